@@ -89,7 +89,7 @@ export interface EngineOptions {
   readonly replica: ReplicaRow;
   readonly lanes: number;
   readonly commandsQueuedMax: number;
-  /** New names of locks that may be created a second; unset: any number. */
+  /** New names of locks that this server may create per second; unset: any number. */
   readonly namesPerSecond?: number;
   readonly idleLockUs: number;
   /** How long nothing is granted after a fail-over of the database; null: as long as a lost lease may last. */

@@ -50,7 +50,10 @@ export interface Follower {
   placed?(place: Place, nowUs: number): void;
 }
 
-/** A `caller` is the origin of a call: the log names it, and the engine reports to it at once which leases it holds. */
+/**
+ * The verbs of the server. Failures that are not the caller's fault are thrown, or rejected with, as Faults. A `caller`
+ * is the origin of a call: the log names it, and the engine reports to it at once which leases it holds.
+ */
 export interface LockEngine {
   /**
    * Asks for a lock. With a follower, this replica keeps a waiting claim alive until `detach`, and notifies the
@@ -59,7 +62,8 @@ export interface LockEngine {
   acquire(input: AcquireInput, follower: Follower | null, caller?: Caller): Promise<AnswerTo<"acquire">>;
   /**
    * Takes leases on some of many locks: those that are free and due now. No leases: there is nothing to take. Throws a
-   * Fault if no lease is known to be taken but one may have been; a repeated call with the same request id finds out.
+   * Fault if no lease was taken and an Acquire failed, which may have taken something: a repeated call with the same
+   * request id finds out.
    */
   capture(input: CaptureInput, caller?: CaptureCaller): Promise<Captured>;
   /**
@@ -83,9 +87,9 @@ export interface LockEngine {
    * Returns a function that removes the listener.
    */
   onLost(lease: ClaimRef, listener: (ended: Claim) => void): () => void;
-  /** `ttlUs` undefined: the time to live that was last asked for. */
+  /** Renews a lease. `ttlUs` undefined: for the time to live that was last asked for. */
   renew(ref: ClaimRef, ttlUs: number | undefined, caller?: Caller): Promise<AnswerTo<"renew">>;
-  /** `result`: what to write into the lock's record, if anything. With a result, a waiting ticket is left alone. */
+  /** Ends a claim. `result`: what to write into the lock's record. With a result, a waiting ticket is left alone. */
   release(ref: ClaimRef, result?: RunResult | null, caller?: Caller): Promise<AnswerTo<"release">>;
   /** Sets the limit of one name, or (null) removes it. */
   setLimit(

@@ -1,7 +1,7 @@
-// The locks that a Capture may take, those longest due first, then by the bytes of their names: a few at a time, as more are
-// asked for. What is found was free a moment ago; only an Acquire can tell. What this replica is just taking is left out,
-// so that its callers do not run after the same locks. What is read at a time is bounded, and so is one search: the next one
-// goes on where it stopped, so that nothing hides for ever behind what cannot be had.
+// Finds locks that a Capture may take, longest due first, then by the bytes of their names: a few at a time, on demand.
+// A found lock was free a moment ago; only an Acquire decides. Leaves out locks that this replica is taking right now,
+// so that its callers do not compete for the same locks. Each read and each search is bounded. The next search
+// continues where the last one stopped, so that no lock stays hidden behind those that cannot be taken.
 
 import { effectiveLimit, type LimitRule } from "../../core/limit.ts";
 import type { FreeLock, FreePlace, NamedLock, RecordGroup, Store, WantedNames } from "../../storage/store.ts";
@@ -10,7 +10,7 @@ import { pausedUnder } from "./paused-names.ts";
 
 export interface Candidate {
   readonly name: string;
-  /** null: nobody has named it yet. */
+  /** null: nobody has used the name yet. */
   readonly id: bigint | null;
 }
 
@@ -20,21 +20,21 @@ export type CandidateStore = Pick<
 >;
 
 export interface Candidates {
-  /** Up to so many more, which are marked as being taken; none: there are no more. */
+  /** Up to `max` further candidates, marked as being taken; none: there are no more. */
   next(max: number): Promise<Candidate[]>;
   /**
-   * To be told when one was refused because its limit is 0, which may be that of a pattern: from now on it knows the patterns.
-   * Answers whether any of them pauses names.
+   * Call it when a candidate was refused because its limit is 0, which may be a pattern's limit: from now on the search
+   * knows the patterns. Resolves with whether any pattern pauses names.
    */
   paused(): Promise<boolean>;
-  /** In how long the next one is due, as far as that is known; null: it is not. */
+  /** In how long the next lock is due; null: unknown. */
   nextDueIn(): Promise<number | null>;
 }
 
-/** Which locks of this replica are being taken, by name. */
+/** Names of the locks that this replica is taking. */
 export type Taking = Set<string>;
 
-/** What both kinds of candidates are chosen by. */
+/** Chooses among the found locks, for both kinds of candidates. */
 class Choice {
   readonly #taking: Taking;
   readonly #store: CandidateStore;
@@ -54,7 +54,7 @@ class Choice {
     return this.#rules.some(({ limit }) => limit === 0);
   }
 
-  /** Takes the lock, if nobody here is about to and its limit lets anybody have it. */
+  /** Marks the lock as being taken and returns true, unless this replica is taking it already or its limit is 0. */
   takes({ name, limit }: Pick<FreeLock, "name" | "limit">): boolean {
     if (this.#taking.has(name)) return false;
     const own = { name, limit, limitVersion: 0n, limitReason: "" };
@@ -63,56 +63,56 @@ class Choice {
     return true;
   }
 
-  /** It failed before it has told of them. */
+  /** Unmarks the candidates of a search that failed before it returned them. */
   giveUp(candidates: readonly Candidate[]): void {
     for (const { name } of candidates) this.#taking.delete(name);
   }
 
-  /** How many rows may be in the way of those that are wanted. */
+  /** How many rows may lie before the wanted ones. */
   get inTheWay(): number {
     return this.#taking.size;
   }
 }
 
-/** How far a search has come: among the groups that are looked at together, and which these are. */
+/** How far a search has come: which groups are searched together, and where in them. */
 export interface Reached {
-  /** The group before them; null: they are the first. */
+  /** The last group before them; null: they are the first groups. */
   readonly behind: RecordGroup | null;
-  /** null: nothing of them was looked at. */
+  /** null: the search of these groups has not begun. */
   readonly after: FreePlace | null;
 }
 
-/** What was read together, as far as it was not looked at. */
+/** The part of a read that was not looked at yet. */
 interface Page {
   readonly locks: FreeLock[];
-  /** Up to where it was read; null: to the end of these groups. */
+  /** Where the read stopped; null: it reached the end of these groups. */
   readonly next: FreePlace | null;
   readonly lastGroup: RecordGroup | null;
 }
 
 const AT_FIRST: Reached = { behind: null, after: null };
 
-/** Locks with records under a prefix. A search that was cut short goes on later from where it stopped, and once around. */
+/** Locks with records under a prefix. A search that was cut short continues later, once around all groups. */
 export class CandidatesUnder implements Candidates {
   readonly #store: CandidateStore;
   readonly #statuses: readonly string[];
   readonly #choice: Choice;
   #wanted: WantedNames;
-  /** Where it is. */
+  /** The present position. */
   #at: Reached;
-  /** The groups that are looked at now, and the last one of these, wanted or not; null: they are not known yet. */
+  /** The groups that are searched now, and the last one of them, wanted or not; null: not yet known. */
   #groups: { readonly wanted: readonly RecordGroup[]; readonly last: RecordGroup | null } | null = null;
   #areLastGroups = false;
   #page: Page | null = null;
-  /** All that there are, where they were looked at together. */
+  /** All groups, if they were searched together. */
   #onlyGroups: readonly RecordGroup[] | null = null;
-  /** It began in the middle, and has not come to the end yet. */
+  /** The search began in the middle and has not reached the end yet. */
   #isFromMiddle: boolean;
-  /** It has looked at all that there is. */
+  /** The search has looked at everything. */
   #isDone = false;
   #looks = 0;
 
-  /** `from`: where one before it stopped; null: from the first on. */
+  /** `from`: where an earlier search stopped; null: at the first group. */
   constructor(
     store: CandidateStore,
     taking: Taking,
@@ -130,7 +130,7 @@ export class CandidatesUnder implements Candidates {
     this.#isFromMiddle = target.from !== null;
   }
 
-  /** Where the next search goes on; null: at the first. `wasCutShort`: more was wanted. */
+  /** Where the next search continues; null: at the first group. `wasCutShort`: more was wanted. */
   reached(wasCutShort: boolean): Reached | null {
     return this.#isDone || !(wasCutShort || this.#isFromMiddle) ? null : this.#at;
   }
@@ -154,7 +154,7 @@ export class CandidatesUnder implements Candidates {
     return chosen;
   }
 
-  /** Takes what it can have of a page, and lets go of the page when it has looked at all of it. */
+  /** Takes candidates from the page, and drops the page when all of it was looked at. */
   #choose(page: Page, chosen: Candidate[], max: number): void {
     while (chosen.length < max) {
       const lock = page.locks.shift();
@@ -170,7 +170,7 @@ export class CandidatesUnder implements Candidates {
 
   async #look(max: number): Promise<Page> {
     const groups = this.#groups ?? (await this.#findGroups());
-    // Where much of what is found cannot be had, more is read at a time.
+    // If much of what is found cannot be taken, each look reads more.
     const rows = (max + this.#choice.inTheWay) * 2 ** this.#looks;
     const share = Math.ceil(CAPTURE_PAGE / Math.max(1, groups.wanted.length));
     this.#looks += 1;
@@ -198,7 +198,7 @@ export class CandidatesUnder implements Candidates {
     this.#at = { behind: this.#at.behind, after: { dueAtUs, name } };
   }
 
-  /** To the next groups; behind the last ones to the first, where it has not begun there. */
+  /** Goes on to the next groups. After the last group, goes on to the first, if the search began in the middle. */
   #goOn(last: RecordGroup | null): void {
     this.#groups = null;
     if (!this.#areLastGroups) this.#at = { behind: last, after: null };
@@ -216,18 +216,18 @@ export class CandidatesUnder implements Candidates {
   }
 
   async nextDueIn(): Promise<number | null> {
-    // Of more groups than are looked at together nobody knows the first.
+    // If there are more groups than are searched together, nobody knows the first due lock.
     return this.#onlyGroups ? await this.#store.nextDueIn(this.#onlyGroups) : null;
   }
 }
 
-/** Locks by name, of which some may not be there yet. */
+/** Locks by name; some of them may not exist yet. */
 export class CandidatesNamed implements Candidates {
   readonly #store: CandidateStore;
   readonly #names: readonly string[];
   readonly #statuses: readonly string[];
   readonly #choice: Choice;
-  /** Those that are free and due, in order; undefined: not read yet. */
+  /** Free and due locks, in order; undefined: not read yet. */
   #left: FreeLock[] | undefined;
   #nextDueIn: number | null = null;
 
@@ -278,7 +278,7 @@ export class CandidatesNamed implements Candidates {
 }
 
 const NO_ID = 0n;
-/** What holds for a name that nobody has used. */
+/** What applies to a name that nobody has used. */
 const UNNAMED: Omit<NamedLock, "name"> = { id: NO_ID, dueAtUs: 0, limit: null, status: "" };
 
 function longestDueFirst(locks: readonly FreeLock[]): FreeLock[] {

@@ -1,9 +1,9 @@
-// Captures that wait until there is something to take. Those of one line are served one after the other: when a lock that
-// they may want was decided about, at whatever replica, when the next one is due, and now and then in any case.
-// Nothing of it is in the database: who comes later may be served before.
+// Captures that wait until there is something to take. Those of one line are served one after the other: when a lock
+// that they may want was decided about at any replica, when the next one is due, and now and then in any case. None of
+// this is in the database, so a later capture may be served earlier.
 //
-// An attempt that is under way decides the answer of its wait, whatever ends the wait meanwhile: what it takes would
-// otherwise be told to nobody.
+// An attempt under way decides the answer of its wait, even if the wait ends meanwhile: otherwise nobody would learn
+// what it took.
 
 import type { DecidedLock } from "../../storage/store.ts";
 import { CAPTURE_POLL_MS, CAPTURE_POLL_MS_EACH, CAPTURE_SEEN_MAX } from "../engine-bounds.ts";
@@ -21,14 +21,14 @@ export interface CaptureWaitsOptions {
 export class CaptureWaits implements DecidedListener {
   readonly #options: CaptureWaitsOptions;
   readonly #lines = new Map<string, WaitingLine>();
-  /** Locks that were seen lately, each with its revision: they are told again and again. */
+  /** Locks seen lately, each with its revision: the feed reports them repeatedly. */
   readonly #seen = new RecentMap<bigint, bigint>(CAPTURE_SEEN_MAX);
 
   constructor(options: CaptureWaitsOptions) {
     this.#options = options;
   }
 
-  /** Those that wait. */
+  /** Number of waiting captures. */
   get count(): number {
     let count = 0;
     for (const line of this.#lines.values()) count += line.length;
@@ -36,10 +36,10 @@ export class CaptureWaits implements DecidedListener {
   }
 
   /**
-   * Resolves with at least one lease, or with what the request was answered before. Rejects with the reason of the signal, or
-   * with the Fault of an attempt that may have taken something under a request id: the caller has to ask again.
+   * Resolves with at least one lease, or with the earlier answer to the request. Rejects with the signal's reason, or
+   * with the Fault of an attempt that may have taken something under a request id: the caller must then ask again.
    *
-   * @param attempt takes what there is; `isOver`: whether the wait has ended, and nothing more is to be begun.
+   * @param attempt takes what there is; `isOver`: whether the wait has ended and nothing further is to begin.
    */
   async wait(
     input: CaptureInput,
@@ -69,7 +69,7 @@ export class CaptureWaits implements DecidedListener {
     }
   }
 
-  /** What this replica has just committed. */
+  /** Reports what this replica has just committed. */
   committed(written: Iterable<{ readonly lock: DecidedLock }>): void {
     if (this.#lines.size === 0) return;
     for (const { lock } of written) this.seen(lock);
@@ -90,7 +90,7 @@ export class CaptureWaits implements DecidedListener {
     if (rulesChanged) this.broke();
   }
 
-  /** Ends all waits; of those with an attempt under way, when that is over. */
+  /** Ends all waits; those with an attempt under way end with the attempt. */
   stop(why: Error): void {
     for (const line of [...this.#lines.values()]) line.stop(why);
   }
@@ -111,7 +111,7 @@ export class CaptureWaits implements DecidedListener {
     return line;
   }
 
-  /** Should it fail, lines look by themselves now and then. */
+  /** Starts the feed. If that fails, the lines still look now and then by themselves. */
   async #begin(): Promise<void> {
     try {
       await this.#options.feed.begin(this);

@@ -1,7 +1,8 @@
-// Capture: finds candidates and asks for each by an ordinary Acquire, which alone decides; who is refused one goes on to the
-// next. All leases of a request carry ids made of its own, so that a repeated one finds them again, and two attempts
-// together never take more than were asked for. Attempts of one request are made one after the other at a server: a repeat is
-// answered with all that the attempt before it took, also where the connection of that one is gone.
+// Capture: finds candidates and sends an ordinary Acquire for each; the Acquire alone decides. After a refusal, the
+// Capture goes on to the next candidates. All leases of a request have request ids derived from its own, so that a
+// repeat finds them, and two attempts together never take more than were asked for. A server makes the attempts of one
+// request one after the other: a repeat returns everything that the attempt before it took, even if that attempt's
+// connection is gone.
 
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { CAPTURE_MAX } from "../../core/bounds.ts";
@@ -41,26 +42,26 @@ import { OneAfterTheOther } from "./one-after-the-other.ts";
 
 export interface CapturesOptions {
   readonly store: CandidateStore & Pick<Store, "claimsByRequest">;
-  /** null: the lock is not what it was found as. Throws a Fault. */
+  /** null: the lock is no longer what it was when it was found. Throws a Fault. */
   readonly acquire: (candidate: Candidate, command: Acquire) => Promise<AnswerTo<"acquire"> | null>;
   readonly confirm: (lease: ClaimRef, caller: Caller | undefined) => Promise<AnswerTo<"attach">>;
-  /** Ends what an Acquire may have brought about. */
+  /** Ends the claim that an Acquire may have made. */
   readonly withdraw: (candidate: Candidate, command: Acquire) => void;
   readonly newSecret: () => string;
   readonly observer: (event: CaptureEvent) => void;
 }
 
-/** One try at a request. */
+/** One attempt at a request. */
 export interface CaptureTry {
   readonly input: CaptureInput;
-  /** Its caller has waited for this: its leases are provisional. */
+  /** Whether the caller has waited for this attempt: its leases are then provisional. */
   readonly afterWait: boolean;
   readonly caller: CaptureCaller | undefined;
-  /** Whether nobody wants more than was taken so far: nothing more is begun. */
+  /** Whether nobody wants more than was taken so far; nothing further is then begun. */
   readonly isOver: () => boolean;
 }
 
-/** What a request was given before, as far as it has not ended. */
+/** The claims that the request got before and that have not ended. */
 interface Earlier {
   readonly live: readonly Claim[];
 }
@@ -68,11 +69,11 @@ interface Earlier {
 const NOTHING: Captured = { leases: [], retryAfterUs: null };
 
 type Refused = OutcomeNamed<"refused">;
-/** What became of one candidate. */
+/** The result for one candidate. */
 type Taken =
   | { readonly kind: "lease"; readonly lease: CapturedLease }
   | { readonly kind: "refused"; readonly refusal: Refused }
-  /** Another attempt of the same request has come first. */
+  /** Another attempt at the same request came first. */
   | { readonly kind: "repeated" }
   | { readonly kind: "gone" }
   | {
@@ -93,11 +94,11 @@ export class Captures {
   readonly #taking: Taking = new Set();
   /** By request id. */
   readonly #attempts = new OneAfterTheOther<CaptureTry>();
-  /** By line: who looks for candidates. */
+  /** By line: the search for candidates. */
   readonly #looking = new OneAfterTheOther();
-  /** By line: where the next search goes on, where one was cut short. */
+  /** By line: where the next search continues, if the last one was cut short. */
   readonly #reached = new RecentMap<string, Reached>(CAPTURE_LINES_MAX);
-  /** Patterns have paused what a search has found lately, so that the next one has to know them first. */
+  /** A recent search found names that patterns pause, so the next search must know the patterns first. */
   #arePatternsInTheWay = false;
 
   constructor(options: CapturesOptions) {
@@ -105,8 +106,8 @@ export class Captures {
   }
 
   /**
-   * Takes what is free now. Throws a Fault where too many wait for their turn, and where nothing was taken and something may
-   * have been.
+   * Takes what is free now. Throws a Fault if too many captures wait for their turn, or if no lease was taken and an
+   * Acquire failed, which may have taken something.
    */
   async capture(asked: CaptureTry): Promise<Captured> {
     const { requestId } = asked.input;
@@ -115,24 +116,24 @@ export class Captures {
         ? await this.#inTurn(asked)
         : await this.#attempts.run(requestId, asked, (before) => this.#inTurn(asked, before));
     if (!found) return NOTHING;
-    // Their locks may be held up, and nobody else's turn waits for that.
+    // Outside the turn: the locks of these claims may be held up, and other captures must not wait for that.
     return "live" in found ? await this.#confirmed(found.live, asked.caller) : found;
   }
 
-  /** `before`: the attempt of the same request that this one has waited for. */
+  /** `before`: the attempt at the same request that this one has waited for. */
   async #inTurn(asked: CaptureTry, before?: CaptureTry): Promise<Captured | Earlier | null> {
     const { input, caller, isOver } = asked;
     let found: Captured | Earlier | null = null;
     if (await this.#turns.begin(caller, isOver)) {
       try {
-        // What the client has said in the same breath is heard first.
+        // First lets the server hear what the client sent together with this call.
         await nextTurn();
         if (!isOver()) found = await this.#capture(asked);
       } finally {
         this.#turns.end();
       }
     }
-    // The request is given up, with what an attempt took that could tell nobody.
+    // The client gave up the request, and the attempt before this one may have taken leases that it could not report.
     if (!found && caller?.isGivenUp && before?.isOver()) return await this.#earlier(input);
     return found;
   }
@@ -145,7 +146,7 @@ export class Captures {
       return earlier;
     }
     const attempt = new Attempt(input, this.#options.newSecret);
-    // A thousand names are long: once for all looks.
+    // Computed once for all looks, because a thousand names are long.
     const line = lineOf(input.target, input.terms?.ifStatus ?? []);
     const candidates = this.#candidates(input, line);
     if (this.#arePatternsInTheWay) await this.#learnPatterns(candidates);
@@ -171,7 +172,7 @@ export class Captures {
     isCutShort: boolean,
   ): Promise<Captured | Earlier> {
     const { leases, faults, isRepeated } = attempt;
-    // The other attempt tells of its own leases, and this one of all.
+    // Returns all leases of the request, those of the other attempt and of this one.
     if (isRepeated) return (await this.#earlier(input)) ?? { leases, retryAfterUs: null, isRepeated };
     const [first] = faults;
     const canAskAgain = leases.length === 0 && input.requestId !== "" && !caller?.isGivenUp;
@@ -186,7 +187,7 @@ export class Captures {
     return { leases, retryAfterUs: attempt.retryAfterUs ?? dueInUs };
   }
 
-  /** What the request was given before; null: nothing that is remembered. */
+  /** What the request got before; null: nothing that is remembered. */
   async #earlier({ requestId }: CaptureInput): Promise<Earlier | null> {
     if (requestId === "") return null;
     const ids = Array.from({ length: CAPTURE_MAX }, (_, index) => captureRequestId(requestId, index));
@@ -197,7 +198,7 @@ export class Captures {
     return { live: claims.filter(({ state }) => state !== "ended").sort((a, b) => at(a) - at(b)) };
   }
 
-  /** Coming back for them confirms those that are provisional. */
+  /** Confirms the provisional claims: the client has come back for them. */
   async #confirmed(live: readonly Claim[], caller: Caller | undefined): Promise<Captured> {
     const answers = await Promise.all(live.map((claim) => this.#options.confirm(claim, caller)));
     const leases = answers.flatMap(({ outcome, lockName, nowUs }) =>
@@ -218,7 +219,7 @@ export class Captures {
     this.#arePatternsInTheWay = await withoutRepeating(() => candidates.paused());
   }
 
-  /** Whether more is wanted, and there may be more. Remembers where the next search goes on. */
+  /** Whether more is wanted and there may be more. Remembers where the next search continues. */
   #isCutShort(line: string, candidates: Candidates, attempt: Attempt, isOver: boolean): boolean {
     if (!(candidates instanceof CandidatesUnder)) return false;
     const wasCutShort = attempt.missing > 0 && !attempt.isOver && !isOver && !candidates.isDone;
@@ -228,7 +229,7 @@ export class Captures {
     return wasCutShort;
   }
 
-  /** One after the other in each line: two that look at the same time would find the same locks. */
+  /** Searches of one line run one after the other, because simultaneous searches would find the same locks. */
   #look(line: string, candidates: Candidates, max: number, isOver: () => boolean): Promise<Candidate[]> {
     return this.#looking.run(line, undefined, async () =>
       isOver() ? [] : await withoutRepeating(() => candidates.next(max)),
@@ -243,7 +244,7 @@ export class Captures {
       if (outcome.kind === "held") return { kind: "lease", lease: { claim: outcome.claim, lockName, nowUs } };
       return outcome.kind === "refused" ? { kind: "refused", refusal: outcome } : { kind: "repeated" };
     } catch (error) {
-      // Another transaction holds the lock: who it belongs to will give it to somebody.
+      // Another transaction holds the lock, and will give it to someone itself.
       if (isHeldUp(error)) return { kind: "gone" };
       if (error instanceof Fault) return { kind: "fault", fault: error, candidate, command };
       throw error;
@@ -251,7 +252,7 @@ export class Captures {
   }
 }
 
-/** One attempt at a request: what it was given so far, and under which ids it may ask for more. */
+/** One attempt at a request: what it got so far, and the request ids under which it may ask for more. */
 class Attempt {
   readonly #input: CaptureInput;
   readonly #newSecret: () => string;
@@ -261,7 +262,7 @@ class Attempt {
   refused = 0;
   wasPaused = false;
   isRepeated = false;
-  /** When a candidate that was refused may be had, if that is known. */
+  /** When a refused candidate may become available, if known. */
   retryAfterUs: number | null = null;
   #areGrantsPaused = false;
   readonly #freeIds: string[];
@@ -279,7 +280,7 @@ class Attempt {
     return this.#input.max - this.leases.length;
   }
 
-  /** Whether it is of no use to go on. */
+  /** Whether going on is useless. */
   get isOver(): boolean {
     return this.faults.length > 0 || this.isRepeated || this.#areGrantsPaused;
   }
@@ -306,7 +307,7 @@ class Attempt {
     }));
   }
 
-  /** What became of the candidates of the last commands, in order. */
+  /** Records the results of the last commands, in order. */
   add(taken: readonly Taken[]): void {
     this.tried += taken.length;
     this.wasPaused = false;

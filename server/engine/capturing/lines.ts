@@ -1,4 +1,4 @@
-// Which Captures are after the same locks: those of one line.
+// Names the line of a Capture: Captures that want the same locks are in one line.
 
 import { hash } from "node:crypto";
 import type { CaptureTarget } from "../lock-engine.ts";

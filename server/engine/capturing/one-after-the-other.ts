@@ -1,5 +1,5 @@
-// Work under one key is done one after the other, in the order in which it came. Knows nothing of the work, except what the one
-// that comes next may want to know of it.
+// Runs work under one key one after the other, in order of arrival. Knows nothing of the work, except what it passes on
+// about each piece of work to the next.
 
 interface Entry<About> {
   readonly about: About;
@@ -11,9 +11,9 @@ export class OneAfterTheOther<About = undefined> {
   readonly #last = new Map<string, Entry<About>>();
 
   /**
-   * The result of the work, which begins when the one before it has ended, however that went.
+   * Resolves or rejects as the work does. The work begins when the one before it has ended, with any result.
    *
-   * @param work `before`: what was said of the one that it has waited for; undefined: none was under way.
+   * @param work `before`: the `about` of the work that this one has waited for; undefined: none was under way.
    */
   async run<Result>(
     key: string,

@@ -1,5 +1,6 @@
-// Captures that wait for the same locks, and are served one after the other. Whose attempt finds nothing, or fails, goes behind
-// the others, so that nobody's empty attempt keeps them from theirs; what proves that there is nothing ends the round.
+// Captures that wait for the same locks, served one after the other. A capture whose attempt finds nothing or fails
+// goes behind the others, so that an empty attempt does not keep the others from theirs. An attempt that proves that
+// there is nothing to take ends the round.
 
 import {
   CAPTURE_POLL_MS_MIN,
@@ -11,32 +12,32 @@ import { Fault } from "../faults.ts";
 import type { Captured, CaptureTarget } from "../lock-engine.ts";
 
 export interface Waiting {
-  /** Takes what there is for it. */
+  /** Takes what is there for this capture. */
   readonly attempt: () => Promise<Captured>;
-  /** It has a request id, under which it finds what an attempt may have taken. */
+  /** Whether it has a request id, under which it finds what an attempt may have taken. */
   readonly canAskAgain: boolean;
   readonly resolve: (captured: Captured) => void;
   readonly reject: (error: unknown) => void;
-  /** Why it does not wait any longer; it is told so when its attempt under way is over. */
+  /** Why the wait is over. If an attempt is under way, the caller gets the reason when that attempt is over. */
   over: { readonly why: unknown } | null;
-  /** Why nobody knows what its last attempt has taken. */
+  /** The latest Fault of an attempt that may have taken something; null once a later attempt has succeeded. */
   inDoubt: Fault | null;
 }
 
-/** What an attempt says of the line: "more", where there may be something for the next one; otherwise when there may be. */
+/** What an attempt shows about the line: "more": the next capture may find something; otherwise: when one may. */
 type Round = "more" | { readonly nextInUs: number | null };
 
 export class WaitingLine {
   readonly #prefix: string | null;
   readonly #names: ReadonlySet<string>;
-  /** How long it waits at the most before it looks by itself. */
+  /** The longest wait before the line looks again without a hint. */
   readonly #pollMs: () => number;
   readonly #onEmpty: () => void;
   readonly #waiting: Waiting[] = [];
-  /** The one whose attempt is under way. */
+  /** The capture whose attempt is under way. */
   #attempting: Waiting | null = null;
   #isServing = false;
-  /** Something has changed since it was begun to serve. */
+  /** Something has changed since the round began. */
   #isAgain = false;
   #timer: NodeJS.Timeout | undefined;
   #timerAtMs = Number.POSITIVE_INFINITY;
@@ -52,7 +53,7 @@ export class WaitingLine {
     return this.#waiting.length;
   }
 
-  /** Whether it may: of its record nothing is known here. */
+  /** Whether the line may want the lock; its record is not known here. */
   wants(name: string): boolean {
     return this.#prefix === null ? this.#names.has(name) : name.startsWith(this.#prefix);
   }
@@ -62,7 +63,7 @@ export class WaitingLine {
     this.#serveIn(firstInUs, this.#pollMs());
   }
 
-  /** It does not wait any longer. An attempt under way is waited for. */
+  /** Ends the wait. If its attempt is under way, waits for that attempt. */
   end(waiting: Waiting, why: unknown): void {
     waiting.over ??= { why };
     if (waiting !== this.#attempting && this.#remove(waiting)) waiting.reject(waiting.inDoubt ?? why);
@@ -77,7 +78,7 @@ export class WaitingLine {
     for (const waiting of [...this.#waiting]) this.end(waiting, why);
   }
 
-  /** False: it was not there any more. */
+  /** False: it was no longer there. */
   #remove(waiting: Waiting): boolean {
     const at = this.#waiting.indexOf(waiting);
     if (at < 0) return false;
@@ -105,13 +106,13 @@ export class WaitingLine {
     this.#serveIn(nextInUs, Math.max(this.#pollMs(), restMs(beganMs)));
   }
 
-  /** Each once, until there is nothing left to take. Answers in how long there may be something. */
+  /** Serves each capture once, until nothing is left to take. Resolves with the time until there may be something. */
   async #serveAll(): Promise<number | null> {
     const beganMs = performance.now();
     const tried = new Set<Waiting>();
     for (;;) {
       const first = this.#waiting.find((waiting) => !tried.has(waiting));
-      // Nobody has seen all that there is, so they go on soon.
+      // No attempt saw everything, so the line goes on soon.
       if (!first) return restMs(beganMs) * 1_000;
       tried.add(first);
       const round = await this.#attempt(first);
@@ -132,7 +133,7 @@ export class WaitingLine {
       round = this.#failed(waiting, error);
     }
     this.#attempting = null;
-    // What an attempt that was over did not find says nothing of the line.
+    // An attempt stops early when its wait ends, so its result proves nothing about the line.
     if (waiting.over) {
       this.end(waiting, waiting.over.why);
       return "more";
@@ -146,7 +147,7 @@ export class WaitingLine {
       if (this.#remove(waiting)) waiting.reject(error);
       return "more";
     }
-    // The database is away, or has too much to do: it waits on.
+    // The database is away or overloaded: the capture keeps waiting.
     if (error.outcomeUnknown && waiting.canAskAgain) waiting.inDoubt = error;
     return { nextInUs: UNAVAILABLE_RETRY_AFTER_MS * 1_000 };
   }
@@ -171,7 +172,7 @@ export class WaitingLine {
   }
 }
 
-/** After work that began then. */
+/** How long to rest after work that began at `beganMs`. */
 function restMs(beganMs: number): number {
   return Math.min((performance.now() - beganMs) * CAPTURE_REST_SHARE, CAPTURE_REST_MS_MAX);
 }

@@ -1,4 +1,4 @@
-// Wakes exactly at the end of a lease that others wait for, instead of at the next poll. The known end may be old,
+// Wakes exactly at the end of a lease that has waiters, instead of at the next poll. The known end may be old,
 // because leases are renewed, so the woken side checks again.
 
 import { DUE_AFTER_MS } from "../engine-bounds.ts";

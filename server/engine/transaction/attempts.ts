@@ -8,6 +8,7 @@ import { Fault } from "../faults.ts";
 /**
  * Runs `attempt` until it succeeds or is not worth repeating. Throws a Fault for what the database cannot do, and
  * rethrows everything else (bugs) unchanged.
+ *
  * @param isGivenUp whether the caller has a better way on than a repetition: the error is then rethrown unchanged.
  */
 export async function withAttempts<Result>(

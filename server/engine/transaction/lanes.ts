@@ -1,6 +1,7 @@
 // Lanes: each takes all queued commands, of many locks, into one transaction. Nothing is delayed on purpose: while one
 // transaction runs, commands for the next ones gather. A lock is in at most one transaction of this replica at a time,
 // so these never wait for each other's row locks.
+//
 // Nor do lanes wait for row locks of others. When another transaction holds a row of one lock, the lane divides its
 // locks until that one is alone. The commands of that lock go to the patient slots, and for a while they go there
 // without a try in a lane. The other locks go through.

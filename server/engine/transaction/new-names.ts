@@ -1,5 +1,5 @@
-// How many new names of locks this server creates a second: each leaves a row in the database for days, and an entry in the
-// server's caches. Names that exist already are not counted.
+// Bounds how many new names of locks this server creates per second: each one leaves a row in the database for days,
+// and an entry in the server's caches. Names that exist already do not count.
 
 import { NEW_NAMES_BURST_S } from "../engine-bounds.ts";
 
@@ -20,7 +20,7 @@ export class NewNames {
     return this.#perSecond;
   }
 
-  /** How many of `wanted` new names may be created now; these count from now on. */
+  /** Returns how many of `wanted` new names may be created now, and counts these as created. */
   take(wanted: number): number {
     if (this.#perSecond === Number.POSITIVE_INFINITY) return wanted;
     const nowMs = this.#nowMs();

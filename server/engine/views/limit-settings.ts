@@ -1,4 +1,4 @@
-// The limits that were set, as listings show them: those of patterns, then those of names, each in byte order. Throws
+// The limits that were set, for listings: those of patterns, then those of names, each in byte order. Throws
 // StoreErrors.
 
 import { type LimitRule, patternOf } from "../../core/limit.ts";
@@ -21,7 +21,7 @@ export async function* limitSettings(
   }
 }
 
-/** By the bytes before the star. */
+/** In the order of the bytes before the star. */
 function* patterns(
   rules: readonly LimitRule[],
   prefix: string,

@@ -1,6 +1,6 @@
-// Locks read for display, however many, in small steps. Each step has a turn of the event loop of its own: an embedded
-// database answers without a pause, and whoever keeps a lease must come in between. What is not taken is not read. Throws
-// StoreErrors.
+// Reads any number of locks for display, in small steps. Each step has its own turn of the event loop: an embedded
+// database answers without a pause, and calls that keep leases must get through in between. Reads no more than is
+// taken. Throws StoreErrors.
 
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { SHOWN_BY_LIST_MAX } from "../../core/bounds.ts";
@@ -8,13 +8,13 @@ import type { GuardRow } from "../../core/lock.ts";
 import type { LockQuery, LockView, Store, WaitedLock } from "../../storage/store.ts";
 import { CLAIMS_PER_STEP_MAX } from "../engine-bounds.ts";
 
-/** A step of a longer read. */
+/** Runs one step of a longer read. */
 export async function inOwnTurn<Answer>(read: () => Promise<Answer>): Promise<Answer> {
   await nextTurn();
   return await read();
 }
 
-/** Guard rows in byte order of their names, `max` of them at the most. */
+/** At most `max` guard rows, in the byte order of their names. */
 export async function* lockSteps(
   store: Pick<Store, "list">,
   query: LockQuery,
@@ -28,7 +28,7 @@ export async function* lockSteps(
   } while (afterName !== null && max > 0);
 }
 
-/** The locks, in this order, with their first claims; those that are gone by then are left out. */
+/** The locks, in this order, with their first claims; leaves out locks that are gone by then. */
 export async function* viewSteps(
   store: Pick<Store, "views">,
   locks: readonly (GuardRow | WaitedLock)[],
@@ -44,7 +44,7 @@ export async function* viewSteps(
   }
 }
 
-/** Most locks of a long listing are idle and remember nothing: nothing is to be read beside the guard row. */
+/** Most locks of a long listing are idle and have no record: the guard row is all there is to read. */
 function isIdle(lock: GuardRow | WaitedLock): lock is GuardRow {
   return lock.holders + lock.waiting === 0 && "name" in lock && !lock.hasRecord;
 }
@@ -53,7 +53,7 @@ function idle({ hasRecord: _none, ...counters }: GuardRow): LockView {
   return { lock: { ...counters, record: null }, holders: [], waiters: [] };
 }
 
-/** As many locks at a time as have no more claims to show than a step reads; one at least. */
+/** Parts of as many locks as have no more claims to show than one step reads, but at least one lock. */
 function* partsOf(
   locks: readonly (GuardRow | WaitedLock)[],
 ): Generator<(GuardRow | WaitedLock)[], void, void> {

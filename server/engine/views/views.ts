@@ -1,6 +1,6 @@
-// Locks and limits as people and tools are shown them; nothing is decided by it. Owns the bound on how many are read at
-// once, so that they leave the database to those who decide, and reads no more than is taken: who has enough stops, and so
-// does the reading. Throws Faults.
+// Locks and limits as people and tools see them; nothing here decides anything. Bounds how many views are read at once,
+// so that the database stays free for decisions. Reads no more than is taken: when the caller stops, the reading stops.
+// Throws Faults.
 
 import { SHOWN_BY_GET_MAX } from "../../core/bounds.ts";
 import type { Caller } from "../../core/command.ts";
@@ -27,7 +27,7 @@ export class Views {
     this.#turns = new FairGate({ atOnce, queuedMax: LISTINGS_QUEUED_MAX, bound: "listings_queued" });
   }
 
-  /** A name that nobody has used is shown as it would be; no row is made for it. */
+  /** Shows an unused name as it would be, without making a row. */
   async view(name: string, caller?: Caller): Promise<ViewedLock> {
     const shown = this.#inTurn(caller, async function* (store, rules) {
       const view = await inOwnTurn(() => store.view(name, SHOWN_BY_GET_MAX));
@@ -37,7 +37,7 @@ export class Views {
     throw new Error(`Nothing was read of the lock ${name}.`);
   }
 
-  /** `isOver`: whether nobody wants more. Nothing more is read then. */
+  /** `isOver`: whether nobody wants more; the reading then stops. */
   views(query: LocksQuery, caller?: Caller, isOver = () => false): AsyncIterable<ViewedLock> {
     const read = async function* (store: Source, rules: readonly LimitRule[]) {
       for await (const locks of listed(store, query)) {
@@ -48,7 +48,7 @@ export class Views {
     return this.#inTurn(caller, read, isOver);
   }
 
-  /** Of these locks, those that are there. */
+  /** Those of the given locks that exist. */
   viewsOf(locks: readonly WaitedLock[]): AsyncIterable<ViewedLock> {
     return this.#inTurn(undefined, async function* (store, rules) {
       for await (const view of viewSteps(store, locks)) yield described(view, rules);
@@ -59,7 +59,7 @@ export class Views {
     return this.#inTurn(caller, (store, rules) => limitSettings(store, rules, query));
   }
 
-  /** Holds a turn from the first item that is taken until no more are. */
+  /** Holds a turn from the first item that is taken until the caller takes no more. */
   async *#inTurn<Item>(
     caller: Caller | undefined,
     read: (store: Source, rules: readonly LimitRule[]) => AsyncIterable<Item>,
@@ -77,7 +77,7 @@ export class Views {
   }
 }
 
-/** The limit that is in force for a name. Throws StoreErrors. */
+/** The limit in force for a name. Throws StoreErrors. */
 export async function limitFor(
   store: Pick<Store, "view" | "limitRules">,
   name: string,
@@ -96,7 +96,7 @@ function described(view: LockView, rules: readonly LimitRule[]): ViewedLock {
   return { ...view, limit: effectiveLimit(view.lock, rules) };
 }
 
-/** The guard row that the first to use the name would find. */
+/** The guard row that the first user of the name would find. */
 function unused(name: string): Lock {
   return {
     id: 0n,

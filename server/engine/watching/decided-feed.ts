@@ -1,6 +1,6 @@
-// Tells those who ask for it which locks were decided about, by whichever replica: looks as long as somebody asks, once for
-// all of them, and rests in between, so that reading for display leaves the database to others. Tells a lock again and
-// again for some seconds, as each sweep goes back behind the one before it.
+// Reports to its listeners which locks were decided about, by any replica. Sweeps as long as there is a listener, once
+// for all of them, and rests in between, so that reads for display leave the database to others. Reports a lock
+// repeatedly for some seconds, because each sweep goes back behind the one before it.
 
 import type { DecidedLock, Store } from "../../storage/store.ts";
 import { WATCH_REST_MS_MAX, WATCH_REST_SHARE } from "../engine-bounds.ts";
@@ -8,9 +8,9 @@ import { type Break, DecidedSweeps } from "./decided-sweeps.ts";
 
 export interface DecidedListener {
   seen(lock: DecidedLock): void;
-  /** What was not seen before may have changed, too. */
+  /** Changes may have been missed. */
   broke(why: Break): void;
-  /** After each sweep. `rulesChanged`: limit rules have, since the one before it. */
+  /** Called after each sweep. `rulesChanged`: limit rules have changed since the sweep before. */
   swept(rulesChanged: boolean): Promise<void>;
 }
 
@@ -23,11 +23,11 @@ export class DecidedFeed {
   readonly #options: DecidedFeedOptions;
   readonly #listeners = new Set<DecidedListener>();
   readonly #sweeps: DecidedSweeps;
-  /** After the last sweep that got through. */
+  /** The rest after the last successful sweep. */
   #restMs = 0;
-  /** performance.now() before which nothing is looked for. */
+  /** performance.now() before which no sweep begins. */
   #restUntilMs = 0;
-  /** Limit rules have changed, and not every listener could work that off. */
+  /** Limit rules have changed, and not every listener has handled that. */
   #rulesChanged = false;
   #looking: Promise<void> | undefined;
 
@@ -44,7 +44,7 @@ export class DecidedFeed {
     });
   }
 
-  /** Tells all that is decided about from when it has resolved. Throws StoreErrors. */
+  /** Resolves when the feed reports every decision from then on. Throws StoreErrors. */
   async begin(listener: DecidedListener): Promise<void> {
     this.#listeners.add(listener);
     await this.#sweeps.begin();
@@ -55,7 +55,7 @@ export class DecidedFeed {
     if (this.#listeners.size === 0) this.#sweeps.end();
   }
 
-  /** Something may have changed elsewhere. Does not wait. */
+  /** Something may have changed on another replica. Does not wait. */
   look(): void {
     if (this.#looking || !this.#sweeps.hasBegun || performance.now() < this.#restUntilMs) return;
     this.#looking = this.#look().finally(() => {
@@ -63,7 +63,7 @@ export class DecidedFeed {
     });
   }
 
-  /** Resolves when nothing is read any more, if nobody looks again. */
+  /** Resolves when no read is under way, unless `look` is called again. */
   async stop(): Promise<void> {
     await this.#looking;
   }
@@ -76,7 +76,7 @@ export class DecidedFeed {
       this.#rulesChanged = false;
       this.#restMs = Math.min((performance.now() - beganMs) * WATCH_REST_SHARE, WATCH_REST_MS_MAX);
     } catch (error) {
-      // How long a sweep took that failed says nothing of how long the next one takes.
+      // The duration of a failed sweep says nothing about the next one.
       this.#options.onFailure("watches", error);
     }
     this.#restUntilMs = performance.now() + this.#restMs;

@@ -1,6 +1,6 @@
-// Finds the guard rows that were decided about since it last looked, by whichever replica, along the index by the time of
-// the last decision. That time may lie up to a second before the decision, and the decision is seen only when its
-// transaction is through. So each sweep goes back by more than a second behind the one before it, and once a second one
+// Finds the guard rows that any replica decided about since the last sweep, along the index by the time of the last
+// decision. That time may lie up to a second before the decision, and a decision becomes visible only when its
+// transaction commits. So each sweep goes back more than a second behind the one before it, and once a second a sweep
 // goes back by more than any transaction lasts.
 
 import type { DecidedLock, DecidedPage, Store } from "../../storage/store.ts";
@@ -14,25 +14,25 @@ import {
   WIDE_SWEEP_MS,
 } from "../engine-bounds.ts";
 
-/** Why what was known does not count any more. */
+/** Why earlier knowledge is no longer valid. */
 export type Break = "outage" | "failed_over" | "clock";
 
 export interface DecidedSweepsOptions {
   readonly read: Store["decidedSince"];
   readonly onSeen: (lock: DecidedLock) => void;
-  /** The chain of sweeps has a gap, or the rows are others. */
+  /** The chain of sweeps has a gap, or the rows were replaced. */
   readonly onBreak: (why: Break) => void;
 }
 
-/** After this nothing was decided about. */
+/** No decision is later than this. */
 const NEVER = { atUs: Number.MAX_SAFE_INTEGER, afterLockId: 0n };
 
 export class DecidedSweeps {
   readonly #options: DecidedSweepsOptions;
-  /** When the last sweep began by the database's clock; null: there was none. */
+  /** When the last sweep began, by the database's clock; null: none so far. */
   #sweptUs: number | null = null;
   #widelySweptUs = 0;
-  /** performance.now() when the last one, and the last wide one, began. */
+  /** performance.now() when the last sweep began, and when the last wide sweep began. */
   #sweptMs = 0;
   #widelySweptMs = 0;
   #epoch = 0n;
@@ -46,7 +46,7 @@ export class DecidedSweeps {
     return this.#sweptUs !== null;
   }
 
-  /** The sweeps are to find what is decided from now on. */
+  /** From its resolution on, sweeps find new decisions. */
   async begin(): Promise<void> {
     if (this.hasBegun) return;
     const beganMs = performance.now();
@@ -57,12 +57,12 @@ export class DecidedSweeps {
     this.#done(page.nowUs, beganMs, true);
   }
 
-  /** Nobody wants to know any more. */
+  /** Nobody listens any more. */
   end(): void {
     this.#sweptUs = null;
   }
 
-  /** Tells what it finds. Answers whether limit rules have changed since the last sweep. */
+  /** Reports what it finds. Resolves with whether limit rules have changed since the last sweep. */
   async sweep(): Promise<boolean> {
     if (this.#sweptUs === null) return false;
     const beganMs = performance.now();

@@ -1,11 +1,11 @@
-// The locks that watches of this replica have told or are about to tell, by name, each as it was last seen: what tells a
-// change from what is known already, and a lock that is gone. Reads nothing itself.
+// The locks that watches of this replica have reported or are about to report, by name, each as last seen. Tells
+// which states are news and which locks are gone. Reads nothing itself.
 
 import type { DecidedLock } from "../../storage/store.ts";
 
 export class KnownLocks {
   readonly #byName = new Map<string, DecidedLock>();
-  /** Where the next part of the round begins. */
+  /** The rest of the present round over all locks. */
   #rest: Iterator<DecidedLock> | undefined;
 
   get size(): number {
@@ -22,7 +22,7 @@ export class KnownLocks {
     return count;
   }
 
-  /** Whether that is news. */
+  /** Records the lock. Returns whether that is news. */
   see(lock: DecidedLock): boolean {
     const before = this.#byName.get(lock.name);
     if (before && before.id === lock.id && before.revision === lock.revision) return false;
@@ -30,7 +30,9 @@ export class KnownLocks {
     return true;
   }
 
-  /** Whether the name was that of this guard row, and is forgotten now: one that has come back has another id. */
+  /**
+   * Forgets the name if it belonged to this guard row; returns whether it did. A lock that came back has another id.
+   */
   gone({ id, name }: Pick<DecidedLock, "id" | "name">): boolean {
     return this.#byName.get(name)?.id === id && this.#byName.delete(name);
   }
@@ -39,7 +41,7 @@ export class KnownLocks {
     return this.#byName.values();
   }
 
-  /** The next ones of a round over all of them. */
+  /** The next locks of a round over all of them. */
   nextOf(max: number): DecidedLock[] {
     const part: DecidedLock[] = [];
     while (part.length < max) {

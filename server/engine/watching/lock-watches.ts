@@ -1,7 +1,7 @@
-// All watches of this replica. What this replica commits is seen at once, what others commit by sweeps, and which locks are
-// gone by looking at all that are known in turn: each once for all watches together. Changes are told in rounds: the locks
-// that have changed are read once for all watches that wait for them, a bounded number at a time. A watch whose client
-// reads slowly waits for nothing, and so costs nothing.
+// All watches of this replica. Changes that this replica commits are seen at once, those of other replicas by sweeps.
+// Locks that are gone are found by checking all known locks in turn. Each of these runs once for all watches together.
+// Changes are sent in rounds: a round reads the changed locks once for all watches that wait for them, a bounded number
+// at a time. While a client reads slowly, its watch takes no part in rounds, and so costs nothing.
 
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Caller } from "../../core/command.ts";
@@ -48,7 +48,7 @@ export class LockWatches implements WatchSource, DecidedListener {
   #rules: readonly LimitRule[] = [];
   /** Whether changes are found. */
   #hasBegun = false;
-  /** performance.now() when locks that are known were looked at last. */
+  /** performance.now() when known locks were last checked. */
   #lookedAtKnownMs = 0;
   #telling: Promise<void> | undefined;
   readonly #stopping = new AbortController();
@@ -57,12 +57,12 @@ export class LockWatches implements WatchSource, DecidedListener {
     this.#options = options;
   }
 
-  /** Locks that are kept in mind. */
+  /** Number of known locks. */
   get known(): number {
     return this.#known.size;
   }
 
-  /** Where there are as many as there may be, who has most loses one; throws a Fault where that is the caller. */
+  /** At WATCHES_MAX, ends a watch of the client with most watches; throws a Fault if that is the caller. */
   open(prefix: string, caller?: Caller): LockWatch {
     if (this.#watches.size >= WATCHES_MAX) this.#makeRoom(sourceOf(caller));
     const watch = new WatchedPrefix(prefix, this, caller);
@@ -72,7 +72,7 @@ export class LockWatches implements WatchSource, DecidedListener {
     return watch;
   }
 
-  /** What this replica has just committed. */
+  /** Reports what this replica has just committed. */
   committed(written: Iterable<{ readonly lock: Lock }>): void {
     if (this.#watches.size === 0) return;
     for (const { lock } of written) this.#see(lock);
@@ -99,7 +99,7 @@ export class LockWatches implements WatchSource, DecidedListener {
     await this.#lookAtKnown();
   }
 
-  /** Ends all watches. Resolves when nothing is told any more. */
+  /** Ends all watches. Resolves when no round is under way. */
   async stop(why: Error): Promise<void> {
     this.#stopping.abort();
     for (const watch of this.#watches) watch.close(why);
@@ -115,7 +115,7 @@ export class LockWatches implements WatchSource, DecidedListener {
     for await (const view of this.#options.views.views(query, watch.caller, () => watch.isClosed)) {
       // Nobody wants the rest.
       if (watch.isClosed) break;
-      // What others have told of it may be older.
+      // What other reads reported about the lock may be older.
       this.#see(view.lock, watch);
       locks.push(view);
       claims += view.holders.length + view.waiters.length;
@@ -160,7 +160,7 @@ export class LockWatches implements WatchSource, DecidedListener {
       await this.#options.feed.begin(this);
       this.#rules = await this.#options.store.limitRules();
     });
-    // All of them may have been closed meanwhile.
+    // All watches may have been closed meanwhile.
     if (this.#watches.size === 0) this.#options.feed.end(this);
     else this.#hasBegun = true;
   }
@@ -170,7 +170,7 @@ export class LockWatches implements WatchSource, DecidedListener {
     return [...this.#watches].filter(({ prefix }) => name.startsWith(prefix));
   }
 
-  /** `by`: who has just read it, and tells it. */
+  /** `by`: the watch that has just read the lock and reports it itself. */
   #see({ id, name, revision, holders, waiting }: DecidedLock, by?: WatchedPrefix): void {
     const matching = this.#matching(name);
     if (matching.length === 0) return;
@@ -182,17 +182,17 @@ export class LockWatches implements WatchSource, DecidedListener {
     this.#tellSoon();
   }
 
-  /** Ends a watch of who has most of them. */
+  /** Ends a watch of the client with most watches. */
   #makeRoom(owner: unknown): void {
     const why = overloaded("watches", "This server has as many watches as it keeps.");
     const counts = countsOf(this.#watches, () => 1);
     const [most, count] = largestOf(counts) ?? [];
-    // Who has as many as the others is not to take one of theirs.
+    // A client with as many watches as the others must not displace one of theirs.
     if (count === undefined || count <= (counts.get(owner) ?? 0) + 1) throw why;
     [...this.#watches].findLast((watch) => watch.owner === most)?.close(why);
   }
 
-  /** Ends watches of who watches most locks, the largest one first, until there are not too many. */
+  /** Ends watches of the client that watches most locks, its largest watch first, until the bound is kept. */
   #endLargest(): void {
     const why = overloaded(
       "watched_locks",
@@ -207,7 +207,7 @@ export class LockWatches implements WatchSource, DecidedListener {
     }
   }
 
-  /** Finds locks that are gone, and what no sweep has found. */
+  /** Finds locks that are gone, and changes that no sweep has found. */
   async #lookAtKnown(): Promise<void> {
     const part = this.#known.nextOf(KNOWN_LOOKED_AT_MAX);
     if (part.length === 0) return;
@@ -231,7 +231,7 @@ export class LockWatches implements WatchSource, DecidedListener {
     this.#tellSoon();
   }
 
-  /** The limit of a lock may be another one without any decision about it. */
+  /** Reports locks whose limit may have changed with the rules, without a decision about them. */
   async #seeRules(): Promise<void> {
     const before = new Map(this.#rules.map(({ prefix, version }) => [prefix, version]));
     this.#rules = await this.#options.store.limitRules();
@@ -264,11 +264,11 @@ export class LockWatches implements WatchSource, DecidedListener {
     } catch (error) {
       this.#options.onFailure("watches", error);
     }
-    // The longer it takes to read, the longer others have the database.
+    // Rests as long as the read took, up to a maximum, to leave the database to others.
     await this.#pause(Math.max(paceMs, Math.min(performance.now() - beganMs, WATCH_REST_MS_MAX)));
   }
 
-  /** Tells what fits into a round; answers when the next one should come. */
+  /** Sends what fits into one round. Resolves with the pause before the next round. */
   async #tellRound(): Promise<number> {
     const hungry = [...this.#watches].filter((watch) => watch.isHungry && watch.hasNews);
     const chosen = firstOf(hungry);
@@ -282,7 +282,7 @@ export class LockWatches implements WatchSource, DecidedListener {
     }
     for (const watch of hungry) {
       watch.tell(views, WATCH_GONE_MAX);
-      // Another one comes first next time.
+      // Moves it behind the others for the next round.
       if (this.#watches.delete(watch)) this.#watches.add(watch);
     }
     const isAll = hungry.every((watch) => !watch.hasNews);
@@ -294,7 +294,7 @@ export class LockWatches implements WatchSource, DecidedListener {
   }
 }
 
-/** What watches have, by their owners. */
+/** Sums of `countOf` by the watches' owners. */
 function countsOf(
   watches: Iterable<WatchedPrefix>,
   countOf: (watch: WatchedPrefix) => number,
@@ -304,7 +304,7 @@ function countsOf(
   return counts;
 }
 
-/** The owner who has most, and how much. */
+/** The owner with the largest count, and that count. */
 function largestOf(counts: ReadonlyMap<unknown, number>): [unknown, number] | undefined {
   let largest: [unknown, number] | undefined;
   for (const [owner, count] of counts) if (!largest || count > largest[1]) largest = [owner, count];
@@ -315,7 +315,7 @@ function sizeOf({ id, holders, waiting }: DecidedLock): WaitedLock {
   return { id, holders, waiting };
 }
 
-/** Locks to be told, as many as one round reads. */
+/** As many pending locks as one round reads. */
 function firstOf(watches: readonly WatchedPrefix[]): readonly DecidedLock[] {
   const first = new Map<bigint, DecidedLock>();
   let claims = 0;

@@ -1,6 +1,6 @@
-// One watch: what it has still to tell of the locks under its prefix. First a snapshot, page by page as they are taken; from
-// then on the latest state of each lock that has changed. Reads nothing itself; what is not taken is gathered, up to a
-// bound, and beyond it the watch begins anew.
+// One watch: what it still has to report about the locks under its prefix. First comes a snapshot, page by page as its
+// client takes them; then the latest state of each changed lock. Reads nothing itself. Collects what is not taken, up
+// to a bound; beyond that, the watch begins anew.
 
 import type { Caller } from "../../core/command.ts";
 import type { DecidedLock } from "../../storage/store.ts";
@@ -8,13 +8,15 @@ import { WATCH_PENDING_MAX } from "../engine-bounds.ts";
 import type { LockWatch, WatchUpdate } from "../lock-engine.ts";
 import { sourceOf } from "../source-of.ts";
 
-/** What is read for a watch, by those who own it. */
+/** What the owner of the watches reads and does for one watch. */
 export interface WatchSource {
-  /** The next page of a snapshot; `next`: after which name the one after it begins, null: this is the last one. */
+  /**
+   * The next page of a snapshot. `next`: the name after which the following page begins; null: this is the last one.
+   */
   page(watch: WatchedPrefix, afterName: string | null): Promise<SnapshotPage>;
-  /** The watch waits for what it has to tell of changes. */
+  /** The watch waits for changes. */
   hungry(): void;
-  /** What has failed is worth another try: resolves when. Rejects with the error otherwise. */
+  /** Resolves when the failed read is worth another try; otherwise rejects with the error. */
   again(error: unknown): Promise<void>;
   fellBehind(): void;
   told(update: WatchUpdate): void;
@@ -28,20 +30,20 @@ export interface SnapshotPage {
 
 export class WatchedPrefix implements LockWatch {
   readonly prefix: string;
-  /** Whose it is. */
+  /** The client's call. */
   readonly caller: Caller | undefined;
-  /** How many of the locks that are known are under its prefix. */
+  /** Number of known locks under the prefix. */
   known = 0;
   readonly #source: WatchSource;
-  /** Of the snapshot that is being told; null: it is complete. */
+  /** Position in the snapshot; null: the snapshot is complete. */
   #snapshot: { readonly afterName: string | null } | null = { afterName: null };
   #hasTold = false;
   #beginsAnew = false;
-  /** Locks that have changed, by name. */
+  /** Changed locks by name. */
   readonly #pending = new Map<string, DecidedLock>();
   readonly #gone = new Set<string>();
   #closed: Error | undefined;
-  /** Set while it waits for a change. */
+  /** Set while the watch waits for a change. */
   #wake: ((update: WatchUpdate | null) => void) | undefined;
   readonly #onClosed = Promise.withResolvers<null>();
 
@@ -51,7 +53,7 @@ export class WatchedPrefix implements LockWatch {
     this.#source = source;
   }
 
-  /** What it has in common with other watches of the same client. */
+  /** The same for all watches of one client. */
   get owner(): unknown {
     return sourceOf(this.caller);
   }
@@ -64,7 +66,7 @@ export class WatchedPrefix implements LockWatch {
     return this.#wake !== undefined;
   }
 
-  /** Locks to be read and told. */
+  /** Locks to read and report. */
   get pending(): ReadonlyMap<string, DecidedLock> {
     return this.#pending;
   }
@@ -92,7 +94,7 @@ export class WatchedPrefix implements LockWatch {
     this.#source.closed(this);
   }
 
-  /** What was told does not count any more. */
+  /** Drops everything: what was reported is no longer valid. */
   beginAnew(): void {
     this.#snapshot = { afterName: null };
     this.#pending.clear();
@@ -104,13 +106,13 @@ export class WatchedPrefix implements LockWatch {
   changed(lock: DecidedLock): void {
     this.#gone.delete(lock.name);
     this.#pending.set(lock.name, lock);
-    // While the snapshot is read, what changes is told after it, however much it is.
+    // During the snapshot, all changes are kept and reported after it, however many they are.
     if (this.#snapshot || this.#pending.size <= WATCH_PENDING_MAX) return;
     this.#source.fellBehind();
     this.beginAnew();
   }
 
-  /** The row is gone: nothing is to be told of it, unless the name has come to another one. */
+  /** The row is gone: drops the pending change, unless the name now belongs to another row. */
   forget({ id, name }: DecidedLock): void {
     if (this.#pending.get(name)?.id === id) this.#pending.delete(name);
   }
@@ -123,7 +125,7 @@ export class WatchedPrefix implements LockWatch {
     this.beginAnew();
   }
 
-  /** Takes what was read of its pending locks, and names of those that are gone, up to `goneMax`. */
+  /** Reports those of its pending locks that were read, and up to `goneMax` names of locks that are gone. */
   tell(locks: WatchUpdate["locks"], goneMax: number): void {
     const own = locks.filter(({ lock }) => this.#takePending(lock));
     const deleted = [...this.#gone].slice(0, goneMax);
@@ -137,12 +139,12 @@ export class WatchedPrefix implements LockWatch {
     try {
       page = await Promise.race([this.#source.page(this, snapshot.afterName), this.#onClosed.promise]);
     } catch (error) {
-      // Who has told nothing yet can be told what is wrong.
+      // A watch that has reported nothing yet can still fail with the error.
       if (!this.#hasTold) throw error;
       await Promise.race([this.#source.again(error), this.#onClosed.promise]);
       return null;
     }
-    // It was closed, or began anew, while the page was read.
+    // The watch was closed or began anew while the page was read.
     if (!page || this.#snapshot !== snapshot) return null;
     for (const { lock } of page.locks) this.#takePending(lock);
     const beganAnew = this.#beginsAnew;
@@ -158,7 +160,7 @@ export class WatchedPrefix implements LockWatch {
     });
   }
 
-  /** Whether it is to be told, and has not changed since it was read. */
+  /** Whether the lock is pending and has not changed since it was read. Removes it from the pending ones. */
   #takePending({ id, name, revision }: DecidedLock): boolean {
     const pending = this.#pending.get(name);
     return pending?.id === id && pending.revision <= revision && this.#pending.delete(name);
