@@ -1,9 +1,10 @@
-// What must be true for a transaction to be written, asserted by its own statements. Two kinds:
-// - An assertion in SQL inserts NULL where none may be, unless it is true. That is error 1048, which `connection/errors.ts`
-//   knows as `changed`: all of the transaction is rolled back, and it is to be repeated.
-// - Each write writes only while the transaction is open, and the answers say whether it still was. To apply what another
-//   node has committed, a Galera node rolls back a transaction in its way; where that meets a statement in the middle of a
-//   trip, MariaDB 10.11 answers the statement as done, and the statements after it run and commit one by one.
+// A transaction's own statements assert what must be true for it to be written. Two kinds:
+// - An assertion in SQL inserts NULL into a NOT NULL column unless its condition holds. That is error 1048, which
+//   `connection/errors.ts` reports as `changed`: the whole transaction is rolled back and must be retried.
+// - Each write has an effect only while the transaction is open, and its result says whether it still was. A Galera
+//   node rolls back a transaction that blocks another node's committed writes. If that hits a statement in the middle
+//   of a trip, MariaDB 10.11 reports the statement as successful, and runs and commits the statements after it one by
+//   one.
 
 import { bytesOf } from "../../rows/values.ts";
 import { CLOCK_BEHIND_US_MAX } from "../../storage-bounds.ts";
@@ -21,55 +22,56 @@ const UNCHANGED = `rules_revision = ? AND epoch = ? AND failed_over_at = ? AND g
 const NO_SUCH_REQUEST = `AND NOT EXISTS
   (SELECT 1 FROM rowlock_claim FORCE INDEX (rowlock_claim_request) WHERE request_id IN (?))`;
 
-// Only MariaDB reads what stands in these comments.
+// Only MariaDB executes the text in these comments.
 
-/** Ends a WHERE: nothing is written outside a transaction. */
+/** Ends a WHERE clause: outside a transaction the statement writes nothing. */
 export const WHILE_OPEN = "/*M!100304 AND @@in_transaction */";
-/** A value of a row to insert, of a column that cannot be NULL: outside a transaction the statement fails. */
+/** A value to insert into a column that cannot be NULL: outside a transaction the statement fails. */
 export const VALUE_WHILE_OPEN = "/*M!100304 IF(@@in_transaction, */ ? /*M!100304 , NULL) */";
 
 const IN_TRANSACTION = 1;
 
-/** What has to be true of the row of rowlock_meta, and how it is locked for that. */
+/** Conditions on the row of rowlock_meta, and how to lock that row for them. */
 export interface Facts {
   readonly sql: string;
   readonly values: readonly SqlValue[];
   readonly lock: string;
-  /** Whether claims are looked for, too. */
+  /** Whether the condition also reads claims. */
   readonly readsClaims: boolean;
 }
 
-/** Asserts that the write right before it has written so many rows, and what is to be true of the facts. */
+/** Asserts that the preceding write wrote `rows` rows, and that the facts are true. */
 export function assertAllWritten(trip: Trip, rows: number, facts: Facts | null): void {
   if (!facts) trip.add(`${ABORT_IF} ROW_COUNT() <> ?`, rows);
   else trip.add(`${ABORT_IF} NOT (ROW_COUNT() = ? AND ${facts.sql}) ${facts.lock}`, rows, ...facts.values);
 }
 
-/** Within a statement, whether it is true. Takes the values of the facts. */
+/** An expression for the truth of the facts, for use in a statement. Takes the values of the facts. */
 export function areTrue({ sql, lock }: Facts): string {
   return `(SELECT ${sql} FROM rowlock_meta WHERE id = 1 ${lock})`;
 }
 
 /**
- * Ends an assertion that no rule has changed, where the transaction leaves waiters. Whoever changes a rule sees only
- * claims that were committed: one that an older rule leaves waiting, though the new one would let it in, would wait
- * until somebody happens to come by. So the assertion comes directly before COMMIT, where it meets a change that is
- * being made; the lock is held only until that COMMIT, in the same trip. That all servers decide by the new rules later on
- * does not make up for it: a server decides again only about locks whose waiters it has itself, so a release elsewhere that
- * grants nothing by the older rule would strand them.
+ * The clause that locks the rules in an assertion that no rule has changed. Needed if the transaction leaves waiters: a
+ * server that changes a rule sees only committed claims. Without the lock, a claim that waits under the old rule
+ * although the new rule would grant it could wait until some later decision about its lock. So the assertion comes
+ * directly before COMMIT, where it collides with a concurrent change; the lock lasts only until that COMMIT, in the
+ * same trip. It is not enough that all servers will soon decide by the new rules: a server decides again only about
+ * locks whose waiters it serves itself, so a release on another server that grants nothing under the old rule would
+ * strand them.
  */
 export function rulesLock(impatient: boolean): string {
   return impatient ? SHARED_NOWAIT : "LOCK IN SHARE MODE";
 }
 
-/** Asserts that the rules are still those of this revision, which it locks. */
+/** Asserts that the rules still have this revision, and locks them. */
 export function assertRulesUnchanged(trip: Trip, rulesRevision: bigint, lock: string): void {
   trip.add(`${ABORT_IF} rules_revision <> ? ${lock}`, rulesRevision);
 }
 
 /**
- * What an optimistic decision went by, but for the guard rows, which are written at the revisions that they were known at.
- * Takes the lock on the rules, if any.
+ * The assumptions of an optimistic decision, except the guard rows: these are written only at their known revisions.
+ * `lock` is the lock on the rules, empty if none is needed.
  */
 export function unchanged(
   changes: Changes,
@@ -78,7 +80,7 @@ export function unchanged(
   lock: string,
 ): Facts {
   const { nowUs, atLeastUs, failOver, rulesRevision } = read.loaded;
-  // Those that are added are checked by their unique key.
+  // The unique key checks the request ids of added claims.
   const unseen = newRequestIds.filter((id) => !changes.added.some(({ requestId }) => requestId === id));
   const values: SqlValue[] = [
     rulesRevision,
@@ -94,7 +96,10 @@ export function unchanged(
   return { sql, values: [...values, unseen.map(bytesOf)], lock, readsClaims: true };
 }
 
-/** The first end of a changed lease that goes on, before which it must be written. One that was due is kept on purpose. */
+/**
+ * The earliest deadline of a changed lease that stays held: the write must come before it. A lease that was already due
+ * was kept on purpose and does not count.
+ */
 function firstEnd({ changed }: Changes, { before, loaded }: Read): number {
   let firstUs = Number.POSITIVE_INFINITY;
   for (const claim of changed) {
@@ -106,8 +111,8 @@ function firstEnd({ changed }: Changes, { before, loaded }: Read): number {
 }
 
 /**
- * Throws a transient StoreError if the transaction was gone by the end of one of these writes: then none of them is
- * there, and a COMMIT after them has committed nothing.
+ * Throws a transient StoreError if the transaction was no longer open after one of these writes. If so, none of them
+ * took effect, and a COMMIT after them committed nothing.
  */
 export function mustStillBeOpen(writes: readonly unknown[]): void {
   for (const write of writes) {

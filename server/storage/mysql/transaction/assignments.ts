@@ -1,5 +1,5 @@
-// The SET of a statement that writes many rows: a column is set to one value, moved by one difference, or picked row by
-// row. A column that no row changes is not named.
+// Builds the SET clause of a statement that writes many rows: a column is set to one value, changed by one difference,
+// or set row by row. Leaves out columns that no row changes.
 
 import { LOCK_COUNTER_COLUMNS } from "../../rows/columns.ts";
 import type { Value } from "../../rows/values.ts";
@@ -8,12 +8,12 @@ import type { SqlValue } from "../connection/trip.ts";
 const COUNTERS: ReadonlySet<string> = new Set(LOCK_COUNTER_COLUMNS);
 
 export interface RowChange {
-  /** Empty for a claim that was not read: then all its columns are written. */
+  /** Empty for a claim that was not read: all its columns are written. */
   readonly before: readonly Value[];
   readonly after: readonly Value[];
 }
 
-/** What selects one row among those of a statement. */
+/** The part of a CASE that selects one row of the statement. */
 export type Arm = readonly [sql: string, ...values: SqlValue[]];
 
 export function assignments(

@@ -1,4 +1,4 @@
-// Copies of rows that are known, in the form of a load: a decision changes what it is given.
+// Copies of cached rows, in the form of a load. A decision gets copies because it changes what it is given.
 
 import { DUE_MAX, FORCE_RELEASE_MAX } from "../../../core/bounds.ts";
 import type { Claim, ClaimKey } from "../../../core/claim.ts";
@@ -12,7 +12,7 @@ export interface KnownLock {
   readonly claims: LiveClaims;
 }
 
-/** Each claim once. */
+/** Contains each claim once. */
 export class Copies implements Before {
   readonly locks = new Map<bigint, Lock>();
   readonly asked = new Set<Claim>();
@@ -34,8 +34,9 @@ export class Copies implements Before {
   }
 
   /**
-   * Takes the lock, what is due and the head of the queue. False: not enough of it is known, a place seems to have run out, or
-   * a lease may have ended or not, or the lock may be due or not.
+   * Adds the lock, its due claims and the head of its queue. Returns false if the database must be read: too little of
+   * the queue is cached, a place seems to have run out, or the uncertain clock leaves open whether a lease has ended or
+   * the lock is due.
    */
   take(known: KnownLock, heads: number): boolean {
     const { lock, claims } = known;

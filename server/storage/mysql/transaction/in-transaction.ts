@@ -1,10 +1,10 @@
-// The frame of a transaction: after any error the whole of it is rolled back, and a connection on which that fails is
-// destroyed, so that no transaction stays open behind a pool.
+// The frame of a transaction. After any error it rolls the whole transaction back; if the rollback fails, it destroys
+// the connection, so that no transaction stays open in the pool.
 
 import type { Row, Session } from "../connection/session.ts";
 import { Trip } from "../connection/trip.ts";
 
-/** Runs `work`, whose first trip begins the transaction and whose last one commits it. */
+/** Runs `work`, whose first trip must begin the transaction and whose last trip must commit it. */
 export async function inTransaction<Answer>(session: Session, work: () => Promise<Answer>): Promise<Answer> {
   session.inTransaction = true;
   try {
@@ -17,7 +17,7 @@ export async function inTransaction<Answer>(session: Session, work: () => Promis
   }
 }
 
-/** Runs `work` on one consistent snapshot. Takes no locks and writes nothing. */
+/** Runs `work` on one consistent snapshot. Locks nothing and writes nothing. */
 export function onSnapshot<Answer>(session: Session, work: () => Promise<Answer>): Promise<Answer> {
   return inTransaction(session, async () => {
     const begin = new Trip("begin_snapshot");
@@ -32,17 +32,17 @@ export function onSnapshot<Answer>(session: Session, work: () => Promise<Answer>
   });
 }
 
-/** The rows that a statement of a trip has answered. */
+/** The rows that a statement of a trip returned. */
 export function rowsOf(result: unknown): readonly Row[] {
   return result as readonly Row[];
 }
 
-/** How many rows a statement of a trip has written. */
+/** How many rows a statement of a trip wrote. */
 export function writtenBy(result: unknown): number {
   return (result as { readonly affectedRows: number }).affectedRows;
 }
 
-/** After any error. Never throws. */
+/** Rolls back after any error. Never throws. */
 export async function rollBack(session: Session): Promise<void> {
   if (!session.alive) return;
   const trip = new Trip("rollback");
@@ -51,7 +51,7 @@ export async function rollBack(session: Session): Promise<void> {
     await session.run(trip);
     session.inTransaction = false;
   } catch (error) {
-    // The caller hears why the transaction failed; the server rolls back when the connection is gone.
+    // The caller gets the error of the transaction; the server rolls back when the connection closes.
     session.destroy(error);
   }
 }

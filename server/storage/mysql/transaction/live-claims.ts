@@ -1,22 +1,22 @@
-// What is known of the claims of a lock: all who hold it, and the first of its queue. Pure.
+// The cached claims of a lock: all holders, and the head of its queue. Pure.
 
 import type { Claim } from "../../../core/claim.ts";
 import type { Lock } from "../../../core/lock.ts";
 import { CACHED_HOLDERS_MAX, CACHED_QUEUE_MAX } from "../../storage-bounds.ts";
 
-/** In order of ticket numbers: all who hold, and the first who wait. */
+/** All holders, and the first waiters; in order of ticket numbers. */
 export interface LiveClaims {
   readonly all: Map<bigint, Claim>;
-  /** Up to this ticket number all who wait are known; null: all of them are. */
+  /** All waiters up to this ticket number are known; null: the whole queue is known. */
   readonly queueTo: bigint | null;
 }
 
-/** Those of the claims, in order. */
+/** The claims in this state, in order. */
 export function inState(all: ReadonlyMap<bigint, Claim>, wanted: Claim["state"]): Claim[] {
   return [...all.values()].filter(({ state }) => state === wanted);
 }
 
-/** How far a read of the head saw the queue; null: all of it. */
+/** Up to which ticket number a read of the head saw the queue; null: all of it. */
 export function seenTo(
   lock: Lock | undefined,
   queue: { readonly head: readonly Claim[]; readonly complete: boolean } | undefined,
@@ -25,7 +25,9 @@ export function seenTo(
   return queue?.head.at(-1)?.ticketNumber ?? 0n;
 }
 
-/** What is known of a lock after it was written; null if not all of its holders are, or there are too many. */
+/**
+ * The cached claims of a lock after it was written; null if not all of its holders are known, or there are too many.
+ */
 export function liveClaims(
   lock: Lock,
   known: LiveClaims | null,
@@ -56,7 +58,10 @@ export function liveClaims(
   return { all: ordered, queueTo };
 }
 
-/** Leaves those at the end of the queue to be read when their turn has come; answers up to where it is known then. */
+/**
+ * Drops the end of the queue, which is read again when its turn comes. Returns the ticket number up to which the rest
+ * is known.
+ */
 function cutQueue(all: Map<bigint, Claim>): bigint {
   const queue = inState(all, "waiting");
   for (const { ticketNumber } of queue.slice(CACHED_QUEUE_MAX)) all.delete(ticketNumber);
@@ -67,7 +72,7 @@ function isBehind(ticketNumber: bigint, queueTo: bigint | null): boolean {
   return queueTo !== null && ticketNumber > queueTo;
 }
 
-/** Of two parts of the same queue that are known. */
+/** Of two known parts of the same queue, the end of the longer one. */
 function furtherOf(a: bigint | null, b: bigint | null): bigint | null {
   if (a === null || b === null) return null;
   return a > b ? a : b;

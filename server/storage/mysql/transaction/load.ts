@@ -1,8 +1,9 @@
-// What a transaction locks and reads before the decision. Guard rows first, exclusively, by primary key in ascending
-// order; everything else, the clock included, in statements after that, so that it is no older than the locks.
+// What a transaction locks and reads before the decision. It locks the guard rows first, exclusively, by primary key in
+// ascending order. Later statements read everything else, including the clock, so that none of it is older than the
+// locks.
 //
-// Indexes are named in every statement that could lock: on a small table the optimizer would read all of it, and wait
-// for guard rows that others hold.
+// Every statement that could lock names its index: on a small table the optimizer would scan all rows and wait for
+// guard rows that other transactions hold.
 
 import { DUE_MAX, FORCE_RELEASE_MAX, QUEUE_HEAD_MAX } from "../../../core/bounds.ts";
 import { type Claim, type ClaimKey, keyText } from "../../../core/claim.ts";
@@ -43,7 +44,7 @@ const GUARDS_AT_ONCE = `${GUARDS} ${NOWAIT}`;
 const META = `SELECT ${NOW_US}, rules_revision, epoch, failed_over_at, grants_from, server_identity
   FROM rowlock_meta WHERE id = 1`;
 
-// Branches of one statement, because each result that the driver reads costs more than the branch does. The last
+// Branches of one statement, because the driver spends more on each result than the database on each branch. The last
 // column says whether the row was read as part of a queue.
 const ASKED = `${CLAIM_LIST}, 0`;
 const PART_OF_HEAD = 1;
@@ -57,13 +58,13 @@ const HOLDERS = `(SELECT ${ASKED} FROM rowlock_claim FORCE INDEX (rowlock_claim_
 const QUEUE_HEAD = `(SELECT ${HEAD} FROM rowlock_claim FORCE INDEX (rowlock_claim_queue)
   WHERE lock_id = ? AND state = 1 ORDER BY ticket_number LIMIT ?)`;
 
-// Who changes a rule takes this row first, and its locks after that.
+// A transaction that changes a rule locks this row first, and its locks after that.
 const RULES_LOCK = "SELECT rules_revision FROM rowlock_meta WHERE id = 1 FOR UPDATE";
 const WAITED_FOR = `SELECT DISTINCT c.lock_id
   FROM rowlock_claim c FORCE INDEX (rowlock_claim_due) JOIN rowlock_lock l ON l.id = c.lock_id
   WHERE c.state = 1 AND c.lock_id > ? AND l.name >= ? AND l.name < ? ORDER BY c.lock_id LIMIT ${LOCKS_PER_RULE_MAX}`;
 
-/** Begins the transaction, locks and reads. */
+/** Begins the transaction, locks the guard rows and reads what the plan asks for. Throws a StoreError. */
 export async function load(
   session: Session,
   plan: LoadPlan,
@@ -90,7 +91,7 @@ export async function load(
   return read(session, new Trip("load"), { ...plan, locks }, rules, clock);
 }
 
-/** Reads what a decision left unfinished, in the same transaction and at the same time. */
+/** Reads again the locks that a decision left unfinished, in the same transaction and with the same clock. */
 export async function loadAgain(
   session: Session,
   again: readonly bigint[],
@@ -160,7 +161,7 @@ function branchesOf(plan: LoadPlan, ids: readonly bigint[]): Branch[] {
   return branches;
 }
 
-/** Adds the branches as few statements; answers their places among the results. */
+/** Adds the branches in as few statements as possible; returns the indexes of their results. */
 function addBranches(trip: Trip, branches: readonly Branch[]): number[] {
   const places: number[] = [];
   for (const part of partsOf(branches, BRANCHES_MAX)) {
@@ -170,7 +171,7 @@ function addBranches(trip: Trip, branches: readonly Branch[]): number[] {
   return places;
 }
 
-/** Reads what only the guard rows tell of: the heads of queues that nobody had expected, and records. */
+/** Reads what only the guard rows reveal: records, and the heads of queues that the plan did not expect. */
 async function readFurther(session: Session, plan: LoadPlan, rows: ReadRows): Promise<void> {
   const unread = plan.locks.filter((lock) => !lock.likelyQueue && isWaitedFor(rows, lock));
   const { recorded } = rows;
@@ -190,7 +191,7 @@ function isWaitedFor({ locks }: ReadRows, { id }: LockPlan): boolean {
   return (locks.get(id)?.waiting ?? 0) > 0;
 }
 
-/** Sorts out the heads of all queues. */
+/** Returns the heads of all queues by lock, and whether each is the whole queue. */
 function queuesOf(plan: LoadPlan, rows: ReadRows): Loaded["queues"] {
   const { locks } = rows;
   const waitedFor = plan.locks.filter((lock) => isWaitedFor(rows, lock));
@@ -203,12 +204,15 @@ function queuesOf(plan: LoadPlan, rows: ReadRows): Loaded["queues"] {
   return queues;
 }
 
-/** Rows as they come in. A claim becomes one object, however many branches have read it; each row is kept as it was. */
+/**
+ * Collects rows. A claim becomes one object, however many branches have read it; the original state of each row is
+ * kept.
+ */
 class ReadRows implements Before {
   readonly locks = new Map<bigint, Lock>();
   readonly asked: Claim[] = [];
   readonly heads = new Map<bigint, Claim[]>();
-  /** Locks that have records. */
+  /** Ids of locks that have records. */
   readonly recorded: bigint[] = [];
   readonly #locksBefore = new Map<bigint, Lock>();
   readonly #claims = new Map<string, { readonly claim: Claim; readonly before: Claim }>();

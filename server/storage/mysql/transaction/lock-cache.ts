@@ -1,11 +1,11 @@
-// The optimistic loader: rows of locks as this server has written them last itself. As long as nobody else has written
-// since, which the guard row's revision tells, a decision can go by them: the statement that takes the guard rows then
-// proves it, and the transaction needs one trip in place of two.
+// The optimistic loader: a cache of lock rows as this server itself last wrote them. They are valid as long as no other
+// server has written since, which the revision of the guard row shows. The statement that writes the guard rows then
+// proves it, and the transaction needs one trip instead of two.
 //
-// A lock is known with all of its holders and the first of its queue, or not at all. Who waits behind them is of no
-// matter to a decision until its turn comes: then the next part of the queue is read. Only a server's own heartbeats
-// change a claim without the guard row, and they only make a place last longer; so a place that seems to have run out is
-// a reason to ask.
+// A lock is cached with all of its holders and the head of its queue, or without claims. Waiters further back do not
+// matter to a decision until their turn comes; then the next part of the queue is read. Only a server's own heartbeats
+// change a claim without its guard row, and they only extend a place. So a place that seems to have run out must be
+// read from the database.
 
 import type { ClaimRef } from "../../../core/claim.ts";
 import type { DatabaseClock } from "../../../core/database-clock.ts";
@@ -27,22 +27,25 @@ import type { Read } from "./read.ts";
 
 interface CachedLock {
   readonly lock: Lock;
-  /** null: not enough of them are known. */
+  /** null: not all of its holders are known. */
   readonly claims: LiveClaims | null;
   /**
-   * Whether they were asked for since somebody else wrote last. Not yet, where something has failed: first it is to
-   * be seen whether somebody else has written.
+   * Whether this server has requested the claims since another server last wrote the lock. "not yet": something has
+   * failed, so a read must first show whether another server has written.
    */
   readonly asked: "yes" | "no" | "not yet";
-  /** How often this server has found it as it had left it, since it saw that somebody else had written it, if it ever did. */
+  /**
+   * How often in a row this server has found its own last write unchanged since it last saw another server's. It starts
+   * at ALONE_AFTER_OTHERS.
+   */
   readonly alone: number;
 }
 
 export class LockCache {
   readonly #clock: DatabaseClock;
-  /** Those written last at the end. */
+  /** In order of their last write, oldest first. */
   readonly #locks = new Map<bigint, CachedLock>();
-  /** Live claims of all of them. */
+  /** The number of cached claims of all locks. */
   #claims = 0;
   #facts: Pick<Read["loaded"], "rulesRevision" | "limitRules" | "failOver"> = {
     rulesRevision: -1n,
@@ -54,7 +57,7 @@ export class LockCache {
     this.#clock = clock;
   }
 
-  /** The plan, with what has to be read in addition so that its locks are known afterwards. */
+  /** Returns the plan, extended by what must be read so that its locks can be cached afterwards. */
   widened(plan: LoadPlan): LoadPlan {
     const unknown: bigint[] = [];
     const locks = plan.locks.map((lock) => {
@@ -71,7 +74,7 @@ export class LockCache {
     return { ...plan, locks, holdersOf: [...new Set([...plan.holdersOf, ...unknown])] };
   }
 
-  /** What a load of the plan would read, if nobody else has written since; null: not all of it is known. */
+  /** Returns what a load of the plan would read if no other server has written since; null: not all of it is cached. */
   read(plan: LoadPlan, serverIdentity: string | null): Read | null {
     const clock = this.#clock.estimate(monotonicUs(), CLOCK_UNSURE_US_MAX);
     const { length } = plan.locks;
@@ -101,7 +104,7 @@ export class LockCache {
     return { loaded, before: copies, assumptions: { newRequestIds, serverIdentity } };
   }
 
-  /** To be told after the commit of what was read and written. */
+  /** Call after the commit of a transaction, with what it read and wrote. */
   learn({ loaded, before }: Read, changes: Changes): void {
     const { rulesRevision, limitRules, failOver } = loaded;
     this.#facts = { rulesRevision, limitRules, failOver };
@@ -127,7 +130,7 @@ export class LockCache {
     }
   }
 
-  /** To be told of locks about which anything has failed: they have to be read. */
+  /** Call after a failure with the locks concerned: the next decision about them reads the database. */
   doubt(ids: Iterable<bigint>): void {
     for (const id of ids) {
       const known = this.#locks.get(id);
@@ -137,13 +140,13 @@ export class LockCache {
     }
   }
 
-  /** To be told when the database may have become another one, or have been set back. */
+  /** Call when the database may have become another one or may have been set back. */
   forgetAll(): void {
     this.#locks.clear();
     this.#claims = 0;
   }
 
-  /** To be told of the signs of life that this server has written, and until when at least they count. */
+  /** Call after this server has extended places, with a time until which they are valid at least. */
   prolonged(replica: bigint, claims: readonly ClaimRef[], untilUs: number): void {
     for (const { lockId, ticketNumber, secret } of claims) {
       const claim = this.#locks.get(lockId)?.claims?.all.get(ticketNumber);
@@ -170,23 +173,26 @@ export class LockCache {
   }
 }
 
-/** After one more write, before which nobody else has written since the one before, or somebody has. */
+/**
+ * The new value of `alone` after one more write. `own`: no other server has written since this server's write before
+ * it.
+ */
 function aloneAfter(known: CachedLock | undefined, own: boolean): number {
   if (!known) return ALONE_AFTER_OTHERS;
   return own ? known.alone + 1 : 0;
 }
 
-/** Whether others write the lock as well, as far as can be seen: what is known of it would be known in vain. */
+/** Whether other servers write the lock too, as far as can be seen: caching its claims would be useless. */
 function isShared({ alone }: Pick<CachedLock, "alone">): boolean {
   return alone < ALONE_AFTER_OTHERS;
 }
 
-/** Whether so many at the head of the queue are no longer known, and more of them wait. */
+/** Whether fewer than `heads` waiters are cached although more wait. */
 function isUsedUp({ all, queueTo }: LiveClaims, heads: number): boolean {
   return queueTo !== null && inState(all, "waiting").length < heads;
 }
 
-/** Whether there is anything to know of a lock, and not too much. */
+/** Whether the lock has claims, but not too many holders, and they have not been requested. */
 function isWorthAsking({ lock: { holders, waiting }, asked }: CachedLock): boolean {
   return asked === "no" && holders + waiting > 0 && holders <= CACHED_HOLDERS_MAX;
 }

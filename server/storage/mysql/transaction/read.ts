@@ -1,5 +1,5 @@
-// What a decision goes by, wherever it comes from: `load` reads it with the guard rows locked, `LockCache` gives what this
-// server has written last itself, which the transaction then has to prove.
+// What a decision uses, from either source: `load` reads it with the guard rows locked; `LockCache` returns what this
+// server itself last wrote, which the transaction must then prove to be current.
 
 import type { Claim, ClaimKey } from "../../../core/claim.ts";
 import type { Lock } from "../../../core/lock.ts";
@@ -8,21 +8,21 @@ import type { Loaded } from "../../store.ts";
 export interface Read {
   readonly loaded: Loaded;
   readonly before: Before;
-  /** What has to be true for it; null: the guard rows are locked, and all of it is. */
+  /** What must be true for the decision to be valid; null: the guard rows are locked, so everything is. */
   readonly assumptions: Assumptions | null;
 }
 
-/** The rows as they were. The decision changes those that were loaded, so these tell the writing what has changed. */
+/** The original rows. The decision changes the loaded ones, so a comparison with these shows what to write. */
 export interface Before {
   lock(id: bigint): Lock | undefined;
-  /** Undefined: it was not read. */
+  /** Undefined: the claim was not read. */
   claim(key: ClaimKey): Claim | undefined;
 }
 
-/** In addition to what was read: the guard rows at their revisions, the facts, the clock. */
+/** Assumptions in addition to what was read: the guard rows at their revisions, the facts, the clock. */
 export interface Assumptions {
-  /** Claims with these request ids are not there. */
+  /** No claims with these request ids exist. */
   readonly newRequestIds: readonly string[];
-  /** Of the server that the rows belong to. */
+  /** The identity of the server that the rows belong to. */
   readonly serverIdentity: string;
 }

@@ -1,5 +1,6 @@
-// Records of locks in a transaction: read where a guard row says that there is one, written where one has come, changed or
-// gone. Whoever decides about a lock holds its guard row, so nobody else reads or writes its record meanwhile.
+// Records of locks in a transaction: read if the guard row says that there is one; written if a record was added,
+// changed or removed. A transaction that decides about a lock holds its guard row, so no other one reads or writes its
+// record meanwhile.
 
 import type { Lock } from "../../../core/lock.ts";
 import { partsOf } from "../../../core/parts.ts";
@@ -16,14 +17,14 @@ import type { WriteChain } from "./write-chain.ts";
 const ADD = `INSERT INTO rowlock_record (${RECORD_COLUMNS.join(", ")})`;
 const REMOVE = "DELETE r FROM rowlock_record r FORCE INDEX (PRIMARY) WHERE r.lock_id IN (?)";
 
-/** Locks by what becomes of their records. */
+/** Locks, by what happens to their records. */
 export interface RecordChanges {
   readonly added: readonly Lock[];
   readonly changed: readonly Lock[];
   readonly removed: readonly Lock[];
 }
 
-/** What has to be written; null for locks of which none has a record, or had one. */
+/** Returns what to write; null if none of the locks has or had a record. */
 export function recordChanges(locks: readonly Lock[], before: Before): RecordChanges | null {
   let changes: { added: Lock[]; changed: Lock[]; removed: Lock[] } | null = null;
   for (const lock of locks) {
@@ -37,7 +38,7 @@ export function recordChanges(locks: readonly Lock[], before: Before): RecordCha
   return changes;
 }
 
-/** Who holds the lock or waits for it counts, too: its record is found by that. */
+/** Becoming free or taken also changes the record, because `due_at` depends on it. */
 function hasChanged(lock: Lock, before: Before): boolean {
   const old = before.lock(lock.id) as Lock;
   if (lock.record !== old.record) return true;
@@ -71,7 +72,7 @@ function idOf({ id }: Lock): bigint {
   return id;
 }
 
-/** Records by lock. Throws if one of the locks has none: its guard row says otherwise. */
+/** Returns records by lock id. Throws if one of the locks has none, because its guard row says that it has one. */
 export function recordsOf(lockIds: readonly bigint[], rows: readonly Row[]): Map<bigint, LockRecord> {
   const records = new Map(
     rows.map((row) => {

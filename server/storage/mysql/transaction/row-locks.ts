@@ -1,6 +1,7 @@
-// Who waits for row locks, and who does not. An impatient transaction fails at once where another one holds a row that it
-// has to lock, so that it can go on without that row. MariaDB can be told not to wait at all (see Session.isPatient). MySQL
-// knows NOWAIT for reads only, so there an impatient transaction reads what it is about to write, right before it does.
+// Which transactions wait for row locks. An impatient transaction fails at once if another one holds a row that it must
+// lock, so that it can continue without that row. MariaDB supports a session that never waits (see Session.isPatient).
+// MySQL has NOWAIT for reads only, so there an impatient transaction locks the rows that it is about to write by
+// reading them directly before.
 
 import type { Claim, ClaimKey } from "../../../core/claim.ts";
 import { isServerMade } from "../../../core/claim.ts";
@@ -14,13 +15,13 @@ import { bigintOf } from "../rows.ts";
 import { rowsOf } from "./in-transaction.ts";
 import type { RecordChanges } from "./records.ts";
 
-/** End a reading statement that locks rows. */
+/** Clauses that end a SELECT which locks rows. */
 export const NOWAIT = "NOWAIT";
 export const SHARED_NOWAIT = "/*!80000 FOR SHARE NOWAIT */ /*M!100304 LOCK IN SHARE MODE NOWAIT */";
 
-// So many rows are read one by one, and one that another transaction holds is an error. More of them are found faster
-// by a list, in which rows that others have locked are skipped and missing from the count: with NOWAIT, a range fails
-// at the row next to its own.
+// Up to this many rows are locked one by one, and a row that another transaction holds is an error. More rows are
+// locked faster by a list with SKIP LOCKED: rows that others hold are missing from the count. NOWAIT does not work for
+// a list, because a range also fails at the row next to it.
 const ROWS_ONE_BY_ONE_MAX = 4;
 const GUARD = "(SELECT 1 FROM rowlock_lock WHERE id = ? FOR UPDATE NOWAIT)";
 const CLAIM = "(SELECT 1 FROM rowlock_claim WHERE lock_id = ? AND ticket_number = ? FOR UPDATE NOWAIT)";
@@ -29,16 +30,17 @@ const GUARDS = `(SELECT COUNT(*) FROM rowlock_lock FORCE INDEX (PRIMARY) WHERE i
 const RECORDS = `(SELECT COUNT(*) FROM rowlock_record FORCE INDEX (PRIMARY)
   WHERE lock_id IN (?) FOR UPDATE SKIP LOCKED)`;
 const CLAIMS = "SELECT COUNT(*) FROM rowlock_claim FORCE INDEX (PRIMARY) WHERE";
-// Of claims that another transaction is adding with the same request ids. None of them is there, as far as is known, and
-// what is not there has no row next to it either.
+// Detects claims with the same request ids that another transaction is adding. As far as is known, no such claims
+// exist, and look-ups of missing keys touch no neighbouring rows, so NOWAIT works here.
 const REQUESTS = `(SELECT COUNT(*) FROM rowlock_claim FORCE INDEX (rowlock_claim_request)
   WHERE request_id IN (?) FOR UPDATE NOWAIT)`;
 
 const UNLOCKED = "SELECT lock_id, ticket_number FROM rowlock_claim FORCE INDEX (PRIMARY) WHERE";
 
 /**
- * On MySQL, adds the statements that lock all that the changes will write. The guard rows, if they are not locked yet. They
- * answer no rows, which would cost this server more than the locks cost the database.
+ * On MySQL, adds the statements that lock all rows which the changes will write, and the guard rows if they are not
+ * locked yet. These statements return no rows, because reading those would cost this server more than the locks cost
+ * the database.
  */
 export function addRowLocks(
   trip: Trip,
@@ -58,7 +60,7 @@ export function addRowLocks(
   trip.add(`DO ${locks.map(([sql]) => sql).join(", ")}`, ...locks.flatMap(([, ...values]) => values));
 }
 
-/** An expression that locks rows, and its values. */
+/** An expression that locks rows, with its values. */
 type Locking = [sql: string, ...values: SqlValue[]];
 
 function rowByRow({ changed }: Changes, guards: readonly Lock[], records: readonly Lock[]): Locking[] {
@@ -69,7 +71,7 @@ function rowByRow({ changed }: Changes, guards: readonly Lock[], records: readon
   ];
 }
 
-/** Where one is missing, the result is below zero, which no unsigned number can be (error 1690). */
+/** If a row is missing, the sum is negative, which an unsigned number cannot represent: error 1690. */
 function lists({ changed }: Changes, guards: readonly Lock[], records: readonly Lock[]): Locking[] {
   const key = hasKey(changed);
   const counts: Locking[] = [];
@@ -81,7 +83,9 @@ function lists({ changed }: Changes, guards: readonly Lock[], records: readonly 
   return [[sum, ...counts.flatMap(([, ...values]) => values), rows]];
 }
 
-/** Locks those of the claims in a state that nobody else has locked. Begins the transaction. */
+/**
+ * Begins a transaction and locks those of the claims that are in this state and that no other transaction has locked.
+ */
 export async function lockUnlocked(
   session: Session,
   name: string,
@@ -102,7 +106,7 @@ export async function lockUnlocked(
   }));
 }
 
-/** Request ids that the server makes are never made twice. */
+/** Whether the request id comes from a client. Ids that the server generates never repeat. */
 function isCallersOwn({ requestId }: Claim): boolean {
   return !isServerMade(requestId);
 }

@@ -1,6 +1,6 @@
-// What a transaction writes after the decision. Rows that change alike are written by one statement. Each guard row that
-// was decided about is written, whatever has changed: a cluster rejects the loser of two deciders only by what both have
-// written.
+// What a transaction writes after the decision. One statement writes all rows that change alike. Every guard row that
+// was decided about is written, even if nothing in it changed: a cluster detects the loser of two conflicting decisions
+// only by rows that both have written.
 
 import type { Claim } from "../../../core/claim.ts";
 import type { LimitRule } from "../../../core/limit.ts";
@@ -34,8 +34,8 @@ import { addRecordWrites, type RecordChanges } from "./records.ts";
 import { WriteChain } from "./write-chain.ts";
 
 /**
- * One statement changes so many claims, whatever becomes of them. Where there are more, each changes those that have
- * come to the same state.
+ * Up to this many changed claims are written by one statement. If there are more, each statement writes the claims that
+ * have the same new state.
  */
 const CHANGED_TOGETHER_MAX = 4;
 
@@ -48,22 +48,27 @@ const ADD_CLAIMS = `INSERT INTO rowlock_claim (${CLAIM_COLUMNS.join(", ")})`;
 const ADD_RULE = `INSERT INTO rowlock_limit_rule (prefix, limit_value, version, reason, change_mark)
   VALUES (${VALUE_WHILE_OPEN}, ?, ?, ?, ?)
   ON DUPLICATE KEY UPDATE limit_value = ?, version = ?, reason = ?, change_mark = ?`;
-// By a random step, for the same reason as that of guard rows.
+// The step is random for the same reason as that of guard rows: rows that were set back and written again must not
+// reach a known revision.
 const RAISE_RULES_REVISION = `UPDATE rowlock_meta
   SET rules_revision = rules_revision + 1 + CAST(FLOOR(RAND() * 1048576) AS UNSIGNED) WHERE id = 1 ${WHILE_OPEN}`;
 
 const REQUESTS =
   "SELECT 1 FROM rowlock_claim FORCE INDEX (rowlock_claim_request) WHERE request_id IN (?) LIMIT 1";
 
-/** Sends the trip that writes the changes. */
+/**
+ * Sends the trip that writes the changes; returns its results. Throws a StoreError, or an Error if a claim's ticket
+ * number already exists, which only a bug can cause.
+ */
 export async function runWrites(session: Session, trip: Trip, { added }: Changes): Promise<unknown[]> {
   try {
     return await session.run(trip);
   } catch (error) {
     if (!(error instanceof StoreError) || error.reason !== "duplicate_request") throw error;
-    // A limit rule that two nodes of Galera write at once may be there twice too: it is decided again.
+    // Two nodes of Galera that write a limit rule at once may also cause a duplicate key: the decision is retried.
     if (added.length === 0) throw error;
-    // The transaction is still open, and who finds a key twice has locked the row that has it: it is there to be seen.
+    // The transaction is still open, and a statement that finds a duplicate key locks the existing row, so this read
+    // sees it.
     const look = new Trip("duplicate_request");
     look.add(
       REQUESTS,
@@ -76,9 +81,10 @@ export async function runWrites(session: Session, trip: Trip, { added }: Changes
 }
 
 /**
- * Adds the statements that write the changes. The guard rows come first: where they are not locked yet, that locks them, and
- * only at the revisions that were assumed. The last statement makes sure that all was written and is as it was assumed, with
- * a lock on the rules where one is asked for. It is the one that adds claims, or else one more.
+ * Adds the statements that write the changes. The guard rows come first: if they are not locked yet, these statements
+ * lock them, and only at the assumed revisions. The last statement verifies that everything was written and that the
+ * assumptions hold, with a lock on the rules if `lockOfRules` names one. It is the statement that adds claims, or one
+ * more.
  */
 export function addWrites(
   trip: Trip,
@@ -91,11 +97,11 @@ export function addWrites(
   const writes = new WriteChain(trip);
   for (const part of partsOf(changes.locks, UPDATE_ROWS_MAX))
     addGuardUpdate(writes, part, before, loaded.atLeastUs, assumptions !== null);
-  // That the guard rows are as they were known, by revisions which are random, proves the same of their claims.
+  // Revisions are random, so a guard row at its known revision also proves that its claims are as they were known.
   addClaimUpdates(writes, changes, before, assumptions ? hasKey : hasSecret);
   if (records) addRecordWrites(writes, records, before);
   const facts = assumptions && unchanged(changes, read, assumptions, lockOfRules);
-  // A statement that adds claims must not look for others.
+  // A statement that adds claims must not read other claims.
   const isLast = changes.added.length > 0 && !facts?.readsClaims;
   if (changes.added.length > 0) addClaims(writes, changes, isLast ? facts : null);
   if (!isLast) writes.check(facts);
@@ -128,7 +134,7 @@ function addRuleWrites(trip: Trip, { prefix, limit, version, reason, changeMark 
   trip.add(RAISE_RULES_REVISION);
 }
 
-/** Whether claims are left waiting under a limit that a pattern or the default gives. */
+/** Whether the changes leave claims waiting under a limit from a pattern or the default. */
 export function leavesWaiters(changes: Changes): boolean {
   return changes.locks.some((lock) => lock.waiting > 0 && lock.limit === null);
 }
@@ -172,7 +178,7 @@ function addGuardUpdate(
   });
   const arm = (index: number): Arm => ["WHEN ?", (locks[index] as Lock).id];
   const { sets, values } = assignments(LOCK_WRITTEN_COLUMNS, rows, arm, "CASE id");
-  // A row that is written as it was is not written at all, and then a cluster would not see that it was decided about.
+  // The database skips an UPDATE that changes nothing, and then a cluster would not see that the row was decided about.
   const decidedAt = sets.length > 0 ? [atLeastUs - DECIDED_AT_STEP_US, atLeastUs] : [atLeastUs];
   sets.push(sets.length > 0 ? DECIDED_AT : "decided_at = ?");
   const asKnown = onlyAsKnown

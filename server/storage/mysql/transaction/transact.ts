@@ -1,6 +1,6 @@
-// One deciding transaction: load, decide, save, in two round trips where nothing unexpected turns up; in one where it is
-// optimistic, as all that would be loaded is in the cache. The decision is the caller's; what is read is in `load.ts` and
-// `lock-cache.ts`, what is written in `save.ts`.
+// One deciding transaction: load, decide, save. It takes two round trips if nothing unexpected turns up, and one if it
+// is optimistic because the cache contains everything to load. The caller supplies the decision; `load.ts` and
+// `lock-cache.ts` read, `save.ts` writes.
 
 import type { DatabaseClock } from "../../../core/database-clock.ts";
 import { monotonicUs } from "../../monotonic.ts";
@@ -18,7 +18,7 @@ import { recordChanges } from "./records.ts";
 import { addRowLocks } from "./row-locks.ts";
 import { addWrites, leavesWaiters, runWrites } from "./save.ts";
 
-/** What the transactions of a store have in common. */
+/** What the transactions of a store share. */
 export interface TransactContext {
   readonly rules: RuleCache;
   readonly cache: LockCache;
@@ -26,7 +26,10 @@ export interface TransactContext {
   readonly observer: StoreObserver;
 }
 
-/** Runs the transaction. Throws what `decide` throws, or a StoreError; nothing was committed unless it says so. */
+/**
+ * Runs the transaction. Throws the error of `decide`, or a StoreError; nothing was committed unless its kind is
+ * `unknown_outcome`.
+ */
 export async function transactOn(
   session: Session,
   plan: LoadPlan,
@@ -45,10 +48,10 @@ export async function transactOn(
     outcome = "committed";
   } catch (error) {
     await rollBack(session);
-    // What another transaction holds may still be as it was known: the next decision proves that.
+    // Rows that another transaction holds may still be as cached: the next decision verifies that.
     if (!isRowLocked(error)) {
       cache.doubt(plan.locks.map(({ id }) => id));
-      // It may have been the clock that was not as it was known.
+      // The wrong assumption may have been the clock.
       if (cached) clock.doubt(monotonicUs());
     }
     throw error;
@@ -64,7 +67,8 @@ async function decideAll(
   cached: Read | null,
   { rules: sharedRules, cache, clock }: TransactContext,
 ): Promise<void> {
-  // After its own change it reads rules that are not committed, under a revision that may come again with others.
+  // After its own change, this transaction reads rules that are not committed. If it is rolled back, the same revision
+  // may return with other rules, so it must not fill the shared cache.
   const rules = plan.rule ? new RuleCache() : sharedRules;
   const first = cached ?? (await load(session, cache.widened(plan), rules, clock));
   let waitersLeft = false;
@@ -76,7 +80,7 @@ async function decideAll(
     const trip = new Trip(read.assumptions ? "decide_commit" : last ? "save_commit" : "save");
     if (read.assumptions) trip.add(BEGIN);
     if (plan.impatient) addRowLocks(trip, session, changes, read.assumptions ? changes.locks : [], records);
-    // Who changes a rule holds the rules exclusively.
+    // A transaction that changes a rule already holds the rules exclusively.
     const lockOfRules = last && waitersLeft && !plan.rule ? rulesLock(plan.impatient ?? false) : "";
     addWrites(trip, changes, records, read, lockOfRules);
     if (!last) {

@@ -1,20 +1,21 @@
-// The writes of a transaction as a chain: each writes only if the one before it has written all of its rows, so what the
-// last one has written tells of all of them. Nothing is counted by further statements, which would cost as much as the
-// writes. Rows may be others than those that were read: who sets a database back does not ask for our row locks.
+// The writes of a transaction as a chain: each write has an effect only if the write before it wrote all of its rows,
+// so the row count of the last one vouches for all. No further statements count rows, because each would cost as much
+// as a write. The check is necessary because rows may differ from those that were read: an operator who sets a database
+// back does not take our row locks.
 
 import type { SqlValue, Trip } from "../connection/trip.ts";
 import { areTrue, assertAllWritten, type Facts, VALUE_WHILE_OPEN, WHILE_OPEN } from "./assertions.ts";
 
 export class WriteChain {
   readonly #trip: Trip;
-  /** Rows that the last write has to have written; null: there is none yet. */
+  /** The rows that the last write must have written; null: there is no write yet. */
   #rows: number | null = null;
 
   constructor(trip: Trip) {
     this.#trip = trip;
   }
 
-  /** Adds an UPDATE, which ends in its WHERE, of so many rows. */
+  /** Adds an UPDATE or DELETE of `rows` rows; `sql` must end in its WHERE clause. */
   update(rows: number, sql: string, ...values: readonly SqlValue[]): void {
     const link = this.#link();
     this.#trip.add(
@@ -25,7 +26,7 @@ export class WriteChain {
     this.#rows = rows;
   }
 
-  /** Adds an INSERT of rows, of which the first column cannot be NULL. With facts, it asserts those as well. */
+  /** Adds an INSERT of rows whose first column cannot be NULL. If facts are given, it also asserts them. */
   insert(sql: string, rows: readonly (readonly SqlValue[])[], facts: Facts | null = null): void {
     const [[key = null, ...first] = [], ...others] = rows;
     const link = this.#link();
@@ -38,7 +39,7 @@ export class WriteChain {
     this.#rows = rows.length;
   }
 
-  /** Adds the check of the last write, and so of all, and that of the facts. Directly after it. */
+  /** Adds the check of the last write, and so of all writes, and of the facts. Must come directly after that write. */
   check(facts: Facts | null): void {
     if (this.#rows !== null) assertAllWritten(this.#trip, this.#rows, facts);
   }
