@@ -1,4 +1,4 @@
-// How the words of the core are stored: small numbers that never change their meaning. New words get new numbers.
+// Stored codes of the core's words: small numbers that never change their meaning. New words get new numbers.
 
 import type { ClaimState, EndReason, Mode } from "../../core/claim.ts";
 

@@ -1,7 +1,10 @@
-// SQL and rules about rows that hold on every database. Only text that MySQL, MariaDB and SQLite read the same way
-// belongs here; what locks, limits or writes rows is each store's own.
+// Columns and SQL that are valid on every database. Only text that MySQL, MariaDB and SQLite interpret alike belongs
+// here; SQL that locks, limits or writes rows is in each store.
 
-/** The columns of a guard row that count; one that moves in many rows of a batch moves by the same in most of them. */
+/**
+ * The counters of a guard row. A counter that changes in many rows of a batch changes by the same amount in most of
+ * them.
+ */
 export const LOCK_COUNTER_COLUMNS = [
   "next_ticket",
   "last_token",
@@ -14,7 +17,7 @@ export const LOCK_COUNTER_COLUMNS = [
   "revision",
 ] as const;
 
-/** The columns of a guard row that a decision may change. `decided_at` is the store's own. */
+/** The columns of a guard row that a decision may change. The store itself sets `decided_at`. */
 export const LOCK_WRITTEN_COLUMNS = [
   "limit_value",
   "limit_version",
@@ -25,10 +28,10 @@ export const LOCK_WRITTEN_COLUMNS = [
   "record_floor",
 ] as const;
 
-/** The columns of a guard row, in the order in which stores read them. */
+/** The columns of a guard row, in the order in which the stores read them. */
 export const LOCK_COLUMNS = ["id", "name", ...LOCK_WRITTEN_COLUMNS] as const;
 
-/** The columns of a claim that never change once it is there. */
+/** The columns of a claim that never change after it was added. */
 export const CLAIM_FIXED_COLUMNS = [
   "lock_id",
   "ticket_number",
@@ -56,7 +59,7 @@ export const CLAIM_CHANGING_COLUMNS = [
   "end_note",
 ] as const;
 
-/** The columns of every claim, which an INSERT of claims without terms names. */
+/** The columns in which an INSERT writes claims without terms. */
 export const CLAIM_PLAIN_COLUMNS = [...CLAIM_FIXED_COLUMNS, ...CLAIM_CHANGING_COLUMNS] as const;
 
 /** All columns of a claim. Its terms never change. */
@@ -82,28 +85,29 @@ export const RECORD_CHANGING_COLUMNS = [
 /** All columns of a record. */
 export const RECORD_COLUMNS = ["lock_id", "folder", "name", ...RECORD_CHANGING_COLUMNS] as const;
 
-/** The columns of a record that are read: the others are for looking it up. */
+/** The columns of a record that are read. The others only serve to find it. */
 export const RECORD_READ_COLUMNS = [
   "lock_id",
   ...RECORD_CHANGING_COLUMNS.filter((column) => column !== "due_at"),
 ] as const;
 
 /**
- * Guard rows that may be cleaned away, apart from their age: no claim, no record, and a limit that was never set. Where it
- * was set and taken away the row stays, because its version must keep rising for a compare-and-set to mean anything.
+ * The condition for guard rows that may be removed, apart from their age: no claim, no record, and a limit that was
+ * never set. If the limit was set and removed, the row stays, because its version must keep rising for a
+ * compare-and-set to work.
  *
- * A guard row that `resolve` makes has the present time as `decided_at`: with 0 it could be cleaned away again before
- * it is first used.
+ * A guard row that `resolve` creates has the present time as `decided_at`: with 0, it could be removed again before its
+ * first use.
  */
 export const IDLE_LOCK_CONDITION = `(
   l.limit_value IS NULL AND l.limit_version = 0 AND l.has_record = 0
   AND NOT EXISTS (SELECT 1 FROM rowlock_claim c WHERE c.lock_id = l.id))`;
 
 /**
- * What is read of a busy lock: its guard row `l`, and since when its oldest waiter waits.
+ * What is read of a busy lock: its guard row `l`, and the time since which its oldest waiter waits.
  *
- * @param queueIndex a hint to find the oldest waiter through rowlock_claim_queue, where a database needs one.
- * @param inQueueIndex what is true of every row in that index, where not all are.
+ * @param queueIndex a hint to find the oldest waiter through rowlock_claim_queue, if the database needs one.
+ * @param inQueueIndex a condition that holds for every row in that index; TRUE if the index is not partial.
  */
 export function busyLockColumnsBy(queueIndex: string, inQueueIndex: string): string {
   return `${LOCK_COLUMNS.map((column) => `l.${column}`).join(", ")},
@@ -114,10 +118,10 @@ export function busyLockColumnsBy(queueIndex: string, inQueueIndex: string): str
 export const BUSY_LOCK_COLUMNS = busyLockColumnsBy("FORCE INDEX (rowlock_claim_queue)", "TRUE");
 
 /**
- * Locks that are waited for, with names in a range. Begins at the claims that wait, as most guard rows may be idle. Takes the
- * lowest name, the name above all, and the highest number of rows.
+ * Locks with waiters and with names in a range. Starts from the waiting claims, because most guard rows may be idle.
+ * Values: the lowest name, the name above the range, and the maximum number of rows.
  *
- * @param waitingIndex a hint to find the claims that wait through rowlock_claim_due, which has all that is asked of them.
+ * @param waitingIndex a hint to find the waiting claims through rowlock_claim_due, which contains every column needed.
  */
 export function waitedLocksBy(waitingIndex: string, order: "longest_wait" | "most_waiters"): string {
   return `
@@ -132,11 +136,11 @@ export function waitedLocksBy(waitingIndex: string, order: "longest_wait" | "mos
 }
 
 /**
- * The epoch after a fail-over: higher than the present one, and no lower than the hours since 2026, so that rows which
- * were restored from an old backup do not come to an epoch that there has been since.
+ * The epoch after a fail-over: higher than the present one, and at least the hours since 2026. So rows that were
+ * restored from an old backup do not reach an epoch that was used after the backup.
  *
- * @param greatest the function of that name.
- * @param lowest which it has to be at least.
+ * @param greatest the database's function for the greatest of its arguments.
+ * @param lowest the minimum of the new epoch.
  * @param nowUs the clock in microseconds.
  */
 export function newEpochBy(greatest: string, lowest: string, nowUs: string): string {

@@ -1,4 +1,4 @@
-// A page of guard rows in the order in which they were last decided about, cut from what two branches have read.
+// Cuts one page of guard rows, in the order of their last decisions, from the rows of two branches.
 
 import type { DecidedLock, DecidedPage } from "../store.ts";
 
@@ -6,7 +6,7 @@ interface DecidedRow extends DecidedLock {
   readonly decidedAtUs: number;
 }
 
-/** The first `max` of them; each branch has read up to so many. */
+/** Returns the first `max` rows in order; each branch must have read up to `max`. */
 export function pageOf(rows: readonly DecidedRow[], max: number): Pick<DecidedPage, "locks" | "next"> {
   const inOrder = rows.toSorted((a, b) => a.decidedAtUs - b.decidedAtUs || (a.id < b.id ? -1 : 1));
   const page = inOrder.slice(0, max);

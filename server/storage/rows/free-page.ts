@@ -1,16 +1,19 @@
-// Free locks of several groups, of each of which only the first entries were read, in one order: as far as all groups were
-// looked at. And which of them are wanted.
+// Merges free locks of several groups, of each of which only the first entries were read, into one order, as far as
+// every group was read. Also decides which of them are wanted.
 
 import type { FreeLock, FreePlace, RecordGroup, WantedNames } from "../store.ts";
 
-/** What was read of one range of the index. */
+/** What was read from one range of the index. */
 export interface FreeRange {
   readonly locks: readonly FreeLock[];
-  /** Its last entry, where there may be more behind it. */
+  /** The last entry that was read, if there may be more behind it; null: the range was read to its end. */
   readonly end: FreePlace | null;
 }
 
-/** Those up to the place that was reached in all ranges. */
+/**
+ * Returns the locks up to the position that was reached in all ranges. `next`: that position; null: all ranges were
+ * read to their end.
+ */
 export function freePage(ranges: readonly FreeRange[]): { locks: FreeLock[]; next: FreePlace | null } {
   let next: FreePlace | null = null;
   for (const { end } of ranges) if (end && (!next || isBefore(end, next))) next = end;
@@ -19,7 +22,7 @@ export function freePage(ranges: readonly FreeRange[]): { locks: FreeLock[]; nex
   return { locks: reached ? locks.filter((lock) => !isBefore(reached, lock)) : locks, next };
 }
 
-/** What is to be asked of the names of a group; null: nothing, all are wanted. */
+/** Returns the condition that names of this group must meet; null: all are wanted. */
 export function askedOf(wanted: WantedNames, { folder }: RecordGroup): WantedNames | null {
   const paused = wanted.paused.filter(({ prefix }) => prefix.startsWith(folder) || folder.startsWith(prefix));
   return paused.length === 0 && folder.startsWith(wanted.prefix) ? null : { prefix: wanted.prefix, paused };

@@ -1,13 +1,13 @@
-// The walk over old guard rows in search of idle ones, step by step and round and round: most of them may have to stay,
-// as they remember something, and no step may look at all of those again. Each store keeps one.
+// Walks over old guard rows in search of idle ones, step by step and in cycles. Most old rows may have to stay because
+// they remember something, so no step may read all of those again. Each store has one IdleScan.
 
 import { IDLE_SCAN_MAX } from "../storage-bounds.ts";
 
-/** A guard row that was not decided about for long. */
+/** A guard row without recent decisions. */
 export interface OldRow {
   readonly id: bigint;
   readonly decidedAtUs: number;
-  /** Whether nothing needs it. */
+  /** Whether nothing needs the row. */
   readonly isIdle: boolean;
 }
 
@@ -18,12 +18,15 @@ const START: Place = { decidedAtUs: -1, id: 0n };
 export class IdleScan {
   #after = START;
 
-  /** The next step is of the rows behind this one, in order of time and id, IDLE_SCAN_MAX at the most. */
+  /** The next step must read the rows behind this position, in order of time and id, at most IDLE_SCAN_MAX. */
   get after(): Place {
     return this.#after;
   }
 
-  /** Takes the rows of a step; answers the idle ones among them, `max` at the most. What is left comes with the next step. */
+  /**
+   * Takes the rows of a step; returns at most `max` idle ones. The next step reads the rows that this one did not
+   * reach.
+   */
   take<Row extends OldRow>(rows: readonly Row[], max: number): Row[] {
     const idle: Row[] = [];
     for (const row of rows) {

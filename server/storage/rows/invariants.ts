@@ -1,6 +1,6 @@
-// What must hold between the rows, whatever the servers have been through: the checks behind `checkInvariants`. Decides
-// nothing and writes nothing. A generator, because SQLite answers at once and MySQL later: it yields queries, is given
-// their rows, and returns what it found. All queries of one run must see one and the same snapshot.
+// What must always hold between the rows: the checks behind `checkInvariants`. Decides nothing and writes nothing. A
+// generator, because SQLite answers synchronously and MySQL asynchronously: it yields queries, receives their rows, and
+// returns its findings. All queries of one run must read the same snapshot.
 
 import type { Mode } from "../../core/claim.ts";
 import { fits } from "../../core/fits.ts";
@@ -42,11 +42,11 @@ const COUNTS = `
     SUM(CASE WHEN state = 1 THEN permits ELSE 0 END) AS waiting_permits
   FROM rowlock_claim WHERE state IN (1, 2) GROUP BY lock_id`;
 
-/** When a lock with a record is due for those who look for free ones; NULL where it is none. */
+/** The time from which a lock with a record may be captured; NULL if it is not free. */
 const FREE_SINCE = `(CASE WHEN l.holders = 0 AND l.waiting = 0 AND COALESCE(r.attempts_left, 1) > 0
   THEN COALESCE(r.not_before, 0) END)`;
 
-/** Checks that SQL answers by itself: each row is one violation. */
+/** Checks that are entirely in SQL: each row is one violation. */
 const PLAIN: readonly { check: string; sql: string; message: (row: InvariantRow) => string }[] = [
   {
     check: "counters",
@@ -163,20 +163,20 @@ const PLAIN: readonly { check: string; sql: string; message: (row: InvariantRow)
 const RULES = "SELECT prefix, limit_value, version, reason, change_mark FROM rowlock_limit_rule";
 const LOCK = LOCK_COLUMNS.map((column) => `l.${column}`).join(", ");
 
-// Whether a limit was lowered below what is held cannot be seen in the rows, so this can only be a warning.
+// The rows do not show whether a limit was lowered below what was held, so this can only be a warning.
 const OVER_LIMIT = `
   SELECT l.id AS lock_id, ${LOCK} FROM rowlock_lock l
   WHERE l.id > ? AND l.held_permits > COALESCE(l.limit_value, 0) ORDER BY l.id LIMIT ${CHECK_PAGE}`;
 
 const PAUSE = "SELECT grants_from FROM rowlock_meta WHERE id = 1 AND grants_from > ?";
 
-// Waiters of which nobody will think when the time comes that their lock remembers.
+// Waiters with no wake-up scheduled for the time from which their lock may be granted.
 const UNWOKEN = `
   SELECT l.id AS lock_id, l.name FROM rowlock_record r JOIN rowlock_lock l ON l.id = r.lock_id
   WHERE l.id > ? AND l.waiting > 0 AND r.wakes_at IS NULL AND r.not_before > ? ORDER BY l.id LIMIT ${CHECK_PAGE}`;
 
-// Where something is due, or nobody has looked since the pause after a fail-over, the next decision will move the queue,
-// and it may fit only then.
+// Excludes locks with something due, and locks without a decision since the pause after a fail-over: the next decision
+// will advance their queue, and the first waiter may fit only then.
 const FIRST_WAITERS = `
   SELECT l.id AS lock_id, ${LOCK}, c.ticket_number, c.mode, c.permits
   FROM rowlock_lock l JOIN rowlock_claim c ON c.lock_id = l.id AND c.ticket_number =
@@ -187,7 +187,7 @@ const FIRST_WAITERS = `
     AND NOT EXISTS (SELECT 1 FROM rowlock_meta m WHERE m.grants_from > ? OR l.decided_at < m.grants_from)
   ORDER BY l.id LIMIT ${CHECK_PAGE}`;
 
-/** At most `max` findings; none of severity `error` in a database that only rowlock has written. */
+/** Returns at most `max` findings; none has severity `error` if only rowlock has written the database. */
 export function* checkRows(nowUs: number, max: number): InvariantRun {
   const findings: Finding[] = [];
   for (const { check, sql, message } of PLAIN) {

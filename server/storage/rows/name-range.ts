@@ -1,8 +1,8 @@
-// Prefixes of names as ranges of bytes, so that an index finds them on every database.
+// Prefixes of names as ranges of bytes, which an index finds on every database.
 
 import { OWN_NAMES_PREFIX } from "../../core/own-names.ts";
 
-/** No name of valid UTF-8 begins with this byte, so it stands above all of them. */
+/** No valid UTF-8 begins with this byte, so it sorts after all names. */
 const ABOVE_ALL_NAMES = Buffer.from([0xff]);
 
 export interface NameRange {
@@ -10,23 +10,26 @@ export interface NameRange {
   readonly below: Buffer;
 }
 
-/** All names but those of the servers' own, which begin with a NUL. */
+/** All names except the servers' own, which begin with a NUL. */
 const CALLERS_NAMES: NameRange = {
   from: Buffer.of(OWN_NAMES_PREFIX.charCodeAt(0) + 1),
   below: ABOVE_ALL_NAMES,
 };
 
-/** The names that begin with `prefix` and come after `afterName`. Without either, those of the servers' own are left out. */
+/**
+ * The names that begin with `prefix` and come after `afterName`. If both are absent, the servers' own names are left
+ * out.
+ */
 export function rangeAfter(prefix: string, afterName: string | null): NameRange {
   const { from, below } = prefix === "" ? CALLERS_NAMES : prefixRange(prefix);
   if (afterName === null) return { from, below };
-  // The first string of bytes after the name. One lower bound in place of two: SQLite would look for one of them only, and
-  // walk from there to the other.
+  // The first byte string after the name. A single lower bound, because SQLite would seek to one of two bounds and scan
+  // from there to the other.
   const next = Buffer.concat([Buffer.from(afterName, "utf8"), Buffer.of(0)]);
   return { from: Buffer.compare(next, from) > 0 ? next : from, below };
 }
 
-/** All names that begin with `prefix` are at or above `from` and below `below`, in byte order. */
+/** The byte range of the names that begin with `prefix`. */
 export function prefixRange(prefix: string): NameRange {
   const from = Buffer.from(prefix, "utf8");
   const below = Buffer.from(from);

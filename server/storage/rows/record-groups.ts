@@ -1,26 +1,29 @@
-// Where locks under a prefix are found in the index of records: in the folder that the prefix lies in, and in all folders
-// that begin with it. Pure, but for the steps that it is given.
+// Finds the groups of locks under a prefix in the index of records: in the folder that contains the prefix, and in all
+// folders that begin with it. A pure generator: the caller runs the reads.
 
 import { GROUP_ENTRIES, GROUP_ENTRIES_MAX, GROUP_READS_MAX, GROUP_READS_SMALL } from "../storage-bounds.ts";
 import type { RecordGroup } from "../store.ts";
 import { prefixRange } from "./name-range.ts";
 import { folderOf } from "./values.ts";
 
-/** A range of the index of records, of which the first entries are read. */
+/** A range of the index of records, whose first entries are read. */
 export type GroupRange =
-  /** Of one folder, above this status (null: all). */
+  /** One folder, with statuses above this one (null: all). */
   | { readonly kind: "folder"; readonly folder: string; readonly aboveStatus: string | null }
-  /** Of folders from these bytes on (`isAbove`: after them) and below those. */
+  /** Folders from `from` (`isAbove`: after it) and below `below`. */
   | { readonly kind: "folders"; readonly from: Buffer; readonly isAbove: boolean; readonly below: Buffer };
 
 export interface GroupRead {
-  /** In the order of the index: one after the other. */
+  /** In the order of the index, one after the other. */
   readonly ranges: readonly GroupRange[];
-  /** Entries of each. */
+  /** The number of entries to read from each range. */
   readonly entries: number;
 }
 
-/** Steps from group to group. Yields what to read; to be given the groups of the entries of each range, in order. */
+/**
+ * Steps from group to group. Yields what to read; receives, for each range in order, the groups of the entries read.
+ * `isLast`: there are no further groups.
+ */
 export function* recordGroupReads(
   prefix: string,
   after: RecordGroup | null,
@@ -38,7 +41,7 @@ export function* recordGroupReads(
         groups.push(group);
         last = group;
       }
-      // What has not been read of this range stands before the next one.
+      // The rest of this range comes before the next range.
       if (inRange.length === entries) break;
     }
     if (found.every((inRange) => inRange.length < entries)) return { groups, isLast: true };
@@ -50,7 +53,8 @@ function rangesAfter(prefix: string, last: RecordGroup | null): GroupRange[] {
   const own = folderOf(prefix);
   const { from, below } = prefixRange(prefix);
   const { folder = own, status = null } = last ?? {};
-  // The folder of the prefix stands before all that begin with it, and may be one of them.
+  // The folder that contains the prefix sorts before all folders that begin with the prefix, and may itself begin with
+  // it.
   const isBefore = folder === own && own !== prefix;
   const isAbove = !isBefore || own === prefix;
   return [

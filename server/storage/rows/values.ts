@@ -1,5 +1,5 @@
-// The core's words as values of columns, the same for every store: numbers, bigints, bytes in UTF-8 and NULL. How rows
-// are read back is each store's own, as each driver has words of its own for them.
+// Converts the core's types to column values, the same for every store: numbers, bigints, UTF-8 bytes and NULL. Each
+// store has its own conversion from rows, because each driver returns other types.
 
 import type { Claim } from "../../core/claim.ts";
 import type { Lock } from "../../core/lock.ts";
@@ -9,19 +9,19 @@ import { END_REASON_CODES, MODE_CODES, STATE_CODES } from "./codes.ts";
 export type Value = number | bigint | Buffer | null;
 
 /**
- * What a claim does not have yet, or no longer, in a column of numbers. Not NULL, which takes no room: a row that keeps its
- * size is written where it lies. Rows of before may hold NULL.
+ * Stored in numeric columns for what a claim does not have yet or no longer has. Not NULL, which occupies no space: a
+ * row that keeps its size is updated in place. Older rows may contain NULL.
  */
 const NOTHING = 0;
 
-/** Most locks have no reason and most claims no note. */
+/** Shared, because most locks have no reason and most claims have no note. */
 const NO_BYTES = Buffer.alloc(0);
 
 export function bytesOf(text: string): Buffer {
   return text === "" ? NO_BYTES : Buffer.from(text, "utf8");
 }
 
-/** The word that a code stands for. */
+/** Returns the word for a code. Throws if this server does not know the code. */
 export function wordOf<Word extends string>(words: readonly Word[], code: unknown): Word {
   const found = words[Number(code)];
   if (found === undefined) throw new Error(`A row holds the code ${code}, which this server does not know.`);
@@ -92,13 +92,13 @@ export function changingClaimValues(claim: Claim): Value[] {
   ];
 }
 
-/** Values for RECORD_COLUMNS, of a lock that has a record. */
+/** Values for RECORD_COLUMNS. The lock must have a record. */
 export function recordValues(lock: Lock): Value[] {
   const { id, name } = lock;
   return [id, bytesOf(folderOf(name)), bytesOf(name), ...changingRecordValues(lock)];
 }
 
-/** Values for RECORD_CHANGING_COLUMNS; none of a lock without a record. */
+/** Values for RECORD_CHANGING_COLUMNS; empty for a lock without a record. */
 export function changingRecordValues(lock: Lock): Value[] {
   const { record } = lock;
   if (!record) return [];
@@ -128,7 +128,7 @@ function runValues(run: LastRun | null): readonly Value[] {
   ];
 }
 
-/** The part of a name up to and with its last slash; empty where there is none. */
+/** The part of a name up to and including its last slash; empty if there is none. */
 export function folderOf(name: string): string {
   return name.slice(0, name.lastIndexOf("/") + 1);
 }

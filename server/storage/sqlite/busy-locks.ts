@@ -1,5 +1,5 @@
-// All locks that are held or waited for, for gauges: in pages of some milliseconds each, between which this process does what
-// else there is to do.
+// Reads all locks with holders or waiters, for gauges: in pages of some milliseconds each, between which this process
+// does its other work.
 
 import { setImmediate as otherWork } from "node:timers/promises";
 import { BUSY_LOCKS_PAGE } from "../storage-bounds.ts";

@@ -1,10 +1,10 @@
-// What SQLite's errors mean to a store's callers. The only place that knows its result codes.
+// Translates SQLite's errors into StoreErrors. The only file that knows its result codes.
 
 import { existsSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 import { StoreError } from "../store.ts";
 
-// Primary result codes, https://sqlite.org/rescode.html; the extended ones hold them in their low byte.
+// Primary result codes, https://sqlite.org/rescode.html; an extended code contains its primary code in the low byte.
 const BUSY = 5;
 const LOCKED = 6;
 export const READONLY = 8;
@@ -16,10 +16,11 @@ const NOTADB = 26;
 const CONSTRAINT_UNIQUE = 2067;
 
 /**
- * The StoreError for an error of SQLite; any other error, and any that only a bug can cause, as it is.
+ * Returns the StoreError for an error of SQLite. Any other error, and an error that only a bug can cause, is returned
+ * as it is.
  *
- * @param committing whether it was COMMIT that failed: after a failed write of the log nobody knows what a later
- *   recovery will find in it.
+ * @param committing whether COMMIT failed: after a failed write of the log, it is unknown what a later recovery will
+ *   find in it.
  */
 export function sqliteError(error: unknown, file: string, committing = false): unknown {
   const code = resultCode(error);

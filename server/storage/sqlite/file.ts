@@ -1,4 +1,4 @@
-// Opens the SQLite file: durable on every commit, and for this process alone. Knows nothing of what is in it.
+// Opens the SQLite file: durable on every commit, and locked for this process alone. Knows nothing of its contents.
 
 import { accessSync, closeSync, constants, openSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
@@ -7,16 +7,16 @@ import { READONLY, sqliteError } from "./errors.ts";
 
 /**
  * Opens or creates the file and locks it until the handle is closed. Throws a StoreError, `in_use` if another process
- * or another handle of this one has it.
+ * or another handle of this one has locked it.
  */
 export function openSqliteFile(path: string): DatabaseSync {
   let database: DatabaseSync | undefined;
   try {
     if (path !== IN_MEMORY) makePrivate(path);
-    // No time-out: the lock is held for as long as the other server runs, so waiting for it only delays the message.
+    // No time-out: the other server holds the lock as long as it runs, so waiting would only delay the message.
     database = new DatabaseSync(path, { readBigInts: true, timeout: 0 });
-    // In exclusive mode before the first access: the write-ahead log then needs no shared memory, and the lock is
-    // taken at that access and never given back.
+    // Exclusive mode before the first access: the write-ahead log then needs no shared memory, and SQLite takes the
+    // lock at that access and keeps it.
     database.exec("PRAGMA locking_mode = EXCLUSIVE");
     database.exec("PRAGMA journal_mode = WAL");
     database.exec("PRAGMA synchronous = FULL");
@@ -28,7 +28,7 @@ export function openSqliteFile(path: string): DatabaseSync {
   }
 }
 
-/** With the result code that SQLite would have for it, had it not failed at its log before. */
+/** Has the result code that SQLite would report for a read-only disk if it had not failed earlier, at its log. */
 class ReadOnlyDisk extends Error {
   readonly errcode = READONLY;
 
@@ -46,11 +46,14 @@ function isReadOnly(path: string): boolean {
   }
 }
 
-/** Ids of leases in the file are secrets, so a new file is for its owner only. SQLite gives its log the same mode. */
+/**
+ * The file contains the secret ids of leases, so a new file is readable by its owner only. SQLite gives its log the
+ * same mode.
+ */
 function makePrivate(path: string): void {
   try {
     closeSync(openSync(path, "ax", 0o600));
   } catch {
-    // It is there already, or it cannot be made, which SQLite is about to find out and to say in its own words.
+    // The file exists, or cannot be created; SQLite will detect the latter and report it.
   }
 }

@@ -1,5 +1,5 @@
-// Locks that are free and due, for those who capture them. Reads along the index of records: what is held, waited for,
-// exhausted or not due yet costs nothing.
+// Reads locks that are free and due, for captures. Reads along the index of records, so locks that are held, waited
+// for, exhausted or not yet due cost nothing.
 
 import { askedOf, type FreeRange, freePage, isWanted } from "../rows/free-page.ts";
 import { type GroupRange, recordGroupReads } from "../rows/record-groups.ts";

@@ -1,6 +1,6 @@
-// The open file: its statements, its clock, its transactions, and what its errors mean. SQLite answers synchronously, so
-// each method of the store runs from its first statement to its last without a pause, and nothing else of this process
-// comes in between: transactions are serial by nature, and reads of several statements are consistent.
+// The open file: its statements, its clock, its transactions, and the meaning of its errors. SQLite is synchronous, so
+// each method of the store runs from its first statement to its last without interruption by other work of this
+// process. Transactions are therefore serial, and reads of several statements are consistent.
 
 import type { DatabaseSync } from "node:sqlite";
 import { DatabaseClock } from "../../core/database-clock.ts";
@@ -15,14 +15,14 @@ import { limitRuleFromRow } from "./rows.ts";
 import { SqliteStatements } from "./statements.ts";
 
 export interface SqliteOptions {
-  /** A file, or `:memory:` for one that ends with the store. */
+  /** A file, or `:memory:` for a database that ends with the store. */
   readonly path: string;
-  /** The database's clock in microseconds since 1970. The system's, in milliseconds, if not given. */
+  /** The database's clock in microseconds since 1970. Unset: the system clock, in whole milliseconds. */
   readonly clock?: () => number;
   readonly observer?: StoreObserver;
 }
 
-/** Methods of a store that answer at once; `guarded` makes those of a store of them. */
+/** Synchronous versions of a store's methods; `guarded` turns them into the store's methods. */
 export type AtOnce<Name extends keyof Store> = {
   readonly [Each in Name]: Store[Each] extends (...given: infer Given) => Promise<infer Answer>
     ? (...given: Given) => Answer
@@ -32,7 +32,7 @@ export type AtOnce<Name extends keyof Store> = {
 export class SqliteHandle {
   readonly clock = new DatabaseClock();
   readonly nowUs: () => number;
-  /** By how much the clock may be behind. */
+  /** The size of the clock's steps in microseconds; a lower bound of the time subtracts it. */
   readonly coarseUs: number;
   readonly statements: SqliteStatements;
   readonly #database: DatabaseSync;
@@ -40,7 +40,7 @@ export class SqliteHandle {
   #rules: { readonly revision: unknown; readonly rules: readonly LimitRule[] } | null = null;
   #closed = false;
 
-  /** Takes over an open database. */
+  /** Takes ownership of an open database. */
   constructor(database: DatabaseSync, options: SqliteOptions) {
     this.#database = database;
     this.#options = options;
@@ -77,7 +77,10 @@ export class SqliteHandle {
     return { failOver, rulesRevision: revision, limitRules: this.#rules?.rules ?? [] };
   }
 
-  /** The methods as those of a store: they refuse when it is closed, and turn SQLite's errors into StoreErrors. */
+  /**
+   * Turns synchronous methods into a store's methods: these refuse if the store is closed, and turn SQLite's errors
+   * into StoreErrors.
+   */
   guarded<Name extends keyof Store>(methods: AtOnce<Name>): Pick<Store, Name> {
     const all = Object.entries<(...given: unknown[]) => unknown>(methods);
     return Object.fromEntries(
@@ -105,7 +108,7 @@ export class SqliteHandle {
     this.#options.observer?.connection("closed");
   }
 
-  /** Refuses when it is closed, and turns SQLite's errors into StoreErrors. */
+  /** Runs `run`. Refuses if the store is closed, and turns SQLite's errors into StoreErrors. */
   guard<Answer>(run: () => Answer): Answer {
     if (this.#closed) throw new StoreError("unavailable", "closed", "The store is closed.");
     try {
@@ -124,9 +127,9 @@ export class SqliteHandle {
   }
 
   #rollBack(): void {
-    // Rules read in a transaction that is taken back may come again under the same revision with other words.
+    // After a rollback, the revision of rules that were read in the transaction may return with other rules.
     this.#rules = null;
-    // Some errors end the transaction by themselves.
+    // Some errors have already ended the transaction.
     if (this.#database.isTransaction) this.statements.run("rollback");
   }
 }

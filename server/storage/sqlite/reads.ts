@@ -1,4 +1,4 @@
-// What the SQLite store reads outside decisions: for display, for polls, and to find locks. Takes no transaction and
+// Reads of the SQLite store outside decisions: for display, for polls, and to find locks. Begins no transaction and
 // writes nothing.
 
 import type { Lock } from "../../core/lock.ts";
@@ -39,7 +39,7 @@ export function reads(handle: SqliteHandle): AtOnce<Reads> {
     statements.all("claims_in_state", lockId, state, max).map(claimFromRow);
   const viewOf = (lock: Lock, shown: number): LockView => ({
     lock,
-    // Most locks of a long listing are idle: their counters say that there is nothing to read.
+    // Most locks of a long listing are idle: their counters show that there is nothing to read.
     holders: shown > 0 && lock.holders > 0 ? inState(lock.id, STATE_CODES.held, shown) : [],
     waiters: shown > 0 && lock.waiting > 0 ? inState(lock.id, STATE_CODES.waiting, shown) : [],
   });
@@ -97,13 +97,13 @@ export function reads(handle: SqliteHandle): AtOnce<Reads> {
       })),
     }),
 
-    // In order of ticket numbers, which is the order in which they were granted.
+    // In order of ticket numbers, which is the order of grants.
     holders: (lockId, max) => ({ nowUs: nowUs(), claims: inState(lockId, STATE_CODES.held, max) }),
 
     list({ prefix, afterName, max, which }) {
       const { from, below } = rangeAfter(prefix, afterName);
       const rowsMax = Math.min(max, LIST_ROWS_MAX);
-      // Few of many rows may be wanted, and nothing else of this process comes in between: not too many are looked at.
+      // Few of many rows may match, and the scan blocks this process, so it is limited to LIST_SCAN_MAX rows.
       const last = which === "all" ? undefined : statements.get("list_last", from, below, LIST_SCAN_MAX - 1);
       const lastName = last ? textOf(last.name) : null;
       const upTo = lastName === null ? below : rangeAfter("", lastName).from;
@@ -167,7 +167,7 @@ export function reads(handle: SqliteHandle): AtOnce<Reads> {
   };
 }
 
-/** Ids of the names that have a guard row. */
+/** Returns the ids of the names that have a guard row. */
 export function find(statements: SqliteStatements, names: readonly string[]): Map<string, bigint> {
   const ids = new Map<string, bigint>();
   for (const name of names) {

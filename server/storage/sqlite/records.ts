@@ -1,4 +1,4 @@
-// A lock with what it remembers: its guard row, and its record where the guard row says that there is one.
+// Reads a lock with its record: the guard row, and the record if the guard row says that there is one.
 
 import type { Lock } from "../../core/lock.ts";
 import { countersFromRow, hasRecord, type Row, recordFromRow } from "./rows.ts";

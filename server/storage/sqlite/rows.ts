@@ -1,5 +1,6 @@
-// Rows of SQLite to the core's words; the way back is in storage/rows/values.ts. Integers come as bigint: ids, versions, tickets
-// and tokens stay so, times and counts are exact as numbers. Text is kept as its bytes in UTF-8.
+// Converts rows of SQLite to the core's types; storage/rows/values.ts converts in the other direction. Integers arrive
+// as bigint: ids, versions, tickets and tokens stay bigint; times and counts are exact as numbers. Text is stored as
+// UTF-8 bytes.
 
 import type { SQLOutputValue } from "node:sqlite";
 import type { Claim } from "../../core/claim.ts";
@@ -78,7 +79,7 @@ export function claimFromRow(row: Row): Claim {
     state: wordOf(STATES, row.state),
     ttlUs: numberOrNull(row.ttl),
     deadlineUs: numberOrNull(row.deadline),
-    // Nothing is 0, and NULL in rows of before (NOTHING in storage/rows/values.ts).
+    // 0 means absent; older rows store NULL (NOTHING in storage/rows/values.ts).
     replica: (row.replica as bigint | null) || null,
     provisional: row.provisional !== 0n,
     fencingToken: row.fencing_token as bigint,

@@ -1,5 +1,5 @@
-// The store in an embedded SQLite file, for a single server, put together of its parts: each file offers the methods of
-// its kind. Opens the file, and says what it lacks.
+// The store in an embedded SQLite file, for a single server. Assembled from parts: each file provides the methods of
+// its kind. Opens the file and checks its schema.
 
 import type { DatabaseSync } from "node:sqlite";
 import { migrations } from "../../../migrations/index.ts";
@@ -16,7 +16,10 @@ import { reads } from "./reads.ts";
 import { transactOn } from "./transaction.ts";
 import { writes } from "./writes.ts";
 
-/** Opens the file for this process alone. Its schema must be up to date; only a database in memory makes its own. */
+/**
+ * Opens the file for this process alone. Its schema must be up to date; only a database in memory creates its own.
+ * Throws a StoreError.
+ */
 export async function openSqliteStore(options: SqliteOptions): Promise<Store> {
   const database = openSqliteFile(options.path);
   try {
@@ -29,7 +32,7 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store> {
   }
 }
 
-/** Takes over an open database, whose schema is up to date. */
+/** Takes ownership of an open database, whose schema must be up to date. */
 export function sqliteStore(database: DatabaseSync, options: SqliteOptions): Store {
   const handle = new SqliteHandle(database, options);
   return {
@@ -52,14 +55,14 @@ export function sqliteStore(database: DatabaseSync, options: SqliteOptions): Sto
   };
 }
 
-/** What a database at this path could lose; it need not be there yet. */
+/** Returns what a database at this path could lose; it need not exist. */
 export function sqliteDurability(path: string): Finding[] {
   if (path !== IN_MEMORY) return [];
   const message = "The database is in memory: everything in it is lost when the server ends.";
   return [{ severity: "warning", check: "durability", message }];
 }
 
-/** Looked up, as the code of an error for a table that is not there is that of every mistake in SQL. */
+/** Checks the list of migrations, because SQLite reports a missing table with the same code as any mistake in SQL. */
 function mustHaveSchema(database: DatabaseSync, path: string): void {
   const applied = appliedToSqlite(database).map(({ name }) => name);
   if (migrations.every(({ name }) => applied.includes(name))) return;

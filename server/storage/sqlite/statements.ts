@@ -1,5 +1,6 @@
-// Every statement of the SQLite store, by the name that is its metric label, and the way each is run: prepared once,
-// timed each time. Lists are JSON arrays of integers, so that one prepared statement serves every length.
+// Every statement of the SQLite store, by the name that is its metric label, and the methods that run them: each is
+// prepared once and timed on each run. Lists are JSON arrays of integers, so that one prepared statement serves every
+// length.
 
 import type { DatabaseSync, SQLInputValue, StatementSync } from "node:sqlite";
 import {
@@ -22,9 +23,9 @@ import type { Row } from "./rows.ts";
 const LOCK = LOCK_COLUMNS.map((column) => `l.${column}`).join(", ");
 const CLAIM = CLAIM_COLUMNS.join(", ");
 const WRITTEN_LOCK = [...LOCK_WRITTEN_COLUMNS, "decided_at"];
-// The planner would read along the primary key, which gives the same order but takes it past all claims that have ended.
+// Without this, the planner would read along the primary key, which gives the same order but passes all ended claims.
 const QUEUE_INDEX = "INDEXED BY rowlock_claim_queue";
-/** What the index of queues holds, as it says it itself: without these words it cannot be used. */
+/** The condition of the partial queue index, word for word: SQLite uses the index only for queries that repeat it. */
 const IN_QUEUE_INDEX = "state <> 3";
 const DUE_INDEX = "INDEXED BY rowlock_claim_due";
 const UNDER_PREFIX = `SELECT ${LOCK} FROM rowlock_lock l WHERE l.name >= ? AND l.name < ?`;
@@ -35,13 +36,19 @@ const FREE = `SELECT r.lock_id, r.name, r.due_at, l.limit_value
     WHERE r.folder = ? AND r.status = ?`;
 const DECIDED = `SELECT id, name, revision, holders, waiting, decided_at
     FROM rowlock_lock INDEXED BY rowlock_lock_idle`;
-/** Live and past its deadline. The index is named because the planner does not know that little is ever overdue. */
+/**
+ * Live claims past their deadline. The index is named because the planner does not know that few claims are ever
+ * overdue.
+ */
 const DUE = "rowlock_claim INDEXED BY rowlock_claim_due WHERE state IN (1, 2) AND deadline <= ?";
 const DUE_BY = DUE.replace("?", "?3");
-/** Of one lock, in one state, in order. Left alone, the planner walks the primary key, past all claims that ended. */
+/**
+ * Claims of one lock, in one state, in order. Without the hint, the planner reads along the primary key, past all ended
+ * claims.
+ */
 const OF_LOCK = `rowlock_claim ${QUEUE_INDEX} WHERE ${IN_QUEUE_INDEX} AND lock_id = ?`;
 const NEXT_BUSY = `SELECT lock_id FROM rowlock_claim ${QUEUE_INDEX} WHERE ${IN_QUEUE_INDEX} AND lock_id >`;
-/** A highest number of rows. SQLite compiles a statement anew for each value of a bare parameter in this place. */
+/** A maximum number of rows. SQLite recompiles a statement for each value of a bare parameter in LIMIT. */
 const GIVEN = "(? + 0)";
 
 const SQL = {
@@ -142,7 +149,7 @@ const SQL = {
   longest_wait: waitedLocksBy(DUE_INDEX, "longest_wait"),
   most_waiters: waitedLocksBy(DUE_INDEX, "most_waiters"),
   lock_by_name: `SELECT ${LOCK} FROM rowlock_lock l WHERE l.name = ?`,
-  // From one lock to the next, however many claims there are between them.
+  // Skips from one lock to the next, however many claims are between them.
   busy_locks: `WITH RECURSIVE busy (id) AS (
       SELECT (${NEXT_BUSY} ?1 ORDER BY lock_id LIMIT 1)
       UNION ALL SELECT (${NEXT_BUSY} busy.id ORDER BY lock_id LIMIT 1) FROM busy WHERE busy.id IS NOT NULL LIMIT (?2 + 0))
@@ -170,12 +177,12 @@ export class SqliteStatements {
     return this.#timed(name, SQL[name], (statement) => statement.get(...values));
   }
 
-  /** How many rows were changed. */
+  /** Runs a statement; returns how many rows it changed. */
   run(name: StatementName, ...values: SQLInputValue[]): number {
     return this.#timed(name, SQL[name], (statement) => Number(statement.run(...values).changes));
   }
 
-  /** A statement that is not among the store's own. */
+  /** Runs a statement that is not one of the store's own. */
   read(name: string, sql: string, ...values: SQLInputValue[]): Row[] {
     return this.#timed(name, sql, (statement) => statement.all(...values));
   }
@@ -196,7 +203,7 @@ export class SqliteStatements {
   }
 }
 
-/** Integers as the JSON array that the statements with lists take. */
+/** Formats integers as the JSON array that statements with lists take. */
 export function listOf(ids: Iterable<bigint>): string {
   return `[${[...ids].join(",")}]`;
 }

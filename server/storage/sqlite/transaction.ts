@@ -1,4 +1,4 @@
-// One deciding transaction: load, decide, save. It locks the whole database, so no guard rows are locked one by one.
+// One deciding transaction: load, decide, save. It locks the whole database, so it locks no single guard rows.
 
 import { DUE_MAX, FORCE_RELEASE_MAX, QUEUE_HEAD_MAX } from "../../core/bounds.ts";
 import type { Claim } from "../../core/claim.ts";
@@ -17,7 +17,10 @@ import { claimFromRow } from "./rows.ts";
 import type { SqliteStatements } from "./statements.ts";
 import { listOf } from "./statements.ts";
 
-/** Runs the transaction. Throws what `decide` throws, or an error of SQLite: then nothing was committed. */
+/**
+ * Runs the transaction. Throws the error of `decide`, or SQLite's; nothing was committed unless the error's kind is
+ * `unknown_outcome`.
+ */
 export function transactOn(
   handle: SqliteHandle,
   plan: LoadPlan,
@@ -30,7 +33,7 @@ export function transactOn(
     handle.inTransaction(() => decideAll(handle, plan, decide));
     outcome = "committed";
   } finally {
-    // There is no network between the server and its file, hence no round trips.
+    // There is no network between the server and its file, so there are no round trips.
     observer?.transaction((performance.now() - startedMs) / 1000, 0, outcome);
   }
 }
@@ -41,7 +44,7 @@ function decideAll(handle: SqliteHandle, first: LoadPlan, decide: DecideRows): v
   let plan: LoadPlan | null = first;
   while (plan) {
     const loaded = load(statements, plan, clock, handle.meta());
-    // The decision changes the locks.
+    // Collected first, because the decision changes the locks.
     const recorded = new Set([...loaded.locks.values()].flatMap(({ id, record }) => (record ? [id] : [])));
     const changes = decide(loaded);
     save(statements, changes, recorded, clock.atLeastUs);
@@ -65,7 +68,7 @@ function load(
   };
   for (const key of plan.claims) add(statements.get("claim", key.lockId, key.ticketNumber));
   for (const id of plan.requestIds) add(statements.get("claim_by_request", bytesOf(id)));
-  // Hardly ever is anything due, and asking whether anything is costs a tenth of asking what.
+  // Claims are rarely due, and this check costs a tenth of reading the due ones.
   if (guards.length > 0 && statements.get("anything_due", atLeastUs)) {
     const ids = listOf(guards.map(({ lock }) => lock.id));
     for (const row of statements.all("due_claims", atLeastUs, ids, DUE_MAX)) add(row);
@@ -76,7 +79,7 @@ function load(
   return {
     ...clock,
     failOver,
-    // One file has one server, and it stays open as long as the server runs.
+    // A file has one server, and stays open as long as the server runs.
     isSuccessor: false,
     rulesRevision,
     limitRules,
@@ -90,7 +93,7 @@ function load(
   };
 }
 
-/** `recorded`: the locks that had a record before. */
+/** `recorded`: the locks that had a record before the decision. */
 function save(
   statements: SqliteStatements,
   changes: Changes,
@@ -165,7 +168,7 @@ function queueHead(statements: SqliteStatements, lock: Lock, heads: number) {
   return { head: rows.map(claimFromRow), complete: rows.length < heads || rows.length >= lock.waiting };
 }
 
-/** A decision writes only what it has read under the guard, so a missing row is a bug and must not pass unseen. */
+/** A decision writes only what it read in this transaction, so a missing row is a bug and must not go unnoticed. */
 function mustExist(written: number, what: string): void {
   if (written !== 1) throw new Error(`The ${what} was decided about and is not there.`);
 }

@@ -1,5 +1,5 @@
-// What the SQLite store writes outside decisions: new names, a fail-over, signs of life of waiters and of the replica.
-// And it deletes what nobody needs any more.
+// Writes of the SQLite store outside decisions: new names, fail-overs, signs of life of waiters and of the replica,
+// marks of witnesses, and the deletion of rows that nothing needs any more.
 
 import { IdleScan } from "../rows/idle-scan.ts";
 import { bytesOf } from "../rows/values.ts";
