@@ -44,77 +44,78 @@ export const SETTINGS = {
     name: "ROWLOCK_DATABASE_URL",
     default: "sqlite:./rowlock.db",
     kind: text("<url>", "sqlite:path or mysql://user:password@host:port/database"),
-    about: "Where all state lives: MySQL or MariaDB, or an SQLite file for a single server.",
+    about: "The database with all state: MySQL or MariaDB, or an SQLite file for a single server.",
     secret: true,
   },
   listen: {
     name: "ROWLOCK_LISTEN",
     default: "127.0.0.1:50051",
     kind: listenAddress(),
-    about: "Where gRPC is served.",
+    about: "The address for gRPC.",
   },
   advertise: {
     name: "ROWLOCK_ADVERTISE",
     default: "auto",
     kind: orAuto(listenAddress()),
     about:
-      "Where the other servers over the database reach this one, to tell of grants at once; auto: the port of " +
-      "ROWLOCK_LISTEN, at its host or, where that is 0.0.0.0 or [::], where this server reaches the database from.",
+      "The address at which other servers over the database reach this one to report grants. auto: the " +
+      "port of ROWLOCK_LISTEN at its host, or, if that is 0.0.0.0 or [::], at the address from which " +
+      "this server connects to the database.",
   },
   metricsListen: {
     name: "ROWLOCK_METRICS_LISTEN",
     default: "127.0.0.1:9464",
     kind: listenAddressOrOff(),
-    about: "Where /metrics, /healthz and /readyz are served, in plain HTTP and to anybody who can reach it.",
+    about: "The address for /metrics, /healthz and /readyz: plain HTTP, open to everyone who can reach it.",
   },
   tlsCertFile: {
     name: "ROWLOCK_TLS_CERT",
     default: "",
     kind: optionalFile(),
-    about: "Certificate of the gRPC listener, with its chain; turns TLS on.",
+    about: "The certificate of the gRPC listener, with its chain; enables TLS.",
   },
   tlsKeyFile: {
     name: "ROWLOCK_TLS_KEY",
     default: "",
     kind: optionalFile(),
-    about: "Private key of that certificate, without a passphrase.",
+    about: "The private key of that certificate, without a passphrase.",
   },
   tlsClientCaFile: {
     name: "ROWLOCK_TLS_CLIENT_CA",
     default: "",
     kind: optionalFile(),
-    about: "Certificates of the authorities whose clients may connect; turns mutual TLS on.",
+    about: "The certificates of the authorities whose clients may connect; enables mutual TLS.",
   },
   allowPlaintext: {
     name: "ROWLOCK_ALLOW_PLAINTEXT",
     default: "false",
     kind: flag(),
-    about: "Serve gRPC without TLS beyond this machine: only where the network itself is trusted.",
+    about: "Serve gRPC without TLS beyond this machine; only for a trusted network.",
   },
   migrate: {
     name: "ROWLOCK_MIGRATE",
     default: "true",
     kind: flag(),
-    about: "Bring the database's schema up to date at start; false leaves it to `rowlock migrate up`.",
+    about: "Migrate the database's schema at start; false leaves that to `rowlock migrate up`.",
   },
   weakDurability: {
     name: "ROWLOCK_WEAK_DURABILITY",
     default: "false",
     kind: flag(),
-    about: "Run on a database whose settings may lose acknowledged commits; a lock can then be held twice.",
+    about: "Run on a database whose settings can lose acknowledged commits; a lock can then be held twice.",
   },
   startupTimeoutMs: {
     name: "ROWLOCK_STARTUP_TIMEOUT",
     default: "30s",
     kind: duration("0s", "1h"),
-    about: "How long to try again for a database that is away at start.",
+    about: "How long to retry at start if the database is away.",
   },
   drainTimeoutMs: {
     name: "ROWLOCK_DRAIN_TIMEOUT",
     // Docker kills a container that has not stopped after 10 s, and the connections to the database close last.
     default: "8s",
     kind: duration("100ms", "10m"),
-    about: "How long calls under way may take to finish when the server is told to stop.",
+    about: "How long running calls may take to finish when the server stops.",
   },
   graceMs: {
     name: "ROWLOCK_GRACE",
@@ -132,110 +133,113 @@ export const SETTINGS = {
     name: "ROWLOCK_RETENTION",
     default: "1h",
     kind: duration("1m", "30d"),
-    about: "How long ended claims are remembered, so that a late retry gets the old answer.",
+    about: "How long ended claims are kept, so that a late retry gets the old answer.",
   },
   idleLockRetentionMs: {
     name: "ROWLOCK_IDLE_LOCK_RETENTION",
     default: "7d",
     kind: duration("1m", "3650d"),
     about:
-      "After which time the rows of locks that nobody uses, that remember nothing and that no limit names are deleted.",
+      "How long the rows of an unused lock are kept. Locks with a record or with a limit of their own " +
+      "are not deleted.",
   },
   failOverPauseMs: {
     name: "ROWLOCK_FAIL_OVER_PAUSE",
     default: "auto",
     kind: orAuto(duration("0s", "24d")),
     about:
-      "How long nothing is granted after the database has become another server or an older copy of itself; auto is " +
-      "as long as a lease may last that it has lost.",
+      "How long nothing is granted after a fail-over to another database server or to an older copy. " +
+      "auto: as long as a lost lease may last.",
   },
   stateFile: {
     name: "ROWLOCK_STATE_FILE",
     default: "",
     kind: ownFile(),
     about:
-      "Where a server remembers across its restarts what it wrote last, so that it notices a database that was set back " +
-      "while no server ran. Each server needs a file of its own.",
+      "Remembers what the server wrote last, so that at its start it notices a database that was " +
+      "restored in place. Each server needs its own file.",
   },
   queueMax: {
     name: "ROWLOCK_QUEUE_MAX",
     default: "10000",
     kind: count(1, 1_000_000),
-    about: "Most waiters of one lock; further ones are refused as QUEUE_FULL.",
+    about: "The most waiters of one lock; more are refused as QUEUE_FULL.",
   },
   commandsMax: {
     name: "ROWLOCK_COMMANDS_MAX",
     default: "10000",
     kind: count(1, 1_000_000),
-    about: "Most commands that wait for the database; further ones fail at once as RESOURCE_EXHAUSTED.",
+    about: "The most commands that wait for the database; more fail at once as RESOURCE_EXHAUSTED.",
   },
   streamsMax: {
     name: "ROWLOCK_STREAMS_MAX",
     default: "1000",
     kind: count(1, 1_000_000),
     about:
-      "Most waits at once on one client connection, WaitInQueue and blocked Acquires; further ones fail at once as " +
-      "RESOURCE_EXHAUSTED.",
+      "The most concurrent waits on one client connection (WaitInQueue and blocked Acquires); more fail " +
+      "at once as RESOURCE_EXHAUSTED.",
   },
   sessionWaitsMax: {
     name: "ROWLOCK_SESSION_WAITS_MAX",
     default: "5000",
     kind: count(1, 1_000_000),
-    about: "Most waits at once in one session; further ones fail at once as RESOURCE_EXHAUSTED.",
+    about: "The most concurrent waits in one session; more fail at once as RESOURCE_EXHAUSTED.",
   },
   sessionCommandsMax: {
     name: "ROWLOCK_SESSION_COMMANDS_MAX",
     default: "5000",
     kind: count(1, 1_000_000),
-    about: "Most other commands under way in one session; further ones fail at once as RESOURCE_EXHAUSTED.",
+    about: "The most other concurrent commands in one session; more fail at once as RESOURCE_EXHAUSTED.",
   },
   waitsMax: {
     name: "ROWLOCK_WAITS_MAX",
     default: "auto",
     kind: orAuto(count(1, 10_000_000)),
     about:
-      "Most waits at once at this server, whoever waits; further ones fail at once as RESOURCE_EXHAUSTED, and leases are " +
-      "kept. auto: as many as its memory holds.",
+      "The most concurrent waits at this server; more fail at once as RESOURCE_EXHAUSTED, while leases " +
+      "are still renewed. auto: as many as its memory holds.",
   },
   sessionsMax: {
     name: "ROWLOCK_SESSIONS_MAX",
     default: "auto",
     kind: orAuto(count(1, 1_000_000)),
     about:
-      "Most sessions at once at this server; further ones fail at once as RESOURCE_EXHAUSTED. auto: likewise.",
+      "The most concurrent sessions at this server; more fail at once as RESOURCE_EXHAUSTED. auto: as " +
+      "many as its memory holds.",
   },
   connectionsMax: {
     name: "ROWLOCK_CONNECTIONS_MAX",
     default: "auto",
     kind: orAuto(count(1, 1_000_000)),
     about:
-      "Most connections of clients at once at this server; further ones are closed as they come. auto: likewise.",
+      "The most concurrent client connections at this server; it closes more as they open. auto: as " +
+      "many as its memory holds.",
   },
   namesPerSecond: {
     name: "ROWLOCK_NAMES_PER_SECOND",
     default: "auto",
     kind: orAuto(count(1, 10_000_000)),
     about:
-      "Most new names of locks that this server creates a second, ten times as many at once after a rest; further ones fail " +
-      "at once as RESOURCE_EXHAUSTED. auto: what its memory allows.",
+      "The most new names of locks that this server creates a second, with bursts of ten times as many; " +
+      "more fail at once as RESOURCE_EXHAUSTED. auto: as many as its memory allows.",
   },
   receiveBytesMax: {
     name: "ROWLOCK_RECEIVE_BYTES_MAX",
     default: "65536",
     kind: count(1_024, 4_194_304),
-    about: "Largest request, in bytes; a larger one fails as RESOURCE_EXHAUSTED.",
+    about: "The largest request, in bytes; a larger one fails as RESOURCE_EXHAUSTED.",
   },
   poolSize: {
     name: "ROWLOCK_POOL_SIZE",
     default: "10",
     kind: count(2, 1_000),
-    about: "Connections to MySQL or MariaDB; SQLite has one, and one lane.",
+    about: "Connections to MySQL or MariaDB. SQLite has one, and one lane.",
   },
   lanes: {
     name: "ROWLOCK_LANES",
     default: "auto",
     kind: orAuto(count(1, 256)),
-    about: "Transactions at once; fewer make larger batches. Must be below ROWLOCK_POOL_SIZE.",
+    about: "Concurrent transactions; fewer make larger batches. Must be below ROWLOCK_POOL_SIZE.",
   },
   metricsClasses: {
     name: "ROWLOCK_METRICS_CLASSES",
@@ -255,14 +259,13 @@ export const SETTINGS = {
     name: "ROWLOCK_AUDIT_LOG",
     default: "false",
     kind: flag(),
-    about:
-      "Log each grant and each release at level info, so that the log says who held which lock, and when.",
+    about: "Log each grant and each release at level info, to show who held which lock, and when.",
   },
   logLevel: {
     name: "ROWLOCK_LOG_LEVEL",
     default: "info",
     kind: oneOf(["trace", "debug", "info", "warn", "error", "fatal", "silent"]),
-    about: "What is logged, as lines of JSON on the standard error output.",
+    about: "The lowest level of log lines. The log is JSON lines on standard error.",
   },
 } as const satisfies Record<string, Setting<unknown>>;
 

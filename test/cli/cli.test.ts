@@ -55,7 +55,7 @@ describe("help", () => {
     const { out } = await rowlock(["serve", "--help"]);
     expect(out).not.toContain("preset");
     expect(out.replace(/\s+/g, " ")).toContain(
-      "the network itself is trusted. (default false; true or false)",
+      "only for a trusted network. (default false; true or false)",
     );
   });
 
