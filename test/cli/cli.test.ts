@@ -54,9 +54,7 @@ describe("help", () => {
   test("of serve says of a switch no more than its default and what is allowed", async () => {
     const { out } = await rowlock(["serve", "--help"]);
     expect(out).not.toContain("preset");
-    expect(out.replace(/\s+/g, " ")).toContain(
-      "only for a trusted network. (default false; true or false)",
-    );
+    expect(out.replace(/\s+/g, " ")).toContain("only for a trusted network. (default false; true or false)");
   });
 
   test("the version names the Node that runs it", async () => {
