@@ -13,12 +13,12 @@ export const AGAIN_ROUNDS_MAX = 8;
 /**
  * How long a lock stays out of the lanes after another transaction held its rows: the first time, the growth factor
  * each time it is held again, and the maximum. The first time is about as long as a transaction of another replica. The
- * maximum is so long that lanes rarely try in vain a lock that two replicas write in turn.
+ * maximum is so long that lanes rarely fail on a lock that two replicas write alternately.
  */
 export const HELD_UP_MS = 50;
 export const HELD_UP_GROWTH = 4;
 export const HELD_UP_MS_MAX = 10_000;
-/** The same after a wait in vain for the lock. Meanwhile the engine starts no background work on the lock. */
+/** The same after a failed wait for the lock. Meanwhile the engine starts no background work on the lock. */
 export const STUCK_MS = 1_000;
 /** How long a command waits for a lock before heartbeats keep the place that its client has come back to. */
 export const COMEBACKS_AFTER_MS = 250;
@@ -70,7 +70,7 @@ export const PLACES_PACE_MS = 100;
 export const PLACES_READS_MAX = 2;
 /**
  * Places read or sent in one go, about a millisecond of work, and the pause after it. That is 50,000 a second for the
- * whole server: a queue of 10,000 waiters is covered in half a second, and decisions go on meanwhile.
+ * whole server: a queue of 10,000 waiters takes half a second, and decisions continue meanwhile.
  */
 export const PLACES_SLICE = 500;
 export const PLACES_SLICE_PAUSE_MS = 10;

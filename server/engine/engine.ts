@@ -272,7 +272,7 @@ export class Engine implements LockEngine {
     });
   }
 
-  /** Finishes the commands that were submitted and refuses new ones. Safe to call twice. */
+  /** Stops the background work, then refuses new commands and finishes the submitted ones. Safe to call twice. */
   stop(): Promise<void> {
     this.#stopping ??= this.#stop();
     return this.#stopping;

@@ -41,6 +41,7 @@ export class FairGate {
     return this.#queue.sources;
   }
 
+  /** Runs the work when it is the caller's turn. Throws as `begin` does, and what the work throws. */
   async run<Answer>(work: () => Promise<Answer>, caller?: Caller): Promise<Answer> {
     await this.begin(caller);
     try {

@@ -319,7 +319,7 @@ export type EngineEvent =
   | { readonly kind: "failed_over"; readonly pauseUs: number }
   | WatchEvent
   | CaptureEvent
-  /** A background loop failed once; it goes on. */
+  /** A background loop failed once; it continues. */
   | { readonly kind: "loop_failed"; readonly loop: string; readonly error: unknown };
 
 /** Receives everything that happens; what a transaction did, after its commit. Must not throw. */

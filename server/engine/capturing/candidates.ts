@@ -198,7 +198,7 @@ export class CandidatesUnder implements Candidates {
     this.#at = { behind: this.#at.behind, after: { dueAtUs, name } };
   }
 
-  /** Goes on to the next groups. After the last group, goes on to the first, if the search began in the middle. */
+  /** Continues with the next groups; after the last group, with the first, if the search began in the middle. */
   #goOn(last: RecordGroup | null): void {
     this.#groups = null;
     if (!this.#areLastGroups) this.#at = { behind: last, after: null };

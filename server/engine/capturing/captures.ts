@@ -1,5 +1,5 @@
 // Capture: finds candidates and sends an ordinary Acquire for each; the Acquire alone decides. After a refusal, the
-// Capture goes on to the next candidates. All leases of a request have request ids derived from its own, so that a
+// Capture tries the next candidates. All leases of a request have request ids derived from its own, so that a
 // repeat finds them, and two attempts together never take more than were asked for. A server makes the attempts of one
 // request one after the other: a repeat returns everything that the attempt before it took, even if that attempt's
 // connection is gone.

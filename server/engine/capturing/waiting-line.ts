@@ -112,7 +112,7 @@ export class WaitingLine {
     const tried = new Set<Waiting>();
     for (;;) {
       const first = this.#waiting.find((waiting) => !tried.has(waiting));
-      // No attempt saw everything, so the line goes on soon.
+      // No attempt saw everything, so the line looks again soon.
       if (!first) return restMs(beganMs) * 1_000;
       tried.add(first);
       const round = await this.#attempt(first);

@@ -1,5 +1,5 @@
 // Remembers which locks other transactions held lately: "passing" if briefly, for example by another replica's
-// transaction, "stuck" after a wait in vain. Such locks stay out of the lanes for a time, which grows each time they
+// transaction, "stuck" after a failed wait. Such locks stay out of the lanes for a time, which grows each time they
 // are found held again.
 
 import { HELD_UP_GROWTH, HELD_UP_LOCKS_MAX, HELD_UP_MS, HELD_UP_MS_MAX, STUCK_MS } from "../engine-bounds.ts";
@@ -23,7 +23,7 @@ export class HeldUpLocks {
     this.#found.set(lockId, { forMs, untilMs: nowMs + forMs, isStuck: false });
   }
 
-  /** A wait for the lock was in vain. */
+  /** A wait for the lock has failed. */
   stuck(lockId: bigint): void {
     this.#found.set(lockId, { forMs: STUCK_MS, untilMs: performance.now() + STUCK_MS, isStuck: true });
   }

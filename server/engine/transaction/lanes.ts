@@ -4,7 +4,7 @@
 //
 // Nor do lanes wait for row locks of others. When another transaction holds a row of one lock, the lane divides its
 // locks until that one is alone. The commands of that lock go to the patient slots, and for a while they go there
-// without a try in a lane. The other locks go through.
+// without a try in a lane. The other locks proceed.
 
 import type { Command } from "../../core/command.ts";
 import { isRowLocked, ROW_LOCKED, StoreError } from "../../storage/store.ts";

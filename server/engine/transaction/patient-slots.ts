@@ -1,6 +1,6 @@
 // A few transactions beside the lanes that wait for row locks: they run the commands whose locks other transactions
-// hold. Locks that are held only briefly wait together, because two replicas may write them in turn for long. After a
-// wait in vain, a lock is stuck: it waits alone, and stuck locks never take all slots.
+// hold. Locks that are held only briefly wait together, because two replicas may write them alternately for a long
+// time. After a wait has failed, the lock is stuck: it waits alone, and stuck locks never take all slots.
 
 import { ROLLED_BACK } from "../../storage/retry.ts";
 import { isRowLocked } from "../../storage/store.ts";
@@ -13,7 +13,7 @@ export interface PatientSlotsOptions {
   readonly slots: number;
   /** Decides, waiting for row locks. */
   readonly decide: (work: Work) => Promise<Batch>;
-  /** Called after a wait for the lock in vain. */
+  /** Called after a wait for the lock has failed. */
   readonly onStuck: (lockId: bigint) => void;
   readonly onDone: (work: Work, batch: Batch) => void;
   readonly onFailure: (work: Work, error: unknown) => void;
@@ -45,7 +45,7 @@ export class PatientSlots {
     return this.#busy < this.#options.slots && this.#passing.length === 0;
   }
 
-  /** `isStuck`: the work concerns one lock, which was waited for in vain before. */
+  /** `isStuck`: the work concerns one lock, for which a wait has failed before. */
   add(work: Work, isStuck: boolean): void {
     this.#queue({ work, sinceMs: performance.now(), isStuck });
     this.#fill();

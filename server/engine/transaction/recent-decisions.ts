@@ -1,4 +1,4 @@
-// What the decisions of the last seconds say about the database: whether clients' transactions get through. Keeps only
+// What the decisions of the last seconds say about the database: whether clients' transactions succeed. Keeps only
 // a few times and one error, so that it costs a decision next to nothing.
 
 import { RECENT_DECISIONS_MS } from "../engine-bounds.ts";

@@ -11,7 +11,7 @@ export interface RulesInForceOptions {
   readonly store: Pick<Store, "transact" | "replicas">;
   /** This replica. */
   readonly replica: bigint;
-  /** The register should now show other rules in force. Must not wait. */
+  /** Called when the rules in force have changed, so that the register shows them. Must not wait. */
   readonly onInForce: () => void;
 }
 

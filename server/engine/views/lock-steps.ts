@@ -1,5 +1,5 @@
 // Reads any number of locks for display, in small steps. Each step has its own turn of the event loop: an embedded
-// database answers without a pause, and calls that keep leases must get through in between. Reads no more than is
+// database answers without a pause, and calls that keep leases must run in between. Reads no more than is
 // taken. Throws StoreErrors.
 
 import { setImmediate as nextTurn } from "node:timers/promises";
