@@ -25,6 +25,7 @@ export const LEASE_MS_MAX = 5_000;
 export const LOCK_WAIT_S = 2;
 /** Idle connections are closed well before the server ends them, which it does after 8 s (wait_timeout). */
 export const IDLE_MS_MAX = 4_000;
+/** How often the pool looks for idle connections to close. */
 export const IDLE_SWEEP_MS = 1_000;
 /**
  * To open and set up a connection; slightly less than POOL_WAIT_MS_MAX, so that the caller learns the reason for the
@@ -42,14 +43,13 @@ export const MARK_AGAIN_MS = 3_000;
 export const BRANCHES_MAX = 100;
 /** Rows of one UPDATE: the time to pick each row's value from a CASE grows with the square of the rows. */
 export const UPDATE_ROWS_MAX = 128;
-/**
- * Index entries that one read of record groups returns, and reads per call. The first GROUP_READS_SMALL reads return
- * few entries, because most callers have few groups; later reads return enough to find hundreds of groups with a few
- * locks each.
- */
+/** Index entries per range in the first reads of record groups: few, because most callers have few groups. */
 export const GROUP_ENTRIES = 4;
+/** Reads per call that use GROUP_ENTRIES. */
 export const GROUP_READS_SMALL = 4;
+/** Index entries per range in later reads: enough to find hundreds of groups with a few locks each. */
 export const GROUP_ENTRIES_MAX = 256;
+/** Reads of record groups per call. */
 export const GROUP_READS_MAX = 24;
 /**
  * Patterns whose names one read leaves out. Names of further paused patterns are returned, and the caller filters them.
@@ -62,11 +62,12 @@ export const NAMES_MAX = 500;
  * LOCKS_PER_RULE_MAX queues, most of which advance by a few places; `again` handles the rest of a longer queue.
  */
 export const HEADS_PER_RULE_LOCK = 16;
-/**
- * Guard rows that one step of a listing returns, and guard rows that SQLite scans for them: some milliseconds, during
- * which this process does nothing else.
- */
+/** Guard rows that one step of a listing returns. */
 export const LIST_ROWS_MAX = 200;
+/**
+ * Guard rows that SQLite scans in one step of a listing: some milliseconds, during which this process does nothing
+ * else.
+ */
 export const LIST_SCAN_MAX = 2_000;
 
 /**
@@ -75,26 +76,30 @@ export const LIST_SCAN_MAX = 2_000;
  */
 export const IDLE_SCAN_MAX = 1_000;
 
-/** The census of busy locks: rows per statement, some milliseconds each, and the time limit of the whole census. */
+/** Claims that one statement of the census of busy locks reads: some milliseconds. */
 export const BUSY_CLAIMS_PAGE = 2_000;
+/** Locks that one statement of that census reads: some milliseconds. */
 export const BUSY_LOCKS_PAGE = 500;
+/** The time limit of the whole census on MySQL. */
 export const CENSUS_MS_MAX = 60_000;
 
-/** The checks of `rowlock doctor` read all rows, which may take a while; CHECK_PAGE is the locks per query. */
+/** The time limit of the checks of `rowlock doctor` on MySQL. They read all rows, which may take a while. */
 export const CHECK_MS_MAX = 10 * 60_000;
+/** Rows that one query of these checks returns. */
 export const CHECK_PAGE = 1_000;
 
-/** Pauses between attempts to reach the database at start: the first one, which doubles, and the longest. */
+/** The first pause between attempts to reach the database at start. Each further pause is twice as long. */
 export const START_PAUSE_MS = 250;
+/** The longest of these pauses. */
 export const START_PAUSE_MS_MAX = 5_000;
 
-/**
- * What a server caches for optimistic decisions, some 40 MB: locks and live claims in total, and holders and queue head
- * per lock.
- */
+/** Locks that a server caches for optimistic decisions. The whole cache is some 40 MB. */
 export const CACHED_LOCKS_MAX = 20_000;
+/** Live claims of all cached locks. */
 export const CACHED_CLAIMS_MAX = 50_000;
+/** Holders of one cached lock. */
 export const CACHED_HOLDERS_MAX = 500;
+/** Waiters that are cached from the head of one queue. */
 export const CACHED_QUEUE_MAX = 128;
 /**
  * After another server has written a lock, this server caches the lock again only after it has found its own last write
@@ -103,10 +108,10 @@ export const CACHED_QUEUE_MAX = 128;
 export const ALONE_AFTER_OTHERS = 2;
 /**
  * How uncertain the database's clock may be for a decision that does not read it: a quarter of the shortest time to
- * live, because leases of that decision last that much longer. CLOCK_BEHIND_US_MAX: how long after such a decision its
- * transaction may be written.
+ * live, because leases of that decision last that much longer.
  */
 export const CLOCK_UNSURE_US_MAX = TTL_US_MIN / 4;
+/** How long after such a decision its transaction may still be written. */
 export const CLOCK_BEHIND_US_MAX = 100_000;
 /** SQLite uses the system clock, which Node reports in whole milliseconds. */
 export const CLOCK_COARSE_US = 1_000;

@@ -213,11 +213,13 @@ export interface DecidedPage {
  */
 export const DECIDED_AT_STEP_US = 1_000_000;
 
+/** A waiter's place in a queue, for display. */
 export interface QueuePlace {
   readonly ticketNumber: bigint;
   readonly permits: number;
 }
 
+/** A replica as it registers itself. */
 export interface ReplicaRow {
   readonly id: bigint;
   /** Where other replicas reach it, host:port; port 0 if no replica can. */

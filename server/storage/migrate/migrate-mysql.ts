@@ -60,6 +60,7 @@ const MAKE_TABLES = [
 export interface MigratePatience {
   /** Called with a message while the wait is long enough for a person to wonder, at most every LOG_EVERY_MS. */
   readonly log?: (message: string) => void;
+  /** How long to wait for another server that migrates; unset: WAIT_MS. */
   readonly lockWaitMs?: number;
 }
 

@@ -115,6 +115,7 @@ export function busyLockColumnsBy(queueIndex: string, inQueueIndex: string): str
       WHERE ${inQueueIndex} AND w.lock_id = l.id AND w.state = 1 ORDER BY w.ticket_number LIMIT 1) AS oldest_waiter_since`;
 }
 
+/** What is read of a busy lock on MySQL and MariaDB. */
 export const BUSY_LOCK_COLUMNS = busyLockColumnsBy("FORCE INDEX (rowlock_claim_queue)", "TRUE");
 
 /**

@@ -27,6 +27,7 @@ const SET_UP = `SET SESSION time_zone = '+00:00', sql_mode = 'STRICT_ALL_TABLES,
 // SHOW returns no row for a variable that this server lacks, whereas @@name would fail.
 const FACTS = "SHOW VARIABLES WHERE Variable_name IN ('version', 'server_uuid', 'server_id', 'wsrep_on')";
 
+/** An observer that records nothing. */
 export const UNOBSERVED: StoreObserver = { statement() {}, transaction() {}, connection() {} };
 
 export interface Server {

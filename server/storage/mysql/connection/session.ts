@@ -11,6 +11,7 @@ import type { Trip } from "./trip.ts";
 
 /** A row as the driver returns it: BIGINT as decimal text, smaller integers as numbers, VARBINARY and BLOB as bytes. */
 export type Row = readonly (string | number | Buffer | null)[];
+/** A row by column names. */
 export type NamedRow = Readonly<Record<string, string | number | Buffer | null>>;
 
 export class Session {

@@ -1,10 +1,9 @@
-// A transaction's own statements assert what must be true for it to be written. Two kinds:
-// - An assertion in SQL inserts NULL into a NOT NULL column unless its condition holds. That is error 1048, which
-//   `connection/errors.ts` reports as `changed`: the whole transaction is rolled back and must be retried.
-// - Each write has an effect only while the transaction is open, and its result says whether it still was. A Galera
-//   node rolls back a transaction that blocks another node's committed writes. If that hits a statement in the middle
-//   of a trip, MariaDB 10.11 reports the statement as successful, and runs and commits the statements after it one by
-//   one.
+// A transaction's own statements assert that it may be written. Two kinds:
+// - An assertion in SQL inserts NULL into a NOT NULL column unless its condition holds. Error 1048 then rolls the whole
+//   transaction back; `connection/errors.ts` reports it as `changed`.
+// - Each write has an effect only while the transaction is open, and its result says whether it still was. If a Galera
+//   node rolls it back in mid-trip, for another node's writes, MariaDB 10.11 reports success and commits the rest one
+//   by one.
 
 import { bytesOf } from "../../rows/values.ts";
 import { CLOCK_BEHIND_US_MAX } from "../../storage-bounds.ts";

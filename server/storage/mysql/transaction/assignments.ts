@@ -7,6 +7,7 @@ import type { SqlValue } from "../connection/trip.ts";
 
 const COUNTERS: ReadonlySet<string> = new Set(LOCK_COUNTER_COLUMNS);
 
+/** The values of one row before and after the decision, in the order of the columns. */
 export interface RowChange {
   /** Empty for a claim that was not read: all its columns are written. */
   readonly before: readonly Value[];
@@ -16,6 +17,7 @@ export interface RowChange {
 /** The part of a CASE that selects one row of the statement. */
 export type Arm = readonly [sql: string, ...values: SqlValue[]];
 
+/** Returns the assignments and their values. `arm` selects a row by its index; `cases` begins a CASE over rows. */
 export function assignments(
   columns: readonly string[],
   rows: readonly RowChange[],

@@ -1,11 +1,6 @@
 // The optimistic loader: a cache of lock rows as this server itself last wrote them. They are valid as long as no other
 // server has written since, which the revision of the guard row shows. The statement that writes the guard rows then
 // proves it, and the transaction needs one trip instead of two.
-//
-// A lock is cached with all of its holders and the head of its queue, or without claims. Waiters further back do not
-// matter to a decision until their turn comes; then the next part of the queue is read. Only a server's own heartbeats
-// change a claim without its guard row, and they only extend a place. So a place that seems to have run out must be
-// read from the database.
 
 import type { ClaimRef } from "../../../core/claim.ts";
 import type { DatabaseClock } from "../../../core/database-clock.ts";
@@ -41,6 +36,12 @@ interface CachedLock {
   readonly alone: number;
 }
 
+/**
+ * A lock is cached with all of its holders and the head of its queue, or without claims. Waiters further back do not
+ * matter to a decision until their turn comes; then the next part of the queue is read. Only a server's own heartbeats
+ * change a claim without its guard row, and they only extend a place. So a place that seems to have run out must be
+ * read from the database.
+ */
 export class LockCache {
   readonly #clock: DatabaseClock;
   /** In order of their last write, oldest first. */
