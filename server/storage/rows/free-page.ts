@@ -1,5 +1,5 @@
-// Merges free locks of several groups, of each of which only the first entries were read, into one order, as far as
-// every group was read. Also decides which of them are wanted.
+// Merges free locks of several groups into one order. Only the first entries of each group were read, so the result
+// ends at the position that was reached in every group. Also decides which of the locks are wanted.
 
 import type { FreeLock, FreePlace, RecordGroup, WantedNames } from "../store.ts";
 

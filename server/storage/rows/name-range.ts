@@ -16,10 +16,7 @@ const CALLERS_NAMES: NameRange = {
   below: ABOVE_ALL_NAMES,
 };
 
-/**
- * The names that begin with `prefix` and come after `afterName`. If both are absent, the servers' own names are left
- * out.
- */
+/** The names that begin with `prefix` and come after `afterName`. An empty prefix leaves out the servers' own names. */
 export function rangeAfter(prefix: string, afterName: string | null): NameRange {
   const { from, below } = prefix === "" ? CALLERS_NAMES : prefixRange(prefix);
   if (afterName === null) return { from, below };

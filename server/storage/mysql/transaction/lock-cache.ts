@@ -30,8 +30,8 @@ interface CachedLock {
    */
   readonly asked: "yes" | "no" | "not yet";
   /**
-   * How often in a row this server has found its own last write unchanged since it last saw another server's. It starts
-   * at ALONE_AFTER_OTHERS.
+   * How often in a row this server has found its own last write unchanged since it last saw a write of another server.
+   * Starts at ALONE_AFTER_OTHERS.
    */
   readonly alone: number;
 }
@@ -174,10 +174,7 @@ export class LockCache {
   }
 }
 
-/**
- * The new value of `alone` after one more write. `own`: no other server has written since this server's write before
- * it.
- */
+/** The new value of `alone` after one more write. `own`: no other server has written since this server's last write. */
 function aloneAfter(known: CachedLock | undefined, own: boolean): number {
   if (!known) return ALONE_AFTER_OTHERS;
   return own ? known.alone + 1 : 0;
