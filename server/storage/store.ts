@@ -50,10 +50,10 @@ export interface LoadPlan {
 export const LOCKS_PER_RULE_MAX = 500;
 
 /**
- * What a decision uses: the rows and the database's clock. There are two kinds. In the first, the store locked the
- * guard rows, read the rows, and then read the clock in a statement of its own. In the second, the store assumes that
- * what it last wrote itself is unchanged. Its transaction then asserts every assumption as it writes; if any is wrong,
- * it writes nothing and fails as `transient`.
+ * What a decision uses: the rows and the database's clock, from one of two sources. Either the store locked the guard
+ * rows first and then read everything else, the clock in a statement of its own. Or the store assumes that what it last
+ * wrote itself is unchanged. Its transaction then asserts every assumption as it writes; if any is wrong, it writes
+ * nothing and fails as `transient`.
  */
 export interface Loaded extends Rows {
   /**
