@@ -1,5 +1,6 @@
-// One lock being asked for: from the first request to the grant or the refusal, however many connections that takes. Whoever
-// gives up leaves nothing behind: the place is given back as soon as its ticket is known. On the loop only.
+// Asks for one lock, from the first request to the grant or the refusal, over as many connections as that takes. An
+// abandoned acquisition leaves nothing behind: it gives its place back as soon as it knows the ticket. Runs on the loop
+// only.
 
 package rowlock;
 
@@ -21,15 +22,15 @@ import rowlock.v1.WaitInQueueRequest;
 import rowlock.v1.WhenBusy;
 
 final class Acquisition implements Ask, Asking {
-  /** Nobody was told of the lease, or the place was lost on the way: to ask again takes nothing from anybody. */
+  /** Nobody was given the lease, or the place was lost on the way. Asking again takes nothing from anybody. */
   private static final Set<Reason> UNTOLD_ENDS = Set.of(Reason.LAPSED, Reason.EXPIRED);
 
   private static final Set<Reason> UNTOLD_FAILURES = Set.of(Reason.UNKNOWN_CLAIM, Reason.LEASE_LOST);
 
-  /** What the server may take for a wait that is over to say so. */
+  /** How long the server may take to report that a wait is over. */
   private static final long LATE = Times.ofMillis(2_000);
 
-  /** Positions that nobody looks at are told this seldom. */
+  /** The interval of position updates when the caller has no listener. */
   private static final Duration SELDOM = Duration.ofHours(1);
 
   private final Loop loop;
@@ -43,7 +44,7 @@ final class Acquisition implements Ask, Asking {
   private final CompletableFuture<Outcome> outcome;
   private final long until;
 
-  /** The latest place that was not told yet. */
+  /** The latest place that the listener has not seen yet. */
   private final AtomicReference<Place> untold = new AtomicReference<>();
 
   private String requestId;
@@ -53,7 +54,7 @@ final class Acquisition implements Ask, Asking {
 
   private Call call;
 
-  /** Grants that left too little time to begin with. */
+  /** Counts the grants with too little time left to start work. */
   private int lateGrants;
 
   private volatile boolean isSettled;
@@ -117,11 +118,11 @@ final class Acquisition implements Ask, Asking {
   private void settled(boolean isGranted) {
     if (isSettled) return;
     isSettled = true;
-    // None has joined that was given up before it began.
+    // An acquisition that was given up before it began has not joined.
     if (call != null) locks.requests.leave(asked.sharedId(), isGranted);
   }
 
-  /** Asks for the lock under another id, as what there was under the last one is gone. */
+  /** Asks for the lock under a new request id, because the claim of the old one is gone. */
   private void again() {
     requestId = UUID.randomUUID().toString();
     ticketId = null;
@@ -200,7 +201,7 @@ final class Acquisition implements Ask, Asking {
     return true;
   }
 
-  /** Whether nobody wants it any more. */
+  /** Takes a new position. Returns true if the call is over, because the caller no longer wants the place. */
   private boolean isAtPlace(Ticket ticket) {
     ticketId = ticket.getTicketId();
     if (isAbandoned) {
@@ -211,7 +212,7 @@ final class Acquisition implements Ask, Asking {
     return false;
   }
 
-  /** Only the latest place, where the listener is slow. */
+  /** If the listener is slow, it gets only the latest place. */
   private void tell(Consumer<Place> listener, Place place) {
     if (untold.getAndSet(place) != null) return;
     positions.execute(
@@ -241,7 +242,8 @@ final class Acquisition implements Ask, Asking {
       return;
     }
     if (locks.requests.wasReleased(asked.sharedId(), lease.getLeaseId())) {
-      // Another call under this request id had it, and has released it since: a little later the server says so.
+      // Another call under this request id held the lease and has released it since, so this grant is outdated. When
+      // asked again a little later, the server reports the release.
       loop.after(
           LeaseKeeper.AGAIN,
           () -> {
@@ -251,7 +253,7 @@ final class Acquisition implements Ask, Asking {
     }
     HeldLease held = new HeldLease(lease, basis, Times.ofDuration(asked.margin), clock);
     if (!held.isTooEarly(asked.terms.areSet())) {
-      // In this very turn, so that nothing that is said of it is missed.
+      // In the same turn, so that the client misses no news of this lease.
       settle(new Outcome.Granted(locks.keep(held, asked)));
       return;
     }
@@ -263,7 +265,7 @@ final class Acquisition implements Ask, Asking {
     renew(held.id);
   }
 
-  /** The grant was long on its way, or is not confirmed yet: nobody relies on it before it is renewed. */
+  /** Renews a grant that arrived late or is not confirmed yet, before anybody relies on it. */
   private void renew(String leaseId) {
     ticketId = leaseId;
     RenewRequest request = RenewRequest.newBuilder().setLeaseId(leaseId).build();
@@ -291,11 +293,14 @@ final class Acquisition implements Ask, Asking {
     else fail(leave(error));
   }
 
-  /** Where a server may have granted the lock, it is given back, and the error of a lease without end says so. */
+  /**
+   * After a failure, gives back the lock that a server may have granted. If the lease would never expire, the error
+   * says that the lock may be held.
+   */
   private RowlockException leave(RowlockException error) {
     boolean isOver = error.reason() == Reason.CLOSED && asked.ttl.isPresent();
     if (isOver || !error.leavesDoubt() || (ticketId == null && !call.mayBeKnown())) return error;
-    // Who has chosen the request id may come back for it, from another program, too.
+    // A caller that has chosen the request id may come back for the claim, even from another program.
     boolean isGivenBack = asked.requestId.isEmpty() || isAbandoned;
     if (isGivenBack && ticketId != null) unwanted(ticketId);
     else if (isGivenBack)
@@ -304,10 +309,11 @@ final class Acquisition implements Ask, Asking {
     return asked.ttl.isPresent() ? error : error.mayBeHeld(name, requestId, isGivenBack);
   }
 
-  /** Asks for what there is under the request id. */
+  /** The command that finds the claim of the request id. */
   private SessionCommand finding() {
     AcquireRequest.Builder request = request(WhenBusy.WHEN_BUSY_REFUSE).toBuilder().clearMaxWait();
-    // It takes a place where there is nothing, so that a first request that is still on its way finds its claim ended.
+    // If there is no claim, this takes a place in the queue, which is then given back. A first request that is still on
+    // its way then finds that the claim of its id has ended, and is not granted the lock.
     if (asked.ttl.isEmpty()) request.setWhenBusy(WhenBusy.WHEN_BUSY_ENQUEUE);
     else request.clearIfStatus().addIfStatus(LeftBehind.noStatus());
     return SessionCommand.newBuilder().setAcquire(request).build();
@@ -318,7 +324,7 @@ final class Acquisition implements Ask, Asking {
     return asked.requestId.isEmpty() && !isAbandoned;
   }
 
-  /** Gives a claim back, unless others ask under the same request id. */
+  /** Gives a claim back, unless other calls ask under the same request id. */
   private void unwanted(String id) {
     locks.requests.unwanted(asked.sharedId(), () -> locks.giveBack(id, asked));
   }

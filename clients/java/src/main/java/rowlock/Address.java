@@ -1,4 +1,4 @@
-// Where a server is: host:port, an IPv6 host in brackets.
+// The address of a server: host:port, with an IPv6 host in brackets.
 
 package rowlock;
 

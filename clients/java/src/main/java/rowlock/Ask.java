@@ -1,4 +1,4 @@
-// Something to ask a server for, and who wants to know the answer. Called on the loop only.
+// A request to a server, and the receiver of its answer. Called on the loop only.
 
 package rowlock;
 
@@ -6,19 +6,22 @@ import rowlock.v1.SessionCommand;
 import rowlock.v1.SessionResult;
 
 interface Ask {
-  /** Each is asked for in order of arrival, and has bounds of its own: what keeps leases, what waits, and the rest. */
+  /**
+   * Each kind has a queue in order of arrival, and bounds of its own: calls that keep and end leases, waits, and the
+   * rest.
+   */
   enum Kind {
     URGENT,
     OTHER,
     WAIT
   }
 
-  /** When it may be asked for again. */
+  /** When a call may be sent again after its answer was lost. */
   enum Repeat {
     ALWAYS,
-    /** Not once it may have taken effect. */
+    /** Only if it cannot have taken effect. */
     UNSENT,
-    /** Not over another connection. */
+    /** Never over another connection. */
     IN_THIS_SESSION
   }
 
@@ -26,18 +29,18 @@ interface Ask {
 
   Repeat repeat();
 
-  /** What to ask for, each time that it is asked for. Its number is set by others. */
+  /** Makes the command, each time that the call is sent. The caller sets its number. */
   SessionCommand.Builder command(Connection connection);
 
-  /** Without an answer for so long it fails. */
+  /** How long to try without an answer before the call fails. */
   long giveUpAfter();
 
-  /** A result, which was so at {@code basis} or later. Whether it was the last one. */
+  /** Takes a result, which was true at {@code basis} or later. Returns true if this was the last result. */
   boolean answered(SessionResult result, long basis);
 
   void failed(RowlockException error);
 
-  /** Nobody waits for it, so that it outlasts what would be of no use to others. */
+  /** True if nobody waits for this call. Failures that end other calls do not end it. */
   default boolean givesBack() {
     return false;
   }

@@ -1,11 +1,11 @@
-// Something that a caller has asked for and may give up: a lock, or some of many. On the loop only.
+// A request of a caller that may give it up: for one lock, or for some of many. Runs on the loop only.
 
 package rowlock;
 
 interface Asking {
-  /** To be called once. */
+  /** Called once. */
   void begin();
 
-  /** Fails with {@code why}, and gives back what was or will be got. */
+  /** Fails with {@code why}, and gives back what the server has granted or will grant. */
   void abandon(Throwable why);
 }

@@ -1,29 +1,29 @@
-// One thing that is asked for and not yet answered. On the loop only.
+// One call whose last answer has not come yet. Runs on the loop only.
 
 package rowlock;
 
 final class Call {
   final Ask ask;
 
-  /** Calls are asked for again in the order in which they began. */
+  /** Calls are sent again in the order in which they began. */
   final long order;
 
   long number;
   Use use;
 
-  /** When it was asked for; FOREVER once it was answered. */
+  /** When it was sent; FOREVER after its first result. */
   long asked;
 
-  /** Whether a server that is gone may know of it. */
+  /** Whether the server of an earlier connection may know of it. */
   boolean wasSent;
 
-  /** How many connections have taken it. */
+  /** Counts the connections that have taken it. */
   int timesSent;
 
   boolean isOver;
   int failures;
 
-  /** What it was answered last, where that was no result. */
+  /** The last error that a server has answered with. */
   RowlockException lastError;
 
   Loop.Timer retryTimer;
@@ -34,7 +34,7 @@ final class Call {
     this.order = order;
   }
 
-  /** Whether a server may know of it. */
+  /** Whether any server may know of it. */
   boolean mayBeKnown() {
     return wasSent || (use != null && use.connection.hasSent(number));
   }
@@ -43,7 +43,7 @@ final class Call {
     return ask.kind() == Ask.Kind.WAIT;
   }
 
-  /** How much of a connection's bounds is used. */
+  /** Counts what is under way on a connection, to stay within the server's bounds. */
   static final class Use {
     final Connection connection;
     int commands;
@@ -55,7 +55,7 @@ final class Call {
 
     boolean hasRoom(boolean isWait) {
       Connection.Bounds bounds = connection.bounds();
-      // Before the server has named its bounds, a first request is free to name what there was.
+      // The first request may carry all that was open on the last connection, before the server names its bounds.
       if (bounds == null) return true;
       return isWait ? waits < bounds.waitsMax() : commands < bounds.commandsMax();
     }

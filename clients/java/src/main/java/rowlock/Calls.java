@@ -1,6 +1,6 @@
-// All that is asked for and not yet answered. A call outlives connections: what was not answered over one is asked for again
-// over the next, where that is safe; it is retried when it could not be done at the moment, and given up when no answer comes
-// in time. On the loop only.
+// All calls that are not answered yet. A call outlives its connection: if the connection ends before the answer, the
+// call is sent again on the next one where that is safe. A call that fails for a transient reason is tried again, and a
+// call without an answer in time fails. Runs on the loop only.
 
 package rowlock;
 
@@ -24,10 +24,10 @@ final class Calls {
   private final Clock clock;
   private final List<Address> addresses;
 
-  /** There should be a connection, as something is asked for. */
+  /** Opens a connection unless there is one. */
   private final Runnable need;
 
-  /** Why there was none lately. */
+  /** Why the latest connection ended or could not be opened. */
   private final Supplier<RowlockException> lastError;
 
   private final Set<Call> open = new LinkedHashSet<>();
@@ -63,7 +63,9 @@ final class Calls {
     return call;
   }
 
-  /** From now on, its answers are nobody's business. The server is told; what it has done by then stays done. */
+  /**
+   * Ends a call; its answers are ignored from now on. The server is notified, but what it has already done stays done.
+   */
   void cancel(Call call) {
     if (call.isOver) return;
     forget(call);
@@ -75,31 +77,31 @@ final class Calls {
   }
 
   /**
-   * Nobody waits for it any more, which its server is told. What it had done by then is still answered; where nobody can answer
-   * it any more, it fails.
+   * Ends a call that nobody waits for any more, and notifies its server. An answer for what the server had done by then
+   * is still taken; if no server can answer any more, the call fails.
    */
   void withdraw(Call call) {
     if (call.isOver) return;
     boolean isSent = call.use != null && call.use.connection.hasSent(call.number);
     if (isSent) call.use.connection.cancel(call.number);
-    // By a connection that is gone, so that nobody will answer it.
+    // It was sent over a connection that is gone, so no server will answer.
     else if (call.wasSent) fail(call, lost());
     else cancel(call);
   }
 
-  /** Runs it when nothing is open any more. */
+  /** Runs something when no call is open any more. */
   void whenIdle(Runnable told) {
     if (open.isEmpty()) told.run();
     else onIdle.add(told);
   }
 
-  /** Fails what no server can know of, except for what keeps and ends leases. */
+  /** Fails the calls that no server can know of, except for those that renew and end leases. */
   void failUnsent(RowlockException error) {
     for (Call call : List.copyOf(open))
       if (call.ask.kind() != Ask.Kind.URGENT && !call.mayBeKnown()) fail(call, error);
   }
 
-  /** Fails all that somebody waits for. */
+  /** Fails all calls that somebody waits for. */
   void failAsked(RowlockException error) {
     for (Call call : List.copyOf(open)) if (!call.ask.givesBack()) fail(call, error);
   }
@@ -108,18 +110,18 @@ final class Calls {
     for (Call call : List.copyOf(open)) fail(call, error);
   }
 
-  /** A connection begins: from now on, calls go there. */
+  /** Sends calls over this connection from now on. */
   void begun(Connection connection) {
     current = new Call.Use(connection);
     pump();
   }
 
-  /** Nothing goes there any more. */
+  /** Sends no more calls over this connection. */
   void leaving(Connection connection) {
     if (current != null && current.connection == connection) current = null;
   }
 
-  /** Its server has answered, so that more may be asked of it. */
+  /** The server has answered, so more calls may be sent. */
   void opened() {
     pump();
   }
@@ -139,8 +141,9 @@ final class Calls {
   }
 
   /**
-   * The server may have heard more of this client between its decision and the response that tells it: what is decided for a
-   * call counts from when it was asked for. Of a grant after a place only the response says when it was made.
+   * The server may have heard later requests between its decision and this response. A decision about a call is
+   * therefore dated back to the moment when the call was sent. A later result (a grant after a position) is dated by
+   * its response alone.
    */
   private void answered(Call call, SessionResult result, long basis) {
     Loop.cancel(call.giveUpTimer);
@@ -151,7 +154,7 @@ final class Calls {
     if (call.ask.answered(result, at)) close(call);
   }
 
-  /** What was asked for there is asked for again elsewhere, or fails. */
+  /** Calls that were under way over this connection are sent again over another one, or fail. */
   void ended(Connection connection, RowlockException error) {
     leaving(connection);
     List<Call> lost =
@@ -202,7 +205,7 @@ final class Calls {
     pump();
   }
 
-  /** An answer is due: the call fails unless something comes within its time. */
+  /** Starts the timer of a call that awaits an answer. When it fires, the call fails. */
   private void expectAnswer(Call call) {
     long within = call.ask.giveUpAfter();
     if (call.giveUpTimer != null || within >= Times.FOREVER) return;
@@ -210,7 +213,7 @@ final class Calls {
         loop.after(
             within,
             () -> {
-              // Its server may be there, and only slow.
+              // The server may only be slow. Once the caller has the failure, it must not carry the command out.
               forget(call);
               fail(call, noAnswer(call, within));
             });
@@ -225,12 +228,12 @@ final class Calls {
       }
   }
 
-  /** Whether it was sent, or has failed by that. */
+  /** Returns true if the call has left the queue: it was sent, or is about to fail. */
   private boolean send(Call call, Call.Use use) {
     Connection connection = use.connection;
     boolean isOpen = connection.bounds() != null;
     if (!use.hasRoom(call.isWait())) return false;
-    // A server of which nothing was heard may not be there, and then this would be in doubt for nothing.
+    // A server that has not answered yet may not be there, and the call would end in doubt for nothing.
     if (!isOpen && call.ask.repeat() == Ask.Repeat.UNSENT) return false;
     SessionCommand command = call.ask.command(connection).setCall(++numbers).build();
     Optional<String> unsendable = Text.unsendableIn(command);
@@ -242,7 +245,7 @@ final class Calls {
     int bytesMax = connection.commandBytesMax();
     if (bytes > bytesMax) {
       if (!isOpen) return false;
-      // Not in this turn: whoever is told may ask for more.
+      // In a later turn, because the callback may begin more calls.
       loop.run(() -> fail(call, tooLarge(bytes, bytesMax)));
       return true;
     }
@@ -278,7 +281,7 @@ final class Calls {
     open.remove(call);
   }
 
-  /** Not in this turn: whoever was answered may have asked for more, as to give back what came too late. */
+  /** In a later turn, because the callback may have begun another call, for example to give a late grant back. */
   private void lookIfIdle() {
     if (open.isEmpty() && !onIdle.isEmpty()) loop.run(this::tellIdle);
   }

@@ -1,6 +1,7 @@
-// Some of many locks being asked for: from the first request to the leases, or to none, however many connections that takes. A
-// long wait is asked for in pieces, as it has no place to lose: so a server that hangs is noticed, and no proxy cuts it off. What
-// comes after its caller has given up is given back. On the loop only.
+// Asks for some of many locks, from the first request to the leases or to none, over as many connections as that takes.
+// It asks for a long wait in pieces, because a capture has no place to lose: the client then notices a server that
+// hangs, and no proxy cuts the wait off. Once the caller has given up, it gives late grants back. Runs on the loop
+// only.
 
 package rowlock;
 
@@ -22,10 +23,10 @@ import rowlock.v1.SessionCommand;
 import rowlock.v1.SessionResult;
 
 final class Capture implements Ask, Asking {
-  /** What one piece of a wait takes at the most; at the most half of the time after which a call without an answer fails. */
+  /** The longest piece of a wait. A piece is also at most half of {@code giveUpAfter}. */
   static final long PIECE = Times.ofMillis(15_000);
 
-  /** Nobody can hold these any more. */
+  /** Reasons that say that a lease is gone. */
   private static final Set<Reason> GONE = Set.of(Reason.LEASE_LOST, Reason.UNKNOWN_CLAIM);
 
   private final Clock clock;
@@ -40,16 +41,16 @@ final class Capture implements Ask, Asking {
   private long pieceEnds;
   private Call call;
 
-  /** The locks of the last answer, in its order; null are those that are not held, or not yet. */
+  /** The locks of the last answer, in its order. An entry is null while its lock is not held. */
   private Lock[] taken = {};
 
-  /** Of those, how many are renewed before anybody relies on them. */
+  /** How many of them are being renewed before anybody relies on them. */
   private int renewing;
 
-  /** Of the last answer, where there was nothing to take. */
+  /** Of the last answer, if there was nothing to take. */
   private Optional<Duration> retryAfter = Optional.empty();
 
-  /** What the caller's own id had has ended, and it gets nothing else. */
+  /** The leases of the caller's own request id have ended, so that id gets no more. */
   private boolean isSpent;
 
   private boolean isSettled;
@@ -79,7 +80,7 @@ final class Capture implements Ask, Asking {
   }
 
   private void ask() {
-    // If something was got under the last id after all, and was lost on its way, that id gets nothing else any more.
+    // If the last piece was granted leases and the answer was lost, its request id gets nothing else any more.
     requestId = asked.requestId.orElseGet(() -> UUID.randomUUID().toString());
     pieceEnds = clock.now() + Math.min(until - clock.now(), Math.min(PIECE, giveUpAfter / 2));
     call = calls.begin(this);
@@ -103,7 +104,7 @@ final class Capture implements Ask, Asking {
     for (Lock lock : held()) lock.giveUp();
   }
 
-  /** None has joined that was given up before it began. */
+  /** A capture that was given up before it began has not joined. */
   private void leave(boolean isGranted) {
     if (call != null) locks.requests.leave(asked.sharedId(), isGranted);
   }
@@ -123,7 +124,7 @@ final class Capture implements Ask, Asking {
     return asked.isWait() ? Kind.WAIT : Kind.OTHER;
   }
 
-  /** Nobody wants it any more once it was given up: what a connection that was lost has left behind ends by itself. */
+  /** Once given up, the capture is not repeated: {@link #failed} looks for what a lost connection has left behind. */
   @Override
   public Repeat repeat() {
     return isAbandoned ? Repeat.IN_THIS_SESSION : Repeat.ALWAYS;
@@ -167,7 +168,7 @@ final class Capture implements Ask, Asking {
     CaptureResponse response = result.getCapture();
     isSpent = response.getIsRepeated() && asked.requestId.isPresent();
     if (call.wasSent && asked.requestId.isEmpty())
-      // It was asked for by a connection that is gone, too, and its server may have gone on taking locks since.
+      // The call was also sent over a connection that is gone, and that server may have taken more locks since.
       lookFor(response.getLeasesList().stream().map(Lease::getLeaseId).collect(Collectors.toSet()));
     if (!isAbandoned) taken = new Lock[response.getLeasesCount()];
     for (int at = 0; at < response.getLeasesCount(); at++) take(at, response.getLeases(at), basis, 0);
@@ -181,9 +182,9 @@ final class Capture implements Ask, Asking {
 
   @Override
   public void failed(RowlockException error) {
-    // Who has chosen the request id may come back for it.
+    // A caller that has chosen the request id may come back for the leases.
     boolean isGivenBack = asked.requestId.isEmpty() || isAbandoned;
-    // A session that has cancelled it has given back what it had taken.
+    // A session that has cancelled the call has given back what it had taken.
     boolean isDone =
         error.reason() == Reason.CLOSED
             || (error.reason() == Reason.CANCELLED && call.timesSent == 1);
@@ -192,7 +193,7 @@ final class Capture implements Ask, Asking {
     fail(error);
   }
 
-  /** Has what it was granted looked for and given back, except for leases of which an answer has told. */
+  /** Finds the leases of the request id and gives them back, except for those that an answer has named. */
   private void lookFor(Set<String> except) {
     SessionCommand finding = finding();
     locks.requests.unwanted(
@@ -200,14 +201,17 @@ final class Capture implements Ask, Asking {
         () -> locks.leftBehind.add(asked, asked.sharedId(), finding, false, except));
   }
 
-  /** Asks for what there is under the request id, and takes nothing where there is nothing. */
+  /** The command that finds the leases of the request id, and takes nothing else. */
   private SessionCommand finding() {
     CaptureRequest request =
         request().clearMaxWait().clearIfStatus().addIfStatus(LeftBehind.noStatus()).build();
     return SessionCommand.newBuilder().setCapture(request).build();
   }
 
-  /** It was renewed so many times, and was short before. */
+  /**
+   * Makes a lock of a lease. {@code renewals} counts the renewals so far, each of which came back with too little time
+   * left.
+   */
   private void take(int at, Lease lease, long basis, int renewals) {
     if (isAbandoned) {
       unwanted(lease.getLeaseId());
@@ -222,16 +226,16 @@ final class Capture implements Ask, Asking {
       fail(RowlockException.ttlTooShort(held));
       unwanted(held.id);
     } else if (isTooEarly) renew(at, held.id, renewals + 1);
-    // In this very turn, so that nothing that is said of it is missed.
+    // In the same turn, so that the client misses no news of this lease.
     else taken[at] = locks.keep(held, asked);
   }
 
-  /** Gives a lease back, unless others ask under the same request id. */
+  /** Gives a lease back, unless other calls ask under the same request id. */
   private void unwanted(String leaseId) {
     locks.requests.unwanted(asked.sharedId(), () -> locks.giveBack(leaseId, asked));
   }
 
-  /** The grant was long on its way, or came after a wait: nobody relies on it before it is renewed. */
+  /** Renews a grant that arrived late or came after a wait, before anybody relies on it. */
   private void renew(int at, String leaseId, int renewals) {
     renewing++;
     RenewRequest request = RenewRequest.newBuilder().setLeaseId(leaseId).build();
@@ -257,7 +261,7 @@ final class Capture implements Ask, Asking {
             }));
   }
 
-  /** Once nothing is renewed any more. */
+  /** Settles the capture when no lease is being renewed any more, or asks for the next piece of the wait. */
   private void finish() {
     if (isSettled || renewing > 0) return;
     List<Lock> held = held();

@@ -7,13 +7,13 @@ import java.util.List;
 import java.util.Optional;
 import java.util.function.Consumer;
 
-/** Which of many locks to capture, and how: for {@link Rowlock#capture(CaptureOptions)}. */
+/** The options of {@link Rowlock#capture(CaptureOptions)}: which locks to capture, and how. */
 public final class CaptureOptions extends LeaseOptions {
   final Optional<String> prefix;
   final List<String> names;
   final int count;
 
-  /** Empty: as long as it takes; zero: not at all. */
+  /** Empty: as long as it takes; zero: do not wait. */
   final Optional<Duration> waitAtMost;
 
   private CaptureOptions(Builder builder) {
@@ -34,7 +34,7 @@ public final class CaptureOptions extends LeaseOptions {
   }
 
   /**
-   * Begins to choose.
+   * Begins to choose options.
    *
    * @return a builder
    */
@@ -48,7 +48,7 @@ public final class CaptureOptions extends LeaseOptions {
     return builder.build();
   }
 
-  /** Chooses options for a capture: either a prefix or names, and what else there is to say. */
+  /** Chooses options for a capture. Either a prefix or names are required. */
   public static final class Builder extends LeaseOptions.Builder<Builder> {
     private Optional<String> prefix = Optional.empty();
     private final List<String> names = new ArrayList<>();
@@ -63,9 +63,10 @@ public final class CaptureOptions extends LeaseOptions {
     }
 
     /**
-     * Of the locks whose names begin so and that remember something: one that nobody has named cannot be found.
+     * Captures locks whose names begin with this prefix and that have a record. A lock that nobody has named cannot be
+     * found.
      *
-     * @param prefix empty: all
+     * @param prefix at most 255 bytes; empty: all locks with a record
      * @return this builder
      */
     public Builder prefix(String prefix) {
@@ -74,9 +75,9 @@ public final class CaptureOptions extends LeaseOptions {
     }
 
     /**
-     * Of these locks, also those that nobody has named before.
+     * Captures some of these locks. A lock that nobody has named before can be captured, too.
      *
-     * @param names added to those that were named before; 1,000 at the most
+     * @param names added to those of earlier calls; at most 1,000 in total
      * @return this builder
      */
     public Builder names(String... names) {
@@ -84,9 +85,9 @@ public final class CaptureOptions extends LeaseOptions {
     }
 
     /**
-     * Of these locks, also those that nobody has named before.
+     * Captures some of these locks. A lock that nobody has named before can be captured, too.
      *
-     * @param names added to those that were named before; 1,000 at the most
+     * @param names added to those of earlier calls; at most 1,000 in total
      * @return this builder
      */
     public Builder names(Collection<String> names) {
@@ -95,7 +96,7 @@ public final class CaptureOptions extends LeaseOptions {
     }
 
     /**
-     * How many at the most; 1 unless told otherwise.
+     * Sets how many locks to capture at most. Default: 1.
      *
      * @param count 1 to 100
      * @return this builder
@@ -106,10 +107,10 @@ public final class CaptureOptions extends LeaseOptions {
     }
 
     /**
-     * Where there is none to take, waits for the first one; not at all unless told otherwise. Such a wait has no place in a
-     * queue: who comes later may be served before.
+     * Sets how long to wait for the first lock if there is none to take. Default: do not wait. Such a wait has no place
+     * in a queue: a later caller may be served earlier.
      *
-     * @param wait zero: not at all
+     * @param wait zero: do not wait
      * @return this builder
      */
     public Builder waitAtMost(Duration wait) {
@@ -118,7 +119,7 @@ public final class CaptureOptions extends LeaseOptions {
     }
 
     /**
-     * Waits for the first one, for as long as it takes.
+     * Waits for the first lock for as long as it takes.
      *
      * @return this builder
      */
@@ -128,9 +129,10 @@ public final class CaptureOptions extends LeaseOptions {
     }
 
     /**
-     * The same id always means the same leases, as long as they are held. Unset: an id for each call.
+     * Sets the request id. The same id always means the same leases, as long as they are held. Default: an id for each
+     * call.
      *
-     * @param requestId such as a UUID
+     * @param requestId such as a UUID; at most 120 bytes
      * @return this builder
      */
     public Builder requestId(String requestId) {
@@ -139,10 +141,10 @@ public final class CaptureOptions extends LeaseOptions {
     }
 
     /**
-     * What was chosen.
+     * Builds the options.
      *
-     * @return options; to be used as often as you like, unless they have a request id
-     * @throws IllegalArgumentException for what cannot work
+     * @return options; reusable for any number of calls, unless they have a request id
+     * @throws IllegalArgumentException for options that cannot work
      */
     public CaptureOptions build() {
       return new CaptureOptions(this);

@@ -5,14 +5,14 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * What was captured of many locks. Each is a lock like any other, to be released for itself, with what it shall remember:
- * closing this one releases those that are left.
+ * The result of a capture. Each lock is a lock like any other, which its holder releases with its own options. Closing
+ * the result releases the locks that are still held.
  *
- * @param locks those longest due first; empty where there was none to take
- * @param retryAfter where there was none, when another try may be worth while, as far as that is known
+ * @param locks the one that is due for the longest time first; empty if there was none to take
+ * @param retryAfter a hint when to try again, if there was none to take and the time is known
  */
 public record Captured(List<Lock> locks, Optional<Duration> retryAfter) implements AutoCloseable {
-  /** Releases all that were not released yet. A lease that no server can be told of ends by itself. */
+  /** Releases all locks that are still held. If no server answers, a lease ends with its ttl. */
   @Override
   public void close() {
     for (Lock lock : locks) lock.releaseAsync();
@@ -27,7 +27,7 @@ public record Captured(List<Lock> locks, Optional<Duration> retryAfter) implemen
     if (failed != null) throw failed;
   }
 
-  /** By the one who asked and does not want them any more. */
+  /** Called when the caller does not want the locks any more. */
   void giveUp() {
     locks.forEach(Lock::giveUp);
   }

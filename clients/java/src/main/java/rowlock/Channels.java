@@ -1,4 +1,4 @@
-// The connection to one server.
+// The gRPC channel to one server.
 
 package rowlock;
 
@@ -11,12 +11,12 @@ import io.grpc.stub.MetadataUtils;
 import java.util.Optional;
 
 final class Channels {
-  /** Answers of several listings may come in one message. */
+  /** Large, because one message may hold several listings. */
   private static final int RECEIVE_BYTES_MAX = 67_108_864;
 
   private Channels() {}
 
-  /** Begins to connect when it is used; what goes wrong is told by the calls. */
+  /** Makes a channel that connects at first use. Errors come from the calls. */
   static ManagedChannel open(Address address, Optional<TlsOptions> tls, Metadata headers) {
     ManagedChannelBuilder<?> builder =
         Grpc.newChannelBuilderForAddress(
@@ -27,9 +27,9 @@ final class Channels {
     return builder
         .maxInboundMessageSize(RECEIVE_BYTES_MAX)
         .intercept(MetadataUtils.newAttachHeadersInterceptor(headers))
-        // Whether and when to try again is for the owner of the connection to say.
+        // The owner of the connection decides whether and when to try again.
         .disableRetry()
-        // All that is called does no more than to pass things on to the loop.
+        // Safe, because all callbacks only pass things on to the loop.
         .directExecutor()
         .build();
   }

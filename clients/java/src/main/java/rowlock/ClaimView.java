@@ -6,19 +6,20 @@ import java.util.Optional;
 import java.util.OptionalLong;
 
 /**
- * One who holds or waits.
+ * A holder or a waiter.
  *
  * @param lockName the lock
- * @param ticketNumber with the lock's name it names the claim, for {@link Rowlock#forceRelease(String, long, String)}
- * @param isHeld whether it is held; otherwise it waits
- * @param mode how
- * @param permits how many
- * @param owner who, as they said
- * @param labels what else they said
- * @param token the fencing token of one who holds
- * @param requestedAt since when it stands there
- * @param grantedAt since when it is held
- * @param expiresAt when the lease ends if it is not renewed, or the place if there is no sign of life; empty: without end
+ * @param ticketNumber identifies the claim within its lock: see {@link Rowlock#forceRelease(String, long, String)}
+ * @param isHeld whether the claim is held; otherwise it waits
+ * @param mode how it is or will be held
+ * @param permits how many permits it has or wants
+ * @param owner the owner that the caller gave
+ * @param labels the labels that the caller gave
+ * @param token the fencing token; empty for a waiter
+ * @param requestedAt when the request arrived
+ * @param grantedAt when it was granted; empty for a waiter
+ * @param expiresAt when the lease ends if it is not renewed, or the place if its waiter gives no sign of life; empty:
+ * never
  */
 public record ClaimView(
     String lockName,

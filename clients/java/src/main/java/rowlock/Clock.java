@@ -1,4 +1,5 @@
-// The client's own clock: nanoseconds that only go ahead, and count the time that the machine has slept. For any thread.
+// The client's own clock, in nanoseconds. It never goes back, and counts the time that the machine has slept. For any
+// thread.
 
 package rowlock;
 
@@ -7,10 +8,10 @@ import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 
 final class Clock {
-  /** How long a look at the machine's uptime is good for: the look costs some microseconds. */
+  /** How long one reading of the machine's uptime is used: a reading costs some microseconds. */
   private static final long LOOK_EVERY = Times.ofMillis(20);
 
-  /** What two clocks of a machine that is awake may seem to differ by. */
+  /** Two clocks of a machine that is awake may seem to differ by less than this. */
   private static final long SLEPT_MIN = Times.ofMillis(250);
 
   private final LongSupplier awake;
@@ -24,7 +25,7 @@ final class Clock {
     this(System::nanoTime, Uptime::nanos);
   }
 
-  /** @param up how long the machine has been up, its sleep included; empty where that cannot be had at the moment. */
+  /** @param up how long the machine has been up, including its sleep; empty if that is unknown at the moment. */
   Clock(LongSupplier awake, Supplier<OptionalLong> up) {
     this.awake = awake;
     this.up = up;
@@ -33,8 +34,8 @@ final class Clock {
   }
 
   /**
-   * Nanoseconds since the client was made. {@code System.nanoTime()} stands still while a machine is suspended, on Linux for
-   * one, but leases go on: what the machine's uptime has gone ahead of it is added.
+   * Nanoseconds since the client was made. {@code System.nanoTime()} stands still on some systems, such as Linux, while
+   * the machine is suspended, but leases go on. So this adds the time by which the machine's uptime has advanced more.
    */
   synchronized long now() {
     long now = awake.getAsLong() - start;

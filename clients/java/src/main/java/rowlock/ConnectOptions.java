@@ -8,7 +8,7 @@ import java.util.Optional;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
 
-/** What can be chosen when connecting, with what holds where nothing is said. */
+/** The options of a connection, with their defaults. */
 public final class ConnectOptions {
   private static final Duration CONNECT_TIMEOUT = Duration.ofSeconds(3);
   private static final Duration GIVE_UP_AFTER = Duration.ofSeconds(30);
@@ -41,7 +41,7 @@ public final class ConnectOptions {
     onConnection = builder.onConnection;
   }
 
-  /** The same, and nobody is told of connections. */
+  /** The same options without a listener for connections. */
   ConnectOptions withoutListener() {
     Builder builder = new Builder(addresses.stream().map(Address::toString).toList());
     builder.owner(owner).headers(headers).connectTimeout(Duration.ofNanos(connectTimeout));
@@ -62,7 +62,7 @@ public final class ConnectOptions {
   }
 
   /**
-   * Begins to choose.
+   * Begins to choose options.
    *
    * @param addresses {@code host:port} of each server, in the order in which they are tried
    * @return a builder
@@ -87,9 +87,9 @@ public final class ConnectOptions {
     }
 
     /**
-     * Who asks, for people who look at a lock; unset: this machine and process.
+     * Sets who asks, for people who look at a lock. Default: host name and process id.
      *
-     * @param owner a name
+     * @param owner a name, at most 255 bytes
      * @return this builder
      */
     public Builder owner(String owner) {
@@ -98,10 +98,10 @@ public final class ConnectOptions {
     }
 
     /**
-     * What else they should see.
+     * Adds a label for people who look at a lock. At most 16 labels for each claim, including its own.
      *
-     * @param key which
-     * @param value what
+     * @param key 1 to 63 bytes
+     * @param value at most 255 bytes
      * @return this builder
      */
     public Builder label(String key, String value) {
@@ -110,7 +110,7 @@ public final class ConnectOptions {
     }
 
     /**
-     * Encrypts; unset: plain text.
+     * Turns on TLS. Default: plain text.
      *
      * @param tls whom to trust
      * @return this builder
@@ -121,9 +121,9 @@ public final class ConnectOptions {
     }
 
     /**
-     * Sent along, for a proxy or an authority between.
+     * Sets headers that are sent to each server, for example for a proxy that checks them.
      *
-     * @param headers by their names
+     * @param headers by name
      * @return this builder
      */
     public Builder headers(Map<String, String> headers) {
@@ -133,9 +133,10 @@ public final class ConnectOptions {
     }
 
     /**
-     * The same, made for each connection.
+     * Sets a function that makes the headers for each connection.
      *
-     * @param headers is asked on a thread of the client's, and may take its time; if it fails, so does what is asked for
+     * @param headers called on a thread of the client, and may block; if it fails, the calls that wait at that moment
+     * fail
      * @return this builder
      */
     public Builder headers(Supplier<Map<String, String>> headers) {
@@ -144,7 +145,7 @@ public final class ConnectOptions {
     }
 
     /**
-     * How long a server may take to answer a new session before the next one is tried; 3 s unless told otherwise.
+     * Sets how long a server may take to answer a new session before the next one is tried. Default: 3 s.
      *
      * @param timeout above 0
      * @return this builder
@@ -155,7 +156,7 @@ public final class ConnectOptions {
     }
 
     /**
-     * How long a call is tried before it fails, where no server answers it; 30 s unless told otherwise.
+     * Sets how long a call is tried before it fails, if no server answers it. Default: 30 s.
      *
      * @param timeout above 0
      * @return this builder
@@ -166,7 +167,7 @@ public final class ConnectOptions {
     }
 
     /**
-     * Told each connection that comes and goes, on a thread of the client's.
+     * Sets a listener for each connection that opens or ends, called on a thread of the client.
      *
      * @param listener what to call
      * @return this builder
@@ -177,10 +178,10 @@ public final class ConnectOptions {
     }
 
     /**
-     * What was chosen.
+     * Builds the options.
      *
      * @return options
-     * @throws IllegalArgumentException for what cannot work
+     * @throws IllegalArgumentException for options that cannot work
      */
     public ConnectOptions build() {
       return new ConnectOptions(this);

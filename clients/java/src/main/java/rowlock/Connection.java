@@ -1,6 +1,6 @@
-// The seam below all that is asked for: what takes commands and gives results. Used on the loop only, and calls its listener
-// there. SessionConnection is one stream for all; UnaryConnection makes each command a call of its own, where streams are
-// refused.
+// Sends commands to one server, and reports their results to its listener. SessionConnection is one stream for all
+// commands. UnaryConnection sends each command as a unary call, where streams are refused. Used on the loop only, where
+// it also calls its listener.
 
 package rowlock;
 
@@ -8,14 +8,14 @@ import rowlock.v1.SessionCommand;
 import rowlock.v1.SessionResponse;
 
 interface Connection {
-  /** What a server takes. */
+  /** What the server accepts. */
   record Bounds(String replica, int waitsMax, int commandsMax, int bytesMax) {}
 
   interface Listener {
-    /** What it says was so at {@code basis} or later. */
+    /** Takes a response, which was true at {@code basis} or later. */
     void onResponse(Connection connection, SessionResponse response, long basis);
 
-    /** Called once, unless it was closed or destroyed from here. */
+    /** Called once, unless the connection was closed or destroyed from this side. */
     void onEnded(Connection connection, RowlockException error);
   }
 
@@ -24,30 +24,27 @@ interface Connection {
   /** Null until the server has answered. */
   Bounds bounds();
 
-  /** Bytes that a command may have. */
+  /** The largest size of one command in bytes. */
   int commandBytesMax();
 
-  /** Whether a place can be come back to by its ticket; otherwise by repeating the request, with its id. */
+  /** Whether a wait may name its ticket. Otherwise it repeats its request under its request id. */
   boolean knowsTickets();
 
-  /** The command has its number. It is sent soon, with others. */
+  /** Sends a command, which has its number already, soon and together with others. */
   void send(SessionCommand command);
 
-  /**
-   * Nobody waits for the answer of this call any more. Whether it was sent: then what there is of it by then may still be
-   * answered.
-   */
+  /** Ends a call whose answer nobody wants any more. Returns true if it was sent: then an answer may still come. */
   boolean cancel(long call);
 
   /** Whether the server may know of a command that this connection has taken. */
   boolean hasSent(long call);
 
-  /** Says something soon, if there is only an acknowledgement. */
+  /** Sends a request soon, even one with only an acknowledgement. */
   void touch();
 
-  /** Closes it in good order, within the time. */
+  /** Closes the connection in good order, within this time. */
   void close(long within, Runnable closed);
 
-  /** Ends it at once, without a word to its listener. */
+  /** Ends the connection at once, without notifying its listener. */
   void destroy();
 }

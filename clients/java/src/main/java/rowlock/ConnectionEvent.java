@@ -1,6 +1,6 @@
 package rowlock;
 
-/** What happens to the connection, for a log. */
+/** A change of the connection, for a log. */
 public sealed interface ConnectionEvent {
   /**
    * {@return {@code host:port} of the server}
@@ -8,16 +8,16 @@ public sealed interface ConnectionEvent {
   String address();
 
   /**
-   * A server answers.
+   * A server has answered.
    *
    * @param address {@code host:port} of the server
-   * @param replica its name in its log and metrics; empty where that is not known, as there is no session
-   * @param isSession whether there is a session; otherwise what is between refuses streams, and each call is one of its own
+   * @param replica the server's name in its log and metrics; empty without a session, which would announce it
+   * @param isSession whether there is a session; otherwise streams are refused, and each command is a unary call
    */
   record Connected(String address, String replica, boolean isSession) implements ConnectionEvent {}
 
   /**
-   * It is left, or gone.
+   * The client has left the connection, or the connection is gone.
    *
    * @param address {@code host:port} of the server
    * @param error why

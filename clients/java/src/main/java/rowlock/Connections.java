@@ -1,6 +1,6 @@
-// Keeps one connection open while it is needed: through the first server that answers, and through another one when it is lost
-// or its server stops. Where sessions are refused on the way there, calls of their own go the same way. Knows nothing of what is
-// asked for. On the loop only.
+// Keeps one connection open while it is needed. It tries servers until one answers, and replaces the connection when it
+// is lost or its server stops. If a session is refused on the way to a server, it uses unary calls at the same address.
+// It knows nothing of the commands. Runs on the loop only.
 
 package rowlock;
 
@@ -16,30 +16,30 @@ import rowlock.v1.SessionResponse;
 
 final class Connections implements Connection.Listener {
   interface Owner extends Connection.Listener {
-    /** A connection begins; commands can be sent, but perhaps nothing was heard of the server yet. */
+    /** Commands can be sent on this connection, whose server may not have answered yet. */
     void onBegun(Connection connection);
 
-    /** The server stops: nothing is to be sent to it any more, but answers may still come. */
+    /** The server stops: send nothing more to it; answers may still come. */
     void onLeaving(Connection connection);
 
-    /** No server will have this client as it is. */
+    /** No server will accept this client as it is configured. */
     void onHopeless(RowlockException error);
   }
 
-  /** What any server takes, until one has said more: the least that can be configured. */
+  /** What any server accepts before it has announced its bound: the least that can be configured. */
   private static final int BYTES_MAX_AT_FIRST = 1_024;
 
-  /** A connection that does not last so long counts as a failure: its successor is not opened at once. */
+  /** A connection that ends sooner counts as a failure, which may delay the next one. */
   private static final long LASTED = Times.ofMillis(1_000);
 
-  /** Another server would say the same. */
+  /** Another server would answer the same. */
   private static final Set<Status.Code> HOPELESS =
       Set.of(
           Status.Code.INVALID_ARGUMENT,
           Status.Code.UNAUTHENTICATED,
           Status.Code.PERMISSION_DENIED);
 
-  /** What becomes, in gRPC, of a proxy's refusal of a stream, or of an older server's. */
+  /** The codes that gRPC reports when a proxy or an older server refuses a stream. */
   private static final Set<Status.Code> REFUSES_STREAMS =
       Set.of(
           Status.Code.UNIMPLEMENTED,
@@ -58,7 +58,7 @@ final class Connections implements Connection.Listener {
 
   private final Owner owner;
 
-  /** All that have not ended: the current one, and those whose servers stop. */
+  /** All connections that have not ended: the current one, and those whose servers stop. */
   private final Set<Connection> all = new LinkedHashSet<>();
 
   private Connection current;
@@ -88,12 +88,12 @@ final class Connections implements Connection.Listener {
     this.owner = owner;
   }
 
-  /** Whether there is a connection whose server has answered. */
+  /** Whether the server of the current connection has answered. */
   boolean isOpen() {
     return current != null && current.bounds() != null;
   }
 
-  /** Why the last connection has ended, or could not be had; null where all is well. */
+  /** Why the last connection ended or could not be opened; null if none has. */
   RowlockException lastError() {
     return lastError;
   }
@@ -102,7 +102,7 @@ final class Connections implements Connection.Listener {
   void need() {
     if (current != null || timer != null || isOpening || isClosed) return;
     isOpening = true;
-    // It may take its time: whoever makes tokens asks somebody.
+    // On another thread, because the user's function may block, for example to fetch a token.
     told.run(
         () -> {
           try {
@@ -114,7 +114,10 @@ final class Connections implements Connection.Listener {
         });
   }
 
-  /** Tries another server, where there is one and this one had its time: it answers, but cannot do what is asked. */
+  /**
+   * Moves to another server, because this one answers but cannot do what is asked. Does nothing if there is only one
+   * address or if the connection is new.
+   */
   void leave(RowlockException error) {
     if (current == null || !hasLasted(current) || options.addresses.size() < 2) return;
     Connection left = current;
@@ -122,7 +125,7 @@ final class Connections implements Connection.Listener {
     onEnded(left, error);
   }
 
-  /** Tries servers again at once, as there is little time left. */
+  /** Tries the servers again at once, because little time is left. */
   void hurry() {
     failures = 0;
     if (timer == null) return;
@@ -131,7 +134,7 @@ final class Connections implements Connection.Listener {
     if (isNeeded.getAsBoolean()) need();
   }
 
-  /** Closes all in good order, within the time. */
+  /** Closes all connections in good order, within this time. */
   void close(long within, Runnable closed) {
     isClosed = true;
     Loop.cancel(timer);
@@ -226,13 +229,13 @@ final class Connections implements Connection.Listener {
     tell(new ConnectionEvent.Disconnected(connection.address().toString(), error));
     boolean isHopeless =
         HOPELESS.contains(error.code()) || error.reason() == Reason.MESSAGE_TOO_LARGE;
-    // First of all, as whoever is told asks for a connection at once.
+    // Before the owner is notified, since it then asks for a connection at once.
     if (wasCurrent) next(error, hasLasted(connection));
     owner.onEnded(connection, error);
     if (wasCurrent && isHopeless && connection.bounds() == null) owner.onHopeless(error);
   }
 
-  /** At once, unless all servers have failed in turn. */
+  /** Opens the next connection: at once, or after a pause if all servers have failed in turn. */
   private void next(RowlockException error, boolean hasLasted) {
     lastError = error;
     failures = hasLasted ? 0 : failures + 1;
@@ -257,7 +260,7 @@ final class Connections implements Connection.Listener {
     inTurn.execute(() -> options.onConnection.accept(event));
   }
 
-  /** Of a session. Where it is refused, calls of their own are tried through the same address. */
+  /** The listener of a session. If the session is refused, it switches to unary calls at the same address. */
   private final class Listening implements Connection.Listener {
     private final Metadata headers;
 
@@ -297,7 +300,7 @@ final class Connections implements Connection.Listener {
       all.add(unary);
       current = unary;
       openedAt = clock.now();
-      // What the session was asked for is asked for here.
+      // The owner then sends the calls of the session over the new connection.
       owner.onEnded(refused, error);
       tell(new ConnectionEvent.Connected(refused.address().toString(), "", false));
       owner.onBegun(unary);

@@ -1,4 +1,4 @@
-// What an error carries beside its message, and how it is read from a status.
+// What an error carries beside its message, and how to read it from a status.
 
 package rowlock;
 
@@ -28,7 +28,7 @@ record ErrorDetails(
     boolean isOfServer) {
   private static final String DOMAIN = "rowlock";
 
-  /** What gRPC calls failures of the connection beside UNAVAILABLE. */
+  /** Codes other than UNAVAILABLE that gRPC reports for a failed connection. */
   private static final Set<Status.Code> TRANSPORT =
       Set.of(Status.Code.INTERNAL, Status.Code.UNKNOWN);
 
@@ -40,7 +40,7 @@ record ErrorDetails(
     return of(Reason.LEASE_LOST, Status.Code.FAILED_PRECONDITION, Map.of("end_reason", endReason));
   }
 
-  /** The same of a request with this id, for which a server may have granted a lock. */
+  /** These details with the request id under which a server may have granted a lock. */
   ErrorDetails mayBeHeld(String requestId) {
     Map<String, String> more = new HashMap<>(metadata);
     more.put("request_id", requestId);
@@ -70,12 +70,12 @@ record ErrorDetails(
         false);
   }
 
-  /** Of one call in a session, and of what a call of its own has carried. */
+  /** The error of one call in a session, or of a status that a unary call carried. */
   static RowlockException errorOf(com.google.rpc.Status status) {
     return new RowlockException(status.getMessage(), of(status), null);
   }
 
-  /** Of a call as gRPC knows it. */
+  /** The error of a failed gRPC call. */
   static RowlockException errorOf(Throwable failure) {
     com.google.rpc.Status status = StatusProto.fromThrowable(failure);
     Throwable root = failure;
@@ -86,11 +86,11 @@ record ErrorDetails(
           of(Reason.UNKNOWN, Status.Code.UNKNOWN),
           failure);
     ErrorDetails details = of(status);
-    // Its cause is on this side: no server and no proxy has answered so.
+    // The cause is on this side: no server and no proxy has answered so.
     boolean isOfTransport =
         !details.isOfServer && failure.getCause() != null && TRANSPORT.contains(details.code);
     if (isOfTransport) details = of(Reason.UNKNOWN, Status.Code.UNAVAILABLE);
-    // Of a connection that cannot be had, only the cause tells more than "io exception".
+    // If a connection cannot be opened, only the cause says more than "io exception".
     boolean saysMore = !details.isOfServer && root != failure && root.getMessage() != null;
     String message = saysMore ? status.getMessage() + " (" + root.getMessage() + ")" : status.getMessage();
     return new RowlockException(message, details, failure);

@@ -3,9 +3,9 @@ package rowlock;
 import java.util.List;
 
 /**
- * What an operator has ended.
+ * The result of a force release.
  *
- * @param ended as it stood before
- * @param remaining holders that this call has left, as one call ends 500 at the most
+ * @param ended the claims as they stood before
+ * @param remaining how many holders this call has left; one call ends at most 500, so repeat it if this is above 0
  */
 public record ForceReleased(List<ClaimView> ended, int remaining) {}

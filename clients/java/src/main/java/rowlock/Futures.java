@@ -1,4 +1,4 @@
-// How threads wait for what the loop will answer.
+// How threads wait for answers of the loop.
 
 package rowlock;
 
@@ -11,7 +11,7 @@ import java.util.function.Function;
 final class Futures {
   private Futures() {}
 
-  /** Throws what it has failed with. */
+  /** Waits for the answer, or throws what the call has failed with. */
   static <T> T await(CompletableFuture<T> answer) throws InterruptedException {
     try {
       return answer.get();
@@ -20,7 +20,7 @@ final class Futures {
     }
   }
 
-  /** The same for a call that is short: its thread stays interrupted, and does not wait. */
+  /** The same for a short call. If the thread is interrupted, it does not wait, and stays interrupted. */
   static <T> T answer(CompletableFuture<T> answer) {
     try {
       return await(answer);
@@ -33,7 +33,7 @@ final class Futures {
     }
   }
 
-  /** For what is bounded anyway. The thread stays interrupted if it is. */
+  /** Waits for something that ends soon anyway. If the thread is interrupted, it waits on, and stays interrupted. */
   static void awaitCalmly(CompletableFuture<Void> answer) {
     boolean wasInterrupted = false;
     for (; ; ) {
@@ -48,8 +48,8 @@ final class Futures {
   }
 
   /**
-   * For users: what they do next is not done on the loop. Cancelling it cancels the first, and what comes all the same is given
-   * to {@code unwanted}.
+   * A future for users, which completes outside of the loop. Cancelling it cancels {@code answer}; a value that comes
+   * nevertheless is given to {@code unwanted}.
    */
   static <A, T> CompletableFuture<T> handedOut(
       CompletableFuture<A> answer, Told told, Function<A, T> read, Consumer<A> unwanted) {

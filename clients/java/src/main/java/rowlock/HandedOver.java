@@ -1,9 +1,9 @@
 package rowlock;
 
 /**
- * A lease that belongs to whoever has its id from now on.
+ * A lease that now belongs to anyone who has its id.
  *
- * @param leaseId secret: whoever knows it can renew and release it
+ * @param leaseId secret: anyone who knows it can renew and release the lease
  * @param token the fencing token
  */
 public record HandedOver(String leaseId, long token) {}

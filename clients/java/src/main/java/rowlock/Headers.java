@@ -1,4 +1,4 @@
-// What is sent along with each call of a connection.
+// The headers of each call of a connection.
 
 package rowlock;
 

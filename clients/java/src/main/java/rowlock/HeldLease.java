@@ -1,10 +1,10 @@
-// One lease that this client holds: until when its holder may count on it, and who wants to know when that changes. Renewed on
-// the loop; looked at from any thread, and then the clock is, too.
+// One lease that this client holds. It knows until when its holder may rely on the lease, and notifies listeners of
+// changes. Renewed on the loop; read from any thread, and each read checks the clock.
 //
 //   held ── no answer to its renewals ──> uncertain ── an answer ──> held
 //     └──────────────┴── its time is over, or the server says that it has ended ──> lost
 //
-// Lost is final. So is given back, of which nobody is told.
+// Lost is final. A lease that is given back is final, too, but listeners are not notified of that.
 
 package rowlock;
 
@@ -16,15 +16,18 @@ import java.util.Optional;
 import java.util.function.Consumer;
 
 final class HeldLease {
-  /** A renewal that has not succeeded by two thirds of the time to live is overdue; the first one begins at one third. */
+  /** The first renewal is due after one third of the ttl. Without a successful renewal by two thirds, it is overdue. */
   private static final int THIRDS = 3;
 
-  /** A lease that waits for its confirmation must last for so many margins, or it is renewed before anybody relies on it. */
+  /**
+   * A lease that awaits its confirmation must have a ttl of this many margins, or it is renewed before anybody relies
+   * on it.
+   */
   private static final int MARGINS_TO_BEGIN = 4;
 
   /**
-   * How many renewals of a grant may come back with too little time to begin with: the way to the server takes longer than the
-   * lease can bear.
+   * Bounds how often a grant is renewed because it came with too little time left. After that, the round trip to the
+   * server is too long for the lease.
    */
   static final int LATE_GRANTS_MAX = 3;
 
@@ -35,10 +38,10 @@ final class HeldLease {
   final int permits;
   final long margin;
 
-  /** When this client was told of it, and had not acknowledged it yet. */
+  /** When this client received the lease, before it had acknowledged it. */
   final long toldAt;
 
-  /** For the keeper: whether it is being renewed, and when the next renewal is due. */
+  /** For the keeper: whether the lease is being renewed, and when the next renewal is due. */
   boolean isRenewing;
 
   long renewAt;
@@ -48,7 +51,7 @@ final class HeldLease {
   private long ttl;
   private long basis;
 
-  /** The connection in which it was last heard of is gone. */
+  /** The connection that last carried news of the lease is gone. */
   private boolean isOrphan;
 
   private boolean isProvisional;
@@ -70,12 +73,12 @@ final class HeldLease {
     take(lease, basis);
   }
 
-  /** By the client's clock: the work must have stopped {@code margin} later at the latest. */
+  /** When the lease counts as lost, by the client's clock. The work must have stopped {@code margin} later. */
   synchronized long deadline() {
     return basis + ttl - margin;
   }
 
-  /** When its state changes by time alone. */
+  /** When the state changes next by time alone. */
   synchronized long changesAt() {
     long overdueAt = overdueAt();
     return isOrphan || clock.now() >= overdueAt ? deadline() : Math.min(overdueAt, deadline());
@@ -86,9 +89,9 @@ final class HeldLease {
   }
 
   /**
-   * Whether it has to be renewed before anybody relies on it: a grant that was long on its way, or one that is not confirmed yet
-   * and that leaves too little time to begin with, or has terms: its end leaves a mark in the lock's record only where the server
-   * knows that somebody came for it.
+   * Whether the lease must be renewed before anybody relies on it. That is so for a grant that arrived late, and for a
+   * provisional lease that is too short to start work with, or that has terms: unless the server knows that the client
+   * has the lease, its end leaves no mark in the lock's record.
    */
   synchronized boolean isTooEarly(boolean hasTerms) {
     boolean isLate = remaining() < ttl / THIRDS;
@@ -96,7 +99,7 @@ final class HeldLease {
     return isLate || (isProvisional && (isBrief || hasTerms));
   }
 
-  /** Half of the time until its renewal would be due has passed: it may come along with others. */
+  /** Half way to the next renewal. From then on, the lease may be renewed together with others. */
   synchronized long mayRenewAt() {
     return basis + (renewAt - basis) / 2;
   }
@@ -115,13 +118,13 @@ final class HeldLease {
     return over != null;
   }
 
-  /** Why it is over, after a look at the clock. */
+  /** Why the lease is over; empty while it is not. Checks the clock. */
   synchronized Optional<RowlockException> why() {
     look();
     return Optional.ofNullable(over);
   }
 
-  /** Time left, as far as its holder may count on it. */
+  /** How long the holder may rely on the lease. */
   synchronized long remaining() {
     return over != null ? 0 : Math.max(0, deadline() - clock.now());
   }
@@ -134,7 +137,7 @@ final class HeldLease {
         : Optional.of(Duration.ofNanos(remaining()));
   }
 
-  /** The server has said how long it lasts, in an answer of {@code basis} or later. What was lost stays lost. */
+  /** Takes the ttl of an answer, which was true at {@code basis} or later. A lost lease stays lost. */
   synchronized void prolong(rowlock.v1.Lease lease, long since) {
     look();
     if (over != null) return;
@@ -155,7 +158,7 @@ final class HeldLease {
     look();
   }
 
-  /** Lost if its time is over. Whoever looks tells. */
+  /** Marks the lease as lost if its time is over, and notifies the listeners of any change. */
   synchronized void look() {
     if (over == null && clock.now() >= deadline())
       over =
@@ -179,7 +182,10 @@ final class HeldLease {
               "The lock \"" + lockName + "\" was released by this client.");
   }
 
-  /** Told each change from now on, by whoever finds it: must be quick. If it is lost already, at once. */
+  /**
+   * Notifies the listener of each change from now on, on the thread that finds it, so the listener must be quick. If
+   * the lease is lost already, notifies it at once.
+   */
   synchronized void listen(Consumer<LockState> listener) {
     look();
     if (isLost()) listener.accept(LockState.LOST);

@@ -1,5 +1,5 @@
-// The locks that this client holds, by the ids of their leases: one for all calls that were granted the same lease, and what
-// becomes of it when it is released, given up or handed over. For any thread.
+// The locks that this client holds, by lease id: one lock for all calls that were granted the same lease. Also handles
+// their release, giving up and handing over. For any thread.
 
 package rowlock;
 
@@ -18,7 +18,7 @@ final class HeldLocks {
   private final Told told;
   private final Map<String, Lock> locks = new ConcurrentHashMap<>();
 
-  /** Under which callers ask. */
+  /** The request ids under which callers ask. */
   final Requests requests = new Requests();
 
   final LeftBehind leftBehind;
@@ -39,7 +39,7 @@ final class HeldLocks {
     leftBehind = new LeftBehind(loop, clock, verbs, this, inherit);
   }
 
-  /** The lease is held from now on. On the loop. */
+  /** Makes a lock of a lease, which is held from now on. On the loop. */
   Lock keep(HeldLease lease, LeaseOptions asked) {
     keeper.keep(lease);
     Lock lock = new Lock(lease, new LockVerbs(asked), told);
@@ -47,7 +47,10 @@ final class HeldLocks {
     return lock;
   }
 
-  /** Null unless the lease is held already: the request id is that of another call of this client, which shares the lock now. */
+  /**
+   * The lock of a lease that another call of this client already holds under the same request id, now shared; otherwise
+   * null.
+   */
   Lock shared(String leaseId) {
     Lock lock = locks.get(leaseId);
     return lock != null && lock.share() ? lock : null;
@@ -63,8 +66,8 @@ final class HeldLocks {
   }
 
   /**
-   * On the loop. Ends a claim that nobody wants any more, unless another call has it. What was never used does not count as a run, after
-   * which the next one is not due yet. It is tried for as long as the lease can last.
+   * Ends a claim that nobody wants any more, unless another call holds it. It sets no min interval, because there was
+   * no run. It tries for as long as the lease can last. On the loop.
    */
   void giveBack(String id, LeaseOptions asked) {
     if (locks.containsKey(id)) return;
@@ -77,7 +80,7 @@ final class HeldLocks {
         .release(id, ReleaseOptions.UNUSED, lasting)
         .whenComplete(
             (released, failure) -> {
-              // A ticket leaves the queue without a word about the lock.
+              // A ticket leaves the queue only by a release that sets nothing of the record.
               boolean isTicket =
                   failure instanceof RowlockException error && error.reason() == Reason.NOT_GRANTED_YET;
               if (isTicket) leftBehind.release(id, ReleaseOptions.defaults(), lasting);
@@ -95,10 +98,10 @@ final class HeldLocks {
     public CompletableFuture<Boolean> release(Lock lock, ReleaseOptions options) {
       HeldLease lease = lock.lease();
       boolean isHeld = lease.state() != LockState.LOST;
-      // By then it has ended by itself.
+      // By then, the lease has ended by itself.
       long within = lease.remaining() + lease.margin;
       if (isHeld) {
-        // Asked for before it is left out here, so that closing knows of it by the one or the other.
+        // Begun before the lock is dropped here, so that a concurrent close finds it in one place or the other.
         requests.released(asked.sharedId(), lease.id);
         CompletableFuture<Boolean> released = verbs.release(lease.id, options, within);
         drop(lock);
@@ -106,7 +109,7 @@ final class HeldLocks {
         return promises.promised(released);
       }
       drop(lock);
-      // It was lost by this client's own count, perhaps, and the server keeps it still.
+      // The lock may be lost only by this client's own clock, while the server still keeps the lease.
       if (!asked.terms.differIfLost()) loop.soon(() -> giveBack(lease.id, asked));
       return CompletableFuture.completedFuture(false);
     }
@@ -132,7 +135,7 @@ final class HeldLocks {
               });
     }
 
-    /** A lease without end does not end by itself. */
+    /** Repeats the release, because a lease without end does not expire. */
     private void goOn(String leaseId, ReleaseOptions options, Throwable failure) {
       if (failure instanceof RowlockException error && error.leavesDoubt())
         loop.soon(() -> leftBehind.release(leaseId, options, Times.FOREVER));

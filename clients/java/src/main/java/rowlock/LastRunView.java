@@ -5,12 +5,12 @@ import java.time.Instant;
 /**
  * How the last lease of a lock went.
  *
- * @param owner who held it, as they said
+ * @param owner the owner that its caller gave
  * @param token its fencing token
- * @param grantedAt since when it was held
+ * @param grantedAt when it was granted
  * @param endedAt when it ended
  * @param endReason {@link Reason#RELEASED}, {@link Reason#EXPIRED} or {@link Reason#FORCE_RELEASED}
- * @param status the lock's status when it had ended
+ * @param status the lock's status after it ended
  */
 public record LastRunView(
     String owner, long token, Instant grantedAt, Instant endedAt, Reason endReason, String status) {

@@ -1,5 +1,5 @@
-// Renews the leases that this client holds, all together, and notices those that are lost: by their time, which is looked at
-// before anything is renewed, or because the server says so. On the loop only.
+// Renews all leases that this client holds, many in one command. Notices leases that are lost: by the clock, which it
+// checks before it renews anything, or because the server says so. Runs on the loop only.
 
 package rowlock;
 
@@ -20,32 +20,32 @@ import rowlock.v1.SessionCommand;
 import rowlock.v1.SessionResult;
 
 final class LeaseKeeper {
-  /** Leases of one renewal: well within what a request may hold by default. */
+  /** Leases in one renewal: well within the default size of a request. */
   private static final int AT_ONCE_MAX = 500;
 
-  /** While anything is held, the clock is looked at so often: a machine that slept must notice it. */
+  /** How often the client checks its clock while it holds anything, to notice that the machine slept. */
   private static final long LOOK_EVERY = Times.ofMillis(1_000);
 
-  /** When a renewal is tried again that could not be done: soon, but at the most twice in a third of the shortest ttl. */
+  /** The pause before a failed renewal is tried again: short, but at most two tries in a third of the shortest ttl. */
   static final long AGAIN = Times.ofMillis(150);
 
-  /** The server says so: it has ended, or did so long ago. */
+  /** Reasons that say that the lease has ended, perhaps long ago. */
   private static final Set<Reason> GONE = Set.of(Reason.LEASE_LOST, Reason.UNKNOWN_CLAIM);
 
-  /** Where an answer says less than was asked: the lease is renewed again when it is due. */
+  /** Stands for an entry that an answer lacks: the lease is renewed again when that is due. */
   private static final RenewedLease NOTHING = RenewedLease.getDefaultInstance();
 
   private final Loop loop;
   private final Clock clock;
   private final Calls calls;
 
-  /** Whether there is a connection. */
+  /** Whether there is a connection whose server has answered. */
   private final BooleanSupplier isOpen;
 
-  /** There should be one. */
+  /** Opens a connection unless there is one. */
   private final Runnable need;
 
-  /** The server answers, but cannot renew. */
+  /** Moves to another server, because this one answers but cannot renew. */
   private final Consumer<RowlockException> leave;
 
   private final Map<String, HeldLease> held = new LinkedHashMap<>();
@@ -76,19 +76,19 @@ final class LeaseKeeper {
     wakeAt(Math.min(Math.min(lease.changesAt(), lease.renewAt), clock.now() + LOOK_EVERY));
   }
 
-  /** It is renewed no more. */
+  /** The lease is not renewed any more. */
   void drop(HeldLease lease) {
     held.remove(lease.id, lease);
     if (held.isEmpty()) stop();
   }
 
-  /** All leases are renewed in the first requests of a connection, so that its server knows of them. */
+  /** Renews all leases in the first requests of a connection, so that its server knows of them. */
   void begun() {
     lookAtAll();
     renew(List.copyOf(held.values()));
   }
 
-  /** The connection that they were told in is gone. */
+  /** The connection that carried news of the leases is gone. */
   void orphaned() {
     held.values().forEach(HeldLease::orphaned);
   }
@@ -96,7 +96,8 @@ final class LeaseKeeper {
   void confirmed(Collection<Lease> leases, long basis) {
     for (Lease lease : leases) {
       HeldLease lasting = held.get(lease.getLeaseId());
-      // It was confirmed after the acknowledgement, and the response may have heard more than that.
+      // The server has confirmed the lease after the acknowledgement, but may have heard later requests since. Date it
+      // back.
       if (lasting != null) lasting.prolong(lease, Math.min(basis, lasting.toldAt));
     }
     wake();
@@ -216,7 +217,7 @@ final class LeaseKeeper {
     boolean isConnected = isOpen.getAsBoolean();
     for (HeldLease lease : held.values()) {
       at = Math.min(at, lease.changesAt());
-      // Without a connection, its beginning renews them.
+      // If there is no connection, the next one renews all leases when it begins.
       if (!lease.isRenewing && isConnected) at = Math.min(at, lease.renewAt);
     }
     wakeAt(at);

@@ -1,4 +1,4 @@
-// What can be chosen for any lease, of a lock that is named or of one that is captured.
+// The options of any lease, of a lock that is named or of one that is captured.
 
 package rowlock;
 
@@ -23,7 +23,7 @@ abstract class LeaseOptions {
   final Optional<String> requestId;
   final RecordTerms terms;
 
-  /** The request id among {@link Requests}, where the caller has chosen one. */
+  /** The key in {@link Requests}, if the caller has chosen a request id. */
   abstract Optional<String> sharedId();
 
   LeaseOptions(Builder<?> builder) {
@@ -60,7 +60,7 @@ abstract class LeaseOptions {
   }
 
   /**
-   * Chooses them.
+   * Chooses options of a lease.
    *
    * @param <B> the builder that chooses more
    */
@@ -79,7 +79,7 @@ abstract class LeaseOptions {
 
     abstract B itself();
 
-    /** All that there is of {@code options}. */
+    /** Copies all of {@code options}. */
     B like(LeaseOptions options) {
       ttl = options.ttl;
       margin = options.ttl.map(any -> options.margin);
@@ -94,7 +94,7 @@ abstract class LeaseOptions {
     }
 
     /**
-     * Time to live of the lease, which is renewed at every third of it; 30 s unless told otherwise.
+     * Sets the time to live of the lease, which the client renews at every third of it. Default: 30 s.
      *
      * @param ttl 1 s to 24 days
      * @return this builder
@@ -105,10 +105,10 @@ abstract class LeaseOptions {
     }
 
     /**
-     * How long before the lease may end it is given up for lost: the time that the work has to stop. Unless told otherwise a
-     * tenth of the ttl, and 2 s at the most.
+     * Sets how long before the end of the lease the client gives the lock up for lost: the time that the work has to
+     * stop. Default: a tenth of the ttl, at most 2 s. A lease without end has no margin.
      *
-     * @param margin less than half of the ttl
+     * @param margin at least 0 and less than half of the ttl
      * @return this builder
      */
     public B margin(Duration margin) {
@@ -117,9 +117,9 @@ abstract class LeaseOptions {
     }
 
     /**
-     * Who asks, for people who look at the lock; unset: that of the client.
+     * Sets who asks, for people who look at the lock. Default: the owner of the client.
      *
-     * @param owner for this claim alone
+     * @param owner for this claim alone; at most 255 bytes
      * @return this builder
      */
     public B owner(String owner) {
@@ -128,10 +128,10 @@ abstract class LeaseOptions {
     }
 
     /**
-     * What else they should see, beside the labels of the client.
+     * Adds a label for people who look at the lock, in addition to those of the client. At most 16 in total.
      *
-     * @param key which
-     * @param value what
+     * @param key 1 to 63 bytes
+     * @param value at most 255 bytes
      * @return this builder
      */
     public B label(String key, String value) {
@@ -140,9 +140,9 @@ abstract class LeaseOptions {
     }
 
     /**
-     * Several of them.
+     * Adds several labels.
      *
-     * @param labels added to those that were named before
+     * @param labels added to those of earlier calls
      * @return this builder
      */
     public B labels(Map<String, String> labels) {
@@ -151,10 +151,10 @@ abstract class LeaseOptions {
     }
 
     /**
-     * When the lease is released, nothing is granted until so long after its grant. One that is lost does not set it: another
-     * may take over at once.
+     * After a release of the lease, forbids grants until this long after it was granted. A lost lease does not set
+     * this, so that another holder may take over at once. Not for a lease without end.
      *
-     * @param interval up to 10 years
+     * @param interval 0 to 10 years
      * @return this builder
      */
     public B minInterval(Duration interval) {
@@ -163,9 +163,9 @@ abstract class LeaseOptions {
     }
 
     /**
-     * When the lease is lost, nothing is granted for so long, for the sake of work that is still under way.
+     * After a loss of the lease, forbids grants for this long, for the sake of work that is still under way.
      *
-     * @param delay up to 10 years
+     * @param delay 0 to 10 years
      * @return this builder
      */
     public B lockDelay(Duration delay) {
@@ -174,9 +174,10 @@ abstract class LeaseOptions {
     }
 
     /**
-     * The lock's status when the lease is lost, so that a crash does not leave it "in progress".
+     * Sets the lock's status after a loss of the lease, so that a crash does not leave it "in progress". Default: the
+     * status stays as it is.
      *
-     * @param status up to 63 bytes
+     * @param status at most 63 bytes
      * @return this builder
      */
     public B statusIfLost(String status) {
@@ -185,9 +186,10 @@ abstract class LeaseOptions {
     }
 
     /**
-     * Granted only where the lock has one of these statuses; {@code ""} is that of a lock which remembers none.
+     * Grants the lock only if it has one of these statuses at the moment of the grant. {@code ""} also matches a lock
+     * without a record.
      *
-     * @param statuses added to those that were named before; 16 at the most
+     * @param statuses added to those of earlier calls; at most 16, of at most 63 bytes each
      * @return this builder
      */
     public B ifStatus(String... statuses) {

@@ -1,6 +1,7 @@
-// What was asked for and may have been granted, but no answer says so, and nobody waits for it any more. It is looked for by its
-// request id and given back: until the lease would have ended by itself, and one without end for as long as the program lives,
-// by an heir of the client where that was closed. So is a lease without end whose release no server has answered. On the loop only.
+// Claims that a server may have granted, that no answer has reported, and that nobody waits for any more. The client
+// looks for each by its request id and gives it back. It looks until the lease would have expired, and for a lease
+// without end as long as the program lives; once the client is closed, its heir does so. The release of a lease without
+// end is treated the same way if no server has answered it. Runs on the loop only.
 
 package rowlock;
 
@@ -18,14 +19,14 @@ import rowlock.v1.SessionResult;
 
 final class LeftBehind {
   /**
-   * How soon and how seldom a claim is looked for again that was not there: the request for it may still be on its way, as in a
-   * server that is frozen.
+   * Bound the pause before the client looks again for a claim that it did not find: the request for it may still be on
+   * its way, for example in a frozen server.
    */
   private static final long LOOK_AGAIN_FIRST = Times.ofMillis(250);
 
   private static final long LOOK_AGAIN_MAX = Times.ofMillis(30_000);
 
-  /** How a claim has ended that was there. */
+  /** Refusals that say that the claim existed and has ended. */
   private static final Set<Reason> ENDS =
       Set.of(
           Reason.EXPIRED,
@@ -40,7 +41,7 @@ final class LeftBehind {
   private final Verbs verbs;
   private final HeldLocks locks;
 
-  /** Has something done by a client that outlives this one. */
+  /** Runs something with a client that outlives this one. */
   private final Consumer<Consumer<LeftBehind>> inherit;
 
   private final Set<Claims> all = new HashSet<>();
@@ -63,10 +64,10 @@ final class LeftBehind {
   /**
    * Looks for what may have been granted.
    *
-   * @param id under which others may ask, too
-   * @param find asks for what there is under the request id
-   * @param isOne there is one claim at the most
-   * @param except leases that somebody was told of
+   * @param id the key in {@link Requests}, if other calls may ask under the request id
+   * @param find the command that finds the claims of the request id
+   * @param isOne whether there is at most one claim
+   * @param except leases that an answer has reported
    */
   void add(
       LeaseOptions asked,
@@ -83,7 +84,7 @@ final class LeftBehind {
     claims.look();
   }
 
-  /** Ends a claim of which nothing but its id is needed, for so long. */
+  /** Ends a claim by its id, and tries for this long. */
   CompletableFuture<Boolean> release(String claim, ReleaseOptions options, long lasting) {
     if (isOver) {
       if (lasting >= Times.FOREVER) inherit.accept(heir -> heir.release(claim, options, lasting));
@@ -100,12 +101,12 @@ final class LeftBehind {
     return released;
   }
 
-  /** Nothing is asked here any more. */
+  /** Nothing more is sent here. */
   void end() {
     isOver = true;
   }
 
-  /** Looks at once for all that was to be looked for later, and then no more. */
+  /** Looks at once for all claims whose look is scheduled, and schedules no more looks. */
   void close() {
     isClosing = true;
     List.copyOf(all).forEach(Claims::lookNow);
@@ -170,7 +171,7 @@ final class LeftBehind {
     }
 
     private void again() {
-      // Whoever has chosen the id may use it again, from another program, too.
+      // A caller that has chosen the id may use it again, even from another program.
       if (asked.requestId.isPresent() || isClosing || left() == 0) {
         all.remove(this);
         return;
@@ -180,7 +181,7 @@ final class LeftBehind {
     }
   }
 
-  /** A status that no lock has: who asks for a lock with it finds a claim of its request id, and takes nothing. */
+  /** A status that no lock has. A request with it finds the claims of its request id, and takes nothing. */
   static String noStatus() {
     return UUID.randomUUID().toString();
   }

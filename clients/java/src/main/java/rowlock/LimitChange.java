@@ -2,7 +2,7 @@ package rowlock;
 
 import rowlock.v1.SetLimitRequest;
 
-/** A change of a limit, for {@link Rowlock#setLimit(LimitChange)}; each method answers a new one. */
+/** A change of a limit, for {@link Rowlock#setLimit(LimitChange)}. Immutable: each method returns a new change. */
 public final class LimitChange {
   private final SetLimitRequest request;
 
@@ -11,29 +11,30 @@ public final class LimitChange {
   }
 
   /**
-   * Of one lock. An exact name beats every pattern.
+   * Changes the limit of one lock, which overrides every pattern.
    *
    * @param name the lock
-   * @return a change that still has to be told to what
+   * @return a change without a value yet: call {@link #to(int)} or {@link #unset()}
    */
   public static LimitChange ofName(String name) {
     return new LimitChange(SetLimitRequest.newBuilder().setName(name).build());
   }
 
   /**
-   * Of all locks whose names begin with what stands before the star.
+   * Changes the limit of all locks whose names begin with the text before the star. Each of them has a limit of its
+   * own; the longest matching pattern wins.
    *
-   * @param pattern such as {@code etl/*}
-   * @return a change that still has to be told to what
+   * @param pattern such as {@code etl/*}; at most 255 bytes
+   * @return a change without a value yet: call {@link #to(int)} or {@link #unset()}
    */
   public static LimitChange ofPattern(String pattern) {
     return new LimitChange(SetLimitRequest.newBuilder().setPattern(pattern).build());
   }
 
   /**
-   * Sets it.
+   * Sets the limit.
    *
-   * @param limit permits that may be held at once; 0 pauses
+   * @param limit permits that may be held at once, 0 to 1,000,000; 0 pauses the lock
    * @return the change
    */
   public LimitChange to(int limit) {
@@ -41,7 +42,7 @@ public final class LimitChange {
   }
 
   /**
-   * Takes the setting away, so that the next best pattern, or the default, applies.
+   * Removes the setting, so that the next best pattern or the default of 1 applies.
    *
    * @return the change
    */
@@ -50,7 +51,7 @@ public final class LimitChange {
   }
 
   /**
-   * Only if the setting has this version; otherwise {@link Reason#VERSION_MISMATCH}.
+   * Makes the change only if the setting has this version. Otherwise it fails with {@link Reason#VERSION_MISMATCH}.
    *
    * @param version 0: only if it was never set
    * @return the change
@@ -60,9 +61,9 @@ public final class LimitChange {
   }
 
   /**
-   * For those who look later.
+   * Gives a reason, for people who look later.
    *
-   * @param reason why
+   * @param reason why; at most 255 bytes
    * @return the change
    */
   public LimitChange because(String reason) {

@@ -5,10 +5,10 @@ package rowlock;
  *
  * @param limit permits that may be held at once
  * @param version of the setting, for the next {@link LimitChange#ifVersion(long)}
- * @param heldPermits permits held; for a pattern the sum over its locks
- * @param waiting claims that wait, likewise
- * @param isDraining more is held than the limit allows
- * @param serversBehind for a pattern, how many servers may still grant by the limit before; usually 0
+ * @param heldPermits permits held; for a pattern the sum over the matching locks
+ * @param waiting claims that wait; for a pattern the sum over the matching locks
+ * @param isDraining whether more is held than the limit allows
+ * @param serversBehind for a pattern, how many servers may still grant by the old limit; usually 0
  */
 public record LimitInForce(
     int limit,

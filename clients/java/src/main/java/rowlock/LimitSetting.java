@@ -4,10 +4,10 @@ package rowlock;
  * A limit that was set, for one name or for a pattern.
  *
  * @param target the name or the pattern
- * @param isPattern which of the two it is
+ * @param isPattern whether target is a pattern
  * @param limit permits that may be held at once
  * @param version of this setting
- * @param reason why, as was said when it was set
+ * @param reason the reason that came with the change
  */
 public record LimitSetting(
     String target, boolean isPattern, int limit, long version, String reason) {

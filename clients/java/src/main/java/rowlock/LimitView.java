@@ -3,19 +3,19 @@ package rowlock;
 import java.util.Optional;
 
 /**
- * How many permits may be held at once, and why that many.
+ * How many permits may be held at once, and where that limit comes from.
  *
  * @param limit how many; 0 pauses the lock
  * @param source where it comes from
- * @param pattern the pattern, where it comes from one
+ * @param pattern the pattern, if that is the source
  * @param version for the {@link LimitChange#ifVersion(long)} of the next change
- * @param reason why, as was said when it was set
+ * @param reason the reason that came with the change
  */
 public record LimitView(
     int limit, Source source, Optional<String> pattern, long version, String reason) {
   /** Where a limit comes from. */
   public enum Source {
-    /** Nothing was set: it is 1. */
+    /** Nothing was set, and the limit is 1. */
     DEFAULT,
     /** From the longest pattern that matches the name. */
     PATTERN,

@@ -3,7 +3,7 @@ package rowlock;
 import rowlock.v1.ListLocksRequest;
 import rowlock.v1.ListOrder;
 
-/** Which locks are listed, and how; each method answers new options. */
+/** Which locks to list, and how. Immutable: each method returns new options. */
 public final class ListOptions {
   private final ListLocksRequest request;
 
@@ -12,9 +12,9 @@ public final class ListOptions {
   }
 
   /**
-   * Locks whose names begin so, in the order of their names.
+   * Lists locks whose names begin with this prefix, in the order of their names.
    *
-   * @param prefix empty: all
+   * @param prefix at most 255 bytes; empty: all
    * @return options
    */
   public static ListOptions of(String prefix) {
@@ -22,7 +22,7 @@ public final class ListOptions {
   }
 
   /**
-   * Only locks with a holder or a waiter.
+   * Lists only locks with a holder or a waiter.
    *
    * @return options
    */
@@ -31,7 +31,7 @@ public final class ListOptions {
   }
 
   /**
-   * Locks that are waited for, the one whose first waiter came earliest first; one page.
+   * Lists only locks with waiters, the one whose first waiter came earliest first. There is one page only.
    *
    * @return options
    */
@@ -41,7 +41,7 @@ public final class ListOptions {
   }
 
   /**
-   * Locks that are waited for, the one with the longest queue first; one page.
+   * Lists only locks with waiters, the one with the longest queue first. There is one page only.
    *
    * @return options
    */
@@ -51,9 +51,9 @@ public final class ListOptions {
   }
 
   /**
-   * How many at a time are fetched.
+   * Sets how many locks are fetched at a time.
    *
-   * @param size up to 1,000; 0: as the server likes
+   * @param size at most 1,000; 0: as many as the server likes
    * @return options
    */
   public ListOptions pageSize(int size) {

@@ -9,21 +9,21 @@ import java.util.function.Consumer;
 import rowlock.v1.RenewRequest;
 
 /**
- * A lock that is held, and renewed until it is closed. For any thread.
+ * A lock that is held. The client renews it until it is closed or lost. For any thread.
  *
- * <p>Everything that tells whether it is held looks at the clock first, so that a process which was stopped or slept finds out
- * before it does anything else.
+ * <p>Every method that reports whether the lock is held checks the clock first, so that a process which was stopped or
+ * slept finds out before it does anything else.
  */
 public final class Lock implements AutoCloseable {
   /** What a lock needs of its client. */
   interface Verbs {
-    /** Ends the lease; whether it was this call that ended it. */
+    /** Ends the lease. Returns whether this call ended it. */
     CompletableFuture<Boolean> release(Lock lock, ReleaseOptions options);
 
-    /** Ends the lease of which nobody was told. */
+    /** Ends the lease of a lock whose caller never got it. */
     void giveUp(Lock lock);
 
-    /** Renews it once more, and then no more. */
+    /** Renews the lease once more, and then not any more. */
     CompletableFuture<HandedOver> handOver(Lock lock, RenewRequest request);
   }
 
@@ -32,7 +32,7 @@ public final class Lock implements AutoCloseable {
   private final Told told;
   private final Executor listeners;
 
-  /** Calls that were granted it, under one request id, and have not given it up. */
+  /** Counts the calls that were granted the lock under one request id and have not given it up. */
   private int grants = 1;
 
   private CompletableFuture<Boolean> released;
@@ -45,16 +45,17 @@ public final class Lock implements AutoCloseable {
   }
 
   /**
-   * What is locked.
+   * Returns the name of the lock.
    *
-   * @return the name that it was asked for by
+   * @return the name
    */
   public String name() {
     return lease.lockName;
   }
 
   /**
-   * The fencing token: strictly rising for each lock. Send it with every write to what the lock protects.
+   * Returns the fencing token, which rises strictly with each grant of the lock. Send it with every write to what the
+   * lock protects, and refuse tokens there that are lower than the highest one seen.
    *
    * @return the token
    */
@@ -63,7 +64,7 @@ public final class Lock implements AutoCloseable {
   }
 
   /**
-   * Secret: whoever knows it can renew and release the lease.
+   * Returns the lease id. It is secret: anyone who knows it can renew and release the lease.
    *
    * @return the id
    */
@@ -72,7 +73,7 @@ public final class Lock implements AutoCloseable {
   }
 
   /**
-   * How it is held.
+   * Returns how the lock is held.
    *
    * @return the mode
    */
@@ -81,7 +82,7 @@ public final class Lock implements AutoCloseable {
   }
 
   /**
-   * How many permits are held.
+   * Returns how many permits are held.
    *
    * @return 1 for readers and writers
    */
@@ -90,28 +91,28 @@ public final class Lock implements AutoCloseable {
   }
 
   /**
-   * How it stands.
+   * Returns how far the lock can be relied on. Checks the clock.
    *
-   * @return {@link LockState#LOST}, too, when it was released
+   * @return the state; {@link LockState#LOST} also after a release
    */
   public LockState state() {
     return lease.state();
   }
 
   /**
-   * Whether it can be counted on at this moment.
+   * Returns whether the lock can be relied on at this moment. Checks the clock.
    *
-   * @return false when it is lost or released
+   * @return false if it is lost or released
    */
   public boolean isHeld() {
     return lease.state() != LockState.LOST;
   }
 
   /**
-   * For the moment before something that cannot be undone.
+   * Checks that the lock is held, before a step that cannot be undone.
    *
-   * @throws RowlockException with {@link Reason#LEASE_LOST} where the lock is lost, or {@link Reason#RELEASED} where it was
-   *     released
+   * @throws RowlockException with {@link Reason#LEASE_LOST} if the lock is lost, or {@link Reason#RELEASED} if it was
+   * released
    */
   public void requireHeld() {
     Optional<RowlockException> over = lease.why();
@@ -119,18 +120,19 @@ public final class Lock implements AutoCloseable {
   }
 
   /**
-   * For how long it can be counted on if nothing is heard of a server any more.
+   * Returns how long the lock can be relied on if no further answer comes. Checks the clock.
    *
-   * @return empty: without end
+   * @return zero if it is lost or released; empty: without end
    */
   public Optional<Duration> remaining() {
     return lease.left();
   }
 
   /**
-   * Called once when the lock is lost, {@code margin} before others can have it; not when it is released. It runs on a thread of the client's; at once if the lock is lost already.
+   * Sets a listener that is called once when the lock is lost, {@code margin} before others can have it, but not when
+   * it is released. It is called on a thread of the client; at once if the lock is lost already.
    *
-   * @param listener to stop what the lock protects
+   * @param listener stops what the lock protects
    */
   public void onLost(Runnable listener) {
     onState(
@@ -140,7 +142,8 @@ public final class Lock implements AutoCloseable {
   }
 
   /**
-   * Called with each state that comes from now on, one after the other, on a thread of the client's.
+   * Sets a listener that is called with each new state, one after the other, on a thread of the client; at once if the
+   * lock is lost already.
    *
    * @param listener such as a log
    */
@@ -149,24 +152,27 @@ public final class Lock implements AutoCloseable {
   }
 
   /**
-   * Gives it back: the next in the queue has it at once. Can be called twice.
+   * Gives the lock back; the next waiter is granted it at once. It can be called again, and then returns the result of
+   * the first call.
    *
-   * @return whether it was held until then
-   * @throws RowlockException if no server answers (the lease then ends by itself), or with {@link Reason#CANCELLED} if the thread
-   *     is interrupted, while it is released all the same
+   * @return whether the lock was held until then
+   * @throws RowlockException if no server answers (the lease then ends with its ttl, and one without end is released as
+   * soon as a server answers), or with {@link Reason#CANCELLED} if the thread is interrupted; the release goes on
+   * nevertheless
    */
   public boolean release() {
     return release(ReleaseOptions.defaults());
   }
 
   /**
-   * The same with what the lock shall remember, chosen in place: {@code lock.release(with -> with.status("done"))}. It counts the
-   * first time only.
+   * The same with changes to the lock's record, chosen in place: {@code lock.release(with -> with.status("done"))}.
+   * Only the changes of the first call count.
    *
-   * @param choice chooses it
-   * @return whether it was held until then
-   * @throws RowlockException if no server answers (the lease then ends by itself), or with {@link Reason#CANCELLED} if the thread
-   *     is interrupted, while it is released all the same
+   * @param choice chooses the changes
+   * @return whether the lock was held until then
+   * @throws RowlockException if no server answers (the lease then ends with its ttl, and one without end is released as
+   * soon as a server answers), or with {@link Reason#CANCELLED} if the thread is interrupted; the release goes on
+   * nevertheless
    */
   public boolean release(Consumer<ReleaseOptions.Builder> choice) {
     return release(ReleaseOptions.of(choice));
@@ -175,19 +181,20 @@ public final class Lock implements AutoCloseable {
   /**
    * The same with options.
    *
-   * @param options what the lock shall remember; they count the first time only
-   * @return whether it was held until then
-   * @throws RowlockException if no server answers (the lease then ends by itself), or with {@link Reason#CANCELLED} if the thread
-   *     is interrupted, while it is released all the same
+   * @param options changes to the lock's record; only those of the first call count
+   * @return whether the lock was held until then
+   * @throws RowlockException if no server answers (the lease then ends with its ttl, and one without end is released as
+   * soon as a server answers), or with {@link Reason#CANCELLED} if the thread is interrupted; the release goes on
+   * nevertheless
    */
   public boolean release(ReleaseOptions options) {
     return Futures.answer(releasing(options));
   }
 
   /**
-   * The same without waiting for it.
+   * The same without waiting for the answer.
    *
-   * @return whether it was held until then
+   * @return whether the lock was held until then
    */
   public CompletableFuture<Boolean> releaseAsync() {
     return releaseAsync(ReleaseOptions.defaults());
@@ -196,8 +203,8 @@ public final class Lock implements AutoCloseable {
   /**
    * The same with options.
    *
-   * @param options what the lock shall remember; they count the first time only
-   * @return whether it was held until then
+   * @param options changes to the lock's record; only those of the first call count
+   * @return whether the lock was held until then
    */
   public CompletableFuture<Boolean> releaseAsync(ReleaseOptions options) {
     return Futures.handedOut(releasing(options).copy(), told, value -> value, value -> {});
@@ -208,14 +215,14 @@ public final class Lock implements AutoCloseable {
     return released;
   }
 
-  /** Has it granted to another call, too. Whether that can be: it is held. */
+  /** Grants the lock to another call, too. Returns false if it is not held any more. */
   synchronized boolean share() {
     if (released != null || !isHeld()) return false;
     grants++;
     return true;
   }
 
-  /** By one of the calls that were granted it, whose caller does not want it. */
+  /** Called for one of the calls that were granted the lock, if its caller does not want it. */
   synchronized void giveUp() {
     grants--;
     if (grants > 0 || released != null) return;
@@ -224,19 +231,20 @@ public final class Lock implements AutoCloseable {
   }
 
   /**
-   * Renews it once more, and leaves it at that: from now on it belongs to whoever has its id, and this lock is as if released.
+   * Renews the lease once more, and then leaves it to anyone who has its id. After that, this lock counts as released.
+   * If the call fails, this client still holds and renews the lock.
    *
-   * @return what the next one needs
+   * @return what the next holder needs
    */
   public HandedOver handOver() {
     return handOver(RenewRequest.newBuilder().setLeaseId(lease.id).build());
   }
 
   /**
-   * The same for another time to live.
+   * The same with another time to live.
    *
    * @param ttl from now on, 1 s to 24 days
-   * @return what the next one needs
+   * @return what the next holder needs
    */
   public HandedOver handOver(Duration ttl) {
     return handOver(
@@ -252,8 +260,9 @@ public final class Lock implements AutoCloseable {
   }
 
   /**
-   * Releases it. Where no server answers it ends by itself, so that is no error here. Does not wait if the thread is interrupted:
-   * it is released all the same.
+   * Releases the lock. If no server answers, that is no error here: the lease ends with its ttl, and one without end is
+   * released as soon as a server answers. If the thread is interrupted, this method does not wait, but the release goes
+   * on.
    */
   @Override
   public void close() {

@@ -5,8 +5,8 @@ import java.time.Instant;
 import rowlock.v1.UpdateLockRequest;
 
 /**
- * A change of what a lock remembers, for {@link Rowlock#updateLock(LockChange)}. Each method answers a new one; what is not named
- * stays as it is.
+ * A change of a lock's record, for {@link Rowlock#updateLock(LockChange)}. Immutable: each method returns a new change.
+ * Values that are not named stay as they are.
  */
 public final class LockChange {
   private final UpdateLockRequest request;
@@ -16,19 +16,20 @@ public final class LockChange {
   }
 
   /**
-   * Of one lock, which is made where nobody has named it yet.
+   * Changes the record of one lock, which is created if nobody has named it yet.
    *
    * @param name the lock
-   * @return a change that still has to be told to what
+   * @return a change without values yet: call at least one of the other methods
    */
   public static LockChange of(String name) {
     return new LockChange(UpdateLockRequest.newBuilder().setName(name).build());
   }
 
   /**
-   * Nothing is granted before this instant of the database's clock. One that has passed makes the lock due since then.
+   * Forbids grants before this instant of the database's clock. With an instant in the past, the lock is due since
+   * then, which puts it before others in a capture.
    *
-   * @param instant from 1970 on, and 10 years ahead at the most
+   * @param instant from 1970 on, at most 10 years ahead
    * @return the change
    */
   public LockChange notBefore(Instant instant) {
@@ -36,9 +37,9 @@ public final class LockChange {
   }
 
   /**
-   * The same as a time from now, for whose own clock may differ from the database's.
+   * The same as a time from now, for programs whose clock may differ from the database's.
    *
-   * @param fromNow up to 10 years
+   * @param fromNow 0 to 10 years
    * @return the change
    */
   public LockChange notBeforeIn(Duration fromNow) {
@@ -46,7 +47,7 @@ public final class LockChange {
   }
 
   /**
-   * It may be granted at any time.
+   * Allows grants at any time.
    *
    * @return the change
    */
@@ -55,7 +56,7 @@ public final class LockChange {
   }
 
   /**
-   * How many more times it may be granted.
+   * Sets how many more times the lock may be granted.
    *
    * @param attempts 0 to 1,000,000
    * @return the change
@@ -65,7 +66,7 @@ public final class LockChange {
   }
 
   /**
-   * It may be granted any number of times.
+   * Allows any number of grants.
    *
    * @return the change
    */
@@ -74,9 +75,9 @@ public final class LockChange {
   }
 
   /**
-   * Its status.
+   * Sets the lock's status.
    *
-   * @param status up to 63 bytes; a word of your own
+   * @param status a word of your own, at most 63 bytes
    * @return the change
    */
   public LockChange status(String status) {
@@ -84,7 +85,7 @@ public final class LockChange {
   }
 
   /**
-   * Only if the record has this version; otherwise {@link Reason#VERSION_MISMATCH}.
+   * Makes the change only if the record has this version. Otherwise it fails with {@link Reason#VERSION_MISMATCH}.
    *
    * @param version of {@link RecordView}; 0: only if the lock has no record
    * @return the change

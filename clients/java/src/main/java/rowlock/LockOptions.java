@@ -4,11 +4,11 @@ import java.time.Duration;
 import java.util.Optional;
 import java.util.function.Consumer;
 
-/** What can be chosen for one lock, with what holds where nothing is said. */
+/** The options of one lock, with their defaults. */
 public final class LockOptions extends LeaseOptions {
   private static final LockOptions DEFAULTS = builder().build();
 
-  /** How long to wait; empty: as long as it takes; zero: not at all. */
+  /** How long to wait; empty: as long as it takes; zero: do not wait. */
   final Optional<Duration> waitAtMost;
 
   final int permits;
@@ -34,13 +34,13 @@ public final class LockOptions extends LeaseOptions {
     return waitAtMost.isPresent() && waitAtMost.get().isZero();
   }
 
-  /** The same, and not to wait. */
+  /** The same options without a wait. */
   LockOptions withoutWait() {
     return builder().like(this).noWait().permits(permits).mode(mode).build();
   }
 
   /**
-   * What holds where nothing is said.
+   * Returns the defaults.
    *
    * @return options
    */
@@ -49,7 +49,7 @@ public final class LockOptions extends LeaseOptions {
   }
 
   /**
-   * Begins to choose.
+   * Begins to choose options.
    *
    * @return a builder
    */
@@ -79,9 +79,10 @@ public final class LockOptions extends LeaseOptions {
     }
 
     /**
-     * Waits no longer; unset: as long as it takes. Then the lock is refused as {@link Reason#TIMED_OUT}.
+     * Sets how long to wait at most. Then the lock is refused as {@link Reason#TIMED_OUT}. Default: as long as it
+     * takes.
      *
-     * @param wait zero: not at all
+     * @param wait zero: do not wait
      * @return this builder
      */
     public Builder waitAtMost(Duration wait) {
@@ -90,7 +91,7 @@ public final class LockOptions extends LeaseOptions {
     }
 
     /**
-     * Does not wait: where the lock is not free it is refused as {@link Reason#BUSY}.
+     * Does not wait: if the lock is not free, it is refused, for example as {@link Reason#BUSY}.
      *
      * @return this builder
      */
@@ -99,7 +100,7 @@ public final class LockOptions extends LeaseOptions {
     }
 
     /**
-     * A lease without end: it holds until it is released, also when this process is gone.
+     * Asks for a lease without end: it holds until it is released or force-released, even after this process is gone.
      *
      * @return this builder
      */
@@ -109,9 +110,9 @@ public final class LockOptions extends LeaseOptions {
     }
 
     /**
-     * How many permits to take, all or none; 1 unless told otherwise.
+     * Sets how many permits to take, all or none. Default: 1.
      *
-     * @param permits as many as the server's limit has room for
+     * @param permits at most the server's limit for the lock, and 1,000,000
      * @return this builder
      */
     public Builder permits(int permits) {
@@ -120,7 +121,7 @@ public final class LockOptions extends LeaseOptions {
     }
 
     /**
-     * How to hold it; {@link Mode#PERMIT} unless told otherwise.
+     * Sets how to hold the lock. Default: {@link Mode#PERMIT}.
      *
      * @param mode how
      * @return this builder
@@ -131,8 +132,9 @@ public final class LockOptions extends LeaseOptions {
     }
 
     /**
-     * Told each new place in the queue, on a thread of the client's that tells all of them: be quick. If it throws, the wait is
-     * given up and fails with that.
+     * Sets a listener for each new place in the queue. All such listeners share one thread of the client, so be quick;
+     * a slow listener gets only the latest place. If it throws, the client gives up the wait, which fails with that
+     * exception.
      *
      * @param listener what to call
      * @return this builder
@@ -143,7 +145,7 @@ public final class LockOptions extends LeaseOptions {
     }
 
     /**
-     * How often at the most places are told; 1 s unless told otherwise.
+     * Sets the minimum time between two places. Default: 1 s.
      *
      * @param interval zero to one hour
      * @return this builder
@@ -154,10 +156,10 @@ public final class LockOptions extends LeaseOptions {
     }
 
     /**
-     * The same id always means the same claim: whoever asks again under it comes back to its lease or place. Unset: an id for
-     * each call.
+     * Sets the request id. The same id always means the same claim: a call that asks again under it gets the same lease
+     * or place. Default: an id for each call.
      *
-     * @param requestId such as a UUID
+     * @param requestId such as a UUID; at most 128 bytes
      * @return this builder
      */
     public Builder requestId(String requestId) {
@@ -166,10 +168,10 @@ public final class LockOptions extends LeaseOptions {
     }
 
     /**
-     * What was chosen.
+     * Builds the options.
      *
-     * @return options; to be used as often as you like, unless they have a request id
-     * @throws IllegalArgumentException for what cannot work
+     * @return options; reusable for any number of calls, unless they have a request id
+     * @throws IllegalArgumentException for options that cannot work
      */
     public LockOptions build() {
       return new LockOptions(this);

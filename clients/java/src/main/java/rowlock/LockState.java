@@ -1,11 +1,11 @@
 package rowlock;
 
-/** How it stands with a lock that was granted. */
+/** How far a lock that was granted can be relied on. */
 public enum LockState {
-  /** It can be counted on. */
+  /** The lock is held. */
   HELD,
-  /** Still held, but its renewals do not get through. */
+  /** The lock is still held, but its renewals do not get through. */
   UNCERTAIN,
-  /** Its time is over, or the server says that it has ended, or it was released. Final. */
+  /** Its time is over, the server has ended it, or it was released. Final. */
   LOST
 }

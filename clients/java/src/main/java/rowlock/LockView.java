@@ -8,14 +8,14 @@ import java.util.Optional;
  *
  * @param name its name
  * @param limit the limit in force
- * @param heldPermits permits held, each reader or writer counted as 1
- * @param holderCount how many hold it
- * @param waiting how many wait
- * @param isDraining more is held than the limit allows, as it was lowered
- * @param lastToken the fencing token given last; 0 when none was
- * @param holders oldest first, and not all of many
- * @param waiters the first ones
- * @param record what it remembers; empty: nothing
+ * @param heldPermits permits held; each reader or writer counts as 1
+ * @param holderCount the number of holders
+ * @param waiting the number of waiters
+ * @param isDraining whether more is held than the limit allows, because the limit was lowered
+ * @param lastToken the latest fencing token; 0 if none was given
+ * @param holders the oldest holders, oldest first; 100 at most, in listings 10
+ * @param waiters the first waiters, in order; as many at most
+ * @param record what the lock remembers; empty if it has no record
  */
 public record LockView(
     String name,

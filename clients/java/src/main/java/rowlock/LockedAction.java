@@ -1,18 +1,18 @@
 package rowlock;
 
 /**
- * Work to be done under a lock.
+ * Work under a lock.
  *
  * @param <E> what else it throws
  */
 @FunctionalInterface
 public interface LockedAction<E extends Exception> {
   /**
-   * Does it.
+   * Does the work.
    *
-   * @param lock that is held
-   * @throws E as it likes
-   * @throws InterruptedException when its thread is interrupted, as the lock is lost for one
+   * @param lock held while this method runs
+   * @throws E for reasons of its own
+   * @throws InterruptedException when its thread is interrupted, for example because the lock is lost
    */
   void run(Lock lock) throws E, InterruptedException;
 }

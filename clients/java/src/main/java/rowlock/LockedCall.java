@@ -1,7 +1,7 @@
 package rowlock;
 
 /**
- * Work to be done under a lock, with a result.
+ * Work under a lock, with a result.
  *
  * @param <T> the result
  * @param <E> what else it throws
@@ -9,12 +9,12 @@ package rowlock;
 @FunctionalInterface
 public interface LockedCall<T, E extends Exception> {
   /**
-   * Does it.
+   * Does the work.
    *
-   * @param lock that is held
+   * @param lock held while this method runs
    * @return the result
-   * @throws E as it likes
-   * @throws InterruptedException when its thread is interrupted, as the lock is lost for one
+   * @throws E for reasons of its own
+   * @throws InterruptedException when its thread is interrupted, for example because the lock is lost
    */
   T call(Lock lock) throws E, InterruptedException;
 }

@@ -1,5 +1,5 @@
-// The one thread on which all that a client knows of its calls, leases and connections is read and changed; its timers, too.
-// No code of the user's runs here, so nothing of theirs can keep a lease from being renewed.
+// The one thread that reads and changes the state of a client's calls, leases and connections, and runs its timers. No
+// user code runs here, so none can keep a lease from being renewed.
 
 package rowlock;
 
@@ -27,7 +27,7 @@ final class Loop {
     executor.setExecuteExistingDelayedTasksAfterShutdownPolicy(false);
   }
 
-  /** After all that was to be run until now. Nothing happens once the loop is closed. */
+  /** Runs a task after those that were queued earlier. Once the loop is closed, it runs nothing. */
   void run(Runnable task) {
     try {
       executor.execute(told(task));
@@ -36,7 +36,7 @@ final class Loop {
     }
   }
 
-  /** In this very turn where it is asked for on the loop; otherwise like {@link #run}. */
+  /** Runs a task in this turn if called on the loop; otherwise like {@link #run}. */
   void soon(Runnable task) {
     if (Thread.currentThread() == thread) told(task).run();
     else run(task);
@@ -46,7 +46,7 @@ final class Loop {
     return new Timer(executor.schedule(told(task), nanos, TimeUnit.NANOSECONDS));
   }
 
-  /** However long the process was frozen, it runs once for that. */
+  /** Runs a task repeatedly. However long the process was frozen, it runs only once for that time. */
   Timer every(long nanos, Runnable task) {
     return new Timer(executor.scheduleWithFixedDelay(told(task), nanos, nanos, TimeUnit.NANOSECONDS));
   }
@@ -64,7 +64,7 @@ final class Loop {
     return executor.isShutdown();
   }
 
-  /** What goes wrong here is a bug, and would otherwise be seen by nobody. */
+  /** Logs what a task throws: that is a bug, which nobody would notice otherwise. */
   private static Runnable told(Runnable task) {
     return () -> {
       try {
@@ -75,7 +75,7 @@ final class Loop {
     };
   }
 
-  /** Something that will be run. */
+  /** A task that is scheduled. */
   static final class Timer {
     private final Future<?> future;
 

@@ -2,7 +2,7 @@ package rowlock;
 
 /** How a lock is held. */
 public enum Mode {
-  /** Counted permits: a mutex where the limit is 1. */
+  /** Counted: together, the holders have at most as many permits as the limit. With a limit of 1 it is a mutex. */
   PERMIT(rowlock.v1.Mode.MODE_PERMIT),
   /** One of many readers. */
   SHARED(rowlock.v1.Mode.MODE_SHARED),

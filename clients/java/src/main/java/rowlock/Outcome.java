@@ -1,16 +1,16 @@
 package rowlock;
 
-/** What became of a request for a lock: one of the two. */
+/** The outcome of a request for a lock: one of the two. */
 public sealed interface Outcome {
   /**
-   * It is held.
+   * The lock is held.
    *
    * @param lock to be closed
    */
   record Granted(Lock lock) implements Outcome {}
 
   /**
-   * It is not.
+   * The lock was not granted.
    *
    * @param refusal why
    */

@@ -1,4 +1,4 @@
-// Who asks, where nobody has said it.
+// The default owner of claims.
 
 package rowlock;
 
@@ -18,7 +18,7 @@ final class Owner {
     return hostName() + ":" + ProcessHandle.current().pid();
   }
 
-  /** On Linux without asking the network. */
+  /** On Linux without a network request. */
   private static String hostName() {
     try {
       if (Files.isReadable(HOST_NAME)) return Files.readString(HOST_NAME).trim();

@@ -1,4 +1,4 @@
-// All pages of a listing, one after the other, each fetched when it is needed.
+// All pages of a listing, one after the other. Each is fetched when it is needed.
 
 package rowlock;
 
@@ -12,7 +12,7 @@ import java.util.stream.Stream;
 import java.util.stream.StreamSupport;
 
 final class Pages<T> implements Iterator<T> {
-  /** {@code next} is empty at the end. */
+  /** One page. {@code next} is empty at the end. */
   record Page<T>(List<T> items, String next) {}
 
   private final Function<String, Page<T>> fetch;
@@ -25,7 +25,7 @@ final class Pages<T> implements Iterator<T> {
     this.fetch = fetch;
   }
 
-  /** @param fetch a page by its token; that of the first one is empty. */
+  /** @param fetch fetches a page by its token; that of the first page is empty. */
   static <T> Stream<T> stream(Function<String, Page<T>> fetch) {
     Spliterator<T> all =
         Spliterators.spliteratorUnknownSize(

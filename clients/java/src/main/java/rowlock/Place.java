@@ -3,10 +3,10 @@ package rowlock;
 import java.time.Duration;
 
 /**
- * The place in the queue.
+ * A place in the queue.
  *
- * @param ahead waiters that stand before this one
- * @param permitsAhead permits that they ask for
+ * @param ahead waiters before this one
+ * @param permitsAhead permits that these waiters ask for
  * @param queueLength waiters in the whole queue
  * @param waited how long this one has waited
  */

@@ -1,5 +1,5 @@
-// What was promised to callers and has not come. Nobody waits for a closed client: what is asked of it fails, and so does at
-// last what was asked before. For any thread.
+// Answers that callers wait for. After a client is closed, new requests fail at once, and earlier ones when closing is
+// over. For any thread.
 
 package rowlock;
 
@@ -14,25 +14,28 @@ final class Promises {
   private final Set<CompletableFuture<?>> promised = ConcurrentHashMap.newKeySet();
   private final AtomicBoolean isClosing = new AtomicBoolean();
 
-  /** Whether nothing will be answered any more. */
+  /** Whether no answer will come any more. */
   private final BooleanSupplier isOver;
 
   Promises(BooleanSupplier isOver) {
     this.isOver = isOver;
   }
 
-  /** Whether it is the first time. */
+  /** Returns true for the first call only. */
   boolean close() {
     return isClosing.compareAndSet(false, true);
   }
 
-  /** Fails when the client is closed. If it was, nothing is asked. */
+  /**
+   * Asks for something whose future fails at the latest when closing is over. If the client is closed already, asks
+   * nothing.
+   */
   <T> CompletableFuture<T> open(Supplier<CompletableFuture<T>> asked) {
     if (isClosing.get()) return CompletableFuture.failedFuture(RowlockException.closed());
     return promised(asked.get());
   }
 
-  /** Fails at the latest when closing is over. */
+  /** Makes the future fail at the latest when closing is over. */
   <T> CompletableFuture<T> promised(CompletableFuture<T> answer) {
     promised.add(answer);
     answer.whenComplete((value, failure) -> promised.remove(answer));
@@ -40,7 +43,7 @@ final class Promises {
     return answer;
   }
 
-  /** To be called once it is over. */
+  /** Called once the loop is closed. */
   void failAll() {
     for (CompletableFuture<?> answer : promised)
       answer.completeExceptionally(RowlockException.closed());

@@ -7,36 +7,36 @@ import java.util.stream.Collectors;
 
 /** Why something failed or was refused: what a program acts on. */
 public enum Reason {
-  /** Refused: others hold the lock, or wait for it. */
+  /** Refused: others hold the lock or wait for it. */
   BUSY,
-  /** Refused: nothing is granted at present, as the limit is 0 or the database has failed over. */
+  /** Refused: nothing is granted at present, because the limit is 0 or the database has failed over. */
   PAUSED,
-  /** Refused: the queue is as long as it may be. */
+  /** Refused: the queue is full. */
   QUEUE_FULL,
-  /** Refused: the wait is over. */
+  /** Refused: the time to wait has passed. */
   TIMED_OUT,
-  /** Refused: more permits were asked for than the limit allows in all. */
+  /** Refused: the request asks for more permits than the limit allows in total. */
   NEVER_FITS,
   /** Refused: the lock is not due yet. */
   NOT_BEFORE,
   /** Refused: the lock has no attempts left. */
   EXHAUSTED,
-  /** Refused: the lock has a status that is none of those wanted. */
+  /** Refused: the lock's status is not one of those wanted. */
   STATUS_MISMATCH,
-  /** The place in the queue was given up, or the call was: by the thread that was interrupted, for one. */
+  /** The place in the queue or the call was given up, for example because the thread was interrupted. */
   CANCELLED,
-  /** The claim has ended: there was no sign of life of its waiter. */
+  /** The claim has ended: its waiter gave no sign of life. */
   LAPSED,
-  /** The claim has ended: its time to live ran out. */
+  /** The claim has ended: its ttl has passed. */
   EXPIRED,
   /** The claim has ended: it was released. */
   RELEASED,
   /** The claim has ended: an operator ended it. */
   FORCE_RELEASED,
 
-  /** What was asked for is wrong; {@link RowlockException#violations()} has all that is. */
+  /** The request is wrong; {@link RowlockException#violations()} lists all that is wrong with it. */
   BAD_REQUEST,
-  /** The message could not be read. */
+  /** The server could not read the message. */
   MALFORMED_MESSAGE,
   /** There is no such ticket or lease, or it ended too long ago. */
   UNKNOWN_CLAIM,
@@ -46,38 +46,38 @@ public enum Reason {
   LEASE_LOST,
   /** The ticket still waits. */
   NOT_GRANTED_YET,
-  /** Somebody holds the lock or waits for it, so that what it remembers is not taken away. */
+  /** Somebody holds the lock or waits for it, so its record cannot be deleted. */
   LOCK_IN_USE,
   /** The request id belongs to a claim for another lock, mode or number of permits. */
   REQUEST_ID_REUSED,
-  /** The limit has another version; the metadata has it as {@code version}. */
+  /** The limit or record has another version, which the metadata has as {@code version}. */
   VERSION_MISMATCH,
   /** A bound of the server is reached; the metadata has its name as {@code bound}. */
   OVERLOADED,
-  /** The request is larger than the server takes. */
+  /** The request is larger than the server accepts. */
   MESSAGE_TOO_LARGE,
-  /** The server cannot find out whether a change was made: read it back. */
+  /** The server cannot find out whether a change was made. Read it back before you repeat it. */
   OUTCOME_UNKNOWN,
   /** The server's database does not answer at the moment. */
   DATABASE_UNAVAILABLE,
-  /** The server stops. */
+  /** The server is stopping. */
   SHUTTING_DOWN,
-  /** The server had not heard of this client for too long. */
+  /** The server has not heard from this client for too long. */
   SESSION_SILENT,
-  /** The time of the call is over. */
+  /** The time of the call is over; it may have taken effect. */
   TIMEOUT,
   /** A bug of the server. */
   INTERNAL,
 
-  /** Of this client: no server has answered in time. */
+  /** From this client: no server has answered in time. */
   NO_SERVER,
-  /** Of this client: the way to the server takes longer than a lease of this time to live can bear. */
+  /** From this client: the round trip to the server takes too long for a lease with this ttl. */
   TTL_TOO_SHORT,
-  /** Of this client: it was closed. */
+  /** From this client: it was closed. */
   CLOSED,
-  /** Of this client: the answer was lost, and to ask again is not safe: it may have been done or not. */
+  /** From this client: the answer was lost, and the call is not safe to repeat. It may or may not have taken effect. */
   CONNECTION_LOST,
-  /** One that this client does not know, or an error that has none, of a proxy for one. */
+  /** A reason that this client does not know, or an error without a reason, for example from a proxy. */
   UNKNOWN;
 
   private static final Map<String, Reason> BY_NAME =

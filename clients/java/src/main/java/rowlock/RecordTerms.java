@@ -1,4 +1,4 @@
-// What a lease asks of its lock's record: when it may be granted, and what is remembered when it ends.
+// The options of a lease that concern the lock's record: when to grant it, and what to remember when it ends.
 
 package rowlock;
 
@@ -14,12 +14,12 @@ record RecordTerms(
     Optional<String> statusIfLost,
     List<String> ifStatus) {
 
-  /** Whether the lock shall remember how a lease was lost, which has to end by itself for that. */
+  /** Whether the lock's record must show a loss differently from a release. Then a lost lease has to expire. */
   boolean differIfLost() {
     return minInterval.isPresent() || lockDelay.isPresent() || statusIfLost.isPresent();
   }
 
-  /** Whether the end of a lease leaves a mark in the lock's record, if the lease was confirmed before. */
+  /** Whether the end of a confirmed lease leaves a mark in the lock's record. */
   boolean areSet() {
     return differIfLost() || !ifStatus.isEmpty();
   }

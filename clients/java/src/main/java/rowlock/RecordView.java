@@ -5,12 +5,12 @@ import java.util.Optional;
 import java.util.OptionalInt;
 
 /**
- * What a lock remembers beyond those who hold it.
+ * What a lock remembers beyond its claims.
  *
- * @param notBefore nothing is granted before this instant of the database's clock; empty: at any time
+ * @param notBefore the earliest time of the next grant, by the database's clock; empty: any time
  * @param attemptsLeft how many more times it may be granted; empty: any number of times
  * @param status a short word of your own, {@code ""} at first
- * @param lastRun how the lease went that ended last; empty: none has since there is a record
+ * @param lastRun how the last lease went; empty if none has ended since the record was made
  * @param version for the {@link LockChange#ifVersion(long)} of the next change
  */
 public record RecordView(

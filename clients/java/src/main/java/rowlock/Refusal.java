@@ -5,14 +5,15 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * An expected no, which is an answer and not an error.
+ * Why a lock was not granted: an expected answer, not an error.
  *
- * @param reason why there is no lock
- * @param message what a person reads
- * @param holders who holds the lock, oldest first; for {@link Reason#BUSY} and {@link Reason#TIMED_OUT}
- * @param retryAfter when another try may be worth while: a hint
- * @param limit the limit that stands in the way; for {@link Reason#NEVER_FITS}, and for {@link Reason#PAUSED} by a limit of 0
- * @param status the lock's status that was found; for {@link Reason#STATUS_MISMATCH}
+ * @param reason what a program acts on
+ * @param message for people, and not stable
+ * @param holders who holds the lock, oldest first and at most 10; for {@link Reason#BUSY} and {@link Reason#TIMED_OUT}
+ * @param retryAfter a hint when to try again
+ * @param limit the limit that forbids the grant; for {@link Reason#NEVER_FITS}, and for {@link Reason#PAUSED} by a
+ * limit of 0
+ * @param status the status that the lock has; for {@link Reason#STATUS_MISMATCH}
  */
 public record Refusal(
     Reason reason,

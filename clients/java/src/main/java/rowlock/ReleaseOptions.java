@@ -4,11 +4,11 @@ import java.time.Duration;
 import java.util.function.Consumer;
 import rowlock.v1.ReleaseRequest;
 
-/** What a lock shall remember when a lease is given back, beside how that went. What is not named stays as it is. */
+/** Changes to a lock's record when a lease is released. Values that are not named stay as they are. */
 public final class ReleaseOptions {
   private static final ReleaseOptions DEFAULTS = builder().build();
 
-  /** Of a lease that nobody has used: it may be granted at once. */
+  /** For a lease that nobody has used: the lock may be granted again at once. */
   static final ReleaseOptions UNUSED = builder().coolDown(Duration.ZERO).build();
 
   private final ReleaseRequest said;
@@ -22,7 +22,7 @@ public final class ReleaseOptions {
   }
 
   /**
-   * Nothing beside how it went.
+   * Returns options that change nothing.
    *
    * @return options
    */
@@ -31,7 +31,7 @@ public final class ReleaseOptions {
   }
 
   /**
-   * Begins to choose.
+   * Begins to choose options.
    *
    * @return a builder
    */
@@ -45,16 +45,16 @@ public final class ReleaseOptions {
     return builder.build();
   }
 
-  /** Chooses what is remembered. */
+  /** Chooses changes to the lock's record. */
   public static final class Builder {
     private final ReleaseRequest.Builder said = ReleaseRequest.newBuilder();
 
     private Builder() {}
 
     /**
-     * The lock's status from now on.
+     * Sets the lock's status.
      *
-     * @param status up to 63 bytes; a word of your own
+     * @param status a word of your own, at most 63 bytes
      * @return this builder
      */
     public Builder status(String status) {
@@ -63,9 +63,9 @@ public final class ReleaseOptions {
     }
 
     /**
-     * Nothing is granted for so long from now on, instead of until {@code minInterval} is over.
+     * Forbids grants for this long from the release on, instead of until {@code minInterval} is over.
      *
-     * @param coolDown up to 10 years; zero: it may be granted at once
+     * @param coolDown 0 to 10 years; zero: the lock may be granted at once
      * @return this builder
      */
     public Builder coolDown(Duration coolDown) {
@@ -74,7 +74,7 @@ public final class ReleaseOptions {
     }
 
     /**
-     * How many more times the lock may be granted: set anew after a success.
+     * Sets how many more times the lock may be granted, for example after a success.
      *
      * @param attempts 0 to 1,000,000
      * @return this builder
@@ -85,9 +85,9 @@ public final class ReleaseOptions {
     }
 
     /**
-     * What was chosen.
+     * Builds the options.
      *
-     * @return options, to be used as often as you like
+     * @return options, reusable for any number of releases
      */
     public ReleaseOptions build() {
       return new ReleaseOptions(said.build());

@@ -6,10 +6,10 @@ import java.util.Optional;
 /**
  * A lease that was renewed by its id.
  *
- * @param leaseId secret: whoever knows it can renew and release it
+ * @param leaseId secret: anyone who knows it can renew and release the lease
  * @param name the lock
  * @param token the fencing token
- * @param ttl time left when the answer was made; empty: without end
+ * @param ttl the time left when the lease was renewed; empty: without end
  */
 public record RenewedLease(String leaseId, String name, long token, Optional<Duration> ttl) {
   static RenewedLease of(rowlock.v1.Lease lease) {

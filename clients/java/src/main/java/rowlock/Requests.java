@@ -1,5 +1,5 @@
-// The request ids that callers have chosen, as long as this client asks for something under them: several calls may ask under one
-// id, and share what there is. Who gives up must not take it from the others. For any thread.
+// The request ids that callers have chosen, while this client asks under them. Several calls may ask under one id and
+// share its claim. A call that gives up must not take the claim from the others. For any thread.
 
 package rowlock;
 
@@ -13,13 +13,13 @@ import java.util.Set;
 
 final class Requests {
   private static final class Request {
-    /** How many ask under it and want what there is. */
+    /** Counts the calls that ask under the id and want its claim. */
     private int askers;
 
-    /** What the last one of them gives back, unless it is granted. */
+    /** What the last of these calls gives back, unless a call is granted the claim. */
     private final List<Runnable> left = new ArrayList<>();
 
-    /** Leases of it that this client has released meanwhile. */
+    /** The leases of the id that this client has released meanwhile. */
     private final Set<String> ended = new HashSet<>();
   }
 
@@ -29,7 +29,7 @@ final class Requests {
     id.ifPresent(chosen -> open.computeIfAbsent(chosen, key -> new Request()).askers++);
   }
 
-  /** One of them knows what became of it. */
+  /** One of the calls has its outcome. */
   void leave(Optional<String> id, boolean isGranted) {
     left(id, isGranted).forEach(Runnable::run);
   }
@@ -38,14 +38,14 @@ final class Requests {
     Request request = of(id);
     if (request == null) return List.of();
     request.askers--;
-    // What others have left is the same claim.
+    // What the others wanted to give back is the same claim.
     if (isGranted) request.left.clear();
     if (request.askers > 0) return List.of();
     open.remove(id.orElseThrow());
     return request.left;
   }
 
-  /** Has something given back by the last one that asks under the id: at once, where nobody does. */
+  /** Gives something back when the last call that asks under the id is done, or at once if there is none. */
   void unwanted(Optional<String> id, Runnable giveBack) {
     if (!isLeft(id, giveBack)) giveBack.run();
   }
@@ -56,7 +56,7 @@ final class Requests {
     return request != null;
   }
 
-  /** An answer that still says that this lease is held is older than its release. */
+  /** Notes a release, so that an older answer that says the lease is held is not believed. */
   synchronized void released(Optional<String> id, String leaseId) {
     Request request = of(id);
     if (request != null) request.ended.add(leaseId);

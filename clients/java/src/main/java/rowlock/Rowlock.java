@@ -20,7 +20,7 @@ import rowlock.v1.RenewRequest;
 import rowlock.v1.SessionResponse;
 
 /**
- * The client: one connection for all locks of a program. For any thread; one for a program is enough.
+ * A client: one connection for all locks of a program. For any thread; a program needs only one.
  *
  * <pre>{@code
  * try (Rowlock rowlock = Rowlock.connect("127.0.0.1:50051");
@@ -29,19 +29,23 @@ import rowlock.v1.SessionResponse;
  * }
  * }</pre>
  *
- * <p>A thread that waits for a lock gives up when it is interrupted, with an {@link InterruptedException}, and its place is free
- * at once. The other calls are short; interrupted, they fail with {@link Reason#CANCELLED}, and their thread stays so.
+ * <p>If a thread is interrupted while it waits for a lock or a capture, it gets an {@link InterruptedException}, and
+ * its place is free at once. The other calls are short: if interrupted, they fail with {@link Reason#CANCELLED}, and
+ * the thread stays interrupted.
+ *
+ * <p>A call fails with {@link Reason#NO_SERVER} if no server answers within {@code giveUpAfter}. Calls are safe to
+ * repeat, unless their description says otherwise.
  */
 public final class Rowlock implements AutoCloseable {
-  /** What closing may take: to give back what is held, and then to close the connection in good order. */
+  /** Bounds the first step of closing: giving back what is held. */
   private static final long GIVE_BACK_WITHIN = Times.ofMillis(2_000);
 
-  /** How often an heir sees whether it has anything left to do. */
+  /** How often an heir checks whether it has anything left to do. */
   private static final long HEIR_LOOKS_EVERY = Times.ofMillis(1_000);
 
   private static final long CLOSE_WITHIN = Times.ofMillis(1_000);
 
-  /** What a try takes for a no: another one may succeed without any change of the request. */
+  /** Refusals for which a try returns empty: a later try may succeed without any change of the request. */
   private static final Set<Reason> NOT_NOW = Set.of(Reason.BUSY, Reason.PAUSED, Reason.NOT_BEFORE);
 
   private final ConnectOptions options;
@@ -74,11 +78,11 @@ public final class Rowlock implements AutoCloseable {
   }
 
   /**
-   * Makes a client. Nothing is sent before something is asked for.
+   * Makes a client. It sends nothing: the client connects when something is asked for.
    *
    * @param addresses {@code host:port} of each server, in the order in which they are tried
    * @return a client, to be closed
-   * @throws IllegalArgumentException for what cannot work
+   * @throws IllegalArgumentException for addresses that cannot work
    */
   public static Rowlock connect(String... addresses) {
     return connect(ConnectOptions.to(addresses).build());
@@ -98,8 +102,8 @@ public final class Rowlock implements AutoCloseable {
    * Waits for the lock, for as long as it takes, and holds it until it is closed.
    *
    * @param name the lock
-   * @return to be closed
-   * @throws RowlockException where it is refused, or no server answers
+   * @return the lock, to be closed
+   * @throws RowlockException if the lock is refused, or no server answers
    * @throws InterruptedException if the thread is interrupted
    */
   public Lock lock(String name) throws InterruptedException {
@@ -110,9 +114,10 @@ public final class Rowlock implements AutoCloseable {
    * The same with options chosen in place: {@code rowlock.lock("etl/load", with -> with.permits(3))}.
    *
    * @param name the lock
-   * @param choice chooses them
-   * @return to be closed
-   * @throws RowlockException where it is refused (the wait is over, for one), or no server answers
+   * @param choice chooses the options
+   * @return the lock, to be closed
+   * @throws RowlockException if the lock is refused (for example because the time to wait has passed), or no server
+   * answers
    * @throws InterruptedException if the thread is interrupted
    */
   public Lock lock(String name, Consumer<LockOptions.Builder> choice) throws InterruptedException {
@@ -123,9 +128,10 @@ public final class Rowlock implements AutoCloseable {
    * The same with options.
    *
    * @param name the lock
-   * @param options chosen
-   * @return to be closed
-   * @throws RowlockException where it is refused (the wait is over, for one), or no server answers
+   * @param options how to ask for it
+   * @return the lock, to be closed
+   * @throws RowlockException if the lock is refused (for example because the time to wait has passed), or no server
+   * answers
    * @throws InterruptedException if the thread is interrupted
    */
   public Lock lock(String name, LockOptions options) throws InterruptedException {
@@ -133,22 +139,22 @@ public final class Rowlock implements AutoCloseable {
   }
 
   /**
-   * The same without a thread that waits. Cancelling it gives up the wait.
+   * The same without a waiting thread. Cancelling the future gives up the wait.
    *
    * @param name the lock
-   * @param options chosen
-   * @return to be closed; fails with a {@link RowlockException}
+   * @param options how to ask for it
+   * @return the lock, to be closed; fails with a {@link RowlockException}
    */
   public CompletableFuture<Lock> lockAsync(String name, LockOptions options) {
     return handedOut(begin(name, options), outcome -> demanded(name, outcome));
   }
 
   /**
-   * The lock if it is free now.
+   * Takes the lock if it is free and due now.
    *
    * @param name the lock
-   * @return to be closed; empty when it is busy, paused or not due yet
-   * @throws RowlockException where it is refused otherwise, or no server answers
+   * @return the lock, to be closed; empty if it is busy, paused or not due yet
+   * @throws RowlockException if the lock is refused for another reason, or no server answers
    * @throws InterruptedException if the thread is interrupted
    */
   public Optional<Lock> tryLock(String name) throws InterruptedException {
@@ -159,9 +165,9 @@ public final class Rowlock implements AutoCloseable {
    * The same with options chosen in place: {@code rowlock.tryLock("report", with -> with.minInterval(ofHours(1)))}.
    *
    * @param name the lock
-   * @param choice chooses them; it is not waited, whatever they say
-   * @return to be closed; empty when it is busy, paused or not due yet
-   * @throws RowlockException where it is refused otherwise, or no server answers
+   * @param choice chooses the options; those for waiting are ignored
+   * @return the lock, to be closed; empty if it is busy, paused or not due yet
+   * @throws RowlockException if the lock is refused for another reason, or no server answers
    * @throws InterruptedException if the thread is interrupted
    */
   public Optional<Lock> tryLock(String name, Consumer<LockOptions.Builder> choice)
@@ -173,9 +179,9 @@ public final class Rowlock implements AutoCloseable {
    * The same with options.
    *
    * @param name the lock
-   * @param options chosen; it is not waited, whatever they say
-   * @return to be closed; empty when it is busy, paused or not due yet
-   * @throws RowlockException where it is refused otherwise, or no server answers
+   * @param options how to ask for it; those for waiting are ignored
+   * @return the lock, to be closed; empty if it is busy, paused or not due yet
+   * @throws RowlockException if the lock is refused for another reason, or no server answers
    * @throws InterruptedException if the thread is interrupted
    */
   public Optional<Lock> tryLock(String name, LockOptions options) throws InterruptedException {
@@ -186,18 +192,19 @@ public final class Rowlock implements AutoCloseable {
    * The same without a thread that waits for the answer.
    *
    * @param name the lock
-   * @param options chosen
-   * @return to be closed; empty when it is busy, paused or not due yet
+   * @param options how to ask for it; those for waiting are ignored
+   * @return the lock, to be closed; empty if it is busy, paused or not due yet
    */
   public CompletableFuture<Optional<Lock>> tryLockAsync(String name, LockOptions options) {
     return handedOut(begin(name, options.withoutWait()), outcome -> tried(name, outcome));
   }
 
   /**
-   * The lock, or why not: for those to whom a refusal is an answer.
+   * Asks for the lock and returns it, or a refusal with the reason, for callers to whom a refusal is an answer and not
+   * an error.
    *
    * @param name the lock
-   * @param options chosen
+   * @param options how to ask for it
    * @return one of the two
    * @throws RowlockException if no server answers, or the request is wrong
    * @throws InterruptedException if the thread is interrupted
@@ -207,10 +214,10 @@ public final class Rowlock implements AutoCloseable {
   }
 
   /**
-   * The same without a thread that waits. Cancelling it gives up the wait.
+   * The same without a waiting thread. Cancelling the future gives up the wait.
    *
    * @param name the lock
-   * @param options chosen
+   * @param options how to ask for it
    * @return one of the two; fails with a {@link RowlockException}
    */
   public CompletableFuture<Outcome> acquireAsync(String name, LockOptions options) {
@@ -223,9 +230,9 @@ public final class Rowlock implements AutoCloseable {
    *
    * @param <E> what the work throws
    * @param name the lock
-   * @param work to be done
+   * @param work what to do
    * @throws E what the work throws
-   * @throws InterruptedException if the thread is interrupted otherwise than by the loss of the lock
+   * @throws InterruptedException if the thread is interrupted for another reason than the loss of the lock
    */
   public <E extends Exception> void withLock(String name, LockedAction<E> work)
       throws E, InterruptedException {
@@ -237,10 +244,10 @@ public final class Rowlock implements AutoCloseable {
    *
    * @param <E> what the work throws
    * @param name the lock
-   * @param options chosen
-   * @param work to be done
+   * @param options how to ask for it
+   * @param work what to do
    * @throws E what the work throws
-   * @throws InterruptedException if the thread is interrupted otherwise than by the loss of the lock
+   * @throws InterruptedException if the thread is interrupted for another reason than the loss of the lock
    */
   public <E extends Exception> void withLock(
       String name, LockOptions options, LockedAction<E> work) throws E, InterruptedException {
@@ -259,10 +266,10 @@ public final class Rowlock implements AutoCloseable {
    * @param <T> the result
    * @param <E> what the work throws
    * @param name the lock
-   * @param work to be done
+   * @param work what to do
    * @return its result
    * @throws E what the work throws
-   * @throws InterruptedException if the thread is interrupted otherwise than by the loss of the lock
+   * @throws InterruptedException if the thread is interrupted for another reason than the loss of the lock
    */
   public <T, E extends Exception> T callWithLock(String name, LockedCall<T, E> work)
       throws E, InterruptedException {
@@ -270,20 +277,21 @@ public final class Rowlock implements AutoCloseable {
   }
 
   /**
-   * Does something on this thread while holding the lock, and releases it. When the lock is lost before the work has ended, this
-   * thread is interrupted: what blocks in the work (sleeps, queues, channels) then ends with an {@link InterruptedException} or the
-   * like; what only computes should look at {@link Lock#requireHeld()} now and then. The interruption ends with the work.
+   * Does something on this thread while holding the lock, and then releases the lock. If the lock is lost before the
+   * work has ended, the client interrupts this thread. Blocking calls of the work (sleeps, queues, channels) then end
+   * with an {@link InterruptedException} or similar; work that only computes should call {@link Lock#requireHeld()} now
+   * and then. The interrupt is cleared when the work ends.
    *
    * @param <T> the result
    * @param <E> what the work throws
    * @param name the lock
-   * @param options chosen
-   * @param work to be done
+   * @param options how to ask for it
+   * @param work what to do
    * @return its result
-   * @throws E what the work throws
-   * @throws RowlockException with {@link Reason#LEASE_LOST} where the lock was lost before the work had ended, as then others may
-   *     have run beside it; also if the work did not notice
-   * @throws InterruptedException if the thread is interrupted otherwise than by the loss of the lock
+   * @throws E what the work throws; also if the lock was lost
+   * @throws RowlockException with {@link Reason#LEASE_LOST} if the lock was lost before the work returned or ended with
+   * an InterruptedException, because others may have run at the same time; even if the work did not notice
+   * @throws InterruptedException if the thread is interrupted for another reason than the loss of the lock
    */
   public <T, E extends Exception> T callWithLock(
       String name, LockOptions options, LockedCall<T, E> work) throws E, InterruptedException {
@@ -293,9 +301,9 @@ public final class Rowlock implements AutoCloseable {
   }
 
   /**
-   * Leases on some of many locks that are free and due, have attempts left and a status that is wanted: those longest due first.
-   * Two callers never get the same one. Each is kept and renewed like any other lock, until it is released. None is an answer,
-   * too.
+   * Takes leases on some of many locks. Candidates are free and due, have attempts left and a wanted status; those that
+   * are due for the longest time come first. Two callers never get the same lock. The client renews each lock until it
+   * is released or lost. An empty result is no error.
    *
    * <pre>{@code
    * try (Captured captured = rowlock.capture(with -> with.prefix("task/").count(3).ifStatus("new"))) {
@@ -306,8 +314,8 @@ public final class Rowlock implements AutoCloseable {
    * }
    * }</pre>
    *
-   * @param choice chooses a prefix or names, and the rest
-   * @return what there was to take
+   * @param choice chooses a prefix or names, and the other options
+   * @return what there was to take, to be closed
    * @throws RowlockException if no server answers, or the request is wrong
    * @throws InterruptedException if the thread is interrupted
    */
@@ -318,8 +326,8 @@ public final class Rowlock implements AutoCloseable {
   /**
    * The same with options.
    *
-   * @param options chosen
-   * @return what there was to take
+   * @param options which locks, and how
+   * @return what there was to take, to be closed
    * @throws RowlockException if no server answers, or the request is wrong
    * @throws InterruptedException if the thread is interrupted
    */
@@ -328,31 +336,32 @@ public final class Rowlock implements AutoCloseable {
   }
 
   /**
-   * The same without a thread that waits. Cancelling it gives up the wait.
+   * The same without a waiting thread. Cancelling the future gives up the wait.
    *
-   * @param options chosen
-   * @return what there was to take; fails with a {@link RowlockException}
+   * @param options which locks, and how
+   * @return what there was to take, to be closed; fails with a {@link RowlockException}
    */
   public CompletableFuture<Captured> captureAsync(CaptureOptions options) {
     return Futures.handedOut(begin(options), told, captured -> captured, Captured::giveUp);
   }
 
   /**
-   * Ends a lease, or gives up a place, by its id.
+   * Ends a lease or gives up a place, by its id.
    *
-   * @param leaseId or the id of a ticket
-   * @return whether it was this call that ended it
+   * @param leaseId the id of the lease or of the ticket
+   * @return whether this call ended it; false if it had already ended
    */
   public boolean release(String leaseId) {
     return release(leaseId, ReleaseOptions.defaults());
   }
 
   /**
-   * The same with what the lock shall remember, chosen in place: {@code rowlock.release(id, with -> with.status("done"))}.
+   * The same with changes to the lock's record, chosen in place: {@code rowlock.release(id, with ->
+   * with.status("done"))}.
    *
-   * @param leaseId of a lease
-   * @param choice chooses it
-   * @return whether it was this call that ended it
+   * @param leaseId the id of the lease
+   * @param choice chooses the changes
+   * @return whether this call ended it; false if it had already ended
    */
   public boolean release(String leaseId, Consumer<ReleaseOptions.Builder> choice) {
     return release(leaseId, ReleaseOptions.of(choice));
@@ -361,9 +370,9 @@ public final class Rowlock implements AutoCloseable {
   /**
    * The same with options.
    *
-   * @param leaseId of a lease
-   * @param options what the lock shall remember
-   * @return whether it was this call that ended it
+   * @param leaseId the id of the lease
+   * @param options changes to the lock's record
+   * @return whether this call ended it; false if it had already ended
    */
   public boolean release(String leaseId, ReleaseOptions options) {
     Lock own = locks.find(leaseId);
@@ -372,9 +381,9 @@ public final class Rowlock implements AutoCloseable {
   }
 
   /**
-   * Renews a lease once, by its id.
+   * Renews a lease once, by its id, to the ttl that was requested last.
    *
-   * @param leaseId which
+   * @param leaseId the id of the lease
    * @return the lease
    */
   public RenewedLease renew(String leaseId) {
@@ -382,9 +391,9 @@ public final class Rowlock implements AutoCloseable {
   }
 
   /**
-   * The same for another time to live.
+   * The same with another time to live.
    *
-   * @param leaseId which
+   * @param leaseId the id of the lease
    * @param ttl from now on, 1 s to 24 days
    * @return the lease
    */
@@ -397,9 +406,11 @@ public final class Rowlock implements AutoCloseable {
   }
 
   /**
-   * Sets a limit: {@code rowlock.setLimit(LimitChange.ofPattern("etl/*").to(3).because("night shift"))}.
+   * Sets a limit: {@code rowlock.setLimit(LimitChange.ofPattern("etl/*").to(3).because("night shift"))}. If the answer
+   * is lost, the client does not repeat it, and it fails with {@link Reason#CONNECTION_LOST}. After that, and after
+   * {@link Reason#OUTCOME_UNKNOWN}, read the limit back first: a repeat could undo a change of somebody else.
    *
-   * @param change of what, to what; it is not repeated when its answer is lost
+   * @param change which limit, and to what
    * @return what is in force now
    */
   public LimitInForce setLimit(LimitChange change) {
@@ -407,32 +418,37 @@ public final class Rowlock implements AutoCloseable {
   }
 
   /**
-   * Sets any of what a lock remembers, and makes the lock where nobody has named it yet: {@code
-   * rowlock.updateLock(LockChange.of("task/7").status("new").attemptsLeft(3))}. Whom it makes room for is granted at once.
+   * Changes a lock's record, and creates the lock if nobody has named it yet: {@code
+   * rowlock.updateLock(LockChange.of("task/7").status("new").attemptsLeft(3))}. Waiters for whom this makes room are
+   * granted the lock at once; a held lease is left alone. If the answer is lost, the client does not repeat it, and it
+   * fails with {@link Reason#CONNECTION_LOST}. After that, and after {@link Reason#OUTCOME_UNKNOWN}, read the record
+   * back first: a repeat could undo a change of somebody else.
    *
-   * @param change of what, to what; it is not repeated when its answer is lost
-   * @return what the lock remembers now
+   * @param change which lock, and what to set
+   * @return the new record
    */
   public RecordView updateLock(LockChange change) {
     return Futures.answer(open(() -> verbs.updateLock(change.request())));
   }
 
   /**
-   * Takes away what a lock remembers. Refused as {@link Reason#LOCK_IN_USE} while it is held or waited for.
+   * Removes a lock's record; its limit stays, and its tokens go on rising. Fails with {@link Reason#LOCK_IN_USE} while
+   * the lock is held or waited for. If the answer is lost, the client does not repeat it, and it fails with {@link
+   * Reason#CONNECTION_LOST}: read the lock back first.
    *
    * @param name the lock
-   * @return whether there was anything
+   * @return whether there was a record
    */
   public boolean deleteLock(String name) {
     return deleteLock(DeleteLockRequest.newBuilder().setName(name).build());
   }
 
   /**
-   * The same if the record has this version; otherwise {@link Reason#VERSION_MISMATCH}. Not repeated when its answer is lost.
+   * The same if the record has this version. Otherwise it fails with {@link Reason#VERSION_MISMATCH}.
    *
    * @param name the lock
    * @param version of {@link RecordView}; 0: only if there is no record, which changes nothing
-   * @return whether there was anything
+   * @return whether there was a record
    */
   public boolean deleteLock(String name, long version) {
     return deleteLock(
@@ -444,9 +460,9 @@ public final class Rowlock implements AutoCloseable {
   }
 
   /**
-   * One lock as it stands.
+   * Returns one lock as it stands, without creating it.
    *
-   * @param name also one that nobody has used
+   * @param name the lock, even one that nobody has used
    * @return a view
    */
   public LockView getLock(String name) {
@@ -454,9 +470,10 @@ public final class Rowlock implements AutoCloseable {
   }
 
   /**
-   * Locks as they stand; the pages are fetched as they are needed.
+   * Lists locks as they stand. The stream fetches pages as they are needed, and throws a {@link RowlockException} if
+   * that fails. Pages are not a snapshot of one moment.
    *
-   * @param listed which
+   * @param listed which locks, and how
    * @return views
    */
   public Stream<LockView> listLocks(ListOptions listed) {
@@ -469,9 +486,10 @@ public final class Rowlock implements AutoCloseable {
   }
 
   /**
-   * The limits that were set, for names and patterns that begin so.
+   * Lists the limits that were set, for names and patterns that begin with this prefix. The stream fetches pages as
+   * they are needed, and throws a {@link RowlockException} if that fails.
    *
-   * @param prefix empty: all
+   * @param prefix at most 255 bytes; empty: all
    * @return settings
    */
   public Stream<LimitSetting> listLimits(String prefix) {
@@ -486,11 +504,12 @@ public final class Rowlock implements AutoCloseable {
   }
 
   /**
-   * An operator's tool: ends all holders of a lock, up to 500 in one call. Not repeated when its answer is lost, as that would end
-   * those who were granted the lock by it.
+   * Ends all holders of a lock, up to 500 in one call: an operator's tool. If the answer is lost, the client does not
+   * repeat it, and it fails with {@link Reason#CONNECTION_LOST}: a repeat would end the holders that were granted the
+   * lock since. Read the lock back before you call it again.
    *
    * @param name the lock
-   * @param reason why
+   * @param reason why; required, 1 to 255 bytes
    * @return what was ended
    */
   public ForceReleased forceRelease(String name, String reason) {
@@ -498,11 +517,11 @@ public final class Rowlock implements AutoCloseable {
   }
 
   /**
-   * Ends one who holds or waits.
+   * Ends one holder or waiter.
    *
    * @param name the lock
-   * @param ticketNumber as {@link ClaimView} has it
-   * @param reason why
+   * @param ticketNumber its number at this lock: see {@link ClaimView}
+   * @param reason why; required, 1 to 255 bytes
    * @return what was ended
    */
   public ForceReleased forceRelease(String name, long ticketNumber, String reason) {
@@ -516,9 +535,9 @@ public final class Rowlock implements AutoCloseable {
   }
 
   /**
-   * Gives up all waits, releases all locks, and closes the connection, within some 3 s. Can be called twice. Where no server
-   * answers within that time, leases end with their time to live; those without end are given back as soon as a server answers,
-   * for as long as the program lives.
+   * Gives up all waits, releases all locks, and closes the connection, within about 3 s. It can be called twice. If no
+   * server answers in that time, leases end with their ttl. Leases without end are given back as soon as a server
+   * answers, for as long as the program lives.
    */
   @Override
   public void close() {
@@ -534,8 +553,8 @@ public final class Rowlock implements AutoCloseable {
     locks.releaseAll();
     connections.hurry();
     Loop.Timer late = loop.after(GIVE_BACK_WITHIN, this::finish);
-    // After what other threads have just released has begun. A first request may be on its way, and what it asks for may be
-    // granted, before anything was heard of the server.
+    // Runs after releases that other threads have just begun. A first request may be on its way, and the server may
+    // grant what it asks for, before the client has heard anything.
     loop.run(
         () ->
             calls.whenIdle(
@@ -545,7 +564,7 @@ public final class Rowlock implements AutoCloseable {
                 }));
   }
 
-  /** On the loop only: from when on nothing new is asked for. */
+  /** On the loop only. Nothing new is asked for once this is true. */
   private boolean isClosing;
 
   private boolean isFinishing;
@@ -567,7 +586,7 @@ public final class Rowlock implements AutoCloseable {
     closed.complete(null);
   }
 
-  /** On the loop. Gives back leases without end that no server could be told of while this client was closed. */
+  /** On the loop only. Gives back leases without end whose release reached no server while this client was closed. */
   private Rowlock heir;
 
   private void inherit(Consumer<LeftBehind> give) {
@@ -576,7 +595,7 @@ public final class Rowlock implements AutoCloseable {
     its.loop.run(() -> give.accept(its.locks.leftBehind));
   }
 
-  /** For an heir, which lives until it has nothing left to do. */
+  /** Closes an heir when it has nothing left to do. */
   private void closeWhenDone() {
     loop.after(
         HEIR_LOOKS_EVERY,
@@ -614,7 +633,7 @@ public final class Rowlock implements AutoCloseable {
     Asking one = made.apply(outcome);
     loop.run(
         () -> {
-          // Closing has given up all that it knew of.
+          // Closing has already given up all requests that it knew of.
           if (isClosing) outcome.completeExceptionally(RowlockException.closed());
           if (outcome.isDone()) return;
           asking.add(one);
@@ -630,7 +649,7 @@ public final class Rowlock implements AutoCloseable {
     return outcome;
   }
 
-  /** A thread that is interrupted gives up: what comes all the same is given to {@code unwanted}. */
+  /** If the thread is interrupted, gives up; a value that comes nevertheless is given to {@code unwanted}. */
   private static <T> T awaited(CompletableFuture<T> outcome, Consumer<T> unwanted)
       throws InterruptedException {
     try {
@@ -696,7 +715,7 @@ public final class Rowlock implements AutoCloseable {
       calls.failAsked(error);
     }
 
-    /** Whether there is a lease in it that waits to be acknowledged. */
+    /** Whether the response has a lease that the server waits to have acknowledged. */
     private boolean hasProvisional(SessionResponse response) {
       return response.getResultsList().stream()
           .anyMatch(

@@ -8,12 +8,13 @@ import java.util.Optional;
 import java.util.Set;
 
 /**
- * The one class of errors: what a server has said, what was refused where a lock was demanded, and what this client finds.
+ * The one exception class of this client: an error that a server has sent, a refusal where a lock was required, or an
+ * error of the client itself.
  */
 public final class RowlockException extends RuntimeException {
   private static final long serialVersionUID = 1;
 
-  /** Nothing was done, or what was done is known. */
+  /** Nothing was done, or the outcome is known. */
   private static final Set<Status.Code> DECIDED =
       Set.of(
           Status.Code.INVALID_ARGUMENT,
@@ -29,7 +30,7 @@ public final class RowlockException extends RuntimeException {
           Status.Code.PERMISSION_DENIED,
           Status.Code.UNIMPLEMENTED);
 
-  /** Does not survive serialization: the message does. */
+  /** Does not survive serialization, unlike the message. */
   private final transient ErrorDetails details;
 
   RowlockException(String message, ErrorDetails details, Throwable cause) {
@@ -65,7 +66,7 @@ public final class RowlockException extends RuntimeException {
     return new RowlockException(Reason.TTL_TOO_SHORT, Status.Code.FAILED_PRECONDITION, message);
   }
 
-  /** The same, of a request for a lease without end that a server may have granted. */
+  /** This error for a request for a lease without end that a server may have granted. */
   RowlockException mayBeHeld(String name, String requestId, boolean isGivenBack) {
     String rest =
         isGivenBack
@@ -77,32 +78,32 @@ public final class RowlockException extends RuntimeException {
     return new RowlockException(message, details().mayBeHeld(requestId), this);
   }
 
-  /** Whether what was asked for may have been done all the same, where a server may know of it. */
+  /** Whether a server that knew of the call may have carried it out nevertheless. */
   boolean leavesDoubt() {
     return !DECIDED.contains(code());
   }
 
-  /** Whether a session that ends so before it has opened has taken no command. */
+  /** Whether this error, at the end of a session that never opened, means that the server has taken no command. */
   boolean refusesSession() {
     return REFUSES_SESSION.contains(code());
   }
 
-  /** The same, thrown by another thread than that which has found it. */
+  /** The same error, for another thread to throw. */
   RowlockException again() {
     return new RowlockException(getMessage(), details, this);
   }
 
   /**
-   * What a program acts on.
+   * Returns what a program acts on.
    *
-   * @return the reason; {@link Reason#UNKNOWN} where this client does not know it
+   * @return the reason; {@link Reason#UNKNOWN} if this client does not know it
    */
   public Reason reason() {
     return details().reason();
   }
 
   /**
-   * The reason as the server names it, also where this client does not know it.
+   * Returns the reason as the server names it, even if this client does not know it.
    *
    * @return such as {@code LEASE_LOST}
    */
@@ -111,7 +112,7 @@ public final class RowlockException extends RuntimeException {
   }
 
   /**
-   * The gRPC code.
+   * Returns the gRPC code.
    *
    * @return such as {@code UNAVAILABLE}
    */
@@ -120,7 +121,7 @@ public final class RowlockException extends RuntimeException {
   }
 
   /**
-   * All that is wrong with a request.
+   * Returns all that is wrong with the request.
    *
    * @return empty unless the reason is {@link Reason#BAD_REQUEST}
    */
@@ -129,27 +130,27 @@ public final class RowlockException extends RuntimeException {
   }
 
   /**
-   * What the server adds for programs.
+   * Returns further values for programs.
    *
-   * @return such as {@code end_reason} of {@link Reason#LEASE_LOST}
+   * @return such as {@code end_reason} for {@link Reason#LEASE_LOST}
    */
   public Map<String, String> metadata() {
     return details().metadata();
   }
 
   /**
-   * When another try can help, as the server says.
+   * Returns how long to wait before another try can help, according to the server.
    *
-   * @return empty where it says nothing
+   * @return empty if the server sent none
    */
   public Optional<Duration> retryAfter() {
     return details().retryAfter();
   }
 
   /**
-   * Where the lock was refused.
+   * Returns the refusal, if a lock was refused.
    *
-   * @return how; empty where the error is none of a refusal
+   * @return empty if this error is not a refusal
    */
   public Optional<Refusal> refusal() {
     return details().refusal();
@@ -166,12 +167,12 @@ public final class RowlockException extends RuntimeException {
         || reason() == Reason.SHUTTING_DOWN;
   }
 
-  /** Whether the same call, a little later, may well succeed. */
+  /** Whether the same call may succeed a little later. */
   boolean isTransient() {
     return code() == Status.Code.UNAVAILABLE || reason() == Reason.OVERLOADED;
   }
 
-  /** Whether a Rowlock server has said it, and nothing between. */
+  /** Whether a Rowlock server has sent it, and not something on the way there. */
   boolean isOfServer() {
     return details().isOfServer();
   }

@@ -1,5 +1,5 @@
-// One session with one server: gathers what is asked for into requests, knows when each of them was sent, is heard as often as
-// the server wants, and notices a server that falls silent. Knows nothing of what the commands mean.
+// One session with one server. It gathers commands into requests, records when each request was sent, sends heartbeats,
+// and notices a server that falls silent. It knows nothing of what the commands mean.
 
 package rowlock;
 
@@ -20,10 +20,10 @@ import rowlock.v1.SessionRequest;
 import rowlock.v1.SessionResponse;
 
 final class SessionConnection implements Connection {
-  /** Of a request beside its commands. */
+  /** Bounds the size of a request without its commands. */
   private static final int FRAME_BYTES = 64;
 
-  /** Silence is counted in ticks, of which one passes at the most while this process is frozen. */
+  /** Silence is counted in ticks, because at most one tick passes while this process is frozen. */
   private static final int SILENT_TICKS_MAX = 4;
 
   private final Loop loop;
@@ -38,15 +38,15 @@ final class SessionConnection implements Connection {
   private SessionOpen open;
   private final ArrayDeque<SessionCommand> commands = new ArrayDeque<>();
 
-  /** The number of the last call that is in a request: calls are numbered in the order in which they come. */
+  /** The number of the last call in a request. Calls are numbered in the order of sending. */
   private long sentUpTo;
 
-  /** Whether there is a way to the server: what is not sent before that was not asked for. */
+  /** Whether gRPC can send. Nothing is sent before that, so no server knows of it. */
   private boolean isReady;
 
   private boolean isScheduled;
 
-  /** When each request was sent that the server has not yet been known to hear: the first is number heard + 1. */
+  /** When each request was sent that the server has not reported as heard yet. The first has number heard + 1. */
   private final ArrayDeque<Long> sent = new ArrayDeque<>();
 
   private long heard;
@@ -60,7 +60,7 @@ final class SessionConnection implements Connection {
   private boolean isHalfClosed;
   private Runnable closed = () -> {};
 
-  /** @param bytesMax what a request may hold until the server has said it. */
+  /** @param bytesMax the bound for a request until the server announces its own. */
   SessionConnection(
       Loop loop,
       Clock clock,
@@ -208,7 +208,7 @@ final class SessionConnection implements Connection {
     sentSinceBeat = false;
   }
 
-  /** Every request is answered, so a server that says nothing to one of them is gone. */
+  /** The server answers every request, so one that is silent after a request is gone. */
   private void listen() {
     silentTicks = receivedSinceTick || sent.isEmpty() ? 0 : silentTicks + 1;
     receivedSinceTick = false;
@@ -235,7 +235,7 @@ final class SessionConnection implements Connection {
     closed.run();
   }
 
-  /** On threads of gRPC. */
+  /** Called on threads of gRPC. */
   private final class Responses
       implements ClientResponseObserver<SessionRequest, SessionResponse> {
     private ClientCallStreamObserver<SessionRequest> requests;

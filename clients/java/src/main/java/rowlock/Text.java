@@ -1,5 +1,5 @@
-// Text that UTF-8 has no bytes for: half of a surrogate pair. Java's own encoder writes "?" for it, so that two names would
-// become one.
+// Detects text that UTF-8 cannot encode: half of a surrogate pair. Java's own encoder would write "?" for it, so that
+// two different names would become one.
 
 package rowlock;
 
@@ -23,7 +23,7 @@ final class Text {
     return true;
   }
 
-  /** What is wrong with the first text of a message that cannot be sent. */
+  /** What is wrong with the first text of a message that cannot be sent; empty if all texts can. */
   static Optional<String> unsendableIn(MessageOrBuilder message) {
     for (Map.Entry<FieldDescriptor, Object> field : message.getAllFields().entrySet()) {
       List<?> values = field.getValue() instanceof List<?> several ? several : List.of(field.getValue());

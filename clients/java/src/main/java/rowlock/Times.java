@@ -1,4 +1,4 @@
-// Durations and instants of the protocol, and what Java has for them. Inside the client, times are nanoseconds of its clock.
+// Converts durations and instants between the protocol and Java. Inside the client, times are nanoseconds of its clock.
 
 package rowlock;
 

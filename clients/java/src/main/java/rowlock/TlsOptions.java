@@ -10,7 +10,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Optional;
 
-/** How servers are trusted, and who this client is to them. All files are PEM. */
+/** Whom this client trusts, and its own certificate. All files are PEM. */
 public final class TlsOptions {
   final ChannelCredentials credentials;
   final Optional<String> serverName;
@@ -27,13 +27,13 @@ public final class TlsOptions {
       throw new UncheckedIOException(unreadable);
     }
     credentials = tls.build();
-    // Reads them, so that what cannot work is told here.
+    // Reads the files, so that what cannot work fails here.
     Grpc.newChannelBuilder("localhost:1", credentials);
     serverName = builder.serverName;
   }
 
   /**
-   * The authorities that Java trusts.
+   * Trusts the authorities that Java trusts.
    *
    * @return options
    */
@@ -42,7 +42,7 @@ public final class TlsOptions {
   }
 
   /**
-   * Begins to choose.
+   * Begins to choose options.
    *
    * @return a builder
    */
@@ -60,7 +60,7 @@ public final class TlsOptions {
     private Builder() {}
 
     /**
-     * Certificates of the authorities to trust; unset: those that Java trusts.
+     * Sets the certificates of the authorities to trust. Default: those that Java trusts.
      *
      * @param file read at once
      * @return this builder
@@ -71,7 +71,7 @@ public final class TlsOptions {
     }
 
     /**
-     * The client's own certificate, where the server asks for one.
+     * Sets the client's own certificate, for a server that asks for one.
      *
      * @param certificate with its chain; read at once
      * @param key in PKCS #8; read at once
@@ -84,7 +84,7 @@ public final class TlsOptions {
     }
 
     /**
-     * The name that the server's certificate has, where it is not that of the address.
+     * Sets the name in the server's certificate, if it differs from the address.
      *
      * @param name of the server
      * @return this builder
@@ -95,7 +95,7 @@ public final class TlsOptions {
     }
 
     /**
-     * What was chosen.
+     * Builds the options.
      *
      * @return options
      * @throws IllegalArgumentException for files that hold something else

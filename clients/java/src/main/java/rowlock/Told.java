@@ -1,4 +1,5 @@
-// Runs what users want to be told, on daemon threads of the client's own: none while there is nothing to tell.
+// Runs the listeners of users, on daemon threads of the client. While there is nothing to run, there are no such
+// threads.
 
 package rowlock;
 
@@ -21,12 +22,12 @@ final class Told {
             return thread;
           });
 
-  /** Runs one thing after the other, whatever else is going on. */
+  /** Runs tasks one after the other, independently of other executors. */
   Executor inTurn() {
     return new InTurn();
   }
 
-  /** Independent of all else. After the client was closed, on the thread that tells. */
+  /** Runs a task independently of all others. After the client is closed, it runs on the calling thread. */
   void run(Runnable task) {
     try {
       pool.execute(() -> safely(task));
@@ -35,7 +36,7 @@ final class Told {
     }
   }
 
-  /** What was to be told until now still is. */
+  /** Tasks that were queued earlier still run. */
   void close() {
     pool.shutdown();
   }

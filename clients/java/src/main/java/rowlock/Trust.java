@@ -1,5 +1,5 @@
-// Whom to trust, by certificates of the user's own. As Java does it, and more: Java believes a certificate that is itself among
-// the trusted ones, as a self-signed one is, also when its time is over.
+// Trusts the authorities that the user names. It checks more than Java does: Java accepts a certificate that is itself
+// among the trusted ones, such as a self-signed one, even after it has expired.
 
 package rowlock;
 
@@ -24,7 +24,7 @@ final class Trust extends X509ExtendedTrustManager {
     this.java = java;
   }
 
-  /** Throws an IllegalArgumentException where there is no certificate. */
+  /** Throws an IllegalArgumentException if there is no certificate. */
   static Trust of(byte[] pem) {
     try {
       KeyStore trusted = KeyStore.getInstance(KeyStore.getDefaultType());
@@ -45,7 +45,7 @@ final class Trust extends X509ExtendedTrustManager {
     }
   }
 
-  /** Of the server's own: what stands above it, where it was needed, Java has looked at. */
+  /** Checks the server's own certificate. Java has checked those above it, if they were needed. */
   private static void checkTime(X509Certificate[] chain) throws CertificateException {
     chain[0].checkValidity();
   }

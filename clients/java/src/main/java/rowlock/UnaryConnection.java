@@ -1,5 +1,5 @@
-// The same commands as calls of their own, for a way to the server on which streams are refused. Nothing here is told by the
-// server unasked: a wait is asked for again each second (UnaryWait), and that a lease is lost is heard with its next renewal.
+// Sends each command as a unary call, for a way to the server on which streams are refused. Such a server reports
+// nothing by itself: a wait asks again every second (UnaryWait), and the loss of a lease shows at its next renewal.
 
 package rowlock;
 
@@ -31,10 +31,10 @@ import rowlock.v1.SessionResponse;
 import rowlock.v1.SessionResult;
 
 final class UnaryConnection implements Connection {
-  /** A call that is not answered within it says that the server is gone. */
+  /** A call without an answer in this time means that the server is gone. */
   private static final long ANSWERED_WITHIN = Times.ofMillis(10_000);
 
-  /** The server says itself what is too much. */
+  /** Without bounds: the server itself reports what is too much. */
   private static final Bounds BOUNDS =
       new Bounds("", Integer.MAX_VALUE, Integer.MAX_VALUE, Integer.MAX_VALUE);
 
@@ -47,10 +47,10 @@ final class UnaryConnection implements Connection {
   private final Listener listener;
   private final Map<Long, UnaryWait> waits = new HashMap<>();
 
-  /** Those that the server may take its time for. */
+  /** Captures, which the server may take a long time to answer. */
   private final Map<Long, ClientCall<?, ?>> captures = new HashMap<>();
 
-  /** Numbers of calls whose results somebody still wants. */
+  /** Numbers of the calls whose results are still wanted. */
   private final Set<Long> open = new HashSet<>();
 
   private boolean isOver;
@@ -154,7 +154,7 @@ final class UnaryConnection implements Connection {
 
   @Override
   public void touch() {
-    // Each call says that this client is there.
+    // Each call is a sign of life.
   }
 
   @Override
@@ -168,7 +168,7 @@ final class UnaryConnection implements Connection {
     over();
   }
 
-  /** With what a session would say once for all. */
+  /** Adds the owner and labels that a session sends once for all claims. */
   private AcquireRequest signed(AcquireRequest request) {
     AcquireRequest.Builder builder = request.toBuilder();
     if (request.getOwner().isEmpty()) builder.setOwner(owner);
@@ -238,7 +238,7 @@ final class UnaryConnection implements Connection {
     if (!isOver) call(method, request, ANSWERED_WITHIN, answered, failed);
   }
 
-  /** One call. What is not an answer of a Rowlock server about this very call ends the connection. */
+  /** Makes one call. A failure that is not a Rowlock server's answer to this very call ends the connection. */
   private <Q, A> ClientCall<Q, A> call(
       MethodDescriptor<Q, A> method,
       Q request,
@@ -287,7 +287,7 @@ final class UnaryConnection implements Connection {
     listener.onEnded(this, unavailable(error));
   }
 
-  /** Whatever it is that this server does not answer with: another one may. */
+  /** The error as UNAVAILABLE, because another server may answer. */
   private static RowlockException unavailable(RowlockException error) {
     if (error.code() == Status.Code.UNAVAILABLE) return error;
     return new RowlockException(Reason.UNKNOWN, Status.Code.UNAVAILABLE, error.getMessage());

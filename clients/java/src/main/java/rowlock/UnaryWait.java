@@ -1,5 +1,5 @@
-// A wait without a stream: the request is repeated under its id. Each repeat is a sign of life, tells the place, and confirms
-// the grant.
+// A wait without a stream: it repeats the request under its id. Each repeat is a sign of life, returns the place, and
+// confirms the grant.
 
 package rowlock;
 
@@ -12,7 +12,7 @@ import rowlock.v1.WaitInQueueResponse;
 import rowlock.v1.WhenBusy;
 
 final class UnaryWait {
-  /** Well within the grace period, for which a place is kept. */
+  /** Well below the grace period, during which the server keeps a place. */
   private static final long EVERY_MAX = Times.ofMillis(1_000);
 
   private static final long EVERY_MIN = Times.ofMillis(50);

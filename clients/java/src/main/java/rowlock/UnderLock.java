@@ -1,4 +1,4 @@
-// One run of work on a thread, which is interrupted when the lock is lost.
+// Runs work on a thread, and interrupts that thread when the lock is lost.
 
 package rowlock;
 
@@ -37,7 +37,7 @@ final class UnderLock {
     }
   }
 
-  /** A lock that the work has released or handed over itself is none that was lost. */
+  /** A lock that the work itself has released or handed over is not lost. */
   private static Optional<RowlockException> whyLost(Lock lock) {
     return lock.lease().why().filter(over -> over.reason() != Reason.RELEASED);
   }
@@ -48,7 +48,7 @@ final class UnderLock {
     thread.interrupt();
   }
 
-  /** Whether it was interrupted from here. The interruption was for the work alone, and ends with it. */
+  /** Returns whether this object has interrupted the thread. The interrupt was only for the work, so it is cleared. */
   private synchronized boolean end() {
     if (isWorking && hasInterrupted) Thread.interrupted();
     isWorking = false;

@@ -1,4 +1,4 @@
-// How long this machine has been up, its sleep included.
+// How long this machine has been up, including its sleep.
 
 package rowlock;
 
@@ -16,12 +16,12 @@ final class Uptime {
   private Uptime() {}
 
   /**
-   * On Linux what the kernel counts. Elsewhere Java cannot ask, and the time of day stands for it: set ahead by hand, it makes
-   * locks seem lost that are not, which is the safe side.
+   * On Linux, the kernel's count. Elsewhere Java cannot ask for it, so this uses the time of day. If that is set ahead
+   * by hand, locks seem lost that are not, which is the safe side.
    */
   static OptionalLong nanos() {
     if (!IS_LINUX) return OptionalLong.of(Times.ofMillis(System.currentTimeMillis()));
-    // Not by a channel: that would be closed under a thread that is interrupted.
+    // Not with a channel: an interrupt of the thread would close it.
     try (FileInputStream file = new FileInputStream(FILE)) {
       String text = new String(file.readNBytes(64), StandardCharsets.US_ASCII);
       return OptionalLong.of((long) (Double.parseDouble(text.substring(0, text.indexOf(' '))) * 1e9));

@@ -1,4 +1,4 @@
-// The verbs that are answered once, as futures over the calls. For any thread.
+// The calls that have one answer, as futures. For any thread.
 
 package rowlock;
 
@@ -30,7 +30,7 @@ final class Verbs {
     this.giveUpAfter = giveUpAfter;
   }
 
-  /** Fails where no server answers within the time. */
+  /** Fails if no server answers within this time. */
   CompletableFuture<Boolean> release(String leaseId, ReleaseOptions options, long within) {
     return ask(
         SessionCommand.newBuilder().setRelease(options.request(leaseId)),
@@ -40,7 +40,7 @@ final class Verbs {
         result -> result.getRelease().getReleased());
   }
 
-  /** Ends what nobody wants any more. It is tried for as long as the lease can last. */
+  /** Ends a claim that nobody wants any more. It tries for as long as the lease can last. */
   CompletableFuture<Boolean> giveBack(String id, ReleaseOptions options, long lasting) {
     CompletableFuture<Boolean> answer = new CompletableFuture<>();
     find(
@@ -51,7 +51,10 @@ final class Verbs {
     return answer;
   }
 
-  /** Asks for what nobody waits for, for so long. It fails for nothing but the client's end, and what the server says. */
+  /**
+   * Sends a command that nobody waits for, and tries for this long. It fails only when the client is closed or a server
+   * answers with an error.
+   */
   void find(
       SessionCommand command,
       long lasting,
@@ -111,7 +114,7 @@ final class Verbs {
   }
 
   CompletableFuture<ForceReleased> forceRelease(ForceReleaseRequest request) {
-    // Of a name, a repeated one would end those who were granted by the first.
+    // For a name, a repeat would end the holders that were granted the lock by the first call.
     return ask(
         SessionCommand.newBuilder().setForceRelease(request),
         request.hasClaim() ? Ask.Repeat.ALWAYS : Ask.Repeat.UNSENT,
@@ -133,7 +136,7 @@ final class Verbs {
         read);
   }
 
-  /** A repeated change could undo what others have set since. */
+  /** A change, which is not repeated once sent: a repeat could undo what others have set since. */
   private <T> CompletableFuture<T> change(
       SessionCommand.Builder command, Function<SessionResult, T> read) {
     return ask(

@@ -3,7 +3,7 @@ package rowlock;
 /**
  * What is wrong with one field of a request.
  *
- * @param field which
+ * @param field the name of the field
  * @param description why
  */
 public record Violation(String field, String description) {}

@@ -1,5 +1,6 @@
 /**
- * The client of Rowlock, the lock server: locks, semaphores and readers-writer locks that wait in a fair queue, renew
- * themselves, and say so when they are lost. Begin with {@link rowlock.Rowlock#connect(String...)}.
+ * The Java client of Rowlock, a lock server. It offers locks, semaphores and readers-writer locks with a fair queue.
+ * The client renews the locks that it holds, and reports when one is lost. Begin with {@link
+ * rowlock.Rowlock#connect(String...)}.
  */
 package rowlock;
