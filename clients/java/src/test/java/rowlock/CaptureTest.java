@@ -25,7 +25,7 @@ import rowlock.v1.RenewResponse;
 import rowlock.v1.SessionCommand;
 import rowlock.v1.SessionResult;
 
-/** What a capture asks for, and what it makes of the answers. */
+/** What a capture sends, and how it acts on the answers. */
 @Timeout(120)
 class CaptureTest {
   private static final long SECOND = 1_000_000_000L;
@@ -192,7 +192,7 @@ class CaptureTest {
     script.onLoop(() -> asked.capture().abandon(RowlockException.closed()));
     script.reconnect();
     SessionCommand finding = null;
-    // It may not be there yet.
+    // The first looks find nothing, as if the request were still on its way.
     for (int look = 1; look <= 3; look++) {
       finding = script.next();
       assertEquals(id, finding.getCapture().getRequestId());
@@ -243,7 +243,7 @@ class CaptureTest {
     assertEquals(List.of("a", "b", "d"), ids(asked.outcome().get()));
   }
 
-  /** If they ended before the server knows of the run, the lock would not remember that they were lost. */
+  /** If the leases ended before the server knew that the client has them, the lock would not record the loss. */
   @Test
   void provisionalLeasesWithTermsAreRenewedBeforeAnybodyReliesOnThem() throws Exception {
     Script.Asked asked = script.capture(tasks().waitForever().statusIfLost("failed").build());

@@ -29,7 +29,7 @@ import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/** Some of many locks: over a session, and by calls of their own. */
+/** Captures over a session, and by unary calls. */
 @Timeout(120)
 class CapturesTest {
   private enum Way {
@@ -37,7 +37,7 @@ class CapturesTest {
     CALLS
   }
 
-  /** A grace period that is short beside the ttl: what comes after a wait is renewed first. */
+  /** The grace period is short compared with the ttl, so a lease that comes after a wait is renewed first. */
   @RegisterExtension static final SharedServer server = new SharedServer("--grace", "2s");
   private static StreamlessProxy proxy;
 
@@ -108,7 +108,7 @@ class CapturesTest {
     assertEquals(0, direct.getLock(tasks + 1).holderCount());
   }
 
-  /** What is left grows with each renewal. */
+  /** The remaining time grows with each renewal. */
   private static void untilRenewed(Lock lock, int times) throws InterruptedException {
     Duration[] left = {Duration.ZERO};
     for (int renewal = 0; renewal <= times; renewal++)
@@ -136,7 +136,7 @@ class CapturesTest {
       first.close();
       Lock second = waits.get().locks().get(0);
       assertEquals(2, second.token());
-      // At once: nobody is handed what lasts for a grace period only.
+      // At once: no caller gets a lease that lasts only for a grace period.
       assertTrue(second.remaining().orElseThrow().compareTo(Duration.ofSeconds(20)) > 0);
     }
   }
@@ -151,7 +151,7 @@ class CapturesTest {
     try (Rowlock rowlock = client(way)) {
       Captured first = direct.capture(with -> with.names(task));
       CompletableFuture<Captured> waits = rowlock.captureAsync(asked.waitForever().build());
-      // It is asked for before this is answered.
+      // The server answers this capture after it has received the other one.
       assertEquals(List.of(), names(rowlock.capture(with -> with.names(task))));
       int cancelled = proxy.cancelled();
       assertTrue(waits.cancel(true));
@@ -169,7 +169,7 @@ class CapturesTest {
       thread.interrupt();
       ends.take();
       first.close();
-      // Who waited would have it before this one, and its run would count.
+      // If the cancelled capture still waited, it would get this task first, and its run would count.
       Captured next = direct.capture(with -> with.names(task).waitAtMost(Duration.ofSeconds(60)));
       assertEquals(List.of(task), names(next));
     }

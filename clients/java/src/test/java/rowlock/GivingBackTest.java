@@ -36,7 +36,7 @@ class GivingBackTest {
   private static final int LOCKS_EACH = 8;
   private static final int CLOSED_AFTER_MAX_MS = 40;
 
-  /** In groups, so that all of a group are closed in the same moments. */
+  /** Connected clients are closed in groups, all of a group in the same moments. */
   private static final int CONNECTED = 150;
 
   private static final int GROUP = 30;
@@ -56,7 +56,7 @@ class GivingBackTest {
     looker.close();
   }
 
-  /** Names of locks that are held. */
+  /** The names of the locks that are held. */
   private List<String> heldUnder(String prefix) {
     return looker
         .listLocks(ListOptions.of(prefix).busyOnly())
@@ -65,7 +65,7 @@ class GivingBackTest {
         .toList();
   }
 
-  /** Has each of them ask for locks, and closes it a moment later. */
+  /** Has each client ask for locks, and closes it a moment later. */
   private void closeAmidst(List<Rowlock> clients, String prefix, LockOptions options, int withinMs, long seed)
       throws Exception {
     Random random = new Random(seed);
@@ -191,7 +191,7 @@ class GivingBackTest {
     until("the heirs are gone", () -> threadsOfClients() == 1);
   }
 
-  /** Each client has one. */
+  /** Each client has one such thread. */
   private static long threadsOfClients() {
     return Thread.getAllStackTraces().keySet().stream()
         .filter(thread -> thread.getName().equals("rowlock-client"))
@@ -247,10 +247,10 @@ class GivingBackTest {
     }
   }
 
-  /** What was taken as the caller gave up is told to nobody. */
+  /** The caller gives up while the server takes the locks, so no caller gets them. */
   @Test
   void ofACaptureThatIsGivenUpAsItTakesItsLocks(@TempDir Path alone) throws Exception {
-    // Nothing ends by itself while this test waits.
+    // With this grace period, nothing ends by itself while the test waits.
     try (Server patient = Server.start(alone, "--grace", "10m");
         StreamlessProxy proxy = new StreamlessProxy(patient.address, Status.UNIMPLEMENTED);
         Rowlock its = Rowlock.connect(patient.address)) {
@@ -284,7 +284,7 @@ class GivingBackTest {
     }
   }
 
-  /** Its answer was on its way when another call under the request id had released the lease. */
+  /** The second call's answer was on its way when another call under the request id released the lease. */
   @Test
   void aLeaseThatThisClientHasReleasedIsNoLockAnyMore() throws Exception {
     try (Script script = new Script()) {

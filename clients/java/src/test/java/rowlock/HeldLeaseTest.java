@@ -29,7 +29,7 @@ class HeldLeaseTest {
         .build();
   }
 
-  /** Of 30 s with a margin of 2 s, asked for just now. */
+  /** A lease of 30 s with a margin of 2 s, requested just now. */
   private HeldLease held() {
     HeldLease held = new HeldLease(lease(30, false), now, 2 * SECOND, clock);
     held.listen(told::add);
@@ -116,7 +116,7 @@ class HeldLeaseTest {
     assertFalse(new HeldLease(lease(30, false), now, 2 * SECOND, clock).isTooEarly(false));
     now = 19 * SECOND;
     assertTrue(new HeldLease(lease(30, false), 0, 2 * SECOND, clock).isTooEarly(false));
-    // Of a provisional one the margin must be small beside what there is.
+    // For a provisional lease, the margin must be small compared with the ttl.
     assertTrue(new HeldLease(lease(7, true), now, 2 * SECOND, clock).isTooEarly(false));
     assertFalse(new HeldLease(lease(10, true), now, 2 * SECOND, clock).isTooEarly(false));
   }

@@ -40,7 +40,7 @@ class LocksTest {
     until(count + " wait for " + name, () -> rowlock.getLock(name).waiting() == count);
   }
 
-  /** What is left grows with each renewal. */
+  /** The remaining time grows with each renewal. */
   private static void untilRenewed(Lock lock, int times) throws InterruptedException {
     AtomicReference<Duration> left = new AtomicReference<>(Duration.ZERO);
     for (int renewal = 0; renewal <= times; renewal++)
@@ -49,7 +49,7 @@ class LocksTest {
           () -> lock.remaining().orElseThrow().compareTo(left.getAndSet(lock.remaining().orElseThrow())) > 0);
   }
 
-  /** How a thread ended. */
+  /** Starts a thread that reports how it ended. */
   private static Thread started(BlockingQueue<Object> ends, InterruptibleCall call) {
     Thread thread =
         new Thread(
@@ -143,7 +143,7 @@ class LocksTest {
     assertEquals(Status.Code.INVALID_ARGUMENT, bad.code());
     List<String> fields = bad.violations().stream().map(Violation::field).toList();
     assertEquals(List.of("acquire.name", "acquire.permits", "acquire.ttl"), fields);
-    // Of the thread that asked, too.
+    // The stack trace includes the thread that made the call.
     assertTrue(
         List.of(bad.getStackTrace()).stream()
             .anyMatch(frame -> frame.getClassName().equals(LocksTest.class.getName())));
@@ -246,7 +246,7 @@ class LocksTest {
                             new CountDownLatch(1).await();
                           }));
           assertInstanceOf(InterruptedException.class, lost.getSuppressed()[0]);
-          // It was for the work, which is over.
+          // The interrupt was for the work, which is over.
           assertFalse(Thread.currentThread().isInterrupted());
           return lost.metadata().get("end_reason");
         });
@@ -307,7 +307,7 @@ class LocksTest {
                 lock -> {
                   throw new IOException("mine");
                 }));
-    // What it has released itself was not lost.
+    // A lock that the work itself has released was not lost.
     rowlock.withLock("result", Lock::release);
     assertEquals(4, rowlock.tryLock("result").orElseThrow().token());
   }

@@ -1,4 +1,4 @@
-// A way to a server that can be cut, mended, and made to swallow what is said.
+// A proxy to a server that can be cut and mended, and that can swallow what the server sends.
 
 package rowlock;
 
@@ -39,21 +39,21 @@ final class Pipe implements AutoCloseable {
     return "127.0.0.1:" + port;
   }
 
-  /** Nothing comes back from the server any more. */
+  /** Swallows what the server sends from now on. */
   void mute() {
     isMuted = true;
   }
 
-  /** From now on it takes so long in each direction. */
+  /** Delays everything by this time in each direction from now on. */
   void delay(long millis) {
     delayMs = millis;
   }
 
-  /** All connections are lost, and no other can be had. */
+  /** Closes all connections and lets no new one through. */
   void cut() throws IOException {
     listening.close();
     try {
-      // Until then the port is taken, and one more connection may come.
+      // Until it has ended, the port is in use, and one more connection may come.
       accepting.join();
     } catch (InterruptedException interrupted) {
       throw new InterruptedIOException();
@@ -124,7 +124,7 @@ final class Pipe implements AutoCloseable {
     void run() throws IOException;
   }
 
-  /** Ends with its sockets. */
+  /** Starts a thread that ends when its sockets are closed. */
   private static Thread run(Sockets task) {
     Thread thread =
         new Thread(
@@ -132,7 +132,7 @@ final class Pipe implements AutoCloseable {
               try {
                 task.run();
               } catch (IOException closed) {
-                // That is how it ends.
+                // Expected: this is how the thread ends.
               }
             });
     thread.setDaemon(true);

@@ -19,13 +19,13 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
-/** What a lock remembers, as users set it and see it. */
+/** The record of a lock, as users set and read it. */
 @Timeout(120)
 class RecordsTest {
   private static final LockOptions HOURLY =
       LockOptions.builder().minInterval(Duration.ofHours(1)).build();
 
-  /** A place that nobody gives up is kept for longer than any test waits. */
+  /** The grace period is longer than any test waits, so no place lapses. */
   @RegisterExtension static final SharedServer server = new SharedServer("--grace", "2m");
 
   private final Rowlock rowlock =
@@ -98,7 +98,7 @@ class RecordsTest {
         new LastRunView(
             "tester", 1, run.grantedAt(), run.endedAt(), Reason.RELEASED, "done"),
         run);
-    // What is said a second time does not count.
+    // The options of a second release do not count.
     assertTrue(lock.release(with -> with.status("late")));
     assertEquals("done", record("run").status());
   }
@@ -190,7 +190,7 @@ class RecordsTest {
       CompletableFuture<String> lost = new CompletableFuture<>();
       lock.onLost(() -> lost.complete("lost"));
       assertEquals("lost", lost.get());
-      // All that is said from now on arrives.
+      // From now on, the server receives everything that the client sends.
       assertFalse(lock.release(with -> with.status("done")));
       until("it has ended", () -> rowlock.getLock("own count").holderCount() == 0);
       assertEquals("crashed", record("own count").status());

@@ -1,4 +1,4 @@
-// A server that says what a test has it say, without a network: all that is asked for is seen as it is sent.
+// A scripted server without a network: the test gets each command as the client sends it, and decides the answers.
 
 package rowlock;
 
@@ -34,7 +34,7 @@ final class Script implements AutoCloseable {
     reconnect();
   }
 
-  /** As a client makes it, begun. */
+  /** Begins a capture as a client does. */
   Asked capture(CaptureOptions options) {
     CompletableFuture<Captured> outcome = new CompletableFuture<>();
     Capture capture = new Capture(clock, calls, locks, options, GIVE_UP_AFTER, outcome);
@@ -42,7 +42,7 @@ final class Script implements AutoCloseable {
     return new Asked(capture, outcome);
   }
 
-  /** A try for the lock "x", begun. */
+  /** Begins to ask for the lock "x". */
   CompletableFuture<Outcome> acquire(LockOptions options) {
     CompletableFuture<Outcome> outcome = new CompletableFuture<>();
     Acquisition acquisition =
@@ -54,7 +54,7 @@ final class Script implements AutoCloseable {
 
   record Asked(Capture capture, CompletableFuture<Captured> outcome) {}
 
-  /** What was asked for next. */
+  /** The next command that the client sends. */
   SessionCommand next() throws InterruptedException {
     SessionCommand command = line.sent.poll(25, TimeUnit.SECONDS);
     if (command == null) throw new AssertionError("nothing is asked for");
@@ -73,7 +73,7 @@ final class Script implements AutoCloseable {
     answer(command, SessionResult.newBuilder().setError(error));
   }
 
-  /** The connection is lost. */
+  /** Loses the connection. */
   void disconnect() {
     Line lost = line;
     line = null;
@@ -81,7 +81,7 @@ final class Script implements AutoCloseable {
         () -> calls.ended(lost, new RowlockException(Reason.UNKNOWN, Code.UNAVAILABLE, "lost")));
   }
 
-  /** It is lost, unless it was before, and another one begins. */
+  /** Loses the connection if there is one, and begins another. */
   void reconnect() {
     if (line != null) disconnect();
     line = new Line();

@@ -51,7 +51,7 @@ final class Server implements AutoCloseable {
     for (String line; (line = out.readLine()) != null; said.add(line)) {
       Matcher found = ADDRESS.matcher(line);
       if (found.find()) address = found.group(1);
-      // The last line of its banner.
+      // This is the last line of the server's start message.
       if (line.contains("LockService/Acquire")) return new Server(process, address);
     }
     throw new IOException("The server has not begun:\n" + String.join("\n", said));

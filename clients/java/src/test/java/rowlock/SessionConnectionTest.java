@@ -21,7 +21,7 @@ import rowlock.v1.SessionCommand;
 import rowlock.v1.SessionRequest;
 import rowlock.v1.SessionResponse;
 
-/** How what is asked for is gathered into requests. */
+/** How commands are gathered into requests. */
 @Timeout(120)
 class SessionConnectionTest {
   private final BlockingQueue<SessionRequest> requests = new LinkedBlockingQueue<>();

@@ -10,13 +10,13 @@ import org.junit.jupiter.api.extension.AfterAllCallback;
 import org.junit.jupiter.api.extension.BeforeAllCallback;
 import org.junit.jupiter.api.extension.ExtensionContext;
 
-/** A server for all tests of a class. It and its database are gone after them. */
+/** One server for all tests of a class. The server and its database are removed after the tests. */
 final class SharedServer implements BeforeAllCallback, AfterAllCallback {
   private final String[] flags;
   private Path folder;
   private Server server;
 
-  /** Known from the first test on. */
+  /** Set before the first test. */
   String address;
 
   SharedServer(String... flags) {

@@ -1,4 +1,4 @@
-// A proxy that lets single calls through and refuses the session, as an older server does, or one that bars streams.
+// A proxy that passes unary calls on and refuses streams, as an older server or some proxies do.
 
 package rowlock;
 
@@ -50,13 +50,13 @@ final class StreamlessProxy implements AutoCloseable {
     return "127.0.0.1:" + server.getPort();
   }
 
-  /** How often it was called. */
+  /** How often this method was called. */
   int count(String method) {
     AtomicInteger count = counts.get(method);
     return count == null ? 0 : count.get();
   }
 
-  /** How many calls their caller has cancelled. */
+  /** How many calls their callers have cancelled. */
   int cancelled() {
     return cancelled.get();
   }
@@ -70,7 +70,7 @@ final class StreamlessProxy implements AutoCloseable {
             (request, answers) -> {
               count.incrementAndGet();
               ((ServerCallStreamObserver<A>) answers).setOnCancelHandler(cancelled::incrementAndGet);
-              // In the context of this call: cancelled with it.
+              // In the context of the incoming call, so it is cancelled with that.
               ClientCalls.asyncUnaryCall(
                   channel.newCall(method, CallOptions.DEFAULT), request, answers);
             }));

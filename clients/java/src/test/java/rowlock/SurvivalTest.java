@@ -20,7 +20,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
-/** What the client keeps while connections come and go, and what it does where that cannot be. */
+/** What survives a lost connection, and what happens to the rest. */
 @Timeout(120)
 class SurvivalTest {
   @RegisterExtension static final SharedServer server = new SharedServer();
@@ -133,7 +133,7 @@ class SurvivalTest {
     Captured first = direct.capture(with -> with.prefix("on/"));
     CompletableFuture<Captured> waits =
         rowlock.captureAsync(CaptureOptions.builder().prefix("on/").waitForever().build());
-    // It is answered after the capture was asked for.
+    // The server answers this read after it has received the capture.
     rowlock.getLock("on/1");
     pipe.cut();
     assertInstanceOf(ConnectionEvent.Connected.class, events.take());
@@ -142,7 +142,7 @@ class SurvivalTest {
     assertInstanceOf(ConnectionEvent.Connected.class, connected());
     first.close();
     assertEquals("on/1", waits.get().locks().get(0).name());
-    // Given up by the server that has lost it, no wait has taken it meanwhile.
+    // The server gave the capture of the lost connection up, so no other wait has taken the lock meanwhile.
     assertEquals(2, waits.get().locks().get(0).token());
   }
 
@@ -166,7 +166,7 @@ class SurvivalTest {
     pipe.cut();
     pipe.mend();
     assertEquals(1, safe.get().token());
-    // Others may have set it since.
+    // The client does not repeat it, because others may have set the value since.
     Throwable why = assertThrows(ExecutionException.class, unsafe::get).getCause();
     assertEquals(Reason.CONNECTION_LOST, assertInstanceOf(RowlockException.class, why).reason());
   }

@@ -20,7 +20,7 @@ import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/** The same over a way on which streams are refused. */
+/** The same operations over a connection that refuses streams. */
 @Timeout(120)
 class UnaryTest {
   @RegisterExtension static final SharedServer server = new SharedServer();
@@ -77,7 +77,7 @@ class UnaryTest {
       second.get().close();
       Lock lock = third.get();
       assertEquals(3, lock.token());
-      // Confirmed by the call that has told it, so it has its whole time.
+      // The call that returned the lease has confirmed it, so it has its whole ttl.
       assertTrue(lock.remaining().orElseThrow().compareTo(Duration.ofSeconds(20)) > 0);
     }
   }

@@ -1,4 +1,4 @@
-// Waits for something that will be so soon.
+// Polls until a condition holds.
 
 package rowlock;
 

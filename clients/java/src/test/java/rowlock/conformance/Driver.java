@@ -1,5 +1,6 @@
-// The conformance driver of this client: commands as lines of JSON on the standard input, results and events on the standard
-// output, as test/clients/conformance/README.md has them. Words for words: what a client does is not done here.
+// The conformance driver of this client. It reads commands as lines of JSON from standard input and writes results and
+// events to standard output: see test/clients/conformance/README.md. It only translates, and adds nothing to what the
+// client does.
 
 package rowlock.conformance;
 
@@ -23,9 +24,9 @@ import rowlock.ConnectOptions;
 import rowlock.Rowlock;
 import rowlock.TlsOptions;
 
-/** Drives the client by lines of JSON. */
+/** Drives the client with lines of JSON. */
 public final class Driver {
-  /** What answers a command; null where it has answered itself, or will. */
+  /** Returns the answer to a command; null if the verb answers by itself. */
   @FunctionalInterface
   interface Verb {
     Map<String, ?> run(JsonObject asked) throws Exception;
@@ -49,10 +50,10 @@ public final class Driver {
   }
 
   /**
-   * Runs until the end of the standard input.
+   * Runs until the end of standard input.
    *
    * @param arguments none
-   * @throws Exception for what is wrong with the driver itself
+   * @throws Exception for errors of the driver itself
    */
   public static void main(String[] arguments) throws Exception {
     new Driver().run();
@@ -63,7 +64,7 @@ public final class Driver {
     for (String line; (line = in.readLine()) != null; ) {
       JsonObject command = GSON.fromJson(line, JsonObject.class);
       String verb = command.get("do").getAsString();
-      // In order of arrival, and none of these waits for anything.
+      // These run in order of arrival, and none of them blocks.
       if (IN_ORDER.contains(verb)) run(command);
       else threads.execute(() -> run(command));
     }
@@ -134,7 +135,7 @@ public final class Driver {
     return Map.of();
   }
 
-  /** The client has threads of its own, which go on. */
+  /** Blocks its own thread only; the client's threads go on. */
   private static Map<String, ?> block(JsonObject asked) {
     long until = System.nanoTime() + millis(asked, "ms").toNanos();
     while (System.nanoTime() < until) Thread.onSpinWait();

@@ -1,4 +1,4 @@
-// An error of the client, or of the driver itself, as the protocol shows it.
+// An error of the client or of the driver itself, in the form of the protocol.
 
 package rowlock.conformance;
 
@@ -25,7 +25,7 @@ final class Failures {
       error.retryAfter().ifPresent(after -> shown.put("retryAfterMs", after.toMillis()));
       return shown;
     }
-    // Java's own ways to say that a caller gave up.
+    // Java's own exceptions for a caller that gave up.
     boolean isGivenUp =
         failure instanceof CancellationException || failure instanceof InterruptedException;
     String reason = isGivenUp ? "CANCELLED" : "";

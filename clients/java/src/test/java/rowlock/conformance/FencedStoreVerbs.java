@@ -53,7 +53,7 @@ final class FencedStoreVerbs {
     URI url = URI.create(text(asked, "url"));
     String[] user = url.getUserInfo() == null ? new String[] {"root"} : url.getUserInfo().split(":", 2);
     String address = "jdbc:mariadb://" + url.getHost() + ":" + url.getPort() + url.getPath();
-    // A MySQL without TLS gives its public key for the password.
+    // Lets a MySQL without TLS send its public key, which encrypts the password.
     return DriverManager.getConnection(
         address + "?allowPublicKeyRetrieval=true", user[0], user.length > 1 ? user[1] : "");
   }

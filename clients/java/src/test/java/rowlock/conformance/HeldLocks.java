@@ -1,4 +1,4 @@
-// Locks by the handles that the runner gave them: asked for, held in a scope or without one, looked at and let go.
+// Locks under the handles that the runner gave them: asked for, held with or without a scope, inspected and released.
 
 package rowlock.conformance;
 
@@ -33,10 +33,10 @@ final class HeldLocks {
 
     volatile Lock lock;
 
-    /** Of a scope: counted down to leave it. */
+    /** For a scope: counted down to leave it. */
     final CountDownLatch leaving = new CountDownLatch(1);
 
-    /** Of a scope: how it ended. */
+    /** For a scope: how it ended. */
     final CompletableFuture<Void> left = new CompletableFuture<>();
   }
 
@@ -79,7 +79,7 @@ final class HeldLocks {
     return null;
   }
 
-  /** On a thread of its own, which is in the scope for as long. */
+  /** Runs on a thread of its own, which stays in the scope until it is left. */
   private void hold(Rowlock client, JsonObject asked, LockOptions options, Handle handle) {
     try {
       client.withLock(
@@ -110,7 +110,7 @@ final class HeldLocks {
     return null;
   }
 
-  /** Each has a handle of its own: that of the command with its number. */
+  /** Each lock has a handle of its own: the command's handle and a number. */
   private void captured(JsonObject asked, Captured captured) {
     List<Map<String, String>> locks = new ArrayList<>();
     for (Lock lock : captured.locks()) {

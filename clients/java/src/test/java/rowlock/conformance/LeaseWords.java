@@ -1,4 +1,4 @@
-// The options of a lease, as the protocol of the suite says them.
+// Reads the options of a lease from a command of the protocol.
 
 package rowlock.conformance;
 

@@ -1,4 +1,4 @@
-// The verbs that need a client and nothing that it holds: limits, listings, and leases by their ids.
+// The verbs that need a client but no lock that it holds: limits, listings, and leases by id.
 
 package rowlock.conformance;
 

@@ -1,4 +1,4 @@
-// What a lock remembers, as the protocol of the suite says and shows it.
+// Reads and writes a lock's record in the form of the protocol.
 
 package rowlock.conformance;
 
@@ -40,7 +40,7 @@ final class RecordWords {
     return change;
   }
 
-  /** "none" or "unlimited", and no number. */
+  /** Whether the value is "none" or "unlimited", and not a number. */
   private static boolean isText(JsonObject asked, String key) {
     return has(asked, key) && asked.get(key).getAsJsonPrimitive().isString();
   }

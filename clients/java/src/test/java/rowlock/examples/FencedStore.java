@@ -1,6 +1,6 @@
-// Two ways to keep a writer out whose lock was lost while it was not looking: a process that slept, or was cut off. Both are
-// for MySQL and MariaDB, on a table with a key `k`, a `value` and, for the first of them, a `fence`: BIGINT UNSIGNED NOT NULL
-// DEFAULT 0.
+// Two ways to keep out a writer whose lock was lost without its notice, because the process slept or was cut off. Both
+// are for MySQL and MariaDB, on a table with a key `k`, a `value` and, for fencedWrite, a column `fence`: BIGINT
+// UNSIGNED NOT NULL DEFAULT 0.
 
 package rowlock.examples;
 
@@ -11,7 +11,7 @@ import java.sql.SQLException;
 
 /** A store whose writes are fenced. */
 public final class FencedStore {
-  /** MySQL and MariaDB both know it so. Asked once in a transaction: a second time, while a release waits, is a deadlock. */
+  /** Works on MySQL and MariaDB. Run it once in a transaction: a second time, while a release waits, is a deadlock. */
   private static final String LEASE_HELD =
       """
       SELECT 1 FROM rowlock_lock l JOIN rowlock_claim c FORCE INDEX (rowlock_claim_queue) ON c.lock_id = l.id
@@ -22,15 +22,15 @@ public final class FencedStore {
   private FencedStore() {}
 
   /**
-   * Writes the value unless somebody with a higher token has written before. Needs nothing of Rowlock but {@code lock.token()},
-   * so it works on any database.
+   * Writes the value unless somebody with a higher token has written before. It needs only {@code lock.token()}, so it
+   * works on any database.
    *
-   * @param connection to it
+   * @param connection to the store's database
    * @param table of the store
    * @param key of the row
-   * @param value to be written
+   * @param value to write
    * @param token of the lock
-   * @return whether it was written: a row that does not exist is not
+   * @return whether the value was written; false if the row does not exist
    * @throws SQLException what the database throws
    */
   public static boolean fencedWrite(
@@ -47,26 +47,26 @@ public final class FencedStore {
   }
 
   /**
-   * Writes the value in a transaction that has found the lease to be held, so that it cannot end before the transaction does.
-   * The connection is to the MySQL or MariaDB that Rowlock itself is on.
+   * Writes the value in a transaction that finds the lease to be held, so that the lease cannot end before the
+   * transaction does. The connection must be to the MySQL or MariaDB that Rowlock itself uses.
    *
-   * @param connection to it
-   * @param lockName of the lock
+   * @param connection to that database
+   * @param lockName the name of the lock
    * @param token of the lock
    * @param table of the store
    * @param key of the row
-   * @param value to be written
-   * @return whether it was written: not where the lease has ended, and not to a row that does not exist
-   * @throws SQLException what the database throws: after a deadlock (1213) the whole of it can be repeated
+   * @param value to write
+   * @return whether the value was written; false if the lease has ended or the row does not exist
+   * @throws SQLException what the database throws; after a deadlock (1213), repeat the whole call
    */
   public static boolean guardedWrite(
       Connection connection, String lockName, long token, String table, String key, String value)
       throws SQLException {
-    // So that no other lock is held up by this one.
+    // At this isolation level, the check holds up no other lock.
     connection.setTransactionIsolation(Connection.TRANSACTION_READ_COMMITTED);
     connection.setAutoCommit(false);
     try {
-      // Short from here on: who would renew or end the lease waits for this transaction.
+      // Keep the transaction short from here on: renewing or ending the lease waits for it.
       boolean isWritten =
           isLeaseHeld(connection, lockName, token) && write(connection, table, key, value);
       connection.commit();
