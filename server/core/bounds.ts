@@ -15,10 +15,13 @@ export const REQUEST_ID_BYTES_MAX = 128;
 /** Longest ticket or lease id, in characters: two 64-bit numbers and a secret of 22 characters. */
 export const CLAIM_ID_CHARS_MAX = 64;
 
-/** Longest status of a lock's record, in bytes, and most of those that one request wants: words of a small machine. */
+/**
+ * Longest status of a lock's record, in bytes, and most statuses that one request wants: words of a small state
+ * machine.
+ */
 export const STATUS_BYTES_MAX = 63;
 export const STATUSES_MAX = 16;
-/** Most attempts that a record counts: far more than anybody wants to try. */
+/** Most attempts that a record counts: far more than anybody needs. */
 export const ATTEMPTS_MAX = 1_000_000;
 /** Longest delay until the next grant of a lock: 10 years. A longer one is a mistake in a unit. */
 export const DELAY_US_MAX = 3652.5 * 24 * 3600 * SECOND_US;
@@ -61,7 +64,7 @@ export const PERMITS_MAX = 1_000_000;
 export const LIMIT_DEFAULT = 1;
 
 /**
- * Waiters that a decision reads from the head of a queue: so many more than one for each command, and the most at a
+ * Waiters that a decision reads from the head of a queue: one for each command and this many more, and the most at a
  * time.
  */
 export const QUEUE_HEAD_EXTRA = 1;

@@ -15,7 +15,7 @@ interface Ahead {
 
 export class DatabaseClock {
   #ahead: Ahead | null = null;
-  /** The monotonic time of the last reading that was taken. */
+  /** The monotonic time of the last reading that was used. */
   #takenUs = Number.NEGATIVE_INFINITY;
   /**
    * Readings asked for before this time are not used: they may be older than a step of the clock, or than a doubt
@@ -69,8 +69,8 @@ export class DatabaseClock {
     if (this.#isBack) this.#backAtUs = answeredUs;
     this.#isBack = false;
     const ahead = this.#aheadAt(answeredUs) as Ahead;
-    // A reading may be older than a step. It must not end what counts by the clock after the step, nor give less time
-    // than that clock would.
+    // A reading from before a step must not end what counts by the clock after it, nor give less time than that clock
+    // would.
     const atLeastUs = Math.min(nowUs - coarseUs, Math.floor(answeredUs + ahead.atLeastUs));
     const isOlder = !isTaken && !this.#isDoubted;
     const atMostUs = isOlder ? Math.max(nowUs, Math.ceil(answeredUs + ahead.atMostUs)) : nowUs;
@@ -151,7 +151,7 @@ export class DatabaseClock {
   #clock({ atMostUs }: Ahead, atLeastUs: number, latestUs: number): Clock {
     const nowUs = Math.max(this.#givenUs, latestUs);
     this.#givenUs = nowUs;
-    // In terms of the clock as it goes now, however it was set since, and no earlier than it was.
+    // In the clock's present time, however the clock was set since, and no earlier than it was.
     const told = (monotonicUs: number | null) =>
       monotonicUs === null ? null : Math.ceil(monotonicUs + atMostUs);
     return { nowUs, atLeastUs, jumpedAtUs: told(this.#jumpedAtUs), backAtUs: told(this.#backAtUs) };

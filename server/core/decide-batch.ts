@@ -187,8 +187,8 @@ function earlierOf({ lock }: Draft, { earlier }: Context): readonly Decided[] {
 }
 
 /**
- * The time of the end tells this call's release from one by somebody else, who came after that attempt was rolled
- * back after all.
+ * Whether the earlier attempt made the claim's present end. The time of the end shows it: another caller's release,
+ * after that attempt was rolled back, has another time.
  */
 function hasReleased(draft: Draft, { ref }: Release, before: Decided, index: number): boolean {
   const outcome = before.outcomes[index];

@@ -1,7 +1,10 @@
 // The settings that decisions depend on.
 
 export interface Policy {
-  /** How long a place is kept without a sign of life, and a lease after a wait until somebody comes for it. */
+  /**
+   * How long a place is kept without a sign of life, and how long a lease granted after a wait is kept until its
+   * client comes for it.
+   */
   readonly graceUs: number;
   /** How long a sign of life by a replica counts: the grace period and the replica's pace of heartbeats. */
   readonly attachedForUs: number;

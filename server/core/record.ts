@@ -24,7 +24,7 @@ export interface LockRecord {
   readonly wakesAtUs: number | null;
 }
 
-/** How the lease that ended last went. */
+/** The outcome of the lease that ended last. */
 export interface LastRun {
   readonly owner: string;
   readonly fencingToken: bigint;

@@ -12,8 +12,8 @@ export interface Clock {
   /** Lower bound of the time. What ends by it has certainly ended. */
   readonly atLeastUs: number;
   /**
-   * When the clock was seen to jump ahead, by the clock as it goes since; null: never. What was given before the jump
-   * is due only when its whole time has passed after it: the holder has not had the time that the clock skipped.
+   * When the clock was seen to jump ahead, in the clock's time after the jump; null: never. What was given before the
+   * jump is due only when its whole time has passed after it: the holder has not had the time that the clock skipped.
    */
   readonly jumpedAtUs: number | null;
   /**

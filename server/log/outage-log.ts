@@ -7,8 +7,8 @@ import type { Logger } from "./log.ts";
 const STILL_EVERY_MS = 10_000;
 
 /**
- * Reasons with which the database does answer: others were in the way, or this server wanted more than there is room
- * for.
+ * Reasons that mean no outage: the database answers, but others were in the way, or this server wanted more than
+ * there is room for.
  */
 const NO_OUTAGE: ReadonlySet<string> = new Set([
   "changed",

@@ -9,7 +9,7 @@
 
 /** Longest time that a probe's answer counts while there is trouble. */
 const TROUBLE_FRESH_MS = 1_000;
-/** The same without trouble, as a share of the grace period, and at most. */
+/** The same while there is no trouble: as a share of the grace period, and the most. */
 const QUIET_FRESH_PER_GRACE = 0.15;
 const QUIET_FRESH_MS_MAX = 1_500;
 /**
@@ -22,8 +22,8 @@ const LATE_STEPS = 4;
 /** Longest wait for a probe's answer. */
 const PROBE_MS_MAX = 2_000;
 /**
- * How often an app calls `check`, as a share of the grace period, and at most. A call with a fresh answer costs
- * nothing.
+ * Interval at which an app calls `check`: as a share of the grace period, and the most. A call with a fresh answer
+ * costs nothing.
  */
 const ASKED_PER_GRACE = 0.025;
 const ASKED_MS_MAX = 250;
@@ -45,7 +45,7 @@ export interface ReadinessOptions {
   /** Makes decisions; rejects if they do not get through. Calls `heard` with each answer of the database. */
   readonly probe: (heard: () => void) => Promise<void>;
   readonly recent?: () => RecentDecisions;
-  /** Gets each answer's cause of failure, or null; for the log. */
+  /** Gets the cause of failure with each answer, or null; for the log. */
   readonly onAnswer?: (cause: unknown) => void;
   /** If unset, the times are those of a long grace period. */
   readonly graceMs?: number;
@@ -230,7 +230,7 @@ const LATE = "late";
 
 type Outcome = { readonly error: unknown } | null | typeof LATE;
 
-/** The outcome of a probe by then; null: it worked. */
+/** The outcome of a probe by `untilMs`; null: it worked. */
 async function outcomeUntil({ cause }: Probing, untilMs: number): Promise<Outcome> {
   const late = Promise.withResolvers<typeof LATE>();
   // Several steps, so that the process has turns in which it reads an answer that has arrived.
@@ -247,7 +247,7 @@ async function outcomeUntil({ cause }: Probing, untilMs: number): Promise<Outcom
   }
 }
 
-/** The outcome of a probe, until the database has been silent for `silentMs`, or until `untilMs`. */
+/** The same, but waits no longer than until the database has been silent for `silentMs`. */
 async function silenceOf(probing: Probing, silentMs: number, untilMs: number): Promise<Outcome> {
   for (;;) {
     const { heardMs } = probing;
