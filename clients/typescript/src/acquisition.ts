@@ -1,5 +1,5 @@
-// One lock being asked for: from the first request to the grant or the refusal, however many connections that takes. Whoever
-// gives up leaves nothing behind: the place is given back as soon as its ticket is known.
+// The request for one lock, from the first try to the grant or the refusal, over any number of connections. If the
+// caller gives up, the acquisition gives the place back as soon as it knows the ticket.
 
 import { randomUUID } from "node:crypto";
 import { create } from "@bufbuild/protobuf";
@@ -24,14 +24,14 @@ import { type Refusal, refusalOf } from "./refusal.ts";
 import { RowlockError } from "./rowlock-error.ts";
 import { durationOf, msOf } from "./times.ts";
 
-/** Nobody was told of the lease, or the place was lost on the way: to ask again takes nothing from anybody. */
+/** The caller never learned of the lease, or the place was lost: asking again takes nothing from anybody. */
 const UNTOLD_ENDS = ["LAPSED", "EXPIRED"];
 const UNTOLD_FAILURES = ["UNKNOWN_CLAIM", "LEASE_LOST"];
-/** How often a lease is renewed that came too late to be relied on, before it is called too short. */
+/** How many times a lease that arrives too late to be relied on is renewed before the acquisition fails. */
 const LATE_GRANTS_MAX = 3;
-/** What the server may take for a wait that is over to say so. */
+/** How long the server may take to report that a wait is over. */
 const LATE_MS = 2_000;
-/** Positions that nobody looks at are told this seldom. */
+/** The interval between positions if nobody looks at them. */
 const SELDOM_MS = 3_600_000;
 const INTERVAL_MS = 1_000;
 
@@ -42,13 +42,13 @@ export interface AcquisitionOptions {
   readonly asked: LockOptions;
   readonly giveUpAfterMs: number;
   readonly marginMs: number;
-  /** One that this client holds already: the request id is that of a claim of its own. */
+  /** Returns a lease that this client already holds, as an earlier call with the same request id got it. */
   readonly find: (leaseId: string) => HeldLease | undefined;
-  /** The lease is held from now on. */
+  /** Holds and renews a lease from now on. */
   readonly keep: (lease: HeldLease) => void;
-  /** Ends a claim that nobody wants any more. */
+  /** Gives back a claim that nobody wants any more. */
   readonly giveBack: (id: string) => void;
-  /** Ends what this request for a lease without end may have been granted. */
+  /** Gives back the lease without end that a server may have granted for this request. */
   readonly giveBackUnheard: (request: AcquireRequest) => void;
   /** Whether another call of this client waits for the same claim. */
   readonly isShared: (acquisition: Acquisition) => boolean;
@@ -73,7 +73,7 @@ export class Acquisition {
     this.#untilMs = wait === "forever" ? Number.POSITIVE_INFINITY : clock.now() + wait;
   }
 
-  /** To be called once. Rejects with a RowlockError, or with the reason of the signal. */
+  /** Asks for the lock. Call it once. Rejects with a RowlockError, or with the reason of the signal. */
   async run(): Promise<HeldLease | Refusal> {
     const { signal } = this.#options.asked;
     return await untilGivenUp(
@@ -86,7 +86,7 @@ export class Acquisition {
     );
   }
 
-  /** Rejects with `why`, and gives back what was or will be got. */
+  /** Rejects with `why`, and gives back the place or lease that was or will be granted. */
   abandon(why: unknown): void {
     if (this.#isSettled) return;
     this.#settle(() => this.#outcome.reject(why));
@@ -95,7 +95,7 @@ export class Acquisition {
     else if (this.#call?.timesSent === 0) this.#options.calls.cancel(this.#call);
   }
 
-  /** Which its caller has chosen; undefined: nobody else can know it. */
+  /** The request id that the caller chose; undefined: the client made it, so nobody else can know it. */
   get sharedId(): string | undefined {
     return this.#options.asked.requestId;
   }
@@ -109,7 +109,7 @@ export class Acquisition {
     how();
   }
 
-  /** Asks for the lock under another id, as what there was under the last one is gone. */
+  /** Asks for the lock under another request id, as the claim of the last one is gone. */
   #again(): void {
     this.#requestId = randomUUID();
     this.#ticketId = undefined;
@@ -232,12 +232,12 @@ export class Acquisition {
       else this.#renew(lease.leaseId);
       return;
     }
-    // In this very turn, so that nothing that is said of it is missed.
+    // In this turn, so that no later message about this lease is missed.
     keep(held);
     this.#settle(() => this.#outcome.resolve(held));
   }
 
-  /** The grant was long on its way, or is not confirmed yet: nobody relies on it before it is renewed. */
+  /** Renews the lease before anybody relies on it: the grant took long to arrive, or is not confirmed yet. */
   #renew(leaseId: string): void {
     this.#call = this.#options.calls.begin({
       kind: "urgent",
@@ -268,7 +268,11 @@ export class Acquisition {
     this.#settle(() => this.#outcome.reject(why));
   }
 
-  /** Of what a server may have granted, nothing stays for ever. Who has chosen the request id may come back for it. */
+  /**
+   * Gives back the claim that a server may have granted, and returns the error for the caller. If the ticket is not
+   * known, a lease with an end ends by itself. If the caller chose the request id, the claim stays, as the caller may
+   * ask for it again under that id.
+   */
   #leave(error: RowlockError): RowlockError {
     const { asked, giveBackUnheard, name } = this.#options;
     const isInDoubt = error.isTransient || error.reason === "CLOSED";
@@ -281,7 +285,7 @@ export class Acquisition {
     return asked.ttl === "forever" ? error.mayBeHeld(name, this.#requestId, isOwn) : error;
   }
 
-  /** A request id that the caller has chosen stands for one claim. */
+  /** Whether another request id may be used: one that the caller chose stands for one claim. */
   get #mayAskAgain(): boolean {
     return this.#options.asked.requestId === undefined && !this.#isAbandoned;
   }

@@ -1,5 +1,6 @@
-// Some of many locks being asked for: from the first request to the leases, or to none, however many connections that takes.
-// A long wait is asked for in pieces, as it has no place to lose: so a server that hangs is noticed, and no proxy cuts it off.
+// A capture of some of many locks, from the first try to the leases, or to none, over any number of connections.
+// It splits a long wait into short requests, so that it detects a server that hangs and no proxy cuts the wait off. A
+// capture has no place in a queue that this could lose.
 
 import { randomUUID } from "node:crypto";
 import { create } from "@bufbuild/protobuf";
@@ -19,42 +20,44 @@ import { hasTerms, type RecordOptions, termsOf } from "./records.ts";
 import { RowlockError } from "./rowlock-error.ts";
 import { durationOf, msOf } from "./times.ts";
 
-/** What one piece of a wait takes at the most; at the most half of the time after which a call without an answer fails. */
+/** The longest piece of a wait; a piece also takes at most half of `giveUpAfter`. */
 const PIECE_MS = 15_000;
-/** As for one lock. */
+/** As for one lock: see acquisition.ts. */
 const LATE_GRANTS_MAX = 3;
-/** Nobody can hold these any more. */
+/** A lease that fails so has ended: there is nothing to give back. */
 const GONE = ["LEASE_LOST", "UNKNOWN_CLAIM"];
 
+/** The options of a capture. All times are milliseconds. */
 export interface CaptureOptions extends RecordOptions {
-  /** Locks whose names begin so, and that have a record; "": all. One of `prefix` and `names` has to be set. */
+  /** Choose among locks whose names begin so and that have a record; "": all. Set either `prefix` or `names`. */
   readonly prefix?: string;
-  /** Of these locks, 1,000 at the most; also those that nobody has named before. */
+  /** Choose among these locks, at most 1,000; locks that do not exist yet count as free and due. */
   readonly names?: readonly string[];
-  /** How many at the most, 1 to 100; 1. */
+  /** The most locks to take, 1 to 100; 1 by default. */
   readonly count?: number;
-  /** How long to wait for the first one, in milliseconds; 0: not at all, unless told otherwise. */
+  /** The longest wait for the first lock; 0 by default: do not wait. */
   readonly wait?: number | Forever;
-  /** Time to live of each lease, in milliseconds, which is renewed at every third of it; 30,000. */
+  /** Time to live of each lease; 30,000 by default. The client renews each lease after each third of it. */
   readonly ttl?: number;
-  /** Gives up the wait. */
+  /** Cancels the wait: the call rejects with the signal's reason. */
   readonly signal?: AbortSignal | undefined;
-  /** For these claims alone. */
+  /** The owner of these claims; by default that of the client. */
   readonly owner?: string;
+  /** Labels of these claims, in addition to those of the client. */
   readonly labels?: Readonly<Record<string, string>>;
   /**
-   * The same id always means the same leases, as long as they are held; when they have ended, it gets none, and at once,
-   * whatever `wait` is. Unset: an id of this call's own.
+   * The same id always means the same leases, so a retry is safe: it gets those that are still held. When all have
+   * ended it gets none, and at once, whatever `wait` is. Default: a new id for each request.
    */
   readonly requestId?: string;
   /** As for a lock. */
   readonly margin?: number;
 }
 
-/** The leases that were taken, those longest due first. */
+/** The captured leases, longest due first. */
 export interface CapturedLeases {
   readonly leases: readonly HeldLease[];
-  /** When there are none: when another try may be worth while, as far as that is known. */
+  /** If there are no leases: how long until another try may succeed; undefined if the server does not know. */
   readonly retryAfterMs?: number | undefined;
 }
 
@@ -64,13 +67,13 @@ export interface CaptureSettings {
   readonly asked: CaptureOptions;
   readonly giveUpAfterMs: number;
   readonly marginMs: number;
-  /** One that this client holds already: the request id is that of a capture of its own. */
+  /** Returns a lease that this client already holds, as an earlier call with the same request id got it. */
   readonly find: (leaseId: string) => HeldLease | undefined;
-  /** The lease is held from now on. */
+  /** Holds and renews a lease from now on. */
   readonly keep: (lease: HeldLease) => void;
-  /** Ends a lease that nobody wants any more. */
+  /** Gives back a lease that nobody wants any more. */
   readonly giveBack: (id: string) => void;
-  /** Ends one that was kept. */
+  /** Gives back a lease that was kept. */
   readonly letGo: (lease: HeldLease) => void;
 }
 
@@ -81,7 +84,7 @@ export class Capture {
   readonly #kept: HeldLease[] = [];
   #requestId = "";
   #pieceEndsMs = 0;
-  /** Whose leases had all ended before they could be relied on. */
+  /** Answers with leases so far; if too many end before anybody can rely on them, the ttl is too short. */
   #lateAnswers = 0;
   #call: Call | undefined;
   #isSettled = false;
@@ -94,7 +97,7 @@ export class Capture {
     this.#untilMs = wait === "forever" ? Number.POSITIVE_INFINITY : clock.now() + wait;
   }
 
-  /** To be called once. Rejects with a RowlockError, or with the reason of the signal. */
+  /** Asks for the leases. Call it once. Rejects with a RowlockError, or with the reason of the signal. */
   async run(): Promise<CapturedLeases> {
     const { signal } = this.#settings.asked;
     return await untilGivenUp(
@@ -107,7 +110,7 @@ export class Capture {
     );
   }
 
-  /** Rejects with `why`, and gives back what was or will be got. */
+  /** Rejects with `why`, and gives back the leases that were or will be granted. */
   abandon(why: unknown): void {
     if (this.#isSettled) return;
     this.#fail(why);
@@ -122,7 +125,7 @@ export class Capture {
 
   #begin(): void {
     const { asked, calls, clock, giveUpAfterMs } = this.#settings;
-    // If something was got under the last one after all, and was lost on its way, that id gets nothing else any more.
+    // A new id for each piece: if the last one got leases that were lost on their way, it never gets others.
     this.#requestId = asked.requestId ?? randomUUID();
     const pieceMs = Math.min(this.#leftMs(), PIECE_MS, giveUpAfterMs / 2);
     this.#pieceEndsMs = clock.now() + pieceMs;
@@ -145,7 +148,7 @@ export class Capture {
   }
 
   #request() {
-    // Its connection was lost, and nobody wants it any more.
+    // The connection was lost, and the caller has given up.
     if (this.#isAbandoned) throw RowlockError.cancelled();
     const { asked, clock } = this.#settings;
     const { prefix, names = [], count = 1, ttl = TTL_MS, owner = "", labels = {} } = asked;
@@ -166,7 +169,7 @@ export class Capture {
     const taken = await Promise.all(leases.map((lease) => this.#taken(lease, basisMs)));
     if (this.#isSettled) return;
     const held = taken.filter((lease) => lease !== undefined);
-    // What the caller's own id had has ended, and it gets nothing else.
+    // The caller's own request id had leases before, and never gets others.
     const isSpent = isRepeated && this.#settings.asked.requestId !== undefined;
     if (leases.length > 0) this.#lateAnswers += 1;
     if (held.length > 0) this.#settle({ leases: held });
@@ -176,7 +179,7 @@ export class Capture {
     else this.#settle({ leases: [], retryAfterMs: retryAfter && msOf(retryAfter) });
   }
 
-  /** undefined: it was lost on its way, or nobody wants it any more. */
+  /** Keeps a lease and returns it; undefined if it has ended or the caller has given up. */
   #taken(
     lease: Lease,
     basisMs: number,
@@ -191,26 +194,26 @@ export class Capture {
     if (known) return known;
     const held = new HeldLease(lease, basisMs, marginMs, clock, hasTerms(asked));
     if (held.isTooEarly) return this.#late(lease, lateGrants + 1);
-    // In this very turn, so that nothing that is said of it is missed.
+    // In this turn, so that no later message about this lease is missed.
     keep(held);
     this.#kept.push(held);
     return held;
   }
 
-  /** Of one that always comes too late to be relied on, the ttl is too short. */
+  /** Renews a lease that came too late to be relied on; fails the capture if that happens too often. */
   #late({ leaseId, lockName }: Lease, lateGrants: number): Promise<HeldLease | undefined> | undefined {
     if (lateGrants <= LATE_GRANTS_MAX) return this.#renewed(leaseId, lateGrants);
     this.#unused(leaseId, RowlockError.ttlTooShort(lockName));
     return undefined;
   }
 
-  /** It fails, and nothing of what it has taken is left. */
+  /** Fails the capture, and gives back all its leases. */
   #unused(leaseId: string, error: RowlockError): void {
     this.#settings.giveBack(leaseId);
     this.#fail(error);
   }
 
-  /** The grant was long on its way, or came after a wait: nobody relies on it before it is renewed. */
+  /** Renews the lease before anybody relies on it: the grant took long to arrive, or came after a wait. */
   #renewed(leaseId: string, lateGrants: number): Promise<HeldLease | undefined> {
     const { calls, giveUpAfterMs } = this.#settings;
     const answer = Promise.withResolvers<HeldLease | undefined>();

@@ -1,12 +1,12 @@
-// The gRPC channel to one server, and what goes along with each call on it.
+// The gRPC channel to one server, and the metadata of its calls.
 
 import { type ChannelCredentials, type ChannelOptions, Client, credentials, Metadata } from "@grpc/grpc-js";
 import type { Headers, TlsOptions } from "./options.ts";
 
-/** Answers of several listings may come in one message. */
+/** One message may hold the answers to several listings. */
 const RECEIVE_BYTES_MAX = 67_108_864;
 
-/** Connects when it is first used; what goes wrong is told to the calls. */
+/** Makes a channel. It connects when it is first used; its calls report what goes wrong. */
 export function openChannel(
   address: string,
   tls: boolean | TlsOptions | undefined,
@@ -14,7 +14,7 @@ export function openChannel(
 ): Client {
   return new Client(address, credentialsOf(tls), {
     "grpc.max_receive_message_length": RECEIVE_BYTES_MAX,
-    // Whether and when to try again is for the owner to say, who also wants a connection of its own.
+    // The owner of the channel decides whether and when to retry, and shares no connection with other channels.
     "grpc.enable_retries": 0,
     "grpc.use_local_subchannel_pool": 1,
     "grpc.enable_channelz": 0,

@@ -1,10 +1,10 @@
-// The client's own clock: milliseconds that only go ahead, and count the time that the machine has slept.
+// The client's monotonic clock, in milliseconds. It includes the time that the machine was suspended.
 
 import { uptime } from "node:os";
 
-/** How long a look at the machine's uptime is good for: the look costs some microseconds. */
+/** How long a reading of the machine's uptime is reused, as a reading costs some microseconds. */
 const LOOK_EVERY_MS = 20;
-/** What two clocks of a machine that is awake may seem to differ by. */
+/** The two clocks may seem to differ by less than this while the machine is awake. */
 const SLEPT_MS_MIN = 250;
 
 export class Clock {
@@ -13,15 +13,15 @@ export class Clock {
   #lookedMs = performance.now();
   #apartMs: number;
 
-  /** @param upMs how long the machine has been up, its sleep included. */
+  /** @param upMs how long the machine has been up, suspension included. */
   constructor(upMs = () => uptime() * 1_000) {
     this.#upMs = upMs;
     this.#apartMs = upMs() - this.#lookedMs;
   }
 
   /**
-   * Milliseconds since some instant. `performance.now()` stands still while a machine is suspended, on Linux for one, but
-   * leases go on: what the machine's uptime has gone ahead of it is added.
+   * Milliseconds since some instant. `performance.now()` stops while the machine is suspended, for example on Linux,
+   * but leases run on. So the clock adds the time by which the machine's uptime has gone ahead of it.
    */
   now(): number {
     const awakeMs = performance.now();

@@ -1,6 +1,9 @@
-// Work that its caller may give up by a signal, from its beginning to its end.
+// Runs work that its caller may cancel by a signal.
 
-/** Begins the work, unless it was given up before. Once given up, `abandon` is told why, and sees to it that the work rejects. */
+/**
+ * Starts `work`, or rejects if `signal` is already aborted. On abort it calls `abandon` with the reason, which must
+ * make `work` reject.
+ */
 export async function untilGivenUp<Outcome>(
   signal: AbortSignal | undefined,
   abandon: (why: unknown) => void,

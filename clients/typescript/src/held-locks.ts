@@ -1,5 +1,5 @@
-// The locks that this client has handed to its user: what becomes of them when they are released, handed over, or the client
-// is closed.
+// The locks that the user of this client holds: it releases them, hands them over, and gives back claims that nobody
+// wants.
 
 import type { HeldLease } from "./leases/held-lease.ts";
 import type { LeaseKeeper } from "./leases/lease-keeper.ts";
@@ -25,7 +25,7 @@ export class HeldLocks {
     this.#leftBehind = leftBehind;
   }
 
-  /** The same for the same lease, which may have been asked for twice under one request id. */
+  /** Returns the lock of a lease; the same one if two calls with one request id got the same lease. */
   add(lease: HeldLease, asked: Asked): Lock {
     const known = this.#locks.get(lease);
     if (known) return known;
@@ -46,7 +46,7 @@ export class HeldLocks {
     return lease && this.#locks.get(lease);
   }
 
-  /** Whether its release has found that its lease had ended before, which nobody knew. */
+  /** Whether the lock's release found that the lease had ended before, unnoticed by this client. */
   hadEnded(lock: Lock): boolean {
     return this.#hadEnded.has(lock);
   }
@@ -55,29 +55,29 @@ export class HeldLocks {
     for (const lock of [...this.#locks.values()]) lock.release().catch(() => {});
   }
 
-  /** Of what nobody wants any more, unless another call has it. */
+  /** Gives back a claim that nobody wants any more, unless another call holds it. */
   giveBack(id: string, asked: Asked): void {
     if (!this.#keeper.find(id)) this.#unused(id, asked).catch((error) => this.#unheard(id, asked, error));
   }
 
-  /** A release that does not arrive: a lease ends by itself then, unless it has no end. */
+  /** Takes a failed release: if it is in doubt, a lease without end is left behind; any other ends by itself. */
   #unheard(id: string, { ttl }: Asked, error: unknown): void {
     const isInDoubt = error instanceof RowlockError && (error.isTransient || error.reason === "CLOSED");
     if (ttl === "forever" && isInDoubt) this.#leftBehind.addClaim(id);
   }
 
-  /** Of a lease that was kept and that nobody was told of. */
+  /** Gives back a lease that is held, but that no caller received. */
   letGo(lease: HeldLease, asked: Asked): void {
     this.#forget(lease);
     this.giveBack(lease.id, asked);
   }
 
-  /** What was never used does not count as a run, after which the next one is not due yet. */
+  /** Releases a claim that nobody used. A lease must not start the `minInterval` of a run, so its cool-down is 0. */
   async #unused(id: string, { minInterval }: Asked): Promise<void> {
     try {
       await this.#verbs.release(id, minInterval === undefined ? {} : { coolDown: 0 });
     } catch (error) {
-      // A ticket leaves the queue without a word about the lock.
+      // A ticket can only leave the queue without changes to the lock's record.
       if (!(error instanceof RowlockError) || error.reason !== "NOT_GRANTED_YET") throw error;
       await this.#verbs.release(id);
     }
@@ -85,7 +85,7 @@ export class HeldLocks {
 
   async #release(lease: HeldLease, asked: Asked, options: ReleaseOptions): Promise<Released> {
     const isHeld = lease.state !== "lost";
-    // By then it has ended by itself.
+    // After so long the lease has ended by itself.
     const withinMs = lease.remainingMs + lease.marginMs;
     this.#forget(lease);
     if (isHeld) {
@@ -96,8 +96,8 @@ export class HeldLocks {
         throw error;
       }
     }
-    // It was lost by this client's own count, perhaps, and the server keeps it still. Where the lock shall remember that it
-    // was lost, it has to end by itself.
+    // Perhaps only this client counts it as lost, and the server still keeps it. If the lock's record is to remember
+    // the loss, the lease has to end by itself.
     if (asked.statusIfLost === undefined && asked.lockDelay === undefined && asked.minInterval === undefined)
       this.giveBack(lease.id, asked);
     return { released: false, hadEnded: false };

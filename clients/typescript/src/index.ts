@@ -1,4 +1,4 @@
-// What the package offers.
+// The public API of the package.
 
 export type { CaptureOptions } from "./capture.ts";
 export type { LockState } from "./leases/held-lease.ts";

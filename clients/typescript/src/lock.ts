@@ -1,4 +1,4 @@
-// A lock that is held, as its user sees it.
+// A held lock, as its user sees it.
 
 import type { HeldLease, LockState } from "./leases/held-lease.ts";
 import type { Mode } from "./modes.ts";
@@ -6,17 +6,18 @@ import type { ReleaseOptions } from "./records.ts";
 import { RowlockError } from "./rowlock-error.ts";
 
 export interface LockVerbs {
-  /** Ends the lease; whether it was this call that ended it. */
+  /** Ends the lease; resolves with whether this call ended it. */
   readonly release: (lease: HeldLease, options: ReleaseOptions) => Promise<boolean>;
-  /** Renews it once more, and then no more. */
+  /** Renews the lease once more, and stops renewing it. */
   readonly handOver: (lease: HeldLease, ttlMs?: number) => Promise<void>;
 }
 
+/** A held lock. The client renews its lease until it is released or lost. */
 export class Lock implements AsyncDisposable {
   readonly name: string;
-  /** The fencing token: strictly rising for each lock. Send it with every write to what the lock protects. */
+  /** The fencing token, higher with each grant of a lock. Send it with every write to what the lock protects. */
   readonly token: bigint;
-  /** Secret: whoever knows it can renew and release the lease. */
+  /** The id of the lease. It is a secret: anybody who knows it can renew and release the lease. */
   readonly leaseId: string;
   readonly mode: Mode;
   readonly permits: number;
@@ -34,34 +35,38 @@ export class Lock implements AsyncDisposable {
     this.#verbs = verbs;
   }
 
-  /** Aborted when the lease is or may be lost, before others can have it, and when it is released. Looks at the clock. */
+  /**
+   * Aborted when the lease is or may be lost, before others can have the lock, and when the lock is released. Its
+   * reason is a RowlockError with LEASE_LOST or RELEASED. Reading it checks the clock.
+   */
   get signal(): AbortSignal {
     this.#lease.look();
     return this.#lease.signal;
   }
 
   /**
-   * `held`; `uncertain`: still held, but its renewals are not getting through; `lost`: its time is over, or the server says
-   * that it has ended, or it was released. Looks at the clock.
+   * `held`; `uncertain`: still held, but a renewal is overdue or the connection was lost; `lost`: its deadline has
+   * passed, the server reports that it has ended, or it was released. Reading it checks the clock.
    */
   get state(): LockState {
     return this.#lease.state;
   }
 
-  /** Has `call` called with each new state; not when it is released. */
+  /** Calls `call` with each new state, but not when the lock is released. */
   onState(call: (state: LockState) => void): void {
     this.#lease.listen(call);
   }
 
-  /** Milliseconds for which it can be counted on if nothing is heard of a server any more. */
+  /** Milliseconds for which the holder may rely on the lock without a further renewal; Infinity: without end. */
   get remainingMs(): number {
     return this.#lease.remainingMs;
   }
 
   /**
-   * Gives it back: the next in the queue has it at once. Resolves with whether it was held until then. Can be called twice.
-   * Rejects if no server answers: the lease then ends by itself; one without end is released as soon as a server answers.
-   * `options` say what the lock remembers, the first time.
+   * Releases the lock, so that the server can grant it to the next waiter at once. Resolves with whether it was held
+   * until then; a second call returns the result of the first. Rejects with a RowlockError if no server answers: the
+   * lease then ends by itself, and one without end is released as soon as a server answers. The `options` of the first
+   * call set what the lock remembers.
    */
   release(options: ReleaseOptions = {}): Promise<boolean> {
     this.#released ??= this.#verbs.release(this.#lease, options);
@@ -69,8 +74,8 @@ export class Lock implements AsyncDisposable {
   }
 
   /**
-   * Renews it once more, to `ttl` milliseconds where that is given, and leaves it at that: from now on it belongs to whoever
-   * has its `leaseId`.
+   * Renews the lease once more, with a new `ttl` in milliseconds if given, and stops renewing it. From then on it
+   * belongs to the process that has its `leaseId`, and this lock counts as released.
    */
   async handOver(ttl?: number): Promise<{ readonly leaseId: string; readonly token: bigint }> {
     await this.#verbs.handOver(this.#lease, ttl);
@@ -78,7 +83,7 @@ export class Lock implements AsyncDisposable {
     return { leaseId: this.leaseId, token: this.token };
   }
 
-  /** Releases it. Where no server answers it ends by itself, so that is no error here. */
+  /** Releases the lock. It does not reject if no server answers, as the lease then ends by itself. */
   async [Symbol.asyncDispose](): Promise<void> {
     try {
       await this.release();

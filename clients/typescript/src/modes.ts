@@ -1,8 +1,8 @@
-// How a lock is held, by the words of this package.
+// The modes in which a lock is held, and their protocol values.
 
 import { Mode as ProtoMode } from "#proto/rowlock/v1/lock_pb.js";
 
-/** Counted permits (a mutex where the limit is 1), one of many readers, or the only writer. */
+/** permit: counted permits (a mutex if the limit is 1); shared: one of many readers; exclusive: the only writer. */
 export type Mode = "permit" | "shared" | "exclusive";
 
 const MODES: Readonly<Record<Mode, ProtoMode>> = {
@@ -11,7 +11,7 @@ const MODES: Readonly<Record<Mode, ProtoMode>> = {
   exclusive: ProtoMode.EXCLUSIVE,
 };
 
-/** Throws a RangeError for what is no mode: callers in JavaScript have no types. */
+/** Throws a RangeError for an unknown mode, as callers in JavaScript have no types. */
 export function protoMode(mode: Mode): ProtoMode {
   if (!Object.hasOwn(MODES, mode)) {
     const modes = Object.keys(MODES).map((each) => JSON.stringify(each));

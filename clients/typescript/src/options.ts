@@ -1,4 +1,4 @@
-// What can be chosen when connecting, and for one lock, with what holds where nothing is said.
+// The options of `connect` and of a lock, with their defaults. All times are milliseconds.
 
 import { isIP } from "node:net";
 import { hostname } from "node:os";
@@ -11,93 +11,98 @@ export type Forever = "forever";
 export interface TlsOptions {
   /** Certificates of the authorities to trust, in PEM; unset: those that Node trusts. */
   readonly ca?: string | Buffer;
-  /** The client's own certificate and its key, in PEM, where the server asks for one. */
+  /** The client's own certificate, in PEM, if the server asks for one; it needs `key`. */
   readonly cert?: string | Buffer;
   readonly key?: string | Buffer;
-  /** The name that the server's certificate has, where it is not that of the address. */
+  /** The name in the server's certificate, if it differs from the address. */
   readonly serverName?: string;
 }
 
 export type Headers = Readonly<Record<string, string>>;
 
-/** What happens to the connection, for a log. */
+/** A connection that opened or ended, for a log. */
 export type ConnectionEvent =
   | {
       readonly kind: "connected";
       readonly address: string;
-      /** As one session, or, where those are refused, as calls of their own. */
+      /** session: all calls over one stream; calls: unary calls, as sessions are refused. */
       readonly via: "session" | "calls";
-      /** The server, as its log names it; empty where it does not say. */
+      /** The server's name in its own log; empty if not known. */
       readonly replica: string;
     }
   | { readonly kind: "disconnected"; readonly address: string; readonly error: Error };
 
+/** The options of `connect`. All times are milliseconds, above 0 and at most 24 days, or Infinity. */
 export interface ConnectOptions {
-  /** `host:port` of each server, in the order in which they are tried. */
+  /** `host:port` of each server, in the order in which the client tries them. */
   readonly addresses: string | readonly string[];
-  /** Who asks, for people who look at a lock; unset: this machine and process. */
+  /** Shown to people who look at a lock; `hostname:pid` by default. */
   readonly owner?: string;
-  /** What else they should see. */
+  /** Labels of all claims, also for people who look at a lock. */
   readonly labels?: Readonly<Record<string, string>>;
-  /** true: with the authorities that Node trusts. Unset: plain text. */
+  /** true: trust the authorities that Node trusts. Unset: plain text. */
   readonly tls?: boolean | TlsOptions;
-  /** Headers for a proxy or an authority between; a function is asked for each connection. */
+  /** gRPC metadata for a proxy or an authenticator before the server; a function is called for each connection. */
   readonly metadata?: Headers | (() => Headers | Promise<Headers>);
   /**
-   * How long a server may take to answer a new connection, and `metadata` before it, in milliseconds, before the next one is
-   * tried; 3,000.
+   * How long to wait for `metadata`, and then for a server's first answer, before the client tries the next address;
+   * 3,000 by default.
    */
   readonly connectTimeout?: number;
-  /** How long a call is tried before it fails, in milliseconds, where no server answers it; 30,000. */
+  /** How long a call may have no answer of any server before it fails; 30,000 by default. */
   readonly giveUpAfter?: number;
-  /** How long a connection may stay open that nobody needs, in milliseconds; 300,000. */
+  /** How long the client keeps a connection open that it does not need; 300,000 by default. */
   readonly idleAfter?: number;
+  /** Called with each connection that opens or ends. */
   readonly onConnection?: (event: ConnectionEvent) => void;
 }
 
-/** The place in the queue. */
+/** A place in the queue. */
 export interface Place {
-  /** Waiters that stand before this one. */
+  /** Waiters before this one. */
   readonly ahead: number;
-  /** Permits that they ask for. */
+  /** Permits that the waiters before this one ask for. */
   readonly permitsAhead: number;
-  /** Waiters in the whole queue. */
+  /** Waiters in the whole queue, this one included. */
   readonly queueLength: number;
   /** How long this one has waited. */
   readonly waitedMs: number;
 }
 
+/** The options of a lock. All times are milliseconds. */
 export interface LockOptions extends RecordOptions {
-  /** How long to wait at the most, in milliseconds; 0: not at all. As long as it takes, unless told otherwise. */
+  /** The longest wait; 0: do not wait. "forever" by default. */
   readonly wait?: number | Forever;
-  /** Time to live of the lease, in milliseconds, which is renewed at every third of it; 30,000. */
+  /** Time to live of the lease; 30,000 by default. The client renews the lease after each third of it. */
   readonly ttl?: number | Forever;
-  /** How many permits to take, all or none; 1. */
+  /** How many permits to take, all or none; 1 by default. */
   readonly permits?: number;
+  /** How to hold the lock; "permit" by default. */
   readonly mode?: Mode;
-  /** Gives up the wait. */
+  /** Cancels the wait: the call rejects with the signal's reason. */
   readonly signal?: AbortSignal | undefined;
-  /** Called with each new place in the queue. */
+  /** Called with each new place in the queue. An exception that it throws ends the wait, which rejects with it. */
   readonly onPosition?: (place: Place) => void;
-  /** How often at the most `onPosition` is called, in milliseconds; 1,000. */
+  /** The shortest time between two calls of `onPosition`; 1,000 by default. */
   readonly positionInterval?: number;
-  /** For this claim alone. */
+  /** The owner of this claim; by default that of the client. */
   readonly owner?: string;
+  /** Labels of this claim, in addition to those of the client. */
   readonly labels?: Readonly<Record<string, string>>;
   /**
-   * The same id always means the same claim: whoever asks again under it comes back to its lease or place. Unset: an id of
-   * this call's own.
+   * The same id always means the same claim: a call that repeats it gets the same lease or place, so a retry is safe.
+   * Default: a new id for each call.
    */
   readonly requestId?: string;
   /**
-   * How long before the lease may end it is given up for lost, in milliseconds: the time that the work has to stop. A tenth
-   * of the ttl, and 2 s at the most, unless told otherwise; less than half of the ttl.
+   * How long before the lease may end the client counts it as lost: the time that the work has to stop. By default a
+   * tenth of the ttl, at most 2,000. It must be less than half of the ttl.
    */
   readonly margin?: number;
 }
 
 export const TTL_MS = 30_000;
-/** What a timer of Node can be set to. */
+/** The longest time of a Node timer. */
 const TIMER_MS_MAX = 2 ** 31 - 1;
 const MARGIN_SHARE = 1 / 10;
 const MARGIN_MS_MAX = 2_000;
@@ -111,13 +116,13 @@ export interface Settings extends Omit<ConnectOptions, "addresses"> {
   readonly idleAfter: number;
 }
 
-/** Throws a RangeError for what cannot work. */
+/** Returns the checked options; throws a RangeError if one cannot work. */
 export function settingsOf(options: ConnectOptions): Settings {
   const addresses = [options.addresses].flat().map((address) => address.trim());
   if (addresses.length === 0 || addresses.includes(""))
     throw new RangeError("addresses: name at least one server, as host:port");
   const { tls } = options;
-  // Node does not take an address for the name of a TLS server.
+  // Node does not accept an IP address as the name of a TLS server.
   const unnamed = addresses.find((address) => isIP(hostOf(address)) !== 0);
   if (tls && unnamed !== undefined && (tls === true || tls.serverName === undefined))
     throw new RangeError(
@@ -131,7 +136,7 @@ export function settingsOf(options: ConnectOptions): Settings {
   return { ...options, addresses, owner, labels, connectTimeout, giveUpAfter, idleAfter };
 }
 
-/** In milliseconds. Throws a RangeError for what cannot work. */
+/** Returns the margin in milliseconds; throws a RangeError if it cannot work. */
 export function marginOf({ ttl = TTL_MS, margin }: Pick<LockOptions, "ttl" | "margin">): number {
   if (ttl === "forever") return 0;
   if (margin === undefined) return Math.min(ttl * MARGIN_SHARE, MARGIN_MS_MAX);

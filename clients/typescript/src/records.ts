@@ -1,61 +1,64 @@
-// What a lock remembers beyond its claims, as plain objects; and how a request says what it shall remember.
+// What a lock remembers beyond its claims, and the options that change it. All times are milliseconds.
 
 import type { LastRun, LockRecord } from "#proto/rowlock/v1/lock_pb.js";
 import { RefusalReason } from "#proto/rowlock/v1/lock_pb.js";
 import { dateOf, durationOf, timestampOf } from "./times.ts";
 
-/** What a lease asks of the lock's record. */
+/** The terms of a lease for the lock's record. */
 export interface RecordOptions {
-  /** When it is released, nothing is granted until so many milliseconds after its grant. One that is lost does not set it. */
+  /** After a release, the server grants nothing until this long after the lease's grant. A loss does not set it. */
   readonly minInterval?: number;
-  /** When it is lost, nothing is granted for so many milliseconds after it. */
+  /** After a loss, the server grants nothing for this long. */
   readonly lockDelay?: number;
-  /** The lock's status when it is lost. */
+  /** The lock's new status if the lease is lost. */
   readonly statusIfLost?: string;
-  /** Granted only where the lock has one of these; "" is that of a lock without a record, too. */
+  /** Grant only if the lock has this status, or one of these. A lock without a record has the status "". */
   readonly ifStatus?: string | readonly string[];
 }
 
-/** What the lock remembers when a lease is given back. */
+/** What the lock remembers after a release. Unset fields change nothing. */
 export interface ReleaseOptions {
+  /** The lock's new status. */
   readonly status?: string;
-  /** Nothing is granted for so many milliseconds from now on, instead of until the `minInterval` is over; 0: at once. */
+  /** The server grants nothing for this long after the release; it replaces the `minInterval`. 0: due at once. */
   readonly coolDown?: number;
-  /** How many more times it may be granted. */
+  /** How many more times the server may grant the lock. */
   readonly attemptsLeft?: number;
 }
 
-/** What to set; what is not named stays as it is. */
+/** Changes to what a lock remembers. Unset fields change nothing. */
 export interface LockChanges {
-  /** Nothing is granted before this instant of the database's clock; null: at any time. */
+  /** The server grants nothing before this instant of the database's clock; null: no bound. */
   readonly notBefore?: Date | null;
-  /** The same in milliseconds from now. */
+  /** The same, in milliseconds from now. Excludes `notBefore`. */
   readonly notBeforeIn?: number;
-  /** How many more times it may be granted; null: any number of times. */
+  /** How many more times the server may grant the lock; null: no bound. */
   readonly attemptsLeft?: number | null;
+  /** A short word of your own, at most 63 bytes. */
   readonly status?: string;
-  /** Change only if the record has this version; 0: only if the lock has none. Otherwise VERSION_MISMATCH. */
+  /** Change only if the record has this version; 0: only if the lock has no record. Otherwise VERSION_MISMATCH. */
   readonly ifVersion?: bigint | number;
 }
 
-/** How the last lease of a lock went. */
+/** The last lease of a lock that ended. */
 export interface LastRunView {
   readonly owner: string;
   readonly token: bigint;
   readonly grantedAt?: Date;
   readonly endedAt?: Date;
   readonly endReason: "RELEASED" | "EXPIRED" | "FORCE_RELEASED";
-  /** The lock's status when it had ended. */
+  /** The lock's status after its end. */
   readonly status: string;
 }
 
+/** What a lock remembers. */
 export interface RecordView {
-  /** Nothing is granted before; unset: at any time. */
+  /** The server grants nothing before this instant of the database's clock; unset: no bound. */
   readonly notBefore?: Date;
-  /** Unset: any number of times. */
+  /** How many more times the server may grant the lock; unset: no bound. */
   readonly attemptsLeft?: number;
   readonly status: string;
-  /** Unset: none has ended since there is a record. */
+  /** Unset: no lease has ended since the record exists. */
   readonly lastRun?: LastRunView;
   /** For the `ifVersion` of the next change. */
   readonly version: bigint;
@@ -82,7 +85,7 @@ function lastRunView({ owner, fencingToken, grantedAt, endedAt, endReason, statu
   };
 }
 
-/** The fields of an AcquireRequest, and of a CaptureRequest. */
+/** Returns the fields of an AcquireRequest or a CaptureRequest. */
 export function termsOf({ minInterval, lockDelay, statusIfLost, ifStatus = [] }: RecordOptions) {
   return {
     ...(minInterval !== undefined && { minInterval: durationOf(minInterval) }),
@@ -92,12 +95,12 @@ export function termsOf({ minInterval, lockDelay, statusIfLost, ifStatus = [] }:
   };
 }
 
-/** Whether the end of a lease leaves a mark in the lock's record, if the lease was confirmed before. */
+/** Whether the end of the lease leaves a mark in the lock's record, provided that the lease was confirmed. */
 export function hasTerms({ minInterval, lockDelay, statusIfLost, ifStatus }: RecordOptions): boolean {
   return [minInterval, lockDelay, statusIfLost, ifStatus].some((each) => each !== undefined);
 }
 
-/** The fields of a ReleaseRequest. */
+/** Returns the fields of a ReleaseRequest. */
 export function lastWordsOf({ status, coolDown, attemptsLeft }: ReleaseOptions) {
   return {
     ...(status !== undefined && { status }),
@@ -106,7 +109,7 @@ export function lastWordsOf({ status, coolDown, attemptsLeft }: ReleaseOptions) 
   };
 }
 
-/** The fields of an UpdateLockRequest. */
+/** Returns the fields of an UpdateLockRequest. */
 export function changesOf({ notBefore, notBeforeIn, attemptsLeft, status, ifVersion }: LockChanges) {
   return {
     ...(notBefore && { notBefore: timestampOf(notBefore) }),
@@ -119,7 +122,7 @@ export function changesOf({ notBefore, notBeforeIn, attemptsLeft, status, ifVers
   };
 }
 
-/** The version that a change wants to find. */
+/** Returns the field for the version that a change expects. */
 export function versionOf(ifVersion: bigint | number | undefined) {
   return ifVersion === undefined ? {} : { expectedVersion: BigInt(ifVersion) };
 }

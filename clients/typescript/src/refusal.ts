@@ -1,4 +1,4 @@
-// An expected no, by its reason.
+// A refusal: an expected negative answer, with its reason.
 
 import type { Refusal as RefusalMessage } from "#proto/rowlock/v1/lock_pb.js";
 import { RefusalReason } from "#proto/rowlock/v1/lock_pb.js";
@@ -6,24 +6,24 @@ import { msOf } from "./times.ts";
 import { type ClaimView, claimView, type LimitView, limitView } from "./views.ts";
 
 interface Common {
-  /** What a person reads. */
+  /** Text for people. Its wording may change. */
   readonly message: string;
-  /** When another try may be worth while: a hint. */
+  /** How long until another try may succeed, in milliseconds: a hint. */
   readonly retryAfterMs?: number;
 }
 
-/** Why there is no lock. */
+/** Why the server did not grant the lock. */
 export type Refusal =
-  /** Others hold it, or wait for it; or the wait is over. */
+  /** Others hold the lock or wait for it; or the wait is over. At most the 10 oldest holders, oldest first. */
   | (Common & { readonly reason: "BUSY" | "TIMED_OUT"; readonly holders: readonly ClaimView[] })
-  /** Nothing is granted at present. `limit` is set where that is because the limit is 0. */
+  /** The server grants nothing at present. `limit` is set if the limit is 0. */
   | (Common & { readonly reason: "PAUSED"; readonly limit?: LimitView })
-  /** More permits were asked for than the limit allows in all. */
+  /** The request is for more permits than the limit allows in all. */
   | (Common & { readonly reason: "NEVER_FITS"; readonly limit?: LimitView })
   | (Common & { readonly reason: "QUEUE_FULL" })
-  /** What the lock remembers stands in the way: it is not due yet, or has no attempts left. */
+  /** By its record, the lock is not due yet, or has no attempts left. */
   | (Common & { readonly reason: "NOT_BEFORE" | "EXHAUSTED" })
-  /** The lock has this status, which is none of those wanted. */
+  /** The lock has this status, which is none of the wanted ones. */
   | (Common & { readonly reason: "STATUS_MISMATCH"; readonly status: string })
   /** The claim has ended: somebody released its ticket, or an operator ended it. */
   | (Common & { readonly reason: "CANCELLED" | "LAPSED" | "EXPIRED" | "RELEASED" | "FORCE_RELEASED" });

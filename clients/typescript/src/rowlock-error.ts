@@ -1,4 +1,4 @@
-// The one class of errors: what a server has said, what was refused where a lock was demanded, and what this client finds.
+// The one error class: errors that a server sends, refusals as exceptions, and errors of this client itself.
 
 import { fromBinary } from "@bufbuild/protobuf";
 import { anyUnpack } from "@bufbuild/protobuf/wkt";
@@ -8,7 +8,7 @@ import { type Status, StatusSchema } from "#proto/google/rpc/status_pb.js";
 import type { Refusal, RefusalName } from "./refusal.ts";
 import { msOf } from "./times.ts";
 
-/** Of the server, as the table in lock_service.proto explains them. */
+/** The server's reasons; the table in lock_service.proto explains them. */
 export type ServerReason =
   | "BAD_REQUEST"
   | "MALFORMED_MESSAGE"
@@ -30,15 +30,16 @@ export type ServerReason =
   | "INTERNAL";
 
 /**
- * Of this client: no server has answered in time; the client was closed; the connection was lost, and what was asked for
- * must not be repeated, so it may have taken effect or not; answers take so long that the lease cannot be renewed in time; an
- * error without a reason, of a proxy for one.
+ * The client's reasons. NO_SERVER: no server answered in time. CLOSED: the client was closed. CONNECTION_LOST: the
+ * connection was lost before the answer came, and a repeated call is not safe; the call may have taken effect or not.
+ * TTL_TOO_SHORT: answers take so long that the client cannot renew the lease in time. UNKNOWN: an error without a
+ * reason, for example one of a proxy.
  */
 export type ClientReason = "NO_SERVER" | "CLOSED" | "CONNECTION_LOST" | "TTL_TOO_SHORT" | "UNKNOWN";
 
 export type Reason = ServerReason | ClientReason | RefusalName;
 
-/** What is wrong with one field of a request. */
+/** An invalid field of a request. */
 export interface Violation {
   readonly field: string;
   readonly description: string;
@@ -54,18 +55,19 @@ export interface RowlockErrorDetails {
 
 const DETAILS = "grpc-status-details-bin";
 
+/** An error of a call. The client throws it for everything except invalid options, which are a RangeError. */
 export class RowlockError extends Error {
-  /** What a program acts on. */
+  /** Why, for programs to act on. A newer server may send a reason that this version does not know. */
   readonly reason: Reason;
   /** The name of the gRPC code, such as `UNAVAILABLE`. */
   readonly code: string;
-  /** All that is wrong with a request, for BAD_REQUEST. */
+  /** All invalid fields of the request, for BAD_REQUEST. */
   readonly violations: readonly Violation[];
-  /** What the server adds for programs, such as `end_reason` of LEASE_LOST and `version` of VERSION_MISMATCH. */
+  /** Details for programs, such as `end_reason` of LEASE_LOST and `version` of VERSION_MISMATCH. */
   readonly metadata: Readonly<Record<string, string>>;
-  /** When another try can help, as the server says. */
+  /** Milliseconds after which the server says that another try can help; undefined if it does not say. */
   readonly retryAfterMs: number | undefined;
-  /** Where the lock was refused. */
+  /** The refusal, if the lock was refused. */
   readonly refusal: Refusal | undefined;
 
   constructor(reason: Reason, code: string, message: string, details: RowlockErrorDetails = {}) {
@@ -79,7 +81,7 @@ export class RowlockError extends Error {
     this.refusal = details.refusal;
   }
 
-  /** Of a call of a session. */
+  /** Makes the error of a call in a session. */
   static ofStatus({ code, message, details }: Status): RowlockError {
     const unpacked = <Kind extends Parameters<typeof anyUnpack>[1]>(kind: Kind) =>
       details.map((any) => anyUnpack(any, kind)).find((found) => found !== undefined);
@@ -98,7 +100,7 @@ export class RowlockError extends Error {
     );
   }
 
-  /** Of a call of its own, or of a session as a whole. */
+  /** Makes the error of a unary call, or of a whole session. */
   static ofCall(error: ServiceError): RowlockError {
     const [bytes] = error.metadata?.get(DETAILS) ?? [];
     if (bytes instanceof Buffer) return RowlockError.ofStatus(fromBinary(StatusSchema, bytes));
@@ -117,7 +119,7 @@ export class RowlockError extends Error {
     );
   }
 
-  /** Whatever was thrown; what is none of ours is a bug. */
+  /** Returns anything thrown as a RowlockError; any other type is a bug. */
   static of(error: unknown): RowlockError {
     if (error instanceof RowlockError) return error;
     return new RowlockError("UNKNOWN", "INTERNAL", String(error), { cause: error });
@@ -127,7 +129,7 @@ export class RowlockError extends Error {
     return new RowlockError("SHUTTING_DOWN", "UNAVAILABLE", `${address} is stopping.`);
   }
 
-  /** What was asked for cannot be put into a message: a number that is none, for one. */
+  /** Makes the error of a request that no message can hold, for example because of a NaN. */
   static unsendable(cause: unknown): RowlockError {
     const words = cause instanceof Error ? cause.message : String(cause);
     return new RowlockError("BAD_REQUEST", "INVALID_ARGUMENT", `This cannot be sent: ${words}`, { cause });
@@ -151,7 +153,7 @@ export class RowlockError extends Error {
     return new RowlockError("CLOSED", "CANCELLED", "This client was closed.");
   }
 
-  /** Whether the server has answered that nothing was done. */
+  /** Whether the server has answered that it changed nothing, so that a retry is safe. */
   get isUndone(): boolean {
     return (
       this.reason === "OVERLOADED" ||
@@ -160,7 +162,7 @@ export class RowlockError extends Error {
     );
   }
 
-  /** The same, of a request for a lease without end that a server may have granted. */
+  /** Returns this error with a warning: a server may have granted this request for a lease without end. */
   mayBeHeld(name: string, requestId: string, isGivenBack: boolean): RowlockError {
     const rest = isGivenBack
       ? "this client goes on giving it back"
@@ -174,7 +176,7 @@ export class RowlockError extends Error {
     });
   }
 
-  /** Whether the same call, a little later, may well succeed. */
+  /** Whether the same call may succeed a little later. It does not say that a retry is safe: see `isUndone`. */
   get isTransient(): boolean {
     return this.code === "UNAVAILABLE" || this.reason === "OVERLOADED";
   }

@@ -27,35 +27,40 @@ import {
 import type { ClaimView, LimitSettingView, LockView } from "./views.ts";
 import { Watch, type WatchOptions, type WatchUpdate } from "./watch.ts";
 
-/** What closing may take: to give back what is held, and then to close the connection in good order. */
+/** How long closing may take to give back the leases, and then to close the connection gracefully. */
 const GIVE_BACK_WITHIN_MS = 2_000;
 const CLOSE_WITHIN_MS = 1_000;
 
-/** What became of a request: one of the two. */
+/** The result of `acquire`: a lock or a refusal. */
 export type Outcome =
   | { readonly lock: Lock; readonly refusal?: undefined }
   | { readonly lock?: undefined; readonly refusal: Refusal };
 
-/** What was taken of many locks; and when there was nothing, when another try may be worth while, if that is known. */
+/** The result of a capture: the locks, longest due first. */
 export interface Captured {
   readonly locks: readonly Lock[];
+  /** If there are no locks: how long until another try may succeed, a hint; unset if the server does not know. */
   readonly retryAfterMs?: number;
 }
 
-/** A lease that was renewed by its id. */
+/** The result of a renewal by id. */
 export interface RenewedLease {
   readonly leaseId: string;
   readonly name: string;
   readonly token: bigint;
-  /** Time left; undefined: without end. */
+  /** The time left, in milliseconds; undefined: without end. */
   readonly ttlMs: number | undefined;
 }
 
-/** Makes a client. Nothing is sent before something is asked for. Throws a RangeError for options that cannot work. */
+/** Makes a client. It connects with the first call. Throws a RangeError if an option cannot work. */
 export function connect(options: ConnectOptions): Rowlock {
   return new Rowlock(settingsOf(options));
 }
 
+/**
+ * One connection for all locks of a program. Its calls reject with a RowlockError, and with CLOSED after `close`. The
+ * client repeats a call whose answer was lost, unless the call's comment says otherwise.
+ */
 export class Rowlock implements AsyncDisposable {
   readonly #settings: Settings;
   readonly #clock = new Clock();
@@ -68,7 +73,7 @@ export class Rowlock implements AsyncDisposable {
   readonly #locks: HeldLocks;
   #closed: Promise<void> | undefined;
 
-  /** Made by `connect`. */
+  /** For `connect` only. */
   constructor(settings: Settings) {
     const clock = this.#clock;
     this.#settings = settings;
@@ -112,8 +117,9 @@ export class Rowlock implements AsyncDisposable {
   }
 
   /**
-   * Waits for the lock and holds it. Renewed until it is released: at the end of its scope with `await using`. Throws a
-   * RowlockError where it is refused (`wait` is over, for one), and the reason of `signal`.
+   * Waits for the lock and holds it. The client renews the lease until the lock is released, which `await using` does
+   * at the end of its scope. Rejects with a RowlockError if the server refuses (TIMED_OUT when `wait` is over), and
+   * with the reason of `signal`.
    */
   async lock(name: string, options: LockOptions = {}): Promise<Lock> {
     const { lock, refusal } = await this.acquire(name, options);
@@ -121,7 +127,10 @@ export class Rowlock implements AsyncDisposable {
     return lock;
   }
 
-  /** The lock if it is free now; otherwise null. */
+  /**
+   * Returns the lock, or null if it is busy, paused or not due now. Any other refusal, such as EXHAUSTED,
+   * STATUS_MISMATCH and NEVER_FITS, is a RowlockError.
+   */
   async tryLock(name: string, options: Omit<LockOptions, "wait" | "onPosition"> = {}): Promise<Lock | null> {
     const { lock, refusal } = await this.acquire(name, { ...options, wait: 0 });
     if (lock) return lock;
@@ -130,8 +139,9 @@ export class Rowlock implements AsyncDisposable {
   }
 
   /**
-   * Runs `work` while holding the lock, and releases it. Throws what `work` throws; and LEASE_LOST where the lock was lost
-   * before `work` had finished, as then others may have run beside it. `work` should stop when `lock.signal` is aborted.
+   * Waits for the lock, runs `work`, and releases the lock. Rejects with the exception of `work`; and with LEASE_LOST
+   * if the lock was lost before `work` finished, as others may have run beside it. `work` should stop when
+   * `lock.signal` is aborted.
    */
   async withLock<Value>(name: string, work: (lock: Lock) => Value | Promise<Value>): Promise<Value>;
   async withLock<Value>(
@@ -152,7 +162,7 @@ export class Rowlock implements AsyncDisposable {
       const isOver = lock.state === "lost";
       if (isOver && lock.signal.reason.reason === "LEASE_LOST") throw lock.signal.reason;
       await lock[Symbol.asyncDispose]();
-      // Work that has released it was told so itself.
+      // If `work` released the lock, it got the result itself.
       if (!isOver && this.#locks.hadEnded(lock)) throw RowlockError.hadEnded(name);
       return value;
     } finally {
@@ -160,7 +170,7 @@ export class Rowlock implements AsyncDisposable {
     }
   }
 
-  /** The lock, or why not: for those to whom a refusal is an answer. */
+  /** Returns the lock, or the refusal: like `lock`, but a refusal is a value instead of an error. */
   async acquire(name: string, options: LockOptions = {}): Promise<Outcome> {
     const acquisition = new Acquisition({
       ...this.#asking(options),
@@ -181,8 +191,9 @@ export class Rowlock implements AsyncDisposable {
   }
 
   /**
-   * Leases on up to `count` of many locks that are free and due, have attempts left and one of the statuses of `ifStatus`:
-   * those longest due first. Each is kept and renewed like any other, until it is released. None is an answer, too.
+   * Takes up to `count` of many locks, longest due first. A lock qualifies if it is free and due, has attempts left,
+   * and has one of the statuses of `ifStatus`. The client renews each lease until its lock is released. The result may
+   * be empty.
    */
   async capture(options: CaptureOptions): Promise<Captured> {
     const capture = new Capture({
@@ -200,8 +211,8 @@ export class Rowlock implements AsyncDisposable {
   }
 
   /**
-   * Ends a lease, or gives up a place, by its id. Whether it was this call that ended it. `options` say what the lock
-   * remembers of it.
+   * Ends a lease, or gives up a place in the queue, by its id. Resolves with whether this call ended it. `options` set
+   * what the lock remembers. A retry is safe.
    */
   async release(leaseId: string, options: ReleaseOptions = {}): Promise<boolean> {
     const lock = this.#locks.find(leaseId);
@@ -209,40 +220,52 @@ export class Rowlock implements AsyncDisposable {
   }
 
   /**
-   * Sets any of what a lock remembers, and makes the lock where nobody has named it yet. It is not repeated when
-   * its answer is lost, as that could undo what others have set since.
+   * Changes what a lock remembers; the server makes the lock if it does not exist. Resolves with the new record. If the
+   * answer is lost, the call fails with CONNECTION_LOST: the client does not repeat it, as that could undo what others
+   * have set since. A retry with `ifVersion` is safe.
    */
   updateLock(name: string, changes: LockChanges): Promise<RecordView> {
     return this.#open().updateLock(name, changes);
   }
 
-  /** Takes away what a lock remembers. Whether there was anything. LOCK_IN_USE while it is held or waited for. */
+  /**
+   * Deletes what a lock remembers. Resolves with whether there was anything. Fails with LOCK_IN_USE while the lock is
+   * held or waited for. `ifVersion` and lost answers are as for `updateLock`.
+   */
   deleteLock(name: string, options: Pick<LockChanges, "ifVersion"> = {}): Promise<boolean> {
     return this.#open().deleteLock(name, options);
   }
 
-  /** Renews a lease once, by its id; to `ttl` milliseconds where that is given. */
+  /**
+   * Renews a lease once, by its id; a `ttl` in milliseconds replaces the one last asked for. Fails with LEASE_LOST or
+   * UNKNOWN_CLAIM if the lease has ended. A retry is safe.
+   */
   async renew(leaseId: string, { ttl }: { readonly ttl?: number } = {}): Promise<RenewedLease> {
     const lease = await this.#open().renew(leaseId, ttl);
     const { lockName: name, fencingToken: token } = lease;
     return { leaseId, name, token, ttlMs: lease.ttl && msOf(lease.ttl) };
   }
 
-  /** Sets a limit; `null` takes the setting away. It is not repeated when its answer is lost, as that could undo what others have set since. */
+  /**
+   * Sets the limit of a name or a pattern; `null` unsets it. If the answer is lost, the call fails with
+   * CONNECTION_LOST: the client does not repeat it, as that could undo what others have set since. A retry with
+   * `ifVersion` is safe.
+   */
   setLimit(target: LimitTarget, limit: number | null, options: SetLimitOptions = {}): Promise<LimitInForce> {
     return this.#open().setLimit(target, limit, options);
   }
 
+  /** Returns one lock, with its first holders and waiters, up to 100 of each. */
   getLock(name: string): Promise<LockView> {
     return this.#open().getLock(name);
   }
 
-  /** All pages, one after the other. */
+  /** Iterates over locks. It fetches page after page. */
   listLocks(options: ListLocksOptions = {}): AsyncGenerator<LockView, void, undefined> {
     return this.#open().listLocks(options);
   }
 
-  /** The limits that were set, for names and patterns that begin with `prefix`. */
+  /** Iterates over the limits that were set for names and patterns that begin with `prefix`. */
   listLimits({
     prefix = "",
   }: {
@@ -252,8 +275,8 @@ export class Rowlock implements AsyncDisposable {
   }
 
   /**
-   * The locks whose names begin with `prefix` as they stand, and then each that has changed, until `signal` is aborted or the
-   * loop is left. It goes on through another server where one goes away, and begins anew by that.
+   * Watches the locks whose names begin with `prefix`: yields a snapshot, and then each change, until `signal` is
+   * aborted or the loop ends. If a server goes away, it continues through another one with a new snapshot.
    */
   async *watchLocks(options: WatchOptions = {}): AsyncGenerator<WatchUpdate, void, undefined> {
     if (this.#closed) throw RowlockError.closed();
@@ -271,8 +294,10 @@ export class Rowlock implements AsyncDisposable {
   }
 
   /**
-   * An operator's tool: ends all holders of a lock, up to 500 in one call, or one claim. Of a name it is not repeated when
-   * its answer is lost, as that would end those who were granted the lock by it.
+   * Ends all holders of a lock, at most 500 in one call; with `ticketNumber`, ends that one claim. This is for
+   * operators. For one claim a retry is safe. For all holders, if the answer is lost, the call fails with
+   * CONNECTION_LOST: the client does not repeat it, as that would also end those who were granted the lock meanwhile.
+   * `remaining` is the number of holders that are left.
    */
   forceRelease(
     target: ForceReleaseTarget,
@@ -281,7 +306,10 @@ export class Rowlock implements AsyncDisposable {
     return this.#open().forceRelease(target, reason);
   }
 
-  /** Gives up all waits, releases all locks, and closes the connection. Can be called twice. Never rejects. */
+  /**
+   * Gives up all waits, releases all locks, and closes the connection. It never rejects, and ends within seconds, also
+   * if no server answers. A second call has no effect.
+   */
   close(): Promise<void> {
     this.#closed ??= this.#close();
     return this.#closed;
@@ -294,7 +322,7 @@ export class Rowlock implements AsyncDisposable {
   async #close(): Promise<void> {
     for (const wait of [...this.#waits]) wait.abandon(RowlockError.closed());
     this.#locks.releaseAll();
-    // The first request of a connection has commands, too, before anything was heard of its server.
+    // Calls may be on their way before any server has answered: the first request of a connection holds commands.
     if (this.#calls.isOwed) {
       const late = Promise.withResolvers<void>();
       const timer = setTimeout(late.resolve, GIVE_BACK_WITHIN_MS);
@@ -306,7 +334,9 @@ export class Rowlock implements AsyncDisposable {
     await this.#connections.close(CLOSE_WITHIN_MS);
   }
 
-  /** What a request for leases goes by. Throws a RangeError for a margin or a mode that cannot work. */
+  /**
+   * Returns the common settings of requests for leases. Throws a RangeError for a margin or a mode that cannot work.
+   */
   #asking<Asked extends LockOptions | CaptureOptions>(asked: Asked) {
     const marginMs = marginOf(asked);
     if ("mode" in asked && asked.mode !== undefined) protoMode(asked.mode);
@@ -323,7 +353,7 @@ export class Rowlock implements AsyncDisposable {
     };
   }
 
-  /** Of two calls under one request id, the one that is given up leaves the claim to the other. */
+  /** Whether another call waits under the same request id, so that giving up this one must leave the claim. */
   #isShared(acquisition: Acquisition): boolean {
     const { sharedId } = acquisition;
     if (sharedId === undefined) return false;

@@ -1,8 +1,8 @@
-// Durations and instants of the protocol, and what JavaScript has for them.
+// Converts durations and instants between the protocol and JavaScript.
 
 import type { Duration, Timestamp } from "@bufbuild/protobuf/wkt";
 
-/** Rounded to the microsecond, which is what the server counts in. */
+/** Returns a duration, rounded to the microsecond, which is the server's resolution. */
 export function durationOf(ms: number): { seconds: bigint; nanos: number } {
   const us = Math.round(ms * 1_000);
   const seconds = Math.floor(us / 1e6);

@@ -1,4 +1,4 @@
-// The verbs that are answered once, as promises over the calls of the connection.
+// The calls with one answer: each returns a promise of its result.
 
 import { create } from "@bufbuild/protobuf";
 import type { Lease } from "#proto/rowlock/v1/lock_pb.js";
@@ -36,24 +36,24 @@ import {
   lockView,
 } from "./views.ts";
 
-/** One name, or all names that begin with what stands before the star of a pattern. */
+/** One name, or a pattern such as `etl/*`, which stands for all names that begin with the part before its star. */
 export type LimitTarget = { readonly name: string } | { readonly pattern: string };
 
 export interface SetLimitOptions {
   /** Change only if the setting has this version; 0: only if it was never set. Otherwise VERSION_MISMATCH. */
   readonly ifVersion?: bigint | number;
-  /** For those who look later. */
+  /** Why, for people who look at the limit later. */
   readonly reason?: string;
 }
 
-/** What is in force after a change. */
+/** The result of a change of a limit. For a pattern, the counts are sums over the locks that match it. */
 export interface LimitInForce {
   readonly limit: number;
   readonly version: bigint;
   readonly heldPermits: number;
   readonly waiting: number;
   readonly draining: boolean;
-  /** For a pattern: how many servers may still grant by the limit before; usually 0. */
+  /** For a pattern: how many servers may still grant by the old limit; usually 0. */
   readonly serversBehind: number;
 }
 
@@ -62,16 +62,19 @@ export type ForceReleaseTarget = { readonly name: string; readonly ticketNumber?
 
 type ListedBy = "name" | "longest wait" | "most waiters";
 
+/** The options of a listing of locks. */
 export interface ListLocksOptions {
+  /** List locks whose names begin so; "" (the default): all. */
   readonly prefix?: string;
-  /** Only locks with a holder or a waiter. */
+  /** List only locks with a holder or a waiter. */
   readonly busyOnly?: boolean;
-  /** The two orders by waiters have one page. */
+  /** "name" by default. The two orders by waiters return only one page. */
   readonly order?: ListedBy;
+  /** Locks per page, at most 1,000; 0 (the default) means 100. */
   readonly pageSize?: number;
 }
 
-/** A repeated change could undo what others have set since. */
+/** The client does not repeat a change that may have taken effect, as that could undo what others have set since. */
 const CHANGE: Ask["repeat"] = "unsent";
 
 const ORDERS: Readonly<Record<ListedBy, ListOrder>> = {
@@ -90,9 +93,9 @@ function orderOf({ order = "name" }: ListLocksOptions): ListOrder {
 }
 
 export interface Released {
-  /** By this call. */
+  /** Whether this call ended it. */
   readonly released: boolean;
-  /** Before it; a call that was repeated may have ended it itself. */
+  /** Whether it had ended before, and no earlier try of this call can have ended it. */
   readonly hadEnded: boolean;
 }
 
@@ -107,7 +110,7 @@ export class Verbs {
     this.#giveUpAfterMs = giveUpAfterMs;
   }
 
-  /** Fails where no server answers within the time. */
+  /** Ends a lease or gives up a place. Fails if no server answers within `withinMs`. */
   async release(
     leaseId: string,
     options: ReleaseOptions = {},
@@ -200,7 +203,7 @@ export class Verbs {
           : { case: "claim", value: { lockName: name, ticketNumber } },
       reason,
     });
-    // Of a name, a repeated one would end those who were granted by the first.
+    // For all holders, a repeated call would also end those who were granted the lock since the first one.
     const repeat = ticketNumber === undefined ? "unsent" : "always";
     const { ended, remaining } = await this.#ask({ case: "forceRelease", value }, repeat);
     return { ended: ended.map(claimView), remaining };

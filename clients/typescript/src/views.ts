@@ -1,4 +1,4 @@
-// What the server shows of locks, claims and limits, as plain objects.
+// Locks, claims and limits as the server reports them, as plain objects.
 
 import type { Claim, Limit, Lock } from "#proto/rowlock/v1/lock_pb.js";
 import { ClaimState, LimitSource } from "#proto/rowlock/v1/lock_pb.js";
@@ -7,27 +7,27 @@ import { type Mode, modeOf } from "./modes.ts";
 import { type RecordView, recordView } from "./records.ts";
 import { dateOf } from "./times.ts";
 
-/** One who holds or waits. */
+/** A holder or a waiter. */
 export interface ClaimView {
   readonly lockName: string;
-  /** With the lock's name it names the claim, in `forceRelease`. */
+  /** Identifies the claim together with the lock's name, as in `forceRelease`. */
   readonly ticketNumber: bigint;
   readonly state: "waiting" | "held";
   readonly mode: Mode;
   readonly permits: number;
   readonly owner: string;
   readonly labels: Readonly<Record<string, string>>;
-  /** Of one who holds. */
+  /** The fencing token; unset for a waiter. */
   readonly token?: bigint;
   readonly requestedAt?: Date;
   readonly grantedAt?: Date;
-  /** When the lease ends if it is not renewed, or the place if there is no sign of life; unset: without end. */
+  /** When the lease ends unless it is renewed, or the place unless its waiter gives a sign of life; unset: never. */
   readonly expiresAt?: Date;
-  /** Set where nobody has come for the lease since it was granted: perhaps nobody knows of it. */
+  /** Set if nobody has come for the lease since its grant, so that perhaps nobody knows of it. */
   readonly isUnclaimed?: true;
 }
 
-/** How many permits may be held at once, and why that many. */
+/** How many permits may be held at once, and which setting says so. */
 export interface LimitView {
   readonly limit: number;
   readonly source: "default" | "pattern" | "name";
@@ -37,22 +37,22 @@ export interface LimitView {
   readonly reason: string;
 }
 
-/** A lock as it stands. */
+/** The current state of a lock. */
 export interface LockView {
   readonly name: string;
   readonly limit: LimitView;
   readonly heldPermits: number;
   readonly holderCount: number;
   readonly waiting: number;
-  /** More is held than the limit allows, as it was lowered. */
+  /** More permits are held than the limit allows, as somebody lowered it. */
   readonly draining: boolean;
-  /** Given last; 0 when none was. */
+  /** The fencing token given last; 0: none yet. */
   readonly lastToken: bigint;
-  /** Oldest first, and not all of many. */
+  /** The oldest holders, oldest first; the server caps the list. */
   readonly holders: readonly ClaimView[];
-  /** The first ones. */
+  /** The first waiters, in order; the server caps the list. */
   readonly waiters: readonly ClaimView[];
-  /** What it remembers; unset: nothing. */
+  /** What the lock remembers beyond its claims; unset: it has no record. */
   readonly record?: RecordView;
 }
 

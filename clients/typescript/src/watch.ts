@@ -1,5 +1,5 @@
-// Locks being watched: what servers tell of them, over however many connections that takes. Whoever reads slowly is told the
-// latest of each lock, and less often: no more is kept than there are locks.
+// A watch of locks, over any number of connections. It keeps at most one unread state per lock, so a slow reader gets
+// only the latest state of each lock.
 
 import { create } from "@bufbuild/protobuf";
 import type { Lock } from "#proto/rowlock/v1/lock_pb.js";
@@ -8,24 +8,24 @@ import type { Calls } from "./connection/calls.ts";
 import { type LockView, lockView } from "./views.ts";
 
 export interface WatchOptions {
-  /** Locks whose names begin so; "": all. */
+  /** Watch locks whose names begin so; "" (the default): all. */
   readonly prefix?: string;
-  /** Ends the watch. */
+  /** Ends the watch, which then throws the signal's reason. */
   readonly signal?: AbortSignal | undefined;
 }
 
-/** A part of a snapshot, or what has changed since. */
+/** A part of a snapshot, or the changes since the snapshot. */
 export interface WatchUpdate {
   /**
-   * It begins a snapshot that takes the place of all that was told before, as the watch fell behind, or goes on through another
-   * connection. Not set in the first one.
+   * It begins a new snapshot, which replaces all updates before it, as the watch fell behind or continues over another
+   * connection. Not set in the first update.
    */
   readonly beganAnew: boolean;
-  /** Each as it stands. Up to 10 holders and 10 waiters are listed for each. */
+  /** The current states of locks, with at most 10 holders and 10 waiters each. */
   readonly locks: readonly LockView[];
-  /** Names of locks that are gone. One that was never told may be among them. */
+  /** The names of locks that are gone; there may be names that no update had before. */
   readonly deleted: readonly string[];
-  /** With it the snapshot is complete: a lock that it has not told is not there. Set once for each snapshot. */
+  /** The snapshot is complete with this update: other locks do not exist. Set once for each snapshot. */
   readonly complete: boolean;
 }
 
@@ -36,11 +36,11 @@ export interface WatchSettings extends WatchOptions {
 
 export class Watch {
   readonly #settings: WatchSettings;
-  /** What is not read yet: locks as they stand, and null for those that are gone. */
+  /** Unread updates: the current states of locks, and null for those that are gone. */
   readonly #news = new Map<string, Lock | null>();
   #beganAnew = false;
   #complete = false;
-  /** Whether a message of the stream that there is now has come, and of any. */
+  /** Whether the current stream has brought a message, and whether any stream has. */
   #isHeard = false;
   #wasHeard = false;
   #end: { readonly why: unknown } | undefined;
@@ -50,7 +50,7 @@ export class Watch {
     this.#settings = settings;
   }
 
-  /** To be called once. Throws a RowlockError, or the reason of the signal. */
+  /** Yields the updates. Call it once. Throws a RowlockError, or the reason of the signal. */
   async *updates(): AsyncGenerator<WatchUpdate, void, undefined> {
     const { calls, prefix = "", signal, giveUpAfterMs } = this.#settings;
     signal?.throwIfAborted();
@@ -83,7 +83,7 @@ export class Watch {
     }
   }
 
-  /** `updates` throws `why`. */
+  /** Ends the watch: `updates` throws `why`. */
   abandon(why: unknown): void {
     this.#end ??= { why };
     this.#wake();

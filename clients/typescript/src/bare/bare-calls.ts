@@ -1,5 +1,5 @@
-// The methods of one server, each as a promise or a stream of messages: for whoever wants to do the rest, and for networks that
-// let no session through. Nothing is repeated, renewed or remembered here.
+// The methods of one server, each as a promise or a stream of messages. For users who want the bare calls, and for the
+// client itself where no session gets through. It must not repeat, renew or remember anything.
 
 import type { CallOptions, ChannelOptions, Client, Metadata, ServiceError } from "@grpc/grpc-js";
 import { metadataOf, openChannel } from "../channel.ts";
@@ -17,32 +17,33 @@ import {
 import { Responses, SessionStream } from "./streams.ts";
 
 export interface BareOptions {
-  /** true: with the authorities that Node trusts. Unset: plain text. */
+  /** true: trust the authorities that Node trusts. Unset: plain text. */
   readonly tls?: boolean | TlsOptions | undefined;
-  /** Sent along with each call. */
+  /** Sent with each call. */
   readonly metadata?: Headers | undefined;
-  /** More options of the channel, as grpc-js has them. */
+  /** More channel options of grpc-js. */
   readonly channel?: ChannelOptions;
 }
 
 export interface BareCallOptions {
-  /** After so many milliseconds the call fails with DEADLINE_EXCEEDED; it may have taken effect. */
+  /** Milliseconds after which the call fails with DEADLINE_EXCEEDED; it may have taken effect. */
   readonly timeout?: number | undefined;
-  /** Ends the call with CANCELLED; likewise. */
+  /** Ends the call with CANCELLED; it may have taken effect. */
   readonly signal?: AbortSignal | undefined;
 }
 
+/** The bare calls of one server, over one channel. Nothing is repeated, renewed or remembered. */
 export class BareCalls {
   readonly #channel: Client;
   readonly #metadata: Metadata;
 
-  /** `address`: host:port. Connects with the first call. */
+  /** @param address `host:port`. It connects with the first call. */
   constructor(address: string, { tls, metadata = {}, channel }: BareOptions = {}) {
     this.#channel = openChannel(address, tls, channel);
     this.#metadata = metadataOf(metadata);
   }
 
-  /** Rejects with a RowlockError. A refusal is an answer. */
+  /** Makes a unary call. Rejects with a RowlockError; a refusal is an answer. Whether a retry is safe is up to you. */
   async call<Name extends UnaryMethod>(
     method: Name,
     request: RequestOf<Name>,
@@ -68,6 +69,7 @@ export class BareCalls {
     return await answer.promise;
   }
 
+  /** Makes a call that answers with a stream. Throws CANCELLED if `signal` is already aborted. */
   stream<Name extends StreamMethod>(
     method: Name,
     request: RequestOf<Name>,
@@ -88,14 +90,14 @@ export class BareCalls {
     return new Responses(stream);
   }
 
-  /** Opens a session; its first request has `open`. */
+  /** Opens a session. The first request that you send must have `open`. */
   session(): SessionStream {
     return new SessionStream(
       this.#channel.makeBidiStreamRequest(pathOf("session"), asItIs, decoder("session"), this.#metadata),
     );
   }
 
-  /** Ends the connection as soon as no call is under way. */
+  /** Ends the connection as soon as no call is open. */
   close(): void {
     this.#channel.close();
   }

@@ -1,4 +1,4 @@
-// What the package offers to those who make the calls themselves, with the enums that stand in requests and answers.
+// The public API of `@rowlock/client/bare`: the bare calls, and the enums of their requests and answers.
 
 export {
   ClaimState,

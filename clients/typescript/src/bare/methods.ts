@@ -1,4 +1,4 @@
-// The methods of LockService by kind, with the types of what they take and answer: whatever the proto files have.
+// The methods of LockService by kind, with the types of their requests and answers, derived from the proto files.
 
 import type { DescMethod, MessageInitShape, MessageShape } from "@bufbuild/protobuf";
 import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
@@ -12,12 +12,12 @@ type NamesOf<Kind extends DescMethod["methodKind"]> = {
 
 /** Methods that answer once: `acquire`, `renew`, ... */
 export type UnaryMethod = NamesOf<"unary">;
-/** Methods that answer with a stream: `waitInQueue`. */
+/** Methods that answer with a stream: `waitInQueue`, `watchLocks`. */
 export type StreamMethod = NamesOf<"server_streaming">;
-/** The one with streams both ways. */
+/** The method with streams in both directions: `session`. */
 export type SessionMethod = NamesOf<"bidi_streaming">;
 
-/** The fields of a request that matter, or the bytes of one. */
+/** The fields of a request that you set, or the bytes of a whole request. */
 export type RequestOf<Name extends keyof Methods> = MessageInitShape<Methods[Name]["input"]> | Uint8Array;
 export type ResponseOf<Name extends keyof Methods> = MessageShape<Methods[Name]["output"]>;
 
@@ -25,7 +25,7 @@ export function pathOf(name: keyof Methods): string {
   return `/${LockService.typeName}/${LockService.method[name].name}`;
 }
 
-/** Throws BAD_REQUEST for what no message can hold. */
+/** Encodes a request. Throws BAD_REQUEST for values that no message can hold. */
 export function encode<Name extends keyof Methods>(name: Name, request: RequestOf<Name>): Buffer {
   const { input }: DescMethod = LockService.method[name];
   try {

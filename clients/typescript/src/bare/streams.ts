@@ -1,16 +1,16 @@
-// What streams of bare calls are to their users: something to iterate over, whose errors are RowlockErrors.
+// The streams of bare calls, as async iterables whose errors are RowlockErrors.
 
 import type { ClientDuplexStream, ClientReadableStream, ServiceError } from "@grpc/grpc-js";
 import { RowlockError } from "../rowlock-error.ts";
 import { encode, type RequestOf, type ResponseOf, type SessionMethod } from "./methods.ts";
 
-/** Responses, one after the other; can be iterated over once. Ends, or throws a RowlockError, as the call does. */
+/** The responses of a call, to iterate over once. The iteration ends, or throws a RowlockError, as the call does. */
 export class Responses<Response> implements AsyncIterable<Response> {
   readonly #stream: ClientReadableStream<Response>;
 
   constructor(stream: ClientReadableStream<Response>) {
     this.#stream = stream;
-    // Who iterates is told; who has cancelled it, or never looked, does not want to know.
+    // Errors surface in the iteration. Without one, or after a cancellation, nobody needs them.
     stream.on("error", () => {});
   }
 
@@ -25,13 +25,13 @@ export class Responses<Response> implements AsyncIterable<Response> {
     } catch (error) {
       throw RowlockError.ofCall(error as ServiceError);
     } finally {
-      // Whoever stops early: the server would go on telling.
+      // If the loop stops early, the server must not go on sending.
       this.cancel();
     }
   }
 }
 
-/** A session of which nothing is done for its user: no numbers, no heartbeats, no acknowledgements. */
+/** A bare session. The user numbers the calls and sends heartbeats and acknowledgements. */
 export class SessionStream extends Responses<ResponseOf<SessionMethod>> {
   readonly #stream: ClientDuplexStream<Buffer, ResponseOf<SessionMethod>>;
 
@@ -40,11 +40,12 @@ export class SessionStream extends Responses<ResponseOf<SessionMethod>> {
     this.#stream = stream;
   }
 
+  /** Sends a request. Throws BAD_REQUEST for values that no message can hold. */
   send(request: RequestOf<SessionMethod>): void {
     this.#stream.write(encode("session", request));
   }
 
-  /** There will be no more requests. */
+  /** Half-closes the session: no more requests follow. */
   end(): void {
     this.#stream.end();
   }

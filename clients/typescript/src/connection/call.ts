@@ -1,25 +1,25 @@
-// One thing that is asked for, and how it stands with it.
+// One call: what it asks for, and its state.
 
 import type { RowlockError } from "../rowlock-error.ts";
 import type { Command, Connection, Result } from "./connection.ts";
 
-/** Each kind is asked for in order of arrival, and has bounds of its own: what keeps leases, what waits, and the rest. */
+/** The order of sending: calls that keep or end leases, then the rest, then waits; each kind in order of arrival. */
 export const KINDS = ["urgent", "other", "wait"] as const;
 
 export interface Ask {
   readonly kind: (typeof KINDS)[number];
-  /** What to ask for, each time that it is asked for. */
+  /** Makes the command for each try. It may throw, which fails the call. */
   readonly command: (connection: Connection) => Command;
-  /** always; not once it may have taken effect; or not on another connection. */
+  /** always: any time; unsent: only if it cannot have taken effect; on this connection: not on another one. */
   readonly repeat: "always" | "unsent" | "on this connection";
-  /** Without an answer for so long it fails. Infinity: it is not given up. */
+  /** How long the call may have no answer before it fails; Infinity: for ever. */
   readonly giveUpAfterMs: () => number;
-  /** A result, which was so at `basisMs` or later. Whether it was the last one. */
+  /** Takes a result, which the server made at `basisMs` or later. Returns whether it was the last one. */
   readonly answered: (result: Result, basisMs: number) => boolean;
   readonly failed: (error: RowlockError) => void;
 }
 
-/** How much of a connection's bounds is used. */
+/** A connection, and how many of its commands and waits are in use. */
 export interface Use {
   readonly connection: Connection;
   commands: number;
@@ -28,19 +28,19 @@ export interface Use {
 
 export class Call {
   readonly ask: Ask;
-  /** Calls are asked for again in the order in which they began. */
+  /** Calls are repeated in the order in which they began. */
   readonly order: number;
   number = 0n;
   use: Use | undefined;
-  /** When it was asked for; Infinity once it was answered. */
+  /** When it was sent last; Infinity once it was answered. */
   askedMs = 0;
-  /** 0: no connection has taken it. */
+  /** How many times a connection has taken it. */
   timesSent = 0;
-  /** It was sent over a connection that is left by now, and that had reached its server. */
+  /** Whether an earlier connection that took it had reached its server. */
   wasReached = false;
   isOver = false;
   failures = 0;
-  /** What it was answered last, where that was no result. */
+  /** The last transient error that a server answered with. */
   lastError: RowlockError | undefined;
   retryTimer: NodeJS.Timeout | undefined;
   giveUpTimer: NodeJS.Timeout | undefined;
@@ -50,7 +50,7 @@ export class Call {
     this.order = order;
   }
 
-  /** Whether a server may know of it. */
+  /** Whether a server may know of the call. */
   get mayBeKnown(): boolean {
     return this.wasReached || this.use?.connection.wasReached === true;
   }

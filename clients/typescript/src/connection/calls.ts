@@ -1,5 +1,6 @@
-// All that is asked for and not yet answered. A call outlives connections: what was not answered by one is asked for again by
-// the next, where that is safe; it is retried when it could not be done at the moment, and given up when no answer comes in time.
+// All calls that are not yet answered. A call outlives connections. If one connection is lost before the answer, the
+// call is repeated in the next one, provided that this is safe. A call that a server could not do at the moment is
+// retried. A call without an answer in time fails.
 
 import { backoffMs } from "../backoff.ts";
 import type { Clock } from "../clock.ts";
@@ -8,9 +9,9 @@ import { type Ask, Call, KINDS, type Use } from "./call.ts";
 import type { Connection, News } from "./connection.ts";
 
 export interface CallsOptions {
-  /** Something is asked for: there should be a connection. */
+  /** Requests a connection. */
   readonly need: () => void;
-  /** Why there was no connection lately. */
+  /** Why the last connection ended or could not be opened. */
   readonly lastError: () => RowlockError | undefined;
   readonly addresses: readonly string[];
   readonly clock: Clock;
@@ -34,11 +35,12 @@ export class Calls {
     return this.#open.size;
   }
 
-  /** Whether a server may know of any of them, or has to hear of one for the sake of others. */
+  /** Whether a server may know of an open call, or must still receive one that keeps or ends a lease. */
   get isOwed(): boolean {
     return [...this.#open].some((call) => call.mayBeKnown || call.ask.kind === "urgent");
   }
 
+  /** Starts a call; it is sent as soon as there is a connection with room for it. */
   begin(ask: Ask): Call {
     this.#begun += 1;
     const call = new Call(ask, this.#begun);
@@ -50,21 +52,21 @@ export class Calls {
     return call;
   }
 
-  /** From now on, its answers are nobody's business. The server is told; what it has done by then stays done. */
+  /** Ignores all further answers, and sends the server a cancellation, which does not undo what it has done. */
   cancel(call: Call): void {
     if (call.isOver) return;
     call.use?.connection.cancel(call.number);
     this.#close(call);
   }
 
-  /** The server is told that nobody waits any more. What it had done by then may still be answered. */
+  /** Sends the server a cancellation, but still takes an answer to what the server had done before that. */
   withdraw(call: Call): void {
-    // A call of its own that is cancelled is answered no more.
+    // A cancelled unary call gets no answer.
     if (call.use?.connection.via === "session") call.use.connection.cancel(call.number);
     else this.cancel(call);
   }
 
-  /** An answer is due: the call fails unless something comes within its time. */
+  /** Starts the timer that fails the call unless a result comes in time. */
   #unanswered(call: Call): void {
     const withinMs = call.ask.giveUpAfterMs();
     if (call.giveUpTimer || withinMs === Number.POSITIVE_INFINITY) return;
@@ -74,7 +76,7 @@ export class Calls {
     }, withinMs);
   }
 
-  /** Resolves when nothing is open any more. */
+  /** Resolves when no call is open. */
   async idle(): Promise<void> {
     if (this.#open.size > 0) await new Promise<void>((resolve) => this.#onIdle.push(resolve));
   }
@@ -83,24 +85,25 @@ export class Calls {
     for (const call of [...this.#open]) this.#fail(call, error);
   }
 
-  /** From now on, calls go there. */
+  /** Sends calls to this connection from now on. */
   begun(connection: Connection): void {
     this.#current = { connection, commands: 0, waits: 0 };
     this.#pump();
   }
 
-  /** Nothing goes there any more, and what should have gone nowhere else has failed. */
+  /** Sends no more calls to this connection, and fails the unsent ones that must not go to another. */
   leaving(connection: Connection, error: RowlockError): void {
     if (this.#current?.connection === connection) this.#current = undefined;
     for (const call of [...this.#open])
       if (call.ask.repeat === "on this connection" && !call.use) this.#fail(call, error);
   }
 
-  /** Its server has answered, so that more may be asked of it. */
+  /** Sends the calls that waited for the server's first answer. */
   opened(): void {
     this.#pump();
   }
 
+  /** Passes results to their calls; the server made them at `basisMs` or later. */
   results(results: NonNullable<News["results"]>, basisMs: number): void {
     for (const { call: number, result } of results) {
       const call = this.#byNumber.get(number);
@@ -112,8 +115,9 @@ export class Calls {
       clearTimeout(call.giveUpTimer);
       call.giveUpTimer = undefined;
       call.failures = 0;
-      // The server may have heard more of this client between its decision and the response that tells it: what is decided
-      // for a call counts from when it was asked for. Of a grant after a place only the response says when it was made.
+      // The first result counts from when the call was sent, as the server may have heard later requests of this client
+      // between its decision and its response. A grant after a place counts from the response's basis, as nothing else
+      // says when it was made.
       const atMs = Math.min(basisMs, call.askedMs);
       call.askedMs = Number.POSITIVE_INFINITY;
       if (call.ask.answered(result, atMs)) this.#close(call);
@@ -121,7 +125,7 @@ export class Calls {
     this.#pump();
   }
 
-  /** What was asked for there is asked for again elsewhere, or fails. */
+  /** Repeats the calls of this connection in the next one, or fails them. */
   ended(connection: Connection, error: RowlockError): void {
     const lost = [...this.#byNumber.values()].filter((call) => call.use?.connection === connection);
     for (const call of lost) {
@@ -172,22 +176,23 @@ export class Calls {
     }
   }
 
-  /** Whether it was sent, or has failed by that. */
+  /** Sends a call; returns false if it must wait for room or for the server's first answer. */
   #sent(call: Call, use: Use): boolean {
     const { connection } = use;
     const { ask } = call;
     const isWait = ask.kind === "wait";
     const { opened } = connection;
-    // Before the server has named its bounds, a first request is free to name what there was.
+    // A first request may hold any number of calls, before the server reports its bounds.
     if (opened && (isWait ? use.waits >= opened.waitsMax : use.commands >= opened.commandsMax)) return false;
-    // A server of which nothing was heard may not be there, and then this would be in doubt for nothing.
+    // A server that has not answered may not be there, and then a call that must not be repeated would be in doubt for
+    // nothing.
     if (!opened && ask.repeat === "unsent") return false;
     this.#numbers += 1n;
     try {
       if (!connection.take(this.#numbers, ask.command(connection))) return false;
     } catch (error) {
       const why = error instanceof RowlockError ? error : RowlockError.unsendable(error);
-      // Not in this turn: whoever is told may ask for more.
+      // In a later turn, as the caller may start more calls when this one fails.
       queueMicrotask(() => this.#fail(call, why));
       return true;
     }

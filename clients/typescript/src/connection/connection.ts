@@ -1,25 +1,25 @@
-// The seam between what a client wants and how it is carried: a connection takes commands and gives results. One carries them
-// over one stream (session-connection.ts), another as calls of their own (unary-connection.ts); above it nobody can tell.
+// The interface between the calls and a connection: a connection takes commands and delivers results. One kind carries
+// them over one stream (session-connection.ts), the other as unary calls (unary-connection.ts).
 
 import type { Lease } from "#proto/rowlock/v1/lock_pb.js";
 import type { LostLease, SessionCommand, SessionResult } from "#proto/rowlock/v1/lock_service_pb.js";
 import type { UnaryMethod } from "../bare/methods.ts";
 import type { RowlockError } from "../rowlock-error.ts";
 
-/** Those that this client gives. */
+/** The commands that this client sends. */
 export type Command = Extract<
   SessionCommand["command"],
   { case: UnaryMethod | "waitInQueue" | "watchLocks" | "renewLeases" }
 >;
 export type Result = Exclude<SessionResult["result"], { case: undefined | "error" | "rejected" }>;
 
-/** What is in force on a connection whose server has answered. */
+/** The bounds of a connection whose server has answered. */
 export interface Opened {
-  /** The server, as its log names it; empty where it did not say. */
+  /** The server's name in its own log; empty if not known. */
   readonly replica: string;
-  /** Waits that may be open at once. */
+  /** The most waits that may be open at once. */
   readonly waitsMax: number;
-  /** Other commands that may be under way at once. */
+  /** The most other commands that may be open at once. */
   readonly commandsMax: number;
 }
 
@@ -28,46 +28,46 @@ export interface Connection {
   readonly via: "session" | "calls";
   /** Undefined until the server has answered. */
   readonly opened: Opened | undefined;
-  /** Whether there was a connection to the server, so that it may have heard what was sent. */
+  /** Whether a transport connection to the server existed, so that the server may have heard what was sent. */
   readonly wasReached: boolean;
-  /** By which a wait comes back to its place. */
+  /** How a wait comes back to its place. */
   readonly comesBackBy: "ticket" | "request id";
-  /** Leases that one command may renew. */
+  /** The most leases that one command may renew. */
   readonly renewalsMax: number;
   /**
-   * Takes a command, whose results come under the number of its call; or does not, and should be asked again when it has
-   * opened. Throws a RowlockError for what the server would never take.
+   * Takes a command, whose results come under the number of its call. Returns false if it cannot take the command
+   * before the server has answered. Throws a RowlockError for a command that the server would never take.
    */
   take(call: bigint, command: Command): boolean;
-  /** Ends a call; its results are nobody's business any more. */
+  /** Ends a call; the caller ignores further results. */
   cancel(call: bigint): void;
-  /** Ends it in good order, within the time. */
+  /** Ends it gracefully, or after `withinMs` at once. */
   close(withinMs: number): Promise<void>;
-  /** Ends it at once, without a word to its owner. */
+  /** Ends it at once, without notifying its owner. */
   destroy(): void;
 }
 
-/** What a server has said. */
+/** What a server has reported. */
 export interface News {
-  /** The server has answered, for the first time. */
+  /** The server has answered for the first time. */
   readonly opened?: boolean;
   readonly results?: readonly { readonly call: bigint; readonly result: Result | RowlockError }[];
-  /** Leases that were provisional, and have their whole time to live from now on. */
+  /** Leases that were provisional, and have their whole ttl from now on. */
   readonly confirmed?: readonly Lease[];
   readonly lost?: readonly LostLease[];
-  /** The server stops: it takes nothing any more, but answers may still come. */
+  /** The server stops: it takes no more commands, but answers may still come. */
   readonly goingAway?: boolean;
 }
 
-/** What every connection is made with. */
+/** The options of every connection. */
 export interface ConnectionOptions {
   readonly address: string;
-  /** For claims whose Acquire names no owner. */
+  /** The owner of claims whose request names none. */
   readonly owner: string;
-  /** For all claims, beside their own, which win. */
+  /** Labels of all claims; a claim's own labels override them. */
   readonly labels: Readonly<Record<string, string>>;
-  /** What it says was so at `basisMs` or later, by the client's clock. */
+  /** Takes news, which the server made at `basisMs` or later by the client's clock. */
   readonly onNews: (news: News, basisMs: number) => void;
-  /** Called once, unless it was closed from here. */
+  /** Called once when the connection ends, but not after `close` or `destroy`. */
   readonly onEnded: (error: RowlockError) => void;
 }

@@ -1,6 +1,6 @@
-// Keeps one connection open while it is needed: through the first server that answers, and through another one when it is lost
-// or its server stops. By a session where it can be, and by calls of their own where sessions are refused. Knows nothing of what
-// is asked for.
+// Keeps one connection open while it is needed, and knows nothing of the calls in it. It connects to the first server
+// that answers, and to another one when the connection is lost or its server stops. A connection is a session, or one
+// of unary calls if sessions are refused.
 
 import { backoffMs } from "../backoff.ts";
 import { openChannel } from "../channel.ts";
@@ -11,43 +11,43 @@ import type { Connection, News } from "./connection.ts";
 import { SessionConnection } from "./session-connection.ts";
 import { UnaryConnection } from "./unary-connection.ts";
 
-/** What any server takes, until one has said more: the least that can be configured. */
+/** Request bytes that any server takes: the least that can be configured. It holds until a server reports its bound. */
 const BYTES_MAX_AT_FIRST = 1_024;
-/** A connection that does not last so long counts as a failure: its successor is not opened at once. */
+/** A connection that ends sooner counts as a failure, so that its successor is not opened at once. */
 const LASTED_MS = 1_000;
-/** Another server would say the same. */
+/** Another server would answer the same. */
 const HOPELESS_CODES = ["INVALID_ARGUMENT", "UNAUTHENTICATED", "PERMISSION_DENIED"];
 /**
- * What a server without sessions says to one, or a proxy that lets no streams through, by a status of HTTP for one; from a
- * server of ours these come with a reason.
+ * A server without sessions, or a proxy that lets no streams through, refuses a session with one of these codes; gRPC
+ * derives some of them from HTTP. A Rowlock server sends them with a reason.
  */
 const NO_SESSIONS_CODES = ["UNIMPLEMENTED", "INTERNAL", "PERMISSION_DENIED", "UNKNOWN"];
-/** What closing one that nobody needs any more may take. */
+/** How long closing an idle connection may take. */
 const CLOSE_WITHIN_MS = 1_000;
 
 export interface ConnectionsOptions {
   readonly settings: Settings;
   readonly clock: Clock;
-  /** Whether anything is held or asked for. */
+  /** Whether a lease is held or a call is open. */
   readonly isNeeded: () => boolean;
-  /** A connection begins; commands can be given to it, but nothing was heard of the server yet. */
+  /** A connection has begun: it takes commands, but its server has not answered yet. */
   readonly onBegun: (connection: Connection) => void;
   readonly onNews: (connection: Connection, news: News, basisMs: number) => void;
-  /** It was the one in use and is so no more: its server stops, and answers may still come, or it has ended. */
+  /** The current connection is no longer in use: it has ended, or its server stops and answers may still come. */
   readonly onLeaving: (connection: Connection, error: RowlockError) => void;
-  /** Nothing comes from it any more. */
+  /** A connection has ended: no more answers come from it. */
   readonly onEnded: (connection: Connection, error: RowlockError) => void;
-  /** No server will have this client as it is. */
+  /** Every server would answer with this error. */
   readonly onHopeless: (error: RowlockError) => void;
 }
 
 export class Connections {
   readonly #options: ConnectionsOptions;
-  /** All that have not ended: the current one, and those whose servers stop. */
+  /** All connections that have not ended: the current one, and those whose servers stop. */
   readonly #all = new Set<Connection>();
   #current: Connection | undefined;
   #isOpening = false;
-  /** How the next one is opened. */
+  /** The kind of the next connection. */
   #via: Connection["via"] = "session";
   #timer: NodeJS.Timeout | undefined;
   #openTimer: NodeJS.Timeout | undefined;
@@ -58,26 +58,29 @@ export class Connections {
   #bytesMax = BYTES_MAX_AT_FIRST;
   #openedMs = 0;
   #isClosed = false;
-  /** Why the last one has ended, or could not be had. */
+  /** Why the last connection ended, or could not be opened. */
   lastError: RowlockError | undefined;
 
   constructor(options: ConnectionsOptions) {
     this.#options = options;
   }
 
-  /** The one whose server has answered, if there is one. */
+  /** The current connection, if its server has answered. */
   get open(): Connection | undefined {
     return this.#current?.opened && this.#current;
   }
 
-  /** Opens a connection unless there is one. */
+  /** Opens a connection, unless there is one or one is being opened. */
   need(): void {
     this.#wasNeeded = true;
     if (this.#current || this.#timer || this.#isOpening || this.#isClosed) return;
     void this.#openNext();
   }
 
-  /** Tries another server, where there is one and this one had its time: it answers, but cannot do what is asked. */
+  /**
+   * Moves to another server, as this one answers but fails the renewals. It stays if there is only one server, or if
+   * the connection is still new.
+   */
   leave(error: RowlockError): void {
     const connection = this.#current;
     if (!connection || !this.#hasLasted(connection) || this.#options.settings.addresses.length < 2) return;
@@ -85,7 +88,7 @@ export class Connections {
     this.#ended(connection, error);
   }
 
-  /** Closes all in good order, within the time. */
+  /** Closes all connections gracefully, within `withinMs`. */
   async close(withinMs: number): Promise<void> {
     this.#isClosed = true;
     clearTimeout(this.#timer);
@@ -140,7 +143,7 @@ export class Connections {
     this.#options.onBegun(connection);
   }
 
-  /** Rejects with a RowlockError; one that has not come in time may do so with the next try. */
+  /** Rejects with a RowlockError; if the metadata is only late, with UNAVAILABLE, so that the next try asks again. */
   async #headers(): Promise<Headers> {
     const { metadata, connectTimeout } = this.#options.settings;
     if (typeof metadata !== "function") return metadata ?? {};
@@ -162,7 +165,7 @@ export class Connections {
 
   #ifLate(run: () => void): void {
     const { connectTimeout } = this.#options.settings;
-    // What a timer takes for no time at all.
+    // A timer would take Infinity as 0.
     if (connectTimeout < Number.POSITIVE_INFINITY) this.#openTimer = setTimeout(run, connectTimeout);
   }
 
@@ -201,7 +204,7 @@ export class Connections {
     if (wasCurrent && isHopeless && !connection.opened && !hasNoSessions) this.#options.onHopeless(error);
   }
 
-  /** If nobody has needed it between two looks. The next call opens another one. */
+  /** Closes the connection if nobody has needed it since the last check. The next call opens another one. */
   #closeIfIdle(connection: Connection): void {
     const isIdle = !this.#wasNeeded && !this.#options.isNeeded();
     this.#wasNeeded = false;
@@ -213,7 +216,7 @@ export class Connections {
     void connection.close(CLOSE_WITHIN_MS).then(() => this.#all.delete(connection));
   }
 
-  /** After it was said when the next one is opened, as whoever is told asks for a connection at once. */
+  /** Must follow `#openIn`, if that is called at all, as the listener asks for a connection at once. */
   #left(connection: Connection, error: RowlockError): void {
     this.#current = undefined;
     clearTimeout(this.#openTimer);
@@ -221,7 +224,7 @@ export class Connections {
     this.#options.onLeaving(connection, error);
   }
 
-  /** At once, unless all servers have failed in turn. */
+  /** Tries the next server: at once, or after a pause when all servers have failed in turn. */
   #next(error: RowlockError, hasLasted: boolean): void {
     const { addresses } = this.#options.settings;
     this.#failures = hasLasted ? 0 : this.#failures + 1;
@@ -231,7 +234,7 @@ export class Connections {
     this.#openIn(pauseMs, "session", error);
   }
 
-  /** At the same server, at once. */
+  /** Tries the same server at once, with unary calls. */
   #tryCalls(error: RowlockError): void {
     this.#openIn(0, "calls", error);
   }

@@ -1,5 +1,5 @@
-// A wait in the queue without a stream: the same Acquire is asked again and again. Each time is a sign of life that keeps the
-// place, tells it, and comes for the grant, so that this is not provisional.
+// A wait in the queue without a stream: it polls, which means that it repeats the same Acquire. Each poll is a sign of
+// life that keeps the place, returns the place, and fetches the grant, which is therefore not provisional.
 
 import { setTimeout as pause } from "node:timers/promises";
 import { create } from "@bufbuild/protobuf";
@@ -15,20 +15,20 @@ import {
 import type { Clock } from "../clock.ts";
 import { msOf } from "../times.ts";
 
-/** How often it is asked, where nobody wants to know the place more often, or so many wait that it is too often. */
+/** The interval of polls. It is shorter if the caller wants positions more often, and longer if many waits poll. */
 const EVERY_MS = 1_000;
 const EVERY_MS_MIN = 100;
 const EACH_SECOND_MAX = 500;
-/** Asked so often while the place is kept, it outlives two answers that are lost. */
+/** Polls within the time for which the place is kept, so that the place survives two lost answers. */
 const PER_KEPT_FOR = 4;
 
 export interface PolledWaitOptions {
   readonly clock: Clock;
   readonly acquire: (request: AcquireRequest) => Promise<AcquireResponse>;
-  /** How many wait like this one. */
+  /** The number of open waits of the connection. */
   readonly count: () => number;
   readonly signal: AbortSignal;
-  /** Told of each new place, which was so at `basisMs` or later. */
+  /** Takes each new place, which the server reported at `basisMs` or later. */
   readonly moved: (response: WaitInQueueResponse, basisMs: number) => void;
 }
 
@@ -61,7 +61,7 @@ export async function waitByPolling(
   }
 }
 
-/** As a stream says it. What is neither is left to whoever reads it. */
+/** Converts the last answer to the last message of a stream; the caller handles an unknown outcome. */
 function endOf(outcome: AcquireResponse["outcome"]): WaitInQueueResponse {
   const update: WaitInQueueResponse["update"] =
     outcome.case === "lease"

@@ -1,5 +1,5 @@
-// A connection by one session: gathers what is asked for in a turn into requests, knows when each of them was sent, is heard as
-// often as the server wants, acknowledges what it was told, and notices a server that falls silent.
+// A connection of one session: it gathers the commands of a turn into requests, records when it sent each request,
+// sends heartbeats as often as the server wants, acknowledges responses, and detects a silent server.
 
 import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
 import { BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
@@ -20,18 +20,18 @@ import { msOf } from "../times.ts";
 import type { Command, Connection, ConnectionOptions, News } from "./connection.ts";
 
 const { open: OPEN, commands: COMMANDS, received: RECEIVED } = SessionRequestSchema.field;
-/** Of a request beside its commands. */
+/** An upper bound of the bytes of a request without its commands. */
 const FRAME_BYTES = 64;
-/** Silence is counted in ticks, of which one passes at the most while this process is frozen. */
+/** Silence is counted in ticks instead of time, as at most one tick passes while this process is frozen. */
 const SILENT_TICKS_MAX = 4;
-/** Leases of one command, and what each of them may take. */
+/** The most leases of one command, and the most bytes of each. */
 const RENEWALS_MAX = 500;
 const RENEWAL_BYTES = 64;
 
 export interface SessionOptions extends ConnectionOptions {
   readonly channel: Client;
   readonly headers: Headers;
-  /** What a request may hold until the server has said it. */
+  /** The most bytes of a request, until the server reports its bound. */
   readonly bytesMax: number;
   readonly clock: Clock;
 }
@@ -42,7 +42,7 @@ export class SessionConnection implements Connection {
   readonly comesBackBy = "ticket";
   opened: SessionOpened | undefined;
   wasReached = false;
-  /** What a request may hold. */
+  /** The most bytes of a request. */
   bytesMax: number;
   readonly #options: SessionOptions;
   readonly #stream: ClientDuplexStream<Uint8Array, Buffer>;
@@ -50,14 +50,14 @@ export class SessionConnection implements Connection {
   #commands: Uint8Array[] = [];
   #open: Uint8Array | undefined;
   #isScheduled = false;
-  /** When each request was sent that the server has not yet been known to hear: the first is number `#heard` + 1. */
+  /** The send times of the requests that the server has not yet reported as heard, from number `#heard` + 1 on. */
   #sentMs: number[] = [];
   #heard = 0;
   #heardSentMs: number;
   #received = 0n;
   #receivedSinceTick = true;
   #silentTicks = 0;
-  /** Runs out when the server should hear something. */
+  /** Fires when the next heartbeat is due. */
   #beat: NodeJS.Timeout | undefined;
   #ticks: NodeJS.Timeout | undefined;
   #isOver = false;
@@ -109,13 +109,13 @@ export class SessionConnection implements Connection {
     return this.bytesMax - FRAME_BYTES;
   }
 
-  /** With the next request, which is sent at the end of this turn. */
+  /** Adds the command to the next request, which is sent at the end of this turn. */
   #send(command: Uint8Array): void {
     this.#commands.push(command);
     this.#touch();
   }
 
-  /** Sends a request in this turn, if only an empty one. */
+  /** Sends a request at the end of this turn, an empty one if there is no command. */
   #touch(): void {
     if (this.#isScheduled || this.#isOver || this.#isHalfClosed) return;
     this.#isScheduled = true;
@@ -179,7 +179,7 @@ export class SessionConnection implements Connection {
     const { confirmed, lost, goingAway } = response;
     const results = response.results.flatMap(resultIn);
     this.#options.onNews({ opened: isFirst, results, confirmed, lost, goingAway }, this.#heardSentMs);
-    // To be acknowledged: until then the lease lasts no longer than the grace period.
+    // Acknowledge provisional leases at once: until then they last no longer than the grace period.
     if (response.results.some(isProvisional)) this.#touch();
   }
 
@@ -191,7 +191,7 @@ export class SessionConnection implements Connection {
     if (silenceMax) this.#ticks = setInterval(() => this.#listen(), msOf(silenceMax) / SILENT_TICKS_MAX);
   }
 
-  /** Every request is answered, so a server that says nothing to one of them is gone. */
+  /** Counts silent ticks: the server answers every request, so a server that leaves one unanswered is gone. */
   #listen(): void {
     this.#silentTicks = this.#receivedSinceTick || this.#sentMs.length === 0 ? 0 : this.#silentTicks + 1;
     this.#receivedSinceTick = false;

@@ -1,4 +1,4 @@
-// So many at a time; the others wait, first come, first served.
+// Limits how many tasks run at once; the others wait in order of arrival.
 
 export class Turns {
   readonly #waiting: (() => void)[] = [];

@@ -1,6 +1,6 @@
-// A connection by calls of their own, where a server knows no sessions or a proxy lets no streams through: each command is a
-// call, and who waits asks again and again. But for watches, nothing is told that nobody asks for: a lease that an operator has ended, with its
-// next renewal.
+// A connection of unary calls, if a server knows no sessions or a proxy lets no streams through: each command is one
+// call, and waits poll. Except for watches, the server sends nothing unasked: the client learns of a lease that an
+// operator has ended with its next renewal.
 
 import { create } from "@bufbuild/protobuf";
 import type { Lease } from "#proto/rowlock/v1/lock_pb.js";
@@ -21,16 +21,16 @@ import type { Command, Connection, ConnectionOptions, Opened, Result } from "./c
 import { waitByPolling } from "./polled-wait.ts";
 import { Turns } from "./turns.ts";
 
-/** Proxies let some hundred calls through at a time: renewals must find room beside questions of waits. */
+/** Proxies let some hundred calls through at a time, and renewals must find room beside the polls of waits. */
 const COMMANDS_MAX = 50;
 const QUESTIONS_AT_ONCE = 50;
-/** As many as can ask often enough to keep their places. */
+/** As many waits as can poll often enough to keep their places. */
 const WAITS_MAX = 2_000;
-/** Silence is counted in ticks, of which one passes at the most while this process is frozen. */
+/** Silence is counted in ticks instead of time, as at most one tick passes while this process is frozen. */
 const TICK_MS = 1_250;
 const SILENT_TICKS_MAX = 4;
 const KEEPALIVE = { "grpc.keepalive_time_ms": 5_000, "grpc.keepalive_timeout_ms": 3_000 };
-/** Without a reason of the server's, they are about the connection: it is gone, or its headers are not good any more. */
+/** Without a reason of the server, these mean that the connection is gone, or that its headers are no longer valid. */
 const CONNECTION_CODES = ["UNAVAILABLE", "UNAUTHENTICATED"];
 
 export interface UnaryOptions extends ConnectionOptions {
@@ -48,10 +48,10 @@ export class UnaryConnection implements Connection {
   readonly address: string;
   readonly via = "calls";
   readonly comesBackBy = "request id";
-  /** So that none is late because of another one. */
+  /** One lease per call, so that no renewal delays another. */
   readonly renewalsMax = 1;
   opened: Opened | undefined;
-  /** It takes nothing before the server has answered. */
+  /** Always true, as `take` refuses commands before the server has answered. */
   readonly wasReached = true;
   readonly #options: UnaryOptions;
   readonly #calls: BareCalls;
@@ -101,7 +101,9 @@ export class UnaryConnection implements Connection {
     this.#calls.close();
   }
 
-  /** Asks for what every server of ours refuses with a reason, without looking anything up: then there is one. */
+  /**
+   * Finds out whether a Rowlock server is there, by a call that each one refuses with a reason and without a look-up.
+   */
   async #knock(): Promise<void> {
     try {
       await this.#ask("renew", { leaseId: "" });
@@ -167,7 +169,7 @@ export class UnaryConnection implements Connection {
     }
   }
 
-  /** A stream of its own, which has no last message. */
+  /** Reads a stream, which has no last message, so this never resolves. */
   async #watch(call: bigint, request: WatchLocksRequest, signal: AbortSignal): Promise<never> {
     const { clock, onNews } = this.#options;
     this.#waits.add(call);
@@ -187,7 +189,7 @@ export class UnaryConnection implements Connection {
     return this.#ask("acquire", this.#owned(request), signal);
   }
 
-  /** As a session does it for all that are asked for in it. */
+  /** Adds the owner and the labels, which a session sends once. */
   #owned<Request extends AcquireRequest | CaptureRequest>(request: Request): Request {
     const { owner, labels } = this.#options;
     return { ...request, owner: request.owner || owner, labels: { ...labels, ...request.labels } };
@@ -207,7 +209,7 @@ export class UnaryConnection implements Connection {
     }
   }
 
-  /** The last that is said to a call. */
+  /** Ends a call with its last result. */
   #answer(call: bigint, result: Result | RowlockError, basisMs: number): void {
     if (!this.#open.has(call)) return;
     this.cancel(call);
@@ -226,7 +228,7 @@ export class UnaryConnection implements Connection {
     this.#answer(call, why, this.#options.clock.now());
   }
 
-  /** What is under way is answered still; who waits goes elsewhere. */
+  /** Leaves a server that stops: open calls still get their answers, and waits move to another server. */
   #leave(why: RowlockError): void {
     if (this.#isLeaving) return;
     this.#isLeaving = true;
@@ -235,7 +237,10 @@ export class UnaryConnection implements Connection {
     for (const call of [...this.#waits]) this.#answer(call, why, nowMs);
   }
 
-  /** A server that answers nothing, or has nothing to tell to who watches, is knocked at, and if it does not answer to that, it is gone. */
+  /**
+   * Counts ticks without an answer while calls or watches are open. Half-way it knocks, as a watch may have no news; if
+   * the server does not answer that either, it is gone.
+   */
   #listen(): void {
     const isDue = this.#underWay > 0 || this.#watches > 0;
     this.#silentTicks = this.opened && isDue ? this.#silentTicks + 1 : 0;

@@ -1,9 +1,9 @@
-// One lease that this client holds: until when its holder may count on it, and the signal that says that it is over.
+// One lease that this client holds: its state, its deadline, and the signal of its end.
 //
 //   held ── no answer to its renewals ──> uncertain ── an answer ──> held
-//     └──────────────┴── its time is over, or the server says that it has ended ──> lost
+//     └──────────────┴── its deadline passes, or the server reports its end ──> lost
 //
-// Lost is final. So is given back: then the signal is aborted, too, and nothing renews it.
+// Lost is final. A lease that is given back ends in the same way: the signal is aborted, and nothing renews the lease.
 
 import type { Lease } from "#proto/rowlock/v1/lock_pb.js";
 import type { Clock } from "../clock.ts";
@@ -11,15 +11,15 @@ import { type Mode, modeOf } from "../modes.ts";
 import { RowlockError } from "../rowlock-error.ts";
 import { msOf } from "../times.ts";
 
-/** uncertain: a renewal is overdue, but there is time left. */
+/** uncertain: still held, but a renewal is overdue or the connection was lost. */
 export type LockState = "held" | "uncertain" | "lost";
 
-/** A renewal that has not succeeded by this share of the time to live is overdue; the first one begins at half of it. */
+/** Shares of the time to live: a renewal is overdue after the first one, and starts after the second one. */
 const OVERDUE_SHARE = 2 / 3;
 const RENEWED_SHARE = 1 / 3;
-/** Of one that was longer on its way, too little is left for its renewals. */
+/** If a smaller share is left when a lease arrives, there is too little time for its renewals. */
 const SHARE_TO_BEGIN = 1 / 3;
-/** A lease that waits for its confirmation must last for so many margins, or it is renewed before anybody relies on it. */
+/** An unconfirmed lease that lasts less than so many margins is renewed before anybody relies on it. */
 const MARGINS_TO_BEGIN = 4;
 
 export class HeldLease {
@@ -29,7 +29,7 @@ export class HeldLease {
   readonly mode: Mode;
   readonly permits: number;
   readonly marginMs: number;
-  /** When this client was told of it, and had not acknowledged it yet. */
+  /** When the client received it, before it acknowledged it. */
   readonly toldMs: number;
   isRenewing = false;
   /** When the next renewal is due. */
@@ -38,14 +38,14 @@ export class HeldLease {
   readonly #clock: Clock;
   readonly #over = new AbortController();
   readonly #listeners: ((state: LockState) => void)[] = [];
-  /** As of the last look. */
+  /** The state at the last check of the clock. */
   #state: LockState = "held";
   #isOrphan = false;
-  /** In milliseconds, as of the last answer. */
+  /** The ttl in the last answer, in milliseconds. It counts from `#basisMs`. */
   #ttl = Number.POSITIVE_INFINITY;
   #basisMs = 0;
 
-  /** Its end leaves a mark in the lock's record only where the server knows that somebody came for it. */
+  /** Whether it has terms: its end leaves a mark in the lock's record only if the lease was confirmed. */
   readonly #hasTerms: boolean;
 
   constructor(lease: Lease, basisMs: number, marginMs: number, clock: Clock, hasTerms = false) {
@@ -65,14 +65,14 @@ export class HeldLease {
     return this.#over.signal;
   }
 
-  /** By the client's clock: the work must have stopped `marginMs` later at the latest. */
+  /** When the client counts it as lost, by the client's clock; the work must have stopped `marginMs` later. */
   get deadlineMs(): number {
     return this.#basisMs + this.#ttl - this.marginMs;
   }
 
   /**
-   * Whether it has to be renewed before anybody relies on it: a grant that was long on its way, or one that is not confirmed yet
-   * and that leaves too little time to begin with, or has terms.
+   * Whether the client must renew it before anybody relies on it: the grant took long to arrive, or the lease is not
+   * confirmed yet and leaves too little time or has terms.
    */
   get isTooEarly(): boolean {
     const isLate = this.remainingMs < this.#ttl * SHARE_TO_BEGIN;
@@ -80,7 +80,7 @@ export class HeldLease {
     return isLate || (this.isProvisional && (isBrief || this.#hasTerms));
   }
 
-  /** Half of the time until its renewal would be due has passed: it may come along with others. */
+  /** Half of the way to its next renewal: from then on it may be renewed together with others. */
   get mayRenewAtMs(): number {
     return (this.#basisMs + this.renewAtMs) / 2;
   }
@@ -90,22 +90,22 @@ export class HeldLease {
     return this.#state;
   }
 
-  /** By the client's clock: its renewal is overdue. */
+  /** When its renewal is overdue, by the client's clock. */
   get overdueAtMs(): number {
     return this.#basisMs + this.#ttl * OVERDUE_SHARE;
   }
 
-  /** Whether its holder must not count on it any more. */
+  /** Whether its holder must not rely on it any more. */
   get isLost(): boolean {
     return this.#over.signal.aborted;
   }
 
-  /** Time left, as far as its holder may count on it. */
+  /** The time until the deadline; 0 if it is lost. */
   get remainingMs(): number {
     return this.isLost ? 0 : Math.max(0, this.deadlineMs - this.#clock.now());
   }
 
-  /** The server has said how long it lasts, in an answer of `basisMs` or later. */
+  /** Takes the server's new ttl, which counts from `basisMs`. */
   prolonged({ ttl, provisional }: Lease, basisMs: number): void {
     this.#ttl = ttl ? msOf(ttl) : Number.POSITIVE_INFINITY;
     this.#basisMs = basisMs;
@@ -115,13 +115,13 @@ export class HeldLease {
     this.look();
   }
 
-  /** The session in which it was last heard of is gone. */
+  /** Notes that the connection that brought the last answer about it is gone. */
   orphaned(): void {
     this.#isOrphan = true;
     this.look();
   }
 
-  /** Calls it with each new state, not in this turn; not when it is given back. */
+  /** Calls `listener` with each new state, in a microtask, but not when the lease is given back. */
   listen(listener: (state: LockState) => void): void {
     this.#listeners.push(listener);
     if (this.#state !== "held") this.#tell(listener);
@@ -133,13 +133,13 @@ export class HeldLease {
     for (const listener of this.#listeners) this.#tell(listener);
   }
 
-  /** What it throws is not for whoever has looked. */
+  /** Calls a listener in a microtask, so that its exceptions do not reach the code that checked the state. */
   #tell(listener: (state: LockState) => void): void {
     const state = this.#state;
     queueMicrotask(() => listener(state));
   }
 
-  /** Lost if its time is over. */
+  /** Checks the clock: updates the state, and loses the lease if its deadline has passed. */
   look(): void {
     if (this.isLost) return;
     const nowMs = this.#clock.now();

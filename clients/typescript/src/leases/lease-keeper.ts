@@ -1,5 +1,5 @@
-// Renews the leases that this client holds, all together, and notices those that are lost: by their time, which is looked at
-// before anything is renewed, or because the server says so.
+// Renews the leases that this client holds, many in one command, and detects lost ones. A lease is lost when its
+// deadline has passed, which the keeper checks before each renewal, or when the server says so.
 
 import type { Lease } from "#proto/rowlock/v1/lock_pb.js";
 import type { LostLease, RenewedLease } from "#proto/rowlock/v1/lock_service_pb.js";
@@ -10,11 +10,11 @@ import { refusalName } from "../refusal.ts";
 import { RowlockError } from "../rowlock-error.ts";
 import type { HeldLease } from "./held-lease.ts";
 
-/** While anything is held, the clock is looked at so often: a machine that slept must notice it. */
+/** The interval of checks of the clock while a lease is held, to notice that the machine was suspended. */
 const LOOK_EVERY_MS = 1_000;
-/** When a renewal is tried again that could not be done: soon, but at the most twice in a third of the shortest ttl. */
+/** The pause before a failed renewal is retried: short, but at most two fit into a third of the shortest ttl. */
 const AGAIN_MS = 150;
-/** The server says so: it has ended, or did so long ago. */
+/** The reasons by which the server says that a lease has ended. */
 const GONE = ["LEASE_LOST", "UNKNOWN_CLAIM"];
 
 export interface LeaseKeeperOptions {
@@ -22,9 +22,9 @@ export interface LeaseKeeperOptions {
   readonly clock: Clock;
   /** The connection whose server has answered, if there is one. */
   readonly open: () => Connection | undefined;
-  /** There should be a connection. */
+  /** Requests a connection. */
   readonly need: () => void;
-  /** The server answers, but cannot renew. */
+  /** Moves to another server, as this one answers but cannot renew. */
   readonly leave: (error: RowlockError) => void;
 }
 
@@ -47,36 +47,36 @@ export class LeaseKeeper {
     this.#wakeAt(Math.min(lease.deadlineMs, lease.renewAtMs, this.#options.clock.now() + LOOK_EVERY_MS));
   }
 
-  /** It is renewed no more. */
+  /** Stops renewing a lease. */
   drop(lease: HeldLease): void {
     if (this.#held.get(lease.id) === lease) this.#held.delete(lease.id);
     if (this.#held.size === 0) this.stop();
   }
 
-  /** Unless it is lost. */
+  /** Returns the lease of this id, unless it is lost. */
   find(leaseId: string): HeldLease | undefined {
     const lease = this.#held.get(leaseId);
     lease?.look();
     return lease?.isLost ? undefined : lease;
   }
 
-  /** All leases are renewed in the first requests of a connection, so that its server knows of them. */
+  /** Renews all leases in the first requests of a connection, so that its server knows of them. */
   begun(connection: Connection): void {
     this.#lookAtAll();
     this.#renew([...this.#held.values()], connection);
   }
 
-  /** The connection that they were told by is gone. */
+  /** Notes for all leases that their connection is gone. */
   orphaned(): void {
     for (const lease of this.#held.values()) lease.orphaned();
   }
 
   confirmed(leases: readonly Lease[], basisMs: number): void {
-    // As most responses confirm nothing.
+    // Most responses confirm nothing, so skip the work below.
     if (leases.length === 0) return;
     for (const lease of leases) {
       const held = this.#held.get(lease.leaseId);
-      // It was confirmed after the acknowledgement, and the response may have heard more than that.
+      // The server confirmed it after the acknowledgement, but the response may have heard later requests, too.
       if (held) this.#prolong(held, lease, Math.min(basisMs, held.toldMs));
     }
     this.#wake();
@@ -131,7 +131,7 @@ export class LeaseKeeper {
           leases: leases.map(({ id }) => ({ $typeName: "rowlock.v1.RenewRequest", leaseId: id })),
         },
       }),
-      // The next one renews all leases that are left by then.
+      // Not repeated on another connection, which begins by renewing all leases.
       repeat: "on this connection",
       giveUpAfterMs: () => Number.POSITIVE_INFINITY,
       answered: (result, basisMs) => {
@@ -156,7 +156,7 @@ export class LeaseKeeper {
       this.#failed(lease, RowlockError.ofStatus(renewed.outcome.value));
   }
 
-  /** What was lost by this client's own count stays lost, whatever the server says then. */
+  /** Prolongs a lease, unless its deadline has passed: then it stays lost, whatever the server says. */
   #prolong(held: HeldLease, lease: Lease, basisMs: number): void {
     held.look();
     if (!held.isLost) held.prolonged(lease, basisMs);
@@ -186,7 +186,7 @@ export class LeaseKeeper {
     let atMs = nowMs + LOOK_EVERY_MS;
     for (const { deadlineMs, overdueAtMs, renewAtMs, isRenewing } of this.#held.values()) {
       atMs = Math.min(atMs, overdueAtMs > nowMs ? overdueAtMs : deadlineMs);
-      // Without a connection, its beginning renews them.
+      // Without a connection, no renewal is due: the next connection begins by renewing all leases.
       if (!isRenewing && this.#options.open()) atMs = Math.min(atMs, renewAtMs);
     }
     this.#wakeAt(atMs);

@@ -1,6 +1,6 @@
-// Leases without end that this client may have and nobody uses: their grant or the answer to their release was not heard. No
-// time ends them, so they are given back for as long as the program lives, also when the client is closed. A lease with a time
-// to live ends by itself and is not kept here. Nothing here keeps a program alive that has nothing else to do.
+// Leases without end that this client may hold but nobody uses: the answer to their request or release was lost. As
+// nothing else ends them, it tries to give them back for as long as the program lives, even after the client is closed.
+// A lease with a time to live ends by itself and is not kept here. It must not keep the program alive.
 
 import { WhenBusy } from "#proto/rowlock/v1/lock_pb.js";
 import type { AcquireRequest } from "#proto/rowlock/v1/lock_service_pb.js";
@@ -9,17 +9,17 @@ import { BareCalls } from "../bare/bare-calls.ts";
 import type { Settings } from "../options.ts";
 import { RowlockError } from "../rowlock-error.ts";
 
-/** For one answer a server may take as long as for a new connection, but not for ever. */
+/** An answer may take as long as a new connection (`connectTimeout`), but not longer than this. */
 const ANSWER_MS_MAX = 30_000;
-/** The server has looked at it: there is nothing to give back. */
+/** The server has checked the claim, and there is nothing to give back. */
 const REFUSED = ["BAD_REQUEST", "REQUEST_ID_REUSED", "UNKNOWN_CLAIM", "LEASE_LOST"];
 
-/** By its request, or by its id where that is known. */
+/** A claim by its request, or by its id if that is known. */
 type Claim = { readonly request: AcquireRequest } | { readonly id: string };
 
 export class LeftBehind {
   readonly #settings: Settings;
-  /** Whether somebody has come back for it. */
+  /** Whether the caller has come back for the lease of this id. */
   readonly #isHeld: (leaseId: string) => boolean;
   readonly #claims = new Map<string, Claim>();
   #isRunning = false;
@@ -34,17 +34,17 @@ export class LeftBehind {
     return Math.min(this.#settings.connectTimeout, ANSWER_MS_MAX);
   }
 
-  /** A server may have granted this request. Its request id must be unknown to everybody else. */
+  /** Gives back the lease that a server may have granted. Nobody else may know its request id. */
   addRequest(request: AcquireRequest): void {
     this.#add(`request ${request.requestId}`, { request });
   }
 
-  /** It may not have been released. */
+  /** Gives back a claim whose release may not have arrived. */
   addClaim(id: string): void {
     this.#add(`claim ${id}`, { id });
   }
 
-  /** Somebody asks for it again. */
+  /** Keeps the lease of this request id, as the caller asks for it again. */
   forget(requestId: string): void {
     this.#claims.delete(`request ${requestId}`);
   }
@@ -70,7 +70,7 @@ export class LeftBehind {
     this.#isRunning = false;
   }
 
-  /** Rejects where a server does not answer, or cannot do it. */
+  /** Gives back all claims through one server; rejects if it does not answer or cannot do it. */
   async #giveAllBack(): Promise<void> {
     const { addresses, tls, metadata } = this.#settings;
     const address = addresses[this.#address % addresses.length] as string;
@@ -78,7 +78,7 @@ export class LeftBehind {
     const calls = new BareCalls(address, { tls, metadata: headers ?? {} });
     try {
       for (const [key, claim] of [...this.#claims]) {
-        // The next round begins with another one.
+        // Move it to the end, so that the next round begins with another claim if this one fails.
         this.#claims.delete(key);
         this.#claims.set(key, claim);
         await this.#giveBack(calls, key, claim);
@@ -100,8 +100,9 @@ export class LeftBehind {
   }
 
   /**
-   * Asks again under the same request id. Takes a place where that is not known yet, so that a first request that is still on
-   * its way finds that its claim has ended. undefined: it has ended already.
+   * Asks again under the same request id, and returns the claim's id; undefined if the claim has ended. If the server
+   * does not know the request id yet, this takes a place, whose release ends the claim. So the first request, if it
+   * arrives later, finds its claim ended.
    */
   async #find(calls: BareCalls, asked: AcquireRequest): Promise<string | undefined> {
     const { owner, labels } = this.#settings;
@@ -125,7 +126,7 @@ function sleep(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms).unref());
 }
 
-/** Headers that have not come in time are asked for again. */
+/** Rejects if the headers are late, so that the next try asks for them again. */
 async function within<Value>(ms: number, value: Value | Promise<Value>): Promise<Value> {
   const late = sleep(ms).then(() => Promise.reject(new Error("The metadata has not come.")));
   return await Promise.race([value, late]);
