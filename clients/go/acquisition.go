@@ -1,3 +1,6 @@
+// One request for a lock, from the first command to the grant, the refusal or the giving back. It leaves connections
+// and repeats to calls.
+
 package rowlock
 
 import (

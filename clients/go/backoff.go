@@ -1,3 +1,5 @@
+// The pause between tries. It does not decide whether to try again.
+
 package rowlock
 
 import (

@@ -1,3 +1,6 @@
+// The open calls of a client, which outlive its connections. This file decides when a call is sent, repeated and given
+// up; it knows nothing of what the commands mean.
+
 package rowlock
 
 import (

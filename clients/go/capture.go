@@ -1,3 +1,5 @@
+// The public side of captures: the options and the result. See capturing.go for how the client asks.
+
 package rowlock
 
 import (

@@ -1,3 +1,5 @@
+// Captures against a real server, over a session and over unary calls.
+
 package rowlock_test
 
 import (

@@ -1,3 +1,5 @@
+// One request for some of many locks, from the first command to the leases, none, or the giving back.
+
 package rowlock
 
 import (

@@ -1,3 +1,5 @@
+// Captures against a scripted server: what is sent, repeated and given back.
+
 package rowlock_test
 
 import (

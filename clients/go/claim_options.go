@@ -1,3 +1,5 @@
+// The options that locks and captures have in common, with their defaults and checks.
+
 package rowlock
 
 import (

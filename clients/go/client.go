@@ -1,3 +1,5 @@
+// The client: its public calls, and how its parts are put together. The parts do the work.
+
 package rowlock
 
 import (

@@ -1,3 +1,5 @@
+// What Close leaves behind, with and without a server.
+
 package rowlock_test
 
 import (

@@ -1,3 +1,5 @@
+// The configuration of a client, with its defaults and checks.
+
 package rowlock
 
 import (

@@ -1,3 +1,5 @@
+// TLS, headers and labels.
+
 package rowlock_test
 
 import (

@@ -1,3 +1,5 @@
+// Which connection a client has. This file knows nothing of the commands on it.
+
 package rowlock
 
 import (

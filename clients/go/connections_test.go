@@ -1,3 +1,5 @@
+// The change from one connection to the next.
+
 package rowlock
 
 import (

@@ -1,3 +1,5 @@
+// How a gRPC connection to one server is made: credentials, headers and settings.
+
 package rowlock
 
 import (

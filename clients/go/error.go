@@ -1,3 +1,5 @@
+// The errors of this package, and how they are read from gRPC.
+
 package rowlock
 
 import (

@@ -1,3 +1,5 @@
+// Examples for the package documentation.
+
 package rowlock_test
 
 import (

@@ -1,3 +1,5 @@
+// Internals that the tests of package rowlock_test need.
+
 package rowlock
 
 import (

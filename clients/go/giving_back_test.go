@@ -1,3 +1,5 @@
+// What the client gives back: nothing may stay held that no call has returned.
+
 package rowlock_test
 
 import (

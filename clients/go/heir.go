@@ -1,3 +1,6 @@
+// What still has to be given back after a client is closed. Only leases without end, which would hold their locks for
+// ever.
+
 package rowlock
 
 import "time"

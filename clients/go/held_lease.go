@@ -1,3 +1,5 @@
+// The state of one held lease, by the client's clock. It sends nothing: see lease_keeper.go.
+
 package rowlock
 
 import (

@@ -1,3 +1,5 @@
+// Tests of unexported parts: ids, backoff, and a lease by the clock.
+
 package rowlock
 
 import (

@@ -1,3 +1,5 @@
+// Renewals, and the detection of lost leases.
+
 package rowlock
 
 import (

@@ -1,3 +1,5 @@
+// Release and renewal of a lease by its id, for example of one that was handed over.
+
 package rowlock
 
 import (

@@ -1,3 +1,5 @@
+// The search for claims that a server may have granted without the client having heard of it.
+
 package rowlock
 
 import (

@@ -1,3 +1,5 @@
+// How an operator changes limits.
+
 package rowlock
 
 import (

@@ -1,3 +1,5 @@
+// A proxy that delays, drops and mutes connections.
+
 package rowlock_test
 
 import (

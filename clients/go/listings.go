@@ -1,3 +1,5 @@
+// Reads for operators: locks and limits, over all pages.
+
 package rowlock
 
 import (

@@ -1,3 +1,5 @@
+// The options of one lock, with their defaults and checks.
+
 package rowlock
 
 import (

@@ -1,3 +1,5 @@
+// Locks and waits against a real server.
+
 package rowlock_test
 
 import (

@@ -1,3 +1,5 @@
+// Limits, listings and force releases.
+
 package rowlock_test
 
 import (

@@ -1,3 +1,5 @@
+// What a lock remembers, as users read it.
+
 package rowlock
 
 import (

@@ -1,3 +1,5 @@
+// What users can set in a lock's record when they release or update it.
+
 package rowlock
 
 import (

@@ -1,3 +1,5 @@
+// What a lock remembers.
+
 package rowlock_test
 
 import (

@@ -1,3 +1,5 @@
+// A proxy that refuses streams.
+
 package rowlock_test
 
 import (

@@ -1,3 +1,5 @@
+// A scripted server, and which calls are repeated after a lost answer.
+
 package rowlock_test
 
 import (

@@ -1,3 +1,5 @@
+// Random ids.
+
 package rowlock
 
 import (

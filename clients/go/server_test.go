@@ -1,3 +1,5 @@
+// Real servers for the tests, and helpers that all tests use.
+
 package rowlock_test
 
 import (

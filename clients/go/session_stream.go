@@ -1,3 +1,5 @@
+// The connection of choice: one session, one stream for all commands.
+
 package rowlock
 
 import (

@@ -1,3 +1,5 @@
+// Renewals, losses, and what survives the end of a server.
+
 package rowlock_test
 
 import (

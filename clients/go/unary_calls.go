@@ -1,3 +1,5 @@
+// The connection without streams: unary calls that do what a session does.
+
 package rowlock
 
 import (

@@ -1,3 +1,5 @@
+// Captures without a session.
+
 package rowlock
 
 import (

@@ -1,3 +1,5 @@
+// The client without streams.
+
 package rowlock_test
 
 import (

@@ -1,3 +1,5 @@
+// Waits without a session.
+
 package rowlock
 
 import (

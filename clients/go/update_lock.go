@@ -1,3 +1,5 @@
+// How users change or delete a lock's record.
+
 package rowlock
 
 import (

@@ -1,3 +1,5 @@
+// Calls with one answer, including those that give claims back and that nobody waits for.
+
 package rowlock
 
 import (

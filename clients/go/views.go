@@ -1,3 +1,5 @@
+// The read-only views of locks, claims and limits, as listings return them.
+
 package rowlock
 
 import (

@@ -1,3 +1,5 @@
+// Commands that make and close clients, and one that keeps a thread busy.
+
 package main
 
 import (

@@ -1,3 +1,5 @@
+// The commands of the protocol, as JSON.
+
 package main
 
 import (

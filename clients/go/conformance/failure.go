@@ -1,3 +1,5 @@
+// Errors in the form of the protocol.
+
 package main
 
 import (

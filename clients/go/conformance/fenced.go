@@ -1,3 +1,5 @@
+// The commands that call the example fencedstore.
+
 package main
 
 import (

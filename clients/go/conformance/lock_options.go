@@ -1,3 +1,5 @@
+// The options of locks, captures and records, read from a command.
+
 package main
 
 import (

@@ -1,3 +1,5 @@
+// Commands that take, inspect and release locks.
+
 package main
 
 import (

@@ -1,3 +1,5 @@
+// Commands that need a client but no held lock: limits, listings, and leases by id.
+
 package main
 
 import (

@@ -1,3 +1,5 @@
+// Commands that change a lock's record, and the record in the form of the protocol.
+
 package main
 
 import (

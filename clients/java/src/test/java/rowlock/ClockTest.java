@@ -1,3 +1,5 @@
+// The clock: it counts sleep and never goes back.
+
 package rowlock;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;

@@ -1,3 +1,5 @@
+// How errors are read from gRPC.
+
 package rowlock;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;

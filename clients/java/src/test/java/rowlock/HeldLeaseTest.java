@@ -1,3 +1,5 @@
+// A held lease by a clock that the test moves.
+
 package rowlock;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;

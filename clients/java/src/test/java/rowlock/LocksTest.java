@@ -1,3 +1,5 @@
+// Locks, waits, and work under a lock, against a real server.
+
 package rowlock;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;

@@ -1,3 +1,5 @@
+// Defaults of options, and options that cannot work.
+
 package rowlock;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;

@@ -1,3 +1,5 @@
+// The version of the package is that of the server.
+
 package rowlock;
 
 import static org.junit.jupiter.api.Assertions.assertTrue;
