@@ -41,7 +41,7 @@ type ListOptions struct {
 	PageSize int32
 }
 
-// GetLock returns one lock as it stands, with up to 100 holders and 100 waiters. It does not create the lock. It is
+// GetLock returns the state of one lock, with up to 100 holders and 100 waiters. It does not create the lock. It is
 // safe to repeat.
 func (c *Client) GetLock(ctx context.Context, name string) (LockInfo, error) {
 	request := &rowlockv1.GetLockRequest{Name: name}

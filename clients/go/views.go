@@ -53,7 +53,7 @@ type Limit struct {
 	Reason  string
 }
 
-// LockInfo is a lock as it stands.
+// LockInfo is a lock and its present state.
 type LockInfo struct {
 	Name        string
 	Limit       Limit

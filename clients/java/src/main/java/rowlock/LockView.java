@@ -4,7 +4,7 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * A lock as it stands.
+ * A lock and its present state.
  *
  * @param name its name
  * @param limit the limit in force

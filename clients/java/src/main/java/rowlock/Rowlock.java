@@ -460,7 +460,7 @@ public final class Rowlock implements AutoCloseable {
   }
 
   /**
-   * Returns one lock as it stands, without creating it.
+   * Returns the state of one lock, without creating it.
    *
    * @param name the lock, even one that nobody has used
    * @return a view
@@ -470,7 +470,7 @@ public final class Rowlock implements AutoCloseable {
   }
 
   /**
-   * Lists locks as they stand. The stream fetches pages as they are needed, and throws a {@link RowlockException} if
+   * Lists locks with their state. The stream fetches pages as they are needed, and throws a {@link RowlockException} if
    * that fails. Pages are not a snapshot of one moment.
    *
    * @param listed which locks, and how
