@@ -1,5 +1,5 @@
-// The conformance driver of this client: commands as lines of JSON on the standard input, results and events on the
-// standard output, as test/clients/conformance/README.md has them. Words for words: what a client does is not done here.
+// The conformance driver of this client: it reads commands as lines of JSON from standard input, and writes results and
+// events to standard output; test/clients/conformance/README.md has the protocol. It must not do the client's work.
 
 import { createInterface } from "node:readline";
 import { type ConnectOptions, connect, type Rowlock } from "../src/index.ts";

@@ -1,4 +1,4 @@
-// An error of the client, or of the driver itself, as the protocol shows it.
+// Converts an error of the client, or of the driver itself, to the protocol.
 
 import { RowlockError } from "../src/index.ts";
 
@@ -7,6 +7,6 @@ export function failureOf(error: unknown): object {
     const { reason, code, message, violations, retryAfterMs, metadata } = error;
     return { reason, code, message, violations, retryAfterMs, metadata };
   }
-  // Of options that cannot work, and of bugs: the runner expects the first by its words, and never the second.
+  // Invalid options or a bug: the runner expects the first by its message, and never the second.
   return { reason: "", code: "", message: String(error), violations: [], metadata: {} };
 }

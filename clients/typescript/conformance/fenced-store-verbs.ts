@@ -1,4 +1,4 @@
-// The two functions of examples/fenced-store.ts, each called on a connection of its own.
+// The two functions of examples/fenced-store.ts, each called on its own connection.
 
 import { type Connection, createConnection } from "mysql2/promise";
 import { fencedWrite, guardedWrite } from "../examples/fenced-store.ts";

@@ -1,4 +1,4 @@
-// Locks by the handles that the runner gave them: asked for, held in a scope or without one, looked at and let go.
+// Holds locks by the handles that the runner gives them: acquires them, with or without a scope, and releases them.
 
 import { type Lock, type Refusal, type Rowlock, RowlockError } from "../src/index.ts";
 import { captureOptionsOf, lockOptionsOf } from "./lock-options.ts";
@@ -8,7 +8,7 @@ import type { Command, Verb } from "./verb.ts";
 interface Handle {
   readonly asking: AbortController;
   lock?: Lock;
-  /** Of a scope: ends it, and rejects where it has ended badly. */
+  /** Ends the scope, if the lock has one; rejects with the error that the scope throws. */
   leave?: () => Promise<void>;
 }
 
@@ -84,7 +84,7 @@ export class HeldLocks {
     return handle;
   }
 
-  /** What it tells from now on follows its answer. */
+  /** Sends the lock's events from now on, after its answer. */
   #hold(name: string, lock: Lock): void {
     const handle = this.#handles.get(name) ?? this.#begin(name);
     handle.lock = lock;
@@ -97,7 +97,7 @@ export class HeldLocks {
     });
   }
 
-  /** Comes back with the scope entered; how it ended is for `leave` to tell. */
+  /** Resolves when the scope is entered; `leave` reports how it ends. */
   async #enter(
     handle: Handle,
     granted: (lock: Lock) => void,

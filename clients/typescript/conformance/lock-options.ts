@@ -1,4 +1,4 @@
-// What a command asks of a lock, or of many, as the options of the client.
+// Converts the fields of a command to the client's options for a lock or a capture.
 
 import type { CaptureOptions, LockOptions, Place, RecordOptions } from "../src/index.ts";
 import type { Command } from "./verb.ts";

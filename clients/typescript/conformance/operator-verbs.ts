@@ -1,4 +1,4 @@
-// The verbs that need a client and nothing that it holds: limits, listings, and leases by their ids.
+// The verbs that need a client but no held lock: limits, listings, and leases by their ids.
 
 import type { ClaimView, LimitSettingView, LimitTarget, LimitView, Rowlock } from "../src/index.ts";
 import { recordOf, releaseOptionsOf } from "./record-verbs.ts";

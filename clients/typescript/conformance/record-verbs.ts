@@ -1,4 +1,4 @@
-// What a lock remembers: set, taken away, said at a release, and shown.
+// The verbs for records: they set, delete and show what a lock remembers, also at a release.
 
 import type { LockChanges, RecordView, ReleaseOptions, Rowlock } from "../src/index.ts";
 import type { Command, Verb } from "./verb.ts";

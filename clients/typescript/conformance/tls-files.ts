@@ -1,4 +1,4 @@
-// Files that the protocol names, as the client takes them.
+// Reads the TLS files that the protocol names, for the client's options.
 
 import { readFile } from "node:fs/promises";
 import type { TlsOptions } from "../src/index.ts";

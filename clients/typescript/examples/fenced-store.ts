@@ -1,11 +1,12 @@
-// Two ways to keep a writer out whose lock was lost while it was not looking: a process that slept, or was cut off. Both are
-// for mysql2, on a table with a key `k`, a `value` and, for the first of them, a `fence`: BIGINT UNSIGNED NOT NULL DEFAULT 0.
+// Two ways to refuse a write of a process that has lost its lock unnoticed, as it was suspended or cut off. Both use
+// mysql2, on a table with a key `k` and a `value`. The first one also needs a column `fence`: BIGINT UNSIGNED NOT NULL
+// DEFAULT 0.
 
 import type { Connection, ResultSetHeader, RowDataPacket } from "mysql2/promise";
 
 /**
- * Writes the value unless somebody with a higher token has written before. Needs nothing of Rowlock but `lock.token`, so it
- * works on any database. Whether it was written: a row that does not exist is not.
+ * Writes the value unless a writer with a higher token was there before; resolves with whether it was written. It needs
+ * only `lock.token`, so it works with any database. It does not create a row.
  */
 export async function fencedWrite(
   connection: Connection,
@@ -14,7 +15,7 @@ export async function fencedWrite(
   value: string,
   token: bigint,
 ): Promise<boolean> {
-  // By `query`, which writes a bigint out: `execute` would compare it as a DOUBLE, which has 53 bits.
+  // `query` writes a bigint out in full; `execute` would compare it as a DOUBLE, which has 53 bits.
   const [{ affectedRows }] = await connection.query<ResultSetHeader>(
     "UPDATE ?? SET value = ?, fence = ? WHERE k = ? AND fence <= ?",
     [table, value, token, key, token],
@@ -23,9 +24,10 @@ export async function fencedWrite(
 }
 
 /**
- * Writes the value in a transaction that has found the lease to be held, so that it cannot end before the transaction does.
- * The connection is to the MySQL or MariaDB that Rowlock itself is on. Whether it was written: not where the lease has ended,
- * and not to a row that does not exist. Throws what the database throws: after a deadlock (1213) the whole of it can be repeated.
+ * Writes the value in a transaction that checks the lease, so that the lease cannot end before the transaction. The
+ * connection must be to the MySQL or MariaDB that Rowlock uses. Resolves with whether the value was written: it is not
+ * if the lease has ended or the row does not exist. Rejects with the errors of the database; after a deadlock (1213),
+ * call it again.
  */
 export async function guardedWrite(
   connection: Connection,
@@ -35,11 +37,11 @@ export async function guardedWrite(
   key: string,
   value: string,
 ): Promise<boolean> {
-  // So that no other lock is held up by this one.
+  // So that the check does not delay other locks.
   await connection.query("SET TRANSACTION ISOLATION LEVEL READ COMMITTED");
   await connection.beginTransaction();
   try {
-    // Short from here on: who would renew or end the lease waits for this transaction.
+    // Keep this short: calls that renew or end the lease wait for this transaction.
     const [leases] = await connection.query<RowDataPacket[]>(LEASE_HELD, [lockName, token]);
     let isWritten = false;
     if (leases.length > 0) {
@@ -55,7 +57,7 @@ export async function guardedWrite(
   }
 }
 
-/** MySQL and MariaDB both know it so. Asked once in a transaction: a second time, while a release waits, is a deadlock. */
+/** It works in MySQL and MariaDB. Run it once per transaction: a second time, while a release waits, deadlocks. */
 const LEASE_HELD = `
   SELECT 1 FROM rowlock_lock l JOIN rowlock_claim c FORCE INDEX (rowlock_claim_queue) ON c.lock_id = l.id
   WHERE l.name = ? AND c.fencing_token = ? AND c.state = 2

@@ -270,9 +270,10 @@ class Acquisition:
         return self._asked.request.no_expiry
 
     def _leave(self, error: RowlockError) -> RowlockError:
-        """Give back a lease without end that a server may have granted, and return the error for the caller.
+        """Give back the claim that a server may have granted, and return the error for the caller.
 
-        If the caller chose the request id, the lease stays, as the caller may ask for it again under that id.
+        If the ticket is not known, a lease with an end ends by itself. If the caller chose the request id, the
+        claim stays, as the caller may ask for it again under that id.
         """
         if not error.is_in_doubt or self._call is None or self._call.times_sent == 0:
             return error
