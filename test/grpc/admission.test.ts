@@ -1,4 +1,4 @@
-// How many commands of one client the engine has at a time, and what becomes of those that wait for that.
+// How many commands of one client the engine decides at a time, and what happens to those that wait for admission.
 
 import { beforeEach, describe, expect, test } from "vitest";
 import { Admission, AdmissionRoom } from "../../server/grpc/admission.ts";
@@ -89,7 +89,7 @@ describe("a client's commands", () => {
     expect(underWay()).toEqual([8, 0, 0]);
     ask(20, 1);
     ask(1, 2);
-    // Whoever comes late begins at once, and who has more than a share begins nothing more until it has less.
+    // A client that comes late starts at once; a client above its share starts nothing more until it is below.
     expect(underWay()).toEqual([8, 4, 1]);
     for (let index = 0; index < 7; index++) await end(index);
     expect(underWay()).toEqual([2, 4, 1]);
@@ -178,7 +178,7 @@ describe("the calls on one connection", () => {
 
 describe("of the engine's verbs", () => {
   const call = { cancelled: true };
-  /** Where each verb finds the call that waits for its answer. */
+  /** The argument index at which each verb takes the call that waits for its answer. */
   const TAKING_TURNS = [
     ["acquire", 2],
     ["capture", 1],
@@ -190,7 +190,7 @@ describe("of the engine's verbs", () => {
     ["deleteLock", 2],
   ] as const;
   type Verbs = Readonly<Record<string, (...asked: unknown[]) => unknown>>;
-  /** An engine whose verbs answer with what they were asked, for a client that has one place, which is taken. */
+  /** An engine whose verbs return their arguments, for a client whose only place is taken. */
   function full() {
     const admission = new Admission(new AdmissionRoom(1, 1), "session_commands");
     void admission.run(false, undefined, run("first"));

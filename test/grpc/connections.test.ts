@@ -1,5 +1,5 @@
-// What calls on one connection may do to each other: waits beyond their bound are refused and lock nobody out, and a
-// client that gives up calls keeps its connection, unless it does nothing else.
+// How calls on one connection affect each other: the server refuses waits beyond their bound without locking anybody
+// out, and a client that cancels calls keeps its connection unless it does nothing else.
 
 import { once } from "node:events";
 import type { ClientHttp2Session, ClientHttp2Stream } from "node:http2";
@@ -36,7 +36,7 @@ afterEach(async () => {
   for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
 });
 
-/** A server whose lock `busy` is held. */
+/** Starts a server whose lock `busy` is held. */
 async function start(streamsMax: number): Promise<TestCalls> {
   server = await startServer({ grpc: { streamsMax } });
   cleanups.push(() => server.stop());
@@ -115,7 +115,7 @@ describe("a connection that says nothing", () => {
     const [host, port] = server.address.split(":");
     const socket = connectSocket(Number(port), host);
     socket.on("error", () => {});
-    // Whatever the server says is thrown away, so that its end is heard.
+    // Discards what the server sends, so that the socket emits its end.
     socket.resume();
     cleanups.push(() => socket.destroy());
     return socket;
@@ -183,7 +183,7 @@ describe("a client that gives up many calls", () => {
     const giveUp = async (count: number) => {
       const streams = Array.from({ length: count }, () => client.wait(acquire("busy")));
       const failures = streams.map((stream) => stream.failure());
-      // Not in the turn of the call itself: of that grpc-js tells no server.
+      // Not in the turn that starts the call: grpc-js does not report such a cancellation to the server.
       await new Promise(setImmediate);
       for (const stream of streams) stream.cancel();
       for (const { code } of await Promise.all(failures))
@@ -203,9 +203,9 @@ describe("a client that gives up many calls", () => {
     await start(1);
     const session = raw();
     const given = Array.from({ length: SHORT_CALLS_MAX }, () => open(session));
-    // Answered at once, and after the server has seen all that came before.
+    // Answered at once, after the server has seen everything sent before.
     expect(await closed(open(session, "/nothing"))).toBe(constants.NGHTTP2_NO_ERROR);
-    // Fewer, so that the last call finds room, and all within what the server reads in one go.
+    // Fewer than are cancelled, so that the last call finds room, and all within one read of the server.
     for (let index = 0; index < ROUND - 100; index++) open(session);
     for (const stream of given.slice(0, ROUND)) stream.close(constants.NGHTTP2_CANCEL);
     let code: number | undefined;
@@ -220,7 +220,8 @@ describe("a client that gives up many calls", () => {
     const [host, port] = server.address.split(":");
     const socket = connectSocket(Number(port), host);
     cleanups.push(() => socket.destroy());
-    // Of one call, over and over: the server counts what it is told, and is told it faster than any client begins calls.
+    // Resets one call repeatedly: the server counts the frames it receives, and receives them faster than any client
+    // starts calls.
     const resets = (count: number) =>
       Array<Buffer>(count).fill(frame(RST_STREAM, 1, Buffer.from([0, 0, 0, constants.NGHTTP2_CANCEL])));
     const preface = Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
@@ -237,7 +238,7 @@ describe("a client that gives up many calls", () => {
   });
 });
 
-// Frames of HTTP/2, their types and flags.
+// HTTP/2 frame types and flags.
 const [HEADERS, RST_STREAM, SETTINGS, PING] = [1, 3, 4, 6] as const;
 const [ACK, END_HEADERS] = [1, 4] as const;
 const FRAME_HEAD_BYTES = 9;
@@ -253,7 +254,7 @@ function frame(type: number, stream: number, payload = Buffer.alloc(0), flags = 
   return Buffer.concat([head, payload]);
 }
 
-/** What the server sends until the connection is closed. */
+/** The frames that the server sends until the connection closes. */
 async function* frames(socket: Socket): AsyncGenerator<{ type: number; flags: number }> {
   let bytes = Buffer.alloc(0);
   try {
@@ -267,12 +268,12 @@ async function* frames(socket: Socket): AsyncGenerator<{ type: number; flags: nu
       }
     }
   } catch (error) {
-    // Whoever hangs up on somebody who still sends resets the connection.
+    // When the server hangs up while the client is still sending, the connection is reset.
     expect((error as NodeJS.ErrnoException).code).toMatch(/ECONNRESET|EPIPE/);
   }
 }
 
-/** A client that does as it is told and keeps no bounds of its own. */
+/** A client that does what the test says and enforces no bounds of its own. */
 function raw(): ClientHttp2Session {
   const session = connect(`http://${server.address}`);
   session.on("error", () => {});
@@ -280,7 +281,7 @@ function raw(): ClientHttp2Session {
   return session;
 }
 
-/** A call of which the message is still to come. */
+/** Opens a call whose message has not been sent yet. */
 function open(session: ClientHttp2Session, path = "/rowlock.v1.LockService/WaitInQueue"): ClientHttp2Stream {
   const stream = session.request({
     ":method": "POST",
@@ -293,7 +294,7 @@ function open(session: ClientHttp2Session, path = "/rowlock.v1.LockService/WaitI
   return stream;
 }
 
-/** The code that it was closed with. */
+/** The HTTP/2 code that the stream was closed with. */
 function closed(stream: ClientHttp2Stream): Promise<number | undefined> {
   return new Promise((resolve) => stream.once("close", () => resolve(stream.rstCode)));
 }

@@ -1,4 +1,4 @@
-// Calls that fail: bad requests, faults of the engine, bugs.
+// Calls that fail: bad requests, engine faults, bugs.
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { RowlockError } from "../../clients/typescript/src/bare/index.ts";
@@ -9,7 +9,7 @@ import { replacing, startServer } from "../support/harness.ts";
 import { violationsIn } from "../support/test-calls.ts";
 
 let server: TestServer;
-/** What the engine does instead of its work, while set. */
+/** While set, the engine runs this instead of its work. */
 let injected: (() => never) | undefined;
 const VERBS: readonly (keyof LockEngine)[] = [
   "acquire",
@@ -40,7 +40,7 @@ function failing(engine: LockEngine): LockEngine {
   return replacing(engine, Object.fromEntries(verbs));
 }
 
-/** The failures of all methods, under their names. */
+/** How each method fails, by method name. */
 async function failures(): Promise<Record<string, RowlockError>> {
   const leaseId = "1.1.abcdefghijklmnopqrstuv";
   const target = { case: "name" as const, value: "x" };

@@ -1,5 +1,4 @@
-// The frame around every call, and what the log says of calls that failed, with methods and calls that do nothing by
-// themselves.
+// The code around every call, and what the log says about failed calls; uses methods and calls without real work.
 
 import { EventEmitter } from "node:events";
 import { create, fromBinary, toBinary } from "@bufbuild/protobuf";

@@ -1,4 +1,4 @@
-// The life of a server: what it serves beside its own API, TLS, and how it drains.
+// The life of a server: what it serves besides its own API, TLS, and draining.
 
 import { execFile } from "node:child_process";
 import type { AddressInfo, Socket } from "node:net";
@@ -19,7 +19,7 @@ import { leaseIn, TestCalls } from "../support/test-calls.ts";
 const BUF = fileURLToPath(new URL("../../node_modules/.bin/buf", import.meta.url));
 const SHUTTING_DOWN = { code: "UNAVAILABLE", reason: "SHUTTING_DOWN", retryAfterMs: 100 };
 const DRAIN_MS = 5_000;
-/** Of which a drain that has nobody to wait for takes next to nothing, on a busy machine, too. */
+/** A drain with nobody to wait for takes almost none of this time, even on a busy machine. */
 const LONG_DRAIN_MS = 20_000;
 
 const started: TestServer[] = [];
@@ -33,7 +33,7 @@ async function start(options?: StartOptions): Promise<TestServer> {
   return server;
 }
 
-/** A second gRPC server over the same engine. */
+/** A second gRPC server over the same engine, not started yet. */
 function unstarted({ engine }: TestServer): GrpcServer {
   return createGrpcServer({
     engine,
@@ -155,7 +155,7 @@ describe("reflection", () => {
 describe("TLS", () => {
   const server = selfSignedCertificate();
   const certificate = { certificate: server.cert, key: server.key };
-  /** Certificates are checked against names. */
+  /** The address by name, because certificates are checked against names. */
   const named = (address: string) => address.replace("127.0.0.1", "localhost");
 
   test("serves those who trust the certificate, and no plain text", async () => {
@@ -322,7 +322,7 @@ test("a client that froze is given up, and its ticket left to the grace period",
   }
 });
 
-/** Passes bytes on until it is told to stop doing so, without closing anything: what a frozen client looks like. */
+/** Forwards bytes until told to stop, and then closes nothing: to the server, this looks like a frozen client. */
 async function startRelay(address: string) {
   const [host, port] = address.split(":");
   const sockets: Socket[] = [];

@@ -1,4 +1,4 @@
-// Waits that are open: who is refused another one, who is told of the end, and that nothing of them is kept.
+// Open waits: when the server refuses another one, who is notified of the end, and that nothing of them remains.
 
 import { describe, expect, test } from "vitest";
 import { CallError, ClientGone } from "../../server/grpc/messages/call-error.ts";
@@ -36,7 +36,7 @@ class Call {
 
 const ignoring = () => () => {};
 
-/** The bound by which it is refused; undefined: it is not. */
+/** The bound that refuses it; undefined if it is not refused. */
 function refusalOf(enter: () => unknown): string | undefined {
   try {
     enter();

@@ -1,4 +1,4 @@
-// A client that holds a stream and does not read from it: what the server keeps for it must stay small.
+// A client that holds a stream and does not read it: the server must buffer little for it.
 
 import { connect } from "node:http2";
 import type { DescMessage, MessageShape } from "@bufbuild/protobuf";
@@ -35,7 +35,7 @@ afterAll(() => server.stop());
 
 test("a reader that never reads is owed one position at a time, and the grant in the end", async () => {
   const { leaseId } = await server.client.lease({ name: "slow" });
-  // No window: the server may send headers, and not a byte of a message.
+  // A zero window: the server may send headers but no byte of a message.
   const session = connect(`http://${server.address}`, { settings: { initialWindowSize: 0 } });
   const stream = session.request(callOf("WaitInQueue"));
   const received: Buffer[] = [];
@@ -114,7 +114,7 @@ function frame(message: Uint8Array): Buffer {
   return Buffer.concat([head, message]);
 }
 
-/** Those that are whole. */
+/** The complete messages. */
 function messages<Schema extends DescMessage>(
   schema: Schema,
   received: readonly Buffer[],

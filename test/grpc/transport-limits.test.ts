@@ -1,5 +1,5 @@
-// What one connection may do, and the answer to a message that is too large, with a server and connections that do nothing by
-// themselves. What becomes of real ones: connections.test.ts.
+// What one connection may do, and the answer to a message that is too large, with a server and connections without
+// real work. Real connections: connections.test.ts.
 
 import { EventEmitter } from "node:events";
 import { Metadata, status } from "@grpc/grpc-js";

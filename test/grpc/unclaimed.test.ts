@@ -1,4 +1,4 @@
-// A lease without end that nobody has come for since it was granted: an operator sees it, as no time ends it.
+// A lease without an end that nobody has fetched since its grant: an operator can see it, because no time ends it.
 
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { lockView } from "../../clients/typescript/src/views.ts";

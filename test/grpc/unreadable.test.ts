@@ -1,4 +1,5 @@
-// What a call of its own can bring that is no request: bytes that are no message, messages and headers that are too large.
+// What a unary call can carry that is not a request: bytes that are not a message, and messages and headers that are
+// too large.
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { RowlockError } from "../../clients/typescript/src/bare/index.ts";

@@ -1,5 +1,5 @@
-// Reads that complete answers (who holds, what place) are many when many locks are busy. They must not take all
-// connections to the database from those who decide.
+// When many locks are busy, the server makes many reads that complete answers (who holds, what place). These reads
+// must not take all database connections from the calls that decide.
 
 import { afterEach, expect, test } from "vitest";
 import type { Store } from "../../server/storage/store.ts";

@@ -1,5 +1,5 @@
-// Captures by many callers at two replicas, over a database that is unlucky, beside locks that others hold: nobody gets what
-// another one has, nothing is forgotten, and nobody waits for a lock that is one of many.
+// Many callers capture at two replicas, over a database with injected faults and beside locks that others hold: no
+// two callers get the same lock, no lock is left out, and no capture waits for one lock when it may take another.
 
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -19,7 +19,7 @@ import { until } from "../support/until.ts";
 
 const TASKS = 200;
 const WORKERS = 12;
-/** Tasks of the test of short waits; 2,000 are a minute. */
+/** Tasks in the test of short waits; 2,000 take a minute. */
 const SHORT_WAITS = Number(process.env.ROWLOCK_TEST_SHORT_WAITS ?? 60);
 
 function wanting(prefix: string, overrides: Partial<CaptureInput> = {}): CaptureInput {
@@ -42,9 +42,9 @@ describe.each(testDatabases())("captures on $label", (database: TestDatabase) =>
   let here: Replica;
   let there: Replica;
   const faults: Faults = { on: false, made: new Map() };
-  /** What becomes of the next transactions of `here` that come with commands. */
+  /** Wrappers for the next transactions of `here`, one each. */
   const script: ((transact: Store["transact"]) => Store["transact"])[] = [];
-  /** Locks for whose rows a transaction of `here` would have waited. */
+  /** Locks whose rows a transaction of `here` would have waited for. */
   const waitedFor = new Set<bigint>();
 
   beforeAll(async () => {
@@ -99,7 +99,7 @@ describe.each(testDatabases())("captures on $label", (database: TestDatabase) =>
       for (;;) {
         const own = namesOf(await engine.capture(wanting("many/")));
         if (own.length > 0) taken.push(...own);
-        // Another one may have had what was just found.
+        // Another caller may have taken the locks that this capture found.
         else if (taken.length >= TASKS) return;
       }
     };
@@ -130,7 +130,7 @@ describe.each(testDatabases())("captures on $label", (database: TestDatabase) =>
     };
     await Promise.all(Array.from({ length: WORKERS }, (_, worker) => work(worker)));
     faults.on = false;
-    // All of it is held by those who were told so, or by nobody.
+    // Every lock is held by a caller that was told so, or by nobody.
     for (const { owner, lockId } of await holders("unlucky/")) {
       const name = [...taken].find(([, worker]) => worker === owner)?.[0];
       expect(name, `lock ${lockId}`).toBeDefined();
@@ -284,7 +284,7 @@ describe.each(testDatabases())("captures on $label", (database: TestDatabase) =>
   );
 });
 
-/** Asks again, as a client does, until it has an answer. */
+/** Repeats the call until it is answered, as a client does. */
 async function untilAnswered(ask: (attempt: number) => Promise<Captured>): Promise<Captured> {
   for (let attempt = 0; ; attempt++) {
     try {

@@ -1,5 +1,5 @@
-// The clock of a private MariaDB is set wrong, and right again, while engines work on it: no lease ends early, none is
-// given twice, and its waiter is granted in the end. Needs libfaketime (Debian's package of that name) beside mariadbd.
+// The clock of a private MariaDB jumps and is corrected while engines use it: no lease ends early, no lease is
+// granted twice, and the waiter is granted in the end. Needs libfaketime (the Debian package) and mariadbd.
 
 import { existsSync, globSync, renameSync, writeFileSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
@@ -40,7 +40,7 @@ describe.runIf(library && flavours.has("mariadb"))("a clock of the database that
       const policy = { graceUs: SECOND_US, attachedForUs: 1.25 * SECOND_US };
       const replicas = await startReplicas({ fresh }, 2, policy);
       const [here, there] = replicas.all as [Replica, Replica];
-      // Each has read the clock before it is set.
+      // Each engine has read the clock before the jump.
       await there.engine.release(claimOf(await there.engine.acquire(ask("before"), null), "held"));
 
       const startedMs = performance.now();
@@ -58,7 +58,7 @@ describe.runIf(library && flavours.has("mariadb"))("a clock of the database that
       wrongable.setClock(stepS);
       await longIsTaken(there);
       claimOf(await there.engine.renew(long, undefined), "held");
-      // Also the one that has nothing to do looks at the clock now and then.
+      // An idle engine also reads the clock now and then.
       while (![here, there].every(hasSeenJump)) await sleep(20);
       await longIsTaken(there);
       wrongable.setClock(0);
@@ -78,7 +78,7 @@ describe.runIf(library && flavours.has("mariadb"))("a clock of the database that
     let purged = () => {};
     const wrap = (store: Store) =>
       wrapped(store, {
-        // Comes after the claims, in each round.
+        // Each round purges the locks after the claims.
         purgeLocks: async (idleUs, max) => {
           const count = await store.purgeLocks(idleUs, max);
           purges += 1;
@@ -92,7 +92,7 @@ describe.runIf(library && flavours.has("mariadb"))("a clock of the database that
     const lease = claimOf(await engine.acquire(once, null), "held");
     await engine.release(lease);
     wrongable.setClock(3_600);
-    // A round that had begun before may be under way.
+    // A round that began before the jump may still be running.
     const enough = purges + 2;
     while (purges < enough) await new Promise<void>((resolve) => (purged = resolve));
     const again = claimOf(await engine.acquire(once, null), "ended");
@@ -119,7 +119,7 @@ describe.runIf(library && flavours.has("mariadb"))("a clock of the database that
           inVain += 1;
         });
       }
-      // One, and perhaps another where the machine makes a decision wait.
+      // One failed try, and perhaps a second one if the machine delays a decision.
       expect(inVain).toBeLessThanOrEqual(2);
       wrongable.setClock(0);
       await stage.close();
@@ -141,7 +141,7 @@ const isNoClockJump = (failure: unknown) => (failure as { loop: string }).loop !
 
 interface WrongableServer {
   readonly server: FoundServer;
-  /** By how many seconds it is wrong. */
+  /** Makes the clock wrong by this many seconds. */
   setClock(seconds: number): void;
   stop(): Promise<void>;
 }

@@ -1,5 +1,5 @@
-// Waiters whose calls are gone although the database was not told, or was told too early: whatever the reason, they cost
-// the queue a grace period at the most, and one that nobody can come back to is taken out of it.
+// Waiters whose calls are gone, although the database does not know it yet or learned it too early: a gone waiter
+// delays the queue by at most one grace period, and a waiter that nobody can come back to is removed from the queue.
 
 import { setImmediate as aTurn } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
@@ -14,13 +14,13 @@ const MANY = 200;
 
 type Skipped = Awaited<ReturnType<Store["heartbeat"]>>;
 
-/** A store whose heartbeats wait in the database, and which can be away. */
+/** A store that can delay its heartbeats and can become unavailable. */
 function delayedStore(store: Store) {
   const control = {
     isAway: false,
-    /** Whether the next transaction is committed, and the database away before it can say so. */
+    /** If true, the next transaction commits, and the database goes away before it can confirm that. */
     goesAwayAtCommit: false,
-    /** Runs in place of the next heartbeat that has keys; calls it when it likes. */
+    /** Replaces the next heartbeat that has keys; receives the real heartbeat to call. */
     onHeartbeat: null as ((heartbeat: () => Promise<Skipped>) => Promise<Skipped>) | null,
   };
   const away = () => new StoreError("unavailable", "injected", "The database is away.");
@@ -81,7 +81,7 @@ describe.each(testDatabases())("waiters that are gone on $label", (database) => 
       engine.detach(ticket, gone, false);
       await engine.release(holder).catch((error: unknown) => expect(error).toBeInstanceOf(Fault));
       control.isAway = false;
-      // Far sooner than the grace period, in which this test would time out.
+      // This comes far sooner than the grace period, which is longer than this test's timeout.
       await engine.release(holder);
       const { claim } = await behind.toldClaim;
       expect(claim.state).toBe("held");
@@ -105,7 +105,7 @@ describe.each(testDatabases())("waiters that are gone on $label", (database) => 
       const beaten = Promise.withResolvers<void>();
       control.onHeartbeat = async (heartbeat) => {
         for (const { waiter, ticket } of crowd) engine.detach(ticket, waiter, true);
-        // Decided after all that was submitted before it.
+        // The engine decides this renewal after everything submitted before it.
         await engine.renew(holder, undefined);
         expect((await rows()).filter(({ replica: listener }) => listener !== null)).toEqual([]);
         const skipped = await heartbeat();

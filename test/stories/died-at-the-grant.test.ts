@@ -1,5 +1,5 @@
-// A client that goes away at the very moment of its grant: too late to leave the queue, too early to be told. Its lease
-// must not keep others waiting for the whole of its time to live.
+// A client that goes away at the moment of its grant: too late to leave the queue, too early to receive the grant.
+// Its lease must not keep others waiting for its whole TTL.
 
 import { describe, expect, test } from "vitest";
 import { WhenBusy } from "#proto/rowlock/v1/lock_pb.js";
@@ -11,7 +11,7 @@ const GRACE_S = 10;
 
 const asked = (name: string) => ({ name, requestId: `${name}-1`, ttl: HOUR });
 
-/** Each begins to wait and answers how to go away. */
+/** Each starts to wait and returns a function that makes the client go away. */
 const clients: Record<string, (server: TestServer, name: string) => () => void> = {
   WaitInQueue(server, name) {
     const stream = server.client.wait({ target: { case: "acquire", value: asked(name) } });
@@ -32,7 +32,7 @@ describe.each(Object.keys(clients))("%s that dies at its grant", (method) => {
     const server = await startServer({
       wrapEngine: (engine) =>
         replacing(engine, {
-          // The answer is taken up late, so that grant and end of the call are both there by then.
+          // The server reads the answer late, so the grant and the end of the call have both happened by then.
           async acquire(ask, waiter) {
             const answer = await engine.acquire(ask, waiter);
             if (waiter) await taken.promise;
@@ -46,7 +46,7 @@ describe.each(Object.keys(clients))("%s that dies at its grant", (method) => {
       await server.event(({ kind }) => kind === "enqueued");
       await server.client.call("release", { leaseId: held.leaseId });
       goAway?.();
-      // The connection carries things in order: once this is answered, the cancellation has arrived.
+      // The connection keeps messages in order: once the server answers this call, the cancellation has arrived.
       await server.client.call("getLock", { name: "lock" });
       taken.resolve();
       await until(() => server.calls.some((call) => call.method === method && call.code === "CANCELLED"));

@@ -1,5 +1,5 @@
-// Two servers, as the app puts them together, of which one loses its database: its sessions are sent to the other one in good
-// time. Where both lose it, all stay.
+// Two complete servers. When one loses its database, it sends its sessions to the other one in good time. When both
+// lose it, all sessions stay.
 
 import { afterEach, describe, expect, test } from "vitest";
 import { type App, startApp } from "../../server/app.ts";
@@ -11,7 +11,7 @@ import { BareSession, renew } from "../support/session-client.ts";
 import { TestCalls } from "../support/test-calls.ts";
 import { until } from "../support/until.ts";
 
-/** Half of it is no more than the time for which a server waits for its own database alone. */
+/** Half of the grace period is at most the time that a server waits for its own database alone. */
 const GRACE_MS = 4_000;
 
 const undo: (() => unknown)[] = [];
@@ -47,7 +47,7 @@ async function start(databaseUrl: string): Promise<{ app: App; client: TestCalls
   return { app, client };
 }
 
-/** A way to the database that can be frozen. */
+/** A proxied connection to the database that can be frozen. */
 async function proxied(url: string) {
   const direct = new URL(url);
   const proxy = await startLateProxy(direct.hostname, Number(direct.port || 3_306));
@@ -86,7 +86,7 @@ describe.each(servers)("on $flavour $version, the sessions of a server", (found)
         }
       })().catch(() => {});
 
-      // It is told of the other one once a second.
+      // The server learns of the other one once a second.
       await until(async () => (await server.client.call("listLocks", {})) && (await isReady(server.app)));
       way.proxy.freeze();
       const frozenMs = performance.now();

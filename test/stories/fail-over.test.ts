@@ -1,5 +1,5 @@
-// The database becomes a copy of itself that lags, on another server: no token repeats or falls, nothing is granted while
-// a lease may be held that only the old server knew, and whoever waits is granted afterwards.
+// The database fails over to a lagging copy on another server: no token repeats or falls, nothing is granted while a
+// lease that only the old server knew may still be held, and waiters are granted afterwards.
 
 import { createConnection, type RowDataPacket } from "mysql2/promise";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -75,14 +75,14 @@ describe.each(servers)("a copy of $label that lags", (database) => {
     expect(granted.fencingToken).toBeGreaterThan(lost.fencingToken);
     for (let turn = 0; turn < 3; turn++) await takeTurns(turn % 2 ? here.engine : there.engine);
     expect(await here.store.checkInvariants(5)).toEqual([]);
-    // One of them wrote it down; the other may have come as late as after that.
+    // One of the engines reported it; the other may have come only after that.
     const noted = [here, there].flatMap(({ failures }) => failures);
     expect(noted.length).toBeGreaterThan(0);
     expect(noted.map((failure) => (failure as { loop: string }).loop)).toEqual(noted.map(() => "fail_over"));
   });
 });
 
-/** The old server's store until the copy is promoted, then the copy's. */
+/** The old server's store until the copy is promoted, then the copy's store. */
 function switched(old: Store, successor: Store, isPromoted: () => boolean): Store {
   return new Proxy(old, {
     get(_target, name) {
@@ -93,7 +93,7 @@ function switched(old: Store, successor: Store, isPromoted: () => boolean): Stor
   });
 }
 
-/** A database on a server of its own, which tells itself from all others. MariaDB's starts faster. */
+/** A database on its own server, with its own server identity. MariaDB starts faster than MySQL. */
 async function startCopy(): Promise<{ url: string; stop: () => Promise<void> }> {
   const binaries = await ownBinaries();
   const flavour = binaries.has("mariadb") ? "mariadb" : "mysql";

@@ -1,5 +1,5 @@
-// A disk that is full: reads work, nothing can be written. What a server does in the background then fails tens of times a
-// minute, and not thousands, however many locks are due, and goes on soon after there is room.
+// The disk is full: reads work, writes fail. All background work of a server together then tries tens of times a
+// minute, not thousands of times, however many locks are due. It continues soon after there is room again.
 
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, expect, test } from "vitest";
@@ -22,9 +22,9 @@ const WRITES = [
 const LOCKS = 300;
 const TTL_US = 1_000_000;
 const WATCHED_MS = 4_000;
-/** Of all kinds of background work together: each tries at first, and then once in two seconds or so. */
+/** For all kinds of background work together: each kind tries at first, and then about once in two seconds. */
 const TRIES_MAX = 30;
-/** A rest, and the work itself on a machine that is busy. */
+/** One pause between tries, and then the work itself on a busy machine. */
 const SOON_MS = 10_000;
 
 const undo: (() => Promise<void>)[] = [];
@@ -64,10 +64,10 @@ test("is asked for room tens of times a minute by all background work together, 
       claimOf(await engine.acquire(ask(name, { ttlUs: null }), waiters[index] ?? null), "waiting"),
     ),
   );
-  // Only now, as a busy machine may take longer than that for all of the above.
+  // Renewed only now, because on a busy machine the steps above may take longer than a lease.
   await Promise.all(leases.map((lease) => engine.renew(lease, TTL_US)));
   disk.isFull = true;
-  // Half of them leave, of which the database cannot be told.
+  // Half of the waiters leave; the database cannot record that.
   places.forEach((place, index) => {
     if (index % 2 === 0) engine.detach(place, waiters[index] ?? null, false);
   });

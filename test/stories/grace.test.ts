@@ -1,5 +1,5 @@
-// Waiters are alive or gone: a place outlives a lost connection by the grace period and no longer, and a lease that was
-// granted to nobody who listens ends with it, however long its time to live.
+// A place outlives a lost connection by the grace period and no longer. A lease granted to a client that does not
+// listen ends after the grace period, however long its TTL.
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { testDatabases } from "../support/database.ts";
@@ -27,7 +27,7 @@ describe.each(testDatabases())("the grace period on $label", (database) => {
     const holder = claimOf(await here.engine.acquire(ask("kept", { ttlUs: 3 * GRACE_US }), null), "held");
     const waiter = follower();
     claimOf(await here.engine.acquire(ask("kept"), waiter), "waiting");
-    // The holder never comes back, so the grant comes by expiry, three grace periods later.
+    // The holder never comes back, so the grant comes when its lease expires, after three grace periods.
     const { claim } = await waiter.toldClaim;
     expect(claim.state).toBe("held");
     expect((claim.grantedAtUs as number) - (holder.grantedAtUs as number)).toBeGreaterThanOrEqual(
@@ -40,7 +40,7 @@ describe.each(testDatabases())("the grace period on $label", (database) => {
     const dead = claimOf(await here.engine.acquire(ask("dead"), null), "waiting");
     const alive = follower();
     claimOf(await here.engine.acquire(ask("dead"), alive), "waiting");
-    // Granted to the dead one first, provisionally; it lapses with the grace period.
+    // The dead waiter is granted first, provisionally; that lease lapses after the grace period.
     await here.engine.release(holder);
     const { claim } = await alive.toldClaim;
     expect(claim.state).toBe("held");
@@ -62,7 +62,7 @@ describe.each(testDatabases())("the grace period on $label", (database) => {
     const gone = follower();
     const ticket = claimOf(await here.engine.acquire(ask("cancelled"), gone), "waiting");
     here.engine.detach(ticket, gone, false);
-    // Commands for one lock are decided in order, so this one comes after it.
+    // The engine decides commands for one lock in order, so this one comes after the detach.
     await here.engine.renew(holder, undefined);
     expect((await here.engine.view("cancelled"))?.lock).toMatchObject({ waiting: 0, holders: 1 });
     await here.engine.release(holder);
@@ -77,7 +77,7 @@ describe.each(testDatabases())("the grace period on $label", (database) => {
     async (_by, granting) => {
       const name = `frozen ${_by}`;
       const holder = claimOf(await here.engine.acquire(ask(name), null), "held");
-      // Its stream is there, and it takes in nothing of what it is told.
+      // Its stream is open, but it reads nothing.
       const frozen = follower();
       claimOf(await here.engine.acquire(ask(name, { ttlUs: null }), frozen), "waiting");
       const behind = follower();

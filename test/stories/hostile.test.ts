@@ -1,5 +1,5 @@
-// Polite clients beside hostile ones, which ask for thousands of things and give them up at once, or never read what they are
-// told. No polite action is refused, and none takes much longer than when nobody is hostile.
+// Polite clients beside hostile ones, which send thousands of requests and cancel them at once, or never read what
+// the server sends. The server refuses no polite action, and none takes much longer than without hostile clients.
 
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { WATCHES_MAX } from "../../server/engine/engine-bounds.ts";
@@ -15,20 +15,25 @@ import {
 } from "../support/session-client.ts";
 import { TestCalls } from "../support/test-calls.ts";
 
-/** Attacks of one kind, one after the other; with each, each polite action comes once. */
+/** Attacks of one kind, one after the other; each polite action runs once during each attack. */
 const ROUNDS = 2;
-/** The slowest may take so many times as long as the slowest when nobody is hostile, and this long on any machine. */
+/**
+ * The slowest action may take this many times as long as the slowest one without hostile clients, and always the time
+ * below.
+ */
 const FACTOR = 15;
 const MS_ALLOWED = 2_500;
-/** An action that takes so long is given up, and has failed. */
+/** An action that takes this long has failed. */
 const MS_MAX = 8_000;
 const TASKS = 1_000;
 const HELD = 50;
 const WATCHED = 1_000;
-/** Hostile clients, each with a connection of its own, and what each of them asks for in one attack. */
+/**
+ * Hostile clients, each with its own connection, and how many names or commands each sends per request in one attack.
+ */
 const HOSTILE = 3;
 const PER_REQUEST = 250;
-/** All together more than may wait for the database. */
+/** All requests together exceed what may wait for the database. */
 const REQUESTS = 16;
 
 let server: TestServer;
@@ -58,7 +63,7 @@ afterAll(async () => {
   await server.stop();
 });
 
-/** What polite clients do, each over a connection of its own. */
+/** What polite clients do, each over its own connection. */
 async function politeActions(): Promise<Record<string, () => Promise<unknown>>> {
   const [owner, worker, watcher, first, second, refused] = names("", 6).map(() => connect()) as [
     TestCalls,
@@ -102,7 +107,7 @@ async function politeActions(): Promise<Record<string, () => Promise<unknown>>> 
   };
 }
 
-/** How long each took, in milliseconds, or what went wrong with it. */
+/** How long each action took, in milliseconds, or what went wrong. */
 async function politely(): Promise<Record<string, number | string>> {
   const took = Object.entries(actions).map(async ([what, act]) => {
     const beganMs = performance.now();
@@ -120,7 +125,7 @@ async function politely(): Promise<Record<string, number | string>> {
   return Object.fromEntries(await Promise.all(took));
 }
 
-/** The worst of some rounds, by action. */
+/** The worst result of each action over some rounds. */
 async function worst(
   round: () => Promise<Record<string, number | string>>,
 ): Promise<Record<string, number | string>> {
@@ -133,10 +138,10 @@ async function worst(
   return found;
 }
 
-/** Ends what is left of an attack. */
+/** Cleans up after an attack. */
 type End = () => void;
 
-/** Asks for the same many times, and gives all of it up. Resolves when the server has read it. */
+/** Sends the same command many times and cancels all of them. Resolves when the server has read them. */
 async function askAndCancel(commandOf: (index: number) => Command): Promise<End> {
   const session = new BareSession(connect());
   session.keepAlive(1_000);
@@ -145,7 +150,7 @@ async function askAndCancel(commandOf: (index: number) => Command): Promise<End>
     const calls = session.ask(...commands);
     session.send({ commands: calls.map((call) => ({ command: cancel(call) })) });
   }
-  // With the one that opens the session.
+  // Includes the request that opens the session.
   const requests = BigInt(1 + 2 * REQUESTS);
   await session.until((responses) => responses.find(({ heard }) => heard >= requests));
   return () => session.cancel();
@@ -156,7 +161,7 @@ function openWatches(): number {
   return count("watch_opened") - count("watch_closed");
 }
 
-/** Opens more watches than there may be, and reads nothing of what they tell. */
+/** Opens more watches than the server allows, and reads nothing from them. */
 async function watchUnread(): Promise<End> {
   const session = new BareSession(connect());
   session.keepAlive(1_000);

@@ -1,5 +1,5 @@
-// A lock whose rows another transaction holds costs nobody but those who want that lock: not the commands that are decided
-// beside it, not the waiters of other locks, not their places, not a limit for many names.
+// While another transaction holds the rows of one lock, only callers of that lock wait. It does not delay commands
+// decided beside it, waiters of other locks, their places, or a limit for many names.
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Claim } from "../../server/core/claim.ts";
@@ -11,13 +11,16 @@ import { ask, claimOf, follower, type Replica, type Replicas, startReplicas } fr
 
 const SECOND_US = 1_000_000;
 const GRACE_US = 2 * SECOND_US;
-/** Below what a statement waits for a row lock: 2 s. */
+/** Below the time that a statement waits for a row lock, 2 s. */
 const LOCK_WAIT_MS = 1_500;
-/** At once: as quickly as without a held lock on this machine just now, give or take, and without the wait for a row lock. */
+/**
+ * "At once" means: about as fast as without a held lock on this machine right now, and without waiting for a row
+ * lock.
+ */
 const atOnceMs = (usualMs: number) => 5 * usualMs + LOCK_WAIT_MS;
 const OTHERS = 100;
 
-/** What a user's transaction may hold of a lock: as the README has it, and less. */
+/** What a user's transaction may lock: what the README shows, and less. */
 const GUARD = "rowlock_lock FORCE INDEX (PRIMARY) WHERE id = ?";
 const CLAIMS = "rowlock_claim FORCE INDEX (PRIMARY) WHERE lock_id = ?";
 const HOLDS: Readonly<Record<string, readonly string[]>> = {
@@ -30,7 +33,7 @@ describe.each(mysqlFamily())("on $flavour $version, beside a lock that is held b
   let here: Replica;
   let there: Replica;
   let plain: PlainSession;
-  /** Locks of which a poll of `there` has seen that something is due. */
+  /** Locks that a poll of `there` found due. */
   const seenDue = new Set<bigint>();
   const sessions: PlainSession[] = [];
 
@@ -64,7 +67,7 @@ describe.each(mysqlFamily())("on $flavour $version, beside a lock that is held b
     });
   }
 
-  /** A transaction of somebody else's that holds rows of the lock until the answer is called. */
+  /** Holds rows of the lock in a stranger's transaction until the returned function is called. */
   async function hold(
     lockId: bigint,
     what: readonly string[] = [GUARD, CLAIMS],
@@ -86,7 +89,10 @@ describe.each(mysqlFamily())("on $flavour $version, beside a lock that is held b
     return Promise.all(Array.from({ length: count }, (_, index) => lease(`${prefix}/${index}`)));
   }
 
-  /** All of these are renewed, in two rounds: together with what comes first, and while that goes on. In how many ms. */
+  /**
+   * Renews all of these in two rounds: the first is decided together with what was submitted before, the second while
+   * that still waits. Returns the milliseconds.
+   */
   async function renewedMs(others: readonly Claim[]): Promise<number> {
     const startedMs = performance.now();
     for (let round = 0; round < 2; round++) {
@@ -165,7 +171,10 @@ describe.each(mysqlFamily())("on $flavour $version, beside a lock that is held b
     await free();
   });
 
-  /** A lock with a waiter at the other server; and what it takes from its release until the waiter is told, in ms. */
+  /**
+   * Puts a waiter for the lock on the other server. The returned function measures the milliseconds from the release
+   * until the waiter is told.
+   */
   async function handOver(name: string): Promise<() => Promise<number>> {
     const held = await lease(name);
     const waiter = follower();
@@ -189,7 +198,7 @@ describe.each(mysqlFamily())("on $flavour $version, beside a lock that is held b
       by === "its ticket"
         ? there.engine.attach(ticket, waiter)
         : there.engine.acquire(ask(name, { requestId }), waiter);
-    // Longer than the place is kept by anything but this call.
+    // Longer than anything but this call keeps the place.
     await until(async () => (await clockUs(plain)) > (ticket.deadlineUs as number) + GRACE_US);
     await free();
     expect(claimOf(await back, "waiting").ticketNumber).toBe(ticket.ticketNumber);
@@ -208,7 +217,10 @@ describe.each(mysqlFamily())("on $flavour $version, beside a lock that is held b
     expect(claimOf(await here.engine.attach(ticket, follower()), "ended").endReason).toBe("lapsed");
   });
 
-  /** Two locks that are waited for; and what it takes until a limit for both is set and one has it, in ms. */
+  /**
+   * Puts waiters on two locks. The returned function measures the milliseconds until a limit for both locks is set
+   * and one waiter is granted.
+   */
   async function limited(prefix: string) {
     const held = await lease(`${prefix}held`);
     await lease(`${prefix}other`);
@@ -221,7 +233,7 @@ describe.each(mysqlFamily())("on $flavour $version, beside a lock that is held b
         here.engine.setLimitRule(prefix, 2, undefined, "test"),
         there.engine.acquire(ask(`new beside ${prefix}`), null),
       ]);
-      // The grant may come after the answer: a heartbeat holds the waiter's row for a moment, too.
+      // The grant may come after the answer, because a heartbeat also locks the waiter's row for a moment.
       expect(answer).toMatchObject({ kind: "limit_rule", limit: 2, version: 1n });
       claimOf(isNew, "held");
       expect((await first.toldClaim).claim.state).toBe("held");
@@ -239,7 +251,7 @@ describe.each(mysqlFamily())("on $flavour $version, beside a lock that is held b
       const free = await hold(held.lockId, rows);
       expect(await raisedMs()).toBeLessThan(atOnceMs(usualMs));
       await free();
-      // Nobody comes by this lock but who owes it the limit.
+      // No call touches this lock: the server must apply the owed limit itself.
       expect((await last.toldClaim).claim.state).toBe("held");
     },
   );

@@ -1,5 +1,5 @@
-// A database that answers one of two replicas late: what that one knows of the clock is uncertain by as much, and still no
-// lease begins before it was asked for, ends too early, or is revived.
+// A database answers one of two replicas late. That replica's knowledge of the clock is uncertain by as much. Still,
+// no lease begins before its request, ends too early, or is revived.
 
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { Claim } from "../../server/core/claim.ts";
@@ -11,7 +11,7 @@ import { ask, claimOf, follower, type Replica, type Replicas, startReplicas } fr
 
 const TTL_MS = 1_000;
 const LATE_MS = 80;
-/** More than a jump of the clock is at least. */
+/** More than the smallest difference that counts as a clock jump. */
 const VERY_LATE_MS = 560;
 const NAMES = Array.from({ length: 8 }, (_, index) => `late/${index}`);
 
@@ -21,7 +21,7 @@ describe.each(mysqlFamily())("on $flavour $version", (server) => {
   let proxy: LateProxy;
   let plain: PlainSession;
   let replicas: Replicas;
-  /** The one that is answered late. */
+  /** The replica that is answered late. */
   let here: Replica;
   let there: Replica;
 
@@ -46,7 +46,7 @@ describe.each(mysqlFamily())("on $flavour $version", (server) => {
     plain = await openPlainSession(replicas.url);
   }
 
-  /** A lease of a lock that the late replica alone has written, and so decides about optimistically. */
+  /** Takes a lease of a lock that only the late replica has written, so that it decides optimistically. */
   async function lease(name: string): Promise<{ claim: Claim; askedUs: number; sentMs: number }> {
     for (let times = 0; times < 3; times++) {
       await here.engine.release(claimOf(await here.engine.acquire(ask(name), null), "held"));
@@ -101,7 +101,7 @@ describe.each(mysqlFamily())("on $flavour $version", (server) => {
   test("a replica that starts while answers come very late takes that for no jump of the clock", async () => {
     let readings = 0;
     let arrived = () => {};
-    /** Until the clock has been read anew so often. */
+    /** Waits until the clock has been read this many more times. */
     const read = async (times: number) => {
       const enough = readings + times;
       while (readings < enough) await new Promise<void>((resolve) => (arrived = resolve));

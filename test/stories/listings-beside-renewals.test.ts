@@ -1,5 +1,5 @@
-// Listings of many locks with large claims, beside those who keep their leases: a page costs what it shows, its reads are
-// small steps, and few of them run at once, so that they take neither the connections nor the thread of the deciders.
+// Listings of many locks with large claims, while holders renew: a page costs what it shows, its reads are small
+// steps, and few of them run at once. They must not use up the deciders' connections or block their thread.
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Store } from "../../server/storage/store.ts";
@@ -12,7 +12,7 @@ const HOLDERS = 10;
 const LOCKS_PER_TRANSACTION = 10;
 const LISTINGS = 12;
 const RENEWALS = 40;
-/** Claims that one step may read, and with them what a page may read beyond what it shows. */
+/** Claims that one step may read, which bounds how much a page may read beyond what it shows. */
 const STEP_CLAIMS_MAX = 20;
 const READS_AT_ONCE_MAX = 2;
 
@@ -24,7 +24,7 @@ const FULL = {
   ),
 };
 
-/** What was read of the store for display. */
+/** Counts what is read from the store for display. */
 class Reads {
   claims = 0;
   largest = 0;

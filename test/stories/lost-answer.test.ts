@@ -1,5 +1,5 @@
-// Between a whole engine and its database a proxy forwards COMMIT and drops the answer: whoever repeats, the engine by
-// itself or the client with its request id, there is one lease.
+// A proxy between a whole engine and its database forwards COMMIT and drops the answer. Whether the engine repeats by
+// itself or the client repeats with its request id, there is one lease.
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { Fault } from "../../server/engine/faults.ts";
@@ -51,7 +51,7 @@ describe.each(servers)("an answer to COMMIT that is lost, on $label", (database)
     await behind.engine.setLimit("asked again", 2, undefined, "");
     const wanted = ask("asked again", { requestId: "asked again" });
     let over = false;
-    // No answer to this engine comes through until it has given up.
+    // Drops every answer to COMMIT until this engine has given up.
     const dropping = (async () => {
       while (!over)
         await Promise.race([proxy.dropAnswerTo("COMMIT"), new Promise((resolve) => setTimeout(resolve, 5))]);

@@ -1,11 +1,11 @@
-// The gauges of locks are exact however many locks are busy, and find the oldest of all waiters.
+// The gauges of locks are exact however many locks are busy, and they find the waiter that has waited longest.
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { Metrics } from "../../server/metrics/metrics.ts";
 import { testDatabases } from "../support/database.ts";
 import { ask, claimOf, follower, type Replica, type Replicas, startReplicas } from "../support/replicas.ts";
 
-/** More than one page of any of the statements; in no class, and in one. */
+/** More than one page of any of the statements, both without a class and in one class. */
 const OTHERS = 2_050;
 const ETL = 30;
 
@@ -39,7 +39,7 @@ describe.each(testDatabases())("on $label", (database) => {
         `rowlock_busy_locks{class="etl/*"} ${ETL}`,
         'rowlock_waiters{class="other"} 1',
         `rowlock_held_permits{class="other"} ${OTHERS + 1}`,
-        // One more is granted by the rule.
+        // The rule grants one more permit.
         `rowlock_held_permits{class="etl/*"} ${ETL + 1}`,
         `rowlock_limit_permits{class="etl/*"} ${3 * ETL}`,
         "rowlock_lock_gauges_complete 1",

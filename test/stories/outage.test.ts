@@ -1,5 +1,5 @@
-// A database that is away for longer than places are kept without a sign of life: the streams were there all the time,
-// so their places are, too, when it comes back.
+// The database is away for longer than places last without a sign of life. The streams stayed open all the time, so
+// their places still exist when the database comes back.
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Store } from "../../server/storage/store.ts";
@@ -43,7 +43,7 @@ describe.each(testDatabases())("an outage on $label", (database) => {
     await here.engine.release(holder);
     const { claim } = await first.toldClaim;
     expect(claim).toMatchObject({ state: "held", fencingToken: holder.fencingToken + 1n });
-    // Nobody can know that the one in between is gone: it costs the queue a grace period, and a token.
+    // Nobody can know that the waiter in between is gone: it costs the queue a grace period and a token.
     await here.engine.release(claim);
     expect((await second.toldClaim).claim).toMatchObject({
       state: "held",
@@ -73,7 +73,7 @@ describe.each(testDatabases())("an outage on $label", (database) => {
   });
 });
 
-/** The store, all of whose promises are refused while its database is away. */
+/** Wraps the store so that every call is rejected while its database is away. */
 function leavable(store: Store, isAway: () => boolean): Store {
   return new Proxy(store, {
     get(target, name) {

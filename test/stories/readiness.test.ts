@@ -1,5 +1,5 @@
-// Whether a server is ready, as its own decisions say: beside a transaction of somebody else's that holds the row of facts, and
-// without a trace of them where users look.
+// A server's readiness follows from decisions of its own, also while a stranger's transaction holds the row of facts.
+// Users see no trace of these decisions.
 
 import { afterEach, describe, expect, test } from "vitest";
 import { Readiness } from "../../server/ops/readiness.ts";
@@ -57,7 +57,7 @@ describe.each(testDatabases())("on $label, probes of several servers", (database
     const events = [...here.events, ...there.events].map((event) => event.kind);
     expect(events).toEqual(["granted"]);
     expect((await here.store.checkInvariants(10)).filter(({ severity }) => severity === "error")).toEqual([]);
-    // What has ended is remembered for no time.
+    // The probes' ended claims have no retention: the first purge deletes all of them.
     const purged = await here.store.purgeClaims(Number.MAX_SAFE_INTEGER, 1_000);
     expect(purged).toBeGreaterThanOrEqual(0);
     expect(await here.store.purgeClaims(Number.MAX_SAFE_INTEGER, 1_000)).toBe(0);
@@ -96,7 +96,7 @@ describe.each(servers)("on $flavour $version, a server", (server) => {
         () => false,
         () => true,
       );
-      // What gets through must not hide what does not.
+      // A command that succeeds must not hide one that fails.
       let renewals = 0;
       const renewing = (async () => {
         for (let isOver = false; !isOver; ) {

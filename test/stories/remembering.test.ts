@@ -1,5 +1,5 @@
-// What is remembered is kept by time that has passed, and not by a clock that was set: here that of an SQLite file, which is
-// the system's.
+// The server keeps claims for a time that has really passed, even if a clock was set: here the system clock, which an
+// SQLite file uses.
 
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { migrateUp } from "../../server/storage/migrate/migrate.ts";

@@ -1,4 +1,4 @@
-// Two servers over one database: a claim belongs to neither of them. An SQLite file has room for one server only.
+// Two servers over one database: a claim belongs to neither. Not for SQLite, whose file allows only one server.
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { WhenBusy } from "#proto/rowlock/v1/lock_pb.js";

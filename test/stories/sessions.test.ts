@@ -1,5 +1,5 @@
-// Sessions with two things at once: a crowd that is cancelled while a heartbeat says that it lives, servers that are
-// restarted in turn under 500 waiters and 100 leases, one that is killed, many waits beside renewals.
+// Sessions when two things happen at once: a crowd is cancelled during a heartbeat that reports it alive, servers
+// restart in turn under 500 waiters and 100 leases, a server is killed, many waits run beside renewals.
 
 import { afterEach, describe, expect, test } from "vitest";
 import type { Store } from "../../server/storage/store.ts";
@@ -33,7 +33,10 @@ async function start(options: StartOptions): Promise<TestServer> {
   return server;
 }
 
-/** The tickets that calls have been told, in the order of the calls; of one that has ended otherwise, what it was told. */
+/**
+ * The tickets that the server sent for these calls, in call order; for a call that ended without one, the case of its
+ * result.
+ */
 async function ticketsOf(session: BareSession, calls: readonly bigint[]): Promise<string[]> {
   const found = new Map<bigint, string>();
   let seen = 0;
@@ -60,7 +63,7 @@ async function leasesOf(session: BareSession, names: readonly string[]): Promise
   });
 }
 
-/** A session that takes up leases and places of one that is lost, all in few messages. */
+/** Opens a session that takes over the leases and places of a lost one, in few messages. */
 async function takeUp(client: TestCalls, leaseIds: readonly string[], tickets: readonly string[]) {
   const session = new BareSession(client);
   const leases = leaseIds.map((leaseId) => ({ leaseId }));
@@ -89,7 +92,7 @@ describe.each(mysqlFamily())("on $flavour $version", (found) => {
     const result = await session.last(call);
     if (result.case !== "renewLeases") throw new Error(`answered by ${result.case}`);
     const [first, ...others] = result.value.leases.map(({ outcome }) => outcome);
-    // Its lock is still waited for: whoever waits until that is given up is answered otherwise.
+    // The engine still waits for this lock's row; a caller that waits until the engine gives up gets another answer.
     expect(first).toMatchObject({
       case: "error",
       value: { message: expect.stringContaining("not renewed yet") },
@@ -148,7 +151,7 @@ describe.each(testDatabases())("on $label", (database) => {
     const releasedMs = performance.now();
     await server.client.call("release", { leaseId });
     await behind.granted();
-    // One grace period for all of them, and not one for each.
+    // The crowd costs one grace period in all, not one for each waiter.
     expect(performance.now() - releasedMs).toBeLessThan((CROWD / 25) * (graceUs / 1_000));
     session.cancel();
   });

@@ -1,5 +1,5 @@
-// The rows of a database are set back to what they were a while ago, as by a snapshot that is restored, while servers run
-// on them: what a server remembers of the rows that are gone must not be taken for what is there.
+// The rows of a database are set back to an earlier state, as when a snapshot is restored, while servers run on them.
+// A server must not trust what it remembers of rows that no longer exist.
 
 import { createConnection } from "mysql2/promise";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";

@@ -1,5 +1,5 @@
-// Several servers over one database are right without talking to each other: a claim that was made at one can be waited
-// for, renewed and released at another, and what one grants reaches the waiter wherever it hangs.
+// Several servers over one database are correct without talking to each other: a client can wait for, renew and
+// release at one server a claim made at another, and a grant by one server reaches a waiter at any other.
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { TERMS } from "../support/claims.ts";

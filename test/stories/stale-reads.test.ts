@@ -1,4 +1,5 @@
-// What an engine believes of the database may be old or fail: it decides by what it finds under the guard row.
+// What an engine remembers of the database may be old, and its reads may fail: it decides by what it finds under the
+// guard row.
 
 import { afterEach, describe, expect, test } from "vitest";
 import { Fault } from "../../server/engine/faults.ts";

@@ -1,5 +1,6 @@
-// Changes of limits and of records, and forced releases, whose transaction has an unknown outcome while another server
-// changes the same: no change is made twice, none is made over what came after it, and none passes for another one's.
+// Changes of limits and records, and forced releases, whose transaction has an unknown outcome while another server
+// changes the same thing: no change is made twice, none overwrites a later one, and none is taken for another
+// caller's.
 
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { testDatabases } from "../support/database.ts";
@@ -9,12 +10,12 @@ import { committed, rolledBack, TransactionScript } from "../support/transaction
 const ANY = { notBefore: undefined, attemptsLeft: undefined, status: undefined, expectedVersion: undefined };
 const IN_DOUBT = { kind: "outcome_unknown", outcomeUnknown: true };
 
-/** A change by one of the verbs, and what it leaves. */
+/** A verb that changes something, and how to check the result. */
 interface Verb {
   readonly verb: string;
-  /** Makes what there is to change. */
+  /** Creates what the verb changes. */
   readonly prepare: (replica: Replica, name: string) => Promise<void>;
-  /** What is there now; 0: nothing. */
+  /** The current version; 0 if there is nothing. */
   readonly version: (replica: Replica, name: string) => Promise<bigint>;
   readonly change: (
     replica: Replica,
@@ -75,7 +76,10 @@ describe.each(testDatabases())("changes with unknown outcomes on $label", (datab
   });
 
   describe.each(VERBS)("of $verb", ({ prepare, version, change, value }) => {
-    /** Changes it there, until that is written: a rule is answered only when all transactions here are over, too. */
+    /**
+     * Makes a change at `there` and waits until it is written, not until it is answered: the answer to a rule waits
+     * for all transactions of `here` too.
+     */
     const changeThere = async (name: string, to: number, expected?: bigint) => {
       const before = await version(there, name);
       const changing = change(there, name, to, expected);
@@ -261,7 +265,7 @@ describe.each(testDatabases())("changes with unknown outcomes on $label", (datab
         names.map(async (name) => {
           const updating = engine.updateLock({ ...ANY, name, status: "first" });
           const deleting = engine.deleteLock(name, undefined);
-          // A deletion looks for the name first. On SQLite that takes no longer than this.
+          // A deletion looks up the name first; on SQLite the lookup takes no longer than this.
           for (let turn = 0; turn < 10; turn++) await Promise.resolve();
           const updatingAgain = engine.updateLock({ ...ANY, name, status: "second" });
           const [first, , second] = await Promise.all([updating, deleting, updatingAgain]);
@@ -280,7 +284,7 @@ describe.each(testDatabases())("changes with unknown outcomes on $label", (datab
       await there.engine.deleteLock(name, undefined);
       while ((await there.store.purgeLocks(-60_000_000, 1_000)) > 0);
       expect((await there.store.find([name])).size).toBe(0);
-      // One server still knows the row, and one looks for it.
+      // One server still knows the row; the other has to look it up.
       for (const { engine } of [there, here]) {
         await engine.updateLock({ ...ANY, name, status: "anew" });
         expect(await UPDATE.version(there, name)).toBeGreaterThan(before);

@@ -1,6 +1,6 @@
-// Transactions whose outcome the store does not know, committed or not, one test for each thing that a repetition could
-// do twice or claim for itself. What goes wrong is said by each test; faults.test.ts does the same at random, and
-// unknown-changes.test.ts has what another server changes before the repetition.
+// Transactions whose outcome the store does not know, committed or not: one test for each thing that a repetition
+// could do twice or wrongly claim as its own. Each test names its fault. faults.test.ts injects the same faults at
+// random; unknown-changes.test.ts covers what another server changes before the repetition.
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { testDatabases } from "../support/database.ts";

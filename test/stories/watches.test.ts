@@ -1,5 +1,5 @@
-// Watches of locks beside replicas that decide, a database that is away, and one that fails over: whoever watches comes to
-// the same picture as a listing gives.
+// Watches of locks while replicas decide, while a database is away, and while it fails over: a watch arrives at the
+// same picture as a listing.
 
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -46,7 +46,7 @@ describe.each(testDatabases())("watches on $label", (database: TestDatabase) => 
     return picture;
   }
 
-  /** Resolves when the picture is that of a listing. */
+  /** Resolves when the picture equals a listing. */
   async function agrees(picture: Picture, prefix: string): Promise<void> {
     for (;;) {
       const listed = shown(await listing(there.engine, prefix));
@@ -62,7 +62,7 @@ describe.each(testDatabases())("watches on $label", (database: TestDatabase) => 
     const picture = await watching("other/");
     const claim = await held(there.engine, "other/a", "first");
     await picture.until(({ locks }) => locks.get("other/a")?.holders[0]?.owner === "first");
-    // Within the same second, in which the time of the last decision is not written again.
+    // Within the same second, in which the server does not write the time of the last decision again.
     await there.engine.release(claim);
     await picture.until(({ locks }) => locks.get("other/a")?.lock.holders === 0);
     await held(there.engine, "other/a", "second");
@@ -172,7 +172,7 @@ async function listing(engine: Engine, prefix: string): Promise<ViewedLock[]> {
   return views;
 }
 
-/** What a client would see, in order of names. */
+/** What a client would see, ordered by name. */
 function shown(views: Iterable<ViewedLock>): string {
   const locks = [...views].map(({ lock, limit, holders, waiters }) => ({
     name: lock.name,
@@ -183,7 +183,7 @@ function shown(views: Iterable<ViewedLock>): string {
   return JSON.stringify(locks.sort((a, b) => (a.name < b.name ? -1 : 1)));
 }
 
-/** A store whose database is away for reads of this replica while `isAway`. */
+/** Wraps the store so that reads of this replica are rejected while `isAway`. */
 function leavable(store: Store, isAway: () => boolean): Store {
   const names: readonly (keyof Store)[] = ["decidedSince", "watch", "list", "views", "limitRules"];
   return new Proxy(store, {

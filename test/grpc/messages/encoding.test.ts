@@ -1,4 +1,4 @@
-// Bytes to messages and back.
+// Decoding bytes to messages, and encoding messages to bytes.
 
 import { create } from "@bufbuild/protobuf";
 import { expect, test } from "vitest";
@@ -6,7 +6,7 @@ import { DeleteLockRequestSchema, DeleteLockResponseSchema } from "#proto/rowloc
 import { CallError } from "../../../server/grpc/messages/call-error.ts";
 import { decode, encode } from "../../../server/grpc/messages/encoding.ts";
 
-/** Field 1, a text; and field 100, which no message of ours has. */
+/** Field 1 as text; and field 100, which none of our messages has. */
 const NAMED = Buffer.from([0x0a, 1, 0x61]);
 const UNKNOWN = Buffer.from([0xa2, 0x06, 1, 0x62]);
 

@@ -1,4 +1,4 @@
-// Claims, places, locks and refusals as messages: what is shown, exactly, and what is never shown.
+// Claims, places, locks and refusals as messages: exactly what they show, and what they never show.
 
 import { toBinary } from "@bufbuild/protobuf";
 import { describe, expect, test } from "vitest";
@@ -405,7 +405,7 @@ describe("what a lock's record has to do with a refusal", () => {
       message: expect.stringMatching(/the status "done"/),
       status: "done",
     });
-    // An operator's note is no status.
+    // An operator's note is not a status.
     const byOperator = claim({ state: "ended", endReason: "force_released", endNote: "stuck" });
     expect(endedMessage("a", byOperator, null).status).toBe("");
   });

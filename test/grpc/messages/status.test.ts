@@ -1,4 +1,4 @@
-// The table from what is thrown to the status that a client sees.
+// The table that maps thrown errors to the status that a client sees.
 
 import { fromBinary } from "@bufbuild/protobuf";
 import { anyUnpack } from "@bufbuild/protobuf/wkt";
@@ -13,7 +13,7 @@ import * as callErrors from "../../../server/grpc/messages/call-error.ts";
 import { failureOf } from "../../../server/grpc/messages/status.ts";
 import type { Logger } from "../../../server/log/log.ts";
 
-/** What a client makes of the trailer. */
+/** The client's view of the trailer. */
 function seen(thrown: unknown) {
   const failure = failureOf(thrown);
   const [bytes] = failure.status.metadata.get("grpc-status-details-bin");

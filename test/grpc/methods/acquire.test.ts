@@ -1,4 +1,4 @@
-// Acquire through a real client: granted, refused, queued, blocked, repeated, given up.
+// Acquire through a real client: granted, refused, queued, blocked, repeated, abandoned.
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { LimitSource, Mode, RefusalReason, WhenBusy } from "#proto/rowlock/v1/lock_pb.js";
@@ -15,7 +15,7 @@ afterAll(() => server.stop());
 
 const call: TestServer["client"]["call"] = (...args) => server.client.call(...args);
 const WAIT = { whenBusy: WhenBusy.WAIT };
-/** After the server has put the waiter into the queue, also on a busy machine. */
+/** Comes after the server has queued the waiter, even on a busy machine. */
 const DEADLINE_MS = 1_500;
 const seconds = (count: number) => ({ seconds: BigInt(count), nanos: 0 });
 
@@ -287,7 +287,7 @@ test("a lease that its caller never heard of is given back", async () => {
   }
 });
 
-/** The connection carries things in order: once this is answered, what was sent before has arrived. */
+/** The connection keeps messages in order: once this call is answered, everything sent before has arrived. */
 async function settleSockets(target: TestServer): Promise<void> {
   await target.client.call("getLock", { name: "nobody" }).catch(() => {});
 }

@@ -1,4 +1,5 @@
-// Capture through a real client: which locks it takes, in which order, how often, and what it answers when there are none.
+// Capture through a real client: which locks it takes, in which order, how often, and what it answers when there are
+// none.
 
 import { afterEach, describe, expect, test } from "vitest";
 import { WhenBusy } from "#proto/rowlock/v1/lock_pb.js";
@@ -15,12 +16,12 @@ afterEach(async () => {
   expect(server.loopFailures).toEqual([]);
 });
 
-/** Locks that are due before those that are wanted: more than one search can read one by one. */
+/** Locks that are due before the wanted ones: more than one search can read one by one. */
 const MANY = 8_000;
 const seconds = (count: number) => ({ seconds: BigInt(count), nanos: 0 });
 const at = (second: number) => ({ seconds: BigInt(second), nanos: 0 });
 
-/** Puts locks with records there: name to what UpdateLock sets. */
+/** Creates locks with records: maps each name to what UpdateLock sets. */
 async function put(locks: Record<string, Partial<Request<"updateLock">>>): Promise<void> {
   for (const [name, update] of Object.entries(locks))
     await server.client.call("updateLock", { name, status: "new", ...update } as Request<"updateLock">);

@@ -1,5 +1,5 @@
-// ForceRelease of a lock with more holders than one call ends, each carrying as much as it may: the answer still fits
-// into what clients accept.
+// ForceRelease of a lock with more holders than one call may end, each as large as allowed: the answer still fits
+// within what clients accept.
 
 import { expect, test } from "vitest";
 import { Mode } from "#proto/rowlock/v1/lock_pb.js";

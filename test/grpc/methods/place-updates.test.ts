@@ -1,4 +1,4 @@
-// The pace of positions: when they change, not too often, and one at a time.
+// The pace of positions: the server sends changes, not too often, and one at a time.
 
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { PLACES_AT_ONCE, PLACES_PAUSE_MS } from "../../../server/grpc/grpc-bounds.ts";
@@ -8,7 +8,7 @@ import { PlaceUpdates } from "../../../server/grpc/methods/place-updates.ts";
 const NOW_US = 5_000_000;
 const at = (ahead: number, queueLength = 9) => ({ ahead, permitsAhead: ahead, queueLength });
 
-/** Updates whose writes are taken at once, or (`slow`) when `take` is called. */
+/** Updates whose writes complete at once, or (`slow`) when the test calls `take`. */
 function recorded(intervalMs: number, slow = false) {
   const sent: { ahead: number; nowUs: number }[] = [];
   const writes: (() => void)[] = [];
@@ -58,7 +58,7 @@ test("a place never grows: one that was read earlier and comes later is not sent
   updates.offer(at(8), NOW_US);
   vi.advanceTimersByTime(1_000);
   expect(aheads()).toEqual([4]);
-  // Nor does it take the place of one that is held back.
+  // An older place does not replace one that is held back either.
   updates.offer(at(3), NOW_US);
   updates.offer(at(2), NOW_US);
   updates.offer(at(3), NOW_US);
@@ -101,7 +101,7 @@ test("a crowd that moves up is told in turn, a few at once, each its latest plac
     };
     return new PlaceUpdates({ intervalMs: 0, turn: (go) => turns.take(go), send });
   });
-  // The first one is the ticket, which waits for nobody.
+  // The first update is the ticket, which does not wait for a turn.
   for (const [index, updates] of crowd.entries()) updates.offer(at(index + 2), NOW_US);
   expect(told.size).toBe(crowd.length);
   for (const up of [1, 0]) {
@@ -144,7 +144,7 @@ test("places that are told in turn go in the order in which they were asked for,
   expect(told).toHaveLength(PLACES_AT_ONCE);
   vi.advanceTimersByTime(1);
   expect(told).toHaveLength(PLACES_AT_ONCE + 3);
-  // What the pause left over is there for others, and no more than that.
+  // Others may use what the pause left over, and no more than that.
   ask(100, PLACES_AT_ONCE);
   expect(told).toHaveLength(2 * PLACES_AT_ONCE);
   vi.advanceTimersByTime(PLACES_PAUSE_MS);

@@ -1,5 +1,5 @@
-// What a lock remembers, through a real client: Acquire and Release that speak of it, UpdateLock, DeleteLock, and how
-// listings show it.
+// Lock records through a real client: Acquire and Release with record terms and results, UpdateLock, DeleteLock, and
+// records in listings.
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { RefusalReason, WhenBusy } from "#proto/rowlock/v1/lock_pb.js";
@@ -129,7 +129,7 @@ describe("UpdateLock", () => {
     await expect(update("a", 5n)).rejects.toMatchObject(mismatch(0n));
     const version = (await update("a", 0n)).record?.version ?? 0n;
     await expect(update("b", 0n)).rejects.toMatchObject(mismatch(version));
-    // Of those who race, one wins.
+    // Exactly one of the racing updates wins.
     const raced = await Promise.allSettled(["b", "c", "d"].map((status) => update(status, version)));
     expect(raced.filter(({ status }) => status === "fulfilled")).toHaveLength(1);
     expect((await recordOf("cas"))?.version).toBe(version + 1n);

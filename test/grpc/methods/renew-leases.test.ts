@@ -1,4 +1,4 @@
-// Many renewals in one command: each has its own outcome, and one that is held up holds up no other.
+// Many renewals in one command: each has its own outcome, and a delayed one does not delay the others.
 
 import { create } from "@bufbuild/protobuf";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
@@ -40,7 +40,7 @@ function claimOf(ticket: number, state: Claim["state"]): Claim {
 
 type Settle = (what: Claim["state"] | "unknown_claim" | Error) => void;
 
-/** Renewals of leases 1 to `count`, each of which ends as the test says. */
+/** Renewals of leases 1 to `count`; the test decides how each ends. */
 function scene(count: number) {
   const settle = new Map<number, Settle>();
   const told: [ticket: number, how: string | undefined][] = [];
@@ -73,7 +73,7 @@ function scene(count: number) {
       outcome.case === "lease" ? outcome.value.lockName : outcome.value.message.split(/[:;(]/)[0]?.trim(),
     ),
   );
-  // The test looks at it when all of it has happened.
+  // The test awaits this after everything has happened.
   outcomes.catch(() => {});
   return {
     answer,
@@ -111,19 +111,19 @@ test("each has its own outcome, and the session is told of those that have ended
 test("one that is held up is answered as not done, so long after the first of the others", async () => {
   const { answer, outcomes, end } = scene(3);
   await turn();
-  // Where none is answered yet, all of them are waited for.
+  // While none is answered, the call waits for all without a timer.
   expect(vi.getTimerCount()).toBe(0);
   end(1, "held");
   await turn();
   vi.advanceTimersByTime(RENEWED_LATER_MS_MAX - 1);
   end(2, "held");
   await turn();
-  // The second one begins no wait of its own.
+  // The second answer does not start another wait.
   vi.advanceTimersByTime(1);
   expect(await outcomes).toEqual(["lock-1", "lock-2", expect.stringContaining("Another transaction holds")]);
   const [, , late] = (await answer).leases;
   expect(late?.outcome).toMatchObject({ case: "error", value: { code: 14 } });
-  // What becomes of it later is nobody's.
+  // Nobody waits for its outcome any more.
   end(3, new Error("late"));
   await turn();
 });

@@ -1,5 +1,5 @@
-// What becomes of a claim whose client hung up before its answer: others must not wait for nothing, and who can come back
-// must find it. And what is said of a place that moves on while it is read.
+// What happens to a claim whose client hung up before the answer: others must not wait in vain, and a client that can
+// come back must find the claim. Also what the server reports of a place that moves while it is read.
 
 import { create } from "@bufbuild/protobuf";
 import { expect, test } from "vitest";
@@ -33,7 +33,7 @@ function claimOf(state: Claim["state"]): Claim {
 
 interface Scene {
   readonly state: "held" | "waiting";
-  /** That the decision told along, and those that are read later, one after the other. */
+  /** `place`: what the decision reports; `places`: what later reads return, in order. */
   readonly place?: Place | null;
   readonly places?: (Place | null)[];
   readonly cancelled?: boolean;

@@ -14,7 +14,7 @@ beforeAll(async () => {
 afterAll(() => server.stop());
 
 const AT_ONCE = { seconds: 0n, nanos: 0 };
-/** After the server has put the waiter into the queue, also on a busy machine. */
+/** Comes after the server has queued the waiter, even on a busy machine. */
 const DEADLINE_MS = 1_500;
 const acquire = (request: object) => ({ target: { case: "acquire" as const, value: request } });
 const comeBack = (ticketId: string) => ({ target: { case: "ticketId" as const, value: ticketId } });
@@ -319,7 +319,7 @@ test("a place that cannot be shown ends its stream, and not the process", async 
     const stream = odd.client.wait({ ...acquire({ name: "odd" }), minUpdateInterval: AT_ONCE });
     await stream.position();
     const waiter = await waiting.promise;
-    // Again and again, as the engine tells of the true place beside it.
+    // Repeatedly, because the engine also reports the true place.
     const telling = setInterval(
       () => waiter.placed?.({ ahead: -0.5, permitsAhead: 0.5, queueLength: 1 }, 1),
       1,

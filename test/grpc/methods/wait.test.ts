@@ -1,4 +1,5 @@
-// One wait by itself: what ends it, what counts where several things happen, and who hears that nobody listens any more.
+// One wait by itself: what ends it, which event counts when several happen, and who is notified that nobody listens
+// any more.
 
 import { expect, test } from "vitest";
 import type { Claim } from "../../../server/core/claim.ts";

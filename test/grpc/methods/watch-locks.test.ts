@@ -1,4 +1,4 @@
-// WatchLocks through a real client: the snapshot, what changes, what is gone, and how a watch ends.
+// WatchLocks through a real client: the snapshot, changed locks, removed locks, and how a watch ends.
 
 import { afterEach, describe, expect, test } from "vitest";
 import { LimitSource, Mode } from "#proto/rowlock/v1/lock_pb.js";

@@ -1,4 +1,4 @@
-// Whether another server can take clients over: who is asked, and what counts.
+// Whether another server can take over clients: which servers are asked, and which answers count.
 
 import { beforeEach, expect, test } from "vitest";
 import { OTHERS_ASKED_MAX } from "../../../server/grpc/grpc-bounds.ts";

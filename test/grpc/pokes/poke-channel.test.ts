@@ -1,4 +1,4 @@
-// Whom a server believes to be another server, over TLS: nobody else is sent anything, least of all the secret.
+// Whom a server accepts as another server over TLS: it sends nothing to anybody else, least of all the secret.
 
 import { Server, ServerCredentials, status } from "@grpc/grpc-js";
 import { afterEach, describe, expect, test } from "vitest";
@@ -13,14 +13,14 @@ afterEach(() => {
 });
 
 const authority = certificateAuthority();
-/** Their certificates are for localhost and 127.0.0.1. */
+/** Both certificates are for localhost and 127.0.0.1. */
 const [own, other] = ["own", "other"].map((name) => signedCertificate(authority, name)) as [
   Certificate,
   Certificate,
 ];
 const tls: TlsMaterial = { certificate: own.cert, key: own.key, clientCa: authority.cert };
 
-/** Where somebody answers pokes with this certificate; and what was sent there. */
+/** Starts a server that answers pokes with this certificate, and records what it receives. */
 async function listening(host: string, { cert, key }: Certificate) {
   const received: Buffer[] = [];
   const server = new Server();
@@ -48,7 +48,10 @@ async function poke(address: string): Promise<Error | null> {
   });
 }
 
-/** It has a second for a new connection, which is little on a busy machine; nothing but that may keep it. */
+/**
+ * Repeats the poke: it has one second for a new connection, which a busy machine may exceed. No other error is
+ * accepted.
+ */
 async function getsThrough(address: string): Promise<void> {
   for (;;) {
     const error = await poke(address);

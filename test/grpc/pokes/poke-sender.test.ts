@@ -1,4 +1,5 @@
-// Pokes to other servers: one under way to each, what comes up meanwhile together and bounded, and a rest after an error.
+// Pokes to other servers: at most one in flight to each; what arrives meanwhile goes together and is bounded; a pause
+// after an error.
 
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { POKE_REST_MS, POKED_CLAIMS_MAX } from "../../../server/grpc/grpc-bounds.ts";
@@ -126,7 +127,7 @@ test("the rest of a server that has left the register ends with it, and not the 
   send(1n);
   await turn();
   pokes[0]?.answer(new Error("A fault made by a test."));
-  // Another one is looked up while the first is away; then it is back.
+  // A lookup for another server finds the first one gone; then the first one is back.
   register.splice(0, 1);
   send(2n);
   await turn();

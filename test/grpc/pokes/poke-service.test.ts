@@ -1,4 +1,4 @@
-// Who may poke this server, how much one poke may ask for, and what it answers to whoever asks for a decision.
+// Who may poke this server, how much one poke may ask for, and what the server answers when asked for a decision.
 
 import { status } from "@grpc/grpc-js";
 import { describe, expect, test } from "vitest";
@@ -66,7 +66,7 @@ test("bytes that are no poke are refused", () => {
 });
 
 describe("asked for a decision, it answers", () => {
-  /** The code; and how often a decision was made. */
+  /** The status code, and how many decisions were made. */
   async function asked(request: Buffer, does = true): Promise<[status, number]> {
     let decisions = 0;
     const decides = async () => {

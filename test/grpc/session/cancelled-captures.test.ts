@@ -1,5 +1,5 @@
-// Captures of a session that are cancelled: what they were just taking is given back with its attempt, and what they have not
-// begun is never begun.
+// Cancelled captures of a session: the server gives back the locks it was taking, together with the attempt, and
+// never starts the captures that had not begun.
 
 import { afterEach, expect, test } from "vitest";
 import { CAPTURES_AT_ONCE_MAX } from "../../../server/engine/engine-bounds.ts";

@@ -1,4 +1,5 @@
-// The table of commands: each has its method and the field of its answer, and leases are kept and given back first.
+// The table of commands: each has its method and its answer field, and commands that keep or give back leases come
+// first.
 
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import { expect, test } from "vitest";
@@ -44,7 +45,7 @@ test("of one message, cancels come first, then what keeps or gives back leases, 
   commands.push(command({ case: "cancel", value: 7n }));
   const order = inOrder(commands).map((each) => each.command.case);
   expect(order).toEqual(["cancel", ...asked.toReversed()]);
-  // The message itself stays as it came.
+  // The message itself is unchanged.
   expect(commands[0]?.command.case).toBe("watchLocks");
 });
 

@@ -1,4 +1,4 @@
-// Which leases of a session are confirmed, and how long each is kept in mind.
+// Which leases of a session are confirmed, and how long the session remembers each.
 
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import type { Claim, ClaimRef } from "../../../server/core/claim.ts";
@@ -59,7 +59,7 @@ function scene() {
     },
     onBug: (error) => bugs.push(error),
   });
-  /** A call is given the lease, and tells of it in this response. */
+  /** Gives the lease to a call, which reports it in this response. */
   const give = (claim: Claim, response = 1) => {
     const lease = leases.decided(claim);
     const message = leaseMessage(claim, "lock", NOW_US);
@@ -102,7 +102,7 @@ test("a lease without end is confirmed, and its client is told nothing of that",
   asked[0]?.answer(held(endless));
   await turn();
   expect(said).toEqual([]);
-  // Once is enough.
+  // One confirmation is enough.
   give(endless, 2);
   acknowledge(2n);
   expect(asked).toHaveLength(1);

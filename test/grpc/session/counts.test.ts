@@ -1,5 +1,5 @@
-// What a command of a session costs the server, as counts that do not depend on the machine: messages, and promises, of
-// which each is an allocation and a turn of the microtask queue. More than these bounds is a step that somebody has added.
+// The cost of a session command in counts that do not depend on the machine: messages, and promises, each of which is
+// an allocation and a turn of the microtask queue. A count above these bounds means that somebody added a step.
 
 import { createHook } from "node:async_hooks";
 import { fromBinary } from "@bufbuild/protobuf";
@@ -24,7 +24,7 @@ function acquires(prefix: string): Command[] {
   return Array.from({ length: COMMANDS }, (_, index) => acquire({ name: `${prefix}-${index}` }));
 }
 
-/** The results of as many commands as there are in one message, told without a promise for each on this side. */
+/** Resolves when all of these calls have results, without a promise for each on this side. */
 function answered(session: BareSession, calls: readonly bigint[]): Promise<true> {
   const wanted = new Set(calls);
   return session.until((all) => {
@@ -36,7 +36,7 @@ function answered(session: BareSession, calls: readonly bigint[]): Promise<true>
 
 test("commands of one message are answered in few messages, with few promises each", async () => {
   const session = new BareSession(server.client);
-  // Names are known, and code is warm.
+  // From here on the names are known and the code is warm.
   await answered(session, session.ask(...acquires("counted")));
   const leases = session.responses.flatMap(({ results }) =>
     results.flatMap(({ result }) =>
@@ -57,7 +57,7 @@ test("commands of one message are answered in few messages, with few promises ea
     hook.disable();
     rounds.push({ messages: session.responses.length - before, promises });
   }
-  // Other work of the server falls into a round, more of it on a slow machine: the least is what the commands cost.
+  // A round also counts other work of the server, more on a slow machine: the lowest count is the commands' own cost.
   expect(Math.min(...rounds.map(({ messages }) => messages))).toBeLessThanOrEqual(3);
   const least = Math.min(...rounds.map(({ promises }) => promises));
   expect(least / COMMANDS).toBeLessThan(PROMISES_PER_COMMAND_MAX);
@@ -84,7 +84,7 @@ test("a message says how many requests were heard when it was begun, and not wha
   outbox.touch();
   say();
   await new Promise((resolve) => setImmediate(resolve));
-  // While that is sent, the next one is begun, too.
+  // While the first message is being sent, the next one is also begun.
   heard = 3;
   outbox.touch();
   heard = 4;

@@ -1,5 +1,5 @@
-// Random histories through a session, several commands in a message, against the reference model: the same outcomes, in
-// the order in which the contract says that the commands of one message are decided.
+// Random histories through a session, several commands per message, compared with the reference model: the same
+// outcomes, in the order in which the contract decides the commands of one message.
 
 import fc from "fast-check";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -29,11 +29,11 @@ interface Sent {
   readonly lock: string;
   readonly asked: Command & { readonly verb: "acquire" };
   readonly request: SessionCommand;
-  /** Of the server's answer; "" where it gave none. */
+  /** From the server's answer; "" if it had none. */
   claimId: string;
 }
 
-/** A command of a message, as both sides are asked it. */
+/** A command of a message, for both sides. */
 interface Step {
   readonly lock: string;
   readonly command: SessionCommand;
@@ -66,7 +66,7 @@ beforeAll(async () => {
 });
 afterAll(() => server.stop());
 
-/** What is decided first in a message. */
+/** The order in which the server decides the commands of a message. */
 const RANK = { release: 0, renew: 1, set_limit: 2, acquire: 3 } as Readonly<Record<string, number>>;
 
 class History {
@@ -103,7 +103,7 @@ class History {
     for (const lock of new Set(steps.map(({ lock }) => lock))) await this.#compare(lock);
   }
 
-  /** Nothing where it names a claim that there is not. */
+  /** Empty if it names a claim that does not exist. */
   #stepOf(lock: string, asked: Ask, known: readonly Sent[]): Step[] {
     if (asked.ask === "limit") {
       const command: SessionCommand = {
@@ -175,7 +175,7 @@ class History {
     return sent;
   }
 
-  /** Holders and waiters as both sides have them. */
+  /** Compares holders and waiters on both sides. */
   async #compare(lock: string): Promise<void> {
     const { lock: shown } = await server.client.call("getLock", { name: lock });
     const numbers = (claims: readonly ClaimMessage[]) => claims.map(({ ticketNumber }) => ticketNumber);
@@ -225,7 +225,7 @@ function expectedOf(outcome: ModelOutcome): unknown {
     case "held":
       return { held: outcome.claim.fencingToken };
     case "waiting":
-      // Of a ticket, a Renew is an error; an Acquire is answered by the ticket.
+      // Renewing a ticket is an error; acquiring again returns the ticket.
       return outcome.place === null ? expect.stringMatching(/waiting|error/) : "waiting";
     case "ended":
       return expect.stringMatching(/no lease|error/);

@@ -1,4 +1,4 @@
-// The leases that answers tell of, and what they have left when the answer goes.
+// Which leases an answer contains, and the remaining time of each when the answer is sent.
 
 import { create } from "@bufbuild/protobuf";
 import { describe, expect, test } from "vitest";

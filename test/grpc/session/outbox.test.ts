@@ -1,4 +1,4 @@
-// What a session says, by itself: when a message goes, what it takes along, what is too much, and the end.
+// What a session sends, by itself: when a message is sent, what it contains, when it is too much, and the end.
 
 import { fromBinary } from "@bufbuild/protobuf";
 import { expect, test } from "vitest";
@@ -59,7 +59,7 @@ test("the number of the next response is that of the message that takes along wh
   say(1n);
   expect(outbox.next).toBe(1);
   await turn();
-  // What is said while the first is written goes in the second.
+  // Results added while the first message is written go into the second.
   expect(outbox.next).toBe(2);
   say(2n);
   expect(outbox.next).toBe(2);
@@ -155,7 +155,8 @@ test("a message says how many requests were heard when it was begun, and no late
   const { outbox, say, read, state, take } = scene();
   state.heard = 3;
   say(1n);
-  // What is said after this was heard goes along, but what its leases have left counts from before.
+  // A result added after this was heard goes into the same message, but the remaining time of its leases counts from
+  // before.
   state.heard = 4;
   say(2n);
   await turn();

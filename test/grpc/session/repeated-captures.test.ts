@@ -1,5 +1,5 @@
-// Captures that a client repeats over its next session, while the server is still taking locks for the session that is gone: the
-// repeat decides about all that was taken, so that no lease is held for nobody.
+// Captures that a client repeats over its next session while the server is still taking locks for the lost one: the
+// repeat decides about all locks taken, so that no lease is held for nobody.
 
 import { afterEach, expect, test } from "vitest";
 import { startServer, type TestServer, until } from "../../support/harness.ts";
@@ -20,7 +20,7 @@ async function busy(): Promise<string[]> {
   return locks.map(({ name }) => name);
 }
 
-/** A session whose capture has taken t/1, and is held at t/2, is lost. `letGo` lets it go on. */
+/** A lost session whose capture has taken t/1 and is blocked at t/2. `letGo` unblocks it. */
 async function lostAtTheSecondLock() {
   let holds = false;
   const { wrapStore, letGo, held } = heldTransactions(({ requestIds }) => holds && requestIds.length === 0);
@@ -28,7 +28,7 @@ async function lostAtTheSecondLock() {
   const { client } = server;
   const put = (name: string) => client.call("updateLock", { name, status: "new", attemptsLeft: 1 });
   for (const name of ["t/1", "t/2", "t/3"]) await put(name);
-  // A lock is in one transaction at a time.
+  // Only one transaction at a time can have a lock.
   holds = true;
   const inTheWay = put("t/2");
   inTheWay.catch(() => {});
@@ -48,7 +48,7 @@ async function lostAtTheSecondLock() {
   };
 }
 
-/** A session that has asked for it again, and that the server has heard. */
+/** Opens a session that repeats the capture, and returns when the server has heard it. */
 async function repeated(client: TestServer["client"]) {
   const session = new BareSession(client);
   const [call, other] = session.ask(ASK, acquire({ name: "other" }));

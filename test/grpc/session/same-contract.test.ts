@@ -1,4 +1,4 @@
-// The scenarios of unary calls and streams, each once more over a session: what a verb means does not depend on its way.
+// Runs the scenarios of unary calls and streams again over a session: a verb means the same on every transport.
 
 import { describe } from "vitest";
 import { useClients } from "../../support/harness.ts";

@@ -1,5 +1,5 @@
-// A session and the sessions of a server by themselves: on streams that go nowhere, with an engine that answers when a test
-// says so, and by timers of the test's own.
+// A session and a server's set of sessions by themselves: streams lead nowhere, the engine answers when a test says
+// so, and timers belong to the test.
 
 import { EventEmitter } from "node:events";
 import { create, fromBinary, type MessageInitShape, toBinary } from "@bufbuild/protobuf";
@@ -143,7 +143,7 @@ async function stage(open: Request["open"] | null = { owner: "etl", labels: { ho
     await turn();
   };
   if (open) await send({ open });
-  /** What each call was answered. */
+  /** The result of each call. */
   const results = () =>
     stream.messages.flatMap((message) =>
       message.results.map(({ call, result }) =>
@@ -209,7 +209,7 @@ describe("a session", () => {
     await turn();
     await turn();
     expect(results().at(-1)).toBe("1 deleteLock");
-    // The number is free again.
+    // The call number is free again.
     await send({ commands: [remove(1n)] });
     expect(deciding).toHaveLength(2);
     await cutOff();
@@ -236,7 +236,7 @@ describe("a session", () => {
     deciding[0]?.answer();
     await turn();
     await turn();
-    // Nobody is told what became of what was given up.
+    // The server does not report what happened to abandoned work.
     expect(results()).toEqual(["3 error 8", "1 error 1", "4 error 8"]);
     await send({ commands: [remove(5n)] });
     expect(deciding).toHaveLength(3);
@@ -374,7 +374,7 @@ describe("a session ends", () => {
     stream.emit("data", Buffer.from([0x0a, 200]));
     await turn();
     expect(end()).toMatchObject({ reason: "MALFORMED_MESSAGE" });
-    // What comes after the end is nobody's.
+    // What arrives after the end is ignored.
     stream.emit("data", bytesOf({ commands: [remove(1n)] }));
   });
 
@@ -417,7 +417,7 @@ describe("a session ends", () => {
     expect(end()).toBe("not ended");
     await vi.advanceTimersByTimeAsync(LOOK_MS);
     expect(end()).toMatchObject({ reason: "SESSION_SILENT" });
-    // Its stream is there still, and is told nothing more.
+    // Its stream is still open, and the server sends nothing more on it.
     const { length } = stream.messages;
     await send({ commands: [remove(1n)] });
     expect([stream.messages.length, deciding.length]).toEqual([length, 0]);

@@ -1,4 +1,4 @@
-// One call of a session, by itself: how it ends, and what it says of the leases that it was given.
+// One call of a session, by itself: how it ends, and what it reports about its leases.
 
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import type { Claim, ClaimRef } from "../../../server/core/claim.ts";
@@ -10,7 +10,7 @@ const claim = (ticket: number) => ({ ticketNumber: BigInt(ticket) }) as Claim;
 beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] }));
 afterEach(() => void vi.useRealTimers());
 
-/** `knows`: whether the session keeps the leases in mind, which a closed one does not. */
+/** `knows`: whether the session remembers the leases; a closed session does not. */
 function scene(knows = true) {
   const said: string[] = [];
   const leases = {

@@ -1,4 +1,4 @@
-// The leases of a session by themselves: what is confirmed, what is told as lost, and what is kept in mind.
+// The leases of a session by themselves: which are confirmed, which are reported as lost, and which are remembered.
 
 import { setTimeout as sleep } from "node:timers/promises";
 import { beforeEach, describe, expect, test } from "vitest";
@@ -78,14 +78,14 @@ const idOf = (claim: Claim) => formatClaimId(claim);
 const lostOf = (claim: Claim) => `${idOf(claim)} of lock`;
 const newCall = () => new SessionCall(1n, "Acquire", false, { peer: "peer", leases });
 
-/** An answer of its call tells the client of it, in this response. */
+/** An answer of the lease's call reports it in this response. */
 function tell(claim: Claim, response = 1) {
   const message = leaseMessage(claim, "lock", NOW_US);
   leases.told(message, response);
   return message;
 }
 
-/** A call that is given the lease, and has told of it. */
+/** Gives the lease to a call, which has reported it. */
 function give(claim: Claim, response = 1): void {
   const call = newCall();
   call.holds(claim);
@@ -104,7 +104,7 @@ describe("a provisional lease", () => {
     leases.acknowledged(2n);
     leases.acknowledged(3n);
     await until(() => said.confirmed.length > 0);
-    // As long again: what is to be confirmed goes together.
+    // The same time again: confirmations go together.
     await sleep(5);
     expect(confirmed).toEqual([idOf(first)]);
     leases.acknowledged(4n);

@@ -148,7 +148,7 @@ describe("calls", () => {
     const results = await Promise.all(calls.map((call) => session.last(call)));
     expect(order).toEqual(["release", "renew", "acquire a"]);
     expect(results.map(({ case: kind }) => kind)).toEqual(["acquire", "renew", "release"]);
-    // What it has released a moment ago is free for the Acquire of the same message.
+    // The Acquire gets the lock that the Release in the same message has just freed.
     expect(results[0]).toMatchObject({ value: { outcome: { case: "lease", value: { fencingToken: 2n } } } });
     session.cancel();
   });
@@ -267,7 +267,10 @@ describe("a grant after a wait", () => {
     await server.client.call("release", { leaseId: held.leaseId });
     return await leaseOf(session, call);
   }
-  /** A session is silent after half of it, which a busy machine must not reach between two messages. */
+  /**
+   * The server notices a session's silence after half of this time, which even a busy machine must not reach between
+   * two messages.
+   */
   const GRACE = { graceUs: 2_000_000, attachedForUs: 2_500_000 };
   const acknowledge = (session: BareSession) => session.send({ received: BigInt(session.responses.length) });
 
@@ -334,7 +337,7 @@ describe("the deadline of a lease", () => {
         wrapEngine: (engine) =>
           replacing(engine, {
             acquire: async (input, follower, caller) => {
-              // Told late, as by a server that has much to do after its decision.
+              // Reported late, as by a server that has much to do after its decision.
               const told = follower && {
                 ...follower,
                 told: (...args: Parameters<typeof follower.told>) =>
@@ -353,7 +356,7 @@ describe("the deadline of a lease", () => {
       });
       const name = "late";
       const session = new BareSession(server.client);
-      // When each request was sent, by its number.
+      // When each request was sent, by request number.
       const sentMs = [Date.now()];
       const send = (request: Parameters<BareSession["send"]>[0]) => {
         sentMs.push(Date.now());
@@ -418,7 +421,9 @@ describe("a lease that ends while its answer is on its way", () => {
     server.client.call("forceRelease", { target: { case: "name", value: name }, reason: "test" });
   const lostIn = (all: readonly SessionResponse[]) => all.flatMap(({ lost }) => lost);
 
-  /** A server that holds up renewals of the lock until the gate opens, and says which others it has decided. */
+  /**
+   * A server that delays renewals of the lock until the gate opens, and reports which other renewals it has decided.
+   */
   function heldUp(name: string, gate: Promise<void>, decided: (name: string) => void): Promise<TestServer> {
     return start({
       wrapEngine: (engine) =>
@@ -453,7 +458,7 @@ describe("a lease that ends while its answer is on its way", () => {
       gate.resolve();
       const [first] = result.case === "renewLeases" ? result.value.leases : [];
       expect(first?.outcome).toMatchObject({ case: "error", value: { code: 9 } });
-      // Another answer, after which nothing of it is to come.
+      // After another answer, no more about the first lease can come.
       await session.last(session.ask(acquire({ name: "other" }))[0] as bigint);
       if (whose === "of this session")
         expect(lostIn(session.responses)).toMatchObject([
@@ -667,7 +672,7 @@ describe("silence", () => {
       "content-type": "application/grpc",
       te: "trailers",
     });
-    // A message of 100 bytes is announced, and one of them comes.
+    // Announces a message of 100 bytes and sends one byte of it.
     stream.write(Buffer.from([0, 0, 0, 0, 100, 1]));
     const status = await new Promise((resolve) => {
       stream.on("trailers", (trailers) => resolve(trailers["grpc-status"]));
@@ -681,7 +686,7 @@ describe("silence", () => {
   test("that is broken in time counts from anew each time", async () => {
     const server = await start({ rules: { graceUs: 2_000_000, attachedForUs: 2_500_000 } });
     const session = new BareSession(server.client);
-    // More than two of the four looks in each time of silence that is allowed find that nothing was heard.
+    // In each allowed silence of four checks, more than two checks find that nothing was heard.
     for (let heard = 2n; heard <= 5n; heard++) {
       await new Promise((resolve) => setTimeout(resolve, 600));
       session.send({});
@@ -723,7 +728,7 @@ describe("bounds", () => {
       "error",
       "error",
     ]);
-    // A wait that is over makes room for another one.
+    // A wait that has ended makes room for another one.
     session.send({ commands: [{ command: cancel(waits[0] as bigint) }] });
     await session.last(waits[0] as bigint);
     await ticketOf(session, session.ask(wait({ name: "bounded", requestId: "bounded-4" }))[0] as bigint);

@@ -1,4 +1,4 @@
-// What each request must be: one table for each message, of a change to a good request and the violations it makes.
+// What each request must be: one table per message, mapping a change to a good request to its violations.
 
 import type { DescMessage, MessageInitShape, MessageShape } from "@bufbuild/protobuf";
 import { create } from "@bufbuild/protobuf";
@@ -36,7 +36,7 @@ type Row<Schema extends DescMessage> = [
   violations: Record<string, RegExp | string>,
 ];
 
-/** All that a check finds wrong. */
+/** All violations that a check finds. */
 function violationsOf(check: () => unknown) {
   try {
     check();
@@ -47,7 +47,7 @@ function violationsOf(check: () => unknown) {
   return [];
 }
 
-/** Each row is refused with these violations and no others. */
+/** Each row is refused with exactly these violations. */
 function refuses<Schema extends DescMessage>(
   schema: Schema,
   check: (message: MessageShape<Schema>) => unknown,
@@ -60,7 +60,7 @@ function refuses<Schema extends DescMessage>(
   });
 }
 
-/** The request that came of it; what is not given stands for a good one. */
+/** The decoded request; fields that are not given have valid values. */
 function accepted<Schema extends DescMessage, Request>(
   schema: Schema,
   check: (message: MessageShape<Schema>) => Request,
@@ -851,7 +851,7 @@ describe("a span that is out of bounds", () => {
     [-1, -1, /^is -1\.000000001 s;/],
     [0, 10_200_000, /^is 0\.0102 s;/],
     [0, 0, /^is 0 s;/],
-    // The longest that a Duration may be, and the next one.
+    // The longest Duration, and one more.
     [315_576_000_000, 0, /^is 315576000000 s;/],
     [-315_576_000_000, 0, /^is -315576000000 s;/],
     [315_576_000_001n, 0, DURATION],

@@ -1,20 +1,20 @@
-// What clients believe, on one monotonic clock, and what may never be among it: more holders than the limit allows, a
-// fencing token that repeats or falls, two claims for one request id, a lease that two releases ended, a grant before its time. A client counts
-// its lease from the answer until the deadline that it has worked out from before its call; and it stops counting on it
-// before it sends the release.
+// Checks what clients believe, on one monotonic clock, and records each breach: more holders than the limit allows, a
+// fencing token that repeats or falls, two claims for one request id, a lease that two releases ended, a grant before
+// its time. A client believes that it holds its lease from the answer until a deadline computed from the moment
+// before its call. It stops believing so before it sends the release.
 
 import type { Claim, ClaimKey } from "../../../server/core/claim.ts";
 import { Rests } from "./rests.ts";
 
 export interface Belief {
-  /** As it was last told. */
+  /** The claim in the last answer. */
   claim: Claim;
-  /** performance.now() from before the call that was answered; moved by each renewal. */
+  /** On performance.now(), counted from before the answered call; each renewal moves it. */
   untilMs: number;
 }
 
 interface Setting {
-  /** When the next one was surely in force: the answer to its call. */
+  /** When the next setting was surely in force: when its call was answered. */
   endedMs: number;
   readonly limit: number;
 }
@@ -31,17 +31,17 @@ export class Beliefs {
   readonly #rests = new Rests(this.breaches);
   grants = 0;
 
-  /** The highest token that anybody was told of, to be asked for before an Acquire is sent. */
+  /** The highest token that any client was told. Read it before sending an Acquire. */
   lastToken(lockId: bigint): bigint {
     return this.#lastToken.get(lockId) ?? 0n;
   }
 
-  /** Of each lock, likewise. */
+  /** The highest token that any client was told, for each lock. */
   tokens(): ReadonlyMap<bigint, bigint> {
     return new Map(this.#lastToken);
   }
 
-  /** A claim was seen that answers to this request id. */
+  /** Records that the request id was answered with this claim. */
   answered(requestId: string, claim: Claim): void {
     const key = keyOf(claim);
     const before = this.#requests.get(requestId);
@@ -50,8 +50,8 @@ export class Beliefs {
   }
 
   /**
-   * The client counts on the lease from now on. `sentMs`: before it sent the call whose answer it trusts; `askedMs`:
-   * before it first asked; `tokenBefore`: the highest token that was known then.
+   * The client believes from now on that it holds the lease. `sentMs`: before it sent the call whose answer it
+   * trusts; `askedMs`: before its first call for it; `tokenBefore`: the highest token known at that time.
    */
   begin(
     claim: Claim,
@@ -73,7 +73,7 @@ export class Beliefs {
     }
     const held = this.#held.get(claim.lockId) ?? new Set();
     this.#held.set(claim.lockId, held);
-    // Late: the client would not use it.
+    // The answer came too late: the client would not use the lease.
     if (belief.untilMs <= performance.now()) return belief;
     for (const other of held) if (keyOf(other.claim) === key) return other;
     held.add(belief);
@@ -81,23 +81,23 @@ export class Beliefs {
     return belief;
   }
 
-  /** A renewal was answered. */
+  /** Records the answer to a renewal. */
   prolong(belief: Belief, claim: Claim, nowUs: number, sentMs: number): void {
     belief.claim = claim;
     belief.untilMs = untilMs(claim, nowUs, sentMs);
   }
 
-  /** Nobody will renew or release the lease any more. */
+  /** Records that nobody will renew or release the lease any more. */
   forgotten({ claim }: Belief): void {
     this.#rests.forgotten(claim);
   }
 
-  /** To be called before the release is sent. */
+  /** Call this before sending the release. */
   end(belief: Belief): void {
     this.#held.get(belief.claim.lockId)?.delete(belief);
   }
 
-  /** A release was answered. */
+  /** Records the answer to a release. */
   released(claim: Claim, byThisCall: boolean): void {
     const key = keyOf(claim);
     if (byThisCall) this.#rests.released(claim);
@@ -111,8 +111,9 @@ export class Beliefs {
   }
 
   /**
-   * The limit of a lock is about to be set: from now on it may be in force. The answer is to be called when the call
-   * has succeeded: until then the limits before may be in force as well, and after a failure nobody knows.
+   * Call this before setting the limit of a lock: from now on the new limit may be in force. Call the returned
+   * function when the call has succeeded. Until then the earlier limits may also be in force, and after a failure
+   * they may stay in force.
    */
   limiting(lockId: bigint, limit: number): () => void {
     const settings = this.#settings.get(lockId) ?? [];

@@ -1,5 +1,5 @@
-// Changes under faults: two servers, whose transactions fail before, during and after the commit, some of them while the
-// answer is awaited for so long that others change the same meanwhile.
+// Changes under faults: two servers whose transactions fail before, during and after the commit. Some wait so long
+// for the answer that others change the same thing meanwhile.
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { testDatabases } from "../../support/database.ts";

@@ -1,6 +1,6 @@
-// Operators and schedulers who change the same limits and records through several servers while transactions have unknown
-// outcomes, and what must have come of it: counters that count each acknowledged increment once, versions that are told to
-// one caller each and never fall, and no change that is written twice or comes back.
+// Operators and schedulers change the same limits and records through several servers while transactions have unknown
+// outcomes. Afterwards: counters count each acknowledged increment once, each version is told to one caller and
+// versions never fall, and no change is written twice or comes back.
 
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect } from "vitest";
@@ -17,17 +17,17 @@ const ANY = { notBefore: undefined, attemptsLeft: undefined, status: undefined, 
 export interface ChangesRun {
   readonly replicas: readonly Replica[];
   readonly written: WrittenChanges;
-  /** Shared with `written`. */
+  /** The same array that `written` fills. */
   readonly breaches: string[];
   readonly seed: number;
   readonly runMs: number;
 }
 
-/** Something that counts, and is set by compare-and-set. */
+/** A counter that is set by compare-and-set. */
 interface Counter {
   readonly what: string;
   readonly read: (replica: Replica) => Promise<{ readonly value: number; readonly version: bigint }>;
-  /** Answers the new version; null: another one was expected. */
+  /** Returns the new version, or null if the expected version did not match. */
   readonly set: (
     replica: Replica,
     value: number,
@@ -73,7 +73,7 @@ const RULE: Counter = {
   },
 };
 
-/** Reads the store as an engine does: again, where the database has rolled the read back. */
+/** Reads the store as an engine does: repeats the read if the database rolled it back. */
 async function untilRead<Answer>(read: () => Promise<Answer>): Promise<Answer> {
   for (;;) {
     try {
@@ -91,7 +91,7 @@ class Run {
   readonly #run: ChangesRun;
   readonly #untilMs: number;
   #calls = 0;
-  /** Calls by how they ended. */
+  /** Number of calls by how they ended. */
   readonly ended = new Map<string, number>();
 
   constructor(run: ChangesRun) {
@@ -109,7 +109,7 @@ class Run {
     return replicas[Math.floor(chance() * replicas.length)] as Replica;
   }
 
-  /** Makes a change under a name of its own, and holds what the caller is told against what was written. */
+  /** Makes a change under a unique name, and compares what the caller is told with what was written. */
   async call<Answer>(what: string, change: (name: string) => Promise<Answer>): Promise<Result<Answer>> {
     const name = `${what} ${++this.#calls}`;
     const result = await this.#made(change(name));
@@ -121,7 +121,7 @@ class Run {
     return result;
   }
 
-  /** Repeats what is safe to repeat. */
+  /** Repeats a call until it is answered. Use it only for calls that are safe to repeat. */
   async untilAnswered<Answer>(
     what: string,
     chance: Chance,
@@ -144,7 +144,7 @@ class Run {
   }
 }
 
-/** Increments the counter again and again, mostly through compare-and-set. */
+/** Increments the counter repeatedly by compare-and-set. */
 class Count {
   readonly #run: Run;
   readonly #counter: Counter;
@@ -159,7 +159,7 @@ class Count {
 
   async work(chance: Chance): Promise<void> {
     const { what, read, set } = this.#counter;
-    // A node of a cluster may be behind another one, and is never behind itself.
+    // A cluster node may lag behind another node, but its own reads never go back.
     const lastVersions = new Map<Replica, bigint>();
     while (!this.#run.isOver) {
       const replica = this.#run.any(chance);
@@ -178,7 +178,7 @@ class Count {
     }
   }
 
-  /** The node that is ahead of the others says how far it has come. */
+  /** Compares the counter with the acknowledged increments. The most advanced node has the value. */
   async check(replicas: readonly Replica[]): Promise<void> {
     const { what, read } = this.#counter;
     const reads = await Promise.all(replicas.map(read));
@@ -190,7 +190,7 @@ class Count {
   }
 }
 
-/** Sets the same things without a look at versions: whatever is written must be written once. */
+/** Sets the same things without comparing versions: each written change must be written once. */
 async function dictate(run: Run, chance: Chance): Promise<void> {
   const name = "dictated/record";
   while (!run.isOver) {
@@ -204,7 +204,7 @@ async function dictate(run: Run, chance: Chance): Promise<void> {
   }
 }
 
-/** Makes and deletes a record: each deletion is told once, and no version comes again. */
+/** Makes and deletes a record: each deletion is told to one caller, and no version comes again. */
 async function makeAndDelete(
   run: Run,
   chance: Chance,
@@ -234,7 +234,7 @@ async function makeAndDelete(
   }
 }
 
-/** Takes the lock and releases it with a result, again and again. */
+/** Takes the lock and releases it with a result, repeatedly. */
 async function hold(run: Run, chance: Chance): Promise<void> {
   while (!run.isOver) {
     const { engine } = run.any(chance);
@@ -248,7 +248,7 @@ async function hold(run: Run, chance: Chance): Promise<void> {
   }
 }
 
-/** Ends all holders: those whom a call lists are those whom it has ended, in one transaction. */
+/** Ends all holders: the holders that a call lists are those that it ended, in one transaction. */
 async function force(run: Run, chance: Chance, written: WrittenChanges): Promise<void> {
   while (!run.isOver) {
     const { engine } = run.any(chance);
@@ -266,7 +266,10 @@ async function force(run: Run, chance: Chance, written: WrittenChanges): Promise
   }
 }
 
-/** Puts a task, captures it and releases it with a result, each as often as it takes: each has an effect once. */
+/**
+ * Puts a task, captures it and releases it with a result, repeating each call until it is answered: each must take
+ * effect once.
+ */
 async function capture(run: Run, chance: Chance, worker: number): Promise<void> {
   for (let task = 1; !run.isOver; task++) {
     const name = `tasks/${worker}/${task}`;
@@ -274,7 +277,7 @@ async function capture(run: Run, chance: Chance, worker: number): Promise<void> 
       run.any(chance).engine.updateLock({ ...ANY, name, attemptsLeft: 3, status }),
     );
     if (typeof putting === "string") continue;
-    // Empty where another transaction held the row, or where the node does not know the task yet.
+    // Empty if another transaction held the row, or if the node does not know the task yet.
     let lease: CapturedLease | undefined;
     for (let tries = 1; !lease; tries++) {
       const input: CaptureInput = {
@@ -303,7 +306,7 @@ async function capture(run: Run, chance: Chance, worker: number): Promise<void> 
   }
 }
 
-/** Runs to its end, and holds it against all promises. Answers how many calls ended how. */
+/** Runs to the end and checks all promises. Returns the number of calls by how they ended. */
 export async function change(given: ChangesRun): Promise<ReadonlyMap<string, number>> {
   const { seed, replicas, breaches, written } = given;
   const run = new Run(given);

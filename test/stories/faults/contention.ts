@@ -1,5 +1,5 @@
-// Many clients that fight for few locks with short leases while operators turn limits, and what must have come of it.
-// What clients believe is held against what is promised, at every step; see beliefs.ts.
+// Many clients compete for few locks with short leases while operators change limits. Each step compares what clients
+// believe with what Rowlock promises; see beliefs.ts.
 
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect } from "vitest";
@@ -13,24 +13,24 @@ import { type Target, UnluckyClient } from "./unlucky-client.ts";
 
 export const CLIENTS = 24;
 const WORKERS = 4;
-/** Longer than it is held, so that there is always somebody who waits for the time to come. */
+/** Longer than clients hold the lock, so that somebody always waits for this time to pass. */
 const SPACED: Terms = { minIntervalUs: 25_000, lockDelayUs: 100_000, statusIfLost: "lost", ifStatus: [] };
-/** Of the replicas of a contention: short, as dead waiters hold everybody up for as long. */
+/** The grace period of the replicas in a contention: short, because each dead waiter delays everybody by as much. */
 export const GRACE_US = 600_000;
-/** A lease that was forgotten, the grace period of a dead waiter behind it, and a sweep; many times over, for a busy machine. */
+/** A forgotten lease, then a dead waiter's grace period, then a sweep; many times that, for a busy machine. */
 const QUIET_MS_MAX = 40_000;
 
 export interface Contention {
   readonly replicas: readonly Replica[];
   readonly seed: number;
   readonly runMs: number;
-  /** The locks are there: from now on things may go wrong. */
+  /** Called when the locks exist: faults may begin. */
   readonly onStart?: () => void;
-  /** The time is over: from now on nothing is to go wrong any more. */
+  /** Called when the time is over: faults must stop. */
   readonly onOver?: () => void;
 }
 
-/** Runs to its end, holds it against all promises, and answers how many leases clients were given. */
+/** Runs to the end and checks all promises. Returns how many leases clients were given. */
 export async function contend({ replicas, seed, runMs, onStart, onOver }: Contention): Promise<number> {
   const beliefs = new Beliefs();
   const chance = chanceFrom(seed);
@@ -57,7 +57,7 @@ export async function contend({ replicas, seed, runMs, onStart, onOver }: Conten
     (_, index) => new TaskWorker(`worker ${index}`, tasks, calling(CLIENTS + index)),
   );
 
-  /** Turns the limit of a lock, by its name or by a pattern, until the time is over. */
+  /** Changes the limit of a lock, by its name or by a pattern, until the time is over. */
   async function operate(target: Target, prefix: string | null): Promise<void> {
     for (let limit = 1; ; limit = 1 + Math.floor(chance() * 3)) {
       const last = performance.now() >= untilMs;
@@ -81,7 +81,7 @@ export async function contend({ replicas, seed, runMs, onStart, onOver }: Conten
     }
   }
 
-  // Each client ends its last round, which it can only if no waiter was lost.
+  // Each client finishes its last round, which it can only do if no waiter was lost.
   await Promise.all([
     ...clients,
     ...workers.map((worker) => worker.run()),
@@ -94,7 +94,7 @@ export async function contend({ replicas, seed, runMs, onStart, onOver }: Conten
 
   const { engine, store } = replicas[0] as Replica;
   const quietByMs = performance.now() + QUIET_MS_MAX;
-  // Those whose worker died are new again, and no task is lost.
+  // Tasks whose worker died become new again, and no task is lost.
   await (workers[0] as TaskWorker).finish(quietByMs);
   expect(tasks.made).toBeGreaterThan(WORKERS);
   for (let task = 1; task <= tasks.made; task++) {

@@ -9,7 +9,7 @@ import { CLIENTS, contend, GRACE_US } from "./contention.ts";
 
 const RUN_MS = Number(process.env.ROWLOCK_TEST_FAULTS_MS ?? 2_500);
 
-// One alone decides optimistically; several change them behind each other's backs.
+// A single replica decides optimistically; several replicas change rows without each other's knowledge.
 const runs = testDatabases().flatMap((database) => [1, 3].map((count) => ({ ...database, count })));
 
 describe.each(runs)("$count replicas under faults on $label", (database) => {

@@ -1,9 +1,9 @@
-// What a lock has to remember of a lease that ended, held against the grants after it: they are later by what the lease asked for.
-// All of it by the database's clock, so that it counts to the microsecond, whoever was told late.
+// Checks that a lock remembers the wait that an ended lease imposed: the grants after it come later by what the lease
+// asked for. All times are the database's, so the check is exact to the microsecond, however late anyone was told.
 
 import type { Claim } from "../../../server/core/claim.ts";
 
-/** Nothing with a higher token may be granted before. */
+/** Until then, nothing with a higher token may be granted. */
 interface Rest {
   readonly after: Claim;
   readonly untilUs: number;
@@ -26,12 +26,15 @@ export class Rests {
     for (const rest of this.#rests.get(claim.lockId) ?? []) this.#compare(rest, claim);
   }
 
-  /** The release was answered: the interval counts from the grant. */
+  /** Records that the release was answered: the interval counts from the grant. */
   released(claim: Claim): void {
     this.#rest(claim, claim.terms?.minIntervalUs, claim.grantedAtUs);
   }
 
-  /** Nobody will renew or release it any more: the delay counts from its end, which is no earlier than was last told. */
+  /**
+   * Records that nobody will renew or release the lease any more: the delay counts from its end, which is not before
+   * the last deadline told.
+   */
   forgotten(claim: Claim): void {
     this.#rest(claim, claim.terms?.lockDelayUs, claim.deadlineUs);
   }
@@ -42,7 +45,7 @@ export class Rests {
     const rests = this.#rests.get(after.lockId) ?? [];
     this.#rests.set(after.lockId, rests);
     rests.push(rest);
-    // A grant after it may have been told earlier.
+    // A later grant may have been reported before this release.
     for (const claim of this.#grants.get(after.lockId)?.values() ?? []) this.#compare(rest, claim);
   }
 

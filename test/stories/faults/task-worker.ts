@@ -1,5 +1,5 @@
-// A worker that captures tasks, holds them for a while, and sets them done as it gives them back. Now and then it dies, and
-// the tasks are lost ones, and nobody's new ones any more. A task that is done is nobody's.
+// A worker captures tasks, holds them for a while, and sets them done as it gives them back. Now and then it dies;
+// its tasks then become lost, and nobody may take them as new. Nobody may take a task that is done.
 
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Claim } from "../../../server/core/claim.ts";
@@ -13,7 +13,7 @@ const TTL_US = 400_000;
 const HOLD_MS_MAX = 10;
 const AT_ONCE_MAX = 3;
 
-/** What has become of tasks, as their workers and those that make them know. */
+/** The state of tasks, as their makers and workers know it. */
 export class Tasks {
   readonly #doneBy = new Map<bigint, Claim>();
   readonly #lostBy = new Map<bigint, Claim>();
@@ -33,7 +33,7 @@ export class Tasks {
     if (!statuses.includes("lost")) this.#refuse(claim, this.#lostBy, "lost");
   }
 
-  /** Its worker has died. */
+  /** Records that the task's worker died. */
   lost(claim: Claim): void {
     this.#lostBy.set(claim.lockId, claim);
   }
@@ -62,7 +62,7 @@ export class TaskWorker {
     this.#calls = new UnluckyCalls(options);
   }
 
-  /** Makes tasks, and works, until the time is over. */
+  /** Makes tasks and works on them until the time is over. */
   async run(): Promise<void> {
     while (performance.now() < this.#options.untilMs) {
       if (this.#calls.maybe(0.5)) await this.#make();
@@ -70,7 +70,7 @@ export class TaskWorker {
     }
   }
 
-  /** Until all tasks are done, or `byMs`. */
+  /** Works until all tasks are done, or until `byMs`. */
   async finish(byMs: number): Promise<void> {
     while (this.#tasks.done < this.#tasks.made && performance.now() < byMs) {
       if ((await this.work(0, ["new", "lost"])) === 0) await sleep(20);
@@ -81,11 +81,11 @@ export class TaskWorker {
     this.#tasks.made += 1;
     const name = `${TASKS_PREFIX}${this.#tasks.made}`;
     const update = { name, notBefore: undefined, attemptsLeft: undefined, status: "new" };
-    // Made once, however often it is asked for: one that was made and is being worked on is not new again.
+    // Takes effect once, however often the call is repeated: a task that exists does not become new again.
     await this.#calls.until(({ engine }) => engine.updateLock({ ...update, expectedVersion: 0n }));
   }
 
-  /** How many it got. `deaths`: the share of those that it forgets. */
+  /** Captures and holds tasks. Returns how many it got. `deaths`: the share of tasks that it abandons. */
   async work(deaths: number, ifStatus: readonly string[]): Promise<number> {
     const { beliefs, chance } = this.#options;
     this.#captures += 1;
@@ -120,7 +120,7 @@ export class TaskWorker {
     }
     beliefs.end(belief);
     await this.#calls.release(belief.claim, { status: "done" });
-    // It may have been lost before, and a repeated Release does not tell.
+    // The lease may have been lost before, and a repeated Release does not say so.
     const { outcome } = await this.#calls.until(({ engine }) => engine.renew(belief.claim, undefined));
     if (outcome.kind === "ended" && outcome.claim.endReason === "released")
       this.#tasks.finished(belief.claim);

@@ -1,4 +1,5 @@
-// How clients of these stories choose and call: some replica, again where it fails, and for ever only as long as the story is.
+// How clients of these stories choose replicas and repeat calls: any replica, another try after a fault, and no tries
+// long after the story is over.
 
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Claim } from "../../../server/core/claim.ts";
@@ -8,14 +9,14 @@ import type { Chance } from "../../support/faulty-store.ts";
 import type { Replica } from "../../support/replicas.ts";
 import type { Beliefs } from "./beliefs.ts";
 
-/** Longer than any queue of the story needs, with a dead holder and a dead waiter before each place of it. */
+/** Longer than any queue of the story needs, even with a dead holder and a dead waiter before each place. */
 export const SETTLED_MS_MAX = 40_000;
 
 export interface CallingOptions {
   readonly replicas: readonly Replica[];
   readonly beliefs: Beliefs;
   readonly chance: Chance;
-  /** No round begins after it. */
+  /** No round begins after this time. */
   readonly untilMs: number;
 }
 
@@ -38,7 +39,7 @@ export class UnluckyCalls {
     return this.one(this.#options.replicas);
   }
 
-  /** Calls any replica until one answers. */
+  /** Calls any replica, repeatedly, until one answers. */
   async until<Result>(call: (replica: Replica) => Promise<Result>): Promise<Result> {
     for (;;) {
       const answer = await call(this.replica).catch(onlyFault);
@@ -47,7 +48,7 @@ export class UnluckyCalls {
     }
   }
 
-  /** Repeats a release until it is answered; whether any of the calls failed. */
+  /** Repeats a release until it is answered. Returns whether any of the calls failed. */
   async release(claim: Claim, result: RunResult | null = null): Promise<boolean> {
     let calls = 0;
     const { outcome } = await this.until(({ engine }) => {
@@ -58,7 +59,10 @@ export class UnluckyCalls {
     return calls > 1;
   }
 
-  /** Servers that have stopped refuse at once: a client that another one's failure left behind must not take every turn. */
+  /**
+   * A stopped server refuses at once, so pause: a client that another client's failure left behind must not take
+   * every turn.
+   */
   async #beforeRepeat(): Promise<void> {
     if (performance.now() > this.#options.untilMs + 4 * SETTLED_MS_MAX)
       throw new Error("No server answers any more.");
@@ -71,7 +75,7 @@ export async function timed<Answer>(replica: Replica, call: (replica: Replica) =
   return { answer: await call(replica), replica, sentMs };
 }
 
-/** A fault is what the story makes; anything else is a bug. */
+/** Ignores an injected fault; rethrows anything else, which is a bug. */
 export function onlyFault(error: unknown): undefined {
   if (!(error instanceof Fault)) throw error;
 }

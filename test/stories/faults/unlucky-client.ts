@@ -1,6 +1,6 @@
-// A client as good ones are: it asks with and without request ids, waits, polls, comes back through another replica,
-// confirms what was granted after a wait, renews, releases, gives up, and now and then forgets its lease. What it
-// believes goes into Beliefs. A call that fails is repeated as its contract allows.
+// A well-behaved client: it asks with and without request ids, waits, polls, comes back through another replica,
+// confirms a grant that came after a wait, renews, releases, gives up, and now and then abandons its lease. It
+// records in Beliefs what it believes. It repeats failed calls as the contract allows.
 
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Claim, Mode } from "../../../server/core/claim.ts";
@@ -11,15 +11,15 @@ import { ask, follower, type Replica } from "../../support/replicas.ts";
 import { type Belief, keyOf } from "./beliefs.ts";
 import { type CallingOptions, onlyFault, SETTLED_MS_MAX, timed, UnluckyCalls } from "./unlucky-calls.ts";
 
-/** A lock of the test, and what is asked of it. */
+/** A lock of the test, and what clients ask of it. */
 export interface Target {
   readonly name: string;
   readonly id: bigint;
   readonly modes: readonly Mode[];
   readonly permitsMax: number;
-  /** The share of leases that are forgotten. */
+  /** The share of leases that clients abandon. */
   readonly deaths: number;
-  /** What each lease wants the lock to remember. */
+  /** What each lease asks the lock to remember. */
   readonly terms?: Terms;
 }
 
@@ -32,7 +32,7 @@ const TTL_US_MIN = 200_000;
 const TTL_US_MAX = 600_000;
 const HOLD_MS_MAX = 10;
 
-/** What a round has in hand once it may hold. */
+/** The lease that a round may hold. */
 interface Hand {
   readonly claim: Claim;
   readonly nowUs: number;
@@ -40,7 +40,7 @@ interface Hand {
 }
 
 interface Asked {
-  /** undefined: the call failed. */
+  /** undefined if the call failed. */
   readonly answer: { readonly outcome: Outcome; readonly nowUs: number } | undefined;
   readonly replica: Replica;
   readonly sentMs: number;
@@ -56,7 +56,7 @@ export class UnluckyClient {
     this.#calls = new UnluckyCalls(options);
   }
 
-  /** Round after round until the time is over. */
+  /** Runs rounds until the time is over. */
   async run(): Promise<void> {
     while (performance.now() < this.#options.untilMs) {
       this.#rounds += 1;
@@ -91,14 +91,14 @@ export class UnluckyClient {
     );
   }
 
-  /** One Acquire that takes no place. */
+  /** Calls Acquire once, without taking a place. */
   async #askOnce(wanted: AcquireInput): Promise<Hand | null> {
     const { answer, sentMs } = await this.#acquire({ ...wanted, mayWait: false }, null);
     if (answer?.outcome.kind !== "held") return null;
     return { claim: answer.outcome.claim, nowUs: answer.nowUs, sentMs };
   }
 
-  /** Repeated Acquires with one request id, each a sign of life. */
+  /** Repeats Acquire with one request id; each call is a sign of life. */
   async #poll(wanted: AcquireInput): Promise<Hand | null> {
     for (;;) {
       const { answer, sentMs } = await this.#acquire(wanted, null);
@@ -106,13 +106,13 @@ export class UnluckyClient {
         return { claim: answer.outcome.claim, nowUs: answer.nowUs, sentMs };
       }
       if (answer?.outcome.kind !== "waiting") return null;
-      // Gives up without a word: its place lapses, and so does what is granted to it.
+      // Gives up silently: its place lapses, and so does any grant to it.
       if (this.#calls.maybe(0.004)) return null;
       await sleep(2 + this.#options.chance() * 15);
     }
   }
 
-  /** An open stream, which may be lost and found again at another replica. */
+  /** Waits on an open stream, which may be lost and continued at another replica. */
   async #wait(wanted: AcquireInput): Promise<Hand | null> {
     let waiter = follower();
     let { answer, replica, sentMs }: Asked = await this.#acquire(wanted, waiter);
@@ -132,10 +132,11 @@ export class UnluckyClient {
     return { claim: answer.outcome.claim, nowUs: answer.nowUs, sentMs };
   }
 
-  /** A grant that came after a wait may have been on its way for any time: it is trusted from one Renew on. */
+  /** A grant after a wait may have been delayed in transit by any time: the client trusts it only after a Renew. */
   async #confirm(claim: Claim): Promise<Hand | null> {
     if (claim.state === "ended") {
-      // Its stream was open and its replica alive, so nothing but its time or a limit below it may end its wait.
+      // The stream was open and the replica alive, so the place must not lapse: only its deadline or a lowered limit
+      // may end the wait.
       if (claim.endReason === "lapsed") throw new Error(`The followed place of ${keyOf(claim)} lapsed.`);
       return null;
     }
@@ -156,7 +157,7 @@ export class UnluckyClient {
       if (renewed?.outcome.kind !== "held") continue;
       beliefs.prolong(belief, renewed.outcome.claim, renewed.nowUs, sentMs);
     } while (this.#calls.maybe(0.3));
-    // Forgets it: it ends by itself.
+    // Abandons the lease, which ends by itself.
     if (this.#calls.maybe(deaths)) {
       beliefs.forgotten(belief);
       return;
@@ -164,7 +165,7 @@ export class UnluckyClient {
     beliefs.end(belief);
     const releases = this.#calls.maybe(0.3) ? 2 : 1;
     const failed = await Promise.all(Array.from({ length: releases }, () => this.#calls.release(claim)));
-    // Where no call was left in the dark, one of them has to have been told that it ended the lease.
+    // If no release call failed, exactly one of them was told that it ended the lease.
     if (failed.includes(true) || beliefs.timesReleased(claim) === 1) return;
     const ended = await this.#calls.until(({ engine }) => engine.renew(claim, undefined));
     if (ended.outcome.kind === "ended" && ended.outcome.claim.endReason === "released") {
@@ -172,7 +173,7 @@ export class UnluckyClient {
     }
   }
 
-  /** Repeats what failed where that is safe: with a request id, at any replica. */
+  /** Repeats failed calls where that is safe: with a request id, at any replica. */
   async #acquire(wanted: AcquireInput, waiter: ReturnType<typeof follower> | null): Promise<Asked> {
     const ask = (replica: Replica) => timed(replica, ({ engine }) => engine.acquire(wanted, waiter));
     if (wanted.requestId === "") {

@@ -1,9 +1,10 @@
-// What was really written, seen below the faults: which call's change stands in which transaction. Each call gives its change
-// a name that no other call uses (the reason of a limit, the status of a record), so a change that is written twice shows.
+// Records what was really written, below the injected faults: which call's change each transaction commits. Each call
+// gives its change a unique name (the reason of a limit, the status of a record), so a change that is written twice
+// shows.
 
 import type { Changes, Loaded, Store } from "../../../server/storage/store.ts";
 
-/** What one round of a transaction is about to write. */
+/** What one attempt of a transaction is about to write. */
 interface Written {
   readonly names: readonly string[];
   readonly ended: readonly { readonly note: string; readonly ticket: string }[];
@@ -14,22 +15,22 @@ export class WrittenChanges {
   readonly #names = new Set<string>();
   readonly #ended = new Map<string, string[]>();
 
-  /** @param breaches takes each breach of a promise, in words. */
+  /** @param breaches receives each breach of a promise, in words. */
   constructor(breaches: string[]) {
     this.#breaches = breaches;
   }
 
-  /** Whether a transaction was committed that had the change of this name as its last one of its kind. */
+  /** Whether a committed transaction had the change of this name as the last one of its kind. */
   has(name: string): boolean {
     return this.#names.has(name);
   }
 
-  /** The tickets that a forced release with this reason has ended. */
+  /** The tickets that a forced release with this reason ended. */
   endedBy(reason: string): readonly string[] {
     return this.#ended.get(reason) ?? [];
   }
 
-  /** The store, with a look at what it commits. */
+  /** Wraps the store and records what it commits. */
   over(store: Store): Store {
     const transact: Store["transact"] = async (plan, decide) => {
       const written: Written[] = [];
