@@ -1,5 +1,5 @@
-// Bad days of a shell user: whatever happens, there is one sentence that says what to do, no stack trace, and no lock that
-// stays behind.
+// Bad days of a shell user: in every case the user sees one sentence that says what to do, no stack trace, and no
+// lock is left held.
 
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -23,7 +23,7 @@ async function shell(...flags: string[]) {
     env,
     rowlock: (...args: string[]) => stage.rowlock(args, env),
     ran: (...args: string[]) => stage.rowlock(args, env).exited,
-    /** Who holds it and who waits. */
+    /** Holders and waiters of the lock. */
     async counts(name: string) {
       const { lock } = await server.client.call("getLock", { name });
       return { held: lock?.holderCount, waiting: lock?.waiting };
@@ -33,7 +33,7 @@ async function shell(...flags: string[]) {
 
 const stateOf = (pid: number) => /\) (\w)/.exec(readFileSync(`/proc/${pid}/stat`, "utf8"))?.[1];
 const isGone = (pid: number) => !existsSync(`/proc/${pid}`) || stateOf(pid) === "Z";
-/** Its command says its own id and that of `rowlock run`. */
+/** The ids of the command and of its `rowlock run`, as the command prints them. */
 const pids = async (running: RowlockProcess) =>
   (await running.said(/pids (\d+) (\d+)/)).slice(1).map(Number) as [number, number];
 
@@ -54,11 +54,11 @@ describe("the machine sleeps", () => {
       'echo "pids $$ $PPID"; exec sleep 1000',
     );
     const [command, parent] = await pids(running);
-    // Both of them, as a machine that sleeps stops all at once.
+    // Both processes, because a machine that sleeps stops everything at once.
     process.kill(parent, "SIGSTOP");
     process.kill(command, "SIGSTOP");
     await until(() => stateOf(parent) === "T" && stateOf(command) === "T");
-    // Until then, nobody else has had it.
+    // Nobody else had the lock before this.
     expect(await ran("run", "slept", "--wait", "20s", "--quiet", "--", "true")).toMatchObject({ code: 0 });
     process.kill(parent, "SIGCONT");
     const { code, err } = await running.exited;
@@ -146,7 +146,7 @@ describe("nobody knows of a lock that was acquired", () => {
 });
 
 describe("a server with TLS", () => {
-  /** With this certificate. */
+  /** Starts a server with a certificate valid until `untilMs`. */
   async function secure(untilMs?: number) {
     const folder = mkdtempSync(join(tmpdir(), "rowlock-bad-days-"));
     stage.afterwards(() => rmSync(folder, { recursive: true }));

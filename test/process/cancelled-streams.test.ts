@@ -1,6 +1,6 @@
-// Clients of a whole server that give up their streams in each phase: before the first answer, while they wait, at the
-// grant, after it. Nobody behind them waits for longer than the grace period, and the server is as sound as before. A
-// client that dies at its very grant is in test/stories/died-at-the-grant.test.ts.
+// Clients of a whole server cancel their streams in each phase: before the first answer, while waiting, at the grant,
+// after it. Waiters behind them wait at most the grace period, and the server stays sound. For a client that dies
+// exactly at its grant see test/stories/died-at-the-grant.test.ts.
 
 import { beforeAll, describe, expect, test } from "vitest";
 import { WhenBusy } from "#proto/rowlock/v1/lock_pb.js";
@@ -10,7 +10,7 @@ import { metric, processStage, type ServingServer } from "./stage.ts";
 
 const MANY = 20;
 const HOUR = { seconds: 3_600n, nanos: 0 };
-/** The server's grace period and a poll, and much less than the hour for which the leases are asked for. */
+/** The server's grace period plus a poll, and much less than the hour that the leases ask for. */
 const LATE_MS = 60_000;
 
 const stage = processStage("after all");
@@ -38,7 +38,7 @@ describe.each(testDatabases())("on $label, a stream that is cancelled", ({ fresh
     }
   }
 
-  /** Whoever comes next is granted, long before a lease that nobody heard of would end. */
+  /** The next caller is granted long before a lease that nobody received would expire. */
   async function isSoonFree(name: string): Promise<void> {
     const request = { name, whenBusy: WhenBusy.WAIT, maxWait: { seconds: 60n, nanos: 0 } };
     const { leaseId } = leaseIn(await client.call("acquire", request, { timeout: LATE_MS }));
@@ -50,8 +50,9 @@ describe.each(testDatabases())("on $label, a stream that is cancelled", ({ fresh
     const failures = Array.from({ length: MANY }, async (_, index) => {
       const stream = client.wait(acquire("early"));
       const failure = stream.failure();
-      // Some while the request is on its way, some while it is decided about, some when the ticket is on its way back. Not
-      // in the turn of the call itself: of that grpc-js tells no server.
+      // Some cancel while the request is in transit, some while it is decided, some while the ticket is on its way
+      // back. None cancels in the turn that starts the call: grpc-js does not report such a cancellation to the
+      // server.
       for (let turns = 0; turns <= index; turns++) await new Promise(setImmediate);
       stream.cancel();
       return failure;
@@ -93,7 +94,7 @@ describe.each(testDatabases())("on $label, a stream that is cancelled", ({ fresh
       for (let turns = 0; turns < round * 2; turns++) await new Promise(setImmediate);
       stream.cancel();
       await Promise.all([released, failure]);
-      // Whether or not the grant was already on its way.
+      // True whether or not the grant was already in transit.
       const lease = await client.wait(acquire(name, `${name}/id`)).granted();
       expect(lease).toMatchObject({ fencingToken: held.fencingToken + 1n });
       expect(Number(lease.ttl?.seconds)).toBeGreaterThan(3_500);

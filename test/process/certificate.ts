@@ -1,4 +1,5 @@
-// Makes certificates for tests with what Node has, so that no private key lies in the repository and none expires.
+// Makes certificates for tests with Node alone, so that the repository contains no private key and no certificate
+// expires.
 
 import type { KeyObject } from "node:crypto";
 import { generateKeyPairSync, randomBytes, sign } from "node:crypto";
@@ -23,7 +24,7 @@ export interface Authority extends Certificate {
   readonly privateKey: KeyObject;
 }
 
-/** A self-signed certificate for `localhost` and 127.0.0.1, valid for a day from an hour ago, or until `untilMs`. */
+/** A self-signed certificate for `localhost` and 127.0.0.1, valid from an hour ago for a day, or until `untilMs`. */
 export function selfSignedCertificate(commonName = "localhost", untilMs?: number): Certificate {
   const own = keyPair();
   const name = nameOf(commonName);
@@ -37,7 +38,7 @@ export function selfSignedCertificate(commonName = "localhost", untilMs?: number
   return { cert, key: keyPem(own.privateKey) };
 }
 
-/** An authority, valid for a day. */
+/** A certificate authority, valid for a day. */
 export function certificateAuthority(): Authority {
   const { publicKey, privateKey } = keyPair();
   const name = nameOf("authority of a test");
@@ -45,7 +46,10 @@ export function certificateAuthority(): Authority {
   return { cert, key: keyPem(privateKey), name, privateKey };
 }
 
-/** A certificate for `localhost` and 127.0.0.1 that an authority has signed, valid for a day from an hour ago or `untilMs`. */
+/**
+ * A certificate for `localhost` and 127.0.0.1 signed by the authority, valid from an hour ago for a day, or until
+ * `untilMs`.
+ */
 export function signedCertificate(authority: Authority, commonName: string, untilMs?: number): Certificate {
   const own = keyPair();
   const cert = certificate({
@@ -67,7 +71,7 @@ interface Contents {
   readonly untilMs?: number;
 }
 
-/** In PEM. */
+/** The certificate as PEM. */
 function certificate(contents: Contents): string {
   const { name, publicKey, issuer, issuerKey, isAuthority = false, untilMs = Date.now() + DAY_MS } = contents;
   const algorithm = sequence(hex(OID_ECDSA_WITH_SHA256));
@@ -105,10 +109,10 @@ function pem(certificate: Buffer): string {
   return ["-----BEGIN CERTIFICATE-----", ...lines, "-----END CERTIFICATE-----", ""].join("\n");
 }
 
-/** Tag, length, contents: all that DER is. */
+/** Encodes a DER element: tag, length, contents. */
 function der(tag: number, contents: Buffer): Buffer {
   const { length } = contents;
-  // The shortest form, or it is no DER: some read it all the same, and Go does not.
+  // DER requires the shortest length form; some parsers accept others, but Go's does not.
   const long = length < 0x100 ? [0x81, length] : [0x82, length >> 8, length & 0xff];
   const head = length < 0x80 ? [tag, length] : [tag, ...long];
   return Buffer.concat([Buffer.from(head), contents]);

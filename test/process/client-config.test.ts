@@ -1,5 +1,5 @@
-// The configuration that docs/clients.md gives to clients: it takes their calls to another server when one dies, and
-// repeats none that may not be repeated.
+// The client configuration in docs/clients.md: it moves calls to another server when one dies, and repeats no call
+// that must not be repeated.
 
 import { readFileSync } from "node:fs";
 import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
@@ -22,13 +22,13 @@ const [serviceConfig = "", channelOptions = ""] = [...DOCUMENT.matchAll(/```json
   ([, json]) => json as string,
 );
 
-/** Two servers come and one goes, on a machine that is busy with other tests. */
+/** Time to start two servers and stop one, on a machine that also runs other tests. */
 const LONG_MS = 120_000;
 
 const stage = processStage();
 reportLeftOut(testServers());
 
-/** A client of several servers that is set up as the document says. */
+/** A client of several servers, configured as the document says. */
 class ConfiguredClient {
   readonly #client: Client;
 
@@ -71,7 +71,7 @@ describe.each(testServers())("a client with the documented configuration, on $la
       const dying = await stage.serving(url);
       const staying = await stage.serving(url);
       const client = new ConfiguredClient([dying, staying]);
-      // Connected to both, from when on calls go to them in turns.
+      // Waits until the client is connected to both servers; from then on it alternates between them.
       for (let call = 0; (await answeredBy(dying)) === 0 || (await answeredBy(staying)) === 0; call++) {
         await client.acquire(`free ${call}`, `free ${call}`);
       }
@@ -98,12 +98,12 @@ test("the documented configuration names verbs of the service, and none that mus
   expect(named.map(({ service }) => service)).toEqual(named.map(() => LockService.typeName));
   const verbs = LockService.methods
     .map(({ name }) => name)
-    // The client of a session opens another one by itself.
+    // Session is missing because its client opens a new session by itself.
     .filter((name) => !/^(SetLimit|UpdateLock|DeleteLock|ForceRelease|Session)$/.test(name));
   expect(named.map(({ method }) => method).sort()).toEqual(verbs.sort());
 });
 
-/** Resolves when so many wait for the lock `l`. */
+/** Resolves when this many clients wait for the lock `l`. */
 async function untilWaiting({ client }: ServingServer, count: number): Promise<void> {
   for (;;) {
     const { lock } = await client.call("getLock", { name: "l" });

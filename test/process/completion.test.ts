@@ -1,4 +1,4 @@
-// Completion as somebody meets it who presses the key: in bash, and in zsh and fish where they are installed.
+// Completion as a user meets it on pressing the key: in bash, and in zsh and fish if they are installed.
 
 import { execFileSync } from "node:child_process";
 import { chmodSync, existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -25,7 +25,7 @@ beforeAll(async () => {
   env = {
     PATH: `${folder}${delimiter}${process.env.PATH}`,
     HOME: folder,
-    // Nothing has to be waited for where the shell draws its line anew.
+    // So the shell need not be waited for where it redraws its line.
     TERM: "dumb",
     ROWLOCK_ADDR: server.grpcAddress,
   };
@@ -36,7 +36,7 @@ beforeAll(async () => {
 const isThere = (shell: string) =>
   (process.env.PATH ?? "").split(delimiter).some((path) => existsSync(join(path, shell)));
 
-/** What stands on the line, and what it can go on with. */
+/** The line, and the words that can complete it. */
 const CASES: readonly [line: string, words: readonly string[]][] = [
   ["rowlock wa", ["watch"]],
   ["rowlock show et", ["etl/load", "etl/transform"]],
@@ -60,7 +60,7 @@ const CASES: readonly [line: string, words: readonly string[]][] = [
 
 describe("bash", () => {
   const offered = (line: string): string[] => {
-    // What bash itself does before it calls the function.
+    // Does what bash itself does before it calls the function.
     const script = `source ${folder}/bash; COMP_LINE=$1 COMP_POINT=\${#1}; _rowlock; printf '%s\\n' "\${COMPREPLY[@]}"`;
     const out = execFileSync("bash", ["--norc", "-c", script, "bash", line], { env, encoding: "utf8" });
     return out.split("\n").filter((word) => word !== "");
@@ -69,7 +69,8 @@ describe("bash", () => {
   test.each(CASES)("%s", (line, words) => {
     const pressed = () => offered(line.replace("SERVER", server.grpcAddress)).sort();
     let offers = pressed();
-    // No name is offered where a busy machine has no answer within the second of the key: the key is pressed again.
+    // On a busy machine the server may not answer within the second that the key allows; then no name is offered.
+    // Press it again.
     for (let again = 0; offers.length === 0 && words.length > 0 && again < 9; again++) offers = pressed();
     expect(offers).toEqual(words);
   });
@@ -88,7 +89,7 @@ describe("bash", () => {
     await pty.shows(/ready\r/);
     pty.press("rowlock wat\t");
     await pty.shows(/rowlock watch /);
-    // It begins anew behind the colon.
+    // Completion starts anew after the colon.
     pty.press("odd:n\t");
     await pty.shows(/rowlock watch odd:name /);
   });
@@ -122,7 +123,7 @@ describe.skipIf(!isThere("zsh") || !HAS_PTY)("zsh", () => {
     ] as const) {
       const from = pty.screen.length;
       pty.press(`${typed.replace("SERVER", server.grpcAddress)}\t`);
-      // What is typed is drawn letter by letter, and the rest of the word after it.
+      // The shell echoes typed text letter by letter, and then the rest of the word.
       const rest = whole.slice(typed.split(" ").at(-1)?.length);
       await pty.shows(new RegExp(`${rest.trim()} `), from);
       pty.press("\x15");

@@ -1,5 +1,6 @@
-// A crowd at one lock, and a caller who wants others: the crowd is told its places within a bound, so that the caller does
-// not wait for it. The caller takes turns with a server that has no crowd, which shows what other work on the machine adds.
+// A crowd at one lock and a caller of other locks: the server bounds how many places it sends to the crowd, so that
+// the caller does not wait for it. The caller alternates with a server without a crowd, which shows how much other
+// work on the machine adds.
 
 import { expect, test } from "vitest";
 import { PLACES_AT_ONCE, PLACES_PAUSE_MS } from "../../server/grpc/grpc-bounds.ts";
@@ -10,9 +11,15 @@ import { processStage } from "./stage.ts";
 const CROWD = 1_500;
 const PAIRS = 100;
 const PLACES_PER_SECOND = (PLACES_AT_ONCE / PLACES_PAUSE_MS) * 1_000;
-/** What the crowd had not yet read when it began to count. Without a bound it is told four times as many places. */
+/**
+ * Covers what the crowd had not read when it began to count. Without a bound the server sends four times as many
+ * places.
+ */
 const LEEWAY = 1.5;
-/** What the crowd may add: a pair waits for some turns of the server, and for a processor that the crowd uses, too. */
+/**
+ * What the crowd may add: a pair of calls waits for some turns of the server, and for a processor that the crowd also
+ * uses.
+ */
 const CROWDED_TIMES = 40;
 
 const stage = processStage();
@@ -40,7 +47,7 @@ test("a crowd at a hot lock is told a bounded number of places, while calls for 
   expect(median(crowded)).toBeLessThan(CROWDED_TIMES * median(alone));
 });
 
-/** To have a lock and to let go of it. */
+/** Acquires a lock and releases it. Returns the milliseconds. */
 async function pairMs(client: TestCalls, pair: number): Promise<number> {
   const askedMs = performance.now();
   const { leaseId } = await client.lease({ name: `cold/${pair}` });

@@ -1,11 +1,11 @@
-// A crowd of waiters at one lock, in a process of its own, so that what it costs to be many is not taken for what it costs
-// the server to serve them. Each who is granted lets go and comes again, so that all move up all the time. Says when all
-// have their places, and at its end how many it was told after that, and in how many seconds.
+// A crowd of waiters at one lock, in its own process, so that the cost of running many waiters is not counted as the
+// server's cost. A granted waiter releases and comes again, so that all places move all the time. Prints when all
+// waiters have places, and at the end how many places it received since then and in how many seconds.
 
 import { TestCalls } from "../support/test-calls.ts";
 
 const [address = "", name = "", size = ""] = process.argv.slice(2);
-/** As many as a server takes on one connection. */
+/** As many waiters as a server accepts on one connection. */
 const PER_CONNECTION = 1_000;
 const request = {
   target: { case: "acquire" as const, value: { name } },

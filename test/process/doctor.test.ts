@@ -1,4 +1,4 @@
-// `rowlock migrate` and `rowlock doctor` as processes, beside a server and on what it has left behind.
+// `rowlock migrate` and `rowlock doctor` as processes, beside a server and on the database that it left.
 
 import { once } from "node:events";
 import type { AddressInfo } from "node:net";
@@ -23,7 +23,7 @@ describe.each(testDatabases())("on $label", ({ kind, fresh }) => {
     const nobody = expect.stringMatching(/^replica {2}none is there$/m);
     expect(await rowlock(["doctor"], env).exited).toMatchObject({ code: 0, out: nobody });
     await screenOf(rowlock(serveArgs(url, "--migrate", "false")));
-    // An embedded file belongs to its server alone.
+    // An SQLite file belongs to its server alone.
     const listed =
       /^replica {2}127\.0\.0\.1:[1-9]\d*: version \d\S+, since \d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC, last heard of \d s ago$/m;
     const expected = kind === "sqlite" ? { code: 2 } : { code: 0, out: expect.stringMatching(listed) };
@@ -46,7 +46,7 @@ test("help and version need no settings", async () => {
 });
 
 test.each([[["doctor"]], [["migrate", "up"]]])("Ctrl-C ends %j at once", async (command) => {
-  // A database that never says a word.
+  // A database that accepts connections and never answers.
   const silent = createServer();
   silent.listen(0, "127.0.0.1");
   await once(silent, "listening");

@@ -1,5 +1,5 @@
-// A server that has lost its database while another one has it: its sessions are told to go there, and find their leases and
-// places.
+// A server that has lost its database sends its sessions to another server that still has it. They find their leases
+// and places there.
 
 import { expect, test } from "vitest";
 import { freshDatabase, mysqlFamily, reportLeftOut } from "../support/database.ts";

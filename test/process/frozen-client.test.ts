@@ -1,5 +1,6 @@
-// A client that stops in its tracks before its grant, as when its machine sleeps: the connection stands, the grant is
-// written to it, and nothing tells the server that nobody reads. Those behind it wait for a grace period, not for its ttl.
+// A client freezes before its grant, as when its machine sleeps: the connection stays open, the server writes the
+// grant to it, and nothing tells the server that nobody reads. Waiters behind it wait for a grace period, not for its
+// TTL.
 
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -9,7 +10,7 @@ import type { Claim } from "../../server/core/claim.ts";
 import type { Event } from "../../server/core/command.ts";
 import { startServer } from "../support/harness.ts";
 
-/** Far above what it takes from the freeze to the grant, also on a busy machine. */
+/** Far above the time from the freeze to the grant, even on a busy machine. */
 const GRACE_US = 3_000_000;
 
 const ways = ["call", "session"];

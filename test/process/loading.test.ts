@@ -1,5 +1,5 @@
-// What a command loads: where each of them starts fast, it loads no more than it needs. Time itself is measured by nobody here,
-// as others are at work on the machine.
+// What each command loads: a command that must start fast loads no more than it needs. The tests do not measure time,
+// because the machine also does other work.
 
 import { spawnSync } from "node:child_process";
 import { join } from "node:path";
@@ -9,7 +9,7 @@ import { processStage } from "./stage.ts";
 
 const stage = processStage();
 const house = join(import.meta.dirname, "../..");
-/** Says at the end which packages were loaded, and how many modules in all. */
+/** Prints at exit which packages were loaded, and how many modules in all. */
 const WATCH = `
   import { registerHooks } from "node:module";
   const urls = [];

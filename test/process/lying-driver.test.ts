@@ -1,4 +1,5 @@
-// The suite of the clients can fail: a driver that says yes to everything and does nothing passes no scenario.
+// Shows that the clients' conformance suite can fail: a driver that confirms everything and does nothing passes no
+// scenario.
 
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";

@@ -1,4 +1,4 @@
-// How many time series a server has: each costs the Prometheus that keeps it.
+// The number of time series of a server: each costs memory in Prometheus.
 
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
@@ -11,7 +11,7 @@ import { processStage } from "./stage.ts";
 const SERIES_MAX = 900;
 const SERIES_PER_CLASS_MAX = 100;
 
-/** Two servers, and a hundred calls one after the other, on a machine that is busy with other tests. */
+/** Time for two servers and a hundred sequential calls, on a machine that also runs other tests. */
 const LONG_MS = 120_000;
 
 const stage = processStage();
@@ -34,7 +34,7 @@ test.each(testDatabases())(
     const classes = ["a", "b", "c"];
     const sorted = await stage.serving(await stage.database(fresh), "--metrics-classes", classes.join(","));
     for (const name of ["l", ...classes]) await useOfAllKinds(sorted, name);
-    // Counted by their label: what background work adds at some time belongs to no class.
+    // Counted by label, because series that background work adds belong to no class.
     for (const name of classes) {
       const series = await seriesOf(sorted, `class="${name}"`);
       expect(series).toBeGreaterThan(0);
@@ -43,7 +43,7 @@ test.each(testDatabases())(
   },
 );
 
-/** Every verb, mode and usual outcome. */
+/** Uses every verb, mode and usual outcome. */
 async function useOfAllKinds({ client }: ServingServer, name: string): Promise<void> {
   for (const mode of [Mode.EXCLUSIVE, Mode.SHARED, Mode.PERMIT]) {
     const request = { name, mode, requestId: `${name} ${mode}` };

@@ -1,4 +1,4 @@
-// `rowlock migrate up` as processes that meet at one database, where one may die in the middle of its work.
+// Several `rowlock migrate up` processes on one database, one of which may die in the middle of its work.
 
 import { createConnection } from "mysql2/promise";
 import { describe, expect, test } from "vitest";
@@ -18,7 +18,7 @@ describe.each(mysqlFamily())("on $flavour $version", (server) => {
     expect(await rowlock(["migrate", "up"], env).exited).toMatchObject({ code: 0 });
     const connection = await createConnection({ uri: url });
     afterwards(() => connection.end());
-    // What is left is the last statement, which has to wait for this row.
+    // Only the last statement is left, and it must wait for this row.
     await connection.query("DELETE FROM rowlock_migration");
     await connection.query("DROP TABLE rowlock_replica");
     await connection.query("BEGIN");

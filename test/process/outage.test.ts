@@ -1,6 +1,6 @@
-// A server whose database goes away under it and comes back: calls fail as UNAVAILABLE and say when to come again, streams
-// stay, waiters get their grants afterwards, and the log says so without repeating itself. And
-// schemas that it must not touch.
+// A server whose database goes away and comes back: calls fail as UNAVAILABLE and say when to retry, streams stay
+// open, waiters are granted afterwards, and the log reports it without repetition. Also schemas that the server must
+// not touch.
 
 import { DatabaseSync } from "node:sqlite";
 import { createConnection } from "mysql2/promise";
@@ -12,7 +12,7 @@ import { leaseIn } from "../support/test-calls.ts";
 import { serveArgs } from "./server-process.ts";
 import { AWAY, answered, processStage, readyPage } from "./stage.ts";
 
-/** What lasts is told again now and then. */
+/** Excludes lines that report again now and then that the outage lasts. */
 const isNews = (line: string) => !line.includes("the database still cannot be used");
 
 const STOPS_WITHIN_MS = 10_000;
@@ -82,7 +82,7 @@ describe.each(mysqlFamily())("on $flavour $version, a database", (database) => {
     const signalledAt = performance.now();
     process.kill("SIGTERM");
     expect(await stream.failure()).toMatchObject({ code: "UNAVAILABLE", reason: "SHUTTING_DOWN" });
-    // Cut off when the time to drain is over: by a reset of the call, or by the end of its connection.
+    // Cut off at the drain timeout: the call is reset, or its connection is closed.
     expect(await hanging).toMatchObject({ code: expect.stringMatching(/^(UNAVAILABLE|CANCELLED)$/) });
     const { code, err } = await process.exited;
     expect(code, err).toBe(0);
@@ -128,11 +128,11 @@ async function proxied(server: FoundServer) {
   return { url, proxy };
 }
 
-/** At once, and in the words of `rowlock migrate status` and `rowlock doctor`, too. */
+/** The server refuses at once, with the same words as `rowlock migrate status` and `rowlock doctor`. */
 async function refusesNewer(url: string): Promise<void> {
   const env = { ROWLOCK_DATABASE_URL: url };
   const run = (...args: string[]) => rowlock(args, env).exited;
-  // One after the other: an SQLite file has room for one of them.
+  // One after the other, because an SQLite file allows only one of them at a time.
   const served = await run(...serveArgs(url));
   const servedAsItIs = await run(...serveArgs(url, "--migrate", "false"));
   const status = await run("migrate", "status");

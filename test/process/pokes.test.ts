@@ -1,5 +1,5 @@
-// Two servers over one database, which look for what the other has done once a minute only: a waiter at one is told of its
-// grant by the other, at once. Where no poke gets through, the poll is late and nothing else.
+// Two servers over one database that poll each other's changes only once a minute: a waiter at one server is notified
+// at once of a grant by the other. If no poke gets through, only the latency grows, up to the poll.
 
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -18,13 +18,13 @@ import { metric, processStage } from "./stage.ts";
 
 const stage = processStage("after all");
 const folder = mkdtempSync(join(tmpdir(), "rowlock-pokes-"));
-/** The longest there is, and longer than a test may take. */
+/** The longest interval that is allowed, longer than a test may take. */
 const SELDOM = ["--poll-interval", "1m"];
 const acquire = (request: object) => ({ target: { case: "acquire" as const, value: request } });
 
 afterAll(() => rmSync(folder, { recursive: true }));
 
-/** Has the second server wait, and the first one grant; resolves when the waiter was told. */
+/** A client waits at the second server and the first server grants. Resolves when the waiter receives the grant. */
 async function handOver(from: TestCalls, to: TestCalls, name: string): Promise<void> {
   const { leaseId } = await from.lease({ name });
   const stream = to.wait(acquire({ name }));
@@ -113,7 +113,7 @@ describe.runIf(inject("galera"))("between two nodes of Galera", () => {
   afterAll(() => cluster?.stop());
 
   test("a waiter is told of its grant though its server's node applies it later", async () => {
-    // It goes with the cluster.
+    // Dropped together with the cluster.
     const { url } = await freshDatabase(cluster.nodes[0]);
     const near = await stage.serving(url, ...SELDOM);
     const { pathname } = new URL(url);
@@ -134,7 +134,7 @@ describe.runIf(inject("galera"))("between two nodes of Galera", () => {
   });
 });
 
-/** What becomes of a poke: the name of its status code. */
+/** Sends a poke and returns the name of its status code. */
 async function pokeAt(address: string, secret: string): Promise<string> {
   const method = ReplicaService.method.poke;
   const client = new Client(address, credentials.createInsecure());

@@ -1,4 +1,5 @@
-// A terminal of its own for one command line, with keys to press and a screen to look at. Only on Linux, whose `script` it is.
+// A pseudo-terminal for one command line: press keys, read the screen. Linux only, because it uses the Linux
+// `script`.
 
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -13,7 +14,7 @@ export class Pty {
   readonly #child: ChildProcess;
   readonly #closed: Promise<unknown>;
   #screen = "";
-  /** Settled when more is shown, or it has ended; then there is a new one. */
+  /** Resolved when more output arrives or the command ends, and then replaced. */
   #more = Promise.withResolvers<void>();
 
   constructor(line: string, env: Readonly<Record<string, string>> = {}) {
@@ -31,7 +32,7 @@ export class Pty {
     });
   }
 
-  /** All that was shown since the beginning, with ␛ for the escape character. */
+  /** All output since the start, with ␛ for the escape character. */
   get screen(): string {
     return this.#screen;
   }
@@ -40,7 +41,7 @@ export class Pty {
     this.#child.stdin?.write(keys);
   }
 
-  /** Waits until what came after `from` shows what is looked for. Fails if the command ends before. */
+  /** Waits until the output after `from` matches. Throws if the command ends first. */
   async shows(what: RegExp, from = 0): Promise<RegExpExecArray> {
     for (;;) {
       const found = what.exec(this.#screen.slice(from));
@@ -57,12 +58,12 @@ export class Pty {
     return this.#child.exitCode;
   }
 
-  /** Whatever is left of it. */
+  /** Kills what is left of it. */
   async destroy(): Promise<void> {
     try {
       process.kill(-(this.#child.pid as number), "SIGKILL");
     } catch {
-      // Nothing is.
+      // Nothing is left.
     }
     await this.#closed;
   }

@@ -1,5 +1,5 @@
-// A limit that several operators set at once, through several servers where a database takes several: compare-and-set
-// lets one of them through for each version, and what is granted meanwhile never exceeds the limit in force.
+// Several operators set a limit at once, through several servers if the database allows them: compare-and-set lets
+// one of them through for each version, and grants meanwhile never exceed the limit in force.
 
 import { beforeAll, describe, expect, test } from "vitest";
 import { RefusalReason } from "#proto/rowlock/v1/lock_pb.js";
@@ -16,7 +16,7 @@ const name = (value: string) => ({ target: { case: "name" as const, value } });
 const pattern = (value: string) => ({ target: { case: "pattern" as const, value } });
 
 describe.each(testDatabases())("on $label", ({ kind, fresh }) => {
-  /** One of each server. */
+  /** One client for each server. */
   const all: TestCalls[] = [];
 
   beforeAll(async () => {
@@ -72,7 +72,7 @@ describe.each(testDatabases())("on $label", ({ kind, fresh }) => {
     for (let turn = 1; turn <= TURNS; turn++) {
       const limit = turn % 4;
       const answer = await operator.call("setLimit", { ...name("turned"), limit });
-      // What drains is what was granted before, under a limit of 3 at the most.
+      // What is being drained was granted before, under a limit of at most 3.
       expect(answer).toMatchObject({
         limit,
         version: BigInt(turn + 1),

@@ -1,6 +1,7 @@
-// What the README gives a shell, from the tour to its end, pasted out of it into shells of its own, says at each step what the
-// README says. Only what differs from machine to machine is changed: the addresses, and the ids that the reader is told to
-// paste. What it gives other languages are the first examples of their clients, which the tests of those run.
+// Pastes the README's shell lines, from the tour to its end, into real shells, and checks that each step shows what
+// the README says. The test changes only what differs between machines: addresses, and the ids that the README asks
+// the reader to paste. For other languages the README has the clients' first examples, which those clients' tests
+// run.
 
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
@@ -17,7 +18,7 @@ const [define, acquire, again, wait, release, renew, limit, look, task, onMysql,
   ...string[],
 ] as string[];
 
-/** Each call brings a client of its own to life, on a machine that is busy with other tests. */
+/** Each call starts a client process, on a machine that also runs other tests. */
 const TOUR_MS = 180_000;
 
 const stage = processStage();
@@ -28,7 +29,9 @@ function terminal(env: Record<string, string> = {}): Terminal {
   return opened;
 }
 
-/** The first terminal: the server, on addresses of its own. A slow machine must not run into the grace period. */
+/**
+ * The first terminal: the server, on free ports. The grace period is long, so that a slow machine does not exceed it.
+ */
 async function serving(command: string, env: Record<string, string> = {}) {
   const ports = { ROWLOCK_LISTEN: "127.0.0.1:0", ROWLOCK_METRICS_LISTEN: "127.0.0.1:0" };
   const first = terminal({ ...ports, ROWLOCK_GRACE: "5m", ...env });
@@ -39,13 +42,13 @@ async function serving(command: string, env: Record<string, string> = {}) {
   return { grpc: grpc as string, metrics: metrics as string, screen };
 }
 
-/** What is pasted, with the address where the server of this test listens. */
+/** The pasted text, with the address of this test's server. */
 function at(address: string, from: string, text = ""): string {
   expect(text).toContain(from);
   return text.replaceAll(from, address);
 }
 
-/** What is pasted, with the id in its place. */
+/** The pasted text, with the id filled in. */
 function withId(text = "", id = ""): string {
   expect(id).not.toBe("");
   expect(text).toMatch(/PASTE-THE-[A-Z-]+/);
@@ -110,7 +113,7 @@ describe("the README's tour", () => {
     expect(await second.run(capture)).toContain("working on task/7\n");
     expect(await second.run(show)).toMatch(/status +done\nattempts left +2\nlast run .*: released as done/);
 
-    // What is pasted next finds every lock free: nothing waits, and only the watch does not end by itself.
+    // The lines below find every lock free: no command waits, and only the watch does not end by itself.
     const lines = SHELL.split("\n");
     const [run, page, raise, report, watch] = lines as [string, string, string, string, string];
     expect(lines).toHaveLength(5);

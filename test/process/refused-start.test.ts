@@ -1,4 +1,4 @@
-// Servers that must not start, and what they say: one sentence that says what to do, no stack, exit code 1.
+// Servers that must not start print one sentence that says what to do, no stack, and exit with code 1.
 
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import type { AddressInfo } from "node:net";
@@ -15,7 +15,7 @@ const { afterwards, database, rowlock: start } = processStage();
 
 const sqliteUrl = () => database(freshSqlite);
 
-/** What it says on the standard error output when it gives up. */
+/** What it prints to standard error when it gives up. */
 async function refusal(args: readonly string[], env: Record<string, string> = {}): Promise<string> {
   const { code, out, err } = await start(args, env).exited;
   expect([code, out]).toEqual([1, ""]);
@@ -105,7 +105,7 @@ describe("a server does not start", () => {
       expect(said).toMatch(
         /^rowlock cannot start: The database's schema lacks 0001-.* Run `rowlock migrate up`\.$/,
       );
-      // It has not made anything either.
+      // The server did not create the schema either.
       const status = await start(["migrate", "status"], { ROWLOCK_DATABASE_URL: url }).exited;
       expect(status).toMatchObject({ code: 1 });
     },
@@ -119,14 +119,14 @@ describe("a server does not start", () => {
     for (const listener of ["--listen", "--metrics-listen"]) {
       const url = await sqliteUrl();
       expect(await refusal([...serveArgs(url), listener, address])).toContain(address);
-      // Nothing has been made for a server that is not to be.
+      // A server that does not start creates nothing.
       expect(existsSync(url.slice("sqlite:".length))).toBe(false);
     }
   });
 
   test("on a MySQL that stays away, after it has tried for as long as it was told to", async () => {
     const url = "mysql://root:hush@127.0.0.1:1/rowlock";
-    // So long that a busy machine tries twice.
+    // Long enough for two tries on a busy machine.
     const server = start(serveArgs(url, "--startup-timeout", "5s"));
     const { code, out, err } = await server.exited;
     expect([code, out]).toEqual([1, ""]);
@@ -142,7 +142,7 @@ describe("a server does not start", () => {
   test("on a MySQL whose host has no name that is known", async () => {
     const url = "mysql://root:hush@nowhere.invalid/rowlock";
     const { err } = await start(serveArgs(url, "--startup-timeout", "0s")).exited;
-    // Where no name can be looked up at all, it is the other.
+    // EAI_AGAIN where no name can be looked up at all.
     expect(err).toMatch(/^rowlock cannot start: .* name of .* host .*\((ENOTFOUND|EAI_AGAIN)\)\. Tried/m);
   });
 });

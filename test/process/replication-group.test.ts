@@ -1,5 +1,6 @@
-// A member of a replication group that has left it can be written as before, and still has the group's name. It is not
-// taken for the group: not when it comes back alone at an address that servers know, nor when it drops out under them.
+// A member that has left its replication group still accepts writes and still has the group's name. Servers must not
+// take it for the group, neither when it comes back alone at a known address nor when it drops out while servers use
+// it.
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { migrateUp } from "../../server/storage/migrate/migrate.ts";
@@ -14,9 +15,9 @@ import { lockId } from "../support/store-fixture.ts";
 import { serveArgs } from "./server-process.ts";
 import { processStage, readyPage, refused } from "./stage.ts";
 
-/** On a machine that has other things to do; it takes 15 s. */
+/** It takes 15 s; this allows for a machine with other work. */
 const START_MS_MAX = 150_000;
-/** It takes 20 s until those that are left have a primary again and two servers were started. */
+/** The remaining members take 20 s to have a primary again, and two servers start. */
 const TEST_MS_MAX = 90_000;
 const NOT_READY = { kind: "unavailable", reason: "cluster_not_ready" };
 
@@ -49,7 +50,7 @@ describe.runIf(binary)("a replication group of MySQL", () => {
     stores.push(store);
     return store;
   }
-  /** The node through which the group can be written once it has chosen one among these. */
+  /** The node among these that the group has chosen for writes, as soon as it has. */
   async function primaryOf(nodes: readonly GroupNode[]): Promise<[GroupNode, Store]> {
     for (let turn = 0; ; turn++) {
       const node = nodes[turn % nodes.length] as GroupNode;
@@ -85,7 +86,7 @@ describe.runIf(binary)("a replication group of MySQL", () => {
 
       const said = await refused(() => server.client.call("acquire", { name: "b" }));
       expect(said.message).toContain("(cluster_not_ready)");
-      // Health asks for itself, and may have found nobody there before.
+      // The health check asks by itself, and may have found nobody there before.
       await until(async () =>
         (await readyPage(server, 503)).includes("cannot be written: cluster_not_ready"),
       );

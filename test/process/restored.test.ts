@@ -1,5 +1,6 @@
-// A backup is restored in place, into the same database server, while no rowlock server runs: a server that has a state file
-// notices it at its start, and `rowlock restored` tells all others. In between are leases that the backup does not know of.
+// A backup is restored in place, into the same database server, while no Rowlock server runs. A server with a state
+// file notices the restore when it starts, and `rowlock restored` informs all others. The backup lacks leases that
+// were granted after it.
 
 import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -16,7 +17,7 @@ const NAMES = Array.from({ length: 20 }, (_, index) => `job/${index}`);
 
 const stage = processStage();
 
-/** Takes a backup of a database that nobody serves; the answer restores it. */
+/** Backs up a database that no server uses. Returns a function that restores the backup. */
 async function backUp(url: string): Promise<() => Promise<void>> {
   if (url.startsWith("sqlite:")) {
     const file = url.slice("sqlite:".length);
@@ -42,7 +43,7 @@ async function stopped(server: ServingServer): Promise<void> {
 }
 
 describe.each(testDatabases())("on $label, a restore in place", ({ fresh }) => {
-  /** A database whose backup lacks what the servers did after it, and what starts the next server. */
+  /** A database with a backup that lacks what servers did later, and a function that starts the next server. */
   async function restoredDatabase(withFile: boolean) {
     const url = await stage.database(fresh);
     const folder = mkdtempSync(join(tmpdir(), "rowlock-state-"));
@@ -65,7 +66,7 @@ describe.each(testDatabases())("on $label, a restore in place", ({ fresh }) => {
 
   test("is noticed at the start of a server that has a state file", async () => {
     const { start, restore, leases } = await restoredDatabase(true);
-    // Nothing was lost yet.
+    // Nothing has been lost yet.
     const before = await start();
     expect(before.process.err).not.toContain("was restored");
     await stopped(before);
@@ -76,7 +77,7 @@ describe.each(testDatabases())("on $label, a restore in place", ({ fresh }) => {
     for (const { leaseId } of leases)
       await expect(server.client.call("renew", { leaseId })).rejects.toMatchObject({ code: "NOT_FOUND" });
     await stopped(server);
-    // Once.
+    // The restore is reported only once.
     const after = await start();
     expect(after.process.err).not.toContain("was restored");
     await grantsNothing(after);
@@ -94,7 +95,7 @@ describe.each(testDatabases())("on $label, a restore in place", ({ fresh }) => {
     await stopped(server);
 
     const again = await stage.rowlock(["restored", "--pause", "0s"], { ROWLOCK_DATABASE_URL: url }).exited;
-    // The pause is never shortened.
+    // A later call never shortens the pause.
     expect(again.out).toMatch(/, in 3(600|5\d\d) s; /);
   });
 

@@ -11,7 +11,7 @@ import { screenOf, serveArgs } from "./server-process.ts";
 import { processStage } from "./stage.ts";
 
 const STOPS_WITHIN_MS = 10_000;
-/** As main.ts has it, a little less, as it counts from when the signal has arrived. */
+/** Slightly less than in main.ts, because main.ts counts from the signal's arrival. */
 const SECOND_WISH_AFTER_MS = 1_000;
 const SIGNAL_EVERY_MS = 50;
 
@@ -27,7 +27,7 @@ describe.each(testDatabases())("on $label", ({ kind, fresh }) => {
   test("a server says where it is, takes a lock, and shows itself to operators", async () => {
     const url = await database(fresh);
     const server = await screenOf(start(serveArgs(url)));
-    // The same everywhere: with the commit, as far as that is known.
+    // The version is the same everywhere, with the commit if it is known.
     const version = versionOf(join(import.meta.dirname, "../../server"));
     expect(version).toMatch(/^\d+\.\d+\.\d+(\+[0-9a-f]{7})?$/);
     expect(server.screen).toContain(`Rowlock ${version}\n`);
@@ -136,7 +136,7 @@ describe("a call that never ends", () => {
     void server.exited.then(() => {
       gone = true;
     });
-    // As often as it takes: what comes too early counts for nothing, and a hang-up never does.
+    // Repeats the signal: one that comes too early does not count, and a hang-up never does.
     while (!gone) {
       server.kill("SIGHUP");
       server.kill("SIGTERM");
@@ -147,7 +147,7 @@ describe("a call that never ends", () => {
   });
 });
 
-/** The messages of a log; every line of it has to be JSON. */
+/** The messages of a log; every line must be JSON. */
 function messages(log: string): string[] {
   return log
     .trimEnd()

@@ -1,14 +1,14 @@
-// Runs `node server/main.ts ...` as a process of its own, with an environment of its own, and waits for what it says.
-// Ends only processes that it has started.
+// Runs `node server/main.ts ...` as a process with its own environment, and waits for its output. Ends only processes
+// that it has started.
 
 import type { ChildProcess } from "node:child_process";
 import { spawn } from "node:child_process";
 import { join } from "node:path";
 
 const HOUSE = join(import.meta.dirname, "../..");
-/** Compiled code that one process leaves to the next: half of what it costs to start is to read the sources. */
+/** Compile cache shared by the processes: reading the sources is half of the start-up cost. */
 const COMPILED = join(HOUSE, "node_modules/.cache/rowlock-compiled");
-/** Below the tests' time-out, which would not show what the process has said. */
+/** Below the tests' timeout, which would not show the process's output. */
 const PAINFULLY_LONG_MS = 100_000;
 
 export interface Exit {
@@ -23,7 +23,7 @@ export class RowlockProcess {
   readonly #exited: Promise<Exit>;
   #out = "";
   #err = "";
-  /** Called whenever something was written, or the process has ended. */
+  /** Called when the process writes something or ends. */
   #onChange: () => void = () => {};
   #ended = false;
   readonly #patienceMs: number;
@@ -70,12 +70,12 @@ export class RowlockProcess {
     return this.#exited;
   }
 
-  /** Waits until the standard output holds what is looked for. Fails if the process ends before. */
+  /** Waits until standard output matches. Throws if the process ends first. */
   said(what: RegExp): Promise<RegExpExecArray> {
     return this.#wait(what, () => this.#out);
   }
 
-  /** The same for the standard error output, where the log goes. */
+  /** The same for standard error, where the log goes. */
   logged(what: RegExp): Promise<RegExpExecArray> {
     return this.#wait(what, () => this.#err);
   }
@@ -103,7 +103,7 @@ export class RowlockProcess {
     this.#child.kill(signal);
   }
 
-  /** For the end of a test: whatever its state, it is gone afterwards. */
+  /** Makes sure that the process is gone, whatever its state. For the end of a test. */
   async destroy(): Promise<void> {
     if (!this.#ended) this.#child.kill("SIGKILL");
     await this.#exited;
@@ -124,7 +124,7 @@ export function serveArgs(databaseUrl: string, ...more: string[]): string[] {
   return ["serve", ...ports, "--database-url", databaseUrl, ...more];
 }
 
-/** Waits for the banner and reads the addresses off it, as a person would. */
+/** Waits for the banner and reads the addresses from it, as a person would. */
 export async function screenOf(process: RowlockProcess): Promise<RunningServer> {
   await process.said(/LockService\/Acquire\n\n/);
   const grpc = await process.said(/gRPC +(\S+)/);

@@ -1,5 +1,5 @@
-// The commands of the shell, as a user runs them: `rowlock run` with what becomes of its command, and those that look at locks
-// and turn them.
+// The shell commands as a user runs them: `rowlock run` and what happens to its command, and the commands that show
+// locks and change them.
 
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
@@ -10,20 +10,20 @@ import { processStage } from "./stage.ts";
 
 const stage = processStage();
 
-/** A server, and the shell beside it. */
+/** Starts a server, and the shell beside it. */
 async function shell(...flags: string[]) {
   const server = await stage.serving(await stage.database(freshSqlite), ...flags);
   const env = { ROWLOCK_ADDR: server.grpcAddress };
   return {
     server,
     rowlock: (...args: string[]) => stage.rowlock(args, env),
-    /** To its end. */
+    /** Runs a command to its end. */
     ran: (...args: string[]): Promise<Exit> => stage.rowlock(args, env).exited,
     lock: async (name: string) => (await server.client.call("getLock", { name })).lock,
   };
 }
 
-/** Whether a process does anything any more: what nobody waits for stays listed. */
+/** Whether the process still runs: a dead process stays listed if nobody waits for it. */
 function isAlive(pid: number): boolean {
   try {
     return !/^\d+ \(.*\) Z/.test(readFileSync(`/proc/${pid}/stat`, "utf8"));
@@ -90,7 +90,7 @@ describe("rowlock run", () => {
     const running = rowlock("run", "signalled", "--", "sh", "-c", script);
     await running.said(/ready/);
     running.kill("SIGTERM");
-    // Beside that, a shell may say that its sleep was terminated, as the whole group was told.
+    // A shell may also print that its sleep was terminated, because the whole process group received the signal.
     expect(await running.exited).toMatchObject({ code: 3, out: "ready\ngot\n" });
     const killed = rowlock("run", "signalled", "--", "sh", "-c", "echo ready; exec sleep 1000");
     await killed.said(/ready/);
@@ -101,7 +101,7 @@ describe("rowlock run", () => {
 
   test("that is stopped by Ctrl-Z stops its command, too, and both go on", async () => {
     const { rowlock } = await shell();
-    // One process: a shell that is stopped while it starts another one is not seen as stopped.
+    // One process only: a shell stopped while it starts another process does not show as stopped.
     const script = 'echo "pid $$ $PPID"; exec sleep 1000';
     const running = rowlock("run", "stopped", "--", "sh", "-c", script);
     const [pid, parent] = (await running.said(/pid (\d+) (\d+)/)).slice(1).map(Number) as [number, number];
@@ -136,7 +136,7 @@ describe("rowlock run", () => {
     server.process.kill("SIGCONT");
     expect(code).toBe(76);
     expect(err).toMatch(/could not be renewed in time/);
-    // The last renewal that the server can have made was before it was frozen.
+    // The server can have made the last renewal only before it was frozen.
     const lastMs = Number(out.trim().split("\n").at(-1)) / 1e6;
     expect(lastMs).toBeGreaterThan(frozenMs);
     expect(lastMs).toBeLessThan(frozenMs + 8_000);
@@ -238,7 +238,7 @@ describe("rowlock run, where the lock remembers", () => {
   test("runs at most once in a while, whichever way that run has ended", async () => {
     const { ran, lock } = await shell();
     const hourly = ["run", "report", "--at-most-every", "1h", "--no-wait", "--"];
-    // It was no run: another machine may have the command.
+    // This did not count as a run: another machine may have the command.
     expect(await ran(...hourly, "no-such-command")).toMatchObject({ code: 127 });
     expect((await lock("report"))?.record?.lastRun).toMatchObject({ fencingToken: 1n });
     expect(await ran(...hourly, "false")).toMatchObject({ code: 1, err: "" });
@@ -301,7 +301,7 @@ describe("rowlock run, where the lock remembers", () => {
 
 describe("an operator", () => {
   test("lists locks, looks at one, and turns limits", async () => {
-    // The place of one who only has a ticket lasts for all of these commands.
+    // The place of a client that only has a ticket must last for all of these commands.
     const { server, ran } = await shell("--grace", "2m");
     expect(await ran("ls")).toMatchObject({ code: 0, out: "There are no such locks.\n" });
     expect(await ran("limit")).toMatchObject({ code: 0, out: expect.stringContaining("each lock has 1") });

@@ -1,4 +1,4 @@
-// A disk of a few megabytes that a test fills and makes room on. It is memory that is mounted, which needs root and
+// A disk of a few megabytes that a test can fill and free. It is a mounted memory file system, which needs root and
 // Linux; elsewhere the tests that want one are skipped and say so.
 
 import { execFileSync, spawnSync } from "node:child_process";
@@ -8,22 +8,22 @@ import { join } from "node:path";
 import { postGuardian } from "../support/mysql-family/guardian.ts";
 
 const MIB = 1_048_576;
-/** Large ones first, because they are quick; then whatever is left. */
+/** Large pieces first, because they are quick; then what is left. */
 const PIECES = [MIB, 4_096, 1];
 
 export interface SmallDisk {
   readonly directory: string;
-  /** Takes all the room that is left. Can be called again. */
+  /** Takes all remaining space. May be called again. */
   fill(): void;
-  /** Gives back what filling took. */
+  /** Frees what `fill` took. */
   makeRoom(): void;
   /** From now on nothing can be written. Nobody may have a file open for writing. */
   becomeReadOnly(): void;
-  /** Can be called twice. */
+  /** May be called twice. */
   remove(): void;
 }
 
-/** Whether there can be one here; for `test.skipIf`. */
+/** Whether a small disk can be mounted here; for `test.skipIf`. */
 export const hasSmallDisks: boolean = (() => {
   if (process.platform !== "linux" || process.getuid?.() !== 0) return false;
   const directory = mkdtempSync(join(tmpdir(), "rowlock-disk-"));
@@ -33,7 +33,7 @@ export const hasSmallDisks: boolean = (() => {
   return mounted;
 })();
 
-/** For titles of tests: why they are skipped, where they are. */
+/** For test titles: the reason why tests are skipped here. */
 export const NEEDS_SMALL_DISK = hasSmallDisks ? "" : " (left out: a small disk needs root on Linux)";
 
 export function mountSmallDisk(mebibytes: number): SmallDisk {

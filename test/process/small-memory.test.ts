@@ -1,5 +1,5 @@
-// A server with little memory, and clients that want to wait by the thousand: it refuses what does not fit, keeps leases,
-// and says how it is. `ROWLOCK_TEST_WAITS` makes it more of them.
+// A server with little memory, and thousands of clients that want to wait: it refuses what does not fit, keeps
+// leases, and reports its state. `ROWLOCK_TEST_WAITS` sets the number of waits.
 
 import { afterAll, expect, test } from "vitest";
 import type { Lease } from "#proto/rowlock/v1/lock_pb.js";
@@ -8,7 +8,7 @@ import { TestCalls } from "../support/test-calls.ts";
 import { RowlockProcess, screenOf, serveArgs } from "./server-process.ts";
 import { metric } from "./stage.ts";
 
-/** With what Node needs for young objects it may have some 100 MB. */
+/** Including Node's young generation, the process may use about 100 MB. */
 const NODE_OPTIONS = "--max-old-space-size=80 --max-semi-space-size=8";
 const WAITS = Number(process.env.ROWLOCK_TEST_WAITS ?? 6_000);
 const PER_SESSION = 3_000;
@@ -67,7 +67,7 @@ test(
 
     const [refusal] = sessions[0]?.ask(wait({ name: "held/0" })) ?? [];
     expect(await sessions[0]?.last(refusal as bigint)).toMatchObject({ case: "error", value: { code: 8 } });
-    // Whoever holds goes on in a session, too, where waits are refused.
+    // A holder can continue in a session too, even where the server refuses waits.
     const keeper = new BareSession(holder, { open: {} });
     const [renewing, releasing] = keeper.ask(
       renew(leases[1]?.leaseId ?? ""),

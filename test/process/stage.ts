@@ -1,5 +1,5 @@
-// What tests of whole servers share: processes, clients and databases that are gone afterwards, and the ways to wait for
-// what a server says and does.
+// What tests of whole servers share: processes, clients and databases with cleanup, and ways to wait for what a
+// server prints and does.
 
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, afterEach, expect } from "vitest";
@@ -8,7 +8,7 @@ import { TestCalls } from "../support/test-calls.ts";
 import type { RunningServer } from "./server-process.ts";
 import { RowlockProcess, screenOf, serveArgs } from "./server-process.ts";
 
-/** What a call is told while the database cannot do it. */
+/** The answer to a call while the database is unavailable. */
 export const AWAY = { code: "UNAVAILABLE", reason: "DATABASE_UNAVAILABLE", retryAfterMs: 1_000 };
 
 const POLL_EVERY_MS = 20;
@@ -18,16 +18,16 @@ export interface ServingServer extends RunningServer {
 }
 
 export interface ProcessStage {
-  /** What was put up last is taken down first. */
+  /** Cleanups run in reverse order. */
   afterwards(cleanup: () => unknown): void;
   rowlock(args: readonly string[], env?: Record<string, string>): RowlockProcess;
-  /** A server that takes calls, and a client of it. */
+  /** A server that takes calls, and a client for it. */
   serving(url: string, ...args: string[]): Promise<ServingServer>;
-  /** Its URL. */
+  /** Creates a database and returns its URL. */
   database(make: () => Promise<FreshDatabase>): Promise<string>;
 }
 
-/** To be called once in a file. `undone`: where everything is taken down. */
+/** Call this once per test file. `undone`: when the cleanups run. */
 export function processStage(undone: "after each test" | "after all" = "after each test"): ProcessStage {
   const cleanups: (() => unknown)[] = [];
   const undo = async () => {
@@ -57,7 +57,7 @@ export function processStage(undone: "after each test" | "after all" = "after ea
   return stage;
 }
 
-/** Repeats a call until the database is there; nothing but its absence may be the reason to. */
+/** Repeats a call until the database is available. Any other failure fails the test. */
 export async function answered<Value>(call: () => Promise<Value>): Promise<Value> {
   for (;;) {
     try {
@@ -69,7 +69,7 @@ export async function answered<Value>(call: () => Promise<Value>): Promise<Value
   }
 }
 
-/** Repeats a call until the database cannot do it, and answers what it was told then. */
+/** Repeats a call until the database cannot serve it. Returns that error. */
 export async function refused(call: () => Promise<unknown>): Promise<Error> {
   for (;;) {
     try {
@@ -81,7 +81,7 @@ export async function refused(call: () => Promise<unknown>): Promise<Error> {
   }
 }
 
-/** Asks /readyz until it has this status; what it says then. */
+/** Requests /readyz until it has this status. Returns its text. */
 export async function readyPage({ metricsUrl }: RunningServer, status: number): Promise<string> {
   for (;;) {
     const response = await fetch(`${metricsUrl}/readyz`);
@@ -91,7 +91,7 @@ export async function readyPage({ metricsUrl }: RunningServer, status: number): 
   }
 }
 
-/** The value of one series on /metrics; 0 where it is not there yet. */
+/** The value of one series on /metrics; 0 if it does not exist yet. */
 export async function metric({ metricsUrl }: RunningServer, series: string): Promise<number> {
   const text = await (await fetch(`${metricsUrl}/metrics`)).text();
   const line = text.split("\n").find((each) => each.startsWith(`${series} `));

@@ -1,5 +1,5 @@
-// Signals as people send them: Ctrl-C and a closed window at a terminal, a kill of the npx that has started the server. Each
-// of them is one wish to stop: the server tells its waiters, and drains.
+// Signals as people send them: Ctrl-C and a closed window at a terminal, and a kill of the npx that started the
+// server. Each counts as one request to stop: the server notifies its waiters and drains.
 
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -13,14 +13,14 @@ import { hang } from "./hanging-call.ts";
 import { processStage } from "./stage.ts";
 
 const CTRL_C = "\x03";
-/** What cannot be drained is cut off after this time; a signal that npm sends once more comes at once. */
+/** What cannot drain is cut off after this time; npm's second signal comes at once. */
 const DRAIN_MS = 3_000;
 
 const { afterwards, database } = processStage();
 
 class StartedByWords {
   readonly child: ChildProcess;
-  /** Resolves when each process of the command is gone: then nothing holds the output open any more. */
+  /** Resolves when every process of the command is gone and none holds the output open. */
   readonly closed: Promise<unknown>;
   screen = "";
   readonly #said = Promise.withResolvers<void>();
@@ -48,12 +48,12 @@ class StartedByWords {
     return client;
   }
 
-  /** Whatever is left of it. */
+  /** Kills what is left of it. */
   async destroy(): Promise<void> {
     try {
       process.kill(-(this.child.pid as number), "SIGKILL");
     } catch {
-      // Nothing is.
+      // Nothing is left.
     }
     await this.closed;
   }
@@ -71,11 +71,11 @@ function started(command: string, args: readonly string[]): StartedByWords {
   return server;
 }
 
-/** With a terminal of its own, whose other end this test holds. */
+/** Runs it in a terminal whose other end this test holds. */
 const atTerminal = (line: string) =>
   started("script", ["--quiet", "--flush", "--command", line, "/dev/null"]);
 
-/** Somebody who waits for a lock that another holds. */
+/** A client that waits for a lock that another one holds. */
 async function waiter(client: TestCalls) {
   await client.lease({ name: "held" });
   const stream = client.wait({ target: { case: "acquire", value: { name: "held" } } });
@@ -85,7 +85,7 @@ async function waiter(client: TestCalls) {
 
 const TOLD = { code: "UNAVAILABLE", reason: "SHUTTING_DOWN" };
 
-// The options of `script` are those of Linux.
+// These options of `script` are for Linux.
 describe.skipIf(process.platform !== "linux")("at a terminal", () => {
   test.each(["npm start --", "npx rowlock serve"])(
     "Ctrl-C on `%s` is one wish, however often it arrives",

@@ -1,5 +1,5 @@
-// A shell that is typed into, as a reader of the documents does: what is pasted runs line by line, and what is shown is
-// what the commands write. Ends only what was started in it.
+// A shell to paste into, as a reader of the documents does: pasted lines run one by one, and the screen shows what
+// the commands print. Ends only what was started in it.
 
 import type { ChildProcess } from "node:child_process";
 import { spawn } from "node:child_process";
@@ -13,7 +13,7 @@ export class Terminal {
   readonly #closed: Promise<unknown>;
   #screen = "";
   #pastes = 0;
-  /** Settled when more is shown, or the shell has ended; then there is a new one. */
+  /** Resolved when more output arrives or the shell ends, and then replaced. */
   #more = Promise.withResolvers<void>();
 
   constructor(env: Readonly<Record<string, string>> = {}) {
@@ -22,7 +22,7 @@ export class Terminal {
       cwd: HOUSE,
       env: { ...Object.fromEntries(inherited), ...env },
       stdio: ["pipe", "pipe", "pipe"],
-      // A group of its own, so that what runs in it can be stopped with it.
+      // Its own process group, so that everything that runs in it can be stopped with it.
       detached: true,
     });
     this.#closed = once(this.#shell, "close");
@@ -35,14 +35,14 @@ export class Terminal {
     this.#shell.on("close", () => this.#tell());
   }
 
-  /** Pastes, and waits until the shell takes the next line: what was shown in between. */
+  /** Pastes the text and waits until the shell takes the next line. Returns the output in between. */
   async run(text: string): Promise<string> {
     const from = this.#screen.length;
     await this.start(text).done;
     return this.#screen.slice(from);
   }
 
-  /** Pastes what goes on; `done` is settled when the shell takes the next line. */
+  /** Pastes a command that keeps running; `done` resolves when the shell takes the next line. */
   start(text: string): { readonly done: Promise<unknown> } {
     this.#pastes += 1;
     const mark = `-- the shell is back (${this.#pastes})`;
@@ -50,7 +50,7 @@ export class Terminal {
     return { done: this.shows(new RegExp(mark.replace(/[()]/g, "\\$&"))) };
   }
 
-  /** Waits until the screen shows what is looked for. Fails if the shell ends before. */
+  /** Waits until the screen matches. Throws if the shell ends first. */
   async shows(what: RegExp): Promise<RegExpExecArray> {
     for (;;) {
       const found = what.exec(this.#screen);
@@ -62,7 +62,7 @@ export class Terminal {
     }
   }
 
-  /** As Ctrl-C and closing the window: whatever its state, it is gone afterwards, with all that runs in it. */
+  /** Like Ctrl-C and closing the window: afterwards the shell and everything in it are gone, whatever its state. */
   async close(): Promise<void> {
     this.#signal("SIGTERM");
     this.#shell.stdin?.end();
@@ -78,7 +78,7 @@ export class Terminal {
     try {
       process.kill(-(this.#shell.pid as number), signal);
     } catch {
-      // Nobody is left in its group.
+      // Its group is empty.
     }
   }
 }

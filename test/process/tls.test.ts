@@ -1,4 +1,4 @@
-// A server with a certificate: clients that trust it get through, others do not.
+// A server with a certificate: clients that trust it connect, others do not.
 
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -33,7 +33,7 @@ afterAll(async () => {
 });
 
 async function acquire(tls: BareOptions["tls"]): Promise<string | undefined> {
-  // By name: the server name of TLS cannot be an address.
+  // By name, because the TLS server name cannot be an address.
   const client = new TestCalls(running.grpcAddress.replace("127.0.0.1", "localhost"), { tls });
   try {
     return (await client.call("acquire", { name: "demo", whenBusy: 1 })).outcome.case;
@@ -58,11 +58,11 @@ test("a client that gives up many calls keeps its connection there, too", async 
   const request = { target: { case: "acquire" as const, value: { name: "busy" } } };
   const witness = client.wait(request);
   await witness.position();
-  // More than Node allows unless it is told otherwise.
+  // More than Node allows by default.
   for (let round = 0; round < 3; round++) {
     const streams = Array.from({ length: 500 }, () => client.wait(request));
     const failed = streams.map((stream) => stream.failure());
-    // Not in the turn of the call itself: of that grpc-js tells no server.
+    // Not in the turn that starts the call: grpc-js does not report such a cancellation to the server.
     await new Promise(setImmediate);
     for (const stream of streams) stream.cancel();
     await Promise.all(failed);

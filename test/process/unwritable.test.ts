@@ -1,5 +1,5 @@
-// A database that can be reached and not be written: no room on its disk, or switched to read-only. Calls fail as
-// UNAVAILABLE and change nothing, the server says so on /readyz, and goes on by itself afterwards.
+// A database that can be reached but not written: its disk is full, or it is read-only. Calls fail as UNAVAILABLE and
+// change nothing, the server reports it on /readyz, and continues by itself afterwards.
 
 import { join } from "node:path";
 import { createConnection } from "mysql2/promise";
@@ -17,14 +17,14 @@ import { AWAY, answered, processStage, readyPage, refused, type ServingServer } 
 const HOUR = { seconds: 3_600n, nanos: 0 };
 const SQLITE_DISK_MIB = 8;
 const MYSQL_DISK_MIB = 400;
-/** On a machine that has other things to do; it takes 4 s. */
+/** It takes 4 s; this allows for a machine with other work. */
 const START_MS_MAX = 150_000;
-/** Far below what anybody waits for an answer; each is decided within some milliseconds. */
+/** Far below the time that a client waits for an answer; each call is decided within milliseconds. */
 const ANSWER_MS_MAX = 25_000;
 
 const stage = processStage();
 
-/** As large as a claim can be, so that few of them take all the room that a database still has in its files. */
+/** A claim of the maximum size, so that few of them use up the free space inside the database's files. */
 const large = (name: string) => ({
   name: name.padEnd(255, "."),
   owner: "o".repeat(255),
@@ -32,7 +32,7 @@ const large = (name: string) => ({
   ttl: HOUR,
 });
 
-/** Takes locks until the database has no room for more; the names of those that were granted. */
+/** Takes locks until the database has no space left. Returns the names of the granted ones. */
 async function takeAllRoom({ client }: ServingServer): Promise<string[]> {
   const granted: string[] = [];
   for (let round = 0; ; round++) {
@@ -60,7 +60,7 @@ async function busyNames({ client }: ServingServer): Promise<string[]> {
   }
 }
 
-/** A holder and somebody who follows the queue, from before. */
+/** A holder and a waiter that follows the queue, from before the disk was full. */
 async function heldAndWaitedFor({ client }: ServingServer) {
   const lease = await client.lease({ name: "kept", ttl: HOUR });
   const stream = client.wait({ target: { case: "acquire", value: { name: "kept", requestId: "w" } } });
@@ -70,7 +70,7 @@ async function heldAndWaitedFor({ client }: ServingServer) {
 
 type Kept = Awaited<ReturnType<typeof heldAndWaitedFor>>;
 
-/** The lease is still there and can be released, and the waiter is granted the next token. */
+/** The lease still exists and can be released, and the waiter is granted with the next token. */
 async function goesOn({ client }: ServingServer, { lease, stream }: Kept): Promise<void> {
   await answered(() => client.call("renew", { leaseId: lease.leaseId }));
   expect(await answered(() => client.call("release", { leaseId: lease.leaseId }))).toBeTruthy();
@@ -107,7 +107,7 @@ describe.runIf(inject("sqlite"))(`an SQLite file${NEEDS_SMALL_DISK}`, () => {
         message: expect.stringContaining("(full)"),
       });
       await refused(() => client.call("release", { leaseId: kept.lease.leaseId }));
-      // Its entry in the register is small, and may find room for a while longer.
+      // The server's small entry in the register may still find space for a while.
       expect(await readyPage(server, 503)).toBe("not ready: the database cannot be written: full\n");
       expect((await client.call("getLock", { name: "kept" })).lock).toMatchObject({
         holderCount: 1,
@@ -148,8 +148,8 @@ describe.each(binaries)("a %s", (flavour, binary) => {
   beforeAll(async () => {
     disk = hasSmallDisks ? mountSmallDisk(MYSQL_DISK_MIB) : undefined;
     running = await startPrivateServer(binary, flavour, {
-      // Where there is no room in a binary log, servers let COMMIT wait, and look again once a minute: calls then end
-      // by the bounds of the store and of the engine's attempts, within 18 s, and it takes a minute to see it mended.
+      // With a full binary log, MySQL blocks COMMIT and checks again once a minute. Calls then end by the bounds of
+      // the store and of the engine's attempts, within 18 s, and the recovery takes a minute to be seen.
       flags: flavour === "mysql" ? ["--skip-log-bin"] : [],
       ...(disk && { parent: disk.directory }),
     });
@@ -171,7 +171,7 @@ describe.each(binaries)("a %s", (flavour, binary) => {
     await connection.end();
   }
 
-  /** The same database, by a user whom read-only stops. */
+  /** The same database for a user that read-only stops. */
   async function asSmallUser(url: string): Promise<string> {
     const small = new URL(url);
     await administer(`CREATE USER IF NOT EXISTS 'small'@'%' IDENTIFIED BY 'small';
@@ -180,7 +180,7 @@ describe.each(binaries)("a %s", (flavour, binary) => {
     return small.href;
   }
 
-  // MySQL has one that stops administrators, too. Turning read_only off turns off both.
+  // MySQL has a variable that also stops administrators. Turning read_only off turns off both.
   const variable = flavour === "mysql" ? "super_read_only" : "read_only";
 
   test(`that is switched to ${variable} fails calls, keeps servers waiting that start, and serves when it is switched back`, async () => {
@@ -242,7 +242,7 @@ describe.each(binaries)("a %s", (flavour, binary) => {
       try {
         const granted = await takeAllRoom(server);
         expect(await busyNames(server)).toEqual(granted.sort());
-        // What needs no more room is done all the same.
+        // Commands that need no more space still work.
         await server.client.call("renew", { leaseId: kept.lease.leaseId, ttl: HOUR });
       } finally {
         disk?.makeRoom();

@@ -1,5 +1,5 @@
-// A server of this version beside one of the next, and after it: the next one is a copy of this tree with one migration more,
-// of the kind that only adds, or of the kind that a server has to know.
+// A server of this version beside one of the next version, and after it. The next version is a copy of this tree with
+// one more migration: one that only adds, or one that every server must know.
 
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -36,7 +36,7 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(scratch, { recursive: true }));
 
-/** The tree of a later version; its `server/main.ts`. */
+/** Makes the tree of a later version. Returns its `server/main.ts`. */
 function versionWith(...added: (keyof typeof UP)[]): string {
   const tree = mkdtempSync(join(scratch, "version-"));
   for (const path of NEEDED) cpSync(join(HOUSE, path), join(tree, path), { recursive: true });
@@ -60,7 +60,7 @@ function versionWith(...added: (keyof typeof UP)[]): string {
 reportLeftOut(testServers());
 
 describe.each(testDatabases())("on $label", ({ kind, fresh }) => {
-  /** An SQLite file is one server's at a time. */
+  /** An SQLite file allows only one server at a time. */
   const isShared = kind !== "sqlite";
 
   async function next(main: string, url: string) {
@@ -71,7 +71,7 @@ describe.each(testDatabases())("on $label", ({ kind, fresh }) => {
     afterwards(() => client.close());
     return { ...screen, client };
   }
-  /** A lock goes from hand to hand, by way of the queue, with what is remembered of it. */
+  /** Passes a lock from one server's client to another's through the queue, with its record. */
   async function handsOver(from: TestCalls, to: TestCalls): Promise<void> {
     const { leaseId, fencingToken } = await from.lease({ name: "handed/over" });
     const stream = to.wait({ target: { case: "acquire", value: { name: "handed/over" } } });

@@ -1,4 +1,4 @@
-// A process that waits in one queue and says what it is told: to be frozen or killed by a test.
+// A process that waits in one queue and prints what it receives; a test freezes or kills it.
 //
 //   node waiting-client.ts ADDRESS NAME TTL_SECONDS call|session
 

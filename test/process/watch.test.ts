@@ -1,4 +1,4 @@
-// `rowlock watch`, on a terminal and where there is none.
+// `rowlock watch`, with and without a terminal.
 
 import { once } from "node:events";
 import { type AddressInfo, createServer } from "node:net";
@@ -95,7 +95,7 @@ describe("where there is no terminal", () => {
     const line = `node server/main.ts watch piped | head -1; echo "codes \${PIPESTATUS[*]}"`;
     const { done } = terminal.start(line);
     await terminal.shows(/held by/);
-    // Something has to be written for it to be noticed.
+    // The command notices the closed pipe only when it writes something.
     await server.client.ticket({ name: "piped" });
     await done;
     await terminal.shows(/codes 0 0/);
@@ -150,7 +150,7 @@ describe.skipIf(!HAS_PTY)("on a terminal", () => {
     const from = pty.screen.length;
     await server.client.ticket({ name: "page", owner: "ben" });
     await server.client.call("release", { leaseId: lease.leaseId });
-    // Written over the old page, and not below it.
+    // Drawn over the old page, not below it.
     await pty.shows(/␛\[H[^H]*ben/, from);
     pty.press(CTRL_C);
     expect(await pty.ended()).toBe(0);

@@ -1,6 +1,6 @@
-// Requests that are wrong, one after the other, at a whole server on each database: each is told its status, its reason
-// and all that is wrong with it, and the locks are afterwards what they were before. What each field may be is tested
-// in test/grpc/validate/validate.test.ts.
+// Invalid requests, one after the other, to a whole server on each database: each gets its status, its reason and all
+// of its violations, and the locks stay unchanged. For the rules of each field see
+// test/grpc/validate/validate.test.ts.
 
 import { beforeAll, describe, expect, test } from "vitest";
 import { type Mode, RefusalReason, WhenBusy } from "#proto/rowlock/v1/lock_pb.js";
@@ -23,11 +23,11 @@ const named = (value: string) => ({ target: { case: "name" as const, value } });
 const matching = (value: string) => ({ target: { case: "pattern" as const, value } });
 const asking = (value: object) => ({ target: { case: "acquire" as const, value } });
 
-/** The field 1 of all requests that have a name, of bytes that are no text. */
+/** Field 1, which holds the name in every request that has one, with bytes that are not text. */
 const NOT_UTF8 = Buffer.from([0x0a, 2, 0xc3, 0x28]);
-/** The same of field 7, the status of an update. */
+/** The same for field 7, the status of an update. */
 const STATUS_NOT_UTF8 = Buffer.from([0x0a, 1, 0x61, 0x3a, 2, 0xc3, 0x28]);
-/** A uint32 of -1, as a careless client would send it, behind the name "a". */
+/** A uint32 of -1, as a careless client would send it, after the name "a". */
 const PERMITS_MINUS_1 = Buffer.from([0x0a, 1, 0x61, 0x18, ...Array(9).fill(0xff), 0x01]);
 
 const MALFORMED = { code: "INVALID_ARGUMENT", reason: "MALFORMED_MESSAGE" };
@@ -35,7 +35,7 @@ const TOO_LARGE = { code: "RESOURCE_EXHAUSTED", reason: "MESSAGE_TOO_LARGE" };
 const UNKNOWN_CLAIM = { code: "NOT_FOUND", reason: "UNKNOWN_CLAIM" };
 const UNKNOWN_LOCK = { code: "NOT_FOUND", reason: "UNKNOWN_LOCK" };
 
-/** These fields are at fault, and no others. */
+/** Exactly these fields are at fault. */
 const badRequest = (...fields: string[]) => ({
   code: "INVALID_ARGUMENT",
   reason: "BAD_REQUEST",
@@ -44,7 +44,7 @@ const badRequest = (...fields: string[]) => ({
 
 interface Scene {
   readonly client: TestCalls;
-  /** Of a lease and of a ticket at the lock "busy", whose limit is LIMIT. */
+  /** The ids of a lease and of a ticket for the lock "busy", whose limit is LIMIT. */
   readonly leaseId: string;
   readonly ticketId: string;
 }
@@ -353,7 +353,7 @@ describe.each(testDatabases())("on $label", ({ fresh }) => {
   let scene: Scene;
 
   beforeAll(async () => {
-    // Nobody gives a sign of life for the ticket.
+    // Nobody sends a sign of life for the ticket.
     server = await stage.serving(await stage.database(fresh), "--grace", "10m");
     const { client } = server;
     await client.call("setLimit", { ...named("busy"), limit: LIMIT });
