@@ -18,6 +18,7 @@ export interface TlsOptions {
   readonly serverName?: string;
 }
 
+/** gRPC metadata of a connection. */
 export type Headers = Readonly<Record<string, string>>;
 
 /** A connection that opened or ended, for a log. */

@@ -37,6 +37,7 @@ export type ServerReason =
  */
 export type ClientReason = "NO_SERVER" | "CLOSED" | "CONNECTION_LOST" | "TTL_TOO_SHORT" | "UNKNOWN";
 
+/** Why a call failed: a reason of the server, of this client, or of a refusal. */
 export type Reason = ServerReason | ClientReason | RefusalName;
 
 /** An invalid field of a request. */

@@ -237,7 +237,7 @@ export class Rowlock implements AsyncDisposable {
   }
 
   /**
-   * Renews a lease once, by its id; a `ttl` in milliseconds replaces the one last asked for. Fails with LEASE_LOST or
+   * Renews a lease once, by its id; a new `ttl` in milliseconds replaces the last one. Fails with LEASE_LOST or
    * UNKNOWN_CLAIM if the lease has ended. A retry is safe.
    */
   async renew(leaseId: string, { ttl }: { readonly ttl?: number } = {}): Promise<RenewedLease> {

@@ -159,7 +159,7 @@ class Client:
         return self._engine.release_by_id(last_words_of(lease_id, **options)).result().by_this_call
 
     def renew(self, lease_id: str, ttl: float | None = None) -> RenewedLease:
-        """Renew a lease once, by its id; a `ttl` in seconds replaces the one last asked for. A retry is safe.
+        """Renew a lease once, by its id; a new `ttl` in seconds replaces the last one. A retry is safe.
 
         Fails with LEASE_LOST (a LockLost) or UNKNOWN_CLAIM if the lease has ended.
         """

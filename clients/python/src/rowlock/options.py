@@ -19,6 +19,7 @@ Headers = Mapping[str, str]
 """gRPC metadata sent with each new connection, for a proxy or an authenticator before the server."""
 
 MakeHeaders = Callable[[], Headers]
+"""Makes the headers of one connection. It may block."""
 MakeHeadersAsync = Callable[[], Headers | Awaitable[Headers]]
 
 _TTL = 30.0

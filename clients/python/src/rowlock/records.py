@@ -129,7 +129,7 @@ class Terms:
         request.if_status.extend([self.if_status] if isinstance(self.if_status, str) else self.if_status)
 
 
-AskedForTerms = Union[AcquireRequest, CaptureRequest]  # noqa: UP007 - It is looked at when it runs.
+AskedForTerms = Union[AcquireRequest, CaptureRequest]  # noqa: UP007 - Evaluated at run time.
 
 
 def last_words_of(

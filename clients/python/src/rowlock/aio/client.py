@@ -173,7 +173,7 @@ class Client:
         return (await finished(self._engine.release_by_id(request))).by_this_call
 
     async def renew(self, lease_id: str, ttl: float | None = None) -> RenewedLease:
-        """Renew a lease once, by its id; a `ttl` in seconds replaces the one last asked for. A retry is safe.
+        """Renew a lease once, by its id; a new `ttl` in seconds replaces the last one. A retry is safe.
 
         Fails with LEASE_LOST (a LockLost) or UNKNOWN_CLAIM if the lease has ended.
         """

@@ -93,7 +93,7 @@ class HeldLeases:
         self._left_behind.add_request(request)
 
     def give_back(self, claim_id: str, terms: Terms, *, is_endless: bool = False) -> None:
-        """End what nobody wants any more, unless another call holds it."""
+        """Give back a claim that nobody wants any more, unless another call holds it."""
         if self.find(claim_id):
             return
         plain = ReleaseRequest(lease_id=claim_id)

@@ -22,7 +22,7 @@ class Holder(Protocol):
         """Give back a lease that is held, but that no caller received."""
 
     def give_back(self, claim_id: str, terms: Terms, *, is_endless: bool = False) -> None:
-        """End a claim that nobody wants any more, unless another call holds it."""
+        """Give back a claim that nobody wants any more, unless another call holds it."""
 
     def give_back_unheard(self, request: AcquireRequest) -> None:
         """Give back the lease without end that a server may have granted for this request."""

@@ -9,7 +9,7 @@ from rowlock.v1.lock_service_pb2 import RenewRequest, SessionCommand
 
 
 def renew_command(lease_id: str, ttl: float | None) -> SessionCommand:
-    """Return the command; a ttl of None keeps the one last asked for. Raises ValueError for a ttl without end."""
+    """Return the command; a ttl of None keeps the last one. Raises ValueError for a ttl without end."""
     request = RenewRequest(lease_id=lease_id)
     if ttl is not None:
         if math.isinf(ttl):

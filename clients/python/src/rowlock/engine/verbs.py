@@ -60,7 +60,7 @@ class Verbs:
         self._engine = engine
 
     def renew(self, lease_id: str, ttl: float | None) -> Future[RenewedLease]:
-        """Renew a lease once; a ttl of None keeps the one last asked for."""
+        """Renew a lease once; a ttl of None keeps the last one."""
         command = renew_command(lease_id, ttl)
         return self._engine.ask(command, lambda result: renewed_lease(result.renew.lease), is_urgent=True)
 
