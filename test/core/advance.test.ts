@@ -1,5 +1,5 @@
-// Time and order: neither a clock that jumps ahead nor an outage takes anything from anybody, and a counter that is wrong
-// stops nothing.
+// Time and order: a clock that jumps ahead or an outage takes no place or lease from a client, and a wrong counter
+// blocks nothing.
 
 import { describe, expect, test } from "vitest";
 import { ATTACHED_FOR_US, claimOf, GRACE_US, HERE, NAME, OneLock, SECOND_US, THERE } from "./one-lock.ts";

@@ -1,4 +1,4 @@
-// Waiters are alive or gone: signs of life, lost streams, and leases that nobody is known to have fetched.
+// Which waiters count as alive: signs of life, lost streams, and leases that no client is known to have fetched.
 
 import { describe, expect, test } from "vitest";
 import type { Claim } from "../../server/core/claim.ts";

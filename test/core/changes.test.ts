@@ -1,4 +1,4 @@
-// How a repeated change recognises whether it was made: by marks alone.
+// How a repeated change recognises whether its first attempt was made: only by the marks in the rows.
 
 import { expect, test } from "vitest";
 import { afterEarlier, type Change, type Marks } from "../../server/core/changes.ts";

@@ -1,11 +1,12 @@
-// A sign of life counts from its arrival: who was in time keeps the place, however late the decision; nothing else is kept.
+// A sign of life counts from its arrival: a waiter that was in time keeps its place, however late the decision. Nothing
+// else is kept.
 
 import { expect, test } from "vitest";
 import type { Claim } from "../../server/core/claim.ts";
 import type { Command } from "../../server/core/command.ts";
 import { ATTACHED_FOR_US, GRACE_US, HERE, OneLock, SECOND_US } from "./one-lock.ts";
 
-/** What becomes of the claim when `command`, which has come `agoUs` ago, is decided. Forgotten again. */
+/** The claim after deciding `command`, which arrived `agoUs` ago. Restores the rows afterwards. */
 function after(lock: OneLock, claim: Claim, command: Command, agoUs: number): Claim {
   const { claims } = lock.rows;
   const locks = new Map(lock.rows.locks);

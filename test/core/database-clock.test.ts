@@ -1,5 +1,5 @@
-// What is known of the database's clock from readings that come late: what is believed, and when. ROWLOCK_TEST_SEED
-// repeats a run, ROWLOCK_TEST_RUNS makes it longer.
+// What the database clock's estimate says after late readings. ROWLOCK_TEST_SEED repeats a run, ROWLOCK_TEST_RUNS makes
+// it longer.
 
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
@@ -16,7 +16,7 @@ const numRuns = Number(process.env.ROWLOCK_TEST_RUNS ?? 200);
 interface Passing {
   readonly passUs?: number;
   readonly stepUs?: number;
-  /** How long the question was on its way, and the answer. */
+  /** Travel times of the question and of its answer. */
   readonly outUs?: number;
   readonly lateUs?: number;
 }
@@ -40,13 +40,13 @@ function watched() {
     clock,
     jumps,
     pass,
-    /** A question that is answered when the result is called, by the time at which it was asked. */
+    /** Starts a reading now. Calling the result delivers its answer, which counts from the time of the question. */
     ask,
     estimate: () => clock.estimate(monotonicUs, Number.POSITIVE_INFINITY),
     latest: () => clock.latestUs(monotonicUs),
     forgettable: (keptForUs: number) => clock.forgettableUs(keptForUs, monotonicUs),
     doubt: () => clock.doubt(monotonicUs),
-    /** Lets time pass, sets the clock off by a step, and reads it. */
+    /** Lets time pass, shifts the clock by a step, and reads it. */
     read({ passUs = SECOND_US, stepUs = 0, outUs = 0, lateUs = 0 }: Passing = {}): Clock {
       pass(passUs);
       databaseUs += stepUs;
@@ -120,7 +120,7 @@ describe("a jump", () => {
     read({ stepUs: -HOUR_US });
     expect(jumps).toHaveLength(1);
     expect(jumps[0]).toBeCloseTo(-HOUR_US, -6);
-    // Soon after it: a lease that was given in between would otherwise have ended an hour ago.
+    // Found soon after the jump. Otherwise a lease granted in between would have ended an hour ago.
     const clock = read({ passUs: SECOND_US / 10, stepUs: HOUR_US });
     expect(clock.jumpedAtUs).toBe(clock.nowUs);
   });
@@ -196,7 +196,7 @@ describe("a small step", () => {
     const { read, step, doubt, estimate, ask } = watched();
     read();
     step(-50_000);
-    // Still what was known before.
+    // The estimate is still the one from before the step.
     expect(read({ outUs: 60_000 }).nowUs).toBeLessThan(estimate()?.atLeastUs as number);
     const before = ask();
     read({ passUs: 1, outUs: 60_000 });
@@ -258,7 +258,7 @@ describe("what is known", () => {
   });
 });
 
-// A second, or less in proportion: even two of the longest delays and the drift of a minute do not hide a jump.
+// Short enough that two of the longest delays and a minute's drift do not hide a jump.
 const DELAY_US_MAX = 200_000;
 
 const event = fc.oneof(
@@ -288,7 +288,7 @@ const event = fc.oneof(
 );
 type Event = (typeof event extends fc.Arbitrary<infer T> ? T : never) & object;
 
-/** Runs it with readings that overlap: each is answered when its time has come, in between other things. */
+/** Runs the events with overlapping readings: each reading is answered when its time comes, between other events. */
 function run(
   events: readonly Event[],
   check: (at: { clock: DatabaseClock; t: number; trueUs: number }) => void,
@@ -299,7 +299,10 @@ function run(
   let t = 0;
   let trueUs = START_US;
   let drift = 0;
-  /** From when on a reading cannot be taken for one from before the last jump, and whether there has been one since. */
+  /**
+   * `clearFrom`: readings from then on cannot be mistaken for readings from before the last jump. `isSeen`: one of them
+   * has come.
+   */
   let clearFrom = 0;
   let isSeen = true;
   const made: { askedUs: number; madeUs: number; answeredUs: number; nowUs: number | null }[] = [];
@@ -341,7 +344,7 @@ function run(
       passTo(t + each.us);
       if (isSeen) check({ clock, t, trueUs });
     } else {
-      // What was asked at the very same time would be neither before nor after it.
+      // A question asked at the very instant of the step would be neither before nor after it.
       passTo(t + 1);
       trueUs += each.us;
       clearFrom = Math.max(t, ...made.map(({ answeredUs }) => answeredUs));
@@ -356,7 +359,7 @@ describe(`readings at random, seed ${seed}`, () => {
   const within = ({ clock, t, trueUs }: { clock: DatabaseClock; t: number; trueUs: number }) => {
     const known = clock.estimate(t, Number.POSITIVE_INFINITY);
     if (!known) return;
-    // A reading tells whole microseconds.
+    // Readings are in whole microseconds.
     expect(known.atLeastUs).toBeLessThanOrEqual(trueUs + 1);
     expect(known.nowUs).toBeGreaterThanOrEqual(trueUs - 1);
   };

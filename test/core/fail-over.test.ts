@@ -1,5 +1,5 @@
-// After a fail-over that may have lost leases: nothing is granted until they have ended, tokens begin anew above all that
-// can have been given, and nobody loses what a lost renewal had given.
+// After a fail-over that may have lost leases: nothing is granted until those leases have ended, tokens start above
+// every token that can have been given, and no holder loses what a lost renewal gave it.
 
 import { describe, expect, test } from "vitest";
 import { RETRY_AFTER_US_MIN } from "../../server/core/bounds.ts";

@@ -1,4 +1,4 @@
-// Compatibility: which claims may hold a lock beside which.
+// Compatibility: which claims may hold a lock together.
 
 import { describe, expect, test } from "vitest";
 import type { Mode } from "../../server/core/claim.ts";

@@ -1,5 +1,5 @@
-// What must hold after every transaction, whatever was asked. Judged from the rows before and after and from what the
-// transaction says has happened, without the reference model: the two would have to be wrong in the same way.
+// What must hold after every transaction, whatever the commands were. Checks the rows before and after and the reported
+// events, without the reference model: an error must be in both to stay hidden.
 
 import type { Claim } from "../../server/core/claim.ts";
 import type { Event } from "../../server/core/command.ts";
@@ -11,7 +11,7 @@ import type { LockRecord } from "../../server/core/record.ts";
 import type { Clock } from "../../server/core/rows.ts";
 import { compatible, limitInForce } from "./reference-model.ts";
 
-/** Ends that only time brings about. */
+/** Ends caused by time alone. */
 const BY_TIME: ReadonlySet<string> = new Set(["expired", "lapsed", "timed_out"]);
 
 /** Ends that take a lease away from its holder. */
@@ -26,11 +26,11 @@ export interface Transition {
   readonly after: { readonly lock: Lock; readonly claims: readonly Claim[] };
   readonly limitRules: readonly LimitRule[];
   readonly events: readonly Event[];
-  /** Whether all claims that were due had been read. */
+  /** Whether the transaction read all due claims. */
   readonly allDueRead: boolean;
 }
 
-/** Throws with a sentence about the first promise that is broken. */
+/** Throws an error that describes the first broken promise. */
 export function checkInvariants(transition: Transition): void {
   countersEqualRows(transition);
   eventsTellWhatHappened(transition);
@@ -39,7 +39,7 @@ export function checkInvariants(transition: Transition): void {
   somebodyWillLook(transition);
 }
 
-/** Replays what happened, event by event, against sets of holders and waiters. */
+/** Replays the reported events one by one against sets of holders and waiters. */
 function eventsTellWhatHappened(transition: Transition): void {
   const { before, after, limitRules, events } = transition;
   const { atLeastUs } = transition.clock;
@@ -139,7 +139,7 @@ function nothingFreeBesideAFittingWaiter({ after, clock, failOver, limitRules }:
   demand(!hopeless, `claim ${head.ticketNumber} heads the queue and can never fit`);
 }
 
-/** Who waits for the time that a lock remembers is not left waiting when it has come. */
+/** The lock is looked at when its record's not-before time comes, if anyone waits for that time. */
 function somebodyWillLook({ after: { lock, claims }, clock }: Transition): void {
   if (!lock.record) return;
   const { notBeforeUs, wakesAtUs } = lock.record;
@@ -195,8 +195,8 @@ function isWaiting(claim: Claim): boolean {
 }
 
 /**
- * Live claims past their time. A clock that has jumped and a database that has failed over take nothing from anybody until
- * that time has passed anew; a replica that has just come back leaves places alone for a grace period.
+ * Live claims past their deadline. A jump of the clock or a fail-over ends no claim until the claim's time has passed
+ * again; a replica that has just come back leaves places alone for a grace period.
  */
 function dueAmong(claims: readonly Claim[], { clock, failOver, settings }: Transition): Claim[] {
   return claims.filter((claim) => {

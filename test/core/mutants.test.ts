@@ -1,5 +1,5 @@
-// Whether the properties would notice: each mutant is a copy of the core with one fault planted by a textual patch.
-// A mutant that survives means that a promise is not tested; a patch that no longer applies fails as well.
+// Checks the property tests: each mutant is a copy of the core with one fault planted by a textual patch. A surviving
+// mutant means that a promise is not tested; a patch that no longer applies also fails.
 
 import { cp, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -506,15 +506,15 @@ test("a copy of the core without a fault passes", async () => {
 test.each(MUTANTS)("a core that $fault is caught", async (mutant) => {
   const core = await copyOfCore(String(MUTANTS.indexOf(mutant)), mutant);
   const property = fc.property(history, (steps) => simulate(steps, { core }));
-  // The smallest history that shows the fault is of no interest here.
+  // No shrinking: the smallest failing history does not matter here.
   const result = fc.check(property, { seed, numRuns: RUNS_MAX, endOnFailure: true });
   expect(result.failed, "a broken promise is found").toBe(true);
-  // A patch that only makes the copy crash would prove nothing.
+  // A crash of the copy would prove nothing.
   expect(result.errorInstance).not.toBeInstanceOf(TypeError);
   expect(result.errorInstance).not.toBeInstanceOf(ReferenceError);
 });
 
-/** Loads the core anew from a directory of its own, patched if a mutant is given. */
+/** Loads a fresh copy of the core from its own directory, patched if a mutant is given. */
 async function copyOfCore(name: string, mutant?: Mutant): Promise<Core> {
   const copy = join(directory, name);
   await cp(CORE, copy, { recursive: true });

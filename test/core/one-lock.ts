@@ -1,5 +1,5 @@
-// One lock for table tests: says a verb, passes the time, and shows what became of it. A thin skin over
-// rows in memory, with defaults so that a test names only what it is about.
+// One lock for table tests: issues commands, lets time pass, and shows the resulting claims. A thin layer over rows in
+// memory; its defaults let a test name only what it is about.
 
 import { expect } from "vitest";
 import type { Claim } from "../../server/core/claim.ts";
@@ -24,12 +24,12 @@ export class OneLock {
   readonly rows: RowsInMemory;
   nowUs = 1_000_000 * SECOND_US;
   #jumpedAtUs: number | null = null;
-  /** By how much the clock may be behind what it is at the most. */
+  /** How far the clock may be behind the true time, at most. */
   unsureUs = 0;
-  /** When the replica came back to the database; null: it was there all the time. */
+  /** When the replica reconnected to the database; null: it was never away. */
   backAtUs: number | null = null;
   failOver: FailOver = NO_FAIL_OVER;
-  /** What the last transaction said has happened. */
+  /** The events reported by the last transaction. */
   events: readonly Event[] = [];
   #made = 0;
 
@@ -45,13 +45,13 @@ export class OneLock {
     if (setting.limit !== undefined) this.setLimit(setting.limit);
   }
 
-  /** Lets time pass; nothing looks at the lock meanwhile. */
+  /** Lets time pass without looking at the lock. */
   pass(us: number): this {
     this.nowUs += us;
     return this;
   }
 
-  /** The database's clock jumps ahead, and somebody looks at the lock at once. */
+  /** The database's clock jumps ahead, and the lock is looked at immediately. */
   jump(us: number): this {
     this.nowUs += us;
     this.#jumpedAtUs = this.nowUs;
@@ -63,12 +63,12 @@ export class OneLock {
     return { nowUs, atLeastUs: nowUs - unsureUs, jumpedAtUs: this.#jumpedAtUs, backAtUs };
   }
 
-  /** One transaction with these commands. */
+  /** Runs one transaction with these commands. */
   transact(...commands: Command[]): Outcome[] {
     return this.transactLate(commands, 0);
   }
 
-  /** One with commands that have come `agoUs` ago. */
+  /** Runs one transaction with commands that arrived `agoUs` ago. */
   transactLate(commands: readonly Command[], agoUs: number): Outcome[] {
     const look = { clock: this.clock, failOver: this.failOver, heads: 256 };
     const { outcomes, events } = this.rows.transact(NAME, commands, look, agoUs / 1_000);
@@ -80,7 +80,7 @@ export class OneLock {
     return this.transact(command)[0] as Outcome;
   }
 
-  /** An Acquire of one permit that may wait with a stream here, unless told otherwise. */
+  /** An Acquire of one permit that may wait, with a stream on this replica, unless `options` say otherwise. */
   asks(options: Partial<Acquire> = {}): Acquire {
     this.#made += 1;
     return {
@@ -104,7 +104,7 @@ export class OneLock {
     return this.do(this.asks(options));
   }
 
-  /** An Acquire that is granted at once. */
+  /** An Acquire that is granted immediately. */
   lease(options: Partial<Acquire> = {}): Claim {
     return claimOf(this.acquire(options), "held");
   }
@@ -135,26 +135,26 @@ export class OneLock {
     return this.do({ verb: "set_limit", name: NAME, limit, expectedVersion, reason: "a test" });
   }
 
-  /** Of one claim, or with null of all holders. */
+  /** Ends one claim, or all holders if null. */
   forceRelease(claim: Claim | null, reason = "stuck"): Outcome {
     const ticketNumber = claim?.ticketNumber ?? null;
     return this.do({ verb: "force_release", name: NAME, ticketNumber, reason });
   }
 
-  /** Somebody looks at the lock, and does nothing else. */
+  /** Looks at the lock and does nothing else. */
   advance(): this {
     this.transact({ verb: "advance" });
     return this;
   }
 
-  /** The claim as stored now. */
+  /** The claim's stored row. */
   now(claim: Claim): Claim {
     const row = this.rows.claim(claim);
     if (!row) throw new Error(`claim ${claim.ticketNumber} is gone`);
     return row;
   }
 
-  /** What the claims do now, in the order given: "held", "waiting", or how they ended. */
+  /** The state of each claim, in the order given: "held", "waiting", or how it ended. */
   states(...claims: Claim[]): string[] {
     return claims.map((claim) => {
       const row = this.now(claim);
@@ -167,7 +167,7 @@ export class OneLock {
   }
 }
 
-/** The claim of an outcome of this kind. */
+/** The claim of an outcome that must be of this kind. */
 export function claimOf(outcome: Outcome, kind: "held" | "waiting" | "ended"): Claim {
   expect(outcome.kind).toBe(kind);
   return (outcome as Extract<Outcome, { kind: "held" }>).claim;

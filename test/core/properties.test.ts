@@ -36,7 +36,7 @@ describe(`random histories, seed ${seed}`, () => {
 test("random histories reach every outcome and every end", () => {
   const reached = new Map<string, number>();
   const count = (what: string) => reached.set(what, (reached.get(what) ?? 0) + 1);
-  // A seed of its own, so that the test says the same each time.
+  // A fixed seed gives the same result in each run.
   fc.assert(
     fc.property(history, (steps) => simulate(steps, { reached: count })),
     { seed: 6, numRuns: 150 },

@@ -1,4 +1,4 @@
-// Random numbers are what a BIGINT holds, whatever the bytes are.
+// Random numbers fit a BIGINT, whatever the bytes are.
 
 import { expect, test } from "vitest";
 import { RANDOM_NUMBER_BYTES, randomNumberOf } from "../../server/core/random-numbers.ts";

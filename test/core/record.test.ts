@@ -1,4 +1,4 @@
-// What a lock remembers beyond its claims: what sets it, what it refuses, and whom it lets wait.
+// What a lock remembers beyond its claims: what sets it, which requests it refuses, and which it lets wait.
 
 import { describe, expect, test } from "vitest";
 import { RETRY_AFTER_US_MIN } from "../../server/core/bounds.ts";
@@ -21,7 +21,7 @@ class RememberingLock extends OneLock {
     return this.do({ verb: "delete_lock", name: NAME, expectedVersion });
   }
 
-  /** Releases, and says how it went. */
+  /** Releases with a result and returns the outcome. */
   finish(claim: Claim, result: RunResult): Outcome {
     return this.do({ verb: "release", ref: claim, result, repeated: false });
   }
@@ -151,7 +151,7 @@ describe("attempts", () => {
     lock.release(first);
     expect(lock.record?.attemptsLeft).toBe(0);
     expect(lock.acquire()).toMatchObject({ kind: "refused", reason: "exhausted" });
-    // Whoever holds it may still set them anew.
+    // The holder may still set the attempts again, so the waiter keeps its place.
     expect(lock.states(second, third)).toEqual(["held", "waiting"]);
     lock.release(second);
     expect(lock.states(third)).toEqual(["exhausted"]);

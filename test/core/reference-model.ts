@@ -1,6 +1,6 @@
-// What a lock server should do, written from the promises and as naively as possible: every claim ever made stands in
-// one array, there are no counters, and everything is worked out anew from that array whenever it is asked for. It
-// must not share any code with the core, only the shape of the commands.
+// What a lock server should do, written from the promises and as naively as possible: one array keeps every claim ever
+// made, there are no counters, and everything is computed from that array on demand. It must share no code with the
+// core, only the shape of the commands.
 
 import { RETRY_AFTER_US_MIN } from "../../server/core/bounds.ts";
 import type { ClaimRef, EndReason, Mode } from "../../server/core/claim.ts";
@@ -59,7 +59,7 @@ export type ModelOutcome =
   | { readonly kind: "deleted"; readonly byThisCall: boolean }
   | { readonly kind: "request_id_reused" | "unknown_claim" | "in_use" | "done" };
 
-/** What a lock remembers, except for when somebody has to look. */
+/** What a lock remembers, except the time at which it must be looked at. */
 export interface ModelRecord {
   readonly notBeforeUs: number | null;
   readonly attemptsLeft: number | null;
@@ -69,7 +69,7 @@ export interface ModelRecord {
   readonly version: bigint;
 }
 
-/** Something that a lock may remember. Its record is what all of them come to, in order. */
+/** Something that changes what a lock remembers. The record is the result of all facts, in order. */
 type Fact = { readonly lock: string; readonly at: number } & (
   | { readonly what: "set"; readonly update: UpdateLock; readonly lastToken: bigint }
   | { readonly what: "deleted" }
@@ -90,27 +90,27 @@ interface ModelClaim {
   readonly asked: Acquire;
   readonly arrivedAt: number;
   ttl: number | null;
-  /** Who listens for the waiter, and until when its signs of life keep the place. */
+  /** The replica that listens for the waiter, and until when its signs of life keep the place. */
   listener: bigint | null;
   aliveUntil: number;
   granted: { readonly at: number; readonly token: bigint } | null;
-  /** Whether somebody is known to have the lease, and from when the time to live counts. */
+  /** Whether the lease is known to be fetched, and the time from which its time to live counts. */
   fetched: boolean;
-  /** Without end, granted at once, and no sign of life has come since. */
+  /** Without a time to live, granted immediately, and no sign of life has come since. */
   unclaimed: boolean;
   countsFrom: number;
   ended: { readonly at: number; readonly reason: EndReason; readonly note: string } | null;
   forgotten: boolean;
 }
 
-/** One change of a limit; the last one for a name or a prefix is what is set for it. */
+/** One change of a limit. The last change for a name or a prefix is in force. */
 interface Setting {
   readonly target: "name" | "prefix";
   readonly text: string;
   readonly limit: number | null;
 }
 
-/** The limit in force: an exact name beats the longest pattern, which beats 1. */
+/** The limit in force: an exact name beats the longest pattern, which beats the default of 1. */
 export function limitInForce(
   name: string,
   exact: number | null,
@@ -123,7 +123,7 @@ export function limitInForce(
   return { limit: 1, source: "default" };
 }
 
-/** Whether a request is compatible with those who hold. */
+/** Whether a request is compatible with the holders. */
 export function compatible(
   holders: readonly { readonly mode: Mode; readonly permits: number }[],
   asked: { readonly mode: Mode; readonly permits: number },
@@ -142,7 +142,7 @@ export class ReferenceModel {
   readonly #claims: ModelClaim[] = [];
   readonly #changes: Setting[] = [];
   readonly #facts: Fact[] = [];
-  /** What is given counts from the latest that it may be; what ends has to end by the earliest. */
+  /** Latest and earliest possible time: grants count from the latest, and claims end by the earliest. */
   #now = 0;
   #surely = 0;
   #jumpedAt: number | null = null;
@@ -150,15 +150,15 @@ export class ReferenceModel {
   #failOver = NO_FAIL_OVER;
   #seenUpTo: bigint | null = null;
 
-  /** `tokenFloors`: for each lock the token below which none may be given. */
+  /** `tokenFloors`: the lowest token that each lock may give. */
   constructor(settings: ModelSettings, tokenFloors: ReadonlyMap<string, bigint>) {
     this.#settings = settings;
     this.#tokenFloors = tokenFloors;
   }
 
   /**
-   * One transaction. `seenUpTo` is the last waiter that the decider can see while it works on the commands (null: all):
-   * those behind it get what is free once the commands are done, in the same transaction.
+   * One transaction. `seenUpTo` is the last waiter that the decision sees while it runs the commands (null: all). After
+   * the commands, waiters behind it are granted what is still free, in the same transaction.
    */
   transact(
     lock: string,
@@ -188,7 +188,7 @@ export class ReferenceModel {
     return outcomes;
   }
 
-  /** Sets the limit of a pattern; the locks that it matches have to be brought up to date by empty transactions. */
+  /** Sets the limit of a pattern. The caller then runs empty transactions to update the locks that it matches. */
   setPattern(prefix: string, limit: number | null): void {
     this.#changes.push({ target: "prefix", text: prefix, limit });
   }
@@ -200,14 +200,14 @@ export class ReferenceModel {
     }
   }
 
-  /** Forgets what ended longer than the retention time ago. */
+  /** Forgets claims that ended longer than the retention time ago. */
   purge(nowUs: number): void {
     for (const claim of this.#claims) {
       if (claim.ended && claim.ended.at + this.#settings.retentionUs <= nowUs) claim.forgotten = true;
     }
   }
 
-  /** Claims of a lock that are remembered, in order. */
+  /** The remembered claims of a lock, in order. */
   rows(lock: string): ModelRow[] {
     return this.#of(lock)
       .filter((claim) => !claim.forgotten)
@@ -231,7 +231,7 @@ export class ReferenceModel {
     return last;
   }
 
-  /** What the lock remembers; null: nothing was ever set, or it was deleted since. */
+  /** What the lock remembers; null: nothing was ever set, or it has been deleted since. */
   record(lock: string): ModelRecord | null {
     let record: ModelRecord | null = null;
     let highest = 0n;
@@ -321,7 +321,7 @@ export class ReferenceModel {
       case "update_lock": {
         const outcome = this.#update(lock, command);
         if (outcome.kind !== "record") return outcome;
-        // The answer comes after what it has made room for.
+        // The answer shows the lock after the grants that this update made possible.
         this.#grantInOrder(lock, this.#seenUpTo);
         return { kind: "record", record: this.record(lock) as ModelRecord };
       }
@@ -458,9 +458,9 @@ export class ReferenceModel {
     claim.unclaimed = false;
     if (!claim.granted) return;
     const { lock } = claim;
-    // Nobody uses a lease before it was fetched, and to release it is to have fetched it.
+    // A lease is used only once it was fetched; a release implies that.
     const isUsed = reason === "released" || (claim.fetched && ["expired", "force_released"].includes(reason));
-    // Of what has lapsed somebody may have heard.
+    // A client may have received a lease that lapsed, so only a cancelled one counts as unused.
     if (reason === "cancelled")
       this.#facts.push({ lock, at: this.#now, what: "unused", token: claim.granted.token });
     if (!isUsed) return;
@@ -476,7 +476,7 @@ export class ReferenceModel {
     });
   }
 
-  /** When the present state runs out. */
+  /** When the claim's present state runs out. */
   #deadline(claim: ModelClaim): number | null {
     if (claim.ended) return claim.ended.at + this.#settings.retentionUs;
     if (!claim.granted) return Math.min(claim.aliveUntil, waitUntil(claim) ?? Number.POSITIVE_INFINITY);
@@ -484,8 +484,8 @@ export class ReferenceModel {
   }
 
   /**
-   * After a jump of the clock or a fail-over, what was given counts from then at the earliest. Places are kept for a
-   * grace period more by a replica that has just come back.
+   * After a jump of the clock or a fail-over, a claim's time counts again from then. A replica that has just come back
+   * also keeps places for one more grace period.
    */
   #isDue(claim: ModelClaim): boolean {
     const deadline = this.#deadline(claim);
@@ -506,7 +506,7 @@ export class ReferenceModel {
     return until !== null && until <= claim.aliveUntil ? "timed_out" : "lapsed";
   }
 
-  /** Whether the lease is not kept as long as its time to live, because nobody has come for it. */
+  /** Whether the lease ends before its time to live, because no client has fetched it. */
   #isCutShort(claim: ModelClaim): boolean {
     return !claim.fetched && this.#graceEnd(claim) < (wholeEnd(claim) ?? Number.POSITIVE_INFINITY);
   }
@@ -574,7 +574,7 @@ function neverFits(asked: { readonly mode: Mode; readonly permits: number }, lim
   return limit > 0 && asked.mode === "permit" && asked.permits > limit;
 }
 
-/** What a lock remembers after one fact more. `highest`: the highest version that any of its records had. */
+/** What a lock remembers after one more fact. `highest`: the highest version that any of its records had. */
 function remember(record: ModelRecord | null, fact: Fact, highest: bigint): ModelRecord | null {
   const { at } = fact;
   const version = highest + 1n;
@@ -631,7 +631,7 @@ function nextRun(
   return coolDownUs === undefined ? after(grantedAt, terms?.minIntervalUs) : after(endedAt, coolDownUs);
 }
 
-/** No time at all leaves nothing to wait for. */
+/** A time of zero leaves nothing to wait for. */
 function after(from: number, us: number | null | undefined): number | null {
   return us ? from + us : null;
 }

@@ -1,6 +1,6 @@
-// Rows in memory for decisions: reads only what a decision may read, writes only what it says, and reads further heads of
-// a queue for as long as it has to go on. Rows are cloned on the way in and out, so that a change that is not among those
-// to be written is lost here as it would be in a database.
+// Rows in memory for decisions: reads only what a decision may read, writes only the changes that it returns, and reads
+// more heads of a queue while the decision asks for them. Rows are cloned on the way in and out, so a change that the
+// decision does not return is lost, as it would be in a database.
 
 import type { Claim, ClaimKey } from "../../server/core/claim.ts";
 import type { Command, Event, Outcome } from "../../server/core/command.ts";
@@ -14,26 +14,26 @@ import type { Clock, Rows } from "../../server/core/rows.ts";
 /** The real core, or a copy of it with a planted fault. */
 export type Core = typeof decideBatch;
 
-/** When a transaction is run, and how much it reads. */
+/** The time at which a transaction runs, and how much it reads. */
 export interface Look {
   readonly clock: Clock;
   readonly failOver: FailOver;
-  /** Waiters read from the head of the queue, at each pass. */
+  /** Waiters read from the head of the queue in each pass. */
   readonly heads: number;
-  /** Due claims read at each pass. */
+  /** Due claims read in each pass. */
   readonly dueMax?: number;
 }
 
 export interface Decided {
   readonly outcomes: readonly Outcome[];
   readonly events: readonly Event[];
-  /** How often rows were read: more than once when the known heads did not suffice. */
+  /** How often rows were read: more than once if the known heads did not suffice. */
   readonly passes: number;
-  /** The last waiter that the first pass could see; null when it saw the whole queue. */
+  /** The last waiter that the first pass saw; null if it saw the whole queue. */
   readonly seenUpTo: bigint | null;
 }
 
-/** More passes than any test has waiters: the decision does not come to an end. */
+/** More passes than any test has waiters: past this, the decision does not terminate. */
 const PASSES_MAX = 1_000;
 
 export class RowsInMemory {
@@ -70,14 +70,14 @@ export class RowsInMemory {
     });
   }
 
-  /** The guard row as stored. */
+  /** The stored guard row. */
   lock(name: string): Lock {
     const lock = this.locks.get(name);
     if (!lock) throw new Error(`no lock ${name}`);
     return lock;
   }
 
-  /** Claims of a lock as stored, in order of ticket numbers. */
+  /** The stored claims of a lock, in order of ticket numbers. */
   claimsOf(name: string): Claim[] {
     const { id } = this.lock(name);
     return this.claims
@@ -89,7 +89,7 @@ export class RowsInMemory {
     return this.claims.find((row) => row.lockId === key.lockId && row.ticketNumber === key.ticketNumber);
   }
 
-  /** One transaction about one lock, of commands that have come `agoMs` ago. */
+  /** One transaction about one lock, with commands that arrived `agoMs` ago. */
   transact(name: string, commands: readonly Command[], look: Look, agoMs = 0): Decided {
     const { id } = this.lock(name);
     const outcomes: (Outcome | undefined)[] = [];
@@ -116,7 +116,7 @@ export class RowsInMemory {
     throw new Error("the decision stays unfinished");
   }
 
-  /** Changes the rule of a pattern and brings the locks that it matches up to date. */
+  /** Changes the rule of a pattern and updates the locks that it matches. */
   setPattern(prefix: string, limit: number | null, look: Look): Map<string, Decided> {
     const at = this.limitRules.findIndex((rule) => rule.prefix === prefix);
     const version = (this.limitRules[at]?.version ?? 0n) + 1n;
@@ -127,7 +127,7 @@ export class RowsInMemory {
     return new Map(names.map((name) => [name, this.transact(name, [], look)]));
   }
 
-  /** What the store does for waiters whose streams a replica holds. */
+  /** Extends the places of waiters whose streams the replica holds, as the store does. */
   heartbeat(replica: bigint, nowUs: number): void {
     for (const claim of this.claims) {
       if (claim.state !== "waiting" || claim.replica !== replica) continue;
@@ -135,7 +135,7 @@ export class RowsInMemory {
     }
   }
 
-  /** Deletes what has ended and is no longer remembered. */
+  /** Deletes ended claims whose retention time is over. */
   purge(nowUs: number): void {
     this.claims = this.claims.filter((claim) => claim.state !== "ended" || (claim.deadlineUs ?? 0) > nowUs);
   }
@@ -157,7 +157,7 @@ export class RowsInMemory {
       locks: new Map([[lock.id, lock]]),
       limitRules: structuredClone(this.limitRules),
       claims: structuredClone(claims),
-      // Read on its own, so a claim may come twice, as two objects.
+      // Read separately, so a claim may appear twice, as two objects.
       queues: new Map([[lock.id, { head: structuredClone(head), complete: head.length === waiting.length }]]),
     };
   }
@@ -182,7 +182,7 @@ export class RowsInMemory {
   }
 }
 
-/** Whether a decision about the command, at the lock with this id, has to read the claim. */
+/** Whether a decision about the command, on the lock with this id, must read the claim. */
 function names(command: Command, claim: Claim, lockId: bigint): boolean {
   if ("requestId" in command) return command.requestId === claim.requestId;
   if (claim.lockId !== lockId) return false;

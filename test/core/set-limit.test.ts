@@ -1,4 +1,4 @@
-// SetLimit: absolute, compare-and-set if wished, grants what it makes room for and revokes nothing.
+// SetLimit: absolute, with an optional compare-and-set. It grants what it makes room for and revokes nothing.
 
 import { describe, expect, test } from "vitest";
 import { OneLock } from "./one-lock.ts";

@@ -1,5 +1,5 @@
-// Runs one random history twice, through the core and through the reference model, and compares them after every
-// step. Throws where they differ or where an invariant is broken.
+// Runs one random history through the core and through the reference model, and compares them after every step. Throws
+// if they differ or if an invariant is broken.
 
 import { isDeepStrictEqual } from "node:util";
 import type { Claim, ClaimRef } from "../../server/core/claim.ts";
@@ -21,11 +21,11 @@ type Picked = Extract<Ask, { ask: "attach" }>["pick"];
 export interface SimulationOptions {
   readonly core?: Core;
   /**
-   * Due claims that one decision reads. With a bound the rest ends later, which the reference model does not know of:
-   * then only the invariants are checked.
+   * Due claims that one decision reads. With a bound, the other due claims end later, which the reference model does
+   * not know: then only the invariants are checked.
    */
   readonly dueMax?: number;
-  /** Told what was reached, so that a test can see that the histories are worth running. */
+  /** Called with each situation reached, so that a test can check that the histories cover enough. */
   readonly reached?: (what: string) => void;
 }
 
@@ -40,10 +40,10 @@ class Simulation {
   readonly #model = new ReferenceModel(SETTINGS, TOKEN_FLOORS);
   readonly #tokensGiven = new Set<string>();
   #nowUs = 1_000_000_000;
-  /** Each replica sees a jump of the clock by its own next transaction. */
+  /** Each replica sees a jump of the clock in its own next transaction. */
   readonly #jumpUnseenBy = new Set<bigint>();
   readonly #jumpedAtUs = new Map<bigint, number>();
-  /** Replicas that were away from the database since their last transaction, and when each came back. */
+  /** Replicas that were away from the database since their last transaction, and when each one came back. */
   readonly #away = new Set<bigint>();
   readonly #backAtUs = new Map<bigint, number>();
   #failOver = NO_FAIL_OVER;
@@ -140,7 +140,7 @@ class Simulation {
     this.#tell(decided, before, after);
   }
 
-  /** What the transaction shows of what is worth reaching. */
+  /** Reports the notable situations that the transaction reached. */
   #tell({ passes, events }: Decided, before: State, after: State): void {
     const { reached, dueMax } = this.#options;
     if (!reached) return;
@@ -282,7 +282,7 @@ class Simulation {
     }
   }
 
-  /** The version of the record, and so far off. */
+  /** The record's version plus an offset. */
   #expected(name: string, offset: bigint | undefined): bigint | undefined {
     const version = this.#rows.lock(name).record?.version ?? 0n;
     return offset === undefined || version + offset < 0n ? undefined : version + offset;
@@ -296,7 +296,7 @@ class Simulation {
     return [make({ lockId, ticketNumber, secret }, claim)];
   }
 
-  /** A claim of the lock, or with null of any lock. */
+  /** A claim of the lock, or of any lock if null. */
   #pick(name: string | null, { nth, among }: Picked): Claim | undefined {
     const all = name === null ? this.#rows.claims : this.#rows.claimsOf(name);
     const live = all.filter((claim) => claim.state !== "ended");
@@ -312,26 +312,26 @@ class Simulation {
 
 type State = ReturnType<typeof structuredClone<{ lock: ReturnType<RowsInMemory["lock"]>; claims: Claim[] }>>;
 
-/** Whether a grant is for the whole time to live. */
+/** Whether a grant lasts for the whole time to live. */
 function extent({ ttlUs, deadlineUs, grantedAtUs }: Claim): string {
   const wholeEndUs = ttlUs === null ? null : (grantedAtUs as number) + ttlUs;
   return deadlineUs === wholeEndUs ? "whole" : "cut short";
 }
 
-/** What the model knows of a row. */
+/** The fields of a row that the model knows. */
 function seenRow(claim: Claim): ModelRow {
   const { lockId: _lock, owner: _owner, labels: _labels, terms: _terms, ...seen } = claim;
   return seen;
 }
 
-/** What the model knows of a record. */
+/** The fields of a record that the model knows. */
 function seenRecord(record: LockRecord | null): ModelRecord | null {
   if (!record) return null;
   const { wakesAtUs: _wakes, ...seen } = record;
   return seen;
 }
 
-/** What the model knows of an outcome. */
+/** The fields of an outcome that the model knows. */
 function seenOutcome(outcome: Outcome): ModelOutcome {
   switch (outcome.kind) {
     case "held":

@@ -1,11 +1,11 @@
-// Random histories for the property tests: what clients, operators and time do to a few locks. A step names claims by
-// a number that is resolved against what exists when the step is run, so that a shrunk history still makes sense.
+// Random histories for the property tests: what clients, operators and time do to a few locks. A step names claims by a
+// number that is resolved against the claims present when the step runs, so a shrunk history still makes sense.
 
 import fc from "fast-check";
 import type { Mode } from "../../server/core/claim.ts";
 import type { RunResult, Terms } from "../../server/core/record.ts";
 
-/** Short enough that all of them run out in the course of one history. */
+/** Short enough that all of them run out within one history. */
 export const SETTINGS = {
   graceUs: 10_000_000,
   attachedForUs: 15_000_000,
@@ -14,15 +14,15 @@ export const SETTINGS = {
 };
 
 export const LOCKS = ["etl/a", "etl/b"] as const;
-/** Locks whose names are known from before begin at a floor. */
+/** A lock whose name was used before starts at a token floor. */
 export const TOKEN_FLOORS = new Map<string, bigint>([
   ["etl/a", 0n],
   ["etl/b", 2n ** 53n],
 ]);
 
 /**
- * How time moves before a step: on its own, right up to a deadline of somebody, only on the database's clock, while a
- * replica cannot reach the database, or while the database fails over, after which nothing is granted for as long.
+ * How time moves before a step: on its own, exactly to a claim's deadline, on the database's clock alone, while a
+ * replica cannot reach the database, or during a fail-over, after which nothing is granted for the same time.
  */
 export type Pause =
   | { readonly to: "later" | "jump" | "fail_over"; readonly us: number }
@@ -30,7 +30,7 @@ export type Pause =
   | { readonly to: "deadline"; readonly nth: number; readonly offsetUs: number };
 
 interface Pick {
-  /** Which claim, modulo the number of candidates. */
+  /** The claim's index, modulo the number of candidates. */
   readonly nth: number;
   readonly among: "live" | "all";
   readonly wrongSecret: boolean;
@@ -49,14 +49,14 @@ export type Ask =
       /** The same call twice in one transaction, as an impatient client sends it. */
       readonly twice: boolean;
     }
-  /** An Acquire whose request id was sent before. */
+  /** An Acquire with a request id that was sent before. */
   | {
       readonly ask: "acquire_again";
       readonly pick: Pick;
       readonly replica: bigint | null;
-      /** Perhaps at another lock than the first time. */
+      /** May be for another lock than the first time. */
       readonly elsewhere: boolean;
-      /** For something else than the first time. */
+      /** May differ from the first request. */
       readonly changed: boolean;
     }
   | {
@@ -75,7 +75,7 @@ export type Ask =
     }
   | {
       readonly ask: "update_lock";
-      /** An instant is counted from when it is asked. */
+      /** An instant is relative to the time of the command. */
       readonly notBefore: { readonly atInUs: number } | { readonly inUs: number } | null | undefined;
       readonly attemptsLeft: number | null | undefined;
       readonly status: string | undefined;
@@ -86,7 +86,7 @@ export type Ask =
   | {
       readonly ask: "set_limit";
       readonly limit: number | null;
-      /** The version that the caller expects, counted from the one in force; undefined: any. */
+      /** The version that the caller expects, relative to the current one; undefined: any. */
       readonly expected: bigint | undefined;
     }
   | { readonly ask: "force_release"; readonly pick: Pick | null }
@@ -170,7 +170,7 @@ const expected = fc.constantFrom(undefined, undefined, 0n, -1n, 1n);
 
 const status = fc.constantFrom("", "failed", "done");
 const interval = fc.constantFrom(null, 0, 2_000_000, 12_000_000);
-/** Mostly none, so that what a lock remembers does not stand in the way of everything else. */
+/** Mostly none, so that records do not block everything else. */
 const terms: fc.Arbitrary<Terms | null> = fc.oneof(
   { weight: 3, arbitrary: fc.constant(null) },
   {
@@ -287,7 +287,7 @@ const ask: fc.Arbitrary<Ask> = fc.oneof(
 );
 
 const heads = fc.integer({ min: 1, max: 5 });
-/** By how much the clock may be behind what it is at the most: not at all where it was read. */
+/** How far the clock may be behind the true time, at most; 0 if it was just read. */
 const unsureUs = fc.constantFrom(0, 0, 0, 1, 50_000);
 
 const step: fc.Arbitrary<Step> = fc.oneof(

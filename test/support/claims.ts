@@ -1,5 +1,4 @@
-// A claim, the request for it, and what a lock remembers that remembers nothing in particular, for the tests of those who are
-// told of them.
+// A claim, its request, and an empty record, for the tests of code that is given them.
 
 import type { Claim } from "../../server/core/claim.ts";
 import type { Acquire } from "../../server/core/command.ts";

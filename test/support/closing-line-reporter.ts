@@ -1,5 +1,5 @@
-// Ends a run with one plain line, "N passed, N failed, N skipped", for machines to read. A file that could not be
-// loaded and an error outside of any test count as failed: the line never looks better than the run was.
+// Ends a run with one plain line, "N passed, N failed, N skipped", for machines to read. A file that fails to load and
+// an error outside any test count as failed: the line never looks better than the run was.
 import type { Reporter, SerializedError, TestModule } from "vitest/node";
 
 export default class ClosingLineReporter implements Reporter {
@@ -10,7 +10,7 @@ export default class ClosingLineReporter implements Reporter {
       for (const suite of module.children.allSuites()) counts.failed += suite.errors().length;
       for (const test of module.children.allTests()) {
         const { state } = test.result();
-        // A test still pending at the end was never run, because the run was interrupted.
+        // A test still pending at the end never ran, because the run was interrupted.
         counts[state === "pending" ? "skipped" : state] += 1;
       }
     }

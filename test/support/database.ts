@@ -1,4 +1,4 @@
-// A database of its own for each test file, on every kind of database that this run uses.
+// A separate database for each test file, on every kind of database that this run uses.
 
 import { inject, test } from "vitest";
 import { type FreshDatabase, freshDatabase, freshSqlite } from "./fresh-database.ts";
@@ -12,7 +12,7 @@ export interface TestDatabase {
   readonly kind: "sqlite" | "mysql" | "mariadb";
   /** For titles of tests: "sqlite", "mysql 9.7.0". */
   readonly label: string;
-  /** The server, for tests that need more than a database of it; undefined for SQLite. */
+  /** The server, for tests that need more than a database on it; undefined for SQLite. */
   readonly server: FoundServer | undefined;
   fresh(): Promise<FreshDatabase>;
 }
@@ -37,14 +37,14 @@ export function testDatabases(): TestDatabase[] {
 }
 
 /**
- * Says in the report that ROWLOCK_TEST_DATABASES leaves out what a file tests. A run that was not told so, and finds no
- * server, has failed before it comes here.
+ * Reports in the test results that ROWLOCK_TEST_DATABASES leaves out what this file tests. A run that needs a server
+ * and finds none has already failed before this.
  */
 export function reportLeftOut(servers: readonly unknown[]): void {
   if (servers.length === 0) test.skip("on a server that ROWLOCK_TEST_DATABASES leaves out");
 }
 
-/** Those of them that are servers. */
+/** The test databases that are servers. */
 export function testServers(): (TestDatabase & { readonly server: FoundServer })[] {
   return testDatabases().filter((database) => database.server !== undefined) as ReturnType<
     typeof testServers

@@ -1,6 +1,6 @@
-// A TCP proxy that loses things. An answer: the request reaches the server, which acts on it, and the client's
-// connection is cut when the answer comes. Or whole connections, which the client learns of when it next uses them. Or all
-// that is said on connections that stay open.
+// A TCP proxy that loses data on demand: an answer (the server acts on the request, and the client's connection is cut
+// when the answer comes), whole connections (which the client notices when it next uses them), or all traffic on
+// connections that stay open.
 
 import { once } from "node:events";
 import type { AddressInfo, Socket } from "node:net";
@@ -8,24 +8,27 @@ import { connect, createServer } from "node:net";
 
 export interface DroppingProxy {
   readonly port: number;
-  /** Loses the answer to the next request that ends with `text`. Resolves when it has done so, `meanwhile` included. */
+  /** Loses the answer to the next request that ends with `text`. Resolves after that, including `meanwhile`. */
   dropAnswerTo(text: string, meanwhile?: () => Promise<unknown>): Promise<void>;
-  /** Loses that request itself: the server's side is cut at once, the client's after `meanwhile`. Likewise. */
+  /**
+   * Loses that request itself: cuts the server's side immediately and the client's after `meanwhile`. Resolves after
+   * both.
+   */
   dropRequest(text: string, meanwhile?: () => Promise<unknown>): Promise<void>;
-  /** The connections there are take nothing any more: each is cut when the client next sends something. */
+  /** Existing connections take nothing any more: each is cut when the client next sends something. */
   loseConnections(): void;
-  /** Loses what clients send from now on over the connections there are; what the server sends still arrives. */
+  /** Loses what clients send from now on over existing connections; what the server sends still arrives. */
   mute(): void;
-  /** Loses all that is sent from now on, both ways and on new connections, as if the server were frozen. */
+  /** Loses all traffic from now on, in both directions and on new connections, as if the server were frozen. */
   freeze(): void;
-  /** Cuts every connection and refuses new ones, as a server does that was killed. */
+  /** Cuts every connection and refuses new ones, like a server that was killed. */
   leave(): void;
-  /** On the same port. */
+  /** Listens again on the same port. */
   comeBack(): Promise<void>;
   close(): Promise<void>;
 }
 
-/** What is to be lost next. */
+/** What to lose next. */
 interface Armed {
   readonly text: Buffer;
   readonly isRequest: boolean;
@@ -49,7 +52,7 @@ export async function startDroppingProxy(host: string, port: number): Promise<Dr
     };
     for (const socket of [client, server]) {
       sockets.add(socket);
-      // The end of one side is the end of the other; errors are that too.
+      // Closing or failing on one side closes the other.
       socket.on("error", () => {});
       socket.on("close", () => {
         sockets.delete(socket);

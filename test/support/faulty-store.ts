@@ -1,28 +1,28 @@
-// A store whose database is unlucky, from a seed: transactions fail before they begin, after the decision (rolled back),
-// or after the commit with an outcome that nobody knows; answers come late. All of it within what store.ts allows, so
-// whatever an engine promises has to hold over it.
+// A store with seeded faults: transactions fail before they begin, after the decision (rolled back), or after the
+// commit with an unknown outcome; answers come late. All of it is within what store.ts allows, so every promise of an
+// engine must hold over it.
 
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Store } from "../../server/storage/store.ts";
 import { StoreError } from "../../server/storage/store.ts";
 
-/** From 0 up to 1, the same numbers for the same seed. */
+/** From 0 up to 1, the same sequence for the same seed. */
 export type Chance = () => number;
 
 export interface Faults {
-  /** Whether faults come at all; delays go on. */
+  /** Turns faults on and off; delays go on. */
   on: boolean;
-  /** How many of each kind were made. */
+  /** Counts of the faults made, by kind. */
   readonly made: Map<string, number>;
 }
 
 const DELAY_MS_MAX = 15;
-/** How long an answer to COMMIT is awaited in vain: others do a lot meanwhile. */
+/** The longest wait for a lost answer to COMMIT: long enough for others to do a lot meanwhile. */
 const SWALLOWED_MS_MAX = 150;
 const DELAYED = 0.25;
 
 const KINDS = [
-  // Weights: how many of a hundred transactions.
+  // Weights: faults per hundred transactions.
   { kind: "before", weight: 5 },
   { kind: "unavailable", weight: 2 },
   { kind: "rolled_back", weight: 6 },
@@ -33,7 +33,7 @@ const KINDS = [
 ] as const;
 type Kind = (typeof KINDS)[number]["kind"];
 
-/** mulberry32: small, and good enough to choose faults by. */
+/** mulberry32: small, and good enough to choose faults. */
 export function chanceFrom(seed: number): Chance {
   let state = seed >>> 0;
   return () => {
@@ -65,7 +65,7 @@ export function faultyStore(store: Store, chance: Chance, faults: Faults): Store
     if (kind === "committed_swallowed") await swallowed();
     if (kind?.startsWith("committed_")) throw failure("unknown_outcome");
   };
-  // What a poll has read is old by the time it is used.
+  // A poll's result is already old when the engine uses it.
   const watch: Store["watch"] = async (lockIds, aheadUs) => {
     const read = await store.watch(lockIds, aheadUs);
     await late();

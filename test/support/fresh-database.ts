@@ -1,4 +1,4 @@
-// Databases of names that nobody else has, for whoever may make them: also outside of the test runner.
+// Databases with unique names, also for code outside the test runner.
 
 import { randomBytes } from "node:crypto";
 import { mkdtemp, rm } from "node:fs/promises";
@@ -7,16 +7,16 @@ import { join } from "node:path";
 import { createConnection } from "mysql2/promise";
 import type { FoundServer } from "./mysql-family/found-server.ts";
 
-/** An empty database, as ROWLOCK_DATABASE_URL takes it. */
+/** An empty database, with a URL for ROWLOCK_DATABASE_URL. */
 export interface FreshDatabase {
   readonly url: string;
-  /** Where several servers are one database: as each of them serves it. */
+  /** If several servers form one database: its URL on each of them. */
   readonly nodes?: readonly string[];
   /** Removes it; can be called twice. */
   drop(): Promise<void>;
 }
 
-/** Creates an empty database on `server`, of a name that nobody else has. */
+/** Creates an empty database with a unique name on `server`. */
 export async function freshDatabase(server: FoundServer): Promise<FreshDatabase> {
   const name = `rowlock_test_${randomBytes(8).toString("hex")}`;
   await administer(server, `CREATE DATABASE ${name}`);
@@ -25,7 +25,7 @@ export async function freshDatabase(server: FoundServer): Promise<FreshDatabase>
   return { url: url.href, drop: () => administer(server, `DROP DATABASE IF EXISTS ${name}`) };
 }
 
-/** A path for an SQLite file in a directory of its own; the file comes with the first user. */
+/** A path for an SQLite file in a new directory; its first user creates the file. */
 export async function freshSqlite(): Promise<FreshDatabase> {
   const directory = await mkdtemp(join(tmpdir(), "rowlock-sqlite-"));
   return {
@@ -34,7 +34,7 @@ export async function freshSqlite(): Promise<FreshDatabase> {
   };
 }
 
-/** Runs one statement as the user that may create databases. */
+/** Runs one statement as a user that may create databases. */
 async function administer(server: FoundServer, statement: string): Promise<void> {
   const connection = await createConnection(server.url);
   try {

@@ -1,5 +1,5 @@
-// Servers in this process: the engine, a store of one's choice and the gRPC server, put together as the app does it, but
-// with every part at hand. Several of them may share one database.
+// Servers in this process: an engine, a chosen store and a gRPC server, assembled as the app does it, but with access
+// to every part. Several servers may share one database.
 
 import type { Duration } from "@bufbuild/protobuf/wkt";
 import { expect } from "vitest";
@@ -20,23 +20,23 @@ import { startEngine } from "./test-engine.ts";
 
 export { until } from "./until.ts";
 
-/** What servers of this test file bring along as their client. */
+/** The client class that this test file's servers come with. */
 let Client: typeof TestCalls = TestCalls;
 
-/** From now on, clients are made of this class: all their calls go another way. */
+/** From now on, servers come with clients of this class, whose calls use another transport. */
 export function useClients(kind: typeof TestCalls): void {
   Client = kind;
 }
 
 export interface StartOptions {
-  /** A database of one's own in memory unless told otherwise. */
+  /** A new in-memory database by default. */
   readonly url?: string;
-  /** That of a server before it; a free one unless told otherwise. */
+  /** The port of an earlier server; a free port by default. */
   readonly port?: number;
   readonly rules?: Partial<Policy>;
-  /** Between the engine and the database: to watch what is read. */
+  /** Wraps the store below the engine: to watch what is read. */
   readonly wrapStore?: (store: Store) => Store;
-  /** Between the gRPC server and the engine: to inject faults and to watch. */
+  /** Wraps the engine below the gRPC server: to inject faults and to watch. */
   readonly wrapEngine?: (engine: LockEngine) => LockEngine;
   readonly grpc?: Partial<GrpcServerOptions>;
 }
@@ -49,7 +49,7 @@ export interface SeenCall {
   readonly via: Via;
 }
 
-/** Sees nothing. */
+/** Ignores everything. */
 export const silentObserver: CallObserver = {
   call() {},
   streamOpened() {},
@@ -67,7 +67,7 @@ export interface LogLine {
 }
 
 export interface TestServer {
-  /** Of its database. */
+  /** The URL of its database. */
   readonly url: string;
   /** host:port */
   readonly address: string;
@@ -75,19 +75,19 @@ export interface TestServer {
   readonly grpc: GrpcServer;
   readonly engine: Engine;
   readonly store: Store;
-  /** What happened to claims and limits, in order. */
+  /** Events about claims and limits, in order. */
   readonly events: readonly Event[];
-  /** What happened to watches of locks, in order. */
+  /** Events about watches of locks, in order. */
   readonly watchEvents: readonly WatchEvent[];
   readonly calls: readonly SeenCall[];
   readonly openStreams: () => number;
   readonly openSessions: () => number;
-  /** How sessions have ended, by name of the code, in order. */
+  /** How sessions ended: names of the status codes, in order. */
   readonly sessionEnds: readonly string[];
   readonly logLines: readonly LogLine[];
   /** Failures of background loops; a test that expects none looks here. */
   readonly loopFailures: readonly unknown[];
-  /** Resolves with the next event that fits, or with one that has happened already. */
+  /** Resolves with the next event that fits, or with an earlier one. */
   event(fits: (event: Event) => boolean): Promise<Event>;
   stop(): Promise<void>;
 }
@@ -145,11 +145,11 @@ export async function startServer(options: StartOptions = {}): Promise<TestServe
   };
 }
 
-/** Keeps all that the gRPC server tells about itself. */
+/** Records everything that the gRPC server reports about itself. */
 class Seen implements CallObserver {
   readonly calls: SeenCall[] = [];
   readonly logLines: LogLine[] = [];
-  /** By name of the code. */
+  /** Names of the status codes. */
   readonly sessionEnds: string[] = [];
   openStreams = 0;
   openSessions = 0;
@@ -209,8 +209,8 @@ export function replacing(engine: LockEngine, verbs: Partial<LockEngine>): LockE
 }
 
 /**
- * Expects what is left of a time of so many seconds: never more than that, and less by what has passed since, which is
- * longer on a busy machine.
+ * Expects the rest of a time of `ofSeconds`: never more than that, and less by the time passed since, which is longer
+ * on a busy machine.
  */
 export function expectLeft(left: Duration | undefined, ofSeconds: number): void {
   const ms = left ? msOf(left) : Number.NaN;
@@ -218,7 +218,7 @@ export function expectLeft(left: Duration | undefined, ofSeconds: number): void 
   expect(ms).toBeGreaterThan(ofSeconds * 500);
 }
 
-/** The number of the lock in a ticket or lease id. */
+/** The lock's number in a ticket id or lease id. */
 export function lockIdOf(claimId: string): bigint {
   return BigInt(Number.parseInt(claimId.split(".")[0] as string, 36));
 }

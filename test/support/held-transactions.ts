@@ -1,4 +1,4 @@
-// A store whose transactions wait until a test lets them go.
+// A store whose transactions wait until the test releases them.
 
 import type { Store } from "../../server/storage/store.ts";
 
@@ -6,7 +6,7 @@ type Plan = Parameters<Store["transact"]>[0];
 
 export const isOfCapture = ({ requestIds }: Plan) => requestIds.some((id) => id.startsWith("\0\0"));
 
-/** Holds the transactions that `isMeant` chooses, before they begin. */
+/** Holds the transactions that `isMeant` selects, before they begin. */
 export function heldTransactions(isMeant: (plan: Plan) => boolean) {
   const held: (() => void)[] = [];
   let isHolding = true;
@@ -15,7 +15,7 @@ export function heldTransactions(isMeant: (plan: Plan) => boolean) {
     new Proxy(store, {
       get(target, name) {
         const value: unknown = Reflect.get(target, name, target);
-        // Others go on beside those that are held, on SQLite, too.
+        // A second lane lets other transactions run beside the held ones, on SQLite too.
         if (name === "lanes") return Math.max(2, target.lanes);
         if (name !== "transact") return typeof value === "function" ? value.bind(target) : value;
         return async (...asked: Parameters<Store["transact"]>) => {
@@ -26,7 +26,7 @@ export function heldTransactions(isMeant: (plan: Plan) => boolean) {
         };
       },
     });
-  /** All of them, also those to come. */
+  /** Releases all held transactions, and holds none from now on. */
   const letGo = () => {
     isHolding = false;
     for (const go of held.splice(0)) go();

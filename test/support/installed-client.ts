@@ -1,4 +1,5 @@
-// The TypeScript client as a user has it: packed from its sources, and unpacked as npm would beside the packages that it needs.
+// The TypeScript client as a user has it: packed from its sources, then unpacked as npm would, next to the packages it
+// needs.
 
 import { execFileSync } from "node:child_process";
 import { cpSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from "node:fs";
@@ -9,7 +10,7 @@ const root = join(import.meta.dirname, "../..");
 const modules = join(root, "node_modules");
 const SOURCES = ["src", "gen", "package.json", "tsconfig.json", "README.md", "LICENSE"];
 
-/** Into the `node_modules` of this folder. */
+/** Installs the client into the `node_modules` of this folder. */
 export function installClient(program: string): void {
   const scratch = mkdtempSync(join(tmpdir(), "rowlock-client-"));
   try {

@@ -1,5 +1,5 @@
-// A TCP proxy through which a server answers late: what clients send goes on at once, what the server sends is held back. It can
-// also lose all that is said on the connections there are.
+// A TCP proxy that delays a server's answers: it passes on what clients send immediately and holds back what the server
+// sends. It can also lose all traffic on existing connections.
 
 import { once } from "node:events";
 import type { AddressInfo, Socket } from "node:net";
@@ -7,11 +7,11 @@ import { connect, createServer } from "node:net";
 
 export interface LateProxy {
   readonly port: number;
-  /** By how much, for all that the server sends from now on. */
+  /** Sets the delay for everything that the server sends from now on. */
   delayAnswers(ms: number): void;
-  /** What is said from now on, on these connections and on new ones, is lost. */
+  /** Loses all traffic from now on, on existing and new connections. */
   freeze(): void;
-  /** The connections that were frozen stay so. */
+  /** Passes on the traffic of new connections again; those that were frozen stay frozen. */
   thaw(): void;
   close(): Promise<void>;
 }
@@ -27,7 +27,7 @@ export async function startLateProxy(host: string, port: number): Promise<LatePr
     for (const socket of [client, server]) {
       sockets.add(socket);
       socket.setNoDelay(true);
-      // The end of one side is the end of the other; errors are that too.
+      // Closing or failing on one side closes the other.
       socket.on("error", () => {});
       socket.on("close", () => {
         sockets.delete(socket);
@@ -42,7 +42,7 @@ export async function startLateProxy(host: string, port: number): Promise<LatePr
     server.on("data", (chunk: Buffer) => {
       isLost ||= isFrozen;
       if (isLost) return;
-      // One that comes later never overtakes, also when it is held back for less.
+      // A later chunk never overtakes an earlier one, even if its delay is shorter.
       held.push(chunk);
       setTimeout(() => client.write(held.shift() as Buffer), delayMs);
     });

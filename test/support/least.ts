@@ -1,6 +1,7 @@
-// Times that do not depend on what else the machine does: a wait that the code makes is in each run, a busy machine's is not.
+// Timings that do not depend on the machine's other load: a wait in the code shows up in every run, a busy machine's
+// delay does not.
 
-/** The shortest of some runs, in milliseconds. */
+/** The duration of the shortest of `runs` runs, in milliseconds. */
 export async function leastMs(runs: number, run: () => Promise<unknown>): Promise<number> {
   let least = Number.POSITIVE_INFINITY;
   for (let count = 0; count < runs; count++) {

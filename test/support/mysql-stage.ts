@@ -1,5 +1,5 @@
-// The stage for the hazard tests of the MySQL store: a database of its own with its schema, stores on it, and plain
-// sessions that do what other servers, operators and accidents do.
+// The set-up of the MySQL store's hazard tests: a separate database with its schema, stores on it, and plain sessions
+// that do what other servers, operators and accidents do.
 
 import type { RowDataPacket } from "mysql2/promise";
 import { createConnection } from "mysql2/promise";
@@ -68,7 +68,7 @@ export async function openStage(server: FoundServer): Promise<Stage> {
   };
 }
 
-/** What a promise is rejected with; fails when it is not. */
+/** The error that the promise rejects with; fails if it resolves. */
 export async function refusal(promise: Promise<unknown>): Promise<StoreError> {
   const error = await promise.then(
     () => new Error("Nothing was refused."),
@@ -78,7 +78,9 @@ export async function refusal(promise: Promise<unknown>): Promise<StoreError> {
   throw error;
 }
 
-/** Waits until another connection to this database runs a statement that contains `part`; answers its id. */
+/**
+ * Waits until another connection to this database runs a statement that contains `part`; returns the connection's id.
+ */
 export async function statementOf(session: PlainSession, database: string, part: string): Promise<number> {
   let id = 0;
   await until(async () => {

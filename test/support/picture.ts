@@ -1,21 +1,21 @@
-// What a watch of an engine has told so far, put together as a client would.
+// The state that a watch of an engine has reported so far, assembled as a client would.
 
 import type { LockWatch, ViewedLock, WatchUpdate } from "../../server/engine/lock-engine.ts";
 
 export class Picture {
   readonly watch: LockWatch;
-  /** By name, as of the last complete snapshot and what came after it. */
+  /** By name, as of the last complete snapshot and the updates after it. */
   locks = new Map<string, ViewedLock>();
   readonly updates: WatchUpdate[] = [];
   #snapshot: Map<string, ViewedLock> | null = new Map();
   #arrived: (() => void)[] = [];
 
-  /** Takes updates only when it is told to. */
+  /** Takes updates only when a method is called. */
   constructor(watch: LockWatch) {
     this.watch = watch;
   }
 
-  /** Goes on taking updates until the watch is closed; resolves with why. */
+  /** Takes updates until the watch is closed; resolves with the reason. */
   async takeAll(): Promise<Error> {
     try {
       for (;;) await this.take();
@@ -47,7 +47,7 @@ export class Picture {
     return this.updates.filter(({ beganAnew }) => beganAnew).length;
   }
 
-  /** Resolves as soon as `fits` says so, while something else takes updates. */
+  /** Resolves as soon as `fits` returns true, while another call takes the updates. */
   async until(fits: (picture: this) => boolean): Promise<void> {
     while (!fits(this)) await new Promise<void>((resolve) => this.#arrived.push(resolve));
   }

@@ -1,5 +1,5 @@
-// A real Prometheus over servers of a test, with the rules of deploy/alerts.yml in quick motion: all of their times are
-// divided, as a test cannot wait for minutes. What is compared with a number of seconds is divided, too.
+// A real Prometheus over a test's servers, with the rules of deploy/alerts.yml sped up: all their times, and all
+// thresholds in seconds, are divided, because a test cannot wait for minutes.
 
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -21,7 +21,7 @@ const POLL_MS = 100;
 const WINDOW_MS_MIN = 15_000;
 
 export const hasPrometheus: boolean = spawnSync("prometheus", ["--version"]).status === 0;
-/** For titles of tests: why they are skipped, where they are. */
+/** For test titles: why the tests are skipped, if they are. */
 export const NEEDS_PROMETHEUS = hasPrometheus ? "" : " (left out: prometheus is not installed)";
 
 export interface Prometheus {
@@ -38,7 +38,10 @@ export function rules(): Rule[] {
   return groups.flatMap((group) => group.rules);
 }
 
-/** The rules with all times divided. A window stays longer than calls take to fail, as those of one moment fail together. */
+/**
+ * The rules with all times divided. A window stays longer than calls take to fail, because calls of one moment fail
+ * together.
+ */
 function quicker(divisor: number): Rule[] {
   const scaled = (text: string, msMin = 0) =>
     text.replace(/(\d+)([smhd])/, (_, count, unit) => {
@@ -66,7 +69,7 @@ export async function startPrometheus(
 ): Promise<Prometheus> {
   const folder = mkdtempSync(join(tmpdir(), "rowlock-prometheus-"));
   const every = `${scrapeMs}ms`;
-  // JSON is YAML.
+  // JSON is valid YAML.
   writeFileSync(
     join(folder, "rules.yml"),
     JSON.stringify({ groups: [{ name: "rowlock", rules: quicker(divisor) }] }),
@@ -107,7 +110,7 @@ export async function startPrometheus(
     if (child.exitCode !== null) throw new Error(`Prometheus did not start:\n${log}`);
     await sleep(POLL_MS);
     const ready = await fetch(`http://127.0.0.1:${port}/-/ready`).catch(() => null);
-    // It takes some seconds until it has heard of its targets.
+    // Prometheus takes some seconds to load its targets.
     return ready?.ok === true && (await query("up == 1")).length === targets.length;
   });
   return {

@@ -1,4 +1,4 @@
-// The updates of one WaitInQueue, one after the other, with what a test expects of them.
+// The updates of one WaitInQueue, in order, with assertions about them.
 
 import type { Lease, Refusal, Ticket } from "#proto/rowlock/v1/lock_pb.js";
 import type { WaitInQueueResponse } from "#proto/rowlock/v1/lock_service_pb.js";
@@ -6,7 +6,7 @@ import type { RowlockError } from "../../clients/typescript/src/bare/index.ts";
 
 type Update = WaitInQueueResponse["update"];
 
-/** What brings the updates: a stream of its own, or a call of a session. */
+/** The source of the updates: a separate stream, or a call of a session. */
 interface Updates extends AsyncIterable<WaitInQueueResponse> {
   cancel(): void;
 }
@@ -20,7 +20,7 @@ export class QueueStream {
     this.#updates = stream[Symbol.asyncIterator]();
   }
 
-  /** The next update, or undefined when the stream was closed in good order. Rejects with a RowlockError. */
+  /** The next update, or undefined if the stream was closed normally. Rejects with a RowlockError. */
   async next(): Promise<Update | undefined> {
     const { value, done } = await this.#updates.next();
     return done ? undefined : (value as WaitInQueueResponse).update;
@@ -30,17 +30,17 @@ export class QueueStream {
     return (await this.#expect("position")) as Ticket;
   }
 
-  /** The lease, after whatever positions come before it. */
+  /** The lease, after any positions before it. */
   async granted(): Promise<Lease> {
     return (await this.#last("granted")) as Lease;
   }
 
-  /** The refusal, after whatever positions come before it. */
+  /** The refusal, after any positions before it. */
   async ended(): Promise<Refusal> {
     return (await this.#last("ended")) as Refusal;
   }
 
-  /** The failure that the stream ends with, after whatever updates come before it. */
+  /** The failure that ends the stream, after any updates before it. */
   async failure(): Promise<RowlockError> {
     try {
       while (await this.next());

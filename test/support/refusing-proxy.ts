@@ -1,5 +1,5 @@
-// A proxy of HTTP/2 that lets no long streams through: it refuses Session and WaitInQueue, or the methods that it is told, in
-// one of the manners of proxies, and passes all other calls on.
+// An HTTP/2 proxy that lets no long streams through: it refuses Session and WaitInQueue, or the given methods, in one
+// of the ways that proxies do, and passes all other calls on.
 
 import { once } from "node:events";
 import {
@@ -12,22 +12,22 @@ import {
 } from "node:http2";
 import type { AddressInfo } from "node:net";
 
-/** As a status of HTTP; as a gRPC server says it that has no such method; or by a reset of the stream. */
+/** An HTTP status, the answer of a gRPC server without such a method, or a reset of the stream. */
 export type Refusal = number | "UNIMPLEMENTED" | "RESET";
 
 export interface RefusingProxy {
   readonly address: string;
-  /** Methods of all that came, in order, refused or not. */
+  /** Methods of all received calls, in order, refused or not. */
   readonly asked: readonly string[];
-  /** How many of them were refused, and how many passed on. */
+  /** How many calls were refused, and how many were passed on. */
   readonly counts: { readonly refused: number; readonly passed: number };
   /** Cuts every connection and refuses new ones. */
   leave(): void;
-  /** On the same port. */
+  /** Listens again on the same port. */
   comeBack(): Promise<void>;
-  /** From now on nothing is answered any more, and nothing is passed on. */
+  /** From now on answers nothing and passes nothing on. */
   freeze(): void;
-  /** From now on all calls are refused, with this status of HTTP; undefined: no more. */
+  /** From now on refuses all calls with this HTTP status; undefined: stops doing so. */
   refuseAll(status: number | undefined): void;
   close(): Promise<void>;
 }
@@ -35,7 +35,7 @@ export interface RefusingProxy {
 const STREAMS = ["Session", "WaitInQueue"];
 const END_STREAM = 1;
 const PROTOCOL_ERROR = 1;
-/** As a proxy answers whose server is gone, also where that only takes no new calls. */
+/** The answer of a proxy whose server is down or accepts no new calls. */
 const BAD_GATEWAY = 502;
 
 export async function startRefusingProxy(

@@ -1,5 +1,5 @@
-// Engines over one database, as several servers would run them: each with an id, and on MySQL with a pool, of its own.
-// On SQLite they share the one store that the file allows, which is the same to everything above it.
+// Engines over one database, as several servers would run them: each with its own id, and on MySQL with its own pool.
+// On SQLite they share the one store that the file allows; the layers above it see no difference.
 
 import type { Claim } from "../../server/core/claim.ts";
 import type { Event, Outcome } from "../../server/core/command.ts";
@@ -19,10 +19,10 @@ export interface Replica {
   readonly id: bigint;
   readonly engine: Engine;
   readonly store: Store;
-  /** What was seen, in order. */
+  /** Observed events, in order. */
   readonly events: readonly Event[];
   readonly watchEvents: readonly WatchEvent[];
-  /** Failures of background loops; a test that expects none looks here. */
+  /** Failures of background loops; a test that expects none checks this. */
   readonly failures: readonly unknown[];
 }
 
@@ -47,7 +47,7 @@ export async function startReplicas(
     address.dialect === "sqlite" ? await openSqliteStore({ ...address, clock: fineClock() }) : undefined;
   const urls = Array.from({ length: count }, (_, index) => nodes[index % nodes.length] as string);
   const stores = await Promise.all(urls.map((url) => shared ?? openStore(url)));
-  // Wrapped in the order of the replicas, and not in the order in which their connections happened to open.
+  // Wrapped in the order of the replicas, not in the order in which their connections opened.
   const all = await Promise.all(stores.map((store) => startReplica(wrap(store), policy, failOverPauseUs)));
   return {
     all,
@@ -63,7 +63,7 @@ export async function startReplicas(
   };
 }
 
-/** An engine over a store that the caller closes after it. */
+/** An engine over a store; the caller stops the engine first and then closes the store. */
 export async function startReplica(
   store: Store,
   overrides: Partial<Policy>,
@@ -83,7 +83,7 @@ function fineClock(): () => number {
   };
 }
 
-/** A request with everything left at its default but what the test is about. */
+/** A request with defaults for everything but what the test is about. */
 export function ask(name: string, overrides: Partial<AcquireInput> = {}): AcquireInput {
   return {
     name,
@@ -105,7 +105,7 @@ export function follower(): Follower & { readonly toldClaim: Promise<{ claim: Cl
   return { toldClaim: promise, told: (claim, nowUs) => resolve({ claim, nowUs }) };
 }
 
-/** The claim of an answer that must be of one kind. */
+/** The claim of an answer whose outcome must be of this kind. */
 export function claimOf(answer: { readonly outcome: Outcome }, kind: "held" | "waiting" | "ended"): Claim {
   if (answer.outcome.kind !== kind) throw new Error(`expected ${kind}, got ${answer.outcome.kind}`);
   return (answer.outcome as { claim: Claim }).claim;

@@ -1,5 +1,5 @@
-// A store of which each transaction ends as a test says, when it says so: with a commit, an error, or a commit whose answer
-// is lost. Its rows are in memory.
+// A store whose transactions end how and when the test says: with a commit, an error, or a commit whose answer is lost.
+// Its rows are in memory.
 
 import { type Claim, keyText } from "../../server/core/claim.ts";
 import { NO_FAIL_OVER } from "../../server/core/fail-over.ts";
@@ -14,22 +14,22 @@ export const changedSince = () => new StoreError("transient", CHANGED, "A test's
 export const away = () => new StoreError("unavailable", "connection_lost", "A test's.");
 export const unknownOutcome = () => new StoreError("unknown_outcome", "commit_lost", "A test's.");
 
-/** Lets everything go on that waits for no test. */
+/** Lets everything go on that does not wait for the test. */
 export const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
 
 export interface Begun {
   readonly plan: LoadPlan;
   readonly lockIds: readonly bigint[];
-  /** Of all rounds of the commit. */
+  /** From all rounds of the commit. */
   readonly changes: readonly Changes[];
-  /** Resolves when whoever waits for it has gone on. */
+  /** Resolves after the code that waits for the commit has gone on. */
   commit(): Promise<void>;
   fail(error: unknown): Promise<void>;
   /** Commits, and loses the answer. */
   commitUnheard(): Promise<void>;
   /** Decides, and rolls back. */
   decideAndFail(error: unknown): Promise<void>;
-  /** The same, and the answer is lost. */
+  /** Decides, rolls back, and loses the answer. */
   rollBackUnheard(): Promise<void>;
 }
 
@@ -51,12 +51,12 @@ export class ScriptedTransactions implements Pick<Store, "transact"> {
   headMax = Number.POSITIVE_INFINITY;
   #claims = new Map<string, Claim>();
 
-  /** These locks are there, and nobody has used them. */
+  /** These locks exist, unused. */
   constructor(...ids: bigint[]) {
     for (const id of ids) this.locks.set(id, lockRow(id));
   }
 
-  /** The locks of each transaction, in the order in which they began. */
+  /** The locks of each transaction, in the order in which the transactions began. */
   get lockIds(): (readonly bigint[])[] {
     return this.begun.map(({ lockIds }) => lockIds);
   }
@@ -67,7 +67,7 @@ export class ScriptedTransactions implements Pick<Store, "transact"> {
     return begun;
   }
 
-  /** A lock with one who waits for it, and its holder if there is one. */
+  /** A lock with one waiter, and its holder if there is one. */
   addWaited(id: bigint, overrides: Partial<Lock> = {}): void {
     const isHeld = overrides.heldPermits !== undefined;
     const lock = { nextTicket: 3n, waiting: 1, waitingPermits: 1, holders: isHeld ? 1 : 0, ...overrides };

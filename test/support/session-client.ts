@@ -1,5 +1,5 @@
-// Calls that all go over one session: the same promises, the same errors. And the bare session below it, for
-// tests of what only a session has.
+// Calls that all use one session, with the same promises and the same errors. Also the bare session below it, for tests
+// of what only a session has.
 
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { fromBinary } from "@bufbuild/protobuf";
@@ -36,10 +36,10 @@ export const renew = (leaseId: string) => ({ case: "renew", value: { leaseId } }
 export const release = (leaseId: string) => ({ case: "release", value: { leaseId } }) as Command;
 export const cancel = (call: bigint) => ({ case: "cancel", value: call }) as Command;
 
-/** One session, message by message. Acknowledges only what it is told to. */
+/** One session, message by message. Sends acknowledgements only when the test asks for them. */
 export class BareSession {
   readonly responses: SessionResponse[] = [];
-  /** Rejects with a RowlockError, or resolves, when the session has ended. */
+  /** Resolves, or rejects with a RowlockError, when the session has ended. */
   readonly ended: Promise<void>;
   readonly #stream: SessionStream;
   readonly #heard: (response: SessionResponse) => void;
@@ -47,7 +47,7 @@ export class BareSession {
   #arrived: (() => void)[] = [];
   #calls = 100_000n;
 
-  /** `first`: the first request; unless told otherwise, one that opens the session and asks for nothing. */
+  /** `first`: the first request; by default one that opens the session and nothing else. */
   constructor(client: TestCalls, first: RequestInit = { open: {} }, heard = (_: SessionResponse) => {}) {
     this.#stream = client.session();
     this.#heard = heard;
@@ -60,12 +60,12 @@ export class BareSession {
     this.#stream.send(request);
   }
 
-  /** There will be no more requests. */
+  /** Ends the request side of the stream. */
   end(): void {
     this.#stream.end();
   }
 
-  /** From now on nothing is read, also not how it ends. */
+  /** Reads nothing from now on, not even the end of the stream. */
   stopReading(): void {
     this.#mayRead = new Promise(() => {});
   }
@@ -83,14 +83,14 @@ export class BareSession {
     }
   }
 
-  /** From now on it is heard so often, until it has ended, and acknowledges all that it has received. */
+  /** From now on, until the session ends, acknowledges all received responses every `everyMs`. */
   keepAlive(everyMs: number): void {
     const timer = setInterval(() => this.send({ received: BigInt(this.responses.length) }), everyMs);
     timer.unref();
     void this.ended.catch(() => {}).finally(() => clearInterval(timer));
   }
 
-  /** Sends commands in one request; answers their call numbers. Others than those that `send` was given. */
+  /** Sends commands in one request; returns their call numbers, which are not those given to `send`. */
   ask(...commands: readonly Command[]): bigint[] {
     const numbered = commands.map((command) => ({ call: ++this.#calls, command }));
     this.send({ commands: numbered });
@@ -106,14 +106,14 @@ export class BareSession {
     }
   }
 
-  /** The results of a call that have come so far. */
+  /** The results of a call so far. */
   resultsOf(call: bigint): SessionResult["result"][] {
     return this.responses.flatMap(({ results }) =>
       results.filter((result) => result.call === call).map(({ result }) => result),
     );
   }
 
-  /** The first result of a call that is no position. */
+  /** The first result of a call that is not a position. */
   last(call: bigint): Promise<SessionResult["result"]> {
     return this.until(() =>
       this.resultsOf(call).find(
@@ -228,7 +228,7 @@ export class SessionClient extends TestCalls {
   }
 }
 
-/** The updates of one call, kept until they are asked for. */
+/** The updates of one call, kept until they are read. */
 class Updates<Message> {
   readonly cancel: () => void;
   readonly #read: (result: SessionResult["result"]) => Message | undefined;
@@ -246,7 +246,7 @@ class Updates<Message> {
     this.#isLast = isLast;
   }
 
-  /** Whether it was the last one. */
+  /** Returns whether it was the last one. */
   take(result: SessionResult["result"] | RowlockError): boolean {
     const isOver = this.#take(result);
     this.#arrived.resolve();

@@ -1,5 +1,5 @@
-// The end of what tests put up is bounded, also where it breaks: the first that is stuck costs some seconds, and the others of
-// the file next to nothing.
+// Stopping what tests have started takes a bounded time even if it fails: the first stuck part costs some seconds, and
+// later ones in the file almost nothing.
 
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { drainingInTime, drainMs, stopInTime } from "./stop-in-time.ts";

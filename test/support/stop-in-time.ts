@@ -1,25 +1,29 @@
-// The end of what a test has put up, within seconds, whatever is wrong with it: a part that does not stop is named, and those
-// after it are stopped all the same. Where one was stuck the others of its file most likely are, too, and get no time.
+// Stops what a test has started, within seconds, whatever is wrong with it: a part that does not stop is named in the
+// error, and the parts after it are stopped all the same. If one was stuck, the others in its file probably are too,
+// and get almost no time.
 
 const PATIENCE_MS = 5_000;
 const SHORT_MS = 100;
-/** What it may take on a busy machine to cut off what was not finished. */
+/** Extra time that a busy machine may need to cut off unfinished work. */
 const LATE_MS = 2_000;
 
 let isStuck = false;
 
-/** How long a server of this file may take to let go of its connections. */
+/** How long a server of this file may take to close its connections. */
 export function drainMs(): number {
   return isStuck ? SHORT_MS : PATIENCE_MS;
 }
 
 export interface Part {
   readonly name: string;
-  /** It may need as long as `drainMs` says, and has then most likely been stuck. */
+  /** May take as long as `drainMs` says; after that it is probably stuck. */
   readonly stop: () => Promise<unknown>;
 }
 
-/** A server whose drain rejects where it goes on after its deadline: a test of it fails then, and not by its own time-out. */
+/**
+ * A server whose drain rejects if it goes on after its deadline, so that its test fails for that reason and not by a
+ * time-out.
+ */
 export function drainingInTime<Server extends { drain(deadlineMs: number): Promise<void> }>(
   server: Server,
 ): Server {
@@ -38,7 +42,7 @@ export function drainingInTime<Server extends { drain(deadlineMs: number): Promi
   return { ...server, drain };
 }
 
-/** One after the other. Rejects with the names of those that did not stop in time, or with the first failure. */
+/** Stops the parts one by one. Rejects with the names of those that did not stop in time, or with the first failure. */
 export async function stopInTime(...parts: readonly Part[]): Promise<void> {
   const late: string[] = [];
   const failures: unknown[] = [];
@@ -46,7 +50,7 @@ export async function stopInTime(...parts: readonly Part[]): Promise<void> {
     const patienceMs = drainMs();
     const beganMs = performance.now();
     const timeOver = Promise.withResolvers<boolean>();
-    // A drain cuts off at its own end, so it is given a little more.
+    // A drain cuts off at its own deadline, so this timer allows a little more.
     const timer = setTimeout(() => timeOver.resolve(false), patienceMs + (isStuck ? SHORT_MS : LATE_MS));
     const stopped = stop().then(
       () => true,

@@ -1,5 +1,5 @@
-// What the contract suite writes rows with: claims with every field filled in, put there through the store itself.
-// Decides nothing; only keeps the counters of the guard rows true, so that every test starts from a sound database.
+// Writes rows for the contract suite: claims with every field filled in, written through the store itself. Decides
+// nothing; only keeps the guard row's counters correct, so that every test starts from a sound database.
 
 import { randomBytes } from "node:crypto";
 import type { Claim } from "../../server/core/claim.ts";
@@ -9,28 +9,28 @@ import { ROLLED_BACK, retry } from "../../server/storage/retry.ts";
 import type { Changes, DecideRows, Loaded, LoadPlan, Store } from "../../server/storage/store.ts";
 import { StoreError } from "../../server/storage/store.ts";
 
-/** A store on a database of its own, and a way around it. */
+/** A store on a separate database, and a way to bypass the store. */
 export interface FreshStore {
   readonly store: Store;
-  /** Another server's store on the same database; null where only one server can have it. */
+  /** Another server's store on the same database; null if only one server can open it. */
   readonly other: Store | null;
-  /** Runs one statement behind the store's back: to plant what it must find, and to let time pass. */
+  /** Runs one statement that bypasses the store: to plant what the store must find, and to let time pass. */
   tamper(sql: string, ...values: (number | bigint | Uint8Array)[]): Promise<void>;
   close(): Promise<void>;
 }
 
-/** No test crowds a lock so that a transaction would lose more often. */
+/** No test has so much contention that a transaction loses more often. */
 export const TRIES_MAX = 100;
 export const SECOND_US = 1_000_000;
-/** Beyond what a double holds. */
+/** Larger than a double can represent exactly. */
 export const BIG = 2n ** 53n + 1n;
 export const NO_PLAN: LoadPlan = { locks: [], claims: [], requestIds: [], holdersOf: [] };
 export const NO_CHANGES: Changes = { locks: [], added: [], changed: [], again: [] };
 
-/** A claim as wanted, with a deadline counted from now: negative is overdue, null is none. */
+/** The fields of a claim, with a deadline relative to now: negative is overdue, null is none. */
 export type Wanted = Partial<Claim> & { readonly dueInUs?: number | null };
 
-/** Empties the database. The rules' revision goes on, as stores may remember rules by it. */
+/** Empties the database. The rules' revision continues, because stores may cache rules by it. */
 export async function empty({ tamper }: FreshStore): Promise<void> {
   for (const table of ["claim", "record", "lock", "limit_rule", "replica", "witness"])
     await tamper(`DELETE FROM rowlock_${table}`);
@@ -38,7 +38,7 @@ export async function empty({ tamper }: FreshStore): Promise<void> {
   await tamper("UPDATE rowlock_meta SET epoch = 0, failed_over_at = 0, grants_from = 0");
 }
 
-/** Resolves, as often as an engine would. */
+/** Resolves names, with as many retries as an engine would make. */
 export function resolve(store: Store, names: readonly string[]): Promise<Map<string, bigint>> {
   return retry(ROLLED_BACK, () => store.resolve(names));
 }
@@ -49,7 +49,7 @@ export async function lockId(store: Store, name: string): Promise<bigint> {
   return id;
 }
 
-/** Transacts, again and again as long as the store says that it was only bad luck. */
+/** Runs the transaction, and repeats it while the store reports a retryable failure. */
 export async function transact(store: Store, plan: Partial<LoadPlan>, decide: DecideRows): Promise<void> {
   for (let tries = 1; ; tries++) {
     try {
@@ -65,7 +65,7 @@ function isBadLuck(error: unknown): boolean {
   return error instanceof StoreError && error.kind === "transient" && error.reason !== "duplicate_request";
 }
 
-/** What a transaction reads; it writes the guard rows, as every one must, and nothing else. */
+/** What a transaction reads. Writes the guard rows, as every transaction must, and nothing else. */
 export async function load(store: Store, plan: Partial<LoadPlan>): Promise<Loaded> {
   let read: Loaded | undefined;
   await transact(store, plan, (loaded) => {
@@ -115,7 +115,7 @@ export async function addClaimsTo(
   return structuredClone(added);
 }
 
-/** Writes claims that are there already. */
+/** Writes claims that already exist. */
 export async function changeClaims(store: Store, ...claims: Claim[]): Promise<void> {
   const ids = [...new Set(claims.map((claim) => claim.lockId))].sort((a, b) => (a < b ? -1 : 1));
   await transact(store, { locks: planned(...ids) }, (loaded) => ({
@@ -141,7 +141,7 @@ export function raised(loaded: Loaded): Lock[] {
   return [...loaded.locks.values()];
 }
 
-/** The claim as wanted; the guard row counts it and has given out its numbers. */
+/** The wanted claim; the guard row counts it and has issued its numbers. */
 function claimOf(lock: Lock, nowUs: number, { dueInUs, ...wanted }: Wanted): Claim {
   const state = wanted.state ?? "waiting";
   const held = state === "held";

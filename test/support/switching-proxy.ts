@@ -1,4 +1,4 @@
-// A TCP proxy before one of several servers, which can be another one from now on: connections to the one before are cut.
+// A TCP proxy in front of one of several servers, and able to switch: connections to the previous server are then cut.
 
 import { once } from "node:events";
 import type { AddressInfo, Socket } from "node:net";
@@ -6,7 +6,7 @@ import { connect, createServer } from "node:net";
 
 export interface SwitchingProxy {
   readonly port: number;
-  /** null: to none, connections are cut at once. */
+  /** null: no server; connections are cut immediately. */
   to(port: number | null): void;
   close(): Promise<void>;
 }
@@ -26,7 +26,7 @@ export async function startSwitchingProxy(port: number): Promise<SwitchingProxy>
     for (const socket of [client, server]) {
       sockets.add(socket);
       socket.setNoDelay(true);
-      // The end of one side is the end of the other; errors are that too.
+      // Closing or failing on one side closes the other.
       socket.on("error", () => {});
       socket.on("close", () => {
         sockets.delete(socket);

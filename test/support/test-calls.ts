@@ -1,4 +1,4 @@
-// The client's bare calls, with what a test expects of their answers.
+// The client's bare calls, with assertions about their answers.
 
 import { type Lease, type Refusal, type Ticket, WhenBusy } from "#proto/rowlock/v1/lock_pb.js";
 import type { AcquireResponse } from "#proto/rowlock/v1/lock_service_pb.js";
@@ -10,7 +10,7 @@ import { WatchedLocks } from "./watched-locks.ts";
 type Acquire = Exclude<RequestOf<"acquire">, Uint8Array>;
 
 export class TestCalls extends BareCalls {
-  /** An Acquire that must be granted at once. */
+  /** An Acquire that must be granted immediately. */
   async lease(request: Acquire): Promise<Lease> {
     return leaseIn(await this.call("acquire", request));
   }

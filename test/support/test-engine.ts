@@ -1,4 +1,4 @@
-// An engine over a store of one's choice, put together as the app does it, that remembers what it has told.
+// An engine over a chosen store, assembled as the app does it, that records what it has reported.
 
 import { randomBytes } from "node:crypto";
 import type { Event } from "../../server/core/command.ts";
@@ -11,17 +11,17 @@ import { pollWakeup } from "../../server/wakeup/poll.ts";
 const POLL_MS = 20;
 
 export interface TestEngine {
-  /** Of the replica. */
+  /** The replica's id. */
   readonly id: bigint;
   readonly engine: Engine;
   readonly policy: Policy;
-  /** What happened to claims and limits, in order. */
+  /** Events about claims and limits, in order. */
   readonly events: readonly Event[];
-  /** What happened to watches of locks, in order. */
+  /** Events about watches of locks, in order. */
   readonly watchEvents: readonly WatchEvent[];
-  /** Failures of background loops, jumps of the clock and fail-overs; a test that expects none looks here. */
+  /** Failures of background loops, jumps of the clock and fail-overs; a test that expects none checks this. */
   readonly failures: readonly unknown[];
-  /** Resolves with the next event that fits, or with one that has happened already. */
+  /** Resolves with the next event that fits, or with an earlier one. */
   event(fits: (event: Event) => boolean): Promise<Event>;
 }
 

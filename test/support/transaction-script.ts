@@ -1,4 +1,4 @@
-// What becomes of the transactions of one replica, first things first: a script that a test writes as it goes.
+// Scripts how the transactions of one replica end, in order; a test adds to the script as it goes.
 
 import type { Store } from "../../server/storage/store.ts";
 import { StoreError } from "../../server/storage/store.ts";
@@ -8,7 +8,7 @@ type Fate = (transact: Transact) => Transact;
 
 const unknown = () => new StoreError("unknown_outcome", "injected", "A fault made by a test.");
 
-/** Commits, and does not know it; `meanwhile` happens before the repetition. */
+/** Commits, but the replica does not learn it; `meanwhile` happens before the retry. */
 export const committed =
   (meanwhile: () => Promise<unknown> = async () => {}): Fate =>
   (transact) =>
@@ -18,7 +18,7 @@ export const committed =
     throw unknown();
   };
 
-/** Is rolled back, and does not know it; likewise. */
+/** Is rolled back, but the replica does not learn it; `meanwhile` happens before the retry. */
 export const rolledBack =
   (meanwhile: () => Promise<unknown> = async () => {}): Fate =>
   (transact) =>
@@ -44,7 +44,7 @@ export class TransactionScript {
     return this.#fates.length === 0;
   }
 
-  /** Wraps the first of the stores that it is given; the transactions of the others go well. */
+  /** Wraps the first store that it is given; transactions of the others succeed. */
   ofFirst(): (store: Store) => Store {
     let first = true;
     return (store) => {

@@ -1,6 +1,6 @@
-// Waiting for what no event tells.
+// Waits for conditions that no event reports.
 
-/** Asks until the answer is yes; the tests' time-out ends it. */
+/** Polls until the answer is true; only the test's time-out ends the wait. */
 export async function until(ask: () => Promise<boolean> | boolean): Promise<void> {
   while (!(await ask())) await new Promise((resolve) => setTimeout(resolve, 5));
 }

@@ -1,11 +1,11 @@
-// What a client of WatchLocks knows: the locks as they were told, kept as the contract says.
+// What a client of WatchLocks knows: the reported locks, kept as the contract says.
 
 import type { Lock } from "#proto/rowlock/v1/lock_pb.js";
 import type { WatchLocksResponse } from "#proto/rowlock/v1/lock_service_pb.js";
 import type { RowlockError } from "../../clients/typescript/src/bare/index.ts";
 
 export class WatchedLocks {
-  /** Those that are there, by name, as of the last message that belongs to a complete snapshot. */
+  /** The existing locks by name, as of the last message that belongs to a complete snapshot. */
   locks = new Map<string, Lock>();
   readonly messages: WatchLocksResponse[] = [];
   readonly cancel: () => void;
@@ -22,7 +22,7 @@ export class WatchedLocks {
     return this.messages.filter(({ beganAnew }) => beganAnew).length;
   }
 
-  /** Resolves as soon as `fits` says so of what is known. Rejects with the failure that the stream ends with. */
+  /** Resolves as soon as `fits` returns true. Rejects with the failure that ends the stream. */
   async until(fits: (watched: this) => boolean): Promise<void> {
     while (!fits(this)) {
       if (this.#failure) throw this.#failure;
@@ -30,7 +30,7 @@ export class WatchedLocks {
     }
   }
 
-  /** Resolves when the lock is known and is as wanted. */
+  /** Resolves when the lock is known and fits. */
   async shows(name: string, fits: (lock: Lock) => boolean = () => true): Promise<Lock> {
     await this.until(({ locks }) => {
       const lock = locks.get(name);

@@ -1,4 +1,4 @@
-// Which databases a run uses decides what it proves, so the reading of that setting is tested itself.
+// The databases of a run decide what it proves, so the parsing of that setting is tested itself.
 import { describe, expect, it } from "vitest";
 import { chosenDatabases } from "./chosen-databases.ts";
 

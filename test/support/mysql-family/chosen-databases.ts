@@ -1,19 +1,19 @@
-// Which databases a run is to use, from ROWLOCK_TEST_DATABASES, e.g. "sqlite" or "sqlite,mariadb".
+// Which databases a run uses, from ROWLOCK_TEST_DATABASES, e.g. "sqlite" or "sqlite,mariadb".
 import type { Flavour } from "./found-server.ts";
 
 const CHOICES = ["sqlite", "mariadb", "mysql"] as const;
-/** A cluster of two MariaDB servers, which takes a library more: never chosen unless it is named. */
+/** A cluster of two MariaDB servers, which needs an extra library: only used if it is named. */
 const GALERA = "galera";
 
 export interface ChosenDatabases {
   readonly sqlite: boolean;
   readonly flavours: ReadonlySet<Flavour>;
   readonly galera: boolean;
-  /** Chosen by name, so that each of them must be there; otherwise one server is enough. */
+  /** If chosen by name, every one must be available; otherwise one server is enough. */
   readonly byName: boolean;
 }
 
-/** Throws when the setting names something that is no database. Unset or empty means all. */
+/** Throws if the setting names an unknown database. Unset or empty means all. */
 export function chosenDatabases(setting: string | undefined): ChosenDatabases {
   const names = (setting ?? "").split(",").flatMap((name) => name.trim() || []);
   const unknown = names.filter((name) => !([...CHOICES, GALERA] as string[]).includes(name));

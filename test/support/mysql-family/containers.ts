@@ -1,4 +1,4 @@
-// Starts MySQL and MariaDB in Docker through testcontainers, where a Docker engine answers.
+// Starts MySQL and MariaDB in Docker through testcontainers, if a Docker engine answers.
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Flavour } from "./found-server.ts";
 import { identify } from "./identify.ts";
@@ -7,11 +7,11 @@ import type { RunningServer } from "./private-server.ts";
 const IMAGES: Readonly<Record<Flavour, string>> = { mysql: "mysql:9", mariadb: "mariadb:lts" };
 const PORT = 3306;
 const ENGINE_PATIENCE_MS = 5_000;
-/** Covers the pull of an image. */
+/** Includes pulling an image. */
 const START_PATIENCE_MS = 240_000;
 const PASSWORD = "rowlock";
 
-/** Whether a Docker engine answers, asked for a bounded time. */
+/** Whether a Docker engine answers within a bounded time. */
 export async function dockerAnswers(): Promise<boolean> {
   const { getContainerRuntimeClient } = await import("testcontainers");
   const answer = getContainerRuntimeClient().then(
@@ -21,7 +21,7 @@ export async function dockerAnswers(): Promise<boolean> {
   return Promise.race([answer, sleep(ENGINE_PATIENCE_MS, false, { ref: false })]);
 }
 
-/** Starts a container of `flavour` and waits until its server answers; throws when it does not. */
+/** Starts a container of `flavour` and waits until its server answers; throws if it does not. */
 export async function startContainer(flavour: Flavour): Promise<RunningServer> {
   const { GenericContainer } = await import("testcontainers");
   const container = await new GenericContainer(IMAGES[flavour])

@@ -1,9 +1,9 @@
-// Finds the MySQL-family servers of a run, in this order, each step only for flavours that are still missing:
-//   1. what is named: ROWLOCK_TEST_MYSQL_URL, one or several, which settles it, and the binaries of ROWLOCK_TEST_MYSQLD
-//   2. Docker, where an engine answers
+// Finds the MySQL-family servers of a run, in this order; each step only looks for flavours that are still missing:
+//   1. what is named: ROWLOCK_TEST_MYSQL_URL, one or several, which ends the search, and ROWLOCK_TEST_MYSQLD's binaries
+//   2. Docker, if an engine answers
 //   3. mysqld or mariadbd on this machine
 //   4. on Debian as root, MariaDB from the distribution's packages
-// Never leaves databases out in silence: with none to be had it fails, and names the choices.
+// Never leaves databases out silently: if it finds none, it fails and names the choices.
 import type { ChosenDatabases } from "./chosen-databases.ts";
 import { dockerAnswers, startContainer } from "./containers.ts";
 import type { Flavour } from "./found-server.ts";
@@ -17,13 +17,13 @@ const URL_PATIENCE_MS = 30_000;
 const list = (setting: string | undefined) =>
   (setting ?? "").split(",").flatMap((entry) => entry.trim() || []);
 
-/** Starts or finds servers of the chosen flavours; the caller stops them. On failure it has stopped them itself. */
+/** Starts or finds servers of the chosen flavours; the caller stops them. If this fails, it has stopped them itself. */
 export async function findServers(chosen: ChosenDatabases, env: NodeJS.ProcessEnv): Promise<RunningServer[]> {
   const running: RunningServer[] = [];
   const notes: string[] = [];
   const missing = () =>
     [...chosen.flavours].filter((flavour) => !running.some((r) => r.server.flavour === flavour));
-  /** Starts all at once, keeps what came up, and notes what did not. */
+  /** Starts all at once, keeps those that came up, and notes those that did not. */
   const add = async (starts: readonly Promise<RunningServer>[]) => {
     for (const result of await Promise.allSettled(starts)) {
       if (result.status === "fulfilled") running.push(result.value);
@@ -47,7 +47,7 @@ export async function findServers(chosen: ChosenDatabases, env: NodeJS.ProcessEn
     urls.map(async (url) => ({ server: await identify(url, URL_PATIENCE_MS), stop: async () => {} })),
   );
   await addBinaries(binaries, chosen.flavours);
-  // What was named and does not work is an error, never a reason to take something else.
+  // A named server that does not work is an error; nothing else replaces it.
   if (notes.length > 0) throw await failure(running, notes);
 
   const settled = () => (chosen.byName ? missing().length === 0 : running.length > 0);

@@ -1,6 +1,6 @@
-// Starts a Galera cluster of two or more MariaDB servers on loopback, all to be written. No state transfer is needed: the
-// others begin with a copy of the first one's data, and a script in the place of a transfer method says so.
-// A start that fails, or does not come to its end in time, is taken down and made anew from the beginning.
+// Starts a Galera cluster of two or more MariaDB servers on loopback, all writable. No state transfer is needed: the
+// other nodes start with a copy of the first one's data, and a script replaces the transfer method to report that. A
+// start that fails or times out is taken down and repeated from the beginning.
 
 import type { ChildProcess } from "node:child_process";
 import { spawn } from "node:child_process";
@@ -31,11 +31,11 @@ const LIBRARIES = ["/usr/lib/galera/libgalera_smm.so", "/usr/lib64/galera-4/libg
 const NODE_PATIENCE_MS = 25_000;
 const QUERY_PATIENCE_MS = 5_000;
 const POLL_EVERY_MS = 50;
-/** A port may be taken between its choice and its use, and a group may not form on a machine that stalls. */
+/** A port may be taken between its choice and its use, and a stalling machine may keep the cluster from forming. */
 const STARTS_MAX = 3;
 const LOG_TAIL_LINES = 20;
 
-// Only what was committed since the copy has to travel, which the servers do by themselves.
+// Only commits since the copy must be transferred, and the servers do that themselves.
 const TRANSFER = `#!/bin/sh
 while [ $# -gt 0 ]; do
   case "$1" in
@@ -66,18 +66,18 @@ export interface GaleraCluster {
 }
 
 export interface GaleraNode extends FoundServer {
-  /** At once, without a word to the others. */
+  /** Immediately, without notice to the other nodes. */
   kill(): Promise<void>;
 }
 
 export interface GaleraOptions {
-  /** 2 if not given. */
+  /** Default: 2. */
   readonly size?: number;
-  /** How long nodes wait for one that is silent: those of Galera unless it is patient, for a busy machine. */
+  /** Nodes wait longer for a silent node than Galera's defaults, for a busy machine. */
   readonly isPatient?: boolean;
 }
 
-/** Throws when MariaDB or the library is not there, or with the end of a log when the nodes do not come up. */
+/** Throws if MariaDB or the library is missing, or with the end of a log if the nodes do not come up. */
 export async function startGaleraCluster(options: GaleraOptions = {}): Promise<GaleraCluster> {
   const library = LIBRARIES.find((path) => existsSync(path));
   if (library === undefined) throw new Error("The tests on Galera need its library: install galera-4.");
@@ -103,11 +103,11 @@ async function startOnce(
   { size = 2, isPatient = true }: GaleraOptions,
 ): Promise<GaleraCluster> {
   const directory = await mkdtemp(join(tmpdir(), "rowlock-galera-"));
-  // A node that comes to a port of another cluster must not be taken in there.
+  // The name keeps a node that reaches a port of another cluster from joining that cluster.
   const clusterName = basename(directory);
   const running: Node[] = [];
   const stopNodes = async () => {
-    // Backwards, so that the first one is always part of a cluster that can decide.
+    // In reverse order, so that the first one is always part of a cluster that can decide.
     for (const { child, guardian } of running.splice(0).reverse()) {
       await stopProcess(child);
       guardian.dismiss();
@@ -167,7 +167,7 @@ async function startOnce(
         "GRANT ALL ON *.* TO 'rowlock'@'%' WITH GRANT OPTION;\n",
     );
     const first = await freePorts();
-    // Once by itself, so that the copy knows which cluster it belongs to and how far it has come.
+    // Runs once alone, so that the copy contains the cluster's id and position.
     await start(0, first, "");
     await stopNodes();
     const others = Array.from({ length: size - 1 }, (_, index) => index + 1);
@@ -178,7 +178,7 @@ async function startOnce(
     }
     const nodes = [await start(0, first, "")];
     for (const node of others) nodes.push(await start(node, await freePorts(), `127.0.0.1:${first.group}`));
-    // The first one has stood aside while the others came.
+    // The first node was busy as donor while the others joined.
     for (const { url } of nodes) await untilSynced(url, size);
     return { nodes: nodes as [GaleraNode, GaleraNode, ...GaleraNode[]], stop };
   } catch (error) {
@@ -209,7 +209,7 @@ interface NodeSetting {
   readonly library: string;
   readonly ports: Ports;
   readonly clusterName: string;
-  /** Whom to join; empty: a cluster of its own. */
+  /** The nodes to join; empty: forms a new cluster. */
   readonly others: string;
   readonly isPatient: boolean;
 }
@@ -220,7 +220,7 @@ function nodeFlags(setting: NodeSetting): string[] {
     `gmcast.listen_addr=tcp://127.0.0.1:${ports.group}`,
     `ist.recv_addr=127.0.0.1:${ports.transfer}`,
     "gcache.size=16M",
-    // Two nodes that lose sight of each other both stop, which a busy machine must not bring about.
+    // Two nodes that lose contact with each other both stop; a busy machine must not cause that.
     ...(isPatient ? PATIENT : []),
   ];
   return [
@@ -258,7 +258,7 @@ const PATIENT = [
   "evs.install_timeout=PT40S",
 ];
 
-/** Waits until the node takes part in the decisions of a cluster of `size`, and has all that was decided before. */
+/** Waits until the node takes part in a cluster of `size` and has applied all earlier writes. */
 async function untilSynced(url: string, size: number, giveUp?: () => void): Promise<void> {
   const wanted = {
     wsrep_ready: "ON",

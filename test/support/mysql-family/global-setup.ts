@@ -1,5 +1,5 @@
-// Once per run: chooses the seed, makes a folder for what is made once, finds or starts the database servers, and stops those it
-// started at the end.
+// Once per run: chooses the seed, creates a folder for shared files, finds or starts the database servers, and at the
+// end stops those it started.
 import { randomInt } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,5 +1,5 @@
-// Cleans up behind a test run that is cut short, even by a signal that no process can catch: a small shell outlives
-// the run, notices that its input has closed, ends the server and removes its directory, or what is mounted there.
+// Cleans up after a test run that is cut short, even by a signal that no process can catch: a small shell outlives the
+// run, notices that its input has closed, ends the server and removes its directory and anything mounted there.
 
 import { spawn } from "node:child_process";
 import type { Socket } from "node:net";
@@ -12,13 +12,13 @@ rm -rf -- "$1"
 `;
 
 export interface Guardian {
-  /** Names the process to end along with this run. A later one takes the place of an earlier one, which has ended. */
+  /** Sets the process to end along with this run. A later call replaces an earlier process, which has ended. */
   watch(pid: number): void;
-  /** Lets it go: the server has been stopped, and its directory removed, in good order. */
+  /** Ends the guardian: the server was stopped and its directory removed normally. */
   dismiss(): void;
 }
 
-/** Posts a guardian for `directory`. A group of its own keeps the terminal's interrupt away from it. */
+/** Starts a guardian for `directory`. Its separate process group keeps the terminal's interrupt away from it. */
 export function postGuardian(directory: string): Guardian {
   const shell = spawn("sh", ["-c", SCRIPT, "guardian", directory], {
     detached: true,

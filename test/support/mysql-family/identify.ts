@@ -1,4 +1,4 @@
-// Asks a server what it is, waiting for it to answer.
+// Waits for a server to answer, and asks it for its flavour and version.
 import { setTimeout as sleep } from "node:timers/promises";
 import type { RowDataPacket } from "mysql2/promise";
 import { createConnection } from "mysql2/promise";
@@ -9,8 +9,8 @@ const CONNECT_TIMEOUT_MS = 5_000;
 const QUERY_TIMEOUT_MS = 5_000;
 
 /**
- * Waits until the server at `url` takes a connection, at most `patienceMs`, and says what it is.
- * Throws what the last attempt threw; `giveUp` is asked between attempts and ends the wait early by throwing.
+ * Waits until the server at `url` accepts a connection, at most `patienceMs`, and returns what the server is. Throws
+ * the error of the last attempt. `giveUp` is called between attempts and ends the wait early by throwing.
  */
 export async function identify(url: string, patienceMs: number, giveUp?: () => void): Promise<FoundServer> {
   const deadlineMs = performance.now() + patienceMs;

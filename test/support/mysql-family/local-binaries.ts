@@ -1,22 +1,22 @@
-// Finds server binaries on this machine, and on Debian gets MariaDB's from the distribution when there is none.
+// Finds server binaries on this machine, and on Debian installs MariaDB's from the distribution if there are none.
 import { spawnSync } from "node:child_process";
 import { existsSync, realpathSync } from "node:fs";
 import { delimiter, join } from "node:path";
 
 const NAMES = ["mariadbd", "mysqld"];
-/** Where distributions put servers; not on everybody's path. */
+/** Where distributions put servers; not on every user's path. */
 const SYSTEM_FOLDERS = ["/usr/sbin", "/usr/local/sbin", "/usr/local/mysql/bin", "/opt/homebrew/bin"];
 /** The server alone: unlike mariadb-server it starts no service on the machine. */
 const DEBIAN_PACKAGES = ["mariadb-server-core", "mariadb-client-core"];
 
-/** The binaries there are, each once, however many names lead to it. */
+/** The binaries found, each once, however many names lead to it. */
 export function localBinaries(): string[] {
   const folders = [...(process.env.PATH ?? "").split(delimiter).filter(Boolean), ...SYSTEM_FOLDERS];
   const paths = folders.flatMap((folder) => NAMES.map((name) => join(folder, name)));
   return [...new Set(paths.filter((path) => existsSync(path)).map((path) => realpathSync(path)))];
 }
 
-/** Installs MariaDB from Debian's packages; does nothing and answers false where that is not possible. */
+/** Installs MariaDB from Debian's packages; returns false, without doing anything, if that is not possible. */
 export function installMariadbOnDebian(): boolean {
   if (!existsSync("/etc/debian_version") || process.getuid?.() !== 0) return false;
   console.error(

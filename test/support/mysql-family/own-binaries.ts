@@ -1,11 +1,11 @@
-// The binaries of which a test file may start a server for itself alone, because nobody else could use it meanwhile.
+// Binaries from which a test file may start a private server, because nothing else could use the server meanwhile.
 
 import { chosenDatabases } from "./chosen-databases.ts";
 import type { Flavour } from "./found-server.ts";
 import { localBinaries } from "./local-binaries.ts";
 import { flavourOf } from "./private-server.ts";
 
-/** One of each flavour that this run uses and that is there, those of ROWLOCK_TEST_MYSQLD first. */
+/** One binary per flavour that this run uses and that is available, with those of ROWLOCK_TEST_MYSQLD first. */
 export async function ownBinaries(): Promise<ReadonlyMap<Flavour, string>> {
   const { flavours } = chosenDatabases(process.env.ROWLOCK_TEST_DATABASES);
   const binaries = new Map<Flavour, string>();
@@ -16,7 +16,7 @@ export async function ownBinaries(): Promise<ReadonlyMap<Flavour, string>> {
   return binaries;
 }
 
-/** Those of ROWLOCK_TEST_MYSQLD. */
+/** The binaries of ROWLOCK_TEST_MYSQLD. */
 export function namedBinaries(): string[] {
   return (process.env.ROWLOCK_TEST_MYSQLD ?? "").split(",").flatMap((path) => path.trim() || []);
 }

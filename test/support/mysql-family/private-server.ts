@@ -1,5 +1,5 @@
-// Starts a private server from a binary on this machine: its own data directory, a free loopback port, a password
-// of its own. Durable settings stay as in production; only memory and what the tests never use are cut down.
+// Starts a private server from a binary on this machine, with its own data directory, free loopback port and password.
+// Durability settings stay as in production; only memory and features that the tests never use are reduced.
 
 import type { ChildProcess } from "node:child_process";
 import { execFile, spawn } from "node:child_process";
@@ -27,11 +27,11 @@ const run = promisify(execFile);
 
 export interface RunningServer {
   readonly server: FoundServer;
-  /** Stops the server and removes what it left; can be called twice. */
+  /** Stops the server and removes its files; can be called twice. */
   stop(): Promise<void>;
 }
 
-/** What a binary is, by what it says of itself; undefined when it does not run here. */
+/** The flavour that a binary reports; undefined if it does not run here. */
 export async function flavourOf(binary: string): Promise<Flavour | undefined> {
   try {
     const { stdout } = await run(binary, ["--no-defaults", "--version"]);
@@ -42,17 +42,17 @@ export async function flavourOf(binary: string): Promise<Flavour | undefined> {
 }
 
 export interface PrivateServerOptions {
-  /** Where its directory is made; that of temporary files unless told otherwise. */
+  /** Where its directory is created; the system's temporary folder by default. */
   readonly parent?: string;
-  /** Beside those of every private server, and after them. */
+  /** Added to, and after, the flags of every private server. */
   readonly flags?: readonly string[];
-  /** Beside this process's own. */
+  /** Added to this process's own environment. */
   readonly env?: Readonly<Record<string, string>>;
-  /** Started again where it ends by itself, on its data and its port, as a service manager does. */
+  /** Restarts the server when it exits by itself, on the same data and port, as a service manager does. */
   readonly isRestarted?: boolean;
 }
 
-/** Starts `binary` and waits until it answers. Throws with the end of its log when it does not come up. */
+/** Starts `binary` and waits until it answers. Throws with the end of its log if it does not come up. */
 export async function startPrivateServer(
   binary: string,
   flavour: Flavour,
@@ -81,7 +81,7 @@ export async function startPrivateServer(
     const port = await freePort();
     const flags = [...serverFlags(flavour, directory, data, log, port), ...more];
     const start = () => {
-      // A group of its own: the terminal's interrupt ends the tests, which then stop the server.
+      // A separate process group: the terminal's interrupt ends the tests, which then stop the server.
       const started = spawn(binary, flags, {
         detached: true,
         stdio: "ignore",
@@ -123,12 +123,12 @@ export async function startPrivateServer(
   }
 }
 
-/** Both servers refuse to run as root unless they are told that it is meant. */
+/** Both servers refuse to run as root without this flag. */
 export const asRoot = () => (process.getuid?.() === 0 ? ["--user=root"] : []);
 
 /**
- * Where a server keeps its data, and its temporary tables beside it: one that starts clears away every `#sql` file
- * where temporary files are, also those that another one is using.
+ * Where a server keeps its data and its temporary tables. A server deletes every `#sql` file in its temporary folder
+ * when it starts, including files that another server is using, so each one gets its own.
  */
 export function fileFlags(data: string): string[] {
   const temporary = `${data}.tmp`;
@@ -136,7 +136,7 @@ export function fileFlags(data: string): string[] {
   return [`--datadir=${data}`, `--tmpdir=${temporary}`];
 }
 
-/** An empty data directory, of which root has no password. */
+/** An empty data directory, whose root user has no password. */
 export async function createDataDirectory(binary: string, flavour: Flavour, data: string): Promise<void> {
   if (flavour === "mysql") {
     await run(binary, ["--no-defaults", "--initialize-insecure", ...fileFlags(data), ...asRoot()]);
@@ -151,7 +151,7 @@ export async function createDataDirectory(binary: string, flavour: Flavour, data
   ]);
 }
 
-/** MariaDB's installer is a script near the server, or on the path. */
+/** MariaDB's installer is a script near the server or on the path. */
 function installerFor(binary: string): string {
   const near = [".", "../bin", "../scripts"].map((folder) =>
     join(dirname(binary), folder, "mariadb-install-db"),
@@ -164,7 +164,7 @@ function serverFlags(flavour: Flavour, directory: string, data: string, log: str
     "--no-defaults",
     ...fileFlags(data),
     `--port=${port}`,
-    // Which no other server of this machine has, as it would be among replicas.
+    // Unique among this machine's servers, as it would be among replicas.
     `--server-id=${port}`,
     "--bind-address=127.0.0.1",
     `--socket=${join(directory, "s.sock")}`,
@@ -184,8 +184,8 @@ function serverFlags(flavour: Flavour, directory: string, data: string, log: str
 }
 
 /**
- * A loopback port that nobody listens on. Not one of those that systems give to outgoing connections, as one of these
- * could have it by the time that it is used.
+ * An unused loopback port. Not from the range that systems use for outgoing connections, because one of those could
+ * take it before it is used.
  */
 export async function freePort(): Promise<number> {
   for (let tries = 1; ; tries++) {
@@ -205,7 +205,7 @@ export async function freePort(): Promise<number> {
 
 export const hasEnded = (child: ChildProcess) => child.exitCode !== null || child.signalCode !== null;
 
-/** Ends a server in good order, or by force when it takes too long. */
+/** Ends a server normally, or by force if it takes too long. */
 export async function stopProcess(child: ChildProcess): Promise<void> {
   if (child.pid === undefined || hasEnded(child)) return;
   const ended = once(child, "exit");

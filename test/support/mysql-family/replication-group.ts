@@ -1,5 +1,5 @@
-// Starts three MySQL servers on loopback as one replication group with one primary, and takes them away and brings them
-// back one by one. No data has to travel: they begin with copies of one empty data directory.
+// Starts three MySQL servers on loopback as one replication group with one primary, and can remove and restart them one
+// by one. No data is transferred: they start with copies of one empty data directory.
 
 import type { ChildProcess } from "node:child_process";
 import { spawn } from "node:child_process";
@@ -17,7 +17,7 @@ import { identify } from "./identify.ts";
 import { asRoot, createDataDirectory, fileFlags, freePort, hasEnded } from "./private-server.ts";
 
 const NODES = 3;
-/** For a server to answer, or for a member to be counted in; both take some seconds on an idle machine. */
+/** For a server to answer, or for a member to join; both take some seconds on an idle machine. */
 const PATIENCE_MS = 60_000;
 const POLL_EVERY_MS = 50;
 const LOG_TAIL_LINES = 20;
@@ -30,28 +30,28 @@ export interface ReplicationGroup {
 }
 
 export interface GroupNode extends FoundServer {
-  /** Runs statements as the user that may do everything. */
+  /** Runs statements as the administrator. */
   run(...statements: string[]): Promise<RowDataPacket[]>;
-  /** At once, without a word to the others. */
+  /** Immediately, without notice to the other members. */
   kill(): Promise<void>;
-  /** Starts it again, outside of the group and writable, as a server does that is not told to join at its start. */
+  /** Starts it again, outside the group and writable, like a server that is not configured to join on start. */
   startAlone(): Promise<void>;
 }
 
-/** Throws with the end of a log when the group does not come up. */
+/** Throws with the end of a log if the group does not come up. */
 export async function startReplicationGroup(binary: string): Promise<ReplicationGroup> {
   const directory = await mkdtemp(join(tmpdir(), "rowlock-group-"));
   const password = randomBytes(12).toString("hex");
   const nodes: Node[] = [];
   const stop = async () => {
-    // There is nothing to be kept, and members that say goodbye to each other take their time.
+    // There is no data to keep, and members that leave the group in an orderly way take long.
     await Promise.all(nodes.map((node) => node.kill()));
     await rm(directory, { recursive: true, force: true });
   };
   try {
     const data = join(directory, "data");
     await createDataDirectory(binary, "mysql", data);
-    // By which a server tells itself from the others.
+    // This file holds the server's unique id.
     await rm(join(data, "auto.cnf"), { force: true });
     await writeFile(
       join(directory, "init.sql"),
@@ -180,7 +180,7 @@ function nodeFlags({ directory, data, port, groupPort, group, seeds }: NodeSetti
     `--loose-group-replication-local-address=127.0.0.1:${groupPort}`,
     `--loose-group-replication-group-seeds=${seeds}`,
     "--loose-group-replication-recovery-get-public-key=ON",
-    // Those that are left are a group again some seconds after one was lost.
+    // The remaining members form a group again some seconds after one was lost.
     "--loose-group-replication-member-expel-timeout=0",
     ...asRoot(),
   ];
