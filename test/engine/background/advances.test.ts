@@ -1,5 +1,5 @@
-// Background work goes on: a lock that cannot be brought up to date stops no other one, and what is owed is tried until it
-// is done.
+// Background work goes on: a lock that cannot be brought up to date blocks no other lock, and every pending advance is
+// retried until it succeeds.
 
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { Claim } from "../../../server/core/claim.ts";
@@ -103,7 +103,7 @@ describe("where the database can do nothing", () => {
     vi.advanceTimersByTime(restMs.restMs);
     void advances.start(3n);
     expect(began()).toEqual([1n, 2n, 3n]);
-    // It gets through, and all may go on.
+    // It succeeds, so all advances may go on.
     await end(2);
     void advances.start(4n);
     void advances.start(5n);

@@ -1,4 +1,5 @@
-// The loops of a replica: what each does, how far it goes at a time, and what it makes of a database that was away.
+// The background loops of a replica: what each does, how much it does at a time, and how it handles a database that was
+// away.
 
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { ClaimRef } from "../../../server/core/claim.ts";
@@ -7,7 +8,7 @@ import * as bounds from "../../../server/engine/engine-bounds.ts";
 import { REPLICA_KEPT_US } from "../../../server/storage/store.ts";
 import { CLAIM } from "../../support/claims.ts";
 
-// So that heartbeats do not come at the very times of the other loops.
+// Keeps heartbeats from coinciding with the other loops.
 const GRACE_MS = 8_400;
 const HEARTBEAT_MS = GRACE_MS / bounds.HEARTBEATS_PER_GRACE;
 const ATTACHED_MS = 10_000;
@@ -196,7 +197,7 @@ describe("heartbeats", () => {
     expect(background.lateHeartbeat()).toBe(first);
     await first;
     expect(heartbeats).toEqual([[1]]);
-    // Waiters of other replicas get their time, too.
+    // Waiters of other replicas get more time, too.
     expect(clock.cameBack).toHaveBeenCalledTimes(1);
     expect(background.lateHeartbeat()).toBeNull();
     await pass(ATTACHED_MS / 2);

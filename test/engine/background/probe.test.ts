@@ -1,4 +1,4 @@
-// The probe goes the way of every command, and leaves nothing behind.
+// The probe takes the same path as every command and leaves nothing behind.
 
 import { expect, test } from "vitest";
 import type { Claim } from "../../../server/core/claim.ts";
@@ -38,7 +38,7 @@ test("two requests at once, of which one waits behind the other, are made and bo
   expect(asked).toHaveLength(2);
   for (const { input, answer } of asked) {
     expect(input).toMatchObject({ mode: "exclusive", mayWait: true, requestId: "" });
-    // If it is cut off, time ends what it leaves behind.
+    // If the probe is cut off, these times end what it leaves behind.
     expect(input).toMatchObject({ ttlUs: PROBE_TTL_US, maxWaitUs: PROBE_TTL_US });
     expect(isOwnName(input.name)).toBe(true);
     answer.resolve();

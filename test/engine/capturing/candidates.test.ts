@@ -1,5 +1,5 @@
-// The search for locks that can be had: what is in the way hides nothing for ever, however much it is, and one search reads a
-// bounded number of index entries.
+// The search for candidates: unavailable locks never hide an available one for ever, however many they are, and one
+// search reads a bounded number of index entries.
 
 import { describe, expect, test } from "vitest";
 import type { LimitRule } from "../../../server/core/limit.ts";
@@ -18,7 +18,7 @@ import type { FreeLock, FreePlace, RecordGroup } from "../../../server/storage/s
 
 const STATUS = "new";
 
-/** A store in memory, which counts what it reads. */
+/** An in-memory store that counts its reads. */
 class Rows {
   readonly locks: FreeLock[] = [];
   readonly rules: LimitRule[] = [];
@@ -85,7 +85,7 @@ async function names(candidates: Candidates, max = 1): Promise<string[]> {
   return (await candidates.next(max)).map(({ name }) => name);
 }
 
-/** Searches as captures do, one after the other, until one has found something. */
+/** Searches as captures do, one after the other, until a search finds something. */
 async function found(rows: Rows, prefix: string, isFree = (_: string) => true) {
   let from: Reached | null = null;
   for (let searches = 1; searches < 50; searches++) {
@@ -196,7 +196,7 @@ describe("a search under a prefix", () => {
     }
     expect(await names(search(rows, "jobs/", null, taking))).toEqual(["jobs/199"]);
     expect(rows.reads).toBe(1);
-    // Nobody here takes them, and they are not wanted: nothing but the search itself can tell.
+    // No capture here takes these locks, and they are not wanted: only the search itself can skip them.
     const unwanted = new Rows();
     for (let index = 0; index < 1_000; index++) unwanted.add(`jobs/mail-${index}`);
     unwanted.add("jobs/report");
@@ -230,7 +230,7 @@ describe("a read that fails", () => {
     let reads = 0;
     const store: CandidateStore = {
       ...rows.store,
-      // The first look finds one, and the second one fails.
+      // The first read finds one lock, and the second fails.
       freeLocks: (...asked) => {
         reads += 1;
         rows.fails = reads === 2;
@@ -382,7 +382,7 @@ describe("a search among names", () => {
 
   test("gives those that are due since the same time in the order of their bytes", async () => {
     const rows = new Rows();
-    // As UTF-16 the second one would come after the third.
+    // In UTF-16 order the second name would come after the third.
     const inOrder = ["n/a", "n/\u{ff5e}", "n/\u{1f512}"];
     for (const name of inOrder.toReversed()) rows.add(name, 1);
     expect(await names(named(rows, inOrder.toReversed()), 9)).toEqual(inOrder);

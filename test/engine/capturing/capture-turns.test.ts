@@ -1,4 +1,4 @@
-// Whose captures are at work: clients in turn, within bounds that a cancelled call goes on filling until its work is over.
+// Which captures run: clients take turns, within bounds; a cancelled call counts against them until its work is over.
 
 import { expect, test } from "vitest";
 import type { Claim } from "../../../server/core/claim.ts";
@@ -6,11 +6,11 @@ import { Captures, type CapturesOptions } from "../../../server/engine/capturing
 import { CAPTURES_AT_ONCE_MAX, CAPTURES_QUEUED_EACH_MAX } from "../../../server/engine/engine-bounds.ts";
 import type { Captured, CaptureInput } from "../../../server/engine/lock-engine.ts";
 
-/** Captures that are at work until they are ended, each in its first read. */
+/** Captures that each stay in their first read until the test ends it. */
 function scene() {
   const begun: string[] = [];
   const ends: (() => void)[] = [];
-  /** Each has an id of its own: attempts of one request wait for each other. */
+  /** Each capture has its own request id, because attempts of one request wait for each other. */
   let requests = 0;
   const captures = new Captures({
     store: {

@@ -1,4 +1,4 @@
-// Captures that wait: who is served, in which turn, and what becomes of an attempt whose wait ends meanwhile.
+// Captures that wait: which is served in which turn, and what happens to an attempt whose wait ends meanwhile.
 
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { CaptureWaits } from "../../../server/engine/capturing/capture-waits.ts";
@@ -67,7 +67,7 @@ class TestWait {
     return this.#isOver();
   }
 
-  /** What becomes of the attempt under way. */
+  /** Ends the current attempt with this result. */
   async finds(found: Captured | Fault): Promise<void> {
     const { resolve, reject } = this.#next;
     this.#next = Promise.withResolvers<Captured>();
@@ -249,7 +249,7 @@ describe("the feed of what other servers decide", () => {
 });
 
 describe("when a line looks by itself", () => {
-  /** When each attempt began, of one wait that finds what the script says. */
+  /** Records when each attempt of one wait began; `script` gives the results. */
   function looks(waits: CaptureWaits, script: (attempt: number) => Captured | Error, firstInUs?: number) {
     const beganMs = performance.now();
     const atMs: number[] = [];

@@ -1,4 +1,5 @@
-// One try at a capture: what it takes, what it gives back that nobody can be told of, and where the next one goes on.
+// One attempt at a capture: what it takes, which leases it gives back because no client can receive them, and where the
+// next attempt continues.
 
 import { describe, expect, test } from "vitest";
 import { CAPTURE_MAX } from "../../../server/core/bounds.ts";
@@ -15,7 +16,7 @@ import { CLAIM, TERMS } from "../../support/claims.ts";
 
 const LIMIT = { limit: 1, source: "default", pattern: "", version: 0n, reason: "" } as const;
 const turn = () => new Promise(setImmediate);
-/** Whatever can go on without the test has gone on. */
+/** Resolves after everything that does not wait for the test has gone on. */
 const settled = async () => {
   for (let turns = 0; turns < 20; turns++) await turn();
 };
@@ -26,7 +27,7 @@ const fault = (reason: string, outcomeUnknown: boolean) =>
   new Fault("unavailable", reason, "away", { retryAfterMs: 1, outcomeUnknown });
 const UNKNOWN = fault("connection_lost", true);
 
-/** What becomes of an Acquire of a lock; granted unless told otherwise. */
+/** The outcome of an Acquire of a lock; granted by default. */
 type Answers = (name: string, command: Acquire) => OutcomeOf<"acquire"> | Error | null;
 
 function scene(locks: number, answers: Answers = () => ({ kind: "held", claim: CLAIM })) {
@@ -473,7 +474,7 @@ describe("a capture that was answered before", () => {
       "t/earlier-110",
     ]);
     expect(events).toEqual([{ kind: "captured", outcome: "repeated", refused: 0 }]);
-    // Whatever the request asked for the first time.
+    // Looks for every possible id, because the first request may have asked for more.
     expect(requestIds).toEqual([
       Array.from({ length: CAPTURE_MAX }, (_, index) => captureRequestId("r", index)),
     ]);

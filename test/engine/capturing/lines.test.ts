@@ -1,4 +1,4 @@
-// Captures stand in one line exactly where they are after the same locks.
+// Captures share a waiting line exactly if they want the same locks.
 
 import { expect, test } from "vitest";
 import { lineOf } from "../../../server/engine/capturing/lines.ts";

@@ -1,4 +1,4 @@
-// Work under one key, one after the other.
+// Work with the same key runs one at a time, in order.
 
 import { expect, test } from "vitest";
 import { OneAfterTheOther } from "../../../server/engine/capturing/one-after-the-other.ts";

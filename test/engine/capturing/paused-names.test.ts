@@ -1,4 +1,4 @@
-// Which names patterns pause, as a search passes them over: the same as the limit in force says of each name.
+// The names that a search skips because a pattern pauses them are exactly those whose limit in force is 0.
 
 import fc from "fast-check";
 import { expect, test } from "vitest";

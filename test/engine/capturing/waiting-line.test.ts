@@ -1,4 +1,4 @@
-// When a line of waiting captures looks again, by a clock of the test.
+// When a line of waiting captures looks again, on a fake clock.
 
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { type Waiting, WaitingLine } from "../../../server/engine/capturing/waiting-line.ts";
@@ -15,7 +15,9 @@ const POLL_MS = 1_000;
 beforeEach(() => void vi.useFakeTimers({ toFake: ["performance", "setTimeout", "clearTimeout"] }));
 afterEach(() => void vi.useRealTimers());
 
-/** A line with one capture in it, whose attempts take so long and end so. Says when each attempt began. */
+/**
+ * A line with one capture, whose attempts take `takesMs` and end as `attempt` says. Records when each attempt began.
+ */
 function lineOf(pollMs: number, attempt: () => Captured, takesMs = 0) {
   const line = new WaitingLine(
     { kind: "prefix", prefix: "" },
