@@ -19,7 +19,7 @@ const stage = processStage();
 test("the document says how many series there are at the most", () => {
   const operations = readFileSync(new URL("../../docs/operations.md", import.meta.url), "utf8");
   expect(operations).toContain(
-    `A server has ${SERIES_MAX} time series at the most, and each class of names adds up to ${SERIES_PER_CLASS_MAX}.`,
+    `A server has at most ${SERIES_MAX} time series, and each class adds up to ${SERIES_PER_CLASS_MAX}.`,
   );
 });
 

@@ -47,11 +47,20 @@ export class DecidedFeed {
   /** Resolves when the feed reports every decision from then on. Throws StoreErrors. */
   async begin(listener: DecidedListener): Promise<void> {
     this.#listeners.add(listener);
-    await this.#sweeps.begin();
+    try {
+      await this.#sweeps.begin();
+    } finally {
+      this.#endIfUnheard();
+    }
   }
 
   end(listener: DecidedListener): void {
     this.#listeners.delete(listener);
+    this.#endIfUnheard();
+  }
+
+  /** Also after each read, because the last listener may have left during it. */
+  #endIfUnheard(): void {
     if (this.#listeners.size === 0) this.#sweeps.end();
   }
 
@@ -78,6 +87,8 @@ export class DecidedFeed {
     } catch (error) {
       // The duration of a failed sweep says nothing about the next one.
       this.#options.onFailure("watches", error);
+    } finally {
+      this.#endIfUnheard();
     }
     this.#restUntilMs = performance.now() + this.#restMs;
   }

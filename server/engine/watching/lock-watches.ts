@@ -156,13 +156,16 @@ export class LockWatches implements WatchSource, DecidedListener {
   /** From now on changes are found. */
   async #begin(): Promise<void> {
     if (this.#hasBegun) return;
-    await withoutRepeating(async () => {
-      await this.#options.feed.begin(this);
-      this.#rules = await this.#options.store.limitRules();
-    });
-    // All watches may have been closed meanwhile.
-    if (this.#watches.size === 0) this.#options.feed.end(this);
-    else this.#hasBegun = true;
+    try {
+      await withoutRepeating(async () => {
+        await this.#options.feed.begin(this);
+        this.#rules = await this.#options.store.limitRules();
+      });
+      this.#hasBegun = this.#watches.size > 0;
+    } finally {
+      // All watches may have been closed meanwhile.
+      if (this.#watches.size === 0) this.#options.feed.end(this);
+    }
   }
 
   #matching(name: string): WatchedPrefix[] {

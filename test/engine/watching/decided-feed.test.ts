@@ -144,3 +144,38 @@ test("two sweeps never run at once, and stopping waits for the one under way", a
   expect(swept).toBe(1);
   expect(await looks()).toBe(true);
 });
+
+test.each(["the first look", "a sweep"])(
+  "reads nothing more after its last listener has left during %s",
+  async (during) => {
+    const listener: DecidedListener = { seen() {}, broke() {}, async swept() {} };
+    let reads = 0;
+    let gate = Promise.withResolvers<void>();
+    const feed = new DecidedFeed({
+      async read() {
+        reads += 1;
+        await gate.promise;
+        return { nowUs: nowMs * 1_000, epoch: 0n, rulesRevision: 1n, locks: [], next: null };
+      },
+      onFailure: (_loop, error) => {
+        throw error;
+      },
+    });
+    const begun = feed.begin(listener);
+    if (during === "a sweep") {
+      gate.resolve();
+      await begun;
+      gate = Promise.withResolvers();
+      feed.look();
+    }
+    feed.end(listener);
+    gate.resolve();
+    await begun;
+    await feed.stop();
+    const before = reads;
+    nowMs += 10 * WATCH_REST_MS_MAX;
+    feed.look();
+    await turn();
+    expect(reads).toBe(before);
+  },
+);

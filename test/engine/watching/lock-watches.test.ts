@@ -10,14 +10,16 @@ import { LockWatches } from "../../../server/engine/watching/lock-watches.ts";
 let sizes: Map<string, number>;
 let begun: number;
 let watches: LockWatches;
+let readRules: () => Promise<[]>;
 
 beforeEach(() => {
+  readRules = async () => [];
   sizes = new Map();
   begun = 0;
   watches = new LockWatches({
     store: {
       watch: () => expect.unreachable(),
-      limitRules: async () => [],
+      limitRules: () => readRules(),
     },
     feed: {
       begin: async () => {
@@ -160,4 +162,14 @@ test("nothing is kept of watches that are closed", async () => {
   expect(watches.known).toBe(10);
   all.close(new Error("gone"));
   expect(watches.known).toBe(0);
+});
+
+test("the feed ends where the limit rules cannot be read after the last watch was closed", async () => {
+  const watch = watching("a/", 1, "anna");
+  readRules = async () => {
+    watch.close(new Error("gone"));
+    throw new Error("A fault made by a test.");
+  };
+  await watch.next().catch(() => {});
+  expect(begun).toBe(0);
 });
