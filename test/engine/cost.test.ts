@@ -1,5 +1,5 @@
-// What a pair of Acquire and Release costs, and a hand-over, as counts: statements, transactions, trips, and bytes of
-// messages. They are the same on every machine, so that whatever makes them grow is seen at once. Times are for the bench.
+// The cost of an Acquire with its Release, and of a hand-over, in counts: statements, transactions, trips and message
+// bytes. The counts are the same on every machine, so any increase shows immediately. The bench measures times.
 
 import { create, toBinary } from "@bufbuild/protobuf";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
@@ -15,7 +15,7 @@ import { testDatabases } from "../support/database.ts";
 import { ask, claimOf, follower } from "../support/replicas.ts";
 import { startEngine, type TestEngine } from "../support/test-engine.ts";
 
-/** Those that transactions are made of on SQLite. Others belong to work in the background. */
+/** The statements of transactions on SQLite. Other statements belong to background work. */
 const OF_TRANSACTIONS = [
   "begin",
   "meta",
@@ -33,20 +33,21 @@ const OF_TRANSACTIONS = [
   "commit",
 ];
 
-/** Trips that carry transactions of MySQL, in one or in two. */
+/** The trips of MySQL transactions, which take one or two. */
 const TRIPS = ["decide_commit", "load", "load_records", "save", "save_commit"];
 
 /**
- * Of one trip, BEGIN and COMMIT included. MySQL has one more, which locks the rows (row-locks.ts). Where claims are added, the
- * statement that does it asserts what was assumed; otherwise it takes one of its own.
+ * Statements of one trip, including BEGIN and COMMIT. MySQL has one more than MariaDB, which locks the rows
+ * (row-locks.ts). The statement that adds claims also asserts what was assumed; without one, the assertion takes a
+ * separate statement.
  */
 const STATEMENTS_OF_A_TRIP = { mysql: { adds: 5, other: 6 }, mariadb: { adds: 4, other: 5 } };
 
 interface Cost {
   readonly transactions: number;
-  /** By name on SQLite, and by the trip that they are part of on MySQL. */
+  /** By name on SQLite; on MySQL by the trip that contains them. */
   readonly statements: Readonly<Record<string, number>>;
-  /** On MySQL. */
+  /** On MySQL only. */
   readonly trips: number;
 }
 
@@ -80,7 +81,7 @@ describe.each(testDatabases())("on $label", ({ kind, fresh }) => {
     await drop();
   });
 
-  /** On MySQL the observer is told of trips. What each is made of is told as `in NAME OF THE TRIP`. */
+  /** On MySQL the observer sees only trips, so each statement of a trip is also counted, as `in NAME OF THE TRIP`. */
   function countStatements(): void {
     const { add } = Trip.prototype;
     vi.spyOn(Trip.prototype, "add").mockImplementation(function (this: Trip, ...given) {
@@ -100,7 +101,10 @@ describe.each(testDatabases())("on $label", ({ kind, fresh }) => {
     return { transactions, statements: Object.fromEntries(found), trips };
   }
 
-  /** So many transactions of one trip each, of which so many add claims; on SQLite of the statements that are named. */
+  /**
+   * Expects `adds` + `others` transactions of one trip each, of which `adds` add claims; on SQLite also the named
+   * statements.
+   */
   function expectCost(
     cost: Cost,
     { adds, others }: { readonly adds: number; readonly others: number },
@@ -165,7 +169,7 @@ describe.each(testDatabases())("on $label", ({ kind, fresh }) => {
       const claim = await acquire("remembers");
       await running.engine.release(claim, { status: "done" });
     };
-    // The first run is the first that it remembers.
+    // The first run creates the lock's record.
     for (let before = 0; before < 2; before++) await pair();
     const cost = await costOf(pair);
     expect(cost.transactions).toBe(2);

@@ -1,5 +1,5 @@
-// The engine over a database in memory: what each verb is answered, what is observed of it, and how an engine ends. Answers
-// and events are awaited; nothing waits for time.
+// The engine over an in-memory database: what each verb answers, what observers see, and how an engine ends. Tests
+// await answers and events; nothing waits for time.
 
 import { afterEach, describe, expect, test, vi } from "vitest";
 import type { ClaimKey } from "../../server/core/claim.ts";
@@ -25,7 +25,7 @@ afterEach(async () => {
   for (const store of new Set(all.map((each) => each.store))) await store.close();
 });
 
-/** What becomes of the next transactions that decide about locks. */
+/** How the next deciding transactions end. */
 type Ending = (transact: () => Promise<void>) => Promise<void>;
 
 let replicas = 0n;
@@ -81,7 +81,7 @@ async function start(base?: Store, overrides: Partial<Store> = {}) {
   const engine = new Engine(options);
   await engine.start();
   ours.push({ engine, store });
-  /** Resolves with the next event that fits, or with one that has happened already. */
+  /** Resolves with the next event that fits, or with an earlier one. */
   const event = (fits: (event: EngineEvent) => boolean) => {
     const before = seen.find(fits);
     if (before) return Promise.resolve(before);
@@ -229,7 +229,7 @@ describe("a place in a queue", () => {
     ]);
     await here.hint(there.announced);
     expect((await waiter.toldClaim).claim.state).toBe("held");
-    // A hint that was lost is made up for by the next one for all.
+    // The next general hint makes up for a lost one.
     const next = follower();
     await here.wait("a", next);
     await there.engine.release(claim);
@@ -333,7 +333,7 @@ describe("what an operator asks", () => {
 describe("a command whose row was cleaned away", () => {
   test("goes to the row that its name has now", async () => {
     const { engine, store, hold } = await start();
-    // It makes the row, and leaves nothing in it.
+    // Creates the guard row without leaving anything in it.
     await engine.setLimit("a", 1, 5n, "");
     const before = (await store.find(["a"])).get("a");
     expect(await store.purgeLocks(-3_600 * SECOND_US, 10)).toBe(1);

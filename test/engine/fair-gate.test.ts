@@ -1,4 +1,4 @@
-// Whose turn it is where many wait, and who is refused where too many do.
+// Whose turn it is if many callers wait, and which of them is refused if too many do.
 
 import { beforeEach, describe, expect, test } from "vitest";
 import type { Caller } from "../../server/core/command.ts";
@@ -15,7 +15,7 @@ const connection = (peer: string): Caller => ({ getPeer: () => peer });
 const session = (): Caller => ({ getPeer: () => "shared", source: {} });
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 
-/** Work that says when it begins, and lasts until it is ended. */
+/** Work that records when it begins, and runs until the test ends it. */
 function ask(gate: FairGate, name: string, caller?: Caller): Promise<string> {
   return gate.run(() => {
     order.push(name);
@@ -83,7 +83,7 @@ describe("where too many wait", () => {
       kind: "overloaded",
       reason: "too_many",
     });
-    // Who would have as many as the others takes none of theirs.
+    // A caller that would then have as many as the others displaces none of theirs.
     void ask(gate, "polite 1", polite);
     await expect(ask(gate, "polite 2", polite)).rejects.toMatchObject({ reason: "too_many" });
     await turn();

@@ -1,4 +1,4 @@
-// Whose item is next, and whose item loses its place where there is no room.
+// Which source's item is next, and which source loses an item if there is no room.
 
 import { expect, test } from "vitest";
 import { FairQueue } from "../../server/engine/fair-queue.ts";
@@ -11,7 +11,7 @@ function drained(queue: FairQueue<string>): string[] {
 
 function queueOf(items: readonly string[], max = 100, eachMax?: number): FairQueue<string> {
   const queue = new FairQueue<string>({ max, eachMax });
-  // Sources are named by the first letter of their items.
+  // An item's first letter names its source.
   for (const item of items) expect(queue.add(item[0], item)).toBeNull();
   return queue;
 }
@@ -35,7 +35,7 @@ test("where there is no room, the source that has most loses its last item", () 
   expect(queue.add("d", "d1")).toBe("b3");
   expect(queue.add("a", "a2")).toBe("a2");
   expect(queue.add("e", "e1")).toBe("b2");
-  // All have one.
+  // Every source has one.
   expect(queue.add("f", "f1")).toBe("f1");
   expect(drained(queue)).toEqual(["a1", "b1", "c1", "d1", "e1"]);
 });

@@ -1,4 +1,4 @@
-// A map that never grows beyond its bound, and forgets first what was set longest ago.
+// A map that never exceeds its bound, and forgets the entries set longest ago first.
 
 import { expect, test } from "vitest";
 import { RecentMap } from "../../server/engine/recent-map.ts";

@@ -1,4 +1,4 @@
-// Secrets of claims are long enough, spelt as ids need them, and never the same.
+// Secrets of claims are long enough, use only characters valid in ids, and never repeat.
 
 import { expect, test } from "vitest";
 import { secretMaker } from "../../server/engine/secrets.ts";

@@ -1,4 +1,4 @@
-// One read for many who ask: nobody is answered with a state from before the question.
+// One read for many callers: no caller gets a state from before its question.
 
 import { describe, expect, test } from "vitest";
 import { SharedRead } from "../../server/engine/shared-read.ts";
@@ -28,7 +28,7 @@ describe("those who ask", () => {
     expect(keys()).toEqual(["a"]);
     await end(0, 1);
     expect(keys()).toEqual(["a", "a"]);
-    // This one is under way now, so it is too old for whoever asks now.
+    // This read is under way now, so it is too old for a new caller.
     const fourth = reads.get("a");
     await end(1, 2);
     await end(2, 3);

@@ -1,4 +1,5 @@
-// Who has come back to a place whose lock is held up keeps it until somebody can decide; who came too late does not.
+// A waiter that comes back to a place whose lock is held up keeps the place until a transaction can decide; a waiter
+// that comes too late does not.
 
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import type { Claim, ClaimRef } from "../../../server/core/claim.ts";
@@ -88,7 +89,7 @@ test("a place is kept for who comes back by ticket or by request id, and as long
 });
 
 test("a place that ran out before the command arrived is not revived, and one that ran out since is kept", async () => {
-  // The rows are read 3 s after the commands have arrived.
+  // The transaction reads the rows 3 s after the commands have arrived.
   const late = waiting(1n, { deadlineUs: NOW_US - 3_000_000 });
   const inTime = waiting(2n, { deadlineUs: NOW_US - 3_000_000 + 1 });
   const { byTicket, heartbeats, kept } = scene(late, inTime);

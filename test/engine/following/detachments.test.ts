@@ -1,4 +1,5 @@
-// Who has left is told to the database until it knows, at a pace that leaves it to others, and not where they are back.
+// Followers that left are reported to the database until it has recorded that, at a pace that leaves it room for other
+// work, and not after they are back.
 
 import { beforeEach, describe, expect, test } from "vitest";
 import type { ClaimKey, ClaimRef } from "../../../server/core/claim.ts";
@@ -13,7 +14,7 @@ const turn = () => new Promise(setImmediate);
 const detach = (ticketNumber: number): Detach => ({ verb: "detach", ref: refOf(ticketNumber), replica: 1n });
 const refOf = (ticketNumber: number): ClaimRef => ({ ...CLAIM, ticketNumber: BigInt(ticketNumber) });
 
-/** By ticket number, in the order in which the database was told. */
+/** Ticket numbers in the order in which they were reported to the database. */
 let told: number[];
 let underWay: PromiseWithResolvers<void>[];
 let answer: (ticketNumber: number) => unknown;
@@ -39,7 +40,7 @@ beforeEach(() => {
   });
 });
 
-/** Each answer is given by the test. */
+/** Each answer waits for the test. */
 function answersLater(): void {
   answer = () => {
     const answer = Promise.withResolvers<void>();
@@ -161,7 +162,7 @@ test("more than are kept in mind push out the oldest, and no other", async () =>
   answer = () => AWAY;
   leave(0, 1, 2);
   await turn();
-  // Of these the answers never come.
+  // These are never answered.
   const never = new Promise<never>(() => {});
   answer = () => never;
   for (let number = 3; number < DETACHMENTS_MAX; number++) leave(number);

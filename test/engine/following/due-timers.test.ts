@@ -1,4 +1,4 @@
-// The end of a lease that others wait for is awaited, and not found by chance at a later poll.
+// A timer ends a lease that others wait for, so that the end does not have to wait for a later poll.
 
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { DUE_AFTER_MS } from "../../../server/engine/engine-bounds.ts";
@@ -13,7 +13,7 @@ const LOCK = 7n;
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
-/** A watch over one lock whose lease ends at `endMs`, by the fake clock. */
+/** A watch over one lock whose lease ends at `endMs` on the fake clock. */
 function watching(lease: { endMs: number }) {
   const followers = new Followers();
   followers.add({ ...CLAIM, lockId: LOCK, state: "waiting" }, { told() {} }, 1n);
@@ -95,7 +95,7 @@ test("locks whose leases end together are looked at together, each once however 
   timers.set(3n, 800_000);
   await vi.advanceTimersByTimeAsync(400 + DUE_AFTER_MS + 1);
   expect(looks).toEqual([[1n, 2n]]);
-  // Its lease was renewed meanwhile.
+  // The lease was renewed meanwhile.
   timers.set(1n, 100_000);
   await vi.advanceTimersByTimeAsync(1_000);
   expect(looks).toEqual([[1n, 2n], [1n], [3n]]);

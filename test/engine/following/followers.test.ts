@@ -1,5 +1,5 @@
-// Who follows what, and up to which revision of a guard row everything was seen: what decides whether a poll looks again.
-// A poll and the answers of transactions come over different connections, in any order.
+// Who follows what, and up to which revision of a guard row everything was seen: this decides whether a poll reads the
+// lock again. A poll and the answers of transactions use different connections, so they arrive in any order.
 
 import { describe, expect, test } from "vitest";
 import type { Claim, ClaimKey } from "../../../server/core/claim.ts";
@@ -19,7 +19,8 @@ describe("the followers of a replica", () => {
   test("look again when a poll was ahead of the answer that made a claim wait", () => {
     const followers = new Followers();
     followers.add(claim(1n), follower(), 5n);
-    // Revision 6 lets claim 2 wait, another replica's 7 grants to it, and the poll reads 7 before 6 is answered here.
+    // Revision 6 adds waiter 2, another replica's revision 7 grants to it, and the poll reads 7 before 6 is answered
+    // here.
     followers.saw(LOCK, 7n, followers.lastAddition(LOCK));
     followers.add(claim(2n), follower(), 6n);
     followers.decided({ ...OWN, revision: 6n }, 5n, []);
@@ -32,7 +33,8 @@ describe("the followers of a replica", () => {
     const follow = (ticketNumber: bigint, revision: bigint) =>
       followers.add(claim(ticketNumber), { told: (held) => told.push(held.ticketNumber) }, revision);
     follow(1n, 5n);
-    // Others have made 6; this replica lets claim 2 wait with 7; others grant to it with 8, which the poll has read.
+    // Another replica makes revision 6; this one adds waiter 2 with 7; another one grants to it with 8, and the poll
+    // has read that.
     let reads = 0;
     const store = {
       watch: async () => ({
@@ -222,7 +224,7 @@ describe("the followers of a replica", () => {
     expect(followers.isStale(LOCK, 6n)).toBe(true);
     followers.saw(LOCK, 6n, followers.lastAddition(LOCK));
     expect(followers.isStale(LOCK, 6n)).toBe(false);
-    // Whoever comes back to a claim was there when it was read.
+    // A follower that comes back to a claim was there when the claim was read.
     const before = followers.lastAddition(LOCK);
     followers.add(claim(1n), follower(), 6n);
     followers.saw(LOCK, 7n, before);

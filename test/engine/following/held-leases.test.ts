@@ -1,4 +1,4 @@
-// Who wants to hear of the end of a lease hears it once, and nothing is kept of those who do not want to any more.
+// A listener for the end of a lease hears it once, and nothing is kept for listeners that have left.
 
 import { beforeEach, expect, test } from "vitest";
 import type { Claim } from "../../../server/core/claim.ts";

@@ -1,4 +1,4 @@
-// Places are read for those who are told them, and for nobody else; and however many they are, others get their turn.
+// Places are read only for followers that are told theirs, and however many these are, other work gets its turn.
 
 import { afterEach, describe, expect, test } from "vitest";
 import type { Claim } from "../../../server/core/claim.ts";
@@ -11,7 +11,7 @@ afterEach(async () => {
   for (const stop of stops.splice(0)) await stop();
 });
 
-/** `length` waiters of each lock, in a database that answers a turn later. */
+/** `length` waiters for each lock, in a database that answers one turn later. */
 function crowd(length: number) {
   const followers = new Followers();
   const read: bigint[] = [];
@@ -52,7 +52,7 @@ function crowd(length: number) {
     leave(lockId: bigint) {
       for (let index = 0; index < length; index++) followers.remove(claimOf(lockId, index), follower);
     },
-    /** Resolves when so many places have been told in all. */
+    /** Resolves when `many` places have been reported in all. */
     toldSoMany: (many: number) =>
       new Promise<void>((resolve) => {
         onTold = () => {
@@ -112,7 +112,7 @@ test("who comes while a queue is read is told nothing of it, and of the next one
   enter("first");
   places.changed(7n);
   while (reads.length === 0) await new Promise((resolve) => setTimeout(resolve, 1));
-  // Another server has told it that four are ahead, and the first read is of before that.
+  // Another server has told the returning follower that four are ahead; the first read is from before that.
   ahead = 4;
   enter("comes back");
   const all = new Promise<void>((resolve) => {
@@ -190,7 +190,7 @@ test("a lock that changes while others are told is told in the next round, and o
   for (const lockId of [1n, 2n, 3n]) enter(lockId);
   for (const lockId of [1n, 2n, 3n]) changed(lockId);
   await toldSoMany(1);
-  // The third is about to be read: what is in its queue by then is told anyway.
+  // The third lock is about to be read, so that read already shows its latest queue.
   for (let times = 0; times < 5; times++) for (const lockId of [1n, 3n]) changed(lockId);
   await toldSoMany(4);
   expect(read).toEqual([1n, 2n, 3n, 1n]);

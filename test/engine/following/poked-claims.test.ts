@@ -1,4 +1,4 @@
-// A server that is told of a grant before its node of a cluster has applied it looks again soon, and not for long.
+// A server that hears of a grant before its cluster node has applied it looks again soon, for a limited time.
 
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import type { Claim, ClaimKey } from "../../../server/core/claim.ts";
@@ -13,7 +13,7 @@ afterEach(() => void vi.useRealTimers());
 
 const LONG_MS = 10_000;
 
-/** Two waiters, of whom those in `granted` have been granted. */
+/** Two waiters; those in `granted` have been granted. */
 function scene() {
   const granted = new Set<bigint>();
   const followers = new Followers();

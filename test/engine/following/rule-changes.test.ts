@@ -1,5 +1,5 @@
-// A server decides again about locks with waiters of its own where a limit by pattern has become another one since it last
-// decided about them, whichever server has changed it.
+// A server decides again about locks with its own waiters if a limit by pattern has changed since its last decision
+// about them, whichever server changed it.
 
 import { describe, expect, test } from "vitest";
 import type { Claim } from "../../../server/core/claim.ts";
@@ -13,7 +13,7 @@ const rule = (prefix: string, limit: number | null, version = 1n): LimitRule => 
   return { prefix, limit, version, reason: "", changeMark: 0n };
 };
 
-/** Two locks with a waiter each, about which this server has decided by the rules. */
+/** Two locks with one waiter each; this server has decided about both by the rules. */
 function scene(rules: readonly LimitRule[]) {
   const now = { rules, revision: 1n };
   const names = new Map([
@@ -61,7 +61,7 @@ function scene(rules: readonly LimitRule[]) {
     followers,
     seen,
     reads: () => reads,
-    /** Which locks a poll has decided again. */
+    /** Polls, and returns the locks decided again. */
     poll: async () => {
       started = [];
       await watch.look();
@@ -77,7 +77,7 @@ test("of the locks under the pattern alone, and until a decision by the new rule
   now.rules = [rule("etl/", 5, 2n), rule("web/", 1)];
   now.revision = 2n;
   expect(await poll()).toEqual([1n]);
-  // A node that lags has decided by the rules of before once more.
+  // A lagging node has decided by the earlier rules once more.
   decided(1n, before);
   expect(await poll()).toEqual([1n]);
   decided(1n, [...now.rules]);
@@ -121,7 +121,7 @@ test("a server without waiters looks at the rules as well, as others wait for it
 });
 
 describe("between two revisions of the rules", () => {
-  /** Whether a lock under etl/ may be decided otherwise after the change. */
+  /** Whether decisions about a lock under etl/ may differ after the change. */
   async function concerns(before: readonly LimitRule[], now: readonly LimitRule[], name = "etl/load") {
     const changes = new RuleChanges(async () => now);
     await changes.saw(2n);
@@ -130,9 +130,9 @@ describe("between two revisions of the rules", () => {
   }
 
   test("a rule concerns its locks whose limit is another, under whichever version", async () => {
-    // The rows were set back, and another limit was set under the same number.
+    // The rows were set back, and another limit was set with the same version.
     expect(await concerns([rule("etl/", 1)], [rule("etl/", 2)])).toBe(true);
-    // It was another limit meanwhile.
+    // The limit was another one in between.
     expect(await concerns([rule("etl/", 1)], [rule("etl/", 1, 3n)])).toBe(true);
     expect(await concerns([rule("etl/", 1)], [])).toBe(true);
     expect(await concerns([], [rule("etl/", 1)])).toBe(true);

@@ -1,4 +1,4 @@
-// What one look into the database makes of it: which locks are advanced, whose claims are read, and in how large parts.
+// What a poll does with the rows it reads: which locks it advances, whose claims it reads, and how many at a time.
 
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { Claim, ClaimKey } from "../../../server/core/claim.ts";
@@ -11,7 +11,7 @@ import { CLAIM } from "../../support/claims.ts";
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
-/** Locks with a waiter each, as a database has them that the test changes. */
+/** Locks with one waiter each, in a database that the test changes. */
 function scene(locks: number) {
   const followers = new Followers();
   const told: [lockId: bigint, state: Claim["state"]][] = [];

@@ -1,4 +1,4 @@
-// What follows a commit: who is told, whom other servers are told of, and which locks are looked at again.
+// What follows a commit: which followers are told, what other servers are told, and which locks are looked at again.
 
 import { expect, test } from "vitest";
 import type { Claim } from "../../../server/core/claim.ts";
@@ -136,7 +136,7 @@ test("what this server alone has done needs no look of its own, and places and w
   expect(announced).toEqual([]);
 });
 
-/** Commits one transaction of these commands, and does what follows it. */
+/** Commits one transaction with these commands, and does what follows it. */
 async function answered(
   stage: ReturnType<typeof scene>,
   asked: Record<string, readonly Pick<Job, "command" | "follower">[]>,
@@ -237,7 +237,7 @@ test("every answer is observed with the name of its lock, and what is left unans
         { command: acquire("one"), follower: null },
         { command: acquire("two", { name: "another" }), follower: null },
       ],
-      // Gone by now.
+      // This lock no longer exists.
       6: [{ command: { verb: "advance" }, follower: null }],
     },
     store,

@@ -1,4 +1,4 @@
-// How long a transaction is repeated: until it gets through, as often as is of use, and never for ever.
+// How long a transaction is retried: until it succeeds or a retry is of no more use, and never without end.
 
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { Fault } from "../../../server/engine/faults.ts";
@@ -20,7 +20,7 @@ describe("a transaction", () => {
     vi.useRealTimers();
   });
 
-  /** Runs it with attempts that take so long each; how many there were, and how it ended. */
+  /** Runs with attempts of `eachMs` each; returns how many there were and how it ended. */
   async function attempts(eachMs: number, error: unknown, lucky = Number.POSITIVE_INFINITY) {
     vi.useFakeTimers({ toFake: ["performance", "setTimeout"] });
     let tries = 0;
@@ -45,7 +45,7 @@ describe("a transaction", () => {
   test("that went by what had changed is tried again at once, as it has met nobody", async () => {
     const changed = new StoreError("transient", CHANGED, "A test's.");
     expect((await attempts(0, changed, ROLLED_BACK.attempts)).ended).toBe("done");
-    // The clock that stands still but for pauses.
+    // The fake clock moves only in pauses.
     expect(performance.now()).toBe(0);
   });
 

@@ -1,4 +1,5 @@
-// One attempt: what it reads for its commands, what it goes on with in a second round, and what it says of an earlier attempt.
+// One attempt: what it reads for its commands, what a second round continues with, and what it says of an earlier
+// attempt.
 
 import { describe, expect, test } from "vitest";
 import { QUEUE_HEAD_EXTRA, QUEUE_HEAD_MAX } from "../../../server/core/bounds.ts";
@@ -23,7 +24,7 @@ const renew = (ticketNumber: bigint): Command => ({
 });
 
 function batchOf(asked: Record<string, readonly Command[]>, earlier: readonly Batch[] = []) {
-  // An object gives its keys in ascending order; commands come in any.
+  // An object returns its keys in ascending order, but commands come in any order.
   const byLock = Object.entries(asked)
     .reverse()
     .map(([id, commands]) => [BigInt(id), commands.map((command) => ({ command, submittedMs: 0 }))] as const);
@@ -73,7 +74,7 @@ describe("an attempt reads", () => {
 });
 
 describe("an attempt", () => {
-  /** Some rounds of one attempt, over a lock of so many free permits and so many waiters. */
+  /** Raises the limit of a lock with `waiters` waiters enough for all of them; one attempt decides this in rounds. */
   async function grantAll(waiters: number) {
     const store = new ScriptedTransactions();
     store.locks.set(1n, lockRow(1n, { limit: 1 }));
@@ -105,7 +106,7 @@ describe("an attempt", () => {
     const written = batch.locks.get(1n);
     expect(written?.revisionBefore).toBe(revisionBefore);
     expect(written?.lock.revision).toBe(store.locks.get(1n)?.revision);
-    // A limit is answered with what the transaction has left behind.
+    // A limit's answer shows what the transaction has left behind.
     expect(batch.outcome(1n, 0)).toMatchObject({
       kind: "limit",
       lock: { waiting: 0, heldPermits: QUEUE_HEAD_MAX + 11 },

@@ -1,4 +1,4 @@
-// How a replica notices that rows which it has seen were set back, without any other server.
+// How a replica notices, without any other server, that rows it has seen were set back.
 
 import { describe, expect, test } from "vitest";
 import { DURATION_US_MAX } from "../../../server/core/bounds.ts";
@@ -28,7 +28,7 @@ async function watched(pauseUs: number | null = null) {
   const pausesUs: number[] = [];
   const checked = checkedStore(store, { pauseUs, onFailOver: (us) => void pausesUs.push(us) });
   const id = await lockId(store, "a");
-  /** Decides nothing but to write the guard row, and what else is given. */
+  /** Decides only to write the guard row and the given changes. */
   const decide = (changes: Partial<Changes> = {}) =>
     checked.transact({ ...NO_PLAN, locks: planned(id) }, (loaded: Loaded) => ({
       ...NO_CHANGES,
@@ -124,7 +124,7 @@ describe("a replica", () => {
     expect(pausesUs).toEqual([5 * SECOND_US]);
   });
 
-  /** A database that is what a test says. */
+  /** A database whose content the test sets. */
   async function scripted(pauseUs: number | null = null) {
     const store = await openStore("sqlite::memory:");
     const now = {
@@ -302,7 +302,7 @@ describe("rows that somebody else found set back", () => {
       const { checked, now, notes } = await scripted();
       now.failure = failure;
       await expect(checked.setBack(WRITTEN_US)).rejects.toBeInstanceOf(StoreError);
-      // An earlier one does not hide it.
+      // An earlier time does not hide it.
       await expect(checked.setBack(1)).rejects.toBeInstanceOf(StoreError);
       now.failOver = { epoch: 1n, atUs: WRITTEN_US - 1, grantsFromUs: 0 };
       await expect(checked.transact(NO_PLAN, () => NO_CHANGES)).rejects.toBeInstanceOf(StoreError);

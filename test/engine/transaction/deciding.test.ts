@@ -1,4 +1,4 @@
-// One transaction's worth of commands: what each attempt begins with, and how it is divided.
+// The commands of one transaction: what each attempt begins with, and how the commands are divided.
 
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { Command } from "../../../server/core/command.ts";

@@ -1,4 +1,4 @@
-// How long a lock is kept out of the lanes that another transaction was found to hold.
+// How long a lock is kept out of the lanes after another transaction was found holding it.
 
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { HELD_UP_MS, HELD_UP_MS_MAX, STUCK_MS } from "../../../server/engine/engine-bounds.ts";
@@ -7,7 +7,7 @@ import { HeldUpLocks } from "../../../server/engine/transaction/held-up-locks.ts
 beforeEach(() => void vi.useFakeTimers({ toFake: ["performance"] }));
 afterEach(() => void vi.useRealTimers());
 
-/** It is kept out for so long from now on, and no longer. */
+/** Expects the lock to be kept out for exactly `forMs` from now on. */
 function isKeptOut(locks: HeldUpLocks, lockId: bigint, forMs: number): void {
   vi.advanceTimersByTime(forMs - 1);
   expect(locks.state(lockId)).not.toBe("free");

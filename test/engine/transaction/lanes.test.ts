@@ -1,4 +1,4 @@
-// Which commands share a transaction, and that no lock makes those of another one wait, fail or go unanswered.
+// Which commands share a transaction; and no lock makes another lock's commands wait, fail or go unanswered.
 
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { Command } from "../../../server/core/command.ts";
@@ -61,7 +61,7 @@ function scene(overrides: Partial<LanesOptions> = {}, count = 8) {
     ...overrides,
   });
   const answers: string[] = [];
-  /** Submits; the answers can be looked at later. */
+  /** Submits a command; the test can check its answer later. */
   const submit = (lockId: bigint, command: Command = setLimit(lockId)) => {
     const answer = lanes.submit(lockId, command);
     answer.then(
@@ -329,7 +329,7 @@ describe("beside a lock whose rows another transaction holds", () => {
     await at(1).commit();
     await at(2).fail(held());
     await at(3).fail(held());
-    // The third waits now, and keeps no lane.
+    // The third lock now waits patiently and takes no lane.
     expect(store.lockIds.slice(2)).toEqual([[3n, 4n], [3n], [3n], [4n]]);
     expect(store.begun.map(({ plan }) => plan.impatient)).toEqual([true, true, true, true, false, true]);
     await at(5).commit();
@@ -377,7 +377,7 @@ describe("beside a lock whose rows another transaction holds", () => {
     await first.patient.commit();
     expect(store.begun).toHaveLength(4);
     expect(at(3).plan.impatient).toBe(false);
-    // The first is remembered as held, and there is no room for it.
+    // The first lock is remembered as held, and no patient slot is free for it.
     const again = submit(1n);
     await turn();
     expect(store.begun).toHaveLength(4);
@@ -454,7 +454,7 @@ describe("beside a lock whose rows another transaction holds", () => {
     for (const optional of [ADVANCE, acquire(1n, true)])
       expect(() => lanes.submit(1n, optional)).toThrow(expect.objectContaining(HELD_UP));
     await patient.commit();
-    // Held in passing: one of many takes another one, an advance has no other lock.
+    // Briefly contended: an Acquire that can take another lock is refused; an advance has no other lock.
     expect(() => lanes.submit(1n, acquire(1n, true))).toThrow(expect.objectContaining(HELD_UP));
     const advance = submit(1n, ADVANCE);
     await turn();

@@ -1,4 +1,4 @@
-// A limit for many names is changed once, whatever becomes of the answer, and grants what it makes room for, whoever holds
+// A limit by pattern is changed once, whatever happens to the answer, and grants what it makes room for, whoever holds
 // some of the locks.
 
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
@@ -60,7 +60,7 @@ function scene() {
       return behind;
     },
   };
-  /** The transactions end as the test says. */
+  /** The test decides how each transaction ends. */
   const begin = (overrides: Partial<RuleChange> = {}) => {
     const change = { prefix: PREFIX, limit: 3, expectedVersion: undefined, reason: "Ours.", ...overrides };
     const answer = changeLimitRule(change, options as unknown as LimitRulesOptions);
@@ -92,7 +92,7 @@ describe("a change of a limit for many names", () => {
       serversBehind: 2,
     });
     expect(granted).toEqual([1n, 2n]);
-    // Those that are to hear of it decide by an older revision than this change has made.
+    // Servers are told that still decide by an older revision than the one this change made.
     expect(everywhere).toEqual([2n]);
     expect(store.limitRules).toMatchObject([
       { prefix: "other ", limit: 9, version: 4n },
@@ -213,7 +213,7 @@ describe("whose commit was not answered, a change", () => {
     const answer = begin({ expectedVersion: 1n });
     await turn();
     await store.at(0).commitUnheard();
-    // Nothing of this call is in doubt, so a change by others is none of its own.
+    // The outcome of this call is certain, so another client's change does not count as its own.
     store.limitRules = [theirs(6, 3n)];
     await vi.runAllTimersAsync();
     await store.at(1).commit();

@@ -1,4 +1,5 @@
-// From names to ids while the database is slow or away: what waits for it is bounded, and hears of it soon.
+// From names to ids while the database is slow or away: the number of waiting names is bounded, and they are answered
+// soon.
 
 import { describe, expect, test } from "vitest";
 import { LOCK_IDS_MAX, RESOLVE_NAMES_MAX, RESOLVE_QUEUED_MAX } from "../../../server/engine/engine-bounds.ts";
@@ -22,7 +23,7 @@ describe("the ids of locks", () => {
     const asked = await Promise.allSettled(names(3 * RESOLVE_NAMES_MAX).map((name) => ids.get(name)));
     expect(asked.every((each) => each.status === "rejected" && each.reason instanceof Fault)).toBe(true);
     expect(looks).toBe(1);
-    // Whoever comes later makes it look again.
+    // A later call makes it look again.
     await expect(ids.get("later")).rejects.toThrow(Fault);
     expect(looks).toBe(2);
   });
@@ -170,7 +171,7 @@ describe("the ids of locks", () => {
     expect(() => ids.get("one too many")).toThrow(
       expect.objectContaining({ kind: "overloaded", reason: "names_queued", retryAfterMs: 250 }),
     );
-    // Whoever asks for a name that is asked for already waits with the others.
+    // A caller that asks for a name already being looked up waits with the others.
     expect(ids.get("name 0")).toBeInstanceOf(Promise);
   });
 });

@@ -1,4 +1,4 @@
-// How many new names of locks a server creates a second: what is left of ten seconds' worth.
+// How many new lock names a server creates per second: limited by the rest of a ten-second allowance.
 
 import { expect, test } from "vitest";
 import { NewNames } from "../../../server/engine/transaction/new-names.ts";

@@ -1,5 +1,5 @@
-// The few transactions that wait for rows of others: locks that are stuck never take all of them, and what is held in
-// passing comes first.
+// The few transactions that wait for rows held by others: stuck locks never take all patient slots, and briefly
+// contended locks come first.
 
 import { expect, test, vi } from "vitest";
 import type { Batch } from "../../../server/engine/transaction/batch.ts";
@@ -80,7 +80,7 @@ test("what was waited for in vain together is divided, and one lock alone is stu
   await turn();
   expect(stuck).toEqual([1n]);
   expect(done).toEqual([[2n]]);
-  // It is tried again, now as one that is stuck.
+  // It is tried again, now as a stuck lock.
   patient.add(about(3n), true);
   expect(running().slice(3)).toEqual([[1n]]);
 });

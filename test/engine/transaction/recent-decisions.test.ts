@@ -1,4 +1,4 @@
-// What the last decisions say of the database: no more than they can know, and not for longer than it may be true.
+// What the latest decisions say about the database: no more than they can know, and only for as long as it holds.
 
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { RECENT_DECISIONS_MS } from "../../../server/engine/engine-bounds.ts";

@@ -1,4 +1,4 @@
-// Whoever changes a limit by pattern is answered when no server decides by the older rules any more.
+// A change of a limit by pattern is answered once no server decides by older rules.
 
 import { afterEach, expect, test, vi } from "vitest";
 import { RULES_AWAITED_MS } from "../../../server/engine/engine-bounds.ts";
@@ -76,7 +76,7 @@ test("rules that change again and again come into force one after the other, and
   second.resolve();
   await turn();
   expect(said).toEqual([7n, 8n]);
-  // Rows that were set back have an earlier one.
+  // Rows that were set back have an earlier revision.
   rules.saw(3n);
   await turn();
   expect(rules.revision).toBe(3n);

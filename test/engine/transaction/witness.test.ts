@@ -1,4 +1,4 @@
-// The witness: a mark of its own that is gone tells of rows that were set back, and nothing else does.
+// The witness: only the loss of its own mark shows that rows were set back.
 
 import { describe, expect, test } from "vitest";
 import {
@@ -41,7 +41,7 @@ async function stage() {
   };
 }
 
-/** As a file has it. */
+/** Stands for the file that keeps the testimony. */
 function memory(first: Testimony = { witness: 7n, marks: [], atUs: 0 }) {
   const memory = {
     testimony: first,

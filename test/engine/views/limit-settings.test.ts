@@ -1,4 +1,4 @@
-// Limits that were set, as listings show them: in one order over patterns and names, from wherever a page ended.
+// Configured limits, as listings show them: patterns and names in one order, from wherever a page ended.
 
 import { expect, test } from "vitest";
 import type { LimitRule } from "../../../server/core/limit.ts";
@@ -13,7 +13,7 @@ const rule = (prefix: string, limit: number | null): LimitRule => {
 const named = (name: string, limit: number | null) =>
   ({ name, limit, limitVersion: 3n, limitReason: `why ${name}` }) as GuardRow;
 
-/** Not in order, as rules come; the last two lie in another order by their bytes than as UTF-16. */
+/** Unordered, as rules come; by bytes, the last two sort differently than in UTF-16. */
 const RULES = [
   rule("web/", 0),
   rule("", 2),

@@ -1,4 +1,4 @@
-// Reads for display in steps: how much each reads, and what need not be read at all.
+// Reads for display in steps: how much each step reads, and what it can skip.
 
 import { describe, expect, test } from "vitest";
 import { SHOWN_BY_LIST_MAX } from "../../../server/core/bounds.ts";

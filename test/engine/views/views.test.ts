@@ -1,5 +1,5 @@
-// Reads for display, over a store that only counts: how many at once, how much at a time, and that what nobody takes is
-// not read.
+// Reads for display, over a store that only counts: how many run at once, how much each reads, and that nothing is read
+// that the caller does not take.
 
 import { expect, test } from "vitest";
 import { SHOWN_BY_GET_MAX } from "../../../server/core/bounds.ts";
@@ -14,10 +14,10 @@ import { StoreError } from "../../../server/storage/store.ts";
 const ROWS_PER_STEP = 200;
 const ALL = { prefix: "", afterName: null, max: 1_000, busyOnly: false, order: "name" } as const;
 
-/** Locks of which each has so many holders and waiters; answers at once, as an embedded database does. */
+/** Locks with a given number of holders and waiters each; answers immediately, as an embedded database does. */
 class CountingStore {
   readonly steps: { readonly locks: number; readonly claims: number }[] = [];
-  /** Settled by the test; until then a listing stands still in its first step. */
+  /** The test resolves it; until then a listing waits in its first step. */
   gate: Promise<void> = Promise.resolve();
   onStep = () => {};
   readonly #locks: readonly Lock[];
@@ -165,7 +165,7 @@ test("a listing that fails, or is given up, gives its turn back", async () => {
   }
 });
 
-/** What a listing reads that nobody wants after so many reads. */
+/** What a listing reads if its caller loses interest after this many reads. */
 async function readUntil(reads: number): Promise<{ asked: readonly unknown[]; shown: readonly string[] }> {
   const { store, asked } = smallStore();
   const seen: string[] = [];
@@ -212,7 +212,7 @@ test("listings that nobody wants when their turn comes read nothing, and the nex
   expect(asked).toEqual([["rules"], ["list", "all"], ["rules"], ["list", "all"]]);
 });
 
-/** A store of two locks, which says what it was asked for. */
+/** A store of two locks, which records its queries. */
 function smallStore() {
   const asked: unknown[] = [];
   const locks = [

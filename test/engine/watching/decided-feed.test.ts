@@ -1,4 +1,4 @@
-// When the feed looks again for what was decided: after a rest that follows from how long the last sweep took, within bounds.
+// When the feed next looks for recent decisions: after a rest that depends on the last sweep's duration, within bounds.
 
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import {
@@ -17,7 +17,7 @@ afterEach(() => vi.restoreAllMocks());
 
 const turn = () => new Promise(setImmediate);
 
-/** A feed over a database in which a sweep takes a time of the test's choice. */
+/** A feed over a database in which a sweep takes as long as the test says. */
 async function scene(listener: Partial<DecidedListener> = {}) {
   const database = { takesMs: 0, fails: false, rulesRevision: 1n };
   let reads = 0;
@@ -33,7 +33,7 @@ async function scene(listener: Partial<DecidedListener> = {}) {
     onFailure: (_loop, error) => void failures.push(error),
   });
   await feed.begin({ seen() {}, broke() {}, async swept() {}, ...listener });
-  /** Whether the feed sweeps when it is asked to, and waits for the end of it. */
+  /** Whether the feed sweeps when asked; waits for the sweep to end. */
   const looks = async () => {
     const before = reads;
     feed.look();

@@ -1,4 +1,4 @@
-// The sweeps over what was decided lately: how far each goes back, and when what was known does not count any more.
+// The sweeps over recent decisions: how far back each one reads, and when earlier knowledge no longer counts.
 
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import {
@@ -56,7 +56,7 @@ describe("a sweep", () => {
 
   test("finds a decision that is seen as late as a transaction can last", async () => {
     const { sweeps, asked } = await scene();
-    // Decided at START_US, by a transaction that is through only now; what was swept meanwhile did not see it.
+    // Decided at START_US, by a transaction that commits only now, so sweeps in between did not see it.
     const decidedAtUs = START_US - DECIDED_AT_STEP_US;
     for (nowMs = 100; nowMs * 1_000 < TRANSACTION_US_MAX; nowMs += 100) await sweeps.sweep();
     asked.length = 0;

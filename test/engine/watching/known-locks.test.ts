@@ -1,4 +1,4 @@
-// What tells a change of a lock from what is known of it, and in which turns all that is known is looked at.
+// How a change of a lock is recognised, and in which turns all known locks are checked.
 
 import { beforeEach, expect, test } from "vitest";
 import { KnownLocks } from "../../../server/engine/watching/known-locks.ts";
@@ -58,7 +58,7 @@ test("a round comes to all of them once, a part at a time, and to those that hav
   expect(nextOf(2)).toEqual(["d"]);
   expect(nextOf(2)).toEqual(["a", "b"]);
   expect(nextOf(1)).toEqual(["d"]);
-  // The end of the round; the next one begins with the next part.
+  // The end of the round; the next round begins with the next part.
   expect(nextOf(1)).toEqual([]);
   expect(nextOf(5)).toEqual(["a", "b", "d"]);
 });

@@ -1,5 +1,5 @@
-// Who is refused where there are too many watches, or too many locks are watched: whoever has most of them. And that nothing
-// is kept of watches that are closed.
+// If there are too many watches or watched locks, the client with the most of them is refused. Nothing is kept of
+// closed watches.
 
 import { beforeEach, describe, expect, test } from "vitest";
 import { WATCHED_LOCKS_MAX, WATCHES_MAX } from "../../../server/engine/engine-bounds.ts";
@@ -35,7 +35,7 @@ beforeEach(() => {
   });
 });
 
-/** Whether the last page that was asked for is of no interest any more. */
+/** Whether the caller of the last page has lost interest in it. */
 let isPageOver: (() => boolean) | undefined;
 
 async function* locksUnder(
@@ -57,7 +57,7 @@ function viewOf(name: string): ViewedLock {
   return { lock, holders: [], waiters: [] } as unknown as ViewedLock;
 }
 
-/** The names of a snapshot, or what the watch ends with. */
+/** The number of locks in a snapshot, or the failure that ends the watch. */
 async function snapshotOf(watch: LockWatch): Promise<number | string> {
   let locks = 0;
   try {
@@ -73,7 +73,7 @@ async function snapshotOf(watch: LockWatch): Promise<number | string> {
 
 const by = (owner: unknown) => ({ getPeer: () => String(owner) });
 
-/** Opens a watch of so many locks. */
+/** Opens a watch of this many locks. */
 function watching(prefix: string, locks: number, owner: unknown): LockWatch {
   sizes.set(prefix, locks);
   return watches.open(prefix, by(owner));
@@ -91,7 +91,7 @@ describe("where too many locks are watched", () => {
     expect(await snapshotOf(large)).toBe(WATCHED_LOCKS_MAX - 4);
     const small = watching("small/", 4, "polite");
     expect(await snapshotOf(small)).toBe(4);
-    // So many there may be, and not one more.
+    // The bound is reached: one more lock exceeds it.
     const one = watching("one/", 1, "another");
     expect(await snapshotOf(one)).toBe(1);
     expect(await endOf(large)).toBe("watched_locks");
@@ -102,7 +102,7 @@ describe("where too many locks are watched", () => {
     const small = watching("small/", 5, "polite");
     expect(await snapshotOf(small)).toBe(5);
     expect(await snapshotOf(watching("large/", WATCHED_LOCKS_MAX, "greedy"))).toBe("watched_locks");
-    // What it brought is forgotten.
+    // The refused watch's locks are forgotten.
     expect(await snapshotOf(watching("other/", WATCHED_LOCKS_MAX - 5, "another"))).toBe(
       WATCHED_LOCKS_MAX - 5,
     );
@@ -154,7 +154,7 @@ test("nothing is kept of watches that are closed", async () => {
   watch.close(new Error("gone"));
   expect(begun).toBe(0);
   expect(watches.known).toBe(0);
-  // Beside another one, which knows some of the same locks.
+  // Beside another watch, which knows some of the same locks.
   const [all, some] = [watching("", 0, "one"), watching("s/", 10, "two")];
   await snapshotOf(all);
   await snapshotOf(some);

@@ -1,4 +1,4 @@
-// What watches of locks tell after their snapshots, whoever has changed a lock, and how little is read for it.
+// What watches of locks report after their snapshots, whoever changed a lock, and how little is read for that.
 
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { LimitRule } from "../../../server/core/limit.ts";
@@ -83,7 +83,7 @@ function scene() {
     onFailure: (loop, error) => void failures.push([loop, error]),
   });
   let ids = 0n;
-  /** Makes the lock, or changes it; nobody is told. */
+  /** Creates or changes the lock without announcing it. */
   const write = (name: string, claims: Partial<Pick<Row, "holders" | "waiting">> = {}): Row => {
     const before = rows.get(name);
     const row = {
@@ -113,7 +113,7 @@ async function snapshotOf(watch: LockWatch): Promise<string[][]> {
   }
 }
 
-/** What it tells next, or null where that is nothing. */
+/** Reads the watch's next update; null while there is none. */
 class Reader {
   told: WatchUpdate | null = null;
   readonly next: Promise<WatchUpdate>;
@@ -238,7 +238,7 @@ describe("a watch tells", () => {
     const before = write("a");
     resolve();
     expect(await snapshot).toEqual([["a", "b"]]);
-    // As it was told, and so no news.
+    // Unchanged since the snapshot, so not reported.
     commit(before);
     commit(write("c"));
     expect(await new Reader(watch).names()).toEqual(["c"]);

@@ -1,4 +1,4 @@
-// One watch by itself: what it tells, and in which order, whatever comes while it is not asked.
+// A single watch: what it reports, and in which order, whatever arrives while nothing reads it.
 
 import { describe, expect, test } from "vitest";
 import { WATCH_PENDING_MAX } from "../../../server/engine/engine-bounds.ts";
@@ -18,7 +18,7 @@ const page = (next: string | null, ...names: string[]): SnapshotPage => ({
   next,
 });
 
-/** A source whose pages are given by the test, each when it is asked for. */
+/** A source whose pages the test supplies, one for each request. */
 function scene(...pages: (SnapshotPage | Error | Promise<SnapshotPage>)[]) {
   const asked: (string | null)[] = [];
   const told: WatchUpdate[] = [];
