@@ -1,4 +1,4 @@
-// The command line without a process: help, mistakes, and the commands that work on a database alone.
+// The command line without a process: help, mistakes, and the commands that need only a database.
 
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -156,7 +156,7 @@ describe("doctor", () => {
   });
 });
 
-/** A guard row that counts a holder that has no row. */
+/** Makes a guard row count a holder that has no row. */
 function plantDrift(path: string): void {
   const database = new DatabaseSync(path);
   database.exec("INSERT INTO rowlock_lock (name) VALUES (CAST('drifted' AS BLOB))");

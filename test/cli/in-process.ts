@@ -1,4 +1,4 @@
-// Runs a command of the shell within the process of the test, with a context of its own: quicker than a process of its own.
+// Runs a shell command inside the test's process, with its own context: faster than starting a process.
 
 import type { CliContext } from "../../server/cli/context.ts";
 import { runCli } from "../../server/cli/program.ts";

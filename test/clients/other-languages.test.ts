@@ -1,5 +1,5 @@
-// The lines of clients/README.md for languages that have no client here generate what they promise, as far as their plugins
-// are on this machine; each that is not is named.
+// The commands in clients/README.md for languages without a client here generate what they promise, if their plugins
+// are on this machine; a missing plugin is reported by name.
 
 import { spawnSync } from "node:child_process";
 import { existsSync, globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -18,7 +18,7 @@ interface Plugin {
   readonly out: string;
 }
 
-/** What a file of each plugin has in it, below its folder. */
+/** A file that each plugin makes, and words in it. */
 const MADE: Readonly<Record<string, readonly [file: string, words: string]>> = {
   csharp: ["**/LockService.cs", "namespace Rowlock.V1"],
   grpc_csharp_plugin: ["**/LockServiceGrpc.cs", "class LockServiceClient"],
@@ -36,7 +36,7 @@ const readme = readFileSync(join(root, "clients/README.md"), "utf8");
 const languages = [...readme.matchAll(/^### (.+)\n[\s\S]*?```yaml\n([\s\S]*?)```/gm)].flatMap(
   ([, language, lines]) => {
     const plugins = parse(lines as string).plugins as Plugin[];
-    // One may add to what those before it have made.
+    // A plugin may add to files of the plugins before it, so run those too.
     return plugins.map((plugin, index) => ({
       language: language as string,
       plugin,

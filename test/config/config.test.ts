@@ -1,4 +1,4 @@
-// Settings: sources, bounds, names, and that all faults are told at once.
+// Settings: sources, bounds, names, and that all mistakes are reported at once.
 
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";

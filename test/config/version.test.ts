@@ -1,4 +1,4 @@
-// Which build it is, by what lies around the program: a checkout, a worktree of one, a build, or none of them.
+// The build's version, from the files around the program: a checkout, a worktree, a build, or none of them.
 
 import { execFileSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";

@@ -1,6 +1,6 @@
-// Each alert of deploy/alerts.yml fires in a real Prometheus when its fault is real, and none fires in a restart of servers one
-// after the other. All times of the rules are divided by
-// 60, and by 5 where restarts take the time that they take; no window is shorter than 15 s.
+// Each alert of deploy/alerts.yml fires in a real Prometheus when its fault is real, and none fires while servers are
+// restarted in turn. The test divides all times of the rules by 60, or by 5 where restarts take their real time; no
+// window is shorter than 15 s.
 
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -28,12 +28,12 @@ const DISK_MIB = 400;
 const SLOW_MS = 150;
 const PACE_MS = 50;
 const EXPIRING = 60;
-/** Longer than the offset of RowlockSlow, in quick motion. */
+/** Longer than the offset of RowlockSlow at this speed. */
 const USUAL_MS = 8_000;
 const POLL_MS = 200;
 const START_MS_MAX = 150_000;
 const ALL_MS_MAX = 600_000;
-/** Far above what any of them takes in quick motion. */
+/** Far above the time that any alert takes at this speed. */
 const FIRES_MS_MAX = 60_000;
 const OVER_MS_MAX = 60_000;
 
@@ -42,14 +42,14 @@ const binaries = [...(await ownBinaries())].filter(([flavour]) => flavour === "m
 reportLeftOut(binaries);
 
 interface SlowFlushes {
-  /** null where there is no compiler. */
+  /** null if there is no compiler. */
   readonly library: string | null;
   readonly file: string;
   set(ms: number): void;
   remove(): void;
 }
 
-/** A library that makes flushes slow. */
+/** Builds the library that makes flushes slow. */
 function slowFlushes(): SlowFlushes {
   const folder = mkdtempSync(join(tmpdir(), "rowlock-fsync-"));
   const library = join(folder, "slow-fsync.so");
@@ -64,13 +64,13 @@ function slowFlushes(): SlowFlushes {
   };
 }
 
-/** Goes on taking and releasing locks of ever new names, at the same pace whatever comes of it. */
+/** Takes and releases locks with new names at a constant pace, whether or not the calls succeed. */
 function keepBusy(servers: readonly ServingServer[]): { stop(): Promise<void> } {
   let turn = 0;
   const underWay = new Set<Promise<void>>();
   const timer = setInterval(() => {
     turn += 1;
-    // Read each time, as there is another one after its restart.
+    // Reads the array each time, because a restart replaces its server.
     for (const server of servers) {
       const ended = takeAndRelease(server.client, `busy/${turn}/${servers.indexOf(server)}`).finally(() =>
         underWay.delete(ended),
@@ -91,7 +91,7 @@ async function takeAndRelease(client: ServingServer["client"], name: string): Pr
     const { leaseId } = await client.lease({ name, ttl: { seconds: 5n, nanos: 0 } });
     await client.call("release", { leaseId });
   } catch {
-    // That calls fail is what the alerts are about.
+    // Failing calls are what the alerts are about.
   }
 }
 
@@ -116,7 +116,7 @@ async function isOver(prometheus: Prometheus, ...names: string[]): Promise<void>
 const metricsOf = (servers: readonly ServingServer[]) =>
   servers.map(({ metricsUrl }) => metricsUrl.replace("http://", ""));
 
-/** Two minutes, and in the way of other tests. */
+/** It takes two minutes and disturbs other tests. */
 const isWanted = process.env.ROWLOCK_TEST_ALERTS === "true";
 const WANTED = isWanted ? "" : " (left out: ROWLOCK_TEST_ALERTS is not true)";
 
@@ -132,7 +132,7 @@ describe.skipIf(!isWanted || !hasPrometheus || !hasSmallDisks).each(binaries)(
       flushes = slowFlushes();
       running = await startPrivateServer(binary, flavour, {
         parent: disk.directory,
-        // InnoDB ends by itself in some of the times that its disk is full.
+        // InnoDB sometimes ends by itself when its disk is full.
         isRestarted: true,
         env: flushes.library === null ? {} : { LD_PRELOAD: flushes.library, SLOW_FSYNC: flushes.file },
       });
@@ -171,7 +171,7 @@ describe.skipIf(!isWanted || !hasPrometheus || !hasSmallDisks).each(binaries)(
       await waiter.position();
       await expectFiring("RowlockLeasesExpire", "RowlockQueueStandsStill");
       let busy = keepBusy(servers);
-      // Prometheus learns what is usual.
+      // Prometheus records the usual latency.
       await sleep(USUAL_MS);
 
       if (flushes.library !== null) {
@@ -196,7 +196,7 @@ describe.skipIf(!isWanted || !hasPrometheus || !hasSmallDisks).each(binaries)(
       disk.makeRoom();
       await isOver(prometheus, "RowlockDatabaseAway", "RowlockCallsFail");
 
-      // Nobody decides anything, so only the servers' own look for their marks can notice it.
+      // No calls are made, so only the servers' own check of their marks can notice it.
       await busy.stop();
       await foreign.run("DELETE FROM rowlock_witness");
       await expectFiring("RowlockFailedOver");
@@ -241,7 +241,7 @@ describe.skipIf(!isWanted || !hasPrometheus || !hasSmallDisks).each(binaries)(
         servers[index] = await start(port);
         await sleep(2_000);
       }
-      // What has begun in the meantime either fires or is over.
+      // Every alert that is pending by then either fires or ends.
       await sleep(1_000);
       for (let pending = await prometheus.alerts("pending"); pending.length > 0; await sleep(POLL_MS))
         pending = await prometheus.alerts("pending");

@@ -1,4 +1,4 @@
-// Checks what can be checked of the files of deployment and of the workflow without running them: they parse, and what they name exists.
+// Checks deployment files and the workflow without running them: they parse, and the files and names they use exist.
 import { spawnSync } from "node:child_process";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -66,7 +66,7 @@ describe("compose.yaml", () => {
 
 describe("Dockerfile", () => {
   const ignored = read(".dockerignore").split("\n");
-  /** What is copied from the build's context, rather than from another stage; "." stands for all of it. */
+  /** What is copied from the build context and not from another stage; "." means everything. */
   const copied = read("Dockerfile")
     .split("\n")
     .filter((line) => line.startsWith("COPY ") && !line.includes("--from="))

@@ -1,5 +1,5 @@
-// The Grafana dashboard and the alerts ask only for metrics and labels that a server has; the dashboard's panels do not
-// overlap, and each says what it shows.
+// The Grafana dashboard and the alerts use only metrics and labels that a server has; panels do not overlap, and each
+// describes what it shows.
 
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
@@ -57,7 +57,7 @@ function newMetrics(): Metrics {
   return metrics;
 }
 
-/** The lines of a server at which somebody has waited for a lock, got it, renewed and released it: nothing else. */
+/** The metrics of a server where a client has only waited for a lock, got it, renewed it and released it. */
 async function healthyLines(): Promise<string[]> {
   const metrics = newMetrics();
   const { store, calls } = metrics;
@@ -91,13 +91,13 @@ function seriesOf(line: string) {
   return { name, labels: Object.fromEntries(pairs) as Record<string, string> };
 }
 
-/** As PromQL selects. */
+/** Matches a label as PromQL does. */
 function selects(has: string, operator = "", value = ""): boolean {
   if (operator === "=~") return new RegExp(`^(?:${value})$`).test(has);
   return (has === value) === (operator === "=");
 }
 
-/** Names of the families that a server has, with the suffixes of its histograms. */
+/** The names of a server's metric families, with the suffixes of its histograms. */
 async function servedNames(): Promise<Set<string>> {
   const metrics = newMetrics();
   const names = new Set<string>();

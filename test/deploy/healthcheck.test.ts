@@ -1,4 +1,4 @@
-// The image's health check, run as Docker runs it, against a server's two listeners.
+// The image's health check, run as Docker runs it, against both listeners of a server.
 
 import { spawn } from "node:child_process";
 import { once } from "node:events";

@@ -1,4 +1,4 @@
-// The published package, packed from sources without a build, unpacked as npm would, and run by this Node.
+// The published package: packed from sources without a build, unpacked as npm would, and run by this Node.
 
 import { execFileSync, spawnSync } from "node:child_process";
 import { cpSync, globSync, mkdirSync, mkdtempSync, rmSync, symlinkSync } from "node:fs";
@@ -34,7 +34,7 @@ beforeAll(() => {
     env: { ...process.env, COMMIT: "0123456789".repeat(4) },
     stdio: "ignore",
   });
-  // Node strips no types from what lies in a folder of this name.
+  // Node does not strip types from files in a folder named node_modules.
   installed = join(scratch, "node_modules/rowlock");
   mkdirSync(installed, { recursive: true });
   const [packed] = globSync(join(scratch, "rowlock-*.tgz"));

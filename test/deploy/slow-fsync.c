@@ -1,4 +1,4 @@
-// Makes each flush to the disk take as many milliseconds more as the file says that SLOW_FSYNC names; for LD_PRELOAD.
+// Slows each flush to disk by the milliseconds in the file that SLOW_FSYNC names. For LD_PRELOAD.
 
 #define _GNU_SOURCE
 #include <dlfcn.h>

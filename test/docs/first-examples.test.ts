@@ -1,4 +1,5 @@
-// The README shows the first example of each client as that client's own README does, which its tests run.
+// The README contains the first example of each client exactly as the client's own README does; the clients' tests
+// run it.
 
 import { existsSync, globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -7,7 +8,7 @@ import { describe, expect, test } from "vitest";
 const root = join(import.meta.dirname, "../..");
 const readme = readFileSync(join(root, "README.md"), "utf8");
 const section = /## From the shell, and from your language\n([\s\S]*?)\n## /.exec(readme)?.[1] ?? "";
-/** A client has a package, and not only a template to generate it by. */
+/** Languages with a client package, not only a template for generated code. */
 const clients = globSync("clients/*/README.md", { cwd: root })
   .map((path) => path.split("/")[1] as string)
   .filter((client) => existsSync(join(root, "clients", client, "scripts/driver")));

@@ -1,15 +1,15 @@
-// Each link from one document to another leads somewhere: to a file or folder, and to a heading in it.
+// Each link between documents leads to an existing file or folder, and to an existing heading in it.
 
 import { existsSync, globSync, readFileSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
 
 const root = join(import.meta.dirname, "../..");
-/** What is built and installed below the clients has documents of others. */
+/** Build output and installed packages below the clients contain foreign documents. */
 const exclude = ["**/.venv/**", "**/node_modules/**", "**/target/**"];
 const documents = globSync("{*,{.github,clients,deploy,docs,examples,test}/**/*}.md", { cwd: root, exclude });
 
-/** What GitHub calls the headings of a document in links. */
+/** The anchors that GitHub generates for a document's headings. */
 function anchorsOf(text: string): string[] {
   const headings = [...withoutCode(text).matchAll(/^#{1,6} (.+)$/gm)].map(([, heading]) => heading as string);
   return headings.map((heading) =>
@@ -23,7 +23,7 @@ function anchorsOf(text: string): string[] {
 const withoutCode = (text: string) =>
   text.replace(/^```[\s\S]*?^```/gm, "").replace(/`[^`\n]*`/g, (code) => code.slice(1, -1));
 
-/** Why a link leads nowhere; undefined: it leads somewhere. */
+/** Why a link is broken; undefined if it is not. */
 function fault(from: string, target: string): string | undefined {
   const [path = "", anchor] = target.split("#");
   const file = path === "" ? join(root, from) : join(root, dirname(from), path);

@@ -1,5 +1,5 @@
-// The pages of docs/recipes show the programs of examples/recipes as they are, each in all three languages, and each recipe has
-// its line in the index and its tests.
+// The pages of docs/recipes show the programs of examples/recipes unchanged, each in all three languages, and each
+// recipe has an index line and tests.
 
 import { existsSync, globSync, readdirSync, readFileSync } from "node:fs";
 import { basename, join } from "node:path";
@@ -10,7 +10,7 @@ const folders = readdirSync(join(root, "examples/recipes"), { withFileTypes: tru
   .filter((entry) => entry.isDirectory() && entry.name !== "node_modules")
   .map(({ name }) => name);
 const pages = globSync("docs/recipes/*.md", { cwd: root }).map((path) => basename(path, ".md"));
-/** How a block of code says what it is. */
+/** The language tag of a code block, by file extension. */
 const FENCES: Readonly<Record<string, string>> = { ts: "ts", py: "python", sh: "sh" };
 
 const read = (path: string) => readFileSync(join(root, path), "utf8");

@@ -1,4 +1,4 @@
-// The table of docs/settings.md is what the settings say of themselves.
+// The table of docs/settings.md equals what the settings' definitions say.
 
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";

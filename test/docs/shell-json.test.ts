@@ -1,4 +1,4 @@
-// The fields of JSON are those of the table in docs/shell.md.
+// The shell's JSON has exactly the fields of the table in docs/shell.md.
 
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -9,7 +9,7 @@ import { startServer, type TestServer } from "../support/harness.ts";
 const text = readFileSync(join(import.meta.dirname, "../../docs/shell.md"), "utf8");
 const table = /## JSON\n([\s\S]*?)\n## /.exec(text)?.[1] ?? "";
 
-/** The second cell of a row that begins with these words: its fields. */
+/** The fields in the second cell of the row that begins with these words. */
 function documented(row: string): string[] {
   const line = table.split("\n").find((each) => each.startsWith(`| ${row} |`));
   return [...(line?.split("|")[2] ?? "").matchAll(/`(\w+)`/g)].map(([, field]) => field as string).sort();

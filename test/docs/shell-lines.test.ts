@@ -1,5 +1,5 @@
-// Each line of the documents that begins with `rowlock` is one that the command line takes: its flags exist, and its words
-// are in order. None gets further than to a server that is not there.
+// The command line accepts each line of the documents that begins with `rowlock`: its flags exist, and its arguments
+// are in order. Each line runs until it looks for a server that does not exist.
 
 import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -7,15 +7,17 @@ import { expect, test } from "vitest";
 import { ranInProcess } from "../cli/in-process.ts";
 
 const root = join(import.meta.dirname, "../..");
-/** Others run databases and servers. */
+/** Other commands run databases and servers. */
 const COMMANDS = /^rowlock (run|ls|show|watch|limit|acquire|renew|release|capture|update|delete|completion) /;
 const SERVERS = JSON.stringify({ production: { addresses: "127.0.0.1:9" } });
 
-/** In blocks of code, in code within text and tables, and in what a shell evaluates; without what comes after it. */
+/**
+ * Finds lines in code blocks, in inline code and tables, and in shell substitutions; drops what follows the command.
+ */
 function linesOf(document: string): string[] {
   const text = readFileSync(join(root, document), "utf8");
   const blocks = [...text.matchAll(/^```\w*\n([\s\S]*?)^```/gm)]
-    // Whole programs are run by tests of their own.
+    // Other tests run whole programs.
     .filter(([, block = ""]) => !block.startsWith("#!"))
     .flatMap(([, block = ""]) => block.split("\n"));
   const inline = [...text.replace(/^```[\s\S]*?^```/gm, "").matchAll(/`([^`]+)`/g)].map(
@@ -25,7 +27,7 @@ function linesOf(document: string): string[] {
     [...blocks, ...inline]
       .map((line) => /(?:^|^\$ |\$\(|npx |\* {1,3})(rowlock .*)$/.exec(line.replaceAll("\n", " "))?.[1] ?? "")
       .map((line) => line.replace(/ # .*| +\|.*| \|\| .*|\)" \|\|.*| > .*/, "").trim())
-      // Words in capitals stand for others, and are explained as such.
+      // Skip lines with placeholders in capitals.
       .filter((line) => COMMANDS.test(line) && !/\b[A-Z]{4,}\b(?!_)/.test(line.replace(/\$\w+/g, "")))
   );
 }

@@ -1,4 +1,4 @@
-// The cron example: lines of its crontab, run as cron does, on several machines at once.
+// The cron example: runs lines of its crontab as cron does, on several machines at once.
 
 import { execFile, spawnSync } from "node:child_process";
 import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -8,7 +8,7 @@ import { beforeEach, describe, expect, test, vi } from "vitest";
 import { processStage, type ServingServer } from "../process/stage.ts";
 import { freshSqlite } from "../support/database.ts";
 
-/** Many programs start here, each of which takes its time where others are at work on the machine. */
+/** The test starts many programs, which are slow on a machine with other work. */
 vi.setConfig({ testTimeout: 120_000 });
 
 const stage = processStage();
@@ -16,7 +16,7 @@ const house = join(import.meta.dirname, "../..");
 const example = join(house, "examples/cron");
 const crontab = readFileSync(join(example, "crontab"), "utf8");
 
-/** The command of the line with this lock; cron has five fields before it. */
+/** The command of the crontab line with this lock, after cron's five fields. */
 function commandOf(lock: string): string {
   const line = crontab.split("\n").find((each) => /^[\d*]/.test(each) && each.includes(lock));
   return line?.replace(/^(\S+\s+){5}/, "") as string;
@@ -40,7 +40,10 @@ interface Mailed {
   readonly printed: string;
 }
 
-/** As cron does: by /bin/sh, with next to nothing in the environment. What it prints is mailed. */
+/**
+ * Runs the command as cron does: with /bin/sh and an almost empty environment. Returns the output, which cron would
+ * mail.
+ */
 function byCron(command: string, address = server.grpcAddress): Promise<Mailed> {
   const line = command.replaceAll("/opt/jobs", example);
   const env = { PATH: `${bin}:/usr/bin:/bin`, HOME: "/", ROWLOCK_ADDR: address, REPORTS: reports };
@@ -66,7 +69,7 @@ describe("the nightly report", () => {
     expect(written).toEqual([expect.stringMatching(/^\d{4}-\d\d-\d\d\.txt$/)]);
     const report = readFileSync(join(reports, written[0] as string), "utf8");
     expect(report).toMatch(/^Report of .* with fencing token \d+\n/);
-    // A machine whose clock is late finds that it is done.
+    // A machine whose clock is behind finds the report done.
     expect(await byCron(command)).toEqual(WELL);
     expect(readFileSync(join(reports, written[0] as string), "utf8")).toBe(report);
   });

@@ -1,4 +1,4 @@
-// The ETL example: the program as it is, with the client as npm would install it, while an operator raises the limit.
+// The ETL example: the unchanged program, with the client installed as by npm, while an operator raises the limit.
 
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -13,7 +13,7 @@ import { freshSqlite } from "../support/database.ts";
 import { installClient } from "../support/installed-client.ts";
 import { until } from "../support/until.ts";
 
-/** Many programs start here, each of which takes its time where others are at work on the machine. */
+/** The test starts many programs, which are slow on a machine with other work. */
 vi.setConfig({ testTimeout: 120_000 });
 
 const stage = processStage("after all");
@@ -31,7 +31,7 @@ beforeAll(async () => {
   server = await stage.serving(await stage.database(freshSqlite));
 });
 
-/** What the README tells an operator to type, as it is there. */
+/** Runs the unchanged command line that the README gives to operators. */
 async function operator(line: RegExp): Promise<void> {
   const [, words = ""] = line.exec(readme) ?? [];
   const args = [...words.matchAll(/"([^"]*)"|(\S+)/g)].map(([, quoted, bare]) => quoted ?? bare ?? "");
@@ -39,7 +39,7 @@ async function operator(line: RegExp): Promise<void> {
   expect([code, err]).toEqual([0, ""]);
 }
 
-/** A run of main.ts. */
+/** Starts main.ts. */
 function started(warehouse: string) {
   const env = { PATH: process.env.PATH, ROWLOCK_ADDR: server.grpcAddress, WAREHOUSE: warehouse };
   const child = spawn(process.execPath, ["main.ts"], { cwd: program, env });
@@ -49,7 +49,7 @@ function started(warehouse: string) {
   return run;
 }
 
-/** How many load at a time, after each line that tells of one that begins or ends. */
+/** The number of loads in progress after each output line. */
 function atATime(lines: readonly string[]): number[] {
   let loading = 0;
   return lines.map((line) => {
@@ -73,12 +73,12 @@ describe("ten workers", () => {
     const lines = run.out.trim().split("\n");
     const most = atATime(lines);
     expect(Math.max(...most)).toBe(5);
-    // The third one begins only once the limit was raised, or one of the first two was done.
+    // The third load begins only after the limit was raised or one of the first two was done.
     expect(most.slice(0, lines.findIndex((line) => line.includes("waits, 7 before it")) + 1)).not.toContain(
       3,
     );
     expect(lines.filter((line) => line.includes(" loads, with token "))).toHaveLength(10);
-    // They move up, one by one or faster.
+    // Waiters move up one place at a time or faster.
     const places = lines
       .filter((line) => line.startsWith("part-10 waits"))
       .map((line) => /\d+ before/.exec(line)?.[0]);

@@ -1,4 +1,4 @@
-// The line of a crash is what the log would have written.
+// A crash writes the same line that the log would write.
 
 import { expect, test } from "vitest";
 import { crashLine } from "../../server/log/crash-line.ts";

@@ -1,4 +1,4 @@
-// The log: no secret gets into it, and what operators look for does.
+// The log: it contains no secret, and it contains what operators look for.
 
 import { createHash } from "node:crypto";
 import { afterEach, describe, expect, test, vi } from "vitest";

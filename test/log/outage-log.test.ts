@@ -1,4 +1,4 @@
-// The log of an outage: three kinds of lines, whoever notices it and however often.
+// The log of an outage: three kinds of lines, whichever part of the server notices it and however often.
 
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { Fault } from "../../server/engine/faults.ts";

@@ -1,4 +1,4 @@
-// Our cheap counters and histograms say the same as prom-client's.
+// Our cheap counters and histograms report the same as prom-client's.
 
 import fc from "fast-check";
 import { Counter, Histogram, Registry } from "prom-client";
@@ -31,7 +31,7 @@ test("for any observations, in two scrapes", async () => {
           known[0].observe(value);
           known[1].inc();
         }
-        // The order of labels means nothing to who reads it.
+        // Readers ignore the order of labels.
         const normal = (text: string) => text.replace(/\{le="([^"]*)",(.*)\} /g, '{$2,le="$1"} ');
         expect(normal(await ours.metrics())).toBe(normal(await theirs.metrics()));
       }

@@ -1,4 +1,4 @@
-// The metrics: what they count, that their names keep the conventions, and that no lock's name becomes a label.
+// The metrics: what they count, that their names follow the conventions, and that no lock name becomes a label.
 
 import { Registry } from "prom-client";
 import { describe, expect, test, vi } from "vitest";
@@ -47,7 +47,7 @@ function source(over: Partial<StoreSource> = {}): StoreSource {
 
 const LIMIT = { limit: 1, source: "default", pattern: "", version: 0n, reason: "" } as const;
 
-/** Metrics with everything reported once, through the interfaces of those who report. */
+/** Metrics after everything was reported once, through the reporters' interfaces. */
 function reported(over: Partial<StoreSource> = {}): Metrics {
   const metrics = new Metrics({ classes: ["etl/*"], nodeMetrics: false });
   const engine: EngineObserver = metrics.engine.observe;
@@ -122,7 +122,7 @@ interface Family {
   readonly help: string;
 }
 
-/** Families and lines of an exposition. */
+/** The families and lines of an exposition. */
 async function scrape(metrics: Metrics): Promise<{ families: Map<string, Family>; lines: string[] }> {
   const families = new Map<string, Family>();
   const lines: string[] = [];

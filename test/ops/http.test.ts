@@ -152,7 +152,7 @@ describe("readiness", () => {
   const full = Object.assign(new Error("hush"), { reason: "full" });
   const fullAnswer = { ready: false, reason: "the database cannot be written: full" };
 
-  /** A readiness whose clients' decisions go as the test says, and whose probes work unless it says otherwise. */
+  /** Readiness whose recent client decisions the test sets; its probes succeed unless the test sets an error. */
   function decided() {
     const state = {
       committed: false,

@@ -1,4 +1,4 @@
-// What a server has room for in its memory, and when that is short.
+// How much a server can hold in its memory, and when memory is short.
 
 import { expect, test } from "vitest";
 import { heapMaxIn, Memory, roomIn } from "../../server/ops/memory.ts";
@@ -8,7 +8,7 @@ const MIB = 2 ** 20;
 test("there is room for thousands of waits in a small container, and for more in a larger one", () => {
   const small = roomIn(275 * MIB);
   expect(small.waits).toBeGreaterThan(10_000);
-  // 8 KiB each leave half of it to all else.
+  // At 8 KiB each, waits leave half of the memory to everything else.
   expect(small.waits * 8_192).toBeLessThan((275 * MIB) / 2);
   expect(small.sessions).toBeGreaterThan(1_000);
   expect(small.connections).toBeGreaterThan(1_000);

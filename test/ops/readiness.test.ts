@@ -1,4 +1,4 @@
-// For how long an answer of the readiness counts, who is told of it and of its cause, and when clients are sent to another
+// How long a readiness answer counts, who is notified of it and of its cause, and when clients are sent to another
 // server.
 
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
@@ -28,7 +28,7 @@ function scene(options: Partial<ReadinessOptions> = {}) {
   return { state, recent, causes, readiness };
 }
 
-/** Once a probe is too old, answers that are there are read for some turns more. */
+/** When a probe is too old, answers that have already arrived are read for a few more turns. */
 const TURNS_MS = 10;
 const away = Object.assign(new Error("hush"), { reason: "connection_lost" });
 
@@ -160,7 +160,7 @@ describe("with another server", () => {
   const LATE_MS = GRACE_MS / 10;
   const NEVER_MS = 2 ** 31 - 1;
 
-  /** A probe ends after `takesMs`, the other server after 10 ms. */
+  /** A probe ends after `takesMs`, the other server's answer after 10 ms. */
   function pair(options: Partial<ReadinessOptions> = {}) {
     const state = { takesMs: 0, steps: 1, error: null as unknown, doesOtherDecide: true };
     const seen = { asked: 0, sent: 0 };
@@ -203,11 +203,11 @@ describe("with another server", () => {
     "clients are sent there before half of the grace period is over, %s other trouble",
     async (_, isSuspect) => {
       const { readiness, recent, causes, state, seen } = pair();
-      // As an app does.
+      // As the app does.
       const loop = setInterval(() => void readiness.check(), readiness.intervalMs);
       await pass(GRACE_MS);
       expect([readiness.latest.ready, seen.asked]).toEqual([true, 0]);
-      // It has just proved that it decides, which counts for as long as can be.
+      // It has just proved that it decides; that proof now counts for its full time.
       for (const before = causes.length; causes.length === before; ) await pass(1);
       state.takesMs = NEVER_MS;
       recent.isSuspect = isSuspect;
@@ -263,7 +263,7 @@ describe("with another server", () => {
     state.takesMs = LATE_MS - 1;
     const asked = readiness.check();
     await pass(1);
-    // Its clock goes on, and its timers do not.
+    // The clock advances, and the timers do not.
     vi.setSystemTime(Date.now() + 10 * LATE_MS);
     await pass(LATE_MS);
     expect(await asked).toEqual({ ready: true });

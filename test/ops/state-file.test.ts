@@ -1,5 +1,5 @@
-// The file in which a server remembers what the database must have: it is there after the first read, is written whole, and
-// is never misread.
+// The file in which a server remembers what the database must contain: it exists after the first read, is written
+// whole, and is never misread.
 
 import { mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -89,7 +89,7 @@ test("a folder that is not there, and a path that is one, are errors with their 
   const lost = stateFile(join(folder, "not", "there"));
   await expect(lost.read()).rejects.toThrow(/cannot be used \(ENOENT/);
   await expect(lost.write(OTHER)).rejects.toThrow(/cannot be used \(ENOENT/);
-  // It is not taken for a file that is not there yet.
+  // The directory must not be taken for a file that does not exist yet.
   const error = await stateFile(folder)
     .read()
     .catch((thrown: unknown) => thrown);

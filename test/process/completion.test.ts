@@ -25,7 +25,7 @@ beforeAll(async () => {
   env = {
     PATH: `${folder}${delimiter}${process.env.PATH}`,
     HOME: folder,
-    // So the shell need not be waited for where it redraws its line.
+    // A dumb terminal, so that the test need not wait while the shell redraws its line.
     TERM: "dumb",
     ROWLOCK_ADDR: server.grpcAddress,
   };

@@ -11,7 +11,7 @@ import { readScenarios } from "../clients/conformance/scenario.ts";
 const liar = new Language("liar", SQLITE, join(import.meta.dirname, "lying-driver"));
 afterAll(() => liar.stop());
 
-/** Those that wait for what never comes would take their whole patience. */
+/** The other scenarios wait for events that never come, and would run into their timeouts. */
 const QUICK = [
   "a busy lock is refused",
   "a bounded wait ends",

@@ -7,7 +7,7 @@ import { testDatabases } from "../support/database.ts";
 import type { ServingServer } from "./stage.ts";
 import { processStage } from "./stage.ts";
 
-/** Of a server, and of each class of names. */
+/** At most this many series of a server without classes; each class of names adds at most the number below. */
 const SERIES_MAX = 900;
 const SERIES_PER_CLASS_MAX = 100;
 

@@ -1,5 +1,5 @@
-// What generated clients of other languages are called: both files of the package say the same, and no class that holds a
-// file together has the name of a message.
+// Names in generated code of other languages: both files of the package have the same options, and no file's outer
+// class has the name of a message.
 
 import { describe, expect, test } from "vitest";
 import { file_rowlock_v1_lock } from "#proto/rowlock/v1/lock_pb.js";

@@ -1,4 +1,4 @@
-// What `npm run check` compares the API with: it lets additions pass, and nothing that breaks a client.
+// The API check of `npm run check`: it allows additions, and nothing that breaks a client.
 
 import { spawnSync } from "node:child_process";
 import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";

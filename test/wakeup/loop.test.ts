@@ -1,4 +1,4 @@
-// What every background loop can rely on: it is started once, its runs never overlap, and a stop is the end.
+// What each background loop guarantees: it starts once, its runs never overlap, and a stop is final.
 
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { BACKOFF_MS_MAX } from "../../server/wakeup/backoff.ts";

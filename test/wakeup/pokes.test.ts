@@ -1,5 +1,5 @@
-// Hints from other servers are worked off one after the other, those that come meanwhile together, and no more than one hint
-// may name.
+// Hints from other servers are processed one after the other; hints that arrive meanwhile are processed together, up
+// to as many claims as one hint may name.
 
 import { expect, test } from "vitest";
 import type { ClaimKey } from "../../server/core/claim.ts";

@@ -1,4 +1,4 @@
-// The poll goes on through an outage, and is there again soon after it.
+// The poll continues through an outage, and works again soon after it.
 
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { pollWakeup } from "../../server/wakeup/poll.ts";

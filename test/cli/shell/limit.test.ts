@@ -1,4 +1,4 @@
-// A limit for a pattern that some server may not decide by yet: the shell says so, and what to do.
+// A limit for a pattern that some server may not apply yet: the shell says so, and what to do.
 
 import { afterEach, expect, test } from "vitest";
 import type { LockEngine } from "../../../server/engine/lock-engine.ts";
@@ -8,7 +8,7 @@ import { ranInProcess } from "../in-process.ts";
 let server: TestServer;
 afterEach(() => server.stop());
 
-/** A server whose limits by pattern are answered while so many others have not said that they decide by them. */
+/** A server whose answer to a limit by pattern says that this many other servers have not confirmed it yet. */
 async function start(serversBehind: number): Promise<void> {
   const wrapEngine = (engine: LockEngine) =>
     new Proxy(engine, {

@@ -1,4 +1,4 @@
-// Words that mean something else than they seem to: an error says what was meant, and nothing is done.
+// Arguments that look like something else: an error explains what was meant, and nothing is changed.
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startServer, type TestServer } from "../../support/harness.ts";

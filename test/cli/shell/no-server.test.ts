@@ -1,4 +1,4 @@
-// What is said where no server of Rowlock answers: what is there instead, and what to do. Never a stack trace.
+// What the shell prints if no Rowlock server answers: what is there instead, and what to do. Never a stack trace.
 
 import { createServer as createHttp, type Server } from "node:http";
 import { createServer as createHttp2, createSecureServer } from "node:http2";
@@ -43,7 +43,7 @@ const saying = (bytes: string | Buffer) => createTcp((socket) => void socket.wri
 const answering404 = (_: unknown, response: { writeHead(code: number): { end(): void } }) =>
   void response.writeHead(404).end();
 
-/** Ports of what is no server of Rowlock, and of one that is. */
+/** Ports of things that are not Rowlock servers, and of one that is. */
 const ports: Record<string, number> = {};
 beforeAll(async () => {
   ports["HTTP/1"] = await listening(createHttp((_, response) => void response.end("hello")));

@@ -1,4 +1,4 @@
-// What people are shown: columns, colours on a terminal only, and nothing that a terminal would obey.
+// What the shell prints for people: columns, colours only on a terminal, and no text that a terminal would execute.
 
 import { expect, test } from "vitest";
 import type { ClaimView, Lock, LockView } from "../../../clients/typescript/src/index.ts";

@@ -1,4 +1,4 @@
-// What locks remember, from the shell: set, shown and taken away by an operator, and captured and released by a script.
+// Lock records from the shell: an operator sets, shows and deletes them; a script captures and releases.
 
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { startServer, type TestServer } from "../../support/harness.ts";
@@ -60,7 +60,7 @@ test("a capture prints a line for each lock of a script, which releases them by 
   const last = ["--status", "done", "--attempts", "9", "--cool-down", "1h"];
   expect(await ran("release", lease, ...last)).toMatchObject({ code: 0, out: "Released.\n" });
   expect((await lock("task/1"))?.record).toMatchObject({ status: "done", attemptsLeft: 9 });
-  // Nothing can be written with the end of a lease that has ended.
+  // A release cannot write a result if its lease has already ended.
   expect(await ran("release", lease, "--status", "late")).toMatchObject({
     code: 1,
     out: "It had ended before.\n",

@@ -1,4 +1,4 @@
-// The file of named servers: where it is, what it may hold, and that all that is wrong with it is told at once.
+// The file of named servers: where it is, what it may contain, and that all of its mistakes are reported at once.
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { selfSignedCertificate } from "../../process/certificate.ts";
@@ -13,7 +13,7 @@ beforeAll(async () => {
 });
 afterAll(() => harness.stop());
 
-/** With the file, and others that it names. */
+/** Runs a command with this servers file and with other files that it names. */
 function ran(args: readonly string[], content: unknown, env = {}, more: Record<string, string> = {}) {
   const text = typeof content === "string" ? content : JSON.stringify(content);
   const files: Record<string, string> = { [HOME_FILE]: text, ...more };

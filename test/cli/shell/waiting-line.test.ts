@@ -1,4 +1,4 @@
-// The place in the queue, as a person at a terminal sees it and as a log does.
+// The place in the queue, as shown on a terminal and in a log.
 
 import { expect, test } from "vitest";
 import type { CliContext } from "../../../server/cli/context.ts";

@@ -1,4 +1,4 @@
-// A call of the API as it is, without any client between: request and answer are written as in JSON.
+// Calls the API directly, without a client: requests and answers are written as in JSON.
 
 import {
   create,
@@ -13,7 +13,7 @@ import {
 import { Client, credentials } from "@grpc/grpc-js";
 import { LockService } from "#proto/rowlock/v1/lock_service_pb.js";
 
-/** @param name of a method with one answer, as `acquire`. */
+/** @param name of a method with one answer, for example `acquire`. */
 export async function bareCall(address: string, name: string, request: JsonValue): Promise<JsonValue> {
   const method: DescMethod | undefined = LockService.methods.find(({ localName }) => localName === name);
   if (method?.methodKind !== "unary") throw new Error(`There is no method ${name} with one answer.`);

@@ -1,4 +1,4 @@
-// The drivers of one scenario, with the clients and locks in them: which command goes to which process, and under which names.
+// The drivers of one scenario, with their clients and locks: which process gets which command, and under which names.
 
 import type { Asked, DriverProcess, Json } from "./driver-process.ts";
 import type { Language } from "./language.ts";
@@ -6,7 +6,7 @@ import type { Language } from "./language.ts";
 const CLOSE_PATIENCE_MS = 10_000;
 
 export class Cast {
-  /** Its own, by their names. */
+  /** The scenario's own drivers, by name. */
   readonly drivers = new Map<string, DriverProcess>();
   readonly #language: Language;
   readonly #prefix: string;
@@ -20,13 +20,13 @@ export class Cast {
     this.#prefix = prefix;
   }
 
-  /** @param driver a name, or the one that scenarios of this language share. */
+  /** @param driver its name; undefined: the driver that scenarios of this language share. */
   add(client: string, driver: string | undefined): void {
     this.#byClient.set(client, this.#driver(driver));
     if (driver === undefined) this.#sharedClients.push(client);
   }
 
-  /** Sends a command to the driver that its client or lock is in. */
+  /** Sends a command to the driver that has its client or lock. */
   ask(command: Json): Asked {
     const driver = this.driverOf(command);
     for (const lock of handlesOf(command)) this.#byLock.set(lock, driver);
@@ -40,12 +40,12 @@ export class Cast {
     return this.#driver(undefined);
   }
 
-  /** The name of a lock's handle, as the driver has it. */
+  /** The driver's name for a lock handle. */
   handle(lock: unknown): string {
     return `${this.#prefix}:${lock}`;
   }
 
-  /** From now on it is not found any more. */
+  /** Later searches do not find the event any more. */
   take(event: Json): void {
     this.#taken.add(event);
   }
@@ -54,12 +54,12 @@ export class Cast {
     return this.#taken.has(event);
   }
 
-  /** Of the scenario's own drivers, each of which must end well. */
+  /** Ends the scenario's own drivers. Throws unless each ends well. */
   async end(): Promise<void> {
     for (const driver of this.drivers.values()) if (!driver.hasEnded) await driver.end();
   }
 
-  /** The shared driver lives on, without what this scenario had in it. */
+  /** Destroys the scenario's own drivers. The shared driver stays, and closes what this scenario had in it. */
   async destroy(): Promise<void> {
     for (const driver of this.drivers.values()) await driver.destroy();
     const closed = this.#sharedClients.map((client) => this.ask({ do: "close", client }).answer);
@@ -76,7 +76,7 @@ export class Cast {
     return driver;
   }
 
-  /** Scenarios share drivers, so that each has names of its own for clients and locks there. */
+  /** Prefixes client and lock names, because scenarios share a driver. */
   #own({ client, lock, driver: _, ...more }: Json): Json {
     return {
       ...more,
@@ -86,7 +86,7 @@ export class Cast {
   }
 }
 
-/** That of the command; a capture has one more for each lock that it may take. */
+/** The handle of the command; a capture has one more for each lock that it may take. */
 function handlesOf({ do: verb, lock, count = 1 }: Json): string[] {
   if (typeof lock !== "string") return [];
   const taken =

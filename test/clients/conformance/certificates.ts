@@ -1,5 +1,5 @@
-// The certificates of a server with TLS, as files. An authority has signed them: of one that is trusted by itself, not all
-// languages ask whether it has expired.
+// The certificates of a TLS server, as files. An authority signs them, because not every language checks the expiry
+// of a certificate that is trusted directly.
 
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -9,9 +9,9 @@ import { certificateAuthority, signedCertificate } from "../../process/certifica
 const HALF_AN_HOUR_MS = 1_800_000;
 
 export interface Certificates {
-  /** Of `rowlock serve`. */
+  /** Flags for `rowlock serve`. */
   readonly flags: readonly string[];
-  /** The paths that clients are told, by the names that scenarios have for them. */
+  /** The paths that clients receive, by their names in scenarios. */
   readonly files: Readonly<Record<string, string>>;
   remove(): Promise<void>;
 }

@@ -1,5 +1,5 @@
-// Where the databases of a run come from: a server of the MySQL family of its own, MariaDB if it may choose, and SQLite files
-// where there is none.
+// The databases of a run: a private server of the MySQL family, MariaDB if there is a choice, or SQLite files if
+// there is neither.
 
 import { type FreshDatabase, freshDatabase, freshSqlite } from "../../support/fresh-database.ts";
 import { chosenDatabases } from "../../support/mysql-family/chosen-databases.ts";
@@ -7,7 +7,7 @@ import { findServers } from "../../support/mysql-family/find-servers.ts";
 
 export interface Databases {
   readonly kind: "mysql" | "sqlite";
-  /** As people call it, with its version. */
+  /** The product name with its version. */
   readonly label: string;
   fresh(): Promise<FreshDatabase>;
   stop(): Promise<void>;
@@ -20,7 +20,7 @@ export const SQLITE: Databases = {
   stop: async () => {},
 };
 
-/** Throws where ROWLOCK_TEST_DATABASES names a database that is not to be had. */
+/** Throws if ROWLOCK_TEST_DATABASES names a database that is not available. */
 export async function openDatabases(env: NodeJS.ProcessEnv): Promise<Databases> {
   const chosen = chosenDatabases(env.ROWLOCK_TEST_DATABASES);
   if (chosen.flavours.size === 0) return SQLITE;

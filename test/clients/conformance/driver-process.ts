@@ -1,5 +1,5 @@
-// A driver: the client of one language as a process, which is asked by lines of JSON and answers and tells by such lines.
-// All that it says is kept in order. Knows nothing of what commands mean.
+// A driver: the client of one language as a process that reads commands and writes answers and events as lines of
+// JSON. Keeps everything it writes in order. Must not know what commands mean.
 
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -7,16 +7,16 @@ import { createInterface } from "node:readline";
 import type { Writable } from "node:stream";
 import { endWithRunner } from "./end-with-runner.ts";
 
-/** For what a driver has to do in its own time; a step that takes longer has failed. */
+/** For what a driver does in its own time; a step that takes longer has failed. */
 export const PATIENCE_MS = 30_000;
 const END_PATIENCE_MS = 15_000;
 const LAST_WORDS_LINES = 15;
 
 export type Json = Readonly<Record<string, unknown>>;
 
-/** A line that the driver has said. */
+/** A line from the driver. */
 export interface Heard {
-  /** Its place among all lines of this driver. */
+  /** Its index among all lines of this driver. */
   readonly order: number;
   readonly atMs: number;
   readonly atEpochMs: number;
@@ -42,7 +42,7 @@ export class DriverProcess {
   #errors: string[] = [];
 
   constructor(script: string) {
-    // A group of its own, so that a script that does not become its driver is stopped with it.
+    // Its own process group: if the script does not exec its driver, both are stopped.
     this.#child = spawn(script, [], { stdio: ["pipe", "pipe", "pipe"], detached: true });
     this.#exited = once(this.#child, "close");
     this.#gone = this.#exited.then(
@@ -54,7 +54,7 @@ export class DriverProcess {
     );
     this.#gone.catch(() => {});
     const { stdin, stdout, stderr } = this.#child;
-    // Told by its end.
+    // The end of the process reports it.
     stdin?.on("error", () => {});
     createInterface({ input: stdout as never }).on("line", (line) => this.#take(line));
     createInterface({ input: stderr as never }).on("line", (line) => {
@@ -75,12 +75,12 @@ export class DriverProcess {
     return { sentMs, answer: Promise.race([answer, this.#gone]) };
   }
 
-  /** All events so far that fit, in order. */
+  /** All matching events so far, in order. */
   events(fits: (event: Json) => boolean): Heard[] {
     return this.#events.filter(({ line }) => fits(line));
   }
 
-  /** The first event that fits, also one from before. */
+  /** The first matching event, which may already have come. */
   async event(fits: (event: Json) => boolean, withinMs = PATIENCE_MS): Promise<Heard> {
     const found = Promise.withResolvers<Heard>();
     const look = () => {
@@ -106,7 +106,7 @@ export class DriverProcess {
     this.#signal("SIGCONT");
   }
 
-  /** Closes its standard input and waits for its end: with exit code 0, or it throws. */
+  /** Closes its standard input and waits for its end. Throws unless the exit code is 0. */
   async end(): Promise<void> {
     this.#child.stdin?.end();
     const timer = setTimeout(() => this.kill(), END_PATIENCE_MS);
@@ -118,7 +118,7 @@ export class DriverProcess {
     throw this.#fault(`The driver ${how} after its standard input: ${exitCode ?? signalCode}.`);
   }
 
-  /** Whatever its state, it is gone afterwards. */
+  /** Makes sure that the process is gone, whatever its state. */
   async destroy(): Promise<void> {
     this.kill();
     await this.#exited.catch(() => {});

@@ -1,4 +1,4 @@
-// Processes of the suite that must not outlive its runner, however that ends short of SIGKILL: also where they are frozen.
+// Ends processes of the suite, even frozen ones, when the runner ends in any way except SIGKILL.
 
 const kills = new Set<() => void>();
 
@@ -6,13 +6,16 @@ process.on("exit", () => {
   for (const kill of kills) kill();
 });
 
-/** Until what it answers is called, `kill` is called when the runner ends. It must not wait for anything. */
+/**
+ * Calls `kill` when the runner ends, unless the returned function was called before. `kill` must not wait for
+ * anything.
+ */
 export function endWithRunner(kill: () => void): () => void {
   kills.add(kill);
   return () => void kills.delete(kill);
 }
 
-/** So that a signal ends the runner by way of its `exit`. */
+/** Makes signals end the runner through its `exit` event. */
 export function exitOnSignals(): void {
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.once(signal, () => process.exit(1));
 }

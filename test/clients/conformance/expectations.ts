@@ -1,4 +1,4 @@
-// Whether an answer or an event is as its step says, and waiting until it is. Every wait is bounded.
+// Checks whether an answer or event is as its step says, and waits until it is. Every wait is bounded.
 
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Heard, type Json, PATIENCE_MS } from "./driver-process.ts";
@@ -9,7 +9,7 @@ import { at } from "./values.ts";
 
 const POLL_EVERY_MS = 25;
 
-/** Throws where it is not. Keeps what the step keeps. */
+/** Throws if the line is not as the step says. Stores what the step keeps. */
 export function check(stage: Stage, step: Step, heard: Heard, sentMs: number): void {
   const { gives, fails, took, by, keep } = step;
   const { result, error } = heard.line;
@@ -26,7 +26,7 @@ export function check(stage: Stage, step: Step, heard: Heard, sentMs: number): v
   for (const [name, path] of Object.entries(keep)) stage.values.set(name, at(result ?? heard.line, path));
 }
 
-/** Asks once; or until it `becomes` what the step says. */
+/** Asks once, or repeatedly until the answer matches the step's `becomes`. */
 export async function checkAsked(stage: Stage, step: Step, ask: () => Promise<unknown>): Promise<void> {
   const untilMs = performance.now() + PATIENCE_MS;
   for (;;) {
@@ -41,7 +41,7 @@ export async function checkAsked(stage: Stage, step: Step, ask: () => Promise<un
   }
 }
 
-/** An answer of the runner's own. */
+/** Wraps an answer from the runner itself. */
 export function heardNow(line: Json): Heard {
   return { order: 0, atMs: performance.now(), atEpochMs: Date.now(), line };
 }

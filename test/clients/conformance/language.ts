@@ -1,5 +1,5 @@
-// One language in one run: its client is built, and what most of its scenarios share is started when it is asked for first:
-// a driver, and a server over a database of this language's own.
+// One language in one run: builds its client, and starts on first use what most of its scenarios share: a driver, and
+// a server over this language's own database.
 
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -10,10 +10,10 @@ import { DriverProcess } from "./driver-process.ts";
 import { RowlockServer } from "./rowlock-server.ts";
 
 const CLIENTS = join(import.meta.dirname, "../../../clients");
-/** By which a client's script says that its toolchain is missing. */
+/** The exit code by which a client's script reports a missing toolchain. */
 const NOT_HERE = 3;
 
-/** By folder of clients/, as people call them, in the order of the table. */
+/** The language's name by folder below clients/, in the order of the table. */
 export const LANGUAGES: Readonly<Record<string, string>> = {
   typescript: "TypeScript",
   python: "Python",
@@ -27,7 +27,7 @@ export interface SharedServer {
 }
 
 export class Language {
-  /** Its folder. */
+  /** Its folder's name. */
   readonly name: string;
   readonly databases: Databases;
   readonly #folder: string;
@@ -35,14 +35,14 @@ export class Language {
   #driver: DriverProcess | undefined;
   #shared: Promise<SharedServer> | undefined;
 
-  /** @param folder of its client, where that is not below clients/. */
+  /** @param folder of its client, if it is not below clients/. */
   constructor(name: string, databases: Databases, folder = join(CLIENTS, name)) {
     this.name = name;
     this.databases = databases;
     this.#folder = folder;
   }
 
-  /** Why it cannot be run here; undefined: it can. Throws where its build fails. */
+  /** Returns why the language cannot run here; undefined if it can. Throws if its build fails. */
   async build(): Promise<string | undefined> {
     if (!existsSync(this.#script("driver"))) return `clients/${this.name} has no conformance driver`;
     const build = spawn(this.#script("build"), [], { stdio: ["ignore", "pipe", "pipe"] });
@@ -58,7 +58,7 @@ export class Language {
     return new DriverProcess(this.#script("driver"));
   }
 
-  /** That of all scenarios that need none of their own; another one where the last has ended. */
+  /** The driver of all scenarios that need none of their own; a new one if the last has ended. */
   sharedDriver(): DriverProcess {
     if (!this.#driver || this.#driver.hasEnded) {
       const driver = this.startDriver();
@@ -70,7 +70,7 @@ export class Language {
 
   sharedServer(): Promise<SharedServer> {
     this.#shared ??= this.#startShared().catch((error) => {
-      // The next scenario tries again.
+      // Lets the next scenario try again.
       this.#shared = undefined;
       throw error;
     });

@@ -1,4 +1,4 @@
-// What passes for an answer as expected, and what does not.
+// What counts as an expected answer, and what does not.
 
 import { expect, test } from "vitest";
 import { mismatch } from "./matches.ts";

@@ -1,12 +1,12 @@
-// Whether what was said is what was expected: an object must have what is named, and may have more.
+// Compares an actual value with an expected one: an object must have the named fields and may have more.
 //
-//   {$min: 1, $max: 5}   a number between these
-//   {$matches: "words"}  a text with a match of this regular expression
-//   {$has: [...]}        a list in which each of these is matched by an entry
+//   {$min: 1, $max: 5}   a number in this range
+//   {$matches: "words"}  a text that contains a match of this regular expression
+//   {$has: [...]}        a list in which some entry matches each of these
 //   {$oneOf: [...]}      one of these
-//   {$absent: true}      not there, or null
+//   {$absent: true}      absent, or null
 
-/** Why not; undefined where it matches. */
+/** Returns why it does not match; undefined if it matches. */
 export function mismatch(actual: unknown, expected: unknown, at = ""): string | undefined {
   const not = (what: string) =>
     `${at || "it"} should be ${what}, and is ${JSON.stringify(actual) ?? "not there"}`;

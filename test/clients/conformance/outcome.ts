@@ -1,11 +1,11 @@
-// What became of one scenario in one language.
+// The outcome of one scenario in one language.
 
 export type Outcome =
   | { readonly kind: "passed" }
   | { readonly kind: "failed"; readonly why: string }
-  /** It could have been run, but not here. */
+  /** It applies but cannot be run here. */
   | { readonly kind: "not run"; readonly why: string }
-  /** It says nothing of this language. */
+  /** It does not apply to this language. */
   | { readonly kind: "does not apply"; readonly why: string };
 
 /** By scenario, then by language. */

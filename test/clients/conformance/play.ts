@@ -1,4 +1,4 @@
-// One scenario, played with the client of one language: from its servers to the last step.
+// Plays one scenario with the client of one language, from starting its servers to the last step.
 
 import type { Language } from "./language.ts";
 import type { Outcome } from "./outcome.ts";

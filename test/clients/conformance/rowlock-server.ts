@@ -1,10 +1,10 @@
-// A server of a scenario: `rowlock serve` as a process on a port of its own, which it has again after it was restarted.
+// A server of a scenario: `rowlock serve` as a process, on a port that it keeps after a restart.
 
 import { RowlockProcess, screenOf } from "../../process/server-process.ts";
 import { freePort } from "../../support/mysql-family/private-server.ts";
 import { endWithRunner } from "./end-with-runner.ts";
 
-/** Several may start at once, on a machine that is slow already. */
+/** Several servers may start at once on a slow machine. */
 const START_PATIENCE_MS = 60_000;
 
 export class RowlockServer {
@@ -32,7 +32,7 @@ export class RowlockServer {
     }
   }
 
-  /** Waits until it takes calls. */
+  /** Waits until the server takes calls. */
   async start(): Promise<void> {
     await this.gone();
     this.#process = new RowlockProcess(this.#args, {}, undefined, START_PATIENCE_MS);
@@ -43,7 +43,7 @@ export class RowlockServer {
     this.#process?.kill(signal);
   }
 
-  /** Waits for its end, however that comes. */
+  /** Waits until the process has ended in any way. */
   async gone(): Promise<void> {
     await this.#process?.exited;
   }

@@ -1,9 +1,9 @@
-// Runs the scenarios with the clients: `npm run test:clients`. Writes docs/conformance.md when all of it was run, and ends with
-// a line that says how it went, as all test runs here do.
+// Runs the scenarios with the clients: `npm run test:clients`. Writes docs/conformance.md after a complete run, and
+// ends with a summary line, as all test runs here do.
 //
-//   --only go,python     these languages
-//   --scenario 'words'   scenarios with these words in their names
-//   --require-all        what cannot be run on this machine has failed
+//   --only go,python     only these languages
+//   --scenario 'words'   only scenarios with these words in their names
+//   --require-all        a scenario that cannot run on this machine counts as failed
 
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -73,7 +73,7 @@ async function runLanguage(language: Language): Promise<void> {
   }
 }
 
-/** What is not run has failed where all is to be run. */
+/** Turns "not run" into "failed" if everything must be run. */
 function required(outcome: Outcome): Outcome {
   return outcome.kind === "not run" && values["require-all"] ? { ...outcome, kind: "failed" } : outcome;
 }

@@ -1,5 +1,5 @@
-// The verbs of steps that are for the runner itself, and no command to a driver: what was answered and told, what servers show
-// to others, and what happens to servers, proxies and drivers.
+// The verbs that the runner executes itself, without a driver: waiting for answers and events, looking at servers
+// from outside, and controlling servers, proxies and drivers.
 
 import { setTimeout as sleep } from "node:timers/promises";
 import { createConnection } from "mysql2/promise";
@@ -13,7 +13,7 @@ import type { Stage } from "./stage.ts";
 export type Verb = (stage: Stage, step: Step) => Promise<void>;
 
 export const RUNNER_VERBS: Readonly<Record<string, Verb>> = {
-  /** Of a command before: `answer: NAME`. */
+  /** Waits for the answer to an earlier command: `answer: NAME`. */
   answer: async (stage, step) => {
     const asked = stage.asked.get(String(step.about));
     if (!asked) throw new Error(`Nothing was asked as ${step.about}.`);
@@ -21,7 +21,7 @@ export const RUNNER_VERBS: Readonly<Record<string, Verb>> = {
     stage.heard.set(String(step.as ?? step.about), heard);
     check(stage, step, heard, asked.sentMs);
   },
-  /** One that comes, or has come: `event: {event, lock, ...}`. Each is found once. */
+  /** Waits for an event, which may already have come: `event: {event, lock, ...}`. Finds each event once. */
   event: async (stage, step) => {
     const { lock, ...wanted } = step.about as Json;
     const driver = stage.cast.driverOf({ lock });
@@ -37,7 +37,7 @@ export const RUNNER_VERBS: Readonly<Record<string, Verb>> = {
     if (step.as !== undefined) stage.heard.set(step.as, heard);
     check(stage, step, heard, heard.atMs);
   },
-  /** None so far: `never: {event, lock, ...}`. */
+  /** Checks that no such event has come so far: `never: {event, lock, ...}`. */
   never: async (stage, { about }) => {
     const { lock, ...wanted } = about as Json;
     const found = stage.cast
@@ -45,7 +45,7 @@ export const RUNNER_VERBS: Readonly<Record<string, Verb>> = {
       .events((event) => event.lock === stage.cast.handle(lock) && mismatch(event, wanted) === undefined);
     if (found.length > 0) throw new Error(`There was ${JSON.stringify(found[0]?.line)}`);
   },
-  /** Answers and events of one driver, by their names, in the order in which they must have come. */
+  /** Checks that these answers and events of one driver came in this order; lists their names. */
   order: async (stage, { about }) => {
     const heards = (about as string[]).map((name) => {
       const heard = stage.heard.get(name);
@@ -57,12 +57,12 @@ export const RUNNER_VERBS: Readonly<Record<string, Verb>> = {
         throw new Error(`${(about as string[])[index]} came before ${(about as string[])[index - 1]}.`);
     });
   },
-  /** What a server shows of a lock, to somebody else: `look: {name, at: SERVER}`. */
+  /** What a server shows of a lock to another client: `look: {name, at: SERVER}`. */
   look: async (stage, step) => {
     const { name, at: server } = step.about as { name: string; at?: string };
     await checkAsked(stage, step, async () => plain(await stage.looker(server).getLock(name)));
   },
-  /** A call of the API as it is: `call: {method: {request}}`, `{at: SERVER, ...}`. */
+  /** A direct call of the API: `call: {method: {request}}`, with an optional `at: SERVER`. */
   call: async (stage, step) => {
     const { at: server = stage.firstServer, ...calls } = step.about as Record<string, never>;
     const [[method, request] = []] = Object.entries(calls);
@@ -70,7 +70,7 @@ export const RUNNER_VERBS: Readonly<Record<string, Verb>> = {
       bareCall(stage.addressOf(String(server)), method as string, request as never),
     );
   },
-  /** Statements on the database that the servers are on. */
+  /** Statements on the servers' database. */
   sql: async (stage, step) => {
     const connection = await createConnection(stage.values.get("url") as string);
     try {
@@ -81,7 +81,7 @@ export const RUNNER_VERBS: Readonly<Record<string, Verb>> = {
       await connection.end();
     }
   },
-  /** `server: {NAME: freeze}`, thaw, kill, stop (which does not wait for its end), end (which does), restart. */
+  /** `server: {NAME: freeze}`; or thaw, kill, stop (does not wait for its end), end (waits), restart. */
   server: async (stage, { about }) => {
     for (const [name, act] of Object.entries(about as Record<string, string>)) {
       const server = named(stage.servers, name);
@@ -101,7 +101,10 @@ export const RUNNER_VERBS: Readonly<Record<string, Verb>> = {
       });
     }
   },
-  /** `proxy: {NAME: cut}` (what goes through it now), mute, freeze, leave, comeBack; or expects of one that refuses streams. */
+  /**
+   * `proxy: {NAME: cut}` (closes its connections); or mute, freeze, leave, comeBack. Not for a proxy that refuses
+   * streams.
+   */
   proxy: async (stage, { about }) => {
     for (const [name, act] of Object.entries(about as Record<string, string>)) {
       const proxy = named(stage.proxies, name);
@@ -117,12 +120,12 @@ export const RUNNER_VERBS: Readonly<Record<string, Verb>> = {
       });
     }
   },
-  /** What a proxy that refuses streams has counted: `refused: NAME`. */
+  /** The counts of a proxy that refuses streams: `refused: NAME`. */
   refused: async (stage, step) => {
     const { counts } = named(stage.refusing, String(step.about));
     await checkAsked(stage, step, async () => counts);
   },
-  /** `driver: {NAME: freeze}`, thaw, end (which must go well). */
+  /** `driver: {NAME: freeze}`; or thaw, end (which must go well). */
   driver: async (stage, { about }) => {
     for (const [name, act] of Object.entries(about as Record<string, string>)) {
       const driver = named(stage.cast.drivers, name);
@@ -133,18 +136,18 @@ export const RUNNER_VERBS: Readonly<Record<string, Verb>> = {
       });
     }
   },
-  /** One client more. */
+  /** Adds a client. */
   connect: async (stage, step) => {
     const { client, ...spec } = step.about as { client: string };
     await stage.connect(client, spec);
   },
-  /** Where time itself is the point. */
+  /** Sleeps, for steps where time itself matters. */
   pause: async (_, { about }) => {
     await sleep(about as number);
   },
 };
 
-/** As JSON has it: large numbers as texts, instants in milliseconds since 1970. */
+/** As in JSON: large numbers as texts, instants in milliseconds since 1970. */
 function plain(value: unknown): unknown {
   if (typeof value === "bigint") return String(value);
   if (value instanceof Date) return value.getTime();

@@ -1,4 +1,4 @@
-// The file of scenarios as a whole, and what is refused in one.
+// The scenario file as a whole, and what makes a scenario invalid.
 
 import { readFileSync } from "node:fs";
 import { join } from "node:path";

@@ -1,5 +1,4 @@
-// Scenarios as they stand in scenarios.yaml, read and checked as a whole: a word that nobody knows is a mistake, and not a
-// step that does nothing.
+// Reads scenarios.yaml and checks it as a whole: an unknown word is an error, not a step that does nothing.
 
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -7,32 +6,32 @@ import { parse } from "yaml";
 import { z } from "zod";
 
 const Server = z.strictObject({
-  /** Of `rowlock serve`, beside the addresses and the database. */
+  /** Flags for `rowlock serve`, besides the addresses and the database. */
   flags: z.array(z.string()).default([]),
-  /** With a certificate of its own, whose file is kept as `ca`. */
+  /** Serves TLS with its own certificate; `ca` holds the path of the authority's file. */
   tls: z.enum(["valid", "expired"]).optional(),
-  /** Only clients with the certificate that is kept as `clientCert` and `clientKey`. */
+  /** Accepts only clients with the certificate in `clientCert` and `clientKey`. */
   clientCertificate: z.boolean().default(false),
 });
 export type ServerSpec = z.infer<typeof Server>;
 
 const ProxyBefore = z.strictObject({
-  /** The server behind it. */
+  /** The server behind the proxy. */
   to: z.string(),
-  /** How it answers calls that stream; unset: it lets all through until it is told to do something. */
+  /** How it answers streaming calls; if unset, it forwards everything until a step controls it. */
   streams: z.enum(["UNIMPLEMENTED", "403", "405"]).optional(),
 });
 export type ProxySpec = z.infer<typeof ProxyBefore>;
 
 const Client = z.looseObject({
-  /** The process that it is in; unset: the one that most scenarios of this language share. */
+  /** The process that runs the client; if unset, the one that most scenarios of this language share. */
   driver: z.string().optional(),
-  /** Servers and proxies of the scenario, or addresses; unset: its first server, or the shared one. */
+  /** Servers and proxies of the scenario, or addresses; if unset, its first server, or the shared one. */
   to: z.union([z.string(), z.array(z.string())]).optional(),
 });
 export type ClientSpec = z.infer<typeof Client>;
 
-/** One verb with what it is about, and what is expected: see steps.ts. */
+/** One verb with its argument and expectations; see steps.ts. */
 const Step = z
   .looseObject({
     gives: z.unknown().optional(),
@@ -67,11 +66,11 @@ export type Step = z.infer<typeof Step>;
 
 const Scenario = z.strictObject({
   name: z.string(),
-  /** What a reader of the table learns from its success. */
+  /** What the scenario shows when it passes, for readers of the table. */
   shows: z.string(),
-  /** Not run where the databases are of SQLite alone. */
+  /** Not run if only SQLite databases are available. */
   needs: z.literal("mysql").optional(),
-  /** Languages that it says nothing of, and why. */
+  /** Languages to which it does not apply, and why. */
   except: z.record(z.string(), z.string()).default({}),
   servers: z.record(z.string(), Server).default({}),
   proxies: z.record(z.string(), ProxyBefore).default({}),
@@ -82,7 +81,7 @@ export type Scenario = z.infer<typeof Scenario>;
 
 const FILE = join(import.meta.dirname, "scenarios.yaml");
 
-/** Throws where there is something that cannot be meant. */
+/** Throws if the file has unknown words or repeated names. */
 export function readScenarios(text = readFileSync(FILE, "utf8")): Scenario[] {
   const scenarios = z.array(Scenario).parse(parse(text));
   const names = scenarios.map(({ name }) => name);
@@ -91,7 +90,7 @@ export function readScenarios(text = readFileSync(FILE, "utf8")): Scenario[] {
   return scenarios;
 }
 
-/** A scenario's name, as part of the names of its locks. */
+/** A scenario's name as a prefix for the names of its locks. */
 export function slugOf({ name }: Scenario): string {
   return name
     .toLowerCase()
@@ -99,7 +98,7 @@ export function slugOf({ name }: Scenario): string {
     .replace(/^-|-$/g, "");
 }
 
-/** The steps of a table, which are checked like all others. */
+/** Parses the steps of a table, with the same checks as all others. */
 export function readSteps(steps: unknown): Step[] {
   return z.array(Step).parse(steps);
 }

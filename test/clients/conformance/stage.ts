@@ -1,5 +1,5 @@
-// What one scenario in one language acts with: its servers and proxies by their names, its cast of drivers and clients, and
-// what it has kept. Everything that it has started is gone afterwards.
+// What one scenario in one language uses: servers and proxies by name, its cast of drivers and clients, and kept
+// values. Cleans up everything that it has started.
 
 import { connect, type Rowlock } from "../../../clients/typescript/src/index.ts";
 import { type DroppingProxy, startDroppingProxy } from "../../support/dropping-proxy.ts";
@@ -13,20 +13,23 @@ import { type ClientSpec, type ProxySpec, type Scenario, type ServerSpec, slugOf
 import { startTellingServer } from "./telling-server.ts";
 import { filled } from "./values.ts";
 
-/** Addresses that scenarios need not put up: the server of all scenarios of the language, and a telling-server.ts. */
+/**
+ * Addresses that a scenario need not declare: the server shared by all scenarios of the language, and a
+ * telling-server.ts.
+ */
 const SHARED = "shared";
 const TELLING = "telling";
 
 export class Stage {
   readonly cast: Cast;
-  /** What steps have kept. */
+  /** Values kept by steps. */
   readonly values = new Map<string, unknown>();
   readonly servers = new Map<string, RowlockServer>();
   readonly proxies = new Map<string, DroppingProxy>();
   readonly refusing = new Map<string, RefusingProxy>();
-  /** What was said, by the names under which steps speak of it. */
+  /** Answers and events, by the names that steps use for them. */
   readonly heard = new Map<string, Heard>();
-  /** Commands whose answer is for a later step. */
+  /** Commands whose answers later steps await. */
   readonly asked = new Map<string, Asked>();
   readonly #language: Language;
   readonly #scenario: Scenario;
@@ -63,7 +66,7 @@ export class Stage {
     for (const [name, spec] of Object.entries(clients)) await this.connect(name, spec);
   }
 
-  /** Adds a client. It is its own owner, so that people who look at a lock see it. */
+  /** Adds a client that is its own owner, so that it shows in views of a lock. */
   async connect(name: string, { driver, to = this.firstServer, ...more }: ClientSpec): Promise<void> {
     if (to === TELLING) await this.#startTellingServer();
     this.cast.add(name, driver);
@@ -77,7 +80,7 @@ export class Stage {
     return this.servers.keys().next().value as string;
   }
 
-  /** Of a server or proxy by its name; an address is its own. */
+  /** The address of a server or proxy by name; an address is returned unchanged. */
   addressOf(name: string): string {
     const found = this.#addresses.get(name) ?? (name.includes(":") ? name : undefined);
     if (found === undefined) throw new Error(`There is no server or proxy ${name}.`);
@@ -88,7 +91,7 @@ export class Stage {
     return this.cast.ask(command);
   }
 
-  /** A client of the runner's own, which looks. */
+  /** A client of the runner, for looking at locks. */
   looker(server = this.firstServer): Rowlock {
     const found = this.#lookers.get(server);
     if (found) return found;
@@ -102,7 +105,7 @@ export class Stage {
     return looker;
   }
 
-  /** After steps that went well, the drivers of the scenario must end well, too. */
+  /** If the steps went well, the scenario's drivers must also end well. */
   async tearDown(wentWell: boolean): Promise<void> {
     try {
       if (wentWell) await this.cast.end();

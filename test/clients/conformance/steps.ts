@@ -1,17 +1,17 @@
-// The steps of a scenario. A step is a verb with what it is about, and what is expected beside it. Verbs that are not in
-// runner-verbs.ts, and not `each`, are commands to a driver, as README.md lists them.
+// The steps of a scenario. A step is a verb with its argument and with expectations beside it. A verb that is neither
+// in runner-verbs.ts nor `each` is a command to a driver; README.md lists these.
 //
-//   gives: {...}      what the answer must match (see matches.ts); unless told otherwise, any answer that is no error
+//   gives: {...}      what the answer must match (see matches.ts); by default any answer that is not an error
 //   fails: {...}      what the error must match
-//   becomes: {...}    asked again until the answer matches
-//   later: true       the answer is for a later step, `answer: NAME`
+//   becomes: {...}    repeats the question until the answer matches
+//   later: true       a later step awaits the answer: `answer: NAME`
 //   keep: {x: path}   keeps a part of the answer as ${x}
-//   times: 10         ten of it at once, told apart by ${i}
-//   took: {$max: ms}  how long the answer was on its way
-//   by: ${instant}    the answer or event must have come by then, in milliseconds since 1970
-//   as: NAME          under which `answer` and `order` speak of it
+//   times: 10         ten commands at once, distinguished by ${i}
+//   took: {$max: ms}  how long the answer took
+//   by: ${instant}    the latest time for the answer or event, in milliseconds since 1970
+//   as: NAME          the name for `answer` and `order`
 //
-// `each: {rows: [...], steps: [...]}` takes the same steps for each row, one row after the other, with ${row.FIELD}.
+// `each: {rows: [...], steps: [...]}` runs the same steps for each row in turn, with ${row.FIELD}.
 
 import type { Json } from "./driver-process.ts";
 import { check, checkAsked, inTime } from "./expectations.ts";
@@ -19,7 +19,7 @@ import { RUNNER_VERBS, type Verb } from "./runner-verbs.ts";
 import { readSteps, type Step } from "./scenario.ts";
 import type { Stage } from "./stage.ts";
 
-/** One after the other. Throws at the first that does not go as it should. */
+/** Runs the steps in order. Throws at the first that fails. */
 export async function takeSteps(stage: Stage, steps: readonly Step[]): Promise<void> {
   for (const [index, step] of steps.entries()) {
     try {
@@ -56,7 +56,7 @@ async function takeForEach(stage: Stage, { about }: Step): Promise<void> {
   }
 }
 
-/** To a driver. */
+/** Sends a command to a driver. */
 const command: Verb = async (stage, step) => {
   const about = step.about as Json;
   const ask = () => stage.ask({ do: step.verb, ...about });
@@ -69,7 +69,7 @@ const command: Verb = async (stage, step) => {
     return;
   }
   const asked = ask();
-  // A driver that has ended is told of by the step that waits for the answer.
+  // If the driver has ended, the step that awaits the answer reports it.
   asked.answer.catch(() => {});
   const name = String(step.as ?? about.lock);
   if (step.later) {

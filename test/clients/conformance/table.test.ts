@@ -1,4 +1,4 @@
-// What the page and the closing line say of a run.
+// The table and the closing line for a run.
 
 import { expect, test } from "vitest";
 import { closingLine, type Outcome } from "./outcome.ts";

@@ -1,4 +1,4 @@
-// The table of docs/conformance.md: scenarios by languages. Nothing in it changes from run to run unless an outcome does.
+// The table of docs/conformance.md: scenarios by languages. It changes only if an outcome changes.
 
 import type { Outcome, Outcomes } from "./outcome.ts";
 import type { Scenario } from "./scenario.ts";
@@ -12,7 +12,7 @@ const WORDS: Readonly<Record<Outcome["kind"], string>> = {
 
 export interface TableOptions {
   readonly scenarios: readonly Scenario[];
-  /** By folder, as people call them. */
+  /** The language's name by folder. */
   readonly languages: Readonly<Record<string, string>>;
   readonly outcomes: Outcomes;
 }
@@ -33,13 +33,13 @@ export function conformanceTable({ scenarios, languages, outcomes }: TableOption
   ].join("\n");
 }
 
-/** Why there is something else than "passed", each reason once. */
+/** Why cells say something other than "passed", each reason once. */
 function reasons({ languages, outcomes }: Pick<TableOptions, "languages" | "outcomes">): string[] {
   const scenariosBy = new Map<string, string[]>();
   for (const [scenario, of] of outcomes)
     for (const [folder, outcome] of of) {
       if (outcome.kind === "passed") continue;
-      // Of a failure the words of the run are different each time.
+      // A failure's message differs from run to run, so leave it out.
       const why = outcome.kind === "failed" ? "" : `: ${outcome.why}`;
       const reason = `${languages[folder] ?? folder}, ${WORDS[outcome.kind]}${why}`;
       scenariosBy.set(reason, [...(scenariosBy.get(reason) ?? []), scenario]);
@@ -50,7 +50,7 @@ function reasons({ languages, outcomes }: Pick<TableOptions, "languages" | "outc
   });
 }
 
-/** The whole document. */
+/** The text of the whole document. */
 export function conformanceDocument(database: string, table: string): string {
   return `# Conformance of the clients
 

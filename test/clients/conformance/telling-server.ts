@@ -1,5 +1,5 @@
-// A server that knows one thing: to answer a GetLock by the error that its name says, in JSON. For reasons that a real
-// server gives when it is short of something or has a bug, and for those that a later version may have.
+// A server that only answers GetLock, with the error that the lock's name describes in JSON. For reasons that a real
+// server gives when it is short of something or has a bug, and for reasons of later versions.
 
 import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
 import { type Any, anyPack } from "@bufbuild/protobuf/wkt";

@@ -1,6 +1,9 @@
-// Several things at a time, and no more.
+// Runs a bounded number of things at a time.
 
-/** Begins them in order, `atOnce` at a time. Rejects with the first failure, when none is under way any more. */
+/**
+ * Starts items in order, `atOnce` at a time. If one fails, rejects with the first failure after all running items
+ * have ended.
+ */
 export async function together<Item>(
   atOnce: number,
   items: readonly Item[],

@@ -1,11 +1,11 @@
-// What stands for something else in a scenario:
+// What a scenario can use as placeholders:
 //
-//   ~/job     a lock's name that no other scenario has, as all scenarios of a language share a server
-//   ${lease}  what an earlier step has kept under this name; a text that is nothing else is that value itself
+//   ~/job     a lock name that no other scenario uses, because all scenarios of a language share a server
+//   ${lease}  the value that an earlier step kept under this name; alone in a text, it keeps its type
 
 export type Values = ReadonlyMap<string, unknown>;
 
-/** With everything filled in, however deep it is. Throws for a name that nobody has kept. */
+/** Fills in all placeholders at any depth. Throws for a name that no step has kept. */
 export function filled<Value>(value: Value, values: Values, prefix: string): Value {
   return fill(value, values, prefix) as Value;
 }
@@ -29,7 +29,7 @@ function kept(name: string, values: Values): unknown {
   return values.get(name);
 }
 
-/** What stands at `path` (`holders.0.owner`) of an answer. */
+/** The value at `path` (`holders.0.owner`) of an answer. */
 export function at(answer: unknown, path: string): unknown {
   let found = answer;
   for (const part of path.split(".")) found = (found as Record<string, unknown> | undefined)?.[part];

@@ -1,4 +1,4 @@
-// How long the client leaves a server alone.
+// How long the client pauses before it calls a server again.
 
 import { afterEach, expect, test, vi } from "vitest";
 import { backoffMs } from "../../../clients/typescript/src/backoff.ts";

@@ -1,5 +1,5 @@
-// The bare calls as their user has them: what ends them, and what they fail with. The methods themselves are tested with the
-// server, through these very calls.
+// The bare calls as users see them: what ends them, and how they fail. The server's tests use these calls and so test
+// the methods themselves.
 
 import { expect, test } from "vitest";
 import { BareCalls, RowlockError, WhenBusy } from "../../../clients/typescript/src/bare/index.ts";

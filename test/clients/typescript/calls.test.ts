@@ -1,4 +1,4 @@
-// What becomes of calls when connections come and go, with connections that do nothing by themselves.
+// What happens to calls when connections come and go, with fake connections.
 
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
@@ -15,7 +15,7 @@ const command = () =>
 
 afterEach(() => void vi.useRealTimers());
 
-/** Takes what it is given, where it has opened, and remembers it. */
+/** Takes and records calls once it has opened. */
 class Listening implements Connection {
   readonly address = "here";
   readonly via = "session";
@@ -103,7 +103,7 @@ describe("a call", () => {
     const first = new Listening();
     const { opened } = first;
     first.opened = undefined;
-    // A first request may name commands before the server has answered.
+    // A first request may contain commands before the server has answered.
     first.take = (call) => first.taken.push(call) > 0;
     calls.begun(first);
     ask("once", { repeat: "unsent" });

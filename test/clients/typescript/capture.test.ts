@@ -1,4 +1,4 @@
-// Many locks of which some are captured: over a session, and by calls of their own where a proxy lets no session through.
+// Capturing some of many locks: over a session, and by unary calls if a proxy lets no session through.
 
 import { describe, expect, test } from "vitest";
 import type { Captured, Rowlock } from "../../../clients/typescript/src/index.ts";
@@ -36,7 +36,7 @@ describe.each(["a session", "calls of their own"])("over %s, a capture", (via) =
     expect((await rowlock.getLock("task/3")).holders).toMatchObject([
       { owner: "worker", labels: { host: "a1", job: "7" } },
     ]);
-    // Over more than one ttl.
+    // Longer than one TTL.
     const renewals = () => server.calls.filter(({ method }) => method.startsWith("Renew")).length;
     await until(() => renewals() >= 5 * (via === "a session" ? 1 : 2));
     await until(() => taken.locks.every(({ state }) => state === "held"));
@@ -73,13 +73,13 @@ describe.each(["a session", "calls of their own"])("over %s, a capture", (via) =
     const [first] = (await rowlock.capture({ prefix: "task/" })).locks;
     const giveUp = new AbortController();
     const waits = rowlock.capture({ prefix: "task/", wait: 60_000, signal: giveUp.signal });
-    // It is asked for before this is answered.
+    // When this call is answered, the server has received the waiting one.
     await rowlock.capture({ prefix: "task/" });
     giveUp.abort(new Error("enough"));
     await expect(waits).rejects.toThrow("enough");
     await first?.release();
     await until(() => server.events.some(({ kind }) => kind === "ended"));
-    // Who waited would have it before this one.
+    // A capture that still waited would get the lock before this one.
     expect(namesOf(await rowlock.capture({ prefix: "task/", wait: 5_000 }))).toEqual(["task/1"]);
   });
 });
@@ -105,7 +105,7 @@ describe("a capture", () => {
     const [lock] = (await rowlock.capture(asked)).locks;
     await lock?.release({ coolDown: 3_600_000 });
     expect(await rowlock.capture(asked)).toMatchObject({ locks: [] });
-    // It is not in the way of those who wait for what comes.
+    // It does not delay captures that wait for new locks.
     const other = rowlock.capture({ prefix: "task/", wait: "forever" });
     await until(() => server.engine.waitingCaptures === 1);
     await put(rowlock, "task/2");
@@ -164,7 +164,7 @@ describe("a capture", () => {
   });
 });
 
-/** Each piece is a call that is counted. */
+/** A server that counts each piece of a wait as a call. */
 async function startCounted() {
   const server = await start();
   const proxy = await startRefusingProxy(server.address, 403);

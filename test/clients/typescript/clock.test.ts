@@ -1,9 +1,9 @@
-// The client's clock counts the sleep of the machine, and nothing else that a clock may do.
+// The client's clock counts the machine's sleep, and ignores other changes of the uptime.
 
 import { expect, test } from "vitest";
 import { Clock } from "../../../clients/typescript/src/clock.ts";
 
-/** A machine whose uptime is what its monotonic clock says, and what is added by hand. */
+/** A machine whose uptime is its monotonic clock plus what the test adds. */
 function machine() {
   let moreMs = 1e9;
   const clock = new Clock(() => performance.now() + moreMs);
@@ -13,7 +13,7 @@ function machine() {
   return { clock, sleep };
 }
 
-/** Until the clock looks at the uptime again. */
+/** Until the clock reads the uptime again. */
 const aLittle = () => new Promise((resolve) => setTimeout(resolve, 25));
 
 test.each([

@@ -1,4 +1,5 @@
-// A client that is closed at any moment leaves nothing held: not what it holds, and not what it has only asked for.
+// A client that is closed at any moment leaves nothing behind: neither its locks nor those that it has only asked
+// for.
 
 import { expect, test } from "vitest";
 import { startLateProxy } from "../../support/late-proxy.ts";
@@ -8,7 +9,7 @@ import { afterwards, client, start } from "./stage.ts";
 const CLIENTS = 40;
 const LOCKS = 8;
 const CLOSED_WITHIN_MS = 40;
-/** They are closed after the server has heard them, and before they have heard the server. */
+/** Clients are closed after the server has heard them, and before its answers arrive. */
 const ANSWERED_AFTER_MS = 60;
 
 test.each(["a session", "calls of their own"])(

@@ -1,5 +1,5 @@
-// How the client comes to its session: through TLS, with metadata, past servers that are not there; and what it says of those
-// that will not have it.
+// How the client opens its session: through TLS, with metadata, past unreachable servers; and what it reports about
+// servers that refuse it.
 
 import { Server, ServerCredentials } from "@grpc/grpc-js";
 import { expect, test } from "vitest";
@@ -139,7 +139,7 @@ test("a connection that nobody needs is closed, and another one comes with the n
   const seen: string[] = [];
   const rowlock = client(server.address, { idleAfter: 200, onConnection: ({ kind }) => seen.push(kind) });
   const lock = await rowlock.lock("kept");
-  // Looked at several times while the lock is held.
+  // Long enough for several idle checks while the lock is held.
   await new Promise((resolve) => setTimeout(resolve, 700));
   expect(seen).toEqual(["connected"]);
   await lock.release();

@@ -1,4 +1,4 @@
-// When the next connection is opened, on channels that go nowhere and by timers of the test's own.
+// When the client opens the next connection, with fake channels and the test's own timers.
 
 import { EventEmitter } from "node:events";
 import { create, toBinary } from "@bufbuild/protobuf";
@@ -70,7 +70,7 @@ function open(): void {
   latest().stream.emit("data", Buffer.from(toBinary(SessionResponseSchema, response)));
 }
 
-/** The latest one is lost. Resolves with how long it took until the next one was opened, and where. */
+/** Ends the latest connection. Resolves with the time until the next one was opened, and its address. */
 async function lose(): Promise<[number, string]> {
   const [count, atMs] = [channels.length, Date.now()];
   latest().stream.emit("error", { code: status.UNAVAILABLE, details: "gone" });

@@ -1,5 +1,5 @@
-// The example of a store that refuses old tokens, and of one that asks for the lease itself, on each server of the MySQL
-// family.
+// The example of a store that refuses old tokens, and of one that checks the lease itself, on each server of the
+// MySQL family.
 
 import { createConnection } from "mysql2/promise";
 import { describe, expect, test } from "vitest";
@@ -72,7 +72,7 @@ describe.each(mysqlFamily())("on $flavour $version", (database) => {
     const lock = await rowlock.lock("account/a");
     await connection.query("RENAME TABLE account TO elsewhere");
     await expect(guarded(lock, "nowhere")).rejects.toMatchObject({ errno: 1146 });
-    // It would wait for what the failed one had locked.
+    // The release would wait for rows that the failed write had locked.
     expect(await lock.release()).toBe(true);
   });
 });

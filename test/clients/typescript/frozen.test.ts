@@ -1,5 +1,5 @@
-// A process that is stopped in its tracks, as by a machine that sleeps, while others take the lock: when it goes on it must
-// not believe for a moment that it still holds it.
+// A process stops, as when its machine sleeps, while others take the lock. When it continues, it must not believe for
+// a moment that it still holds the lock.
 
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -9,7 +9,7 @@ import { expect, test } from "vitest";
 import { until } from "../../support/harness.ts";
 import { afterwards, client, start } from "./stage.ts";
 
-/** What it says, line by line. */
+/** Starts the process and collects its output lines. */
 function holding(address: string, ttlMs: number): { process: ChildProcess; lines: string[] } {
   const script = join(import.meta.dirname, "holding-client.ts");
   const child = spawn(process.execPath, [script, address, "frozen", String(ttlMs)], {
@@ -32,7 +32,7 @@ test("one that held it finds it lost before it does anything else", async () => 
   child.kill("SIGSTOP");
   const lock = await other.lock("frozen");
   expect(lock.token).toBe(2n);
-  // What it had written before it was stopped.
+  // Lets lines arrive that it wrote before it was stopped.
   await new Promise(setImmediate);
   const before = lines.length;
   child.kill("SIGCONT");

@@ -1,4 +1,5 @@
-// What nobody was told of, or nobody wants any more, is given back, whatever becomes of the connection in between.
+// The client gives back grants that nobody received or that nobody wants any more, whatever happens to the
+// connection.
 
 import { describe, expect, test } from "vitest";
 import type { Rowlock } from "../../../clients/typescript/src/index.ts";
@@ -6,7 +7,9 @@ import { replacing } from "../../support/harness.ts";
 import { startLateProxy } from "../../support/late-proxy.ts";
 import { afterwards, client, start, waiting } from "./stage.ts";
 
-/** A server behind a proxy; it grants at once, and answers an Acquire only when the gate is open, as it is to begin with. */
+/**
+ * A server behind a proxy. It grants at once, but answers Acquire only while the gate is open; the gate starts open.
+ */
 async function stage() {
   let gate = Promise.withResolvers<void>();
   gate.resolve();
@@ -71,10 +74,10 @@ describe("a lease without end", () => {
 
   test("whose release was not heard is released when a server answers", async () => {
     const { server, proxy, address, looking } = await stage();
-    // Enough for the lock on a busy machine; the release waits for all of it.
+    // Enough time to get the lock on a busy machine; the release uses all of it.
     const rowlock = client(address, { giveUpAfter: 2_000, connectTimeout: 2_000 });
     const lock = await rowlock.lock("kept", { ttl: "forever" });
-    // What a server hears of a session that it has lost.
+    // From now on the server hears nothing of this session.
     proxy.freeze();
     expect(await failed(lock.release())).toMatchObject({ reason: "NO_SERVER" });
     expect(await held(looking, "kept")).toBe(1);
@@ -119,7 +122,7 @@ describe("of two waits under one request id", () => {
     giveUps[0].abort(new Error("enough"));
     expect(String(await waits[0]?.lock)).toContain("enough");
     expect(await waiting(looking, "shared")).toBe(1);
-    // Given up before it has heard of its place.
+    // Cancelled before the client knows its place.
     const hasty = new AbortController();
     const late = failed(rowlock.lock("shared", { requestId: "both", signal: hasty.signal }));
     await new Promise(setImmediate);

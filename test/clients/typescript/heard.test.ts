@@ -1,4 +1,4 @@
-// From when a session's client counts what it is told: from before the last request that the server had heard.
+// From when the client counts the news of a session: from its last request that the server had heard.
 
 import { EventEmitter } from "node:events";
 import { create, type MessageInitShape, toBinary } from "@bufbuild/protobuf";
@@ -33,7 +33,7 @@ test("what a response says counts from when the last request was sent that it ha
       "data",
       Buffer.from(toBinary(SessionResponseSchema, create(SessionResponseSchema, response))),
     );
-  // The first is sent at the end of the first turn, and then one each 100 ms.
+  // The client sends the first request at the end of the first turn, and then one every 100 ms.
   for (let request = 1; request <= 4; request++) {
     vi.advanceTimersByTime(100);
     connection.cancel(BigInt(request));

@@ -1,4 +1,4 @@
-// How often a session lets its server hear of it, on a channel that goes nowhere and by timers of the test's own.
+// How often a session sends a sign of life, with a fake channel and the test's own timers.
 
 import { EventEmitter } from "node:events";
 import { create, toBinary } from "@bufbuild/protobuf";
@@ -13,7 +13,7 @@ const HEARTBEAT_MS = 1_000;
 
 afterEach(() => void vi.useRealTimers());
 
-/** A session whose server has answered, and when its requests are sent from then on. */
+/** A session whose server has answered, and the times of its requests since then. */
 function openSession() {
   vi.useFakeTimers();
   const sentMs: number[] = [];
@@ -52,7 +52,7 @@ test("a request follows the last one within the interval, whenever that was sent
   vi.advanceTimersByTime(HEARTBEAT_MS / 10);
   connection.cancel(1n);
   vi.advanceTimersByTime(3.5 * HEARTBEAT_MS);
-  // The end of a turn takes a millisecond here.
+  // Here a turn ends after a millisecond.
   expect(sentMs).toEqual([100, 1_101, 2_102, 3_103]);
   connection.destroy();
   vi.advanceTimersByTime(3 * HEARTBEAT_MS);

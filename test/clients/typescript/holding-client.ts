@@ -1,4 +1,4 @@
-// A process that holds a lock, or waits for it, and says what it believes: to be frozen by a test.
+// A process that holds a lock, or waits for it, and prints what it believes; a test freezes it.
 //
 //   node holding-client.ts ADDRESS NAME TTL_MS
 
@@ -14,7 +14,7 @@ for (;;) {
   console.log(`held ${lock.token}`);
   await new Promise<void>((resolve) => {
     const work = setInterval(() => {
-      // Looked at once: it is likely to be stopped while it writes the line.
+      // Reads the state before writing: the test likely stops the process while it writes the line.
       const isLost = lock.signal.aborted;
       console.log(isLost ? `lost ${lock.token}` : `working ${lock.token}`);
       if (!isLost) return;

@@ -1,4 +1,4 @@
-// What the keeper of leases does by itself, without a connection.
+// What the lease keeper does by itself, without a connection.
 
 import { create } from "@bufbuild/protobuf";
 import { afterEach, expect, test, vi } from "vitest";
@@ -21,7 +21,7 @@ function stage(ttlMs = 60_000) {
   const keeper = new LeaseKeeper({
     calls: new Calls({ need() {}, lastError: () => undefined, addresses: [], clock }),
     clock,
-    // Asked for each lease that is looked at.
+    // The keeper calls this for each lease that it checks.
     open: () => {
       looks += 1;
       return undefined;
@@ -46,7 +46,7 @@ test("a response that confirms nothing costs nothing, however many leases are he
   expect(looks()).toBe(10);
 });
 
-/** The first lease, its states as they are told, and what comes with each. */
+/** The first lease, the states that it reports, and a way to wait for the next one. */
 function listening(ttlMs: number) {
   const { keeper, clock, leases, held } = stage(ttlMs);
   const [lease, first] = [leases[0] as Lease, held[0] as HeldLease];
@@ -78,7 +78,8 @@ test("a lease that is confirmed counts from when this client was told of it, or 
   const { keeper, clock, leases, held } = stage(60_000);
   const told = clock.now();
   await vi.advanceTimersByTimeAsync(900);
-  // The response may have heard more than the acknowledgement, after which it was confirmed.
+  // The server may have heard more requests by this response than by the acknowledgement, which came before the
+  // confirmation.
   keeper.confirmed(leases.slice(0, 1), clock.now());
   keeper.confirmed(leases.slice(1, 2), told - 500);
   const deadlines = held.map(({ deadlineMs }) => deadlineMs - told);

@@ -1,4 +1,4 @@
-// What a user of the client does with one server: takes locks, tries them, waits for them, gives up, and turns limits.
+// What a user does with the client and one server: takes locks, tries them, waits, gives up, and changes limits.
 
 import { describe, expect, test } from "vitest";
 import { RowlockError } from "../../../clients/typescript/src/index.ts";
@@ -78,7 +78,7 @@ describe("a lock", () => {
 
   test("with a mistake is an error that names all of them", async () => {
     const rowlock = client((await start()).address);
-    // Of a client that was not connected yet, too.
+    // The client also checks this before it is connected.
     await expect(rowlock.lock("x", { permits: 1.5 })).rejects.toMatchObject({ reason: "BAD_REQUEST" });
     const wrong = rowlock.lock("", { permits: 2_000_000 });
     await expect(wrong).rejects.toMatchObject({
@@ -111,7 +111,7 @@ describe("a lock", () => {
     let answers: boolean[] = [];
     let away = 0;
     const server = await start({
-      // Another server has ended it just now, and the session has not been told yet.
+      // Another server has just ended the lease, and the session does not know yet.
       wrapEngine: (engine) =>
         replacing(engine, {
           release: async (...asked) => {
@@ -131,10 +131,10 @@ describe("a lock", () => {
     await expect(rowlock.withLock("ended", () => Promise.reject(new Error("broken")))).rejects.toThrow(
       "broken",
     );
-    // Whoever releases it is told, and is not told twice.
+    // An explicit release returns it, and then it is not reported again.
     expect(await rowlock.withLock("ended", (lock) => lock.release())).toBe(false);
     expect(answers).toEqual([false, false, false]);
-    // What was asked twice may have been done the first time.
+    // After a repeated release, the first one may have done it.
     answers = [];
     away = 1;
     expect(await rowlock.withLock("ended", () => "done")).toBe("done");
@@ -214,7 +214,7 @@ describe("a request id that one client uses twice", () => {
     await new Promise(setImmediate);
     giveUp.abort();
     await expect(again).rejects.toThrow("aborted");
-    // Asked after it, and so answered after it.
+    // Sent after it, and so answered after it.
     expect(await rowlock.getLock("kept")).toMatchObject({ holderCount: 1 });
     expect(lock.state).toBe("held");
     expect(await lock.release()).toBe(true);

@@ -1,5 +1,5 @@
-// The package, packed from its sources, unpacked as npm would beside the two packages that it needs, and used by a program
-// that knows nothing of this repository; and its declarations, by a program in TypeScript.
+// The package, packed from its sources and unpacked as npm would, beside its two dependencies, and used by a program
+// that knows nothing of this repository; and its declarations, used by a TypeScript program.
 
 import { execFileSync, spawn, spawnSync } from "node:child_process";
 import {
@@ -69,7 +69,7 @@ test("holds what is built from its sources, what is generated, and nothing else"
   );
 });
 
-/** What a program of the README prints, at a server of the test's. */
+/** Runs an example of the README against a server of the test. Returns its output. */
 async function runExample(which: number): Promise<{ status: number | null; out: string }> {
   const server = await start();
   const readme = readFileSync(join(root, "clients/typescript/README.md"), "utf8");

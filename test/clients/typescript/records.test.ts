@@ -1,4 +1,4 @@
-// What a lock remembers, as users of the client set it and see it.
+// Lock records as users of the client set and read them.
 
 import { describe, expect, test } from "vitest";
 import { until } from "../../support/harness.ts";

@@ -1,4 +1,4 @@
-// What tests of the client share: servers over one database, and clients that are closed afterwards.
+// What tests of the client share: servers over one database, and clients that are closed at the end.
 
 import { afterEach } from "vitest";
 import { type ConnectOptions, connect, type Rowlock } from "../../../clients/typescript/src/index.ts";
@@ -22,7 +22,7 @@ afterEach(async () => {
   if (failures.length > 0) throw failures[0];
 });
 
-/** What was put up last is taken down first. */
+/** Cleanups run in reverse order. */
 export function afterwards(cleanup: () => unknown): void {
   cleanups.push(cleanup);
 }
@@ -31,7 +31,7 @@ export async function start(options?: StartOptions): Promise<TestServer> {
   const server = await startServer(options);
   let stopped: Promise<void> | undefined;
   const stop = server.stop;
-  // A test may stop it itself.
+  // A test may also stop the server itself.
   const once = Object.assign(server, { stop: () => (stopped ??= stop.call(server)) });
   cleanups.push(once.stop);
   return once;
@@ -46,7 +46,7 @@ export function client(
   return rowlock;
 }
 
-/** Resolves when it is aborted, with its reason. */
+/** Resolves with the abort reason. */
 export function aborted(signal: AbortSignal): Promise<unknown> {
   if (signal.aborted) return Promise.resolve(signal.reason);
   return new Promise((resolve) => signal.addEventListener("abort", () => resolve(signal.reason)));
@@ -78,7 +78,7 @@ export async function startPair(rules = {}, wrapFirst = (engine: LockEngine) => 
   return servers as [(typeof servers)[0], (typeof servers)[0]];
 }
 
-/** Waits of one client, and the order in which they were granted. */
+/** Waits of one client, and the order of their grants. */
 export function waitInLine(rowlock: Rowlock, name: string, count: number) {
   const order: number[] = [];
   const locks = Array.from({ length: count }, async (_, index) => {
@@ -90,5 +90,5 @@ export function waitInLine(rowlock: Rowlock, name: string, count: number) {
   return { order, locks, inOrder: Array.from({ length: count }, (_, index) => index) };
 }
 
-/** How many wait. */
+/** The number of waiters. */
 export const waiting = async (rowlock: Rowlock, name: string) => (await rowlock.getLock(name)).waiting;

@@ -1,5 +1,5 @@
-// What the client keeps while servers come and go: leases are renewed over several ttls, and what is held and waited for is
-// taken up in the next session. And what it does where that cannot be.
+// What the client keeps while servers come and go: it renews leases over several TTLs, and takes its leases and
+// places into the next session. Also what it does when it cannot.
 
 import { describe, expect, test } from "vitest";
 import type { ConnectionEvent, Lock } from "../../../clients/typescript/src/index.ts";
@@ -9,7 +9,7 @@ import { type DroppingProxy, startDroppingProxy } from "../../support/dropping-p
 import { replacing, until } from "../../support/harness.ts";
 import { aborted, afterwards, client, start, startPair, waitInLine, waiting } from "./stage.ts";
 
-/** Silence is noticed after half of it. */
+/** Both sides notice silence after half of the grace period. */
 const SHORT_GRACE = { graceUs: 1_000_000, attachedForUs: 1_250_000 };
 
 async function proxyTo(address: string): Promise<DroppingProxy & { address: string }> {
@@ -32,7 +32,7 @@ describe("renewals", () => {
     const sofar = renewals();
     await rowlock.lock("d", { ttl: 2_000 });
     await until(() => renewals() > sofar);
-    // Of what was released, none.
+    // No renewal was for a released lease.
     expect(server.calls.filter(({ code }) => code !== "OK")).toEqual([]);
   });
 
@@ -56,7 +56,7 @@ describe("renewals", () => {
   test("come before the lock is relied on where the grant was long on its way", async () => {
     let holdUpMs = 3_200;
     const server = await start({
-      // Heartbeats are heard meanwhile, which do not make the grant any younger.
+      // The server hears heartbeats meanwhile; they do not make the grant any younger.
       rules: SHORT_GRACE,
       wrapEngine: (engine) =>
         replacing(engine, {
@@ -290,7 +290,7 @@ describe("many", () => {
       Array.from({ length: 60 }, (_, index) => rowlock.lock(`many/${index}`, ttl)),
     );
     const renewals = () => server.calls.filter(({ method }) => method === "RenewLeases").length;
-    // At least four times each.
+    // At least four times for each lease.
     await until(() => renewals() >= 16);
     await until(() => locks.every(({ state }) => state === "held"));
     expect(server.calls.filter(({ code }) => code !== "OK")).toEqual([]);

@@ -1,4 +1,4 @@
-// What becomes of a grant that nobody wants any more, on a connection that does nothing by itself.
+// What happens to a grant that nobody wants any more, over a fake connection.
 
 import { create } from "@bufbuild/protobuf";
 import { afterEach, describe, expect, test } from "vitest";
@@ -24,7 +24,7 @@ function leaseOf(leaseId: string, leftMs = TTL_MS) {
   return create(LeaseSchema, { leaseId, lockName: `lock ${leaseId}`, ttl: durationOf(leftMs) });
 }
 
-/** Hands that hold leases, and a connection that remembers what it was asked. */
+/** Callbacks that keep leases, and a connection that records what it is asked. */
 function stage() {
   const clock = new Clock();
   const calls = new Calls({ need() {}, lastError: () => undefined, addresses: [], clock });
@@ -98,7 +98,7 @@ describe("a capture that fails half-way", () => {
     async (reason) => {
       const { clock, hands, held, givenBack, asked, answer } = stage();
       const outcome = new Capture({ ...hands, asked: { prefix: "", count: 2 } }).run();
-      // The second one has little time left, so it is renewed before anybody relies on it.
+      // The second lease has little time left, so the client renews it before anybody relies on it.
       const leases = [leaseOf("a"), leaseOf("b", 2_100)];
       answer(1n, { case: "capture", value: create(CaptureResponseSchema, { leases }) }, clock.now());
       expect([...held.keys()]).toEqual(["a"]);

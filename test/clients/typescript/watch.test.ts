@@ -1,4 +1,4 @@
-// Locks being watched: over a session, and by calls of their own where a proxy lets no session through.
+// Watching locks: over a session, and by unary calls if a proxy lets no session through.
 
 import { describe, expect, test } from "vitest";
 import type { RowlockError, WatchUpdate } from "../../../clients/typescript/src/index.ts";
@@ -10,7 +10,7 @@ type Updates = AsyncGenerator<WatchUpdate, void, undefined>;
 
 const namesOf = ({ locks }: WatchUpdate) => locks.map(({ name }) => name);
 
-/** The next update that fits; what comes before it is passed over. */
+/** The next matching update; skips the others. */
 async function told(updates: Updates, fits: (update: WatchUpdate) => boolean): Promise<WatchUpdate> {
   for (;;) {
     const { value } = await updates.next();
@@ -64,7 +64,7 @@ describe.each(["a session", "calls of their own"])("over %s, a watch", (via) => 
       await rowlock.updateLock("hot/1", { status: `${round}` });
       await until(() => sent() > before);
     }
-    // What is asked for after it was sent is answered after it.
+    // Asked for after the earlier update was sent, and so answered after it.
     await rowlock.updateLock("hot/2", { status: "last" });
     const seen: string[] = [];
     await told(updates, (update) => {

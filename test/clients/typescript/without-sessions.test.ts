@@ -1,4 +1,4 @@
-// Where no session can be had, as a proxy lets no streams through, the client does the same by calls of their own.
+// If a proxy lets no streams through, the client does the same with unary calls.
 
 import { Server, ServerCredentials } from "@grpc/grpc-js";
 import { describe, expect, test } from "vitest";
@@ -50,7 +50,7 @@ describe.each(REFUSALS)("behind a proxy that answers sessions by %s", (how) => {
     expect((await second).token).toBe(3n);
     expect(proxy.asked.filter((method) => method === "Session")).toHaveLength(1);
     expect(proxy.asked).not.toContain("WaitInQueue");
-    // What every server refuses was asked once, to see whether there is one.
+    // The client sent the call that every server refuses only once, to see whether a server answers.
     expect(server.calls.filter(({ code }) => code !== "OK")).toMatchObject([
       { method: "Renew", code: "INVALID_ARGUMENT" },
     ]);
@@ -81,7 +81,7 @@ describe("by calls of their own", () => {
     await until(async () => (await waiting(rowlock, "place")) === 2);
     const questions = () => proxy.asked.filter((method) => method === "Acquire").length;
     const sofar = questions();
-    // Four in a grace period, by two.
+    // Four per grace period for each of the two waits.
     await until(() => questions() >= sofar + 16);
     expect(server.events.filter(({ kind }) => kind === "ended")).toEqual([]);
     giveUp.abort(new Error("enough"));
@@ -207,7 +207,7 @@ describe("by calls of their own", () => {
   test("three hundred waits do not stand in the way of renewals", async () => {
     const { server, proxy } = await startBehindProxy();
     const rowlock = client(proxy.address);
-    // Its first renewal is due in a third of this: the machine has the rest for the other calls.
+    // The first renewal is due after a third of this; until then a busy machine can make the other calls.
     const kept = await rowlock.lock("kept", { ttl: 10_000 });
     const held = await rowlock.lock("hot");
     const waits: Promise<Lock>[] = Array.from({ length: 300 }, () => rowlock.lock("hot"));

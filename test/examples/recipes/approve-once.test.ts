@@ -13,10 +13,13 @@ inEachLanguage((language) => {
   const status = async (transaction: string) =>
     (await stage.lock(`approve/${transaction}`)).record?.status ?? "";
 
-  /** What was done with it, in order: "pays", and "paid" at the end. */
+  /** What happened to the transaction, in order: "pays", then "paid". */
   const done = (transaction: string) => whoDid(transaction, stage.journal());
 
-  /** What a click has been told: TypeScript and Python print it, and `rowlock` complains of what it was refused. */
+  /**
+   * The message to the user: TypeScript and Python print it; in the shell, `rowlock` prints a refusal to standard
+   * error.
+   */
   async function told(run: Run, line = ""): Promise<string> {
     expect(await run.ended, run.complaints).toBe(0);
     return language.name === "the shell" ? run.complaints : line;
@@ -37,7 +40,7 @@ inEachLanguage((language) => {
     expect(lines.filter((line) => line === "approved")).toHaveLength(1);
     expect(lines.filter((line) => /^(in progress|already approved|refused)$/.test(line))).toHaveLength(4);
     expect(await status("100")).toBe("approved");
-    // However much later.
+    // No matter how much later.
     expect(await click("100")).toMatch(/approved/);
     expect(done("100")).toEqual(["pays", "paid"]);
   });
@@ -47,7 +50,7 @@ inEachLanguage((language) => {
     await stage.told(/^pays 101/);
     expect(await click("101")).toMatch(/in progress|busy/);
     expect(done("101")).toEqual(["pays"]);
-    // Another transaction is another lock.
+    // A different transaction uses a different lock.
     await click("102");
     expect(await status("102")).toBe("approved");
     await stage.dies(first, "the first one dies");
@@ -60,7 +63,7 @@ inEachLanguage((language) => {
     await until(async () => (await status("103")) === "unclear");
     expect(await click("103")).toMatch(/unclear/);
     expect(done("103")).toEqual(["pays"]);
-    // Nothing was paid, says the bank.
+    // The operator has learned from the bank that nothing was paid.
     await stage.server.client.call("updateLock", { name: "approve/103", status: "" });
     await click("103");
     expect(done("103")).toEqual(["pays", "pays", "paid"]);

@@ -1,4 +1,5 @@
-// The recipe of a batch job whose limit is a knob: executions of their own, while the knob is turned and one of them dies.
+// The recipe of a batch job with an adjustable limit: separate executions while the limit changes and one of them
+// dies.
 
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";

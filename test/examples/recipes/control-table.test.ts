@@ -1,5 +1,5 @@
-// The recipe of a control table: jobs that stand in line, that need several resources, that read and write; while some of them
-// die.
+// The recipe of a control table: jobs that queue, that need several resources, that read and write, while some of
+// them die.
 
 import { expect, test } from "vitest";
 import { Mode } from "#proto/rowlock/v1/lock_pb.js";
@@ -45,7 +45,7 @@ inEachLanguage((language) => {
     const { leaseId } = await client.lease({ name: "resource/pens", mode: Mode.EXCLUSIVE });
     const one = stage.start("resources", ["one", "ink:write", "pens:write"], SHORT_WORK);
     await waitFor("resource/pens", 1);
-    // It names them the other way round, and does not stand in line for the pens before it has the ink.
+    // This job names them in the opposite order; it must not queue for the pens before it has the ink.
     const other = stage.start("resources", ["other", "pens:write", "ink:write"], SHORT_WORK);
     await waitFor("resource/ink", 1);
     expect((await stage.lock("resource/pens")).waiting).toBe(1);

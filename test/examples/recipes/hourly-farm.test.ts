@@ -1,4 +1,5 @@
-// The recipe of a job that one of many identical servers runs each hour: all of them at once, while the one that runs it dies.
+// The recipe of a job that one of many identical servers runs each hour: all servers at once, while the running one
+// dies.
 
 import { timestampMs } from "@bufbuild/protobuf/wkt";
 import { expect, test } from "vitest";
@@ -6,7 +7,7 @@ import { mostAtOnce, whoDid } from "./journal.ts";
 import { inEachLanguage } from "./languages.ts";
 import { type Run, recipeStage, type Settings } from "./stage.ts";
 
-/** Each is a program that starts, which costs the machine of the tests dear: all of them in one language. */
+/** Starting a program for each server is slow, so only one language runs many of them. */
 const SERVERS: Readonly<Record<string, number>> = { TypeScript: 25, Python: 6, "the shell": 6 };
 const STARTED_AT_ONCE = 5;
 const EVERY_MS = 2_000;
@@ -14,7 +15,7 @@ const EVERY_MS = 2_000;
 inEachLanguage((language) => {
   const stage = recipeStage("hourly-farm", language);
 
-  /** So many servers, by their names, all of which wait for this job, or run it. */
+  /** Starts this many servers, by name, all of which wait for this job or run it. */
   async function farm(JOB: string, count: number, settings: Settings) {
     const servers = new Map<string, Run>();
     const watched = stage.server.client.watch(JOB);
@@ -30,7 +31,7 @@ inEachLanguage((language) => {
   const many = SERVERS[language.name] as number;
   test(`${many} servers make one report an hour, each in its turn, and never two at once`, async () => {
     const JOB = "hourly/in-turn";
-    // Not before all of them are there.
+    // Not before all servers are running.
     await stage.server.client.call("updateLock", { name: JOB, notBeforeIn: { seconds: 3_600n } });
     const { watched } = await farm(JOB, many, { EVERY_SECONDS: EVERY_MS / 1_000, WORK_SECONDS: 0.1 });
     expect(stage.journal()).toEqual([]);
@@ -58,7 +59,8 @@ inEachLanguage((language) => {
     const [first = ""] = whoDid("begins", stage.journal());
     await stage.dies(servers.get(first) as Run, `${first} dies`);
     await stage.told(/ begins/, 2);
-    // Until then nobody is known to have come for the lease, and its end would be no run.
+    // Before that, the server does not know that anyone fetched the lease, and the end of the lease would not count
+    // as a run.
     await stage.until(async () => (await stage.lock(JOB)).holders[0]?.unclaimed === false);
     const target = { case: "name", value: JOB } as const;
     await stage.server.client.call("forceRelease", { target, reason: "it hangs" });

@@ -1,5 +1,5 @@
-// The recipes' programs as a user has them: a copy of their folder in which npm has installed the client. Made once for a run,
-// by the file of tests that comes first; the others wait for it.
+// The recipes' programs as a user has them: a copy of their folder with the client installed by npm. The first test
+// file of a run makes it; the others wait for it.
 
 import { cpSync, existsSync, mkdirSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
@@ -9,7 +9,7 @@ import { until } from "../../support/until.ts";
 
 const SOURCE = join(import.meta.dirname, "../../../examples/recipes");
 
-/** The folder. */
+/** Returns the folder. */
 export async function installedRecipes(): Promise<string> {
   const made = join(inject("scratch"), "recipes");
   const making = `${made}.making`;
@@ -21,14 +21,14 @@ export async function installedRecipes(): Promise<string> {
       installClient(folder);
       renameSync(folder, made);
     } finally {
-      // Where it has failed, the next one may find out why.
+      // After a failure, the next file may try again.
       rmSync(making, { recursive: true, force: true });
     }
   }
   return made;
 }
 
-/** To make a folder is to be the only one who does. */
+/** Creating a folder succeeds for only one process. */
 function isFirst(folder: string): boolean {
   try {
     mkdirSync(folder);

@@ -1,7 +1,7 @@
-// What the lines of a journal say, where they read "<who> begins ...", "<who> ends", "<who> fails" and "<who> dies": the programs' and the
-// stage's own words.
+// Reads the journal's lines "<who> begins ...", "<who> ends", "<who> fails" and "<who> dies", which the programs and
+// the stage write.
 
-/** How many were at work at once, at the most. */
+/** The highest number that were at work at once. */
 export function mostAtOnce(lines: readonly string[]): number {
   let atWork = 0;
   let most = 0;
@@ -13,7 +13,7 @@ export function mostAtOnce(lines: readonly string[]): number {
   return most;
 }
 
-/** Who it is said of, in order: `whoDid("begins", lines)`. */
+/** Who did this, in order: `whoDid("begins", lines)`. */
 export function whoDid(what: string, lines: readonly string[]): string[] {
   const said = new RegExp(`^(.*?) ${what}\\b`);
   return lines.map((line) => said.exec(line)?.[1]).filter((who) => who !== undefined);

@@ -1,25 +1,25 @@
-// The languages that each recipe is written in, and how a program of each is started.
+// The languages of each recipe, and how to start a program in each.
 
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { describe, test } from "vitest";
 
 const HOUSE = join(import.meta.dirname, "../../..");
-/** With the client, as `clients/python/scripts/build` leaves it. */
+/** With the client installed, as `clients/python/scripts/build` leaves it. */
 const PYTHON = join(HOUSE, "clients/python/.venv/bin/python");
 
 export interface Language {
   readonly name: string;
-  /** Of its programs' files. */
+  /** The file name extension of its programs. */
   readonly ending: string;
-  /** What runs them, and what stands before the program's file. */
+  /** The program that runs them, and its arguments before the file. */
   readonly interpreter: string;
   readonly options?: readonly string[];
 }
 
 /**
- * Runs a program that writes each line at once and whole. Python's own option for that, PYTHONUNBUFFERED, writes a line in
- * pieces, between which another program can write to the same file.
+ * Runs a program so that it writes each line at once and whole. Python's own option for that, PYTHONUNBUFFERED,
+ * writes a line in pieces, and another program can write to the same file between them.
  */
 const LINE_BY_LINE = `import runpy, sys
 sys.stdout.reconfigure(line_buffering=True)
@@ -32,7 +32,10 @@ export const LANGUAGES: readonly Language[] = [
   { name: "the shell", ending: "sh", interpreter: "/bin/sh" },
 ];
 
-/** Tells the suite once for each language. Without the Python client its part is left out by name; in CI it must be there. */
+/**
+ * Runs the suite for each language. If the Python client is not built, its part is skipped by name; in CI it must be
+ * built.
+ */
 export function inEachLanguage(suite: (language: Language) => void): void {
   for (const language of LANGUAGES) {
     const isMissing = !existsSync(language.interpreter);

@@ -1,4 +1,4 @@
-// The recipe of a schedule whose missed runs are made up for: several servers after a downtime, one of which dies.
+// The recipe of a schedule that makes up for missed runs: several servers after a downtime, one of which dies.
 
 import { expect, test } from "vitest";
 import { until } from "../../support/until.ts";
@@ -8,7 +8,10 @@ import { recipeStage } from "./stage.ts";
 
 const HOUR = 3_600;
 const MISSED = 3;
-/** A server of the shell starts a program for each run that it finds, and one to take it. It has to keep up on a busy machine. */
+/**
+ * A shell server starts one program for each run that it finds and another to take it, and must keep up on a busy
+ * machine.
+ */
 const EVERY_SECONDS: Readonly<Record<string, number>> = { TypeScript: 2, Python: 2, "the shell": 5 };
 
 inEachLanguage((language) => {
@@ -43,7 +46,7 @@ inEachLanguage((language) => {
     const timesOf = () => whoDid("ends", stage.journal()).map((run) => Date.parse(run.slice("each/".length)));
 
     const first = started(3 * every);
-    // Three that were missed, and one whose time has come since.
+    // Three missed runs, and one that has become due since.
     await stage.told(/ ends$/, 4);
     await stage.dies(first, "the server dies");
     const { locks } = await stage.server.client.call("listLocks", { prefix: "each/" });
@@ -54,7 +57,7 @@ inEachLanguage((language) => {
 
     const ends = whoDid("ends", stage.journal());
     const twice = ends.filter((run, index) => ends.indexOf(run) !== index);
-    // One in which the server has died, after its end and before it could say so.
+    // Only the run in which the server died may be repeated: it had ended, but the server could not report it.
     expect(interrupted).toEqual(expect.arrayContaining(twice));
   });
 });

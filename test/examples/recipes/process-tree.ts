@@ -1,11 +1,11 @@
-// A process with all that it has started, to be ended as when its machine loses power: none of them notices.
+// Kills a process and everything it has started, as when its machine loses power: none of them notices.
 
 import { readdirSync, readFileSync } from "node:fs";
 
-/** To be told of a process that has not been waited for yet, so that its id is its own. */
+/** Call this with a process that nobody has waited for yet, so that its id has not been reused. */
 export function killTree(root: number): void {
   const stopped = new Set<number>();
-  // Who is stopped starts nothing more, so that at some time nobody new is found.
+  // A stopped process starts nothing more, so the search ends.
   for (let found = [root]; found.length > 0; found = childrenOf(stopped).filter((pid) => !stopped.has(pid)))
     for (const pid of found) {
       signal(pid, "SIGSTOP");
@@ -20,7 +20,7 @@ function childrenOf(parents: ReadonlySet<number>): number[] {
     .filter((pid) => parents.has(parentOf(pid)));
 }
 
-/** NaN where there is no such process. */
+/** NaN if there is no such process. */
 function parentOf(pid: number): number {
   if (Number.isNaN(pid)) return Number.NaN;
   try {

@@ -1,4 +1,4 @@
-// One program that was started: how it ended, what it complained of, and how to end it as when its machine loses power.
+// One started program: its exit, its standard error, and a way to end it as when its machine loses power.
 
 import type { ChildProcess } from "node:child_process";
 import { killTree } from "./process-tree.ts";
@@ -22,24 +22,24 @@ export class Run {
     });
   }
 
-  /** Its exit code, or the signal that ended it. Who asks for it reckons with a failure. */
+  /** Its exit code, or the signal that ended it. A caller that reads this expects that the program may fail. */
   get ended(): Promise<number | NodeJS.Signals | null> {
     this.#isReckonedWith = true;
     return this.#ended.promise;
   }
 
-  /** What it has written to its standard error so far. */
+  /** Its standard error so far. */
   get complaints(): string {
     return this.#complaints;
   }
 
-  /** Throws where it has failed and nobody reckons with that: what is waited for will not come. */
+  /** Throws if the program has failed and nobody expected that: what the test waits for will not come. */
   check(): void {
     if (this.#hasFailed && !this.#isReckonedWith)
       throw new Error(`a program has failed: ${this.#complaints}`);
   }
 
-  /** With all that it has started, unless it has ended by itself. */
+  /** Kills it and everything it has started, unless it has ended by itself. */
   async kill(): Promise<void> {
     const { pid, exitCode, signalCode } = this.#child;
     if (pid !== undefined && exitCode === null && signalCode === null) killTree(pid);

@@ -1,6 +1,6 @@
-// What the tests of the recipes share: a server, the recipe's programs as they are, in one language, several at once if need be,
-// and the journal that all of them write. It is their standard output: one file, so what they print is in the order in which
-// they printed it. It must not know any recipe.
+// What the tests of the recipes share: a server, the recipe's unchanged programs in one language, and the journal
+// that they all write. The journal is their standard output: one file, so that lines are in the order in which the
+// programs printed them. Must not know any recipe.
 
 import { spawn } from "node:child_process";
 import {
@@ -23,7 +23,7 @@ import { installedRecipes } from "./installed-recipes.ts";
 import type { Language } from "./languages.ts";
 import { Run } from "./run.ts";
 
-/** Many programs start here, each of which takes its time where others are at work on the machine. */
+/** The tests start many programs, which are slow on a machine with other work. */
 vi.setConfig({ testTimeout: 150_000, hookTimeout: 150_000 });
 
 const HOUSE = join(import.meta.dirname, "../../..");
@@ -35,27 +35,29 @@ export type Settings = Readonly<Record<string, string | number>>;
 
 export interface RecipeStage {
   readonly language: Language;
-  /** Of this language alone; what its locks remember stays from one test to the next. */
+  /** The server of this language; lock records stay from one test to the next. */
   readonly server: ServingServer;
-  /** A folder of this test's own, in which the programs run. */
+  /** This test's own folder, in which the programs run. */
   readonly folder: string;
-  /** Starts `examples/recipes/<recipe>/<program>.*`. `settings` are its environment. */
+  /** Starts `examples/recipes/<recipe>/<program>.*` with `settings` as its environment. */
   start(program: string, args?: readonly string[], settings?: Settings): Run;
-  /** Starts it, and waits until it has ended well. */
+  /** Starts it and waits until it has ended with exit code 0. */
   ran(program: string, args?: readonly string[], settings?: Settings): Promise<void>;
   /** The lines of the journal so far. */
   journal(): string[];
-  /** Asks until the answer is yes. Fails where a program has failed meanwhile whose end nobody has asked for. */
+  /**
+   * Polls until `ask` returns true. Throws if a program has failed meanwhile and the test has not asked for its end.
+   */
   until(ask: () => Promise<boolean> | boolean): Promise<void>;
-  /** Waits until the journal has so many lines of this kind, likewise. */
+  /** Waits until the journal has this many matching lines. Throws as `until` does. */
   told(what: RegExp | string, times?: number): Promise<void>;
-  /** Its machine loses power. After that these lines stand in the journal. */
+  /** Kills the run as if its machine lost power, and then appends these lines to the journal. */
   dies(run: Run, ...lines: string[]): Promise<void>;
-  /** What a lock looks like now. */
+  /** The current view of a lock. */
   lock(name: string): ReturnType<typeof lockOf>;
 }
 
-/** To be called once in the suite of a language. What was started in a test is gone after it. */
+/** Call this once in the suite of a language. Programs started in a test are killed after it. */
 export function recipeStage(recipe: string, language: Language): RecipeStage {
   const stage = processStage("after all");
   let server: ServingServer;
@@ -87,7 +89,7 @@ export function recipeStage(recipe: string, language: Language): RecipeStage {
     rmSync(folder, { recursive: true });
   });
 
-  /** For whoever has to find out why. */
+  /** Prints the journal and all complaints, for debugging a failed test. */
   function tell(): void {
     const complaints = runs.map((run) => run.complaints);
     console.error(["--- the journal", ...told.journal(), "--- the complaints", ...complaints].join("\n"));

@@ -1,5 +1,5 @@
-// The recipe of what has a state: a job that is left out after it has failed, a lock that ends by itself, and tasks of several
-// queues, whose workers die.
+// The recipe of states: a job that is skipped after it has failed, a lock that ends by itself, and tasks of several
+// queues whose workers die.
 
 import { describe, expect, test } from "vitest";
 import { mostAtOnce, whoDid } from "./journal.ts";
@@ -68,7 +68,7 @@ inEachLanguage((language) => {
     await stage.dies(doomed, ...taken.map((task) => `${task} dies`));
 
     const settings = { ...SHORT_WORK, RETRY_SECONDS: 0.2, FAIL: "bad" };
-    // In the shell one worker is three that capture beside each other.
+    // In the shell, one worker runs three captures in parallel.
     const workers = language.ending === "sh" ? ["mail", "bills"] : ["mail", "mail", "bills"];
     for (const queue of workers) stage.start("worker", [queue], settings);
     await stage.until(async () => {
@@ -86,11 +86,11 @@ inEachLanguage((language) => {
     for (const task of [...tasks, "mail/bad"])
       expect(mostAtOnce(lines.filter((line) => line.startsWith(`${task} `)))).toBe(1);
     expect(whoDid("fails", lines)).toEqual(["mail/bad", "mail/bad", "mail/bad"]);
-    // Who was taken by the worker that died was begun twice, all others once.
+    // Tasks of the worker that died were begun twice, all others once.
     const begun = whoDid("begins", lines).filter((task) => task !== "mail/bad");
     expect(begun.sort()).toEqual([...tasks, ...taken].sort());
 
-    // To put what is done already does not do it again, and a worker that finds nothing ends.
+    // Putting a done task does not run it again, and a worker that finds nothing ends.
     await stage.ran("put", ["bills", "1"]);
     await stage.ran("worker", ["bills"], { ...settings, IDLE_SECONDS: 0.1 });
     expect(stage.journal()).toEqual(lines);

@@ -1,4 +1,4 @@
-// One lock being asked for, on a connection that does nothing by itself: what is asked, and what follows from each answer.
+// The acquisition of one lock over a fake connection: what it sends, and how it reacts to each answer.
 
 import { create } from "@bufbuild/protobuf";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
@@ -49,7 +49,7 @@ const renewed = (leaseId: string, leftMs: number) => ({
 });
 const errorOf = (reason: Reason, code = "UNAVAILABLE") => new RowlockError(reason, code, "no");
 
-/** An acquisition that has begun, and hands that remember what they are given. */
+/** An acquisition that has started, with callbacks that record what they receive. */
 function stage(asked: LockOptions = {}, { giveUpAfterMs = 60_000, isShared = false } = {}) {
   const staged = stageCalls();
   const held = new Map<string, HeldLease>();

@@ -1,4 +1,4 @@
-// How calls share the bounds of a connection, wait for their turn, and are tried again, by timers of the test's own.
+// How calls share the bounds of a connection, wait for their turn, and are retried, with the test's own timers.
 
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { Clock } from "../../../../clients/typescript/src/clock.ts";
@@ -79,7 +79,7 @@ describe("what is asked for", () => {
     ] as const)
       ask(name, { kind });
     expect(namesOn(connection)).toEqual(["w1", "c1"]);
-    // What is urgent goes first.
+    // Urgent calls go first.
     answer(2n);
     expect(namesOn(connection)).toEqual(["w1", "c1", "u1"]);
     answer(3n);
@@ -400,7 +400,7 @@ test("before a server has named its bounds a connection may take what it likes",
   connection.take = (call, command) => connection.asked.push({ call, command }) < 3;
   calls.begun(connection);
   for (const name of ["one", "two", "three"]) ask(name);
-  // The third was not taken, and is offered again.
+  // The third was not taken, so it is offered again.
   connection.opened = { replica: "", waitsMax: 0, commandsMax: 9 };
   calls.opened();
   expect(namesOn(connection)).toEqual(["one", "two", "three", "three"]);

@@ -1,4 +1,4 @@
-// A capture of many locks, on a connection that does nothing by itself: what is asked, and what follows from each answer.
+// A capture of many locks over a fake connection: what it sends, and how it reacts to each answer.
 
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
@@ -32,7 +32,7 @@ const renewed = (leaseId: string, leftMs: number) => ({
 const errorOf = (reason: Reason, code = "UNAVAILABLE") => new RowlockError(reason, code, "no");
 const settled = () => vi.advanceTimersByTimeAsync(0);
 
-/** A capture that has begun, and hands that remember what they are given. */
+/** A capture that has started, with callbacks that record what they receive. */
 function stage(asked: CaptureOptions = { prefix: "" }, giveUpAfterMs = 60_000) {
   const staged = stageCalls();
   const held = new Map<string, HeldLease>();

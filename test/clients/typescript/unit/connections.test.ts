@@ -1,5 +1,4 @@
-// Which connection is opened when, and what is said of it, with connections that do nothing by themselves and by timers of the
-// test's own.
+// When which connection is opened, and what is reported about it, with fake connections and the test's own timers.
 
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { Clock } from "../../../../clients/typescript/src/clock.ts";
@@ -90,7 +89,7 @@ async function stage(options: Partial<ConnectOptions> = {}) {
     onNews: ({ address }, news) => said.push(`news of ${address}: ${Object.keys(news)}`),
     onLeaving: ({ address }) => {
       said.push(`leaving ${address}`);
-      // Whoever is told asks for another one in the same turn.
+      // A callback may ask for another connection in the same turn.
       connections.need();
     },
     onEnded: ({ address }, { code }) => said.push(`ended ${address}: ${code}`),
@@ -305,7 +304,7 @@ describe("a connection that nobody needs", () => {
     await pass(1_000);
     expect(first.closedWithin).toEqual([1_000]);
     expect(said.slice(0, 2)).toEqual(["leaving a", "disconnected from a: CANCELLED"]);
-    // Here the one who is told asks for another one.
+    // The callback above has asked for another connection.
     await pass(0);
     expect(made).toHaveLength(2);
     end(AWAY, first);
@@ -362,7 +361,7 @@ describe("metadata", () => {
     await pass(1);
     expect([count, made.length, latest().address]).toEqual([2, 1, "b"]);
     expect(said).toEqual(["begun b"]);
-    // The time for the metadata is over, and that for the answer has begun.
+    // The timeout for the metadata has ended, and the one for the answer has begun.
     await pass(498);
     expect(latest().destroyed).toBe(0);
   });

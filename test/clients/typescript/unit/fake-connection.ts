@@ -1,4 +1,4 @@
-// Calls over a connection that does nothing by itself: it remembers what it is asked, and answers when a test says so.
+// Calls over a fake connection: it records what it is asked, and answers when a test says so.
 
 import { onTestFinished } from "vitest";
 import { Clock } from "../../../../clients/typescript/src/clock.ts";
@@ -13,7 +13,7 @@ import { RowlockError } from "../../../../clients/typescript/src/rowlock-error.t
 
 export const GONE = new RowlockError("UNKNOWN", "UNAVAILABLE", "gone");
 
-/** All that follows from what was done so far has happened by then. */
+/** Lets everything happen that follows from the steps so far. */
 export const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
 
 export class FakeConnection implements Connection {
@@ -47,13 +47,13 @@ export function stageCalls() {
   onTestFinished(() => calls.failAll(RowlockError.closed()));
   const connection = new FakeConnection();
   calls.begun(connection);
-  /** Of the latest call. */
+  /** The latest call. */
   const latest = () => {
     const asked = connection.asked.at(-1);
     if (!asked) throw new Error("nothing was asked");
     return asked;
   };
-  /** What is answered to the latest call, or to the one given. */
+  /** Answers the latest call, or the given one. */
   const answer = (result: object, { call = latest().call, basisMs = clock.now() } = {}) =>
     calls.results([{ call, result: result as Result | RowlockError }], basisMs);
   return { clock, calls, connection, asked: connection.asked, latest, answer };

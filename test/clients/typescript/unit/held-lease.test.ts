@@ -1,4 +1,4 @@
-// Until when a lease may be counted on, by timers of the test's own.
+// Until when a client may rely on a lease, with the test's own timers.
 
 import { create } from "@bufbuild/protobuf";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
@@ -119,7 +119,7 @@ describe("whoever listens", () => {
     lease.orphaned();
     lease.listen((state) => late.push(state));
     await pass(0);
-    // The one that was there is called for the change, and so is the new one.
+    // Both are called: the earlier listener for the change, the new one for the current state.
     expect(late).toEqual(["uncertain", "uncertain"]);
   });
 

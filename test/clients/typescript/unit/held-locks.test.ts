@@ -1,4 +1,4 @@
-// What becomes of locks when they are released, handed over or given back, with verbs that do nothing by themselves.
+// What happens to locks that are released, handed over or given back, with fake verbs.
 
 import { create } from "@bufbuild/protobuf";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
@@ -16,7 +16,7 @@ import { GONE, stageCalls, turn } from "./fake-connection.ts";
 const TTL_MS = 30_000;
 const GONE_LEASE = new RowlockError("LEASE_LOST", "FAILED_PRECONDITION", "it has ended");
 
-/** `release` and `renew` are what the server does. */
+/** `release` and `renew` stand for the server. */
 function stage() {
   const { calls } = stageCalls();
   const clock = new Clock();

@@ -1,5 +1,4 @@
-// When leases are renewed and what follows from each answer, on a connection that does nothing by itself and by timers of the
-// test's own.
+// When leases are renewed and how the keeper reacts to each answer, with a fake connection and the test's own timers.
 
 import { create } from "@bufbuild/protobuf";
 import { anyPack } from "@bufbuild/protobuf/wkt";
@@ -38,7 +37,7 @@ function stage() {
     },
     leave: (error) => void state.left.push(error),
   });
-  // In this order: a renewal that fails would set a timer once more, in the time of the next test.
+  // In this order, because a failing renewal would set another timer, which would fire during the next test.
   onTestFinished(() => {
     calls.failAll(GONE);
     keeper.stop();
@@ -49,7 +48,7 @@ function stage() {
     keeper.keep(lease);
     return lease;
   };
-  /** The leases that each renewal so far was for. */
+  /** The leases of each renewal so far. */
   const renewals = () =>
     asked.map(({ command }) => (command.value as RenewLeases).leases.map(({ leaseId }) => leaseId));
   const renewed = (...leases: readonly (readonly [string, number | null])[]) =>

@@ -1,4 +1,4 @@
-// What is done about leases without end that nobody uses, on bare calls that do nothing by themselves.
+// What the client does about leases without an end that nobody uses, over fake bare calls.
 
 import { create } from "@bufbuild/protobuf";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
@@ -170,7 +170,7 @@ describe("while no server answers", () => {
     };
     left.addClaim("stuck");
     left.addClaim("other");
-    // The first round has begun before there is another one.
+    // The first round began before the second claim was added.
     await pass(100 + 200);
     expect(released().map(({ leaseId }) => leaseId)).toEqual(["stuck", "stuck", "other", "stuck"]);
   });

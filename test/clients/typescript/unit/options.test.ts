@@ -1,4 +1,4 @@
-// What can be chosen, what holds where nothing is said, and what is refused; and what errors are made of.
+// The options: what can be set, the defaults, and what is refused; and the contents of errors.
 
 import { create, toBinary } from "@bufbuild/protobuf";
 import { type Any, anyPack } from "@bufbuild/protobuf/wkt";

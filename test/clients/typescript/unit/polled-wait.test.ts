@@ -1,4 +1,4 @@
-// A wait in the queue without a stream: how often it is asked, what it tells and how it ends; and turns.
+// A wait in the queue without a stream: how often the client asks, what it reports, how the wait ends; and turns.
 
 import { create } from "@bufbuild/protobuf";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
@@ -15,7 +15,8 @@ import {
   WaitInQueueRequestSchema,
 } from "../../../../proto/gen/rowlock/v1/lock_service_pb.js";
 
-// The pauses are timers of node:timers/promises, which are faked here as what they come down to.
+// The client pauses with node:timers/promises; this mock turns its pauses into plain timers, which fake timers
+// control.
 vi.mock("node:timers/promises", () => ({
   setTimeout: (ms: number, _: undefined, { signal }: { signal: AbortSignal }) =>
     new Promise<void>((resolve, reject) => {

@@ -1,4 +1,4 @@
-// The client as a whole, over a channel whose server is played by the test: what its verbs do, and what closing leaves.
+// The whole client over a channel whose server the test plays: what its verbs do, and what closing leaves behind.
 
 import { EventEmitter } from "node:events";
 import { create, fromBinary, type MessageInitShape, toBinary } from "@bufbuild/protobuf";
@@ -90,7 +90,7 @@ const leaseOf = (leaseId: string, ttlMs: number | null = 30_000) => ({
   ...(ttlMs !== null && { ttl: durationOf(ttlMs) }),
 });
 
-/** A server that grants what is asked for, and a client of it. `answer`: what the server says instead. */
+/** A server that grants every request, and a client for it. `answer` replaces the server's answer. */
 function stage(
   answer: (asked: Asked) => Answer | "as usual" = () => "as usual",
   options: Partial<ConnectOptions> = {},
@@ -149,7 +149,7 @@ describe("a lock", () => {
     expect(asked("release")).toMatchObject([{ leaseId: "lease 1", status: "done" }]);
     expect(await lock.release()).toBe(true);
     expect(asked("release")).toHaveLength(1);
-    // Of a stranger's the server knows.
+    // For another client's lease, only the server can answer.
     expect(await rowlock.release("a stranger's")).toBe(true);
     expect(asked("release")).toHaveLength(2);
   });
@@ -353,7 +353,7 @@ describe("closing", () => {
     expect(rowlock.close()).toBe(closed);
     await turn();
     await turn();
-    // The wait may have been granted: nobody waits for it longer than this.
+    // The wait may have been granted; closing waits at most this long for it.
     await vi.advanceTimersByTimeAsync(2_000);
     await closed;
     expect(await Promise.all(refused)).toMatchObject([{ reason: "CLOSED" }, { reason: "CLOSED" }]);
@@ -425,7 +425,7 @@ test("every verb of an operator reaches the server as it was asked", async () =>
     rowlock.listLimits().next(),
   ];
   for (const one of all) one.catch(() => {});
-  // What must not be repeated goes with the second request, when the server has answered.
+  // The client sends calls that must not be repeated with its second request, after the server has answered.
   for (let index = 0; index < 4; index++) await turn();
   expect(asked("getLock")).toMatchObject([{ name: "a" }]);
   expect(asked("setLimit")).toMatchObject([{ limit: 3 }]);

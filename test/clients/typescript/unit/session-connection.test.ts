@@ -1,4 +1,4 @@
-// What a session sends and hears, on a channel that goes nowhere and by timers of the test's own.
+// What a session sends and receives, with a fake channel and the test's own timers.
 
 import { EventEmitter } from "node:events";
 import { create, fromBinary, type MessageInitShape, toBinary } from "@bufbuild/protobuf";
@@ -118,7 +118,7 @@ describe("requests", () => {
     respond({ results: [{ call: 2n, result: { case: "capture", value: { leases } } }] });
     await pass(1);
     expect(requests[2]).toMatchObject({ received: 4n });
-    // Nothing of these waits for it.
+    // None of these leases is provisional, so no acknowledgement is sent at once.
     const confirmed = { update: { case: "granted" as const, value: { leaseId: "d" } } };
     respond({ results: [{ call: 3n, result: { case: "waitInQueue", value: confirmed } }] });
     respond({ results: [{ call: 4n, result: { case: "capture", value: { leases: [{}] } } }] });
@@ -162,7 +162,7 @@ describe("a command that is larger than the bound", () => {
     const bytesOf = (length: number) => release("x".repeat(length));
     const lengths = Array.from({ length: 256 }, (_, index) => index);
     const taken = lengths.filter((length) => connection.take(1n, bytesOf(length)));
-    // Of a command of 192 bytes the rest is its call, and the lengths and tags around it.
+    // The rest of a command of 192 bytes is its call number, with lengths and tags.
     expect(taken.at(-1)).toBe(192 - 2 - 3 - 3);
   });
 });
@@ -232,7 +232,7 @@ describe("a server that falls silent", () => {
     await pass(1);
     open({ silenceMax: durationOf(SILENCE_MS) });
     connection.take(1n, release("a"));
-    // The first tick finds that it has just been heard.
+    // At the first tick, the server has just been heard.
     await pass(4 * 1_000);
     expect(endings).toEqual([]);
     await pass(1_000);

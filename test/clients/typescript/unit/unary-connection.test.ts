@@ -1,4 +1,4 @@
-// A connection by calls of their own, on bare calls that do nothing by themselves and by timers of the test's own.
+// A connection that uses unary calls, over fake bare calls and with the test's own timers.
 
 import { create } from "@bufbuild/protobuf";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
@@ -25,7 +25,7 @@ vi.mock("../../../../clients/typescript/src/bare/bare-calls.ts", () => ({
         signal?.addEventListener("abort", () => reject(signal.reason));
       });
     }
-    /** Each `resolve` is a message; `reject` ends it. */
+    /** Each `resolve` sends a message; `reject` ends the stream. */
     async *stream(method: string, request: Record<string, unknown>, { signal }: { signal: AbortSignal }) {
       const messages: unknown[] = [];
       let end: { why: unknown } | undefined;
@@ -316,7 +316,7 @@ describe("a watch", () => {
     bare.asked[1]?.reject(REFUSED);
     await pass(2 * 1_250);
     expect(bare.asked).toHaveLength(3);
-    // The knock that came with the last look is not answered.
+    // The knock of the last check gets no answer.
     await pass(2 * 1_250);
     expect(endings).toHaveLength(1);
   });

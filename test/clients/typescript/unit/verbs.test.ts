@@ -1,4 +1,4 @@
-// What the verbs of the client put into their requests, and what they make of the answers, without a server.
+// What the client's verbs put into requests and read from answers, without a server.
 
 import { create } from "@bufbuild/protobuf";
 import { describe, expect, test, vi } from "vitest";

@@ -1,4 +1,4 @@
-// What a watch tells of what servers say, on a connection that does nothing by itself.
+// What a watch reports from the servers' messages, over a fake connection.
 
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import { describe, expect, test } from "vitest";
