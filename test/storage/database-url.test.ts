@@ -1,4 +1,4 @@
-// What a database URL may say, and that its password stays out of every message.
+// What a database URL may contain, and that its password appears in no message.
 
 import { describe, expect, test } from "vitest";
 import { describeDatabaseUrl, parseDatabaseUrl } from "../../server/storage/database-url.ts";

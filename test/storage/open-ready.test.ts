@@ -1,5 +1,5 @@
-// When a server may stand on a store: which databases are waited for, and for how long, and which are refused before anything is
-// made in them. The databases are the test's own, and so is the time.
+// When a server may use a store: which databases it waits for and how long, and which it refuses before creating
+// anything in them. The databases and the clock are fakes.
 
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { Logger } from "../../server/log/log.ts";
@@ -11,7 +11,7 @@ import { type Finding, type Store, StoreError } from "../../server/storage/store
 const database = vi.hoisted(() => ({
   findings: [] as Finding[],
   status: {} as MigrationStatus,
-  /** What the next attempts to open it fail of; then it opens. */
+  /** The errors of the next attempts to open it; after them it opens. */
   failures: [] as Error[],
   did: [] as string[],
   openedWith: undefined as unknown,
@@ -59,7 +59,7 @@ beforeEach(() => {
 });
 afterEach(() => void vi.useRealTimers());
 
-/** How opening it ends, and what was logged meanwhile. */
+/** The result of opening it, including what was logged. */
 async function open(overrides: Partial<ReadyOptions> = {}): Promise<Store | Error> {
   const at = (level: string) => (facts: object, message: string) =>
     void logged.push(`${level} ${message} ${JSON.stringify(facts)}`);

@@ -1,4 +1,4 @@
-// How often and how long what failed is repeated, and what is not. Pauses pass by a clock of the test's own.
+// How often and how long failed work is retried, and what is not retried. Pauses pass on a fake clock.
 
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { type RetryPolicy, ROLLED_BACK, retry } from "../../server/storage/retry.ts";
@@ -20,7 +20,7 @@ const policy = (more: Partial<RetryPolicy<Error>> = {}): RetryPolicy<Error> => (
   ...more,
 });
 
-/** Runs work that fails so many times; answers when each try was made, and what became of it. */
+/** Runs work that fails `failures` times; returns when each try was made and the outcome. */
 async function tries(of: RetryPolicy<Error>, failures: number, error: unknown = new Error("bad luck")) {
   const startedMs = performance.now();
   const atMs: number[] = [];
@@ -45,7 +45,7 @@ describe("work that fails", () => {
     const error = new Error("again");
     const { atMs, told, outcome } = await tries(policy(), 9, error);
     expect(atMs).toHaveLength(3);
-    // Who logs it hears of those that are repeated only.
+    // Only failures that are retried are reported for the log.
     expect(told).toEqual([error, error]);
     expect(outcome).toBe(error);
   });

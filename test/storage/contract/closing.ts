@@ -1,4 +1,4 @@
-// Contract: a store ends once and for all.
+// Contract: a closed store stays closed.
 
 import { describe, expect, test } from "vitest";
 import type { Store } from "../../../server/storage/store.ts";

@@ -1,5 +1,5 @@
-// The contract of server/storage/store.ts as tests, one run of them for each database. A store that passes them can
-// stand behind the engine.
+// The contract of server/storage/store.ts as tests, run once for each database. A store that passes them can serve the
+// engine.
 
 import { afterAll, beforeAll, beforeEach, describe } from "vitest";
 import type { FreshStore } from "../../support/store-fixture.ts";
@@ -23,7 +23,7 @@ export function runStoreContract(name: string, openFreshStore: () => Promise<Fre
     let fresh: FreshStore;
     beforeAll(async () => {
       fresh = await openFreshStore();
-      // Every lock of the suite then has an id that a double cannot hold.
+      // All locks of the suite then get ids that a double cannot hold.
       await fresh.tamper("INSERT INTO rowlock_lock (id, name) VALUES (?, ?)", BIG, Buffer.from("first"));
     });
     beforeEach(() => empty(fresh));

@@ -1,4 +1,4 @@
-// Contract: what was decided lately, as those read it who watch locks.
+// Contract: recent decisions, as the watches of locks read them.
 
 import { describe, expect, test } from "vitest";
 import type { DecidedFrom, DecidedLock } from "../../../server/storage/store.ts";
@@ -12,7 +12,7 @@ const decidedAt = "UPDATE rowlock_lock SET decided_at = ? WHERE id = ?";
 export function contractOfDecided(fresh: () => FreshStore): void {
   const page = (from: DecidedFrom, untilUs: number | null = null, max = 100) =>
     fresh().store.decidedSince(from, untilUs, max);
-  /** All pages of so many. */
+  /** Reads all pages, with at most `max` locks each. */
   const pages = async (from: DecidedFrom, max: number) => {
     const read: DecidedLock[] = [];
     for (let next: DecidedFrom | null = from; next; ) {

@@ -1,4 +1,4 @@
-// Contract: how a fail-over is noted, once whoever notices it, and what is read of it.
+// Contract: a fail-over is recorded once, whichever servers notice it, and what is read of it.
 
 import { describe, expect, test } from "vitest";
 import { ROLLED_BACK, retry } from "../../../server/storage/retry.ts";

@@ -7,7 +7,7 @@ import { RECORD } from "../../support/claims.ts";
 import type { FreshStore } from "../../support/store-fixture.ts";
 import { addClaims, changeLock, lockId, SECOND_US } from "../../support/store-fixture.ts";
 
-/** Stands for now, plus so many seconds. */
+/** `dueInS`: due this many seconds from now. */
 type Wanted = Partial<LockRecord> & { readonly dueInS?: number };
 
 export function contractOfFreeLocks(fresh: () => FreshStore): void {
@@ -36,7 +36,7 @@ export function contractOfFreeLocks(fresh: () => FreshStore): void {
     entries: number,
     wanted: WantedNames = { prefix: "", paused: [] },
   ) => fresh().store.freeLocks(groups, after, wanted, entries);
-  /** All of them, in pages of so many entries of each group; and how many pages. */
+  /** Reads all pages, with `entries` entries of each group per page; also counts the pages. */
   async function pages(groups: readonly RecordGroup[], entries: number, wanted?: WantedNames) {
     const locks: FreeLock[] = [];
     let after: FreePlace | null = null;

@@ -1,4 +1,4 @@
-// Contract: `checkInvariants` finds nothing in a sound database, and each kind of damage in one that is not.
+// Contract: `checkInvariants` finds nothing in a sound database, and finds each kind of damage in a damaged one.
 
 import { describe, expect, test } from "vitest";
 import type { Claim } from "../../../server/core/claim.ts";

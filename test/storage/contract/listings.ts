@@ -1,4 +1,4 @@
-// Contract: what people and gauges are shown.
+// Contract: the reads for people and for gauges.
 
 import { describe, expect, test } from "vitest";
 import type { GuardRow } from "../../../server/core/lock.ts";
@@ -35,7 +35,7 @@ export function contractOfListings(fresh: () => FreshStore): void {
   const step = (query: Partial<LockQuery>) =>
     fresh().store.list({ prefix: "", afterName: null, max: 1000, which: "all", ...query });
   const names = async (query: Partial<LockQuery>) => (await step(query)).locks.map(({ name }) => name);
-  /** All steps of a listing. */
+  /** Reads all steps of a listing. */
   const allNames = async (query: Partial<LockQuery>) => {
     const read: string[] = [];
     let afterName = query.afterName ?? null;
@@ -260,7 +260,7 @@ export function contractOfListings(fresh: () => FreshStore): void {
   });
 }
 
-/** What a listing tells of a lock that it has read in full. */
+/** The guard row that a listing returned for a lock it read in full. */
 function guardOf(view: LockView | undefined): GuardRow | undefined {
   if (!view) return undefined;
   const { record, ...counters } = view.lock;

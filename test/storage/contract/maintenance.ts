@@ -1,5 +1,5 @@
-// Contract: what keeps the database in order between decisions. Signs of life, what is due, and what is cleaned away
-// without a token ever falling.
+// Contract: what keeps the database in order between decisions. Signs of life, due claims, and clean-up, after which no
+// token ever falls.
 
 import { describe, expect, test } from "vitest";
 import type { Claim } from "../../../server/core/claim.ts";
@@ -123,7 +123,7 @@ export function contractOfMaintenance(fresh: () => FreshStore): void {
       expect(await write(BIG, null, 3n)).toBe(true);
       const { nowUs } = await store.mark(BIG, [3n], 4n);
       expect(Math.abs(nowUs - (await store.claims([])).nowUs)).toBeLessThan(HOUR_US);
-      // Forgotten when another one is new.
+      // Old marks are forgotten when a new one is written.
       await tamper("UPDATE rowlock_witness SET written_at = written_at - ?", WITNESS_KEPT_US);
       expect(await write(1n, null, 1n)).toBe(true);
       expect(await write(BIG, [4n], 5n)).toBe(false);
@@ -245,7 +245,7 @@ export function contractOfMaintenance(fresh: () => FreshStore): void {
       expect(await store.purgeClaims(nowUs + 2 * HOUR_US, 5)).toBe(0);
       expect((await store.claims(kept)).claims).toEqual(kept);
       expect((await store.claims(gone)).claims).toEqual([]);
-      // What is forgotten may be asked anew.
+      // A forgotten request id may be used again.
       await addClaims(store, a, { requestId: gone[0]?.requestId ?? "" });
     });
 
@@ -290,7 +290,7 @@ export function contractOfMaintenance(fresh: () => FreshStore): void {
         expect([a, b]).not.toContain(id);
         expect((await store.view(name, 0))?.lock).toMatchObject({ lastToken: BIG, nextTicket: 1n });
       }
-      // The floor never falls.
+      // The token floor never falls.
       await tamper("UPDATE rowlock_lock SET decided_at = 1, last_token = 3");
       expect(await store.purgeLocks(HOUR_US, 10)).toBe(3);
       await store.resolve(["a"]);
@@ -330,7 +330,7 @@ export function contractOfMaintenance(fresh: () => FreshStore): void {
   });
 }
 
-/** Gives out the next token of a name, whatever it takes. */
+/** Issues the next token of a name, with as many tries as that takes. */
 async function grant(store: Store, name: string): Promise<bigint> {
   for (let tries = 1; tries <= TRIES_MAX; tries++) {
     const id = await lockId(store, name);

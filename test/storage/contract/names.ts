@@ -1,4 +1,4 @@
-// Contract: names are bytes, and each has one guard row, whoever comes first.
+// Contract: names are bytes, and each has exactly one guard row, whichever server creates it first.
 
 import { describe, expect, test } from "vitest";
 import type { FreshStore } from "../../support/store-fixture.ts";

@@ -1,5 +1,5 @@
-// Contract: what a lock remembers is read as it was written, goes with its lock, and is there when its time comes. Locks
-// without a record are none the wiser.
+// Contract: a record is read as it was written, is deleted with its lock, and is found when it is due. Locks without a
+// record pay nothing for it.
 
 import { describe, expect, test } from "vitest";
 import type { Lock } from "../../../server/core/lock.ts";
@@ -87,7 +87,7 @@ export function contractOfRecords(fresh: () => FreshStore): void {
       const ids = await store.resolve(names);
       const locks = planned(...[...ids.values()].sort((a, b) => (a < b ? -1 : 1)));
       const version = (round: number, lock: Lock) => BigInt(round * 1_000) + lock.nextTicket + 1n;
-      // By number and round: nothing, one that changes in a round of its own, one that stays, and one that comes and goes.
+      // By number and round: no record, one that changes in its own round, one that stays, and one that comes and goes.
       const recordOf = (lock: Lock, round: number): LockRecord | null => {
         const number = Number(lock.name.slice(2));
         if (number % 4 === 0 || (number % 4 === 3 && round % 2 === 0)) return null;
@@ -189,7 +189,7 @@ export function contractOfRecords(fresh: () => FreshStore): void {
 
   test("the search for idle locks goes round in bounded steps, and comes to each of them", () => {
     const scan = new IdleScan();
-    // Many of one time, as locks that were made together are.
+    // Many rows of the same time, as for locks that were created together.
     const rows = Array.from({ length: IDLE_SCAN_MAX * 3 + 10 }, (_, index) => ({
       id: BigInt(index + 1),
       decidedAtUs: Math.floor(index / (IDLE_SCAN_MAX * 1.5)),
@@ -202,7 +202,7 @@ export function contractOfRecords(fresh: () => FreshStore): void {
       return scan.take(rows.filter(isBehind).slice(0, IDLE_SCAN_MAX), 1).map((row) => row.id);
     };
     const idle = rows.filter(({ isIdle }) => isIdle).map(({ id }) => id);
-    // A round is a step for each of them, and one that finds that there are no more.
+    // A round takes one step for each idle row, and one step that finds no more.
     const round = () => Array.from({ length: idle.length + 1 }, step).flat();
     expect([round(), round()]).toEqual([idle, idle]);
   });

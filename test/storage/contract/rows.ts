@@ -1,4 +1,4 @@
-// Contract: what is written comes back as it was, in every field, at every width.
+// Contract: every field, at every width, is read as it was written.
 
 import { describe, expect, test } from "vitest";
 import type { Claim } from "../../../server/core/claim.ts";
@@ -16,7 +16,7 @@ import {
   readClaim,
 } from "../../support/store-fixture.ts";
 
-/** As far as microseconds are exact as numbers, in the year 2255. */
+/** The last time, in the year 2255, whose microseconds a number holds exactly. */
 const LATEST_US = Number.MAX_SAFE_INTEGER;
 
 const FULL: Wanted = {
@@ -84,7 +84,7 @@ export function contractOfRows(fresh: () => FreshStore): void {
       const { store } = fresh();
       const id = await lockId(store, "a");
       const [added] = (await addClaims(store, id, from)) as [Claim];
-      // Its terms never change.
+      // The claim's terms never change.
       const { state, ttlUs, deadlineUs, replica, provisional, fencingToken } = to as Claim;
       const { grantedAtUs, endedAtUs, endReason, endNote } = to as Claim;
       const changed = { ...added, state, ttlUs, deadlineUs, replica, provisional, fencingToken };

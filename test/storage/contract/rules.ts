@@ -1,4 +1,4 @@
-// Contract: limits by pattern, and the transactions that change one and go on to the locks under it.
+// Contract: limits by pattern, and the transactions that change one and continue with the locks under it.
 
 import { describe, expect, test } from "vitest";
 import { QUEUE_HEAD_MAX } from "../../../server/core/bounds.ts";
@@ -65,7 +65,7 @@ export function contractOfRules(fresh: () => FreshStore): void {
       const again = { ...LIMIT_FOR_ETL, limit: null, version: 2n, reason: "over", changeMark: 0n };
       const others = ["ETL/", "etl", "etl/ "].map((prefix) => ({ ...LIMIT_FOR_ETL, prefix }));
       await write(LIMIT_FOR_ETL);
-      // Whoever remembers rules must see that they are others now.
+      // Stores that cache the rules must notice the change below.
       for (const each of [store, other]) if (each) expect((await load(each, {})).limitRules.length).toBe(1);
       for (const rule of [again, ...others]) await write(rule);
       for (const each of [store, other]) {
@@ -88,7 +88,7 @@ export function contractOfRules(fresh: () => FreshStore): void {
       });
       await expect(failing).rejects.toBe(bug);
       expect((await load(store, {})).limitRules).toEqual([]);
-      // The next one may come under the number that the lost one had.
+      // The next rule may get the same revision that the lost one had.
       await write(LIMIT_FOR_ETL);
       expect((await load(store, {})).limitRules).toEqual([LIMIT_FOR_ETL]);
     });

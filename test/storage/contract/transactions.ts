@@ -1,5 +1,5 @@
-// Contract: what a transaction reads, that it is all or nothing, and that two of them on one lock come one after the
-// other.
+// Contract: what a transaction reads, that it is all or nothing, and that two transactions on one lock run one after
+// the other.
 
 import { describe, expect, test } from "vitest";
 import { DUE_MAX, QUEUE_HEAD_MAX } from "../../../server/core/bounds.ts";
@@ -209,7 +209,7 @@ export function contractOfTransactions(fresh: () => FreshStore): void {
       });
       await expect(transaction).rejects.toBe(bug);
       expect(await readClaim(store, claim)).toEqual(claim);
-      // The store can go on, on whatever connection it did this.
+      // The store still works, on whichever connection the failed transaction used.
       await Promise.all(Array.from({ length: 8 }, () => load(store, { locks: planned(id) })));
     });
 
@@ -240,7 +240,7 @@ export function contractOfTransactions(fresh: () => FreshStore): void {
           added: loaded.claims.map((claim) => ({ ...claim, requestId: "another" })),
         }),
       );
-      // A bug, and not bad luck that would be tried again.
+      // This is a bug, not a transient failure that would be retried.
       await expect(second).rejects.not.toBeInstanceOf(StoreError);
       expect((await store.queue(id)).places.length).toBe(1);
     });
@@ -266,7 +266,7 @@ export function contractOfTransactions(fresh: () => FreshStore): void {
       }
       expect((await store.claims([first, second, third])).claims).toEqual([first, second, third]);
       expect((await store.view("b", 0))?.lock).toEqual(before);
-      // Some of them as they are, and some changed.
+      // Writes some of them unchanged and one changed.
       await changeClaims(store, first, { ...second, endNote: "noted" }, third);
       expect((await readClaim(store, second)).endNote).toBe("noted");
     });

@@ -1,11 +1,11 @@
-// Which settings of a server are reported as ones that lose what it has acknowledged, and that the checks leave no trace.
+// Which server settings are reported because they can lose acknowledged writes, and that the checks leave no trace.
 
 import { describe, expect, test } from "vitest";
 import { checks } from "../../../server/storage/mysql/checks.ts";
 import { CHECK_MS_MAX } from "../../../server/storage/storage-bounds.ts";
 import { ScriptedPool } from "./scripted-pool.ts";
 
-/** Of a MySQL that keeps what it has acknowledged. */
+/** Settings of a MySQL server that keeps every acknowledged write. */
 const SOUND = {
   innodb_flush_log_at_trx_commit: "1",
   sync_binlog: "1",

@@ -1,5 +1,5 @@
-// The store contract on each server of the MySQL family that this run has, with two stores on each database, as two
-// servers have them; and the migrations there, which several servers may start at once.
+// The store contract on each MySQL-family server of this run, with two stores on each database, as two servers have
+// them. Also the migrations, which several servers may start at the same time.
 
 import { createConnection } from "mysql2/promise";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
@@ -182,7 +182,7 @@ for (const server of mysqlFamily()) {
   });
 }
 
-/** Grants one lock over and over, with the statements of a server that knows of no records. */
+/** Grants one lock repeatedly, with the statements of an older server that has no records. */
 async function oldServer(url: string) {
   const connection = await createConnection({ uri: url });
   let granted = 0n;
@@ -207,12 +207,12 @@ async function oldServer(url: string) {
     while (!isStopped) await grant();
   })();
   return {
-    /** Resolves when it has granted so many times more; rejects if it could not. */
+    /** Resolves after `count` more grants; rejects if a grant fails. */
     async turns(count: number): Promise<void> {
       const from = granted;
       await Promise.race([going, until(() => granted >= from + BigInt(count))]);
     },
-    /** How often it has granted. */
+    /** Stops, and returns the number of grants. */
     async stop(): Promise<bigint> {
       isStopped = true;
       await going;

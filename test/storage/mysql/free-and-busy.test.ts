@@ -1,4 +1,4 @@
-// Free locks and busy locks as they are read in parts: what a part leaves out is read by the next one, and nothing is seen twice.
+// Reading free locks and busy locks in parts: the next part reads what a part leaves out, and nothing appears twice.
 
 import { describe, expect, test } from "vitest";
 import type { DatabaseClock } from "../../../server/core/database-clock.ts";
@@ -24,7 +24,7 @@ describe("free locks", () => {
   const F = { folder: "f/", status: "new" };
   const G = { folder: "g/", status: "new" };
   const ALL = { prefix: "", paused: [] };
-  /** Of a range: its number, then a lock's id (null: the last entry that was looked at), name, time and limit. */
+  /** Of a range: its number, then a lock's id (null: the last entry examined), name, time and limit. */
   const found = (
     range: number,
     id: string | null,
@@ -52,7 +52,7 @@ describe("free locks", () => {
       found(0, "5", "f/c", 40),
     ]);
     const { locks, next } = await freeLocks([F, G], null, ALL, 3);
-    // Behind the third of the first group there may be more, and before it there is nothing else.
+    // The first group may have more behind its third lock, and nothing else lies before that.
     expect(next).toMatchObject({ name: "f/c", dueAtUs: 40 });
     expect(locks).toEqual([
       { id: 3n, name: "g/a", dueAtUs: 5, limit: null },
@@ -89,7 +89,7 @@ describe("free locks", () => {
     expect(scripted.sql[0]).toContain("r.due_at > 40 AND");
     scripted.trips.length = 0;
     await freeLocks([F], null, ALL, 3);
-    // Those that are due at 0 as well.
+    // Includes locks that are due at 0.
     expect(scripted.sql[0]).toContain("r.due_at > -1 AND");
     expect(scripted.sql[0]).not.toContain("r.due_at =");
   });
@@ -184,7 +184,7 @@ describe("groups of locks with records", () => {
   );
   const inOrder = (a: string, b: string) => Buffer.compare(bytes(a), bytes(b));
 
-  /** The index of records, which has one entry of each group. */
+  /** The index of records, with one entry in each group. */
   function index() {
     const scripted = new ScriptedPool((sql) => {
       const max = Number(/LIMIT (\d+)/.exec(sql)?.[1]);
@@ -229,7 +229,7 @@ describe("groups of locks with records", () => {
 });
 
 describe("busy locks", () => {
-  /** Claims by the index that they are read along; each page is what the test gives. */
+  /** Claims in the order of the index that is used; the test supplies each page. */
   async function census(pages: readonly (readonly Row[])[]) {
     const left = [...pages];
     const scripted = new ScriptedPool((sql) => {
@@ -257,7 +257,7 @@ describe("busy locks", () => {
     ]);
     expect(ids).toEqual([1, 2, 3]);
     expect(parts[0]?.[0]).toMatchObject({ lock: { name: "lock 1" }, oldestWaiterSinceUs: 77 });
-    // Held and waiting, each with and without an end.
+    // Held and waiting claims, each with and without a deadline.
     expect(claims).toHaveLength(4);
     expect([scripted.names[0], scripted.names.at(-1)]).toEqual(["begin_snapshot", "end_snapshot"]);
   });

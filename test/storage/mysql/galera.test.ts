@@ -1,6 +1,6 @@
 // What only a cluster can get wrong: on Galera row locks are local to a node, so two nodes may decide about one lock at
-// the same time, and only what both have written lets the cluster reject the second. Runs where ROWLOCK_TEST_DATABASES
-// names galera.
+// the same time, and the cluster can reject the second decision only because both wrote the same row. Runs if
+// ROWLOCK_TEST_DATABASES names galera.
 
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
@@ -26,17 +26,18 @@ import { seed } from "../../support/seed.ts";
 import { NO_CHANGES, NO_PLAN, planned } from "../../support/store-fixture.ts";
 
 /**
- * Locks for which both nodes decide at once. Many, as one of the two may be too late to find it free, and as one in a
- * hundred or so of the others is rolled back in the middle of a trip without a word; see storage/mysql/transaction/assertions.ts.
+ * Locks about which both nodes decide at the same time. Many are needed: one of the two may come too late to find the
+ * lock free, and about one in a hundred of the others is silently rolled back in the middle of a trip
+ * (storage/mysql/transaction/assertions.ts).
  */
 const SCHEDULES = 100;
 const CAPTURED = 60;
-/** Of changes of a limit by pattern while others decide at the other node. */
+/** Changes of a limit by pattern while the other node decides. */
 const RULE_ROUNDS = 20;
-/** Who has not heard by then of a limit that makes room for him will not. */
+/** A waiter that has not heard by then of a limit that makes room for it never will. */
 const HEARD_MS_MAX = 30_000;
 const LOAD_MS = 6_000;
-/** Should a start have to be made anew; one takes 6 s. */
+/** Allows for a repeated start; one start takes 6 s. */
 const START_MS_MAX = 240_000;
 
 describe.runIf(inject("galera"))("two nodes of Galera", () => {
@@ -62,7 +63,7 @@ describe.runIf(inject("galera"))("two nodes of Galera", () => {
     return url.href;
   };
 
-  /** That of all tests here, with replicas at both nodes in turn. */
+  /** The database of all tests here, with replicas on both nodes in turn. */
   const sharedDatabase = () => ({
     fresh: async () => ({ url: urlAt(0), nodes: [urlAt(0), urlAt(1)], drop: async () => {} }),
   });
@@ -74,7 +75,7 @@ describe.runIf(inject("galera"))("two nodes of Galera", () => {
     return id;
   }
 
-  /** Grants where the lock is found free, writing the guard row or not; what it found. */
+  /** Grants if the lock is found free, with or without writing the guard row; returns what it found. */
   async function grant(node: 0 | 1, id: bigint, writesGuard: boolean): Promise<"free" | "held" | StoreError> {
     let found: "free" | "held" = "held";
     const decide = (loaded: Loaded): Changes => {
@@ -83,7 +84,7 @@ describe.runIf(inject("galera"))("two nodes of Galera", () => {
       const isFree = lock.holders === 0;
       found = isFree ? "free" : "held";
       lock.revision += 1n;
-      // Claims of their own, so that they do not collide by their keys.
+      // Each node uses its own ticket number, so the claims' keys do not collide.
       const claim = isFree ? holderOf(id, lock.nextTicket + BigInt(node), loaded.nowUs) : null;
       if (claim) {
         lock.nextTicket = claim.ticketNumber + 1n;
@@ -113,7 +114,7 @@ describe.runIf(inject("galera"))("two nodes of Galera", () => {
       if (!(results[node] instanceof StoreError)) continue;
       refused += 1;
       expect(results[node]).toMatchObject({ kind: "transient" });
-      // Until the winner's rows have come to it, it may find the lock free again, and be rejected again.
+      // Until the winner's rows arrive at this node, it may find the lock free again and be rejected again.
       await until(async () => {
         const again = await grant(node, id, true);
         expect(again).not.toBe("free");
@@ -239,12 +240,12 @@ describe.runIf(inject("galera"))("two nodes of Galera", () => {
     try {
       await there.run("FLUSH TABLES WITH READ LOCK");
       let isRead = false;
-      // What was decided about the lock before may collide with it.
+      // An earlier decision about the lock may collide with this one.
       await until(async () => (await grant(0, id, true)) === "free");
       const reading = stores[1].decidedSince(from, null, 1_000).finally(() => {
         isRead = true;
       });
-      // Others may read what this node has.
+      // Other reads may use what this node has.
       expect((await stores[1].view("lagging", 0))?.lock.holders).toBe(0);
       expect(isRead).toBe(false);
       await there.run("UNLOCK TABLES");
@@ -275,7 +276,7 @@ describe.runIf(inject("galera"))("two nodes of Galera", () => {
     }
   });
 
-  /** A database of its own, whose replicas are at both nodes in turn. */
+  /** A separate database, whose replicas are on both nodes in turn. */
   const ownDatabase = {
     fresh: async () => {
       const own = await freshDatabase(cluster.nodes[0]);
@@ -320,7 +321,7 @@ describe.runIf(inject("galera"))("two nodes of Galera", () => {
     LOAD_MS + 120_000,
   );
 
-  // The last one, as the node stays away.
+  // The last test, because the node stays away.
   test("a node that replicates nothing, or has left, is not taken for the cluster, however writable it is", async () => {
     const session = await openPlainSession(urlAt(1));
     const beat = () =>
@@ -343,7 +344,7 @@ describe.runIf(inject("galera"))("two nodes of Galera", () => {
   });
 });
 
-/** What one node has committed comes to the other one a little later. */
+/** What one node has committed reaches the other one a little later. */
 async function migrateOnBoth(here: string, there: string): Promise<void> {
   await migrateUp(here);
   await until(async () => {

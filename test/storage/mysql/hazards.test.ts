@@ -1,5 +1,5 @@
-// What makes a lock server over MySQL wrong, one test for each: lost answers, killed connections, row locks that others
-// hold, clocks that were read too early, transactions that stay open behind a pool.
+// What can make a lock server over MySQL go wrong, one test for each: lost answers, killed connections, row locks held
+// by others, clocks read too early, and transactions that stay open behind a pool.
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Claim } from "../../../server/core/claim.ts";
@@ -27,9 +27,9 @@ import {
   transact,
 } from "../../support/store-fixture.ts";
 
-/** How long the database lets a statement wait for a row lock where nobody sets it. */
+/** The database's default limit on waiting for a row lock. */
 const DEFAULT_LOCK_WAIT_MS = 50_000;
-/** A server that waits at all waits for whole seconds. */
+/** The server's lock wait is in whole seconds. */
 const SHORTEST_LOCK_WAIT_MS = 1_000;
 
 describe.each(mysqlFamily())("on $flavour $version", (server) => {
@@ -46,7 +46,7 @@ describe.each(mysqlFamily())("on $flavour $version", (server) => {
   });
   afterAll(() => stage?.close());
 
-  /** Holds the guard row in another session until the answer is called. */
+  /** Holds the guard row in another session until the returned function is called. */
   async function hold(sql: string, ...values: unknown[]): Promise<() => Promise<void>> {
     const session = await stage.session();
     await session.run("START TRANSACTION");
@@ -58,7 +58,7 @@ describe.each(mysqlFamily())("on $flavour $version", (server) => {
   const holdGuard = (id: bigint) =>
     hold("SELECT id FROM rowlock_lock FORCE INDEX (PRIMARY) WHERE id = ?", id);
 
-  /** Writes a limit with the transaction that `again` keeps open, or commits. */
+  /** Writes a limit. With `goOn` a second round follows; otherwise it commits. */
   const setLimit = (target: Store, id: bigint, limit: number, goOn = false) => {
     let round = 0;
     return target.transact({ ...NO_PLAN, locks: planned(id) }, (loaded) => {
@@ -96,7 +96,7 @@ describe.each(mysqlFamily())("on $flavour $version", (server) => {
       (loaded) => {
         for (const lock of loaded.locks.values()) lock.limit = 5;
         for (const each of loaded.claims) each.endNote = "changed";
-        // Goes on after this, so the first trip that writes has no COMMIT in it.
+        // A second round follows, so the first trip that writes has no COMMIT in it.
         return {
           ...NO_CHANGES,
           locks: raised(loaded),
@@ -138,7 +138,7 @@ describe.each(mysqlFamily())("on $flavour $version", (server) => {
     await until(() => target.pool().idle === 3);
     const others = await connectionsOf(plain, stage.address.database);
     for (const other of others) await plain.run(`KILL ${other}`).catch(ignoreGone);
-    // At once, so that the pool may not have heard of it yet.
+    // Immediately, so that the pool may not have noticed it yet.
     await Promise.all([setLimit(target, id, 3), target.find(["a"]), target.heartbeat(1n, [], 1)]);
     expect(await limitOf(id)).toBe(3);
   });
@@ -164,7 +164,7 @@ describe.each(mysqlFamily())("on $flavour $version", (server) => {
     const target = await stage.store({ poolSize: 2, observer });
     await Promise.all([target.find(["a"]), target.find(["a"])]);
     await until(() => target.pool().open === 0);
-    // Ours is a goodbye; what the server cuts off is destroyed.
+    // The store closes connections in good order; those that the server cuts off would be destroyed.
     expect(new Set(events)).toEqual(new Set(["opened", "closed"]));
     await target.find(["a"]);
     expect(target.pool()).toEqual({ open: 1, idle: 1, waiting: 0 });
@@ -292,13 +292,13 @@ describe.each(mysqlFamily())("on $flavour $version", (server) => {
       await session.run("SELECT 1 FROM rowlock_claim FORCE INDEX (PRIMARY) WHERE lock_id = ? FOR UPDATE", [
         a,
       ]);
-      // The rows of `a` are held to the end: a statement that waited for one of them would fail.
+      // The rows of `a` are held to the end: a statement that waits for one of them would fail.
       await small.transact({ ...NO_PLAN, locks: planned(b, c), holdersOf: [b] }, (loaded) => {
         for (const claim of loaded.claims) claim.endNote = "changed";
         return { ...NO_CHANGES, locks: raised(loaded), changed: loaded.claims };
       });
       expect(await small.heartbeat(1n, held, 1_000_000)).toEqual([]);
-      // The lock c has no claim, so it is cleaned away; a has one, and is not even waited for.
+      // Lock c has no claim, so it is deleted. Lock a has one and is not even waited for.
       await until(async () => (await small.purgeLocks(0, 10)) === 1);
       expect((await small.find(["a", "b", "c"])).size).toBe(2);
       await session.run("ROLLBACK");
@@ -381,7 +381,7 @@ describe.each(mysqlFamily())("on $flavour $version", (server) => {
       target.transact({ ...NO_PLAN, locks: planned(id) }, (loaded) => {
         if (index % 2 === 0) throw new Error("planted");
         const locks = raised(loaded);
-        // Refused by the database: the column holds no such number.
+        // The database refuses this: the column holds no negative numbers.
         for (const lock of locks) lock.holders = -1;
         return { ...NO_CHANGES, locks };
       }),
@@ -393,7 +393,7 @@ describe.each(mysqlFamily())("on $flavour $version", (server) => {
       [stage.address.database],
     );
     expect(open).toEqual([]);
-    // How many were opened depends on how fast the first ones were through; that none was lost does not.
+    // How many connections were opened depends on how fast the first calls finished; that none was lost does not.
     expect(thrownAway).toEqual([]);
     const pool = target.pool();
     expect(pool.idle).toBe(pool.open);
@@ -434,12 +434,12 @@ describe.each(mysqlFamily())("on $flavour $version", (server) => {
     expect((await load(store, { locks: planned(id) })).locks.get(id)?.lastToken).toBe(1000n);
   });
 
-  /** The next token of the name; null if the lock was cleaned away meanwhile. */
+  /** The next token of the name; null if the lock was deleted meanwhile. */
   async function nextToken(wanted: string): Promise<bigint | null> {
     const ids = await resolve(store, [wanted]);
     let token: bigint | null = null;
     await transact(store, { locks: planned(...ids.values()) }, (loaded) => {
-      // What an attempt that was rolled back has decided is nothing.
+      // The decision of a rolled-back attempt does not count.
       token = null;
       for (const lock of loaded.locks.values()) token = lock.lastToken += 1n;
       return { ...NO_CHANGES, locks: raised(loaded) };
@@ -459,7 +459,7 @@ describe.each(mysqlFamily())("on $flavour $version", (server) => {
     try {
       for (let given = 0; given < 40; ) {
         const token = await nextToken(wanted);
-        // The row was cleaned away between its making and the decision.
+        // The row was deleted between its creation and the decision.
         if (token === null) continue;
         expect(token).toBeGreaterThan(last);
         last = token;
@@ -526,12 +526,12 @@ describe.each(mysqlFamily())("on $flavour $version", (server) => {
       lock.record = { ...RECORD, attemptsLeft: 3, version: (lock.record?.version ?? 0n) + 1n };
     };
     const touch = () => {};
-    // Reads the rules, once for all.
+    // Reads the rules, once for all later calls.
     await trips(await lockId(watched, name()), touch);
     expect(await trips(plain, touch)).toEqual(["load", "save_commit"]);
     expect(await trips(recorded, remember)).toEqual(["load", "save_commit"]);
     expect(await trips(recorded, remember)).toEqual(["load", "load_records", "save_commit"]);
-    // From then on the store knows both.
+    // From here on the store knows both locks.
     expect(await trips(plain, touch)).toEqual(["load", "save_commit"]);
     expect(await trips(plain, touch)).toEqual(["decide_commit"]);
     expect(await trips(recorded, remember)).toEqual(["decide_commit"]);
@@ -542,7 +542,7 @@ describe.each(mysqlFamily())("on $flavour $version", (server) => {
 
 reportLeftOut(mysqlFamily());
 
-/** The connection was closed already. */
+/** Ignores the error that the connection was already closed. */
 function ignoreGone(error: unknown): void {
   if (!(error instanceof Error && "errno" in error && error.errno === 1094)) throw error;
 }

@@ -1,5 +1,5 @@
-// The statement of docs/clients.md by which a user checks a lease in a transaction of their own, on each server of the MySQL
-// family: what it finds, and that what it has found stays so until that transaction ends.
+// The statement of docs/clients.md that checks a lease in a user's own transaction, on each server of the MySQL family:
+// what it finds, and that this stays true until that transaction ends.
 
 import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -11,7 +11,7 @@ import { openPlainSession, statementOf, until } from "../../support/mysql-stage.
 
 const CLIENTS = readFileSync(new URL("../../../docs/clients.md", import.meta.url), "utf8");
 
-/** The statements as they stand there, with the lock and the token of the test; the last one is the question. */
+/** The statements as documented, with the test's lock and token; the last one is the check. */
 function checkOf(flavour: "mysql" | "mariadb", lockName: string, fencingToken: bigint): string[] {
   const [, pasted = ""] = CLIENTS.match(/```sql\n([\s\S]*?)```/) ?? [];
   const [, forMariadb] = pasted.match(/-- on MariaDB: (.*)$/m) ?? [];
@@ -45,7 +45,7 @@ describe.each(mysqlFamily())("on $flavour $version", (database) => {
     for (const cleanup of cleanups.reverse()) await cleanup();
   });
 
-  /** Begins a transaction of the user's and asks in it. */
+  /** Begins a user's transaction and runs the check in it. */
   async function begin(lockName: string, token: bigint): Promise<number> {
     const statements = checkOf(database.flavour, lockName, token);
     expect(statements).toHaveLength(3);
@@ -57,7 +57,7 @@ describe.each(mysqlFamily())("on $flavour $version", (database) => {
     return (await user.run(checkOf(database.flavour, lockName, token).at(-1) as string)).length;
   }
 
-  /** Asks in a transaction that ends at once. */
+  /** Runs the check in a transaction that ends immediately. */
   async function found(lockName: string, token: bigint): Promise<number> {
     const count = await begin(lockName, token);
     await user.run("COMMIT");
@@ -78,7 +78,7 @@ describe.each(mysqlFamily())("on $flavour $version", (database) => {
       return answer;
     });
     await statementOf(user, databaseName, "UPDATE rowlock_claim");
-    // The release has come as far as the claim, and no further.
+    // The release has reached the claim's row and waits there.
     const [claim] = await user.run("SELECT state FROM rowlock_claim WHERE fencing_token = ?", [
       String(lease.fencingToken),
     ]);

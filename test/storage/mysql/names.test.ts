@@ -1,4 +1,5 @@
-// Guard rows by name: each is looked for and made once, whatever comes twice, and none is removed that somebody may need.
+// Guard rows by name: each is looked up and created once, whatever arrives twice, and none is deleted that may still be
+// needed.
 
 import { describe, expect, test } from "vitest";
 import { NAME_BYTES_MAX } from "../../../server/core/bounds.ts";
@@ -6,7 +7,7 @@ import { names } from "../../../server/storage/mysql/names.ts";
 import { NAMES_MAX } from "../../../server/storage/storage-bounds.ts";
 import { ScriptedPool, written } from "./scripted-pool.ts";
 
-/** A database of names, which makes those that it is told to, unless they vanish. */
+/** A database of names, which creates those that it is asked to, except those in `vanish`. */
 function scene(known: Record<string, number> = {}, vanish: readonly string[] = []) {
   const ids = new Map(Object.entries(known));
   const quoted = (sql: string) => [...sql.matchAll(/'([^']*)'/g)].map(([, name = ""]) => name);
@@ -64,7 +65,10 @@ describe("names", () => {
 });
 
 describe("idle guard rows", () => {
-  /** Rows as found without a lock: id and whether it is idle; what of them is locked, and what is idle then, with its token. */
+  /**
+   * Rows found without locking (id, whether idle), which of them are then locked, and which are still idle, with their
+   * tokens.
+   */
   function purging(
     old: readonly (readonly [id: string, isIdle: number])[],
     locked: readonly string[] = [],
@@ -108,7 +112,7 @@ describe("idle guard rows", () => {
     const [begin, , guards, still] = scripted.trips[1]?.sql ?? [];
     expect(begin).toBe("START TRANSACTION");
     expect(guards).toContain("id IN (1, 3, 4, 5)");
-    // What was decided about since it was found is not idle.
+    // A row that was decided about since it was found is not idle.
     expect(still).toContain("l.decided_at < 900");
     const [raise, remove, commit] = scripted.trips[2]?.sql ?? [];
     expect(raise).toContain("GREATEST(token_floor, 12)");

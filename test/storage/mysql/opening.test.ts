@@ -1,5 +1,5 @@
-// What a store of MySQL is opened with: how its connections are shared out, whose rows it takes for its own, and what becomes of
-// it where the rows cannot be used.
+// Opening a MySQL store: how its connections are divided, whose rows it accepts as its own, and what happens to it if
+// the rows cannot be used.
 
 import { EventEmitter } from "node:events";
 import type { Socket } from "node:net";
@@ -31,7 +31,7 @@ const SERVER: Server = {
   localHost: "10.0.0.1",
 };
 let closed: number;
-/** What the database fails of whatever it is asked. */
+/** The error with which the database answers everything. */
 let failure: Error | null;
 
 beforeEach(() => {
@@ -60,7 +60,7 @@ describe("connections", () => {
       expect(Math.min(lanes, patientSlots, readers)).toBeGreaterThanOrEqual(1);
       expect(lanes).toBeLessThanOrEqual(LANES_DEFAULT);
       expect(patientSlots).toBeLessThanOrEqual(PATIENT_SLOTS_MAX);
-      // Of a pool that is large enough, nobody takes what is another's, and nothing is left over.
+      // In a large enough pool, no part takes another's connections, and none is left over.
       const large = LANES_DEFAULT + CONNECTIONS_BESIDE_LANES + PATIENT_SLOTS_MAX;
       if (poolSize > large) {
         expect([lanes, patientSlots]).toEqual([LANES_DEFAULT, PATIENT_SLOTS_MAX]);
@@ -115,7 +115,7 @@ describe("the rows", () => {
       scene(null, server).use(async (session) => isSuccessor(session, rows));
     expect(await says(Buffer.from("server 1"), "server 2")).toBe(true);
     expect(await says(Buffer.from("server 1"), "server 1")).toBe(false);
-    // Where either cannot be told, nothing is known.
+    // If either identity is unknown, so is the result.
     expect(await says(null, "server 1")).toBe(false);
     expect(await says(undefined, "server 1")).toBe(false);
     expect(await says(Buffer.from("server 1"), null)).toBe(false);

@@ -1,4 +1,4 @@
-// What is made of the rows that are read outside transactions, and which reads are left out as there is nothing to read.
+// How rows read outside transactions become results, and which reads are skipped because there is nothing to read.
 
 import { describe, expect, test } from "vitest";
 import type { Claim } from "../../../server/core/claim.ts";
@@ -15,14 +15,14 @@ import { ScriptedPool } from "./scripted-pool.ts";
 import { ended, held, LOCK, waiting } from "./transaction/lock-fixture.ts";
 
 const bytes = (text: string) => Buffer.from(text);
-/** As the driver gives it: what does not fit into a number of its own comes as text. */
+/** As the driver returns it: a value too large for a number comes as text. */
 const driven = (values: readonly unknown[]): Row =>
   values.map((value) => (typeof value === "bigint" ? `${value}` : value)) as unknown as Row;
 const guardRow = (lock: Lock): Row => driven([lock.id, bytes(lock.name), ...lockValues(lock)]);
 const claimRow = (claim: Claim): Row => driven(claimValues(claim));
 const recordRow = (lock: Lock): Row => {
   const values = changingRecordValues(lock);
-  // All but the time by which it is looked up.
+  // All fields but the lookup time.
   return driven([lock.id, values[0], ...values.slice(2)]);
 };
 const lock = (id: number, more: Partial<Lock> = {}): Lock => ({
@@ -181,7 +181,7 @@ describe("a view", () => {
     ...RECORD,
     lastRun: { owner: "me", fencingToken: 7n, grantedAtUs: 1, endedAtUs: 2, end: "released", status: "done" },
   };
-  /** Answers guard rows, records and claims of these. */
+  /** Answers with the guard rows, records and claims of these locks. */
   const viewing = (locks: readonly Lock[], claims: readonly Claim[] = []) =>
     scene((sql) => {
       if (sql.startsWith("SELECT l.id")) return locks.map(guardRow);
@@ -206,7 +206,7 @@ describe("a view", () => {
     expect(first?.holders.map(({ ticketNumber }) => ticketNumber)).toEqual([8n, 10n]);
     expect(first?.waiters.map(({ ticketNumber }) => ticketNumber)).toEqual([9n]);
     expect(second).toMatchObject({ holders: [], waiters: [{ ticketNumber: 3n }] });
-    // No holders of the second are looked for.
+    // The query does not look for holders of the second lock.
     expect(
       scripted.sql.find((sql) => sql.startsWith("(SELECT lock_id"))?.match(/lock_id = \d/g),
     ).toHaveLength(3);

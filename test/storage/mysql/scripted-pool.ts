@@ -1,27 +1,27 @@
-// A pool whose one session answers trips as the test says, and notes all that is sent, for tests of what is asked of a database
-// and what is made of its answers. What the statements do is for the tests on real databases.
+// A pool with one session, which answers trips as the test says and records everything sent. For tests of which
+// statements are sent and how their answers are used; tests on real databases cover what the statements do.
 
 import type { MysqlPool } from "../../../server/storage/mysql/connection/pool.ts";
 import type { Row, Session } from "../../../server/storage/mysql/connection/session.ts";
 import type { Trip } from "../../../server/storage/mysql/connection/trip.ts";
 import { textOf } from "./transaction/lock-fixture.ts";
 
-/** What the server says of a write: in a transaction. */
+/** The server's answer to a write inside a transaction. */
 export const written = (affectedRows: number) => ({ affectedRows, serverStatus: 0b11 });
 
-/** Answers a statement, as the database reads it. */
+/** Answers a statement, given as the database reads it. */
 type Answer = (sql: string) => readonly Row[] | ReturnType<typeof written> | undefined;
 
 export class ScriptedPool {
   isCluster = false;
   serverChanges = 0;
   renewals = 0;
-  /** Of trips: how many asked for a connection that waits for row locks. */
+  /** How many trips asked for a connection that waits for row locks. */
   writes = 0;
   readonly leases: (number | undefined)[] = [];
   readonly trips: { readonly name: string; readonly sql: readonly string[] }[] = [];
   readonly destroyed: unknown[] = [];
-  /** What the next trips of a name fail of, one each. */
+  /** Errors for the next trips of each name, one each. */
   readonly failures = new Map<string, Error[]>();
   readonly session = {
     alive: true,

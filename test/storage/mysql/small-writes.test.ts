@@ -1,5 +1,5 @@
-// The small writes beside decisions: which places are kept, which are left to their lock's holder, what is repeated, and what
-// is done to nothing at all.
+// The small writes beside decisions: which places they extend, which they leave to the lock's current transaction, what
+// is retried, and what is skipped because there is nothing to do.
 
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { DatabaseClock } from "../../../server/core/database-clock.ts";
@@ -10,7 +10,7 @@ import { StoreError } from "../../../server/storage/store.ts";
 import { ScriptedPool, written } from "./scripted-pool.ts";
 import { waiting } from "./transaction/lock-fixture.ts";
 
-// The test's timers do not reach this one.
+// The fake timers do not reach this import.
 vi.mock(import("node:timers/promises"), async (original) => ({
   ...(await original()),
   setTimeout: ((ms: number) => new Promise((resolve) => setTimeout(resolve, ms))) as never,
@@ -50,9 +50,9 @@ describe("a sign of life of waiters", () => {
     const [update] = scripted.sql;
     expect(update).toMatch(/^UPDATE rowlock_claim .* replica = 7 /);
     expect(update).toContain("IN ((1, 1), (1, 2), (1, 3))");
-    // And no other claim that has come to one of their numbers.
+    // And no other claim that has since got one of their numbers.
     expect(update).toContain(`secret IN ('${CLAIMS[0]?.secret}'`);
-    // What is remembered of them ends no later than the rows say.
+    // The cache keeps them no longer than the rows do.
     expect(prolonged).toEqual([[7n, [1n, 2n, 3n], BEFORE_US + KEEP_US]]);
   });
 
@@ -62,7 +62,7 @@ describe("a sign of life of waiters", () => {
     expect(prolonged).toEqual([]);
   });
 
-  /** The first is free, the second held by another transaction, and the third is gone. */
+  /** The first is free, another transaction holds the second, and the third no longer exists. */
   const someHeld = (sql: string) => {
     if (sql.endsWith("FOR UPDATE SKIP LOCKED")) return [["1", "1"]];
     return sql.startsWith("SELECT lock_id") ? [["1", "2"]] : undefined;
@@ -146,7 +146,7 @@ describe("a sign of life of a server", () => {
 });
 
 describe("a mark", () => {
-  /** The database at 5 µs; it takes so many marks as `takes` says, one after the other. */
+  /** The database at 5 µs; `takes` says how many marks each write changes, in order. */
   const marking = (...takes: number[]) =>
     scene((sql) => {
       if (sql.startsWith("UPDATE rowlock_witness")) return written(takes.shift() ?? 0);

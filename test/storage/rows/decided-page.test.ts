@@ -1,4 +1,4 @@
-// A page of locks in the order in which they were decided about, from two branches that were read each by itself.
+// A page of locks in the order of their decisions, from two branches that were read separately.
 
 import { expect, test } from "vitest";
 import { pageOf } from "../../../server/storage/rows/decided-page.ts";

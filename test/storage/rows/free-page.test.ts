@@ -1,4 +1,4 @@
-// Free locks of several groups in one order, as far as all of them were looked at, and which of them are wanted.
+// Free locks of several groups in one order, as far as every group was read, and which of them are wanted.
 
 import { describe, expect, test } from "vitest";
 import { askedOf, freePage, isWanted } from "../../../server/storage/rows/free-page.ts";

@@ -1,4 +1,4 @@
-// The walk over old guard rows: round and round, no row twice in a round, and none that was left over is passed by.
+// The repeated walk over old guard rows: no row twice in a round, and a row that was left over is not skipped.
 
 import { expect, test } from "vitest";
 import { IdleScan } from "../../../server/storage/rows/idle-scan.ts";

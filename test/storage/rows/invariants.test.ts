@@ -1,5 +1,5 @@
-// The checks of all rows as they are asked and judged, without a database: how much is asked for, where it ends, and which rows
-// are no damage after all.
+// The checks of all rows, without a database: how much they read, where they end, and which rows turn out not to be
+// damaged.
 
 import { describe, expect, test } from "vitest";
 import { checkRows } from "../../../server/storage/rows/invariants.ts";
@@ -15,7 +15,7 @@ interface Asked {
 const NOW_US = 5_000_000;
 const bytes = (text: string) => Buffer.from(text);
 
-/** Runs the checks over what the test answers; what was asked, and what was found. */
+/** Runs the checks over the test's answers; returns the queries and the findings. */
 function checked(answer: (asked: Asked) => Rows | undefined, max = 100) {
   const asked: Asked[] = [];
   const run = checkRows(NOW_US, max);

@@ -1,4 +1,4 @@
-// Prefixes as ranges of bytes: every name under the prefix is in the range, and no other one.
+// Prefixes as ranges of bytes: the range contains every name under the prefix, and no other name.
 
 import { describe, expect, test } from "vitest";
 import { prefixRange, rangeAfter } from "../../../server/storage/rows/name-range.ts";
@@ -38,7 +38,7 @@ describe("a range", () => {
 
   test("of a prefix that ends in the highest byte ends with the one before it", () => {
     const { below } = prefixRange("a\u{10ffff}");
-    // No byte of UTF-8 is 0xff, so the last one can always be raised.
+    // No byte of UTF-8 is 0xff, so the last byte can always be raised.
     expect(below).toEqual(Buffer.from([0x61, 0xf4, 0x8f, 0xbf, 0xc0]));
   });
 

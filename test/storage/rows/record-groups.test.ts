@@ -1,4 +1,4 @@
-// Groups of records are stepped through in few reads of few entries each, however many groups or locks there are.
+// Groups of records are traversed in few reads of few entries each, however many groups or locks there are.
 
 import { describe, expect, test } from "vitest";
 import {
@@ -13,7 +13,7 @@ import {
 } from "../../../server/storage/storage-bounds.ts";
 import type { RecordGroup } from "../../../server/storage/store.ts";
 
-/** An index of so many locks in each folder, in order. */
+/** An index with this many locks in each folder, in order. */
 class Index {
   readonly #entries: RecordGroup[];
   reads = 0;

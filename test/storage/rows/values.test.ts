@@ -1,4 +1,4 @@
-// How claims are written as values of columns.
+// How claims are written as column values.
 
 import { expect, test } from "vitest";
 import type { Claim } from "../../../server/core/claim.ts";

@@ -1,4 +1,4 @@
-// What each result code of SQLite means, and what an operator is told to do about it. Without a disk that fails.
+// What each result code of SQLite means, and what the message advises the operator. Needs no failing disk.
 
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";

@@ -1,5 +1,5 @@
-// What is free and due on SQLite, whose clock is the system's and told in whole milliseconds: nothing is taken for due that
-// may not be. The system's clock is set by the test.
+// What is free and due on SQLite, which uses the system's clock in whole milliseconds: nothing counts as due that may
+// not be. The test sets the system's clock.
 
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { openStore } from "../../../server/storage/open.ts";

@@ -1,5 +1,5 @@
-// What is said of a file on a disk that was mounted read-only, where SQLite fails at its log before it comes to the file. The
-// test says what the system answers.
+// The message for a file on a disk mounted read-only, where SQLite fails on its log before it reaches the file. The
+// test supplies the system's answer.
 
 import { afterEach, expect, test, vi } from "vitest";
 import { openSqliteFile } from "../../../server/storage/sqlite/file.ts";
@@ -20,7 +20,7 @@ afterEach(() => {
   disk.code = null;
 });
 
-/** A folder is no database, whatever the disk. */
+/** The error of opening a folder, which is never a database, whatever the disk. */
 function refusal(): StoreError {
   try {
     openSqliteFile(import.meta.dirname).close();

@@ -1,5 +1,5 @@
-// The store contract on SQLite, and what is SQLite's own: one server to a file, a clock that is given, and what a disk
-// can do wrong.
+// The store contract on SQLite, and what is specific to SQLite: one server per file, an injected clock, and disk
+// failures.
 
 import { chmod, mkdtemp, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -32,7 +32,7 @@ async function freshInMemory(
   };
 }
 
-// With a clock that is taken to be exact, as those of the other databases are.
+// With a clock that counts as exact, like those of the other databases.
 runStoreContract("SQLite", () => freshInMemory({ clock: () => Date.now() * 1_000 }));
 
 describe("a SQLite file", () => {
@@ -160,7 +160,7 @@ describe("a SQLite file", () => {
     const database = openSqliteFile(path);
     const store = sqliteStore(database, { path });
     const id = await lockId(store, "a");
-    // What the system would say of a disk that went read-only; permissions mean nothing to the superuser.
+    // Simulates a disk that became read-only, because permissions do not stop the superuser.
     database.exec("PRAGMA query_only = ON");
     await expect(addClaims(store, id, {})).rejects.toMatchObject({
       kind: "unavailable",
@@ -202,7 +202,7 @@ describe("a SQLite database", () => {
       )
       .map(({ detail }) => detail);
     expect(plans.length).toBeGreaterThanOrEqual(5);
-    // Rows under the prefix, in their order, as far as they are wanted: never a scan, and nothing to sort.
+    // Reads only wanted rows under the prefix, in index order: never a scan or a sort.
     for (const plan of plans)
       expect(plan).toMatch(/^SEARCH (\w+ USING (COVERING )?INDEX rowlock_record_due|l USING INTEGER)/);
     await store.close();

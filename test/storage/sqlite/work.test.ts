@@ -1,4 +1,5 @@
-// How much SQLite is asked to do for a call, how long its observer is told that took, and what becomes of a COMMIT that fails.
+// How many statements SQLite runs for a call, which durations its observer sees, and what happens after a failed
+// COMMIT.
 
 import { existsSync, rmSync } from "node:fs";
 import type { DatabaseSync } from "node:sqlite";
@@ -24,13 +25,13 @@ import {
 let nowUs: number;
 let database: DatabaseSync;
 let store: Store;
-/** Each statement that was run, by name. */
+/** The name of each statement that was run. */
 let ran: string[];
 const timings: number[] = [];
-/** What running a statement throws, by the statement. */
+/** The error that running a statement throws, by statement. */
 const failures = new Map<string, Error>();
 
-/** The database, in which statements can be made to fail. */
+/** The database, with statements that can be made to fail. */
 function failing(real: DatabaseSync): DatabaseSync {
   return new Proxy(real, {
     get(target, name) {
@@ -78,7 +79,7 @@ afterEach(async () => {
   await store.close();
 });
 
-/** What was run meanwhile. */
+/** The statements run during `work`. */
 async function ranIn(work: () => Promise<unknown>): Promise<string[]> {
   ran.length = 0;
   await work();
@@ -169,7 +170,7 @@ test("statements and transactions are timed in seconds", async () => {
   expect(timings).toEqual([0.001]);
   timings.length = 0;
   await store.transact(NO_PLAN, () => NO_CHANGES);
-  // The last one is of the whole transaction, in which each of the others was timed.
+  // The last timing is of the whole transaction, which contains each of the others.
   const [whole = 0, ...each] = timings.toReversed();
   expect(each).toEqual(each.map(() => 0.001));
   expect(whole).toBeGreaterThan(0.001 * each.length);
@@ -200,7 +201,7 @@ describe("the pause after a fail-over", () => {
     const note = { epochMin: 0n, pauseUsMin: 60 * SECOND_US, pauseUsMax: 3_600 * SECOND_US };
     expect(await store.failOver({ ...note, seenEpoch: 0n })).toBe(60 * SECOND_US);
     nowUs += 20 * SECOND_US;
-    // It was noted by now.
+    // The fail-over is already recorded.
     expect(await store.failOver({ ...note, seenEpoch: 0n })).toBe(40 * SECOND_US);
     nowUs += 50 * SECOND_US;
     expect(await store.failOver({ ...note, seenEpoch: 0n })).toBe(0);

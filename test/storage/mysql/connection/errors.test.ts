@@ -1,4 +1,4 @@
-// What each error of the database and of the network means: the table, its edges, and what messages must not hold.
+// What each database or network error means: the table, its edge cases, and what messages must not contain.
 
 import { describe, expect, test } from "vitest";
 import { bugOf, classify, deadlineError } from "../../../../server/storage/mysql/connection/errors.ts";

@@ -1,5 +1,5 @@
-// How connections are lent: how many, to whom, which of them never again, and what callers hear who get none. The connections
-// are the test's own, over which nothing is sent, and the time is, too.
+// How connections are lent: how many, to which callers, which are never lent again, and which errors callers get
+// without one. The connections are fakes that send nothing, and the clock is fake.
 
 import { EventEmitter } from "node:events";
 import type { Socket } from "node:net";
@@ -25,7 +25,7 @@ vi.mock(import("../../../../server/storage/mysql/connection/connect.ts"), async 
 }));
 
 class FakeConnection extends EventEmitter {
-  /** What the next statement fails of. */
+  /** The error of the next statement. */
   failure: Error | null = null;
   isEnded = false;
   goodbye: (() => void) | null = null;
@@ -88,14 +88,14 @@ const ask = (session: Session) => {
 };
 const lost = () => Object.assign(new Error("gone"), { code: "ECONNRESET" });
 const outcome = (used: Promise<unknown>) => used.catch((error: unknown) => error);
-/** A use that needs another connection than the one that is idle. */
+/** A use that needs a connection other than the idle one. */
 async function anew<Answer>(used: Promise<Answer>): Promise<Answer> {
   used.catch(() => {});
   await turns();
   return await used;
 }
 
-/** Somebody who keeps a connection until the test lets go of it. */
+/** A caller that keeps a connection until the test releases it. */
 function holder(pool: MysqlPool) {
   const held = Promise.withResolvers<void>();
   const session = Promise.withResolvers<Session>();
@@ -333,7 +333,7 @@ describe("a connection that cannot be opened", () => {
     database.open = () => opening.promise;
     const second = pool.use(async () => "second");
     await turns();
-    // It gets the first connection, and the attempt goes on for nobody.
+    // The second caller gets the first connection; the attempt to open another one continues without a caller.
     busy.letGo();
     expect(await second).toBe("second");
     const again = holder(pool);
@@ -369,7 +369,7 @@ test("a connection that was opened for a caller who has got another one lies idl
   const [first, idle] = opened as [Opened, Opened];
   expect(pool.state).toEqual({ open: 2, idle: 2, waiting: 0 });
   for (const { connection } of [first, idle]) connection.failure = lost();
-  // Neither of them is alive, which shows only when something is sent.
+  // Both connections are dead, which shows only when something is sent.
   expect(await anew(pool.use(ask))).toEqual([[]]);
   expect(opened).toHaveLength(3);
 });

@@ -1,5 +1,5 @@
-// What happens while a whole server is frozen, is switched to read-only, or gives its user the fewest rights, and how
-// much it reads. The server is started for this file alone, from a binary on this machine, because nobody else could
+// What happens while a whole server is frozen, is switched to read-only, or gives its user minimal rights, and how many
+// rows it reads. The server is private to this file, started from a binary on this machine, because nothing else could
 // use it meanwhile.
 
 import { readFile } from "node:fs/promises";
@@ -47,7 +47,10 @@ describe.each([...binaries])("on a %s of its own", (flavour, binary) => {
     await running?.stop();
   });
 
-  /** By the whole server, which nobody else uses. To be told rows are read, too, always the same number. */
+  /**
+   * Rows read by the whole server, which has no other users. Reading this counter also reads rows, always the same
+   * number.
+   */
   async function rowsRead(): Promise<number> {
     const rows = await plain.run("SHOW GLOBAL STATUS LIKE 'Handler_read_%'");
     return rows.reduce((sum, row) => sum + Number(row.Value), 0);
@@ -65,7 +68,7 @@ describe.each([...binaries])("on a %s of its own", (flavour, binary) => {
     const pid = Number(await readFile(await variable("pid_file"), "utf8"));
     const reasons = new Set<string>();
     process.kill(pid, "SIGSTOP");
-    // The signal is on its way when `kill` returns, and each thread goes on until it has come there.
+    // `kill` returns before the signal has stopped every thread.
     await until(async () => /\) T /.test(await readFile(`/proc/${pid}/stat`, "utf8")));
     try {
       const startedMs = performance.now();
@@ -76,10 +79,10 @@ describe.each([...binaries])("on a %s of its own", (flavour, binary) => {
         expect(kind).toBe("unavailable");
         reasons.add(reason);
       }
-      // A lease and the wait for it, and not ten of them one after the other: each of three connections for ten calls.
+      // One lease plus the wait for one, although each of three connections serves ten calls: the waits do not add up.
       expect(performance.now() - startedMs).toBeLessThan(5 * LEASE_MS_MAX);
       expect(reasons).toEqual(new Set(["timeout", "pool_exhausted"]));
-      // The pool holds none of the connections that did not answer, and new ones are not answered either.
+      // The pool has dropped the connections that did not answer, and new connections are not answered either.
       expect(store.pool().open).toBe(0);
       expect(await refusal(store.find(["frozen"]))).toMatchObject({ kind: "unavailable", reason: "timeout" });
     } finally {
@@ -126,7 +129,7 @@ describe.each([...binaries])("on a %s of its own", (flavour, binary) => {
     try {
       const error = await refusal(changeLock(store, id, () => {}));
       expect(error).toMatchObject({ kind: "unavailable", reason: "read_only" });
-      // The connection is not used again: its server may have become a replica for good.
+      // The connection is not used again, because its server may now be a permanent replica.
       expect(store.pool().open).toBe(0);
     } finally {
       await plain.run("SET GLOBAL read_only = 0");
@@ -170,7 +173,7 @@ describe.each([...binaries])("on a %s of its own", (flavour, binary) => {
       await plain.run(
         `INSERT INTO rowlock_record ${record} VALUES (${id}, 'task/', 'task/${id}', 'new', ${id}, 1)`,
       );
-    // Held or exhausted; due in an hour; in another state.
+    // Held or exhausted; due in an hour; in another status.
     const unwanted = ["'new', NULL", `'new', ${(Date.now() + 3_600_000) * 1_000}`, "'done', 0"];
     for (const [at, values] of unwanted.entries())
       await plain.run(
@@ -189,7 +192,7 @@ describe.each([...binaries])("on a %s of its own", (flavour, binary) => {
       return (await rowsRead()) - before - byAsking;
     };
     expect(await capture()).toBeGreaterThan(3);
-    // From here on each read meets its bound, so that more locks change nothing.
+    // From here on each read reaches its bound, so more locks change nothing.
     let ofSome = 0;
     for (let times = 0; times < DOUBLED; times++) {
       const others = `SELECT lock_id + ${1_000 * 2 ** (times + 1)}, folder, CONCAT(name, ${times}), status, due_at, 1
@@ -244,7 +247,7 @@ describe.each([...binaries])("on a %s of its own", (flavour, binary) => {
     }
   });
 
-  /** A database that is refused is left as it was. */
+  /** A refused database is left unchanged. */
   async function refusedUntouched(): Promise<void> {
     const { url, drop } = await freshDatabase(running.server);
     try {
@@ -265,7 +268,7 @@ describe.each([...binaries])("on a %s of its own", (flavour, binary) => {
     }
   }
 
-  /** The first calls may still meet a connection that was being opened while nobody answered. */
+  /** The first calls may still get a connection whose opening began while the server did not answer. */
   async function works(store: Store, id: bigint): Promise<void> {
     await until(async () => {
       const answer = await load(store, { locks: planned(id) }).catch((error: unknown) => error);
@@ -279,13 +282,13 @@ test("servers of their own are started wherever there is a binary", () => {
   expect(binaries.size).toBeGreaterThanOrEqual(namedBinaries().length > 0 && flavours.size > 0 ? 1 : 0);
 });
 
-/** The first is what servers speak by default; the others put the name of a key at another place of their messages. */
+/** The first is the servers' default; the others put a key's name in another place of their messages. */
 const LANGUAGES = ["en_US", "ja_JP", "cs_CZ", "hu_HU", "sk_SK"];
-/** Three records, so often doubled, are 24,576. */
+/** Three records doubled this often are 24,576. */
 const DOUBLED = 13;
-/** The first of these are some hundred. */
+/** The first doublings give some hundreds. */
 const SOME_DOUBLED = 6;
-/** Far fewer than the tables hold. */
+/** Far fewer than the tables contain. */
 const READS_MAX = 100;
 
 function neverDecide(): never {

@@ -1,4 +1,4 @@
-// Who is told that a connection cannot be opened.
+// Which caller gets the error of a connection that cannot be opened.
 
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
@@ -23,7 +23,7 @@ describe.each(mysqlFamily())("on $flavour $version", (server) => {
     const stage = await openStage(server);
     const { host, port } = stage.address;
     const arrived: Socket[] = [];
-    // The second connection is held: it is never answered.
+    // The second connection is never answered.
     const proxy = createServer((client) => {
       arrived.push(client);
       client.on("error", () => {});
@@ -43,7 +43,7 @@ describe.each(mysqlFamily())("on $flavour $version", (server) => {
       await until(() => arrived.length === 1);
       const second = pool.use((session) => session.run(one()));
       await until(() => arrived.length === 2);
-      // It gets the first connection, and the attempt goes on for nobody.
+      // The second caller gets the first connection; the attempt to open another one continues without a caller.
       first.resolve();
       await Promise.all([holding, second]);
       const release = Promise.withResolvers<void>();

@@ -1,5 +1,5 @@
-// One connection in use: what its callers are told of what becomes of it, when it may be used again, and what is said to the
-// server about waiting. The connection is one of the test's own, which answers when the test says so.
+// One connection in use: which errors its callers get, when it may be used again, and what the server is sent about
+// waiting for locks. The connection is a fake, which answers when the test says so.
 
 import { EventEmitter } from "node:events";
 import type { Socket } from "node:net";
@@ -23,7 +23,7 @@ class FakeConnection extends EventEmitter {
     this.answers.push(answer);
   }
 
-  /** Answers the statement that was sent last. */
+  /** Answers the most recent statement. */
   answer(results: unknown): void {
     this.answers.at(-1)?.(null, results);
   }
@@ -159,7 +159,7 @@ describe("a lease", () => {
     vi.advanceTimersByTime(1);
     expect(await running).toMatchObject({ kind: "unavailable", reason: "timeout" });
     expect(seen).toEqual(expect.arrayContaining(["socket destroyed", "destroyed"]));
-    // An answer that comes later is nobody's.
+    // A later answer belongs to no caller.
     connection.answer([]);
     expect(session.answered).toBe(0);
   });

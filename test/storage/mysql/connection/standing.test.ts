@@ -1,5 +1,5 @@
-// Which servers may be written: none that is read-only, no member of a replication group by what it says of all, and no
-// node of Galera that has fallen out of its cluster.
+// Which servers may be written: none that is read-only, no replication group member whose view of the members forbids
+// it, and no Galera node that has left its cluster.
 
 import { describe, expect, test } from "vitest";
 import type { Row, Session } from "../../../../server/storage/mysql/connection/session.ts";
@@ -52,7 +52,7 @@ describe("a member of a replication group", () => {
 });
 
 describe("a server", () => {
-  /** What it stands for, by what it answers; the members are read only where there is a group. */
+  /** The server's standing, from its answers; the members are read only if there is a group. */
   const standing = (
     settings: Readonly<Record<string, string>>,
     status: Readonly<Record<string, string>> = {},

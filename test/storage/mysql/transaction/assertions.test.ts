@@ -1,5 +1,5 @@
-// What tells a transaction that was gone before its COMMIT, without a cluster: a node of Galera that rolls one back in the
-// middle of a trip answers a statement as done, and says in that answer alone that no transaction is open.
+// How a transaction that ended before its COMMIT is recognised, without a cluster: a Galera node that rolls one back in
+// the middle of a trip answers a statement as done, and only that answer's status says that no transaction is open.
 
 import { describe, expect, test } from "vitest";
 import { DatabaseClock } from "../../../../server/core/database-clock.ts";
@@ -18,7 +18,7 @@ const GONE = { affectedRows: 1, serverStatus: 0b10 };
 
 test("a write that was answered outside the transaction is to be repeated, wherever it is among the others", () => {
   expect(() => mustStillBeOpen([OPEN, OPEN])).not.toThrow();
-  // Rows that were read have no status.
+  // An answer with rows has no status.
   expect(() => mustStillBeOpen([[], OPEN])).not.toThrow();
   for (const writes of [
     [GONE, OPEN],
@@ -29,7 +29,10 @@ test("a write that was answered outside the transaction is to be repeated, where
 });
 
 describe("a decision", () => {
-  /** Decides with a server that answers each statement; `goneAt`: at which write of which trip the transaction is gone. */
+  /**
+   * Decides with a server that answers each statement. `goneIn` and `goneAt`: the trip and the write in it at which the
+   * transaction is lost.
+   */
   async function decide(goneIn: string | null, goneAt = 0): Promise<string[]> {
     const trips: string[] = [];
     const now = Date.now() * 1_000;

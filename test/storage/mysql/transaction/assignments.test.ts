@@ -1,11 +1,11 @@
-// How the changes of many rows become one SET: what is written is what the rows have become, and what stays is not named.
+// How the changes of many rows become one SET: it writes the new values and leaves out unchanged columns.
 
 import { describe, expect, test } from "vitest";
 import { assignments } from "../../../../server/storage/mysql/transaction/assignments.ts";
 import type { Value } from "../../../../server/storage/rows/values.ts";
 import { textOf } from "./lock-fixture.ts";
 
-/** The SET of rows of one column each, before and after, which are numbered from 1. */
+/** The SET for rows with one column each, before and after, numbered from 1. */
 function set(
   column: string,
   ...rows: readonly (readonly [before: Value | undefined, after: Value])[]

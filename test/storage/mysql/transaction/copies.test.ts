@@ -1,4 +1,4 @@
-// What a decision is given of a lock that is known: copies, each claim once, and nothing where time leaves a doubt.
+// What a decision receives of a cached lock: copies, each claim once, and nothing if the time leaves a doubt.
 
 import { beforeEach, describe, expect, test } from "vitest";
 import { DUE_MAX, FORCE_RELEASE_MAX } from "../../../../server/core/bounds.ts";

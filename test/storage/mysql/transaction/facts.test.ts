@@ -1,5 +1,5 @@
-// What a decision without a read has to find true when it is written: the rules, the server, the clock, new request ids, and
-// that no lease which it goes on with has ended.
+// What must still be true when a decision made without a read is written: the rules, the server, the clock, new request
+// ids, and that no lease it extends has ended.
 
 import { describe, expect, test } from "vitest";
 import type { Claim, ClaimKey } from "../../../../server/core/claim.ts";
@@ -37,7 +37,7 @@ function factsOf({
   return unchanged({ ...NO_CHANGES, ...changes }, read, { newRequestIds, serverIdentity: "it" }, "LOCKED");
 }
 
-/** By when it has to be written. */
+/** The time by which the decision must be written. */
 const untilUs = (facts: Facts) => Number(/BETWEEN \d+ AND (-?\d+)/.exec(textOf(facts))?.[1]);
 
 test("are the revision of the rules, the fail-over, the server and the clock, and how the row is locked", () => {

@@ -1,5 +1,5 @@
-// A database of a few rows behind a session, which answers the reads of transactions and notes all that is sent. Its writes
-// change nothing: what they would do is for the tests on real databases.
+// A database of a few rows behind a session, which answers the reads of transactions and records everything sent. Its
+// writes change nothing: tests on real databases cover what they do.
 
 import type { Claim } from "../../../../server/core/claim.ts";
 import type { DatabaseClock } from "../../../../server/core/database-clock.ts";
@@ -18,7 +18,7 @@ import { textOf } from "./lock-fixture.ts";
 
 const OPEN = { affectedRows: 1, serverStatus: 0b11 };
 
-/** Known exactly from the first reading on, so that no test depends on how long anything takes. */
+/** Known exactly from the first reading on, so that no test depends on timing. */
 class SteadyClock implements Pick<DatabaseClock, "read" | "estimate" | "doubt"> {
   #known: Clock | null = null;
 
@@ -39,16 +39,16 @@ class SteadyClock implements Pick<DatabaseClock, "read" | "estimate" | "doubt"> 
 export class FakeDatabase {
   nowUs = 5_000_000_000;
   identity: string | null = "it";
-  /** No row in rowlock_meta at all. */
+  /** rowlock_meta has no row. */
   isEmpty = false;
   rules: LimitRule[] = [];
   readonly locks = new Map<bigint, Lock>();
   claims: Claim[] = [];
-  /** What a trip fails of, by its name. */
+  /** The error of a trip, by the trip's name. */
   readonly failures = new Map<string, Error>();
-  /** Rows that statements answer which begin so or have that in them. */
+  /** Rows to answer, by a part of the statement. */
   readonly answers = new Map<string, readonly Row[]>();
-  /** All that was sent. */
+  /** Everything that was sent. */
   readonly trips: { readonly name: string; readonly sql: readonly string[] }[] = [];
   readonly outcomes: string[] = [];
   readonly destroyed: unknown[] = [];
@@ -76,7 +76,7 @@ export class FakeDatabase {
   }
 
   transact(plan: Partial<LoadPlan>, decide: DecideRows): Promise<void> {
-    // As when the pool lends it anew.
+    // As if the pool had just lent the session.
     Object.assign(this.session, { sent: 0 });
     return transactOn(this.session, { ...NO_PLAN, ...plan }, decide, {
       rules: this.rulesKept,

@@ -1,5 +1,5 @@
-// Which locks a server knows well enough to decide about them without a read, and which it asks more about. Without a
-// database: what others write is told to the cache as a read would see it.
+// Which locks a server knows well enough to decide about them without a read, and for which it reads more. Without a
+// database: the test tells the cache about other servers' writes as a read would.
 
 import { describe, expect, test } from "vitest";
 import type { Claim } from "../../../../server/core/claim.ts";
@@ -23,7 +23,7 @@ const SERVER = "this server of the database";
 const CLOCK = { nowUs: 1_000, atLeastUs: 900, jumpedAtUs: null, backAtUs: null };
 const FAIL_OVER = { epoch: 3n, atUs: 10, grantsFromUs: 20 };
 
-/** A cache, and what transactions of its server would tell it. */
+/** A cache, and what its server's transactions would tell it. */
 class Known {
   clock: typeof CLOCK | null = CLOCK;
   readonly unsureUsMax: number[] = [];
@@ -35,7 +35,7 @@ class Known {
   } as unknown as DatabaseClock);
   readonly #rows = new Map<bigint, Lock>();
 
-  /** This server writes locks, after it has read them with these claims. */
+  /** This server writes locks, after reading them with these claims. */
   write(
     locks: readonly Partial<Lock>[],
     {
@@ -88,7 +88,7 @@ class Known {
     }
   }
 
-  /** A lock of which all is known. */
+  /** Makes the cache know the whole lock. */
   learn(lock: Partial<Lock> = {}, ...claims: Claim[]): void {
     const holders = claims.filter(({ state }) => state === "held").length;
     const inQueue = claims.filter(({ state }) => state === "waiting").length;
@@ -109,7 +109,7 @@ class Known {
     return this.read() !== null;
   }
 
-  /** Whether the next load asks for all that is needed to know the lock. */
+  /** Whether the next load reads everything needed to know the lock. */
   get isAsked(): boolean {
     return this.widened().holdersOf.includes(1n);
   }
@@ -202,7 +202,7 @@ describe("more of a lock is asked for", () => {
       holdersOf: [1n, 5n],
     });
     expect(known.isAsked).toBe(false);
-    // What was read was not all that there is, and is not asked for again.
+    // The read did not return all holders, and they are not read again.
     known.write([{ holders: 2 }], { claims: [held(1)] });
     expect(known.isAsked).toBe(false);
   });
@@ -398,16 +398,16 @@ describe("no more is kept", () => {
       known.learn({ id }, ...numbers(1, holders).map((number) => held(number, { lockId: id })));
     const full = BigInt(CACHED_CLAIMS_MAX / CACHED_HOLDERS_MAX);
     for (let id = 1n; id <= full; id++) lockWith(id);
-    // Written again they count once.
+    // A lock written twice counts once.
     lockWith(2n);
     expect(isKnown(known, 1n)).toBe(true);
-    // One that is doubted makes room for another one.
+    // A doubted lock makes room for another one.
     known.cache.doubt([3n]);
     lockWith(full + 1n);
     expect([1n, 2n, 3n, 4n].map((id) => isKnown(known, id))).toEqual([true, true, false, true]);
     lockWith(full + 2n, 1);
     expect([1n, 2n, 4n, full + 1n].map((id) => isKnown(known, id))).toEqual([false, true, true, true]);
-    // All can be kept again when all was forgotten.
+    // All of them fit again after everything was forgotten.
     known.cache.forgetAll();
     for (let id = 1n; id <= full; id++) lockWith(id + 1_000n);
     expect(isKnown(known, 1_001n)).toBe(true);

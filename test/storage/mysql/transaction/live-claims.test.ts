@@ -1,4 +1,4 @@
-// What a server knows of a lock's claims after a write: all holders and the first of the queue, or nothing.
+// What a server knows of a lock's claims after a write: all holders and the head of the queue, or nothing.
 
 import { describe, expect, test } from "vitest";
 import type { Claim } from "../../../../server/core/claim.ts";

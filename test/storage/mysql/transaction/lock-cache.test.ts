@@ -1,4 +1,4 @@
-// What a store decides optimistically, by what it has written last itself: it saves a trip, and whatever somebody else has changed meanwhile is
+// Optimistic decisions, which a store bases on its own last write: they save a trip, and a change by another server is
 // noticed before anything is written.
 
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
@@ -35,7 +35,7 @@ reportLeftOut(mysqlFamily());
 describe.each(mysqlFamily())("on $flavour $version", (server) => {
   let stage: Stage;
   let store: Store;
-  /** Another server's. */
+  /** Another server's store. */
   let other: Store;
   let plain: PlainSession;
   /** The trips of the store. */
@@ -58,7 +58,7 @@ describe.each(mysqlFamily())("on $flavour $version", (server) => {
     trips.length = 0;
   });
 
-  /** A transaction that writes nothing but the guard rows, and what is given. */
+  /** A transaction that writes only the guard rows and the given changes. */
   const look = (
     of: Store,
     plan: Partial<LoadPlan>,
@@ -74,7 +74,7 @@ describe.each(mysqlFamily())("on $flavour $version", (server) => {
       .then(() => read as Loaded);
   };
 
-  /** One more who waits for each lock. */
+  /** Adds one waiter to each lock. */
   const oneMore = ({ locks, nowUs }: Loaded): Partial<Changes> => ({
     added: [...locks.values()].map((lock) => {
       const claim: Claim = {
@@ -93,7 +93,7 @@ describe.each(mysqlFamily())("on $flavour $version", (server) => {
     }),
   });
 
-  /** Both assert what was assumed: the statement that adds claims, and one of its own where none is added. */
+  /** Both assert what was assumed: in the statement that adds claims, or in a separate statement if none is added. */
   const WRITES = [
     ["writes the guard row alone", () => ({})],
     ["adds a claim", oneMore],
@@ -315,7 +315,7 @@ describe.each(mysqlFamily())("on $flavour $version", (server) => {
           const isOptimistic = atLeastUs < nowUs;
           wasInTime = isOptimistic && !isOver && leftMs < 60;
           if (!wasInTime) return {};
-          // Decided in time, and sent when the lease has ended by the clock's lower bound too.
+          // Decided in time, but sent when the lease has ended even by the clock's lower bound.
           const sendMs = performance.now() + (endUs - atLeastUs) / 1_000;
           while (performance.now() <= sendMs);
           return { changed: claims.map((claim) => ({ ...claim, deadlineUs: endUs + HOUR_US })) };
@@ -335,7 +335,7 @@ describe.each(mysqlFamily())("on $flavour $version", (server) => {
   test("a lease that may have ended or not is asked for, so that it ends as soon as it has", async () => {
     const { id, plan, added } = await knownLock({ state: "held", dueInUs: 300_000 });
     await until(async () => (await other.dueLocks(0n, 1_000)).lockIds.includes(id));
-    // What is known after an answer that came late.
+    // The clock's estimate after a late answer.
     const askedUs = performance.now() * 1_000;
     store.clock.doubt(askedUs);
     store.clock.read(await clockUs(plain), askedUs, askedUs, CLOCK_UNSURE_US_MAX - 50_000);
@@ -407,7 +407,7 @@ describe.each(mysqlFamily())("on $flavour $version", (server) => {
     const id = await lockId(store, `known/${++names}`);
     await addClaims(store, id, { state: "held" });
     const wanted = (count: number) => Array.from({ length: count }, () => ({}));
-    /** All who wait, in order. */
+    /** All waiters, in order. */
     const queue = await addClaims(store, id, ...wanted(CACHED_QUEUE_MAX + 200));
     for (let turn = 0; turn < 2; turn++) await look(store, { locks: planned(id) });
     trips.length = 0;
@@ -415,7 +415,7 @@ describe.each(mysqlFamily())("on $flavour $version", (server) => {
       if (turn % 3 === 0) queue.push(...(await addClaims(store, id, ...wanted(1 + (turn % 2)))));
       const heads = 1 + (turn % 4);
       let ended: Claim[] = [];
-      // What is decided is written within 100 ms or read anew, as happens on a busy machine.
+      // A decision not written within 100 ms is made again from a new read, as happens on a busy machine.
       const decide = (loaded: Loaded) => {
         const lock = loaded.locks.get(id);
         const head = loaded.queues.get(id)?.head ?? [];
@@ -459,7 +459,7 @@ describe.each(mysqlFamily())("on $flavour $version", (server) => {
     const locks = [{ id, heads: 1, likelyQueue: true, anywhereInQueue: true }];
     const { claims, queues } = await look(store, { locks, requestIds: [last.requestId] });
     expect(claims).toEqual([last]);
-    // What is known of the beginning is not read again.
+    // The known head of the queue is not read again.
     expect(queues.get(id)?.head.length).toBe(1);
     trips.length = 0;
     await look(store, { locks: planned(id) });

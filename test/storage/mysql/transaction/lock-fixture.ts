@@ -1,5 +1,4 @@
-// Locks and claims by their numbers, and trips that can be looked into, for tests of what is known and written without a
-// database.
+// Locks and claims by their numbers, and inspectable trips, for tests without a database of what is cached and written.
 
 import type { Claim } from "../../../../server/core/claim.ts";
 import type { Lock } from "../../../../server/core/lock.ts";
@@ -49,7 +48,7 @@ export interface Statement {
   readonly values: readonly SqlValue[];
 }
 
-/** A trip, and the statements that are added to it. */
+/** A trip, and the statements added to it. */
 export function openTrip(): { trip: Trip; statements: Statement[] } {
   const statements: Statement[] = [];
   const trip = new Trip("test");
@@ -62,8 +61,8 @@ export function openTrip(): { trip: Trip; statements: Statement[] } {
 }
 
 /**
- * The statement as the database reads it, on one line: with its values, and without hints and what only one kind of database
- * reads. Throws if there are more values than places for them, or fewer.
+ * The statement as the database reads it, on one line: with its values, without hints and without what only one kind of
+ * database reads. Throws if the numbers of values and placeholders differ.
  */
 export function textOf({ sql, values }: Statement): string {
   const left = [...values];

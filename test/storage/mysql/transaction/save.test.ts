@@ -1,5 +1,5 @@
-// What is sent to write a decision: nothing more for those who use no record than if there were none, and one statement
-// for those who do.
+// What is sent to write a decision: locks without a record cost nothing extra, and locks with one cost one more
+// statement.
 
 import { expect, test } from "vitest";
 import type { Claim } from "../../../../server/core/claim.ts";
@@ -15,7 +15,7 @@ const HELD: Lock = { ...LOCK, nextTicket: 2n, lastToken: 1n, heldPermits: 1, hol
 const THREE_LEFT: LockRecord = { ...RECORD, attemptsLeft: 3, version: 7n };
 const SPACED: Terms = { ...TERMS, minIntervalUs: 1 };
 
-/** The statements that write the lock, which was another one before, beside a claim that was added or changed. */
+/** The statements that write the changed lock, together with an added or changed claim. */
 function sent(from: Lock, to: Lock, added: readonly Claim[], changed: readonly Claim[] = []): string[] {
   const { trip, statements } = openTrip();
   const before = { lock: () => from, claim: () => CLAIM };
@@ -34,7 +34,7 @@ test("a grant and an end at a lock without a record say nothing of records", () 
     [],
     [{ ...CLAIM, endedAtUs: 9 }],
   );
-  // The guard row and the claim. Where none is added, a statement checks that both were written.
+  // The guard row and the claim. If no claim is added, a further statement checks that both were written.
   expect(grant).toHaveLength(2);
   expect(end).toHaveLength(3);
   expect([...grant, ...end].join("\n")).not.toMatch(/record|terms/);
@@ -49,7 +49,7 @@ test.each([
     /^UPDATE rowlock_record .* SET due_at = \?, version = \? WHERE/,
   ],
   ["goes", THREE_LEFT, null, /^DELETE r FROM rowlock_record/],
-  // It is no longer found among the free ones.
+  // The lock is no longer found among the free ones.
   [
     "stays, at a lock that is held from now on",
     THREE_LEFT,

@@ -1,4 +1,4 @@
-// A transaction that the server has rolled back without a word, as a Galera node does in the middle of a trip: here the
+// A transaction that the server has silently rolled back, as a Galera node does in the middle of a trip: here the
 // connection itself rolls it back just before the trip that writes.
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -36,7 +36,7 @@ describe.each(mariadbs)("on $flavour $version", (server) => {
   let stage: Stage;
   let store: Store;
   let session: Session;
-  /** Before which trip the transaction is lost. */
+  /** The trip before which the transaction is lost. */
   let lostBefore = "";
 
   beforeAll(async () => {
@@ -101,7 +101,7 @@ describe.each(mariadbs)("on $flavour $version", (server) => {
       lostBefore = "";
       await attempt(true);
       expect((await load(store, { locks: planned(id), claims: [claim, added] })).claims).toHaveLength(2);
-      // The counters follow, so that the database is sound again.
+      // Corrects the counters, so that the database is sound again.
       await changeLock(store, id, (lock) => {
         lock.nextTicket = 3n;
         lock.lastToken = 2n;

@@ -1,5 +1,5 @@
-// The trips of a deciding transaction and what becomes of it: what is read and locked for it, when it is written and
-// committed, and what is rolled back, doubted or repeated where something fails. Without a database.
+// The trips of a deciding transaction and their results: what is read and locked for it, when it is written and
+// committed, and what is rolled back, doubted or retried after a failure. Without a database.
 
 import { beforeEach, describe, expect, test, vi } from "vitest";
 import { QUEUE_HEAD_MAX } from "../../../../server/core/bounds.ts";
@@ -25,7 +25,7 @@ beforeEach(() => {
 
 const ticketsOf = (claims: readonly Claim[] = []) => claims.map(({ ticketNumber }) => Number(ticketNumber));
 
-/** What a transaction reads; it writes the guard rows and these changes. */
+/** What a transaction reads. Writes the guard rows and these changes. */
 async function decide(plan: Partial<LoadPlan> = {}, changes: Partial<Changes> = {}): Promise<Loaded> {
   let read: Loaded | undefined;
   await database.transact({ locks: planned(1n), ...plan }, (loaded) => {
@@ -35,7 +35,7 @@ async function decide(plan: Partial<LoadPlan> = {}, changes: Partial<Changes> = 
   return read as Loaded;
 }
 
-/** Makes a lock one that is decided without a read; the database then has it as it was written. */
+/** Makes the lock one that is decided without a read. The database then holds it as written. */
 async function learn(): Promise<void> {
   const write = async () => {
     await decide();
@@ -356,7 +356,7 @@ describe("where something fails", () => {
     expect(doubt).toHaveBeenCalledOnce();
     database.clock.read(database.nowUs, 0, 0);
     expect(isKnown()).toBe(false);
-    // Who has read the clock has nothing to doubt.
+    // A transaction that has read the clock has nothing to doubt.
     database.failures.set("save_commit", BAD_LUCK);
     await expect(decide()).rejects.toBe(BAD_LUCK);
     expect(doubt).toHaveBeenCalledOnce();

@@ -1,5 +1,5 @@
-// Rows that are not there any more when a transaction writes what it has decided about them, as when somebody sets the
-// rows back: here the connection itself changes them just before the trip that writes.
+// Rows that no longer exist when a transaction writes its decision about them, as when an operator sets the rows back:
+// here the connection itself changes them just before the trip that writes.
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Claim } from "../../../../server/core/claim.ts";
@@ -34,7 +34,7 @@ describe.each(mysqlFamily())("on $flavour $version", (server) => {
   let stage: Stage;
   let store: Store;
   let session: Session;
-  /** What is done before rows are written. */
+  /** The statement to run just before rows are written. */
   let before: [sql: string, id: bigint] | null = null;
 
   beforeAll(async () => {

@@ -1,5 +1,5 @@
-// The statements that write a decision, with their values: which rows they pick, what these become, and that each of them
-// writes only where the one before has written all of its rows.
+// The statements that write a decision, with their values: which rows they select, what values they set, and that each
+// writes only if the statement before it has written all of its rows.
 
 import { describe, expect, test } from "vitest";
 import type { Claim } from "../../../../server/core/claim.ts";
@@ -259,7 +259,7 @@ describe("records", () => {
     expect(recordChanges([lock(1)], { lock: () => lock(1), claim: () => undefined })).toBeNull();
     const same = [lock(1, { record })];
     expect(statements(same, [lock(1, { record, limit: 3 })])).toEqual([]);
-    // Another object that says the same.
+    // A different object with the same content.
     expect(statements(same, [remembers(1)])).toEqual([]);
   });
 
