@@ -196,7 +196,7 @@ describe.skipIf(!isWanted || !hasPrometheus || !hasSmallDisks).each(binaries)(
       disk.makeRoom();
       await isOver(prometheus, "RowlockDatabaseAway", "RowlockCallsFail");
 
-      // No calls are made, so only the servers' own check of their marks can notice it.
+      // No decisions are made, so only the servers' own check of their marks can notice it.
       await busy.stop();
       await foreign.run("DELETE FROM rowlock_witness");
       await expectFiring("RowlockFailedOver");

@@ -8,7 +8,7 @@ import { TestCalls } from "../support/test-calls.ts";
 import { RowlockProcess, screenOf, serveArgs } from "./server-process.ts";
 import { metric } from "./stage.ts";
 
-/** Including Node's young generation, the process may use about 100 MB. */
+/** With Node's young generation, the heap may grow to about 100 MB. */
 const NODE_OPTIONS = "--max-old-space-size=80 --max-semi-space-size=8";
 const WAITS = Number(process.env.ROWLOCK_TEST_WAITS ?? 6_000);
 const PER_SESSION = 3_000;

@@ -28,9 +28,7 @@ const MS_MAX = 8_000;
 const TASKS = 1_000;
 const HELD = 50;
 const WATCHED = 1_000;
-/**
- * Hostile clients, each with its own connection, and how many names or commands each sends per request in one attack.
- */
+/** Hostile clients, each with its own connection, and how many commands each puts into a request. */
 const HOSTILE = 3;
 const PER_REQUEST = 250;
 /** All requests together exceed what may wait for the database. */

@@ -104,7 +104,7 @@ describe("a provisional lease", () => {
     leases.acknowledged(2n);
     leases.acknowledged(3n);
     await until(() => said.confirmed.length > 0);
-    // The same time again: confirmations go together.
+    // Confirmations go out together after 1 ms; 5 ms are enough for another one to show.
     await sleep(5);
     expect(confirmed).toEqual([idOf(first)]);
     leases.acknowledged(4n);
