@@ -42,7 +42,7 @@ describe.each(testDatabases())("captures on $label", (database: TestDatabase) =>
   let here: Replica;
   let there: Replica;
   const faults: Faults = { on: false, made: new Map() };
-  /** Wrappers for the next transactions of `here`, one each. */
+  /** Replacements for the next transactions of `here`, one each. */
   const script: ((transact: Store["transact"]) => Store["transact"])[] = [];
   /** Locks whose rows a transaction of `here` would have waited for. */
   const waitedFor = new Set<bigint>();

@@ -11,7 +11,7 @@ import { BareSession, renew } from "../support/session-client.ts";
 import { TestCalls } from "../support/test-calls.ts";
 import { until } from "../support/until.ts";
 
-/** Half of the grace period is at most the time that a server waits for its own database alone. */
+/** Half of it is at most as long as a server without other servers waits for its database. */
 const GRACE_MS = 4_000;
 
 const undo: (() => unknown)[] = [];
