@@ -1,5 +1,5 @@
-// What much that is at rest costs a server: many leases of few sessions, each renewed every ten seconds, and many waits.
-// Prints how late renewals were, what they took of the processors, and what a waiter takes of the memory.
+// What many idle leases and waits cost a server: leases of few sessions, each renewed every ten seconds, and many
+// waits. Prints how late renewals are, how much processor time they take, and how much memory a waiter takes.
 //
 //   npm run bench:at-rest -- [--system rowlock-mariadb] [--leases 100000] [--waits 10000] [--seconds 60]
 
@@ -19,7 +19,7 @@ import { SYSTEMS } from "./systems/systems.ts";
 const SESSIONS = 10;
 const RENEW_EVERY_MS = 10_000;
 const TTL = { seconds: 30n, nanos: 0 };
-/** As many of each fit into a message. */
+/** How many of each fit into one message. */
 const ACQUIRES_AT_ONCE = 400;
 const RENEWED_AT_ONCE = 1_000;
 
@@ -78,7 +78,7 @@ async function waits(each: number): Promise<void> {
     for (const call of calls[index] as bigint[]) session.cancel(call);
   });
   await (clients[0] as TestCalls).call("release", { leaseId });
-  // Ten thousand places that are given up at once are as many commands as may wait for the database.
+  // Giving up ten thousand places at once fills the server's queue of commands for the database.
   await sleep(20_000);
 }
 
@@ -95,7 +95,7 @@ async function leases(each: number): Promise<void> {
     sessions.flatMap((session, index) => {
       const parts = partsOf(held[index] as readonly string[], RENEWED_AT_ONCE);
       return parts.map(async (some, part) => {
-        // Spread evenly, as timers of programs that started at different times are.
+        // Spread evenly, like the timers of programs that started at different times.
         let dueMs = beganMs + ((part * SESSIONS + index) / (parts.length * SESSIONS)) * RENEW_EVERY_MS;
         for (; dueMs < endMs; dueMs += RENEW_EVERY_MS) {
           await sleep(Math.max(0, dueMs - performance.now()));
@@ -131,7 +131,7 @@ async function acquireMany(session: LeanSession, index: number, count: number): 
       if (result.case !== "acquire" || result.value.outcome.case !== "lease") throw new Error("no lease");
       ids.push(result.value.outcome.value.leaseId);
     }
-    // Those that are held must not end while the others are taken.
+    // Leases already taken must not end while others are being taken.
     if (at > 0 && (at / ACQUIRES_AT_ONCE) % 10 === 0) await renewAll(session, ids);
   }
   return ids;
@@ -144,7 +144,7 @@ async function renewAll(session: LeanSession, ids: readonly string[]): Promise<v
   }
 }
 
-/** How many could not be renewed. */
+/** Returns how many could not be renewed. */
 async function renewMany(session: LeanSession, ids: readonly string[]): Promise<number> {
   const value = { leases: ids.map((leaseId) => ({ leaseId })) };
   const result = await session.ask({ case: "renewLeases", value } as Command).first;
@@ -152,7 +152,7 @@ async function renewMany(session: LeanSession, ids: readonly string[]): Promise<
   return result.value.leases.filter(({ outcome }) => outcome.case !== "lease").length;
 }
 
-/** The least that is used within some seconds: what is left after a collection. */
+/** The lowest heap use within some seconds, which is what remains after a collection. */
 async function liveHeap(): Promise<number> {
   let least = Number.POSITIVE_INFINITY;
   for (let look = 0; look < 60; look++) {

@@ -1,5 +1,5 @@
-// The limit of one hot name: how many transactions a second the database does one after the other on one row, with
-// nothing in them but the row's lock, one write and the commit. A lock cannot be handed over faster.
+// The upper limit for one hot name: how many consecutive transactions per second the database does on one row, with
+// only the row's lock, one write and the commit. A lock cannot be handed over faster.
 
 import { createConnection } from "mysql2/promise";
 import { openSqliteFile } from "../../server/storage/sqlite/file.ts";
@@ -25,7 +25,7 @@ export async function bareMysqlTransactions(databaseUrl: string, seconds: number
   }
 }
 
-/** SQLite, opened as the server opens it. Blocks this process meanwhile. */
+/** SQLite, opened as the server opens it. Blocks this process while it runs. */
 export function bareSqliteTransactions(path: string, seconds: number): number {
   const database = openSqliteFile(path);
   try {

@@ -1,4 +1,5 @@
-// That the bench works: a short run of the real callers on a real server. What it measures here means nothing.
+// Checks that the bench works, in a short run of the real callers on a real server. The figures measured here mean
+// nothing.
 
 import { execFile, execFileSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
@@ -8,13 +9,13 @@ import { describe, expect, test } from "vitest";
 import { isGoHere } from "./go-driver.ts";
 import type { Sample } from "./sample.ts";
 
-/** Nearly all of it is for the first time on a machine, when Go fetches and compiles its libraries. */
+/** Mostly for the first run on a machine, in which Go fetches and compiles its libraries. */
 const FIRST_BUILD_MS = 300_000;
 const root = join(import.meta.dirname, "../..");
 
 describe.skipIf(!isGoHere())("the bench, whose callers need Go", () => {
   test("measures unary calls and a session, on SQLite", { timeout: FIRST_BUILD_MS }, async () => {
-    // Not where temporary files are, as that may be in memory.
+    // Not in the temporary folder, which may be in memory.
     const parent = join(root, "node_modules/.cache");
     mkdirSync(parent, { recursive: true });
     const directory = mkdtempSync(join(parent, "bench-"));
@@ -55,7 +56,7 @@ describe.skipIf(!isGoHere())("the bench, whose callers need Go", () => {
         ...works.map((work) => [2, work]),
       ]);
       for (const work of works) expect(readFileSync(svg, "utf8")).toContain(`>${work}, per second</text>`);
-      // Half a second of a busy machine may be too short for 256 callers, but two of them are not.
+      // Half a second may be too short for 256 callers on a busy machine, but two of them together are enough.
       for (const work of works) {
         const both = samples.filter((sample) => sample.work === work);
         expect(

@@ -1,5 +1,5 @@
-// Draws the rates as a chart: for each work a group of bars, one for each system, each group to its own scale, with the
-// range of the rounds as a line across the end of the bar.
+// Draws the rates as a chart: for each work a group of bars, one for each system. Each group has its own scale, and a
+// line across the end of a bar shows the range of the rounds.
 
 import type { Sample } from "./sample.ts";
 import { median } from "./table.ts";
@@ -16,7 +16,7 @@ const COLOURS: readonly (readonly [start: string, colour: string])[] = [
   ["", "#d08a3c"],
 ];
 
-/** An SVG that needs no fonts or styles of its own. Systems without a rate at a work are left out of its group. */
+/** An SVG that needs no fonts or styles. Systems without a rate for a work are left out of its group. */
 export function chart(samples: readonly Sample[], systems: readonly string[]): string {
   const parts: string[] = [];
   let y = 0;

@@ -1,10 +1,10 @@
-// The processor time of the database servers that this process has started, as Linux counts it.
+// The processor time of the database servers that this process started, as Linux counts it.
 
 import { readdir, readFile } from "node:fs/promises";
 
 const CLOCK_TICKS_PER_S = 100;
 
-/** Seconds, of user and system together. 0 where none runs. */
+/** User and system time together, in seconds; 0 if no server runs. */
 export async function databaseCpuSeconds(): Promise<number> {
   let ticks = 0;
   for (const pid of await readdir("/proc")) {

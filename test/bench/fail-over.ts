@@ -1,4 +1,4 @@
-// How long clients wait when something dies: prints the times, and fails where they are far from those that are promised.
+// How long clients wait when something dies: prints the times, and fails if they are far from those that are promised.
 //
 //   npm run bench:fail-over -- [--only elsewhere,hand-over,galera,group,switched] [--rounds 5]
 
@@ -11,7 +11,7 @@ import { movedElsewhere } from "./fail-over/elsewhere.ts";
 import { handOvers } from "./fail-over/hand-over.ts";
 import { galera, group, type Outage, switched } from "./fail-over/killed-nodes.ts";
 
-/** In milliseconds: about twice what was measured, and half of the grace period for what is renewed elsewhere. */
+/** In milliseconds: about twice the measured time; for renewals elsewhere, half of the grace period. */
 const BOUNDS = {
   elsewhere: 5_000,
   handOverP50: 26,
@@ -21,7 +21,7 @@ const BOUNDS = {
   groupOwn: 4_600,
   switched: 5_200,
 };
-/** For each round that is asked for, of what is quick. */
+/** Per requested round, for what is quick. */
 const MOVES_PER_ROUND = 4;
 const HAND_OVERS_PER_ROUND = 100;
 
@@ -122,7 +122,7 @@ async function killed(
   );
 }
 
-/** Prints what was measured, in milliseconds, beside the load of the machine; notes what is beyond its bound. */
+/** Prints the measured times, in milliseconds, with the machine's load; records those beyond their bound. */
 function report(
   what: string,
   tookMs: readonly number[],
@@ -145,7 +145,7 @@ function report(
   }
 }
 
-/** Says what is missing where it is. */
+/** Returns what a measure needs, and says so if it is missing. */
 function needed(there: string | undefined, measure: string, what: string): string | undefined {
   if (there === undefined) console.log(`${measure}: left out, as there is no ${what}`);
   return there;

@@ -1,4 +1,4 @@
-// A session that keeps nothing that was told: for very many calls. What is asked for in one turn goes as one request.
+// A session that keeps no results, for very many calls. Commands of one turn go as one request.
 
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { SessionCommandSchema, SessionResult } from "#proto/rowlock/v1/lock_service_pb.js";
@@ -29,7 +29,7 @@ export class LeanSession {
     this.#heartbeats = setInterval(() => this.#write({}), HEARTBEAT_MS);
   }
 
-  /** `first` is the first result; that of a wait is its place. */
+  /** `first` resolves with the first result, which for a wait is its place. */
   ask(command: Command): { readonly call: bigint; readonly first: Promise<Result> } {
     const call = ++this.#calls;
     const first = new Promise<Result>((resolve) => this.#waiting.set(call, resolve));
@@ -65,7 +65,7 @@ export class LeanSession {
     this.#unsent.push(command);
   }
 
-  /** As many in each request as fit into it. */
+  /** Puts as many commands into each request as fit. */
   #flush(): void {
     const commands = this.#unsent.splice(0);
     const bytes = encode("session", { commands }).length;

@@ -1,5 +1,6 @@
 // The bench: drives Rowlock on each database beside other lock services and a service that does nothing, in rounds.
-// Prints one table as Markdown, writes each figure to a JSON file, and draws a chart. README.md beside this file says how to read them.
+// Prints one table as Markdown, writes each figure to a JSON file, and draws a chart. README.md beside this file
+// explains how to read them.
 
 import { mkdtempSync, rmSync, statfsSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
@@ -100,7 +101,7 @@ function positive(text: string): number {
   return number;
 }
 
-/** In memory nothing is durable, and who syncs least would not win. */
+/** Refuses a directory in memory, where no write is durable and a system that syncs less gains nothing by it. */
 function refuseMemory(directory: string): void {
   const TMPFS = 0x01021994;
   if (statfsSync(directory).type === TMPFS) {

@@ -1,4 +1,4 @@
-// A gRPC service with the calls of the bench that does nothing and always says yes; in a session it answers each message
+// A gRPC service with the calls of the bench that does nothing and always grants. In a session it answers each message
 // with one message, which has a result for each command.
 
 import { create, fromBinary, type MessageInitShape, toBinary } from "@bufbuild/protobuf";
@@ -26,7 +26,7 @@ const released = create(ReleaseResponseSchema, { released: true });
 const limited = create(SetLimitResponseSchema);
 const position = { ticketId: lease.leaseId, lockName: lease.lockName };
 
-/** What Rowlock takes, too. */
+/** Rowlock's own limit. */
 const MESSAGE_BYTES_MAX = 65_536;
 
 const asIs = (bytes: Buffer) => bytes;
@@ -39,7 +39,7 @@ const method = (name: string, isStream = false) => ({
   responseSerialize: asIs,
   responseDeserialize: asIs,
 });
-/** Always the same bytes, made once. */
+/** Always answers the same bytes, made once. */
 const says = (bytes: Uint8Array): UntypedHandleCall => {
   const answer = Buffer.from(bytes);
   return ((_call: unknown, callback: (error: null, answer: Buffer) => void) =>
@@ -76,7 +76,7 @@ function session(stream: ServerDuplexStream<Buffer, Buffer>): void {
     stream.write(Buffer.from(toBinary(SessionResponseSchema, response)));
   });
   stream.on("end", () => stream.end());
-  // The callers go without a word when they have their figures.
+  // The callers disconnect without notice when they have their figures.
   stream.on("error", () => {});
 }
 

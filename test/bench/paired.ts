@@ -1,6 +1,6 @@
-// Compares the server of this checkout with that of another commit. Both run at once, and the callers drive them in turns of a
-// second, so that a machine whose speed changes is the same for both. Prints, for each work, the median of the paired
-// ratios (now / before) with quartiles, of the rate and of the processor time a pair.
+// Compares this checkout's server with that of another commit. Both run at once, and the callers drive them alternately
+// for a second each, so that changes in the machine's speed affect both equally. Prints, for each work, the median of
+// the paired ratios (now / before) with quartiles, for the rate and for the processor time per pair.
 //
 //   npm run bench:paired -- --before REV [--databases sqlite,mariadb] [--works distinct-64,hot-64] [--slices 15] [--seconds 1]
 
@@ -20,7 +20,7 @@ import type { StartedSystem } from "./systems/system.ts";
 import { DISTINCT_NAMES, WORKS, type Work } from "./works.ts";
 
 const root = join(import.meta.dirname, "../..");
-/** A server that has just started is slower, until what it runs often is compiled. */
+/** A server that has just started is slower, until its hot code is compiled. */
 const RUN_IN_S = 6;
 const SLICE_WARM_UP_S = 0.3;
 
@@ -66,7 +66,7 @@ try {
       if (!work) throw new Error(`There is no work ${name}.`);
       const pairs: Record<Side, Slice>[] = [];
       for (let index = 0; index < Number(options.slices); index++) {
-        // The side that goes first changes, as the one that follows finds warmer caches.
+        // The first side alternates, because the second one finds warmer caches.
         const first = index % 2 === 0 ? "before" : "now";
         const one = await slice(driver, first === "before" ? before : now, work);
         const other = await slice(driver, first === "before" ? now : before, work);
@@ -85,7 +85,7 @@ try {
   guardian.dismiss();
 }
 
-/** The sources of a commit, with the packages of this checkout. Node runs no TypeScript from below node_modules. */
+/** A commit's sources with this checkout's packages. Not below node_modules, where Node runs no TypeScript. */
 function checkOut(revision: string): string {
   const path = join(sources, "before");
   execFileSync("git", ["worktree", "add", "--quiet", "--detach", path, revision], { cwd: root });
@@ -111,7 +111,7 @@ async function slice(driver: string, server: Server, work: Work): Promise<Slice>
   const [figures] = await drive(driver, target, work.task, SLICE_WARM_UP_S, Number(options.seconds));
   const after = await used(server);
   const perSecond = figures?.perSecond ?? Number.NaN;
-  // The warm-up costs processor time, too: the pairs that it made are taken to be as many a second.
+  // The warm-up takes processor time too; it is assumed to make pairs at the same rate.
   const pairs = perSecond * (Number(options.seconds) + SLICE_WARM_UP_S);
   const us = (name: "node" | "database") => ((after[name] - before[name]) * 1e6) / pairs;
   return { perSecond, nodeUs: us("node"), databaseUs: us("database") };

@@ -1,5 +1,5 @@
-// One round: starts all systems fresh, and then does one work after the other on each of them in turn, so that figures
-// that are compared come from the same minute.
+// One round: starts all systems fresh, then does each work on all of them in turn, so that compared figures come from
+// the same minute.
 
 import { mkdir, rm } from "node:fs/promises";
 import { join } from "node:path";
@@ -10,15 +10,15 @@ import { DatabaseServers } from "./systems/database-servers.ts";
 import { NotHere, type StartedSystem, type System } from "./systems/system.ts";
 import { BARE, DISTINCT_NAMES, type Work } from "./works.ts";
 
-/** A server runs for weeks. One that has just started is slower, until what it runs often is compiled or cached. */
+/** A server runs for weeks. One that has just started is slower, until its hot code and data are compiled or cached. */
 const RUN_IN_WARM_UPS = 8;
 
 export interface Plan {
   readonly systems: readonly System[];
   readonly works: readonly Work[];
-  /** The callers, as they were built. */
+  /** The compiled callers. */
   readonly driver: string;
-  /** On the disk that is to be measured. */
+  /** A directory on the disk to measure. */
   readonly directory: string;
   readonly warmUpS: number;
   readonly seconds: number;
@@ -27,7 +27,7 @@ export interface Plan {
 export interface RoundOutcome {
   readonly samples: readonly Sample[];
   readonly versions: Readonly<Record<string, string>>;
-  /** By name, why a system was not run. */
+  /** Why a system was not run, by its name. */
   readonly notRun: Readonly<Record<string, string>>;
 }
 
@@ -74,7 +74,7 @@ async function measure(
     if (bare) await add(BARE, name, async () => [{ perSecond: await bare(plan.seconds) }]);
   }
   for (const [name, system] of started) {
-    // What does not get through here is told where it is measured.
+    // A system that fails here is reported when it is measured.
     await drive(plan.driver, system.target, DISTINCT_NAMES, 0, plan.warmUpS * RUN_IN_WARM_UPS).catch(
       (error: Error) => console.error(`${name} was not run in: ${error.message}`),
     );
@@ -93,10 +93,10 @@ async function measure(
 
 type Outcome = Omit<Sample, "round" | "work" | "system"> & { readonly part?: string };
 
-/** One that does not get through leaves a hole in the table, and not no table. */
+/** A failed work leaves a hole in the table instead of ending the bench. */
 const failed = (error: unknown): Outcome[] => [{ failure: (error as Error).message }];
 
-/** Another one begins in each round, so that none always comes after the same one. */
+/** Each round begins with another system, so that none always follows the same one. */
 const rotated = <T>(list: readonly T[], by: number): T[] => {
   const first = by % Math.max(list.length, 1);
   return [...list.slice(first), ...list.slice(0, first)];
@@ -108,7 +108,7 @@ async function measureOnce(plan: Plan, system: StartedSystem, work: Work): Promi
   const before = metrics && (await scrape(metrics));
   const outcomes = await drive(plan.driver, target, work.task, plan.warmUpS, plan.seconds);
   const after = metrics && (await scrape(metrics));
-  // What the server counted cannot be told apart by parts.
+  // The server's counters cannot be divided among parts.
   if (!before || !after || outcomes.length !== 1) return outcomes;
   const mean = (name: string) => meanBetween(before, after, name);
   const commandsPerTransaction = mean("rowlock_transaction_commands");

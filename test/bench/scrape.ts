@@ -1,6 +1,6 @@
 // Reads a server's metrics, for what it did during a run.
 
-/** By name, the sum over all labels. */
+/** For each metric name, the sum over all labels. */
 export async function scrape(address: string): Promise<Map<string, number>> {
   const text = await (await fetch(`http://${address}/metrics`)).text();
   const samples = new Map<string, number>();
@@ -10,7 +10,7 @@ export async function scrape(address: string): Promise<Map<string, number>> {
   return samples;
 }
 
-/** The mean of what a histogram or summary has counted between two scrapes; undefined when it has counted nothing. */
+/** The mean of what a histogram or summary counted between two scrapes; undefined if it counted nothing. */
 export function meanBetween(
   before: ReadonlyMap<string, number>,
   after: ReadonlyMap<string, number>,

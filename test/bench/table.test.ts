@@ -1,4 +1,4 @@
-// What the bench makes of its figures.
+// The table and the ratios that the bench computes from its figures.
 
 import { describe, expect, it, test } from "vitest";
 import { type Sample, withRatios } from "./sample.ts";

@@ -1,4 +1,4 @@
-// Makes the table: for each work and system the median of all rounds, with the range where there were several.
+// Makes the table: for each work and system the median of all rounds, with the range if there were several.
 
 import type { Sample } from "./sample.ts";
 
@@ -16,7 +16,7 @@ const COLUMNS: readonly (readonly [heading: string, figure: Figure, digits: numb
   ["round trips", "roundTripsPerTransaction", 2],
 ];
 
-/** Works in the order in which they were done. A system of which a sample has no figures has dashes. */
+/** Lists works in the order in which they were done. A system's sample without figures shows dashes. */
 export function table(samples: readonly Sample[], systems: readonly string[]): string {
   const headings = ["work", "system", ...COLUMNS.map(([heading]) => heading)];
   const lines = [headings, headings.map((_, index) => (index < 2 ? "---" : "--:"))];
@@ -51,7 +51,7 @@ export function medianWithRange(figures: readonly number[], digits: number): str
   return sorted.length === 1 ? middle : `${middle} (${text(least)} to ${text(most)})`;
 }
 
-/** Of at least one figure, in ascending order. */
+/** The median of at least one figure, given in ascending order. */
 export function median(sorted: readonly number[]): number {
   const half = (sorted.length - 1) / 2;
   return ((sorted[Math.floor(half)] as number) + (sorted[Math.ceil(half)] as number)) / 2;

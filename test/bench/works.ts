@@ -1,4 +1,4 @@
-// What is done on each system, and how the table names it.
+// The works that are done on each system, and their names in the table.
 
 import type { Task } from "./go-driver.ts";
 
@@ -7,16 +7,16 @@ export interface Work {
   readonly name: string;
   readonly label: string;
   readonly task: Task;
-  /** Only of systems that are called by Rowlock's API, or only of those among them that let callers wait in a queue. */
+  /** Only for systems called by Rowlock's API, or only for those of them whose callers can wait in a queue. */
   readonly needs?: "rowlock" | "queue";
-  /** All calls over sessions, and which work of unary calls etcd's figure is then taken from. */
+  /** All calls go over sessions. `beside` names the unary work from which etcd's figure is taken. */
   readonly session?: { readonly beside?: string };
 }
 
-/** The calls of the unary works share so many connections. */
+/** The calls of the unary works share these connections. */
 const CONNECTIONS = 4;
 
-/** A connection carries so many streams of the crowd; a server lets one have 1,000 waits. */
+/** Streams of the crowd on one connection; a server allows 1,000 waits on one. */
 const STREAMS_OF_A_CONNECTION = 900;
 
 export const DISTINCT_NAMES: Task = { work: "distinct", callers: 64, connections: CONNECTIONS };
@@ -95,11 +95,13 @@ export const WORKS: readonly Work[] = [
   ),
 ];
 
-/** The label of the work that etcd does in place of this one, which it cannot do: undefined where there is none. */
+/**
+ * The label of the work that etcd does instead of this one: itself unless it uses sessions; undefined if there is none.
+ */
 export function etcdCounterpart(label: string): string | undefined {
   const session = WORKS.find((work) => work.label === label)?.session;
   return session ? WORKS.find(({ name }) => name === session.beside)?.label : label;
 }
 
-/** What the databases do by themselves, which needs no callers. */
+/** What the databases do alone, without callers. */
 export const BARE = "bare transactions, one after the other";

@@ -10,14 +10,15 @@ import (
 	rowlockv1 "rowlock/bench/gen/rowlock/v1"
 )
 
-// leavingAtOnce is how many of the crowd leave at a time when all is over: the server is to get through, and not to refuse.
+// leavingAtOnce is how many waiters leave at a time at the end: few enough that the server does not refuse them.
 const leavingAtOnce = 64
 
-// gatherMax bounds how long they may take to come together.
+// gatherMax bounds how long queueing all waiters may take.
 const gatherMax = 10 * time.Minute
 
-// crowd measures the hand-overs of a lock while so many streams wait for it, each of which is told its place; and how old
-// a place is when the next one comes. Who was granted the lock releases it and waits again, so the queue stays as long.
+// crowd measures the hand-overs of a lock while o.callers streams wait for it, each of which is told its place, and the
+// age of a place when the next one arrives. A caller that was granted the lock releases it and waits again, so the
+// queue keeps its length.
 func crowd(ctx context.Context, o options) ([]Figures, error) {
 	ends, err := waitingEnds(o)
 	if err != nil {
@@ -61,7 +62,7 @@ func crowd(ctx context.Context, o options) ([]Figures, error) {
 		return nil, err
 	}
 	figures := []Figures{figuresOf("", c.took, o)}
-	// All who waited from the beginning may have had their turn by now.
+	// There are no ages if all the initial waiters had their turn before the measured time.
 	if len(c.ages) > 0 {
 		figures = append(figures, figuresOf("age of a told place", c.ages, o))
 	}
@@ -75,21 +76,21 @@ type crowded struct {
 	leaving   chan struct{}
 
 	mutex sync.Mutex
-	// When each hand-over was known, from the first one on.
+	// When each hand-over was seen, from the first one on.
 	turns      []time.Time
 	took, ages []time.Duration
 }
 
-// crowdedWait is the wait of one of the crowd.
+// crowdedWait is one caller's wait in the crowd.
 type crowdedWait struct {
 	caller *rowlockCaller
 	mutex  sync.Mutex
 	stream *queueStream
-	// How many hand-overs it is to its own: of those alone who wait from the beginning.
+	// How many hand-overs come before its own; set only for the initial waiters.
 	place int64
 }
 
-// gather queues them all while nobody moves, so that the first place that each is told is its number.
+// gather queues all waiters while the lock is held, so that the first place each one is told is its number.
 func (c *crowded) gather(ctx context.Context, ends []*rowlockCaller, count int) ([]*crowdedWait, error) {
 	waits := make([]*crowdedWait, count)
 	failures := make([]error, len(ends))
@@ -120,7 +121,7 @@ func (c *rowlockCaller) holdLong(ctx context.Context, name string) (string, erro
 	return leaseIDOf(response)
 }
 
-// queueAgainAndAgain ends with the wait, or with its lease, when all is over: leave gives it back.
+// queueAgainAndAgain returns when the wait has ended, or with a lease if time is up, which leave then releases.
 func (c *crowded) queueAgainAndAgain(ctx context.Context, wait *crowdedWait) error {
 	isFirst := true
 	for {
@@ -155,11 +156,11 @@ func (c *crowded) leave(ctx context.Context, wait *crowdedWait) error {
 	defer func() { <-c.leaving }()
 	wait.mutex.Lock()
 	defer wait.mutex.Unlock()
-	// A ticket's id is that of its lease.
+	// A ticket has the same id as its lease.
 	return wait.caller.Release(ctx, wait.stream.first.TicketId)
 }
 
-// granted is nil where it has left the queue.
+// granted returns nil if the caller has left the queue.
 func (c *crowded) granted(wait *crowdedWait, isFirst bool) (*rowlockv1.Lease, error) {
 	ahead := wait.place
 	for {
@@ -181,7 +182,7 @@ func (c *crowded) granted(wait *crowdedWait, isFirst bool) (*rowlockv1.Lease, er
 	}
 }
 
-// turned counts a hand-over.
+// turned records a hand-over.
 func (c *crowded) turned() {
 	now := time.Now()
 	c.mutex.Lock()
@@ -192,7 +193,7 @@ func (c *crowded) turned() {
 	c.turns = append(c.turns, now)
 }
 
-// toldAnew ends a place that was right after so many hand-overs: it has been wrong since the next one.
+// toldAnew records the age of a place that was right after that many hand-overs: it is outdated since the next one.
 func (c *crowded) toldAnew(after int64) {
 	now := time.Now()
 	if now.After(c.end) {

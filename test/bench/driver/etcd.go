@@ -6,10 +6,10 @@ import (
 	"rowlock/bench/gen/etcdpb"
 )
 
-// Nobody keeps the leases alive, so they outlast every run.
+// No caller renews its lease, so leases outlast every run.
 const etcdLeaseSeconds = 3_600
 
-// etcd is called through its lock service, by callers that have a lease each, as its own clients do.
+// etcd is called through its lock service. Each caller has its own lease, as with etcd's own clients.
 type etcd struct {
 	leases []etcdpb.LeaseClient
 	locks  []etcdpb.LockClient

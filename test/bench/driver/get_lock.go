@@ -11,11 +11,11 @@ import (
 // getLockPatienceSeconds is longer than any run.
 const getLockPatienceSeconds = 3_600
 
-// getLock is MySQL's GET_LOCK, which belongs to a connection: each caller has one. Nothing of it is durable.
+// getLock is MySQL's GET_LOCK, which belongs to a connection, so each caller has its own. None of it is durable.
 type getLock struct{ database *sql.DB }
 
 func openMySQL(o options) (*sql.DB, error) {
-	// Without interpolation each statement would be prepared first, in a round trip of its own.
+	// Without interpolation, the driver first prepares each statement, in a separate round trip.
 	database, err := sql.Open("mysql", o.address+"?interpolateParams=true")
 	if err != nil {
 		return nil, err

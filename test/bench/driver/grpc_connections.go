@@ -7,7 +7,7 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 )
 
-// grpcConnections opens as many as the callers share, to the servers in turn where there are several.
+// grpcConnections opens the connections that the callers share, to each server in turn if there are several.
 func grpcConnections(o options) ([]*grpc.ClientConn, error) {
 	addresses := strings.Split(o.address, ",")
 	connections := make([]*grpc.ClientConn, o.connections)

@@ -7,8 +7,8 @@ import (
 	rowlockv1 "rowlock/bench/gen/rowlock/v1"
 )
 
-// handOver measures from the release of a lock on one connection to the word that it is granted on another one, where a
-// stream waits for it. To several servers, these are two of them.
+// handOver measures from a lock's release on one connection until a stream that waits on another connection hears of
+// its grant. With several servers, the connections go to two of them.
 func handOver(ctx context.Context, o options) ([]Figures, error) {
 	o.connections = 2
 	ends, err := waitingEnds(o)
@@ -46,7 +46,7 @@ func handOver(ctx context.Context, o options) ([]Figures, error) {
 	}
 }
 
-// waitingEnds are callers who can wait by a stream, one for each connection.
+// waitingEnds returns callers that can wait on a stream, one for each connection.
 func waitingEnds(o options) ([]*rowlockCaller, error) {
 	connections, err := grpcConnections(o)
 	if err != nil {

@@ -1,5 +1,5 @@
-// The callers of the bench: each takes a lock, releases it, and begins again until the time is over. One run measures one
-// work on one system, and prints its figures as JSON lines. ../load.ts starts the systems and makes the table.
+// The callers of the bench: each takes a lock, releases it, and repeats this until the time is over. One run measures
+// one work on one system and prints its figures as JSON lines. ../load.ts starts the systems and makes the table.
 package main
 
 import (
@@ -11,7 +11,8 @@ import (
 	"time"
 )
 
-// drainMax bounds how long callers may take for their last pair, so that a lock that is never handed over fails the run.
+// drainMax bounds how long callers may take for their last pair, so that a lock that is never handed over fails the
+// run.
 const drainMax = 60 * time.Second
 
 type options struct {
@@ -45,7 +46,7 @@ func main() {
 }
 
 func run(o options) ([]Figures, error) {
-	// Cancelled by a timer and not by a deadline: a call would tell the server of a deadline, which costs both of them.
+	// Cancelled by a timer, because calls send a context's deadline to the server, which costs both sides.
 	ctx, cancel := context.WithCancelCause(context.Background())
 	defer cancel(nil)
 	time.AfterFunc(2*(o.warmUp+o.measured)+drainMax, func() { cancel(fmt.Errorf("not done in time")) })
@@ -72,7 +73,7 @@ func run(o options) ([]Figures, error) {
 	return takeTurns(ctx, system, o)
 }
 
-// name is what the caller takes: no two works share a name, so that what one leaves behind is nothing to the other.
+// name is the caller's lock. No two works share a name, so that what one leaves behind does not affect the other.
 func (o options) name(caller int) string {
 	if o.work != "distinct" && o.work != "died" {
 		caller = 0

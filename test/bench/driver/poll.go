@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// poll tries until it succeeds or fails, with a pause of half to one and a half times every between tries, so that the
-// callers do not come all at once.
+// poll calls try until it succeeds or fails. The pause between tries is 0.5 to 1.5 times every, so that the callers do
+// not all try at once.
 func poll(ctx context.Context, every time.Duration, try func() (bool, error)) error {
 	for {
 		done, err := try()

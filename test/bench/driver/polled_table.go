@@ -18,7 +18,8 @@ const (
 	errDeadlock     = 1213
 )
 
-// polledTable is what people write by hand: a row is a lock, to insert it is to take it, and who fails tries again.
+// polledTable is what people write by hand: a row is a lock, inserting it takes the lock, and a caller that fails
+// retries.
 type polledTable struct{ database *sql.DB }
 
 func connectPolledTable(ctx context.Context, o options) (System, error) {
@@ -35,7 +36,7 @@ func (p *polledTable) Caller(context.Context, int) (Locks, error) { return p, ni
 
 func (p *polledTable) SetLimit(context.Context, string, uint32) error { return errNoSemaphores }
 
-// Acquire takes the row if there is none, or if its time is over.
+// Acquire takes the row if there is none, or if it has expired.
 func (p *polledTable) Acquire(ctx context.Context, name string) (string, error) {
 	owner := rand.Text()
 	err := poll(ctx, polledTablePoll, func() (bool, error) {
@@ -60,7 +61,7 @@ func (p *polledTable) Release(ctx context.Context, held string) error {
 	return err
 }
 
-// rows runs one statement, again where it was rolled back: with many at one name InnoDB takes them for a deadlock.
+// rows runs one statement, and repeats it after a rollback: InnoDB takes many statements on one name for a deadlock.
 func (p *polledTable) rows(ctx context.Context, statement string, parameters ...any) (int64, error) {
 	for {
 		result, err := p.database.ExecContext(ctx, statement, parameters...)

@@ -8,14 +8,14 @@ import (
 	rowlockv1 "rowlock/bench/gen/rowlock/v1"
 )
 
-// queueStream is one WaitInQueue whose place is taken.
+// queueStream is one WaitInQueue that has its place in the queue.
 type queueStream struct {
 	stream grpc.ServerStreamingClient[rowlockv1.WaitInQueueResponse]
-	// The place as it was told first.
+	// The first reported place.
 	first *rowlockv1.Ticket
 }
 
-// wait takes a place in the queue, and returns when it is known. change may change the request.
+// wait takes a place in the queue, and returns when the place is known. change may change the request.
 func (c *rowlockCaller) wait(
 	ctx context.Context, name string, change func(*rowlockv1.AcquireRequest),
 ) (*queueStream, error) {

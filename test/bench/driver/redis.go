@@ -12,11 +12,11 @@ import (
 
 const (
 	redisTTL = 30 * time.Second
-	// redisPoll is between tries, as Redis tells nobody that a lock is free.
+	// redisPoll is the mean pause between tries, because Redis does not notify callers that a lock is free.
 	redisPoll = 50 * time.Millisecond
 )
 
-// What Redis' own documentation says to release a lock with: nobody else's is deleted.
+// The script that Redis' documentation gives for releasing a lock: it never deletes another caller's.
 var redisRelease = redis.NewScript(
 	`if redis.call("get", KEYS[1]) == ARGV[1] then return redis.call("del", KEYS[1]) else return 0 end`)
 

@@ -10,7 +10,7 @@ import (
 	rowlockv1 "rowlock/bench/gen/rowlock/v1"
 )
 
-// renewBesideWaits measures the Renew of one lease, then queues the waits at another lock and measures it again.
+// renewBesideWaits measures the Renew of one lease, then queues the waits on another lock and measures it again.
 func renewBesideWaits(ctx context.Context, o options) ([]Figures, error) {
 	o.connections = 1
 	system, err := openSessions(ctx, o)
@@ -38,7 +38,7 @@ func renewBesideWaits(ctx context.Context, o options) ([]Figures, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Last come, first to go: nobody else's place changes, and nobody is granted.
+	// The last waiter leaves first, so that no other waiter's place changes and no waiter is granted the lock.
 	slices.Reverse(tickets)
 	for _, id := range append(tickets, held, renewed) {
 		if err := caller.Release(ctx, id); err != nil {
@@ -50,7 +50,7 @@ func renewBesideWaits(ctx context.Context, o options) ([]Figures, error) {
 	}, nil
 }
 
-// renewFor answers how long each Renew took that was answered within the measured time.
+// renewFor returns the duration of each Renew that was answered within the measured time.
 func (c *sessionCaller) renewFor(leaseID string, o options) ([]time.Duration, error) {
 	from := time.Now().Add(o.warmUp)
 	end := from.Add(o.measured)
@@ -71,7 +71,7 @@ func (c *sessionCaller) renewFor(leaseID string, o options) ([]time.Duration, er
 	}
 }
 
-// queue takes so many places, and returns when each of them is known by its ticket.
+// queue takes that many places, and returns their ticket ids when all are known.
 func (c *sessionCaller) queue(name string, waits int) ([]string, error) {
 	results := make(chan *rowlockv1.SessionResult, waits)
 	for range waits {

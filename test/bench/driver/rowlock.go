@@ -40,7 +40,7 @@ type rowlockCaller struct {
 	requests requestIDs
 }
 
-// Acquire does not confirm a provisional lease by a Renew: it is released at once.
+// Acquire does not confirm a provisional lease by a Renew, because the lease is released immediately.
 func (c *rowlockCaller) Acquire(ctx context.Context, name string) (string, error) {
 	response, err := c.service.Acquire(ctx, acquireRequest(name, c.requests.next()))
 	if err != nil {
@@ -82,7 +82,7 @@ func releasedBy(response *rowlockv1.ReleaseResponse) error {
 	return nil
 }
 
-// requestIDs of one caller: a random part that no other has, and a number.
+// requestIDs are one caller's request ids: a unique random part and a number.
 type requestIDs struct {
 	random string
 	given  uint64

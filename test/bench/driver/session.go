@@ -13,33 +13,33 @@ import (
 	rowlockv1 "rowlock/bench/gen/rowlock/v1"
 )
 
-// sessionTick is how often a session that says nothing looks whether it should: the server wants to hear within a second
+// sessionTick is how often an idle session checks whether to send something: the server expects to hear within a second
 // how far the client has read.
 const sessionTick = 500 * time.Millisecond
 
-// What a request takes beside its commands, at the most, and what stands before each of these: a tag and a length.
+// Upper bounds for a request's bytes beside its commands, and for the tag and length in front of each command.
 const (
 	otherFieldsBytes  = 32
 	commandFrameBytes = 6
 )
 
-// session is a client's end of one Session: calls of many callers over one stream. One goroutine sends all commands that
-// have gathered as one request, another one reads responses and hands each result to its call.
+// session is the client's end of one Session: calls of many callers over one stream. One goroutine sends all gathered
+// commands as one request, another one reads responses and passes each result to its call.
 type session struct {
 	stream    rowlockv1.LockService_SessionClient
 	opened    chan *rowlockv1.SessionOpened
 	wake      chan struct{}
 	heartbeat time.Duration
-	// commandsBytesMax is for all commands of one request.
+	// commandsBytesMax is the limit for all commands of one request.
 	commandsBytesMax int
-	// received counts responses that were read.
+	// received counts the responses that were read.
 	received atomic.Uint64
 
 	mu       sync.Mutex
 	gathered []*rowlockv1.SessionCommand
 	calls    map[uint64]func(*rowlockv1.SessionResult)
 	lastCall uint64
-	// failed is closed when the session has ended, for the reason that err then holds.
+	// failed is closed when the session has ended; err then holds the reason.
 	failed chan struct{}
 	err    error
 }
@@ -71,7 +71,7 @@ func openSession(ctx context.Context, service rowlockv1.LockServiceClient) (*ses
 	return s, nil
 }
 
-// begin sends a command, and has each of its results handed to onResult, which must not block.
+// begin sends a command and passes each of its results to onResult, which must not block.
 func (s *session) begin(command *rowlockv1.SessionCommand, onResult func(*rowlockv1.SessionResult)) {
 	s.mu.Lock()
 	s.lastCall++
@@ -82,7 +82,7 @@ func (s *session) begin(command *rowlockv1.SessionCommand, onResult func(*rowloc
 	s.wakeUp()
 }
 
-// do sends a command that has one result, and waits for it. A result that is an error is answered as one.
+// do sends a command that has one result, and waits for it. It returns a result that is an error as an error.
 func (s *session) do(command *rowlockv1.SessionCommand) (*rowlockv1.SessionResult, error) {
 	answer := make(chan *rowlockv1.SessionResult, 1)
 	s.begin(command, func(result *rowlockv1.SessionResult) { answer <- result })
@@ -103,7 +103,7 @@ func (s *session) write() {
 		idle := false
 		select {
 		case <-s.wake:
-			// The callers who were woken by the same response have their turn first: their commands go together.
+			// Lets the callers woken by the same response run first, so that their commands go together.
 			runtime.Gosched()
 		case <-tick.C:
 			idle = true
@@ -112,12 +112,12 @@ func (s *session) write() {
 		}
 		commands := s.take()
 		received := s.received.Load()
-		// An empty request is due for what was read since the last one, and as a sign of life.
+		// An empty request is due to acknowledge what was read since the last one, and as a sign of life.
 		due := idle && (received != acknowledged || s.heartbeat > 0 && time.Since(sentAt) > s.heartbeat-sessionTick)
 		if len(commands) == 0 && !due {
 			continue
 		}
-		// When it fails, the reader is told why.
+		// If this fails, the reader gets the reason.
 		if s.stream.Send(&rowlockv1.SessionRequest{Commands: commands, Received: received}) != nil {
 			return
 		}
@@ -125,7 +125,7 @@ func (s *session) write() {
 	}
 }
 
-// take takes what has gathered, as far as it fits into one request, and has the rest come next.
+// take takes as many gathered commands as fit into one request, and leaves the rest for the next one.
 func (s *session) take() []*rowlockv1.SessionCommand {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -180,7 +180,7 @@ func (s *session) read() {
 	}
 }
 
-// isLast says whether the call is over: after each result but a position in the queue.
+// isLast reports whether the call is over, which any result but a position in the queue means.
 func isLast(result *rowlockv1.SessionResult) bool {
 	return result.GetWaitInQueue().GetPosition() == nil
 }

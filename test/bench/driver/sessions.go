@@ -6,7 +6,7 @@ import (
 	rowlockv1 "rowlock/bench/gen/rowlock/v1"
 )
 
-// sessions are Rowlock with all calls over as many sessions as were asked for, each on a connection of its own.
+// sessions are Rowlock with all calls over the requested number of sessions, each on its own connection.
 type sessions []*session
 
 func openSessions(ctx context.Context, o options) (System, error) {

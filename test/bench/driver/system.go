@@ -10,15 +10,15 @@ var errNoSemaphores = errors.New("has no semaphores")
 
 // A System gives out locks.
 type System interface {
-	// Caller is the system as one of the callers has it, with a lease or a connection of its own where it needs one.
+	// Caller returns the system as one caller uses it, with its own lease or connection if it needs one.
 	Caller(ctx context.Context, index int) (Locks, error)
-	// SetLimit makes a semaphore of the name; errNoSemaphores where there are none.
+	// SetLimit makes the name a semaphore; it returns errNoSemaphores if the system has none.
 	SetLimit(ctx context.Context, name string, limit uint32) error
 }
 
-// Locks takes and releases locks for one caller, who holds one at a time.
+// Locks takes and releases locks for one caller, which holds one at a time.
 type Locks interface {
-	// Acquire waits until the lock is held, and answers what Release needs to know.
+	// Acquire waits until the lock is held, and returns what Release needs.
 	Acquire(ctx context.Context, name string) (held string, err error)
 	Release(ctx context.Context, held string) error
 }

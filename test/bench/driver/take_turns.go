@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Figures are what came of one work, or of one part of it.
+// Figures are the results of one work, or of one part of it.
 type Figures struct {
 	Part      string  `json:"part,omitempty"`
 	PerSecond float64 `json:"perSecond"`
@@ -15,13 +15,13 @@ type Figures struct {
 	P99Ms     float64 `json:"p99Ms"`
 }
 
-// figuresOf calls that took so long, all of them answered within the measured time.
+// figuresOf computes the figures from the durations of the calls answered within the measured time.
 func figuresOf(part string, took []time.Duration, o options) Figures {
 	slices.Sort(took)
 	return Figures{part, float64(len(took)) / o.measured.Seconds(), quantileMs(took, 0.5), quantileMs(took, 0.99)}
 }
 
-// takeTurns is a closed loop: each caller has one call under way at a time. A pair counts when its Acquire was answered
+// takeTurns is a closed loop: each caller has one call running at a time. A pair counts if its Acquire was answered
 // within the measured time.
 func takeTurns(ctx context.Context, system System, o options) ([]Figures, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -53,7 +53,7 @@ func takeTurns(ctx context.Context, system System, o options) ([]Figures, error)
 	return []Figures{figuresOf("", slices.Concat(took...), o)}, nil
 }
 
-// takeTurnsAlone answers how long each Acquire took that was answered between from and end.
+// takeTurnsAlone returns the duration of each Acquire that was answered between from and end.
 func takeTurnsAlone(ctx context.Context, locks Locks, name string, from, end time.Time) ([]time.Duration, error) {
 	var took []time.Duration
 	for {
@@ -74,7 +74,7 @@ func takeTurnsAlone(ctx context.Context, locks Locks, name string, from, end tim
 	}
 }
 
-// quantileMs is of sorted durations; 0 where there are none.
+// quantileMs takes sorted durations; it returns 0 if there are none.
 func quantileMs(sorted []time.Duration, quantile float64) float64 {
 	if len(sorted) == 0 {
 		return 0

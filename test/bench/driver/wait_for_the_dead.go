@@ -8,12 +8,12 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 )
 
-// shortestTTL is the shortest that there is.
+// shortestTTL is the shortest time to live that the server accepts.
 const shortestTTL = time.Second
 
-// waitForTheDead measures from the end of a lease that nobody renews to the word that the one who waits has it, on another
-// connection: to several servers, at another one. As many holders die as there are callers, not all at one moment. The
-// server's clock is that of this machine.
+// waitForTheDead measures from the end of a lease that is not renewed until its waiter hears of the grant, on another
+// connection and, with several servers, on another server. In each round one holder per caller dies, spread over time.
+// The server's clock is this machine's.
 func waitForTheDead(ctx context.Context, o options) ([]Figures, error) {
 	o.connections = 2
 	ends, err := waitingEnds(o)

@@ -1,5 +1,5 @@
-// A server that alone loses its database: from then until its session hears `going_away`, and until its locks are renewed by the
-// other server.
+// One of two servers loses its database: the time until its session gets `going_away`, and until the other server has
+// renewed its locks.
 
 import { setTimeout as sleep } from "node:timers/promises";
 import { startLateProxy } from "../../support/late-proxy.ts";
@@ -8,14 +8,14 @@ import { acquire, BareSession, type Command } from "../../support/session-client
 import { databaseAt, Household, type Serving, through } from "./household.ts";
 
 const LOCKS = 20;
-/** The time from one loss to the next varies by as much as a server may go without a look at its database. */
+/** Varies the time between losses by as long as a server may go without checking its database. */
 const VARIED_MS = 2_000;
 const KEPT_ALIVE_MS = 250;
 
 export interface Moved {
   readonly toldMs: number;
   readonly renewedMs: number;
-  /** Whether a client made decisions all the time. */
+  /** Whether a client caused decisions all the time. */
   readonly isBusy: boolean;
 }
 

@@ -1,10 +1,10 @@
-// Hand-overs between two servers, each at a node of Galera of its own: from the release at one to the grant that the waiter at
-// the other hears of.
+// Hand-overs between two servers, each on its own Galera node: from the release on one until the waiter on the other
+// hears of the grant.
 
 import { startGaleraCluster } from "../../support/mysql-family/galera-cluster.ts";
 import { databaseAt, Household, type Serving } from "./household.ts";
 
-/** How long each took, in milliseconds. */
+/** The duration of each, in milliseconds. */
 export async function handOvers(count: number): Promise<number[]> {
   const house = new Household();
   try {

@@ -1,4 +1,4 @@
-// What one round has started, to be taken down in the reverse order; servers of Rowlock as processes, and callers of them.
+// What one round has started, to be stopped in reverse order: Rowlock servers as processes, and their callers.
 
 import { createConnection } from "mysql2/promise";
 import { RowlockProcess, type RunningServer, screenOf, serveArgs } from "../../process/server-process.ts";
@@ -6,7 +6,7 @@ import { TestCalls } from "../../support/test-calls.ts";
 
 /** A server takes seconds to start on a busy machine. */
 const START_MS_MAX = 60_000;
-/** Of one call: longer than any outage that is measured here. */
+/** For one call: longer than any outage measured here. */
 const CALL_MS_MAX = 60_000;
 const AGAIN_MS = 10;
 
@@ -35,7 +35,7 @@ export class Household {
   }
 }
 
-/** Makes the database of a server of the MySQL family; the URLs of the same one there and at others. */
+/** Creates a database on a MySQL-family server; returns its URLs on that server and on the others. */
 export async function databaseAt(urls: readonly string[]): Promise<string[]> {
   const connection = await createConnection({ uri: urls[0] as string });
   try {
@@ -46,14 +46,14 @@ export async function databaseAt(urls: readonly string[]): Promise<string[]> {
   return urls.map((url) => Object.assign(new URL(url), { pathname: "/rowlock" }).href);
 }
 
-/** The same database through something that listens at this port. */
+/** The same database through a proxy that listens on this port. */
 export function through(url: string, port: number): string {
   return Object.assign(new URL(url), { hostname: "127.0.0.1", port: String(port) }).href;
 }
 
 let names = 0;
 
-/** Resolves when a lock is granted that was asked for after this call. What is refused is asked for again at once. */
+/** Resolves when a lock is granted that was requested after this call. Refused requests are repeated at once. */
 export async function untilGranted(client: TestCalls): Promise<void> {
   for (;;) {
     names += 1;

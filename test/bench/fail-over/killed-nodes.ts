@@ -1,4 +1,4 @@
-// From the kill of a database node until a server of Rowlock grants locks again, one cluster a round.
+// The time from killing a database node until a Rowlock server grants locks again, with a new cluster for each round.
 
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -15,10 +15,10 @@ import { startSwitchingProxy } from "../../support/switching-proxy.ts";
 import { databaseAt, Household, through, untilGranted } from "./household.ts";
 
 const POLL_EVERY_MS = 20;
-/** A replica that acknowledges each transaction loses none, so nothing has to be waited for. */
+/** The replica acknowledges each transaction, so none is lost and no pause is needed. */
 const NO_PAUSE = ["--fail-over-pause", "0s"];
 
-/** In milliseconds: all of it, and what of it is the database's own until it can be written through another node. */
+/** In milliseconds: the total, and the part until the database itself can be written through another node. */
 export interface Outage {
   readonly totalMs: number;
   readonly databaseMs?: number;
@@ -27,7 +27,7 @@ export interface Outage {
 const portOf = (url: string) => Number(new URL(url).port);
 const since = (startMs: number) => performance.now() - startMs;
 
-/** Three nodes behind HAProxy, which leads to the first one that answers. */
+/** Three nodes behind HAProxy, which forwards to the first one that answers. */
 export async function galera(haproxy: string): Promise<Outage> {
   return await inHousehold(async (house) => {
     const cluster = await startGaleraCluster({ size: 3, isPatient: false });
@@ -47,7 +47,7 @@ export async function galera(haproxy: string): Promise<Outage> {
   });
 }
 
-/** The primary of a group; who is the next one is asked of the members all the time. */
+/** The primary of a replication group; the members are polled for the next primary. */
 export async function group(binary: string): Promise<Outage> {
   return await inHousehold(async (house) => {
     const { nodes, stop } = await startReplicationGroup(binary);
@@ -76,7 +76,7 @@ async function untilWritable(node: GroupNode): Promise<GroupNode> {
   }
 }
 
-/** A primary of MariaDB with a replica that acknowledges what it has, and becomes the primary at once. */
+/** A primary of MariaDB with a replica that acknowledges each transaction and is promoted immediately. */
 export async function switched(binary: string): Promise<Outage> {
   return await inHousehold(async (house) => {
     const common = ["--log-bin=binlog", "--log-slave-updates=ON", "--binlog-format=ROW"];
@@ -94,7 +94,7 @@ export async function switched(binary: string): Promise<Outage> {
     house.afterwards(() => replica.stop());
     const from = new URL(primary.server.url);
     const [state] = await run(primary.server.url, "SELECT @@pid_file AS file, @@gtid_binlog_pos AS position");
-    // Not from the start on: what a server writes then has no replica to acknowledge it.
+    // Not from the start: until then no replica is there to acknowledge what the server writes.
     await run(primary.server.url, "SET GLOBAL rpl_semi_sync_master_enabled = ON");
     const there = through(primary.server.url, portOf(replica.server.url));
     await run(
@@ -157,7 +157,10 @@ async function until(ask: () => Promise<boolean>): Promise<void> {
   while (!(await ask())) await sleep(POLL_EVERY_MS);
 }
 
-/** The port at which it listens; as operators set it up: the first node that answers, and the others in reserve. */
+/**
+ * Starts HAProxy as operators configure it, with the first node that answers and the others as backups; returns its
+ * port.
+ */
 async function startHaproxy(house: Household, binary: string, nodes: readonly number[]): Promise<number> {
   const directory = await mkdtemp(join(tmpdir(), "rowlock-haproxy-"));
   house.afterwards(() => rm(directory, { recursive: true, force: true }));

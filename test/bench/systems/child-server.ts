@@ -1,4 +1,4 @@
-// Runs one server as a process, from the word that it listens until it is stopped.
+// Runs one server as a process, from its message that it listens until it is stopped.
 
 import { spawn } from "node:child_process";
 import { postGuardian } from "../../support/mysql-family/guardian.ts";
@@ -8,12 +8,14 @@ import { NotHere } from "./system.ts";
 const PATIENCE_MS = 30_000;
 
 export interface ChildServer {
-  /** What it said of where it listens. */
+  /** The match of its message about where it listens. */
   readonly said: RegExpExecArray;
   stop(): Promise<void>;
 }
 
-/** Waits for what the server says. It ends with this process, whatever becomes of that, and its directory goes, too. */
+/**
+ * Waits for the server's message. The server ends with this process, however that ends, and its directory is removed.
+ */
 export async function startChildServer(
   command: string,
   args: readonly string[],
@@ -31,7 +33,7 @@ export async function startChildServer(
   const listening = Promise.withResolvers<RegExpExecArray>();
   let text = "";
   let said: RegExpExecArray | null = null;
-  // What it says later on is read and forgotten, so that it never waits for a reader.
+  // Later output is read and discarded, so that the server never blocks on a full pipe.
   const onData = (chunk: Buffer) => {
     if (said) return;
     text += chunk;

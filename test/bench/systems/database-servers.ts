@@ -1,4 +1,4 @@
-// The MySQL and MariaDB servers of one round: private ones, with durable settings and nothing in them.
+// The MySQL and MariaDB servers of one round: private, empty, and with durable settings.
 
 import { createConnection } from "mysql2/promise";
 import type { Flavour, FoundServer } from "../../support/mysql-family/found-server.ts";
@@ -6,7 +6,7 @@ import { ownBinaries } from "../../support/mysql-family/own-binaries.ts";
 import { type RunningServer, startPrivateServer } from "../../support/mysql-family/private-server.ts";
 import { NotHere } from "./system.ts";
 
-/** A database of its own on one of the servers. */
+/** A separate database on one of the servers. */
 export interface Database {
   readonly server: FoundServer;
   readonly name: string;
@@ -18,12 +18,12 @@ export class DatabaseServers {
   readonly #directory: string;
   readonly #running = new Map<Flavour, Promise<RunningServer>>();
 
-  /** The servers' data will be in directories under this one. */
+  /** The servers' data directories are created under this one. */
   constructor(directory: string) {
     this.#directory = directory;
   }
 
-  /** Starts the server when it is asked for first. Throws a NotHere without a binary of this flavour. */
+  /** Starts the server on first use. Throws a NotHere without a binary of this flavour. */
   async database(flavour: Flavour, name: string): Promise<Database> {
     let running = this.#running.get(flavour);
     if (!running) {

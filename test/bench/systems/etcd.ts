@@ -1,4 +1,4 @@
-// One etcd, as it comes: each change is synced to its log before it is answered.
+// One etcd with default settings: it syncs each change to its log before it answers.
 
 import { freePort } from "../../support/mysql-family/private-server.ts";
 import { startChildServer } from "./child-server.ts";

@@ -1,4 +1,4 @@
-// What people use a MySQL for without a lock server: GET_LOCK, and a table that they poll.
+// What people use in MySQL without a lock server: GET_LOCK, and a table that they poll.
 
 import type { System } from "./system.ts";
 
@@ -14,7 +14,7 @@ function onMysql(name: string): System {
       return {
         version: server.version,
         target: { system: name, address: `${username}:${password}@tcp(${host})/${database}` },
-        // The server is stopped with all of its round.
+        // The server is stopped at the end of the round.
         stop: async () => {},
       };
     },

@@ -1,4 +1,4 @@
-// A gRPC service in Node that does nothing: what Node and gRPC leave to a server that has work to do.
+// A gRPC service in Node that does nothing: the upper limit that Node and gRPC set for a server with work to do.
 
 import { join } from "node:path";
 import { startChildServer } from "./child-server.ts";

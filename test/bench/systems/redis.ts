@@ -1,4 +1,4 @@
-// One Redis that syncs each change to its log before it is answered, which is not its default.
+// One Redis that syncs each change to its log before it answers, which is not its default.
 
 import { freePort } from "../../support/mysql-family/private-server.ts";
 import { startChildServer } from "./child-server.ts";

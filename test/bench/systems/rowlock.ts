@@ -1,4 +1,4 @@
-// Rowlock as it comes, on each of its databases.
+// Rowlock with default settings, on each of its databases.
 
 import { join } from "node:path";
 import { type MysqlAddress, parseDatabaseUrl } from "../../../server/storage/database-url.ts";
@@ -41,13 +41,13 @@ function onServer(flavour: Flavour): System {
   };
 }
 
-/** Several servers over one database, among which the callers' connections are divided. */
+/** Several servers over one database; the callers' connections are divided among them. */
 export function severalOnMariadb(servers: number): System {
   return {
     name: `rowlock-mariadb-x${servers}`,
     async start({ directory, databases }) {
       const { server, url } = await databases.database("mariadb", `rowlock_x${servers}`);
-      // One after the other, as the first one makes the schema.
+      // One by one, because the first server creates the schema.
       const all = [await serve(url, directory)];
       while (all.length < servers) all.push(await serve(url, directory));
       return {
@@ -63,7 +63,7 @@ export function severalOnMariadb(servers: number): System {
   };
 }
 
-/** A database whose answers come so much later than they are: as far away as that. */
+/** A database with added latency, as if it were `roundTripMs` away. */
 export function farMariadb(roundTripMs: number): System {
   return {
     name: `rowlock-mariadb-${roundTripMs}ms`,
@@ -85,7 +85,7 @@ export function farMariadb(roundTripMs: number): System {
   };
 }
 
-/** The server of the checkout at `root`. */
+/** Starts the server of the checkout at `root`. */
 export async function serve(
   databaseUrl: string,
   directory: string,

@@ -1,4 +1,4 @@
-// What can be measured: something that starts fresh, says where it listens, and stops.
+// What can be measured: something that starts fresh, reports where it listens, and stops.
 
 import type { Target } from "../go-driver.ts";
 import type { DatabaseServers } from "./database-servers.ts";
@@ -6,31 +6,31 @@ import type { DatabaseServers } from "./database-servers.ts";
 export interface System {
   /** As the table and the option --systems name it. */
   readonly name: string;
-  /** Starts it with nothing in it. Throws a NotHere where this machine does not have it. */
+  /** Starts it empty. Throws a NotHere if it is not installed on this machine. */
   start(surroundings: Surroundings): Promise<StartedSystem>;
 }
 
 export interface Surroundings {
   /** An empty directory on a disk, which the caller removes. */
   readonly directory: string;
-  /** Those of this round, which are started when one is asked for. */
+  /** The databases of this round, each started on first use. */
   readonly databases: DatabaseServers;
 }
 
 export interface StartedSystem {
-  /** What was started, as it names itself. */
+  /** The version that the system reports. */
   readonly version: string;
   readonly target: Target;
   /** Whether it is called by Rowlock's API, the only one that has semaphores and sessions. */
   readonly isRowlock?: boolean;
-  /** Whether that lets callers wait in a queue. */
+  /** Whether callers can wait in its queue. */
   readonly hasQueue?: boolean;
-  /** Where it tells its metrics, for Rowlock alone. */
+  /** The address of its metrics, for Rowlock only. */
   readonly metrics?: string;
-  /** How many bare transactions its database does in a second, one after the other. */
+  /** How many consecutive bare transactions its database does per second. */
   bareTransactionsPerSecond?(seconds: number): Promise<number>;
   stop(): Promise<void>;
 }
 
-/** What has to be installed for a system is not on this machine. */
+/** A system is not installed on this machine. */
 export class NotHere extends Error {}

@@ -1,4 +1,4 @@
-// One ZooKeeper, as Debian packs it: each change is synced to its log before it is answered.
+// One ZooKeeper, as Debian packages it: it syncs each change to its log before it answers.
 
 import { existsSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
@@ -7,7 +7,7 @@ import { freePort } from "../../support/mysql-family/private-server.ts";
 import { startChildServer } from "./child-server.ts";
 import { NotHere, type System } from "./system.ts";
 
-/** Without the second one, which Debian brings along, it would not say when it is ready. */
+/** Without the second one, which Debian installs with it, ZooKeeper would not log that it is ready. */
 const JARS = ["/usr/share/java/zookeeper.jar", "/usr/share/java/slf4j-simple.jar"];
 
 export const zookeeper: System = {
@@ -20,7 +20,7 @@ export const zookeeper: System = {
       clientPort: port,
       clientPortAddress: "127.0.0.1",
       tickTime: 2_000,
-      // Each caller has a connection, and all come from here.
+      // No limit, because every caller has a connection from this address.
       maxClientCnxns: 0,
       "admin.enableServer": false,
     };
