@@ -1,4 +1,4 @@
-// How long clients wait when something dies: prints the times, and fails if they are far from those that are promised.
+// How long clients wait when something dies: prints the times, and fails if they are far from the promised ones.
 //
 //   npm run bench:fail-over -- [--only elsewhere,hand-over,galera,group,switched] [--rounds 5]
 

@@ -1,4 +1,4 @@
-// The callers of the bench. What is generated comes to gen/, which is made at each build and not kept.
+// The callers of the bench. Each build regenerates gen/, which git ignores.
 module rowlock/bench
 
 go 1.26.0

@@ -92,7 +92,7 @@ describe("a change of a limit for many names", () => {
       serversBehind: 2,
     });
     expect(granted).toEqual([1n, 2n]);
-    // Servers are told that still decide by an older revision than the one this change made.
+    // The change waits for servers that decide by the rules' revision before it, or by an older one.
     expect(everywhere).toEqual([2n]);
     expect(store.limitRules).toMatchObject([
       { prefix: "other ", limit: 9, version: 4n },
