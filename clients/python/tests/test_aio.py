@@ -52,6 +52,18 @@ def test_holds_a_lock_in_a_scope_and_by_await(server: RowlockServer, name: str) 
     asyncio.run(main())
 
 
+def test_a_lock_that_was_handed_over_is_not_released(server: RowlockServer, name: str) -> None:
+    async def main() -> None:
+        async with rowlock.aio.connect(server.address) as client:
+            lock = await client.lock(name)
+            over = await lock.hand_over(60)
+            assert not await lock.release()
+            assert (await client.renew(over.lease_id)).name == name
+            assert await client.release(over.lease_id)
+
+    asyncio.run(main())
+
+
 def test_a_task_that_is_cancelled_gives_up_its_place(server: RowlockServer, name: str) -> None:
     async def main() -> None:
         async with rowlock.aio.connect(server.address) as client, client.lock(name):

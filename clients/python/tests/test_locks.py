@@ -210,6 +210,8 @@ def test_is_handed_over_by_its_lease_id_and_outlives_the_client(
     first, second = connect(server.address), connect(server.address)
     with first.lock(name) as lock:
         over = lock.hand_over(60)
+    # It belongs to somebody else now.
+    assert not lock.release()
     first.close()
     renewed = second.renew(over.lease_id)
     assert (renewed.name, renewed.token) == (name, 1)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from rowlock.engine.engine import Engine
 from rowlock.engine.held_lease import HeldLease, LockState
-from rowlock.engine.held_leases import Released
+from rowlock.engine.held_leases import Released, already_released
 from rowlock.engine.scope import is_harmless, loss_by, loss_of, note
 from rowlock.engine.teller import Latest, Tell
 from rowlock.errors import LockLost, RowlockError
@@ -61,7 +61,6 @@ class Lock:
         self._released: Future[Released] | None = None
         # This lock's own scope has ended, and has reported a loss.
         self._is_scope_over = False
-        self._is_handed_over = False
         self.lost = Lost(lease)
         """Set when the work must stop."""
 
@@ -137,7 +136,7 @@ class Lock:
         From then on it belongs to the process that has its lease id, and this lock counts as released.
         """
         self._engine.hand_over(self._lease, ttl).result()
-        self._is_handed_over = True
+        self._released = already_released()
         return HandedOver(self.lease_id, self.token)
 
     def __enter__(self) -> Self:
@@ -155,7 +154,7 @@ class Lock:
     def _leave(self) -> Callable[[], LockLost | None]:
         """Start the release, and return a function that waits for it and returns the loss, if any."""
         loss = loss_of(self._lease)
-        if self._is_handed_over or self._released is not None:
+        if self._released is not None:
             return lambda: loss
         released = self._release()
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from rowlock.aio.loops import call_soon, finished
 from rowlock.engine.engine import Engine
 from rowlock.engine.held_lease import HeldLease, LockState
-from rowlock.engine.held_leases import Released
+from rowlock.engine.held_leases import Released, already_released
 from rowlock.engine.scope import is_harmless, loss_by, loss_of, note
 from rowlock.engine.teller import Latest
 from rowlock.errors import LockLost, RowlockError
@@ -76,7 +76,6 @@ class Lock:
         self._released: Future[Released] | None = None
         # This lock's own scope has ended, and has reported a loss.
         self._is_scope_over = False
-        self._is_handed_over = False
         # The task in the scope, its number of pending cancellations on entry, and whether this lock has cancelled it.
         self._task: asyncio.Task[Any] | None = None
         self._cancelling = 0
@@ -157,7 +156,7 @@ class Lock:
         From then on it belongs to the process that has its lease id, and this lock counts as released.
         """
         await finished(self._engine.hand_over(self._lease, ttl))
-        self._is_handed_over = True
+        self._released = already_released()
         return HandedOver(self.lease_id, self.token)
 
     async def __aenter__(self) -> Self:
@@ -192,8 +191,7 @@ class Lock:
     def _leave(self) -> Callable[[], Awaitable[LockLost | None]]:
         """Start the release, and return a function that waits for it and returns the loss, if any."""
         loss = loss_of(self._lease)
-        is_given_away = self._is_handed_over or self._released is not None
-        released = None if is_given_away else self._release()
+        released = self._release() if self._released is None else None
 
         async def left() -> LockLost | None:
             if released is None:

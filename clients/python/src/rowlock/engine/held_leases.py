@@ -30,6 +30,13 @@ class Released:
     """The lease had ended before, and no earlier try of this call can have ended it."""
 
 
+def already_released() -> Future[Released]:
+    """The release of a lease that this client has given away: nothing is sent."""
+    future: Future[Released] = Future()
+    resolve(future, Released(False))
+    return future
+
+
 class HeldLeases:
     """For use on the engine's thread, except `find` and iteration, which any thread may use."""
 
