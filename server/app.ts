@@ -183,7 +183,7 @@ async function stopInTime(parts: Parts, timeMs: number, log: Log): Promise<void>
     await Promise.race([parts.stop(), timeOver.promise]);
   } catch (error) {
     if (!(error instanceof StoreError)) throw error;
-    log.warn({ reason: error.reason }, `no goodbye was said to the database: ${error.message}`);
+    log.warn({ reason: error.reason }, `shutdown did not finish at the database: ${error.message}`);
   } finally {
     clearTimeout(timer);
   }
@@ -258,7 +258,7 @@ function roomOf(config: Config, memoryMax: number, parts: Parts, log: Log): Serv
     heapMax,
     onChange: (isShort, usedBytes) => {
       if (isShort) log.warn({ usedBytes, heapMax }, "memory is short: new waits and sessions are refused");
-      else log.info({ usedBytes, heapMax }, "memory is short no more");
+      else log.info({ usedBytes, heapMax }, "memory is sufficient again");
     },
   });
   memory.start();

@@ -16,19 +16,19 @@ import { shown } from "./shell/print.ts";
 const FINDINGS_MAX = 50;
 
 const HELP = `
-Looks at four things:
+Checks four things:
   cluster     whether the database is still part of its replication group or Galera cluster
-  schema      whether it is the one that this version of Rowlock needs
+  schema      whether this version of Rowlock can use it
   durability  whether the database's settings could lose acknowledged commits
   invariants  whether counters and rows agree, no limit is exceeded, and the order is kept
 
-and names the servers that run on it: where each listens, its version, since when it is there and when
-it was last heard of.
+and lists the servers that use it: address, version, time of registration, and time since the last
+heartbeat.
 
-It changes nothing. Beside running servers it may be run on MySQL and MariaDB; an SQLite file is
-locked by its server, so stop that first.
+It changes nothing. On MySQL and MariaDB it can be run while servers run; an SQLite file is locked by
+its server, so stop that server first.
 
-Exit code: 0 when nothing is wrong (warnings aside), 1 when something is, 2 when it could not be checked.
+Exit code: 0 if nothing is wrong (warnings aside), 1 if something is, 2 if the check failed.
 
 Examples:
   rowlock doctor
@@ -49,7 +49,7 @@ async function doctor(url: string, context: CliContext): Promise<ExitCode> {
     const { applied, pending, unknown, breaking } = await migrationStatus(url);
     if (applied.length === 0) {
       context.err(
-        "There is no Rowlock database here yet: `rowlock serve` or `rowlock migrate up` makes one.\n",
+        "There is no Rowlock database here yet: `rowlock serve` or `rowlock migrate up` creates one.\n",
       );
       return EXIT.unchecked;
     }
@@ -77,7 +77,7 @@ async function findings(url: string, context: CliContext): Promise<Finding[]> {
   try {
     const durability = await store.checkDurability();
     if (durability.length === 0)
-      context.out(`ok       durability: ${store.product} keeps what it has acknowledged\n`);
+      context.out(`ok       durability: ${store.product} keeps the commits that it has acknowledged\n`);
     const invariants = await store.checkInvariants(FINDINGS_MAX);
     if (invariants.length === 0) context.out("ok       invariants: counters and rows agree\n");
     await tellReplicas(store, context);
@@ -90,7 +90,7 @@ async function findings(url: string, context: CliContext): Promise<Finding[]> {
 /** Lists the servers in the register. A server that has died stays there until another server finds it. */
 async function tellReplicas(store: Store, context: CliContext): Promise<void> {
   const { nowUs, replicas } = await store.replicas(REPLICAS_MAX);
-  if (replicas.length === 0) context.out("replica  none is there\n");
+  if (replicas.length === 0) context.out("replica  none is registered\n");
   for (const { address, version, sinceUs, deadlineUs } of replicas) {
     const since = new Date(sinceUs / 1_000).toISOString().slice(0, 19).replace("T", " ");
     const silentS = Math.max(0, Math.round((nowUs - deadlineUs + REPLICA_KEPT_US) / 1e6));

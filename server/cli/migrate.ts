@@ -17,17 +17,17 @@ Examples:
 `;
 
 const UP_HELP = `
-Safe to repeat, and to run from several places at once: one of them does it, the others wait.
-Servers do it themselves at start unless they run with --migrate false; then their database user
-needs no right to change the schema.
+Safe to repeat, and to run from several places at once: one of them migrates, the others wait.
+Servers migrate at start unless they run with --migrate false; then their database user needs no
+right to change the schema.
 
-Exit code: 0 when up to date, 1 when that failed.
+Exit code: 0 if the schema is up to date, 1 if the migration failed.
 `;
 
 const STATUS_HELP = `
 Changes nothing.
 
-Exit code: 0 when up to date, 1 when not, 2 when that could not be found out.
+Exit code: 0 if the schema is up to date, 1 if not, 2 if the check failed.
 `;
 
 export function addMigrate(migrate: Command, context: CliContext, exit: (code: ExitCode) => void): void {
@@ -48,8 +48,8 @@ export function addMigrate(migrate: Command, context: CliContext, exit: (code: E
       exit(config ? await run(config.databaseUrl, context) : EXIT.failed);
     });
   };
-  add("up", "run what is pending", UP_HELP, up);
-  add("status", "say what has been run and what is pending", STATUS_HELP, status);
+  add("up", "apply the pending migrations", UP_HELP, up);
+  add("status", "list applied and pending migrations", STATUS_HELP, status);
 }
 
 async function up(url: string, context: CliContext): Promise<ExitCode> {
@@ -79,11 +79,11 @@ export function verdict(
   breaking: readonly string[],
 ): string {
   if (breaking.length > 0) {
-    return "The schema is of a newer Rowlock than this one: run the newer one.";
+    return "The schema belongs to a newer version of Rowlock: run that version.";
   }
   if (pending.length > 0) return "The schema is not up to date: run `rowlock migrate up`.";
   if (unknown.length > 0)
-    return "The schema is of a newer Rowlock than this one, which can use it all the same.";
+    return "The schema belongs to a newer version of Rowlock, but this version can use it.";
   return "The schema is up to date.";
 }
 

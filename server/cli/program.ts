@@ -21,7 +21,7 @@ const SERVER_COMMANDS: Readonly<Record<string, Entry<Command>>> = {
     load: async () => (await import("./serve.ts")).addServe,
   },
   migrate: {
-    tells: "bring the database's schema up to date, or show where it stands",
+    tells: "bring the database's schema up to date, or show its state",
     load: async () => (await import("./migrate.ts")).addMigrate,
   },
   doctor: {
@@ -29,7 +29,8 @@ const SERVER_COMMANDS: Readonly<Record<string, Entry<Command>>> = {
     load: async () => (await import("./doctor.ts")).addDoctor,
   },
   restored: {
-    tells: "say that the database was restored from a backup, so that no lost lease is granted again",
+    tells:
+      "record that the database was restored from a backup, so that no lock is granted while a lost lease may be held",
     load: async () => (await import("./restored.ts")).addRestored,
   },
 };
@@ -41,37 +42,37 @@ const SHELL_COMMANDS: Readonly<Record<string, Entry<ShellCommand>>> = {
     load: async () => (await import("./shell/run.ts")).addRun,
   },
   capture: {
-    tells: "take some of many locks that are free and due, and run a command under one",
+    tells: "take locks that are free and due, and run a command under one",
     load: async () => (await import("./shell/capture.ts")).addCapture,
   },
   ls: { tells: "list locks", load: async () => (await import("./shell/ls.ts")).addLs },
   show: {
-    tells: "show one lock: its limit, who holds it, who waits, what it remembers",
+    tells: "show one lock: its limit, its holders, its waiters, its record",
     load: async () => (await import("./shell/show.ts")).addShow,
   },
   watch: {
-    tells: "watch a lock, or all with a prefix, as they change",
+    tells: "watch a lock, or all locks with a prefix, as they change",
     load: async () => (await import("./shell/watch.ts")).addWatch,
   },
   limit: {
-    tells: "look at a limit, or set it",
+    tells: "show a limit, or set it",
     load: async () => (await import("./shell/limit.ts")).addLimit,
   },
   update: {
-    tells: "set what a lock remembers: its status, its attempts, when it is due",
+    tells: "change a lock's record: its status, its attempts, when it is due",
     load: async () => (await import("./shell/update.ts")).addUpdate,
   },
   delete: {
-    tells: "take away what a lock remembers",
+    tells: "delete a lock's record",
     load: async () => (await import("./shell/delete.ts")).addDelete,
   },
   acquire: {
-    tells: "take a lock in a script, and leave it held",
+    tells: "take a lock in a script, and keep it after this command",
     load: async () => (await import("./shell/acquire.ts")).addAcquire,
   },
   renew: { tells: "prolong a lease", load: async () => (await import("./shell/renew.ts")).addRenew },
   release: {
-    tells: "give a lease back, or end the leases of others by force",
+    tells: "release a lease, or end the leases of others by force",
     load: async () => (await import("./shell/release.ts")).addRelease,
   },
   completion: {
@@ -146,7 +147,7 @@ async function programOf(
       getOutHasColors: () => false,
       getErrHasColors: () => false,
     })
-    .showHelpAfterError("(--help says what there is)");
+    .showHelpAfterError("(--help lists the commands and options)");
   const add = async <Kind extends Command>(command: Kind, { tells, load }: Entry<Kind>) => {
     program.addCommand(command.copyInheritedSettings(program).description(tells));
     if (wanted.includes(command.name())) (await load())(command, context, exit);

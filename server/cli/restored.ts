@@ -16,14 +16,15 @@ import { addSettingOptions, configInput, loadedOrTold } from "./settings-options
 const PAUSE = duration("0s", "24d");
 
 const HELP = `
-Run it after the restore and before the servers start; on MySQL and MariaDB it may also be run beside
-servers. It raises the epoch, so that fencing tokens begin above all that were given before, and lets
-nothing be granted until the pause is over. Leases that the backup knows of go on.
+Run it after the restore and before the servers start; on MySQL and MariaDB it can also be run while
+servers run. It raises the epoch, so that new fencing tokens are higher than all earlier ones, and
+pauses grants. Leases that are in the backup go on.
 
---pause is the longest time to live that any of your programs asks for: leases that the backup does
-not know of have ended by then. A lease without end has to be ended by hand, as nobody knows of it.
+Set --pause to the longest time to live that any of your programs asks for: leases that are not in
+the backup have ended by then. The server does not know of a lease without end that is not in the
+backup: stop its holder yourself.
 
-Exit code: 0 when it is noted, 1 when that failed.
+Exit code: 0 if the restore was recorded, 1 if not.
 
 Examples:
   rowlock restored --pause 1h
@@ -32,7 +33,7 @@ Examples:
 
 export function addRestored(command: Command, context: CliContext, exit: (code: ExitCode) => void): void {
   addSettingOptions(command, ["ROWLOCK_CONFIG", "ROWLOCK_DATABASE_URL"])
-    .requiredOption("--pause <duration>", `how long nothing is granted from now on (${PAUSE.bound})`)
+    .requiredOption("--pause <duration>", `how long to pause grants from now on (${PAUSE.bound})`)
     .addHelpText("after", HELP);
   command.action(async ({ pause }: { pause: string }) => {
     const config = loadedOrTold(loadDatabaseConfig(configInput(command, context)), context);
@@ -56,7 +57,7 @@ async function restored(url: string, pauseUs: number, context: CliContext): Prom
     return EXIT.ok;
   } catch (error) {
     if (!(error instanceof StoreError)) throw error;
-    context.err(`Nothing was noted. ${error.message}\n`);
+    context.err(`Nothing was recorded. ${error.message}\n`);
     return EXIT.failed;
   }
 }

@@ -36,7 +36,10 @@ async function serve(command: Command, context: CliContext): Promise<ExitCode> {
   const log = createLog({ level: config.logLevel, write: context.err });
   context.onSignal("SIGHUP", () => {
     if (!context.isTerminalGone())
-      log.info({ signal: "SIGHUP" }, "nothing is reloaded, and the server goes on: SIGTERM stops it");
+      log.info(
+        { signal: "SIGHUP" },
+        "settings are not reloaded, and the server keeps running: SIGTERM stops it",
+      );
   });
   // Loaded only here, so that other commands, and reports of wrong settings, start at once.
   const { startApp, StartupError } = await import("../app.ts");

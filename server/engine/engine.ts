@@ -487,9 +487,14 @@ export class Engine implements LockEngine {
       if (answer) return answer;
       this.#lockIds.forget(name);
     }
-    throw new Fault("unavailable", "lock_row_vanishes", "The lock's row was cleaned away again and again.", {
-      retryAfterMs: UNAVAILABLE_RETRY_AFTER_MS,
-    });
+    throw new Fault(
+      "unavailable",
+      "lock_row_vanishes",
+      "The clean-up of idle locks kept deleting the lock's row.",
+      {
+        retryAfterMs: UNAVAILABLE_RETRY_AFTER_MS,
+      },
+    );
   }
 
   /** null: the lock is no longer what it was when the candidate was found. */

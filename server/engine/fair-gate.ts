@@ -79,7 +79,7 @@ export class FairGate {
 
   #overloaded(): Fault {
     const { bound } = this.#options;
-    return new Fault("overloaded", bound, `Too much waits for its turn (${bound}).`, {
+    return new Fault("overloaded", bound, `Too much work is queued (${bound}).`, {
       retryAfterMs: OVERLOADED_RETRY_AFTER_MS,
     });
   }

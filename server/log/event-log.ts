@@ -60,7 +60,7 @@ export class EventLog {
         if (serversBehind > 0)
           this.#log.warn(
             { pattern: change.pattern, servers: serversBehind },
-            "servers in the register have not said that they decide by this limit: they have just died, or are frozen or cut off",
+            "registered servers have not confirmed this limit: they have just died, are frozen, or are cut off",
           );
         return;
       }
@@ -73,7 +73,7 @@ export class EventLog {
       case "failed_over":
         this.#log.warn(
           { pauseMs: Math.round(event.pauseUs / 1_000) },
-          "the database has failed over or was restored: nothing is granted until leases that it may have lost have ended",
+          "the database has failed over or was restored: grants are paused until leases that it may have lost have ended",
         );
         return;
       case "loop_failed":

@@ -52,8 +52,8 @@ export class StateFileError extends Error {
   constructor(path: string, cause: unknown) {
     const why = cause instanceof Error ? cause.message : String(cause);
     super(
-      `The state file ${path} cannot be used (${why}). Mend it, name another one in ROWLOCK_STATE_FILE, or delete it: then a ` +
-        "database that was set back before this start is not noticed.",
+      `The state file ${path} cannot be used (${why}). Repair it, name another one in ROWLOCK_STATE_FILE, or delete it: ` +
+        "without it, the server does not notice a database that was restored before this start.",
       { cause },
     );
   }
@@ -61,12 +61,12 @@ export class StateFileError extends Error {
 
 function stateOf(content: unknown): State {
   const { witness, marks, atUs } = content as Record<string, unknown>;
-  if (!Array.isArray(marks) || typeof atUs !== "number") throw new Error("it is none of this server's");
+  if (!Array.isArray(marks) || typeof atUs !== "number") throw new Error("it is not a Rowlock state file");
   return { witness: numberOf(witness), marks: marks.map(numberOf), atUs };
 }
 
 function numberOf(text: unknown): bigint {
-  if (typeof text !== "string" || !/^\d{1,19}$/.test(text)) throw new Error("it is none of this server's");
+  if (typeof text !== "string" || !/^\d{1,19}$/.test(text)) throw new Error("it is not a Rowlock state file");
   return BigInt(text);
 }
 

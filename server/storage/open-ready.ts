@@ -53,8 +53,8 @@ async function settleSchema({ databaseUrl, migrate }: ReadyOptions, log: Logger)
     throw new StoreError(
       "unavailable",
       "newer_schema",
-      `The database's schema is newer than this server: it has had ${breaking.join(", ")}, which a server has to know. ` +
-        "Start a server of the version that made it, or of a later one.",
+      `The database's schema is newer than this server: this server does not support ${breaking.join(", ")}. ` +
+        "Start a server of the version that migrated it, or of a later one.",
     );
   }
   if (unknown.length > 0)
@@ -80,7 +80,7 @@ function refuseWeakDurability(findings: readonly Finding[], { weakDurability }: 
     [
       "The database may lose commits that it has acknowledged, and with them leases:",
       ...errors.map(({ message }) => `  ${message}`),
-      "Change that, or, where two holders of a lock do less harm than a slower database, set " +
+      "Correct these settings, or, if two holders of a lock do less harm than a slower database, set " +
         "ROWLOCK_WEAK_DURABILITY=true.",
     ].join("\n"),
   );
@@ -104,7 +104,7 @@ async function persistently<Value>(
   try {
     return await retry(policy, attempt, (error) => {
       log.warn({ reason: error.reason }, `${error.message} Trying again.`);
-      log.debug({ err: error }, "what the try failed of");
+      log.debug({ err: error }, "why the attempt failed");
     });
   } catch (error) {
     if (!isAway(error)) throw error;

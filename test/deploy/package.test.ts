@@ -63,7 +63,7 @@ test("has the client of the shell in one file, which is all that is loaded of it
   expect(globSync("**/*.js", { cwd: join(installed, "dist/clients") })).toEqual(["typescript/src/index.js"]);
   const { stderr, status } = rowlock("ls", "--addr", "127.0.0.1:9", "--give-up-after", "100ms");
   expect(stderr).toMatch(
-    /^rowlock: No server of Rowlock has answered within 100 ms: 127\.0\.0\.1:9: nobody listens there/,
+    /^rowlock: No Rowlock server answered within 100 ms: 127\.0\.0\.1:9: nobody listens there/,
   );
   expect(status).toBe(69);
 });

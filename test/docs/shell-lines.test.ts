@@ -52,6 +52,6 @@ test.each(lines)("%s: %s", async (_, line) => {
   const args = [command, ...flags, ...rest].map((word) => word.replace(/\blocks-\d:\d+/g, "127.0.0.1:9"));
   const { code, err } = await ranInProcess(args, env, () => SERVERS);
   expect([code, err]).toEqual(
-    command === "completion" ? [0, ""] : [69, expect.stringContaining("No server")],
+    command === "completion" ? [0, ""] : [69, expect.stringContaining("No Rowlock server")],
   );
 });

@@ -59,5 +59,5 @@ test("rowlock show says that nobody has come for it", async () => {
   await server.client.lease({ name: "shown", noExpiry: true, owner: "anna" });
   const { lock } = await server.client.call("getLock", { name: "shown" });
   const page = lockPage(lockView(lock as NonNullable<typeof lock>), Date.now(), (_, text) => text);
-  expect(page).toMatch(/no end +token 1 +anna \(nobody has come for it since it was granted\)/);
+  expect(page).toMatch(/no end +token 1 +anna \(granted, but not fetched yet\)/);
 });

@@ -20,7 +20,7 @@ describe.each(testDatabases())("on $label", ({ kind, fresh }) => {
     expect(await rowlock(["migrate", "status"], env).exited).toMatchObject({ code: 1 });
     expect(await rowlock(["migrate", "up"], env).exited).toMatchObject({ code: 0 });
     expect(await rowlock(["migrate", "status"], env).exited).toMatchObject({ code: 0 });
-    const nobody = expect.stringMatching(/^replica {2}none is there$/m);
+    const nobody = expect.stringMatching(/^replica {2}none is registered$/m);
     expect(await rowlock(["doctor"], env).exited).toMatchObject({ code: 0, out: nobody });
     await screenOf(rowlock(serveArgs(url, "--migrate", "false")));
     // An SQLite file belongs to its server alone.

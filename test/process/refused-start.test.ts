@@ -143,7 +143,7 @@ describe("a server does not start", () => {
     const url = "mysql://root:hush@nowhere.invalid/rowlock";
     const { err } = await start(serveArgs(url, "--startup-timeout", "0s")).exited;
     // EAI_AGAIN where no name can be looked up at all.
-    expect(err).toMatch(/^rowlock cannot start: .* name of .* host .*\((ENOTFOUND|EAI_AGAIN)\)\. Tried/m);
+    expect(err).toMatch(/^rowlock cannot start: .* host name .*\((ENOTFOUND|EAI_AGAIN)\)\. Tried/m);
   });
 });
 

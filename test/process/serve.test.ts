@@ -102,7 +102,7 @@ describe.each(testDatabases())("on $label", ({ kind, fresh }) => {
     const client = connect(grpcAddress);
     const { leaseId } = await client.lease({ name: "held" });
     server.kill("SIGHUP");
-    await server.logged(/"signal":"SIGHUP","msg":"nothing is reloaded/);
+    await server.logged(/"signal":"SIGHUP","msg":"settings are not reloaded/);
     expect(await client.call("renew", { leaseId })).toMatchObject({ lease: { leaseId } });
     server.kill("SIGTERM");
     const { code, err } = await server.exited;

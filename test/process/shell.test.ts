@@ -67,7 +67,7 @@ describe("rowlock run", () => {
     const first = rowlock("run", "queue", "--", "echo", "first");
     await first.logged(/waiting for "queue": next in the queue/);
     const second = rowlock("run", "queue", "--", "echo", "second");
-    await second.logged(/waiting for "queue": 1 in the queue before this one/);
+    await second.logged(/waiting for "queue": 1 ahead in the queue/);
     await server.client.call("release", { leaseId: held.leaseId });
     expect(await first.exited).toMatchObject({ code: 0, out: "first\n" });
     expect(await second.exited).toMatchObject({ code: 0, out: "second\n" });
@@ -150,7 +150,7 @@ describe("rowlock run", () => {
     ).exited;
     expect(away.code).toBe(69);
     expect(away.err.split("\n")).toEqual([
-      "rowlock: No server of Rowlock has answered within 200 ms:",
+      "rowlock: No Rowlock server answered within 200 ms:",
       expect.stringMatching(
         /^ {2}- 127\.0\.0\.1:9: nobody listens there: start a server with `rowlock serve`/,
       ),
@@ -186,7 +186,7 @@ describe("in a script", () => {
     expect(await ran("release", lease as string)).toMatchObject({ code: 0, out: "Released.\n" });
     expect(await ran("release", lease as string)).toMatchObject({ code: 0, out: "It had ended before.\n" });
     const late = await ran("renew", lease as string);
-    expect(late).toMatchObject({ code: 1, err: expect.stringMatching(/acquire the lock anew/) });
+    expect(late).toMatchObject({ code: 1, err: expect.stringMatching(/acquire the lock again/) });
   });
 
   test("a lock that comes after a wait is confirmed before it is left", async () => {
@@ -259,7 +259,7 @@ describe("rowlock run, where the lock remembers", () => {
     await server.process.exited;
     running.kill("SIGTERM");
     const { code, err } = await running.exited;
-    expect([code, err]).toEqual([0, expect.stringMatching(/not known whether "once" remembers .*\n$/)]);
+    expect([code, err]).toEqual([0, expect.stringMatching(/may not have recorded this run of "once".*\n$/)]);
   });
 
   test("runs again soon after a command that has failed, and only then", async () => {
@@ -272,7 +272,7 @@ describe("rowlock run, where the lock remembers", () => {
     await ran("update", "task/1", "--status", "new");
     expect(await ran(...task, "--", "false")).toMatchObject({ code: 1 });
     expect(await ran(...task, "--", "true")).toMatchObject({ code: 75 });
-    expect(await ran(...task)).toMatchObject({ code: 64, err: expect.stringContaining("there is none") });
+    expect(await ran(...task)).toMatchObject({ code: 64, err: expect.stringContaining("add one after --") });
   });
 
   test("is cancelled by a run that has failed, until somebody has looked", async () => {
@@ -282,7 +282,7 @@ describe("rowlock run, where the lock remembers", () => {
     expect(await ran(...sync, "sh", "-c", "exit 3")).toMatchObject({ code: 3 });
     expect(await ran(...sync, "true")).toMatchObject({
       code: 75,
-      err: 'rowlock: "sync" has the status "failed", and that is none of --if-status.\n',
+      err: 'rowlock: "sync" has the status "failed", which no --if-status names.\n',
     });
     await server.client.call("updateLock", { name: "sync", status: "" });
     expect(await ran(...sync, "true")).toMatchObject({ code: 0 });
@@ -319,7 +319,10 @@ describe("an operator", () => {
     const raised = await ran("limit", "etl/load", "2", "--if-version", "0", "--json");
     expect(JSON.parse(raised.out)).toMatchObject({ name: "etl/load", limit: 2, version: 1 });
     const stale = await ran("limit", "etl/load", "3", "--if-version", "0");
-    expect(stale).toMatchObject({ code: 1, err: expect.stringMatching(/somebody else, to version 1/) });
+    expect(stale).toMatchObject({
+      code: 1,
+      err: expect.stringMatching(/Somebody else has changed this, to version 1/),
+    });
     const settings = (await ran("limit", "--json")).out.trim().split("\n");
     expect(settings.map((line) => JSON.parse(line))).toMatchObject([
       { pattern: "etl/*", limit: 0, reason: "upgrade" },

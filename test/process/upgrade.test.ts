@@ -128,7 +128,7 @@ describe.each(testDatabases())("on $label", ({ kind, fresh }) => {
     const { code, err } = await refused.exited;
     expect(code).toBe(1);
     expect(err).toContain(
-      `is newer than this server: it has had ${BREAKING}, which a server has to know. Start a server of the version`,
+      `is newer than this server: this server does not support ${BREAKING}. Start a server of the version`,
     );
   });
 });

@@ -66,14 +66,14 @@ describe("where there is no terminal", () => {
     await watching.said(/held by anna/);
     server.process.kill("SIGTERM");
     await server.process.exited;
-    await watching.logged(/No server of Rowlock has answered within 3 s: .*nobody listens there/);
+    await watching.logged(/No Rowlock server answered within 3 s: .*nobody listens there/);
     const again = await stage.serving(database, "--listen", server.grpcAddress);
     await again.client.call("forceRelease", { target: { case: "name", value: "job" }, reason: "test" });
     await watching.said(/job: limit 1, free, 0 waiting/);
     watching.kill("SIGINT");
     const { code, err } = await watching.exited;
     expect(code).toBe(0);
-    expect(err.match(/No server/g)).toHaveLength(1);
+    expect(err.match(/No Rowlock server/g)).toHaveLength(1);
   });
 
   test("says in one line that a proxy lets no watch through", async () => {
@@ -83,7 +83,7 @@ describe("where there is no terminal", () => {
     const { code, out, err } = await watch("job", "--addr", proxy.address).exited;
     expect([code, out]).toEqual([69, ""]);
     expect(err).toMatch(
-      /^rowlock: The server, or a proxy before it, lets no watch through .*`rowlock show`.*\n$/,
+      /^rowlock: The server, or a proxy in front of it, does not let watches through .*`rowlock show`.*\n$/,
     );
   });
 

@@ -177,7 +177,7 @@ describe("a schema", () => {
     database.status = { ...UP_TO_DATE, unknown: ["0009", "0010"], breaking: ["0010"], pending: ["0002"] };
     const error = (await open()) as StoreError;
     expect(error).toMatchObject({ kind: "unavailable", reason: "newer_schema" });
-    expect(error.message).toContain("it has had 0010,");
+    expect(error.message).toContain("does not support 0010.");
     expect(database.did).toEqual([]);
   });
 });

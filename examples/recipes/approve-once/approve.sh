@@ -14,6 +14,6 @@ rowlock run "approve/$1" --no-wait --if-status '' --status-done approved --statu
 case $code in
   0) echo approved ;;
   75) echo refused ;; # rowlock has said why: somebody is at it, or what its status is
-  64 | 69) exit 1 ;; # no server of Rowlock has answered
+  64 | 69) exit 1 ;; # no Rowlock server answered
   *) echo unclear ;;
 esac

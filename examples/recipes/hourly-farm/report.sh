@@ -12,5 +12,5 @@ while :; do
     echo "$1 begins, with token $ROWLOCK_TOKEN"
     sleep "${WORK_SECONDS:-5}"
     echo "$1 ends"
-  ' sh "$server" || case $? in 64 | 69) exit 1 ;; esac # no server of Rowlock has answered
+  ' sh "$server" || case $? in 64 | 69) exit 1 ;; esac # no Rowlock server answered
 done

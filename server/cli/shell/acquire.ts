@@ -12,10 +12,10 @@ import { take } from "./take.ts";
 import { withClient } from "./with-client.ts";
 
 const HELP = `
-Takes the lock and ends; the lease goes on for its --ttl. Prints what the script needs, for eval. Nobody renews it: ask
-for a --ttl that is long enough, or run \`rowlock renew\`. Where you can, use \`rowlock run\`, which does all of that.
+Takes the lock and exits; the lease lasts for its --ttl. Prints what the script needs, for eval. Nothing renews the
+lease: use a --ttl that is long enough, or run \`rowlock renew\`. If you can, use \`rowlock run\`, which does all of this.
 ${SERVER_HELP}
-Exit code: 0 when it was acquired, ${EXIT.notAcquired} when it was not, ${EXIT.noServer} when no server has answered.
+Exit code: 0 if the lock was acquired, ${EXIT.notAcquired} if not, ${EXIT.noServer} if no server answered.
 
 Examples:
   eval "$(rowlock acquire etl/load --wait 5m --ttl 10m)" || exit
@@ -26,7 +26,7 @@ Examples:
 export function addAcquire(command: ShellCommand, context: CliContext, exit: (code: ExitCode) => void): void {
   command.argument("<name>", "the lock", parseName).option("--json", "one object");
   addServerOptions(addLockOptions(command))
-    .option("-q, --quiet", "do not tell the place in the queue, nor that the lock was not acquired")
+    .option("-q, --quiet", "do not print the place in the queue, nor that the lock was not acquired")
     .addHelpText("after", HELP)
     .action(async (name: string) => {
       const { json = false, quiet = false } = command.opts<{ json?: true; quiet?: true }>();

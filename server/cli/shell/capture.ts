@@ -17,17 +17,17 @@ import type { ShellCommand } from "./shell-command.ts";
 import { withClient } from "./with-client.ts";
 
 const HELP = `
-Takes locks that remember something (\`rowlock update\`), are free, due, have attempts left and one of the wanted statuses:
-those that are longest due first. Two callers never get the same one.
+Takes locks that have a record (\`rowlock update\`), are free and due, have attempts left, and have one of the wanted
+statuses; those that are longest due come first. Two callers never get the same lock at once.
 
-With a command it takes one, runs the command while holding it, as \`rowlock run\` does, and gives it back: with the status
-of --status-done when the command ends with 0, and otherwise with that of --status-failed, which it has when the lock is
-lost, too, unless --status-if-lost says another one. A command that cannot be started leaves the status as it was.
+With a command, it takes one lock, runs the command while holding it, as \`rowlock run\` does, and releases it: with the
+status of --status-done if the command ends with 0, otherwise with that of --status-failed, which also applies if the lock
+is lost, unless --status-if-lost sets another one. If the command cannot be started, the status does not change.
 
-Without a command it prints a line for each lock, its name, lease and token with tabs between, and leaves them held for
-their --ttl: nobody renews them.
+Without a command, it prints a line for each lock: its name, lease and token, separated by tabs. The leases last for
+their --ttl: nothing renews them.
 ${SERVER_HELP}
-Exit code: that of the command, as of \`rowlock run\`; without one 0. ${EXIT.notAcquired} when there was nothing to take.
+Exit code: that of the command, as with \`rowlock run\`; without a command 0. ${EXIT.notAcquired} if there was nothing to take.
 
 Examples:
   rowlock capture task/ --if-status new --status-done done --status-failed failed -- ./work.sh
@@ -49,24 +49,24 @@ interface Flags {
 
 export function addCapture(command: ShellCommand, context: CliContext, exit: (code: ExitCode) => void): void {
   command
-    .argument("<prefix>", 'what their names begin with; "" for all')
+    .argument("<prefix>", 'what the names of the locks begin with; "" for all')
     .argument("[command...]", "the command and its arguments, after --")
-    .option("--count <count>", "how many at the most, without a command (default 1)", (text) =>
+    .option("--count <count>", "without a command: how many locks to take at most (default 1)", (text) =>
       parseCount(text, 1, CAPTURE_MAX),
     )
-    .option("--wait <time>", "how long to wait for the first one (default not at all)", parseWait)
-    .option("--json", "without a command: one object a line")
-    .option("-q, --quiet", "do not say that there was nothing to take");
+    .option("--wait <time>", "how long to wait for the first lock (default: not at all)", parseWait)
+    .option("--json", "without a command: one object per line")
+    .option("-q, --quiet", "do not report that there was nothing to take");
   addServerOptions(addOutcomeOptions(addLeaseOptions(command.runsCommand())))
     .addHelpText("after", HELP)
     .action(async (prefix: string, words: string[]) => {
       const { count, wait, statusDone, statusFailed, coolDownFailed, quiet, json }: Flags = command.opts();
       const isRun = words.length > 0;
       if (isRun && (count ?? json) !== undefined)
-        command.fault("a command is run for one lock: --count and --json do not go with it");
+        command.fault("a command is run under one lock: leave out --count and --json, or the command");
       if (!isRun && (statusDone ?? statusFailed ?? coolDownFailed) !== undefined)
         command.fault(
-          "--status-done, --status-failed and --cool-down-failed go with a command: there is none",
+          "--status-done, --status-failed and --cool-down-failed need a command: add one after --",
         );
       const asked: CaptureOptions = {
         prefix,
@@ -130,6 +130,6 @@ async function giveBack(leases: readonly Lock[], rowlock: Rowlock, asked: Captur
 }
 
 function nothingSentence(prefix: string, { retryAfterMs }: Captured): string {
-  const when = retryAfterMs === undefined ? "" : `: there may be in ${told(retryAfterMs)}`;
+  const when = retryAfterMs === undefined ? "" : `: there may be one in ${told(retryAfterMs)}`;
   return said(`There is no lock to take under "${prefix}"${when}.`);
 }

@@ -18,8 +18,9 @@ const NAMES_WITHIN_MS = 1_000;
 const NAMES_MAX = 200;
 
 const HELP = `
-Prints a script for the shell. It knows the commands and flags of this version, and asks the server for the names of
-locks: for up to a second, and without a word if none answers. \`names\` and \`servers\` are what it asks for.
+Prints a script for the shell, which knows the commands and flags of this version. It gets the names of locks from
+\`rowlock completion names\`, which asks the server for up to a second and prints no error if none answers, and the named
+servers from \`rowlock completion servers\`.
 
 Examples:
   rowlock completion bash > ~/.local/share/bash-completion/completions/rowlock
@@ -38,7 +39,7 @@ export function addCompletion(
   const what = new Argument("<shell>", "bash, zsh or fish; or names, or servers");
   command
     .addArgument(what.choices([...Object.keys(SCRIPTS), "names", "servers"]))
-    .argument("[prefix]", "with names: what they begin with", "");
+    .argument("[prefix]", "for names: what they begin with", "");
   addServerOptions(command)
     .addHelpText("after", HELP)
     .action(async (shell: keyof typeof SCRIPTS | "names" | "servers", prefix: string) => {

@@ -10,8 +10,8 @@ import type { ShellCommand } from "./shell-command.ts";
 import { withClient } from "./with-client.ts";
 
 const HELP = `
-Takes away what a lock remembers, as if it had never remembered anything. Its limit stays, and its fencing tokens go on
-rising. Refused while somebody holds it or waits for it.
+Deletes the lock's record, as if it had never had one. Its limit stays, and its fencing tokens go on rising. Refused
+while somebody holds the lock or waits for it.
 ${SERVER_HELP}
 Examples:
   rowlock delete task/7
@@ -31,7 +31,7 @@ export function addDelete(command: ShellCommand, context: CliContext, exit: (cod
         await withClient(command, context, async (rowlock) => {
           const deleted = await rowlock.deleteLock(name, { ...(ifVersion !== undefined && { ifVersion }) });
           if (json) context.out(jsonLine({ name, deleted }));
-          else context.out(deleted ? "Deleted.\n" : "There was nothing that it remembered.\n");
+          else context.out(deleted ? "Deleted.\n" : "There was no record.\n");
           return EXIT.ok;
         }),
       );

@@ -19,15 +19,15 @@ const MYSQL_PROTOCOL = 10;
 
 /** What to do about a faulty certificate, keyed by the error codes of OpenSSL and Node. */
 const CERTIFICATE_FAULTS: Readonly<Record<string, string>> = {
-  CERT_HAS_EXPIRED: "its certificate has expired: whoever runs it has to renew that",
-  CERT_NOT_YET_VALID: "its certificate is not valid yet: look at the clocks of both machines",
+  CERT_HAS_EXPIRED: "its certificate has expired: have it renewed on the server",
+  CERT_NOT_YET_VALID: "its certificate is not valid yet: check the clocks of both machines",
   ERR_TLS_CERT_ALTNAME_INVALID:
-    "its certificate is for another name: use the name that is in it, or say that with --server-name",
+    "its certificate is for another name: use the name in it, or give that name with --server-name",
 };
 const NOT_ROWLOCK =
-  "a server answers, but not as one of Rowlock does, or not in time: look at the port, at proxies between, or try for longer";
+  "a server answers, but not like a Rowlock server, or not in time: check the port and any proxies, or raise --give-up-after";
 const WANTS_TLS = "it wants TLS: add --ca with the certificate of its authority, or --tls";
-const UNTRUSTED = "its certificate comes from nobody whom this trusts: name its authority with --ca";
+const UNTRUSTED = "its certificate is not from a trusted authority: name its authority with --ca";
 
 /** Returns for each address a sentence without its full stop, which says what is there and what to do. */
 export function diagnose({ addresses, tls }: Servers): Promise<string[]> {
@@ -49,7 +49,7 @@ async function inPlainText(host: string, port: number): Promise<string> {
   const tls = await tlsProbe(host, port, {});
   return plain.kind === "TLS" || tls.kind === "TLS"
     ? WANTS_TLS
-    : "something listens there, but says nothing that Rowlock would: look at the port, or whether it is overloaded";
+    : "something listens there, but does not answer like a Rowlock server: check the port, and whether the server is overloaded";
 }
 
 async function throughTls(host: string, port: number, tls: NonNullable<Servers["tls"]>): Promise<string> {
@@ -65,10 +65,10 @@ async function throughTls(host: string, port: number, tls: NonNullable<Servers["
     if (fault !== undefined) return CERTIFICATE_FAULTS[fault] ?? `${UNTRUSTED} (${fault})`;
     return protocol === "h2"
       ? NOT_ROWLOCK
-      : "it speaks TLS, but no HTTP/2, so it is no server of Rowlock: look at the port";
+      : "it speaks TLS, but not HTTP/2, so it is not a Rowlock server: check the port";
   }
   if (found.kind === "refused")
-    return "it wants a certificate of yours that it trusts: name one with --cert and --key";
+    return "it requires a client certificate that it trusts: name one with --cert and --key";
   const plain = await plainProbe(host, port);
   switch (plain.kind) {
     case "HTTP/2":
@@ -77,7 +77,7 @@ async function throughTls(host: string, port: number, tls: NonNullable<Servers["
     case "other":
       return plain.sentence;
     default:
-      return "something listens there, but speaks no TLS that this understands: look at the port";
+      return "something listens there, but speaks no TLS that this client understands: check the port";
   }
 }
 
@@ -107,14 +107,14 @@ function whatSpeaks(heard: Buffer): Plain {
   const text = heard.toString("latin1");
   const other = (what: string): Plain => ({
     kind: "other",
-    sentence: `${what} answers there, and no server of Rowlock: look at the port`,
+    sentence: `${what} answers there, not a Rowlock server: check the port`,
   });
   if (heard[3] === SETTINGS && heard[0] === 0) return { kind: "HTTP/2" };
   if (heard[0] === 0x15 && heard[1] === 3) return { kind: "TLS" };
   if (text.startsWith("HTTP/1")) return other("a web server (HTTP/1)");
   if (text.startsWith("SSH-")) return other("an SSH server");
   if (heard[3] === 0 && heard[4] === MYSQL_PROTOCOL) return other("a MySQL or MariaDB server");
-  return other("something of another kind");
+  return other("something else");
 }
 
 type Tls =
@@ -176,17 +176,17 @@ function nobody({ code = "" }: NodeJS.ErrnoException): Plain {
     case "ECONNREFUSED":
       return {
         kind: "nobody",
-        sentence: "nobody listens there: start a server with `rowlock serve`, or look at the port",
+        sentence: "nobody listens there: start a server with `rowlock serve`, or check the port",
       };
     case "ENOTFOUND":
     case "EAI_AGAIN":
-      return { kind: "nobody", sentence: `there is no such host (${code}): look at its name` };
+      return { kind: "nobody", sentence: `there is no such host (${code}): check its name` };
     case "ECONNRESET":
       return { kind: "silent" };
     default:
       return {
         kind: "nobody",
-        sentence: `it cannot be reached (${code}): look at the network, and at firewalls between`,
+        sentence: `it cannot be reached (${code}): check the network and its firewalls`,
       };
   }
 }

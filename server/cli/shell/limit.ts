@@ -11,7 +11,7 @@ import { withClient } from "./with-client.ts";
 
 const HELP = `
 A limit says how many permits of a lock may be held at once: 1 unless one was set, and 0 pauses the lock. Raising it
-lets the next in the queue have the lock at once; lowering it takes nothing from anybody.
+grants the lock to the next waiters at once; lowering it ends no lease.
 ${SERVER_HELP}
 Examples:
   rowlock limit                                          all limits that were set
@@ -34,17 +34,17 @@ interface Flags {
 
 export function addLimit(command: ShellCommand, context: CliContext, exit: (code: ExitCode) => void): void {
   command
-    .argument("[name]", "the lock; left out with --pattern")
+    .argument("[name]", "the lock; leave it out with --pattern")
     .argument("[permits]", "how many permits may be held at once")
-    .option("--pattern <pattern>", "for every name that begins with what stands before its star")
-    .option("--unset", "take the setting away")
+    .option("--pattern <pattern>", "for every name that begins with the text before the star")
+    .option("--unset", "delete the setting")
     .option(
       "--if-version <version>",
       "only if the setting has this version; 0: if it was never set",
       (text) => parseCount(text),
     )
-    .option("--reason <text>", "why, for those who look later")
-    .option("--json", "one object a line");
+    .option("--reason <text>", "why, for others who look at the limit")
+    .option("--json", "one object per line");
   addServerOptions(command)
     .addHelpText("after", HELP)
     .action(async (first?: string, second?: string) => {
@@ -59,11 +59,13 @@ export function addLimit(command: ShellCommand, context: CliContext, exit: (code
       if (permits !== undefined && !/^\d+$/.test(permits))
         command.fault(`"${permits}" is no limit: write a whole number`);
       if (permits === undefined && !flags.unset && (flags.reason ?? flags.ifVersion) !== undefined)
-        command.fault("--reason and --if-version belong to a change: add how many permits may be held");
+        command.fault(
+          "--reason and --if-version go with a change: add how many permits may be held, or --unset",
+        );
       const target =
         name !== undefined ? { name } : flags.pattern !== undefined && { pattern: flags.pattern };
       if (limit !== undefined && !target)
-        command.fault("there is no lock whose limit this would be: name the lock, or a --pattern");
+        command.fault("name the lock whose limit to change, or a --pattern");
       exit(
         await withClient(command, context, async (rowlock) => {
           if (target && limit !== undefined) await set(rowlock, target, limit, flags, context);
@@ -100,16 +102,16 @@ async function set(
     .slice(0, SHOWN_MAX)
     .map((other) => `${shown(other.name ?? other.pattern ?? "")} (${other.limit})`);
   const more = others.length > SHOWN_MAX ? `, and ${others.length - SHOWN_MAX} more` : "";
-  context.out(`not changed, as they have limits of their own: ${words.join(", ")}${more}\n`);
+  context.out(`not changed, because they have limits of their own: ${words.join(", ")}${more}\n`);
 }
 
 /** Says what it means that some servers have not confirmed the new limit, and what to do. */
 function behindWords(count: number): string {
   const servers = count === 1 ? "1 server has" : `${count} servers have`;
   return (
-    `The limit is set, but ${servers} not said to decide by it, and may still grant by the limit before. A server that has ` +
-    "died grants nothing. Stop each server that is frozen or cut off from the others, and run this command again: it prints " +
-    "no such line when all servers decide by the limit."
+    `The limit is set, but ${servers} not confirmed it, and may still grant by the old limit. A server that has died ` +
+    "grants nothing. Stop each server that is frozen or cut off from the others, and run this command again: once all " +
+    "servers use the limit, it prints no such line."
   );
 }
 

@@ -40,9 +40,9 @@ export function addLockOptions(command: ShellCommand): ShellCommand {
 /** Adds the flags of any command that takes leases. */
 export function addLeaseOptions(command: ShellCommand): ShellCommand {
   command
-    .option("--ttl <time>", "how long the lease outlives a holder that dies (default 30s)", parseTtl)
-    .option("--owner <text>", "who holds it, for people who look (default machine and process)")
-    .option("--label <key=value>", "what else they should see; may be repeated", addLabel);
+    .option("--ttl <time>", "how long the lease lasts without a renewal (default 30s)", parseTtl)
+    .option("--owner <text>", "the holder's name, for people who look (default: machine and process)")
+    .option("--label <key=value>", "a label for people who look; may be repeated", addLabel);
   return addRecordOptions(command);
 }
 
@@ -112,7 +112,7 @@ export function refusedSentence(name: string, refusal: Refusal): string {
     case "EXHAUSTED":
       return `"${name}" has no attempts left: \`rowlock update\` gives it more.`;
     case "STATUS_MISMATCH":
-      return `"${name}" has ${refusal.status === "" ? "no status" : `the status "${shown(refusal.status)}"`}, and that is none of --if-status.`;
+      return `"${name}" has ${refusal.status === "" ? "no status" : `the status "${shown(refusal.status)}"`}, which no --if-status names.`;
     default:
       return `"${name}" was not acquired. ${refusal.message}`;
   }

@@ -39,7 +39,7 @@ function holderCells(claim: ClaimView, nowMs: number): string[] {
     since(grantedAt, nowMs),
     expiresAt ? `${told(Math.max(0, expiresAt.getTime() - nowMs))} left` : "no end",
     `token ${token}`,
-    claim.isUnclaimed ? `${ownerOf(claim)} (nobody has come for it since it was granted)` : ownerOf(claim),
+    claim.isUnclaimed ? `${ownerOf(claim)} (granted, but not fetched yet)` : ownerOf(claim),
   ];
 }
 
@@ -62,7 +62,7 @@ function waitsFor(lock: LockView, at: number, nowMs: number): string {
     return `for ${counted(permits, "permit")}, ${free} free`;
   }
   if (mode === "shared" && held === "exclusive") return "until the writer ends";
-  return holders.length === 1 ? `until #${holders[0]?.ticketNumber} ends` : "until all who hold it end";
+  return holders.length === 1 ? `until #${holders[0]?.ticketNumber} ends` : "until all holders end";
 }
 
 function taken({ mode, permits }: ClaimView): string {

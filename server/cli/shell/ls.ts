@@ -13,7 +13,8 @@ import { withClient } from "./with-client.ts";
 const ORDERS = { name: "name", "longest-wait": "longest wait", "most-waiters": "most waiters" } as const;
 
 const HELP = `
-Shows the locks whose names begin with the prefix, or all. A lock is forgotten a while after its last use.
+Shows all locks, or those whose names begin with the prefix. The server forgets a lock some time after its last use,
+unless the lock has a record or its own limit was ever set.
 ${SERVER_HELP}
 Examples:
   rowlock ls
@@ -29,10 +30,12 @@ interface Flags {
 
 export function addLs(command: ShellCommand, context: CliContext, exit: (code: ExitCode) => void): void {
   command
-    .argument("[prefix]", "what their names begin with", "")
-    .option("--busy", "only those that are held or waited for")
-    .addOption(new Option("--order <order>", "which come first").choices(Object.keys(ORDERS)).default("name"))
-    .option("--json", "one object a line");
+    .argument("[prefix]", "what the locks' names begin with", "")
+    .option("--busy", "only locks that are held or waited for")
+    .addOption(
+      new Option("--order <order>", "which locks come first").choices(Object.keys(ORDERS)).default("name"),
+    )
+    .option("--json", "one object per line");
   addServerOptions(command)
     .addHelpText("after", HELP)
     .action(async (prefix: string) => {

@@ -21,24 +21,28 @@ interface Flags {
 /** Adds the flags by which a lease depends on the lock's record, or changes it. */
 export function addRecordOptions(command: ShellCommand): ShellCommand {
   return command
-    .option("--if-status <word>", "only where the lock has this status; may be repeated", addStatus)
-    .option("--status-if-lost <word>", "the lock's status when it is lost", parseStatus)
+    .option("--if-status <word>", "only if the lock has this status; may be repeated", addStatus)
+    .option("--status-if-lost <word>", "the lock's status if it is lost", parseStatus)
     .option(
       "--at-most-every <time>",
-      "once released, it is not due before so long after this grant",
+      "after the release, the lock is due only this long after the grant",
       parseDelay,
     )
-    .option("--lock-delay <time>", "once lost, it is not due for so long", parseDelay);
+    .option("--lock-delay <time>", "how long the lock is not due after it was lost", parseDelay);
 }
 
 /** Adds the flags for what the lock remembers when the command under it has ended. */
 export function addOutcomeOptions(command: ShellCommand): ShellCommand {
   return command
     .option("--status-done <word>", "the lock's status after a command that ends with 0", parseStatus)
-    .option("--status-failed <word>", "its status after one that does not, and when it is lost", parseStatus)
+    .option(
+      "--status-failed <word>",
+      "the lock's status after a command that fails, or if the lock is lost",
+      parseStatus,
+    )
     .option(
       "--cool-down-failed <time>",
-      "after one that does not, it is due again in so long, whatever --at-most-every says",
+      "after a command that fails, how long the lock is not due, whatever --at-most-every says",
       parseDelay,
     );
 }
@@ -72,7 +76,7 @@ export function outcomeOf(command: ShellCommand, code: number): ReleaseOptions {
 export function parseStatus(text: string): string {
   const bytes = Buffer.byteLength(text);
   if (bytes > STATUS_BYTES_MAX)
-    throw new InvalidArgumentError(`it is ${bytes} bytes long: write ${STATUS_BYTES_MAX} at the most`);
+    throw new InvalidArgumentError(`it is ${bytes} bytes long: use at most ${STATUS_BYTES_MAX}`);
   return text;
 }
 
@@ -87,6 +91,6 @@ export function parseAttempts(text: string): number {
 
 function addStatus(text: string, statuses: readonly string[] = []): readonly string[] {
   if (statuses.length === STATUSES_MAX)
-    throw new InvalidArgumentError(`there are more than ${STATUSES_MAX}: take some of them out`);
+    throw new InvalidArgumentError(`there are more than ${STATUSES_MAX}: use fewer`);
   return [...statuses, parseStatus(text)];
 }

@@ -11,12 +11,12 @@ import type { ShellCommand } from "./shell-command.ts";
 import { withClient } from "./with-client.ts";
 
 const HELP = `
-With --force it takes the name of a lock, ends all who hold it, or the one --ticket that \`rowlock show\` has named, and
-lets the next have it. The holders are not asked: make sure that they have stopped, or that what the lock protects looks
-at fencing tokens.
+With --force, the argument is the name of a lock. This ends the leases of all its holders, or only the claim with the
+--ticket that \`rowlock show\` prints, and grants the lock to the next waiters. The holders are not asked: make sure that
+they have stopped, or that the protected resource checks fencing tokens.
 
---status, --cool-down and --attempts say what the lock remembers. They are written as the lease ends: one that had ended
-before changes nothing, and the command fails.
+--status, --cool-down and --attempts set the lock's record when the lease ends. If the lease had ended before, nothing
+changes, and the command fails.
 ${SERVER_HELP}
 Examples:
   rowlock release "$ROWLOCK_LEASE"
@@ -37,30 +37,34 @@ interface Flags {
 
 export function addRelease(command: ShellCommand, context: CliContext, exit: (code: ExitCode) => void): void {
   command
-    .argument("<lease>", "its id; with --force, the name of the lock")
-    .option("--force", "end all who hold the lock of this name")
-    .option("--ticket <number>", "with --force: only this one", (text) => parseCount(text, 1))
-    .option("--reason <text>", "with --force: why; it is kept and logged")
+    .argument("<lease>", "the lease's id; with --force, the name of the lock")
+    .option("--force", "end the leases of all holders of the lock with this name")
+    .option("--ticket <number>", "with --force: end only the claim with this number", (text) =>
+      parseCount(text, 1),
+    )
+    .option("--reason <text>", "with --force: why; recorded and logged")
     .option("--status <word>", "the lock's status from now on", parseStatus)
     .option(
       "--cool-down <time>",
-      "it is not due for so long; 0: at once, whatever --at-most-every said",
+      "how long the lock is not due; 0: due at once, whatever --at-most-every said",
       parseDelay,
     )
-    .option("--attempts <count>", "how many more times it may be granted", parseAttempts)
-    .option("--json", "one object a line");
+    .option("--attempts <count>", "how many more times the lock may be granted", parseAttempts)
+    .option("--json", "one object per line");
   addServerOptions(command)
     .addHelpText("after", HELP)
     .action(async (which: string) => {
       const flags: Flags = command.opts();
       if (flags.force && flags.reason === undefined)
-        command.fault("--force needs a --reason, for those who ask what has happened");
+        command.fault("--force needs a --reason: add why you end the lease");
       if (!flags.force && (flags.reason ?? flags.ticket) !== undefined)
-        command.fault("--reason and --ticket belong to --force");
+        command.fault("--reason and --ticket need --force");
       const said = lastWordsOf(flags);
       const says = Object.keys(said).length > 0;
       if (flags.force && says)
-        command.fault("--status, --cool-down and --attempts are said by who holds it, without --force");
+        command.fault(
+          "--status, --cool-down and --attempts do not go with --force: only a holder sets them, when it releases its lease",
+        );
       exit(
         await withClient(command, context, async (rowlock) => {
           if (flags.force) return await force(rowlock, which, flags, context);

@@ -10,8 +10,8 @@ import type { ShellCommand } from "./shell-command.ts";
 import { withClient } from "./with-client.ts";
 
 const HELP = `
-The lease lasts for its time to live from now on. One that has ended is never revived: then the exit code is ${EXIT.failed}, and the
-script must stop what it does under the lock.
+The lease lasts for its time to live from now on. A lease that has ended is never revived: then the exit code is ${EXIT.failed},
+and the script must stop its work under the lock.
 ${SERVER_HELP}
 Examples:
   rowlock renew "$ROWLOCK_LEASE"
@@ -21,7 +21,7 @@ Examples:
 export function addRenew(command: ShellCommand, context: CliContext, exit: (code: ExitCode) => void): void {
   command
     .argument("<lease>", "its id")
-    .option("--ttl <time>", "how long from now (default as it was asked for last)", parseTtl)
+    .option("--ttl <time>", "how long the lease lasts from now (default: its last time to live)", parseTtl)
     .option("--json", "one object");
   addServerOptions(command)
     .addHelpText("after", HELP)

@@ -67,7 +67,7 @@ export async function runUnder(
   const isRemembered = await giveBack(lock, outcome);
   if (!isRemembered && (outcome.status ?? outcome.coolDown ?? asked.minInterval) !== undefined)
     context.err(
-      said(`It is not known whether "${lock.name}" remembers this run: look with \`rowlock show\`.`),
+      said(`The server may not have recorded this run of "${lock.name}": check with \`rowlock show\`.`),
     );
   return code;
 }
@@ -94,7 +94,7 @@ function whyLost({ metadata }: { metadata?: Readonly<Record<string, string>> }):
     case "EXPIRED":
       return "its lease could not be renewed in time: no server answered, or this machine slept.";
     case "RELEASED":
-      return "somebody who knew its lease has released it.";
+      return "somebody who knew the lease's id released it.";
     default:
       return "its lease has ended.";
   }

@@ -11,20 +11,20 @@ import { take } from "./take.ts";
 import { withClient } from "./with-client.ts";
 
 const HELP = `
-Waits for the lock, runs the command while holding it, and gives it back when the command ends. The lease is renewed
-all the time. If it is lost all the same, as no server answers or an operator took it, the command and all that it has
-started in its process group is told to stop (SIGTERM) and then killed, before others can have the lock.
+Waits for the lock, runs the command while holding it, and releases it when the command ends. The lease is renewed all
+the time. If it is lost nevertheless, because no server answers or an operator ended it, all processes in the command's
+process group are asked to stop (SIGTERM) and then killed, before others can get the lock.
 
 The command finds ROWLOCK_NAME, ROWLOCK_LEASE and ROWLOCK_TOKEN, the fencing token, in its environment. Signals are
 passed on to it.
 
-A lock can remember how it went: the status of --status-done when the command ends with 0, and otherwise that of
---status-failed, which it has when the lock is lost, too, unless --status-if-lost says another one. A command that cannot be
-started leaves the status as it was, and is no run that --at-most-every counts from.
+The lock's status can show the result: that of --status-done if the command ends with 0, otherwise that of
+--status-failed, which also applies if the lock is lost, unless --status-if-lost sets another one. If the command cannot
+be started, the status does not change, and --at-most-every does not count it as a run.
 ${SERVER_HELP}
-Exit code: that of the command, or 128 and the number of the signal that has ended it, and otherwise
+Exit code: that of the command, or 128 plus the number of the signal that ended it, and otherwise
   ${EXIT.usage}   this command line is wrong
-  ${EXIT.noServer}   no server has answered
+  ${EXIT.noServer}   no server answered
   ${EXIT.notAcquired}   the lock was not acquired
   ${EXIT.lost}   the lock was lost, and the command was stopped
   ${EXIT.notExecutable}  the command cannot be executed
@@ -43,8 +43,8 @@ export function addRun(command: ShellCommand, context: CliContext, exit: (code: 
     .argument("<name>", "the lock", parseName)
     .argument("<command...>", "the command and its arguments, after --");
   addServerOptions(addOutcomeOptions(addLockOptions(command.runsCommand())))
-    .option("-q, --quiet", "do not tell the place in the queue, nor that the lock was not acquired")
-    .showHelpAfterError("(the command stands after --; --help says what there is)")
+    .option("-q, --quiet", "do not print the place in the queue, nor that the lock was not acquired")
+    .showHelpAfterError("(the command follows --; --help lists the options)")
     .addHelpText("after", HELP)
     .action(async (name: string, words: string[]) => {
       const { quiet = false } = command.opts<{ quiet?: true }>();

@@ -16,9 +16,9 @@ const GIVE_UP_AFTER_MS = 5_000;
 const MS_MAX = DURATION_US_MAX / 1_000;
 
 export const SERVER_HELP = `
-The server is found under --addr, or ROWLOCK_ADDR in the environment: host:port, or several of them with commas between,
-which are tried in turn; or by its name in ${SERVERS_FILE} under --server, or ROWLOCK_SERVER. ${ADDRESS}
-unless told otherwise. --ca, --cert, --key and --server-name are also ROWLOCK_CA and so on.
+Name the server with --addr or ROWLOCK_ADDR: host:port, or several of them separated by commas, which are tried in turn.
+Or use its name in ${SERVERS_FILE} with --server or ROWLOCK_SERVER. Default: ${ADDRESS}.
+--ca, --cert, --key and --server-name can also be set as ROWLOCK_CA and so on.
 `;
 
 /** Where to connect: the options of the client's `connect`. */
@@ -39,17 +39,14 @@ export function addServerOptions(command: ShellCommand): ShellCommand {
   return command
     .option("--addr <host:port,...>", `the servers (default ${ADDRESS})`)
     .option("--server <name>", "the servers of this name in the file of named servers")
-    .option("--give-up-after <time>", "how long to try where no server answers (default 5s)", (text) =>
+    .option("--give-up-after <time>", "how long to try if no server answers (default 5s)", (text) =>
       parseDuration(text, { minMs: 1, maxMs: MS_MAX }),
     )
     .option("--tls", "encrypt, and trust the authorities that Node trusts")
     .option("--ca <file>", "encrypt, and trust the authority with this certificate")
-    .option("--cert <file>", "a certificate of one's own, for a server that asks for it")
-    .option("--key <file>", "its key")
-    .option(
-      "--server-name <name>",
-      "the name in the server's certificate, where it is not that of the address",
-    );
+    .option("--cert <file>", "a client certificate, for a server that requires one")
+    .option("--key <file>", "the client certificate's key")
+    .option("--server-name <name>", "the name in the server's certificate, if it differs from the address");
 }
 
 /** Adds what is wrong to the faults of the command. */
@@ -67,7 +64,7 @@ export function serversOf(command: ShellCommand, context: CliContext): Servers {
   const unnamed = addresses.find((address) => isIP(hostOf(address)) !== 0);
   if (tls && unnamed !== undefined && files.serverName === undefined)
     command.fault(
-      `${where}: with TLS, a server is known by its name, and ${unnamed} has none: name it as its certificate does, or add --server-name`,
+      `${where}: with TLS, the server's certificate must match its name, and ${unnamed} is an IP address: use the name in the certificate, or add --server-name`,
     );
   return {
     addresses,
@@ -115,13 +112,13 @@ function filesOf(flags: Flags, named: NamedServer | undefined, { env }: CliConte
 
 /** Says what is wrong with the address and what to do; undefined: nothing. */
 export function wrongAddress(address: string): string | undefined {
-  if (address === "") return "there is an empty address: write host:port, with commas between several";
+  if (address === "") return "an address is empty: write host:port, or several separated by commas";
   if (address.includes("/")) return `"${address}" is no address: write host:port, without a scheme or a path`;
   const [, host = "", port = ""] = /^(\[[^\]]*\]|[^:]*)(?::(.*))?$/.exec(address) ?? [];
   if (host === "") return `"${address}" is no address: write host:port, and an IPv6 address in brackets`;
   if (port === "") return `"${address}" has no port: write ${host}:50051, if that is the server's`;
   if (!/^\d+$/.test(port) || Number(port) < 1 || Number(port) > PORT_MAX)
-    return `"${address}" has no port that can be: write a number from 1 to ${PORT_MAX} behind the colon`;
+    return `"${address}" has no valid port: write a number from 1 to ${PORT_MAX} after the colon`;
   return undefined;
 }
 

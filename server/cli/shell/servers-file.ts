@@ -67,18 +67,18 @@ function readServers(context: CliContext): { servers: Record<string, NamedServer
     content = JSON.parse(context.readFile(path));
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
-    if (code === "ENOENT") wrong(`there is no such file: write it, such as ${EXAMPLE}`);
-    else if (error instanceof SyntaxError) wrong(`this is no JSON (${message}): correct it`);
-    else wrong(`it cannot be read (${code ?? message}): look at its rights`);
+    if (code === "ENOENT") wrong(`there is no such file: write it, like ${EXAMPLE}`);
+    else if (error instanceof SyntaxError) wrong(`this is not JSON (${message}): correct it`);
+    else wrong(`it cannot be read (${code ?? message}): check its permissions`);
     return { servers, faults };
   }
   if (!isObject(content)) {
-    wrong(`it holds no names with their servers: write it such as ${EXAMPLE}`);
+    wrong(`it is not an object of names and servers: write it like ${EXAMPLE}`);
     return { servers, faults };
   }
   for (const [name, fields] of Object.entries(content)) {
     if (!isObject(fields)) {
-      wrong(`"${name}" is no object: write it such as ${EXAMPLE}`);
+      wrong(`"${name}" is not an object: write it like ${EXAMPLE}`);
       continue;
     }
     for (const fault of faultsOf(fields)) wrong(`"${name}": ${fault}`);

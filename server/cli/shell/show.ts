@@ -10,8 +10,7 @@ import type { ShellCommand } from "./shell-command.ts";
 import { withClient } from "./with-client.ts";
 
 const HELP = `
-Shows up to 100 who hold the lock, and the first 100 who wait. A name that nobody has used is shown as what would hold
-for it.
+Shows up to 100 holders and the first 100 waiters. For a name that nobody has used, it shows the limit that would apply.
 ${SERVER_HELP}
 Examples:
   rowlock show etl/load

@@ -29,11 +29,8 @@ export function tlsOf(
   const authorityOf = authority === undefined ? undefined : certificate("--ca", ca, authority, fault);
   const ownOf = own === undefined ? undefined : certificate("--cert", cert, own, fault);
   if (authorityOf && isOver(authorityOf))
-    fault(
-      `--ca ${ca}: this certificate has expired on ${authorityOf.validTo}: use the one that has followed it`,
-    );
-  if (ownOf && isOver(ownOf))
-    fault(`--cert ${cert}: this certificate has expired on ${ownOf.validTo}: renew it`);
+    fault(`--ca ${ca}: this certificate expired on ${authorityOf.validTo}: use its successor`);
+  if (ownOf && isOver(ownOf)) fault(`--cert ${cert}: this certificate expired on ${ownOf.validTo}: renew it`);
   if (secret !== undefined && ownOf && !isKeyOf(secret, ownOf))
     fault(`--key ${key}: this is not the key of ${cert}: name the file that was made with that certificate`);
   const parts = {
@@ -72,7 +69,7 @@ function certificate(
     return new X509Certificate(pem);
   } catch {
     fault(
-      `${flag} ${path}: this is no certificate: name a file in PEM, which begins with -----BEGIN CERTIFICATE-----`,
+      `${flag} ${path}: this is not a certificate: name a file in PEM, which begins with -----BEGIN CERTIFICATE-----`,
     );
     return undefined;
   }

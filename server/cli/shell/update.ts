@@ -13,8 +13,8 @@ import type { ShellCommand } from "./shell-command.ts";
 import { withClient } from "./with-client.ts";
 
 const HELP = `
-Sets any of what a lock remembers, and makes the lock where nobody has named it yet: a task for \`rowlock capture\`, or
-the next run of a job. Who holds the lock is left alone.
+Changes a lock's record, and creates the lock if it does not exist: a task for \`rowlock capture\`, or the next run of a
+job. It does not affect holders of the lock.
 ${SERVER_HELP}
 Examples:
   rowlock update task/7 --status new --attempts 3
@@ -37,12 +37,12 @@ export function addUpdate(command: ShellCommand, context: CliContext, exit: (cod
   command
     .argument("<name>", "the lock", parseName)
     .option("--status <word>", "its status", parseStatus)
-    .option("--attempts <count>", "how many more times it may be granted; or unlimited", (text) => ({
+    .option("--attempts <count>", "how many more times the lock may be granted; or unlimited", (text) => ({
       attemptsLeft: text === "unlimited" ? null : parseAttempts(text),
     }))
     .option(
       "--not-before <time>",
-      "nothing is granted before this instant, or for so long; none: at any time",
+      "grant nothing before this instant, or for this long from now; none: grant at any time",
       parseNotBefore,
     )
     .option("--if-version <version>", "only if the record has this version; 0: if there is none", (text) =>

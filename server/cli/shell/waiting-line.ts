@@ -47,7 +47,7 @@ export class WaitingLine {
   }
 
   #words({ ahead }: Place, waitedMs: number): string {
-    const place = ahead === 0 ? "next in the queue" : `${ahead} in the queue before this one`;
+    const place = ahead === 0 ? "next in the queue" : `${ahead} ahead in the queue`;
     return `waiting for "${shown(this.#name)}": ${place}, for ${told(waitedMs)} so far`;
   }
 }

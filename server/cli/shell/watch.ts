@@ -21,12 +21,12 @@ const NOT_LET_THROUGH = ["UNIMPLEMENTED", "INTERNAL", "UNKNOWN"];
 const ENDS = ["SIGHUP", "SIGINT", "SIGTERM"] as const;
 
 const HELP = `
-Of a name, shows what \`rowlock show\` does; of a prefix, which ends in / or *, what \`rowlock ls\` does; of nothing, all
-locks. The server tells each change as it comes. On a terminal it is a page that is written anew, until Ctrl-C. Elsewhere
-there is a line for each lock at first, and one whenever something has changed: that a lease was renewed is no change.
+For a name, shows what \`rowlock show\` does; for a prefix, which ends in / or *, what \`rowlock ls\` does; without an
+argument, all locks. The server sends each change as it happens. On a terminal, the page is redrawn until Ctrl-C.
+Elsewhere, it prints a line for each lock at first, and one for each change; a renewal is not a change.
 
-Goes on through another server, or when one comes back, and then says that it began anew: of what has changed meanwhile,
-only the last is told.
+If the connection is lost, the watch goes on through another server, or when one comes back, and reports that it began
+anew: of what changed meanwhile, it shows only the latest state.
 ${SERVER_HELP}
 Examples:
   rowlock watch etl/load
@@ -45,7 +45,7 @@ interface View {
 export function addWatch(command: ShellCommand, context: CliContext, exit: (code: ExitCode) => void): void {
   command
     .argument("[name]", "the lock, or a prefix that ends in / or *", "")
-    .option("--json", "one object a line for each change");
+    .option("--json", "one object per line for each change");
   addServerOptions(command)
     .addHelpText("after", HELP)
     .action(async (text: string) => {
@@ -93,7 +93,7 @@ function isNotLetThrough({ reason, code }: RowlockError): boolean {
 
 function notLetThrough({ code, message }: RowlockError): string {
   return said(
-    `The server, or a proxy before it, lets no watch through (${code}: ${message}): \`rowlock ls\` and \`rowlock show\` look once.`,
+    `The server, or a proxy in front of it, does not let watches through (${code}: ${message}): use \`rowlock ls\` or \`rowlock show\` instead.`,
   );
 }
 
@@ -170,7 +170,7 @@ class Lines implements View {
     this.#isLost = false;
     if (beganAnew)
       this.#context.err(
-        "rowlock: The watch began anew: of what has changed meanwhile, only the last is told.\n",
+        "rowlock: The watch began anew: it shows only the latest state of what changed meanwhile.\n",
       );
     const now = new Date();
     const at = now.toISOString();

@@ -65,11 +65,11 @@ export async function sentenceOf(error: RowlockError, servers: Servers): Promise
   if (isNoServer(error)) {
     const { diagnose } = await import("./diagnosis.ts");
     const within = error.reason === "NO_SERVER" ? ` within ${told(servers.giveUpAfter)}` : "";
-    return list(`No server of Rowlock has answered${within}`, await diagnose(servers));
+    return list(`No Rowlock server answered${within}`, await diagnose(servers));
   }
   if (error.reason === "BAD_REQUEST")
     return list(
-      "The server does not take this",
+      "The server rejected this request",
       error.violations.map(({ field, description }) => `${wordsFor(field)} ${description}`),
     );
   return said(inWords(error));
@@ -95,19 +95,19 @@ function wordsFor(path: string): string {
 function inWords(error: RowlockError): string {
   switch (error.reason) {
     case "LEASE_LOST":
-      return "This lease has ended, and is never revived: acquire the lock anew.";
+      return "This lease has ended and cannot be revived: acquire the lock again.";
     case "UNKNOWN_CLAIM":
-      return "There is no such lease, or it ended long ago: look at the id that `rowlock acquire` has printed.";
+      return "There is no such lease, or it ended long ago: check the id that `rowlock acquire` printed.";
     case "VERSION_MISMATCH":
-      return `This has been changed by somebody else, to version ${error.metadata.version}: look at it, and try again.`;
+      return `Somebody else has changed this, to version ${error.metadata.version}: look at it, and try again.`;
     case "LOCK_IN_USE":
-      return "It is held or waited for: what it remembers can be taken away once it is free.";
+      return "Somebody holds the lock or waits for it: delete its record once the lock is free.";
     case "CONNECTION_LOST":
-      return "The connection was lost before the answer came, so it may have been done or not: look with `rowlock show`.";
+      return "The connection was lost before the answer arrived, so this may or may not have taken effect: check with `rowlock show`.";
     case "OUTCOME_UNKNOWN":
-      return "The database did not answer whether this was done, so it may have been done or not: look with `rowlock show`.";
+      return "The database did not confirm this change, so it may or may not have taken effect: check with `rowlock show`.";
     case "DATABASE_UNAVAILABLE":
-      return `The server answers, but its database does not: try again later, or look at its log. ${error.message}`;
+      return `The server answers, but its database does not: try again later, or check its log. ${error.message}`;
     default:
       break;
   }

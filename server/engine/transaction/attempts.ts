@@ -63,8 +63,8 @@ export function unavailable(error: StoreError, isInDoubt = false): Fault {
  */
 export function outcomeUnknown(cause?: unknown): Fault {
   const message =
-    "The database did not answer whether this change was made, and what it was about may have been changed since: " +
-    "read it, and decide anew.";
+    "The database did not confirm this change, and others may have made further changes since: read the current state, " +
+    "and decide whether to repeat the change.";
   const reason = cause instanceof Fault ? cause.reason : "changed_since";
   return new Fault("outcome_unknown", reason, message, { retryAfterMs: 0, outcomeUnknown: true, cause });
 }

@@ -73,14 +73,14 @@ export function badRequest(violations: readonly Violation[]): CallError {
 export function unknownClaim(): CallError {
   return new CallError(
     "UNKNOWN_CLAIM",
-    "There is no ticket or lease with this id, or it ended longer ago than such ids are remembered.",
+    "There is no ticket or lease with this id, or it ended so long ago that the server has forgotten it.",
   );
 }
 
 export function unknownLock(name: string): CallError {
   return new CallError(
     "UNKNOWN_LOCK",
-    `Nobody has named a lock "${name}" yet, or it was idle for so long that it was forgotten.`,
+    `There is no lock "${name}": nobody has used this name yet, or the server has forgotten the idle lock.`,
   );
 }
 
@@ -111,7 +111,7 @@ export function requestIdReused(): CallError {
 export function versionMismatch(version: bigint): CallError {
   return new CallError(
     "VERSION_MISMATCH",
-    `The setting has version ${version}: look at it again, and repeat the change with that as expected_version.`,
+    `The setting has version ${version}: read it again, and repeat the change with that as expected_version.`,
     { metadata: { version: String(version) } },
   );
 }
@@ -120,8 +120,8 @@ export function recordVersionMismatch(version: bigint): CallError {
   return new CallError(
     "VERSION_MISMATCH",
     version === 0n
-      ? "The lock has no record: look at it again, and repeat the change with 0 as expected_version."
-      : `The record has version ${version}: look at the lock again, and repeat the change with that as expected_version.`,
+      ? "The lock has no record: read the lock again, and repeat the change with 0 as expected_version."
+      : `The record has version ${version}: read the lock again, and repeat the change with that as expected_version.`,
     { metadata: { version: String(version) } },
   );
 }
@@ -153,17 +153,21 @@ export function tooManySessionWaits(waitsMax: number): CallError {
 export function tooMuchUnderWay(bound: string): CallError {
   return new CallError(
     "OVERLOADED",
-    "More is under way for this client than may be, with what it has cancelled and is not over: wait for some of it.",
+    "This client has too many calls under way, including cancelled ones that are not over yet: wait until some of them end.",
     { metadata: { bound }, retryAfterMs: WAITS_RETRY_AFTER_MS },
   );
 }
 
 /** `what`: waits or sessions, for which the server has no more room. */
 export function serverIsFull(bound: string, what: string): CallError {
-  return new CallError("OVERLOADED", `This server has no room for more ${what}: try again, or another one.`, {
-    metadata: { bound },
-    retryAfterMs: WAITS_RETRY_AFTER_MS,
-  });
+  return new CallError(
+    "OVERLOADED",
+    `This server has no room for more ${what}: try again later, or use another server.`,
+    {
+      metadata: { bound },
+      retryAfterMs: WAITS_RETRY_AFTER_MS,
+    },
+  );
 }
 
 /** `bound`: the name of a bound of one session, as in the table of errors. */
@@ -174,7 +178,7 @@ export function sessionBound(bound: string, message: string): CallError {
 export function sessionSilent(silentMs: number): CallError {
   return new CallError(
     "SESSION_SILENT",
-    `Nothing was heard of this session for ${silentMs} ms: open a new one, and name what it had.`,
+    `The client sent nothing in this session for ${silentMs} ms: open a new one, and use its tickets and leases there.`,
     { retryAfterMs: SHUTTING_DOWN_RETRY_AFTER_MS },
   );
 }
@@ -189,7 +193,7 @@ export function cancelled(): CallError {
 
 /** Has the reason of `shuttingDown`, because the client has to do the same. */
 export function servedElsewhere(): CallError {
-  const message = "This server has lost its database, and another one has it: call again, through that one.";
+  const message = "This server has lost its database, but another server reaches it: repeat the call there.";
   return new CallError("SHUTTING_DOWN", message, { retryAfterMs: SHUTTING_DOWN_RETRY_AFTER_MS });
 }
 

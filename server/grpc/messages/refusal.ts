@@ -102,7 +102,7 @@ function refusedText(
       return `${name} is paused: ${limitText(limit)}. Wait in its queue, or try again when an operator has raised it.`;
     case "failed_over":
       return (
-        `${name} is paused: the database has failed over, and leases that it may have lost have to end first. ` +
+        `${name} is paused: the database has failed over, and leases that it may have lost must end first. ` +
         `Wait in its queue, or try again in ${spanText(forUs ?? 0)}.`
       );
     case "queue_full":
@@ -112,7 +112,7 @@ function refusedText(
     case "not_before":
       return `${name} is not due yet. Wait in its queue, or try again in ${spanText(forUs ?? 0)}.`;
     case "exhausted":
-      return `${name} has no attempts left: they have to be set anew, by UpdateLock or by who holds it.`;
+      return `${name} has no attempts left: set new ones with UpdateLock, or with the Release of a holder.`;
     case "status_mismatch":
       return `${name} has the status ${quoted(status ?? "")}, which is none of those wanted.`;
   }
@@ -142,7 +142,7 @@ function holdText(claims: readonly Claim[], limit: number): string {
 function untilText(holders: Holders): string {
   const endUs = nextEndUs(holders);
   return endUs === null
-    ? "; no lease of them has an end"
+    ? "; none of their leases has an end"
     : `; the next lease ends in ${spanText(endUs)} unless renewed`;
 }
 
@@ -164,8 +164,8 @@ function endedText(claim: Claim, reason: EndReason): string {
       return "the place in the queue was given up.";
     case "lapsed":
       return claim.grantedAtUs === null
-        ? "the place in the queue was lost, as no sign of life came."
-        : "the lock was granted, but nobody came for the lease.";
+        ? "the place in the queue was lost, because the client gave no sign of life."
+        : "the lock was granted, but nobody fetched the lease in time.";
     case "timed_out":
       return "max_wait has passed before the lock was granted.";
     case "never_fits":

@@ -329,7 +329,7 @@ function rejected(number: bigint): CallError {
   const description =
     number === 0n
       ? "is 0: number calls from 1 on"
-      : `is ${number}, which an open call of this session has: it goes on, and this command was not taken`;
+      : `is ${number}, the number of an open call of this session: that call goes on, and this command was rejected`;
   return badRequest([{ field: "call", description }]);
 }
 
@@ -345,8 +345,5 @@ function tooManyCommands(commandsMax: number): CallError {
 }
 
 function unread(): CallError {
-  return sessionBound(
-    "results_unread",
-    "Results pile up, as the client does not read: read what the session says.",
-  );
+  return sessionBound("results_unread", "Too many results are unread: read the session's responses.");
 }

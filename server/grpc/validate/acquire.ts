@@ -49,7 +49,7 @@ export function checkAcquire(message: AcquireRequest): CheckedAcquire {
   if (whenBusy === "refuse" && message.maxWait) {
     violations.add(
       "max_wait",
-      "makes no sense where nobody waits: set when_busy to WHEN_BUSY_ENQUEUE or WHEN_BUSY_WAIT",
+      "needs a call that waits: set when_busy to WHEN_BUSY_ENQUEUE or WHEN_BUSY_WAIT",
     );
   }
   const ask = checkAsk(message, whenBusy !== "refuse", violations);
@@ -90,7 +90,10 @@ function checkMode({ mode }: AcquireRequest, violations: Violations): Mode {
   // Enums of proto3 are open: any number can arrive.
   const known: Mode | undefined = MODES[mode];
   if (!known)
-    violations.add("mode", `is ${mode}, which nobody knows: use MODE_PERMIT, MODE_SHARED or MODE_EXCLUSIVE`);
+    violations.add(
+      "mode",
+      `is ${mode}, which is not a known value: use MODE_PERMIT, MODE_SHARED or MODE_EXCLUSIVE`,
+    );
   return known ?? "permit";
 }
 
@@ -99,7 +102,7 @@ function checkWhenBusy({ whenBusy }: AcquireRequest, violations: Violations): Wh
   if (!known) {
     violations.add(
       "when_busy",
-      `is ${whenBusy}, which nobody knows: use WHEN_BUSY_REFUSE, WHEN_BUSY_ENQUEUE or WHEN_BUSY_WAIT`,
+      `is ${whenBusy}, which is not a known value: use WHEN_BUSY_REFUSE, WHEN_BUSY_ENQUEUE or WHEN_BUSY_WAIT`,
     );
   }
   // Treated as a request that waits, so that a max_wait beside it is not reported as well.
@@ -138,7 +141,7 @@ export function checkRequestId(requestId: string, bytesMax: number, violations: 
   if (requestId.startsWith(SERVER_MADE_PREFIX)) {
     violations.add(
       "request_id",
-      "begins with a NUL, which is kept for the server: use another id, a UUID for one",
+      "begins with a NUL, which is reserved for the server: use another id, such as a UUID",
     );
   }
   return checkText(requestId, bytesMax, "request_id", violations);

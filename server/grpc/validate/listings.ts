@@ -82,7 +82,7 @@ function checkOrder({ order }: ListLocksRequest, violations: Violations): LocksQ
   if (!known) {
     violations.add(
       "order",
-      `is ${order}, which nobody knows: use LIST_ORDER_NAME, LIST_ORDER_LONGEST_WAIT or LIST_ORDER_MOST_WAITERS`,
+      `is ${order}, which is not a known value: use LIST_ORDER_NAME, LIST_ORDER_LONGEST_WAIT or LIST_ORDER_MOST_WAITERS`,
     );
   }
   return known ?? "name";
@@ -98,7 +98,7 @@ function checkAfterName(
   if (order !== "name") {
     violations.add(
       "page_token",
-      "makes no sense with an order by waiters, which has one page: leave it unset",
+      "cannot be used with an order by waiters, which has one page: leave it unset",
     );
     return null;
   }

@@ -121,10 +121,7 @@ function checkInstant(instant: Timestamp, nowUs: number, violations: Violations)
   // Rounded before the sum, because a sum with parts of a microsecond would not be exact.
   const us = Number(seconds) * 1e6 + Math.ceil(nanos / 1_000);
   if (seconds < 0n || us > nowUs + DELAY_US_MAX)
-    violations.add(
-      "not_before",
-      "is too far away; use an instant from 1970 on, and 10 years ahead at the most",
-    );
+    violations.add("not_before", "is out of range; use an instant from 1970 to at most 10 years ahead");
   return us;
 }
 

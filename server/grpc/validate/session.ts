@@ -10,7 +10,7 @@ import { checkDuration, checkText, Violations } from "./fields.ts";
 export function checkOpen(open: SessionOpen | undefined, isFirst: boolean): SessionOpen | undefined {
   const violations = new Violations();
   if (isFirst && !open) violations.add("open", "is required in the first request of a session");
-  if (!isFirst && open) violations.add("open", "belongs into the first request of a session, and no other");
+  if (!isFirst && open) violations.add("open", "may be set only in the first request of a session");
   if (open) {
     checkText(open.owner, TEXT_BYTES_MAX, "open.owner", violations);
     checkLabels(open.labels, violations.within("open"));

@@ -39,7 +39,7 @@ function checkTarget(target: SetLimitRequest["target"], violations: Violations):
     case undefined:
       violations.add(
         "target",
-        "is required: set name for one lock, or pattern for all whose names begin alike",
+        "is required: set name for one lock, or pattern for all locks whose names begin alike",
       );
       return { kind: "name", name: "" };
   }
@@ -55,7 +55,7 @@ function checkPattern(pattern: string, violations: Violations): string {
 
 function checkLimit({ limit, unset }: SetLimitRequest, violations: Violations): number | null {
   if (limit === undefined && !unset) {
-    violations.add("limit", "is required: set it (0 pauses the lock), or set unset to take the setting away");
+    violations.add("limit", "is required: set it (0 pauses the lock), or set unset to delete the setting");
   } else if (limit !== undefined && unset) {
     violations.add("limit", "contradicts unset: set one of them");
   } else if (limit !== undefined && limit > PERMITS_MAX) {

@@ -41,7 +41,7 @@ function checkTarget(target: WaitInQueueRequest["target"], violations: Violation
     case undefined:
       violations.add(
         "target",
-        "is required: set acquire to take a place, or ticket_id to go on with one that was taken before",
+        "is required: set acquire to take a place, or ticket_id to continue with one that was taken before",
       );
       return { kind: "ticket", ref: NO_CLAIM };
   }

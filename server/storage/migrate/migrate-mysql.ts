@@ -150,8 +150,8 @@ function isTurnOfAnother(error: unknown): error is unknown {
 
 function locked(waitedS: number, cause: unknown): StoreError {
   const message =
-    `Another server is migrating the database, and was so for ${waitedS} s. ` +
-    "Wait until it has done that, then start again.";
+    `Another server is migrating the database, and has not finished within ${waitedS} s. ` +
+    "Wait until it is done, then start again.";
   return new StoreError("unavailable", "migration_locked", message, { cause });
 }
 
@@ -205,7 +205,7 @@ const SOURCE: Knex.MigrationSource<Migration> = {
   getMigration: async (migration) => ({
     up: (knex: Knex) => migration.up(targetOf(knex)),
     down: async () => {
-      throw new Error("Migrations are not taken back.");
+      throw new Error("Migrations cannot be reverted.");
     },
   }),
 };

@@ -98,18 +98,18 @@ function durabilityFindings(
   if (isOn("wsrep_on") && settings.get("wsrep_sync_wait") === "0") {
     found(
       "warning",
-      "This is a Galera node with wsrep_sync_wait = 0: what other nodes have committed may be read late here. " +
-        "No lock is held twice for it. A limit by pattern counts for a rowlock server once the node of that server has " +
-        "applied it, which SetLimit waits for: for 7 s at the most, as its answer and the log say then. Send all rowlock " +
-        "servers to one node, or set wsrep_sync_wait to 1, which makes each transaction wait for the node to catch up.",
+      "This is a Galera node with wsrep_sync_wait = 0: commits of other nodes may be read late here. " +
+        "No lock is held twice because of it. A rowlock server decides by a new limit of a pattern once its own node has " +
+        "applied it. SetLimit waits up to 7 s for this; its answer and the log report servers that are late. Connect all " +
+        "rowlock servers to one node, or set wsrep_sync_wait to 1, so that each transaction waits for its node to catch up.",
     );
   }
   if (settings.get("version")?.includes("MARIADB") && settings.get("server_id") === "1" && !isCluster) {
     found(
       "warning",
-      "server_id is 1, which every MariaDB has by default, and it is all that tells this server from another one: a replica " +
-        "that is promoted, or a backup that is restored on another server, may not be noticed. Set a server_id that no other " +
-        "server has.",
+      "server_id is 1, the default of every MariaDB, and only the server_id distinguishes this server from another one: a " +
+        "replica that is promoted, or a backup that is restored on another server, may go unnoticed. Set a server_id that no " +
+        "other server has.",
     );
   }
   if (serverChanges > 0) {

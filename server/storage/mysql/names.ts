@@ -73,7 +73,7 @@ async function resolveNames(
   for (const part of partsOf(bytes, NAMES_MAX))
     addIds(ids, await pool.write((session) => make(session, part)));
   if (missing.every((name) => ids.has(name))) return ids;
-  throw new StoreError("transient", "names_vanish", "A new lock was cleaned away before it was found.");
+  throw new StoreError("transient", "names_vanish", "A clean-up deleted a new lock before it was found.");
 }
 
 async function make(session: Session, names: readonly Buffer[]): Promise<readonly Row[]> {

@@ -199,8 +199,8 @@ export function* checkRows(nowUs: number, max: number): InvariantRun {
   for (const row of yield { name: "check_fail_over", sql: PAUSE, values: [nowUs] }) {
     const seconds = Math.ceil((Number(row.grants_from) - nowUs) / 1e6);
     const message =
-      `After a fail-over of the database nothing is granted for ${seconds} s more, as leases that it has lost may be ` +
-      "held. If it has lost nothing: UPDATE rowlock_meta SET grants_from = UNIX_TIMESTAMP() * 1000000.";
+      `After a fail-over of the database, grants are paused for another ${seconds} s, because leases that it lost may ` +
+      "still be held. If it lost nothing: UPDATE rowlock_meta SET grants_from = UNIX_TIMESTAMP() * 1000000.";
     if (findings.length < max) findings.push({ severity: "warning", check: "fail_over", message });
   }
   const rules = (yield { name: "check_rules", sql: RULES, values: [] }).map(ruleOf);
@@ -209,11 +209,11 @@ export function* checkRows(nowUs: number, max: number): InvariantRun {
     if (Number(row.held_permits) <= limit.limit) return null;
     const message =
       `${lockOf(row)} has ${row.held_permits} permits held, and its limit is ${limit.limit}. ` +
-      "That is as it should be if the limit was lowered while they were held: they drain.";
+      "This is expected if the limit was lowered while they were held: they drain.";
     return { severity: "warning", check: "over_limit", message };
   });
   yield* checkPages(findings, max, "records", UNWOKEN, [nowUs], (row) => {
-    const message = `Waiters of ${lockOf(row)} are not looked at when it is due.`;
+    const message = `Nothing will wake the waiters of ${lockOf(row)} when it becomes due.`;
     return { severity: "error", check: "records", message };
   });
   const dueBy = [nowUs, nowUs, nowUs, nowUs];

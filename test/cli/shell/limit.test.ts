@@ -35,9 +35,7 @@ test.each([
   await start(serversBehind);
   const { code, out, err } = await limit();
   expect([code, out]).toEqual([0, expect.stringMatching(/^etl\/\*: limit 0 /)]);
-  expect(err).toMatch(
-    new RegExp(`^rowlock: The limit is set, but ${counted} not said to decide by it, .*\n$`),
-  );
+  expect(err).toMatch(new RegExp(`^rowlock: The limit is set, but ${counted} not confirmed it, .*\n$`));
   expect(err).toContain("run this command again");
   const inJson = await limit("--json");
   expect(JSON.parse(inJson.out)).toMatchObject({ pattern: "etl/*", serversBehind });

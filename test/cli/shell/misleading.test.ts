@@ -32,7 +32,7 @@ describe("a limit", () => {
     await ran("limit", "--pattern", "pool/a/*", "2");
     const set = await ran("limit", "--pattern", "pool/*", "0");
     expect(set.out).toMatch(
-      /^pool\/\*: limit 0 .*\nnot changed, as they have limits of their own: pool\/a\/\* \(2\), pool\/own \(3\)\n$/,
+      /^pool\/\*: limit 0 .*\nnot changed, because they have limits of their own: pool\/a\/\* \(2\), pool\/own \(3\)\n$/,
     );
     const again = JSON.parse((await ran("limit", "--pattern", "pool/*", "0", "--json")).out);
     expect(again.unaffected).toMatchObject([

@@ -74,27 +74,27 @@ const ran = (command: string, ...args: string[]) =>
 
 describe("in plain text", () => {
   test.each([
-    ["HTTP/1", /a web server \(HTTP\/1\) answers there.*look at the port/],
-    ["SSH", /an SSH server answers there.*look at the port/],
-    ["MySQL", /a MySQL or MariaDB server answers there.*look at the port/],
-    ["chatter", /something of another kind answers there.*look at the port/],
-    ["silence", /says nothing that Rowlock would: look at the port/],
-    ["hanging up", /says nothing that Rowlock would: look at the port/],
-    ["HTTP/2", /not as one of Rowlock does, or not in time: look at the port/],
+    ["HTTP/1", /a web server \(HTTP\/1\) answers there.*check the port/],
+    ["SSH", /an SSH server answers there.*check the port/],
+    ["MySQL", /a MySQL or MariaDB server answers there.*check the port/],
+    ["chatter", /something else answers there.*check the port/],
+    ["silence", /does not answer like a Rowlock server: check the port/],
+    ["hanging up", /does not answer like a Rowlock server: check the port/],
+    ["HTTP/2", /not like a Rowlock server, or not in time: check the port/],
     ["TLS", /it wants TLS: add --ca/],
     ["HTTPS/1", /it wants TLS: add --ca|web server/],
   ])("%s", async (kind, what) => {
     const { code, out, err } = await ran("ls", "--addr", `127.0.0.1:${ports[kind]}`);
     expect([code, out]).toEqual([69, ""]);
     expect(err).toMatch(
-      /^rowlock: No server of Rowlock has answered(?: within 300 ms)?: 127\.0\.0\.1:\d+: [^\n]+\.\n$/,
+      /^rowlock: No Rowlock server answered(?: within 300 ms)?: 127\.0\.0\.1:\d+: [^\n]+\.\n$/,
     );
     expect(err).toMatch(what);
   });
 
   test.each([
     ["127.0.0.1:9", /nobody listens there: start a server with `rowlock serve`/],
-    ["no-such-host.invalid:50051", /there is no such host \(\w+\): look at its name/],
+    ["no-such-host.invalid:50051", /there is no such host \(\w+\): check its name/],
   ])("nobody at %s", async (address, what) => {
     const { code, err } = await ran("run", "job", "--addr", address, "--", "true");
     expect([code, err]).toEqual([69, expect.stringMatching(what)]);
@@ -103,7 +103,7 @@ describe("in plain text", () => {
   test("each of several addresses is told of", async () => {
     const { err } = await ran("show", "x", "--addr", `127.0.0.1:9,127.0.0.1:${ports.SSH}`);
     expect(err).toMatch(
-      /^rowlock: No server of Rowlock .*:\n {2}- 127\.0\.0\.1:9: .*\n {2}- .*an SSH server.*\n$/,
+      /^rowlock: No Rowlock server .*:\n {2}- 127\.0\.0\.1:9: .*\n {2}- .*an SSH server.*\n$/,
     );
   });
 });
@@ -122,18 +122,18 @@ describe("with TLS", () => {
       "another authority",
       "TLS",
       ["--ca", "other.crt"],
-      /comes from nobody whom this trusts: name its authority/,
+      /is not from a trusted authority: name its authority/,
     ],
-    ["no authority", "TLS", ["--tls"], /comes from nobody whom this trusts: name its authority/],
+    ["no authority", "TLS", ["--tls"], /is not from a trusted authority: name its authority/],
     ["another name", "TLS", [...NAMED, "--server-name", "elsewhere.example"], /is for another name/],
     [
       "an expired certificate",
       "expired",
       ["--tls"],
-      /its certificate has expired: whoever runs it has to renew that/,
+      /its certificate has expired: have it renewed on the server/,
     ],
-    ["no HTTP/2", "HTTPS/1", NAMED, /speaks TLS, but no HTTP\/2/],
-    ["no Rowlock behind it", "TLS", NAMED, /not as one of Rowlock does/],
+    ["no HTTP/2", "HTTPS/1", NAMED, /speaks TLS, but not HTTP\/2/],
+    ["no Rowlock behind it", "TLS", NAMED, /not like a Rowlock server/],
     ["no certificate of one's own", "asking for a certificate", NAMED, /name one with --cert and --key/],
   ])("%s", async (_, kind, flags, what) => {
     const { code, err } = await ran("ls", "--addr", `localhost:${ports[kind]}`, ...flags);
@@ -149,14 +149,17 @@ describe("a command line that cannot work is told of before anything is sent", (
     [["--addr", "http://localhost:50051"], /no address: write host:port, without a scheme/],
     [["--addr", "localhost:99999"], /a number from 1 to 65535/],
     [["--addr", "::1:50051"], /an IPv6 address in brackets/],
-    [["--addr", "a:1,,b:2"], /an empty address/],
+    [["--addr", "a:1,,b:2"], /an address is empty/],
     [[...at, "--ca", "none"], /--ca none: there is no such file/],
-    [[...at, "--ca", "junk"], /--ca junk: this is no certificate/],
-    [[...at, "--ca", "expired.crt"], /--ca expired\.crt: this certificate has expired on/],
+    [[...at, "--ca", "junk"], /--ca junk: this is not a certificate/],
+    [[...at, "--ca", "expired.crt"], /--ca expired\.crt: this certificate expired on/],
     [[...at, "--cert", "own.crt"], /add the file of its key/],
     [[...at, "--key", "own.key"], /add the file of its certificate/],
     [[...at, "--cert", "own.crt", "--key", "other.key"], /other\.key: this is not the key of own\.crt/],
-    [["--addr", "127.0.0.1:1", "--ca", "own.crt"], /known by its name, and 127\.0\.0\.1:1 has none/],
+    [
+      ["--addr", "127.0.0.1:1", "--ca", "own.crt"],
+      /and 127\.0\.0\.1:1 is an IP address: use the name in the certificate/,
+    ],
     [["--give-up-after", "0"], /--give-up-after "0": write a time from 1 ms/],
   ])("%j", async (flags, what) => {
     const { code, err } = await ranInProcess(["ls", ...flags], {}, readFile);
@@ -176,9 +179,9 @@ describe("a command line that cannot work is told of before anything is sent", (
       expect.stringMatching(/--label "=x": write key=value/),
       expect.stringMatching(/the name "n{60}…": it is 300 bytes long: name the lock in 1 to 255 bytes/),
       expect.stringMatching(/"a" has no port/),
-      expect.stringMatching(/"b:0" has no port that can be/),
+      expect.stringMatching(/"b:0" has no valid port/),
       expect.stringMatching(/--ca none: there is no such file/),
-      "(the command stands after --; --help says what there is)",
+      "(the command follows --; --help lists the options)",
     ]);
   });
 
@@ -186,9 +189,7 @@ describe("a command line that cannot work is told of before anything is sent", (
     const { code, err } = await ranInProcess(["run", "job", "grep", "-q", "x", "-z"]);
     expect([code, err]).toEqual([
       64,
-      expect.stringMatching(
-        /stands after "--": rowlock run job -- grep -q x -z\n\(the command stands after --/,
-      ),
+      expect.stringMatching(/stands after "--": rowlock run job -- grep -q x -z\n\(the command follows --/),
     ]);
   });
 
@@ -200,7 +201,7 @@ describe("a command line that cannot work is told of before anything is sent", (
     );
     expect(code).toBe(1);
     expect(err).toMatch(
-      /does not take this:\n {2}- --owner is 300 bytes long.*\n {2}- --label "k+.*100 bytes/,
+      /rejected this request:\n {2}- --owner is 300 bytes long.*\n {2}- --label "k+.*100 bytes/,
     );
   });
 });

@@ -71,7 +71,7 @@ test.each<[string, Parameters<typeof lock>]>([
   ["for 3 permits, 2 free", [2, [], [claim(1, { permits: 3 })]]],
   ["until the writer ends", [1, [holder(1, { mode: "exclusive" })], [claim(2, { mode: "shared" })]]],
   ["until #1 ends", [1, [holder(1)], [claim(2, { mode: "exclusive" })]]],
-  ["until all who hold it end", [2, [holder(1), holder(2)], [claim(3, { mode: "exclusive" })]]],
+  ["until all holders end", [2, [holder(1), holder(2)], [claim(3, { mode: "exclusive" })]]],
   ["until #1 ends", [2, [holder(1, { mode: "shared" })], [claim(2)]]],
 ])("the first of the queue waits %s", (what, args) => {
   expect(pageOf(...args)).toContain(`for 5 s  ${what}  owner`);

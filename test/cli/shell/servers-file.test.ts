@@ -62,8 +62,8 @@ describe("a server has its name", () => {
 
 describe("what is wrong is told with the file and what to do", () => {
   test.each([
-    ["{", /servers\.json: this is no JSON \(.*\): correct it/],
-    ["[]", /servers\.json: it holds no names with their servers: write it such as/],
+    ["{", /servers\.json: this is not JSON \(.*\): correct it/],
+    ["[]", /servers\.json: it is not an object of names and servers: write it like/],
     [{}, /has no server "x", it is empty: name one of these, or add it/],
     [{ y: { addresses: "a:1" }, z: { addresses: "a:1" } }, /has no server "x", it has y, z/],
     [{ x: { addresses: "a" } }, /addresses: "a" has no port/],
@@ -76,7 +76,7 @@ describe("what is wrong is told with the file and what to do", () => {
 
   test("where there is no file", async () => {
     const { err } = await ranInProcess(["ls", "--server", "x"]);
-    expect(err).toContain(`${HOME_FILE}: there is no such file: write it, such as {`);
+    expect(err).toContain(`${HOME_FILE}: there is no such file: write it, like {`);
   });
 
   test("all at once", async () => {
@@ -88,7 +88,7 @@ describe("what is wrong is told with the file and what to do", () => {
       expect.stringMatching(/"x": "adresses" means nothing here: use addresses, tls/),
       expect.stringMatching(/"x": tls is "yes": write true or false/),
       expect.stringMatching(/"x": ca is 7: write the path of a file/),
-      expect.stringMatching(/"y" is no object/),
+      expect.stringMatching(/"y" is not an object/),
       expect.stringMatching(/"z": addresses is \[\]: write host:port, or a list of them/),
     ]);
   });

@@ -19,7 +19,7 @@ test("on a terminal it is one line, which is gone when the wait is over", () => 
   line.clear();
   line.clear();
   expect(texts).toEqual([
-    '\r\x1b[Kwaiting for "job": 3 in the queue before this one, for 12 s so far',
+    '\r\x1b[Kwaiting for "job": 3 ahead in the queue, for 12 s so far',
     '\r\x1b[Kwaiting for "job": next in the queue, for 12 s so far',
     "\r\x1b[K",
   ]);
@@ -31,7 +31,7 @@ test("elsewhere it is a line for each place", () => {
   line.at(at(0));
   line.clear();
   expect(texts).toEqual([
-    'rowlock: waiting for "job": 3 in the queue before this one, for 12 s so far\n',
+    'rowlock: waiting for "job": 3 ahead in the queue, for 12 s so far\n',
     'rowlock: waiting for "job": next in the queue, for 12 s so far\n',
   ]);
 });

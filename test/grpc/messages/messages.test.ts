@@ -303,7 +303,7 @@ describe("a refusal", () => {
       "a writer without end",
       1,
       held(claim({ mode: "exclusive", owner: "", deadlineUs: null })),
-      "a writer holds it; no lease of them has an end",
+      "a writer holds it; none of their leases has an end",
     ],
     ["a queue before it", 1, held(), "others wait for it"],
   ])("for %s says who holds the lock and for how long", (_, limit, holders, text) => {
@@ -353,7 +353,7 @@ describe("a refusal", () => {
     ["expired", RefusalReason.EXPIRED, /time to live ran out/],
     ["force_released", RefusalReason.FORCE_RELEASED, /operator ended the claim: stuck/],
     ["cancelled", RefusalReason.CANCELLED, /given up/],
-    ["lapsed", RefusalReason.LAPSED, /nobody came for the lease/],
+    ["lapsed", RefusalReason.LAPSED, /nobody fetched the lease in time/],
     ["timed_out", RefusalReason.TIMED_OUT, /max_wait has passed/],
     ["never_fits", RefusalReason.NEVER_FITS, /limit is lower/],
     ["exhausted", RefusalReason.EXHAUSTED, /no attempts left when its turn came/],

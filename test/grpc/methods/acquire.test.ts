@@ -77,7 +77,7 @@ describe("a refusal", () => {
     await server.client.lease({ name: "busy-endless", mode: Mode.EXCLUSIVE, noExpiry: true });
     const refusal = await server.client.refusal({ name: "busy-endless", mode: Mode.SHARED });
     expect(refusal.retryAfter).toBeUndefined();
-    expect(refusal.message).toContain("a writer holds it; no lease of them has an end");
+    expect(refusal.message).toContain("a writer holds it; none of their leases has an end");
   });
 
   test("says which limit stands in the way, whose pattern it is, and why it was set", async () => {

@@ -330,7 +330,7 @@ describe("a session", () => {
     );
     expect(wrong.toSorted()).toEqual([
       expect.stringMatching(/^call is 0:/),
-      expect.stringMatching(/^call is 1, which an open call/),
+      expect.stringMatching(/^call is 1, the number of an open call/),
       expect.stringMatching(/^command is required/),
     ]);
     await cutOff();

@@ -106,7 +106,7 @@ describe("the opening", () => {
     const twice = new BareSession(client);
     twice.send({ open: {} });
     expect(await endOf(twice)).toMatchObject({
-      violations: [{ field: "open", description: expect.stringContaining("no other") }],
+      violations: [{ field: "open", description: expect.stringContaining("only in the first") }],
     });
     const wrong = new BareSession(client, { open: { owner: "o".repeat(256), labels: { "": "x" } } });
     expect(Object.keys(violationsIn(await endOf(wrong)))).toEqual(["open.owner", 'open.labels[""]']);

@@ -136,7 +136,11 @@ describe("AcquireRequest", () => {
     ["an empty name", {}, { name: REQUIRED }],
     ["a name of 256 bytes", { name: "n".repeat(256) }, { name: /^is 256 bytes long; use at most 255/ }],
     ["a name of 128 characters in 256 bytes", { name: "é".repeat(128) }, { name: /256 bytes/ }],
-    ["a mode that nobody knows", { name: "a", mode: 4 as Mode }, { mode: /^is 4, which nobody knows/ }],
+    [
+      "a mode that nobody knows",
+      { name: "a", mode: 4 as Mode },
+      { mode: /^is 4, which is not a known value/ },
+    ],
     ["a negative mode", { name: "a", mode: -1 as Mode }, { mode: /^is -1/ }],
     [
       "a when_busy that nobody knows",
@@ -419,7 +423,7 @@ describe("ListLocksRequest", () => {
       { page_token: /another prefix/ },
     ],
     ["everything at once", { pageSize: -5, pageToken: "?" }, { page_size: /-5/, page_token: FOREIGN }],
-    ["an order that nobody knows", { order: 4 as ListOrder }, { order: /^is 4, which nobody knows/ }],
+    ["an order that nobody knows", { order: 4 as ListOrder }, { order: /^is 4, which is not a known value/ }],
     [
       "a token with an order that has one page",
       { order: ListOrder.LONGEST_WAIT, pageToken: pageTokenAfter("a") },
@@ -600,7 +604,7 @@ describe("UpdateLockRequest", () => {
     expect(accept({ name: "a", ...request })).toEqual({ name: "a", ...nothing, ...update });
   });
 
-  const FAR = /too far away/;
+  const FAR = /out of range/;
   refuses(schema, check, [
     ["nothing to set", { name: "a" }, { status: /must be set/ }],
     ["an instant before 1970", { name: "a", notBefore: span(-1) }, { not_before: FAR }],
@@ -811,7 +815,7 @@ describe("the first request of a session", () => {
 
   test.each([
     ["a first one that does not", undefined, true, REQUIRED],
-    ["a later one that does", {}, false, /^belongs into the first request/],
+    ["a later one that does", {}, false, /^may be set only in the first request/],
   ])("refuses %s", (_, open, isFirst, expected) => {
     const violations = violationsOf(() => checkOpen(open && create(schema, open), isFirst));
     expect(violations).toMatchObject([{ field: "open", description: expected }]);

@@ -89,7 +89,7 @@ describe("the check of all rows", () => {
   test("says how long nothing is granted after a fail-over, which is no damage", () => {
     const { asked, findings } = checked(named("check_fail_over", [{ grants_from: NOW_US + 2_000_001 }]));
     expect(findings).toMatchObject([
-      { severity: "warning", check: "fail_over", message: expect.stringContaining("for 3 s more") },
+      { severity: "warning", check: "fail_over", message: expect.stringContaining("for another 3 s") },
     ]);
     expect(asked.find(({ name }) => name === "check_fail_over")?.values).toEqual([NOW_US]);
     expect(checked(named("check_fail_over", [{ grants_from: NOW_US + 1 }]), 0).findings).toEqual([]);

@@ -96,7 +96,7 @@ const STATEMENT_TIMEOUT: Meaning = {
 const CHANGED_MEANWHILE: Meaning = {
   reason: CHANGED,
   kind: "transient",
-  message: "What this decision went by has changed, or its transaction was gone.",
+  message: "Data that this decision was based on has changed, or its transaction is gone.",
 };
 /** storage/mysql/transaction/save.ts makes sure that the duplicate key is the request id and not another key. */
 const DUPLICATE_REQUEST: Meaning = {
@@ -187,11 +187,11 @@ const BY_CODE: ReadonlyMap<string, Meaning> = new Map([
   ["ERR_STREAM_WRITE_AFTER_END", LOST],
   ["ERR_SOCKET_CLOSED", LOST],
   ["ECONNREFUSED", unreachable("nothing listens at its address and port")],
-  ["EHOSTUNREACH", unreachable("there is no way to its address")],
-  ["ENETUNREACH", unreachable("there is no way to its address")],
+  ["EHOSTUNREACH", unreachable("there is no route to its address")],
+  ["ENETUNREACH", unreachable("there is no route to its address")],
   ["ENETDOWN", unreachable("the network is down")],
-  ["ENOTFOUND", unreachable("nobody knows the name of its host")],
-  ["EAI_AGAIN", unreachable("the name of its host cannot be looked up now")],
+  ["ENOTFOUND", unreachable("its host name does not exist")],
+  ["EAI_AGAIN", unreachable("its host name cannot be resolved now")],
   ["ETIMEDOUT", unreachable("nothing answers at its address")],
   ["ROWLOCK_DEADLINE", STATEMENT_TIMEOUT],
 ]);

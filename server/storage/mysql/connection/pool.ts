@@ -202,7 +202,7 @@ export class MysqlPool {
 }
 
 function exhausted(): StoreError {
-  const message = "All connections to the database are in use, and were so for too long.";
+  const message = "All connections to the database have been in use for too long.";
   return new StoreError("unavailable", "pool_exhausted", message);
 }
 

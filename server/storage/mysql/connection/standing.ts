@@ -75,7 +75,7 @@ export function whyNotToWrite(members: readonly Member[], ownId: string): string
   const own = members.find(({ id }) => id === ownId);
   if (own?.state !== "ONLINE") {
     return (
-      `its state there is ${own?.state || "OFFLINE"}: what it holds need not be what the group has decided. Let it join ` +
+      `its state there is ${own?.state || "OFFLINE"}: its data may differ from the group's. Let it join ` +
       "the group (START GROUP_REPLICATION) or connect to the primary. To use it by itself, take " +
       "group_replication_group_name out of its settings and restart it."
     );
@@ -84,7 +84,7 @@ export function whyNotToWrite(members: readonly Member[], ownId: string): string
   if (reachable * 2 <= members.length) {
     return (
       `it reaches ${reachable} of ${members.length} members, which is no majority. Bring the others back, or connect to ` +
-      "the primary of those that are a majority."
+      "the primary of the majority."
     );
   }
   return own.role === "PRIMARY" ? null : "it is not the primary. Connect to the primary.";
@@ -99,7 +99,7 @@ function whyNotInGalera(settings: Facts, state: Facts): string | null {
   if (status === "Primary" && ready === "ON") return null;
   return (
     `its wsrep_cluster_status is ${status} and wsrep_ready is ${ready}. Bring back the nodes that it has lost, or ` +
-    "connect to one of those that are a majority."
+    "connect to a node of the majority."
   );
 }
 
@@ -116,7 +116,7 @@ async function readMembers(session: Session, group: string): Promise<Member[]> {
   } catch (error) {
     if (!(error instanceof StoreError) || error.reason !== "access_denied") throw error;
     const message =
-      `The database server is set up for the replication group ${group}, and this user may not see whether it is in it: ` +
+      `The database server is set up for the replication group ${group}, and this user may not read its state there: ` +
       `GRANT SELECT ON ${MEMBERS_TABLE} to the user of ROWLOCK_DATABASE_URL.`;
     throw new StoreError(error.kind, error.reason, message, { cause: error.cause });
   }
