@@ -115,3 +115,7 @@ export const CLOCK_UNSURE_US_MAX = TTL_US_MIN / 4;
 export const CLOCK_BEHIND_US_MAX = 100_000;
 /** SQLite uses the system clock, which Node reports in whole milliseconds. */
 export const CLOCK_COARSE_US = 1_000;
+
+/** Tries to open an SQLite file that is in use, and the longest pause between them: another process may only be opening it, too. */
+export const OPEN_TRIES_MAX = 3;
+export const OPEN_PAUSE_MS_MAX = 200;

@@ -3,13 +3,27 @@
 import { accessSync, closeSync, constants, openSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import { IN_MEMORY } from "../database-url.ts";
+import { OPEN_PAUSE_MS_MAX, OPEN_TRIES_MAX } from "../storage-bounds.ts";
+import { StoreError } from "../store.ts";
 import { READONLY, sqliteError } from "./errors.ts";
 
 /**
  * Opens or creates the file and locks it until the handle is closed. Throws a StoreError, `in_use` if another process
  * or another handle of this one has locked it.
  */
-export function openSqliteFile(path: string): DatabaseSync {
+export function openSqliteFile(path: string, pause = block): DatabaseSync {
+  for (let tries = 1; ; tries++) {
+    try {
+      return open(path);
+    } catch (error) {
+      // Two processes that open a new file at once can each hold the lock that the other one needs.
+      if (tries === OPEN_TRIES_MAX || !isInUse(error)) throw error;
+      pause(Math.random() * OPEN_PAUSE_MS_MAX);
+    }
+  }
+}
+
+function open(path: string): DatabaseSync {
   let database: DatabaseSync | undefined;
   try {
     if (path !== IN_MEMORY) makePrivate(path);
@@ -26,6 +40,13 @@ export function openSqliteFile(path: string): DatabaseSync {
     database?.close();
     throw sqliteError(isReadOnly(path) ? new ReadOnlyDisk(error) : error, path);
   }
+}
+
+const isInUse = (error: unknown) => error instanceof StoreError && error.reason === "in_use";
+
+/** Blocks the thread, because a process that opens its database can do nothing else. */
+function block(ms: number): void {
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
 }
 
 /** Has the result code that SQLite would report for a read-only disk if it had not failed earlier, at its log. */

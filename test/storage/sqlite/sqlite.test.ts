@@ -4,6 +4,7 @@
 import { chmod, mkdtemp, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { migrations } from "../../../migrations/index.ts";
 import { migrateUp, migrationStatus } from "../../../server/storage/migrate/migrate.ts";
@@ -59,6 +60,24 @@ describe("a SQLite file", () => {
     expect(database.prepare("PRAGMA journal_mode").get()).toMatchObject({ journal_mode: "wal" });
     expect(database.prepare("PRAGMA synchronous").get()).toMatchObject({ synchronous: 2n });
     database.close();
+  });
+
+  test("is opened although another process that opens it, too, is in the way for a moment", () => {
+    const other = new DatabaseSync(path);
+    other.exec("BEGIN");
+    other.prepare("SELECT * FROM sqlite_schema").all();
+    let pauses = 0;
+    const count = () => {
+      pauses += 1;
+      if (other.isOpen) other.close();
+    };
+    const database = openSqliteFile(path, count);
+    expect(pauses).toBe(1);
+    database.close();
+    const holder = openSqliteFile(path);
+    expect(() => openSqliteFile(path, count)).toThrow("in use by another process");
+    expect(pauses).toBe(3);
+    holder.close();
   });
 
   test("serves one server at a time, and tells the second one which file and what to do", async () => {
