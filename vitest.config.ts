@@ -1,13 +1,29 @@
 // How the tests run: one set-up for all of them finds the databases, a closing line says how it went.
+import { globSync, readFileSync } from "node:fs";
 import { defineConfig } from "vitest/config";
+
+// Starting a process and loading the packages takes longer than most files, so files share processes. A real timer that
+// a file has left behind must not run on fake ones: files with fake timers share theirs only with each other.
+const kindOf = (path: string) => {
+  if (path.endsWith(".slow.test.ts")) return "slow";
+  return readFileSync(path, "utf8").includes("useFakeTimers") ? "fake timers" : "real timers";
+};
+const kinds = Object.groupBy(globSync("test/**/*.test.ts"), kindOf);
 
 export default defineConfig({
   test: {
-    include: ["test/**/*.test.ts"],
+    projects: Object.entries(kinds).map(([name, include]) => ({
+      extends: true,
+      test: { name, include, isolate: name === "slow" },
+    })),
+    setupFiles: ["test/support/fresh-modules.ts"],
     globalSetup: ["test/support/mysql-family/global-setup.ts"],
     reporters: ["default", "./test/support/closing-line-reporter.ts"],
-    // More than there may be cores: most tests wait for a server most of their time.
+    // More than there may be cores: most tests wait for a server most of their time. `npm run test:fast` has more, as it
+    // starts no database server.
     maxWorkers: 3,
+    // A test without an assertion passes whatever happens.
+    expect: { requireAssertions: true },
     // A test left focused would hide the others, and one that passes only when repeated has found something.
     allowOnly: false,
     retry: 0,

@@ -1,4 +1,4 @@
-// The first schema: guard rows, claims, limit rules, the register of replicas, and the single row of server-wide facts.
+// The first schema: guard rows, claims, limit rules, the register of replicas, and the single row of server-wide values.
 // Plain SQL per dialect, because the column types are part of the contract: names are bytes, numbers are 64-bit, times
 // are UTC microseconds.
 

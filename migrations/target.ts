@@ -1,5 +1,4 @@
-// The database as a migration sees it, so that the same list runs through knex on MySQL and through our own runner on
-// SQLite.
+// The database as a migration sees it, so that the same list runs on MySQL and on SQLite.
 
 export interface MigrationTarget {
   readonly dialect: "sqlite" | "mysql";

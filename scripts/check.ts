@@ -1,6 +1,6 @@
 // The one command that checks everything fast: format, lint, types, the protobuf module, whether the generated code
-// is current, and the tests that need no database server. Runs every step and names the ones that failed.
-import { spawnSync } from "node:child_process";
+// is current, and the tests that need no database server. Runs all steps side by side and names the ones that failed.
+import { spawn } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
@@ -10,35 +10,50 @@ const bin = join(root, "node_modules", ".bin");
 // Even outside npm, use the tools and the Node of node_modules.
 const environment = { ...process.env, PATH: `${bin}${delimiter}${process.env.PATH}` };
 
-function run(command: string, ...args: string[]): boolean {
-  const { status, error } = spawnSync(command, args, {
-    cwd: root,
-    env: environment,
-    stdio: ["ignore", "inherit", "inherit"],
-    shell: process.platform === "win32",
-  });
-  if (error !== undefined) console.error(`${command}: ${error.message}`);
-  return status === 0;
+/** Prints what the command says only if it fails, and then in one piece: other steps print at the same time. */
+async function run(command: string, ...args: string[]): Promise<boolean> {
+  const said: Buffer[] = [];
+  const passed = await exitedWell(command, args, (chunk) => said.push(chunk));
+  if (!passed) process.stderr.write(Buffer.concat(said));
+  return passed;
 }
 
-/** What each of buf's templates generates, relative to the root. .ci/run checks the code of the other clients. */
-const GENERATED: Readonly<Record<string, string>> = {
-  "buf.gen.yaml": "proto/gen",
-  "clients/typescript/buf.gen.yaml": "clients/typescript/gen",
-};
+async function runTests(): Promise<boolean> {
+  return await exitedWell("npm", ["run", "--silent", "test:fast"], (chunk) => process.stderr.write(chunk));
+}
 
-function generatedCodeIsCurrent(): boolean {
+function exitedWell(
+  command: string,
+  args: readonly string[],
+  hear: (chunk: Buffer) => void,
+): Promise<boolean> {
+  const child = spawn(command, args, {
+    cwd: root,
+    env: environment,
+    stdio: ["ignore", "pipe", "pipe"],
+    shell: process.platform === "win32",
+  });
+  child.stdout.on("data", hear);
+  child.stderr.on("data", hear);
+  return new Promise((resolve) => {
+    child.on("error", ({ message }) => {
+      hear(Buffer.from(`${command}: ${message}\n`));
+      resolve(false);
+    });
+    child.on("close", (code) => resolve(code === 0));
+  });
+}
+
+/** What buf generates, for the server and the TypeScript client. .ci/run checks the code of the other clients. */
+const GENERATED = "proto/gen";
+
+async function generatedCodeIsCurrent(): Promise<boolean> {
   const scratch = mkdtempSync(join(tmpdir(), "rowlock-generated-"));
   try {
-    const templates = Object.keys(GENERATED);
-    if (!templates.every((template) => run("buf", "generate", "--template", template, "--output", scratch)))
-      return false;
-    const old = Object.values(GENERATED).filter(
-      (path) => !run("git", "diff", "--no-index", "--stat", join(scratch, path), path),
-    );
-    if (old.length === 0) return true;
+    if (!(await run("buf", "generate", "--output", scratch))) return false;
+    if (await run("git", "diff", "--no-index", "--stat", join(scratch, GENERATED), GENERATED)) return true;
     console.error(
-      `${old.join(" and ")}: not what proto/ generates. Run \`npm run generate\` and commit the result.`,
+      `${GENERATED} is not what proto/ generates. Run \`npm run generate\` and commit the result.`,
     );
     return false;
   } finally {
@@ -46,23 +61,25 @@ function generatedCodeIsCurrent(): boolean {
   }
 }
 
-const steps: readonly [name: string, step: () => boolean][] = [
+const steps: readonly [name: string, step: () => Promise<boolean>][] = [
   ["format and lint", () => run("biome", "check", "--error-on-warnings", ".")],
   ["types", () => run("tsc", "--noEmit")],
   ["protobuf lint", () => run("buf", "lint")],
-  ["no promise of the API is broken", () => run("buf", "breaking", "--against", "proto/promised.binpb")],
   ["generated code is current", generatedCodeIsCurrent],
-  ["fast tests", () => run("npm", "run", "--silent", "test:fast")],
+  ["no promise of the API is broken", () => run("buf", "breaking", "--against", "proto/promised.binpb")],
+  ["fast tests", runTests],
 ];
 
 const failed: string[] = [];
-for (const [name, step] of steps) {
-  const startedMs = performance.now();
-  const passed = step();
-  const tookS = ((performance.now() - startedMs) / 1000).toFixed(1);
-  console.error(`${passed ? "ok  " : "FAIL"} ${name} (${tookS} s)`);
-  if (!passed) failed.push(name);
-}
+await Promise.all(
+  steps.map(async ([name, step]) => {
+    const startedMs = performance.now();
+    const passed = await step();
+    const tookS = ((performance.now() - startedMs) / 1000).toFixed(1);
+    console.error(`${passed ? "ok  " : "FAIL"} ${name} (${tookS} s)`);
+    if (!passed) failed.push(name);
+  }),
+);
 if (failed.length > 0) {
   console.error(`check failed: ${failed.join(", ")}`);
   process.exitCode = 1;

@@ -2,10 +2,10 @@
 // as arguments.
 
 import { closeSync, openSync, readFileSync } from "node:fs";
-import type { CliContext } from "./cli/context.ts";
+import type { CliContext } from "../clients/shell/context.ts";
 import { runCli } from "./cli/program.ts";
 import { versionOf } from "./config/version.ts";
-import { crashLine } from "./log/crash-line.ts";
+import { crashLine } from "./log/lines.ts";
 
 /** A second signal counts only this long after the first: npm repeats what a terminal has sent to all its processes. */
 const SECOND_WISH_AFTER_MS = 1_000;

@@ -1,26 +1,14 @@
-// Which folder of server/ may import what, as ARCHITECTURE.md says. What is not in the table is refused.
+// ARCHITECTURE.md lists the rooms of server/ and what each may import. Every file follows that table, and no files
+// import each other in a circle. What is not in the table is refused.
 
 import { globSync, readFileSync } from "node:fs";
-import { join, posix } from "node:path";
-import { expect, test } from "vitest";
+import { dirname, join, posix } from "node:path";
+import { describe, expect, test } from "vitest";
 import { parseAst } from "vitest/node";
 
-/** By folder of server/, or file beside the folders: other folders and files, and packages; `node/fs` is node:fs. */
-const MAY_IMPORT: Readonly<Record<string, string>> = {
-  core: "",
-  config: "core zod node",
-  wakeup: "core storage/store.ts node",
-  storage: "core log/log.ts migrations mysql2 knex tarn node node/sqlite",
-  engine: "core wakeup storage/retry.ts storage/store.ts node",
-  log: "core engine/lock-engine.ts pino node",
-  grpc: "core config engine log #proto @bufbuild/protobuf @grpc grpc-health-check node",
-  metrics: "core config engine/lock-engine.ts grpc/call-observer.ts storage/store.ts prom-client node",
-  ops: "core config engine/faults.ts metrics node",
-  cli: "core config log storage app.ts clients/typescript/src/index.ts commander node",
-  "app.ts": "core config log wakeup storage engine grpc metrics ops node",
-  "main.ts": "core config log wakeup storage engine grpc metrics ops cli app.ts node node/process",
-};
-/** Whoever may import node/ has to name these. */
+const root = join(import.meta.dirname, "..");
+const SHELL = "clients/shell";
+/** Whoever may import node has to name these. */
 const RESERVED = ["node/process", "node/sqlite"];
 const PROCESS = ["process", "globalThis"];
 /** What would let time, chance and I/O into the core. */
@@ -30,38 +18,44 @@ const IMPURE = ["Date", "Promise", "console", "crypto", "fetch", "performance", 
   "setTimeout",
 ]);
 
+/** A layout that comes next replaces this folder. */
+const MAY_BE_CIRCULAR = "storage/mysql/transaction/";
+
+/** Rooms in the order of the table, each with what it may import; a folder below a room has the room's name. */
+const rooms = new Map<string, readonly string[]>();
+for (const [, room = "", cell = ""] of readFileSync(join(root, "ARCHITECTURE.md"), "utf8").matchAll(
+  /^\| `([\w./]+)` \| [^|]+ \| ?([^|]*)\|$/gm,
+)) {
+  const named = [...cell.matchAll(/`([^`]+)`/g)].map(([, name]) => withoutSlash(name as string));
+  rooms.set(withoutSlash(room), cell.startsWith("as ") ? (rooms.get(named[0] as string) ?? []) : named);
+}
+
+function withoutSlash(path: string): string {
+  return path.replace(/\/$/, "").replace(":", "/");
+}
+
+/** Sources by their paths below server/, and those of the shell from clients/ on. */
+const sources = new Map(
+  ["server", SHELL].flatMap((folder) =>
+    globSync("**/*.ts", { cwd: join(root, folder) }).map((file): [string, string] => {
+      const path = file.replaceAll("\\", "/");
+      return [folder === SHELL ? `${SHELL}/${path}` : path, readFileSync(join(root, folder, file), "utf8")];
+    }),
+  ),
+);
+
+/** The room of a file: the folder that it is in, or the file itself. */
+function roomOf(file: string): string {
+  const folder = dirname(file);
+  return folder === "." ? file : folder;
+}
+
 /** The part of ESTree that matters here. */
 interface Node {
   readonly type: string;
   readonly name?: string;
   readonly computed?: boolean;
   readonly source?: { readonly value?: string } | null;
-}
-
-/** What is wrong with a file, by its path below server/. */
-function breaches(file: string, source: string): string[] {
-  const room = file.split("/", 1)[0] as string;
-  const may = MAY_IMPORT[room]?.split(" ");
-  if (!may) return [`${room} is not in the table`];
-  const globals = [...(room === "main.ts" ? [] : PROCESS), ...(room === "core" ? IMPURE : [])];
-  const found: string[] = [];
-  for (const { type, name = "", source: from } of nodes(parseAst(source, { lang: "ts" }))) {
-    if (type === "Identifier" && globals.includes(name)) found.push(`${file} uses ${name}`);
-    if (from && !isAllowed(from.value ?? ""))
-      found.push(`${file} imports ${from.value ?? "what it computes"}`);
-  }
-  return found;
-
-  function isAllowed(module: string): boolean {
-    // One folder up from server/ are the migrations and the clients alone.
-    const path = module.startsWith(".")
-      ? posix.join("server", file, "..", module).replace(/^server\//, "")
-      : module.replace(":", "/");
-    // A package must not pass for the folder that it shares its name with.
-    if (!module.startsWith(".") && (path.split("/", 1)[0] as string) in MAY_IMPORT) return false;
-    if (RESERVED.includes(path)) return may?.includes(path) ?? false;
-    return [room, ...(may ?? [])].some((ours) => path === ours || path.startsWith(`${ours}/`));
-  }
 }
 
 /** All nodes but names of properties. */
@@ -75,11 +69,115 @@ function* nodes(value: unknown): Generator<Node> {
   }
 }
 
-test("every file of server/ keeps to the table", () => {
-  const server = join(import.meta.dirname, "../server");
-  const files = globSync("**/*.ts", { cwd: server }).map((file) => file.replaceAll("\\", "/"));
-  expect(files).toContain("storage/store.ts");
-  expect(files.flatMap((file) => breaches(file, readFileSync(join(server, file), "utf8")))).toEqual([]);
+const parsed = new Map<string, readonly Node[]>();
+
+/** The nodes of a source; parsed once, as two tests look at them. */
+function nodesOf(source: string): readonly Node[] {
+  const found = parsed.get(source) ?? [...nodes(parseAst(source, { lang: "ts" }))];
+  parsed.set(source, found);
+  return found;
+}
+
+/** What a file imports: files by their paths, packages by their names. null: it computes what it imports. */
+function importsOf(file: string, source: string): (string | null)[] {
+  const folder = posix.join(file.startsWith(SHELL) ? "" : "server", file, "..");
+  const modules = nodesOf(source).flatMap((node) => (node.source ? [node.source.value ?? null] : []));
+  return modules.map((module) => {
+    // One folder up from server/ are the migrations and the clients alone.
+    if (module?.startsWith(".")) return posix.join(folder, module).replace(/^server\//, "");
+    // A package must not pass for the room that it shares its name with.
+    return module !== null && rooms.has(module.split("/", 1)[0] as string) ? `package ${module}` : module;
+  });
+}
+
+/** What is wrong with a file. */
+function breaches(file: string, source: string): string[] {
+  const room = roomOf(file);
+  const may = rooms.get(room);
+  if (!may) return [`${room} is not in the table`];
+  const globals = [...(room === "main.ts" ? [] : PROCESS), ...(room === "core" ? IMPURE : [])];
+  const used = nodesOf(source).filter(
+    ({ type, name = "" }) => type === "Identifier" && globals.includes(name),
+  );
+  const imported = importsOf(file, source).filter((module) => module === null || !isAllowed(module));
+  return [
+    ...used.map(({ name }) => `${file} uses ${name}`),
+    ...imported.map((module) => `${file} imports ${module ?? "what it computes"}`),
+  ];
+
+  function isAllowed(module: string): boolean {
+    const path = module.replace(":", "/");
+    if (RESERVED.includes(path)) return may?.includes(path) ?? false;
+    const own = room.startsWith(SHELL) ? SHELL : (room.split("/", 1)[0] as string);
+    return [own, ...(may ?? [])].some((ours) => path === ours || path.startsWith(`${ours}/`));
+  }
+}
+
+/** Circles of imports, of types too, each as a path that ends where it began. Finds one at least if there are any. */
+function circles(files: ReadonlyMap<string, string>): string[] {
+  const imports = new Map([...files].map(([file, source]) => [file, importsOf(file, source)]));
+  const done = new Set<string>();
+  const found: string[] = [];
+  for (const file of imports.keys()) visit(file, []);
+  return found;
+
+  function visit(file: string, path: readonly string[]): void {
+    const began = path.indexOf(file);
+    if (began >= 0) found.push([...path.slice(began), file].join(" -> "));
+    else if (!done.has(file))
+      for (const next of imports.get(file) ?? [])
+        if (next !== null && imports.has(next)) visit(next, [...path, file]);
+    done.add(file);
+  }
+}
+
+describe("the table", () => {
+  test("has every folder of server/ and every file beside them, and nothing else", () => {
+    expect([...rooms.keys()].sort()).toEqual([...new Set([...sources.keys()].map(roomOf))].sort());
+  });
+
+  test("has one direction: a room imports only rooms above it, so that there are no circles among them", () => {
+    const names = [...rooms.keys()];
+    for (const [room, may] of rooms) {
+      const above = names.slice(0, names.indexOf(room));
+      const others = names.filter((name) => may.some((path) => path === name || path.startsWith(`${name}/`)));
+      expect(above, room).toEqual(expect.arrayContaining(others));
+    }
+  });
+});
+
+test("every file of server/ and of the shell follows the table", () => {
+  expect([...sources.keys()]).toEqual(expect.arrayContaining(["storage/store.ts", `${SHELL}/context.ts`]));
+  expect([...sources].flatMap(([file, source]) => breaches(file, source))).toEqual([]);
+});
+
+test("the folders of engine/ are floors: each imports only those above it in the table", () => {
+  const floors = [...rooms.keys()].filter((room) => room.startsWith("engine/"));
+  const upwards = [...sources].flatMap(([file, source]) => {
+    const own = floors.indexOf(roomOf(file));
+    const imported = importsOf(file, source).filter((module) => module !== null);
+    return imported
+      .filter((module) => own >= 0 && floors.indexOf(roomOf(module)) > own)
+      .map((to) => [file, to]);
+  });
+  expect(upwards).toEqual([]);
+});
+
+test("no files import each other in a circle", () => {
+  const straight = new Map([...sources].filter(([file]) => !file.startsWith(MAY_BE_CIRCULAR)));
+  expect(circles(straight)).toEqual([]);
+});
+
+test("a circle is found, also one of types alone", () => {
+  const files = new Map([
+    ["core/a.ts", 'import "./b.ts";'],
+    ["core/b.ts", 'import "./c.ts"; export * from "../config/d.ts";'],
+    ["core/c.ts", ""],
+    ["config/d.ts", 'type A = import("../core/a.ts").A;'],
+  ]);
+  expect(circles(files)).toEqual(["core/a.ts -> core/b.ts -> config/d.ts -> core/a.ts"]);
+  files.set("config/d.ts", "");
+  expect(circles(files)).toEqual([]);
 });
 
 test.each([
@@ -99,7 +197,9 @@ test.each([
   ["grpc/planted.ts", "globalThis.process.exit();"],
   ["grpc/planted.ts", 'import "config/x.js";'],
   ["metrics/planted.ts", 'import "#proto/rowlock/v1/lock_pb.js";'],
-  ["cli/shell/planted.ts", 'import "../../../clients/typescript/src/rowlock.ts";'],
+  ["clients/shell/planted.ts", 'import "../typescript/src/rowlock.ts";'],
+  ["clients/shell/planted.ts", 'import "../../server/config/settings.ts";'],
+  ["cli/planted.ts", 'import "../../clients/typescript/src/index.ts";'],
   ["app.ts", 'import "./main.ts";'],
   ["main.ts", 'import "prom-client";'],
   ["planted.ts", ""],
@@ -109,7 +209,7 @@ test.each([
 });
 
 test.each([
-  ["core/planted.ts", 'import "./fits.ts"; const spent = { Date: 1 }.Date;'],
+  ["core/planted.ts", 'import "./limit.ts"; const spent = { Date: 1 }.Date;'],
   [
     "storage/mysql/planted.ts",
     'import "../store.ts"; import "../../core/claim.ts"; import "mysql2/promise";',
@@ -119,7 +219,8 @@ test.each([
     'import "../../../migrations/index.ts"; import "node:sqlite"; import "node:fs";',
   ],
   ["grpc/planted.ts", 'import "@grpc/grpc-js"; import type {} from "#proto/rowlock/v1/lock_pb.js";'],
-  ["cli/shell/planted.ts", 'import "../../../clients/typescript/src/index.ts"; import "commander";'],
+  ["clients/shell/planted.ts", 'import "../typescript/src/index.ts"; import "commander";'],
+  ["cli/planted.ts", 'import "../../clients/shell/context.ts"; import "../app.ts";'],
   ["main.ts", 'import "node:process"; process.exitCode = 0; await import("./cli/serve.ts");'],
 ])("in %s, %s is allowed", (file, source) => {
   expect(breaches(file, source)).toEqual([]);

@@ -122,13 +122,13 @@ func (a *acquisition) begin() {
 }
 
 func (a *acquisition) ask() {
-	kind := ordinary
+	kind := kindOther
 	if a.isWait() {
-		kind = waiting
+		kind = kindWait
 	}
 	a.call = a.client.calls.begin(ask{
 		kind:        kind,
-		repeat:      always,
+		repeat:      repeatAlways,
 		command:     a.command,
 		giveUpAfter: a.giveUpAfter,
 		answered:    a.answered,
@@ -167,7 +167,7 @@ func (a *acquisition) command(on connection) *rowlockv1.SessionCommand {
 	if a.asked.onPosition != nil {
 		wait.MinUpdateInterval = durationpb.New(a.asked.positionInterval)
 	}
-	if a.ticketID != "" && on.followsTickets() {
+	if a.ticketID != "" && on.via() == ViaSession {
 		wait.Target = &rowlockv1.WaitInQueueRequest_TicketId{TicketId: a.ticketID}
 	} else {
 		request := a.asked.request(a.name, a.requestID, rowlockv1.WhenBusy_WHEN_BUSY_WAIT)
@@ -239,7 +239,7 @@ func (a *acquisition) grant(lease *rowlockv1.Lease, basis time.Duration) {
 	held := newHeldLease(&a.client.turns, lease, basis, a.asked.margin)
 	if !held.isTooEarly(a.asked.terms.areSet()) {
 		// In the same turn, so that the client misses no news of this lease.
-		a.settle(a.client.locked(held, lease, &a.asked.claimOptions, a.asked.shared()), nil, nil)
+		a.settle(a.client.locks.add(held, lease, &a.asked.leaseOptions, a.asked.shared()), nil, nil)
 		return
 	}
 	if a.lateGrants++; a.lateGrants > lateGrantsMax {
@@ -254,8 +254,8 @@ func (a *acquisition) grant(lease *rowlockv1.Lease, basis time.Duration) {
 func (a *acquisition) renew(leaseID string) {
 	a.ticketID = leaseID
 	a.call = a.client.calls.begin(ask{
-		kind:   urgent,
-		repeat: always,
+		kind:   kindUrgent,
+		repeat: repeatAlways,
 		command: func(connection) *rowlockv1.SessionCommand {
 			renewal := &rowlockv1.RenewRequest{LeaseId: leaseID}
 			return &rowlockv1.SessionCommand{Command: &rowlockv1.SessionCommand_Renew{Renew: renewal}}
@@ -309,7 +309,7 @@ func (a *acquisition) leave(err *Error) *Error {
 		a.unwanted(a.ticketID)
 	default:
 		lost := &leftBehind{
-			client: a.client, asked: &a.asked.claimOptions, shared: a.asked.shared(), find: a.finding(), isOne: true,
+			client: a.client, asked: &a.asked.leaseOptions, shared: a.asked.shared(), find: a.finding(), isOne: true,
 		}
 		a.client.requests.unwanted(lost.shared, lost.begin)
 	}
@@ -340,9 +340,9 @@ func (a *acquisition) mayAskAgain() bool {
 
 // unwanted gives a claim back, unless other calls ask under the same request id.
 func (a *acquisition) unwanted(id string) {
-	a.client.requests.unwanted(a.asked.shared(), func() { a.client.giveBack(id, &a.asked.claimOptions) })
+	a.client.requests.unwanted(a.asked.shared(), func() { a.client.locks.giveBack(id, &a.asked.leaseOptions) })
 }
 
 func unexpected(result *rowlockv1.SessionResult) *Error {
-	return newError(ErrUnknown, codes.Internal, fmt.Sprintf("the server answered with %T", result.GetResult()))
+	return newError(ErrUnknown, codes.Internal, fmt.Sprintf("the server answered with an unexpected result: %T", result.GetResult()))
 }

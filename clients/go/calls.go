@@ -20,10 +20,10 @@ import (
 type kind int
 
 const (
-	// urgent calls renew and end leases.
-	urgent kind = iota
-	ordinary
-	waiting
+	// kindUrgent: calls that renew and end leases.
+	kindUrgent kind = iota
+	kindOther
+	kindWait
 	kinds
 )
 
@@ -31,11 +31,11 @@ const (
 type repeating int
 
 const (
-	always repeating = iota
-	// ifUnsent: only if it cannot have taken effect.
-	ifUnsent
-	// inThisConnection: never on another connection.
-	inThisConnection
+	repeatAlways repeating = iota
+	// repeatUnsent: only if it cannot have taken effect.
+	repeatUnsent
+	// repeatOnThisConnection: never on another connection.
+	repeatOnThisConnection
 )
 
 // ask describes a request to a server.
@@ -59,8 +59,8 @@ type call struct {
 	// order: calls are sent again in the order in which they began.
 	order  int
 	number uint64
-	// on is the connection on which the call was sent; nil if it is on none.
-	on *usage
+	// usage is of the connection on which the call was sent; nil if it is on none.
+	usage *usage
 	// askedAt is when the call was sent; Forever after its first result.
 	askedAt time.Duration
 	// wasSent reports whether the server of an earlier connection may know of the call.
@@ -77,7 +77,7 @@ type call struct {
 
 // mayBeKnown reports whether any server may know of the call.
 func (c *call) mayBeKnown() bool {
-	return c.wasSent || c.on != nil && c.on.hasSent(c.number)
+	return c.wasSent || c.usage != nil && c.usage.hasSent(c.number)
 }
 
 // usage counts what is under way on a connection, to stay within the server's bounds.
@@ -124,8 +124,8 @@ func (c *calls) cancel(one *call) {
 	if one.isOver {
 		return
 	}
-	if one.on != nil {
-		one.on.cancel(one.number)
+	if one.usage != nil {
+		one.usage.cancel(one.number)
 	}
 	c.close(one)
 }
@@ -136,11 +136,11 @@ func (c *calls) withdraw(one *call) {
 	if one.isOver {
 		return
 	}
-	one.repeat = inThisConnection
-	isSent := one.on != nil && one.on.hasSent(one.number)
+	one.repeat = repeatOnThisConnection
+	isSent := one.usage != nil && one.usage.hasSent(one.number)
 	switch {
-	case isSent && one.kind == waiting:
-		one.on.cancel(one.number)
+	case isSent && one.kind == kindWait:
+		one.usage.cancel(one.number)
 	case isSent:
 	case one.wasSent:
 		// It was sent on a connection that is gone, so no server will answer.
@@ -161,7 +161,7 @@ func (c *calls) whenIdle() <-chan struct{} {
 
 // failUnsent fails the calls that no server can know of, except for those that renew and end leases.
 func (c *calls) failUnsent(err *Error) {
-	for _, one := range c.inOrder(func(one *call) bool { return one.kind != urgent && !one.mayBeKnown() }) {
+	for _, one := range c.inOrder(func(one *call) bool { return one.kind != kindUrgent && !one.mayBeKnown() }) {
 		c.fail(one, err)
 	}
 }
@@ -195,12 +195,12 @@ func (c *calls) leaving(from connection) {
 // ended: calls that were under way on this connection are sent again on another one, or fail.
 func (c *calls) ended(from connection, err *Error) {
 	c.leaving(from)
-	for _, one := range c.inOrder(func(one *call) bool { return one.on != nil && one.on.connection == from }) {
+	for _, one := range c.inOrder(func(one *call) bool { return one.usage != nil && one.usage.connection == from }) {
 		c.leave(one)
 		switch {
-		case one.repeat == always, one.repeat == ifUnsent && !one.wasSent:
+		case one.repeat == repeatAlways, one.repeat == repeatUnsent && !one.wasSent:
 			c.again(one)
-		case one.repeat == ifUnsent:
+		case one.repeat == repeatUnsent:
 			c.fail(one, inDoubt(err))
 		default:
 			c.fail(one, err)
@@ -245,20 +245,20 @@ func (c *calls) unanswered(one *call) {
 	within := one.giveUpAfter()
 	one.giveUpTimer = c.turns.after(within, func() {
 		// Once the caller has been given the failure, the server must not carry the command out.
-		if one.on != nil {
-			one.on.cancel(one.number)
+		if one.usage != nil {
+			one.usage.cancel(one.number)
 		}
 		c.fail(one, c.noAnswer(one, within))
 	})
 }
 
 func (c *calls) failed(one *call, err *Error) {
-	isSafe := one.repeat == always || one.repeat == ifUnsent && err.isUndone()
+	isSafe := one.repeat == repeatAlways || one.repeat == repeatUnsent && err.isUndone()
 	if !err.isTransient() || !isSafe {
 		c.fail(one, err)
 		return
 	}
-	isMoving := one.on != c.current
+	isMoving := one.usage != c.current
 	c.leave(one)
 	if isMoving {
 		c.again(one)
@@ -306,11 +306,11 @@ func (c *calls) send(one *call, on *usage) bool {
 		// Such a call waits until the server has answered. A server that has not answered yet may not be there, and the
 		// call would end in doubt for nothing. Other calls need not wait: the first request may carry all that was open
 		// on the last connection, before the server names its bounds.
-		if one.repeat == ifUnsent {
+		if one.repeat == repeatUnsent {
 			return false
 		}
-	} else if one.kind == waiting && on.waits >= opened.GetWaitsMax() ||
-		one.kind != waiting && on.commands >= opened.GetCommandsMax() {
+	} else if one.kind == kindWait && on.waits >= opened.GetWaitsMax() ||
+		one.kind != kindWait && on.commands >= opened.GetCommandsMax() {
 		return false
 	}
 	command := one.command(on.connection)
@@ -325,11 +325,11 @@ func (c *calls) send(one *call, on *usage) bool {
 		return opened != nil && c.failSoon(one, tooLarge(bytes, bytesMax))
 	}
 	one.number = c.numbers
-	one.on = on
+	one.usage = on
 	one.timesSent++
 	one.askedAt = c.turns.now()
 	c.byNumber[one.number] = one
-	if one.kind == waiting {
+	if one.kind == kindWait {
 		on.waits++
 	} else {
 		on.commands++
@@ -366,7 +366,7 @@ func (c *calls) end(one *call) {
 	one.isOver = true
 	one.retryTimer.stop()
 	one.giveUpTimer.stop()
-	if at := slices.Index(c.queues[one.kind], one); one.on == nil && at >= 0 {
+	if at := slices.Index(c.queues[one.kind], one); one.usage == nil && at >= 0 {
 		c.queues[one.kind] = slices.Delete(c.queues[one.kind], at, at+1)
 	}
 	c.leave(one)
@@ -381,17 +381,17 @@ func (c *calls) lookIfIdle() {
 }
 
 func (c *calls) leave(one *call) {
-	if one.on == nil {
+	if one.usage == nil {
 		return
 	}
 	one.wasSent = one.mayBeKnown()
 	delete(c.byNumber, one.number)
-	if one.kind == waiting {
-		one.on.waits--
+	if one.kind == kindWait {
+		one.usage.waits--
 	} else {
-		one.on.commands--
+		one.usage.commands--
 	}
-	one.on = nil
+	one.usage = nil
 }
 
 func (c *calls) inOrder(isMeant func(*call) bool) []*call {
@@ -409,7 +409,7 @@ func (c *calls) noAnswer(one *call, within time.Duration) *Error {
 	if one.lastError != nil {
 		return one.lastError
 	}
-	message := fmt.Sprintf("no answer within %v from %s: is a server running there, and with or without TLS as this client?",
+	message := fmt.Sprintf("no answer within %v from %s: check that a server runs there, and that it and this client agree on TLS;",
 		within.Round(time.Millisecond), strings.Join(c.config.Addresses, ", "))
 	why := c.lastError()
 	if why == nil {
@@ -420,16 +420,16 @@ func (c *calls) noAnswer(one *call, within time.Duration) *Error {
 
 func inDoubt(err *Error) *Error {
 	return newError(ErrConnectionLost, codes.Unavailable,
-		"the connection was lost before the answer came, so it may have been done or not: "+err.Message, err)
+		"the connection was lost before the answer came, so the call may have taken effect or not: "+err.Message, err)
 }
 
 func unsendable(cause error) *Error {
-	return newError(ErrBadRequest, codes.InvalidArgument, "this cannot be sent: "+cause.Error(), cause)
+	return newError(ErrBadRequest, codes.InvalidArgument, "the request cannot be encoded: "+cause.Error(), cause)
 }
 
 func tooLarge(bytes, bytesMax int) *Error {
 	err := newError(ErrMessageTooLarge, codes.ResourceExhausted,
-		fmt.Sprintf("this would take %d bytes, and the server takes no more than %d of one command", bytes, bytesMax))
+		fmt.Sprintf("the command has %d bytes, but the server accepts at most %d", bytes, bytesMax))
 	err.Metadata = map[string]string{"bytes_max": fmt.Sprint(bytesMax)}
 	return err
 }

@@ -1,123 +1,269 @@
-// The public side of captures: the options and the result. See capturing.go for how the client asks.
+// One request for some of many locks, from the first command to the leases, none, or the giving back.
 
 package rowlock
 
 import (
 	"context"
-	"fmt"
-	"math"
-	"slices"
 	"time"
-
-	"google.golang.org/protobuf/types/known/durationpb"
 
 	"github.com/rowlock/rowlock/clients/go/rowlockv1"
 )
 
-// CaptureOption is an option of [Client.Capture]. Exactly one of [Prefix] and [Names] is required.
-type CaptureOption interface {
-	ofCapture(*captureOptions)
+// pieceMax is the longest piece of a wait. A piece is also at most half of GiveUpAfter.
+const pieceMax = 15 * time.Second
+
+// capture asks for some of many locks, from the first request to the leases or to none, over as many connections as
+// that takes. It asks for a long wait in pieces, because a capture has no place to lose: the client then notices a
+// server that hangs, and no proxy cuts the wait off. An abandoned capture leaves nothing behind: it gives late grants
+// back.
+type capture struct {
+	client *Client
+	asked  *captureOptions
+	until  time.Duration
+
+	requestID string
+	pieceEnds time.Duration
+	call      *call
+	// locks are those of the answer, in its order. An entry is nil while its lease is not ready, or if it was lost on
+	// the way.
+	locks []*Lock
+	// got are all locks that this capture was granted.
+	got        []*Lock
+	retryAfter time.Duration
+	// isSpent: the leases of the caller's own request id have ended, so that id gets no more.
+	isSpent bool
+	// renewing counts the leases that are being renewed before anybody relies on them.
+	renewing int
+	// settled is closed when captured or failure is set.
+	settled   chan struct{}
+	isSettled bool
+	captured  Captured
+	failure   *Error
 }
 
-type captureOption func(*captureOptions)
-
-func (set captureOption) ofCapture(o *captureOptions) { set(o) }
-
-type captureOptions struct {
-	claimOptions
-	prefix *string
-	names  []string
-	count  int
-}
-
-// Captured is the result of [Client.Capture].
-type Captured struct {
-	// Locks are the captured locks, the one that is due for the longest time first. The client renews each until it is
-	// released or lost, like any other lock.
-	Locks []*Lock
-	// RetryAfter is a hint when to try again if Locks is empty; 0: no hint.
-	RetryAfter time.Duration
-}
-
-// Prefix captures locks whose names begin with prefix (at most 255 bytes) and that have a record. The empty prefix
-// matches all of them.
-func Prefix(prefix string) CaptureOption {
-	return captureOption(func(o *captureOptions) { o.prefix = &prefix })
-}
-
-// Names captures some of these locks, at most 1,000 names. A lock that nobody has named before can be captured, too.
-func Names(names ...string) CaptureOption {
-	names = slices.Clone(names)
-	return captureOption(func(o *captureOptions) { o.names = names })
-}
-
-// Count is how many locks to capture at most, 1 to 100. Default: 1.
-func Count(atMost int) CaptureOption {
-	return captureOption(func(o *captureOptions) { o.count = atMost })
-}
-
-// Capture takes up to [Count] of many locks. Candidates are the locks that are free and due, have attempts left, and
-// have one of the statuses of [IfStatus]; those that are due for the longest time come first. Two captures never get
-// the same lock.
-//
-// If there is no candidate, the result is empty, which is no error. With [Wait], Capture first waits for a candidate
-// for that long. When ctx is done, Capture fails with [ErrCancelled], and the client gives back what the server has
-// granted by then. Calling Capture again after an error is safe.
-func (c *Client) Capture(ctx context.Context, options ...CaptureOption) (Captured, error) {
-	asked, err := captureOptionsOf(options)
-	if err != nil {
-		return Captured{}, err
+func newCapture(client *Client, asked *captureOptions) *capture {
+	return &capture{
+		client:  client,
+		asked:   asked,
+		until:   later(client.turns.now(), asked.wait),
+		settled: make(chan struct{}),
 	}
-	capturing := newCapturing(c, asked)
-	if err := c.begin(ctx, capturing); err != nil {
-		return Captured{}, err
-	}
-	defer c.turns.take(func() { delete(c.asking, capturing) })
-	return capturing.run(ctx)
 }
 
-// captureOptionsOf applies the options to the defaults. It fails for options that cannot work, and leaves all other
-// checks to the server.
-func captureOptionsOf(options []CaptureOption) (*captureOptions, error) {
-	o := &captureOptions{count: 1}
-	o.ttl = ttlDefault
-	for _, option := range options {
-		option.ofCapture(o)
+// run waits for the outcome. It is called outside of turns.
+func (c *capture) run(ctx context.Context) (Captured, error) {
+	select {
+	case <-c.settled:
+	case <-ctx.Done():
+		// A capture that has just been settled keeps its outcome: locks that were granted are not thrown away.
+		c.client.turns.take(func() { c.abandon(cancelledError(ctx)) })
+		<-c.settled
 	}
-	if o.count < 0 || o.count > math.MaxUint32 {
-		return nil, mistake("Count", fmt.Sprintf("%d cannot be a number of locks", o.count))
+	if c.failure != nil {
+		return Captured{}, c.failure
 	}
-	if o.ttl == Forever {
-		return nil, mistake("TTL", "a lease that was captured has an end")
-	}
-	return o, o.check()
+	return c.captured, nil
 }
 
-// shared is the key in [requests], if the caller has chosen a request id; otherwise "".
-func (o *captureOptions) shared() string {
-	if o.requestID == "" {
-		return ""
+// abandon settles the capture with this error, and gives back what the server has granted or will grant.
+func (c *capture) abandon(why *Error) {
+	if c.isSettled {
+		return
 	}
-	return "capture " + o.requestID
+	c.fail(why)
+	if c.call != nil {
+		c.client.calls.withdraw(c.call)
+	}
 }
 
-// request is the request under this id. A wait of 0 means not to wait.
-func (o *captureOptions) request(id string, wait time.Duration) *rowlockv1.CaptureRequest {
-	request := &rowlockv1.CaptureRequest{
-		Prefix:       o.prefix,
-		Names:        o.names,
-		MaxLeases:    uint32(o.count),
-		IfStatus:     o.terms.ifStatus,
-		Ttl:          durationpb.New(o.ttl),
-		RequestId:    id,
-		Owner:        o.owner,
-		Labels:       o.labels,
-		MinInterval:  o.terms.minInterval,
-		LockDelay:    o.terms.lockDelay,
-		StatusIfLost: o.terms.statusIfLost,
+// failed takes the failure of the call, even if nobody waits for it any more. It looks for leases that the call may
+// have taken, unless the caller may come back for them under a request id of its own.
+func (c *capture) failed(err *Error) {
+	isGivenBack := c.asked.requestID == "" || c.isSettled
+	// A session that has cancelled the call has given back what it had taken.
+	isDone := err.Reason == ErrClosed || err.Reason == ErrCancelled && c.call.timesSent == 1
+	if isGivenBack && !isDone && c.call.mayBeKnown() && err.leavesDoubt() {
+		c.lookFor(nil)
 	}
-	if wait != 0 {
-		request.MaxWait = durationpb.New(wait)
+	c.fail(err)
+}
+
+// lookFor finds the leases of the request id and gives them back, except for those that an answer has named.
+func (c *capture) lookFor(except []*rowlockv1.Lease) {
+	find := c.asked.request(c.requestID, 0)
+	find.IfStatus = noStatus()
+	lost := &leftBehind{
+		client: c.client,
+		asked:  &c.asked.leaseOptions,
+		shared: c.asked.shared(),
+		find:   &rowlockv1.SessionCommand{Command: &rowlockv1.SessionCommand_Capture{Capture: find}},
+		except: map[string]bool{},
 	}
-	return request
+	for _, lease := range except {
+		lost.except[lease.GetLeaseId()] = true
+	}
+	c.client.requests.unwanted(lost.shared, lost.begin)
+}
+
+func (c *capture) isWait() bool {
+	return c.asked.wait != 0
+}
+
+func (c *capture) begin() {
+	c.client.requests.join(c.asked.shared())
+	c.ask()
+}
+
+// ask sends one piece of the wait, or one capture of what is free now.
+func (c *capture) ask() {
+	now := c.client.turns.now()
+	piece := min(c.until-now, pieceMax, c.client.config.GiveUpAfter/2)
+	c.pieceEnds = now + max(time.Millisecond, piece)
+	c.requestID = c.asked.requestID
+	if c.requestID == "" {
+		// If the last piece was granted leases and the answer was lost, its request id gets nothing else any more.
+		c.requestID = newRequestID()
+	}
+	kind := kindOther
+	if c.isWait() {
+		kind = kindWait
+	}
+	c.call = c.client.calls.begin(ask{
+		kind:        kind,
+		repeat:      repeatAlways,
+		command:     c.command,
+		giveUpAfter: func() time.Duration { return c.client.config.GiveUpAfter },
+		answered:    c.answered,
+		failed:      c.failed,
+	})
+}
+
+func (c *capture) command(connection) *rowlockv1.SessionCommand {
+	wait := time.Duration(0)
+	if c.isWait() {
+		wait = max(time.Millisecond, c.pieceEnds-c.client.turns.now())
+	}
+	return &rowlockv1.SessionCommand{Command: &rowlockv1.SessionCommand_Capture{
+		Capture: c.asked.request(c.requestID, wait),
+	}}
+}
+
+func (c *capture) answered(result *rowlockv1.SessionResult, basis time.Duration) bool {
+	answer := result.GetCapture()
+	if answer == nil {
+		c.fail(unexpected(result))
+		return true
+	}
+	c.locks = make([]*Lock, len(answer.GetLeases()))
+	c.retryAfter = answer.GetRetryAfter().AsDuration()
+	c.isSpent = answer.GetIsRepeated() && c.asked.requestID != ""
+	if c.call.wasSent && c.asked.requestID == "" {
+		// The call was also sent on a connection that is gone, and that server may have taken more locks since.
+		c.lookFor(answer.GetLeases())
+	}
+	for at, lease := range answer.GetLeases() {
+		c.take(at, lease, basis, 0)
+	}
+	c.conclude()
+	return true
+}
+
+// take makes a lock of a lease, or gives the lease back if nobody wants it any more. renewals counts the renewals so
+// far, each of which came back with too little time left.
+func (c *capture) take(at int, lease *rowlockv1.Lease, basis time.Duration, renewals int) {
+	if c.isSettled {
+		c.unwanted(lease.GetLeaseId())
+		return
+	}
+	if c.client.requests.wasReleased(c.asked.shared(), lease.GetLeaseId()) {
+		return
+	}
+	if known := c.client.locks.find(lease.GetLeaseId()); known != nil {
+		known.grants++
+		c.locks[at] = known
+		c.got = append(c.got, known)
+		return
+	}
+	held := newHeldLease(&c.client.turns, lease, basis, c.asked.margin)
+	isTooEarly := held.isTooEarly(c.asked.terms.areSet())
+	if isTooEarly && renewals == lateGrantsMax {
+		c.fail(ttlTooShort(held))
+		c.unwanted(held.id)
+		return
+	}
+	if isTooEarly {
+		c.renew(at, held.id, renewals+1)
+		return
+	}
+	// In the same turn, so that the client misses no news of this lease.
+	c.locks[at] = c.client.locks.add(held, lease, &c.asked.leaseOptions, c.asked.shared())
+	c.got = append(c.got, c.locks[at])
+}
+
+// renew renews a grant that arrived late or is not confirmed yet, before anybody relies on it.
+func (c *capture) renew(at int, leaseID string, renewals int) {
+	c.renewing++
+	renewal := renewQuestion(leaseID, 0)
+	c.client.verbs.begin(renewal, func(result *rowlockv1.SessionResult, basis time.Duration, err *Error) {
+		c.renewing--
+		lease := result.GetRenew().GetLease()
+		switch {
+		case lease != nil:
+			c.take(at, lease, basis, renewals)
+		case err == nil:
+			c.fail(unexpected(result))
+		case err.Reason != ErrLeaseLost && err.Reason != ErrUnknownClaim:
+			c.fail(err)
+			c.unwanted(leaseID)
+		}
+		c.conclude()
+	})
+}
+
+// conclude settles the capture when all leases are known, or asks for the next piece of the wait.
+func (c *capture) conclude() {
+	if c.isSettled || c.renewing > 0 {
+		return
+	}
+	var locks []*Lock
+	for _, lock := range c.locks {
+		if lock != nil {
+			locks = append(locks, lock)
+		}
+	}
+	if len(locks) == 0 && c.isWait() && !c.isSpent && c.client.turns.now() < c.until {
+		c.ask()
+		return
+	}
+	c.captured.Locks = locks
+	if len(locks) == 0 {
+		c.captured.RetryAfter = c.retryAfter
+	}
+	c.settle()
+}
+
+// fail settles the capture with this error and gives back what it was granted.
+func (c *capture) fail(err *Error) {
+	if c.isSettled {
+		return
+	}
+	c.failure = err
+	c.settle()
+	for _, lock := range c.got {
+		if lock.grants--; lock.grants == 0 && lock.released == nil {
+			c.client.locks.forget(lock.lease)
+			c.unwanted(lock.lease.id)
+		}
+	}
+}
+
+// unwanted gives a lease back, unless other calls ask under the same request id.
+func (c *capture) unwanted(id string) {
+	c.client.requests.unwanted(c.asked.shared(), func() { c.client.locks.giveBack(id, &c.asked.leaseOptions) })
+}
+
+func (c *capture) settle() {
+	c.isSettled = true
+	close(c.settled)
+	c.client.requests.leave(c.asked.shared(), c.failure == nil)
 }

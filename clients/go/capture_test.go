@@ -38,7 +38,7 @@ func put(t *testing.T, client *rowlock.Client, tasks ...string) {
 	}
 }
 
-func update(t *testing.T, client *rowlock.Client, name string, options ...rowlock.UpdateOption) rowlock.Record {
+func update(t *testing.T, client *rowlock.Client, name string, options ...rowlock.UpdateOption) rowlock.RecordView {
 	t.Helper()
 	record, err := client.UpdateLock(background, name, options...)
 	if err != nil {
@@ -66,7 +66,7 @@ func tasksOf(captured rowlock.Captured) string {
 	return strings.Join(tasks, " ")
 }
 
-func TestACaptureTakesWhatIsDueAndWanted(t *testing.T) {
+func TestACaptureTakesDueLocksInAWantedStatus(t *testing.T) {
 	overEachWay(t, func(t *testing.T, address string) {
 		client := connect(t, rowlock.Config{Addresses: []string{address}, Owner: "worker", Labels: map[string]string{"host": "a1"}})
 		put(t, client, "1", "2", "3")
@@ -124,7 +124,7 @@ func begun(ctx context.Context, t *testing.T, client *rowlock.Client, options ..
 	return captured, failed
 }
 
-func TestACaptureWaitsForWhatBecomesFree(t *testing.T) {
+func TestACaptureWaitsForAFreeLock(t *testing.T) {
 	overEachWay(t, func(t *testing.T, address string) {
 		client := connectTo(t, address)
 		put(t, client, "1")
@@ -150,7 +150,7 @@ func TestACaptureWaitsForWhatBecomesFree(t *testing.T) {
 	})
 }
 
-func TestACaptureThatIsGivenUpTakesNothingAnyMore(t *testing.T) {
+func TestACancelledCaptureTakesNothing(t *testing.T) {
 	overEachWay(t, func(t *testing.T, address string) {
 		client := connectTo(t, address)
 		put(t, client, "1")
@@ -173,7 +173,7 @@ func TestACaptureThatIsGivenUpTakesNothingAnyMore(t *testing.T) {
 	})
 }
 
-func TestTheSameRequestIsTheSameCapture(t *testing.T) {
+func TestTheSameRequestIDMeansTheSameCapture(t *testing.T) {
 	t.Parallel()
 	client := connectTo(t, sharedAddress(t))
 	put(t, client, "1", "2")
@@ -215,7 +215,7 @@ func TestACaptureGoesOnThroughAnotherServer(t *testing.T) {
 	}
 }
 
-func TestAllThatIsWrongWithACaptureIsToldAtOnce(t *testing.T) {
+func TestOneErrorNamesAllMistakesOfACapture(t *testing.T) {
 	t.Parallel()
 	client := connectTo(t, sharedAddress(t))
 	_, err := client.Capture(background, rowlock.Prefix("a"), rowlock.Names("b"), rowlock.Count(101),
@@ -250,7 +250,7 @@ func TestACaptureThatCannotWork(t *testing.T) {
 	}
 }
 
-func TestCloseGivesUpCapturesAndReleasesWhatTheyTook(t *testing.T) {
+func TestCloseCancelsCapturesAndReleasesTheirLocks(t *testing.T) {
 	t.Parallel()
 	other := connectTo(t, sharedAddress(t))
 	put(t, other, "1", "2")

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/rowlock/rowlock/clients/go/internal/boottime"
+	"github.com/rowlock/rowlock/clients/go/internal/clock"
 	"github.com/rowlock/rowlock/clients/go/rowlockv1"
 )
 
@@ -30,8 +30,7 @@ type Client struct {
 	verbs       *verbs
 	// asking are the locks and captures without an outcome.
 	asking map[asking]struct{}
-	// locks are those that were not given back, by lease id.
-	locks map[string]*Lock
+	locks  heldLocks
 	// requests are the request ids that callers have chosen, while calls ask under them.
 	requests requests
 	// leftBehind are the claims that a server may have granted without the client having heard of it.
@@ -44,7 +43,7 @@ type Client struct {
 	closed chan struct{}
 }
 
-// asking is an [acquisition] or a [capturing]. Its methods are called in turns.
+// asking is an [acquisition] or a [capture]. Its methods are called in turns.
 type asking interface {
 	begin()
 	abandon(why *Error)
@@ -57,7 +56,7 @@ func Connect(config Config) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	return newClient(config, boottime.Now), nil
+	return newClient(config, clock.Now), nil
 }
 
 func newClient(config Config, now func() time.Duration) *Client {
@@ -65,14 +64,13 @@ func newClient(config Config, now func() time.Duration) *Client {
 		config:     config,
 		turns:      turns{now: now},
 		asking:     map[asking]struct{}{},
-		locks:      map[string]*Lock{},
 		requests:   requests{},
 		leftBehind: map[*leftBehind]struct{}{},
 		closed:     make(chan struct{}),
 	}
-	events := &events{turns: &c.turns, to: config.OnConnection}
+	callbacks := &callbacks{turns: &c.turns, onConnection: config.OnConnection}
 	c.connections = &connections{
-		turns: &c.turns, config: config, owner: c, events: events, bytesMax: bytesMaxAtFirst,
+		turns: &c.turns, config: config, listener: c, callbacks: callbacks, bytesMax: bytesMaxAtFirst,
 	}
 	c.calls = &calls{
 		turns:     &c.turns,
@@ -82,6 +80,7 @@ func newClient(config Config, now func() time.Duration) *Client {
 		open:      map[*call]struct{}{},
 		byNumber:  map[uint64]*call{},
 	}
+	c.locks = heldLocks{client: c, byID: map[string]*Lock{}}
 	c.keeper = &leaseKeeper{turns: &c.turns, calls: c.calls, connections: c.connections, held: map[string]*heldLease{}}
 	c.verbs = &verbs{turns: &c.turns, calls: c.calls, giveUpAfter: config.GiveUpAfter, inherit: c.inherit}
 	return c
@@ -197,9 +196,7 @@ func (c *Client) Close() error {
 		for one := range c.leftBehind {
 			one.lookNow()
 		}
-		for _, lock := range c.locks {
-			lock.release(&rowlockv1.ReleaseRequest{LeaseId: lock.lease.id})
-		}
+		c.locks.releaseAll()
 		// A first request may be on its way, and the server may grant what it asks for, before the client has heard
 		// anything.
 		idle = c.calls.whenIdle()
@@ -233,52 +230,6 @@ func (c *Client) Close() error {
 	return nil
 }
 
-// locked makes a lock of a lease, in the turn in which the lease was granted. Calls that ask again under the same
-// request id get the same lock.
-func (c *Client) locked(held *heldLease, lease *rowlockv1.Lease, asked *claimOptions, shared string) *Lock {
-	if own := c.heldAlready(held.id); own != nil {
-		own.grants++
-		c.keeper.prolong(own.lease, lease, held.basis)
-		return own
-	}
-	lock := &Lock{client: c, lease: held, asked: asked, shared: shared, grants: 1}
-	c.locks[held.id] = lock
-	c.keeper.keep(held)
-	return lock
-}
-
-// heldAlready is the lock of a lease that this client still holds, or nil. It finds one when a request id names a claim
-// of this client's own.
-func (c *Client) heldAlready(leaseID string) *Lock {
-	if own := c.locks[leaseID]; own != nil && own.lease.state() != Lost {
-		return own
-	}
-	return nil
-}
-
-// giveBack ends a claim that nobody wants any more, unless another call of this client holds it.
-func (c *Client) giveBack(id string, asked *claimOptions) {
-	switch {
-	case c.heldAlready(id) != nil:
-	case c.isOver:
-		if asked.ttl == Forever {
-			c.inherit(func(heir *Client) { heir.giveBack(id, asked) })
-		}
-	default:
-		c.verbs.endUnused(id, asked.terms.minInterval != nil, asked.ttl)
-	}
-}
-
-// forget removes a lease that this client no longer holds.
-func (c *Client) forget(lease *heldLease) {
-	// After a lease was lost by this client's own clock, the server may have granted it to another lock again.
-	if own := c.locks[lease.id]; own != nil && own.lease == lease {
-		delete(c.locks, lease.id)
-	}
-	c.keeper.drop(lease)
-	lease.giveBack()
-}
-
 func (c *Client) isNeeding() bool {
 	return len(c.calls.open) > 0 || len(c.keeper.held) > 0
 }
@@ -298,7 +249,7 @@ func (c *Client) responded(from connection, response *rowlockv1.SessionResponse,
 	for _, result := range response.GetResults() {
 		if isProvisional(result) {
 			// The server waits for the acknowledgement.
-			from.touch()
+			from.acknowledge()
 		}
 	}
 }

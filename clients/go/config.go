@@ -45,6 +45,16 @@ type Config struct {
 	OnConnection func(ConnectionEvent)
 }
 
+// Via is the kind of a connection.
+type Via string
+
+const (
+	// ViaSession: all calls go over one stream.
+	ViaSession Via = "session"
+	// ViaUnary: no stream gets through to the server, so each request is a call of its own.
+	ViaUnary Via = "unary"
+)
+
 // ConnectionEvent reports that a connection has opened or ended.
 type ConnectionEvent struct {
 	Address string
@@ -52,8 +62,8 @@ type ConnectionEvent struct {
 	IsConnected bool
 	// Replica is the server's name in its log; empty if the server does not send it.
 	Replica string
-	// IsUnary: no stream gets through to the server, so each request is a call of its own.
-	IsUnary bool
+	// Via is the kind of the connection.
+	Via Via
 	// Err is why the connection is gone; nil if IsConnected.
 	Err error
 }

@@ -113,7 +113,7 @@ func (s *refusingServer) Session(stream grpc.BidiStreamingServer[rowlockv1.Sessi
 	return status.Error(codes.Unauthenticated, "not you")
 }
 
-func TestAServerThatRefusesTheClientIsNotAskedAgainAndAgain(t *testing.T) {
+func TestARefusedClientDoesNotRetryForEver(t *testing.T) {
 	t.Parallel()
 	refusing := &refusingServer{who: make(chan string, 10)}
 	client := connect(t, rowlock.Config{
@@ -131,7 +131,7 @@ func TestAServerThatRefusesTheClientIsNotAskedAgainAndAgain(t *testing.T) {
 	}
 }
 
-func TestHeadersThatCannotBeMadeFailWhatIsAskedFor(t *testing.T) {
+func TestFailingMakeHeadersFailsCalls(t *testing.T) {
 	t.Parallel()
 	var made atomic.Int32
 	missing := errors.New("no token yet")
@@ -152,7 +152,7 @@ func TestHeadersThatCannotBeMadeFailWhatIsAskedFor(t *testing.T) {
 	}
 }
 
-func TestLabelsThatTheServerDoesNotTakeAreTold(t *testing.T) {
+func TestTheErrorNamesInvalidLabels(t *testing.T) {
 	t.Parallel()
 	client := connect(t, rowlock.Config{Addresses: []string{sharedAddress(t)}, Labels: map[string]string{"": "x"}})
 	_, err := client.Lock(background, nameOf(t))

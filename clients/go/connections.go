@@ -12,18 +12,22 @@ import (
 	"github.com/rowlock/rowlock/clients/go/rowlockv1"
 )
 
-// lastedMin: a connection that ends sooner counts as a failure, which may delay the next one.
-const lastedMin = time.Second
+const (
+	// bytesMaxAtFirst is what any server accepts before it has announced its bound: the least that can be configured.
+	bytesMaxAtFirst = 1_024
+	// lasted: a connection that ends sooner counts as a failure, which may delay the next one.
+	lasted = time.Second
+)
 
 // hopelessCodes: another server would answer the same.
 var hopelessCodes = []codes.Code{codes.InvalidArgument, codes.Unauthenticated, codes.PermissionDenied}
 
-// refusedStreamCodes are the codes that gRPC reports when a stream does not get through: the server lacks the method,
+// sessionRefusedCodes are the codes that gRPC reports when a stream does not get through: the server lacks the method,
 // or a proxy answers with an HTTP status or resets the stream.
-var refusedStreamCodes = []codes.Code{codes.Unimplemented, codes.Internal, codes.PermissionDenied, codes.Unknown}
+var sessionRefusedCodes = []codes.Code{codes.Unimplemented, codes.Internal, codes.PermissionDenied, codes.Unknown}
 
-// connectionsOwner is notified of all connections, in turns.
-type connectionsOwner interface {
+// connectionsListener is notified of all connections, in turns.
+type connectionsListener interface {
 	// isNeeding reports whether anything is held or asked for.
 	isNeeding() bool
 	// begun: commands can be sent on this connection, whose server has not answered yet.
@@ -41,10 +45,10 @@ type connectionsOwner interface {
 // connections keeps one connection open while it is needed. It tries servers until one answers, and replaces the
 // connection when it is lost or its server stops. It knows nothing of the commands.
 type connections struct {
-	turns  *turns
-	config Config
-	owner  connectionsOwner
-	events *events
+	turns     *turns
+	config    Config
+	listener  connectionsListener
+	callbacks *callbacks
 
 	// all are the connections that have not ended: the current one, and those whose servers stop.
 	all       []connection
@@ -93,7 +97,7 @@ func (c *connections) hurry() {
 	}
 	c.timer.stop()
 	c.timer = nil
-	if c.owner.isNeeding() {
+	if c.listener.isNeeding() {
 		c.need()
 	}
 }
@@ -120,18 +124,18 @@ func (c *connections) begin(on connection) {
 	c.openTimer.stop()
 	c.openTimer = c.turns.after(c.config.ConnectTimeout, func() {
 		on.destroy()
-		message := fmt.Sprintf("%s has not answered within %v", on.address(), c.config.ConnectTimeout)
+		message := fmt.Sprintf("%s did not answer within %v", on.address(), c.config.ConnectTimeout)
 		c.ended(on, newError(ErrUnknown, codes.Unavailable, message))
 	})
-	c.owner.begun(on)
+	c.listener.begun(on)
 }
 
 func (c *connections) responded(from connection, response *rowlockv1.SessionResponse, basis time.Duration) {
 	if opened := response.GetOpened(); opened != nil && from == c.current {
 		c.openTimer.stop()
 		c.openedAt = c.turns.now()
-		c.events.tell(ConnectionEvent{
-			Address: from.address(), IsConnected: true, Replica: opened.GetReplica(), IsUnary: !from.followsTickets(),
+		c.callbacks.connection(ConnectionEvent{
+			Address: from.address(), IsConnected: true, Replica: opened.GetReplica(), Via: from.via(),
 		})
 		if bytesMax := opened.GetMessageBytesMax(); bytesMax > 0 {
 			c.bytesMax = int(bytesMax)
@@ -140,10 +144,10 @@ func (c *connections) responded(from connection, response *rowlockv1.SessionResp
 	if response.GetGoingAway() && from == c.current {
 		c.current = nil
 		c.openTimer.stop()
-		c.owner.leaving(from)
+		c.listener.leaving(from)
 		c.next(newError(ErrShuttingDown, codes.Unavailable, from.address()+" is stopping"), c.hasLasted(from))
 	}
-	c.owner.responded(from, response, basis)
+	c.listener.responded(from, response, basis)
 }
 
 func (c *connections) ended(from connection, err *Error) {
@@ -156,25 +160,25 @@ func (c *connections) ended(from connection, err *Error) {
 	if wasCurrent {
 		c.current = nil
 		c.openTimer.stop()
-		if isStreamRefused(from, err) {
-			// Before the owner is notified, since it then asks for a connection: this is the one.
+		if isSessionRefused(from, err) {
+			// Before the listener is notified, since it then asks for a connection: this is the one.
 			unary := openUnary(c.turns, c.config, from.address(), c)
 			c.current = unary
-			c.owner.ended(from, err)
+			c.listener.ended(from, err)
 			c.begin(unary)
 			return
 		}
 	}
-	c.events.tell(ConnectionEvent{Address: from.address(), Err: err})
-	// Before the owner is notified, since it then asks for a connection at once.
+	c.callbacks.connection(ConnectionEvent{Address: from.address(), Err: err})
+	// Before the listener is notified, since it then asks for a connection at once.
 	if wasCurrent {
 		c.next(err, c.hasLasted(from))
-		c.owner.leaving(from)
+		c.listener.leaving(from)
 	}
-	c.owner.ended(from, err)
+	c.listener.ended(from, err)
 	isHopeless := slices.Contains(hopelessCodes, err.Code) || err.Reason == ErrMessageTooLarge
 	if wasCurrent && isHopeless && from.opened() == nil {
-		c.owner.hopeless(err)
+		c.listener.hopeless(err)
 	}
 }
 
@@ -196,19 +200,19 @@ func (c *connections) next(err *Error, hasLasted bool) {
 	}
 	c.timer = c.turns.after(pause, func() {
 		c.timer = nil
-		if c.owner.isNeeding() {
+		if c.listener.isNeeding() {
 			c.need()
 		}
 	})
 }
 
 func (c *connections) hasLasted(on connection) bool {
-	return on.opened() != nil && c.turns.now()-c.openedAt >= lastedMin
+	return on.opened() != nil && c.turns.now()-c.openedAt >= lasted
 }
 
-// isStreamRefused reports whether a session was refused by something other than a Rowlock server, or by a server that
+// isSessionRefused reports whether a session was refused by something other than a Rowlock server, or by a server that
 // does not have sessions yet.
-func isStreamRefused(from connection, err *Error) bool {
-	return from.followsTickets() && from.opened() == nil && !err.isOfServer() &&
-		slices.Contains(refusedStreamCodes, err.Code)
+func isSessionRefused(from connection, err *Error) bool {
+	return from.via() == ViaSession && from.opened() == nil && !err.isOfServer() &&
+		slices.Contains(sessionRefusedCodes, err.Code)
 }

@@ -9,7 +9,7 @@ import (
 // ForceReleased is the result of a force release.
 type ForceReleased struct {
 	// Ended are the claims before they ended.
-	Ended []Claim
+	Ended []ClaimView
 	// Remaining is how many holders this call has left; above 0, repeat the call.
 	Remaining uint32
 }
@@ -18,19 +18,19 @@ type ForceReleased struct {
 // bytes. If the answer is lost, ForceRelease is not repeated but fails with [ErrConnectionLost], because a repeat would
 // end the holders that were granted the lock since. Read the lock back before you call it again.
 func (c *Client) ForceRelease(ctx context.Context, name, reason string) (ForceReleased, error) {
-	return c.forceRelease(ctx, ifUnsent, &rowlockv1.ForceReleaseRequest{
+	return c.forceRelease(ctx, repeatUnsent, &rowlockv1.ForceReleaseRequest{
 		Target: &rowlockv1.ForceReleaseRequest_Name{Name: name},
 		Reason: reason,
 	})
 }
 
 // ForceReleaseClaim ends one holder or waiter, by the lock's name and its ticket number there: see
-// [Claim.TicketNumber]. The reason is required, 1 to 255 bytes. It is safe to repeat.
+// [ClaimView.TicketNumber]. The reason is required, 1 to 255 bytes. It is safe to repeat.
 func (c *Client) ForceReleaseClaim(
 	ctx context.Context, name string, ticketNumber uint64, reason string,
 ) (ForceReleased, error) {
 	claim := &rowlockv1.ClaimReference{LockName: name, TicketNumber: ticketNumber}
-	return c.forceRelease(ctx, always, &rowlockv1.ForceReleaseRequest{
+	return c.forceRelease(ctx, repeatAlways, &rowlockv1.ForceReleaseRequest{
 		Target: &rowlockv1.ForceReleaseRequest_Claim{Claim: claim},
 		Reason: reason,
 	})
@@ -39,9 +39,9 @@ func (c *Client) ForceReleaseClaim(
 func (c *Client) forceRelease(
 	ctx context.Context, repeat repeating, request *rowlockv1.ForceReleaseRequest,
 ) (ForceReleased, error) {
-	result, err := c.ask(ctx, &demand{
+	result, err := c.ask(ctx, &question{
 		command: &rowlockv1.SessionCommand{Command: &rowlockv1.SessionCommand_ForceRelease{ForceRelease: request}},
-		kind:    ordinary,
+		kind:    kindOther,
 		repeat:  repeat,
 	})
 	answer := result.GetForceRelease()

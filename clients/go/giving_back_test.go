@@ -71,7 +71,7 @@ func TestAClientThatIsClosedBeforeItsConnectionHasOpenedLeavesNothing(t *testing
 }
 
 // If the client did not give it back, a lease without end would hold its lock for ever.
-func TestALeaseWithoutEndOfWhichNobodyHeardIsGivenBack(t *testing.T) {
+func TestAnUnreportedLeaseWithoutEndIsReleased(t *testing.T) {
 	t.Parallel()
 	for how, options := range map[string][]rowlock.LockOption{
 		"a try":  {rowlock.Wait(0)},
@@ -202,7 +202,7 @@ func TestALeaseWithoutEndIsLookedForUntilItIsFound(t *testing.T) {
 	}
 }
 
-func TestALockOfWhichNoServerHasHeardIsNotLookedFor(t *testing.T) {
+func TestTheClientDoesNotLookForAnUnsentRequest(t *testing.T) {
 	t.Parallel()
 	client := connect(t, rowlock.Config{Addresses: []string{deadAddress(t)}, GiveUpAfter: 300 * time.Millisecond})
 	_, err := client.Lock(background, nameOf(t), rowlock.TTL(rowlock.Forever))
@@ -232,7 +232,7 @@ func TestALeaseWithoutEndIsReleasedAsSoonAsAServerAnswers(t *testing.T) {
 	until(t, "the lock to be free", func() bool { return look(t, looker, nameOf(t)).HolderCount == 0 })
 }
 
-func TestALeaseThatIsTooShortForTheWayIsAnErrorAndIsGivenBack(t *testing.T) {
+func TestATTLTooShortForTheRoundTripIsAnError(t *testing.T) {
 	t.Parallel()
 	looker := connectTo(t, sharedAddress(t))
 	way := startLine(t, sharedAddress(t), 350*time.Millisecond)
@@ -255,7 +255,7 @@ func TestALeaseThatIsTooShortForTheWayIsAnErrorAndIsGivenBack(t *testing.T) {
 	mustLock(t, client, nameOf(t), rowlock.TTL(time.Minute))
 }
 
-func TestWhoGivesUpAWaitLeavesItToTheOthersUnderItsRequestID(t *testing.T) {
+func TestACancelledWaitKeepsThePlaceForOtherCallsWithItsRequestID(t *testing.T) {
 	t.Parallel()
 	client := connectTo(t, sharedAddress(t))
 	holder := mustLock(t, client, nameOf(t))
@@ -302,7 +302,7 @@ func TestWhoGivesUpAWaitLeavesItToTheOthersUnderItsRequestID(t *testing.T) {
 
 // The second call's answer was on its way when another call under the request id released the lease. By now others may
 // hold the lock.
-func TestALeaseThatThisClientHasReleasedIsNoLockAnyMore(t *testing.T) {
+func TestAReleasedLeaseIsNotALockAgain(t *testing.T) {
 	t.Parallel()
 	stage := stageAcquire(t, time.Hour)
 	lease := &rowlockv1.Lease{LeaseId: "one", LockName: "x", FencingToken: 1, Ttl: durationpb.New(time.Hour)}
@@ -326,7 +326,7 @@ func TestALeaseThatThisClientHasReleasedIsNoLockAnyMore(t *testing.T) {
 }
 
 // A lease that was lost by this client's own clock may be granted again, because the server still keeps it.
-func TestWhoHasLostALeaseDoesNotEndItForWhoHasItAgain(t *testing.T) {
+func TestALostLockDoesNotEndALeaseGrantedAgain(t *testing.T) {
 	t.Parallel()
 	client, sleep := connectSleeper(t)
 	first := mustLock(t, client, nameOf(t), rowlock.TTL(time.Minute), rowlock.RequestID(nameOf(t)))
@@ -376,7 +376,7 @@ func TestALeaseWithoutEndIsGivenBackAfterItsClientWasClosed(t *testing.T) {
 }
 
 // The caller gives up while the server takes the locks, so no caller gets them.
-func TestACaptureThatIsGivenUpAsItTakesItsLocksLeavesNone(t *testing.T) {
+func TestACaptureCancelledAtItsGrantLeavesNoLock(t *testing.T) {
 	t.Parallel()
 	// With this grace period, nothing ends by itself while the test waits.
 	running := startServer(t, "127.0.0.1:0", freshDatabase(t), "--grace", "10m")
@@ -415,7 +415,7 @@ func TestACaptureThatIsGivenUpAsItTakesItsLocksLeavesNone(t *testing.T) {
 
 // Lost connections, cancelled calls, calls without an answer and repeats, all at once: what no call returns is given
 // back.
-func TestNothingIsLeftOverALineThatIsCutAgainAndAgain(t *testing.T) {
+func TestNothingStaysHeldWhenConnectionsKeepBreaking(t *testing.T) {
 	t.Parallel()
 	seed := rand.Uint64()
 	t.Log("seed", seed)

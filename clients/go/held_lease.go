@@ -11,16 +11,16 @@ import (
 	"github.com/rowlock/rowlock/clients/go/rowlockv1"
 )
 
-// State says how far a lock can be relied on.
-type State string
+// LockState says how far a lock can be relied on.
+type LockState string
 
 const (
 	// Held: the lock is held.
-	Held State = "held"
+	Held LockState = "held"
 	// Uncertain: the lock is still held, but its renewals do not get through.
-	Uncertain State = "uncertain"
+	Uncertain LockState = "uncertain"
 	// Lost: its time is over, the server has ended it, or it was released.
-	Lost State = "lost"
+	Lost LockState = "lost"
 )
 
 const (
@@ -114,7 +114,7 @@ func (l *heldLease) mayRenewAt() time.Duration {
 	return l.basis + (l.renewAt-l.basis)/2
 }
 
-func (l *heldLease) state() State {
+func (l *heldLease) state() LockState {
 	l.look()
 	switch {
 	case l.isLost():

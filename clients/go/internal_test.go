@@ -55,7 +55,7 @@ func TestALeaseByTheClock(t *testing.T) {
 	}
 	for _, at := range []struct {
 		second    time.Duration
-		state     State
+		state     LockState
 		remaining time.Duration
 	}{{103, Held, 25}, {119, Held, 9}, {120, Uncertain, 8}, {127, Uncertain, 1}, {128, Lost, 0}, {103, Lost, 0}} {
 		clock = at.second * time.Second
@@ -69,7 +69,7 @@ func TestALeaseByTheClock(t *testing.T) {
 	}
 }
 
-func TestALeaseThatWasLongOnItsWayIsShort(t *testing.T) {
+func TestALateGrantIsTooEarlyToUse(t *testing.T) {
 	turns := &turns{now: func() time.Duration { return 119 * time.Second }}
 	lease := &rowlockv1.Lease{Ttl: durationpb.New(30 * time.Second)}
 	if !newHeldLease(turns, lease, 100*time.Second, 2*time.Second).isTooEarly(false) {
@@ -79,8 +79,8 @@ func TestALeaseThatWasLongOnItsWayIsShort(t *testing.T) {
 	if !newHeldLease(turns, provisional, 119*time.Second, 2*time.Second).isTooEarly(false) {
 		t.Error("its confirmation may come too late")
 	}
-	for _, set := range []ClaimOption{MinInterval(time.Second), LockDelay(time.Second), StatusIfLost(""), IfStatus("new")} {
-		asked := &claimOptions{}
+	for _, set := range []LeaseOption{MinInterval(time.Second), LockDelay(time.Second), StatusIfLost(""), IfStatus("new")} {
+		asked := &leaseOptions{}
 		set(asked)
 		lease := &rowlockv1.Lease{Ttl: durationpb.New(30 * time.Second), Provisional: true}
 		held := newHeldLease(turns, lease, 119*time.Second, 2*time.Second)
@@ -90,6 +90,28 @@ func TestALeaseThatWasLongOnItsWayIsShort(t *testing.T) {
 		lease.Provisional = false
 		if newHeldLease(turns, lease, 119*time.Second, 2*time.Second).isTooEarly(true) {
 			t.Error("it is confirmed")
+		}
+	}
+}
+
+func TestAnEmptyListOfStatusesIsNoTerm(t *testing.T) {
+	for _, statuses := range [][]string{nil, {}} {
+		asked := &leaseOptions{}
+		IfStatus(statuses...)(asked)
+		if asked.terms.areSet() {
+			t.Errorf("%#v", statuses)
+		}
+	}
+	asked := &leaseOptions{}
+	if IfStatus("")(asked); !asked.terms.areSet() {
+		t.Error("the status of a lock without a record")
+	}
+}
+
+func TestARenewalStaysWithinTheBytesOfACommand(t *testing.T) {
+	for bytesMax, count := range map[int]int{100: 1, 1_024: 15, 1 << 20: 500} {
+		if found := (&sessionConnection{bytesMax: bytesMax}).renewalsMax(); found != count {
+			t.Errorf("%d leases in %d bytes", found, bytesMax)
 		}
 	}
 }

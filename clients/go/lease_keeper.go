@@ -51,7 +51,7 @@ func (k *leaseKeeper) drop(lease *heldLease) {
 // begun renews all leases in the first requests of a connection, so that its server knows of them.
 func (k *leaseKeeper) begun(on connection) {
 	k.lookAtAll()
-	k.renew(k.some(func(*heldLease) bool { return true }), on.leasesAtOnce())
+	k.renew(k.some(func(*heldLease) bool { return true }), on.renewalsMax())
 }
 
 // orphaned: the connection that carried news of the leases is gone.
@@ -78,7 +78,7 @@ func (k *leaseKeeper) lost(leases []*rowlockv1.LostLease) {
 	for _, lease := range leases {
 		how := refusalReason(lease.GetReason())
 		err := newError(ErrLeaseLost, codes.FailedPrecondition, fmt.Sprintf(
-			"the lease on %q has ended (%s): stop what the lock protects", lease.GetLockName(), strings.ToLower(string(how))))
+			"the lease on %q has ended (%s): stop the work that the lock protects", lease.GetLockName(), strings.ToLower(string(how))))
 		err.Metadata = map[string]string{"end_reason": string(how)}
 		k.lose(lease.GetLeaseId(), err)
 	}
@@ -105,7 +105,7 @@ func (k *leaseKeeper) tick() {
 	if len(k.some(isDue)) > 0 {
 		if k.connections.isOpen() {
 			may := k.some(func(lease *heldLease) bool { return !lease.isRenewing && lease.mayRenewAt() <= now })
-			k.renew(may, k.connections.current.leasesAtOnce())
+			k.renew(may, k.connections.current.renewalsMax())
 		} else {
 			k.connections.need()
 		}
@@ -138,14 +138,14 @@ func (k *leaseKeeper) renewTogether(leases []*heldLease) {
 		requests[index] = &rowlockv1.RenewRequest{LeaseId: lease.id}
 	}
 	k.calls.begin(ask{
-		kind: urgent,
+		kind: kindUrgent,
 		command: func(connection) *rowlockv1.SessionCommand {
 			return &rowlockv1.SessionCommand{Command: &rowlockv1.SessionCommand_RenewLeases{
 				RenewLeases: &rowlockv1.RenewLeases{Leases: requests},
 			}}
 		},
 		// The next connection renews all leases that are left by then.
-		repeat:      inThisConnection,
+		repeat:      repeatOnThisConnection,
 		giveUpAfter: func() time.Duration { return Forever },
 		answered: func(result *rowlockv1.SessionResult, basis time.Duration) bool {
 			renewed := result.GetRenewLeases().GetLeases()

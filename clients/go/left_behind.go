@@ -20,7 +20,7 @@ const (
 // for a lease without end as long as the program lives.
 type leftBehind struct {
 	client *Client
-	asked  *claimOptions
+	asked  *leaseOptions
 	// shared is the key in [requests], if other calls may ask under the request id; otherwise "".
 	shared string
 	// find is the command that finds the claims of the request id.
@@ -47,14 +47,14 @@ func (l *leftBehind) begin() {
 
 func (l *leftBehind) look() {
 	l.timer = nil
-	demanded := &demand{command: l.find, kind: urgent, within: l.left(), givesBack: true}
-	l.client.verbs.begin(demanded, func(result *rowlockv1.SessionResult, _ time.Duration, err *Error) {
+	asked := &question{command: l.find, kind: kindUrgent, within: l.left(), givesBack: true}
+	l.client.verbs.begin(asked, func(result *rowlockv1.SessionResult, _ time.Duration, err *Error) {
 		found := claimsIn(result)
 		for _, id := range found {
 			if l.except[id] {
 				continue
 			}
-			l.client.requests.unwanted(l.shared, func() { l.client.giveBack(id, l.asked) })
+			l.client.requests.unwanted(l.shared, func() { l.client.locks.giveBack(id, l.asked) })
 		}
 		switch {
 		case err != nil && err.Reason == ErrClosed && l.until == Forever:

@@ -48,8 +48,8 @@ type LimitInForce struct {
 	Version     uint64
 	HeldPermits uint64
 	Waiting     uint64
-	// IsDraining: more is held than the limit allows.
-	IsDraining bool
+	// Draining: more is held than the limit allows.
+	Draining bool
 	// ServersBehind counts, for a pattern, the servers that may still grant by the old limit; usually 0.
 	ServersBehind uint32
 }
@@ -61,7 +61,7 @@ func (c *Client) SetLimit(
 	ctx context.Context, target LimitTarget, limit int, options ...LimitOption,
 ) (LimitInForce, error) {
 	if limit < 0 || limit > math.MaxUint32 {
-		return LimitInForce{}, mistake("limit", fmt.Sprintf("%d cannot be a limit", limit))
+		return LimitInForce{}, mistake("limit", fmt.Sprintf("%d is not between 0 and 4294967295", limit))
 	}
 	permits := uint32(limit)
 	return c.changeLimit(ctx, target, &rowlockv1.SetLimitRequest{Limit: &permits}, options)
@@ -83,10 +83,10 @@ func (c *Client) changeLimit(
 	for _, option := range options {
 		option.ofLimit(request)
 	}
-	result, err := c.ask(ctx, &demand{
+	result, err := c.ask(ctx, &question{
 		command: &rowlockv1.SessionCommand{Command: &rowlockv1.SessionCommand_SetLimit{SetLimit: request}},
-		kind:    ordinary,
-		repeat:  ifUnsent,
+		kind:    kindOther,
+		repeat:  repeatUnsent,
 	})
 	answer := result.GetSetLimit()
 	return LimitInForce{
@@ -94,7 +94,7 @@ func (c *Client) changeLimit(
 		Version:       answer.GetVersion(),
 		HeldPermits:   answer.GetHeldPermits(),
 		Waiting:       answer.GetWaiting(),
-		IsDraining:    answer.GetDraining(),
+		Draining:      answer.GetDraining(),
 		ServersBehind: answer.GetServersBehind(),
 	}, err
 }

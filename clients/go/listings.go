@@ -4,6 +4,7 @@ package rowlock
 
 import (
 	"context"
+	"fmt"
 	"iter"
 
 	"github.com/rowlock/rowlock/clients/go/rowlockv1"
@@ -43,32 +44,34 @@ type ListOptions struct {
 
 // GetLock returns the state of one lock, with up to 100 holders and 100 waiters. It does not create the lock. It is
 // safe to repeat.
-func (c *Client) GetLock(ctx context.Context, name string) (LockInfo, error) {
+func (c *Client) GetLock(ctx context.Context, name string) (LockView, error) {
 	request := &rowlockv1.GetLockRequest{Name: name}
-	result, err := c.ask(ctx, &demand{
+	result, err := c.ask(ctx, &question{
 		command: &rowlockv1.SessionCommand{Command: &rowlockv1.SessionCommand_GetLock{GetLock: request}},
-		kind:    ordinary,
+		kind:    kindOther,
 	})
 	if err != nil {
-		return LockInfo{}, err
+		return LockView{}, err
 	}
-	return lockInfoOf(result.GetGetLock().GetLock()), nil
+	return lockViewOf(result.GetGetLock().GetLock()), nil
 }
 
 // ListLocks lists locks over all pages, each with up to 10 holders and 10 waiters. It ends at the first error. It is
 // safe to repeat; pages are not a snapshot of one moment.
-func (c *Client) ListLocks(ctx context.Context, options ListOptions) iter.Seq2[LockInfo, error] {
+func (c *Client) ListLocks(ctx context.Context, options ListOptions) iter.Seq2[LockView, error] {
 	order, isOrder := protoOrders[options.Order]
 	if !isOrder {
-		return func(yield func(LockInfo, error) bool) { yield(LockInfo{}, mistake("Order", "there is no such order")) }
+		return func(yield func(LockView, error) bool) {
+			yield(LockView{}, mistake("Order", fmt.Sprintf("%q is not an order", options.Order)))
+		}
 	}
-	return pages(lockInfoOf, func(token string) ([]*rowlockv1.Lock, string, error) {
+	return pages(lockViewOf, func(token string) ([]*rowlockv1.Lock, string, error) {
 		request := &rowlockv1.ListLocksRequest{
 			Prefix: options.Prefix, BusyOnly: options.BusyOnly, Order: order, PageSize: options.PageSize, PageToken: token,
 		}
-		result, err := c.ask(ctx, &demand{
+		result, err := c.ask(ctx, &question{
 			command: &rowlockv1.SessionCommand{Command: &rowlockv1.SessionCommand_ListLocks{ListLocks: request}},
-			kind:    ordinary,
+			kind:    kindOther,
 		})
 		return result.GetListLocks().GetLocks(), result.GetListLocks().GetNextPageToken(), err
 	})
@@ -79,9 +82,9 @@ func (c *Client) ListLocks(ctx context.Context, options ListOptions) iter.Seq2[L
 func (c *Client) ListLimits(ctx context.Context, prefix string) iter.Seq2[LimitSetting, error] {
 	return pages(limitSettingOf, func(token string) ([]*rowlockv1.LimitSetting, string, error) {
 		request := &rowlockv1.ListLimitsRequest{Prefix: prefix, PageToken: token}
-		result, err := c.ask(ctx, &demand{
+		result, err := c.ask(ctx, &question{
 			command: &rowlockv1.SessionCommand{Command: &rowlockv1.SessionCommand_ListLimits{ListLimits: request}},
-			kind:    ordinary,
+			kind:    kindOther,
 		})
 		return result.GetListLimits().GetLimits(), result.GetListLimits().GetNextPageToken(), err
 	})

@@ -15,7 +15,7 @@ import (
 type Lock struct {
 	client *Client
 	lease  *heldLease
-	asked  *claimOptions
+	asked  *leaseOptions
 	// shared is the key in [requests]; "" if the request id is the client's own.
 	shared string
 	// grants counts the calls that were granted the lock under one request id and have not given it up.
@@ -58,7 +58,7 @@ func (l *Lock) Permits() int {
 }
 
 // State returns how far the lock can be relied on. It checks the clock.
-func (l *Lock) State() (state State) {
+func (l *Lock) State() (state LockState) {
 	l.client.turns.take(func() { state = l.lease.state() })
 	return state
 }
@@ -137,7 +137,7 @@ func (l *Lock) Close() error {
 // HandOver renews the lease once more, to this ttl if it is not 0, and then leaves it to anyone who has its lease id.
 // After that, the lock counts as released here. If HandOver fails, the client still holds and renews the lock.
 func (l *Lock) HandOver(ctx context.Context, ttl time.Duration) error {
-	if _, err := l.client.ask(ctx, renewDemand(l.lease.id, ttl)); err != nil {
+	if _, err := l.client.ask(ctx, renewQuestion(l.lease.id, ttl)); err != nil {
 		return err
 	}
 	l.client.turns.take(func() {
@@ -145,7 +145,7 @@ func (l *Lock) HandOver(ctx context.Context, ttl time.Duration) error {
 			l.released = &release{done: make(chan struct{})}
 			close(l.released.done)
 		}
-		l.client.forget(l.lease)
+		l.client.locks.forget(l.lease)
 	})
 	return nil
 }
@@ -158,15 +158,15 @@ func (l *Lock) release(request *rowlockv1.ReleaseRequest) *release {
 	begun := &release{done: make(chan struct{})}
 	l.released = begun
 	isHeld := l.lease.state() != Lost
-	end := releaseDemand(request)
+	end := releaseQuestion(request)
 	// By then, the lease has ended by itself.
 	end.within = later(l.lease.remaining(), l.lease.margin)
-	l.client.forget(l.lease)
+	l.client.locks.forget(l.lease)
 	if !isHeld {
 		// The lock may be lost only by this client's own clock, while the server still keeps the lease. Give it back,
 		// unless the lock's record must show the loss: then the lease has to expire.
 		if !l.asked.terms.tellsLossApart() {
-			l.client.giveBack(l.lease.id, l.asked)
+			l.client.locks.giveBack(l.lease.id, l.asked)
 		}
 		close(begun.done)
 		return begun

@@ -24,7 +24,7 @@ type lockOption func(*lockOptions)
 func (set lockOption) ofLock(o *lockOptions) { set(o) }
 
 type lockOptions struct {
-	claimOptions
+	leaseOptions
 	permits          int
 	mode             Mode
 	onPosition       func(Place)
@@ -73,10 +73,10 @@ func lockOptionsOf(options []LockOption) (*lockOptions, error) {
 		option.ofLock(o)
 	}
 	if o.permits < 0 || o.permits > math.MaxUint32 {
-		return nil, mistake("Permits", fmt.Sprintf("%d cannot be a number of permits", o.permits))
+		return nil, mistake("Permits", fmt.Sprintf("%d is not between 0 and 4294967295", o.permits))
 	}
 	if o.mode != Permit && o.mode != Shared && o.mode != Exclusive {
-		return nil, mistake("As", fmt.Sprintf("there is no mode %q", o.mode))
+		return nil, mistake("As", fmt.Sprintf("%q is not a mode", o.mode))
 	}
 	return o, o.check()
 }

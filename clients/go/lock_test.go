@@ -114,7 +114,7 @@ func waitFor(t *testing.T, client *rowlock.Client, name string, length uint32) <
 	return granted
 }
 
-func TestWhoGivesUpLeavesNothingBehind(t *testing.T) {
+func TestACancelledWaitLeavesNothingBehind(t *testing.T) {
 	t.Parallel()
 	client := connectTo(t, sharedAddress(t))
 	lock := mustLock(t, client, nameOf(t))
@@ -153,7 +153,7 @@ func TestADeadlineEndsAWait(t *testing.T) {
 	}
 }
 
-func TestAPanicOfWhoIsToldPlacesGivesUpTheWait(t *testing.T) {
+func TestAPanicInOnPositionEndsTheWait(t *testing.T) {
 	t.Parallel()
 	client := connectTo(t, sharedAddress(t))
 	mustLock(t, client, nameOf(t))
@@ -168,7 +168,7 @@ func TestAPanicOfWhoIsToldPlacesGivesUpTheWait(t *testing.T) {
 	until(t, "the queue to be empty", func() bool { return look(t, client, nameOf(t)).Waiting == 0 })
 }
 
-func TestReadersBesideEachOther(t *testing.T) {
+func TestReadersShareALock(t *testing.T) {
 	t.Parallel()
 	client := connectTo(t, sharedAddress(t))
 	mustLock(t, client, nameOf(t), rowlock.As(rowlock.Shared))
@@ -180,7 +180,7 @@ func TestReadersBesideEachOther(t *testing.T) {
 	}
 }
 
-func TestTheSameRequestIsTheSameClaim(t *testing.T) {
+func TestTheSameRequestIDMeansTheSameClaim(t *testing.T) {
 	t.Parallel()
 	client := connectTo(t, sharedAddress(t))
 	first := mustLock(t, client, nameOf(t), rowlock.RequestID(nameOf(t)))
@@ -198,7 +198,7 @@ func TestTheSameRequestIsTheSameClaim(t *testing.T) {
 	}
 }
 
-func TestAHandedOverLeaseBelongsToWhoHasItsID(t *testing.T) {
+func TestAHandedOverLeaseBelongsToTheHolderOfItsID(t *testing.T) {
 	t.Parallel()
 	client := connectTo(t, sharedAddress(t))
 	lock := mustLock(t, client, nameOf(t))
@@ -230,7 +230,7 @@ func TestALeaseWithoutEnd(t *testing.T) {
 	}
 }
 
-func TestAllThatIsWrongIsToldAtOnce(t *testing.T) {
+func TestOneErrorNamesAllMistakes(t *testing.T) {
 	t.Parallel()
 	client := connectTo(t, sharedAddress(t))
 	_, err := client.Lock(background, "", rowlock.TTL(time.Millisecond), rowlock.Permits(2_000_000))
@@ -240,7 +240,7 @@ func TestAllThatIsWrongIsToldAtOnce(t *testing.T) {
 	}
 }
 
-func TestTextThatIsNotUTF8HarmsNobodyElse(t *testing.T) {
+func TestTextThatIsNotUTF8FailsOnlyItsOwnCall(t *testing.T) {
 	t.Parallel()
 	client := connectTo(t, sharedAddress(t))
 	held := mustLock(t, client, nameOf(t))

@@ -9,7 +9,7 @@ import (
 	rowlock "github.com/rowlock/rowlock/clients/go"
 )
 
-func TestLimitsAreTurned(t *testing.T) {
+func TestLimitsAreSetAndUnset(t *testing.T) {
 	t.Parallel()
 	client := connectTo(t, sharedAddress(t))
 	name, pattern := nameOf(t)+"/one", nameOf(t)+"/*"
@@ -19,7 +19,7 @@ func TestLimitsAreTurned(t *testing.T) {
 	}
 	mustLock(t, client, name, rowlock.Permits(2))
 	info := look(t, client, name)
-	if info.Limit != (rowlock.Limit{Limit: 3, Source: rowlock.FromPattern, Pattern: pattern, Version: 1, Reason: "night shift"}) {
+	if info.Limit != (rowlock.LimitView{Limit: 3, Source: rowlock.FromPattern, Pattern: pattern, Version: 1, Reason: "night shift"}) {
 		t.Fatalf("%+v", info.Limit)
 	}
 	_, err = client.SetLimit(background, rowlock.ForName(name), 1, rowlock.IfVersion(7))
@@ -28,7 +28,7 @@ func TestLimitsAreTurned(t *testing.T) {
 		t.Fatal(err)
 	}
 	set, err = client.SetLimit(background, rowlock.ForName(name), 1, rowlock.IfVersion(0))
-	if err != nil || !set.IsDraining || set.HeldPermits != 2 {
+	if err != nil || !set.Draining || set.HeldPermits != 2 {
 		t.Fatalf("%+v %v", set, err)
 	}
 	_, refusal, err := client.Acquire(background, name, rowlock.Permits(5))
@@ -92,7 +92,7 @@ func TestOneClaimIsEnded(t *testing.T) {
 	until(t, "the place", func() bool { return look(t, client, nameOf(t)).Waiting == 1 })
 	waiter := look(t, client, nameOf(t)).Waiters[0]
 	ended, err := client.ForceReleaseClaim(background, nameOf(t), waiter.TicketNumber, "test")
-	if err != nil || len(ended.Ended) != 1 || ended.Ended[0].IsHeld {
+	if err != nil || len(ended.Ended) != 1 || ended.Ended[0].State == rowlock.ClaimHeld {
 		t.Fatalf("%+v %v", ended, err)
 	}
 	if err := within(t, "the wait's end", failed); !errors.Is(err, rowlock.ErrForceReleased) {

@@ -44,7 +44,7 @@ func (o *recordChanges) attempts() (left *uint32, areUnlimited bool, err error) 
 	case *o.attemptsLeft == Unlimited:
 		return nil, true, nil
 	case *o.attemptsLeft < 0 || *o.attemptsLeft > math.MaxUint32:
-		return nil, false, mistake("AttemptsLeft", fmt.Sprintf("%d cannot be a number of attempts", *o.attemptsLeft))
+		return nil, false, mistake("AttemptsLeft", fmt.Sprintf("%d is not between 0 and 4294967295", *o.attemptsLeft))
 	default:
 		return new(uint32(*o.attemptsLeft)), false, nil
 	}
@@ -78,7 +78,7 @@ func releaseRequestOf(leaseID string, options []ReleaseOption) (*rowlockv1.Relea
 	}
 	attempts, areUnlimited, err := o.attempts()
 	if areUnlimited {
-		err = mistake("AttemptsLeft", "a release can only set a number; UpdateLock sets that there is no end to them")
+		err = mistake("AttemptsLeft", "a release can only set a number; use UpdateLock to remove the bound")
 	}
 	return &rowlockv1.ReleaseRequest{
 		LeaseId: leaseID, CoolDown: o.coolDown, Status: o.status, AttemptsLeft: attempts,

@@ -44,7 +44,7 @@ func TestALockRemembersWhatWasSet(t *testing.T) {
 	}
 }
 
-func TestWhatALockRemembersIsTakenAway(t *testing.T) {
+func TestARecordIsDeleted(t *testing.T) {
 	t.Parallel()
 	client := connectTo(t, sharedAddress(t))
 	version := update(t, client, nameOf(t), rowlock.Status("new")).Version
@@ -113,7 +113,7 @@ func TestALockIsDueAgainAfterARun(t *testing.T) {
 	}
 }
 
-func TestWhatALockRemembersStandsInTheWay(t *testing.T) {
+func TestARecordCanForbidAGrant(t *testing.T) {
 	t.Parallel()
 	client := connectTo(t, sharedAddress(t))
 	update(t, client, nameOf(t), rowlock.AttemptsLeft(1), rowlock.Status("new"))
@@ -162,10 +162,10 @@ func TestALockRemembersThatItWasLost(t *testing.T) {
 }
 
 // If only the client's own clock has ended the lease, the server must still record the loss.
-func TestALeaseThatIsOverByTheClientsCountEndsAsLost(t *testing.T) {
+func TestALeaseLostByTheClientsClockEndsAsLost(t *testing.T) {
 	t.Parallel()
 	for how, of := range map[string]struct {
-		option rowlock.ClaimOption
+		option rowlock.LeaseOption
 		isSent bool
 	}{
 		"a status":    {option: rowlock.StatusIfLost("crashed")},
@@ -191,7 +191,7 @@ func TestALeaseThatIsOverByTheClientsCountEndsAsLost(t *testing.T) {
 	}
 }
 
-func TestWhoGivesUpBeforeTheGrantHadNoRun(t *testing.T) {
+func TestAWaitCancelledBeforeItsGrantLeavesNoRun(t *testing.T) {
 	t.Parallel()
 	// The grace period is longer than this test waits, so the place does not lapse.
 	client := connectTo(t, startServer(t, "127.0.0.1:0", freshDatabase(t), "--grace", "10m").address)
@@ -214,7 +214,7 @@ func TestWhoGivesUpBeforeTheGrantHadNoRun(t *testing.T) {
 	}
 }
 
-func TestAllThatIsWrongWithARecordIsToldAtOnce(t *testing.T) {
+func TestOneErrorNamesAllMistakesOfARecord(t *testing.T) {
 	t.Parallel()
 	client := connectTo(t, sharedAddress(t))
 	long := rowlock.Status(string(make([]byte, 64)))

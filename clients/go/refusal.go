@@ -14,11 +14,11 @@ type Refusal struct {
 	// Message is for people, and not stable.
 	Message string
 	// Holders are the holders of the lock, oldest first and at most 10, for [ErrBusy] and [ErrTimedOut].
-	Holders []Claim
+	Holders []ClaimView
 	// RetryAfter is a hint when to try again; 0: no hint.
 	RetryAfter time.Duration
 	// Limit is the limit that forbids the grant, for [ErrNeverFits], and for [ErrPaused] if the limit is the cause.
-	Limit *Limit
+	Limit *LimitView
 	// Status is the status that the lock has, for [ErrStatusMismatch].
 	Status string
 }

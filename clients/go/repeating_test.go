@@ -137,7 +137,7 @@ func TestOnlyWhatIsSafeIsRepeated(t *testing.T) {
 }
 
 // A call that the server reports as not done is repeated, even if it must not be done twice.
-func TestWhatWasNotDoneIsRepeated(t *testing.T) {
+func TestCallsReportedAsNotDoneAreRepeated(t *testing.T) {
 	for reason, isUndone := range map[string]bool{
 		"DATABASE_UNAVAILABLE": true, "SHUTTING_DOWN": true, "SESSION_SILENT": false, "OUTCOME_UNKNOWN": false,
 	} {

@@ -173,7 +173,7 @@ func mustLock(t *testing.T, client *rowlock.Client, name string, options ...rowl
 	return lock
 }
 
-func look(t *testing.T, client *rowlock.Client, name string) rowlock.LockInfo {
+func look(t *testing.T, client *rowlock.Client, name string) rowlock.LockView {
 	t.Helper()
 	info, err := client.GetLock(context.Background(), name)
 	if err != nil {

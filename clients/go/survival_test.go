@@ -12,7 +12,7 @@ import (
 	"time"
 
 	rowlock "github.com/rowlock/rowlock/clients/go"
-	"github.com/rowlock/rowlock/clients/go/internal/boottime"
+	"github.com/rowlock/rowlock/clients/go/internal/clock"
 )
 
 func TestLeasesAreRenewed(t *testing.T) {
@@ -47,14 +47,14 @@ func TestALockIsLostBeforeItsLeaseEnds(t *testing.T) {
 	t.Parallel()
 	running := startServer(t, "127.0.0.1:0", freshDatabase(t))
 	client := connectTo(t, running.address)
-	asked := boottime.Now()
+	asked := clock.Now()
 	lock := mustLock(t, client, nameOf(t), rowlock.TTL(3*time.Second), rowlock.Margin(time.Second))
 	other := waitFor(t, connectTo(t, running.address), nameOf(t), 1)
 	running.signal(syscall.SIGSTOP)
 	// The last renewal may have been just now.
-	frozen := boottime.Now()
+	frozen := clock.Now()
 	within(t, "the loss", lock.Done())
-	lost := boottime.Now()
+	lost := clock.Now()
 	if lost > frozen+3*time.Second || lost < asked+time.Second {
 		t.Errorf("lost %v after the server was frozen", lost-frozen)
 	}
@@ -95,7 +95,7 @@ func TestASleepIsNoticedByTheClock(t *testing.T) {
 func connectSleeper(t *testing.T) (*rowlock.Client, func(time.Duration)) {
 	t.Helper()
 	var slept atomic.Int64
-	now := func() time.Duration { return boottime.Now() + time.Duration(slept.Load()) }
+	now := func() time.Duration { return clock.Now() + time.Duration(slept.Load()) }
 	config := rowlock.Config{Addresses: []string{sharedAddress(t)}}
 	client, err := rowlock.ConnectWithClock(config, now)
 	if err != nil {
@@ -204,7 +204,7 @@ func deadAddress(t *testing.T) string {
 	return listener.Addr().String()
 }
 
-func TestManyWaitsDoNotStandInTheWayOfRenewals(t *testing.T) {
+func TestManyWaitsDoNotDelayRenewals(t *testing.T) {
 	t.Parallel()
 	client := connectTo(t, sharedAddress(t))
 	kept := mustLock(t, client, nameOf(t)+"/kept", rowlock.TTL(slowTTL))

@@ -21,31 +21,31 @@ func (t *terms) tellsLossApart() bool {
 
 // areSet reports whether the end of a confirmed lease leaves a mark in the lock's record.
 func (t *terms) areSet() bool {
-	return t.tellsLossApart() || t.ifStatus != nil
+	return t.tellsLossApart() || len(t.ifStatus) > 0
 }
 
 // MinInterval forbids grants until this long after the grant, 0 to 10 years, once the lease is released: at most one
 // run in that time. A lost lease does not set it, so that another holder may take over at once. It excludes a [TTL] of
 // [Forever].
-func MinInterval(interval time.Duration) ClaimOption {
-	return func(o *claimOptions) { o.terms.minInterval = durationpb.New(interval) }
+func MinInterval(interval time.Duration) LeaseOption {
+	return func(o *leaseOptions) { o.terms.minInterval = durationpb.New(interval) }
 }
 
 // LockDelay forbids grants for this long after the lease is lost, 0 to 10 years, for the sake of work that is still
 // under way.
-func LockDelay(delay time.Duration) ClaimOption {
-	return func(o *claimOptions) { o.terms.lockDelay = durationpb.New(delay) }
+func LockDelay(delay time.Duration) LeaseOption {
+	return func(o *leaseOptions) { o.terms.lockDelay = durationpb.New(delay) }
 }
 
 // StatusIfLost is the lock's status after the lease is lost, at most 63 bytes. Default: the status stays as it is.
-func StatusIfLost(status string) ClaimOption {
-	return func(o *claimOptions) { o.terms.statusIfLost = &status }
+func StatusIfLost(status string) LeaseOption {
+	return func(o *leaseOptions) { o.terms.statusIfLost = &status }
 }
 
 // IfStatus grants the lock only if it has one of these statuses at the moment of the grant; at most 16, of at most 63
 // bytes each. The empty status also matches a lock without a record. Otherwise the lock is refused as
 // [ErrStatusMismatch], or not captured.
-func IfStatus(statuses ...string) ClaimOption {
+func IfStatus(statuses ...string) LeaseOption {
 	statuses = slices.Clone(statuses)
-	return func(o *claimOptions) { o.terms.ifStatus = statuses }
+	return func(o *leaseOptions) { o.terms.ifStatus = statuses }
 }

@@ -9,7 +9,7 @@ import (
 // blocks in a turn and no user code runs in one, so a turn comes soon however busy the program is.
 type turns struct {
 	mu sync.Mutex
-	// now is the client's clock: see package boottime.
+	// now is the client's clock: see package clock.
 	now func() time.Duration
 	// goroutines are those that the client has started.
 	goroutines sync.WaitGroup

@@ -14,7 +14,7 @@ import (
 // capture asks for some of many locks. A capture that waits repeats short calls: if one long call were cancelled, its
 // answer would be lost and the leases left behind. A caller that gives up gets the last answer, and gives its leases
 // back.
-func (u *unaryCalls) capture(ctx context.Context, asked *rowlockv1.CaptureRequest) (
+func (u *unaryConnection) capture(ctx context.Context, asked *rowlockv1.CaptureRequest) (
 	time.Duration, *rowlockv1.SessionResult, error,
 ) {
 	request := proto.CloneOf(asked)
@@ -28,20 +28,20 @@ func (u *unaryCalls) capture(ctx context.Context, asked *rowlockv1.CaptureReques
 			return basis, &rowlockv1.SessionResult{Result: &rowlockv1.SessionResult_Capture{Capture: answer}}, err
 		}
 		select {
-		case <-time.After(min(waitEvery, left)):
+		case <-time.After(min(pollEveryMax, left)):
 		case <-ctx.Done():
 		}
 	}
 }
 
 // captureOnce asks once, when a slot is free. A caller that has given up by then asks for nothing.
-func (u *unaryCalls) captureOnce(ctx context.Context, request *rowlockv1.CaptureRequest, isWait bool) (
+func (u *unaryConnection) captureOnce(ctx context.Context, request *rowlockv1.CaptureRequest, isWait bool) (
 	time.Duration, *rowlockv1.CaptureResponse, error,
 ) {
 	if isWait {
 		select {
-		case u.waitSlots <- struct{}{}:
-			defer func() { <-u.waitSlots }()
+		case u.pollSlots <- struct{}{}:
+			defer func() { <-u.pollSlots }()
 		case <-ctx.Done():
 		}
 	}
@@ -49,7 +49,7 @@ func (u *unaryCalls) captureOnce(ctx context.Context, request *rowlockv1.Capture
 	if ctx.Err() != nil {
 		return basis, &rowlockv1.CaptureResponse{}, nil
 	}
-	ctx, cancel := context.WithTimeout(u.ctx, unaryCallMax)
+	ctx, cancel := context.WithTimeout(u.ctx, answerWithin)
 	defer cancel()
 	answer, err := u.service.Capture(ctx, request)
 	return basis, answer, err

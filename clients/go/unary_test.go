@@ -12,7 +12,7 @@ import (
 	rowlock "github.com/rowlock/rowlock/clients/go"
 )
 
-func TestWhereNoStreamsGetThrough(t *testing.T) {
+func TestUnaryCallsReplaceStreamsThatDoNotGetThrough(t *testing.T) {
 	t.Parallel()
 	for how, refuse := range refusals {
 		t.Run(how, func(t *testing.T) {
@@ -25,7 +25,7 @@ func TestWhereNoStreamsGetThrough(t *testing.T) {
 				OnConnection: func(event rowlock.ConnectionEvent) { told <- event },
 			})
 			lock := mustLock(t, client, nameOf(t), rowlock.TTL(slowTTL))
-			if event := within(t, "the connection", told); !event.IsConnected || !event.IsUnary {
+			if event := within(t, "the connection", told); !event.IsConnected || event.Via != rowlock.ViaUnary {
 				t.Fatalf("%+v", event)
 			}
 			holder := look(t, client, nameOf(t)).Holders[0]
@@ -68,7 +68,7 @@ func TestWhereNoStreamsGetThrough(t *testing.T) {
 	}
 }
 
-func TestWithoutStreamsALossIsToldInTime(t *testing.T) {
+func TestWithoutStreamsALossIsReportedInTime(t *testing.T) {
 	t.Parallel()
 	running := startServer(t, "127.0.0.1:0", freshDatabase(t))
 	client := connectTo(t, startRefusingProxy(t, running.address, refusals["unimplemented"]))
@@ -93,7 +93,7 @@ func TestWithoutStreamsALossIsToldInTime(t *testing.T) {
 	}
 }
 
-func TestWithoutStreamsWhoGivesUpLeavesNothingBehind(t *testing.T) {
+func TestWithoutStreamsACancelledWaitLeavesNothingBehind(t *testing.T) {
 	t.Parallel()
 	client := connectTo(t, startRefusingProxy(t, sharedAddress(t), refusals["HTTP 403"]))
 	mustLock(t, client, nameOf(t))

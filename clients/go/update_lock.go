@@ -44,22 +44,22 @@ func NotBeforeIn(pause time.Duration) UpdateOption {
 // leaves a held lease alone. At least one value must be set. If the answer is lost, UpdateLock is not repeated but
 // fails with [ErrConnectionLost]; after that, and after [ErrOutcomeUnknown], read the record back first, because a
 // repeat could undo a change of somebody else. With [IfVersion] it fails with [ErrVersionMismatch].
-func (c *Client) UpdateLock(ctx context.Context, name string, options ...UpdateOption) (Record, error) {
+func (c *Client) UpdateLock(ctx context.Context, name string, options ...UpdateOption) (RecordView, error) {
 	request, err := updateRequestOf(name, options)
 	if err != nil {
-		return Record{}, err
+		return RecordView{}, err
 	}
-	result, err := c.ask(ctx, &demand{
+	result, err := c.ask(ctx, &question{
 		command: &rowlockv1.SessionCommand{Command: &rowlockv1.SessionCommand_UpdateLock{UpdateLock: request}},
-		kind:    ordinary,
-		repeat:  ifUnsent,
+		kind:    kindOther,
+		repeat:  repeatUnsent,
 	})
 	if err != nil {
-		return Record{}, err
+		return RecordView{}, err
 	}
 	record := recordOf(result.GetUpdateLock().GetRecord())
 	if record == nil {
-		return Record{}, unexpected(result)
+		return RecordView{}, unexpected(result)
 	}
 	return *record, nil
 }
@@ -73,10 +73,10 @@ func (c *Client) DeleteLock(ctx context.Context, name string, options ...Version
 	for _, option := range options {
 		request.ExpectedVersion = &option.version
 	}
-	result, err := c.ask(ctx, &demand{
+	result, err := c.ask(ctx, &question{
 		command: &rowlockv1.SessionCommand{Command: &rowlockv1.SessionCommand_DeleteLock{DeleteLock: request}},
-		kind:    ordinary,
-		repeat:  ifUnsent,
+		kind:    kindOther,
+		repeat:  repeatUnsent,
 	})
 	return result.GetDeleteLock().GetDeleted(), err
 }

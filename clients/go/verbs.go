@@ -1,4 +1,5 @@
-// Calls with one answer, including those that give claims back and that nobody waits for.
+// Calls with one answer, including those that give claims back and that nobody waits for; release and renewal of a lease
+// by its id, for example of one that was handed over.
 
 package rowlock
 
@@ -20,8 +21,8 @@ type verbs struct {
 	inherit func(func(heir *Client))
 }
 
-// demand is a command, and how to send it.
-type demand struct {
+// question is a command, and how to send it.
+type question struct {
 	command *rowlockv1.SessionCommand
 	kind    kind
 	repeat  repeating
@@ -31,9 +32,9 @@ type demand struct {
 	givesBack bool
 }
 
-// begin sends a demand. It is called in a turn, and calls done in a turn: with the result, which was true at basis or
+// begin sends a question. It is called in a turn, and calls done in a turn: with the result, which was true at basis or
 // later, or with the error.
-func (v *verbs) begin(asked *demand, done func(result *rowlockv1.SessionResult, basis time.Duration, err *Error)) *call {
+func (v *verbs) begin(asked *question, done func(result *rowlockv1.SessionResult, basis time.Duration, err *Error)) *call {
 	within := v.giveUpAfter
 	switch {
 	case asked.givesBack:
@@ -57,9 +58,9 @@ func (v *verbs) begin(asked *demand, done func(result *rowlockv1.SessionResult, 
 	})
 }
 
-// goOn repeats a failed demand for as long as the program lives, because nobody waits for it and the lease that it ends
+// goOn repeats a failed question for as long as the program lives, because nobody waits for it and the lease that it ends
 // would not expire.
-func (v *verbs) goOn(asked *demand, failed *Error) {
+func (v *verbs) goOn(asked *question, failed *Error) {
 	if failed != nil && failed.Reason == ErrClosed {
 		v.inherit(func(heir *Client) { heir.verbs.goOn(asked, nil) })
 		return
@@ -80,7 +81,7 @@ func (v *verbs) endUnused(id string, hasInterval bool, lasting time.Duration) {
 	if hasInterval {
 		request.CoolDown = durationpb.New(0)
 	}
-	end := releaseDemand(request)
+	end := releaseQuestion(request)
 	end.within, end.givesBack = lasting, true
 	v.begin(end, func(_ *rowlockv1.SessionResult, _ time.Duration, err *Error) {
 		// The id was that of a ticket. A ticket leaves the queue only by a release that sets nothing of the record.
@@ -94,26 +95,67 @@ func (v *verbs) endUnused(id string, hasInterval bool, lasting time.Duration) {
 	})
 }
 
-func releaseDemand(request *rowlockv1.ReleaseRequest) *demand {
-	return &demand{
+func releaseQuestion(request *rowlockv1.ReleaseRequest) *question {
+	return &question{
 		command: &rowlockv1.SessionCommand{Command: &rowlockv1.SessionCommand_Release{Release: request}},
-		kind:    urgent,
+		kind:    kindUrgent,
 	}
 }
 
-func renewDemand(id string, ttl time.Duration) *demand {
+func renewQuestion(id string, ttl time.Duration) *question {
 	renewal := &rowlockv1.RenewRequest{LeaseId: id}
 	if ttl != 0 {
 		renewal.Ttl = durationpb.New(ttl)
 	}
-	return &demand{
+	return &question{
 		command: &rowlockv1.SessionCommand{Command: &rowlockv1.SessionCommand_Renew{Renew: renewal}},
-		kind:    urgent,
+		kind:    kindUrgent,
 	}
 }
 
-// ask sends a demand and waits for its result, outside of turns.
-func (c *Client) ask(ctx context.Context, asked *demand) (*rowlockv1.SessionResult, error) {
+// RenewedLease is the result of [Client.Renew].
+type RenewedLease struct {
+	LeaseID string
+	Name    string
+	Token   uint64
+	// TTL is the time left when the lease was renewed; [Forever] for a lease without end.
+	TTL time.Duration
+}
+
+// Release ends a lease or gives up a place, by its id. It reports whether this call ended it; false means that it had
+// already ended. The options set the lock's record. The call is safe to repeat. It fails with [ErrUnknownClaim] for an
+// id that never existed or ended too long ago.
+func (c *Client) Release(ctx context.Context, leaseID string, options ...ReleaseOption) (bool, error) {
+	var own *Lock
+	c.turns.take(func() { own = c.locks.byID[leaseID] })
+	if own != nil {
+		return own.Release(ctx, options...)
+	}
+	request, err := releaseRequestOf(leaseID, options)
+	if err != nil {
+		return false, err
+	}
+	result, err := c.ask(ctx, releaseQuestion(request))
+	return result.GetRelease().GetReleased(), err
+}
+
+// Renew renews a lease once, by its id: its ttl becomes ttl from now, 1 s to 24 days, or the last requested ttl if ttl
+// is 0. The call is safe to repeat. It fails with [ErrLeaseLost] or [ErrUnknownClaim] if the lease has ended.
+func (c *Client) Renew(ctx context.Context, leaseID string, ttl time.Duration) (RenewedLease, error) {
+	result, err := c.ask(ctx, renewQuestion(leaseID, ttl))
+	if err != nil {
+		return RenewedLease{}, err
+	}
+	lease := result.GetRenew().GetLease()
+	renewed := RenewedLease{leaseID, lease.GetLockName(), lease.GetFencingToken(), Forever}
+	if lease.GetTtl() != nil {
+		renewed.TTL = lease.GetTtl().AsDuration()
+	}
+	return renewed, nil
+}
+
+// ask sends a question and waits for its result, outside of turns.
+func (c *Client) ask(ctx context.Context, asked *question) (*rowlockv1.SessionResult, error) {
 	if ctx.Err() != nil {
 		return nil, cancelledError(ctx)
 	}

@@ -5,17 +5,32 @@ package rowlock
 import (
 	"time"
 
-	"google.golang.org/protobuf/types/known/timestamppb"
-
 	"github.com/rowlock/rowlock/clients/go/rowlockv1"
 )
 
-// Claim is a holder or a waiter, as listings show it.
-type Claim struct {
+// ClaimState is whether a claim holds its lock or waits for it.
+type ClaimState string
+
+const (
+	// ClaimHeld: the claim holds its lock.
+	ClaimHeld ClaimState = "held"
+	// ClaimWaiting: the claim waits in the queue.
+	ClaimWaiting ClaimState = "waiting"
+)
+
+func claimStateOf(state rowlockv1.ClaimState) ClaimState {
+	if state == rowlockv1.ClaimState_CLAIM_STATE_HELD {
+		return ClaimHeld
+	}
+	return ClaimWaiting
+}
+
+// ClaimView is a holder or a waiter, as listings show it.
+type ClaimView struct {
 	LockName string
 	// TicketNumber identifies the claim within its lock: see [Client.ForceReleaseClaim].
 	TicketNumber uint64
-	IsHeld       bool
+	State        ClaimState
 	Mode         Mode
 	Permits      uint32
 	Owner        string
@@ -42,8 +57,8 @@ const (
 	FromName LimitSource = "name"
 )
 
-// Limit is how many permits may be held at once, and where that limit comes from.
-type Limit struct {
+// LimitView is how many permits may be held at once, and where that limit comes from.
+type LimitView struct {
 	Limit  uint32
 	Source LimitSource
 	// Pattern is set if Source is [FromPattern].
@@ -53,23 +68,23 @@ type Limit struct {
 	Reason  string
 }
 
-// LockInfo is a lock and its present state.
-type LockInfo struct {
+// LockView is a lock and its present state.
+type LockView struct {
 	Name        string
-	Limit       Limit
+	Limit       LimitView
 	HeldPermits uint64
 	HolderCount uint32
 	Waiting     uint32
-	// IsDraining: more is held than the limit allows, because the limit was lowered.
-	IsDraining bool
+	// Draining: more is held than the limit allows, because the limit was lowered.
+	Draining bool
 	// LastToken is the latest fencing token; 0 if none was given.
 	LastToken uint64
 	// Holders are the oldest holders, oldest first.
-	Holders []Claim
+	Holders []ClaimView
 	// Waiters are the first waiters, in order.
-	Waiters []Claim
+	Waiters []ClaimView
 	// Record is what the lock remembers; nil if it has no record.
-	Record *Record
+	Record *RecordView
 }
 
 // LimitSetting is a limit that was set, for one name or for a pattern.
@@ -82,11 +97,11 @@ type LimitSetting struct {
 	Reason  string
 }
 
-func claimOf(claim *rowlockv1.Claim) Claim {
-	return Claim{
+func claimOf(claim *rowlockv1.Claim) ClaimView {
+	return ClaimView{
 		LockName:     claim.GetLockName(),
 		TicketNumber: claim.GetTicketNumber(),
-		IsHeld:       claim.GetState() == rowlockv1.ClaimState_CLAIM_STATE_HELD,
+		State:        claimStateOf(claim.GetState()),
 		Mode:         modeOf(claim.GetMode()),
 		Permits:      claim.GetPermits(),
 		Owner:        claim.GetOwner(),
@@ -98,16 +113,16 @@ func claimOf(claim *rowlockv1.Claim) Claim {
 	}
 }
 
-func claimsOf(claims []*rowlockv1.Claim) []Claim {
-	views := make([]Claim, len(claims))
+func claimsOf(claims []*rowlockv1.Claim) []ClaimView {
+	views := make([]ClaimView, len(claims))
 	for index, claim := range claims {
 		views[index] = claimOf(claim)
 	}
 	return views
 }
 
-func limitOf(limit *rowlockv1.Limit) Limit {
-	view := Limit{
+func limitOf(limit *rowlockv1.Limit) LimitView {
+	view := LimitView{
 		Limit:   limit.GetLimit(),
 		Source:  FromDefault,
 		Pattern: limit.GetPattern(),
@@ -123,14 +138,14 @@ func limitOf(limit *rowlockv1.Limit) Limit {
 	return view
 }
 
-func lockInfoOf(lock *rowlockv1.Lock) LockInfo {
-	return LockInfo{
+func lockViewOf(lock *rowlockv1.Lock) LockView {
+	return LockView{
 		Name:        lock.GetName(),
 		Limit:       limitOf(lock.GetLimit()),
 		HeldPermits: lock.GetHeldPermits(),
 		HolderCount: lock.GetHolderCount(),
 		Waiting:     lock.GetWaiting(),
-		IsDraining:  lock.GetDraining(),
+		Draining:    lock.GetDraining(),
 		LastToken:   lock.GetLastFencingToken(),
 		Holders:     claimsOf(lock.GetHolders()),
 		Waiters:     claimsOf(lock.GetWaiters()),
@@ -146,11 +161,4 @@ func limitSettingOf(setting *rowlockv1.LimitSetting) LimitSetting {
 		Version: setting.GetVersion(),
 		Reason:  setting.GetReason(),
 	}
-}
-
-func timeOf(at *timestamppb.Timestamp) time.Time {
-	if at == nil {
-		return time.Time{}
-	}
-	return at.AsTime()
 }

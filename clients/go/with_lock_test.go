@@ -76,7 +76,7 @@ func TestWithLockCancelsItsWorkWhenTheLockIsLost(t *testing.T) {
 	}
 }
 
-func TestWithLockTellsALossThatTheWorkDidNotNotice(t *testing.T) {
+func TestWithLockReportsALossTheWorkDidNotNotice(t *testing.T) {
 	t.Parallel()
 	client := connectTo(t, sharedAddress(t))
 	err := client.WithLock(background, nameOf(t), func(ctx context.Context, lock *rowlock.Lock) error {

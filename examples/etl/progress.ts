@@ -1,4 +1,4 @@
-// Tells how far the parts are: on a terminal in a table that is written over and over, elsewhere in a line for each change.
+// Shows the progress of the parts: on a terminal as a table that is redrawn, elsewhere as a line for each change.
 
 const UP_AND_ERASE = (lines: number) => (lines > 0 ? `\x1b[${lines}A\x1b[J` : "");
 

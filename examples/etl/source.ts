@@ -1,4 +1,4 @@
-// Where the data comes from: in place of yours, orders that are made up, and come in batches with pauses.
+// The source of the data. Replace it with your own: this one makes up orders, in batches with pauses.
 
 import { setTimeout as pause } from "node:timers/promises";
 

@@ -1,12 +1,12 @@
 // One worker: waits until the limit has room for it, and loads its part while it holds a permit.
 
-import type { Rowlock } from "@rowlock/client";
+import type { RowlockClient } from "@rowlock/client";
 import type { Progress } from "./progress.ts";
 import { ordersOf } from "./source.ts";
 import type { Warehouse } from "./warehouse.ts";
 
 interface Tools {
-  readonly rowlock: Rowlock;
+  readonly rowlock: RowlockClient;
   readonly warehouse: Warehouse;
   readonly progress: Progress;
 }
@@ -15,7 +15,7 @@ export async function loadPart(part: string, { rowlock, warehouse, progress }: T
   const options = {
     owner: part,
     ttl: 10_000,
-    // The place in the queue, whenever it changes. In front of everybody is nobody: it is next.
+    // The client calls this whenever the place in the queue changes. With 0 ahead, this part is next.
     onPosition: ({ ahead }: { ahead: number }) => progress.tell(part, `waits, ${ahead} before it`),
     positionInterval: 250,
   };

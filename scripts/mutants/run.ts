@@ -1,7 +1,7 @@
 // Plants small faults in the code of a folder, one at a time, and reports those that no fast test notices:
 //   npm run mutants -- server/engine            every file of the folder, with the tests of test/engine
-//   npm run mutants -- server/engine/following test/engine test/stories
-//   npm run mutants -- server/grpc/handler.ts:10-80 test/grpc/life.test.ts
+//   npm run mutants -- server/engine/changes test/engine test/stories
+//   npm run mutants -- server/grpc/admission.ts:30-90 test/grpc/admission.test.ts
 // The first argument is a folder, a file, or some lines of a file. Further ones are folders or files of tests. Prints
 // each survivor as a diff, and fails if fewer than 80% of the faults are noticed. A folder takes minutes, so
 // `npm test` does not include it.
@@ -22,11 +22,12 @@ if (target === undefined || !existsSync(target.replace(/:\d+-\d+$/, ""))) {
 }
 
 /**
- * The tests of `server/engine/following` are in `test/engine/following`, or in the nearest existing folder above it.
+ * The tests of `server/engine/changes` are in `test/engine/changes`, or in the nearest existing folder above it.
  */
 function testsOf(path: string): string {
   const parts = path.replace(/^server\//, "").split("/");
-  if (path.startsWith("clients/typescript")) return "test/clients/typescript";
+  for (const client of ["clients/shell", "clients/typescript"])
+    if (path.startsWith(client)) return `test/${client}`;
   while (parts.length > 0 && !existsSync(join("test", ...parts))) parts.pop();
   return join("test", ...parts);
 }
@@ -62,7 +63,9 @@ try {
       // file.
       tsconfigFile: "none",
       tempDirName: join(scratch, "sandbox"),
-      ignorePatterns: ["clients/go", "clients/java", "clients/python", "dist"],
+      ignorePatterns: ["clients/go", "clients/java", "clients/python", "clients/typescript/gen", "dist"],
+      // Stryker cannot copy this link to a folder.
+      buildCommand: "ln -s ../../proto/gen clients/typescript/gen",
       reporters: ["clear-text", "progress-append-only"],
       clearTextReporter: { logTests: false },
       thresholds: { high: 100, low: CAUGHT_PERCENT_MIN, break: CAUGHT_PERCENT_MIN },

@@ -1,4 +1,4 @@
-// The tests that run against mutants: those that run.ts names, without those that start processes.
+// The tests that run against mutants: those that run.ts names, without the slow ones.
 import { defineConfig } from "vitest/config";
 
 const foldersAndFiles = process.env.ROWLOCK_MUTANTS_TESTS?.split(",") ?? [];
@@ -6,11 +6,7 @@ const foldersAndFiles = process.env.ROWLOCK_MUTANTS_TESTS?.split(",") ?? [];
 export default defineConfig({
   test: {
     include: foldersAndFiles.map((path) => (path.endsWith(".ts") ? path : `${path}/**/*.test.ts`)),
-    exclude: [
-      "test/process/**",
-      "test/core/mutants.test.ts",
-      "test/clients/typescript/{frozen,package,survival,without-sessions}.test.ts",
-    ],
+    exclude: ["**/*.slow.test.ts"],
     globalSetup: ["test/support/mysql-family/global-setup.ts"],
     // Set it to 1,500 ms for tests without a server: a test that hangs in a mutant then fails, and needs no new
     // process.

@@ -1,16 +1,15 @@
 // `rowlock doctor`: checks a database without changing it, and reports what is wrong and what to do.
 
-import type { Command } from "commander";
-import { loadDatabaseConfig } from "../config/config.ts";
+import type { Declare } from "../../clients/shell/command.ts";
+import type { CliContext, ExitCode } from "../../clients/shell/context.ts";
+import { EXIT } from "../../clients/shell/context.ts";
+import { counted, shown } from "../../clients/shell/print.ts";
 import { migrationStatus } from "../storage/migrate/migrate.ts";
 import { openStore } from "../storage/open.ts";
 import type { Finding, Store } from "../storage/store.ts";
 import { REPLICA_KEPT_US, REPLICAS_MAX, StoreError } from "../storage/store.ts";
-import type { CliContext, ExitCode } from "./context.ts";
-import { EXIT } from "./context.ts";
 import { verdict } from "./migrate.ts";
-import { addSettingOptions, configInput, loadedOrTold } from "./settings-options.ts";
-import { shown } from "./shell/print.ts";
+import { onDatabase } from "./settings-options.ts";
 
 /** More findings of the same kind add nothing new. */
 const FINDINGS_MAX = 50;
@@ -36,40 +35,35 @@ Examples:
   ROWLOCK_DATABASE_URL=mysql://rowlock:secret@db:3306/rowlock rowlock doctor
 `;
 
-export function addDoctor(command: Command, context: CliContext, exit: (code: ExitCode) => void): void {
-  addSettingOptions(command, ["ROWLOCK_CONFIG", "ROWLOCK_DATABASE_URL"]).addHelpText("after", HELP);
-  command.action(async () => {
-    const config = loadedOrTold(loadDatabaseConfig(configInput(command, context)), context);
-    exit(config ? await doctor(config.databaseUrl, context) : EXIT.unchecked);
+export const doctor: Declare = (command, context) => {
+  const toSentence = (message: string) => `This could not be checked. ${message}`;
+  onDatabase(command, context, HELP, EXIT.unchecked, toSentence, async (url) => {
+    try {
+      return await check(url, context);
+    } catch (error) {
+      if (!(error instanceof StoreError && error.reason === "cluster_not_ready")) throw error;
+      return report(context, [{ severity: "error", check: "cluster", message: error.message }]);
+    }
   });
-}
+};
 
-async function doctor(url: string, context: CliContext): Promise<ExitCode> {
-  try {
-    const { applied, pending, unknown, breaking } = await migrationStatus(url);
-    if (applied.length === 0) {
-      context.err(
-        "There is no Rowlock database here yet: `rowlock serve` or `rowlock migrate up` creates one.\n",
-      );
-      return EXIT.unchecked;
-    }
-    if (pending.length + breaking.length > 0) {
-      // The other checks rely on the schema.
-      return report(context, [
-        { severity: "error", check: "schema", message: verdict(pending, unknown, breaking) },
-      ]);
-    }
-    const newer = unknown.length > 0 ? `, ${unknown.length} of a newer server, which this one can use` : "";
-    context.out(`ok       schema: ${counted(applied.length, "migration")}, none pending${newer}\n`);
-    return report(context, await findings(url, context));
-  } catch (error) {
-    if (!(error instanceof StoreError)) throw error;
-    const { reason, message } = error;
-    if (reason === "cluster_not_ready")
-      return report(context, [{ severity: "error", check: "cluster", message }]);
-    context.err(`This could not be checked. ${shown(message)}\n`);
+async function check(url: string, context: CliContext): Promise<ExitCode> {
+  const { applied, pending, unknown, breaking } = await migrationStatus(url);
+  if (applied.length === 0) {
+    context.err(
+      "There is no Rowlock database here yet: `rowlock serve` or `rowlock migrate up` creates one.\n",
+    );
     return EXIT.unchecked;
   }
+  if (pending.length + breaking.length > 0) {
+    // The other checks rely on the schema.
+    return report(context, [
+      { severity: "error", check: "schema", message: verdict(pending, unknown, breaking) },
+    ]);
+  }
+  const newer = unknown.length > 0 ? `, ${unknown.length} of a newer server, which this one can use` : "";
+  context.out(`ok       schema: ${noneOr(applied.length, "migration")}, none pending${newer}\n`);
+  return report(context, await findings(url, context));
 }
 
 async function findings(url: string, context: CliContext): Promise<Finding[]> {
@@ -80,7 +74,7 @@ async function findings(url: string, context: CliContext): Promise<Finding[]> {
       context.out(`ok       durability: ${store.product} keeps the commits that it has acknowledged\n`);
     const invariants = await store.checkInvariants(FINDINGS_MAX);
     if (invariants.length === 0) context.out("ok       invariants: counters and rows agree\n");
-    await tellReplicas(store, context);
+    await listReplicas(store, context);
     return [...durability, ...invariants];
   } finally {
     await store.close();
@@ -88,7 +82,7 @@ async function findings(url: string, context: CliContext): Promise<Finding[]> {
 }
 
 /** Lists the servers in the register. A server that has died stays there until another server finds it. */
-async function tellReplicas(store: Store, context: CliContext): Promise<void> {
+async function listReplicas(store: Store, context: CliContext): Promise<void> {
   const { nowUs, replicas } = await store.replicas(REPLICAS_MAX);
   if (replicas.length === 0) context.out("replica  none is registered\n");
   for (const { address, version, sinceUs, deadlineUs } of replicas) {
@@ -105,10 +99,11 @@ function report(context: CliContext, found: readonly Finding[]): ExitCode {
     context.out(`${severity.padEnd(8)} ${check}: ${shown(message)}\n`);
   const errors = found.filter((finding) => finding.severity === "error").length;
   const warnings = found.length - errors;
-  context.out(`${counted(errors, "error")}, ${counted(warnings, "warning")}\n`);
+  context.out(`${noneOr(errors, "error")}, ${noneOr(warnings, "warning")}\n`);
   return errors === 0 ? EXIT.ok : EXIT.failed;
 }
 
-function counted(count: number, what: string): string {
-  return `${count === 0 ? "no" : count} ${what}${count === 1 ? "" : "s"}`;
+/** no errors, 1 error, 2 errors. */
+function noneOr(count: number, what: string): string {
+  return count === 0 ? `no ${what}s` : counted(count, what);
 }

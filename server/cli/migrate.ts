@@ -1,13 +1,10 @@
 // `rowlock migrate`: updates the schema of the database, or shows its state, without a server.
 
-import type { Command } from "commander";
-import { loadDatabaseConfig } from "../config/config.ts";
+import type { Declare } from "../../clients/shell/command.ts";
+import { EXIT } from "../../clients/shell/context.ts";
+import { shown } from "../../clients/shell/print.ts";
 import { migrateUp, migrationStatus } from "../storage/migrate/migrate.ts";
-import { StoreError } from "../storage/store.ts";
-import type { CliContext, ExitCode } from "./context.ts";
-import { EXIT } from "./context.ts";
-import { addSettingOptions, configInput, loadedOrTold } from "./settings-options.ts";
-import { shown } from "./shell/print.ts";
+import { onDatabase } from "./settings-options.ts";
 
 const EXAMPLES = `
 Examples:
@@ -30,47 +27,30 @@ Changes nothing.
 Exit code: 0 if the schema is up to date, 1 if not, 2 if the check failed.
 `;
 
-export function addMigrate(migrate: Command, context: CliContext, exit: (code: ExitCode) => void): void {
-  migrate.addHelpText("after", EXAMPLES);
-  const add = (
-    name: string,
-    description: string,
-    help: string,
-    run: (url: string, context: CliContext) => Promise<ExitCode>,
-  ) => {
-    const command = migrate.command(name).description(description);
-    addSettingOptions(command, ["ROWLOCK_CONFIG", "ROWLOCK_DATABASE_URL"]).addHelpText(
-      "after",
-      help + EXAMPLES,
-    );
-    command.action(async () => {
-      const config = loadedOrTold(loadDatabaseConfig(configInput(command, context)), context);
-      exit(config ? await run(config.databaseUrl, context) : EXIT.failed);
-    });
-  };
-  add("up", "apply the pending migrations", UP_HELP, up);
-  add("status", "list applied and pending migrations", STATUS_HELP, status);
-}
+export const migrate: Declare = (command, context) => {
+  const { out, err } = context;
+  command.addHelpText("after", EXAMPLES);
+  const up = command.createCommand("up").description("apply the pending migrations");
+  const status = command.createCommand("status").description("list applied and pending migrations");
+  for (const each of [up, status]) command.addCommand(each.copyInheritedSettings(command));
 
-async function up(url: string, context: CliContext): Promise<ExitCode> {
-  return await reporting(context, EXIT.failed, async () => {
-    const ran = await migrateUp(url, { log: (message) => context.err(`${message}\n`) });
-    for (const name of ran) context.out(`ran ${name}\n`);
-    context.out(ran.length === 0 ? "The schema is up to date already.\n" : "The schema is up to date.\n");
+  onDatabase(up, context, UP_HELP + EXAMPLES, EXIT.failed, asItIs, async (url) => {
+    const ran = await migrateUp(url, { log: (message) => err(`${message}\n`) });
+    for (const name of ran) out(`ran ${name}\n`);
+    out(ran.length === 0 ? "The schema is up to date already.\n" : "The schema is up to date.\n");
     return EXIT.ok;
   });
-}
 
-async function status(url: string, context: CliContext): Promise<ExitCode> {
-  return await reporting(context, EXIT.unchecked, async () => {
+  onDatabase(status, context, STATUS_HELP + EXAMPLES, EXIT.unchecked, asItIs, async (url) => {
     const { applied, pending, unknown, breaking } = await migrationStatus(url);
-    for (const name of applied)
-      context.out(`${unknown.includes(name) ? "unknown" : "applied"}  ${shown(name)}\n`);
-    for (const name of pending) context.out(`pending  ${name}\n`);
-    context.out(`${verdict(pending, unknown, breaking)}\n`);
+    for (const name of applied) out(`${unknown.includes(name) ? "unknown" : "applied"}  ${shown(name)}\n`);
+    for (const name of pending) out(`pending  ${name}\n`);
+    out(`${verdict(pending, unknown, breaking)}\n`);
     return pending.length + breaking.length === 0 ? EXIT.ok : EXIT.failed;
   });
-}
+};
+
+const asItIs = (message: string): string => message;
 
 /** Says what the state of a schema means and what to do about it. */
 export function verdict(
@@ -85,19 +65,4 @@ export function verdict(
   if (unknown.length > 0)
     return "The schema belongs to a newer version of Rowlock, but this version can use it.";
   return "The schema is up to date.";
-}
-
-/** Prints a StoreError, whose message is meant for an operator; any other error is a bug and is thrown on. */
-async function reporting(
-  context: CliContext,
-  failed: ExitCode,
-  run: () => Promise<ExitCode>,
-): Promise<ExitCode> {
-  try {
-    return await run();
-  } catch (error) {
-    if (!(error instanceof StoreError)) throw error;
-    context.err(`${error.message}\n`);
-    return failed;
-  }
 }

@@ -1,17 +1,16 @@
 // `rowlock restored`: records that the database was restored from a backup, so that nothing is granted while leases may
 // be held that the backup does not know of.
 
-import type { Command } from "commander";
-import { loadDatabaseConfig } from "../config/config.ts";
-import { duration } from "../config/setting-kinds.ts";
+import { InvalidArgumentError } from "commander";
+import type { Declare } from "../../clients/shell/command.ts";
+import type { CliContext } from "../../clients/shell/context.ts";
+import { EXIT } from "../../clients/shell/context.ts";
+import { duration, Refusal } from "../config/setting-kinds.ts";
 import { firstToken } from "../core/fail-over.ts";
 import { openStore } from "../storage/open.ts";
 import { ROLLED_BACK, retry } from "../storage/retry.ts";
 import type { Loaded, Store } from "../storage/store.ts";
-import { StoreError } from "../storage/store.ts";
-import type { CliContext, ExitCode } from "./context.ts";
-import { EXIT } from "./context.ts";
-import { addSettingOptions, configInput, loadedOrTold } from "./settings-options.ts";
+import { onDatabase } from "./settings-options.ts";
 
 const PAUSE = duration("0s", "24d");
 
@@ -21,8 +20,8 @@ servers run. It raises the epoch, so that new fencing tokens are higher than all
 pauses grants. Leases that are in the backup go on.
 
 Set --pause to the longest time to live that any of your programs asks for: leases that are not in
-the backup have ended by then. The server does not know of a lease without end that is not in the
-backup: stop its holder yourself.
+the backup have ended by then. If a lease without end is not in the backup, the server does not know
+of it: stop its holder yourself.
 
 Exit code: 0 if the restore was recorded, 1 if not.
 
@@ -31,38 +30,30 @@ Examples:
   rowlock restored --pause 30s --database-url sqlite:/var/lib/rowlock/rowlock.db
 `;
 
-export function addRestored(command: Command, context: CliContext, exit: (code: ExitCode) => void): void {
-  addSettingOptions(command, ["ROWLOCK_CONFIG", "ROWLOCK_DATABASE_URL"])
-    .requiredOption("--pause <duration>", `how long to pause grants from now on (${PAUSE.bound})`)
-    .addHelpText("after", HELP);
-  command.action(async ({ pause }: { pause: string }) => {
-    const config = loadedOrTold(loadDatabaseConfig(configInput(command, context)), context);
-    const pauseMs = PAUSE.schema.safeParse(pause);
-    if (!pauseMs.success) {
-      context.err(`--pause is ${JSON.stringify(pause)}: use ${PAUSE.bound}.\n`);
-      return exit(EXIT.failed);
-    }
-    exit(config ? await restored(config.databaseUrl, pauseMs.data * 1_000, context) : EXIT.failed);
-  });
-}
-
-async function restored(url: string, pauseUs: number, context: CliContext): Promise<ExitCode> {
-  try {
+export const restored: Declare = (command, context) => {
+  command.requiredOption(
+    "--pause <duration>",
+    `how long to pause grants from now on (${PAUSE.bound})`,
+    (text) => {
+      const pauseMs = PAUSE.read(text);
+      if (!(pauseMs instanceof Refusal)) return pauseMs;
+      throw new InvalidArgumentError(`write a duration, ${PAUSE.bound}`);
+    },
+  );
+  const toSentence = (message: string) => `Nothing was recorded. ${message}`;
+  onDatabase(command, context, HELP, EXIT.failed, toSentence, async (url) => {
+    const { pause } = command.opts<{ pause: number }>();
     const store = await openStore(url);
     try {
-      await note(store, pauseUs, context);
+      await record(store, pause * 1_000, context);
     } finally {
       await store.close();
     }
     return EXIT.ok;
-  } catch (error) {
-    if (!(error instanceof StoreError)) throw error;
-    context.err(`Nothing was recorded. ${error.message}\n`);
-    return EXIT.failed;
-  }
-}
+  });
+};
 
-async function note(store: Store, pauseUs: number, context: CliContext): Promise<void> {
+async function record(store: Store, pauseUs: number, context: CliContext): Promise<void> {
   const { epoch: seenEpoch } = (await read(store)).failOver;
   await retry(ROLLED_BACK, () =>
     store.failOver({ seenEpoch, epochMin: seenEpoch + 1n, pauseUsMin: pauseUs, pauseUsMax: pauseUs }),

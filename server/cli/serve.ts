@@ -1,15 +1,17 @@
 // `rowlock serve`: runs a server until a signal asks it to stop. Prints the banner; the log goes to the error output.
 
 import type { Command } from "commander";
+import type { Declare } from "../../clients/shell/command.ts";
+import type { CliContext, ExitCode } from "../../clients/shell/context.ts";
+import { EXIT } from "../../clients/shell/context.ts";
+import type { App } from "../app.ts";
+import type { Config } from "../config/config.ts";
 import { loadConfig } from "../config/config.ts";
 import { createLog } from "../log/log.ts";
 import { describeDatabaseUrl, parseDatabaseUrl } from "../storage/database-url.ts";
-import { banner } from "./banner.ts";
-import type { CliContext, ExitCode } from "./context.ts";
-import { EXIT } from "./context.ts";
-import { addSettingOptions, configInput, loadedOrTold } from "./settings-options.ts";
+import { addSettingOptions, configInput, loadedOrReported } from "./settings-options.ts";
 
-const EXAMPLES = `
+const HELP = `
 Each setting can also be set in the environment, under the name of its flag: --queue-max is
 ROWLOCK_QUEUE_MAX. A file of such NAME=value lines is read with --config. A flag beats the
 environment, which beats the file. All settings are checked before the server starts.
@@ -24,14 +26,14 @@ Examples:
 Put the password of a database into the environment or the file: other users of a machine can see flags.
 `;
 
-export function addServe(command: Command, context: CliContext, exit: (code: ExitCode) => void): void {
-  addSettingOptions(command).addHelpText("after", EXAMPLES);
-  command.action(async () => exit(await serve(command, context)));
-}
+export const serve: Declare = (command, context) => {
+  addSettingOptions(command);
+  command.runs(HELP, () => runServer(command, context));
+};
 
-async function serve(command: Command, context: CliContext): Promise<ExitCode> {
+async function runServer(command: Command, context: CliContext): Promise<ExitCode> {
   const { stopSignal } = context;
-  const config = loadedOrTold(loadConfig(configInput(command, context)), context);
+  const config = loadedOrReported(loadConfig(configInput(command, context)), context);
   if (!config) return EXIT.failed;
   const log = createLog({ level: config.logLevel, write: context.err });
   context.onSignal("SIGHUP", () => {
@@ -64,4 +66,39 @@ async function serve(command: Command, context: CliContext): Promise<ExitCode> {
   await app.stop();
   log.info("stopped");
   return EXIT.ok;
+}
+
+/** Where the server listens, on which database it runs, and a command to paste. */
+function banner(config: Config, running: Omit<App, "stop">, version: string): string {
+  const target = parseDatabaseUrl(config.databaseUrl);
+  const lines = [
+    `Rowlock ${version}`,
+    "",
+    `  gRPC      ${running.grpcAddress} (${transport(config)})`,
+    `  metrics   ${running.metricsAddress === null ? "off" : `http://${running.metricsAddress}/metrics`}`,
+    `  database  ${running.databaseProduct}, ${describeDatabaseUrl(target)}`,
+  ];
+  if (target.dialect === "sqlite") {
+    lines.push(
+      "            for this server alone; for several, set ROWLOCK_DATABASE_URL=mysql://user:password@host/database",
+    );
+  }
+  return [...lines, "", "Take a lock:", "", `  ${takeALock(config, running)}`, "", ""].join("\n");
+}
+
+function transport(config: Config): string {
+  if (!config.tls) return "plain text";
+  return config.tls.clientCa === null ? "TLS" : "TLS, clients by certificate";
+}
+
+function takeALock(config: Config, running: Omit<App, "stop">): string {
+  // The listen address may stand for all addresses of the machine; a client needs one of them.
+  const address = running.grpcAddress.replace(/^0\.0\.0\.0(?=:)/, "127.0.0.1").replace(/^\[::\]/, "[::1]");
+  const flags = ["--protocol grpc"];
+  if (!config.reflection) flags.push("--schema proto");
+  if (!config.tls) flags.push("--http2-prior-knowledge");
+  else flags.push("--cacert <the authority of the server>");
+  if (config.tls?.clientCa) flags.push("--cert <yours> --key <yours>");
+  const url = `${config.tls ? "https" : "http"}://${address}/rowlock.v1.LockService/Acquire`;
+  return `npx @bufbuild/buf curl ${flags.join(" ")} -d '{"name":"demo","ttl":"60s"}' ${url}`;
 }

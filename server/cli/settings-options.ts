@@ -2,19 +2,49 @@
 
 import type { Command } from "commander";
 import { Option } from "commander";
+import type { RowlockCommand } from "../../clients/shell/command.ts";
+import type { CliContext, ExitCode } from "../../clients/shell/context.ts";
+import { shown } from "../../clients/shell/print.ts";
 import type { ConfigInput, Loaded } from "../config/config.ts";
+import { loadDatabaseConfig } from "../config/config.ts";
 import { describeSettings } from "../config/settings.ts";
 import { parseDatabaseUrl } from "../storage/database-url.ts";
-import type { CliContext } from "./context.ts";
+import { StoreError } from "../storage/store.ts";
 
 /** Adds a flag for each setting, or for the named ones. */
-export function addSettingOptions(command: Command, names?: readonly string[]): Command {
+export function addSettingOptions(command: Command, names?: readonly string[]): void {
   for (const setting of describeSettings()) {
     if (names && !names.includes(setting.name)) continue;
     const notes = [setting.default === "" ? "" : `default ${setting.default}`, setting.bound].filter(Boolean);
     command.option(`${setting.flag} ${setting.placeholder}`, `${setting.about} (${notes.join("; ")})`);
   }
-  return command;
+}
+
+/**
+ * Declares a command that works on a database without a server. If its settings are wrong, or if `run` rejects with a
+ * StoreError, it ends with the code `failed`.
+ * @param toSentence makes the sentence for an operator from the error's message.
+ */
+export function onDatabase(
+  command: RowlockCommand,
+  context: CliContext,
+  help: string,
+  failed: ExitCode,
+  toSentence: (message: string) => string,
+  run: (url: string) => Promise<ExitCode>,
+): void {
+  addSettingOptions(command, ["ROWLOCK_CONFIG", "ROWLOCK_DATABASE_URL"]);
+  command.runs(help, async () => {
+    const config = loadedOrReported(loadDatabaseConfig(configInput(command, context)), context);
+    if (!config) return failed;
+    try {
+      return await run(config.databaseUrl);
+    } catch (error) {
+      if (!(error instanceof StoreError)) throw error;
+      context.err(`${toSentence(shown(error.message))}\n`);
+      return failed;
+    }
+  });
 }
 
 /** Returns the input of loadConfig and loadDatabaseConfig. */
@@ -30,7 +60,7 @@ export function configInput(command: Command, context: CliContext): ConfigInput 
 }
 
 /** Returns the configuration, or prints its faults and returns null. */
-export function loadedOrTold<Value>(loaded: Loaded<Value>, context: CliContext): Value | null {
+export function loadedOrReported<Value>(loaded: Loaded<Value>, context: CliContext): Value | null {
   if (!("faults" in loaded)) return loaded.config;
   const { faults } = loaded;
   const count = faults.length === 1 ? "one of its settings is" : `${faults.length} of its settings are`;

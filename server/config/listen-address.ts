@@ -1,4 +1,6 @@
-// The addresses on which servers listen: writes and reads them.
+// The addresses on which servers listen: how they are written, and whom they let in.
+
+import { type Kind, Refusal } from "./setting-kinds.ts";
 
 /** Port 0 stands for any free port. An IPv6 host is stored without its brackets. */
 export interface ListenAddress {
@@ -18,6 +20,16 @@ export function parseListenAddress(text: string): ListenAddress | null {
   if (!parts) return null;
   const port = Number(parts[3]);
   return port <= 65_535 ? { host: (parts[1] ?? parts[2]) as string, port } : null;
+}
+
+export function listenAddress(): Kind<ListenAddress> {
+  const examples = "127.0.0.1:50051, 0.0.0.0:50051 or [::1]:50051";
+  const advice = `write host:port, such as ${examples} (port 0 takes a free one)`;
+  return {
+    placeholder: "<host:port>",
+    bound: "host:port or [IPv6]:port, port 0 to 65535",
+    read: (text) => parseListenAddress(text) ?? new Refusal(advice),
+  };
 }
 
 /** Whether the host stands for all addresses of the machine. */

@@ -1,22 +1,10 @@
 // Every setting of the server, in one table: name, default, bound, description. The flags of `rowlock serve`, its help
 // and the table in docs/settings.md are made from it. Reads nothing: config.ts reads the values.
 
-import type { z } from "zod";
 import { NAME_BYTES_MAX } from "../core/bounds.ts";
+import { listenAddress } from "./listen-address.ts";
 import type { Kind } from "./setting-kinds.ts";
-import {
-  count,
-  duration,
-  flag,
-  listenAddress,
-  listenAddressOrOff,
-  namePatterns,
-  oneOf,
-  optionalFile,
-  orAuto,
-  ownFile,
-  text,
-} from "./setting-kinds.ts";
+import { count, duration, file, flag, namePatterns, oneOf, or, text } from "./setting-kinds.ts";
 
 /** The prefix of all setting names. */
 export const PREFIX = "ROWLOCK_";
@@ -56,7 +44,7 @@ export const SETTINGS = {
   advertise: {
     name: "ROWLOCK_ADVERTISE",
     default: "auto",
-    kind: orAuto(listenAddress()),
+    kind: or("auto", listenAddress()),
     about:
       "The address at which other servers over the database reach this one to report grants. auto: the " +
       "port of ROWLOCK_LISTEN at its host, or, if that is 0.0.0.0 or [::], at the address from which " +
@@ -65,25 +53,25 @@ export const SETTINGS = {
   metricsListen: {
     name: "ROWLOCK_METRICS_LISTEN",
     default: "127.0.0.1:9464",
-    kind: listenAddressOrOff(),
+    kind: or("off", listenAddress()),
     about: "The address for /metrics, /healthz and /readyz: plain HTTP, open to everyone who can reach it.",
   },
   tlsCertFile: {
     name: "ROWLOCK_TLS_CERT",
     default: "",
-    kind: optionalFile(),
+    kind: file("a PEM file"),
     about: "The certificate of the gRPC listener, with its chain; enables TLS.",
   },
   tlsKeyFile: {
     name: "ROWLOCK_TLS_KEY",
     default: "",
-    kind: optionalFile(),
+    kind: file("a PEM file"),
     about: "The private key of that certificate, without a passphrase.",
   },
   tlsClientCaFile: {
     name: "ROWLOCK_TLS_CLIENT_CA",
     default: "",
-    kind: optionalFile(),
+    kind: file("a PEM file"),
     about: "The certificates of the authorities whose clients may connect; enables mutual TLS.",
   },
   allowPlaintext: {
@@ -146,7 +134,7 @@ export const SETTINGS = {
   failOverPauseMs: {
     name: "ROWLOCK_FAIL_OVER_PAUSE",
     default: "auto",
-    kind: orAuto(duration("0s", "24d")),
+    kind: or("auto", duration("0s", "24d")),
     about:
       "How long nothing is granted after a fail-over to another database server or to an older copy. " +
       "auto: as long as a lost lease may last.",
@@ -154,7 +142,7 @@ export const SETTINGS = {
   stateFile: {
     name: "ROWLOCK_STATE_FILE",
     default: "",
-    kind: ownFile(),
+    kind: file("a file in a directory that outlives the server"),
     about:
       "Remembers what the server wrote last, so that at its start it notices a database that was " +
       "restored in place. Each server needs its own file.",
@@ -194,7 +182,7 @@ export const SETTINGS = {
   waitsMax: {
     name: "ROWLOCK_WAITS_MAX",
     default: "auto",
-    kind: orAuto(count(1, 10_000_000)),
+    kind: or("auto", count(1, 10_000_000)),
     about:
       "The most concurrent waits at this server; more fail at once as RESOURCE_EXHAUSTED, while leases " +
       "are still renewed. auto: as many as its memory holds.",
@@ -202,7 +190,7 @@ export const SETTINGS = {
   sessionsMax: {
     name: "ROWLOCK_SESSIONS_MAX",
     default: "auto",
-    kind: orAuto(count(1, 1_000_000)),
+    kind: or("auto", count(1, 1_000_000)),
     about:
       "The most concurrent sessions at this server; more fail at once as RESOURCE_EXHAUSTED. auto: as " +
       "many as its memory holds.",
@@ -210,7 +198,7 @@ export const SETTINGS = {
   connectionsMax: {
     name: "ROWLOCK_CONNECTIONS_MAX",
     default: "auto",
-    kind: orAuto(count(1, 1_000_000)),
+    kind: or("auto", count(1, 1_000_000)),
     about:
       "The most concurrent client connections at this server; it closes more as they open. auto: as " +
       "many as its memory holds.",
@@ -218,7 +206,7 @@ export const SETTINGS = {
   namesPerSecond: {
     name: "ROWLOCK_NAMES_PER_SECOND",
     default: "auto",
-    kind: orAuto(count(1, 10_000_000)),
+    kind: or("auto", count(1, 10_000_000)),
     about:
       "The most new names of locks that this server creates a second, with bursts of ten times as many; " +
       "more fail at once as RESOURCE_EXHAUSTED. auto: as many as its memory allows.",
@@ -238,7 +226,7 @@ export const SETTINGS = {
   lanes: {
     name: "ROWLOCK_LANES",
     default: "auto",
-    kind: orAuto(count(1, 256)),
+    kind: or("auto", count(1, 256)),
     about: "Concurrent transactions; fewer make larger batches. Must be below ROWLOCK_POOL_SIZE.",
   },
   metricsClasses: {
@@ -271,41 +259,22 @@ export const SETTINGS = {
 
 export type SettingKey = keyof typeof SETTINGS;
 export type SettingValues = {
-  readonly [Key in SettingKey]: z.output<(typeof SETTINGS)[Key]["kind"]["schema"]>;
+  readonly [Key in SettingKey]: (typeof SETTINGS)[Key]["kind"] extends Kind<infer Value> ? Value : never;
 };
 
-/** A setting as help and the documents show it. */
-interface SettingDescription {
-  readonly name: string;
-  /** Its flag of `rowlock serve`, such as `--listen`. */
-  readonly flag: string;
-  /** What follows the flag, such as `<host:port>`; in brackets if it may be left out. */
-  readonly placeholder: string;
-  /** Empty: none. */
-  readonly default: string;
-  readonly bound: string;
-  readonly about: string;
-}
-
-/** Describes all settings; the first one names the file that may hold the others. */
-export function describeSettings(): SettingDescription[] {
-  const described = Object.values<Setting<unknown>>(SETTINGS).map((setting) => ({
-    name: setting.name,
-    flag: `--${flagOf(setting.name)}`,
-    placeholder: setting.kind.placeholder,
-    default: setting.default,
-    bound: setting.kind.bound,
-    about: setting.about,
-  }));
-  const config = {
+/** All settings as help and the documents show them; the first one names the file that may hold the others. */
+export function describeSettings() {
+  const config: Setting<unknown> = {
     name: CONFIG_NAME,
-    flag: `--${flagOf(CONFIG_NAME)}`,
-    placeholder: "<file>",
     default: "",
-    bound: "a file",
+    kind: file("a file"),
     about: "A file of NAME=value lines with these names; the environment beats it, and a flag beats both.",
   };
-  return [config, ...described];
+  return [config, ...Object.values<Setting<unknown>>(SETTINGS)].map(
+    ({ name, default: usual, kind: { placeholder, bound }, about }) => {
+      return { name, flag: `--${flagOf(name)}`, placeholder, default: usual, bound, about };
+    },
+  );
 }
 
 /** The flag of a setting, without its dashes: `queue-max` for `ROWLOCK_QUEUE_MAX`. */

@@ -2,15 +2,24 @@
 // slip of the pen is an error and not a setting that silently does nothing. Does not look at values.
 
 import { parseEnv } from "node:util";
-import { CONFIG_NAME, PREFIX, SETTINGS } from "./settings.ts";
-import { SHELL_NAMES } from "./shell-names.ts";
+import { SHELL_NAMES } from "../../clients/shell/context.ts";
+import { CONFIG_NAME, flagOf, PREFIX, SETTINGS } from "./settings.ts";
 
-export interface Source {
-  /** How faults name this source. */
+export interface SourcesInput {
+  /** As written, keyed by the setting's name: `{ ROWLOCK_LISTEN: "127.0.0.1:0" }`. */
+  readonly argvFlags: Values;
+  readonly env: Values;
+  /** The text of a file; throws if it cannot be read. */
+  readonly readFile: (path: string) => string;
+}
+
+type Values = Readonly<Record<string, string | undefined>>;
+
+/** What takes effect for a setting. */
+export interface Written {
+  readonly text: string;
+  /** Where it was written: `environment`, `flag --listen`, or the file. */
   readonly where: string;
-  readonly values: Readonly<Record<string, string | undefined>>;
-  /** Whether every name in it must be a setting; the environment also has the names of other programs. */
-  readonly exclusive: boolean;
 }
 
 /** The prefix of names for the project's own tests; a server ignores these. */
@@ -27,13 +36,38 @@ const KUBERNETES_URL = /^(tcp|udp|sctp):\/\//;
 /** A name counts as a misspelt setting if at most one letter in this many is wrong. */
 const LETTERS_PER_SLIP = 3;
 
-/** The environment or the flags. */
-export function sourceOf(values: Source["values"], where: string): Source {
-  return { where, values, exclusive: false };
+/** Returns what takes effect, by the names of settings: file < environment < flag. Adds a fault for each unknown name. */
+export function readSources(input: SourcesInput, faults: string[]): Map<string, Written> {
+  const { argvFlags, env, readFile } = input;
+  const written = new Map<string, Written>();
+  const take = (values: Values, where: (name: string) => string) => {
+    for (const name of KNOWN_NAMES) {
+      const text = values[name];
+      // Compose files and shells pass on unset variables as empty, so empty means unset.
+      if (text !== undefined && text !== "") written.set(name, { text, where: where(name) });
+    }
+  };
+  const path = argvFlags[CONFIG_NAME] ?? env[CONFIG_NAME] ?? "";
+  if (path !== "") {
+    const values = valuesOf(path, readFile, faults);
+    for (const name of Object.keys(values)) {
+      if (name === CONFIG_NAME)
+        faults.push(`${CONFIG_NAME} (${path}): a file cannot name a file; leave it out.`);
+      else if (!KNOWN_NAMES.has(name)) faults.push(unknown(name, path));
+    }
+    take(values, () => path);
+  }
+  for (const [name, value] of Object.entries(env)) {
+    if (value === undefined || !name.startsWith(PREFIX) || name === CONFIG_NAME) continue;
+    if (!KNOWN_NAMES.has(name) && !isForeign(name, value)) faults.push(unknown(name, "environment"));
+  }
+  take(env, () => "environment");
+  take(argvFlags, (name) => `flag --${flagOf(name)}`);
+  return written;
 }
 
-/** A file of NAME=value lines. If it cannot be read, this adds a fault and returns an empty source. */
-export function fileSource(path: string, readFile: (path: string) => string, faults: string[]): Source {
+/** Reads a file of NAME=value lines. If it cannot be read, this adds a fault and returns no values. */
+function valuesOf(path: string, readFile: (path: string) => string, faults: string[]): Values {
   let text = "";
   try {
     text = readFile(path);
@@ -49,34 +83,16 @@ export function fileSource(path: string, readFile: (path: string) => string, fau
       `Line ${index + 1} of ${path} is not NAME=value: correct it, or begin it with # to leave it out.`,
     );
   }
-  return { where: path, values: parseEnv(text), exclusive: true };
+  return parseEnv(text);
 }
 
-/** Returns a fault for each name that is no setting, with the nearest setting if one is near. */
-export function sourceFaults(source: Source): string[] {
-  const faults: string[] = [];
-  const known = knownNames();
-  for (const [name, value] of Object.entries(source.values)) {
-    if (known.has(name) || value === undefined) continue;
-    if (name === CONFIG_NAME) {
-      if (source.exclusive)
-        faults.push(`${CONFIG_NAME} (${source.where}): a file cannot name a file; leave it out.`);
-      continue;
-    }
-    const ours = source.exclusive || (name.startsWith(PREFIX) && !isForeign(name, value));
-    if (!ours) continue;
-    const nearest = nearestName(name, known);
-    const advice = nearest
-      ? `did you mean ${nearest}?`
-      : "leave it out; `rowlock serve --help` lists all settings.";
-    faults.push(`${name} (${source.where}) is not a setting: ${advice}`);
-  }
-  return faults;
-}
-
-/** The names of all settings. */
-export function knownNames(): ReadonlySet<string> {
-  return KNOWN_NAMES;
+/** The fault of a name that is no setting, with the nearest setting if one is near. */
+function unknown(name: string, where: string): string {
+  const nearest = nearestName(name);
+  const advice = nearest
+    ? `did you mean ${nearest}?`
+    : "leave it out; `rowlock serve --help` lists all settings.";
+  return `${name} (${where}) is not a setting: ${advice}`;
 }
 
 /** Why a file could not be read, without the path, which the fault already names. */
@@ -97,11 +113,11 @@ function isForeign(name: string, value: string): boolean {
 }
 
 /** null: none is near. All names share the prefix, so the distance is measured without it. */
-function nearestName(name: string, known: ReadonlySet<string>): string | null {
+function nearestName(name: string): string | null {
   const meant = withoutPrefix(name.toUpperCase());
   let best: string | null = null;
   let bestDistance = Number.POSITIVE_INFINITY;
-  for (const candidate of known) {
+  for (const candidate of KNOWN_NAMES) {
     const ours = withoutPrefix(candidate);
     const distance = editDistance(meant, ours);
     const slipMax = Math.ceil(Math.max(meant.length, ours.length) / LETTERS_PER_SLIP);

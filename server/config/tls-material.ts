@@ -38,49 +38,34 @@ export function readTlsMaterial(
       "ROWLOCK_TLS_CLIENT_CA is set without ROWLOCK_TLS_CERT: clients can prove who they are over TLS only.",
     );
   }
-  const read = (name: string, path: string | null): string | null => {
+  const cert = read("ROWLOCK_TLS_CERT", files.cert, "a certificate", asCertificate);
+  const key = read("ROWLOCK_TLS_KEY", files.key, "a private key without a passphrase", createPrivateKey);
+  const clientCa = read("ROWLOCK_TLS_CLIENT_CA", files.clientCa, "certificates", asCertificate);
+  if (cert && key && !cert.parsed.checkPrivateKey(key.parsed)) {
+    faults.push(
+      "ROWLOCK_TLS_KEY is not the key of ROWLOCK_TLS_CERT: name the two files that were made together.",
+    );
+  }
+  return cert && key && { certificate: cert.pem, key: key.pem, clientCa: clientCa?.pem ?? null };
+
+  function read<Parsed>(name: string, path: string | null, what: string, parse: (pem: string) => Parsed) {
     if (path === null) return null;
+    let pem: string;
     try {
-      return readFile(path);
+      pem = readFile(path);
     } catch (error) {
       faults.push(
         `${name} is "${path}", which cannot be read (${reasonOf(error)}): name a PEM file that this user may read.`,
       );
       return null;
     }
-  };
-  const cert = read("ROWLOCK_TLS_CERT", files.cert);
-  const key = read("ROWLOCK_TLS_KEY", files.key);
-  const clientCa = read("ROWLOCK_TLS_CLIENT_CA", files.clientCa);
-
-  const certificate =
-    cert === null ? null : parse("ROWLOCK_TLS_CERT", "a certificate", cert, asCertificate, faults);
-  const privateKey =
-    key === null
-      ? null
-      : parse("ROWLOCK_TLS_KEY", "a private key without a passphrase", key, createPrivateKey, faults);
-  if (clientCa !== null) parse("ROWLOCK_TLS_CLIENT_CA", "certificates", clientCa, asCertificate, faults);
-  if (certificate && privateKey && !certificate.checkPrivateKey(privateKey)) {
-    faults.push(
-      "ROWLOCK_TLS_KEY is not the key of ROWLOCK_TLS_CERT: name the two files that were made together.",
-    );
-  }
-  return cert !== null && key !== null ? { certificate: cert, key, clientCa } : null;
-}
-
-function parse<Parsed>(
-  name: string,
-  what: string,
-  pem: string,
-  parser: (pem: string) => Parsed,
-  faults: string[],
-): Parsed | null {
-  try {
-    return parser(pem);
-  } catch {
-    // OpenSSL's message helps nobody, and may quote the file.
-    faults.push(`${name} does not hold ${what} in PEM form: name a file that begins with -----BEGIN.`);
-    return null;
+    try {
+      return { pem, parsed: parse(pem) };
+    } catch {
+      // OpenSSL's message helps nobody, and may quote the file.
+      faults.push(`${name} does not hold ${what} in PEM form: name a file that begins with -----BEGIN.`);
+      return null;
+    }
   }
 }
 

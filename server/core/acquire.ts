@@ -8,7 +8,7 @@ import { comesBackTo } from "./come-back.ts";
 import type { Acquire, OutcomeNamed, OutcomeOf, Refused } from "./command.ts";
 import type { Draft } from "./draft.ts";
 import { snapshot } from "./draft.ts";
-import { fits, neverFits } from "./fits.ts";
+import { fits, neverFits } from "./limit.ts";
 import { isDueNow, isExhausted, isInWantedStatus, statusOf } from "./record.ts";
 import { confirm, enqueue, grantAtOnce, keepAlive } from "./transitions.ts";
 
@@ -26,7 +26,7 @@ export function acquire(draft: Draft, command: Acquire, known: Claim | undefined
     if (!isInWantedStatus(lock, command.terms ?? null))
       return { ...refused(draft, "status_mismatch"), status: statusOf(lock) };
     const claim = newClaim(draft, command);
-    grantAtOnce(draft, claim, command.afterWait ?? false);
+    grantAtOnce(draft, claim, command);
     return { kind: "held", claim: snapshot(claim) };
   }
   if (neverFits(limit.limit, command)) return refused(draft, "never_fits");
@@ -34,7 +34,7 @@ export function acquire(draft: Draft, command: Acquire, known: Claim | undefined
   if (lock.waiting >= draft.policy.queueMax) return refused(draft, "queue_full");
   const claim = newClaim(draft, command);
   const place = { ahead: lock.waiting, permitsAhead: lock.waitingPermits, queueLength: lock.waiting + 1 };
-  enqueue(draft, claim);
+  enqueue(draft, claim, command.caller);
   return { kind: "waiting", claim: snapshot(claim), place };
 }
 

@@ -3,7 +3,7 @@
 
 import type { Claim, EndReason } from "./claim.ts";
 import type { Draft } from "./draft.ts";
-import { fits, neverFits } from "./fits.ts";
+import { fits, neverFits } from "./limit.ts";
 import { isDueNow, isExhausted, isInWantedStatus, statusOf } from "./record.ts";
 import { end, grant } from "./transitions.ts";
 
@@ -40,7 +40,7 @@ export function grantWaiters(draft: Draft): void {
     }
     if (!mayGrant(draft)) return;
     if (!isInWantedStatus(lock, head.terms)) {
-      end(draft, head, "status_mismatch", statusOf(lock));
+      end(draft, head, "status_mismatch", { note: statusOf(lock) });
       continue;
     }
     queue.shift();

@@ -80,3 +80,10 @@ export const SHOWN_BY_REFUSAL_MAX = 10;
 /** Locks on one page of ListLocks: the most, and the default. */
 export const PAGE_SIZE_MAX = 1_000;
 export const PAGE_SIZE_DEFAULT = 100;
+
+/** The items, in order, in parts of `size`; the last one may have fewer. */
+export function partsOf<Item>(items: readonly Item[], size: number): (readonly Item[])[] {
+  const parts: (readonly Item[])[] = [];
+  for (let at = 0; at < items.length; at += size) parts.push(items.slice(at, at + size));
+  return parts;
+}

@@ -5,13 +5,8 @@
 // - It is the mark that the attempt had found: the attempt was not committed, and the change is made now.
 // - It is any other mark: the change is in doubt. The present values are newer than the call, so they stay.
 
-import type { Command, Outcome } from "./command.ts";
-
-/** The commands that leave a mark. */
-export type Change = Extract<
-  Command,
-  { readonly verb: "set_limit" | "update_lock" | "delete_lock" | "force_release" }
->;
+import type { Change, Outcome } from "./command.ts";
+import { hasChanged } from "./decide.ts";
 
 /** What an attempt has decided about one lock. */
 export interface Marks {
@@ -20,26 +15,6 @@ export interface Marks {
   /** The mark after the attempt: a new one if the attempt made a change. */
   readonly markLeft: bigint;
   readonly outcomes: readonly (Outcome | undefined)[];
-}
-
-export function isChange(command: Command): command is Change {
-  const { verb } = command;
-  return verb === "set_limit" || verb === "update_lock" || verb === "delete_lock" || verb === "force_release";
-}
-
-/** Whether a command with this outcome has changed anything. */
-export function hasChanged(outcome: Outcome): boolean {
-  switch (outcome.kind) {
-    case "limit":
-    case "record":
-      return true;
-    case "deleted":
-      return outcome.byThisCall;
-    case "forced":
-      return outcome.ended.length > 0;
-    default:
-      return false;
-  }
 }
 
 /** The earlier attempt that left the present mark, so it was committed. */

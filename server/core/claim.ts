@@ -14,7 +14,7 @@
 // `deadlineUs` is when the present state runs out: the lease ends (HELD), the place lapses or the wait is over
 // (WAITING), the row may be deleted (ENDED). It is one column, so that one index finds all that is due.
 
-import type { Terms } from "./record.ts";
+import { CLAIM_ID_CHARS_MAX } from "./bounds.ts";
 
 export type Mode = "permit" | "shared" | "exclusive";
 export type ClaimState = "waiting" | "held" | "ended";
@@ -45,6 +45,18 @@ export function keyText({ lockId, ticketNumber }: ClaimKey): string {
 /** Identifies a claim and proves the right to act on it: the content of a ticket or lease id. */
 export interface ClaimRef extends ClaimKey {
   readonly secret: string;
+}
+
+/** What an Acquire wants of the lock's record, kept with its claim. */
+export interface Terms {
+  /** Time from the grant to the next one, if the lease is released; null: none. */
+  readonly minIntervalUs: number | null;
+  /** Time from the end of the lease to the next grant, if the lease is lost; null: none. */
+  readonly lockDelayUs: number | null;
+  /** Status that a lost lease leaves; null: it stays unchanged. */
+  readonly statusIfLost: string | null;
+  /** The claim is granted only in one of these; empty: in any. */
+  readonly ifStatus: readonly string[];
 }
 
 export interface Claim {
@@ -116,4 +128,39 @@ export function sameSecret(a: string, b: string): boolean {
   let difference = 0;
   for (let i = 0; i < a.length; i++) difference |= a.charCodeAt(i) ^ b.charCodeAt(i);
   return difference === 0;
+}
+
+/**
+ * The form of a ticket id or lease id. Both are the same string, because a claim keeps its id when it is granted.
+ * Numbers start at 1 and have no leading zeros, so that each claim has one spelling.
+ */
+const ID_FORM = /^([1-9a-z][0-9a-z]{0,12})\.([1-9a-z][0-9a-z]{0,12})\.([A-Za-z0-9_-]{22})$/;
+/** A Number holds this many base-36 digits without loss, and is parsed several times as fast as a bigint. */
+const SAFE_DIGITS = 10;
+const BIGINT_MAX = 2n ** 63n - 1n;
+
+/**
+ * Formats a ticket id or lease id: `lock.ticket.secret`, the numbers in base 36. The numbers find the row by its
+ * primary key, and the secret proves the right to act on the claim.
+ */
+export function formatClaimId(ref: ClaimRef): string {
+  return `${ref.lockId.toString(36)}.${ref.ticketNumber.toString(36)}.${ref.secret}`;
+}
+
+/** The parts of an id; null if the text cannot be one. Does not say whether the claim exists. */
+export function parseClaimId(id: string): ClaimRef | null {
+  if (id.length > CLAIM_ID_CHARS_MAX) return null;
+  const parts = ID_FORM.exec(id);
+  if (!parts) return null;
+  const lockId = parseBase36(parts[1] as string);
+  const ticketNumber = parseBase36(parts[2] as string);
+  if (lockId > BIGINT_MAX || ticketNumber > BIGINT_MAX) return null;
+  return { lockId, ticketNumber, secret: parts[3] as string };
+}
+
+function parseBase36(digits: string): bigint {
+  if (digits.length <= SAFE_DIGITS) return BigInt(Number.parseInt(digits, 36));
+  let value = 0n;
+  for (const digit of digits) value = value * 36n + BigInt(Number.parseInt(digit, 36));
+  return value;
 }

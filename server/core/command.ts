@@ -1,16 +1,16 @@
 // Commands for one lock, and their outcomes. An expected refusal is an outcome, never an exception.
 
-import type { Claim, ClaimRef, Mode } from "./claim.ts";
+import type { Claim, ClaimRef, Mode, Terms } from "./claim.ts";
 import type { EffectiveLimit } from "./limit.ts";
 import type { Lock } from "./lock.ts";
-import type { LockRecord, RunResult, Terms } from "./record.ts";
+import type { LockRecord, RunResult } from "./record.ts";
 
 /** Who made a call. No decision depends on it. */
 export interface Caller {
   /** The address of the other end of the connection. */
   getPeer(): string;
-  /** Whether nobody waits for the answer any more. */
-  readonly cancelled?: boolean;
+  /** Aborted when nobody waits for the answer any more; the reason is a ClientGone. */
+  readonly signal?: AbortSignal;
   /** Shared by all calls of a session, and by no others; unset: the connection's address takes its role. */
   readonly source?: object;
   /** Called with each lease that the call was granted or has kept, in the turn of the commit. Must not throw. */
@@ -85,7 +85,7 @@ export interface Release extends Called {
   /** What is written into the lock's record. */
   readonly result?: RunResult | null;
   /** An earlier attempt of this call ended the claim, so the end counts as this call's. */
-  readonly repeated: boolean;
+  readonly repeated?: boolean;
 }
 
 /**
@@ -146,18 +146,13 @@ export interface Advance {
   readonly verb: "advance";
 }
 
-export type Command =
-  | Acquire
-  | Attach
-  | Detach
-  | Renew
-  | Release
-  | Withdraw
-  | SetLimit
-  | ForceRelease
-  | UpdateLock
-  | DeleteLock
-  | Advance;
+/** The commands whose changes must not be made twice: see `changes.ts`. */
+export type Change = SetLimit | ForceRelease | UpdateLock | DeleteLock;
+
+export type Command = Acquire | Attach | Detach | Renew | Release | Withdraw | Change | Advance;
+
+/** The commands that clients ask for in full. The engine completes an Acquire and an Attach. */
+export type Asked = Renew | Release | Change;
 
 /** Why an Acquire was refused without leaving a claim. */
 export type Refused =
@@ -215,6 +210,8 @@ export type Outcome =
   | { readonly kind: "in_use" }
   | { readonly kind: "request_id_reused" }
   | { readonly kind: "unknown_claim" }
+  /** Nobody has named the lock yet. */
+  | { readonly kind: "unknown_lock" }
   /**
    * An earlier attempt may have made this change, and others have made changes since. The engine turns this into a
    * Fault.
@@ -231,9 +228,9 @@ export interface OutcomeKinds {
   release: "released" | "waiting" | "unknown_claim";
   withdraw: "done";
   set_limit: "limit" | "version_mismatch";
-  force_release: "forced";
+  force_release: "forced" | "unknown_lock";
   update_lock: "record" | "version_mismatch";
-  delete_lock: "deleted" | "in_use" | "version_mismatch";
+  delete_lock: "deleted" | "in_use" | "version_mismatch" | "unknown_lock";
   advance: "done";
 }
 
@@ -249,19 +246,27 @@ export interface Place {
   readonly queueLength: number;
 }
 
-/** What happened to claims, in order: for waiters, for the metrics and for the audit log. */
-export type Event =
-  | { readonly kind: "granted"; readonly claim: Claim; readonly waitedUs: number; readonly queued: boolean }
-  | { readonly kind: "enqueued"; readonly claim: Claim }
-  /** `record`: the lock's record after a lease. */
-  | {
-      readonly kind: "ended";
-      readonly claim: Claim;
-      readonly was: "waiting" | "held";
-      readonly record?: LockRecord | null;
-    }
-  | { readonly kind: "limit_set"; readonly lock: Lock; readonly from: number | null }
-  /** Set by UpdateLock. */
-  | { readonly kind: "record_set"; readonly lockId: bigint; readonly record: LockRecord }
-  /** Removed by DeleteLock: the record as it was. */
-  | { readonly kind: "record_deleted"; readonly lockId: bigint; readonly record: LockRecord };
+/**
+ * What happened to claims, in order: for waiters, for the metrics and for the audit log. The caller is the one whose
+ * command did it; unset: it happened by itself, or because another command made room.
+ */
+export type Event = Called &
+  (
+    | { readonly kind: "granted"; readonly claim: Claim; readonly waitedUs: number; readonly queued: boolean }
+    | { readonly kind: "enqueued"; readonly claim: Claim }
+    /** `record`: the lock's record after a lease. */
+    | {
+        readonly kind: "ended";
+        readonly claim: Claim;
+        readonly was: "waiting" | "held";
+        readonly record?: LockRecord | null;
+      }
+    | { readonly kind: "limit_set"; readonly lock: Lock; readonly from: number | null }
+    /** The record as it was set, or as it was before it was deleted. */
+    | {
+        readonly kind: "record_changed";
+        readonly change: "set" | "deleted";
+        readonly lockId: bigint;
+        readonly record: LockRecord;
+      }
+  );

@@ -5,7 +5,24 @@
 // arguments, in microseconds.
 
 import { CLOCK_DRIFT_MAX, CLOCK_JUMP_US_MIN } from "./bounds.ts";
-import type { Clock } from "./rows.ts";
+
+/** The database's clock at the time of a decision, as far as it is known. */
+export interface Clock {
+  /** Upper bound of the time. What is given counts from here, so that it never ends too early. */
+  readonly nowUs: number;
+  /** Lower bound of the time. What ends by it has certainly ended. */
+  readonly atLeastUs: number;
+  /**
+   * When the clock was seen to jump ahead, in the clock's time after the jump; null: never. What was given before the
+   * jump is due only when its whole time has passed after it: the holder has not had the time that the clock skipped.
+   */
+  readonly jumpedAtUs: number | null;
+  /**
+   * When this replica reached the database again after an outage, or first after its start; null: unknown. Others may
+   * have been away for as long and come back later, so from then on places are kept for a grace period.
+   */
+  readonly backAtUs: number | null;
+}
 
 /** Bounds of how far the database's clock is ahead of the monotonic one. */
 interface Ahead {
@@ -152,9 +169,14 @@ export class DatabaseClock {
     const nowUs = Math.max(this.#givenUs, latestUs);
     this.#givenUs = nowUs;
     // In the clock's present time, however the clock was set since, and no earlier than it was.
-    const told = (monotonicUs: number | null) =>
+    const inDatabaseTime = (monotonicUs: number | null) =>
       monotonicUs === null ? null : Math.ceil(monotonicUs + atMostUs);
-    return { nowUs, atLeastUs, jumpedAtUs: told(this.#jumpedAtUs), backAtUs: told(this.#backAtUs) };
+    return {
+      nowUs,
+      atLeastUs,
+      jumpedAtUs: inDatabaseTime(this.#jumpedAtUs),
+      backAtUs: inDatabaseTime(this.#backAtUs),
+    };
   }
 }
 

@@ -2,17 +2,16 @@
 // write, the outcomes and the events. Pure: no I/O, no clock, no randomness. Throws only for bugs.
 
 import { endDue, grantWaiters } from "./advance.ts";
-import { afterEarlier, type Change, committedOf, hasChanged, isChange, type Marks } from "./changes.ts";
+import { afterEarlier, committedOf, type Marks } from "./changes.ts";
 import type { Claim } from "./claim.ts";
 import { keepInTime } from "./come-back.ts";
-import type { Command, Event, Outcome, Release } from "./command.ts";
-import { decide } from "./decide.ts";
+import type { Change, Command, Event, Outcome, Release } from "./command.ts";
+import { decide, hasChanged, isChange } from "./decide.ts";
 import type { Draft } from "./draft.ts";
 import { openDraft } from "./draft.ts";
 import type { Lock } from "./lock.ts";
-import type { Policy } from "./policy.ts";
 import { withWake } from "./record.ts";
-import type { Rows } from "./rows.ts";
+import type { Policy, Rows } from "./rows.ts";
 
 /** A command, and when it arrived by the server's own clock. */
 export interface Asked {

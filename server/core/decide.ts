@@ -6,6 +6,7 @@ import type { Claim, ClaimRef } from "./claim.ts";
 import { sameSecret } from "./claim.ts";
 import type {
   Attach,
+  Change,
   Command,
   Detach,
   ForceRelease,
@@ -14,6 +15,7 @@ import type {
   Release,
   Renew,
   SetLimit,
+  Withdraw,
 } from "./command.ts";
 import type { Draft } from "./draft.ts";
 import { snapshot } from "./draft.ts";
@@ -28,36 +30,63 @@ import { deleteLock, updateLock } from "./update-lock.ts";
  * on this lock, it is the draft's own object.
  */
 export function decide(draft: Draft, command: Command, known?: Claim): Outcome {
-  const outcome = apply(draft, command, known);
+  // The type of VERBS ties each verb to its command.
+  const verb = VERBS[command.verb] as Verb<Command>;
+  const outcome = verb.decide(draft, command, known);
   grantWaiters(draft);
   return outcome;
 }
 
-function apply(draft: Draft, command: Command, known: Claim | undefined): Outcome {
-  switch (command.verb) {
-    case "acquire":
-      return acquire(draft, command, known);
-    case "attach":
-      return attach(draft, command);
-    case "detach":
-      return detach(draft, command);
-    case "renew":
-      return renew(draft, command);
-    case "release":
-      return release(draft, command);
-    case "withdraw":
-      return withdraw(draft, known);
-    case "set_limit":
-      return setLimit(draft, command);
-    case "force_release":
-      return forceRelease(draft, command);
-    case "update_lock":
-      return updateLock(draft, command);
-    case "delete_lock":
-      return deleteLock(draft, command);
-    case "advance":
-      return { kind: "done" };
+/** What the server has to know of a verb to run its commands. */
+interface Verb<Asked extends Command> {
+  readonly decide: (draft: Draft, command: Asked, known: Claim | undefined) => OutcomeOf<Asked["verb"]>;
+  /**
+   * Whether it leaves a mark: see `changes.ts`. A change must not be made twice, and must not overwrite what others have
+   * set since.
+   */
+  readonly isChange: Asked extends Change ? true : false;
+  /** Whether it makes the row of a lock that nobody has named yet; null: its command does not name the lock. */
+  readonly makesLock: Asked extends { readonly name: string } ? boolean : null;
+}
+
+type CommandOf<Name extends Command["verb"]> = Extract<Command, { readonly verb: Name }>;
+
+const VERBS: { readonly [Name in Command["verb"]]: Verb<CommandOf<Name>> } = {
+  acquire: { decide: acquire, isChange: false, makesLock: true },
+  attach: { decide: attach, isChange: false, makesLock: null },
+  detach: { decide: detach, isChange: false, makesLock: null },
+  renew: { decide: renew, isChange: false, makesLock: null },
+  release: { decide: release, isChange: false, makesLock: null },
+  withdraw: { decide: withdraw, isChange: false, makesLock: null },
+  set_limit: { decide: setLimit, isChange: true, makesLock: true },
+  force_release: { decide: forceRelease, isChange: true, makesLock: false },
+  update_lock: { decide: updateLock, isChange: true, makesLock: true },
+  delete_lock: { decide: deleteLock, isChange: true, makesLock: false },
+  advance: { decide: () => ({ kind: "done" }), isChange: false, makesLock: null },
+};
+
+export function isChange(command: Command): command is Change {
+  return VERBS[command.verb].isChange;
+}
+
+/** Whether a command with this outcome has changed anything. */
+export function hasChanged(outcome: Outcome): boolean {
+  switch (outcome.kind) {
+    case "limit":
+    case "record":
+      return true;
+    case "deleted":
+      return outcome.byThisCall;
+    case "forced":
+      return outcome.ended.length > 0;
+    default:
+      return false;
   }
+}
+
+/** Whether the engine makes the lock of the command if nobody has named it yet. */
+export function makesLock({ verb }: Command): boolean {
+  return VERBS[verb].makesLock === true;
 }
 
 function attach(draft: Draft, command: Attach): OutcomeOf<"attach"> {
@@ -88,16 +117,17 @@ function release(draft: Draft, command: Release): OutcomeOf<"release"> {
   if (!claim) return { kind: "unknown_claim" };
   if (claim.state === "ended") {
     const ownDoing = claim.endReason === "released" || claim.endReason === "cancelled";
-    return { kind: "released", byThisCall: command.repeated && ownDoing };
+    return { kind: "released", byThisCall: command.repeated === true && ownDoing };
   }
-  if (claim.state === "held") end(draft, claim, "released", "", command.result ?? null);
+  const { caller, result = null } = command;
+  if (claim.state === "held") end(draft, claim, "released", { result, caller });
   // A waiter has had no run, and the result that its caller reports must not get lost in silence.
-  else if (command.result) return { kind: "waiting", claim: snapshot(claim), place: null };
-  else end(draft, claim, "cancelled");
+  else if (result) return { kind: "waiting", claim: snapshot(claim), place: null };
+  else end(draft, claim, "cancelled", { caller });
   return { kind: "released", byThisCall: true };
 }
 
-function withdraw(draft: Draft, known: Claim | undefined): OutcomeOf<"withdraw"> {
+function withdraw(draft: Draft, _command: Withdraw, known: Claim | undefined): OutcomeOf<"withdraw"> {
   if (known?.lockId === draft.lock.id && known.state !== "ended") end(draft, known, "cancelled");
   return { kind: "done" };
 }
@@ -111,7 +141,7 @@ function setLimit(draft: Draft, command: SetLimit): OutcomeOf<"set_limit"> {
   lock.limitVersion += 1n;
   lock.limitReason = command.reason;
   draft.limit = effectiveLimit(lock, draft.limitRules);
-  draft.events.push({ kind: "limit_set", lock: { ...lock }, from });
+  draft.events.push({ kind: "limit_set", lock: { ...lock }, from, caller: command.caller });
   return { kind: "limit", lock, limit: draft.limit, version: lock.limitVersion };
 }
 
@@ -127,7 +157,8 @@ function forceRelease(draft: Draft, command: ForceRelease): OutcomeOf<"force_rel
   }
   chosen.sort((a, b) => (a.ticketNumber < b.ticketNumber ? -1 : 1));
   const before = chosen.map(snapshot);
-  for (const claim of chosen) end(draft, claim, "force_released", command.reason);
+  const { reason: note, caller } = command;
+  for (const claim of chosen) end(draft, claim, "force_released", { note, caller });
   return { kind: "forced", ended: before, holdersLeft: command.chosen?.holdersLeft ?? draft.lock.holders };
 }
 

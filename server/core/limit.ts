@@ -1,6 +1,8 @@
-// Which limit is in force for a name: an exact setting beats the longest pattern, which beats the default.
+// Which limit is in force for a name: an exact setting beats the longest pattern, which beats the default. And which
+// claims may hold a lock together under a limit.
 
 import { LIMIT_DEFAULT } from "./bounds.ts";
+import type { Claim } from "./claim.ts";
 import type { Lock } from "./lock.ts";
 
 /** A limit for all names that begin with `prefix`; its pattern is the prefix and a star. */
@@ -57,4 +59,25 @@ export function effectiveLimit(
     };
   }
   return { limit: LIMIT_DEFAULT, source: "default", pattern: "", version: lock.limitVersion, reason: "" };
+}
+
+type Asked = Pick<Claim, "mode" | "permits">;
+type Held = Pick<Lock, "heldPermits" | "sharedHolders" | "exclusiveHolders" | "holders">;
+
+/** Whether the request fits beside the present holders. A limit of 0 pauses every mode. */
+export function fits(lock: Held, limit: number, asked: Asked): boolean {
+  if (limit === 0 || lock.exclusiveHolders > 0) return false;
+  switch (asked.mode) {
+    case "exclusive":
+      return lock.holders === 0;
+    case "shared":
+      return lock.heldPermits === 0;
+    case "permit":
+      return lock.sharedHolders === 0 && lock.heldPermits + asked.permits <= limit;
+  }
+}
+
+/** Whether the request would not fit even alone. False for a paused lock: its limit will be set again. */
+export function neverFits(limit: number, asked: Asked): boolean {
+  return limit > 0 && asked.mode === "permit" && asked.permits > limit;
 }

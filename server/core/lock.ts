@@ -1,5 +1,6 @@
 // The guard row of a lock: its counters. Every decider holds this row exclusively and writes it. A decision reads the
-// counters instead of all holders and waiters; tests and `rowlock doctor` compare them with the claim rows.
+// counters instead of all holders and waiters; tests and `rowlock doctor` compare them with the claim rows. Also knows
+// the names that the servers use themselves.
 
 import type { Claim } from "./claim.ts";
 import type { LockRecord } from "./record.ts";
@@ -84,4 +85,22 @@ function addHolder(lock: Lock, claim: Claim, sign: 1 | -1): void {
  */
 export function isDraining(lock: Counters, limit: number): boolean {
   return lock.heldPermits > limit || (limit === 0 && lock.holders > 0);
+}
+
+/**
+ * Prefix of the names of locks that the servers use themselves. No client can name one, and no listing without a prefix
+ * shows one.
+ */
+export const OWN_NAMES_PREFIX = "\0";
+
+export function isOwnName(name: string): boolean {
+  return name.startsWith(OWN_NAMES_PREFIX);
+}
+
+/**
+ * The lock by which a replica proves that decisions get through. Each replica has its own, so that none waits for
+ * another.
+ */
+export function probeName(replica: bigint): string {
+  return `${OWN_NAMES_PREFIX}ready/${replica}`;
 }

@@ -2,9 +2,8 @@
 // users' own, and how its last lease went. Most locks remember nothing and have no record. The transaction of a grant
 // or an end also decides the record. A record is replaced and never mutated, so copies may share it.
 
-import type { Claim, EndReason } from "./claim.ts";
-import type { Lock } from "./lock.ts";
-import type { Clock } from "./rows.ts";
+import type { Claim, EndReason, Terms } from "./claim.ts";
+import type { Clock } from "./database-clock.ts";
 
 export interface LockRecord {
   /** Nothing is granted before this time; null: grants are possible at any time. */
@@ -38,18 +37,6 @@ export interface LastRun {
 /** The ends of a lease that was used. A lease that nobody fetched is no run, whichever way it ends: see `runEndOf`. */
 export type RunEnd = Extract<EndReason, "released" | "expired" | "force_released">;
 
-/** What an Acquire wants of the lock's record, kept with its claim. */
-export interface Terms {
-  /** Time from the grant to the next one, if the lease is released; null: none. */
-  readonly minIntervalUs: number | null;
-  /** Time from the end of the lease to the next grant, if the lease is lost; null: none. */
-  readonly lockDelayUs: number | null;
-  /** Status that a lost lease leaves; null: it stays unchanged. */
-  readonly statusIfLost: string | null;
-  /** The claim is granted only in one of these; empty: in any. */
-  readonly ifStatus: readonly string[];
-}
-
 /** What a Release says about the record; what is left out stays unchanged. */
 export interface RunResult {
   /** Time to the next grant, instead of the interval of the terms. */
@@ -61,8 +48,16 @@ export interface RunResult {
 /** The status of a lock without a record. */
 const STATUS_AT_FIRST = "";
 
-type Remembering = Pick<Lock, "record">;
-type Counting = Pick<Lock, "record" | "recordFloor">;
+// The parts of a `Lock` that matter to its record.
+interface Remembering {
+  readonly record: LockRecord | null;
+}
+interface Counting extends Remembering {
+  readonly recordFloor: bigint;
+}
+interface Queueing extends Remembering {
+  readonly waiting: number;
+}
 
 /** The record with changes, as its next version. */
 export function nextRecord(
@@ -111,7 +106,7 @@ export function afterGrant(lock: Counting): LockRecord | null {
  * something.
  */
 export function afterLease(
-  lock: Counting & Pick<Lock, "lastToken">,
+  lock: Counting & { readonly lastToken: bigint },
   ended: Claim,
   result: RunResult | null,
 ): LockRecord | null {
@@ -151,7 +146,7 @@ function withAttemptBack(lock: Counting, { fencingToken }: Claim): LockRecord | 
  * The record with the time at which the server has to look at it, given who waits; the same object if that has not
  * changed.
  */
-export function withWake(lock: Pick<Lock, "record" | "waiting">, clock: Clock): LockRecord | null {
+export function withWake(lock: Queueing, clock: Clock): LockRecord | null {
   const { record } = lock;
   if (!record) return null;
   const wakesAtUs = lock.waiting > 0 && !isDueNow(lock, clock) ? record.notBeforeUs : null;
@@ -159,7 +154,7 @@ export function withWake(lock: Pick<Lock, "record" | "waiting">, clock: Clock): 
 }
 
 /** Since when a free lock is due, 0 if it always was; null: it has no record, is not free, or is exhausted. */
-export function freeSinceUs({ record, holders, waiting }: Pick<Lock, "record" | "holders" | "waiting">) {
+export function freeSinceUs({ record, holders, waiting }: Queueing & { readonly holders: number }) {
   if (!record || holders > 0 || waiting > 0 || isExhausted({ record })) return null;
   return record.notBeforeUs ?? 0;
 }

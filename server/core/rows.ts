@@ -1,27 +1,10 @@
-// What a decision reads: rows of locks and claims, and the clock.
+// What a decision rests on: the rows of locks and claims, the clock, and the settings.
 
 import type { Claim } from "./claim.ts";
+import type { Clock } from "./database-clock.ts";
 import type { FailOver } from "./fail-over.ts";
 import type { LimitRule } from "./limit.ts";
 import type { Lock } from "./lock.ts";
-
-/** The database's clock at the time of a decision, as far as it is known. */
-export interface Clock {
-  /** Upper bound of the time. What is given counts from here, so that it never ends too early. */
-  readonly nowUs: number;
-  /** Lower bound of the time. What ends by it has certainly ended. */
-  readonly atLeastUs: number;
-  /**
-   * When the clock was seen to jump ahead, in the clock's time after the jump; null: never. What was given before the
-   * jump is due only when its whole time has passed after it: the holder has not had the time that the clock skipped.
-   */
-  readonly jumpedAtUs: number | null;
-  /**
-   * When this replica reached the database again after an outage, or first after its start; null: unknown. Others may
-   * have been away for as long and come back later, so from then on places are kept for a grace period.
-   */
-  readonly backAtUs: number | null;
-}
 
 /** What was read under the guard rows. The decision owns it from here on. */
 export interface Rows extends Clock {
@@ -42,4 +25,30 @@ export interface Rows extends Clock {
 export interface Queue {
   readonly head: readonly Claim[];
   readonly complete: boolean;
+}
+
+/** The settings that decisions depend on. */
+export interface Policy {
+  /**
+   * How long a place is kept without a sign of life, and how long a lease granted after a wait is kept until its
+   * client comes for it.
+   */
+  readonly graceUs: number;
+  /** How long a sign of life by a replica counts: the grace period and the replica's pace of heartbeats. */
+  readonly attachedForUs: number;
+  /** How long an ended claim is remembered. */
+  readonly retentionUs: number;
+  /** Longest queue of a lock. */
+  readonly queueMax: number;
+}
+
+/** Bytes of one random number. */
+export const RANDOM_NUMBER_BYTES = 8;
+
+/**
+ * Makes a random number for a column: 63 bits, the most that a BIGINT holds on every database. The caller supplies the
+ * bytes, because the core has no randomness.
+ */
+export function randomNumberOf(bytes: Uint8Array): bigint {
+  return new DataView(bytes.buffer, bytes.byteOffset, RANDOM_NUMBER_BYTES).getBigUint64(0) >> 1n;
 }

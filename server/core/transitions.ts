@@ -2,11 +2,11 @@
 // what happened. See the diagram in claim.ts.
 
 import type { Claim, EndReason } from "./claim.ts";
+import type { Acquire, Caller } from "./command.ts";
 import type { Draft } from "./draft.ts";
 import { snapshot, touch } from "./draft.ts";
 import { nextToken } from "./fail-over.ts";
-import { countHolder, countWaiter, uncountHolder, uncountWaiter } from "./lock.ts";
-import { isOwnName } from "./own-names.ts";
+import { countHolder, countWaiter, isOwnName, uncountHolder, uncountWaiter } from "./lock.ts";
 import { afterGrant, afterLease, type RunResult } from "./record.ts";
 
 /**
@@ -21,7 +21,11 @@ export function grant(draft: Draft, claim: Claim): void {
 }
 
 /** Gives the lease to a new request at once. The answer itself delivers it, unless the caller has waited. */
-export function grantAtOnce(draft: Draft, claim: Claim, afterWait = false): void {
+export function grantAtOnce(
+  draft: Draft,
+  claim: Claim,
+  { afterWait, caller }: Pick<Acquire, "afterWait" | "caller">,
+): void {
   draft.added.add(claim);
   draft.claims.set(claim.ticketNumber, claim);
   if (afterWait) holdForGrace(draft, claim);
@@ -29,18 +33,18 @@ export function grantAtOnce(draft: Draft, claim: Claim, afterWait = false): void
     hold(draft, claim, wholeEnd(claim, draft.nowUs));
     claim.provisional = claim.deadlineUs === null;
   }
-  recordGrant(draft, claim, false);
+  recordGrant(draft, claim, false, caller);
 }
 
 /** Puts a new claim at the end of the queue. */
-export function enqueue(draft: Draft, claim: Claim): void {
+export function enqueue(draft: Draft, claim: Claim, caller: Caller | undefined): void {
   draft.added.add(claim);
   draft.claims.set(claim.ticketNumber, claim);
   countWaiter(draft.lock, claim);
   keepAlive(draft, claim, claim.replica);
   // Behind waiters that were not read, the claim is not part of the known head.
   if (draft.queueComplete) draft.queue.push(claim);
-  draft.events.push({ kind: "enqueued", claim: snapshot(claim) });
+  draft.events.push({ kind: "enqueued", claim: snapshot(claim), caller });
 }
 
 /**
@@ -81,13 +85,20 @@ export function prolong(draft: Draft, claim: Claim, ttlUs: number | null): void 
   touch(draft, claim);
 }
 
-/** Ends a claim for good. `result`: what its Release says about the lock's record. */
+/** Who ends a claim, and what they say about it. */
+interface End {
+  readonly note?: string;
+  /** What its Release says about the lock's record. */
+  readonly result?: RunResult | null;
+  readonly caller?: Caller | undefined;
+}
+
+/** Ends a claim for good. */
 export function end(
   draft: Draft,
   claim: Claim,
   reason: EndReason,
-  note = "",
-  result: RunResult | null = null,
+  { note = "", result = null, caller }: End = {},
 ): void {
   const { lock, nowUs, policy } = draft;
   const was = claim.state === "held" ? "held" : "waiting";
@@ -109,7 +120,7 @@ export function end(
   const record = was === "held" ? afterLease(lock, claim, result) : null;
   if (was === "held") lock.record = record;
   touch(draft, claim);
-  draft.events.push({ kind: "ended", claim: snapshot(claim), was, record });
+  draft.events.push({ kind: "ended", claim: snapshot(claim), was, record, caller });
 }
 
 function holdForGrace(draft: Draft, claim: Claim): void {
@@ -129,9 +140,9 @@ function hold(draft: Draft, claim: Claim, deadlineUs: number | null): void {
   countHolder(lock, claim);
 }
 
-function recordGrant(draft: Draft, claim: Claim, queued: boolean): void {
+function recordGrant(draft: Draft, claim: Claim, queued: boolean, caller?: Caller): void {
   const waitedUs = Math.max(0, draft.nowUs - claim.requestedAtUs);
-  draft.events.push({ kind: "granted", claim: snapshot(claim), waitedUs, queued });
+  draft.events.push({ kind: "granted", claim: snapshot(claim), waitedUs, queued, caller });
 }
 
 function keepUntil(claim: Claim, untilUs: number): void {

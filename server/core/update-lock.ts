@@ -14,7 +14,13 @@ export function updateLock(draft: Draft, command: UpdateLock): OutcomeOf<"update
   if (expectedVersion !== version) return { kind: "version_mismatch", version };
   const set = nextRecord(lock, changesOf(command, lock.lastToken, nowUs));
   lock.record = set;
-  draft.events.push({ kind: "record_set", lockId: lock.id, record: set });
+  draft.events.push({
+    kind: "record_changed",
+    change: "set",
+    lockId: lock.id,
+    record: set,
+    caller: command.caller,
+  });
   grantWaiters(draft);
   return { kind: "record", lockId: lock.id, record: lock.record, setVersion: set.version };
 }
@@ -28,7 +34,13 @@ export function deleteLock(draft: Draft, command: DeleteLock): OutcomeOf<"delete
   const { expectedVersion = version } = command;
   if (expectedVersion !== version) return { kind: "version_mismatch", version };
   if (!record) return { kind: "deleted", lockId: lock.id, byThisCall: false, version };
-  draft.events.push({ kind: "record_deleted", lockId: lock.id, record });
+  draft.events.push({
+    kind: "record_changed",
+    change: "deleted",
+    lockId: lock.id,
+    record,
+    caller: command.caller,
+  });
   lock.record = null;
   lock.recordFloor = record.version;
   return { kind: "deleted", lockId: lock.id, byThisCall: true, version };

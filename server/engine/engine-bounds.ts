@@ -21,7 +21,7 @@ export const HELD_UP_MS_MAX = 10_000;
 /** The same after a failed wait for the lock. Meanwhile the engine starts no background work on the lock. */
 export const STUCK_MS = 1_000;
 /** How long a command waits for a lock before heartbeats keep the place that its client has come back to. */
-export const COMEBACKS_AFTER_MS = 250;
+export const RETURNED_AFTER_MS = 250;
 /** Locks remembered as held: more than can be found held within HELD_UP_MS_MAX. */
 export const HELD_UP_LOCKS_MAX = 10_000;
 /** When a client may retry after the database was unavailable. */
@@ -55,13 +55,20 @@ export const DETACHMENTS_INTERVAL_MS = 1_000;
 /** When a heartbeat is repeated for waiters whose rows another transaction held. */
 export const HEARTBEAT_AGAIN_MS = 500;
 /** Claims and request ids in one read for clients that came back to held-up locks. */
-export const COMEBACKS_READ_MAX = 500;
+export const RETURNED_READ_MAX = 500;
 /** Timers cover ends within this time: the interval of the sweep. */
 export const DUE_AHEAD_US = 1_000_000;
 /** Timers fire this long after the end, because the replica's knowledge of the clock may lag. */
 export const DUE_AFTER_MS = 2;
 /** Locks in one poll statement. */
 export const POLL_LOCKS_MAX = 1_000;
+/**
+ * Longest rest of the poll after failures: after an outage waiters learn of grants by the poll, and a grant lapses if
+ * its waiter does not. So the poll resumes soon.
+ */
+export const POLL_REST_MS_MAX = 250;
+/** Poked claims that wait to be read. Claims beyond that wait for the poll: one read of their locks serves a crowd faster. */
+export const POKED_MAX = 1_000;
 /** Delays before rereading a poked claim that still waits here: this node of a cluster may apply the grant later. */
 export const POKED_AGAIN_MS = [4, 8, 16, 32, 64, 128, 256];
 /** Pause between two rounds of place updates. */
@@ -76,12 +83,9 @@ export const PLACES_SLICE = 500;
 export const PLACES_SLICE_PAUSE_MS = 10;
 
 /**
- * Bounds of one Capture attempt. GROUPS: groups of locks (one status in one folder) searched together; each costs one
- * entry into an index. PAGE: index entries of one look, which takes some milliseconds. LOOKS: looks before the search
- * is cut short because it finds almost nothing to take; the next search continues from there. TRIED: candidates.
+ * Bounds of one Capture attempt. LOOKS: reads of free locks, each of some milliseconds, before the search is cut short
+ * because it finds almost nothing to take; the next search continues from there. TRIED: candidates.
  */
-export const CAPTURE_GROUPS_MAX = 500;
-export const CAPTURE_PAGE = 2_000;
 export const CAPTURE_LOOKS_MAX = 20;
 export const CAPTURE_TRIED_MAX = 1_000;
 /**
@@ -122,16 +126,17 @@ export const WATCH_PACE_MS = 100;
 export const WATCH_PAUSE_MS = 20;
 export const WATCH_FAILED_MS = 1_000;
 /**
- * How long a transaction lasts from its clock reading to its end: nearly always, and at most (LEASE_MS_MAX of the store
- * plus a slow commit). WIDE_SWEEP_MS: how often a sweep goes back by the maximum, and how often the next part of the
- * known locks is checked.
+ * How long a transaction lasts from its clock reading to its end: nearly always, and at most (LOAN_MS_MAX of the store
+ * plus a slow commit). WIDE_SWEEP_MS: how often a sweep goes back by the maximum.
  */
 export const TRANSACTION_US_USUAL = 500_000;
 export const TRANSACTION_US_MAX = 7_000_000;
 export const WIDE_SWEEP_MS = 1_000;
-/** Guard rows in one read of a sweep, and known locks checked together. */
+/** Guard rows in one read of a sweep. */
 export const DECIDED_ROWS_MAX = 500;
-export const KNOWN_LOOKED_AT_MAX = 1_000;
+/** Known locks checked together, and how often the next part of them is checked. */
+export const KNOWN_CHECKED_MAX = 1_000;
+export const KNOWN_CHECKED_MS = 1_000;
 /** Sweeps rest this many times as long as they took, up to a maximum: a stalled database may soon be quick again. */
 export const WATCH_REST_SHARE = 9;
 export const WATCH_REST_MS_MAX = 1_000;

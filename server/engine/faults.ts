@@ -1,4 +1,8 @@
-// Failures of a call that are not the caller's fault. Expected refusals are outcomes, not faults.
+// Failures of a call that are not the caller's fault, and its cancellation. Which failure of the database becomes which
+// of them. Expected refusals are outcomes, not faults.
+
+import { ROW_LOCKED, StoreError } from "../storage/store.ts";
+import { OVERLOADED_RETRY_AFTER_MS, UNAVAILABLE_RETRY_AFTER_MS } from "./engine-bounds.ts";
 
 export type FaultKind =
   /** The database cannot be reached or written now. */
@@ -32,4 +36,71 @@ export class Fault extends Error {
     this.retryAfterMs = options.retryAfterMs;
     this.outcomeUnknown = options.outcomeUnknown ?? false;
   }
+}
+
+/** Why the signal of a call is aborted: its client hung up, or let its deadline pass, so nobody receives an answer. */
+export class ClientGone extends Error {
+  /** The client has cancelled the call itself, so it does not come back. A client that was merely disconnected may. */
+  readonly isGivenUp: boolean;
+
+  constructor(isGivenUp = false) {
+    super("The client does not wait any more.");
+    this.name = "ClientGone";
+    this.isGivenUp = isGivenUp;
+  }
+}
+
+/** Whether the client has cancelled the call with this signal itself. */
+export function isGivenUp(signal: AbortSignal | undefined): boolean {
+  return signal?.reason instanceof ClientGone && signal.reason.isGivenUp;
+}
+
+/** The error for callers: a Fault instead of a StoreError, everything else unchanged. */
+export function asFault(error: unknown): unknown {
+  return error instanceof StoreError ? unavailable(error) : error;
+}
+
+/** The error for callers when the database fails; `isInDoubt`: an earlier attempt may have made the change. */
+export function unavailable(error: StoreError, isInDoubt = false): Fault {
+  return new Fault("unavailable", error.reason, `The database cannot be used now (${error.reason}).`, {
+    retryAfterMs: UNAVAILABLE_RETRY_AFTER_MS,
+    outcomeUnknown: isInDoubt || error.kind === "unknown_outcome",
+    cause: error,
+  });
+}
+
+/**
+ * The error for a change whose outcome the caller must find out: repeating the change could undo what others have set
+ * since.
+ */
+export function outcomeUnknown(cause?: unknown): Fault {
+  const message =
+    "The database did not confirm this change, and others may have made further changes since: read the current state, " +
+    "and decide whether to repeat the change.";
+  const reason = cause instanceof Fault ? cause.reason : "changed_since";
+  return new Fault("outcome_unknown", reason, message, { retryAfterMs: 0, outcomeUnknown: true, cause });
+}
+
+/** The same error, marked for a call that an earlier attempt may have done. */
+export function mayBeDone(error: unknown): unknown {
+  if (!(error instanceof Fault) || error.outcomeUnknown) return error;
+  const { kind, reason, message, retryAfterMs, cause } = error;
+  return new Fault(kind, reason, message, { retryAfterMs, outcomeUnknown: true, cause });
+}
+
+/** Whether the error is a Fault that only says that another transaction holds the rows of one lock. */
+export function isHeldUp(error: unknown): boolean {
+  return error instanceof Fault && error.reason === ROW_LOCKED;
+}
+
+/** The error for callers beyond a bound of this server. */
+export function overloaded(bound: string, message: string, retryAfterMs = OVERLOADED_RETRY_AFTER_MS): Fault {
+  return new Fault("overloaded", bound, message, { retryAfterMs });
+}
+
+/** The error for callers that a stopping server refuses. */
+export function shuttingDown(): Fault {
+  return new Fault("shutting_down", "shutting_down", "This server is stopping.", {
+    retryAfterMs: UNAVAILABLE_RETRY_AFTER_MS,
+  });
 }

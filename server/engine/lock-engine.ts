@@ -1,20 +1,10 @@
 // What the server can do, as its callers (grpc) see it. engine.ts implements it. This file holds only the contract, so
 // that a caller depends on nothing behind it.
 
-import type { Claim, ClaimKey, ClaimRef } from "../core/claim.ts";
-import type {
-  Acquire,
-  Caller,
-  Command,
-  Event,
-  Outcome,
-  OutcomeOf,
-  Place,
-  UpdateLock,
-} from "../core/command.ts";
+import type { Claim, ClaimKey, ClaimRef, Terms } from "../core/claim.ts";
+import type { Acquire, Asked, Caller, Command, Event, Outcome, OutcomeOf, Place } from "../core/command.ts";
 import type { EffectiveLimit } from "../core/limit.ts";
 import type { Lock } from "../core/lock.ts";
-import type { RunResult, Terms } from "../core/record.ts";
 
 /** A request for a lock, before the engine adds a secret and, if the caller sent none, a request id. */
 export interface AcquireInput
@@ -39,13 +29,13 @@ export type AnswerTo<Verb extends Command["verb"]> = Answer<OutcomeOf<Verb>>;
 
 /**
  * Follows a claim on behalf of an open stream or a blocked call. The engine registers the follower with the answer
- * `waiting`, calls `told` at most once, and then forgets it. The engine may call `told` before the caller has seen the
+ * `waiting`, calls `settled` at most once, and then forgets it. The engine may call `settled` before the caller has seen the
  * answer, because one transaction may enqueue a claim and grant it. The engine calls both methods synchronously; they
  * must not throw or wait.
  */
 export interface Follower {
   /** The claim was granted (state held) or has ended. The change is committed. */
-  told(claim: Claim, nowUs: number): void;
+  settled(claim: Claim, nowUs: number): void;
   /** The place may have changed. Several changes may cause one call. Leave it out if places are not shown. */
   placed?(place: Place, nowUs: number): void;
 }
@@ -63,15 +53,15 @@ export interface LockEngine {
   /**
    * Takes leases on some of many locks: those that are free and due now. No leases: there is nothing to take. Throws a
    * Fault if no lease was taken and an Acquire failed, which may have taken something: a repeated call with the same
-   * request id finds out.
+   * request id finds out. Once the call is cancelled, the engine begins no further attempt.
    */
-  capture(input: CaptureInput, caller?: CaptureCaller): Promise<Captured>;
+  capture(input: CaptureInput, caller?: Caller): Promise<Captured>;
   /**
    * As `capture`, but waits until there is at least one lease; the leases are then provisional. If the signal ends the
    * wait while an attempt is under way, the attempt still decides and its leases are the answer. Otherwise the call
    * rejects with the signal's reason, or with a Fault if something may have been taken.
    */
-  captureWhenFree(input: CaptureInput, signal: AbortSignal, caller?: CaptureCaller): Promise<Captured>;
+  captureWhenFree(input: CaptureInput, signal: AbortSignal, caller?: Caller): Promise<Captured>;
   /** Comes back to a claim by its id. */
   attach(ref: ClaimRef, follower: Follower, caller?: Caller): Promise<AnswerTo<"attach">>;
   /**
@@ -87,18 +77,11 @@ export interface LockEngine {
    * Returns a function that removes the listener.
    */
   onLost(lease: ClaimRef, listener: (ended: Claim) => void): () => void;
-  /** Renews a lease. `ttlUs` undefined: for the time to live that was last asked for. */
-  renew(ref: ClaimRef, ttlUs: number | undefined, caller?: Caller): Promise<AnswerTo<"renew">>;
-  /** Ends a claim. `result`: what to write into the lock's record. With a result, a waiting ticket is left alone. */
-  release(ref: ClaimRef, result?: RunResult | null, caller?: Caller): Promise<AnswerTo<"release">>;
-  /** Sets the limit of one name, or (null) removes it. */
-  setLimit(
-    name: string,
-    limit: number | null,
-    expectedVersion: bigint | undefined,
-    reason: string,
-    caller?: Caller,
-  ): Promise<AnswerTo<"set_limit">>;
+  /**
+   * Runs a command for the one lock that it names, or that its claim belongs to. Makes the lock if the verb does so:
+   * see `core/decide.ts`.
+   */
+  ask<Asking extends Asked>(asked: Asking): Promise<AnswerTo<Asking["verb"]>>;
   /** Sets or (null) removes the limit of all names with a prefix. */
   setLimitRule(
     prefix: string,
@@ -107,21 +90,6 @@ export interface LockEngine {
     reason: string,
     caller?: Caller,
   ): Promise<LimitRuleAnswer>;
-  /** Ends one claim, or (`ticketNumber` null) the first FORCE_RELEASE_MAX holders. null: there is no such lock. */
-  forceRelease(
-    name: string,
-    ticketNumber: bigint | null,
-    reason: string,
-    caller?: Caller,
-  ): Promise<AnswerTo<"force_release"> | null>;
-  /** Sets parts of a lock's record. Makes the lock and the record if needed. */
-  updateLock(update: RecordUpdate, caller?: Caller): Promise<AnswerTo<"update_lock">>;
-  /** Removes a lock's record. null: there is no such lock. */
-  deleteLock(
-    name: string,
-    expectedVersion: bigint | undefined,
-    caller?: Caller,
-  ): Promise<AnswerTo<"delete_lock"> | null>;
 
   /** The latest time that the database's clock may show now. */
   nowUs(): number;
@@ -149,12 +117,6 @@ export interface LockEngine {
   /** Limits that were set: of patterns, then of names, each in byte order. Reads as `views` does. */
   limits(query: LimitsQuery, caller?: Caller): AsyncIterable<LimitSetting>;
 }
-
-/** What to set in a lock's record. */
-export type RecordUpdate = Pick<
-  UpdateLock,
-  "name" | "notBefore" | "attemptsLeft" | "status" | "expectedVersion"
->;
 
 export interface LocksQuery {
   readonly prefix: string;
@@ -221,14 +183,6 @@ export interface CaptureInput extends Pick<Acquire, "ttlUs" | "owner" | "labels"
   readonly requestId: string;
 }
 
-/** The origin of a Capture. Once the call is cancelled, the engine begins no further attempt. */
-export interface CaptureCaller extends Caller {
-  /** Whether nobody waits for the answer any more. */
-  readonly cancelled: boolean;
-  /** Whether the client itself cancelled the call: it does not come back. */
-  readonly isGivenUp?: boolean;
-}
-
 export interface CapturedLease {
   readonly claim: Claim;
   readonly lockName: string;
@@ -280,7 +234,7 @@ export interface LockWatch {
 export type WatchEvent =
   | { readonly kind: "watch_opened" }
   | { readonly kind: "watch_closed" }
-  | { readonly kind: "watch_told"; readonly locks: number; readonly deleted: number }
+  | { readonly kind: "watch_sent"; readonly locks: number; readonly deleted: number }
   | {
       readonly kind: "watch_began_anew";
       readonly cause: "slow_reader" | "outage" | "failed_over" | "clock";

@@ -1,17 +1,14 @@
 // Bounds how many commands of one client (a session or a connection) run in the engine at a time, so that a client
 // which sends thousands does not delay all others. All clients with commands in the engine get an equal share of its
-// room. A client's renewals, releases and confirmations run before its other commands. A cancelled command keeps its
-// place until its work is over; a command cancelled before it begins is dropped when its turn comes.
+// room. A client's urgent commands (renewals, releases and confirmations) run before its other commands. A cancelled
+// command keeps its place until its work is over; one that was cancelled before it begins is dropped when its turn
+// comes, unless it is urgent.
 
-import type { LockEngine } from "../engine/lock-engine.ts";
 import { ADMISSION_QUEUED_MAX, COMMANDS_AT_ONCE, COMMANDS_AT_ONCE_MIN } from "./grpc-bounds.ts";
-import { ClientGone, tooMuchUnderWay } from "./messages/call-error.ts";
-
-/** `cancelled`: nobody waits for the answer any more. */
-type Given = { readonly cancelled?: boolean } | undefined;
+import { tooMuchUnderWay } from "./messages/call-error.ts";
 
 interface Queued {
-  readonly call: Given;
+  readonly signal: AbortSignal | undefined;
   readonly go: () => void;
   readonly drop: (why: Error) => void;
 }
@@ -60,25 +57,22 @@ export class Admission {
     return this.#underWay;
   }
 
-  /** Returns the engine with this client's bound. Its commands throw OVERLOADED if too many of them wait. */
-  admit(engine: LockEngine): LockEngine {
-    return new AdmittedEngine(engine, this);
-  }
-
-  /**
-   * Runs the command now, or queues it; throws OVERLOADED if the queue is full. Without `call`, it runs even if
-   * nobody waits for its answer.
-   */
-  run<Answer>(isUrgent: boolean, call: Given, run: () => Promise<Answer>): Promise<Answer> {
+  /** Runs a command of the call now, or queues it; throws OVERLOADED if the queue is full. */
+  run<Answer>(
+    call: { readonly isUrgent: boolean; readonly signal?: AbortSignal },
+    command: () => Promise<Answer>,
+  ): Promise<Answer> {
     if (this.#underWay > 0 && this.#underWay >= this.#room.share) {
       if (this.queued >= this.#queuedMax) throw tooMuchUnderWay(this.#bound);
       const turn = new Promise<void>((go, drop) => {
-        (isUrgent ? this.#urgent : this.#others).push({ call, go, drop });
+        // A call makes its signal when it is first asked for, so only a command that waits asks.
+        if (call.isUrgent) this.#urgent.push({ signal: undefined, go, drop });
+        else this.#others.push({ signal: call.signal, go, drop });
       });
-      return turn.then(() => this.#start(run));
+      return turn.then(() => this.#start(command));
     }
     this.#enter();
-    return this.#start(run);
+    return this.#start(command);
   }
 
   #enter(): void {
@@ -86,10 +80,10 @@ export class Admission {
     this.#underWay += 1;
   }
 
-  #start<Answer>(run: () => Promise<Answer>): Promise<Answer> {
+  #start<Answer>(command: () => Promise<Answer>): Promise<Answer> {
     let answer: Promise<Answer>;
     try {
-      answer = run();
+      answer = command();
     } catch (error) {
       this.#leave();
       throw error;
@@ -98,126 +92,18 @@ export class Admission {
     return answer;
   }
 
-  #next(): Queued | undefined {
-    return this.#urgent.shift() ?? this.#others.shift();
-  }
-
   /** The next command takes the place; several do if the share has grown, and none if it has shrunk. */
   readonly #leave = (): void => {
     this.#underWay -= 1;
     if (this.#underWay === 0) this.#room.busy -= 1;
     while (this.#underWay === 0 || this.#underWay < this.#room.share) {
-      const next = this.#next();
+      const next = this.#urgent.shift() ?? this.#others.shift();
       if (!next) return;
-      if (next.call?.cancelled) next.drop(new ClientGone());
+      if (next.signal?.aborted) next.drop(next.signal.reason);
       else {
         this.#enter();
         next.go();
       }
     }
   };
-}
-
-/** A class instead of closures, because there is one per connection with open calls. */
-class AdmittedEngine implements LockEngine {
-  readonly #engine: LockEngine;
-  readonly #admission: Admission;
-
-  constructor(engine: LockEngine, admission: Admission) {
-    this.#engine = engine;
-    this.#admission = admission;
-  }
-
-  acquire(...asked: Parameters<LockEngine["acquire"]>): ReturnType<LockEngine["acquire"]> {
-    return this.#admission.run(false, asked[2], () => this.#engine.acquire(...asked));
-  }
-
-  capture(...asked: Parameters<LockEngine["capture"]>): ReturnType<LockEngine["capture"]> {
-    return this.#admission.run(false, asked[1], () => this.#engine.capture(...asked));
-  }
-
-  /** Not admitted: a capture that waits takes no room from commands that do not wait. */
-  captureWhenFree(
-    ...asked: Parameters<LockEngine["captureWhenFree"]>
-  ): ReturnType<LockEngine["captureWhenFree"]> {
-    return this.#engine.captureWhenFree(...asked);
-  }
-
-  attach(...asked: Parameters<LockEngine["attach"]>): ReturnType<LockEngine["attach"]> {
-    return this.#admission.run(false, asked[2], () => this.#engine.attach(...asked));
-  }
-
-  renew(...asked: Parameters<LockEngine["renew"]>): ReturnType<LockEngine["renew"]> {
-    return this.#admission.run(true, undefined, () => this.#engine.renew(...asked));
-  }
-
-  release(...asked: Parameters<LockEngine["release"]>): ReturnType<LockEngine["release"]> {
-    return this.#admission.run(true, undefined, () => this.#engine.release(...asked));
-  }
-
-  confirm(...asked: Parameters<LockEngine["confirm"]>): ReturnType<LockEngine["confirm"]> {
-    return this.#admission.run(true, undefined, () => this.#engine.confirm(...asked));
-  }
-
-  setLimit(...asked: Parameters<LockEngine["setLimit"]>): ReturnType<LockEngine["setLimit"]> {
-    return this.#admission.run(false, asked[4], () => this.#engine.setLimit(...asked));
-  }
-
-  setLimitRule(...asked: Parameters<LockEngine["setLimitRule"]>): ReturnType<LockEngine["setLimitRule"]> {
-    return this.#admission.run(false, asked[4], () => this.#engine.setLimitRule(...asked));
-  }
-
-  forceRelease(...asked: Parameters<LockEngine["forceRelease"]>): ReturnType<LockEngine["forceRelease"]> {
-    return this.#admission.run(false, asked[3], () => this.#engine.forceRelease(...asked));
-  }
-
-  updateLock(...asked: Parameters<LockEngine["updateLock"]>): ReturnType<LockEngine["updateLock"]> {
-    return this.#admission.run(false, asked[1], () => this.#engine.updateLock(...asked));
-  }
-
-  deleteLock(...asked: Parameters<LockEngine["deleteLock"]>): ReturnType<LockEngine["deleteLock"]> {
-    return this.#admission.run(false, asked[2], () => this.#engine.deleteLock(...asked));
-  }
-
-  detach(...asked: Parameters<LockEngine["detach"]>): ReturnType<LockEngine["detach"]> {
-    return this.#engine.detach(...asked);
-  }
-
-  onLost(...asked: Parameters<LockEngine["onLost"]>): ReturnType<LockEngine["onLost"]> {
-    return this.#engine.onLost(...asked);
-  }
-
-  nowUs(): number {
-    return this.#engine.nowUs();
-  }
-
-  // Reads are not admitted: in the engine they take turns with the reads of other clients.
-
-  place(...asked: Parameters<LockEngine["place"]>): ReturnType<LockEngine["place"]> {
-    return this.#engine.place(...asked);
-  }
-
-  holders(...asked: Parameters<LockEngine["holders"]>): ReturnType<LockEngine["holders"]> {
-    return this.#engine.holders(...asked);
-  }
-
-  limit(...asked: Parameters<LockEngine["limit"]>): ReturnType<LockEngine["limit"]> {
-    return this.#engine.limit(...asked);
-  }
-
-  view(...asked: Parameters<LockEngine["view"]>): ReturnType<LockEngine["view"]> {
-    return this.#engine.view(...asked);
-  }
-
-  views(...asked: Parameters<LockEngine["views"]>): ReturnType<LockEngine["views"]> {
-    return this.#engine.views(...asked);
-  }
-
-  limits(...asked: Parameters<LockEngine["limits"]>): ReturnType<LockEngine["limits"]> {
-    return this.#engine.limits(...asked);
-  }
-
-  watchLocks(...asked: Parameters<LockEngine["watchLocks"]>): ReturnType<LockEngine["watchLocks"]> {
-    return this.#engine.watchLocks(...asked);
-  }
 }

@@ -1,8 +1,15 @@
-// What the gRPC layer reports to metrics about calls and sessions. Implementations must not throw.
+// What the gRPC layer reports: calls and sessions to the metrics, and failed calls to the log.
+
+import { type Logger, Seldom } from "../log/log.ts";
+import type { OutageLog } from "../log/outage-log.ts";
+import { FAULT_LOG_INTERVAL_MS } from "./grpc-bounds.ts";
+import type { Reason } from "./messages/call-error.ts";
+import type { Failure } from "./messages/status.ts";
 
 /** How a call arrived: on its own, or as a command of a session. */
 export type Via = "call" | "session";
 
+/** Its methods must not throw. */
 export interface CallObserver {
   /**
    * Called once, at the end of each call. `method` is without its service (`Acquire`), `code` is a name (`OK`), and
@@ -19,4 +26,41 @@ export interface CallObserver {
   poke(event: "sent" | "lost" | "received", claims: number): void;
   /** A session received a message with `items` commands, or sent one with `items` results. */
   sessionMessage(direction: "received" | "sent", items: number, bytes: number): void;
+}
+
+const LOGGED: ReadonlySet<Reason> = new Set(["DATABASE_UNAVAILABLE", "OUTCOME_UNKNOWN", "OVERLOADED"]);
+
+/**
+ * Logs calls that failed through no fault of the caller: each bug in full, other faults once per reason and interval
+ * with the number suppressed in between. Failures that belong to a database outage go to the outage log, which also
+ * covers background loops.
+ */
+export class FaultLog {
+  readonly #logger: Logger;
+  readonly #outage: Pick<OutageLog, "failed"> | undefined;
+  readonly #seldom = new Seldom(FAULT_LOG_INTERVAL_MS);
+
+  /** Without `outage`, this log also takes the failures of a database outage. */
+  constructor(logger: Logger, outage?: Pick<OutageLog, "failed">) {
+    this.#logger = logger;
+    this.#outage = outage;
+  }
+
+  /** `cause`: what was thrown; the client never sees it. */
+  failed(method: string, failure: Failure, cause: unknown): void {
+    const { reason, incident } = failure;
+    if (incident) {
+      this.#logger.error({ method, incident, err: cause }, "call failed: a bug in the server");
+    } else if (LOGGED.has(reason)) {
+      if (this.#outage?.failed({ method }, cause)) return;
+      const suppressed = this.#seldom.suppressed(reason);
+      if (suppressed !== null) this.#logger.warn({ method, reason, suppressed, err: cause }, "calls fail");
+    }
+  }
+}
+
+/** Who hears of calls. */
+export interface Frame {
+  readonly observer: CallObserver;
+  readonly faultLog: FaultLog;
 }

@@ -2,29 +2,38 @@
 // The calls of a connection share as much of the engine as a session gets. Keeps nothing about connections without
 // open calls.
 
+import { ClientGone } from "../engine/faults.ts";
 import { Admission, type AdmissionRoom } from "./admission.ts";
-import type { AnyCall } from "./handler.ts";
+import type { Call, Client } from "./call.ts";
 import { tooMuchUnderWay } from "./messages/call-error.ts";
-import type { MethodContext } from "./methods/method.ts";
+import type { OpenWaits } from "./open-waits.ts";
+import type { AnyVerb } from "./verbs.ts";
 
 const BOUND = "calls_on_connection";
 
-interface Connection {
-  readonly context: MethodContext;
+/** What is needed of grpc-js's calls. */
+interface GrpcCall {
+  readonly cancelled: boolean;
+  getPeer(): string;
+  once(event: "cancelled", listener: () => void): unknown;
+}
+
+interface Connection extends Client {
+  readonly peer: string;
   calls: number;
 }
 
 export class ConnectionCalls {
-  readonly #context: MethodContext;
   readonly #callsMax: number;
   readonly #room: AdmissionRoom;
+  readonly #waits: Pick<OpenWaits, "enter">;
   /** By the client's address and port. */
   readonly #open = new Map<string, Connection>();
 
-  constructor(context: MethodContext, callsMax: number, room: AdmissionRoom) {
-    this.#room = room;
-    this.#context = context;
+  constructor(callsMax: number, room: AdmissionRoom, waits: Pick<OpenWaits, "enter">) {
     this.#callsMax = callsMax;
+    this.#room = room;
+    this.#waits = waits;
   }
 
   /** Connections with open calls. */
@@ -32,34 +41,50 @@ export class ConnectionCalls {
     return this.#open.size;
   }
 
-  /** Throws OVERLOADED if the connection already has `callsMax` open calls. */
-  run<Answer>(
-    call: Pick<AnyCall, "getPeer">,
-    work: (context: MethodContext) => Promise<Answer>,
-  ): Promise<Answer> {
-    const peer = call.getPeer();
+  /** Opens a call, which must be closed. Throws OVERLOADED if the connection already has `callsMax` open calls. */
+  open(grpcCall: GrpcCall, verb: Pick<AnyVerb, "admission">): OwnCall {
+    const peer = grpcCall.getPeer();
     const connection = this.#open.get(peer) ?? this.#opened(peer);
     if (connection.calls >= this.#callsMax) throw tooMuchUnderWay(BOUND);
     connection.calls += 1;
-    const leave = () => {
-      connection.calls -= 1;
-      if (connection.calls === 0) this.#open.delete(peer);
-    };
-    let answer: Promise<Answer>;
-    try {
-      answer = work(connection.context);
-    } catch (error) {
-      leave();
-      throw error;
-    }
-    answer.then(leave, leave);
-    return answer;
+    return new OwnCall(grpcCall, verb.admission === "urgent", connection, () => this.#left(connection));
   }
 
   #opened(peer: string): Connection {
-    const engine = new Admission(this.#room, BOUND).admit(this.#context.engine);
-    const connection = { context: { ...this.#context, engine }, calls: 0 };
+    const connection = { peer, admission: new Admission(this.#room, BOUND), waits: this.#waits, calls: 0 };
     this.#open.set(peer, connection);
     return connection;
+  }
+
+  #left(connection: Connection): void {
+    connection.calls -= 1;
+    if (connection.calls === 0) this.#open.delete(connection.peer);
+  }
+}
+
+/** A call outside sessions. */
+export class OwnCall implements Call {
+  readonly client: Connection;
+  readonly isUrgent: boolean;
+  /** Its work is over. */
+  readonly close: () => void;
+  /** Makes its signal only when it is asked for one. */
+  readonly #cancelled = new AbortController();
+
+  constructor(grpcCall: GrpcCall, isUrgent: boolean, client: Connection, close: () => void) {
+    this.client = client;
+    this.isUrgent = isUrgent;
+    this.close = close;
+    const gone = () => this.#cancelled.abort(new ClientGone());
+    if (grpcCall.cancelled) gone();
+    else grpcCall.once("cancelled", gone);
+  }
+
+  get signal(): AbortSignal {
+    return this.#cancelled.signal;
+  }
+
+  getPeer(): string {
+    return this.client.peer;
   }
 }

@@ -10,14 +10,13 @@ import type { Logger } from "../log/log.ts";
 import type { OutageLog } from "../log/outage-log.ts";
 import { AdmissionRoom } from "./admission.ts";
 import type { CallObserver } from "./call-observer.ts";
+import { FaultLog } from "./call-observer.ts";
 import { ConnectionCalls } from "./connection-calls.ts";
-import { FaultLog } from "./fault-log.ts";
 import { KEEPALIVE_MS, KEEPALIVE_TIMEOUT_MS, SHORT_CALLS_MAX } from "./grpc-bounds.ts";
-import { lockServiceDefinition, lockServiceHandlers } from "./methods/lock-service.ts";
-import { OpenWaits } from "./methods/open-waits.ts";
-import { PlaceTurns } from "./methods/place-turns.ts";
+import { lockServiceDefinition, lockServiceHandlers } from "./lock-service.ts";
+import { PlaceTurns } from "./methods/place-updates.ts";
+import { NO_BOUND, OpenWaits, type ServerRoom } from "./open-waits.ts";
 import { type PokeServiceOptions, pokeServiceDefinition, pokeServiceHandlers } from "./pokes/poke-service.ts";
-import { NO_BOUND, type ServerRoom } from "./server-room.ts";
 import { Sessions } from "./session/sessions.ts";
 import { StandardServices } from "./standard-services.ts";
 import { explainReceiveLimit, limitConnections } from "./transport-limits.ts";
@@ -84,13 +83,13 @@ export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
   const room = options.room ?? NO_BOUND;
   limitConnections(server, { openMax, connectionsMax: room.connections, handshakeMs: options.handshakeMs });
   const openWaits = new OpenWaits(options.streamsMax, room);
-  const context = { engine, openWaits, turns: new PlaceTurns(), graceUs: graceMs * 1_000 };
+  const methods = { engine, turns: new PlaceTurns(), graceUs: graceMs * 1_000 };
   const admission = new AdmissionRoom();
-  const calls = new ConnectionCalls(context, openMax, admission);
+  const connections = new ConnectionCalls(openMax, admission, openWaits);
   const frame = { observer, faultLog: new FaultLog(logger, options.outage) };
   const sessions = new Sessions(
     {
-      methods: context,
+      methods,
       admission,
       openWaits,
       frame,
@@ -101,7 +100,7 @@ export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
     },
     room,
   );
-  server.addService(lockServiceDefinition, lockServiceHandlers(calls, frame, sessions));
+  server.addService(lockServiceDefinition, lockServiceHandlers({ ...frame, methods, connections }, sessions));
   if (options.pokes) server.addService(pokeServiceDefinition, pokeServiceHandlers(options.pokes, observer));
   const standard = new StandardServices(server, options.reflection);
   let bound: ListenAddress | undefined;

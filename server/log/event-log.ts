@@ -3,18 +3,20 @@
 
 import { createHash } from "node:crypto";
 import type { Claim } from "../core/claim.ts";
-import { callersRequestId } from "../core/claim.ts";
-import type { Command, Event, Outcome } from "../core/command.ts";
+import { callersRequestId, keyText } from "../core/claim.ts";
+import type { Command, Event } from "../core/command.ts";
 import { patternOf } from "../core/limit.ts";
+import { RecentMap } from "../core/recent-map.ts";
 import type { LockRecord } from "../core/record.ts";
 import type { EngineObserver } from "../engine/lock-engine.ts";
-import { Callers } from "./callers.ts";
-import type { Log } from "./log.ts";
+import { type Log, Seldom } from "./log.ts";
 import type { OutageLog } from "./outage-log.ts";
-import { Seldom } from "./seldom.ts";
 
 /** A loop that keeps failing for the same reason is logged again after this time: some loops run ten times a second. */
 const LOOP_FAILURE_INTERVAL_MS = 10_000;
+
+/** Waiters whose addresses are remembered. Beyond this, the lines about the longest waits have no address. */
+const WAITERS_MAX = 10_000;
 
 /** Hexadecimal digits of a request id's hash: 64 bits distinguish all requests in any log. */
 const REQUEST_HASH_DIGITS = 16;
@@ -32,23 +34,23 @@ export class EventLog {
   /** The level of grants and releases. */
   readonly #dailyLevel: "info" | "debug";
   /** Kept because every command asks for it, and the level of a log does not change. */
-  readonly #tellsDaily: boolean;
-  readonly #tellsOperators: boolean;
-  readonly #callers = new Callers();
+  readonly #logsDaily: boolean;
+  /** Addresses of callers by the claims that wait for them: another caller's command makes room for the grant. */
+  readonly #waiters = new RecentMap<string, string>(WAITERS_MAX);
   readonly #loopFailures = new Seldom(LOOP_FAILURE_INTERVAL_MS);
 
   constructor(log: Log, { audit, outage }: EventLogOptions) {
     this.#log = log;
     this.#outage = outage;
     this.#dailyLevel = audit ? "info" : "debug";
-    this.#tellsDaily = log.isLevelEnabled(this.#dailyLevel);
-    this.#tellsOperators = log.isLevelEnabled("info");
+    this.#logsDaily = log.isLevelEnabled(this.#dailyLevel);
   }
 
   readonly observe: EngineObserver = (event) => {
     switch (event.kind) {
       case "answered":
-        this.#answered(event.command, event.outcome);
+        if (this.#logsDaily && event.outcome.kind === "waiting")
+          this.#waits(event.command, event.outcome.claim);
         return;
       case "event":
         this.#event(event.event, event.lockName);
@@ -82,26 +84,22 @@ export class EventLog {
     }
   };
 
-  #answered(command: Command, outcome: Outcome): void {
-    // Addresses are kept only if the events will be logged: changes by an operator at info, all others at their own
-    // level.
-    const byOperator =
-      command.verb === "set_limit" || command.verb === "force_release" || command.verb === "delete_lock";
-    if (byOperator ? this.#tellsOperators : this.#tellsDaily) this.#callers.answered(command, outcome);
+  #waits(command: Command, claim: Claim): void {
+    if ("caller" in command && command.caller) this.#waiters.set(keyText(claim), command.caller.getPeer());
   }
 
   #event(event: Event, lockName: string): void {
     switch (event.kind) {
-      case "granted":
-        if (!this.#tellsDaily) return;
-        this.#log[this.#dailyLevel](
-          { ...who(event.claim, lockName), peer: this.#callers.of(event), waitedMs: event.waitedUs / 1_000 },
-          "granted",
-        );
+      case "granted": {
+        if (!this.#logsDaily) return;
+        const peer = event.caller?.getPeer() ?? this.#waiters.take(keyText(event.claim));
+        const waitedMs = event.waitedUs / 1_000;
+        this.#log[this.#dailyLevel]({ ...who(event.claim, lockName), peer, waitedMs }, "granted");
         return;
+      }
       case "enqueued":
         if (!this.#log.isLevelEnabled("debug")) return;
-        this.#log.debug({ ...who(event.claim, lockName), peer: this.#callers.of(event) }, "queued");
+        this.#log.debug({ ...who(event.claim, lockName), peer: event.caller?.getPeer() }, "queued");
         return;
       case "ended":
         this.#ended(event, lockName);
@@ -109,23 +107,20 @@ export class EventLog {
       case "limit_set": {
         const { limit, limitVersion, limitReason } = event.lock;
         const change = { lock: lockName, from: event.from, to: limit, version: String(limitVersion) };
-        this.#log.info({ ...change, reason: limitReason, peer: this.#callers.of(event) }, "limit set");
+        this.#log.info({ ...change, reason: limitReason, peer: event.caller?.getPeer() }, "limit set");
         return;
       }
-      case "record_set":
-        // Schedulers do this as often as jobs run.
-        if (!this.#tellsDaily) return;
-        this.#log[this.#dailyLevel](
-          { lock: lockName, ...remembered(event.record), peer: this.#callers.of(event) },
-          "record set",
+      case "record_changed": {
+        const { change, record, caller } = event;
+        // Schedulers set records as often as jobs run. An operator deletes one.
+        const level = change === "set" ? this.#dailyLevel : "info";
+        if (!this.#log.isLevelEnabled(level)) return;
+        this.#log[level](
+          { lock: lockName, ...remembered(record), peer: caller?.getPeer() },
+          `record ${change}`,
         );
         return;
-      case "record_deleted":
-        this.#log.info(
-          { lock: lockName, ...remembered(event.record), peer: this.#callers.of(event) },
-          "record deleted",
-        );
-        return;
+      }
     }
   }
 
@@ -139,13 +134,13 @@ export class EventLog {
   #ended(event: Event & { readonly kind: "ended" }, lockName: string): void {
     const { claim, was } = event;
     const reason = claim.endReason;
-    const peer = this.#callers.of(event);
+    if (was === "waiting") this.#waiters.delete(keyText(claim));
     const level = this.#endLevel(reason, was);
     if (!this.#log.isLevelEnabled(level)) return;
     const note = claim.endNote === "" ? {} : { note: claim.endNote };
     const left = event.record ? remembered(event.record) : {};
     this.#log[level](
-      { ...who(claim, lockName), peer, reason, ...note, ...left },
+      { ...who(claim, lockName), peer: event.caller?.getPeer(), reason, ...note, ...left },
       was === "held" ? "lease ended" : "left the queue",
     );
   }

@@ -27,7 +27,7 @@ type Where = { readonly loop: string } | { readonly method: string };
 
 interface Outage {
   readonly sinceMs: number;
-  toldMs: number;
+  loggedMs: number;
   callsFailed: number;
   /** When the probe worked, if nothing has failed since; otherwise null. */
   workedMs: number | null;
@@ -81,14 +81,14 @@ export class OutageLog {
   #note(where: Where, { reason, cause }: Trouble, error: unknown): void {
     const nowMs = performance.now();
     if (!this.#outage) {
-      this.#outage = { sinceMs: nowMs, toldMs: nowMs, callsFailed: 0, workedMs: null };
+      this.#outage = { sinceMs: nowMs, loggedMs: nowMs, callsFailed: 0, workedMs: null };
       this.#log.warn({ reason }, `the database cannot be used: ${cause}`);
     }
     const outage = this.#outage;
     outage.workedMs = null;
     if ("method" in where) outage.callsFailed += 1;
-    if (nowMs - outage.toldMs >= STILL_EVERY_MS) {
-      outage.toldMs = nowMs;
+    if (nowMs - outage.loggedMs >= STILL_EVERY_MS) {
+      outage.loggedMs = nowMs;
       const { sinceMs, callsFailed } = outage;
       const forMs = Math.round(nowMs - sinceMs);
       this.#log.warn({ reason, forMs, callsFailed }, `the database still cannot be used: ${cause}`);

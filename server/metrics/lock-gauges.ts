@@ -3,14 +3,11 @@
 // last one. The gauges are about the whole database, so every replica reports the same: take the maximum over
 // replicas, not the sum. If the database is away they are left out; the scrape must not fail.
 
-import type { Registry } from "prom-client";
-import { Gauge } from "prom-client";
-import type { LimitRule } from "../core/limit.ts";
-import { effectiveLimit } from "../core/limit.ts";
-import { totalHeld } from "../core/lock.ts";
-import { isOwnName } from "../core/own-names.ts";
+import { effectiveLimit, type LimitRule } from "../core/limit.ts";
+import { isOwnName, totalHeld } from "../core/lock.ts";
 import { type BusyLock, REPLICAS_MAX, type Store } from "../storage/store.ts";
-import type { LockClasses } from "./lock-classes.ts";
+import { ByClass, type LockClasses } from "./labels.ts";
+import type { AllSeries } from "./table.ts";
 
 /** Several scrapers share a count for this time. */
 const FRESH_MS = 3_000;
@@ -24,6 +21,7 @@ const READ_MS_MAX = 2_000;
 /** The part of a store that the gauges read. */
 export type LockSource = Pick<Store, "busyLocks" | "limitRules" | "replicas">;
 
+/** What is counted of one class. */
 interface ClassState {
   locks: number;
   waiting: number;
@@ -39,14 +37,9 @@ interface Seen {
 }
 
 export class LockGauges {
+  readonly #series: AllSeries;
   readonly #classes: LockClasses;
   readonly #source: LockSource;
-  readonly #perClass: {
-    readonly gauge: Gauge<"class">;
-    readonly value: (state: ClassState, nowUs: number) => number;
-  }[];
-  readonly #complete: Gauge;
-  readonly #replicas: Gauge;
   /** No count begins before this performance.now(). */
   #restUntilMs = Number.NEGATIVE_INFINITY;
   #reading: Promise<void> | undefined;
@@ -54,60 +47,13 @@ export class LockGauges {
   #asked: Promise<Seen> | undefined;
   #shownMs = Number.NEGATIVE_INFINITY;
 
-  constructor(registry: Registry, classes: LockClasses, source: LockSource) {
+  constructor(series: AllSeries, classes: LockClasses, source: LockSource) {
+    this.#series = series;
     this.#classes = classes;
     this.#source = source;
-    const registers = [registry];
-    const gauge = (name: string, help: string) => new Gauge({ name, help, labelNames: ["class"], registers });
-    this.#perClass = [
-      {
-        gauge: gauge("rowlock_busy_locks", "Locks that are held or waited for. The same at every replica."),
-        value: (state) => state.locks,
-      },
-      {
-        gauge: gauge("rowlock_waiters", "Claims that wait. The same at every replica."),
-        value: (state) => state.waiting,
-      },
-      {
-        gauge: gauge(
-          "rowlock_held_permits",
-          "Permits, readers and writers that hold. The same at every replica.",
-        ),
-        value: (state) => state.heldPermits,
-      },
-      {
-        gauge: gauge(
-          "rowlock_limit_permits",
-          "Sum of the limits in force of busy locks. The same at every replica.",
-        ),
-        value: (state) => state.limitPermits,
-      },
-      {
-        gauge: gauge(
-          "rowlock_oldest_waiter_age_seconds",
-          "How long the one who waits longest has waited, by this server's clock; 0 if nobody waits.",
-        ),
-        value: (state, nowUs) =>
-          state.oldestSinceUs === null ? 0 : Math.max(0, (nowUs - state.oldestSinceUs) / 1e6),
-      },
-    ];
-    this.#complete = new Gauge({
-      name: "rowlock_lock_gauges_complete",
-      help: "1 if the gauges of locks cover all busy locks, as counted within the last minute; 0 if they could not be counted.",
-      registers,
-      // prom-client collects all metrics at once and awaits each, so one read serves all.
-      collect: () => this.refresh(),
-    });
-    this.#replicas = new Gauge({
-      name: "rowlock_replicas",
-      help: "Servers over the database that were heard of in the last 20 s. The same at every replica.",
-      registers,
-    });
-    for (const gauge of [this.#replicas, ...this.#perClass.map(({ gauge }) => gauge)])
-      Object.assign(gauge, { collect: () => this.refresh() });
   }
 
-  /** Counts again unless a count is recent. Never fails. */
+  /** Counts again unless a count is recent. Scrapes at the same time share one count. Never fails. */
   refresh(): Promise<void> {
     this.#reading ??= this.#read().finally(() => {
       this.#reading = undefined;
@@ -133,9 +79,11 @@ export class LockGauges {
 
   /** An outage of the database shows in /readyz and the log. Old numbers here would look like new ones. */
   #leaveOut(): void {
-    for (const { gauge } of this.#perClass) gauge.reset();
-    this.#replicas.reset();
-    this.#complete.set(0);
+    const { busyLocks, waiters, heldPermits, limitPermits, oldestWaiterSeconds } = this.#series;
+    for (const gauge of [busyLocks, waiters, heldPermits, limitPermits, oldestWaiterSeconds])
+      for (const ofClass of gauge.all) ofClass.leaveOut();
+    this.#series.replicas.set(0);
+    this.#series.gaugesComplete.set(0);
     this.#shownMs = Number.NEGATIVE_INFINITY;
   }
 
@@ -156,41 +104,44 @@ export class LockGauges {
 
   /** Reads one thing after the other: a scrape takes one connection, and leaves the rest to decisions. */
   async #count(): Promise<Seen> {
-    const states = this.#classes.labels.map(
-      (): ClassState => ({ locks: 0, waiting: 0, heldPermits: 0, limitPermits: 0, oldestSinceUs: null }),
-    );
+    const states = new ByClass<ClassState>(this.#classes, () => ({
+      locks: 0,
+      waiting: 0,
+      heldPermits: 0,
+      limitPermits: 0,
+      oldestSinceUs: null,
+    }));
     const rules = await this.#source.limitRules();
     await this.#source.busyLocks((locks) => {
-      for (const lock of locks) this.#add(states, lock, rules);
+      for (const busy of locks) if (!isOwnName(busy.lock.name)) add(states.of(busy.lock.name), busy, rules);
     });
     const { nowUs, replicas } = await this.#source.replicas(REPLICAS_MAX);
-    return { states, replicas: replicas.filter(({ deadlineUs }) => deadlineUs > nowUs).length };
-  }
-
-  #add(
-    states: readonly ClassState[],
-    { lock, oldestWaiterSinceUs }: BusyLock,
-    rules: readonly LimitRule[],
-  ): void {
-    if (isOwnName(lock.name)) return;
-    const state = states[this.#classes.indexOf(lock.name)] as ClassState;
-    state.locks += 1;
-    state.waiting += lock.waiting;
-    state.heldPermits += totalHeld(lock);
-    state.limitPermits += effectiveLimit(lock, rules).limit;
-    if (oldestWaiterSinceUs === null) return;
-    state.oldestSinceUs = Math.min(state.oldestSinceUs ?? oldestWaiterSinceUs, oldestWaiterSinceUs);
+    return { states: states.all, replicas: replicas.filter(({ deadlineUs }) => deadlineUs > nowUs).length };
   }
 
   #set({ states, replicas }: Seen): void {
+    const series = this.#series;
     const nowUs = Date.now() * 1_000;
-    for (const { gauge, value } of this.#perClass) {
-      for (const [index, label] of this.#classes.labels.entries()) {
-        gauge.set({ class: label }, value(states[index] as ClassState, nowUs));
-      }
+    for (const [index, state] of states.entries()) {
+      const { oldestSinceUs } = state;
+      series.busyLocks.all[index]?.set(state.locks);
+      series.waiters.all[index]?.set(state.waiting);
+      series.heldPermits.all[index]?.set(state.heldPermits);
+      series.limitPermits.all[index]?.set(state.limitPermits);
+      const ageSeconds = oldestSinceUs === null ? 0 : Math.max(0, (nowUs - oldestSinceUs) / 1e6);
+      series.oldestWaiterSeconds.all[index]?.set(ageSeconds);
     }
-    this.#replicas.set(replicas);
-    this.#complete.set(1);
+    series.replicas.set(replicas);
+    series.gaugesComplete.set(1);
     this.#shownMs = performance.now();
   }
+}
+
+function add(state: ClassState, { lock, oldestWaiterSinceUs }: BusyLock, rules: readonly LimitRule[]): void {
+  state.locks += 1;
+  state.waiting += lock.waiting;
+  state.heldPermits += totalHeld(lock);
+  state.limitPermits += effectiveLimit(lock, rules).limit;
+  if (oldestWaiterSinceUs === null) return;
+  state.oldestSinceUs = Math.min(state.oldestSinceUs ?? oldestWaiterSinceUs, oldestWaiterSinceUs);
 }

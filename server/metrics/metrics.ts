@@ -1,14 +1,15 @@
 // All metrics of one server, in a registry of its own. Built first, because the other parts report to it; the store
 // is added later. Only this folder knows prom-client.
 
-import { collectDefaultMetrics, Gauge, Registry } from "prom-client";
-import type { Store } from "../storage/store.ts";
-import { CallMetrics } from "./call-metrics.ts";
-import { EngineMetrics } from "./engine-metrics.ts";
-import { lockClasses } from "./lock-classes.ts";
-import type { LockSource } from "./lock-gauges.ts";
-import { LockGauges } from "./lock-gauges.ts";
-import { StoreMetrics } from "./store-metrics.ts";
+import { collectDefaultMetrics, Registry } from "prom-client";
+import type { EngineObserver } from "../engine/lock-engine.ts";
+import type { CallObserver } from "../grpc/call-observer.ts";
+import type { Store, StoreObserver } from "../storage/store.ts";
+import { LockClasses } from "./labels.ts";
+import { LockGauges, type LockSource } from "./lock-gauges.ts";
+import { callObserver, engineObserver, storeObserver } from "./observers.ts";
+import { liveSeries } from "./series.ts";
+import { type AllSeries, METRICS } from "./table.ts";
 
 export interface MetricsOptions {
   /** Exact names and patterns that are classes of their own. */
@@ -28,69 +29,49 @@ export interface BuildInfo {
 export type StoreSource = LockSource & Pick<Store, "pool">;
 
 export class Metrics {
+  readonly engine: EngineObserver;
+  readonly store: StoreObserver;
+  readonly calls: CallObserver;
   readonly #registry = new Registry();
-  readonly #classes: ReturnType<typeof lockClasses>;
-  /** For the engine: its `observe` is an EngineObserver. */
-  readonly engine: EngineMetrics;
-  /** For the store: a StoreObserver. */
-  readonly store: StoreMetrics;
-  /** For gRPC: a CallObserver. */
-  readonly calls: CallMetrics;
+  readonly #classes: LockClasses;
+  readonly #series: AllSeries;
+  /** Set the gauges that are read at each scrape. */
+  readonly #gauges: (() => void | Promise<void>)[] = [];
 
   constructor(options: MetricsOptions) {
-    this.#classes = lockClasses(options.classes);
-    this.engine = new EngineMetrics(this.#registry, this.#classes);
-    this.store = new StoreMetrics(this.#registry);
-    this.calls = new CallMetrics(this.#registry);
+    this.#classes = new LockClasses(options.classes);
+    this.#series = liveSeries(METRICS, this.#registry, this.#classes);
+    this.engine = engineObserver(this.#series);
+    this.store = storeObserver(this.#series);
+    this.calls = callObserver(this.#series);
     if (options.nodeMetrics) collectDefaultMetrics({ register: this.#registry });
   }
 
   /** Adds the gauges that a scrape reads from the store. Call it once. */
-  observeStore(source: StoreSource, build: BuildInfo): void {
-    const registers = [this.#registry];
-    new LockGauges(this.#registry, this.#classes, source);
-    new Gauge({
-      name: "rowlock_pool_connections",
-      help: "Connections to the database, by state: busy or idle.",
-      labelNames: ["state"],
-      registers,
-      collect() {
-        const { open, idle } = source.pool();
-        this.set({ state: "busy" }, open - idle);
-        this.set({ state: "idle" }, idle);
+  observeStore(source: StoreSource, { version, node, database }: BuildInfo): void {
+    const { buildInfo, poolConnections, poolWaiters } = this.#series;
+    buildInfo.of(version).of(node).of(database).set(1);
+    const locks = new LockGauges(this.#series, this.#classes, source);
+    this.#gauges.push(
+      () => locks.refresh(),
+      () => {
+        const { open, idle, waiting } = source.pool();
+        poolConnections.of("busy").set(open - idle);
+        poolConnections.of("idle").set(idle);
+        poolWaiters.set(waiting);
       },
-    });
-    new Gauge({
-      name: "rowlock_pool_waiters",
-      help: "Requests of this server that wait for a connection to the database.",
-      registers,
-      collect() {
-        this.set(source.pool().waiting);
-      },
-    });
-    new Gauge({
-      name: "rowlock_build_info",
-      help: "Always 1; the labels say what runs.",
-      labelNames: ["version", "node", "database"],
-      registers,
-    }).set({ ...build }, 1);
+    );
   }
 
   /** Adds the gauge of the latest readiness answer: a scrape does not wait for a database. Call it once. */
   observeReadiness(readiness: { readonly latest: { readonly ready: boolean } }): void {
-    new Gauge({
-      name: "rowlock_ready",
-      help: "1 if this server should get calls: decisions get through, and nobody has told it to stop.",
-      registers: [this.#registry],
-      collect() {
-        this.set(readiness.latest.ready ? 1 : 0);
-      },
-    });
+    this.#gauges.push(() => this.#series.ready.set(readiness.latest.ready ? 1 : 0));
   }
 
   /** The text of a scrape. */
-  render(): Promise<string> {
-    return this.#registry.metrics();
+  async render(): Promise<string> {
+    await Promise.all(this.#gauges.map((set) => set()));
+    return await this.#registry.metrics();
   }
 
   get contentType(): string {

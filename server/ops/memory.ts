@@ -3,6 +3,7 @@
 
 import { constants, PerformanceObserver } from "node:perf_hooks";
 import { getHeapStatistics } from "node:v8";
+import type { Config } from "../config/config.ts";
 
 const MIB = 2 ** 20;
 /** What the process needs beside the JavaScript heap: code, stacks, buffers, connections. */
@@ -52,14 +53,18 @@ export function heapMaxIn(processMax: number): number {
   return Math.min(heapMax, Math.max(AT_REST_BYTES, processMax - BESIDE_HEAP_BYTES));
 }
 
-export function roomIn(heapMax: number): Room {
+/** What there is room for in such a heap. Settings that are not null replace what would be computed. */
+export function roomIn(
+  heapMax: number,
+  set: Partial<Pick<Config, "waitsMax" | "sessionsMax" | "connectionsMax" | "namesPerSecond">> = {},
+): Room {
   const rest = Math.max(0, heapMax - AT_REST_BYTES);
   const count = (share: number, bytes: number) => Math.max(ROOM_MIN, Math.floor((rest * share) / bytes));
   return {
-    waits: count(WAITS_SHARE, WAIT_BYTES),
-    sessions: count(SESSIONS_SHARE, SESSION_BYTES),
-    connections: count(CONNECTIONS_SHARE, CONNECTION_BYTES),
-    namesPerSecond: count(NAMES_SHARE, NAME_BYTES * NAMES_S),
+    waits: set.waitsMax ?? count(WAITS_SHARE, WAIT_BYTES),
+    sessions: set.sessionsMax ?? count(SESSIONS_SHARE, SESSION_BYTES),
+    connections: set.connectionsMax ?? count(CONNECTIONS_SHARE, CONNECTION_BYTES),
+    namesPerSecond: set.namesPerSecond ?? count(NAMES_SHARE, NAME_BYTES * NAMES_S),
   };
 }
 

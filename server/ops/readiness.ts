@@ -1,4 +1,4 @@
-// Whether this server should get calls: decisions get through, and nobody has told the server to stop. If clients
+// Whether this server should get calls: decisions get through, and the server was not asked to stop. If clients
 // made decisions in the last seconds and all of them worked, these are the answer. Otherwise the server makes
 // decisions of its own as probes: about once a second while there is trouble, and less often while no client asks for
 // anything.

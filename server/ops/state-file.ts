@@ -5,7 +5,7 @@
 import { randomBytes } from "node:crypto";
 import { open, readFile, rename } from "node:fs/promises";
 import { dirname } from "node:path";
-import { RANDOM_NUMBER_BYTES, randomNumberOf } from "../core/random-numbers.ts";
+import { RANDOM_NUMBER_BYTES, randomNumberOf } from "../core/rows.ts";
 
 /** What the file says. */
 interface State {

@@ -41,7 +41,7 @@ function sqliteUrl(rest: string): DatabaseUrl {
   // SQLite gives such names a special meaning instead of opening a file by that path.
   if ((path.startsWith(":") && path !== IN_MEMORY) || path.startsWith("file:"))
     throw refused(`"${path}" is not a file name`);
-  if (path.includes("\0")) throw refused("the file name has a NUL in it");
+  if (path.includes("\0")) throw refused("the file name contains a NUL");
   return { dialect: "sqlite", path };
 }
 
@@ -53,7 +53,7 @@ function mysqlUrl(url: string): DatabaseUrl {
     );
   }
   if (!url.includes("@"))
-    throw refused("it has no @ after user and password (in a file, a # begins a comment: write %23)");
+    throw refused("it has no @ after user and password (in a settings file, # begins a comment: write %23)");
   // Errors of `new URL` quote their input, which includes the password.
   if (!URL.canParse(url)) throw refused("it cannot be read as a URL");
   const parsed = new URL(url);

@@ -1,7 +1,6 @@
 // Opens a store that a server can rely on: reachable, with the right schema, and durable. Retries within a bound while
 // the database is away. Every problem that it cannot fix becomes a StoreError whose message says what to do.
 
-import type { Logger } from "../log/log.ts";
 import { describeDatabaseUrl, parseDatabaseUrl } from "./database-url.ts";
 import { migrateUp, migrationStatus } from "./migrate/migrate.ts";
 import { durabilityOf, openStore } from "./open.ts";
@@ -23,6 +22,13 @@ export interface ReadyOptions {
   readonly lanes: number | null;
 }
 
+/** Receives what an operator should know of the opening; the process's log is one. */
+export interface OpeningLog {
+  debug(fields: object, message: string): void;
+  info(fields: object, message: string): void;
+  warn(fields: object, message: string): void;
+}
+
 /** Errors that waiting cannot fix. */
 const FINAL_REASONS = new Set(["access_denied", "schema", "newer_schema", "no_database", "weak_durability"]);
 
@@ -32,7 +38,7 @@ const FINAL_REASONS = new Set(["access_denied", "schema", "newer_schema", "no_da
 export async function openReadyStore(
   options: ReadyOptions,
   observer: StoreObserver,
-  log: Logger,
+  log: OpeningLog,
 ): Promise<Store> {
   const { databaseUrl, poolSize, lanes } = options;
   const { store, findings } = await persistently(options, log, async () => {
@@ -47,7 +53,7 @@ export async function openReadyStore(
   return store;
 }
 
-async function settleSchema({ databaseUrl, migrate }: ReadyOptions, log: Logger): Promise<void> {
+async function settleSchema({ databaseUrl, migrate }: ReadyOptions, log: OpeningLog): Promise<void> {
   const { unknown, breaking, pending } = await migrationStatus(databaseUrl);
   if (breaking.length > 0) {
     throw new StoreError(
@@ -58,7 +64,7 @@ async function settleSchema({ databaseUrl, migrate }: ReadyOptions, log: Logger)
     );
   }
   if (unknown.length > 0)
-    log.info({ migrations: unknown }, "the schema is newer than this server, which can use it");
+    log.info({ migrations: unknown }, "the schema is newer than this server, but compatible");
   if (pending.length === 0) return;
   if (!migrate) {
     throw new StoreError(
@@ -80,8 +86,8 @@ function refuseWeakDurability(findings: readonly Finding[], { weakDurability }: 
     [
       "The database may lose commits that it has acknowledged, and with them leases:",
       ...errors.map(({ message }) => `  ${message}`),
-      "Correct these settings, or, if two holders of a lock do less harm than a slower database, set " +
-        "ROWLOCK_WEAK_DURABILITY=true.",
+      "Correct these settings. If two holders of one lock do less harm than a slower database, set " +
+        "ROWLOCK_WEAK_DURABILITY=true instead.",
     ].join("\n"),
   );
 }
@@ -89,7 +95,7 @@ function refuseWeakDurability(findings: readonly Finding[], { weakDurability }: 
 /** Retries `attempt` while the database is away, for at most `startupTimeoutMs`. A SQLite file is never away. */
 async function persistently<Value>(
   { databaseUrl, startupTimeoutMs }: ReadyOptions,
-  log: Logger,
+  log: OpeningLog,
   attempt: () => Promise<Value>,
 ): Promise<Value> {
   const target = parseDatabaseUrl(databaseUrl);
@@ -111,8 +117,8 @@ async function persistently<Value>(
     throw new StoreError(
       "unavailable",
       error.reason,
-      `${error.message} Tried for ${startupTimeoutMs / 1_000} s (ROWLOCK_STARTUP_TIMEOUT). ` +
-        `Check that the database of ROWLOCK_DATABASE_URL, ${describeDatabaseUrl(target)}, runs and can be reached.`,
+      `${error.message} Gave up after ${startupTimeoutMs / 1_000} s (ROWLOCK_STARTUP_TIMEOUT). ` +
+        `Check that the database of ROWLOCK_DATABASE_URL, ${describeDatabaseUrl(target)}, is running and can be reached.`,
       { cause: error },
     );
   }

@@ -19,8 +19,8 @@ export const CONNECTIONS_BESIDE_LANES = 2;
 export const POOL_WAIT_MS_MAX = 2_000;
 /** Waiting callers. Each is a transaction or a read for many commands, so this is far above the normal number. */
 export const POOL_WAITING_MAX = 1_000;
-/** From the first statement of a connection's lease to its last. */
-export const LEASE_MS_MAX = 5_000;
+/** How long a connection is lent, from its first statement to its last. */
+export const LOAN_MS_MAX = 5_000;
 /** How long a patient statement waits for a row lock. A transaction that holds one for longer is stuck. */
 export const LOCK_WAIT_S = 2;
 /** Idle connections are closed well before the server ends them, which it does after 8 s (wait_timeout). */
@@ -34,7 +34,7 @@ export const IDLE_SWEEP_MS = 1_000;
 export const CONNECT_MS_MAX = 1_800;
 export const TCP_KEEPALIVE_MS = 5_000;
 /** How long a graceful close of a connection may take. */
-export const GOODBYE_MS_MAX = 500;
+export const CLOSE_MS_MAX = 500;
 
 /** How far a cluster node may lag behind the others: longer than flow control allows. */
 export const MARK_AGAIN_MS = 3_000;
@@ -43,6 +43,10 @@ export const MARK_AGAIN_MS = 3_000;
 export const BRANCHES_MAX = 100;
 /** Rows of one UPDATE: the time to pick each row's value from a CASE grows with the square of the rows. */
 export const UPDATE_ROWS_MAX = 128;
+/** Groups of free locks (one status in one folder) that are read together; each costs one entry into an index. */
+export const FREE_GROUPS_MAX = 500;
+/** Index entries that one read of free locks examines in all its groups: some milliseconds. */
+export const FREE_ENTRIES_MAX = 2_000;
 /** Index entries per range in the first reads of record groups: few, because most callers have few groups. */
 export const GROUP_ENTRIES = 4;
 /** Reads per call that use GROUP_ENTRIES. */
@@ -116,6 +120,9 @@ export const CLOCK_BEHIND_US_MAX = 100_000;
 /** SQLite uses the system clock, which Node reports in whole milliseconds. */
 export const CLOCK_COARSE_US = 1_000;
 
-/** Tries to open an SQLite file that is in use, and the longest pause between them: another process may only be opening it, too. */
+/**
+ * Attempts to open an SQLite file that is in use, and the longest pause between them: another process may only be opening
+ * it, too.
+ */
 export const OPEN_TRIES_MAX = 3;
 export const OPEN_PAUSE_MS_MAX = 200;

@@ -119,7 +119,7 @@ export interface LockQuery {
 export type WaitedLock = Pick<Lock, "id" | "holders" | "waiting">;
 
 /** What one poll returns about some locks. */
-export interface Watched {
+export interface Polled {
   /** Revisions by lock id; missing guard rows are left out. */
   readonly revisions: Map<bigint, bigint>;
   /**
@@ -142,33 +142,19 @@ export interface BusyLock {
   readonly oldestWaiterSinceUs: number | null;
 }
 
-/** Locks with records that are adjacent in the index of records: those with one status in one folder. */
-export interface RecordGroup {
-  /** Their names up to and including the last slash. */
-  readonly folder: string;
-  readonly status: string;
-}
-
-/** A lock without holders or waiters, and with attempts left. */
-export interface FreeLock {
-  readonly id: bigint;
-  readonly name: string;
-  /** The time from which it may be granted; 0: always. */
-  readonly dueAtUs: number;
-  /** The lock's own limit; null: patterns and the default apply. */
-  readonly limit: number | null;
-}
-
-/** A position in the order of free locks. */
-export type FreePlace = Pick<FreeLock, "dueAtUs" | "name">;
-
-/** Which free locks of a group the caller wants. */
-export interface WantedNames {
-  /** Only names that begin with this prefix. */
-  readonly prefix: string;
-  /** Under these names, only locks with a limit of their own. */
-  readonly paused: readonly PausedNames[];
-}
+/** Which free locks a caller wants. */
+export type FreeSelector =
+  /** Those with these names, with or without a record, and names that nobody has used. */
+  | { readonly kind: "names"; readonly names: readonly string[]; readonly statuses: readonly string[] }
+  /** Those with records whose names begin with a prefix. */
+  | {
+      readonly kind: "prefix";
+      readonly prefix: string;
+      /** Only locks with one of these statuses; empty: with any. */
+      readonly statuses: readonly string[];
+      /** Under these names, only locks with a limit of their own. Names of very many patterns may be returned anyway. */
+      readonly paused: readonly PausedNames[];
+    };
 
 /** Names to which a pattern gives a limit of 0. */
 export interface PausedNames {
@@ -177,14 +163,59 @@ export interface PausedNames {
   readonly except: readonly string[];
 }
 
-/** A lock that was looked up by its name. */
-export interface NamedLock extends Omit<FreeLock, "dueAtUs"> {
-  /** null: the lock has holders or waiters, or no attempts left. */
-  readonly dueAtUs: number | null;
+/** A lock without holders or waiters, and with attempts left. */
+export interface FreeLock {
+  /** null: nobody has used the name yet. */
+  readonly id: bigint | null;
+  readonly name: string;
+  /** The time from which it may be granted; 0: always. */
+  readonly freeSinceUs: number;
+  /** The lock's own limit; null: patterns and the default apply. */
+  readonly limit: number | null;
+}
+
+/** Locks with records that are adjacent in the index of records: those with one status in one folder. */
+export interface RecordGroup {
+  /** Their names up to and including the last slash. */
+  readonly folder: string;
   readonly status: string;
 }
 
-/** The part of a guard row that a watch needs. */
+/** Groups that are read together. */
+export interface RecordGroups {
+  readonly groups: readonly RecordGroup[];
+  /** There are no further groups. */
+  readonly isLast: boolean;
+}
+
+/** How far a search for free locks has come: which groups it reads together, and where it is in them. */
+export interface FreePosition {
+  /** The last group before them; null: they are the first groups. */
+  readonly behind: RecordGroup | null;
+  /** The last lock before this position; null: the groups have not been read yet. */
+  readonly after: Pick<FreeLock, "freeSinceUs" | "name"> | null;
+  /** These groups, if they were found already. A position that is kept for later should not have them. */
+  readonly groups?: RecordGroups;
+}
+
+export const FIRST_FREE: FreePosition = { behind: null, after: null };
+
+/** One page of free locks. */
+export interface FreePage {
+  /** Those longest free first, then by the bytes of their names. */
+  readonly locks: readonly FreeLock[];
+  /** Where the page began. */
+  readonly at: FreePosition;
+  /** Where the next page begins; null: this is the last page. */
+  readonly next: FreePosition | null;
+  /**
+   * In how many microseconds the next lock becomes free, never an overestimate; null: none does, or it is unknown. Known
+   * for names; under a prefix, for an empty last page that began among the first groups.
+   */
+  readonly nextInUs: number | null;
+}
+
+/** What the feed of changes reports of a guard row. */
 export type DecidedLock = Pick<Lock, "id" | "name" | "revision" | "holders" | "waiting">;
 
 /** A position among the guard rows in the order of their last decisions. */
@@ -200,8 +231,6 @@ export interface DecidedPage {
   readonly nowUs: number;
   /** The epoch of the last fail-over. */
   readonly epoch: bigint;
-  /** Differs after each change of a limit rule. */
-  readonly rulesRevision: bigint;
   readonly locks: readonly DecidedLock[];
   /** Where the next page begins; null: this is the last page. */
   readonly next: DecidedFrom | null;
@@ -343,7 +372,7 @@ export interface Store {
    * Reads what a poll needs, in one statement, including deadlines within the next `aheadUs`. Without locks, reads only
    * the revision of the rules.
    */
-  watch(lockIds: readonly bigint[], aheadUs: number): Promise<Watched>;
+  poll(lockIds: readonly bigint[], aheadUs: number): Promise<Polled>;
   /** Returns claims by key, as committed, and the clock of the read. */
   claims(keys: readonly ClaimKey[]): Promise<{ nowUs: number; claims: Claim[] }>;
   /** Returns claims by request id, whatever lock they belong to, as committed, and the clock of the read. */
@@ -373,37 +402,13 @@ export interface Store {
    */
   list(query: LockQuery): Promise<{ locks: GuardRow[]; next: string | null }>;
   /**
-   * Returns groups of locks with records whose names may begin with the prefix, after `after`, in order of folder and
-   * status, at most `max`. Skips from group to group in a bounded number of reads, however many locks a group has.
-   * `isLast`: there are no further groups.
+   * Returns wanted locks that are free now, from a position on. Under a prefix, skips from group to group of locks in a
+   * bounded number of reads, however many locks a group has. Then reads at most `atMost` index entries of each of these
+   * groups, wanted or not, and no entries of locks that are not free. So a page may be empty although others follow. The
+   * result is as committed and reserves nothing: a caller that wants a lock must still ask for it. Of names, returns all
+   * that are free in one page.
    */
-  recordGroups(
-    prefix: string,
-    after: RecordGroup | null,
-    max: number,
-  ): Promise<{ groups: readonly RecordGroup[]; isLast: boolean }>;
-  /**
-   * Returns wanted locks of these groups that are free and due now, after `after`: those longest due first, then by the
-   * bytes of their names. Reads at most `entries` index entries of each group, wanted or not, and no entries of locks
-   * that are not free or not due. `next`: the position up to which it has read; null: it has read everything. The
-   * result is as committed and reserves nothing: a caller that wants a lock must still ask for it.
-   */
-  freeLocks(
-    groups: readonly RecordGroup[],
-    after: FreePlace | null,
-    wanted: WantedNames,
-    entries: number,
-  ): Promise<{ locks: readonly FreeLock[]; next: FreePlace | null }>;
-  /**
-   * Returns in how many microseconds the next free lock of these groups becomes due, never an overestimate; null: none
-   * does.
-   */
-  nextDueIn(groups: readonly RecordGroup[]): Promise<number | null>;
-  /**
-   * Returns locks by name, with or without a record; names without a guard row are left out. `nowUs` is the latest that
-   * the clock may be.
-   */
-  namedLocks(names: readonly string[]): Promise<{ nowUs: number; locks: readonly NamedLock[] }>;
+  freeLocks(selector: FreeSelector, from: FreePosition, atMost: number): Promise<FreePage>;
   /**
    * Returns at most `max` guard rows that were decided about from `from` until `untilUs` (null: until now), in order. A
    * lock with several decisions may appear at an earlier one's time, see DECIDED_AT_STEP_US. Includes everything that

@@ -7,7 +7,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
-import { partsOf } from "../../server/core/parts.ts";
+import { partsOf } from "../../server/core/bounds.ts";
 import { acquire, type Command, wait } from "../support/session-client.ts";
 import { TestCalls } from "../support/test-calls.ts";
 import { databaseCpuSeconds } from "./database-cpu.ts";

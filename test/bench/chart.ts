@@ -56,6 +56,6 @@ function bar(system: string, rates: readonly number[], most: number, y: number):
   ].join("\n");
 }
 
-function escaped(text: string): string {
+export function escaped(text: string): string {
   return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;");
 }

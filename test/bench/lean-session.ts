@@ -4,7 +4,7 @@ import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { SessionCommandSchema, SessionResult } from "#proto/rowlock/v1/lock_service_pb.js";
 import type { RowlockError, SessionStream } from "../../clients/typescript/src/bare/index.ts";
 import { encode } from "../../clients/typescript/src/bare/methods.ts";
-import { partsOf } from "../../server/core/parts.ts";
+import { partsOf } from "../../server/core/bounds.ts";
 import type { Command } from "../support/session-client.ts";
 import type { TestCalls } from "../support/test-calls.ts";
 

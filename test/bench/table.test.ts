@@ -52,7 +52,7 @@ test("a session is compared with etcd's unary calls, and with a session that doe
   expect(withRatios(samples).at(-1)).toEqual({ ...session, ofEtcd: 3, ofNothing: 0.5 });
 });
 
-test("the table has dashes for what a system cannot do, and says how often it failed", () => {
+test("the table has dashes for what a system cannot do, and shows how often it failed", () => {
   const work = "hot";
   const samples: Sample[] = [
     { round: 1, work, system: "a", perSecond: 10, p50Ms: 1, p99Ms: 2 },

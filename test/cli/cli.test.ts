@@ -23,7 +23,7 @@ function newDatabase(): string {
 }
 
 describe("help", () => {
-  test.each([[[]], [["--help"]], [["help"]]])("of everything, for %j", async (args) => {
+  test.each([[[]], [["--help"]], [["help"]]])("explains everything, for %j", async (args) => {
     const { code, out } = await rowlock(args);
     expect(code).toBe(0);
     for (const command of ["serve", "migrate", "doctor", "Examples:"]) expect(out).toContain(command);
@@ -39,19 +39,19 @@ describe("help", () => {
     ...["run", "ls", "show", "watch", "limit", "acquire", "renew", "release", "completion"].map(
       (command): [string[], string] => [[command, "--help"], `rowlock ${command}`],
     ),
-  ])("of %j has an example", async (args, example) => {
+  ])("gives an example of %j", async (args, example) => {
     const { code, out, err } = await rowlock(args);
     expect([code, err]).toEqual([0, ""]);
     expect(out).toContain("Examples:");
     expect(out).toContain(example);
   });
 
-  test("of serve has a flag for each setting", async () => {
+  test("has a flag of serve for each setting", async () => {
     const { out } = await rowlock(["serve", "--help"]);
     for (const { flag, placeholder } of describeSettings()) expect(out).toContain(`${flag} ${placeholder}`);
   });
 
-  test("of serve says of a switch no more than its default and what is allowed", async () => {
+  test("shows only the default and the allowed values of a switch of serve", async () => {
     const { out } = await rowlock(["serve", "--help"]);
     expect(out).not.toContain("preset");
     expect(out.replace(/\s+/g, " ")).toContain("only for a trusted network. (default false; true or false)");
@@ -62,8 +62,8 @@ describe("help", () => {
   });
 });
 
-describe("mistakes", () => {
-  test("an unknown command, flag or argument fails and says where help is", async () => {
+describe("a mistake", () => {
+  test("in a command, flag or argument fails and names the help", async () => {
     for (const args of [["serv"], ["serve", "--listn", "x"], ["doctor", "now"], ["migrate", "upp"]]) {
       const { code, out, err } = await rowlock(args);
       expect([code, out]).toEqual([1, ""]);
@@ -72,7 +72,7 @@ describe("mistakes", () => {
     expect((await rowlock(["serve", "--listn", "x"])).err).toContain("Did you mean --listen?");
   });
 
-  test("wrong settings are told all at once", async () => {
+  test("in several settings is reported with all the others at once", async () => {
     const { code, out, err } = await rowlock(["serve", "--grace", "10", "--allow-plaintext"], {
       ROWLOCK_QEUE_MAX: "1",
     });
@@ -82,7 +82,7 @@ describe("mistakes", () => {
     expect(err).toContain("did you mean ROWLOCK_QUEUE_MAX?");
   });
 
-  test("a database that cannot be is told without its password", async () => {
+  test("in the database is reported without its password", async () => {
     const { code, err } = await rowlock(["doctor"], { ROWLOCK_DATABASE_URL: "mysql://root:hush@db" });
     expect(code).toBe(2);
     expect(err).toContain("ROWLOCK_DATABASE_URL");
@@ -118,7 +118,7 @@ describe("migrate", () => {
 });
 
 describe("doctor", () => {
-  test("has nothing to look at before there is a database", async () => {
+  test("reports that there is no database yet", async () => {
     const { code, err } = await rowlock(["doctor", "--database-url", `sqlite:${newDatabase()}`]);
     expect(code).toBe(2);
     expect(err).toContain("There is no Rowlock database here yet");
@@ -143,7 +143,7 @@ describe("doctor", () => {
     expect(out).toMatch(/\d+ errors?, no warnings\n$/);
   });
 
-  test("says so when a server has the file", async () => {
+  test("reports that a server has the file", async () => {
     const path = newDatabase();
     const args = ["--database-url", `sqlite:${path}`];
     await rowlock(["migrate", "up", ...args]);

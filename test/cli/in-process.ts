@@ -1,6 +1,6 @@
 // Runs a shell command inside the test's process, with its own context: faster than starting a process.
 
-import type { CliContext } from "../../server/cli/context.ts";
+import type { CliContext } from "../../clients/shell/context.ts";
 import { runCli } from "../../server/cli/program.ts";
 
 export interface Ran {

@@ -49,7 +49,7 @@ const languages = [...readme.matchAll(/^### (.+)\n[\s\S]*?```yaml\n([\s\S]*?)```
 const isHere = (program: string) =>
   (process.env.PATH ?? "").split(delimiter).some((folder) => existsSync(join(folder, program)));
 
-test("there are lines for each language that people ask for", () => {
+test("the page has commands for each language that people ask for", () => {
   expect(new Set(languages.map(({ language }) => language))).toEqual(
     new Set(["C#", "Rust", "Ruby", "PHP", "C++"]),
   );

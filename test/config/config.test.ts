@@ -2,9 +2,9 @@
 
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
+import { SHELL_NAMES } from "../../clients/shell/context.ts";
 import type { Config } from "../../server/config/config.ts";
 import { loadConfig, loadDatabaseConfig } from "../../server/config/config.ts";
-import { SHELL_NAMES } from "../../server/config/shell-names.ts";
 import { parseDatabaseUrl } from "../../server/storage/database-url.ts";
 import { selfSignedCertificate } from "../process/certificate.ts";
 
@@ -101,7 +101,7 @@ describe("sources", () => {
     expect(configOf({ env: { ROWLOCK_GRACE: "", ROWLOCK_CONFIG: "" } }).graceMs).toBe(10_000);
   });
 
-  test("a file that is not there is a fault, and so is a line that says nothing", () => {
+  test("a missing file is a fault, and so is a line without a setting", () => {
     expect(faultsOf({ flags: { ROWLOCK_CONFIG: "/no/such/file" } })).toEqual([
       'ROWLOCK_CONFIG is "/no/such/file", which cannot be read (ENOENT): name a readable file of NAME=value lines.',
     ]);
@@ -112,7 +112,7 @@ describe("sources", () => {
 });
 
 describe("names", () => {
-  test("an unknown one is an error with the nearest known one", () => {
+  test("an unknown name is an error with the nearest known one", () => {
     expect(faultsOf({ env: { ROWLOCK_LISTN: "x" } })).toEqual([
       "ROWLOCK_LISTN (environment) is not a setting: did you mean ROWLOCK_LISTEN?",
     ]);
@@ -131,7 +131,7 @@ describe("names", () => {
   });
 
   test.each(["THE_QUICK_BROWN_FOX", "DEBUG", "PORT", "HOST", "USER", "X", "PASSWORD", "VOUCHER"])(
-    "%s is near none",
+    "%s is near no name",
     (name) => {
       expect(faultsOf({ env: { [`ROWLOCK_${name}`]: "x" } })).toEqual([
         `ROWLOCK_${name} (environment) is not a setting: leave it out; \`rowlock serve --help\` lists all settings.`,
@@ -139,11 +139,11 @@ describe("names", () => {
     },
   );
 
-  test.each(SHELL_NAMES)("%s is the shell's, and no slip of the pen", (name) => {
+  test.each(SHELL_NAMES)("%s belongs to the shell, and is not a typing mistake", (name) => {
     expect(faultsOf({ env: { [name]: "x" } })).toEqual([]);
   });
 
-  test("others' names in the environment are left alone", () => {
+  test("other programs' names in the environment are ignored", () => {
     const env = {
       HOME: "/root",
       ROWLOCK_TEST_MYSQL_URL: "mysql://x",
@@ -165,7 +165,7 @@ describe("names", () => {
 });
 
 describe("values", () => {
-  test("all faults are told at once, each with its place and what to write", () => {
+  test("all faults are reported at once, each with its place and the remedy", () => {
     const faults = faultsOf({
       files: { f: "ROWLOCK_GRACE=10" },
       env: { ROWLOCK_LISTEN: "50051", ROWLOCK_MIGRATE: "yes", ROWLOCK_QEUE_MAX: "5" },
@@ -231,7 +231,7 @@ describe("values", () => {
     ]);
   });
 
-  test("classes are a list, each once", () => {
+  test("classes are a list without repetition", () => {
     const config = configOf({ env: { ROWLOCK_METRICS_CLASSES: "etl/*, web/*,,nightly,etl/*" } });
     expect(config.metricsClasses).toEqual(["etl/*", "web/*", "nightly"]);
   });
@@ -258,7 +258,7 @@ describe("the database", () => {
     expect(faults[0]).not.toContain("hush");
   });
 
-  test("is all that the commands need that serve nothing", () => {
+  test("is the only setting that commands without a server need", () => {
     const input = { argvFlags: {}, readFile: () => "", checkDatabaseUrl: parseDatabaseUrl };
     const env = { ROWLOCK_DATABASE_URL: "sqlite:x", ROWLOCK_LISTEN: "0.0.0.0:1" };
     expect(loadDatabaseConfig({ ...input, env })).toEqual({
@@ -268,8 +268,8 @@ describe("the database", () => {
   });
 });
 
-describe("what is wrong only together", () => {
-  test("beyond loopback there is TLS, or plain text that was asked for", () => {
+describe("settings that conflict", () => {
+  test("beyond loopback there is TLS, or plain text on request", () => {
     expect(faultsOf({ env: { ROWLOCK_LISTEN: "0.0.0.0:50051" } })[0]).toContain(
       "ROWLOCK_ALLOW_PLAINTEXT=true",
     );
@@ -289,7 +289,7 @@ describe("what is wrong only together", () => {
     ).toEqual([]);
   });
 
-  test.each(["mysql://u@db/rowlock", "sqlite:x.db"])("lanes leave a connection over, on %s, too", (url) => {
+  test.each(["mysql://u@db/rowlock", "sqlite:x.db"])("lanes leave one connection free, on %s, too", (url) => {
     const faults = (lanes: string) =>
       faultsOf({ env: { ROWLOCK_LANES: lanes, ROWLOCK_DATABASE_URL: url, ROWLOCK_POOL_SIZE: "4" } });
     expect(faults("3")).toEqual([]);
@@ -297,7 +297,7 @@ describe("what is wrong only together", () => {
   });
 });
 
-test("an audit is refused where its lines would not be written", () => {
+test("an audit is refused if its lines would not be written", () => {
   const faults = (level: string) =>
     faultsOf({ env: { ROWLOCK_AUDIT_LOG: "true", ROWLOCK_LOG_LEVEL: level } });
   expect(faults("info")).toEqual([]);
@@ -315,7 +315,7 @@ describe("TLS files", () => {
     expect(config.tls?.clientCa).toBe(config.tls?.certificate);
   });
 
-  test("are refused where they do not", () => {
+  test("are refused if they do not", () => {
     const faults = (env: Record<string, string>) => faultsOf({ env });
     expect(faults({ ROWLOCK_TLS_CERT: "own.crt" })[0]).toContain("without ROWLOCK_TLS_KEY");
     expect(faults({ ROWLOCK_TLS_KEY: "own.key" })[0]).toContain("without ROWLOCK_TLS_CERT");
@@ -324,8 +324,8 @@ describe("TLS files", () => {
       "is not the key of",
     );
     expect(faults({ ROWLOCK_TLS_CERT: "junk", ROWLOCK_TLS_KEY: "/no/such" })).toEqual([
-      expect.stringContaining("ENOENT"),
       expect.stringContaining("ROWLOCK_TLS_CERT does not hold a certificate"),
+      expect.stringMatching(/^ROWLOCK_TLS_KEY .*ENOENT/),
     ]);
   });
 });

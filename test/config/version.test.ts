@@ -65,12 +65,12 @@ describe("in a checkout", () => {
 });
 
 describe("in a build", () => {
-  test("it is the commit that was built", () => {
+  test("it is the built commit", () => {
     write("dist/commit", `${"0123456789".repeat(4)}\n`);
     expect(versionOf(join(root, "dist/server"))).toBe("1.2.3+0123456");
   });
 
-  test("without one it is the version alone", () => {
+  test("without a commit it is the version alone", () => {
     expect(versionOf(join(root, "dist/server"))).toBe("1.2.3");
   });
 });

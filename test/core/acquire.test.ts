@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import { ATTACHED_FOR_US, claimOf, GRACE_US, OneLock, SECOND_US } from "./one-lock.ts";
 
 describe("a free lock", () => {
-  test("is granted at once, with the next token, its whole time to live and no place in the queue", () => {
+  test("is granted at once, with the next token, its full TTL and no place in the queue", () => {
     const lock = new OneLock({ tokenFloor: 41n });
     const lease = lock.lease({ ttlUs: 7 * SECOND_US });
     expect(lease).toMatchObject({
@@ -19,7 +19,7 @@ describe("a free lock", () => {
     expect(lock.events.map((event) => event.kind)).toEqual(["granted"]);
   });
 
-  test("is granted whole to a caller without a stream, because the answer delivers it", () => {
+  test("is granted for its full TTL to a caller without a stream, because the answer delivers it", () => {
     const lock = new OneLock();
     expect(lock.lease({ replica: null })).toMatchObject({
       provisional: false,
@@ -27,7 +27,7 @@ describe("a free lock", () => {
     });
   });
 
-  test("is granted for the grace period to a caller that has waited for it, who may be gone", () => {
+  test("is granted for the grace period to a caller that has waited for it and may be gone", () => {
     const lock = new OneLock();
     const lease = lock.lease({ afterWait: true, ttlUs: 3_600 * SECOND_US });
     expect(lease).toMatchObject({ provisional: true, deadlineUs: lock.nowUs + GRACE_US });
@@ -42,7 +42,7 @@ describe("a free lock", () => {
     });
   });
 
-  test("is held without end when no expiry is asked for", () => {
+  test("is held without end if no expiry is requested", () => {
     const lock = new OneLock();
     const lease = lock.lease({ ttlUs: null });
     expect(lease.deadlineUs).toBeNull();
@@ -56,7 +56,7 @@ describe("a free lock", () => {
 });
 
 describe("a busy lock", () => {
-  test("refuses a caller that may not wait, and remembers nothing of it", () => {
+  test("refuses a caller that may not wait, and stores nothing about it", () => {
     const lock = new OneLock();
     lock.lease();
     expect(lock.acquire({ mayWait: false })).toMatchObject({
@@ -68,7 +68,7 @@ describe("a busy lock", () => {
     expect(lock.lock.nextTicket).toBe(2n);
   });
 
-  test("gives a place behind those who wait", () => {
+  test("queues a caller behind the waiters", () => {
     const lock = new OneLock({ limit: 5 });
     lock.lease({ permits: 5 });
     lock.ticket({ permits: 3 });
@@ -79,7 +79,7 @@ describe("a busy lock", () => {
     });
   });
 
-  test("lets nobody barge past a waiter, not even a request that would fit", () => {
+  test("lets no caller overtake a waiter, not even with a request that would fit", () => {
     const lock = new OneLock({ limit: 3 });
     lock.lease({ permits: 2 });
     lock.ticket({ permits: 2 });
@@ -87,7 +87,7 @@ describe("a busy lock", () => {
     lock.ticket({ permits: 1 });
   });
 
-  test("makes a reader wait behind a waiting writer although readers hold", () => {
+  test("makes a reader wait behind a waiting writer although readers hold the lock", () => {
     const lock = new OneLock();
     const reader = lock.lease({ mode: "shared" });
     lock.lease({ mode: "shared" });
@@ -136,7 +136,7 @@ describe("a request for more permits than the limit", () => {
 });
 
 describe("a paused lock", () => {
-  test.each(["permit", "shared", "exclusive"] as const)("refuses %s or lets it wait", (mode) => {
+  test.each(["permit", "shared", "exclusive"] as const)("refuses %s or queues it", (mode) => {
     const lock = new OneLock({ limit: 0 });
     expect(lock.acquire({ mode, mayWait: false })).toMatchObject({
       kind: "refused",
@@ -150,13 +150,13 @@ describe("a paused lock", () => {
 });
 
 describe("a place in the queue", () => {
-  test("is kept for as long as a heartbeat counts when a stream is attached", () => {
+  test("lasts as long as a heartbeat if a stream is attached", () => {
     const lock = new OneLock();
     lock.lease({ ttlUs: null });
     expect(lock.ticket().deadlineUs).toBe(lock.nowUs + ATTACHED_FOR_US);
   });
 
-  test("is kept for the grace period when the caller polls", () => {
+  test("lasts for the grace period if the caller polls", () => {
     const lock = new OneLock();
     lock.lease({ ttlUs: null });
     const ticket = lock.ticket({ replica: null });
@@ -166,7 +166,7 @@ describe("a place in the queue", () => {
     expect(lock.states(ticket)).toEqual(["lapsed"]);
   });
 
-  test("is given up after the longest wait, even just when the lock becomes free", () => {
+  test("is given up after the longest wait, even just as the lock becomes free", () => {
     const lock = new OneLock();
     lock.lease({ ttlUs: 5 * SECOND_US });
     const ticket = lock.ticket({ maxWaitUs: 5 * SECOND_US });
@@ -175,7 +175,7 @@ describe("a place in the queue", () => {
     expect(lock.states(ticket, next)).toEqual(["timed_out", "held"]);
   });
 
-  test("that lapsed before the longest wait was over is said to have lapsed, however late anybody looks", () => {
+  test("that lapsed before the longest wait was over ends as lapsed, however late it is checked", () => {
     const lock = new OneLock();
     lock.lease({ ttlUs: null });
     const ticket = lock.ticket({ replica: null, maxWaitUs: 20 * SECOND_US });
@@ -199,7 +199,7 @@ describe("the same request id", () => {
     expect(second).toEqual(first);
   });
 
-  test("is answered by what the same transaction has made of the claim", () => {
+  test("gets the claim as the same transaction has changed it", () => {
     const lock = new OneLock();
     const lease = lock.lease({ requestId: "brief" });
     const ticket = lock.ticket({ requestId: "next" });
@@ -213,7 +213,7 @@ describe("the same request id", () => {
     expect(lock.now(ticket).provisional).toBe(false);
   });
 
-  test("means the same place, and is a sign of life", () => {
+  test("means the same place, and counts as a sign of life", () => {
     const lock = new OneLock();
     lock.lease({ ttlUs: null });
     const ticket = lock.ticket({ replica: null, requestId: "poll" });
@@ -224,7 +224,7 @@ describe("the same request id", () => {
     }
   });
 
-  test("is answered as ended after the end, not granted anew", () => {
+  test("gets the end of an ended claim, and no new grant", () => {
     const lock = new OneLock();
     lock.release(lock.lease({ requestId: "done" }));
     expect(claimOf(lock.acquire({ requestId: "done" }), "ended").endReason).toBe("released");
@@ -239,7 +239,7 @@ describe("the same request id", () => {
   });
 
   test.each([{ mode: "exclusive" as const }, { permits: 2 }])(
-    "is not taken for another request: %o",
+    "with other content is an error: %o",
     (other) => {
       const lock = new OneLock({ limit: 5 });
       lock.lease({ requestId: "mine" });
@@ -247,7 +247,7 @@ describe("the same request id", () => {
     },
   );
 
-  test("is not taken for a request at another lock", () => {
+  test("at another lock is an error", () => {
     const lock = new OneLock();
     lock.lease({ requestId: "mine" });
     lock.rows.addLock("etl/other");
@@ -260,7 +260,7 @@ describe("the same request id", () => {
     expect(outcomes).toEqual([{ kind: "request_id_reused" }]);
   });
 
-  test("fetches a lease that was granted in its absence, which then runs from the grant", () => {
+  test("fetches a lease that was granted while the caller was away; the TTL runs from the grant", () => {
     const lock = new OneLock();
     const holder = lock.lease();
     lock.ticket({ replica: null, requestId: "poll" });

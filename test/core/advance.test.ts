@@ -8,7 +8,7 @@ const HOUR_US = 3_600 * SECOND_US;
 const TTL_US = 30 * SECOND_US;
 
 describe("after a jump ahead of the database's clock", () => {
-  test("a lease is held until its time to live has passed once more, and then goes to the next one", () => {
+  test("a lease is held until its TTL has passed once more, and then goes to the next waiter", () => {
     const lock = new OneLock();
     const lease = lock.lease({ ttlUs: TTL_US });
     const kept = lock.now(lease);
@@ -23,7 +23,7 @@ describe("after a jump ahead of the database's clock", () => {
     expect(lock.states(lease, next)).toEqual(["expired", "held"]);
   });
 
-  test("a lease is put off also by a jump that ends before its deadline", () => {
+  test("a lease is extended even if the jump ends before its deadline", () => {
     const lock = new OneLock();
     const lease = lock.lease({ ttlUs: TTL_US });
     lock.pass(10 * SECOND_US).jump(SECOND_US);
@@ -40,7 +40,7 @@ describe("after a jump ahead of the database's clock", () => {
     expect(claimOf(lock.renew(lease), "held").deadlineUs).toBe(lock.nowUs + TTL_US);
   });
 
-  test("a lease that was given or renewed after it ends with its own time to live", () => {
+  test("a lease that is granted or renewed after the jump ends with its own TTL", () => {
     const lock = new OneLock({ limit: 2 });
     const renewed = lock.lease({ ttlUs: HOUR_US });
     lock.jump(HOUR_US).pass(SECOND_US);
@@ -52,7 +52,7 @@ describe("after a jump ahead of the database's clock", () => {
     expect(lock.states(given, renewed)).toEqual(["expired", "expired"]);
   });
 
-  test("a lease without end that nobody has fetched is kept for the grace period", () => {
+  test("a lease without end that no client has fetched lasts for the grace period", () => {
     const lock = new OneLock();
     const holder = lock.lease();
     const ticket = lock.ticket({ replica: null, ttlUs: null });
@@ -68,7 +68,7 @@ describe("after a jump ahead of the database's clock", () => {
     { who: "with a stream", asked: { replica: HERE }, end: "lapsed" },
     { who: "that polls", asked: { replica: null }, end: "lapsed" },
     { who: "with a longest wait", asked: { maxWaitUs: SECOND_US }, end: "timed_out" },
-  ])("the place of a waiter $who is kept for as long as a heartbeat counts", ({ asked, end }) => {
+  ])("the place of a waiter $who lasts as long as a heartbeat", ({ asked, end }) => {
     const lock = new OneLock();
     lock.lease({ ttlUs: null });
     const ticket = lock.ticket(asked);
@@ -90,7 +90,7 @@ describe("after a jump ahead of the database's clock", () => {
     expect(lock.states(first, second)).toEqual(["released", "held"]);
   });
 
-  test("long ago, time is counted as if there had been none", () => {
+  test("long ago, deadlines count as if there had been no jump", () => {
     const lock = new OneLock();
     lock.jump(HOUR_US).pass(HOUR_US);
     const lease = lock.lease({ ttlUs: TTL_US });
@@ -99,19 +99,22 @@ describe("after a jump ahead of the database's clock", () => {
   });
 });
 
-describe("a guard row that counts waiters who are not there", () => {
-  test.each([0, 1])("does not keep a decision going for ever that grants to %i who are", (waiters) => {
-    const lock = new OneLock();
-    const holder = lock.lease();
-    const tickets = Array.from({ length: waiters }, () => lock.ticket());
-    lock.lock.waiting += 1;
-    const look = { clock: lock.clock, failOver: lock.failOver, heads: 8 };
-    const release = { verb: "release", ref: holder, repeated: false } as const;
-    expect(lock.rows.transact(NAME, [release], look).passes).toBe(1);
-    expect(lock.states(...tickets)).toEqual(tickets.map(() => "held"));
-  });
+describe("a guard row that counts waiters that do not exist", () => {
+  test.each([0, 1])(
+    "does not keep a decision running for ever that grants to the %i that do exist",
+    (waiters) => {
+      const lock = new OneLock();
+      const holder = lock.lease();
+      const tickets = Array.from({ length: waiters }, () => lock.ticket());
+      lock.lock.waiting += 1;
+      const look = { clock: lock.clock, failOver: lock.failOver, heads: 8 };
+      const release = { verb: "release", ref: holder, repeated: false } as const;
+      expect(lock.rows.transact(NAME, [release], look).passes).toBe(1);
+      expect(lock.states(...tickets)).toEqual(tickets.map(() => "held"));
+    },
+  );
 
-  test("is no reason to read a queue again whose head was granted to its last one", () => {
+  test("does not cause a second read of a queue whose last waiter was granted", () => {
     const lock = new OneLock({ limit: 0 });
     const tickets = [lock.ticket(), lock.ticket(), lock.ticket()];
     const look = { clock: lock.clock, failOver: lock.failOver, heads: 1 };
@@ -128,7 +131,7 @@ describe("a guard row that counts waiters who are not there", () => {
 });
 
 describe("a replica that comes back to the database", () => {
-  test("keeps the places of all waiters for a grace period, as others may come back later", () => {
+  test("keeps the places of all waiters for a grace period, because their servers may come back later", () => {
     const lock = new OneLock();
     const holder = lock.lease({ ttlUs: null });
     const ticket = lock.ticket({ replica: THERE });
@@ -143,7 +146,7 @@ describe("a replica that comes back to the database", () => {
     expect(lock.states(holder, ticket)).toEqual(["held", "lapsed"]);
   });
 
-  test("ends leases that are past their time, and waits that are over, at once", () => {
+  test("ends expired leases and finished waits at once", () => {
     const lock = new OneLock();
     const lease = lock.lease();
     const brief = lock.ticket({ replica: THERE, maxWaitUs: SECOND_US });

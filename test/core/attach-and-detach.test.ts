@@ -12,7 +12,7 @@ function waitingBehind(options: Parameters<OneLock["ticket"]>[0] = {}) {
 }
 
 describe("attach", () => {
-  test("keeps the place for as long as the heartbeat of a replica counts", () => {
+  test("keeps the place for as long as the replica's heartbeat counts", () => {
     const { lock, ticket } = waitingBehind({ replica: null });
     lock.pass(GRACE_US - 1);
     expect(claimOf(lock.attach(ticket, THERE), "waiting")).toMatchObject({
@@ -21,7 +21,7 @@ describe("attach", () => {
     });
   });
 
-  test("without a replica keeps the place for the grace period, and takes nothing from a stream's promise", () => {
+  test("without a replica keeps the place for the grace period, and does not shorten what a stream was promised", () => {
     const { lock, ticket } = waitingBehind();
     const promised = lock.now(ticket).deadlineUs;
     expect(claimOf(lock.attach(ticket, null), "waiting")).toMatchObject({
@@ -41,7 +41,7 @@ describe("attach", () => {
     expect(claimOf(lock.attach(ticket), "ended").endReason).toBe("timed_out");
   });
 
-  test("comes too late in the microsecond in which the place lapses", () => {
+  test("fails in the microsecond in which the place lapses", () => {
     const { lock, ticket } = waitingBehind({ replica: null });
     lock.pass(GRACE_US);
     expect(claimOf(lock.attach(ticket), "ended").endReason).toBe("lapsed");
@@ -53,7 +53,7 @@ describe("attach", () => {
     expect(lock.attach({ ...ticket, ticketNumber: 99n })).toEqual({ kind: "unknown_claim" });
   });
 
-  test("fetches the lease when it was granted meanwhile, without prolonging it", () => {
+  test("fetches a lease that was granted meanwhile, without extending it", () => {
     const { lock, holder, ticket } = waitingBehind();
     lock.release(holder);
     const granted = lock.now(ticket);
@@ -69,7 +69,7 @@ describe("a grant to a waiter", () => {
     ["nobody listens", null],
     ["its stream is here", HERE],
     ["another replica holds its stream", THERE],
-  ])("ends with the grace period when %s and nobody comes for it, even without expiry", (_when, replica) => {
+  ])("ends with the grace period if %s and no client fetches it, even without expiry", (_when, replica) => {
     const { lock, holder, ticket } = waitingBehind({ replica, ttlUs: null });
     const next = lock.ticket();
     lock.release(holder);
@@ -85,7 +85,7 @@ describe("a grant to a waiter", () => {
     { ttlUs: GRACE_US, after: GRACE_US },
     { ttlUs: GRACE_US + 1, after: GRACE_US },
     { ttlUs: null, after: GRACE_US },
-  ])("that is never fetched lapses, however short its time to live is: %o", ({ ttlUs, after }) => {
+  ])("that no client fetches lapses, however short its TTL is: %o", ({ ttlUs, after }) => {
     const { lock, holder, ticket } = waitingBehind({ ttlUs });
     lock.release(holder);
     lock.pass(after - 1).advance();
@@ -94,7 +94,7 @@ describe("a grant to a waiter", () => {
     expect(lock.states(ticket)).toEqual(["lapsed"]);
   });
 
-  test("runs from the grant once it is fetched by an attach, and from now once it is renewed", () => {
+  test("runs from the grant if an attach fetches it, and from now if it is renewed", () => {
     const { lock, holder, ticket } = waitingBehind({ replica: THERE });
     lock.release(holder);
     const grantedAtUs = lock.nowUs;
@@ -106,7 +106,7 @@ describe("a grant to a waiter", () => {
 });
 
 describe("detach", () => {
-  test("starts the grace period, in which the client finds its place kept through any replica", () => {
+  test("starts the grace period, in which the client finds its place through any replica", () => {
     const { lock, ticket } = waitingBehind();
     const behind = lock.ticket();
     expect(lock.detach(ticket)).toEqual({ kind: "done" });
@@ -124,7 +124,7 @@ describe("detach", () => {
     expect(lock.states(ticket, next)).toEqual(["lapsed", "held"]);
   });
 
-  test("means nothing when another replica has the waiter by now", () => {
+  test("does nothing if another replica has the waiter by now", () => {
     const { lock, ticket } = waitingBehind();
     lock.attach(ticket, THERE);
     const kept = lock.now(ticket);
@@ -132,7 +132,7 @@ describe("detach", () => {
     expect(lock.now(ticket)).toEqual(kept);
   });
 
-  test("that is said twice does not begin the grace period anew", () => {
+  test("does not restart the grace period if it is repeated", () => {
     const { lock, ticket } = waitingBehind();
     lock.detach(ticket);
     const detached = lock.now(ticket);
@@ -151,7 +151,7 @@ describe("detach", () => {
 });
 
 describe("detach of a lease that was granted after a wait", () => {
-  test("changes nothing: the grace period runs already", () => {
+  test("changes nothing, because the grace period runs already", () => {
     const { lock, holder, ticket } = waitingBehind();
     lock.release(holder);
     const granted = lock.now(ticket);
@@ -159,7 +159,7 @@ describe("detach of a lease that was granted after a wait", () => {
     expect(lock.now(ticket)).toEqual(granted);
   });
 
-  test("in the transaction that grants it leaves it to a client that returns, whole, from the grant", () => {
+  test("in the granting transaction leaves the full lease to a client that returns", () => {
     const { lock, holder, ticket } = waitingBehind();
     lock.transact(
       { verb: "release", ref: holder, repeated: false },
@@ -178,7 +178,7 @@ describe("detach of a lease that was granted after a wait", () => {
     ["a repeated Acquire", (lock, ticket) => lock.acquire({ requestId: ticket.requestId })],
     ["a Renew", (lock, ticket) => lock.renew(ticket)],
   ];
-  test.each(FETCHED)("does nothing once it was fetched by %s", (_by, fetch) => {
+  test.each(FETCHED)("does nothing after %s has fetched it", (_by, fetch) => {
     const { lock, holder, ticket } = waitingBehind();
     lock.release(holder);
     fetch(lock, ticket);

@@ -1,9 +1,9 @@
 // How a repeated change recognises whether its first attempt was made: only by the marks in the rows.
 
 import { expect, test } from "vitest";
-import { afterEarlier, type Change, type Marks } from "../../server/core/changes.ts";
+import { afterEarlier, type Marks } from "../../server/core/changes.ts";
 import type { Claim } from "../../server/core/claim.ts";
-import type { Outcome } from "../../server/core/command.ts";
+import type { Change, Outcome } from "../../server/core/command.ts";
 
 const CHANGE: Change = {
   verb: "delete_lock",
@@ -54,7 +54,7 @@ test.each<[string, bigint, Marks[], ReturnType<typeof afterEarlier>]>([
   expect(afterEarlier(CHANGE, 0, markNow, earlier)).toEqual(expected);
 });
 
-test("a forced release that was not made is about those whom its first attempt meant", () => {
+test("the repetition of a forced release ends only the claims that its first attempt meant", () => {
   const forced: Outcome = { kind: "forced", ended: [{ ticketNumber: 4n } as Claim], holdersLeft: 2 };
   expect(afterEarlier(FORCE, 0, 5n, [attempt(5n, 6n, forced)])).toEqual({
     command: { ...FORCE, chosen: { ticketNumbers: new Set([4n]), holdersLeft: 2 } },

@@ -3,7 +3,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { CLAIM_ID_CHARS_MAX } from "../../server/core/bounds.ts";
-import { formatClaimId, parseClaimId } from "../../server/core/claim-id.ts";
+import { formatClaimId, parseClaimId } from "../../server/core/claim.ts";
 import { seed } from "../support/seed.ts";
 
 const SECRET = "AAAAAAAAAAAAAAAAAAAA_-";

@@ -20,7 +20,7 @@ function after(lock: OneLock, claim: Claim, command: Command, agoUs: number): Cl
 
 const attach = (ref: Claim): Command => ({ verb: "attach", ref, replica: HERE });
 
-test("a place is kept if it ran out after the command had come, and is not if before", () => {
+test("a place that runs out after the command has arrived is kept, and one that ran out before is not", () => {
   const lock = new OneLock();
   lock.lease({ ttlUs: null });
   const ticket = lock.ticket({ replica: null, requestId: "mine" });
@@ -32,7 +32,7 @@ test("a place is kept if it ran out after the command had come, and is not if be
   }
 });
 
-test("a command that does not prove its right keeps nothing", () => {
+test("a command without the right secret keeps no place", () => {
   const lock = new OneLock();
   lock.lease({ ttlUs: null });
   const ticket = lock.ticket({ replica: null, requestId: "mine" });
@@ -46,7 +46,7 @@ test("a command that does not prove its right keeps nothing", () => {
   for (const command of wrong) expect(after(lock, ticket, command, 3 * SECOND_US).state).toBe("ended");
 });
 
-test("a wait that is over and a lease that has expired are not kept", () => {
+test("a finished wait and an expired lease are not kept", () => {
   const lock = new OneLock();
   const lease = lock.lease({ ttlUs: SECOND_US });
   const ticket = lock.ticket({ replica: null, maxWaitUs: SECOND_US });

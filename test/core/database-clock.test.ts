@@ -4,8 +4,8 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { CLOCK_DRIFT_MAX, CLOCK_JUMP_US_MIN } from "../../server/core/bounds.ts";
+import type { Clock } from "../../server/core/database-clock.ts";
 import { DatabaseClock } from "../../server/core/database-clock.ts";
-import type { Clock } from "../../server/core/rows.ts";
 import { seed } from "../support/seed.ts";
 
 const SECOND_US = 1_000_000;
@@ -65,8 +65,8 @@ function watched() {
 
 const widthOf = (clock: Clock | null) => (clock as Clock).nowUs - (clock as Clock).atLeastUs;
 
-describe("the time that decisions give by", () => {
-  test("does not go back where the clock is known better, so a wait just given is not longer than was asked for", () => {
+describe("the clock that decisions use", () => {
+  test("does not go back when the clock becomes better known, so a new wait is not longer than requested", () => {
     const { read, pass, estimate, latest } = watched();
     read({ outUs: 60_000, lateUs: 60_000 });
     pass(10);
@@ -79,7 +79,7 @@ describe("the time that decisions give by", () => {
     expect(read({ passUs: SECOND_US }).nowUs).toBeGreaterThan(given.nowUs);
   });
 
-  test("goes back with the clock", () => {
+  test("goes back when the database's clock does", () => {
     const { read, databaseUs } = watched();
     read();
     expect(read({ stepUs: -HOUR_US }).nowUs).toBe(databaseUs());
@@ -87,7 +87,7 @@ describe("the time that decisions give by", () => {
 });
 
 describe("a jump", () => {
-  test.each([SECOND_US, 60 * SECOND_US, HOUR_US])("ahead of %i us is believed at once", (stepUs) => {
+  test.each([SECOND_US, 60 * SECOND_US, HOUR_US])("ahead of %i us is accepted at once", (stepUs) => {
     const { read, jumps } = watched();
     read();
     const clock = read({ stepUs });
@@ -98,7 +98,7 @@ describe("a jump", () => {
     expect(jumps).toHaveLength(1);
   });
 
-  test("is not what a late reading is, nor the next one that is in time", () => {
+  test("is not assumed after a late reading, nor after the next punctual one", () => {
     const { read, jumps } = watched();
     read();
     read({ lateUs: 4 * SECOND_US });
@@ -106,7 +106,7 @@ describe("a jump", () => {
     expect(jumps).toEqual([]);
   });
 
-  test("is not what follows on a first reading that came late", () => {
+  test("is not assumed after a late first reading", () => {
     const { read, jumps } = watched();
     read({ lateUs: 560_000 });
     expect(read().jumpedAtUs).toBeNull();
@@ -114,7 +114,7 @@ describe("a jump", () => {
     expect(jumps).toEqual([]);
   });
 
-  test("back is believed at once, and then the jump ahead that takes it back", () => {
+  test("back is accepted at once, and then the jump ahead that reverts it", () => {
     const { read, jumps } = watched();
     read();
     read({ stepUs: -HOUR_US });
@@ -125,7 +125,7 @@ describe("a jump", () => {
     expect(clock.jumpedAtUs).toBe(clock.nowUs);
   });
 
-  test("ahead that is taken back puts off for no longer what is due", () => {
+  test("ahead that is reverted delays deadlines no longer", () => {
     const { read } = watched();
     read();
     const jumpedAtUs = read({ stepUs: HOUR_US }).jumpedAtUs as number;
@@ -134,7 +134,7 @@ describe("a jump", () => {
     expect(clock.nowUs - (clock.jumpedAtUs as number)).toBe(SECOND_US);
   });
 
-  test("back in a late reading is believed only for what the delay cannot explain", () => {
+  test("back in a late reading is accepted only for the part that the delay cannot explain", () => {
     const { read, jumps } = watched();
     read();
     read({ stepUs: -2 * SECOND_US, outUs: 4 * SECOND_US });
@@ -143,20 +143,20 @@ describe("a jump", () => {
     expect(jumps).toHaveLength(1);
   });
 
-  test("is not what drift is, however long it goes on", () => {
+  test("is not assumed from drift, however long it lasts", () => {
     const { read, jumps } = watched();
     for (let hour = 0; hour < 48; hour++) read({ passUs: HOUR_US, stepUs: -HOUR_US * 0.0005 });
     expect(jumps).toEqual([]);
   });
 
-  test("ahead in a long silence is seen", () => {
+  test("ahead during a long silence is noticed", () => {
     const { read } = watched();
     read();
     const clock = read({ passUs: 60 * SECOND_US, stepUs: 60 * SECOND_US });
     expect(clock.jumpedAtUs).toBe(clock.nowUs);
   });
 
-  test("is not taken back by a reading from before it that comes late, which ends and shortens nothing", () => {
+  test("is not reverted by a late reading from before it, which ends and shortens nothing", () => {
     const { read, ask, pass, jumps, databaseUs } = watched();
     read();
     const askedUs = databaseUs();
@@ -171,7 +171,7 @@ describe("a jump", () => {
     expect(read().jumpedAtUs).toBe(clock.jumpedAtUs);
   });
 
-  test("ahead that was taken back is not ended by a reading of the time in between", () => {
+  test("ahead that was reverted is not ended by a reading from the time in between", () => {
     const { read, ask, pass } = watched();
     read();
     read({ stepUs: HOUR_US });
@@ -192,7 +192,7 @@ describe("a small step", () => {
     expect(jumps).toEqual([]);
   });
 
-  test("that late readings hide is found as soon as what goes by the clock is doubted", () => {
+  test("hidden by late readings is found as soon as the clock is doubted", () => {
     const { read, step, doubt, estimate, ask } = watched();
     read();
     step(-50_000);
@@ -209,14 +209,14 @@ describe("a small step", () => {
   });
 });
 
-describe("what is known", () => {
-  test("is nothing before the first reading", () => {
+describe("the known time", () => {
+  test("is unset before the first reading", () => {
     const { estimate, forgettable } = watched();
     expect(estimate()).toBeNull();
     expect(forgettable(0)).toBeNull();
   });
 
-  test("is as exact as the quickest answer, and drifts apart from then on", () => {
+  test("is as exact as the quickest answer, and less exact from then on", () => {
     const { read, estimate, pass } = watched();
     read({ outUs: 500, lateUs: 500 });
     read({ outUs: 80_000, lateUs: 80_000 });
@@ -225,7 +225,7 @@ describe("what is known", () => {
     expect(widthOf(estimate())).toBeGreaterThan(200_000);
   });
 
-  test("lets nothing be forgotten that was kept since before a jump ahead, and a clock that is ahead unseen no more", () => {
+  test("protects what was kept since before a jump ahead, until the unseen lead of the clock ends", () => {
     const { read, forgettable, step, pass, databaseUs } = watched();
     read();
     const beforeUs = databaseUs();
@@ -239,7 +239,7 @@ describe("what is known", () => {
     expect(forgettable(HOUR_US)).toBeGreaterThan(beforeUs + 2 * HOUR_US);
   });
 
-  test("of a clock that is told in whole milliseconds is that it may be one behind", () => {
+  test("of a clock with whole milliseconds may be one millisecond behind", () => {
     const clock = new DatabaseClock();
     expect(clock.read(START_US, 7, 7, 1_000)).toMatchObject({
       nowUs: START_US,
@@ -247,7 +247,7 @@ describe("what is known", () => {
     });
   });
 
-  test("after an absence counts from the first reading", () => {
+  test("after a gap counts from the first reading", () => {
     const { read, clock } = watched();
     const first = read();
     expect(first.backAtUs).toBe(first.nowUs);
@@ -355,7 +355,7 @@ function run(
   return jumps;
 }
 
-describe(`readings at random, seed ${seed}`, () => {
+describe(`random readings, seed ${seed}`, () => {
   const within = ({ clock, t, trueUs }: { clock: DatabaseClock; t: number; trueUs: number }) => {
     const known = clock.estimate(t, Number.POSITIVE_INFINITY);
     if (!known) return;
@@ -364,7 +364,7 @@ describe(`readings at random, seed ${seed}`, () => {
     expect(known.nowUs).toBeGreaterThanOrEqual(trueUs - 1);
   };
 
-  test("without a jump never say that there was one, and hold the clock in their bounds", () => {
+  test("without a jump never report one, and keep the clock within its bounds", () => {
     const calm = fc.array(event, { maxLength: 60 }).map((all) => all.filter(({ kind }) => kind !== "jump"));
     fc.assert(
       fc.property(calm, (events) => {
@@ -374,14 +374,14 @@ describe(`readings at random, seed ${seed}`, () => {
     );
   });
 
-  test("hold it in their bounds again from the first one after a jump and the answers to all from before it", () => {
+  test("keep it within its bounds again after a jump, once all earlier requests are answered", () => {
     fc.assert(
       fc.property(fc.array(event, { maxLength: 60 }), (events) => void run(events, within)),
       { seed, numRuns },
     );
   });
 
-  test("tell a jump that is the only one, and when it can have been at the latest", () => {
+  test("report a single jump, and the latest time at which it can have been", () => {
     const few = fc.array(
       event.filter(({ kind }) => kind === "read"),
       { minLength: 1, maxLength: 5 },

@@ -15,7 +15,7 @@ function failedOver(lock: OneLock, epoch = 1n): OneLock {
 }
 
 describe("after a fail-over", () => {
-  test("a lock that looks free is not granted, and says for how long", () => {
+  test("a free lock is not granted, and the answer says for how long", () => {
     const lock = failedOver(new OneLock());
     const refusal = { kind: "refused", reason: "failed_over" };
     expect(lock.acquire({ mayWait: false })).toMatchObject({ ...refusal, forUs: PAUSE_US });
@@ -25,7 +25,7 @@ describe("after a fail-over", () => {
     expect(lock.acquire({ mayWait: false })).toMatchObject({ kind: "held" });
   });
 
-  test("those who wait keep their order, and are granted when the pause is over", () => {
+  test("waiters keep their order, and are granted when the pause is over", () => {
     const lock = failedOver(new OneLock({ limit: 2 }));
     const tickets = [lock.ticket(), lock.ticket(), lock.ticket()];
     lock.rows.heartbeat(1n, lock.nowUs + PAUSE_US);
@@ -35,7 +35,7 @@ describe("after a fail-over", () => {
     expect(lock.states(...tickets)).toEqual(["held", "held", "waiting"]);
   });
 
-  test("a lease that is known is renewed and released as ever, and its release grants nothing yet", () => {
+  test("a known lease can be renewed and released, and its release grants nothing yet", () => {
     const lock = new OneLock();
     const lease = lock.lease();
     failedOver(lock);
@@ -45,7 +45,7 @@ describe("after a fail-over", () => {
     expect(lock.states(ticket)).toEqual(["waiting"]);
   });
 
-  test("a lease is kept for its time to live once more, as its renewal may be lost", () => {
+  test("a lease is kept for its TTL once more, because its renewal may be lost", () => {
     const lock = new OneLock();
     const lease = lock.lease({ ttlUs: 5 * SECOND_US });
     failedOver(lock.pass(6 * SECOND_US));
@@ -55,7 +55,7 @@ describe("after a fail-over", () => {
     expect(lock.states(lease)).toEqual(["expired"]);
   });
 
-  test("tokens are higher than any that can have been given before, and rise from there", () => {
+  test("tokens are higher than any issued before, and rise from there", () => {
     const lock = new OneLock();
     const before = Array.from({ length: 3 }, () => {
       const lease = lock.lease();
@@ -69,7 +69,7 @@ describe("after a fail-over", () => {
   });
 });
 
-test("a token of an epoch is above all of the epoch before, and below a double's exact range for years", () => {
+test("a token of an epoch is above all tokens of the epoch before, and below a double's exact range for years", () => {
   const failOver = { epoch: 100_000n, atUs: 0, grantsFromUs: 0 };
   expect(nextToken(7n, failOver)).toBe(100_000n * 2n ** 36n + 1n);
   expect(nextToken(nextToken(7n, failOver), failOver)).toBe(100_000n * 2n ** 36n + 2n);

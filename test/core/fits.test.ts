@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from "vitest";
 import type { Mode } from "../../server/core/claim.ts";
-import { fits, neverFits } from "../../server/core/fits.ts";
+import { fits, neverFits } from "../../server/core/limit.ts";
 import type { Lock } from "../../server/core/lock.ts";
 import { compatible } from "./reference-model.ts";
 

@@ -40,7 +40,7 @@ describe("a forced release", () => {
     expect(lock.states(heavy, light)).toEqual(["force_released", "held"]);
   });
 
-  test("does not list again what has ended, by force or otherwise", () => {
+  test("does not list claims that had already ended", () => {
     const lock = new OneLock();
     const lease = lock.lease({ ttlUs: SECOND_US });
     lock.forceRelease(lease);

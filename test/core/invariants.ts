@@ -3,12 +3,12 @@
 
 import type { Claim } from "../../server/core/claim.ts";
 import type { Event } from "../../server/core/command.ts";
+import type { Clock } from "../../server/core/database-clock.ts";
 import type { FailOver } from "../../server/core/fail-over.ts";
 import type { LimitRule } from "../../server/core/limit.ts";
 import type { Lock } from "../../server/core/lock.ts";
-import type { Policy } from "../../server/core/policy.ts";
 import type { LockRecord } from "../../server/core/record.ts";
-import type { Clock } from "../../server/core/rows.ts";
+import type { Policy } from "../../server/core/rows.ts";
 import { compatible, limitInForce } from "./reference-model.ts";
 
 /** Ends caused by time alone. */
@@ -50,8 +50,8 @@ function eventsTellWhatHappened(transition: Transition): void {
   let lastToken = before.lock.lastToken;
   let { record } = before.lock;
   for (const event of events) {
-    if (event.kind === "record_set" || event.kind === "record_deleted") {
-      record = event.kind === "record_set" ? event.record : null;
+    if (event.kind === "record_changed") {
+      record = event.change === "set" ? event.record : null;
       continue;
     }
     if (event.kind === "limit_set") {

@@ -14,7 +14,7 @@ const rule = (prefix: string, limit: number | null, version = 1n): LimitRule => 
 const unset = { name: "etl/load", limit: null, limitVersion: 0n, limitReason: "" };
 
 describe("the limit in force", () => {
-  test("is 1 when nothing was set, so that a plain Acquire is a mutex", () => {
+  test("is 1 by default, so that a plain Acquire is a mutex", () => {
     expect(effectiveLimit(unset, [])).toEqual({
       limit: 1,
       source: "default",
@@ -42,7 +42,7 @@ describe("the limit in force", () => {
     expect(effectiveLimit(unset, rules.toReversed())).toEqual(expected);
   });
 
-  test("is that of the next best pattern when the longest was taken away", () => {
+  test("is that of the next best pattern after the longest was removed", () => {
     expect(effectiveLimit(unset, [rule("etl/", null), rule("", 6)]).pattern).toBe("*");
   });
 
@@ -54,7 +54,7 @@ describe("the limit in force", () => {
     });
   });
 
-  test("falls back to the default, with the version of the setting that was taken away", () => {
+  test("falls back to the default after a removal, with the version of the removed setting", () => {
     const lock = { ...unset, limitVersion: 3n };
     expect(effectiveLimit(lock, [rule("ETL/", 6)])).toMatchObject({
       limit: 1,
@@ -63,7 +63,7 @@ describe("the limit in force", () => {
     });
   });
 
-  test("comes from a pattern that is spelled as its prefix and a star", () => {
+  test("comes from a pattern, which is shown as its prefix and a star", () => {
     expect(patternOf({ prefix: "etl/" })).toBe("etl/*");
   });
 });

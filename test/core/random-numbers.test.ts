@@ -1,7 +1,7 @@
 // Random numbers fit a BIGINT, whatever the bytes are.
 
 import { expect, test } from "vitest";
-import { RANDOM_NUMBER_BYTES, randomNumberOf } from "../../server/core/random-numbers.ts";
+import { RANDOM_NUMBER_BYTES, randomNumberOf } from "../../server/core/rows.ts";
 
 const bytes = (...values: number[]) => new Uint8Array(values);
 
@@ -15,6 +15,6 @@ test.each([
   expect(randomNumberOf(given)).toBe(number);
 });
 
-test("bytes in the middle of others are read from where they begin", () => {
+test("an offset selects where in the bytes the number begins", () => {
   expect(randomNumberOf(bytes(9, 9, 0, 0, 0, 0, 0, 0, 0, 6, 9).subarray(2, 10))).toBe(3n);
 });

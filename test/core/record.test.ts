@@ -2,9 +2,9 @@
 
 import { describe, expect, test } from "vitest";
 import { RETRY_AFTER_US_MIN } from "../../server/core/bounds.ts";
-import type { Claim } from "../../server/core/claim.ts";
+import type { Claim, Terms } from "../../server/core/claim.ts";
 import type { Outcome, UpdateLock } from "../../server/core/command.ts";
-import type { RunResult, Terms } from "../../server/core/record.ts";
+import type { RunResult } from "../../server/core/record.ts";
 import { TERMS } from "../support/claims.ts";
 import { claimOf, NAME, OneLock, SECOND_US } from "./one-lock.ts";
 
@@ -39,7 +39,7 @@ function termsOf(terms: Partial<Terms>): Terms {
   return { ...TERMS, ...terms };
 }
 
-describe("a lock that nobody asks to remember anything", () => {
+describe("a lock without a policy to remember", () => {
   test("has no record, however its leases end", () => {
     const lock = new RememberingLock();
     lock.release(lock.lease());
@@ -68,7 +68,7 @@ describe("not_before", () => {
     expect(lock.record?.wakesAtUs).toBeNull();
   });
 
-  test("is never told to be further off than was asked for, however little is known of the clock", () => {
+  test("is never shown as later than requested, however little is known of the clock", () => {
     const lock = new RememberingLock();
     lock.unsureUs = 200_000;
     lock.release(lock.lease({ terms: termsOf({ minIntervalUs: HOUR_US }) }));
@@ -77,7 +77,7 @@ describe("not_before", () => {
     expect(lock.tries()).toMatchObject({ kind: "refused", reason: "not_before", forUs: RETRY_AFTER_US_MIN });
   });
 
-  test("is not set by a holder that dies: another takes over at once", () => {
+  test("is not set by a holder that dies: the next one takes over at once", () => {
     const lock = new RememberingLock();
     lock.lease({ ttlUs: 30 * SECOND_US, terms: termsOf({ minIntervalUs: HOUR_US }) });
     const next = lock.ticket();
@@ -105,14 +105,14 @@ describe("not_before", () => {
   test.each([
     [0, null],
     [5 * SECOND_US, 5 * SECOND_US],
-  ])("is what a release says in place of the interval: %d", (coolDownUs, expectedUs) => {
+  ])("is what a release requests instead of the interval: %d", (coolDownUs, expectedUs) => {
     const lock = new RememberingLock();
     const lease = lock.lease({ terms: termsOf({ minIntervalUs: HOUR_US }) });
     lock.finish(lease, { coolDownUs });
     expect(lock.record?.notBeforeUs).toBe(expectedUs === null ? null : lock.nowUs + expectedUs);
   });
 
-  test("that an operator has set for later is not brought forward by a release", () => {
+  test("that an operator has set later is not brought forward by a release", () => {
     const lock = new RememberingLock();
     const lease = lock.lease();
     const atUs = lock.nowUs + 2 * HOUR_US;
@@ -123,7 +123,7 @@ describe("not_before", () => {
     claimOf(lock.tries(), "held");
   });
 
-  test("lets a lease be renewed and released before it", () => {
+  test("does not prevent the renewal and release of a lease before it", () => {
     const lock = new RememberingLock();
     const lease = lock.lease();
     lock.update({ notBefore: { inUs: HOUR_US } });
@@ -131,7 +131,7 @@ describe("not_before", () => {
     expect(lock.release(lease)).toMatchObject({ byThisCall: true });
   });
 
-  test("counts as passed only when that is sure", () => {
+  test("counts as passed only when that is certain", () => {
     const lock = new RememberingLock();
     lock.update({ notBefore: { inUs: SECOND_US } });
     lock.unsureUs = 1_000;
@@ -143,7 +143,7 @@ describe("not_before", () => {
 });
 
 describe("attempts", () => {
-  test("are taken by each grant, and without one nothing is granted, also not after a wait", () => {
+  test("are used up by each grant, and without one nothing is granted, not even after a wait", () => {
     const lock = new RememberingLock();
     lock.update({ attemptsLeft: 2 });
     const first = lock.lease();
@@ -157,7 +157,7 @@ describe("attempts", () => {
     expect(lock.states(third)).toEqual(["exhausted"]);
   });
 
-  test("are set anew by a release, for those who wait", () => {
+  test("are reset by a release, for the waiters", () => {
     const lock = new RememberingLock();
     lock.update({ attemptsLeft: 1 });
     const lease = lock.lease();
@@ -167,7 +167,7 @@ describe("attempts", () => {
     expect(lock.record?.attemptsLeft).toBe(2);
   });
 
-  test("are taken by a grant that nobody comes for, which is no run", () => {
+  test("are used up by a grant that no client fetches, though it is not a run", () => {
     const lock = new RememberingLock();
     lock.update({ attemptsLeft: 2, status: "todo" });
     const first = lock.lease();
@@ -180,7 +180,7 @@ describe("attempts", () => {
   });
 
   test.each(["lapsed", "force_released"])(
-    "are taken by a short lease that ends as %s and that nobody comes for, which is no run",
+    "are used up by a short lease that no client fetches and that ends as %s, though it is not a run",
     (end) => {
       const lock = new RememberingLock();
       lock.update({ attemptsLeft: 2, status: "todo" });
@@ -197,7 +197,7 @@ describe("attempts", () => {
   );
 
   test.each([false, true])(
-    "are given back where nobody is told of the grant (after a wait: %s), once",
+    "are given back once if the caller of a grant is gone (after a wait: %s)",
     (afterWait) => {
       const lock = new RememberingLock();
       lock.update({ attemptsLeft: 2, status: "todo" });
@@ -211,7 +211,7 @@ describe("attempts", () => {
     },
   );
 
-  test("are not given back to those that were set after the grant", () => {
+  test("that an operator set after the grant are not increased when a grant is given back", () => {
     const lock = new RememberingLock({ limit: 2 });
     const unheard = (requestId: string) => {
       const lease = lock.lease({ requestId });
@@ -245,7 +245,7 @@ describe("a status", () => {
     claimOf(lock.tries({ ifStatus: ["failed", ""] }), "held");
   });
 
-  test("is asked for at the grant: who waits ends when its turn comes, and tells what was found", () => {
+  test("is checked at the grant: a waiter whose turn comes ends with the status that was found", () => {
     const lock = new RememberingLock();
     const lease = lock.lease();
     const [todo, any] = [lock.ticket({ terms: termsOf({ ifStatus: [""] }) }), lock.ticket()];
@@ -254,7 +254,7 @@ describe("a status", () => {
     expect(lock.now(todo).endNote).toBe("done");
   });
 
-  test("is not asked for before the time has come", () => {
+  test("is not checked before the lock is due", () => {
     const lock = new RememberingLock();
     lock.update({ status: "failed", notBefore: { inUs: SECOND_US } });
     expect(lock.tries({ ifStatus: ["todo"] })).toMatchObject({ reason: "not_before" });
@@ -264,7 +264,7 @@ describe("a status", () => {
     expect(lock.states(ticket)).toEqual(["held"]);
   });
 
-  test("of several leases that are lost at once is that of the one granted last", () => {
+  test("after several leases were lost at once is that of the last one granted", () => {
     const lock = new RememberingLock({ limit: 2 });
     for (const statusIfLost of ["first", "second"]) lock.lease({ terms: termsOf({ statusIfLost }) });
     lock.pass(30 * SECOND_US).advance();
@@ -273,7 +273,7 @@ describe("a status", () => {
 });
 
 describe("a release of a ticket that waits", () => {
-  test("gives up its place, and is refused where it speaks of a run", () => {
+  test("gives up its place, and is refused if it describes a run", () => {
     const lock = new RememberingLock();
     lock.lease();
     const ticket = lock.ticket();
@@ -286,7 +286,7 @@ describe("a release of a ticket that waits", () => {
 });
 
 describe("UpdateLock", () => {
-  test("grants what it makes room for, and answers what that has left", () => {
+  test("grants what it makes room for, and returns the lock as it is after that", () => {
     const lock = new RememberingLock();
     lock.update({ notBefore: { inUs: HOUR_US }, attemptsLeft: 3 });
     const ticket = lock.ticket();
@@ -297,7 +297,7 @@ describe("UpdateLock", () => {
     expect(lock.record?.version).toBe(before + 2n);
   });
 
-  test("compares the version, which rises with every change, also over a deletion", () => {
+  test("compares the version, which rises with every change, even over a deletion", () => {
     const lock = new RememberingLock();
     expect(lock.update({ status: "a", expectedVersion: 7n })).toEqual({
       kind: "version_mismatch",
@@ -330,7 +330,7 @@ describe("UpdateLock", () => {
 });
 
 describe("DeleteLock", () => {
-  test("is refused while the lock is held or waited for, and takes away all that it remembers", () => {
+  test("is refused while the lock is held or waited for, and deletes the whole record", () => {
     const lock = new RememberingLock();
     lock.update({ attemptsLeft: 1, status: "todo" });
     const lease = lock.lease();

@@ -3,11 +3,11 @@
 // core, only the shape of the commands.
 
 import { RETRY_AFTER_US_MIN } from "../../server/core/bounds.ts";
-import type { ClaimRef, EndReason, Mode } from "../../server/core/claim.ts";
+import type { ClaimRef, EndReason, Mode, Terms } from "../../server/core/claim.ts";
 import type { Acquire, Command, Release, UpdateLock } from "../../server/core/command.ts";
+import type { Clock } from "../../server/core/database-clock.ts";
 import { type FailOver, NO_FAIL_OVER } from "../../server/core/fail-over.ts";
-import type { RunResult, Terms } from "../../server/core/record.ts";
-import type { Clock } from "../../server/core/rows.ts";
+import type { RunResult } from "../../server/core/record.ts";
 
 export interface ModelSettings {
   readonly graceUs: number;
@@ -276,7 +276,7 @@ export class ReferenceModel {
     if (!claim) return { kind: "unknown_claim" };
     if (claim.ended) {
       const own = claim.ended.reason === "released" || claim.ended.reason === "cancelled";
-      return { kind: "released", byThisCall: repeated && own };
+      return { kind: "released", byThisCall: repeated === true && own };
     }
     if (!claim.granted && result) return { kind: "waiting", claim: this.#row(claim), place: null };
     this.#end(claim, claim.granted ? "released" : "cancelled", "", result ?? null);

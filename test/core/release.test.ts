@@ -21,7 +21,7 @@ describe("release", () => {
     ]);
   });
 
-  test("grants to neighbours that fit together, and to nobody behind one that does not fit", () => {
+  test("grants to neighbours that fit together, and to none behind one that does not fit", () => {
     const lock = new OneLock();
     const writer = lock.lease({ mode: "exclusive" });
     const readers = [lock.ticket({ mode: "shared" }), lock.ticket({ mode: "shared" })];
@@ -53,7 +53,7 @@ describe("release", () => {
     expect(lock.lock).toMatchObject({ waiting: 0, waitingPermits: 0, heldPermits: 2 });
   });
 
-  test("happens once: a second one counts nothing down and wakes nobody", () => {
+  test("happens once: a second one counts nothing down and wakes no waiter", () => {
     const lock = new OneLock();
     const lease = lock.lease();
     const [first, second] = [lock.ticket(), lock.ticket()];
@@ -63,7 +63,7 @@ describe("release", () => {
     expect(lock.lock.heldPermits).toBe(1);
   });
 
-  test("after the end of the time to live was not by this call, and does not touch the next holder", () => {
+  test("after the TTL has no effect, and does not touch the next holder", () => {
     const lock = new OneLock();
     const lease = lock.lease({ ttlUs: SECOND_US });
     const next = lock.ticket();
@@ -72,7 +72,7 @@ describe("release", () => {
     expect(lock.states(lease, next)).toEqual(["expired", "held"]);
   });
 
-  test("counts as done by this call when an earlier try of it had got through", () => {
+  test("counts as done by this call if an earlier attempt of it succeeded", () => {
     const lock = new OneLock();
     const lease = lock.lease();
     lock.release(lease);
@@ -82,7 +82,7 @@ describe("release", () => {
     expect(lock.release(expired, true)).toEqual(ENDED_BEFORE);
   });
 
-  test("needs the secret, and says no more than that it does not know the claim", () => {
+  test("needs the secret, and otherwise says only that the claim is unknown", () => {
     const lock = new OneLock();
     const lease = lock.lease();
     expect(lock.release({ ...lease, secret: "x".repeat(22) })).toEqual({ kind: "unknown_claim" });

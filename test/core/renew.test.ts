@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import { claimOf, OneLock, SECOND_US } from "./one-lock.ts";
 
 describe("renew", () => {
-  test("sets the end to now + the time to live that was asked for, with the same token", () => {
+  test("sets the end to now + the requested TTL, with the same token", () => {
     const lock = new OneLock();
     const lease = lock.lease({ ttlUs: 5 * SECOND_US });
     lock.pass(3 * SECOND_US);
@@ -12,7 +12,7 @@ describe("renew", () => {
     expect(renewed).toEqual({ ...lease, deadlineUs: lock.nowUs + 5 * SECOND_US });
   });
 
-  test("takes another time to live, which may also shorten the lease", () => {
+  test("accepts another TTL, which may also shorten the lease", () => {
     const lock = new OneLock();
     const lease = lock.lease({ ttlUs: 60 * SECOND_US });
     expect(claimOf(lock.renew(lease, 2 * SECOND_US), "held").deadlineUs).toBe(lock.nowUs + 2 * SECOND_US);
@@ -20,14 +20,14 @@ describe("renew", () => {
     expect(claimOf(lock.renew(lease), "ended").endReason).toBe("expired");
   });
 
-  test("leaves a lease without end as it is, unless a time to live is given", () => {
+  test("leaves a lease without end as it is, unless a TTL is given", () => {
     const lock = new OneLock();
     const lease = lock.lease({ ttlUs: null });
     expect(claimOf(lock.renew(lease), "held").deadlineUs).toBeNull();
     expect(claimOf(lock.renew(lease, SECOND_US), "held").deadlineUs).toBe(lock.nowUs + SECOND_US);
   });
 
-  test("comes too late in the microsecond in which the lease ends, even if nobody took the lock since", () => {
+  test("fails in the microsecond in which the lease ends, even if the lock is still free", () => {
     const lock = new OneLock();
     const lease = lock.lease({ ttlUs: SECOND_US });
     lock.pass(SECOND_US);
@@ -36,7 +36,7 @@ describe("renew", () => {
     expect(claimOf(lock.renew(lease), "ended").endedAtUs).toBe(lock.nowUs);
   });
 
-  test("does not revive what was released", () => {
+  test("does not revive a released lease", () => {
     const lock = new OneLock();
     const lease = lock.lease();
     lock.release(lease);

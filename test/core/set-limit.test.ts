@@ -29,7 +29,7 @@ describe("a limit that is raised", () => {
     expect(lock.states(ticket)).toEqual(["held"]);
   });
 
-  test("by a pattern changes nothing for a name with a limit of its own", () => {
+  test("by a pattern changes nothing for a name with its own limit", () => {
     const lock = new OneLock({ limit: 1 });
     lock.lease();
     const ticket = lock.ticket();
@@ -66,7 +66,7 @@ describe("a limit that is lowered", () => {
     expect(lock.states(heavy, light)).toEqual(["never_fits", "held"]);
   });
 
-  test("to 0 keeps holders and waiters, and starts again where it stopped", () => {
+  test("to 0 keeps holders and waiters, and granting resumes where it stopped", () => {
     const lock = new OneLock();
     const lease = lock.lease();
     const [first, second] = [lock.ticket(), lock.ticket()];
@@ -79,7 +79,7 @@ describe("a limit that is lowered", () => {
 });
 
 describe("the version", () => {
-  test("rises with every change, also when the limit is taken away or stays the same", () => {
+  test("rises with every change, even if the limit is removed or stays the same", () => {
     const lock = new OneLock();
     const versions = [2, 2, null, null].map((limit) => {
       const outcome = lock.setLimit(limit);
@@ -89,13 +89,13 @@ describe("the version", () => {
     expect(lock.lock.limit).toBeNull();
   });
 
-  test("that is expected lets the change through", () => {
+  test("that the caller expects allows the change", () => {
     const lock = new OneLock();
     expect(lock.setLimit(2, { expectedVersion: 0n })).toMatchObject({ kind: "limit", version: 1n });
     expect(lock.setLimit(3, { expectedVersion: 1n })).toMatchObject({ kind: "limit", version: 2n });
   });
 
-  test.each([0n, 2n])("that is not the expected %s changes nothing", (expectedVersion) => {
+  test.each([0n, 2n])("that differs from the expected %s prevents the change", (expectedVersion) => {
     const lock = new OneLock({ limit: 2 });
     expect(lock.setLimit(5, { expectedVersion })).toEqual({ kind: "version_mismatch", version: 1n });
     expect(lock.lock).toMatchObject({ limit: 2, limitVersion: 1n });

@@ -4,9 +4,9 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Claim, ClaimRef } from "../../server/core/claim.ts";
 import type { Command, Outcome } from "../../server/core/command.ts";
+import type { Clock } from "../../server/core/database-clock.ts";
 import { NO_FAIL_OVER } from "../../server/core/fail-over.ts";
 import type { LockRecord } from "../../server/core/record.ts";
-import type { Clock } from "../../server/core/rows.ts";
 import { checkInvariants } from "./invariants.ts";
 import type { ModelOutcome, ModelRecord, ModelRow } from "./reference-model.ts";
 import { ReferenceModel } from "./reference-model.ts";
@@ -350,6 +350,8 @@ function seenOutcome(outcome: Outcome): ModelOutcome {
       return { kind: "deleted", byThisCall: outcome.byThisCall };
     case "forced":
       return { kind: "forced", ended: outcome.ended.map(seenRow) };
+    case "unknown_lock":
+      throw new Error("a decision about a lock that is there says that nobody has named it");
     case "in_doubt":
       throw new Error("a command that was not repeated has found an earlier attempt");
     default:

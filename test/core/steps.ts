@@ -2,8 +2,8 @@
 // number that is resolved against the claims present when the step runs, so a shrunk history still makes sense.
 
 import fc from "fast-check";
-import type { Mode } from "../../server/core/claim.ts";
-import type { RunResult, Terms } from "../../server/core/record.ts";
+import type { Mode, Terms } from "../../server/core/claim.ts";
+import type { RunResult } from "../../server/core/record.ts";
 
 /** Short enough that all of them run out within one history. */
 export const SETTINGS = {

@@ -15,7 +15,7 @@ import { freshDatabase, reportLeftOut } from "../support/database.ts";
 import { startDroppingProxy } from "../support/dropping-proxy.ts";
 import { ownBinaries } from "../support/mysql-family/own-binaries.ts";
 import { freePort, type RunningServer, startPrivateServer } from "../support/mysql-family/private-server.ts";
-import { openPlainSession } from "../support/mysql-stage.ts";
+import { openPlainConnection } from "../support/mysql-stage.ts";
 import {
   hasPrometheus,
   NEEDS_PROMETHEUS,
@@ -183,7 +183,7 @@ describe.skipIf(!isWanted || !hasPrometheus || !hasSmallDisks).each(binaries)(
         firedFrom.add("RowlockSlow");
       }
 
-      const foreign = await openPlainSession(url);
+      const foreign = await openPlainConnection(url);
       stage.afterwards(() => foreign.close());
       await foreign.run("START TRANSACTION");
       await foreign.run("SELECT * FROM rowlock_meta FOR UPDATE");
@@ -198,7 +198,10 @@ describe.skipIf(!isWanted || !hasPrometheus || !hasSmallDisks).each(binaries)(
 
       // No decisions are made, so only the servers' own check of their marks can notice it.
       await busy.stop();
-      await foreign.run("DELETE FROM rowlock_witness");
+      // The first connection is gone if the full disk ended the database server.
+      const afterDisk = await openPlainConnection(url);
+      stage.afterwards(() => afterDisk.close());
+      await afterDisk.run("DELETE FROM rowlock_witness");
       await expectFiring("RowlockFailedOver");
       busy = keepBusy(servers);
 

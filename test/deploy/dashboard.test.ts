@@ -60,8 +60,7 @@ function newMetrics(): Metrics {
 /** The metrics of a server where a client has only waited for a lock, got it, renewed it and released it. */
 async function healthyLines(): Promise<string[]> {
   const metrics = newMetrics();
-  const { store, calls } = metrics;
-  const engine = metrics.engine.observe;
+  const { engine, store, calls } = metrics;
   const lockName = "l";
   const held = { kind: "held", claim: CLAIM } as const;
   const ended: Claim = { ...CLAIM, endReason: "released" };
@@ -133,7 +132,7 @@ describe("the dashboard and the alerts", () => {
 });
 
 describe("the alerts", () => {
-  test("say how bad it is, what is wrong and what to do, in words with labels that the expression keeps", () => {
+  test("state the severity, the fault and the remedy, with labels that the expression keeps", () => {
     expect(new Set(alerts.map(({ alert }) => alert)).size).toBe(alerts.length);
     for (const { alert, expr, labels, annotations, ...more } of alerts) {
       expect(alert).toMatch(/^Rowlock[A-Z]/);
@@ -183,14 +182,14 @@ describe("the dashboard", () => {
     }
   });
 
-  test("shows all metrics of ours", async () => {
+  test("shows all our metrics", async () => {
     const family = (name: string) => name.replace(/_(bucket|sum|count)$/, "");
     const ours = [...(await servedNames())].filter((name) => name.startsWith("rowlock_")).map(family);
     const shown = new Set(namesIn(shownExpressions).map(family));
     expect(ours.filter((name) => !shown.has(name))).toEqual([]);
   });
 
-  test("says of each panel what it shows, and in which unit", () => {
+  test("describes each panel and its unit", () => {
     for (const { title, type, description, fieldConfig } of dashboard.panels) {
       if (type === "row") continue;
       expect(description ?? "", title).toMatch(/\.$/);
@@ -198,7 +197,7 @@ describe("the dashboard", () => {
     }
   });
 
-  test("has a legend only of labels that are grouped by", () => {
+  test("has legends only of grouped labels", () => {
     for (const { title, targets = [] } of dashboard.panels) {
       for (const { expr, legendFormat = "" } of targets) {
         for (const [, label] of legendFormat.matchAll(/\{\{(\w+)\}\}/g)) {

@@ -76,7 +76,7 @@ describe("with a metrics listener", () => {
     expect(await check(["--metrics-listen", NOBODY_LISTENS])).toEqual([1, expect.any(String)]);
   });
 
-  test("finds it by flag before environment before file", async () => {
+  test("finds it by flag, then environment, then file", async () => {
     const folder = mkdtempSync(join(tmpdir(), "rowlock-healthcheck-"));
     stops.push(() => rmSync(folder, { recursive: true }));
     const file = join(folder, "rowlock.env");
@@ -92,7 +92,7 @@ describe("with a metrics listener", () => {
     ]);
   });
 
-  test("goes to the loopback for an address that stands for all", async () => {
+  test("uses the loopback for an address that stands for all", async () => {
     const port = await metricsListener("0.0.0.0");
     expect(await check([], { ROWLOCK_METRICS_LISTEN: `0.0.0.0:${port}` })).toEqual([0, "ready"]);
   });
@@ -124,7 +124,7 @@ describe("with the metrics listener off", () => {
     expect(await check([], { ...off, ROWLOCK_LISTEN: `[::1]:${port}` })).toEqual([0, "SERVING"]);
   });
 
-  test("asks over TLS, and where clients need a certificate whether somebody listens", async () => {
+  test("asks over TLS, and only connects if clients need a certificate", async () => {
     const { cert, key } = selfSignedCertificate();
     const files = { ROWLOCK_TLS_CERT: "own.crt", ROWLOCK_TLS_KEY: "own.key" };
     const tls = await grpcServer("127.0.0.1", { certificate: cert, key, clientCa: null });

@@ -23,7 +23,7 @@ describe("the first example", () => {
     expect(section).toContain(`\`\`\`${language}\n${example}\`\`\``);
   });
 
-  test("is there for one client at least", () => {
+  test("exists for at least one client", () => {
     expect(clients).toContain("typescript");
   });
 });

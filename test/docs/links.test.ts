@@ -36,14 +36,14 @@ function fault(from: string, target: string): string | undefined {
 }
 
 describe("links between documents", () => {
-  test.each(documents)("of %s lead somewhere", (document) => {
+  test.each(documents)("of %s have a target", (document) => {
     const text = withoutCode(readFileSync(join(root, document), "utf8"));
     const targets = [...text.matchAll(/\]\(([^)\s]+)\)/g)].map(([, target]) => target as string);
     const ours = targets.filter((target) => !/^[a-z]+:/.test(target));
     expect(ours.map((target) => fault(document, target)).filter(Boolean)).toEqual([]);
   });
 
-  test("are looked at in all documents that somebody comes to first", () => {
+  test("are checked in all documents that readers find first", () => {
     const first = [
       "README.md",
       "ARCHITECTURE.md",
@@ -54,7 +54,7 @@ describe("links between documents", () => {
     expect(documents).toEqual(expect.arrayContaining(first));
   });
 
-  test("that lead nowhere are found", () => {
+  test("without a target are found", () => {
     expect(fault("README.md", "docs/nowhere.md")).toContain("there is no docs/nowhere.md");
     expect(fault("README.md", "#nowhere")).toContain("no such heading");
     expect(fault("docs/clients.md", "../README.md#how-to-use-it-well")).toBeUndefined();

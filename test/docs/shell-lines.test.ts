@@ -37,7 +37,7 @@ const documents = globSync("{README.md,{docs,examples,clients}/**/*.md}", { cwd:
 );
 const lines = documents.flatMap((document) => linesOf(document).map((line) => [document, line] as const));
 
-test("are found", () => {
+test("the lines are found", () => {
   expect(lines.length).toBeGreaterThan(30);
   expect(new Set(lines.map(([, line]) => line.split(" ")[1])).size).toBe(12);
 });

@@ -10,6 +10,7 @@ import { migrateUp } from "../../server/storage/migrate/migrate.ts";
 import { Trip } from "../../server/storage/mysql/connection/trip.ts";
 import { openStore } from "../../server/storage/open.ts";
 import type { Store } from "../../server/storage/store.ts";
+import * as asks from "../support/asks.ts";
 import { CLAIM } from "../support/claims.ts";
 import { testDatabases } from "../support/database.ts";
 import { ask, claimOf, follower } from "../support/replicas.ts";
@@ -127,9 +128,9 @@ describe.each(testDatabases())("on $label", ({ kind, fresh }) => {
   let asked = 0;
   const acquire = async (name: string) =>
     claimOf(await running.engine.acquire(ask(name, { requestId: `request ${asked++}` }), null), "held");
-  const release = (claim: Claim) => running.engine.release(claim);
+  const release = (claim: Claim) => running.engine.ask(asks.release(claim));
 
-  test("a pair of a name that is known", async () => {
+  test("a pair on a known name", async () => {
     await release(await acquire("pair"));
     const cost = await costOf(async () => release(await acquire("pair")));
     expectCost(
@@ -146,7 +147,7 @@ describe.each(testDatabases())("on $label", ({ kind, fresh }) => {
     );
   });
 
-  test("twenty pairs of as many names that come up together cost MySQL no more than one", async () => {
+  test("twenty pairs on as many names in one turn cost MySQL no more than one", async () => {
     const names = Array.from({ length: 20 }, (_, index) => `pair ${index}`);
     for (const name of names) await release(await acquire(name));
     const cost = await costOf(async () => {
@@ -164,10 +165,10 @@ describe.each(testDatabases())("on $label", ({ kind, fresh }) => {
     expectCost(cost, { adds: 1, others: 1 }, each);
   });
 
-  test("a pair of a lock that remembers something, which is a statement more for each, and no trip", async () => {
+  test("a pair on a lock with a record is a statement more for each, and no trip", async () => {
     const pair = async () => {
       const claim = await acquire("remembers");
-      await running.engine.release(claim, { status: "done" });
+      await running.engine.ask(asks.release(claim, { status: "done" }));
     };
     // The first run creates the lock's record.
     for (let before = 0; before < 2; before++) await pair();
@@ -182,7 +183,7 @@ describe.each(testDatabases())("on $label", ({ kind, fresh }) => {
     }
   });
 
-  test("a hand-over to the first of three", async () => {
+  test("a hand-over to the first of three waiters", async () => {
     const held = await acquire("hot");
     const waiting = [follower(), follower(), follower()];
     for (const [index, one] of waiting.entries())

@@ -30,7 +30,7 @@ async function endAll(): Promise<void> {
   }
 }
 
-describe("where many wait", () => {
+describe("if many wait", () => {
   test.each([
     ["connections", () => [connection("a"), connection("b"), connection("c")]],
     ["sessions of one connection", () => [session(), session(), session()]],
@@ -70,8 +70,8 @@ describe("where many wait", () => {
   });
 });
 
-describe("where too many wait", () => {
-  test("who waits for most is refused the last of it, and not who comes last", async () => {
+describe("if too many wait", () => {
+  test("the source with the most waits is refused, and not the last one", async () => {
     const gate = new FairGate({ atOnce: 1, queuedMax: 4, bound: "too_many" });
     const [greedy, polite] = [session(), session()];
     const outcomes = Array.from({ length: 5 }, (_, index) =>
@@ -92,8 +92,8 @@ describe("where too many wait", () => {
   });
 });
 
-describe("work that nobody wants any more", () => {
-  test("is never begun, and keeps its place in the queue until its turn", async () => {
+describe("work that was cancelled", () => {
+  test("never begins, and keeps its place in the queue until its turn", async () => {
     const gate = new FairGate({ atOnce: 1, queuedMax: 10, queuedEachMax: 3, bound: "b" });
     let isOver = false;
     expect(await gate.begin(connection("a"))).toBe(true);
@@ -108,7 +108,7 @@ describe("work that nobody wants any more", () => {
     expect(await gate.begin()).toBe(true);
   });
 
-  test("before it was asked for takes no place", async () => {
+  test("before its request takes no place", async () => {
     const gate = new FairGate({ atOnce: 1, queuedMax: 1, bound: "b" });
     expect(await gate.begin(undefined, () => true)).toBe(false);
     expect(await gate.begin()).toBe(true);

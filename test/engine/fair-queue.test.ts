@@ -1,7 +1,7 @@
 // Which source's item is next, and which source loses an item if there is no room.
 
 import { expect, test } from "vitest";
-import { FairQueue } from "../../server/engine/fair-queue.ts";
+import { FairQueue } from "../../server/engine/fair-gate.ts";
 
 function drained(queue: FairQueue<string>): string[] {
   const items: string[] = [];
@@ -30,7 +30,7 @@ test("a source that comes late waits for one item of each other source", () => {
   expect(drained(queue)).toEqual(["b1", "a2", "c1", "b2", "a3"]);
 });
 
-test("where there is no room, the source that has most loses its last item", () => {
+test("if there is no room, the source that has most loses its last item", () => {
   const queue = queueOf(["a1", "b1", "b2", "b3", "c1"], 5);
   expect(queue.add("d", "d1")).toBe("b3");
   expect(queue.add("a", "a2")).toBe("a2");
@@ -46,7 +46,7 @@ test("the source that has most loses the new item", () => {
   expect(queue.add("b", "b2")).toBe("b2");
 });
 
-test("a source has at most its own bound, and there is room again when its items are gone", () => {
+test("a source has at most its own bound, and has room again when its items are gone", () => {
   const queue = queueOf(["a1", "a2", "b1"], 4, 2);
   expect(queue.add("a", "a3")).toBe("a3");
   expect(queue.next()).toBe("a1");

@@ -1,11 +1,14 @@
 // How many commands of one client the engine decides at a time, and what happens to those that wait for admission.
 
+import { create } from "@bufbuild/protobuf";
 import { beforeEach, describe, expect, test } from "vitest";
+import { ClientGone } from "../../server/engine/faults.ts";
 import { Admission, AdmissionRoom } from "../../server/grpc/admission.ts";
 import { ConnectionCalls } from "../../server/grpc/connection-calls.ts";
 import { COMMANDS_AT_ONCE } from "../../server/grpc/grpc-bounds.ts";
-import { type CallError, ClientGone } from "../../server/grpc/messages/call-error.ts";
-import type { MethodContext } from "../../server/grpc/methods/method.ts";
+import type { CallError } from "../../server/grpc/messages/call-error.ts";
+import { type AnyVerb, ROWS, type VerbName } from "../../server/grpc/verbs.ts";
+import { fakeCall } from "../support/fake-call.ts";
 
 interface Running {
   readonly what: string;
@@ -22,6 +25,8 @@ const run = (what: string) => () =>
   new Promise<string>((resolve, reject) => running.push({ what, done: () => resolve(what), failed: reject }));
 const names = () => running.map(({ what }) => what);
 const turn = () => new Promise((resolve) => setImmediate(resolve));
+const ORDINARY = { isUrgent: false };
+const URGENT = { isUrgent: true };
 
 async function end(index: number): Promise<void> {
   running[index]?.done();
@@ -29,12 +34,11 @@ async function end(index: number): Promise<void> {
 }
 
 describe("a client's commands", () => {
-  test("are few in the engine at a time, and renewals and releases pass by its others", async () => {
-    const verbs = { acquire: run("acquire"), renew: run("renew"), release: run("release") };
-    const engine = new Admission(new AdmissionRoom(2, 1), "session_commands").admit(verbs as never);
-    for (let index = 0; index < 4; index++) void engine.acquire({} as never, null);
-    void engine.renew({} as never, undefined);
-    void engine.release({} as never);
+  test("are bounded in the engine, and renewals and releases overtake the client's other commands", async () => {
+    const admission = new Admission(new AdmissionRoom(2, 1), "session_commands");
+    for (let index = 0; index < 4; index++) void admission.run(ORDINARY, run("acquire"));
+    void admission.run(URGENT, run("renew"));
+    void admission.run(URGENT, run("release"));
     expect(names()).toEqual(["acquire", "acquire"]);
     await end(0);
     expect(names().slice(2)).toEqual(["renew"]);
@@ -46,11 +50,11 @@ describe("a client's commands", () => {
 
   test("that fail make room, at once or later", async () => {
     const admission = new Admission(new AdmissionRoom(1, 1), "session_commands");
-    const late = admission.run(false, undefined, run("late"));
-    const next = admission.run(false, undefined, () => {
+    const late = admission.run(ORDINARY, run("late"));
+    const next = admission.run(ORDINARY, () => {
       throw new Error("at once");
     });
-    const last = admission.run(false, undefined, run("last"));
+    const last = admission.run(ORDINARY, run("last"));
     running[0]?.failed(new Error("later"));
     await expect(late).rejects.toThrow("later");
     await expect(next).rejects.toThrow("at once");
@@ -62,12 +66,12 @@ describe("a client's commands", () => {
     expect([admission.underWay, admission.queued]).toEqual([0, 0]);
   });
 
-  test("that are cancelled keep their place until they are over, and are dropped where they have not begun", async () => {
+  test("that are cancelled keep their place until they are over, and are dropped if they have not begun", async () => {
     const admission = new Admission(new AdmissionRoom(1, 1), "session_commands");
-    const calls = Array.from({ length: 4 }, () => ({ cancelled: false }));
-    const answers = calls.map((call, index) => admission.run(false, call, run(`${index}`)));
+    const calls = Array.from({ length: 4 }, () => fakeCall());
+    const answers = calls.map((call, index) => admission.run(call, run(`${index}`)));
     const dropped = answers.slice(1, 3).map((answer) => answer.catch((error: unknown) => error));
-    for (const call of calls.slice(0, 3)) call.cancelled = true;
+    for (const call of calls.slice(0, 3)) call.cancel();
     await turn();
     expect([names(), admission.underWay]).toEqual([["0"], 1]);
     await end(0);
@@ -77,12 +81,12 @@ describe("a client's commands", () => {
     expect([admission.underWay, admission.queued]).toEqual([0, 0]);
   });
 
-  test("share the room with those of all other clients that have any, and have it again when those are over", async () => {
+  test("share the room with the commands of other clients, and get it back when those end", async () => {
     const room = new AdmissionRoom(8, 2);
     const clients = ["a", "b", "c"].map((name) => ({ name, admission: new Admission(room, "bound") }));
     const ask = (count: number, at: number) => {
       const { name, admission } = clients[at] as (typeof clients)[number];
-      for (let index = 0; index < count; index++) void admission.run(false, undefined, run(name));
+      for (let index = 0; index < count; index++) void admission.run(ORDINARY, run(name));
     };
     const underWay = () => clients.map(({ admission }) => admission.underWay);
     ask(20, 0);
@@ -103,17 +107,17 @@ describe("a client's commands", () => {
     expect(running).toHaveLength(41);
   });
 
-  test("of so many clients that the room is less than one for each are some all the same", () => {
+  test("are admitted in part even if there are more clients than room", () => {
     const room = new AdmissionRoom(4, 2);
     const clients = Array.from({ length: 10 }, () => new Admission(room, "bound"));
     for (const admission of clients)
-      for (let index = 0; index < 5; index++) void admission.run(false, undefined, run("x"));
+      for (let index = 0; index < 5; index++) void admission.run(ORDINARY, run("x"));
     expect(clients.map(({ underWay }) => underWay)).toEqual([4, 2, 2, 2, 2, 2, 2, 2, 2, 2]);
   });
 
   test("that wait are bounded", async () => {
     const admission = new Admission(new AdmissionRoom(1, 1), "session_commands", 2);
-    const go = () => admission.run(false, undefined, run("x"));
+    const go = () => admission.run(ORDINARY, run("x"));
     for (let index = 0; index < 3; index++) void go();
     expect(go).toThrow(
       expect.objectContaining({
@@ -128,8 +132,9 @@ describe("a client's commands", () => {
 });
 
 describe("the calls on one connection", () => {
-  const context = { engine: { acquire: run("acquire") } } as unknown as MethodContext;
-  const from = (peer: string) => ({ getPeer: () => peer });
+  const from = (peer: string) => ({ getPeer: () => peer, cancelled: false, once() {} });
+  const verb = { admission: "ordinary" } as const;
+  const waits = fakeCall().client.waits;
   const boundOf = (go: () => unknown) => {
     try {
       go();
@@ -139,21 +144,24 @@ describe("the calls on one connection", () => {
     }
   };
 
-  test("are bounded until their work is over, and others' are not", async () => {
-    const calls = new ConnectionCalls(context, 2, new AdmissionRoom());
-    const go = (peer: string) => calls.run(from(peer), run(peer));
-    void go("one");
-    void go("one");
-    expect(boundOf(() => go("one"))).toBe("calls_on_connection");
-    void go("two");
-    await end(0);
-    void go("one");
-    expect(boundOf(() => go("one"))).toBe("calls_on_connection");
+  test("are bounded until their work is over, and those of others are not", () => {
+    const calls = new ConnectionCalls(2, new AdmissionRoom(), waits);
+    const open = (peer: string) => calls.open(from(peer), verb);
+    const first = open("one");
+    open("one");
+    expect(boundOf(() => open("one"))).toBe("calls_on_connection");
+    open("two");
+    first.close();
+    open("one");
+    expect(boundOf(() => open("one"))).toBe("calls_on_connection");
   });
 
   test("share one place in the engine, and leave nothing behind", async () => {
-    const calls = new ConnectionCalls(context, 10_000, new AdmissionRoom());
-    const ask = (peer: string) => calls.run(from(peer), ({ engine }) => engine.acquire({} as never, null));
+    const calls = new ConnectionCalls(10_000, new AdmissionRoom(), waits);
+    const ask = (peer: string) => {
+      const call = calls.open(from(peer), verb);
+      return call.client.admission.run(call, run("acquire")).finally(call.close);
+    };
     for (let index = 0; index < COMMANDS_AT_ONCE + 10; index++) void ask("greedy");
     expect(running).toHaveLength(COMMANDS_AT_ONCE);
     void ask("polite");
@@ -166,112 +174,118 @@ describe("the calls on one connection", () => {
     expect(calls.connections).toBe(0);
   });
 
-  test("that fail at once are over at once", () => {
-    const calls = new ConnectionCalls(context, 1, new AdmissionRoom());
-    const fail = () => {
-      throw new Error("refused");
+  test("are cancelled with grpc-js's calls, also with one that was cancelled before", () => {
+    const calls = new ConnectionCalls(9, new AdmissionRoom(), waits);
+    let cancel = () => {};
+    const once = (_event: "cancelled", listener: () => void) => {
+      cancel = listener;
     };
-    expect(() => calls.run(from("one"), fail)).toThrow("refused");
-    expect(calls.connections).toBe(0);
+    const open = calls.open({ ...from("one"), once }, verb);
+    const gone = calls.open({ ...from("one"), cancelled: true }, verb);
+    expect([open.signal.aborted, gone.signal.aborted]).toEqual([false, true]);
+    cancel();
+    expect(open.signal.reason).toBeInstanceOf(ClientGone);
+    expect(gone.signal.reason).toBeInstanceOf(ClientGone);
   });
 });
 
-describe("of the engine's verbs", () => {
-  const call = { cancelled: true };
-  /** The argument index at which each verb takes the call that waits for its answer. */
-  const TAKING_TURNS = [
-    ["acquire", 2],
-    ["capture", 1],
-    ["attach", 2],
-    ["setLimit", 4],
-    ["setLimitRule", 4],
-    ["forceRelease", 3],
-    ["updateLock", 1],
-    ["deleteLock", 2],
-  ] as const;
-  type Verbs = Readonly<Record<string, (...asked: unknown[]) => unknown>>;
-  /** An engine whose verbs return their arguments, for a client whose only place is taken. */
+describe("of the verbs", () => {
+  const LEASE_ID = "1.z.abcdefghijklmnopqrstuv";
+  const name = "a";
+  /** A request of each verb that passes its check. */
+  const REQUESTS: Readonly<Record<VerbName, object>> = {
+    release: { leaseId: LEASE_ID },
+    renew: { leaseId: LEASE_ID },
+    renewLeases: { leases: [{ leaseId: LEASE_ID }] },
+    forceRelease: { target: { case: "name", value: name }, reason: "a test" },
+    setLimit: { target: { case: "name", value: name }, limit: 1 },
+    updateLock: { name, status: "new" },
+    deleteLock: { name },
+    acquire: { name },
+    capture: { prefix: "", maxLeases: 1 },
+    waitInQueue: { target: { case: "acquire", value: { name } } },
+    getLock: { name },
+    listLocks: {},
+    listLimits: {},
+    watchLocks: {},
+  };
+  const OTHERS: readonly (readonly [VerbName, object])[] = [
+    ["setLimit", { target: { case: "pattern", value: "a*" }, limit: 1 }],
+    ["acquire", { name, whenBusy: 3 }],
+    ["waitInQueue", { target: { case: "ticketId", value: LEASE_ID } }],
+  ];
+  const all = [...(Object.entries(REQUESTS) as [VerbName, object][]), ...OTHERS];
+  const admittedAs = (...kinds: AnyVerb["admission"][]) =>
+    all.filter(([verb]) => kinds.includes((ROWS[verb] as AnyVerb).admission));
+
+  /** A client whose only place is taken, and what its engine was asked for. */
   function full() {
     const admission = new Admission(new AdmissionRoom(1, 1), "session_commands");
-    void admission.run(false, undefined, run("first"));
-    const verbs = new Proxy(
-      {},
-      {
-        get:
-          (_, verb) =>
-          (...asked: unknown[]) => [verb, ...asked],
-      },
-    );
-    const engine = admission.admit(verbs as never) as unknown as Verbs;
-    const ask = (verb: string, ...asked: unknown[]) => engine[verb]?.(...asked);
-    return { admission, ask };
+    void admission.run(ORDINARY, run("first"));
+    const asked: string[] = [];
+    const never = new Promise(() => {});
+    const answers: Readonly<Record<string, unknown>> = {
+      nowUs: 0,
+      views: (async function* () {})(),
+      limits: (async function* () {})(),
+      watchLocks: { next: () => never, close() {} },
+    };
+    const get = (_: object, verb: string) => () => {
+      if (verb !== "nowUs") asked.push(verb);
+      return answers[verb] ?? never;
+    };
+    const methods = { engine: new Proxy({}, { get }), graceUs: 1 } as never;
+    const ask = (verb: VerbName, request: object) => {
+      const { of, check, run, admission: kind } = ROWS[verb] as AnyVerb;
+      const client = { ...fakeCall().client, admission };
+      const call = fakeCall({ client, isUrgent: kind === "urgent" });
+      const answer = run(methods, check(create(of.input, request as never), methods), call, () => {});
+      return { call, answer };
+    };
+    return { admission, asked, ask };
   }
 
-  test.each(TAKING_TURNS)(
-    "%s waits for its turn, and is dropped when nobody waits for it",
-    async (verb, at) => {
-      const { admission, ask } = full();
-      const asked = Array.from({ length: at }, (_, index) => index);
-      const dropped = expect(ask(verb, ...asked, call)).rejects.toBeInstanceOf(ClientGone);
-      expect(admission.queued).toBe(1);
-      await end(0);
-      await dropped;
-    },
-  );
-
-  test.each(TAKING_TURNS)("%s is asked as its client has asked it when its turn comes", async (verb, at) => {
-    const { admission } = full();
-    const engine = admission.admit({
-      [verb]: async (...asked: unknown[]) => asked,
-    } as never) as unknown as Verbs;
-    const asked = [...Array.from({ length: at }, (_, index) => index), { cancelled: false }];
-    const answer = engine[verb]?.(...asked);
+  test.each(admittedAs("ordinary"))("%s waits for its turn: %o", async (verb, request) => {
+    const { admission, asked, ask } = full();
+    ask(verb, request);
+    expect([admission.queued, asked]).toEqual([1, []]);
     await end(0);
-    await expect(answer).resolves.toEqual(asked);
+    expect([admission.queued, asked.length]).toEqual([0, 1]);
   });
 
-  test.each(["renew", "release", "confirm"])(
-    "%s goes before the others, and is not dropped",
-    async (verb) => {
-      const begun: string[] = [];
-      const { admission } = full();
-      const engine = admission.admit({
-        acquire: async () => begun.push("acquire"),
-        [verb]: async (...asked: unknown[]) => {
-          begun.push(verb);
-          return asked;
-        },
-      } as never) as unknown as Verbs;
-      const other = engine.acquire?.({}, null);
-      const answer = engine[verb]?.("a", call);
+  test.each(admittedAs("ordinary"))("%s is dropped when its caller has left: %o", async (verb, request) => {
+    const { asked, ask } = full();
+    const { call, answer } = ask(verb, request);
+    const dropped = expect(answer).rejects.toBeInstanceOf(ClientGone);
+    call.cancel();
+    await end(0);
+    await dropped;
+    expect(asked).toEqual([]);
+  });
+
+  test.each(admittedAs("urgent"))(
+    "%s overtakes the others, and is not dropped: %o",
+    async (verb, request) => {
+      const { admission, asked, ask } = full();
+      ask("acquire", { name });
+      const { call } = ask(verb, request);
+      expect(admission.queued).toBe(2);
+      call.cancel();
       await end(0);
-      await expect(answer).resolves.toEqual(["a", call]);
-      await other;
-      expect(begun).toEqual([verb, "acquire"]);
+      expect([admission.queued, asked.length]).toEqual([1, 1]);
+      expect(asked).not.toContain("acquire");
     },
   );
 
-  test.each([
-    "captureWhenFree",
-    "detach",
-    "onLost",
-    "place",
-    "holders",
-    "limit",
-    "view",
-    "views",
-    "limits",
-    "watchLocks",
-  ])("%s takes no room", (verb) => {
-    const { admission, ask } = full();
-    expect(ask(verb, 1, 2)).toEqual([verb, 1, 2]);
-    expect(admission.queued).toBe(0);
+  test.each(admittedAs("none"))("%s takes no room", async (verb, request) => {
+    const { admission, asked, ask } = full();
+    ask(verb, request).answer.catch(() => {});
+    expect([admission.queued, asked.length]).toEqual([0, 1]);
   });
 
-  test("the time needs none either", () => {
-    const engine = new Admission(new AdmissionRoom(1, 1), "session_commands").admit({
-      nowUs: () => 7,
-    } as never);
-    expect(engine.nowUs()).toBe(7);
+  test("a capture that waits takes no room", () => {
+    const { admission, asked, ask } = full();
+    ask("capture", { ...REQUESTS.capture, maxWait: { seconds: 1n } });
+    expect([admission.queued, asked]).toEqual([0, ["captureWhenFree"]]);
   });
 });

@@ -11,7 +11,7 @@ import { afterEach, describe, expect, test } from "vitest";
 import { WhenBusy } from "#proto/rowlock/v1/lock_pb.js";
 import type { RowlockError } from "../../clients/typescript/src/bare/index.ts";
 import { RESETS_BURST_SHARE, SHORT_CALLS_MAX } from "../../server/grpc/grpc-bounds.ts";
-import { NO_BOUND } from "../../server/grpc/server-room.ts";
+import { NO_BOUND } from "../../server/grpc/open-waits.ts";
 import { selfSignedCertificate } from "../process/certificate.ts";
 import type { TestServer } from "../support/harness.ts";
 import { startServer, until } from "../support/harness.ts";
@@ -59,7 +59,7 @@ describe("waits on one connection", () => {
     expect(await waiting()).toBe(WAITS_MAX);
   });
 
-  test("never lock out who holds, however many are asked for at once", async () => {
+  test("never lock out the holder, however many are requested at once", async () => {
     const client = await start(WAITS_MAX);
     const outcomes = Array.from({ length: 5 * WAITS_MAX }, async (_, index) => {
       if (index % 2 === 0) return await client.wait(acquire("busy")).granted();
@@ -103,11 +103,11 @@ describe("waits on one connection", () => {
     const fourth = client.wait(acquire("busy"));
     await fourth.position();
     await client.call("release", { leaseId: lease.leaseId });
-    await second.granted();
+    expect(await second.granted()).toMatchObject({ lockName: "busy" });
   });
 });
 
-describe("a connection that says nothing", () => {
+describe("a silent connection", () => {
   const HANDSHAKE_MS = 150;
   const PREFACE = Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
 
@@ -126,7 +126,7 @@ describe("a connection that says nothing", () => {
     ["at all", Buffer.alloc(0)],
     ["but the beginning of the preface", PREFACE.subarray(0, 10)],
     ["but the preface", PREFACE],
-  ])("%s is closed, and one that speaks and has nothing to ask is not", async (_what, said) => {
+  ])("%s is closed, and one that speaks without a request is not", async (_what, said) => {
     server = await startServer({ grpc: { handshakeMs: HANDSHAKE_MS } });
     cleanups.push(() => server.stop());
     const polite = dial();
@@ -143,20 +143,22 @@ describe("a connection that says nothing", () => {
     expect(isCut).toBe(false);
   });
 
-  test("is closed where TLS is spoken, too", async () => {
+  test("is closed on a TLS port, too", async () => {
     const { cert: certificate, key } = selfSignedCertificate();
     const tls = { certificate, key, clientCa: null };
     server = await startServer({ grpc: { handshakeMs: HANDSHAKE_MS, tls } });
     cleanups.push(() => server.stop());
-    await hungUpOn(dial());
+    const silent = dial();
+    await hungUpOn(silent);
     const [host, port] = server.address.split(":");
     const spoken = connectTls({ host, port: Number(port), rejectUnauthorized: false, ALPNProtocols: ["h2"] });
     spoken.on("error", () => {});
     spoken.resume();
-    await new Promise<void>((resolve) => spoken.once("close", () => resolve()));
+    await hungUpOn(spoken);
+    expect([silent.destroyed, spoken.destroyed]).toEqual([true, true]);
   });
 
-  test("counts until then: beyond the bound of all connections others are closed as they come", async () => {
+  test("counts until then: beyond the bound of all connections new ones are closed", async () => {
     server = await startServer({ grpc: { room: { ...NO_BOUND, connections: 2 } } });
     cleanups.push(() => server.stop());
     const [first, second] = [dial(), dial()] as const;
@@ -168,10 +170,11 @@ describe("a connection that says nothing", () => {
       const next = dial();
       isTaken = await Promise.race([hungUpOn(next).then(() => false), once(next, "data").then(() => true)]);
     }
+    expect(second.destroyed).toBe(false);
   });
 });
 
-describe("a client that gives up many calls", () => {
+describe("a client that cancels many calls", () => {
   const BURST = 2_000;
   const ROUNDS = 3;
   const ROUND = 1_000;
@@ -199,7 +202,7 @@ describe("a client that gives up many calls", () => {
     await witness.granted();
   });
 
-  test("and asks for others in their place at once is refused some of them, and not hung up on", async () => {
+  test("and replaces them at once gets some refused, and keeps its connection", async () => {
     await start(1);
     const session = raw();
     const given = Array.from({ length: SHORT_CALLS_MAX }, () => open(session));
@@ -214,7 +217,7 @@ describe("a client that gives up many calls", () => {
     expect(code).toBe(constants.NGHTTP2_NO_ERROR);
   });
 
-  test("is hung up on when it goes on and on", async () => {
+  test("is disconnected if it goes on and on", async () => {
     await start(1);
     const allowed = RESETS_BURST_SHARE * SHORT_CALLS_MAX;
     const [host, port] = server.address.split(":");

@@ -14,11 +14,8 @@ let injected: (() => never) | undefined;
 const VERBS: readonly (keyof LockEngine)[] = [
   "acquire",
   "attach",
-  "renew",
-  "release",
-  "setLimit",
+  "ask",
   "setLimitRule",
-  "forceRelease",
   "view",
   "views",
   "limits",
@@ -82,8 +79,8 @@ async function withInjected<Result>(thrower: () => never, run: () => Promise<Res
   }
 }
 
-describe("a request that is wrong", () => {
-  test("is told all that is wrong with it, and changes nothing", async () => {
+describe("an invalid request", () => {
+  test("gets all its violations at once, and changes nothing", async () => {
     const failure = server.client.call("acquire", {
       name: "",
       mode: 9 as never,
@@ -111,7 +108,7 @@ describe("a request that is wrong", () => {
     expect(server.events).toEqual([]);
   });
 
-  test("is told so on a stream as well, with the path of each field", async () => {
+  test("gets them on a stream as well, with the path of each field", async () => {
     const stream = server.client.wait({
       target: { case: "acquire", value: { name: "", ttl: { seconds: -1n, nanos: 0 } } },
       minUpdateInterval: { seconds: 7_200n, nanos: 0 },
@@ -125,7 +122,7 @@ describe("a request that is wrong", () => {
     });
   });
 
-  test("may be as wrong as can be, and its violations still fit into the trailer", async () => {
+  test("may have every possible violation, and they still fit into the trailer", async () => {
     const long = "ü".repeat(200);
     const labels = Object.fromEntries(Array.from({ length: 17 }, (_, index) => [`${index}${long}`, long]));
     const request = { name: long, requestId: long, owner: long, labels, permits: 2_000_000 };
@@ -140,7 +137,7 @@ describe("a fault of the engine", () => {
     throw new Fault(kind, reason, "It cannot be done now.", { retryAfterMs: 1_500 });
   };
 
-  test("where the database is away is told by every method, and when to try again", async () => {
+  test("reports on every method that the database is unavailable, and when to retry", async () => {
     const failed = await withInjected(throwing("unavailable", "connection_lost"), failures);
     expect(Object.keys(failed)).toHaveLength(10);
     for (const [method, failure] of Object.entries(failed)) {
@@ -154,7 +151,7 @@ describe("a fault of the engine", () => {
     expect(lines).toMatchObject([{ level: "warn", fields: { suppressed: 0, err: expect.any(Fault) } }]);
   });
 
-  test("where a bound is reached names the bound", async () => {
+  test("at a bound names the bound", async () => {
     const failed = await withInjected(throwing("overloaded", "commands_queued"), failures);
     expect(failed.acquire).toMatchObject({
       code: "RESOURCE_EXHAUSTED",
@@ -164,7 +161,7 @@ describe("a fault of the engine", () => {
     });
   });
 
-  test("where the server is stopping sends the client elsewhere", async () => {
+  test("in a stopping server sends the client elsewhere", async () => {
     const failed = await withInjected(throwing("shutting_down", "shutting_down"), failures);
     expect(failed.renew).toMatchObject({ code: "UNAVAILABLE", reason: "SHUTTING_DOWN", retryAfterMs: 1_500 });
   });
@@ -173,7 +170,7 @@ describe("a fault of the engine", () => {
 describe("a bug", () => {
   const CAUSE = "SELECT secret FROM rowlock_claim";
 
-  test("in whatever method is told as an incident, whose cause is only in the log", async () => {
+  test("in any method is reported as an incident, with its cause only in the log", async () => {
     const failed = await withInjected(() => {
       throw new Error(CAUSE);
     }, failures);

@@ -64,7 +64,7 @@ describe("health", () => {
     }).finally(() => client.close());
   }
 
-  test("is told for the server and for the service, and follows what it is told", async () => {
+  test("is reported for the server and for the service, and follows the readiness", async () => {
     const { address, grpc } = await start();
     expect(await check(address, "")).toBe("SERVING");
     expect(await check(address, "rowlock.v1.LockService")).toBe("SERVING");
@@ -108,7 +108,7 @@ describe("reflection", () => {
       `http://${address}${path}`,
     ]);
 
-  test("lists what is served, and lets a client that knows nothing make a call", async () => {
+  test("lists the services, and lets a client without stubs make a call", async () => {
     const { address, client } = await start();
     const { stdout } = await curl(address, "", "--list-services");
     expect(stdout.split("\n")).toEqual(
@@ -124,7 +124,7 @@ describe("reflection", () => {
     await expect(refused).rejects.toMatchObject({ stderr: expect.stringContaining("google.rpc.BadRequest") });
   });
 
-  test("describes health and itself, so that a client that knows nothing can ask them, too", async () => {
+  test("describes health and itself, so that a client without stubs can call them, too", async () => {
     const { address } = await start();
     const listed = (await curl(address, "", "--list-methods")).stdout.split("\n");
     expect(listed).toEqual(
@@ -172,7 +172,7 @@ describe("TLS", () => {
     }
   });
 
-  test("with a client authority serves only those who have its certificate", async () => {
+  test("with a client authority serves only clients with its certificate", async () => {
     const known = selfSignedCertificate("known");
     const unknown = selfSignedCertificate("unknown");
     const { address } = await start({ grpc: { tls: { ...certificate, clientCa: known.cert } } });
@@ -205,7 +205,7 @@ describe("a server that drains", () => {
     expect(server.openStreams()).toBe(0);
   });
 
-  test("ends blocked calls, and keeps the places of those who can come back", async () => {
+  test("ends blocked calls, and keeps the places of callers that can come back", async () => {
     const server = await start();
     await server.client.lease({ name: "drain" });
     const waiting = ["", "can-return"].map((requestId) =>
@@ -219,7 +219,7 @@ describe("a server that drains", () => {
     expect(shown?.waiters).toMatchObject([{ requestId: "can-return", replica: null }]);
   });
 
-  test("lets calls finish that are under way", async () => {
+  test("lets running calls finish", async () => {
     const reached = Promise.withResolvers<void>();
     const gate = Promise.withResolvers<void>();
     const server = await start({
@@ -288,11 +288,11 @@ describe("a server that drains", () => {
   });
 
   test("can do so before it has started", async () => {
-    await unstarted(await start()).drain(DRAIN_MS);
+    await expect(unstarted(await start()).drain(DRAIN_MS)).resolves.toBeUndefined();
   });
 });
 
-test("an address that is taken is told to whoever starts the server", async () => {
+test("an address in use is reported to the caller", async () => {
   const server = await start();
   const port = Number(server.address.split(":")[1]);
   await expect(unstarted(server).start({ host: "127.0.0.1", port })).rejects.toThrow(
@@ -300,8 +300,8 @@ test("an address that is taken is told to whoever starts the server", async () =
   );
 });
 
-test("a client that froze is given up, and its ticket left to the grace period", async () => {
-  const server = await start({ grpc: { keepalive: { intervalMs: 50, timeoutMs: 50 } } });
+test("a frozen client is given up, and its ticket left to the grace period", async () => {
+  const server = await start({ grpc: { keepalive: { intervalMs: 250, timeoutMs: 250 } } });
   await server.client.lease({ name: "frozen" });
   const relay = await startRelay(server.address);
   const client = new TestCalls(relay.address);

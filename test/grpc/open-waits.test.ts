@@ -1,39 +1,14 @@
 // Open waits: when the server refuses another one, who is notified of the end, and that nothing of them remains.
 
 import { describe, expect, test } from "vitest";
-import { CallError, ClientGone } from "../../server/grpc/messages/call-error.ts";
-import { OpenWaits } from "../../server/grpc/methods/open-waits.ts";
-import { NO_BOUND } from "../../server/grpc/server-room.ts";
+import { ClientGone } from "../../server/engine/faults.ts";
+import { CallError } from "../../server/grpc/messages/call-error.ts";
+import { NO_BOUND, OpenWaits } from "../../server/grpc/open-waits.ts";
+import { type FakeCall, fakeCall } from "../support/fake-call.ts";
 
 const MANY = 1_000;
 
-class Call {
-  cancelled = false;
-  onCancelled: (() => void) | undefined;
-  readonly #peer: string;
-
-  constructor(peer = "one:1") {
-    this.#peer = peer;
-  }
-
-  getPeer(): string {
-    return this.#peer;
-  }
-
-  once(_event: "cancelled", listener: () => void): void {
-    this.onCancelled = listener;
-  }
-
-  off(): void {
-    this.onCancelled = undefined;
-  }
-
-  cancel(): void {
-    this.cancelled = true;
-    this.onCancelled?.();
-  }
-}
-
+const callOf = (peer = "one:1") => fakeCall({ getPeer: () => peer });
 const ignoring = () => () => {};
 
 /** The bound that refuses it; undefined if it is not refused. */
@@ -47,68 +22,70 @@ function refusalOf(enter: () => unknown): string | undefined {
 }
 
 describe("the waits of the whole server", () => {
-  test("are bounded, whoever waits; one that ends makes room for another", () => {
+  test("are bounded in total; one that ends makes room for another", () => {
     const waits = new OpenWaits(MANY, { ...NO_BOUND, waits: 4 });
-    const leave = ["a:1", "b:1", "c:1", "d:1"].map((peer) => waits.enter(new Call(peer), ignoring()));
+    const leave = ["a:1", "b:1", "c:1", "d:1"].map((peer) => waits.enter(callOf(peer), ignoring()));
     const session = waits.ofSession(MANY);
-    expect(refusalOf(() => waits.enter(new Call("e:1"), ignoring()))).toBe("server_waits");
-    expect(refusalOf(() => session.enter(new Call("f:1"), ignoring()))).toBe("server_waits");
+    expect(refusalOf(() => waits.enter(callOf("e:1"), ignoring()))).toBe("server_waits");
+    expect(refusalOf(() => session.enter(callOf("f:1"), ignoring()))).toBe("server_waits");
     expect(waits.count).toBe(4);
     leave[0]?.();
     leave[0]?.();
-    session.enter(new Call("f:1"), ignoring());
-    expect(refusalOf(() => waits.enter(new Call("e:1"), ignoring()))).toBe("server_waits");
+    session.enter(callOf("f:1"), ignoring());
+    expect(refusalOf(() => waits.enter(callOf("e:1"), ignoring()))).toBe("server_waits");
   });
 
-  test("are not all one client's: where few are left, who has many gets no more", () => {
+  test("are shared: when few are left, a client with many gets no more", () => {
     const waits = new OpenWaits(MANY, { ...NO_BOUND, waits: 160 });
     const greedy = waits.ofSession(MANY);
-    for (let index = 0; index < 120; index++) greedy.enter(new Call(), ignoring());
-    expect(refusalOf(() => greedy.enter(new Call(), ignoring()))).toBe("server_waits");
+    for (let index = 0; index < 120; index++) greedy.enter(callOf(), ignoring());
+    expect(refusalOf(() => greedy.enter(callOf(), ignoring()))).toBe("server_waits");
     const polite = waits.ofSession(MANY);
-    for (let index = 0; index < 10; index++) polite.enter(new Call(), ignoring());
-    for (let index = 0; index < 10; index++) waits.enter(new Call("two:2"), ignoring());
-    expect(refusalOf(() => polite.enter(new Call(), ignoring()))).toBe("server_waits");
-    expect(refusalOf(() => waits.enter(new Call("two:2"), ignoring()))).toBe("server_waits");
-    expect(refusalOf(() => waits.enter(new Call("three:3"), ignoring()))).toBeUndefined();
+    for (let index = 0; index < 10; index++) polite.enter(callOf(), ignoring());
+    for (let index = 0; index < 10; index++) waits.enter(callOf("two:2"), ignoring());
+    expect(refusalOf(() => polite.enter(callOf(), ignoring()))).toBe("server_waits");
+    expect(refusalOf(() => waits.enter(callOf("two:2"), ignoring()))).toBe("server_waits");
+    expect(refusalOf(() => waits.enter(callOf("three:3"), ignoring()))).toBeUndefined();
   });
 
-  test("are refused while memory is short, and those that are open go on", () => {
+  test("are refused while memory is short, and open ones go on", () => {
     let isShort = false;
     const waits = new OpenWaits(MANY, { ...NO_BOUND, isShort: () => isShort });
     const stopped: Error[] = [];
-    waits.enter(new Call(), (why) => stopped.push(why));
+    waits.enter(callOf(), (why) => stopped.push(why));
     isShort = true;
-    expect(refusalOf(() => waits.enter(new Call(), ignoring()))).toBe("server_waits");
+    expect(refusalOf(() => waits.enter(callOf(), ignoring()))).toBe("server_waits");
     isShort = false;
-    expect(refusalOf(() => waits.enter(new Call(), ignoring()))).toBeUndefined();
+    expect(refusalOf(() => waits.enter(callOf(), ignoring()))).toBeUndefined();
     expect(stopped).toEqual([]);
   });
 });
 
 describe("an open wait", () => {
-  test("is told once that its client is gone, or that the server stops, and not after it was left", () => {
+  test("is notified once that its client is gone, or that the server stops, and not after it was left", () => {
     const waits = new OpenWaits(MANY, NO_BOUND);
     const told: string[] = [];
-    const enter = (name: string, call: Call) => waits.enter(call, (why) => told.push(`${name}: ${why.name}`));
-    const [gone, left, other] = [new Call(), new Call(), new Call()];
+    const enter = (name: string, call: FakeCall) =>
+      waits.enter(call, (why) => told.push(`${name}: ${why.name}`));
+    const [gone, left, other] = [callOf(), callOf(), callOf()];
     enter("gone", gone);
     enter("left", left)();
     const leave = enter("other", other);
     gone.cancel();
     left.cancel();
     expect(told).toEqual(["gone: ClientGone"]);
-    expect(left.onCancelled).toBeUndefined();
     waits.drain();
     expect(told.slice(1)).toContain("other: CallError");
     leave();
-    expect(other.onCancelled).toBeUndefined();
-    enter("late", new Call());
+    const before = [...told];
+    other.cancel();
+    expect(told).toEqual(before);
+    enter("late", callOf());
     expect(told.at(-1)).toBe("late: CallError");
   });
 
-  test("of a client that is gone already is told at once", () => {
-    const call = new Call();
+  test("of a client that is gone already is notified at once", () => {
+    const call = callOf();
     call.cancel();
     let why: Error | undefined;
     new OpenWaits(MANY, NO_BOUND).ofSession(1).enter(call, (error) => {
@@ -121,23 +98,23 @@ describe("an open wait", () => {
   test("holds its place in every bound until it is left, cancelled or not", () => {
     const waits = new OpenWaits(1, NO_BOUND);
     const session = waits.ofSession(1);
-    const [own, inSession] = [new Call(), new Call()];
+    const [own, inSession] = [callOf(), callOf()];
     const leaveOwn = waits.enter(own, ignoring());
     const leaveSession = session.enter(inSession, ignoring());
     own.cancel();
     inSession.cancel();
-    expect(refusalOf(() => waits.enter(new Call(), ignoring()))).toBe("waits_on_connection");
-    expect(refusalOf(() => session.enter(new Call(), ignoring()))).toBe("session_waits");
+    expect(refusalOf(() => waits.enter(callOf(), ignoring()))).toBe("waits_on_connection");
+    expect(refusalOf(() => session.enter(callOf(), ignoring()))).toBe("session_waits");
     leaveOwn();
     leaveSession();
     expect(waits.count).toBe(0);
-    expect(refusalOf(() => waits.enter(new Call(), ignoring()))).toBeUndefined();
-    expect(refusalOf(() => session.enter(new Call(), ignoring()))).toBeUndefined();
+    expect(refusalOf(() => waits.enter(callOf(), ignoring()))).toBeUndefined();
+    expect(refusalOf(() => session.enter(callOf(), ignoring()))).toBeUndefined();
   });
 
   test("leaves nothing of its connection behind", () => {
     const waits = new OpenWaits(MANY, NO_BOUND);
-    const leave = Array.from({ length: 50 }, (_, at) => waits.enter(new Call(`gone:${at % 25}`), ignoring()));
+    const leave = Array.from({ length: 50 }, (_, at) => waits.enter(callOf(`gone:${at % 25}`), ignoring()));
     expect(waits.connections).toBe(25);
     for (const one of leave) one();
     expect([waits.count, waits.connections]).toEqual([0, 0]);

@@ -33,7 +33,7 @@ beforeAll(async () => {
 });
 afterAll(() => server.stop());
 
-test("a reader that never reads is owed one position at a time, and the grant in the end", async () => {
+test("the server buffers one position for a client that does not read, and then the grant", async () => {
   const { leaseId } = await server.client.lease({ name: "slow" });
   // A zero window: the server may send headers but no byte of a message.
   const session = connect(`http://${server.address}`, { settings: { initialWindowSize: 0 } });
@@ -66,7 +66,7 @@ test("a reader that never reads is owed one position at a time, and the grant in
   session.close();
 });
 
-test("a watch that is not read is owed one message at a time, and what there is in the end", async () => {
+test("the server buffers one message for a watch that is not read, and then the final state", async () => {
   const { client } = server;
   const session = connect(`http://${server.address}`, { settings: { initialWindowSize: 0 } });
   const stream = session.request(callOf("WatchLocks"));
@@ -75,8 +75,8 @@ test("a watch that is not read is owed one message at a time, and what there is 
   stream.end(
     frame(toBinary(WatchLocksRequestSchema, create(WatchLocksRequestSchema, { prefix: "watched/" }))),
   );
-  await until(() => server.watchEvents.some(({ kind }) => kind === "watch_told"));
-  const told = () => server.watchEvents.filter(({ kind }) => kind === "watch_told").length;
+  await until(() => server.watchEvents.some(({ kind }) => kind === "watch_sent"));
+  const told = () => server.watchEvents.filter(({ kind }) => kind === "watch_sent").length;
   for (let round = 0; round < CHANGES; round++)
     for (const name of ["watched/a", "watched/b"])
       await client.call("release", {

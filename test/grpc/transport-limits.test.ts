@@ -29,7 +29,7 @@ function stage(limits: Partial<Parameters<typeof limitConnections>[1]> = {}) {
 }
 
 describe("a listener", () => {
-  test("is made as grpc-js makes it, with room for twice the calls that may be open to be reset at once", () => {
+  test("is made as grpc-js makes it, and allows twice the open calls to be reset at once", () => {
     const { listener, createHttp2Server, inner, made } = stage();
     expect(made).toBe(listener);
     expect(createHttp2Server.mock.calls).toEqual([["credentials"]]);
@@ -43,14 +43,14 @@ describe("a listener", () => {
     });
   });
 
-  test("takes as many connections as the server has room for, and any number where there is no bound", () => {
+  test("accepts as many connections as the server has room for, and any number without a bound", () => {
     expect(stage().listener.maxConnections).toBe(-1);
     expect(stage({ connectionsMax: 7 }).listener.maxConnections).toBe(7);
   });
 });
 
 describe("a connection", () => {
-  test("of which no settings have come in time is ended", async () => {
+  test("without settings in time is ended", async () => {
     const session = stage({ handshakeMs: 500 }).connect();
     await vi.advanceTimersByTimeAsync(499);
     expect(session.destroy).not.toHaveBeenCalled();
@@ -58,7 +58,7 @@ describe("a connection", () => {
     expect(session.destroy).toHaveBeenCalledOnce();
   });
 
-  test("that has said something, or is gone by itself, is left alone", async () => {
+  test("that has sent something, or is gone by itself, is not ended", async () => {
     const { connect } = stage({ handshakeMs: 500 });
     const [heard, gone] = [connect(), connect()];
     heard.emit("remoteSettings");
@@ -68,7 +68,7 @@ describe("a connection", () => {
     expect([heard.destroy.mock.calls, gone.destroy.mock.calls]).toEqual([[], []]);
   });
 
-  test("whose settings were read only after this server had been held up is left alone", () => {
+  test("is kept if its settings were read late because this server was busy", () => {
     const session = stage({ handshakeMs: 500 }).connect();
     vi.advanceTimersByTime(500);
     session.emit("remoteSettings");
@@ -77,7 +77,7 @@ describe("a connection", () => {
   });
 });
 
-describe("the answer to a message that is too large", () => {
+describe("the answer to a too large message", () => {
   const sent = (answer: object) => {
     const statuses: { code: number; details: string; metadata?: Metadata }[] = [];
     const call = { sendStatus: (one: (typeof statuses)[0]) => void statuses.push(one) };
@@ -100,7 +100,7 @@ describe("the answer to a message that is too large", () => {
     { code: status.RESOURCE_EXHAUSTED, details: "own", metadata: new Metadata() },
     { code: status.INTERNAL, details: "other" },
     { code: status.OK, details: "" },
-  ])("is not that to anything else: %j", (answer) => {
+  ])("differs from that to any other error: %j", (answer) => {
     expect(sent(answer)).toBe(answer);
   });
 });

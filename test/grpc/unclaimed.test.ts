@@ -1,8 +1,8 @@
 // A lease without an end that nobody has fetched since its grant: an operator can see it, because no time ends it.
 
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { lockPage } from "../../clients/shell/lock-views.ts";
 import { lockView } from "../../clients/typescript/src/views.ts";
-import { lockPage } from "../../server/cli/shell/lock-page.ts";
 import type { TestServer } from "../support/harness.ts";
 import { startServer, until } from "../support/harness.ts";
 import { acquire, BareSession } from "../support/session-client.ts";
@@ -18,7 +18,7 @@ async function unclaimed(name: string): Promise<boolean | undefined> {
   return lock?.holders[0]?.unclaimed;
 }
 
-test("it is unclaimed until it is renewed, or asked for again under its request id", async () => {
+test("it is unclaimed until it is renewed, or requested again under its request id", async () => {
   const { leaseId, provisional } = await server.client.lease({ name: "renewed", noExpiry: true });
   expect(provisional).toBe(false);
   expect(await unclaimed("renewed")).toBe(true);
@@ -36,7 +36,7 @@ test("a lease with an end is none of these", async () => {
   expect(await unclaimed("ends")).toBe(false);
 });
 
-test("in a session it is claimed when the client has acknowledged the grant, of which it is told nothing more", async () => {
+test("in a session it is claimed when the client has acknowledged the grant, and no message follows", async () => {
   const session = new BareSession(server.client);
   session.ask(acquire({ name: "heard", noExpiry: true }));
   await session.until((all) => all.some(({ results }) => results.length > 0) || undefined);
@@ -47,7 +47,7 @@ test("in a session it is claimed when the client has acknowledged the grant, of 
   session.cancel();
 });
 
-test("one that an operator ends counts as lost, as somebody may have relied on it", async () => {
+test("one that an operator ends counts as lost, because its holder may have relied on it", async () => {
   await server.client.lease({ name: "forced", noExpiry: true, statusIfLost: "failed" });
   const target = { case: "name" as const, value: "forced" };
   await server.client.call("forceRelease", { target, reason: "nobody has come for it" });
@@ -55,7 +55,7 @@ test("one that an operator ends counts as lost, as somebody may have relied on i
   expect(lock?.record?.status).toBe("failed");
 });
 
-test("rowlock show says that nobody has come for it", async () => {
+test("rowlock show marks it as unclaimed", async () => {
   await server.client.lease({ name: "shown", noExpiry: true, owner: "anna" });
   const { lock } = await server.client.call("getLock", { name: "shown" });
   const page = lockPage(lockView(lock as NonNullable<typeof lock>), Date.now(), (_, text) => text);

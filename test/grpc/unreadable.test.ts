@@ -27,14 +27,14 @@ describe("bytes that are no message", () => {
     expect(await server.client.wait(Buffer.from(bytes)).failure()).toMatchObject(malformed);
   });
 
-  test("a message with fields that this server does not know is accepted", async () => {
+  test("a message with unknown fields is accepted", async () => {
     const unknownField = [0xfa, 0x01, 1, 65];
     const answer = await server.client.call("listLocks", Buffer.from(unknownField));
     expect(answer.locks).toEqual([]);
   });
 });
 
-describe("a message that is too large", () => {
+describe("a too large message", () => {
   const tooLarge = {
     code: "RESOURCE_EXHAUSTED",
     reason: "MESSAGE_TOO_LARGE",
@@ -54,8 +54,8 @@ describe("a message that is too large", () => {
 });
 
 test("headers that are too large are refused, and the server lives", async () => {
-  const metadata = { "x-large": "x".repeat(200_000) };
-  const client = new TestCalls(server.address, { metadata });
+  const headers = { "x-large": "x".repeat(200_000) };
+  const client = new TestCalls(server.address, { headers });
   await expect(client.call("listLocks", {})).rejects.toBeInstanceOf(RowlockError);
   client.close();
   expect((await server.client.call("listLocks", {})).locks).toEqual([]);

@@ -3,7 +3,7 @@
 import { createHash } from "node:crypto";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import type { Claim } from "../../server/core/claim.ts";
-import { formatClaimId } from "../../server/core/claim-id.ts";
+import { formatClaimId } from "../../server/core/claim.ts";
 import type { Command, Event, Outcome } from "../../server/core/command.ts";
 import type { LockRecord } from "../../server/core/record.ts";
 import type { EngineObserver } from "../../server/engine/lock-engine.ts";
@@ -58,7 +58,7 @@ describe("a line", () => {
     });
   });
 
-  test("holds no secret, wherever it stood", () => {
+  test("holds no secret, in whatever field it stood", () => {
     const { lines, log } = recorded();
     const id = formatClaimId(CLAIM);
     const cause = new Error(`connect mysql://root:hu:s@h@db:3306/x failed for ${id}`);
@@ -72,7 +72,7 @@ describe("a line", () => {
     for (const line of lines) JSON.parse(line);
   });
 
-  test("is left as it is where there is nothing to hide", () => {
+  test("is left unchanged if there is nothing to hide", () => {
     const { lines, log } = recorded();
     log.info(
       { database: "sqlite:./a.b.db", address: "[::1]:50051", at: "http://127.0.0.1:9464/metrics" },
@@ -127,7 +127,7 @@ describe("events", () => {
   const messages = (lines: readonly string[]) =>
     lines.map((line) => (JSON.parse(line) as { msg: string }).msg);
 
-  test("at info are those that an operator asks about", () => {
+  test("at info are those that operators ask about", () => {
     const { lines, log } = recorded();
     report(new EventLog(log, { audit: false, outage: new OutageLog(log) }).observe);
     expect(messages(lines)).toEqual([
@@ -148,7 +148,7 @@ describe("events", () => {
     expect(lines[2]).toContain('"pattern":"etl/*"');
   });
 
-  test("that are audited are at info those and each grant and release, without secrets", () => {
+  test("with an audit include each grant and release at info, without secrets", () => {
     const { lines, log } = recorded();
     report(new EventLog(log, { audit: true, outage: new OutageLog(log) }).observe);
     expect(messages(lines).slice(0, 3)).toEqual(["granted", "lease ended", "lease ended"]);
@@ -178,7 +178,6 @@ describe("events", () => {
 });
 
 const TODO: LockRecord = { ...RECORD, status: "todo", version: 7n };
-const UPDATE = { notBefore: undefined, attemptsLeft: undefined, status: "todo", expectedVersion: undefined };
 
 describe("the caller", () => {
   const from = (address: string) => ({ caller: { getPeer: () => address } });
@@ -193,17 +192,15 @@ describe("the caller", () => {
       .map((line) => JSON.parse(line) as { msg: string; peer?: string })
       .map(({ msg, peer }) => [msg, peer]);
 
-  test("of a grant is who asked, also after a wait, and of an end who ended it", () => {
+  test("of a grant is the requester, even after a wait; that of an end is whoever ended it", () => {
     const { lines, log } = recorded();
     const events = observing(new EventLog(log, { audit: true, outage: new OutageLog(log) }));
     const other = { ...CLAIM, ticketNumber: 10n };
-    const byHolder = { verb: "release", ref: CLAIM, repeated: false, ...from("holder") } as const;
-    events.answered(acquire(CLAIM), { kind: "held", claim: CLAIM });
-    events.event({ kind: "granted", claim: CLAIM, waitedUs: 0, queued: false }, "l");
+    events.event({ kind: "granted", claim: CLAIM, waitedUs: 0, queued: false, ...from("asker") }, "l");
     events.answered(acquire(other), { kind: "waiting", claim: other, place: null });
-    events.event({ kind: "enqueued", claim: other }, "l");
-    events.answered(byHolder, { kind: "released", byThisCall: true });
-    events.event({ kind: "ended", claim: { ...CLAIM, endReason: "released" }, was: "held" }, "l");
+    events.event({ kind: "enqueued", claim: other, ...from("asker") }, "l");
+    const released: Claim = { ...CLAIM, endReason: "released" };
+    events.event({ kind: "ended", claim: released, was: "held", ...from("holder") }, "l");
     events.event({ kind: "granted", claim: other, waitedUs: 5, queued: true }, "l");
     events.event({ kind: "ended", claim: other, was: "held" }, "l");
     expect(peers(lines)).toEqual([
@@ -214,7 +211,25 @@ describe("the caller", () => {
     ]);
   });
 
-  test("of what a lock remembers is who set it and who deleted it, each his own", () => {
+  test("of a grant after a wait is the client that came back to the place last, and none once the wait has ended", () => {
+    const { lines, log } = recorded();
+    const events = observing(new EventLog(log, { audit: true, outage: new OutageLog(log) }));
+    const granted = { kind: "granted", claim: CLAIM, waitedUs: 5, queued: true } as const;
+    const attach = { verb: "attach", ref: CLAIM, replica: 1n } as const;
+    const waiting = { kind: "waiting", claim: CLAIM, place: null } as const;
+    events.answered(acquire(CLAIM), waiting);
+    events.answered({ ...attach, ...from("new connection") }, waiting);
+    events.event(granted, "l");
+    events.answered({ ...attach, ...from("new connection") }, waiting);
+    events.event({ kind: "ended", claim: { ...CLAIM, endReason: "lapsed" }, was: "waiting" }, "l");
+    events.event(granted, "l");
+    expect(peers(lines)).toEqual([
+      ["granted", "new connection"],
+      ["granted", undefined],
+    ]);
+  });
+
+  test("of a change of a record is the client that set or deleted it", () => {
     const { lines, log } = recorded();
     const events = observing(new EventLog(log, { audit: true, outage: new OutageLog(log) }));
     const first: LockRecord = { ...TODO, version: 7n };
@@ -224,17 +239,18 @@ describe("the caller", () => {
       notBeforeUs: 1_800_000_000_000_000,
       attemptsLeft: 2,
     };
-    const update = { ...UPDATE, verb: "update_lock", name: "l" } as const;
-    const set = { kind: "record", lockId: 1n, record: second } as const;
-    events.answered({ ...update, ...from("scheduler") }, { ...set, setVersion: 7n });
-    events.answered({ ...update, ...from("other") }, { ...set, setVersion: 8n });
-    events.answered(
-      { verb: "delete_lock", name: "l", expectedVersion: undefined, ...from("operator") },
-      { kind: "deleted", lockId: 2n, byThisCall: true, version: 7n },
+    events.event(
+      { kind: "record_changed", change: "set", lockId: 1n, record: first, ...from("scheduler") },
+      "l",
     );
-    events.event({ kind: "record_set", lockId: 1n, record: first }, "l");
-    events.event({ kind: "record_set", lockId: 1n, record: second }, "l");
-    events.event({ kind: "record_deleted", lockId: 2n, record: first }, "l");
+    events.event(
+      { kind: "record_changed", change: "set", lockId: 1n, record: second, ...from("other") },
+      "l",
+    );
+    events.event(
+      { kind: "record_changed", change: "deleted", lockId: 2n, record: first, ...from("operator") },
+      "l",
+    );
     events.event({ kind: "ended", claim: CLAIM, was: "held", record: second }, "l");
     expect(peers(lines)).toEqual([
       ["record set", "scheduler"],
@@ -246,20 +262,11 @@ describe("the caller", () => {
     for (const at of [1, 3]) expect(JSON.parse(lines[at] as string)).toMatchObject(told);
   });
 
-  test("of what an operator did is told without an audit, too", () => {
+  test("of an operator's action is logged even without an audit", () => {
     const { lines, log } = recorded();
     const { observe } = new EventLog(log, { audit: false, outage: new OutageLog(log) });
-    const events = observing({ observe });
-    const force = {
-      verb: "force_release",
-      name: "l",
-      ticketNumber: null,
-      reason: "stuck",
-      ...from("operator"),
-    } as const;
     const ended: Claim = { ...CLAIM, endReason: "force_released" };
-    events.answered(force, { kind: "forced", ended: [CLAIM], holdersLeft: 0 });
-    events.event({ kind: "ended", claim: ended, was: "held" }, "l");
+    observing({ observe }).event({ kind: "ended", claim: ended, was: "held", ...from("operator") }, "l");
     observe({
       kind: "limit_rule_set",
       prefix: "etl/",
@@ -280,7 +287,7 @@ describe("a loop that goes on failing", () => {
   afterEach(() => vi.useRealTimers());
   const busy = (reason: string) => new StoreError("unavailable", reason, "The database is busy.");
 
-  test("is told at once and then seldom, with the number of times in between", () => {
+  test("is logged at once and then seldom, with the number of failures in between", () => {
     vi.useFakeTimers();
     const { lines, log } = recorded();
     const events = new EventLog(log, { audit: false, outage: new OutageLog(log) });

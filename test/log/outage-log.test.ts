@@ -35,7 +35,7 @@ describe("an outage", () => {
   beforeEach(() => void vi.useFakeTimers());
   afterEach(() => void vi.useRealTimers());
 
-  test("is told when it begins, now and then while it lasts, and when it is over", () => {
+  test("is logged when it begins, now and then while it lasts, and when it is over", () => {
     const { outage, lines } = recorded();
     for (let tick = 0; tick < 250; tick++) {
       expect(outage.failed(poll, lost())).toBe(true);
@@ -56,7 +56,7 @@ describe("an outage", () => {
     for (const line of lines()) expect(line).not.toHaveProperty("err");
   });
 
-  test("is not over while something fails from one probe that works to the next", () => {
+  test("is not over if something fails between two successful probes", () => {
     const { outage, lines } = recorded();
     for (let round = 0; round < 3; round++) {
       outage.failed(call, fault(new StoreError("unavailable", "full", "There is no room.")));
@@ -69,7 +69,7 @@ describe("an outage", () => {
     expect(lines()).toHaveLength(2);
   });
 
-  test("takes all that fails with it, whatever its reason, but for a bug and a server that stops", () => {
+  test("includes all failures whatever their reason, except bugs and a stopping server", () => {
     const { outage, lines } = recorded();
     outage.failed(poll, lost());
     expect(outage.failed(call, fault(busy("pool_exhausted")))).toBe(true);
@@ -79,7 +79,7 @@ describe("an outage", () => {
     expect(lines()).toHaveLength(1);
   });
 
-  test("is one, too, whenever the probe fails", () => {
+  test("also begins when the probe fails", () => {
     const { outage, lines } = recorded();
     outage.probeFailed(busy("pool_exhausted"));
     expect(lines()).toMatchObject([{ msg: "the database cannot be used: Somebody was in the way." }]);
@@ -95,10 +95,13 @@ describe("an outage", () => {
   });
 });
 
-test.each(["deadlock", "lock_wait_timeout", "pool_exhausted", "unexpected"])("%s alone is none", (reason) => {
-  const { outage, lines } = recorded();
-  expect(outage.failed(poll, busy(reason))).toBe(false);
-  expect(outage.failed(call, overloaded())).toBe(false);
-  outage.probeWorked();
-  expect(lines()).toEqual([]);
-});
+test.each(["deadlock", "lock_wait_timeout", "pool_exhausted", "unexpected"])(
+  "%s alone does not begin an outage",
+  (reason) => {
+    const { outage, lines } = recorded();
+    expect(outage.failed(poll, busy(reason))).toBe(false);
+    expect(outage.failed(call, overloaded())).toBe(false);
+    outage.probeWorked();
+    expect(lines()).toEqual([]);
+  },
+);

@@ -5,11 +5,11 @@ import { describe, expect, test, vi } from "vitest";
 import { CLASS_OTHER } from "../../server/config/settings.ts";
 import type { Lock } from "../../server/core/lock.ts";
 import type { EngineObserver } from "../../server/engine/lock-engine.ts";
-import { Labelled } from "../../server/metrics/labelled.ts";
-import { lockClasses } from "../../server/metrics/lock-classes.ts";
+import { ByLabel, LockClasses } from "../../server/metrics/labels.ts";
 import type { StoreSource } from "../../server/metrics/metrics.ts";
 import { Metrics } from "../../server/metrics/metrics.ts";
-import type { Store, StoreObserver } from "../../server/storage/store.ts";
+import { METRICS } from "../../server/metrics/table.ts";
+import type { StoreObserver } from "../../server/storage/store.ts";
 import { ACQUIRE, CLAIM, RECORD } from "../support/claims.ts";
 
 const LOCK: Lock = {
@@ -50,7 +50,7 @@ const LIMIT = { limit: 1, source: "default", pattern: "", version: 0n, reason: "
 /** Metrics after everything was reported once, through the reporters' interfaces. */
 function reported(over: Partial<StoreSource> = {}): Metrics {
   const metrics = new Metrics({ classes: ["etl/*"], nodeMetrics: false });
-  const engine: EngineObserver = metrics.engine.observe;
+  const engine: EngineObserver = metrics.engine;
   const store: StoreObserver = metrics.store;
   engine({
     kind: "answered",
@@ -87,8 +87,16 @@ function reported(over: Partial<StoreSource> = {}): Metrics {
   });
   engine({ kind: "event", event: { kind: "limit_set", lock: LOCK, from: null }, lockName: "etl/orders" });
   const record = { ...RECORD, attemptsLeft: 3, version: 7n };
-  engine({ kind: "event", event: { kind: "record_set", lockId: 1n, record }, lockName: "etl/orders" });
-  engine({ kind: "event", event: { kind: "record_deleted", lockId: 1n, record }, lockName: "etl/orders" });
+  engine({
+    kind: "event",
+    event: { kind: "record_changed", change: "set", lockId: 1n, record },
+    lockName: "etl/orders",
+  });
+  engine({
+    kind: "event",
+    event: { kind: "record_changed", change: "deleted", lockId: 1n, record },
+    lockName: "etl/orders",
+  });
   engine({
     kind: "limit_rule_set",
     prefix: "etl/",
@@ -104,7 +112,7 @@ function reported(over: Partial<StoreSource> = {}): Metrics {
   engine({ kind: "failed_over", pauseUs: 1_000_000 });
   engine({ kind: "captured", outcome: "some", refused: 2 });
   engine({ kind: "watch_opened" });
-  engine({ kind: "watch_told", locks: 5, deleted: 1 });
+  engine({ kind: "watch_sent", locks: 5, deleted: 1 });
   engine({ kind: "watch_began_anew", cause: "outage" });
   engine({ kind: "loop_failed", loop: "sweep", error: new Error("away") });
   store.statement("lock.take", 0.0004);
@@ -116,6 +124,54 @@ function reported(over: Partial<StoreSource> = {}): Metrics {
   metrics.observeReadiness({ latest: { ready: true } });
   return metrics;
 }
+
+/** Kind, name without its prefix, labels. */
+const RELIED_ON = `
+  counter acquires_total class mode outcome
+  counter capture_refusals_total
+  counter captures_total outcome
+  counter clock_jumps_total direction
+  counter connection_events_total event
+  counter enqueued_total class
+  counter fail_overs_total
+  counter grpc_calls_total code method via
+  counter leases_ended_total class reason
+  counter limit_changes_total target
+  counter loop_failures_total loop
+  counter pokes_total event
+  counter record_changes_total change
+  counter renewals_total class outcome
+  counter session_bytes_total direction
+  counter tickets_ended_total class reason
+  counter transaction_retries_total cause
+  counter watch_locks_told_total event
+  counter watches_begun_anew_total cause
+  gauge build_info database node version
+  gauge busy_locks class
+  gauge grpc_open_streams
+  gauge held_permits class
+  gauge limit_permits class
+  gauge lock_gauges_complete
+  gauge oldest_waiter_age_seconds class
+  gauge pool_connections state
+  gauge pool_waiters
+  gauge ready
+  gauge replicas
+  gauge sessions_open
+  gauge waiters class
+  gauge watches_open
+  histogram command_duration_seconds verb
+  histogram grpc_call_duration_seconds method
+  histogram hold_duration_seconds class
+  histogram session_duration_seconds code
+  histogram session_message_items direction
+  histogram statement_duration_seconds statement
+  histogram transaction_commands
+  histogram transaction_duration_seconds outcome
+  histogram transaction_locks
+  histogram transaction_round_trips
+  histogram wait_duration_seconds class queued
+`;
 
 interface Family {
   readonly type: string;
@@ -136,8 +192,8 @@ async function scrape(metrics: Metrics): Promise<{ families: Map<string, Family>
   return { families, lines };
 }
 
-describe("what is counted", () => {
-  test("claims by outcome, mode and class", async () => {
+describe("the counters", () => {
+  test("count claims by outcome, mode and class", async () => {
     const { lines } = await scrape(reported());
     expect(lines).toEqual(
       expect.arrayContaining([
@@ -157,7 +213,7 @@ describe("what is counted", () => {
     );
   });
 
-  test("the end of a waiter as that of a ticket, and of a lease that it never had as nothing", async () => {
+  test("count the end of a waiter as that of a ticket, and not as that of a lease", async () => {
     const { lines } = await scrape(reported());
     const leases = lines.filter(
       (line) => line.startsWith("rowlock_leases_ended_total{") && !line.endsWith(" 0"),
@@ -172,7 +228,7 @@ describe("what is counted", () => {
     expect(lines).toContain('rowlock_hold_duration_seconds_count{class="etl/*"} 1');
   });
 
-  test("sessions and streams that are open: each end lowers the gauge", async () => {
+  test("show open sessions and streams: each end lowers the gauge", async () => {
     const metrics = new Metrics({ classes: [], nodeMetrics: false });
     const { calls } = metrics;
     for (const opened of ["sessionOpened", "streamOpened"] as const)
@@ -191,17 +247,17 @@ describe("what is counted", () => {
     );
   });
 
-  test("a request that came back by its request id is told apart from a new one", async () => {
+  test("distinguish repeated requests from new ones", async () => {
     const metrics = new Metrics({ classes: [], nodeMetrics: false });
     const earlier = { ...CLAIM, secret: "another" };
-    metrics.engine.observe({
+    metrics.engine({
       kind: "answered",
       command: ACQUIRE,
       outcome: { kind: "held", claim: earlier },
       lockName: "x",
       seconds: 0,
     });
-    metrics.engine.observe({
+    metrics.engine({
       kind: "answered",
       command: ACQUIRE,
       outcome: { kind: "waiting", claim: earlier, place: null },
@@ -213,7 +269,7 @@ describe("what is counted", () => {
     expect(lines).toContain('rowlock_acquires_total{class="other",mode="permit",outcome="queued_before"} 1');
   });
 
-  test("transactions, calls and background work", async () => {
+  test("count transactions, calls and background work", async () => {
     const { lines } = await scrape(reported());
     expect(lines).toEqual(
       expect.arrayContaining([
@@ -227,7 +283,7 @@ describe("what is counted", () => {
         'rowlock_connection_events_total{event="opened"} 1',
         'rowlock_clock_jumps_total{direction="behind"} 1',
         'rowlock_loop_failures_total{loop="sweep"} 1',
-        'rowlock_grpc_calls_total{method="Acquire",code="OK",via="call"} 1',
+        'rowlock_grpc_calls_total{method="Acquire",via="call",code="OK"} 1',
         "rowlock_grpc_open_streams 1",
         'rowlock_captures_total{outcome="some"} 1',
         "rowlock_capture_refusals_total 2",
@@ -244,7 +300,7 @@ describe("what is counted", () => {
   });
 });
 
-test("what is rare is there from the start, so that its first time is an increase", async () => {
+test("rare events are counted from 0, so that the first one is an increase", async () => {
   const { lines } = await scrape(new Metrics({ classes: ["etl/*"], nodeMetrics: false }));
   expect(lines).toEqual(
     expect.arrayContaining([
@@ -308,7 +364,7 @@ describe("the gauges of locks", () => {
     expect(lines.filter((line) => line.startsWith("rowlock_waiters"))).toEqual([]);
   });
 
-  test("do not hold up a scrape for a database that hangs", async () => {
+  test("do not delay a scrape if the database hangs", async () => {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
     const scraped = scrape(reported({ busyLocks: () => new Promise(() => {}) }));
     await vi.advanceTimersByTimeAsync(2_000);
@@ -317,7 +373,7 @@ describe("the gauges of locks", () => {
     expect(lines).toContain("rowlock_lock_gauges_complete 0");
   });
 
-  test("do not begin a read beside one that the database has not answered", async () => {
+  test("start no read beside one that the database has not answered", async () => {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance"] });
     let asked = 0;
     const ask = () => {
@@ -334,7 +390,7 @@ describe("the gauges of locks", () => {
     expect(asked).toBe(1);
   });
 
-  test("are shown as last counted while a count takes long, for a minute, and then left out", async () => {
+  test("keep the last count for a minute while a new one takes long, and are then left out", async () => {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance"] });
     const busyLocks = reportedBusy();
     const metrics = reported({ busyLocks: (see) => busyLocks.count(see) });
@@ -389,16 +445,11 @@ describe("the gauges of locks", () => {
     };
     return busy;
   }
-
-  test("take a real store as their source", () => {
-    const isSource = (store: Store): StoreSource => store;
-    expect(isSource).toBeDefined();
-  });
 });
 
 describe("classes", () => {
   test("an exact name beats the longest pattern, which beats other", () => {
-    const classes = lockClasses(["etl/*", "etl/night/*", "etl/night/load", "*x"]);
+    const classes = new LockClasses(["etl/*", "etl/night/*", "etl/night/load", "*x"]);
     const classOf = (name: string) => classes.labels[classes.indexOf(name)];
     expect(classOf("etl/a")).toBe("etl/*");
     expect(classOf("etl/night/a")).toBe("etl/night/*");
@@ -408,15 +459,22 @@ describe("classes", () => {
   });
 
   test("the rest has the name that the settings reserve for it", () => {
-    expect(lockClasses([]).labels).toEqual([CLASS_OTHER]);
+    expect(new LockClasses([]).labels).toEqual([CLASS_OTHER]);
   });
 
   test("an unbounded label is cut off", () => {
-    const labelled = new Labelled((value) => value);
+    const labelled = new ByLabel((value) => value);
     const seen = new Set(Array.from({ length: 1_000 }, (_, index) => labelled.of(`v${index}`)));
     expect(seen.size).toBe(101);
     expect(seen).toContain("other");
   });
+});
+
+test("names, kinds and labels are those that dashboards and alerts of users rely on", () => {
+  const rows = Object.values(METRICS).map(({ name, kind, labels }) =>
+    [kind, name.replace(/^rowlock_/, ""), ...[...labels].sort()].join(" "),
+  );
+  expect(rows.sort()).toEqual(RELIED_ON.trim().split(/\n\s*/));
 });
 
 describe("conventions", () => {
@@ -474,7 +532,7 @@ describe("conventions", () => {
     expect([...labels].sort()).toEqual([...known, ...others].sort());
   });
 
-  test("Node's own metrics are there when wanted", async () => {
+  test("Node's own metrics are included on request", async () => {
     const metrics = new Metrics({ classes: [], nodeMetrics: true });
     expect(await metrics.render()).toContain("process_resident_memory_bytes");
     expect(metrics.contentType).toBe(new Registry().contentType);

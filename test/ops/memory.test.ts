@@ -18,7 +18,7 @@ test("there is room for thousands of waits in a small container, and for more in
     expect(large[what]).toBeGreaterThan(15 * small[what]);
 });
 
-test("there is room for a few, however little memory there is", () => {
+test("there is room for a few waits, however little memory there is", () => {
   expect(roomIn(10 * MIB)).toEqual({
     waits: 100,
     sessions: 100,
@@ -27,7 +27,7 @@ test("there is room for a few, however little memory there is", () => {
   });
 });
 
-test("the heap grows to what Node lets it, or to what the container leaves it", () => {
+test("the heap may grow to Node's limit, or to what the container leaves it", () => {
   const free = heapMaxIn(0);
   expect(free).toBeGreaterThan(100 * MIB);
   expect(heapMaxIn(2 ** 64)).toBe(free);
@@ -55,7 +55,7 @@ test("memory is short from one mark on, and until it is below a lower one", () =
   ]);
 });
 
-test("it is looked at after each full collection of garbage, until it is stopped", async () => {
+test("memory is checked after each full garbage collection, until the check is stopped", async () => {
   let looks = 0;
   const looked = Promise.withResolvers<void>();
   const memory = new Memory({

@@ -32,7 +32,7 @@ function scene(options: Partial<ReadinessOptions> = {}) {
 const TURNS_MS = 10;
 const away = Object.assign(new Error("hush"), { reason: "connection_lost" });
 
-test("while there is no trouble a probe counts for one and a half seconds", async () => {
+test("a probe is valid for one and a half seconds without trouble", async () => {
   const { readiness, state } = scene();
   await readiness.check();
   vi.advanceTimersByTime(1_499);
@@ -44,7 +44,7 @@ test("while there is no trouble a probe counts for one and a half seconds", asyn
 });
 
 test.each(["failure", "isSuspect"] as const)(
-  "after decisions with a %s it counts for one",
+  "a probe is valid for one second after decisions with a %s",
   async (trouble) => {
     const { readiness, state, recent } = scene();
     await readiness.check();
@@ -59,7 +59,7 @@ test.each(["failure", "isSuspect"] as const)(
   },
 );
 
-test("an answer of not ready counts for a second, so that the end of an outage is seen soon", async () => {
+test("an answer of not ready is valid for a second, so that the end of an outage is seen soon", async () => {
   const { readiness, state } = scene();
   state.error = away;
   const notReady = { ready: false, reason: "the database cannot be written: connection_lost" };
@@ -71,7 +71,7 @@ test("an answer of not ready counts for a second, so that the end of an outage i
   expect(await readiness.check()).toEqual({ ready: true });
 });
 
-test("clients' decisions that get through count as an answer of that moment", async () => {
+test("clients' successful decisions count as a probe of that moment", async () => {
   const { readiness, state, recent } = scene();
   Object.assign(recent, { committed: true, committedMs: performance.now() });
   for (const afterMs of [0, 1_000, 499]) {
@@ -84,7 +84,7 @@ test("clients' decisions that get through count as an answer of that moment", as
   expect(state.probes).toBe(1);
 });
 
-test("each answer is told with its cause, or with none", async () => {
+test("each answer is reported with its cause, if it has one", async () => {
   const { readiness, state, recent, causes } = scene({ freshMs: 0 });
   await readiness.check();
   state.error = away;
@@ -98,7 +98,7 @@ test("each answer is told with its cause, or with none", async () => {
   expect(causes).toEqual([null, away, away, null]);
 });
 
-test("an answer that does not come in time is told as a fault of the database, and leaves no timer", async () => {
+test("a late answer is reported as a fault of the database, and leaves no timer", async () => {
   const { readiness, causes } = scene({ probe: () => new Promise(() => {}), timeoutMs: 500 });
   const asked = readiness.check();
   await vi.advanceTimersByTimeAsync(499);
@@ -109,7 +109,7 @@ test("an answer that does not come in time is told as a fault of the database, a
   expect(vi.getTimerCount()).toBe(0);
 });
 
-test("a probe is given two seconds unless told otherwise, and leaves no timer where it ends by then", async () => {
+test("a probe may take two seconds by default, and leaves no timer if it ends by then", async () => {
   const { readiness } = scene({ probe: () => new Promise(() => {}) });
   const asked = readiness.check();
   await vi.advanceTimersByTimeAsync(2_000 + TURNS_MS);
@@ -122,13 +122,13 @@ test.each([
   ["no label", new Error("hush")],
   ["a label that is no text", Object.assign(new Error("hush"), { reason: 7 })],
   ["no error", "hush"],
-])("of a fault with %s nothing is shown", async (_, error) => {
+])("a fault with %s shows no details", async (_, error) => {
   const { readiness, state } = scene();
   state.error = error;
   expect(await readiness.check()).toEqual({ ready: false, reason: "the database cannot be written" });
 });
 
-test("the latest answer needs no wait, and is draining from then on", async () => {
+test("the latest answer is read without a wait, and is draining from the drain on", async () => {
   const { readiness, state } = scene();
   expect(readiness.latest).toEqual({ ready: true });
   state.error = away;
@@ -144,7 +144,7 @@ test("the latest answer needs no wait, and is draining from then on", async () =
   expect(state.probes).toBe(1);
 });
 
-test("listeners are told of changes, and of no answer that is like the one before", async () => {
+test("listeners hear of changes, and not of equal answers", async () => {
   const { readiness, state } = scene({ freshMs: 0 });
   const told: boolean[] = [];
   readiness.subscribe(({ ready }) => told.push(ready));
@@ -221,7 +221,7 @@ describe("with another server", () => {
     },
   );
 
-  test("that cannot decide either, all stay, and a probe has its whole time", async () => {
+  test("that cannot decide either, all clients stay, and a probe has its whole time", async () => {
     const { readiness, state, seen } = pair();
     Object.assign(state, { takesMs: 1_900, doesOtherDecide: false });
     const asked = readiness.check();
@@ -230,7 +230,7 @@ describe("with another server", () => {
     expect(seen).toEqual({ asked: 1, sent: 0 });
   });
 
-  test("all stay where the own database answers while the other server is asked", async () => {
+  test("all clients stay if the own database answers while the other server is asked", async () => {
     const { readiness, state, seen } = pair();
     state.takesMs = LATE_MS + 8;
     const asked = readiness.check();
@@ -239,7 +239,7 @@ describe("with another server", () => {
     expect(seen.sent).toBe(0);
   });
 
-  test("nobody is asked by a server whose probes take many steps, or whose clients' decisions get through", async () => {
+  test("no server is asked while probes take many steps, or clients' decisions succeed", async () => {
     const far = pair();
     Object.assign(far.state, { takesMs: 2 * LATE_MS, steps: 4 });
     let asked = far.readiness.check();
@@ -258,7 +258,7 @@ describe("with another server", () => {
     expect(busy.seen.asked).toBe(0);
   });
 
-  test("a pause of this process counts as a moment of silence only", async () => {
+  test("a pause of this process counts only as a moment of silence", async () => {
     const { readiness, state, seen } = pair();
     state.takesMs = LATE_MS - 1;
     const asked = readiness.check();
@@ -270,7 +270,7 @@ describe("with another server", () => {
     expect(seen.asked).toBe(0);
   });
 
-  test("after an error clients are sent there if the next probe fails, too", async () => {
+  test("clients are sent there after an error, too, if the next probe fails", async () => {
     const lost = pair();
     lost.state.error = away;
     const asked = lost.readiness.check();
@@ -288,7 +288,7 @@ describe("with another server", () => {
     expect(restarted.seen).toEqual({ asked: 1, sent: 0 });
   });
 
-  test("it decides for others exactly while its own decisions get through", async () => {
+  test("it decides for others exactly while its own decisions succeed", async () => {
     const { readiness, state } = pair();
     let asked = readiness.decides();
     await pass(1);

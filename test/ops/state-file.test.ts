@@ -17,7 +17,7 @@ afterEach(() => rm(folder, { recursive: true, force: true }));
 
 const OTHER = { witness: 2n ** 63n - 1n, marks: [1n, 2n ** 62n], atUs: 1_800_000_000_000_000 };
 
-test("the first read makes it, with a number of its own, and each read after that finds the same", async () => {
+test("the first read creates it with a random number, and each later read finds the same", async () => {
   const first = await stateFile(path).read();
   expect(first).toMatchObject({ marks: [], atUs: 0 });
   expect(first.witness).toBeGreaterThanOrEqual(0n);
@@ -27,20 +27,20 @@ test("the first read makes it, with a number of its own, and each read after tha
   expect(other.witness).not.toBe(first.witness);
 });
 
-test("what was written is read, by whoever reads it next, with the largest numbers", async () => {
+test("every later reader reads what was written, even the largest numbers", async () => {
   await stateFile(path).write(OTHER);
   expect(await stateFile(path).read()).toEqual(OTHER);
   await stateFile(path).write({ ...OTHER, marks: [] });
   expect(await stateFile(path).read()).toEqual({ ...OTHER, marks: [] });
 });
 
-test("it is nobody else's to read, and nothing is left beside it", async () => {
+test("only its owner can read it, and nothing is left beside it", async () => {
   await stateFile(path).write(OTHER);
   expect((await stat(path)).mode & 0o777).toBe(0o600);
   expect(await readdir(folder)).toEqual(["state"]);
 });
 
-test("what a crash left beside it half-written is not read, and is in nobody's way", async () => {
+test("a half-written file beside it after a crash is ignored and does no harm", async () => {
   await stateFile(path).write(OTHER);
   await writeFile(`${path}.next`, '{"witness":');
   expect(await stateFile(path).read()).toEqual(OTHER);
@@ -80,12 +80,12 @@ test.each<[string, unknown]>([
   },
 );
 
-test("a good file is read, as the one that others are made of", async () => {
+test("a good file is read: the one that the bad ones are made from", async () => {
   await writeFile(path, JSON.stringify(good));
   expect(await stateFile(path).read()).toEqual({ witness: 1n, marks: [2n], atUs: 3 });
 });
 
-test("a folder that is not there, and a path that is one, are errors with their cause", async () => {
+test("a missing folder, and a path that is a folder, are errors with their cause", async () => {
   const lost = stateFile(join(folder, "not", "there"));
   await expect(lost.read()).rejects.toThrow(/cannot be used \(ENOENT/);
   await expect(lost.write(OTHER)).rejects.toThrow(/cannot be used \(ENOENT/);

@@ -4,6 +4,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
+import { expect } from "vitest";
 
 const HOUSE = join(import.meta.dirname, "../..");
 
@@ -45,7 +46,11 @@ export class Pty {
   async shows(what: RegExp, from = 0): Promise<RegExpExecArray> {
     for (;;) {
       const found = what.exec(this.#screen.slice(from));
-      if (found) return found;
+      if (found) {
+        // Counts as an assertion of the test.
+        expect(this.#screen.slice(from)).toMatch(what);
+        return found;
+      }
       if (this.#child.exitCode !== null)
         throw new Error(`It ended without showing ${what}:\n${JSON.stringify(this.#screen)}`);
       await this.#more.promise;

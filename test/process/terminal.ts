@@ -5,6 +5,7 @@ import type { ChildProcess } from "node:child_process";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
+import { expect } from "vitest";
 
 const HOUSE = join(import.meta.dirname, "../..");
 
@@ -54,7 +55,11 @@ export class Terminal {
   async shows(what: RegExp): Promise<RegExpExecArray> {
     for (;;) {
       const found = what.exec(this.#screen);
-      if (found) return found;
+      if (found) {
+        // Counts as an assertion of the test.
+        expect(this.#screen).toMatch(what);
+        return found;
+      }
       if (this.#shell.exitCode !== null || this.#shell.signalCode !== null) {
         throw new Error(`The shell ended without showing ${what}:\n${this.#screen}`);
       }

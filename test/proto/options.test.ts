@@ -9,7 +9,7 @@ describe.each([
   [file_rowlock_v1_lock, "LockProto"],
   [file_rowlock_v1_lock_service, "LockServiceProto"],
 ] as const)("file %#", (file, javaOuterClassname) => {
-  test("has the names of its package in every language that does not take them from the package", () => {
+  test("names its package in every language that does not take the name from the package", () => {
     expect(file.proto.options).toMatchObject({
       csharpNamespace: "Rowlock.V1",
       goPackage: "github.com/rowlock/rowlock/clients/go/rowlockv1;rowlockv1",

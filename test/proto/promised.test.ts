@@ -37,6 +37,6 @@ test.each([
   expect(breaking(from, to)).toMatch(words);
 });
 
-test("a field that is added is not", () => {
+test("an added field is accepted", () => {
   expect(breaking("string lease_id = 1;", "string lease_id = 1;\n  string more = 1000;")).toBe("");
 });

@@ -2,9 +2,8 @@
 // anything in them. The databases and the clock are fakes.
 
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import type { Logger } from "../../server/log/log.ts";
 import type { MigrationStatus } from "../../server/storage/migrate/migrate.ts";
-import { openReadyStore, type ReadyOptions } from "../../server/storage/open-ready.ts";
+import { type OpeningLog, openReadyStore, type ReadyOptions } from "../../server/storage/open-ready.ts";
 import { START_PAUSE_MS, START_PAUSE_MS_MAX } from "../../server/storage/storage-bounds.ts";
 import { type Finding, type Store, StoreError } from "../../server/storage/store.ts";
 
@@ -63,7 +62,7 @@ afterEach(() => void vi.useRealTimers());
 async function open(overrides: Partial<ReadyOptions> = {}): Promise<Store | Error> {
   const at = (level: string) => (facts: object, message: string) =>
     void logged.push(`${level} ${message} ${JSON.stringify(facts)}`);
-  const log = { info: at("info"), warn: at("warn"), debug() {} } as unknown as Logger;
+  const log = { info: at("info"), warn: at("warn"), debug() {} } satisfies OpeningLog;
   const opening = openReadyStore({ ...OPTIONS, ...overrides }, OBSERVER, log).catch((error: Error) => error);
   await vi.runAllTimersAsync();
   return await opening;
@@ -85,7 +84,7 @@ describe("a database that is away", () => {
     );
   });
 
-  test("is given up when the time is over, and the error says for how long and where, without the password", async () => {
+  test("is given up when the time is over, and the error has the time and the address, without the password", async () => {
     database.failures = Array.from({ length: 1_000 }, () => failed("connection_refused"));
     const beganMs = performance.now();
     const error = (await open()) as StoreError;
@@ -95,13 +94,13 @@ describe("a database that is away", () => {
       reason: "connection_refused",
       cause: expect.any(StoreError),
     });
-    expect(error.message).toContain("Tried for 60 s");
+    expect(error.message).toContain("Gave up after 60 s");
     expect(error.message).toContain("db.example");
     expect(error.message).not.toContain("a-password");
   });
 
   test.each(["access_denied", "schema", "newer_schema", "no_database", "weak_durability"])(
-    "is not what is wrong where it is %s, which no waiting helps against",
+    "is not waited for if it is %s, which no waiting cures",
     async (reason) => {
       const failure = failed(reason);
       database.failures = [failure];
@@ -110,7 +109,7 @@ describe("a database that is away", () => {
     },
   );
 
-  test("is not what is wrong where there is a bug, or a file", async () => {
+  test("is not waited for after a bug, or with a file", async () => {
     const bug = new Error("a bug");
     database.failures = [bug];
     expect(await open()).toBe(bug);
@@ -122,7 +121,7 @@ describe("a database that is away", () => {
 });
 
 describe("a database that may lose what it has acknowledged", () => {
-  test("is refused before anything is made in it, and the error says all that is wrong", async () => {
+  test("is refused before anything is created in it, and the error lists all faults", async () => {
     database.findings = [ERROR, WARNING, { ...ERROR, message: "And more." }];
     database.status = { ...UP_TO_DATE, pending: ["0002"] };
     const error = (await open()) as StoreError;
@@ -132,13 +131,13 @@ describe("a database that may lose what it has acknowledged", () => {
     expect(database.did).toEqual([]);
   });
 
-  test("is put up with where that is asked for, and said in the log", async () => {
+  test("is accepted on request, with a line in the log", async () => {
     database.findings = [ERROR];
     expect(await open({ weakDurability: true })).toBe(STORE);
     expect(logged).toEqual(['warn It loses commits. {"check":"durability"}']);
   });
 
-  test("only where something else goes wrong first is used, and said in the log", async () => {
+  test("only if an earlier step fails is used, with a line in the log", async () => {
     database.findings = [WARNING];
     expect(await open()).toBe(STORE);
     expect(logged).toEqual(['warn It may be better. {"check":"durability"}']);
@@ -146,13 +145,13 @@ describe("a database that may lose what it has acknowledged", () => {
 });
 
 describe("a schema", () => {
-  test("that is up to date is left alone", async () => {
+  test("that is up to date is not changed", async () => {
     expect(await open()).toBe(STORE);
     expect(database.did).toHaveLength(1);
     expect(logged).toEqual([]);
   });
 
-  test("that is older is brought up to date before the store is opened, where the server may", async () => {
+  test("that is older is migrated before the store is opened, if the server may", async () => {
     database.status = { ...UP_TO_DATE, pending: ["0002", "0003"] };
     expect(await open()).toBe(STORE);
     expect(database.did).toEqual(["migrated", expect.stringMatching(/^opened/)]);
@@ -167,11 +166,11 @@ describe("a schema", () => {
     expect(database.did).toEqual([]);
   });
 
-  test("that is newer is used where this server can, which is logged, and refused where it cannot", async () => {
+  test("that is newer is used if this server can, with a line in the log, and refused otherwise", async () => {
     database.status = { ...UP_TO_DATE, unknown: ["0009"] };
     expect(await open()).toBe(STORE);
     expect(logged).toEqual([
-      'info the schema is newer than this server, which can use it {"migrations":["0009"]}',
+      'info the schema is newer than this server, but compatible {"migrations":["0009"]}',
     ]);
     database.did.length = 0;
     database.status = { ...UP_TO_DATE, unknown: ["0009", "0010"], breaking: ["0010"], pending: ["0002"] };
@@ -182,7 +181,7 @@ describe("a schema", () => {
   });
 });
 
-test("a store is opened with the connections that were asked for, and with lanes only where they were", async () => {
+test("a store is opened with the requested connections, and with lanes only if they were requested", async () => {
   await open();
   expect(database.openedWith).toEqual({ observer: OBSERVER, poolSize: 9 });
   await open({ lanes: 3 });

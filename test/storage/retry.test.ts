@@ -41,7 +41,7 @@ describe("work that fails", () => {
     expect(await tries(policy(), 0)).toMatchObject({ atMs: [0], told: [], outcome: "done" });
   });
 
-  test("is tried no more often than the policy says, and fails of what the last try did", async () => {
+  test("is tried no more often than the policy allows, and fails with the last error", async () => {
     const error = new Error("again");
     const { atMs, told, outcome } = await tries(policy(), 9, error);
     expect(atMs).toHaveLength(3);
@@ -55,7 +55,7 @@ describe("work that fails", () => {
     expect(atMs).toEqual([0, 200, 250]);
   });
 
-  test("is not repeated where that is not worth it", async () => {
+  test("is not repeated if that cannot help", async () => {
     expect(await tries(policy(), 9, "a text")).toMatchObject({ atMs: [0], told: [], outcome: "a text" });
   });
 });
@@ -63,14 +63,14 @@ describe("work that fails", () => {
 describe("a transaction", () => {
   const of = (kind: StoreError["kind"], reason = "deadlock") => new StoreError(kind, reason, "No.");
 
-  test("is repeated where it was rolled back or may have been committed, and not where the database is away", () => {
+  test("is repeated if it was rolled back or may have been committed, and not if the database is away", () => {
     expect(ROLLED_BACK.isWorthIt(of("transient"))).toBe(true);
     expect(ROLLED_BACK.isWorthIt(of("unknown_outcome"))).toBe(true);
     expect(ROLLED_BACK.isWorthIt(of("unavailable"))).toBe(false);
     expect(ROLLED_BACK.isWorthIt(Object.assign(new Error("a bug"), { kind: "transient" }))).toBe(false);
   });
 
-  test("that met another one waits for a random time, longer with each try; one that read what has changed does not", () => {
+  test("that met another one waits for a random time, longer with each try; one that read stale data does not", () => {
     const pauses = (reason: string, tried: number) =>
       Array.from({ length: 50 }, () => ROLLED_BACK.pauseMs(tried, of("transient", reason)));
     expect(new Set(pauses(CHANGED, 5))).toEqual(new Set([0]));

@@ -12,7 +12,7 @@ afterEach(async () => {
   await replicas?.stop();
 });
 
-test("few of them are read at once, and all are answered", async () => {
+test("only a few of them are read at once, and all are answered", async () => {
   let atOnce = 0;
   let most = 0;
   const slowly = async <Answer>(read: () => Promise<Answer>): Promise<Answer> => {

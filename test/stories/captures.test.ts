@@ -9,10 +9,11 @@ import { Fault } from "../../server/engine/faults.ts";
 import type { Captured, CaptureInput } from "../../server/engine/lock-engine.ts";
 import type { Store } from "../../server/storage/store.ts";
 import { StoreError } from "../../server/storage/store.ts";
+import * as asks from "../support/asks.ts";
 import { TERMS } from "../support/claims.ts";
 import { type TestDatabase, testDatabases } from "../support/database.ts";
 import { chanceFrom, type Faults, faultyStore } from "../support/faulty-store.ts";
-import { openPlainSession } from "../support/mysql-stage.ts";
+import { openPlainConnection } from "../support/mysql-stage.ts";
 import { type Replica, type Replicas, startReplicas } from "../support/replicas.ts";
 import { seed } from "../support/seed.ts";
 import { until } from "../support/until.ts";
@@ -81,7 +82,7 @@ describe.each(testDatabases())("captures on $label", (database: TestDatabase) =>
 
   async function putWith(attemptsLeft: number | undefined, engine: Engine, name: string): Promise<void> {
     const others = { notBefore: undefined, expectedVersion: undefined };
-    await engine.updateLock({ ...others, name, attemptsLeft, status: "new" });
+    await engine.ask(asks.updateLock({ ...others, name, attemptsLeft, status: "new" }));
   }
 
   async function holders(prefix: string): Promise<Claim[]> {
@@ -91,7 +92,7 @@ describe.each(testDatabases())("captures on $label", (database: TestDatabase) =>
     return found;
   }
 
-  test("by many callers of two replicas give each lock to one of them, and all of them", async () => {
+  test("by many callers of two replicas take every lock, each once", async () => {
     const all = Array.from({ length: TASKS }, (_, index) => `many/${1_000 + index}`);
     await put(there.engine, ...all);
     const taken: string[] = [];
@@ -109,7 +110,7 @@ describe.each(testDatabases())("captures on $label", (database: TestDatabase) =>
     expect(taken.toSorted()).toEqual(all);
   });
 
-  test(`that are repeated over an unlucky database take what one of them would (seed ${seed})`, async () => {
+  test(`that are repeated over an unreliable database take what one of them would (seed ${seed})`, async () => {
     const all = Array.from({ length: 60 }, (_, index) => `unlucky/${1_000 + index}`);
     await put(there.engine, ...all);
     const taken = new Map<string, string>();
@@ -138,7 +139,7 @@ describe.each(testDatabases())("captures on $label", (database: TestDatabase) =>
     expect([...taken.keys()].toSorted()).toEqual(all);
   });
 
-  test("that are repeated at another replica have the same leases", async () => {
+  test("that are repeated at another replica get the same leases", async () => {
     await put(there.engine, "again/1", "again/2", "again/3", "again/4");
     const input = wanting("again/", { requestId: "again" });
     const first = await here.engine.capture(input);
@@ -149,7 +150,7 @@ describe.each(testDatabases())("captures on $label", (database: TestDatabase) =>
     expect(await holders("again/")).toHaveLength(3);
   });
 
-  test("of which nobody knows whether they took anything leave nothing behind, or can be asked again", async () => {
+  test("with an unknown outcome leave nothing behind, or can be repeated", async () => {
     await put(there.engine, "unknown/1", "unknown/2");
     const commitsThenFails: (typeof script)[number] = (transact) => async (plan, decide) => {
       await transact(plan, decide);
@@ -168,7 +169,7 @@ describe.each(testDatabases())("captures on $label", (database: TestDatabase) =>
     expect(namesOf(await there.engine.capture(input))).toEqual(["unknown/1", "unknown/2"]);
   });
 
-  test("that wait are served by what another replica puts there, releases, or loses", async () => {
+  test("that wait get what another replica creates, releases, or loses", async () => {
     const waitFor = (max: number) =>
       here.engine.captureWhenFree(wanting("wait/", { max }), new AbortController().signal);
     const first = waitFor(1);
@@ -178,15 +179,15 @@ describe.each(testDatabases())("captures on $label", (database: TestDatabase) =>
     expect(lease).toMatchObject({ lockName: "wait/1", claim: { provisional: true } });
     const second = waitFor(1);
     await until(() => here.engine.waitingCaptures === 1);
-    await there.engine.release(lease?.claim as Claim);
+    await there.engine.ask(asks.release(lease?.claim as Claim));
     expect(namesOf(await second)).toEqual(["wait/1"]);
     const lost = waitFor(1);
     await until(() => here.engine.waitingCaptures === 1);
-    await there.engine.forceRelease("wait/1", null, "it hangs");
+    await there.engine.ask(asks.forceRelease("wait/1", null, "it hangs"));
     expect(namesOf(await lost)).toEqual(["wait/1"]);
   });
 
-  test("that wait at two replicas share what comes", async () => {
+  test("that wait at two replicas share the locks that become free", async () => {
     const waits = Array.from({ length: 20 }, (_, index) =>
       (index % 2 ? here : there).engine.captureWhenFree(
         wanting("share/", { max: 1 }),
@@ -199,7 +200,7 @@ describe.each(testDatabases())("captures on $label", (database: TestDatabase) =>
     expect((await Promise.all(waits)).flatMap(namesOf).toSorted()).toEqual(all);
   });
 
-  test("that end while an attempt is under way are answered with what it takes", async () => {
+  test("that end during an attempt return what it takes", async () => {
     const gone = new AbortController();
     const waiting = here.engine.captureWhenFree(wanting("end/", { requestId: "end" }), gone.signal);
     await until(() => here.engine.waitingCaptures === 1);
@@ -211,7 +212,7 @@ describe.each(testDatabases())("captures on $label", (database: TestDatabase) =>
     expect(namesOf(await waiting)).toEqual(["end/1"]);
   });
 
-  test(`that wait for a short time only give each attempt to somebody who is told (seed ${seed})`, async () => {
+  test(`with short waits lose no task: each attempt reaches a caller (seed ${seed})`, async () => {
     const all = Array.from({ length: SHORT_WAITS }, (_, index) => `short/${1_000 + index}`);
     const chance = chanceFrom(seed);
     const told: string[] = [];
@@ -237,11 +238,11 @@ describe.each(testDatabases())("captures on $label", (database: TestDatabase) =>
     expect(told.toSorted()).toEqual(all);
   });
 
-  test("that are repeated when their leases have ended are answered at once, and keep nobody from theirs", async () => {
+  test("that are repeated after their leases have ended are answered at once, and delay no others", async () => {
     await put(there.engine, "late/0");
     const late = wanting("late/", { requestId: "late" });
     const [lease] = (await here.engine.capture(late)).leases;
-    await here.engine.release(lease?.claim as Claim, { coolDownUs: 3_600_000_000 });
+    await here.engine.ask(asks.release(lease?.claim as Claim, { coolDownUs: 3_600_000_000 }));
     const never = new AbortController().signal;
     const ask = () => here.engine.captureWhenFree(late, never);
     expect(await ask()).toMatchObject({ leases: [], isRepeated: true });
@@ -255,33 +256,30 @@ describe.each(testDatabases())("captures on $label", (database: TestDatabase) =>
     expect((await Promise.all(repeated)).flatMap(namesOf)).toEqual([]);
   });
 
-  test("leave a mark on what is lost, by which others find it again", async () => {
+  test("set a status on lost locks, by which others find them again", async () => {
     await put(there.engine, "crash/1");
     const terms = { ...TERMS, ifStatus: ["new"], statusIfLost: "crashed" };
     await here.engine.capture(wanting("crash/", { terms }));
-    await there.engine.forceRelease("crash/1", null, "it hangs");
+    await there.engine.ask(asks.forceRelease("crash/1", null, "it hangs"));
     const others = { ...TERMS, ifStatus: ["crashed"] };
     expect(namesOf(await there.engine.capture(wanting("crash/", { terms: others })))).toEqual(["crash/1"]);
   });
 
-  test.runIf(database.server)(
-    "wait for no lock that another transaction holds, and take others",
-    async () => {
-      await put(there.engine, "held/1", "held/2", "held/3", "held/4");
-      const ids = await here.store.find(["held/1", "held/3"]);
-      const session = await openPlainSession(replicas.url);
-      await session.run("SET TRANSACTION ISOLATION LEVEL READ COMMITTED");
-      await session.run("START TRANSACTION");
-      for (const id of ids.values())
-        await session.run("SELECT 1 FROM rowlock_lock FORCE INDEX (PRIMARY) WHERE id = ? FOR UPDATE", [id]);
-      expect(namesOf(await here.engine.capture(wanting("held/")))).toEqual(["held/2", "held/4"]);
-      expect(namesOf(await here.engine.capture(wanting("held/")))).toEqual([]);
-      expect([...ids.values()].filter((id) => waitedFor.has(id))).toEqual([]);
-      await session.run("COMMIT");
-      session.close();
-      await until(async () => namesOf(await here.engine.capture(wanting("held/"))).includes("held/3"));
-    },
-  );
+  test.runIf(database.server)("skip locks that another transaction holds, and take others", async () => {
+    await put(there.engine, "held/1", "held/2", "held/3", "held/4");
+    const ids = await here.store.find(["held/1", "held/3"]);
+    const connection = await openPlainConnection(replicas.url);
+    await connection.run("SET TRANSACTION ISOLATION LEVEL READ COMMITTED");
+    await connection.run("START TRANSACTION");
+    for (const id of ids.values())
+      await connection.run("SELECT 1 FROM rowlock_lock FORCE INDEX (PRIMARY) WHERE id = ? FOR UPDATE", [id]);
+    expect(namesOf(await here.engine.capture(wanting("held/")))).toEqual(["held/2", "held/4"]);
+    expect(namesOf(await here.engine.capture(wanting("held/")))).toEqual([]);
+    expect([...ids.values()].filter((id) => waitedFor.has(id))).toEqual([]);
+    await connection.run("COMMIT");
+    connection.close();
+    await until(async () => namesOf(await here.engine.capture(wanting("held/"))).includes("held/3"));
+  });
 });
 
 /** Repeats the call until it is answered, as a client does. */

@@ -8,6 +8,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Store } from "../../server/storage/store.ts";
+import * as asks from "../support/asks.ts";
 import { freshDatabase } from "../support/database.ts";
 import { chosenDatabases } from "../support/mysql-family/chosen-databases.ts";
 import type { FoundServer } from "../support/mysql-family/found-server.ts";
@@ -34,14 +35,14 @@ describe.runIf(library && flavours.has("mariadb"))("a clock of the database that
   afterAll(() => wrongable?.stop());
 
   test.each([1, -1, 60, -60, 3_600, -3_600])(
-    "by %i s, and right again, takes nothing from anybody",
+    "by %i s, and right again, costs no client a lease or place",
     async (stepS) => {
       const fresh = () => freshDatabase(wrongable.server);
       const policy = { graceUs: SECOND_US, attachedForUs: 1.25 * SECOND_US };
       const replicas = await startReplicas({ fresh }, 2, policy);
       const [here, there] = replicas.all as [Replica, Replica];
       // Each engine has read the clock before the jump.
-      await there.engine.release(claimOf(await there.engine.acquire(ask("before"), null), "held"));
+      await there.engine.ask(asks.release(claimOf(await there.engine.acquire(ask("before"), null), "held")));
 
       const startedMs = performance.now();
       claimOf(await here.engine.acquire(ask("short", { ttlUs: TTL_MS * 1_000 }), null), "held");
@@ -57,7 +58,7 @@ describe.runIf(library && flavours.has("mariadb"))("a clock of the database that
 
       wrongable.setClock(stepS);
       await longIsTaken(there);
-      claimOf(await there.engine.renew(long, undefined), "held");
+      claimOf(await there.engine.ask(asks.renew(long, undefined)), "held");
       // An idle engine also reads the clock now and then.
       while (![here, there].every(hasSeenJump)) await sleep(20);
       await longIsTaken(there);
@@ -73,7 +74,7 @@ describe.runIf(library && flavours.has("mariadb"))("a clock of the database that
     },
   );
 
-  test("by an hour ahead makes it forget no request id that it has promised to remember", async () => {
+  test("by an hour ahead does not shorten how long request ids are remembered", async () => {
     let purges = 0;
     let purged = () => {};
     const wrap = (store: Store) =>
@@ -90,7 +91,7 @@ describe.runIf(library && flavours.has("mariadb"))("a clock of the database that
     const [{ engine }] = replicas.all as [Replica];
     const once = ask("once", { requestId: "asked once" });
     const lease = claimOf(await engine.acquire(once, null), "held");
-    await engine.release(lease);
+    await engine.ask(asks.release(lease));
     wrongable.setClock(3_600);
     // A round that began before the jump may still be running.
     const enough = purges + 2;
@@ -102,7 +103,7 @@ describe.runIf(library && flavours.has("mariadb"))("a clock of the database that
   });
 
   test.each([-0.05, 0.05])(
-    "by %d s costs what is decided optimistically a try in vain, and no more",
+    "by %d s costs optimistic decisions one failed attempt, and no more",
     async (stepS) => {
       const stage = await openStage(wrongable.server);
       const trips: string[] = [];

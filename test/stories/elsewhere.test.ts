@@ -68,7 +68,7 @@ reportLeftOut(servers);
 
 describe.each(servers)("on $flavour $version, the sessions of a server", (found) => {
   test.each(["rests", "decides all the time"])(
-    "that alone loses its database, and %s, renew elsewhere before half of the grace period is over",
+    "that alone loses its database, and %s, renew at another server before half of the grace period is over",
     async (load) => {
       const { url, drop } = await freshDatabase(found);
       undo.push(drop);
@@ -106,7 +106,7 @@ describe.each(servers)("on $flavour $version, the sessions of a server", (found)
     },
   );
 
-  test("stay where the database is away for the other server, too", async () => {
+  test("stay if the other server has lost the database, too", async () => {
     const { url, drop } = await freshDatabase(found);
     undo.push(drop);
     const way = await proxied(url);

@@ -2,6 +2,7 @@
 // listen ends after the grace period, however long its TTL.
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import * as asks from "../support/asks.ts";
 import { testDatabases } from "../support/database.ts";
 import { ask, claimOf, follower, type Replica, type Replicas, startReplicas } from "../support/replicas.ts";
 
@@ -35,13 +36,13 @@ describe.each(testDatabases())("the grace period on $label", (database) => {
     );
   });
 
-  test("a dead waiter is dropped and the one behind it is granted", async () => {
+  test("a dead waiter is dropped, and the waiter behind it is granted", async () => {
     const holder = claimOf(await here.engine.acquire(ask("dead"), null), "held");
     const dead = claimOf(await here.engine.acquire(ask("dead"), null), "waiting");
     const alive = follower();
     claimOf(await here.engine.acquire(ask("dead"), alive), "waiting");
     // The dead waiter is granted first, provisionally; that lease lapses after the grace period.
-    await here.engine.release(holder);
+    await here.engine.ask(asks.release(holder));
     const { claim } = await alive.toldClaim;
     expect(claim.state).toBe("held");
     expect(claim.fencingToken).toBe(holder.fencingToken + 2n);
@@ -49,23 +50,23 @@ describe.each(testDatabases())("the grace period on $label", (database) => {
     expect(ended.endReason).toBe("lapsed");
   });
 
-  test("whoever comes back within the grace period gets the lease that was granted meanwhile, whole", async () => {
+  test("a waiter that comes back within the grace period gets the lease with its full TTL", async () => {
     const holder = claimOf(await here.engine.acquire(ask("fetched"), null), "held");
     const ticket = claimOf(await here.engine.acquire(ask("fetched"), null), "waiting");
-    await here.engine.release(holder);
+    await here.engine.ask(asks.release(holder));
     const lease = claimOf(await here.engine.attach(ticket, follower()), "held");
     expect(lease.deadlineUs).toBe((lease.grantedAtUs as number) + 30 * SECOND_US);
   });
 
-  test("a call that was cancelled and has no way back leaves at once", async () => {
+  test("a cancelled call that cannot come back leaves at once", async () => {
     const holder = claimOf(await here.engine.acquire(ask("cancelled"), null), "held");
     const gone = follower();
     const ticket = claimOf(await here.engine.acquire(ask("cancelled"), gone), "waiting");
     here.engine.detach(ticket, gone, false);
     // The engine decides commands for one lock in order, so this one comes after the detach.
-    await here.engine.renew(holder, undefined);
+    await here.engine.ask(asks.renew(holder, undefined));
     expect((await here.engine.view("cancelled"))?.lock).toMatchObject({ waiting: 0, holders: 1 });
-    await here.engine.release(holder);
+    await here.engine.ask(asks.release(holder));
     expect((await here.engine.view("cancelled"))?.lock).toMatchObject({ waiting: 0, holders: 0 });
   });
 
@@ -73,7 +74,7 @@ describe.each(testDatabases())("the grace period on $label", (database) => {
     ["by this server", () => here],
     ["by another server", () => there],
   ])(
-    "a client that freezes before its grant %s costs those behind it a grace period",
+    "a client that freezes before its grant %s delays the waiters behind it by one grace period",
     async (_by, granting) => {
       const name = `frozen ${_by}`;
       const holder = claimOf(await here.engine.acquire(ask(name), null), "held");
@@ -82,7 +83,7 @@ describe.each(testDatabases())("the grace period on $label", (database) => {
       claimOf(await here.engine.acquire(ask(name, { ttlUs: null }), frozen), "waiting");
       const behind = follower();
       claimOf(await here.engine.acquire(ask(name), behind), "waiting");
-      await granting().engine.release(holder);
+      await granting().engine.ask(asks.release(holder));
       const told = await frozen.toldClaim;
       expect(told.claim).toMatchObject({ provisional: true });
       expect(told.claim.deadlineUs).toBe((told.claim.grantedAtUs as number) + GRACE_US);

@@ -4,9 +4,10 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Claim } from "../../server/core/claim.ts";
 import type { Store } from "../../server/storage/store.ts";
+import * as asks from "../support/asks.ts";
 import { freshDatabase, mysqlFamily, reportLeftOut, testDatabases } from "../support/database.ts";
-import type { PlainSession } from "../support/mysql-stage.ts";
-import { clockUs, openPlainSession, until } from "../support/mysql-stage.ts";
+import type { PlainConnection } from "../support/mysql-stage.ts";
+import { clockUs, openPlainConnection, until } from "../support/mysql-stage.ts";
 import { ask, claimOf, follower, type Replica, type Replicas, startReplicas } from "../support/replicas.ts";
 
 const SECOND_US = 1_000_000;
@@ -28,237 +29,250 @@ const HOLDS: Readonly<Record<string, readonly string[]>> = {
   "the claims alone": [CLAIMS],
 };
 
-describe.each(mysqlFamily())("on $flavour $version, beside a lock that is held by others", (server) => {
-  let replicas: Replicas;
-  let here: Replica;
-  let there: Replica;
-  let plain: PlainSession;
-  /** Locks that a poll of `there` found due. */
-  const seenDue = new Set<bigint>();
-  const sessions: PlainSession[] = [];
+describe.each(mysqlFamily())(
+  "on $flavour $version, beside a lock that another transaction holds",
+  (server) => {
+    let replicas: Replicas;
+    let here: Replica;
+    let there: Replica;
+    let plain: PlainConnection;
+    /** Locks that a poll of `there` found due. */
+    const seenDue = new Set<bigint>();
+    const connections: PlainConnection[] = [];
 
-  beforeAll(async () => {
-    let stores = 0;
-    const wrap = (store: Store) => (++stores === 2 ? watched(store) : store);
-    const policy = { graceUs: GRACE_US, attachedForUs: (GRACE_US * 5) / 4 };
-    replicas = await startReplicas({ fresh: () => freshDatabase(server) }, 2, policy, wrap);
-    [here, there] = replicas.all as [Replica, Replica];
-    plain = await openPlainSession(replicas.url);
-    sessions.push(plain);
-  });
-  afterAll(async () => {
-    for (const session of sessions) session.close();
-    expect((await here.store.checkInvariants(10)).filter(({ severity }) => severity === "error")).toEqual([]);
-    await replicas.stop();
-    expect([...here.failures, ...there.failures]).toEqual([]);
-  });
-
-  function watched(store: Store): Store {
-    const watch: Store["watch"] = async (lockIds, aheadUs) => {
-      const read = await store.watch(lockIds, aheadUs);
-      for (const id of read.due) seenDue.add(id);
-      return read;
-    };
-    return new Proxy(store, {
-      get(target, name) {
-        const value = name === "watch" ? watch : Reflect.get(target, name, target);
-        return typeof value === "function" ? value.bind(target) : value;
-      },
+    beforeAll(async () => {
+      let stores = 0;
+      const wrap = (store: Store) => (++stores === 2 ? watched(store) : store);
+      const policy = { graceUs: GRACE_US, attachedForUs: (GRACE_US * 5) / 4 };
+      replicas = await startReplicas({ fresh: () => freshDatabase(server) }, 2, policy, wrap);
+      [here, there] = replicas.all as [Replica, Replica];
+      plain = await openPlainConnection(replicas.url);
+      connections.push(plain);
     });
-  }
+    afterAll(async () => {
+      for (const connection of connections) connection.close();
+      expect((await here.store.checkInvariants(10)).filter(({ severity }) => severity === "error")).toEqual(
+        [],
+      );
+      await replicas.stop();
+      expect([...here.failures, ...there.failures]).toEqual([]);
+    });
 
-  /** Holds rows of the lock in a stranger's transaction until the returned function is called. */
-  async function hold(
-    lockId: bigint,
-    what: readonly string[] = [GUARD, CLAIMS],
-  ): Promise<() => Promise<void>> {
-    const session = await openPlainSession(replicas.url);
-    sessions.push(session);
-    await session.run("SET TRANSACTION ISOLATION LEVEL READ COMMITTED");
-    await session.run("START TRANSACTION");
-    for (const rows of what) await session.run(`SELECT 1 FROM ${rows} LOCK IN SHARE MODE`, [lockId]);
-    return async () => {
-      await session.run("COMMIT");
-    };
-  }
-
-  const lease = async (name: string, overrides: Parameters<typeof ask>[1] = {}) =>
-    claimOf(await here.engine.acquire(ask(name, overrides), null), "held");
-
-  async function leases(prefix: string, count: number): Promise<Claim[]> {
-    return Promise.all(Array.from({ length: count }, (_, index) => lease(`${prefix}/${index}`)));
-  }
-
-  /**
-   * Renews all of these in two rounds: the first is decided together with what was submitted before, the second while
-   * that still waits. Returns the milliseconds.
-   */
-  async function renewedMs(others: readonly Claim[]): Promise<number> {
-    const startedMs = performance.now();
-    for (let round = 0; round < 2; round++) {
-      const renewed = await Promise.all(others.map((each) => here.engine.renew(each, 60 * SECOND_US)));
-      expect(new Set(renewed.map(({ outcome }) => outcome.kind))).toEqual(new Set(["held"]));
+    function watched(store: Store): Store {
+      const poll: Store["poll"] = async (lockIds, aheadUs) => {
+        const read = await store.poll(lockIds, aheadUs);
+        for (const id of read.due) seenDue.add(id);
+        return read;
+      };
+      return new Proxy(store, {
+        get(target, name) {
+          const value = name === "poll" ? poll : Reflect.get(target, name, target);
+          return typeof value === "function" ? value.bind(target) : value;
+        },
+      });
     }
-    return performance.now() - startedMs;
-  }
 
-  test.each(Object.entries(HOLDS))("others are renewed at once while it holds %s", async (what, rows) => {
-    const held = await lease(`renewed/${what}`);
-    const others = await leases(`renewed beside ${what}`, OTHERS);
-    const usualMs = await renewedMs(others);
-    const free = await hold(held.lockId, rows);
-    let isRenewed = false;
-    const renewal = here.engine.renew(held, 60 * SECOND_US).then((answer) => {
-      isRenewed = true;
-      return answer;
-    });
-    expect(await renewedMs(others)).toBeLessThan(atOnceMs(usualMs));
-    expect(isRenewed).toBe(false);
-    await free();
-    claimOf(await renewal, "held");
-  });
+    /** Holds rows of the lock in a stranger's transaction until the returned function is called. */
+    async function hold(
+      lockId: bigint,
+      what: readonly string[] = [GUARD, CLAIMS],
+    ): Promise<() => Promise<void>> {
+      const connection = await openPlainConnection(replicas.url);
+      connections.push(connection);
+      await connection.run("SET TRANSACTION ISOLATION LEVEL READ COMMITTED");
+      await connection.run("START TRANSACTION");
+      for (const rows of what) await connection.run(`SELECT 1 FROM ${rows} LOCK IN SHARE MODE`, [lockId]);
+      return async () => {
+        await connection.run("COMMIT");
+      };
+    }
 
-  test("others are renewed at once while as many are held as there are lanes, and more", async () => {
-    const held = await leases("several", here.store.lanes + 2);
-    const others = await leases("beside several", OTHERS);
-    const usualMs = await renewedMs(others);
-    const frees = await Promise.all(held.map(({ lockId }) => hold(lockId)));
-    const renewals = held.map((each) => here.engine.renew(each, 60 * SECOND_US));
-    expect(await renewedMs(others)).toBeLessThan(atOnceMs(usualMs));
-    await Promise.all(frees.map((free) => free()));
-    for (const renewal of renewals) claimOf(await renewal, "held");
-  });
+    const lease = async (name: string, overrides: Parameters<typeof ask>[1] = {}) =>
+      claimOf(await here.engine.acquire(ask(name, overrides), null), "held");
 
-  test("others are renewed at once while a claim with the same request id is not committed yet", async () => {
-    const others = await leases("beside a request", OTHERS);
-    const usualMs = await renewedMs(others);
-    const taken = await lease("request", { requestId: "before" });
-    const session = await openPlainSession(replicas.url);
-    sessions.push(session);
-    await here.engine.release(await lease("another request"));
-    const columns = `state, mode, permits, owner, labels, requested_at, deadline, provisional, fencing_token, end_note`;
-    await session.run("START TRANSACTION");
-    await session.run(
-      `INSERT INTO rowlock_claim (lock_id, ticket_number, secret, request_id, ${columns})
-        SELECT lock_id, 1000000, secret, 'same', ${columns} FROM rowlock_claim WHERE lock_id = ?`,
-      [taken.lockId],
+    async function leases(prefix: string, count: number): Promise<Claim[]> {
+      return Promise.all(Array.from({ length: count }, (_, index) => lease(`${prefix}/${index}`)));
+    }
+
+    /**
+     * Renews all of these in two rounds: the first is decided together with what was submitted before, the second while
+     * that still waits. Returns the milliseconds.
+     */
+    async function renewedMs(others: readonly Claim[]): Promise<number> {
+      const startedMs = performance.now();
+      for (let round = 0; round < 2; round++) {
+        const renewed = await Promise.all(
+          others.map((each) => here.engine.ask(asks.renew(each, 60 * SECOND_US))),
+        );
+        expect(new Set(renewed.map(({ outcome }) => outcome.kind))).toEqual(new Set(["held"]));
+      }
+      return performance.now() - startedMs;
+    }
+
+    test.each(Object.entries(HOLDS))(
+      "other leases are renewed at once while it holds %s",
+      async (what, rows) => {
+        const held = await lease(`renewed/${what}`);
+        const others = await leases(`renewed beside ${what}`, OTHERS);
+        const usualMs = await renewedMs(others);
+        const free = await hold(held.lockId, rows);
+        let isRenewed = false;
+        const renewal = here.engine.ask(asks.renew(held, 60 * SECOND_US)).then((answer) => {
+          isRenewed = true;
+          return answer;
+        });
+        expect(await renewedMs(others)).toBeLessThan(atOnceMs(usualMs));
+        expect(isRenewed).toBe(false);
+        await free();
+        claimOf(await renewal, "held");
+      },
     );
-    const acquired = here.engine.acquire(ask("another request", { requestId: "same" }), null);
-    expect(await renewedMs(others)).toBeLessThan(atOnceMs(usualMs));
-    await session.run("ROLLBACK");
-    claimOf(await acquired, "held");
-  });
 
-  test("a lock that stays held is unavailable, and only that one", async () => {
-    const held = await lease("unavailable");
-    const free = await hold(held.lockId);
-    await expect(here.engine.renew(held, undefined)).rejects.toMatchObject({
-      kind: "unavailable",
-      reason: "lock_wait_timeout",
+    test("other leases are renewed at once while more locks are held than there are lanes", async () => {
+      const held = await leases("several", here.store.lanes + 2);
+      const others = await leases("beside several", OTHERS);
+      const usualMs = await renewedMs(others);
+      const frees = await Promise.all(held.map(({ lockId }) => hold(lockId)));
+      const renewals = held.map((each) => here.engine.ask(asks.renew(each, 60 * SECOND_US)));
+      expect(await renewedMs(others)).toBeLessThan(atOnceMs(usualMs));
+      await Promise.all(frees.map((free) => free()));
+      for (const renewal of renewals) claimOf(await renewal, "held");
     });
-    await free();
-    claimOf(await here.engine.renew(held, undefined), "held");
-  });
 
-  test("waiters of others are told at once by another server while it has something due", async () => {
-    const held = await lease("due", { ttlUs: SECOND_US });
-    claimOf(await there.engine.acquire(ask("due"), follower()), "waiting");
-    const usualMs = await (await handOver("told as usual"))();
-    const tellMs = await handOver("told");
-    const free = await hold(held.lockId);
-    await until(() => seenDue.has(held.lockId));
-    expect(await tellMs()).toBeLessThan(atOnceMs(usualMs));
-    await free();
-  });
+    test("other leases are renewed at once while a claim with the same request id is not committed yet", async () => {
+      const others = await leases("beside a request", OTHERS);
+      const usualMs = await renewedMs(others);
+      const taken = await lease("request", { requestId: "before" });
+      const connection = await openPlainConnection(replicas.url);
+      connections.push(connection);
+      await here.engine.ask(asks.release(await lease("another request")));
+      const columns = `state, mode, permits, owner, labels, requested_at, deadline, provisional, fencing_token, end_note`;
+      await connection.run("START TRANSACTION");
+      await connection.run(
+        `INSERT INTO rowlock_claim (lock_id, ticket_number, secret, request_id, ${columns})
+        SELECT lock_id, 1000000, secret, 'same', ${columns} FROM rowlock_claim WHERE lock_id = ?`,
+        [taken.lockId],
+      );
+      const acquired = here.engine.acquire(ask("another request", { requestId: "same" }), null);
+      expect(await renewedMs(others)).toBeLessThan(atOnceMs(usualMs));
+      await connection.run("ROLLBACK");
+      claimOf(await acquired, "held");
+    });
 
-  /**
-   * Puts a waiter for the lock on the other server. The returned function measures the milliseconds from the release
-   * until the waiter is told.
-   */
-  async function handOver(name: string): Promise<() => Promise<number>> {
-    const held = await lease(name);
-    const waiter = follower();
-    claimOf(await there.engine.acquire(ask(name), waiter), "waiting");
-    return async () => {
-      const startedMs = performance.now();
-      await here.engine.release(held);
-      expect((await waiter.toldClaim).claim.state).toBe("held");
-      return performance.now() - startedMs;
-    };
-  }
-
-  test.each(["its ticket", "its request id"])("whoever has come back by %s keeps its place", async (by) => {
-    const name = `came back by ${by}`;
-    const requestId = `request of ${name}`;
-    const held = await lease(name);
-    const ticket = claimOf(await here.engine.acquire(ask(name, { requestId }), null), "waiting");
-    const free = await hold(held.lockId, [GUARD]);
-    const waiter = follower();
-    const back =
-      by === "its ticket"
-        ? there.engine.attach(ticket, waiter)
-        : there.engine.acquire(ask(name, { requestId }), waiter);
-    // Longer than anything but this call keeps the place.
-    await until(async () => (await clockUs(plain)) > (ticket.deadlineUs as number) + GRACE_US);
-    await free();
-    expect(claimOf(await back, "waiting").ticketNumber).toBe(ticket.ticketNumber);
-    await here.engine.release(held);
-    expect((await waiter.toldClaim).claim.ticketNumber).toBe(ticket.ticketNumber);
-  });
-
-  test("nobody's place is kept by a call that does not know its secret", async () => {
-    const held = await lease("guessed");
-    const ticket = claimOf(await here.engine.acquire(ask("guessed"), null), "waiting");
-    const free = await hold(held.lockId, [GUARD]);
-    const guess = there.engine.attach({ ...ticket, secret: "A".repeat(22) }, follower());
-    await until(async () => (await clockUs(plain)) > (ticket.deadlineUs as number));
-    await free();
-    expect((await guess).outcome.kind).toBe("unknown_claim");
-    expect(claimOf(await here.engine.attach(ticket, follower()), "ended").endReason).toBe("lapsed");
-  });
-
-  /**
-   * Puts waiters on two locks. The returned function measures the milliseconds until a limit for both locks is set
-   * and one waiter is granted.
-   */
-  async function limited(prefix: string) {
-    const held = await lease(`${prefix}held`);
-    await lease(`${prefix}other`);
-    const [last, first] = [follower(), follower()];
-    claimOf(await here.engine.acquire(ask(`${prefix}held`), last), "waiting");
-    claimOf(await here.engine.acquire(ask(`${prefix}other`), first), "waiting");
-    const raisedMs = async () => {
-      const startedMs = performance.now();
-      const [answer, isNew] = await Promise.all([
-        here.engine.setLimitRule(prefix, 2, undefined, "test"),
-        there.engine.acquire(ask(`new beside ${prefix}`), null),
-      ]);
-      // The grant may come after the answer, because a heartbeat also locks the waiter's row for a moment.
-      expect(answer).toMatchObject({ kind: "limit_rule", limit: 2, version: 1n });
-      claimOf(isNew, "held");
-      expect((await first.toldClaim).claim.state).toBe("held");
-      return performance.now() - startedMs;
-    };
-    return { held, last, raisedMs };
-  }
-
-  test.each(Object.entries(HOLDS))(
-    "a limit for many names is set at once beside %s, and reaches the lock when it is free",
-    async (what, rows) => {
-      const usual = await limited(`${what} as usual/`);
-      const usualMs = await usual.raisedMs();
-      const { held, last, raisedMs } = await limited(`${what}/`);
-      const free = await hold(held.lockId, rows);
-      expect(await raisedMs()).toBeLessThan(atOnceMs(usualMs));
+    test("only the lock that stays held is unavailable", async () => {
+      const held = await lease("unavailable");
+      const free = await hold(held.lockId);
+      await expect(here.engine.ask(asks.renew(held, undefined))).rejects.toMatchObject({
+        kind: "unavailable",
+        reason: "lock_wait_timeout",
+      });
       await free();
-      // No call touches this lock: the server must apply the owed limit itself.
-      expect((await last.toldClaim).claim.state).toBe("held");
-    },
-  );
-});
+      claimOf(await here.engine.ask(asks.renew(held, undefined)), "held");
+    });
+
+    test("another server notifies the waiters of other locks at once, although a due lock is held", async () => {
+      const held = await lease("due", { ttlUs: SECOND_US });
+      claimOf(await there.engine.acquire(ask("due"), follower()), "waiting");
+      const usualMs = await (await handOver("told as usual"))();
+      const tellMs = await handOver("told");
+      const free = await hold(held.lockId);
+      await until(() => seenDue.has(held.lockId));
+      expect(await tellMs()).toBeLessThan(atOnceMs(usualMs));
+      await free();
+    });
+
+    /**
+     * Puts a waiter for the lock on the other server. The returned function measures the milliseconds from the release
+     * until the waiter is notified.
+     */
+    async function handOver(name: string): Promise<() => Promise<number>> {
+      const held = await lease(name);
+      const waiter = follower();
+      claimOf(await there.engine.acquire(ask(name), waiter), "waiting");
+      return async () => {
+        const startedMs = performance.now();
+        await here.engine.ask(asks.release(held));
+        expect((await waiter.toldClaim).claim.state).toBe("held");
+        return performance.now() - startedMs;
+      };
+    }
+
+    test.each(["its ticket", "its request id"])(
+      "a waiter that has come back by %s keeps its place",
+      async (by) => {
+        const name = `came back by ${by}`;
+        const requestId = `request of ${name}`;
+        const held = await lease(name);
+        const ticket = claimOf(await here.engine.acquire(ask(name, { requestId }), null), "waiting");
+        const free = await hold(held.lockId, [GUARD]);
+        const waiter = follower();
+        const back =
+          by === "its ticket"
+            ? there.engine.attach(ticket, waiter)
+            : there.engine.acquire(ask(name, { requestId }), waiter);
+        // Longer than anything but this call keeps the place.
+        await until(async () => (await clockUs(plain)) > (ticket.deadlineUs as number) + GRACE_US);
+        await free();
+        expect(claimOf(await back, "waiting").ticketNumber).toBe(ticket.ticketNumber);
+        await here.engine.ask(asks.release(held));
+        expect((await waiter.toldClaim).claim.ticketNumber).toBe(ticket.ticketNumber);
+      },
+    );
+
+    test("a call with a wrong secret keeps no place", async () => {
+      const held = await lease("guessed");
+      const ticket = claimOf(await here.engine.acquire(ask("guessed"), null), "waiting");
+      const free = await hold(held.lockId, [GUARD]);
+      const guess = there.engine.attach({ ...ticket, secret: "A".repeat(22) }, follower());
+      await until(async () => (await clockUs(plain)) > (ticket.deadlineUs as number));
+      await free();
+      expect((await guess).outcome.kind).toBe("unknown_claim");
+      expect(claimOf(await here.engine.attach(ticket, follower()), "ended").endReason).toBe("lapsed");
+    });
+
+    /**
+     * Puts waiters on two locks. The returned function measures the milliseconds until a limit for both locks is set
+     * and one waiter is granted.
+     */
+    async function limited(prefix: string) {
+      const held = await lease(`${prefix}held`);
+      await lease(`${prefix}other`);
+      const [last, first] = [follower(), follower()];
+      claimOf(await here.engine.acquire(ask(`${prefix}held`), last), "waiting");
+      claimOf(await here.engine.acquire(ask(`${prefix}other`), first), "waiting");
+      const raisedMs = async () => {
+        const startedMs = performance.now();
+        const [answer, isNew] = await Promise.all([
+          here.engine.setLimitRule(prefix, 2, undefined, "test"),
+          there.engine.acquire(ask(`new beside ${prefix}`), null),
+        ]);
+        // The grant may come after the answer, because a heartbeat also locks the waiter's row for a moment.
+        expect(answer).toMatchObject({ kind: "limit_rule", limit: 2, version: 1n });
+        claimOf(isNew, "held");
+        expect((await first.toldClaim).claim.state).toBe("held");
+        return performance.now() - startedMs;
+      };
+      return { held, last, raisedMs };
+    }
+
+    test.each(Object.entries(HOLDS))(
+      "a limit for many names is set at once beside %s, and reaches the lock when it is free",
+      async (what, rows) => {
+        const usual = await limited(`${what} as usual/`);
+        const usualMs = await usual.raisedMs();
+        const { held, last, raisedMs } = await limited(`${what}/`);
+        const free = await hold(held.lockId, rows);
+        expect(await raisedMs()).toBeLessThan(atOnceMs(usualMs));
+        await free();
+        // No call touches this lock: the server must apply the owed limit itself.
+        expect((await last.toldClaim).claim.state).toBe("held");
+      },
+    );
+  },
+);
 
 describe.each(testDatabases())("on $label", (database) => {
-  test("a place that ran out while the call to keep it waited for its turn is kept", async () => {
+  test("a place that ran out while the call to keep it was queued is kept", async () => {
     let gate: Promise<void> | null = null;
     const wrap = (store: Store): Store => {
       const transact: Store["transact"] = async (plan, decide) => {
@@ -292,7 +306,7 @@ describe.each(testDatabases())("on $label", (database) => {
     }
   });
 
-  test("no lock that is due hides behind those that cannot be brought up to date", async () => {
+  test("no due lock hides behind those that cannot be brought up to date", async () => {
     const broken = new Set<bigint>();
     const wrap = (store: Store): Store => {
       const transact: Store["transact"] = async (plan, decide) => {
@@ -314,6 +328,7 @@ describe.each(testDatabases())("on $label", (database) => {
       for (const { lockId } of await Promise.all(names.map(take))) broken.add(lockId);
       const behind = await take("behind");
       await until(() => events.some(({ kind, ...of }) => kind === "ended" && isOf(of, behind.lockId)));
+      expect(events.filter(({ kind }) => kind === "ended")).toHaveLength(1);
     } finally {
       await replicas.stop();
     }

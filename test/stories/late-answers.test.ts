@@ -4,9 +4,10 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { Claim } from "../../server/core/claim.ts";
 import type { Store } from "../../server/storage/store.ts";
+import * as asks from "../support/asks.ts";
 import { freshDatabase, mysqlFamily, reportLeftOut } from "../support/database.ts";
 import { type LateProxy, startLateProxy } from "../support/late-proxy.ts";
-import { clockUs, openPlainSession, type PlainSession, until } from "../support/mysql-stage.ts";
+import { clockUs, openPlainConnection, type PlainConnection, until } from "../support/mysql-stage.ts";
 import { ask, claimOf, follower, type Replica, type Replicas, startReplicas } from "../support/replicas.ts";
 
 const TTL_MS = 1_000;
@@ -19,7 +20,7 @@ reportLeftOut(mysqlFamily());
 
 describe.each(mysqlFamily())("on $flavour $version", (server) => {
   let proxy: LateProxy;
-  let plain: PlainSession;
+  let plain: PlainConnection;
   let replicas: Replicas;
   /** The replica that is answered late. */
   let here: Replica;
@@ -43,13 +44,13 @@ describe.each(mysqlFamily())("on $flavour $version", (server) => {
     };
     replicas = await startReplicas({ fresh }, 2, {}, wrap);
     [here, there] = replicas.all as [Replica, Replica];
-    plain = await openPlainSession(replicas.url);
+    plain = await openPlainConnection(replicas.url);
   }
 
   /** Takes a lease of a lock that only the late replica has written, so that it decides optimistically. */
   async function lease(name: string): Promise<{ claim: Claim; askedUs: number; sentMs: number }> {
     for (let times = 0; times < 3; times++) {
-      await here.engine.release(claimOf(await here.engine.acquire(ask(name), null), "held"));
+      await here.engine.ask(asks.release(claimOf(await here.engine.acquire(ask(name), null), "held")));
     }
     const askedUs = await clockUs(plain);
     const sentMs = performance.now();
@@ -57,14 +58,14 @@ describe.each(mysqlFamily())("on $flavour $version", (server) => {
     return { claim, askedUs, sentMs };
   }
 
-  test("no lease begins before it was asked for", async () => {
+  test("no lease begins before its request", async () => {
     await start();
     proxy.delayAnswers(LATE_MS);
     const leases = await Promise.all(NAMES.map(lease));
     expect(leases.filter(({ claim, askedUs }) => (claim.grantedAtUs as number) < askedUs)).toEqual([]);
   });
 
-  test("no lease is given to the next one before its time has passed since it was asked for", async () => {
+  test("the next lease is granted only after the full TTL counted from the request", async () => {
     await start();
     proxy.delayAnswers(LATE_MS);
     const overlaps = await Promise.all(
@@ -82,7 +83,7 @@ describe.each(mysqlFamily())("on $flavour $version", (server) => {
     expect(overlaps).toEqual(NAMES.map(() => 0));
   });
 
-  test("no lease is renewed that a check in the database does not find any more", async () => {
+  test("a lease that the database shows as expired is not renewed", async () => {
     await start();
     proxy.delayAnswers(LATE_MS);
     const revived = await Promise.all(
@@ -92,13 +93,13 @@ describe.each(mysqlFamily())("on $flavour $version", (server) => {
           AND deadline > CAST(UNIX_TIMESTAMP(NOW(6)) * 1000000 AS SIGNED)`;
         const key = [String(claim.lockId), String(claim.ticketNumber)];
         await until(async () => (await plain.run(check, key)).length === 0);
-        return (await here.engine.renew(claim, undefined)).outcome.kind;
+        return (await here.engine.ask(asks.renew(claim, undefined))).outcome.kind;
       }),
     );
     expect(revived).toEqual(NAMES.map(() => "ended"));
   });
 
-  test("a replica that starts while answers come very late takes that for no jump of the clock", async () => {
+  test("a replica that starts while answers come very late sees no jump of the clock", async () => {
     let readings = 0;
     let arrived = () => {};
     /** Waits until the clock has been read this many more times. */

@@ -3,6 +3,7 @@
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { Fault } from "../../server/engine/faults.ts";
+import * as asks from "../support/asks.ts";
 import { reportLeftOut, testServers } from "../support/database.ts";
 import { type DroppingProxy, startDroppingProxy } from "../support/dropping-proxy.ts";
 import { ask, claimOf, follower, type Replica, type Replicas, startReplicas } from "../support/replicas.ts";
@@ -11,7 +12,7 @@ const servers = testServers();
 
 reportLeftOut(servers);
 
-describe.each(servers)("an answer to COMMIT that is lost, on $label", (database) => {
+describe.each(servers)("a lost answer to COMMIT, on $label", (database) => {
   let proxy: DroppingProxy;
   let replicas: Replicas;
   let behind: Replica;
@@ -38,8 +39,8 @@ describe.each(servers)("an answer to COMMIT that is lost, on $label", (database)
 
   const lockOf = async (name: string) => (await beside.engine.view(name))?.lock;
 
-  test("the engine repeats an Acquire, and there is one lease", async () => {
-    await behind.engine.setLimit("repeated", 2, undefined, "");
+  test("makes the engine repeat an Acquire, and there is one lease", async () => {
+    await behind.engine.ask(asks.setLimit("repeated", 2, undefined, ""));
     const dropped = proxy.dropAnswerTo("COMMIT");
     const lease = claimOf(await behind.engine.acquire(ask("repeated"), null), "held");
     await dropped;
@@ -47,8 +48,8 @@ describe.each(servers)("an answer to COMMIT that is lost, on $label", (database)
     expect(await lockOf("repeated")).toMatchObject({ holders: 1, nextTicket: 2n, lastToken: 1n });
   });
 
-  test("a client repeats it with the same request id at another server, and there is one lease", async () => {
-    await behind.engine.setLimit("asked again", 2, undefined, "");
+  test("is repeated by a client with the same request id at another server, and there is one lease", async () => {
+    await behind.engine.ask(asks.setLimit("asked again", 2, undefined, ""));
     const wanted = ask("asked again", { requestId: "asked again" });
     let over = false;
     // Drops every answer to COMMIT until this engine has given up.
@@ -70,13 +71,13 @@ describe.each(servers)("an answer to COMMIT that is lost, on $label", (database)
     const IN_DOUBT = { kind: "outcome_unknown", outcomeUnknown: true };
     const recordOf = async (name: string) => (await lockOf(name))?.record;
 
-    test("of two compare-and-sets, one of which was cut off just before its COMMIT arrived, only one hears that it was made", async () => {
+    test("only one of two compare-and-sets succeeds, if one was cut off just before its COMMIT arrived", async () => {
       const set = { ...ANY, name: "cut off", status: "same", expectedVersion: 0n };
       const kinds: string[] = [];
       const dropped = proxy.dropRequest("COMMIT", async () =>
-        kinds.push((await beside.engine.updateLock(set)).outcome.kind),
+        kinds.push((await beside.engine.ask(asks.updateLock(set))).outcome.kind),
       );
-      await expect(behind.engine.updateLock(set)).rejects.toMatchObject(IN_DOUBT);
+      await expect(behind.engine.ask(asks.updateLock(set))).rejects.toMatchObject(IN_DOUBT);
       await dropped;
       expect(kinds).toEqual(["record"]);
       expect(await recordOf("cut off")).toMatchObject({ version: 1n });
@@ -84,33 +85,38 @@ describe.each(servers)("an answer to COMMIT that is lost, on $label", (database)
 
     test("a finished task stays finished, and a pause stays", async () => {
       const name = "swallowed";
-      const finish = () => beside.engine.updateLock({ ...ANY, name, status: "done" });
+      const finish = () => beside.engine.ask(asks.updateLock({ ...ANY, name, status: "done" }));
       const swallowed = proxy.dropAnswerTo("COMMIT", finish);
-      const renewed = behind.engine.updateLock({ ...ANY, name, status: "new" });
+      const renewed = behind.engine.ask(asks.updateLock({ ...ANY, name, status: "new" }));
       await expect(renewed).rejects.toMatchObject(IN_DOUBT);
       await swallowed;
       expect(await recordOf(name)).toMatchObject({ status: "done" });
-      const paused = proxy.dropAnswerTo("COMMIT", () => beside.engine.setLimit(name, 0, undefined, "pause"));
-      await expect(behind.engine.setLimit(name, 3, undefined, "")).rejects.toMatchObject(IN_DOUBT);
+      const paused = proxy.dropAnswerTo("COMMIT", () =>
+        beside.engine.ask(asks.setLimit(name, 0, undefined, "pause")),
+      );
+      await expect(behind.engine.ask(asks.setLimit(name, 3, undefined, ""))).rejects.toMatchObject(IN_DOUBT);
       await paused;
       expect(await lockOf(name)).toMatchObject({ limit: 0 });
     });
 
-    test("a change of which only the COMMIT was cut off is made, and told once", async () => {
+    test("a change whose COMMIT alone was cut off is made, and logged once", async () => {
       const dropped = proxy.dropRequest("COMMIT");
-      const { outcome } = await behind.engine.updateLock({ ...ANY, name: "alone", status: "set" });
+      const { outcome } = await behind.engine.ask(asks.updateLock({ ...ANY, name: "alone", status: "set" }));
       await dropped;
       expect(outcome).toMatchObject({ kind: "record", setVersion: 1n });
       expect(await recordOf("alone")).toMatchObject({ status: "set", version: 1n });
     });
   });
 
-  test("a release is this call's, and the next waiter learns of its grant", async () => {
+  test("a release counts for this call, and the next waiter learns of its grant", async () => {
     const lease = claimOf(await behind.engine.acquire(ask("handed on"), null), "held");
     const waiter = follower();
     claimOf(await behind.engine.acquire(ask("handed on"), waiter), "waiting");
     const dropped = proxy.dropAnswerTo("COMMIT");
-    expect((await behind.engine.release(lease)).outcome).toEqual({ kind: "released", byThisCall: true });
+    expect((await behind.engine.ask(asks.release(lease))).outcome).toEqual({
+      kind: "released",
+      byThisCall: true,
+    });
     await dropped;
     expect((await waiter.toldClaim).claim).toMatchObject({ state: "held", fencingToken: 2n });
   });

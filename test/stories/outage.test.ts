@@ -4,6 +4,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Store } from "../../server/storage/store.ts";
 import { StoreError } from "../../server/storage/store.ts";
+import * as asks from "../support/asks.ts";
 import { testDatabases } from "../support/database.ts";
 import { ask, claimOf, follower, type Replica, type Replicas, startReplicas } from "../support/replicas.ts";
 
@@ -27,7 +28,7 @@ describe.each(testDatabases())("an outage on $label", (database) => {
   });
   afterAll(() => replicas.stop());
 
-  test("that is longer than places are kept costs no follower its place, and whoever left still lapses", async () => {
+  test("longer than a place lasts costs no follower its place; a waiter that left still lapses", async () => {
     const holder = claimOf(await here.engine.acquire(ask("long"), null), "held");
     const first = follower();
     claimOf(await here.engine.acquire(ask("long"), first), "waiting");
@@ -37,14 +38,14 @@ describe.each(testDatabases())("an outage on $label", (database) => {
 
     away = awayThere = true;
     await new Promise((resolve) => setTimeout(resolve, (2 * ATTACHED_FOR_US) / 1_000));
-    await expect(here.engine.release(holder)).rejects.toMatchObject({ kind: "unavailable" });
+    await expect(here.engine.ask(asks.release(holder))).rejects.toMatchObject({ kind: "unavailable" });
     away = awayThere = false;
 
-    await here.engine.release(holder);
+    await here.engine.ask(asks.release(holder));
     const { claim } = await first.toldClaim;
     expect(claim).toMatchObject({ state: "held", fencingToken: holder.fencingToken + 1n });
     // Nobody can know that the waiter in between is gone: it costs the queue a grace period and a token.
-    await here.engine.release(claim);
+    await here.engine.ask(asks.release(claim));
     expect((await second.toldClaim).claim).toMatchObject({
       state: "held",
       fencingToken: holder.fencingToken + 3n,
@@ -53,7 +54,7 @@ describe.each(testDatabases())("an outage on $label", (database) => {
     expect(lapsed.endReason).toBe("lapsed");
   });
 
-  test("costs the followers of a replica nothing that comes back after another one", async () => {
+  test("costs the followers of a replica nothing if it comes back after another one", async () => {
     const holder = claimOf(await here.engine.acquire(ask("late"), null), "held");
     const late = follower();
     claimOf(await there.engine.acquire(ask("late"), late), "waiting");
@@ -63,12 +64,12 @@ describe.each(testDatabases())("an outage on $label", (database) => {
     away = awayThere = true;
     await new Promise((resolve) => setTimeout(resolve, (2 * ATTACHED_FOR_US) / 1_000));
     away = false;
-    await here.engine.release(holder);
+    await here.engine.ask(asks.release(holder));
     awayThere = false;
 
     const { claim } = await late.toldClaim;
     expect(claim).toMatchObject({ state: "held", fencingToken: holder.fencingToken + 1n });
-    await there.engine.release(claim);
+    await there.engine.ask(asks.release(claim));
     expect((await behind.toldClaim).claim.state).toBe("held");
   });
 });

@@ -59,7 +59,7 @@ describe.each(mysqlFamily().map((found) => ({ found, label: `${found.flavour} ${
       expect(leaseIn(await blocked).fencingToken).toBe(3n);
     });
 
-    test("a place from one is kept at the other when the first one stops", async () => {
+    test("the other keeps a place from the first when that one stops", async () => {
       const held = await far.client.lease({ name: "moves" });
       const stopping = await startServer({ url: near.url });
       const lost = stopping.client.wait(acquire({ name: "moves" }));
@@ -74,7 +74,7 @@ describe.each(mysqlFamily().map((found) => ({ found, label: `${found.flavour} ${
       expect((await found.granted()).leaseId).toBe(ticketId);
     });
 
-    test("nothing failed in the background", () => {
+    test("nothing has failed in the background", () => {
       expect([...near.loopFailures, ...far.loopFailures]).toEqual([]);
       expect([...near.logLines, ...far.logLines]).toEqual([]);
     });

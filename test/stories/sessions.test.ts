@@ -7,7 +7,7 @@ import { processStage } from "../process/stage.ts";
 import { freshDatabase, mysqlFamily, testDatabases } from "../support/database.ts";
 import type { StartOptions, TestServer } from "../support/harness.ts";
 import { startServer, until } from "../support/harness.ts";
-import { openPlainSession } from "../support/mysql-stage.ts";
+import { openPlainConnection } from "../support/mysql-stage.ts";
 import {
   acquire,
   BareSession,
@@ -76,7 +76,7 @@ async function takeUp(client: TestCalls, leaseIds: readonly string[], tickets: r
 }
 
 describe.each(mysqlFamily())("on $flavour $version", (found) => {
-  test("a lease whose lock others hold does not keep those from being renewed that are renewed with it", async () => {
+  test("a lease whose lock row is locked does not delay the other renewals in its request", async () => {
     const database = await freshDatabase(found);
     cleanups.push(database.drop);
     const server = await start({ url: database.url });
@@ -84,7 +84,7 @@ describe.each(mysqlFamily())("on $flavour $version", (found) => {
     session.keepAlive(500);
     const names = Array.from({ length: LEASES }, (_, index) => `renewed/${index}`);
     const leases = (await leasesOf(session, names)).map((leaseId) => ({ leaseId }));
-    const stranger = await openPlainSession(database.url);
+    const stranger = await openPlainConnection(database.url);
     cleanups.push(async () => stranger.close());
     await stranger.run("BEGIN");
     await stranger.run("SELECT 1 FROM rowlock_lock WHERE name = ? FOR UPDATE", [Buffer.from("renewed/0")]);
@@ -107,7 +107,7 @@ describe.each(mysqlFamily())("on $flavour $version", (found) => {
 });
 
 describe.each(testDatabases())("on $label", (database) => {
-  test("a crowd cancelled while a heartbeat says that it lives costs the queue a grace period", async () => {
+  test("a crowd cancelled while a heartbeat reports it alive costs the queue a grace period", async () => {
     const fresh = await database.fresh();
     cleanups.push(fresh.drop);
     const graceUs = 2_000_000;
@@ -156,7 +156,7 @@ describe.each(testDatabases())("on $label", (database) => {
     session.cancel();
   });
 
-  test("a Renew passes by the 1,500 waits of its session", async () => {
+  test("a Renew overtakes the 1,500 waits of its session", async () => {
     const fresh = await database.fresh();
     cleanups.push(fresh.drop);
     const server = await start({ url: fresh.url });
@@ -182,7 +182,7 @@ describe.each(mysqlFamily().map((found) => ({ found, label: `${found.flavour} ${
   ({ found }) => {
     const stage = processStage();
 
-    test("restarted in turn lose no place and no lease of a client that follows", async () => {
+    test("that restart in turn lose no place and no lease of a client that moves along", async () => {
       const { url, drop } = await freshDatabase(found);
       cleanups.push(drop);
       let [near, far] = [await start({ url }), await start({ url })];
@@ -221,7 +221,7 @@ describe.each(mysqlFamily().map((found) => ({ found, label: `${found.flavour} ${
       await until(() => near.engine.waiterCount === 0);
     });
 
-    test("of which one is killed keep 500 places and 100 leases for who comes to the other", async () => {
+    test("keep 500 places and 100 leases when one is killed and the clients come to the other", async () => {
       const url = await stage.database(() => freshDatabase(found));
       const { process: killed, client: lost } = await stage.serving(url);
       const session = new BareSession(lost);

@@ -3,6 +3,7 @@
 
 import { createConnection } from "mysql2/promise";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import * as asks from "../support/asks.ts";
 import { reportLeftOut, testServers } from "../support/database.ts";
 import { ask, claimOf, follower, type Replica, type Replicas, startReplicas } from "../support/replicas.ts";
 
@@ -38,41 +39,43 @@ describe.each(servers)("rows of $label that are set back", (database) => {
       ...TABLES.map((table) => `INSERT INTO rowlock_${table} SELECT * FROM kept_${table}`),
       "COMMIT",
     );
-  const setLimit = ({ engine }: Replica) => engine.setLimit("a", 1, undefined, "");
+  const setLimit = ({ engine }: Replica) => engine.ask(asks.setLimit("a", 1, undefined, ""));
   const take = async ({ engine }: Replica) => claimOf(await engine.acquire(ask("a"), null), "held");
 
-  test("give a lease that was lost no power over the one that has its number now", async () => {
-    await here.engine.release(await take(here));
+  test("give a lost lease no power over the lease that has its number now", async () => {
+    await here.engine.ask(asks.release(await take(here)));
     await takeSnapshot();
     const lost = await take(here);
     await setBack();
     const lease = await take(there);
     expect(lease.ticketNumber).toBe(lost.ticketNumber);
 
-    expect((await here.engine.release(lost)).outcome.kind).toBe("unknown_claim");
-    expect((await here.engine.renew(lost, undefined)).outcome.kind).toBe("unknown_claim");
-    expect(claimOf(await there.engine.renew(lease, undefined), "held").fencingToken).toBe(lease.fencingToken);
+    expect((await here.engine.ask(asks.release(lost))).outcome.kind).toBe("unknown_claim");
+    expect((await here.engine.ask(asks.renew(lost, undefined))).outcome.kind).toBe("unknown_claim");
+    expect(claimOf(await there.engine.ask(asks.renew(lease, undefined)), "held").fencingToken).toBe(
+      lease.fencingToken,
+    );
     expect(await here.store.checkInvariants(5)).toEqual([]);
   });
 
-  test("are read again by who knew the rows after them, so that no token is given twice", async () => {
+  test("are read again by servers that knew the later rows, so that no token is issued twice", async () => {
     await setLimit(here);
     await takeSnapshot();
     // As many transactions as the other server is about to make.
     for (let turn = 0; turn < 2; turn++) await setLimit(here);
     await setBack();
     const first = await take(there);
-    await there.engine.release(first);
+    await there.engine.ask(asks.release(first));
 
     const second = await take(here);
     expect(second.fencingToken).toBeGreaterThan(first.fencingToken);
     expect(await here.store.checkInvariants(5)).toEqual([]);
   });
 
-  test("bring other limit rules, which are read", async () => {
+  test("bring back other limit rules, which servers read", async () => {
     await takeSnapshot();
     await here.engine.setLimitRule("a", 3, undefined, "");
-    await here.engine.release(await take(here));
+    await here.engine.ask(asks.release(await take(here)));
     await setBack();
     await there.engine.setLimitRule("a", 1, undefined, "");
     await take(there);
@@ -81,7 +84,7 @@ describe.each(servers)("rows of $label that are set back", (database) => {
     expect(refused.outcome).toMatchObject({ kind: "refused", reason: "busy", limit: { limit: 1 } });
   });
 
-  test("tell a waiter that its place is gone, and nothing of the claim that has its number now", async () => {
+  test("end a waiter whose place is gone, and show it nothing of the claim that has its number now", async () => {
     const lease = await take(there);
     await takeSnapshot();
     const waiter = follower();
@@ -90,7 +93,7 @@ describe.each(servers)("rows of $label that are set back", (database) => {
     const next = follower();
     const waiting = claimOf(await there.engine.acquire(ask("a"), next), "waiting");
     expect(waiting.ticketNumber).toBe(lost.ticketNumber);
-    await there.engine.release(lease);
+    await there.engine.ask(asks.release(lease));
 
     const told = (await waiter.toldClaim).claim;
     expect(told).toMatchObject({ state: "ended", secret: lost.secret });

@@ -2,6 +2,7 @@
 // release at one server a claim made at another, and a grant by one server reaches a waiter at any other.
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import * as asks from "../support/asks.ts";
 import { TERMS } from "../support/claims.ts";
 import { testDatabases } from "../support/database.ts";
 import { ask, claimOf, follower, type Replica, type Replicas, startReplicas } from "../support/replicas.ts";
@@ -23,31 +24,37 @@ describe.each(testDatabases())("several replicas on $label", (database) => {
     expect(replicas.all.flatMap((replica) => replica.failures)).toEqual([]);
   });
 
-  test("a lease is renewed and released at another server than the one that gave it", async () => {
+  test("renew and release a lease that another one has granted", async () => {
     const lease = claimOf(await here.engine.acquire(ask("renewed elsewhere"), null), "held");
-    const renewed = claimOf(await there.engine.renew(lease, 60 * SECOND_US), "held");
+    const renewed = claimOf(await there.engine.ask(asks.renew(lease, 60 * SECOND_US)), "held");
     expect(renewed.fencingToken).toBe(lease.fencingToken);
     expect(renewed.deadlineUs).toBeGreaterThan(lease.deadlineUs as number);
-    expect((await there.engine.release(lease)).outcome).toEqual({ kind: "released", byThisCall: true });
-    expect((await here.engine.release(lease)).outcome).toEqual({ kind: "released", byThisCall: false });
-    expect((await here.engine.renew(lease, undefined)).outcome.kind).toBe("ended");
+    expect((await there.engine.ask(asks.release(lease))).outcome).toEqual({
+      kind: "released",
+      byThisCall: true,
+    });
+    expect((await here.engine.ask(asks.release(lease))).outcome).toEqual({
+      kind: "released",
+      byThisCall: false,
+    });
+    expect((await here.engine.ask(asks.renew(lease, undefined))).outcome.kind).toBe("ended");
   });
 
-  test("a release here grants to a waiter there, which has its whole time to live once it renews", async () => {
+  test("grant a release here to a waiter there, which has its full TTL once it renews", async () => {
     const lease = claimOf(await here.engine.acquire(ask("granted across"), null), "held");
     const waiter = follower();
     const ticket = claimOf(await there.engine.acquire(ask("granted across"), waiter), "waiting");
-    await here.engine.release(lease);
+    await here.engine.ask(asks.release(lease));
     const { claim } = await waiter.toldClaim;
     expect(claim.ticketNumber).toBe(ticket.ticketNumber);
     expect(claim.state).toBe("held");
     expect(claim.fencingToken).toBe(lease.fencingToken + 1n);
     expect(claim.provisional).toBe(true);
-    const renewed = await there.engine.renew(claim, undefined);
+    const renewed = await there.engine.ask(asks.renew(claim, undefined));
     expect(claimOf(renewed, "held").deadlineUs).toBe(renewed.nowUs + 30 * SECOND_US);
   });
 
-  test("a waiter moves with its ticket from one server to another and keeps its place", async () => {
+  test("keep the place of a waiter that moves with its ticket from one to another", async () => {
     const lease = claimOf(await here.engine.acquire(ask("moves"), null), "held");
     const lost = follower();
     const first = claimOf(await here.engine.acquire(ask("moves"), lost), "waiting");
@@ -57,7 +64,7 @@ describe.each(testDatabases())("several replicas on $label", (database) => {
     claimOf(await there.engine.attach(first, found), "waiting");
     expect(await there.engine.place(first)).toEqual({ ahead: 0, permitsAhead: 0, queueLength: 2 });
     expect(await there.engine.place(second)).toEqual({ ahead: 1, permitsAhead: 1, queueLength: 2 });
-    await there.engine.release(lease);
+    await there.engine.ask(asks.release(lease));
     expect((await found.toldClaim).claim.state).toBe("held");
   });
 
@@ -68,8 +75,8 @@ describe.each(testDatabases())("several replicas on $label", (database) => {
     expectedVersion: undefined,
   };
 
-  test("a waiter anywhere is granted when the time comes that its lock remembers, and not before", async () => {
-    await here.engine.updateLock({ ...update, name: "comes", notBefore: { inUs: SECOND_US } });
+  test("grant to a waiter anywhere when the lock is due, and not before", async () => {
+    await here.engine.ask(asks.updateLock({ ...update, name: "comes", notBefore: { inUs: SECOND_US } }));
     const waiter = follower();
     claimOf(await there.engine.acquire(ask("comes"), waiter), "waiting");
     const { claim } = await waiter.toldClaim;
@@ -79,23 +86,24 @@ describe.each(testDatabases())("several replicas on $label", (database) => {
     expect(record).toMatchObject({ wakesAtUs: null, status: "" });
   });
 
-  test("a waiter that no server follows is granted as well", async () => {
-    await here.engine.updateLock({ ...update, name: "swept", notBefore: { inUs: SECOND_US / 2 } });
+  test("grant to a waiter that no server follows", async () => {
+    await here.engine.ask(asks.updateLock({ ...update, name: "swept", notBefore: { inUs: SECOND_US / 2 } }));
     const ticket = claimOf(await there.engine.acquire(ask("swept"), null), "waiting");
     await until(async () => {
       const { holders } = await there.engine.view("swept");
       return holders.some(({ ticketNumber }) => ticketNumber === ticket.ticketNumber);
     });
+    expect((await here.engine.view("swept")).lock).toMatchObject({ holders: 1, waiting: 0 });
   });
 
-  test("what is set for a lock at one server counts at the other, at once", async () => {
+  test("apply what one server sets for a lock at the other at once", async () => {
     const terms = { ...TERMS, ifStatus: ["todo"] };
     const tryOnce = ask("counts", { mayWait: false, terms });
     for (let round = 0; round < 5; round++) {
-      await here.engine.updateLock({ ...update, name: "counts", status: "todo", attemptsLeft: 1 });
+      await here.engine.ask(asks.updateLock({ ...update, name: "counts", status: "todo", attemptsLeft: 1 }));
       const lease = claimOf(await there.engine.acquire(tryOnce, null), "held");
       expect((await here.engine.acquire(tryOnce, null)).outcome).toMatchObject({ reason: "exhausted" });
-      await here.engine.release(lease, { status: "done", attemptsLeft: 2 });
+      await here.engine.ask(asks.release(lease, { status: "done", attemptsLeft: 2 }));
       expect((await there.engine.acquire(tryOnce, null)).outcome).toMatchObject({
         reason: "status_mismatch",
         status: "done",
@@ -107,7 +115,7 @@ describe.each(testDatabases())("several replicas on $label", (database) => {
     expect(new Set(await Promise.all(versions)).size).toBe(1);
   });
 
-  test("a lease that expires is followed by a grant to a waiter at any server", async () => {
+  test("grant to a waiter at any server after a lease expires", async () => {
     claimOf(await here.engine.acquire(ask("expires", { ttlUs: SECOND_US / 4 }), null), "held");
     const waiter = follower();
     claimOf(await there.engine.acquire(ask("expires"), waiter), "waiting");
@@ -117,24 +125,24 @@ describe.each(testDatabases())("several replicas on $label", (database) => {
     expect(events.some((event) => event.claim.endReason === "expired")).toBe(true);
   });
 
-  test("raising a limit here wakes the waiters there, by name and by pattern", async () => {
+  test("wake the waiters there when a limit is raised here, by name and by pattern", async () => {
     for (const name of ["raised/by name", "raised/by pattern"]) {
       claimOf(await here.engine.acquire(ask(name), null), "held");
       const waiters = [follower(), follower(), follower()];
       for (const waiter of waiters) claimOf(await there.engine.acquire(ask(name), waiter), "waiting");
-      if (name.endsWith("name")) await here.engine.setLimit(name, 3, undefined, "test");
+      if (name.endsWith("name")) await here.engine.ask(asks.setLimit(name, 3, undefined, "test"));
       else await here.engine.setLimitRule("raised/", 3, undefined, "test");
       const [first, second, third] = waiters;
       expect((await first?.toldClaim)?.claim.state).toBe("held");
       expect((await second?.toldClaim)?.claim.state).toBe("held");
       const shown = await here.engine.view(name);
       expect(shown?.lock).toMatchObject({ holders: 3, waiting: 1 });
-      await here.engine.forceRelease(name, null, "test");
+      await here.engine.ask(asks.forceRelease(name, null, "test"));
       expect((await third?.toldClaim)?.claim.state).toBe("held");
     }
   });
 
-  test("the same request id at two servers at once is one claim", async () => {
+  test("make one claim from the same request id at two servers at once", async () => {
     const answers = await Promise.all(
       Array.from({ length: 16 }, (_, index) => {
         const { engine } = index % 2 === 0 ? here : there;
@@ -146,7 +154,7 @@ describe.each(testDatabases())("several replicas on $label", (database) => {
     expect((await here.engine.view("once"))?.lock).toMatchObject({ holders: 1, nextTicket: 2n });
   });
 
-  test("a mutex under load from both servers has one holder at a time and rising tokens", async () => {
+  test("grant a mutex under load to one holder at a time, with rising tokens", async () => {
     let inside = 0;
     let worst = 0;
     const tokens: bigint[] = [];
@@ -164,7 +172,7 @@ describe.each(testDatabases())("several replicas on $label", (database) => {
           tokens.push(claim.fencingToken);
           await Promise.resolve();
           inside -= 1;
-          await engine.release(claim);
+          await engine.ask(asks.release(claim));
         }
       }),
     );

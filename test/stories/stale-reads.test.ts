@@ -27,7 +27,7 @@ describe("an engine whose reads are stale or fail", () => {
     return replicas.all[0] as Replica;
   }
 
-  test("does not decide about a lock of another name, whose id it took for that of this one", async () => {
+  test("does not decide about another lock after a wrong id for this name", async () => {
     let stale = true;
     const { engine } = await engineOver((store) => ({
       resolve: async (names) => {
@@ -44,7 +44,7 @@ describe("an engine whose reads are stale or fail", () => {
     expect((await engine.view("other"))?.lock).toMatchObject({ holders: 1, waiting: 0, nextTicket: 2n });
   });
 
-  test("calls the database unavailable when a limit rule is set and its sums cannot be read", async () => {
+  test("reports the database as unavailable if a limit rule is set and its sums cannot be read", async () => {
     const { engine } = await engineOver(() => ({
       list: async () => {
         throw new StoreError("unavailable", "pool_exhausted", "A fault made by a test.");

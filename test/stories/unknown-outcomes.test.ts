@@ -3,6 +3,7 @@
 // random; unknown-changes.test.ts covers what another server changes before the repetition.
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import * as asks from "../support/asks.ts";
 import { testDatabases } from "../support/database.ts";
 import { ask, claimOf, follower, type Replica, type Replicas, startReplicas } from "../support/replicas.ts";
 import { committed, rolledBack, TransactionScript } from "../support/transaction-script.ts";
@@ -22,42 +23,53 @@ describe.each(testDatabases())("unknown outcomes on $label", (database) => {
     expect(replicas.all.flatMap((replica) => replica.failures)).toEqual([]);
   });
 
-  test("an Acquire that was committed is the same claim when it is repeated", async () => {
+  test("of an Acquire: its repetition gets the same claim", async () => {
     script.push(committed(), committed());
     const lease = claimOf(await here.engine.acquire(ask("acquired"), null), "held");
     expect(lease.fencingToken).toBe(1n);
     expect((await here.engine.view("acquired"))?.lock).toMatchObject({ holders: 1, nextTicket: 2n });
   });
 
-  test("a release that was committed is still this call's", async () => {
+  test("of a release: it counts for this call", async () => {
     const lease = claimOf(await here.engine.acquire(ask("released"), null), "held");
     script.push(committed());
-    expect((await here.engine.release(lease)).outcome).toEqual({ kind: "released", byThisCall: true });
+    expect((await here.engine.ask(asks.release(lease))).outcome).toEqual({
+      kind: "released",
+      byThisCall: true,
+    });
   });
 
-  test("of two releases in one transaction that was committed, one ended the lease", async () => {
+  test("of two releases in one committed transaction: one ended the lease", async () => {
     const lease = claimOf(await here.engine.acquire(ask("released twice"), null), "held");
     script.push(committed());
-    const answers = await Promise.all([here.engine.release(lease), here.engine.release(lease)]);
+    const answers = await Promise.all([
+      here.engine.ask(asks.release(lease)),
+      here.engine.ask(asks.release(lease)),
+    ]);
     expect(answers.map(({ outcome }) => outcome)).toEqual([
       { kind: "released", byThisCall: true },
       { kind: "released", byThisCall: false },
     ]);
   });
 
-  test("a release that was rolled back does not take what another server released for its own", async () => {
+  test("of a release that was rolled back: it does not claim another server's release as its own", async () => {
     const lease = claimOf(await here.engine.acquire(ask("released elsewhere"), null), "held");
     const elsewhere: unknown[] = [];
-    script.push(rolledBack(async () => elsewhere.push((await there.engine.release(lease)).outcome)));
-    expect((await here.engine.release(lease)).outcome).toEqual({ kind: "released", byThisCall: false });
+    script.push(
+      rolledBack(async () => elsewhere.push((await there.engine.ask(asks.release(lease))).outcome)),
+    );
+    expect((await here.engine.ask(asks.release(lease))).outcome).toEqual({
+      kind: "released",
+      byThisCall: false,
+    });
     expect(elsewhere).toEqual([{ kind: "released", byThisCall: true }]);
   });
 
-  test("of two compare-and-sets in one transaction that was committed, one has set the limit", async () => {
+  test("of two compare-and-sets in one committed transaction: one has set the limit", async () => {
     script.push(committed());
     const answers = await Promise.all([
-      here.engine.setLimit("set twice", 3, 0n, "test"),
-      here.engine.setLimit("set twice", 3, 0n, "test"),
+      here.engine.ask(asks.setLimit("set twice", 3, 0n, "test")),
+      here.engine.ask(asks.setLimit("set twice", 3, 0n, "test")),
     ]);
     expect(answers.map(({ outcome }) => outcome.kind)).toEqual(["limit", "version_mismatch"]);
   });
@@ -69,12 +81,14 @@ describe.each(testDatabases())("unknown outcomes on $label", (database) => {
     expectedVersion: undefined,
   };
 
-  test("an update that was committed is this call's, and does not undo what came after it in its transaction", async () => {
+  test("of an update: it counts for this call, and does not undo later changes in its transaction", async () => {
     const lease = claimOf(await here.engine.acquire(ask("updated"), null), "held");
     script.push(committed());
     const [updated, released] = await Promise.all([
-      here.engine.updateLock({ ...update, name: "updated", status: "running", expectedVersion: 0n }),
-      here.engine.release(lease, { status: "done" }),
+      here.engine.ask(
+        asks.updateLock({ ...update, name: "updated", status: "running", expectedVersion: 0n }),
+      ),
+      here.engine.ask(asks.release(lease, { status: "done" })),
     ]);
     expect(updated.outcome).toMatchObject({ kind: "record" });
     expect(released.outcome).toEqual({ kind: "released", byThisCall: true });
@@ -82,27 +96,27 @@ describe.each(testDatabases())("unknown outcomes on $label", (database) => {
     expect(record).toMatchObject({ status: "done", lastRun: { end: "released" } });
   });
 
-  test("a deletion that was committed is this call's", async () => {
-    await here.engine.updateLock({ ...update, name: "deleted", status: "todo" });
+  test("of a deletion: it counts for this call", async () => {
+    await here.engine.ask(asks.updateLock({ ...update, name: "deleted", status: "todo" }));
     script.push(committed());
-    const answer = await here.engine.deleteLock("deleted", undefined);
+    const answer = await here.engine.ask(asks.deleteLock("deleted", undefined));
     expect(answer?.outcome).toMatchObject({ kind: "deleted", byThisCall: true });
     expect((await here.engine.view("deleted")).lock.record).toBeNull();
   });
 
-  test("an attempt is taken once for a grant that was committed", async () => {
-    await here.engine.updateLock({ ...update, name: "attempted", attemptsLeft: 3 });
+  test("of a grant: one attempt is used up", async () => {
+    await here.engine.ask(asks.updateLock({ ...update, name: "attempted", attemptsLeft: 3 }));
     script.push(committed(), committed());
     claimOf(await here.engine.acquire(ask("attempted"), null), "held");
     expect((await here.engine.view("attempted")).lock.record?.attemptsLeft).toBe(2);
   });
 
-  test("a waiter learns of a grant whose transaction was committed without an answer", async () => {
+  test("of a grant to a waiter: the waiter learns of it", async () => {
     const lease = claimOf(await here.engine.acquire(ask("granted"), null), "held");
     const waiter = follower();
     claimOf(await here.engine.acquire(ask("granted"), waiter), "waiting");
     script.push(committed());
-    await here.engine.release(lease);
+    await here.engine.ask(asks.release(lease));
     const { claim } = await waiter.toldClaim;
     expect(claim).toMatchObject({ state: "held", provisional: true });
   });

@@ -3,12 +3,14 @@
 
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { Claim } from "../../server/core/claim.ts";
 import type { Engine } from "../../server/engine/engine.ts";
 import { SWEEP_BEHIND_MS } from "../../server/engine/engine-bounds.ts";
 import { Fault } from "../../server/engine/faults.ts";
 import type { ViewedLock } from "../../server/engine/lock-engine.ts";
 import type { Store } from "../../server/storage/store.ts";
 import { StoreError } from "../../server/storage/store.ts";
+import * as asks from "../support/asks.ts";
 import { type TestDatabase, testDatabases } from "../support/database.ts";
 import { chanceFrom } from "../support/faulty-store.ts";
 import { Picture } from "../support/picture.ts";
@@ -58,19 +60,19 @@ describe.each(testDatabases())("watches on $label", (database: TestDatabase) => 
   const held = async (engine: Engine, name: string, owner = "") =>
     claimOf(await engine.acquire(ask(name, { owner, mayWait: false }), null), "held");
 
-  test("tell what another replica has decided, and locks that it has made", async () => {
+  test("send what another replica has decided, and locks that it has created", async () => {
     const picture = await watching("other/");
     const claim = await held(there.engine, "other/a", "first");
     await picture.until(({ locks }) => locks.get("other/a")?.holders[0]?.owner === "first");
     // Within the same second, in which the server does not write the time of the last decision again.
-    await there.engine.release(claim);
+    await there.engine.ask(asks.release(claim));
     await picture.until(({ locks }) => locks.get("other/a")?.lock.holders === 0);
     await held(there.engine, "other/a", "second");
     await picture.until(({ locks }) => locks.get("other/a")?.holders[0]?.owner === "second");
     expect(picture.begunAnew).toBe(0);
   });
 
-  test("tell a limit of a pattern that another replica has set", async () => {
+  test("send a limit of a pattern that another replica has set", async () => {
     await held(there.engine, "pattern/a");
     const picture = await watching("pattern/");
     await there.engine.setLimitRule("pattern/", 4, undefined, "four");
@@ -78,18 +80,18 @@ describe.each(testDatabases())("watches on $label", (database: TestDatabase) => 
     expect(picture.locks.get("pattern/a")?.limit).toMatchObject({ pattern: "pattern/*", reason: "four" });
   });
 
-  test(`come to the picture of a listing, whatever two replicas do at once (seed ${seed})`, async () => {
+  test(`end with what a listing shows, whatever two replicas do at once (seed ${seed})`, async () => {
     const chance = chanceFrom(seed);
     const early = await watching("busy/");
-    const held: { engine: Engine; claim: Parameters<Engine["release"]>[0] }[] = [];
+    const held: { engine: Engine; claim: Claim }[] = [];
     let late: Picture | undefined;
     for (let step = 0; step < STEPS; step++) {
       const { engine } = chance() < 0.5 ? here : there;
       const name = `busy/${Math.floor(chance() * LOCKS)}`;
-      if (chance() < 0.2) await engine.setLimit(name, 1 + Math.floor(chance() * 5), undefined, "");
+      if (chance() < 0.2) await engine.ask(asks.setLimit(name, 1 + Math.floor(chance() * 5), undefined, ""));
       else if (chance() < 0.5 && held.length > 0) {
         const [given] = held.splice(Math.floor(chance() * held.length), 1);
-        if (given) await given.engine.release(given.claim);
+        if (given) await given.engine.ask(asks.release(given.claim));
       } else {
         const { outcome } = await engine.acquire(ask(name), null);
         if (outcome.kind === "held" || outcome.kind === "waiting")
@@ -102,7 +104,7 @@ describe.each(testDatabases())("watches on $label", (database: TestDatabase) => 
     expect(early.begunAnew).toBe(0);
   });
 
-  test("tell locks that are gone, whoever has cleaned them away", async () => {
+  test("send locks that are gone, whichever server has deleted them", async () => {
     await there.store.resolve(["gone/a", "gone/b", "gone/c"]);
     await held(there.engine, "gone/b");
     const picture = await watching("gone/");
@@ -112,7 +114,7 @@ describe.each(testDatabases())("watches on $label", (database: TestDatabase) => 
     expect([...picture.locks.keys()]).toEqual(["gone/b"]);
   });
 
-  test("make up for a short outage without a word", async () => {
+  test("make up for a short outage without a message", async () => {
     const picture = await watching("short/");
     await held(there.engine, "short/a");
     await picture.until(({ locks }) => locks.has("short/a"));
@@ -124,12 +126,12 @@ describe.each(testDatabases())("watches on $label", (database: TestDatabase) => 
     expect(picture.begunAnew).toBe(0);
   });
 
-  test("begin anew after a long outage, and tell what there is now", async () => {
+  test("begin anew after a long outage, with the present state", async () => {
     const lost = await held(there.engine, "outage/a", "before");
     await there.store.resolve(["outage/gone"]);
     const picture = await watching("outage/");
     away = true;
-    await there.engine.release(lost);
+    await there.engine.ask(asks.release(lost));
     await held(there.engine, "outage/b", "meanwhile");
     await there.store.purgeLocks(-10_000_000, 1_000);
     await sleep(SWEEP_BEHIND_MS + 500);
@@ -150,7 +152,7 @@ describe.each(testDatabases())("watches on $label", (database: TestDatabase) => 
     expect(here.watchEvents).toContainEqual({ kind: "watch_began_anew", cause: "failed_over" });
   });
 
-  test("that cannot begin say so", async () => {
+  test("that cannot begin report it", async () => {
     away = true;
     const picture = new Picture(here.engine.watchLocks("late/"));
     open.push(picture);
@@ -185,7 +187,7 @@ function shown(views: Iterable<ViewedLock>): string {
 
 /** Wraps the store so that reads of this replica are rejected while `isAway`. */
 function leavable(store: Store, isAway: () => boolean): Store {
-  const names: readonly (keyof Store)[] = ["decidedSince", "watch", "list", "views", "limitRules"];
+  const names: readonly (keyof Store)[] = ["decidedSince", "poll", "list", "views", "limitRules"];
   return new Proxy(store, {
     get(target, name) {
       const value: unknown = Reflect.get(target, name, target);

@@ -1,8 +1,8 @@
 // A claim, its request, and an empty record, for the tests of code that is given them.
 
-import type { Claim } from "../../server/core/claim.ts";
+import type { Claim, Terms } from "../../server/core/claim.ts";
 import type { Acquire } from "../../server/core/command.ts";
-import type { LockRecord, Terms } from "../../server/core/record.ts";
+import type { LockRecord } from "../../server/core/record.ts";
 
 export const CLAIM: Claim = {
   lockId: 1n,

@@ -66,8 +66,8 @@ export function faultyStore(store: Store, chance: Chance, faults: Faults): Store
     if (kind?.startsWith("committed_")) throw failure("unknown_outcome");
   };
   // A poll's result is already old when the engine uses it.
-  const watch: Store["watch"] = async (lockIds, aheadUs) => {
-    const read = await store.watch(lockIds, aheadUs);
+  const poll: Store["poll"] = async (lockIds, aheadUs) => {
+    const read = await store.poll(lockIds, aheadUs);
     await late();
     return read;
   };
@@ -80,7 +80,7 @@ export function faultyStore(store: Store, chance: Chance, faults: Faults): Store
     if (faults.on && kindBy(chance()) === "before") throw failure("transient");
     return store.resolve(names);
   };
-  const own: Partial<Store> = { transact, watch, claims, resolve };
+  const own: Partial<Store> = { transact, poll, claims, resolve };
   return new Proxy(store, {
     get(target, name) {
       const value = own[name as keyof Store] ?? Reflect.get(target, name, target);

@@ -4,10 +4,11 @@
 import type { Duration } from "@bufbuild/protobuf/wkt";
 import { expect } from "vitest";
 import { msOf } from "../../clients/typescript/src/times.ts";
-import type { Event } from "../../server/core/command.ts";
-import type { Policy } from "../../server/core/policy.ts";
+import type { Asked, Event } from "../../server/core/command.ts";
+import type { Policy } from "../../server/core/rows.ts";
+
 import type { Engine } from "../../server/engine/engine.ts";
-import type { LockEngine, WatchEvent } from "../../server/engine/lock-engine.ts";
+import type { AnswerTo, LockEngine, WatchEvent } from "../../server/engine/lock-engine.ts";
 import type { CallObserver, Via } from "../../server/grpc/call-observer.ts";
 import type { GrpcServer, GrpcServerOptions } from "../../server/grpc/server.ts";
 import { createGrpcServer } from "../../server/grpc/server.ts";
@@ -196,11 +197,23 @@ class Seen implements CallObserver {
   }
 }
 
+/** Answers commands of these verbs instead of an engine. */
+type Replaced = {
+  readonly [Verb in Asked["verb"]]?: (
+    asked: Extract<Asked, { readonly verb: Verb }>,
+  ) => Promise<AnswerTo<Verb>>;
+};
+
 /** The engine with some verbs replaced. */
-export function replacing(engine: LockEngine, verbs: Partial<LockEngine>): LockEngine {
+export function replacing(engine: LockEngine, verbs: Partial<LockEngine>, asks: Replaced = {}): LockEngine {
+  const ask: LockEngine["ask"] = (asked) => {
+    const own = asks[asked.verb] as LockEngine["ask"] | undefined;
+    return own ? own(asked) : engine.ask(asked);
+  };
+  const all: Partial<LockEngine> = { ask, ...verbs };
   return new Proxy(engine, {
     get(target, name) {
-      const own = verbs[name as keyof LockEngine];
+      const own = all[name as keyof LockEngine];
       if (own) return own;
       const value: unknown = Reflect.get(target, name);
       return typeof value === "function" ? value.bind(target) : value;

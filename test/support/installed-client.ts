@@ -8,15 +8,16 @@ import { join } from "node:path";
 
 const root = join(import.meta.dirname, "../..");
 const modules = join(root, "node_modules");
-const SOURCES = ["src", "gen", "package.json", "tsconfig.json", "README.md", "LICENSE"];
+const SOURCES = ["src", "gen", "scripts", "package.json", "tsconfig.json", "README.md", "LICENSE"];
 
 /** Installs the client into the `node_modules` of this folder. */
 export function installClient(program: string): void {
   const scratch = mkdtempSync(join(tmpdir(), "rowlock-client-"));
   try {
     const checkout = join(scratch, "clients/typescript");
-    for (const path of SOURCES)
-      cpSync(join(root, "clients/typescript", path), join(checkout, path), { recursive: true });
+    // gen/ is a link to a folder outside.
+    const whole = { recursive: true, dereference: true };
+    for (const path of SOURCES) cpSync(join(root, "clients/typescript", path), join(checkout, path), whole);
     cpSync(join(root, "tsconfig.json"), join(scratch, "tsconfig.json"));
     symlinkSync(modules, join(scratch, "node_modules"));
     const pack = ["pack", "--ignore-scripts=false", "--pack-destination", scratch];

@@ -1,5 +1,5 @@
-// The set-up of the MySQL store's hazard tests: a separate database with its schema, stores on it, and plain sessions
-// that do what other servers, operators and accidents do.
+// The set-up of the MySQL store's hazard tests: a separate database with its schema, stores on it, and plain
+// connections that do what other servers, operators and accidents do.
 
 import type { RowDataPacket } from "mysql2/promise";
 import { createConnection } from "mysql2/promise";
@@ -21,18 +21,18 @@ export interface Stage {
   readonly address: MysqlUrl;
   /** A store that the stage closes. */
   store(options?: Partial<MysqlUrl> & { poolSize?: number; observer?: StoreObserver }): Promise<Store>;
-  /** A plain session that the stage closes. */
-  session(): Promise<PlainSession>;
+  /** A plain connection that the stage closes. */
+  connection(): Promise<PlainConnection>;
   close(): Promise<void>;
 }
 
-export interface PlainSession {
+export interface PlainConnection {
   readonly id: number;
   run(sql: string, values?: readonly unknown[]): Promise<RowDataPacket[]>;
   close(): void;
 }
 
-export async function openPlainSession(url: string): Promise<PlainSession> {
+export async function openPlainConnection(url: string): Promise<PlainConnection> {
   const connection = await createConnection({ uri: url, multipleStatements: true });
   return {
     id: connection.threadId,
@@ -47,7 +47,7 @@ export async function openStage(server: FoundServer): Promise<Stage> {
   const address = parseDatabaseUrl(url);
   if (address.dialect !== "mysql") throw new Error("The database is not of the MySQL family.");
   const stores: Store[] = [];
-  const sessions: PlainSession[] = [];
+  const connections: PlainConnection[] = [];
   return {
     address,
     async store(options = {}) {
@@ -55,13 +55,13 @@ export async function openStage(server: FoundServer): Promise<Stage> {
       stores.push(store);
       return store;
     },
-    async session() {
-      const session = await openPlainSession(url);
-      sessions.push(session);
-      return session;
+    async connection() {
+      const connection = await openPlainConnection(url);
+      connections.push(connection);
+      return connection;
     },
     async close() {
-      for (const session of sessions) session.close();
+      for (const connection of connections) connection.close();
       await Promise.all(stores.map((store) => store.close()));
       await drop();
     },
@@ -81,12 +81,16 @@ export async function refusal(promise: Promise<unknown>): Promise<StoreError> {
 /**
  * Waits until another connection to this database runs a statement that contains `part`; returns the connection's id.
  */
-export async function statementOf(session: PlainSession, database: string, part: string): Promise<number> {
+export async function statementOf(
+  connection: PlainConnection,
+  database: string,
+  part: string,
+): Promise<number> {
   let id = 0;
   await until(async () => {
-    const [row] = await session.run(
+    const [row] = await connection.run(
       "SELECT id FROM information_schema.processlist WHERE db = ? AND id <> ? AND info LIKE ?",
-      [database, session.id, `%${part}%`],
+      [database, connection.id, `%${part}%`],
     );
     id = Number(row?.id ?? row?.ID ?? 0);
     return id !== 0;
@@ -95,16 +99,16 @@ export async function statementOf(session: PlainSession, database: string, part:
 }
 
 /** Ids of the other connections to this database. */
-export async function connectionsOf(session: PlainSession, database: string): Promise<number[]> {
-  const rows = await session.run(
+export async function connectionsOf(connection: PlainConnection, database: string): Promise<number[]> {
+  const rows = await connection.run(
     "SELECT id AS id FROM information_schema.processlist WHERE db = ? AND id <> ?",
-    [database, session.id],
+    [database, connection.id],
   );
   return rows.map((row) => Number(row.id));
 }
 
 /** The server's clock in microseconds. */
-export async function clockUs(session: PlainSession): Promise<number> {
-  const [row] = await session.run("SELECT CAST(UNIX_TIMESTAMP(NOW(6)) * 1000000 AS SIGNED) AS now_us");
+export async function clockUs(connection: PlainConnection): Promise<number> {
+  const [row] = await connection.run("SELECT CAST(UNIX_TIMESTAMP(NOW(6)) * 1000000 AS SIGNED) AS now_us");
   return Number(row?.now_us);
 }

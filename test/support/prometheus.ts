@@ -24,11 +24,18 @@ export const hasPrometheus: boolean = spawnSync("prometheus", ["--version"]).sta
 /** For test titles: why the tests are skipped, if they are. */
 export const NEEDS_PROMETHEUS = hasPrometheus ? "" : " (left out: prometheus is not installed)";
 
+export interface RangeSeries {
+  readonly labels: Readonly<Record<string, string>>;
+  readonly points: readonly (readonly [atS: number, value: number])[];
+}
+
 export interface Prometheus {
   /** Names of alerts that are in this state now. */
   alerts(state: "firing" | "pending"): Promise<string[]>;
   /** Names of alerts that have fired at any time. */
   haveFired(): Promise<string[]>;
+  /** What a query returns at each step of a time; all times are seconds. */
+  range(query: string, from: number, to: number, step: number): Promise<RangeSeries[]>;
   stop(): Promise<void>;
 }
 
@@ -96,6 +103,18 @@ export async function startPrometheus(
   child.stderr?.on("data", (chunk) => {
     log += chunk;
   });
+  const range: Prometheus["range"] = async (query, from, to, step) => {
+    const asked = new URLSearchParams({ query, start: `${from}`, end: `${to}`, step: `${step}` });
+    const answer = (await (await fetch(`http://127.0.0.1:${port}/api/v1/query_range?${asked}`)).json()) as {
+      readonly error?: string;
+      readonly data?: { result: { metric: Record<string, string>; values: [number, string][] }[] };
+    };
+    if (!answer.data) throw new Error(`${query}: ${answer.error}`);
+    return answer.data.result.map(({ metric, values }) => ({
+      labels: metric,
+      points: values.map(([at, value]) => [at, Number(value)] as const),
+    }));
+  };
   const query = async (text: string): Promise<Record<string, string>[]> => {
     const url = `http://127.0.0.1:${port}/api/v1/query?query=${encodeURIComponent(text)}`;
     const answer = (await (await fetch(url)).json()) as {
@@ -116,6 +135,7 @@ export async function startPrometheus(
   return {
     alerts: (state) => names(`ALERTS{alertstate="${state}"}`),
     haveFired: () => names('count_over_time(ALERTS{alertstate="firing"}[1h])'),
+    range,
     async stop() {
       await stopProcess(child);
       rmSync(folder, { recursive: true, force: true });

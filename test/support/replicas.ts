@@ -3,7 +3,7 @@
 
 import type { Claim } from "../../server/core/claim.ts";
 import type { Event, Outcome } from "../../server/core/command.ts";
-import type { Policy } from "../../server/core/policy.ts";
+import type { Policy } from "../../server/core/rows.ts";
 import type { Engine } from "../../server/engine/engine.ts";
 import type { AcquireInput, Follower, WatchEvent } from "../../server/engine/lock-engine.ts";
 import { parseDatabaseUrl } from "../../server/storage/database-url.ts";
@@ -102,7 +102,7 @@ export function ask(name: string, overrides: Partial<AcquireInput> = {}): Acquir
 /** A follower whose claim can be awaited. */
 export function follower(): Follower & { readonly toldClaim: Promise<{ claim: Claim; nowUs: number }> } {
   const { promise, resolve } = Promise.withResolvers<{ claim: Claim; nowUs: number }>();
-  return { toldClaim: promise, told: (claim, nowUs) => resolve({ claim, nowUs }) };
+  return { toldClaim: promise, settled: (claim, nowUs) => resolve({ claim, nowUs }) };
 }
 
 /** The claim of an answer whose outcome must be of this kind. */

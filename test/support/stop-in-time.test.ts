@@ -18,7 +18,7 @@ test("a drain that does not end rejects after its deadline", async () => {
   await failed;
 });
 
-test("all parts are stopped, and the first failure is told", async () => {
+test("all parts are stopped, and the first failure is reported", async () => {
   const stopped: string[] = [];
   const part = (name: string, error?: Error) => ({
     name,
@@ -33,7 +33,7 @@ test("all parts are stopped, and the first failure is told", async () => {
   expect(stopped).toEqual(["one", "two"]);
 });
 
-test("what is stuck is named, and what comes after it gets no time", async () => {
+test("a stuck part is named, and the parts after it get no time", async () => {
   let isStopped = false;
   const last = {
     name: "the last",

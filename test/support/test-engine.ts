@@ -2,11 +2,10 @@
 
 import { randomBytes } from "node:crypto";
 import type { Event } from "../../server/core/command.ts";
-import type { Policy } from "../../server/core/policy.ts";
+import type { Policy } from "../../server/core/rows.ts";
 import { Engine } from "../../server/engine/engine.ts";
 import type { EngineObserver, WatchEvent } from "../../server/engine/lock-engine.ts";
 import type { Store } from "../../server/storage/store.ts";
-import { pollWakeup } from "../../server/wakeup/poll.ts";
 
 const POLL_MS = 20;
 
@@ -54,7 +53,8 @@ export async function startEngine(
   };
   const engine = new Engine({
     store,
-    wakeup: pollWakeup(POLL_MS, failed),
+    pollIntervalMs: POLL_MS,
+    poke() {},
     observer,
     policy,
     replica: { id, address: "test", version: "test", secret: "" },
@@ -62,7 +62,6 @@ export async function startEngine(
     commandsQueuedMax: 10_000,
     idleLockUs: 3_600_000_000,
     failOverPauseUs,
-    newSecret: () => randomBytes(16).toString("base64url"),
   });
   await engine.start();
   return {

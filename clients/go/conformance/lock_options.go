@@ -48,8 +48,8 @@ func captureOptionsOf(asked *command) []rowlock.CaptureOption {
 	return options
 }
 
-func claimOptionsOf(asked *command) []rowlock.ClaimOption {
-	options := []rowlock.ClaimOption{
+func claimOptionsOf(asked *command) []rowlock.LeaseOption {
+	options := []rowlock.LeaseOption{
 		rowlock.Owner(asked.Owner), rowlock.Labels(asked.Labels), rowlock.RequestID(asked.RequestID),
 		rowlock.IfStatus(asked.IfStatus...),
 	}

@@ -70,7 +70,7 @@ func (d *driver) setLimit(asked *command) (any, error) {
 	}
 	return object{
 		"limit": set.Limit, "version": strconv.FormatUint(set.Version, 10), "heldPermits": set.HeldPermits,
-		"waiting": set.Waiting, "draining": set.IsDraining,
+		"waiting": set.Waiting, "draining": set.Draining,
 	}, err
 }
 
@@ -82,7 +82,7 @@ func (d *driver) getLock(asked *command) (any, error) {
 	lock, err := client.GetLock(background, asked.name())
 	return object{
 		"name": lock.Name, "limit": lock.Limit.Limit, "limitSource": lock.Limit.Source, "heldPermits": lock.HeldPermits,
-		"holderCount": lock.HolderCount, "waiting": lock.Waiting, "draining": lock.IsDraining,
+		"holderCount": lock.HolderCount, "waiting": lock.Waiting, "draining": lock.Draining,
 		"lastToken": strconv.FormatUint(lock.LastToken, 10),
 		"holders":   claimsOf(lock.Holders), "waiters": claimsOf(lock.Waiters), "record": recordOf(lock.Record),
 	}, err
@@ -147,14 +147,14 @@ func (d *driver) forceRelease(asked *command) (any, error) {
 	return object{"ended": len(released.Ended), "remaining": released.Remaining}, err
 }
 
-func claimsOf(claims []rowlock.Claim) []object {
+func claimsOf(claims []rowlock.ClaimView) []object {
 	shown := []object{}
 	for _, claim := range claims {
 		one := object{
 			"owner": claim.Owner, "permits": claim.Permits, "mode": claim.Mode,
 			"ticketNumber": strconv.FormatUint(claim.TicketNumber, 10), "labels": claim.Labels,
 		}
-		if claim.IsHeld {
+		if claim.State == rowlock.ClaimHeld {
 			one["token"] = strconv.FormatUint(claim.Token, 10)
 		}
 		shown = append(shown, one)

@@ -52,7 +52,7 @@ func (d *driver) deleteLock(asked *command) (any, error) {
 }
 
 // recordOf is nil if the lock has no record.
-func recordOf(record *rowlock.Record) object {
+func recordOf(record *rowlock.RecordView) object {
 	if record == nil {
 		return nil
 	}

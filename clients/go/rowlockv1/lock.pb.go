@@ -102,10 +102,10 @@ const (
 	// Return a refusal (BUSY or PAUSED) and leave nothing behind. This is "try-lock".
 	WhenBusy_WHEN_BUSY_REFUSE WhenBusy = 1
 	// Take a place in the queue and return a ticket at once. Then call WaitInQueue, or repeat the Acquire with the same
-	// request_id. Each is a sign of life; a ticket without one lapses after the grace period.
+	// request_id. Each is a sign of life; a ticket without a sign of life lapses after the grace period.
 	WhenBusy_WHEN_BUSY_ENQUEUE WhenBusy = 2
 	// Take a place in the queue and return when the server grants the lock, or a refusal after max_wait. Set a
-	// request_id: the place survives a lost connection only with one. A lease after a wait is provisional: see Lease.
+	// request_id: only then the place survives a lost connection. A lease after a wait is provisional: see Lease.
 	WhenBusy_WHEN_BUSY_WAIT WhenBusy = 3
 )
 
@@ -169,7 +169,7 @@ const (
 	// max_wait has passed.
 	RefusalReason_REFUSAL_REASON_TIMED_OUT RefusalReason = 4
 	// The caller asked for more permits than the limit, so a wait cannot help. If the limit was lowered during the wait,
-	// the claim ends so only when it is first in the queue: until then the limit may rise again.
+	// the claim ends for this reason only when it is first in the queue: until then the limit may rise again.
 	RefusalReason_REFUSAL_REASON_NEVER_FITS RefusalReason = 5
 	// The waiter gave up its place with Release, or its call ended early and the client could not return (it had neither
 	// chosen a request_id nor seen the ticket_id).
@@ -187,10 +187,10 @@ const (
 	// wait and are granted when that time comes.
 	RefusalReason_REFUSAL_REASON_NOT_BEFORE RefusalReason = 11
 	// The lock's record has no attempts left. A new request is refused at once, even during the last attempt. A waiter
-	// ends so when it is first in the queue: until then the holder may reset the attempts.
+	// ends for this reason when it is first in the queue: until then the holder may reset the attempts.
 	RefusalReason_REFUSAL_REASON_EXHAUSTED RefusalReason = 12
 	// The lock's status is not in AcquireRequest.if_status; the refusal shows it. The server compares the status at the
-	// moment of the grant, so a waiter ends so when it is first in the queue.
+	// moment of the grant, so a waiter ends for this reason when it is first in the queue.
 	RefusalReason_REFUSAL_REASON_STATUS_MISMATCH RefusalReason = 13
 )
 
@@ -379,12 +379,12 @@ type Lease struct {
 	Mode Mode `protobuf:"varint,3,opt,name=mode,proto3,enum=rowlock.v1.Mode" json:"mode,omitempty"`
 	// The number of permits; 1 for MODE_SHARED and MODE_EXCLUSIVE.
 	Permits uint32 `protobuf:"varint,4,opt,name=permits,proto3" json:"permits,omitempty"`
-	// Rises strictly for each lock and never repeats. Send it with every write to what the lock protects. Let that refuse
-	// a token lower than the highest it has seen.
+	// Rises strictly for each lock and never repeats. Send it with every write to what the lock protects, and refuse
+	// there a token lower than the highest one so far.
 	FencingToken uint64 `protobuf:"varint,5,opt,name=fencing_token,json=fencingToken,proto3" json:"fencing_token,omitempty"`
 	// The time left when the server made the answer; unset for a lease without end. The holder's own deadline is
 	// (monotonic time before it sent the call) + ttl - margin; for a provisional lease, count from before the Renew.
-	// Never more than the ttl that was asked for, or than the grace period for a provisional lease.
+	// Never more than the ttl that the caller asked for or, for a provisional lease, than the grace period.
 	Ttl *durationpb.Duration `protobuf:"bytes,6,opt,name=ttl,proto3" json:"ttl,omitempty"`
 	// When the server granted it, by the database's clock.
 	GrantedAt *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=granted_at,json=grantedAt,proto3" json:"granted_at,omitempty"`
@@ -938,7 +938,8 @@ func (x *Limit) GetReason() string {
 type LockRecord struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The server grants nothing before this instant of the database's clock. Unset: at any time. Waiters keep their
-	// places and are granted when it comes. It stays after it has passed: Capture takes locks in its order.
+	// places and are granted when it comes. It stays after it has passed: Capture takes locks in the order of these
+	// instants.
 	NotBefore *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=not_before,json=notBefore,proto3" json:"not_before,omitempty"`
 	// How many more grants are allowed; unset: any number. Each grant takes one, whatever becomes of it, so that a task
 	// that kills its workers is not tried for ever. Only a grant that the server could not deliver, because the call had

@@ -45,9 +45,9 @@
 // A call that ends in UNAVAILABLE, DEADLINE_EXCEEDED or CANCELLED may have taken effect. Acquire and Capture with a
 // request_id, Renew, Release and all reads are safe to repeat.
 //
-// After DATABASE_UNAVAILABLE, SHUTTING_DOWN or OVERLOADED, the server has not made the change: SetLimit, UpdateLock,
-// DeleteLock and ForceRelease of a name are safe to repeat. After a lost answer or OUTCOME_UNKNOWN, a repeated call could
-// undo what somebody else has set since, or end the leases of the next holders: read first (GetLock, ListLimits). The
+// If SetLimit, UpdateLock, DeleteLock or ForceRelease of a name fails as DATABASE_UNAVAILABLE, SHUTTING_DOWN or OVERLOADED,
+// the server has not made the change, and the call is safe to repeat. After a lost answer or OUTCOME_UNKNOWN, a repeated call
+// could undo what somebody else has set since, or end the leases of the next holders: read first (GetLock, ListLimits). The
 // server itself never makes a change twice, nor over a later change.
 //
 // Give a call no deadline, or one within 24 days: the server counts deadlines in 32 bits of milliseconds, and a later one
@@ -149,9 +149,10 @@ type AcquireRequest struct {
 	Ttl *durationpb.Duration `protobuf:"bytes,4,opt,name=ttl,proto3" json:"ttl,omitempty"`
 	// The lease has no end: it lasts until it is released or force-released.
 	NoExpiry bool `protobuf:"varint,5,opt,name=no_expiry,json=noExpiry,proto3" json:"no_expiry,omitempty"`
-	// The caller's own id for this request, up to 128 bytes, unique over all locks. The same id is always the same claim,
-	// until the retention time after its end, so a repeated call cannot take the lock twice. If that claim has ended, the
-	// answer is a refusal that says how. Must not begin with NUL. If empty, the call is not safe to repeat.
+	// The caller's own id for this request, up to 128 bytes, unique over all locks. The same id is always the same
+	// claim, until the retention time after its end, so a repeated call cannot take the lock twice. If that claim has
+	// ended, the answer is a refusal that says how it ended. Must not begin with NUL. If empty, the call is not safe to
+	// repeat.
 	RequestId string `protobuf:"bytes,6,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
 	// Who asks, for people who look at the lock; up to 255 bytes.
 	Owner string `protobuf:"bytes,7,opt,name=owner,proto3" json:"owner,omitempty"`
@@ -2340,7 +2341,7 @@ type SessionRequest struct {
 	Commands []*SessionCommand `protobuf:"bytes,2,rep,name=commands,proto3" json:"commands,omitempty"`
 	// The number of responses that the client has received; it never falls. A client that has received a provisional
 	// lease acknowledges it within a second, by an empty request if it has nothing else to send. The server answers each
-	// request, an empty one with an empty response, so that the client knows that the server is there.
+	// request, an empty request with an empty response, so that the client knows that the server is there.
 	Received      uint64 `protobuf:"varint,3,opt,name=received,proto3" json:"received,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2402,8 +2403,8 @@ type SessionOpen struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The owner of claims whose Acquire or Capture names none; up to 255 bytes.
 	Owner string `protobuf:"bytes,1,opt,name=owner,proto3" json:"owner,omitempty"`
-	// Labels for all claims of this session. Labels of an Acquire or Capture are added; they win if both have a key. The
-	// bounds of AcquireRequest.labels apply to both together.
+	// Labels for all claims of this session. The labels of an Acquire or Capture are added; if both have a key, the
+	// value of the Acquire or Capture applies. The bounds of AcquireRequest.labels apply to both together.
 	Labels        map[string]string `protobuf:"bytes,2,rep,name=labels,proto3" json:"labels,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2827,8 +2828,8 @@ func (x *RenewLeases) GetLeases() []*RenewRequest {
 	return nil
 }
 
-// The outcome for each, in the order of the request. A lock whose rows another transaction holds does not delay the
-// others: it is DATABASE_UNAVAILABLE half a second after the first lease was renewed. It may be renewed all the same;
+// The outcome for each, in the order of the request. A lock whose rows another transaction holds does not delay the others:
+// its outcome is DATABASE_UNAVAILABLE half a second after the first lease was renewed. Its lease may be renewed all the same;
 // ask again.
 type RenewedLeases struct {
 	state protoimpl.MessageState `protogen:"open.v1"`

@@ -45,9 +45,9 @@
 // A call that ends in UNAVAILABLE, DEADLINE_EXCEEDED or CANCELLED may have taken effect. Acquire and Capture with a
 // request_id, Renew, Release and all reads are safe to repeat.
 //
-// After DATABASE_UNAVAILABLE, SHUTTING_DOWN or OVERLOADED, the server has not made the change: SetLimit, UpdateLock,
-// DeleteLock and ForceRelease of a name are safe to repeat. After a lost answer or OUTCOME_UNKNOWN, a repeated call could
-// undo what somebody else has set since, or end the leases of the next holders: read first (GetLock, ListLimits). The
+// If SetLimit, UpdateLock, DeleteLock or ForceRelease of a name fails as DATABASE_UNAVAILABLE, SHUTTING_DOWN or OVERLOADED,
+// the server has not made the change, and the call is safe to repeat. After a lost answer or OUTCOME_UNKNOWN, a repeated call
+// could undo what somebody else has set since, or end the leases of the next holders: read first (GetLock, ListLimits). The
 // server itself never makes a change twice, nor over a later change.
 //
 // Give a call no deadline, or one within 24 days: the server counts deadlines in 32 bits of milliseconds, and a later one
@@ -112,15 +112,15 @@ type LockServiceClient interface {
 	Renew(ctx context.Context, in *RenewRequest, opts ...grpc.CallOption) (*RenewResponse, error)
 	// Ends a lease, or gives up a place in the queue, and grants the next waiters in the same transaction. Safe to
 	// repeat: a second call returns released = false, and UNKNOWN_CLAIM after the retention time. The call that ends the
-	// lease also writes cool_down, status and attempts_left into the lock's record, before the next grant. With any of
-	// these fields, a ticket that still waits is NOT_GRANTED_YET, and nothing changes.
+	// lease also writes cool_down, status and attempts_left into the lock's record, before the next grant. If any of
+	// these fields is set and the ticket still waits, the answer is NOT_GRANTED_YET, and nothing changes.
 	Release(ctx context.Context, in *ReleaseRequest, opts ...grpc.CallOption) (*ReleaseResponse, error)
 	// Sets the limit for a name or a pattern to an absolute value. A higher limit grants waiters in the same transaction
 	// (for a pattern, at the first 500 locks with waiters; at the others in further transactions before the answer). A
 	// lower limit revokes nothing: the lock drains. If another transaction holds the rows of a lock, its waiters are
 	// granted when the rows are free. A call that is repeated after a lost answer sets the limit again, over what others
-	// have set since. With expected_version it is VERSION_MISMATCH instead, with the version that the first call made.
-	// See OUTCOME_UNKNOWN above.
+	// have set since. With expected_version, the repeated call fails as VERSION_MISMATCH instead, with the version that
+	// the first call made. See OUTCOME_UNKNOWN above.
 	SetLimit(ctx context.Context, in *SetLimitRequest, opts ...grpc.CallOption) (*SetLimitResponse, error)
 	// Returns one lock with its holders and first waiters. For a name that nobody has used, or whose row the server has
 	// deleted as idle, the answer is its limit and no holders. A read: it creates no lock and is safe to repeat.
@@ -143,28 +143,29 @@ type LockServiceClient interface {
 	// the server stops: then watch again through another server.
 	//
 	// A read: it creates no lock, and counts as an open wait of its connection or session. A server keeps 100 watches of
-	// 100,000 locks in total. Beyond that, the session or connection with the most of them loses one, with OVERLOADED and
-	// the bound `watches` or `watched_locks`. That may be this stream or an open one. Watch again later, or watch a
-	// longer prefix.
+	// 100,000 locks in total. Beyond that, the session or connection with the most of them loses one, with OVERLOADED
+	// and the bound `watches` or `watched_locks`. That may be this stream or one that was open before. Watch again
+	// later, or watch a longer prefix.
 	WatchLocks(ctx context.Context, in *WatchLocksRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[WatchLocksResponse], error)
 	// Ends claims without knowing their ids, and grants the next waiters in the same transaction: a tool for operators.
 	// The server does not ask the holder; the fencing token keeps the holder from doing harm. A call for one claim is
 	// safe to repeat: a claim that has ended is not listed again. A repeated call for a name ends those who hold the lock
 	// by then. UNKNOWN_LOCK if nobody has named the lock or the server has deleted its row as idle.
 	ForceRelease(ctx context.Context, in *ForceReleaseRequest, opts ...grpc.CallOption) (*ForceReleaseResponse, error)
-	// Sets fields of a lock's record, and creates the lock and the record if necessary: for schedulers, for programs that
-	// create tasks, and for operators. Grants waiters that the change makes room for in the same transaction; does not
-	// affect a lease. VERSION_MISMATCH if expected_version is not the record's version. A call that is repeated after a
-	// lost answer sets the record again, over what others have set since. With expected_version it is VERSION_MISMATCH
-	// instead, with the version that the first call made, unless the record has changed since. See OUTCOME_UNKNOWN above.
+	// Sets fields of a lock's record, and creates the lock and the record if necessary: for schedulers, for programs
+	// that create tasks, and for operators. Grants waiters that the change makes room for in the same transaction; does
+	// not affect a lease. VERSION_MISMATCH if expected_version is not the record's version. A call that is repeated
+	// after a lost answer sets the record again, over what others have set since. With expected_version, the repeated
+	// call fails as VERSION_MISMATCH instead, with the version that the first call made, unless the record has changed
+	// since. See OUTCOME_UNKNOWN above.
 	UpdateLock(ctx context.Context, in *UpdateLockRequest, opts ...grpc.CallOption) (*UpdateLockResponse, error)
 	// Takes leases on up to N of many locks in one call: a worker's next tasks. See CaptureRequest. Safe to repeat with
 	// the same request_id: the answer has the leases of the first call that are still held, and no others.
 	//
-	// A cancelled call starts nothing more. The server gives back what the call has taken, with its attempts, if the
-	// client cannot return: if it sent no request_id, or cancelled it in a session. A unary call with a request_id may
-	// have lost its connection instead, so its leases stay: for the grace period after a wait, otherwise for their ttl.
-	// Repeat the call to get them, then release them.
+	// A cancelled call starts nothing more. If the client cannot return, because it sent no request_id or cancelled the
+	// call in a session, the server gives back what the call has taken, with its attempts. A unary call with a
+	// request_id may have lost its connection instead, so its leases stay: for the grace period after a wait, otherwise
+	// for their ttl. Repeat the call to get them, then release them.
 	//
 	// The cost grows with the number of leases, and with the number of folders (names up to a slash) and statuses under
 	// the prefix, but not with the number of locks.
@@ -193,8 +194,8 @@ type LockServiceClient interface {
 	// before it begins to work: see Lease.provisional.
 	//
 	// Deadlines: a response says how many requests the server had received when it made the response. The holder's own
-	// deadline for any lease in it is (monotonic time before it sent the last of those) + ttl - margin, also for a
-	// provisional lease.
+	// deadline for any lease in it is (monotonic time before it sent the last of those requests) + ttl - margin, also
+	// for a provisional lease.
 	//
 	// Ends: OK when the client has closed its side and the last call has ended. UNAVAILABLE SHUTTING_DOWN when the server
 	// stops, or when it has lost its database and another server has not: then it sends `going_away`, takes no more
@@ -396,15 +397,15 @@ type LockServiceServer interface {
 	Renew(context.Context, *RenewRequest) (*RenewResponse, error)
 	// Ends a lease, or gives up a place in the queue, and grants the next waiters in the same transaction. Safe to
 	// repeat: a second call returns released = false, and UNKNOWN_CLAIM after the retention time. The call that ends the
-	// lease also writes cool_down, status and attempts_left into the lock's record, before the next grant. With any of
-	// these fields, a ticket that still waits is NOT_GRANTED_YET, and nothing changes.
+	// lease also writes cool_down, status and attempts_left into the lock's record, before the next grant. If any of
+	// these fields is set and the ticket still waits, the answer is NOT_GRANTED_YET, and nothing changes.
 	Release(context.Context, *ReleaseRequest) (*ReleaseResponse, error)
 	// Sets the limit for a name or a pattern to an absolute value. A higher limit grants waiters in the same transaction
 	// (for a pattern, at the first 500 locks with waiters; at the others in further transactions before the answer). A
 	// lower limit revokes nothing: the lock drains. If another transaction holds the rows of a lock, its waiters are
 	// granted when the rows are free. A call that is repeated after a lost answer sets the limit again, over what others
-	// have set since. With expected_version it is VERSION_MISMATCH instead, with the version that the first call made.
-	// See OUTCOME_UNKNOWN above.
+	// have set since. With expected_version, the repeated call fails as VERSION_MISMATCH instead, with the version that
+	// the first call made. See OUTCOME_UNKNOWN above.
 	SetLimit(context.Context, *SetLimitRequest) (*SetLimitResponse, error)
 	// Returns one lock with its holders and first waiters. For a name that nobody has used, or whose row the server has
 	// deleted as idle, the answer is its limit and no holders. A read: it creates no lock and is safe to repeat.
@@ -427,28 +428,29 @@ type LockServiceServer interface {
 	// the server stops: then watch again through another server.
 	//
 	// A read: it creates no lock, and counts as an open wait of its connection or session. A server keeps 100 watches of
-	// 100,000 locks in total. Beyond that, the session or connection with the most of them loses one, with OVERLOADED and
-	// the bound `watches` or `watched_locks`. That may be this stream or an open one. Watch again later, or watch a
-	// longer prefix.
+	// 100,000 locks in total. Beyond that, the session or connection with the most of them loses one, with OVERLOADED
+	// and the bound `watches` or `watched_locks`. That may be this stream or one that was open before. Watch again
+	// later, or watch a longer prefix.
 	WatchLocks(*WatchLocksRequest, grpc.ServerStreamingServer[WatchLocksResponse]) error
 	// Ends claims without knowing their ids, and grants the next waiters in the same transaction: a tool for operators.
 	// The server does not ask the holder; the fencing token keeps the holder from doing harm. A call for one claim is
 	// safe to repeat: a claim that has ended is not listed again. A repeated call for a name ends those who hold the lock
 	// by then. UNKNOWN_LOCK if nobody has named the lock or the server has deleted its row as idle.
 	ForceRelease(context.Context, *ForceReleaseRequest) (*ForceReleaseResponse, error)
-	// Sets fields of a lock's record, and creates the lock and the record if necessary: for schedulers, for programs that
-	// create tasks, and for operators. Grants waiters that the change makes room for in the same transaction; does not
-	// affect a lease. VERSION_MISMATCH if expected_version is not the record's version. A call that is repeated after a
-	// lost answer sets the record again, over what others have set since. With expected_version it is VERSION_MISMATCH
-	// instead, with the version that the first call made, unless the record has changed since. See OUTCOME_UNKNOWN above.
+	// Sets fields of a lock's record, and creates the lock and the record if necessary: for schedulers, for programs
+	// that create tasks, and for operators. Grants waiters that the change makes room for in the same transaction; does
+	// not affect a lease. VERSION_MISMATCH if expected_version is not the record's version. A call that is repeated
+	// after a lost answer sets the record again, over what others have set since. With expected_version, the repeated
+	// call fails as VERSION_MISMATCH instead, with the version that the first call made, unless the record has changed
+	// since. See OUTCOME_UNKNOWN above.
 	UpdateLock(context.Context, *UpdateLockRequest) (*UpdateLockResponse, error)
 	// Takes leases on up to N of many locks in one call: a worker's next tasks. See CaptureRequest. Safe to repeat with
 	// the same request_id: the answer has the leases of the first call that are still held, and no others.
 	//
-	// A cancelled call starts nothing more. The server gives back what the call has taken, with its attempts, if the
-	// client cannot return: if it sent no request_id, or cancelled it in a session. A unary call with a request_id may
-	// have lost its connection instead, so its leases stay: for the grace period after a wait, otherwise for their ttl.
-	// Repeat the call to get them, then release them.
+	// A cancelled call starts nothing more. If the client cannot return, because it sent no request_id or cancelled the
+	// call in a session, the server gives back what the call has taken, with its attempts. A unary call with a
+	// request_id may have lost its connection instead, so its leases stay: for the grace period after a wait, otherwise
+	// for their ttl. Repeat the call to get them, then release them.
 	//
 	// The cost grows with the number of leases, and with the number of folders (names up to a slash) and statuses under
 	// the prefix, but not with the number of locks.
@@ -477,8 +479,8 @@ type LockServiceServer interface {
 	// before it begins to work: see Lease.provisional.
 	//
 	// Deadlines: a response says how many requests the server had received when it made the response. The holder's own
-	// deadline for any lease in it is (monotonic time before it sent the last of those) + ttl - margin, also for a
-	// provisional lease.
+	// deadline for any lease in it is (monotonic time before it sent the last of those requests) + ttl - margin, also
+	// for a provisional lease.
 	//
 	// Ends: OK when the client has closed its side and the last call has ended. UNAVAILABLE SHUTTING_DOWN when the server
 	// stops, or when it has lost its database and another server has not: then it sends `going_away`, takes no more

@@ -12,7 +12,7 @@ from asked import Command, capture_options, changes_of, lock_options, release_op
 from fenced_store import connect_to, fenced_write, guarded_write
 from side import Asking, Scope, Side
 
-from rowlock import LimitSetting, LockView, Tls
+from rowlock import LimitSetting, LockView, TlsOptions
 
 Answer = Callable[[dict[str, Any]], None]
 
@@ -71,7 +71,7 @@ class Commands:
                 options[option] = command[name] / 1_000
         tls = command.get("tls")
         if tls is not None:
-            options["tls"] = Tls(
+            options["tls"] = TlsOptions(
                 ca=_bytes_of(tls.get("caFile")),
                 cert=_bytes_of(tls.get("certFile")),
                 key=_bytes_of(tls.get("keyFile")),

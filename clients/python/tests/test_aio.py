@@ -86,13 +86,13 @@ def test_a_task_that_is_cancelled_gives_up_its_place(server: RowlockServer, name
 def test_a_grant_that_comes_as_the_task_is_cancelled_is_given_back(server: RowlockServer, name: str) -> None:
     async def main() -> None:
         async with rowlock.aio.connect(server.address) as client:
-            acquire, asked = client._engine.acquire, list[Future[Any]]()
+            acquire, asked = client._bridge.engine.acquire, list[Future[Any]]()
 
             def noted(*args: Any) -> Future[Any]:
                 asked.append(acquire(*args))
                 return asked[-1]
 
-            client._engine.acquire = noted  # type: ignore[method-assign,assignment]
+            client._bridge.engine.acquire = noted  # type: ignore[method-assign,assignment]
             wait = asyncio.create_task(client.acquire(name))
             await asyncio.sleep(0)
             # Block the loop until the grant has arrived, so that it sees the grant and the cancellation together.
@@ -109,7 +109,7 @@ def test_a_grant_that_comes_as_the_task_is_cancelled_is_given_back(server: Rowlo
     asyncio.run(main())
 
 
-def test_a_scope_whose_lock_is_lost_is_cancelled_and_says_so(server: RowlockServer, name: str) -> None:
+def test_the_loss_of_a_lock_cancels_its_scope_and_is_reported(server: RowlockServer, name: str) -> None:
     async def main() -> None:
         async with rowlock.aio.connect(server.address) as client:
             with pytest.raises(rowlock.LockLost) as lost:
@@ -133,14 +133,14 @@ def test_a_scope_that_ends_as_its_lock_is_lost_leaves_nothing_cancelled(
                 async with lock:
                     # The task ends its scope in the same turn in which the lock cancels it.
                     lock._lease.lose(rowlock.LockLost(Reason.LEASE_LOST, "FAILED_PRECONDITION", "gone"))
-                    lock._cancel_task()
+                    lock._scope._cancel_task()
             await asyncio.sleep(0)
             await asyncio.sleep(0)
 
     asyncio.run(main())
 
 
-def test_from_outside_cancelled_is_cancelled(server: RowlockServer, name: str) -> None:
+def test_a_cancellation_from_outside_is_not_replaced_by_lock_lost(server: RowlockServer, name: str) -> None:
     async def main() -> None:
         async with rowlock.aio.connect(server.address) as client:
             entered = asyncio.Event()
@@ -160,7 +160,7 @@ def test_from_outside_cancelled_is_cancelled(server: RowlockServer, name: str) -
     asyncio.run(main())
 
 
-def test_the_work_may_look_for_itself(server: RowlockServer, name: str) -> None:
+def test_the_work_may_check_the_lock_itself(server: RowlockServer, name: str) -> None:
     async def main() -> None:
         async with rowlock.aio.connect(server.address) as client:
             told: list[LockState] = []
@@ -175,7 +175,7 @@ def test_the_work_may_look_for_itself(server: RowlockServer, name: str) -> None:
     asyncio.run(main())
 
 
-def test_a_loop_that_is_blocked_loses_nothing(server: RowlockServer, name: str) -> None:
+def test_a_blocked_loop_loses_no_lock(server: RowlockServer, name: str) -> None:
     async def main() -> None:
         async with rowlock.aio.connect(server.address) as client:
             lock = await client.lock(name, ttl=2.0)
@@ -211,7 +211,7 @@ def test_captures_in_a_scope_and_by_await(server: RowlockServer, name: str) -> N
     asyncio.run(main())
 
 
-def test_a_scope_of_captured_locks_says_that_one_was_lost(server: RowlockServer, name: str) -> None:
+def test_a_scope_of_captured_locks_reports_a_lost_one(server: RowlockServer, name: str) -> None:
     async def main() -> None:
         async with rowlock.aio.connect(server.address) as client:
             names = [f"{name}/{task}" for task in range(2)]
@@ -248,7 +248,7 @@ def test_a_task_that_is_cancelled_gives_up_its_capture(server: RowlockServer, na
     asyncio.run(main())
 
 
-def test_headers_are_made_on_the_loop_and_connections_are_told(server: RowlockServer, name: str) -> None:
+def test_headers_and_connection_events_run_on_the_loop(server: RowlockServer, name: str) -> None:
     async def main() -> None:
         loop = asyncio.get_running_loop()
         made: list[bool] = []

@@ -16,7 +16,7 @@ def _exit(_: object) -> None:
     sys.exit(1)
 
 
-def test_one_that_exits_does_not_keep_others_from_being_called(client: rowlock.Client, name: str) -> None:
+def test_a_callback_that_exits_does_not_stop_later_ones(client: rowlock.Client, name: str) -> None:
     told: list[LockState] = []
     with pytest.raises(rowlock.LockLost), client.lock(name) as lock:
         lock.on_state(_exit)
@@ -25,9 +25,7 @@ def test_one_that_exits_does_not_keep_others_from_being_called(client: rowlock.C
         until(lambda: told == [LockState.LOST])
 
 
-def test_one_that_exits_when_told_of_a_connection(
-    server: RowlockServer, connect: MakeClient, name: str
-) -> None:
+def test_on_connection_may_exit(server: RowlockServer, connect: MakeClient, name: str) -> None:
     places: list[Place] = []
     seen: list[str] = []
 
@@ -42,9 +40,7 @@ def test_one_that_exits_when_told_of_a_connection(
     assert len(places) == 1
 
 
-def test_one_that_exits_on_a_position_ends_the_wait_as_any_exception_does(
-    client: rowlock.Client, name: str
-) -> None:
+def test_on_position_that_exits_ends_the_wait(client: rowlock.Client, name: str) -> None:
     with client.lock(name), pytest.raises(SystemExit):
         client.lock(name, on_position=_exit)
     until(lambda: client.get_lock(name).waiting == 0)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
-from rowlock.engine.calls import Ask, Call, Calls
+from rowlock.connection.calls import Ask, Call, Calls
+from rowlock.connection.session_connection import SessionConnection
 from rowlock.v1.lock_pb2 import Lease
 from rowlock.v1.lock_service_pb2 import (
     CaptureRequest,
@@ -24,10 +25,10 @@ class Way:
 
     address = "a:1"
     command_bytes_max = 1_000
-    renewals_at_once = 1
+    renewals_max = 1
 
-    def __init__(self, *, via_session: bool) -> None:
-        self.via_session = via_session
+    def __init__(self, *, via: Literal["session", "unary"]) -> None:
+        self.via = via
         self.opened = SessionOpened(waits_max=10, commands_max=10)
         self.sent: list[SessionCommand] = []
         self.posted: list[Callable[[], None]] = []
@@ -60,11 +61,11 @@ def asked() -> SessionCommand:
     return SessionCommand(capture=CaptureRequest(max_leases=1))
 
 
-@pytest.mark.parametrize(("via_session", "late"), [(True, ["x"]), (False, [])])
-def test_one_that_is_withdrawn_is_told_what_was_done_by_then_where_that_can_still_come(
-    via_session: bool, late: list[str]
+@pytest.mark.parametrize(("via", "late"), [("session", ["x"]), ("unary", [])])
+def test_a_withdrawn_call_still_takes_an_answer_over_a_session(
+    via: Literal["session", "unary"], late: list[str]
 ) -> None:
-    way, told = Way(via_session=via_session), list[str]()
+    way, told = Way(via=via), list[str]()
     calls = calls_over(way)
     call = capture(calls, told, [asked()])
     calls.withdraw(call)
@@ -75,8 +76,8 @@ def test_one_that_is_withdrawn_is_told_what_was_done_by_then_where_that_can_stil
     assert len(calls) == 0
 
 
-def test_one_that_nobody_wants_any_more_is_not_asked_for_again() -> None:
-    way, told = Way(via_session=True), list[str]()
+def test_an_unwanted_call_is_not_repeated() -> None:
+    way, told = Way(via="session"), list[str]()
     calls = calls_over(way)
     capture(calls, told, [asked(), None])
     calls.ended(way, RuntimeError("cut"))  # type: ignore[arg-type]
@@ -85,3 +86,10 @@ def test_one_that_nobody_wants_any_more_is_not_asked_for_again() -> None:
     for run in way.posted:
         run()
     assert len(calls) == 0
+
+
+@pytest.mark.parametrize(("bytes_max", "count"), [(100, 1), (1_024, 15), (1_000_000, 500)])
+def test_a_renewal_stays_within_the_bytes_of_a_command(bytes_max: int, count: int) -> None:
+    connection = SessionConnection.__new__(SessionConnection)
+    connection._bytes_max = bytes_max
+    assert connection.renewals_max == count

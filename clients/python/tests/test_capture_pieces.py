@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from rowlock import FOREVER, Reason, RowlockError
-from rowlock.engine.calls import Ask, Call
+from rowlock.connection.calls import Ask, Call
 from rowlock.engine.capture import Capture
 from rowlock.engine.held_lease import HeldLease
 from rowlock.options import capture_asked_of
@@ -82,7 +82,7 @@ def lease_of(lease_id: str, ttl: float = 30.0, *, provisional: bool = False) -> 
     return Lease(lease_id=lease_id, lock_name="job", ttl=duration_of(ttl), provisional=provisional)
 
 
-def test_waits_in_pieces_each_under_an_id_of_its_own() -> None:
+def test_each_piece_of_a_wait_has_its_own_request_id() -> None:
     server = Server()
     capture = server.capture(wait=40.0)
     for _ in range(2):
@@ -96,20 +96,20 @@ def test_waits_in_pieces_each_under_an_id_of_its_own() -> None:
     assert (taken.leases, taken.retry_after) == ((), 7.0)
 
 
-def test_waits_in_pieces_that_nobody_takes_for_a_call_without_an_answer() -> None:
+def test_pieces_of_a_wait_do_not_count_as_unanswered_calls() -> None:
     server = Server()
     server.capture(give_up_after=4.0, wait=FOREVER)
     assert seconds_of(server.requests[0].max_wait) == 2.0
 
 
-def test_has_the_id_that_was_chosen_in_each_piece() -> None:
+def test_each_piece_has_the_chosen_request_id() -> None:
     server = Server()
     server.capture(wait=FOREVER, request_id="run")
     server.answer()
     assert [each.request_id for each in server.requests] == ["run", "run"]
 
 
-def test_that_does_not_wait_asks_once() -> None:
+def test_a_capture_without_a_wait_asks_once() -> None:
     server = Server()
     capture = server.capture()
     assert not server.requests[0].HasField("max_wait")
@@ -119,7 +119,7 @@ def test_that_does_not_wait_asks_once() -> None:
     assert list(server.held) == ["a", "b"]
 
 
-def test_what_is_short_is_renewed_before_anybody_relies_on_it() -> None:
+def test_a_short_lease_is_renewed_before_use() -> None:
     server = Server()
     capture = server.capture(wait=FOREVER, count=2)
     server.answer(lease_of("a", 5.0, provisional=True), lease_of("b"))
@@ -132,7 +132,7 @@ def test_what_is_short_is_renewed_before_anybody_relies_on_it() -> None:
     assert [lease.id for lease in capture.outcome.result(0).leases] == ["a", "b"]
 
 
-def test_what_has_terms_and_is_provisional_is_renewed_before_anybody_relies_on_it() -> None:
+def test_a_provisional_lease_with_terms_is_renewed_before_use() -> None:
     server = Server()
     capture = server.capture(wait=FOREVER, status_if_lost="failed")
     server.answer(lease_of("a", provisional=True))
@@ -141,7 +141,7 @@ def test_what_has_terms_and_is_provisional_is_renewed_before_anybody_relies_on_i
     assert [lease.id for lease in capture.outcome.result(0).leases] == ["a"]
 
 
-def test_what_was_lost_on_its_way_is_waited_for_again() -> None:
+def test_a_capture_whose_leases_were_lost_waits_again() -> None:
     server = Server()
     capture = server.capture(wait=FOREVER)
     server.answer(lease_of("a", 5.0, provisional=True))
@@ -162,7 +162,7 @@ def test_a_renewal_that_fails_gives_back_all() -> None:
     assert server.held == {}
 
 
-def test_that_is_given_up_gives_back_what_comes_late() -> None:
+def test_a_cancelled_capture_gives_back_late_leases() -> None:
     server = Server()
     capture = server.capture(wait=FOREVER)
     capture.outcome.cancel()
@@ -175,7 +175,7 @@ def test_that_is_given_up_gives_back_what_comes_late() -> None:
     assert server.asked[0].command(None) is None  # type: ignore[arg-type]
 
 
-def test_that_is_given_up_while_a_part_is_renewed_gives_back_both() -> None:
+def test_a_capture_cancelled_during_a_renewal_gives_back_all() -> None:
     server = Server()
     capture = server.capture(wait=FOREVER, count=2)
     server.answer(lease_of("a", 5.0, provisional=True), lease_of("b"))
@@ -187,7 +187,7 @@ def test_that_is_given_up_while_a_part_is_renewed_gives_back_both() -> None:
         capture.outcome.result(0)
 
 
-def test_what_this_client_holds_already_is_not_taken_from_it() -> None:
+def test_a_lease_that_the_client_already_holds_stays_held() -> None:
     server = Server()
     held = HeldLease(lease_of("a"), server.now, 2.0, lambda: server.now)
     server.keep(held)

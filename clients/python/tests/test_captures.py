@@ -33,7 +33,7 @@ def status_of(client: rowlock.Client, name: str) -> str:
     return record.status
 
 
-def test_takes_those_longest_due_first_and_keeps_them(
+def test_takes_the_longest_due_locks_first_and_renews_them(
     server: RowlockServer, connect: MakeClient, name: str
 ) -> None:
     client = connect(server.address, labels={"host": "a"})
@@ -57,7 +57,7 @@ def test_takes_those_longest_due_first_and_keeps_them(
     assert names_of(client.capture(names=[f"{prefix}2", f"{prefix}4"], count=9)) == [4, 2]
 
 
-def test_waits_for_one_that_becomes_free_and_says_nothing_where_none_does(
+def test_waits_for_a_free_lock_and_returns_empty_if_none_becomes_free(
     client: rowlock.Client, name: str
 ) -> None:
     prefix = put(client, name, 1)
@@ -72,13 +72,13 @@ def test_waits_for_one_that_becomes_free_and_says_nothing_where_none_does(
     assert second.state is LockState.HELD
 
 
-def test_whose_wait_is_given_up_takes_nothing_any_more(client: rowlock.Client, name: str) -> None:
+def test_a_cancelled_capture_takes_nothing(client: rowlock.Client, name: str) -> None:
     prefix = put(client, name, 1)
     cancel = rowlock.Cancellation()
     (first,) = client.capture(prefix=prefix)
     with ThreadPoolExecutor() as pool:
         wait = pool.submit(client.capture, prefix=prefix, wait=60, min_interval=3_600, cancel=cancel)
-        until(lambda: len(client._engine._acquisitions) == 1)
+        until(lambda: len(client._bridge.engine._acquisitions) == 1)
         # The wait has reached the server when this call is answered.
         client.capture(prefix=prefix)
         cancel.cancel()
@@ -87,21 +87,21 @@ def test_whose_wait_is_given_up_takes_nothing_any_more(client: rowlock.Client, n
     assert given_up.value.reason == Reason.CANCELLED
     first.release()
     assert names_of(client.capture(prefix=prefix, wait=10)) == [1]
-    until(lambda: len(client._engine._calls) == 0)
+    until(lambda: len(client._bridge.engine._calls) == 0)
 
 
-def test_that_is_given_up_as_it_comes_is_given_back_as_if_it_had_not_been(
+def test_a_grant_that_meets_a_cancellation_is_given_back_without_a_trace(
     client: rowlock.Client, name: str
 ) -> None:
     prefix = put(client, name, 1, 2)
     asked = rowlock.options.capture_asked_of(prefix=prefix, count=2, min_interval=3_600)
-    future = client._engine.capture(asked)
+    future = client._bridge.engine.capture(asked)
     assert len(future.result(30).leases) == 2
-    client._engine.give_up(future)
+    client._bridge.engine.give_up(future)
     assert len(client.capture(prefix=prefix, count=2, wait=10)) > 0
 
 
-def test_under_one_request_id_has_the_same_leases_and_only_those(
+def test_the_same_request_id_gets_the_same_leases_and_no_others(
     server: RowlockServer, client: rowlock.Client, connect: MakeClient, name: str
 ) -> None:
     prefix = put(client, name, 1, 2)
@@ -143,7 +143,7 @@ def test_each_can_be_held_in_a_scope_of_its_own(client: rowlock.Client, name: st
     assert [status_of(client, f"{prefix}{task}") for task in (1, 2)] == ["lost", "done"]
 
 
-def test_its_scope_says_that_one_was_lost_and_releases_the_others(client: rowlock.Client, name: str) -> None:
+def test_its_scope_reports_a_lost_lock_and_releases_the_others(client: rowlock.Client, name: str) -> None:
     prefix = put(client, name, 1, 2)
     with pytest.raises(rowlock.LockLost) as lost, client.capture(prefix=prefix, count=2) as tasks:
         client.force_release(f"{prefix}1", "test")
@@ -168,7 +168,7 @@ def test_goes_on_when_the_server_dies_and_comes_back(own_server: RowlockServer, 
     (first,) = client.capture(prefix=prefix, ttl=60.0)
     with ThreadPoolExecutor() as pool:
         wait = pool.submit(client.capture, prefix=prefix, wait=FOREVER)
-        until(lambda: len(client._engine._calls._by_number) == 1)
+        until(lambda: len(client._bridge.engine._calls._by_number) == 1)
         own_server.kill()
         own_server.start_again()
         until(lambda: first.state is LockState.HELD)
@@ -176,7 +176,7 @@ def test_goes_on_when_the_server_dies_and_comes_back(own_server: RowlockServer, 
         assert names_of(wait.result(30)) == [1]
 
 
-def test_of_a_client_that_is_closed_is_given_up_and_its_locks_are_released(
+def test_closing_the_client_cancels_captures_and_releases_their_locks(
     server: RowlockServer, client: rowlock.Client, connect: MakeClient, name: str
 ) -> None:
     prefix = put(client, name, 1, 2)
@@ -185,7 +185,7 @@ def test_of_a_client_that_is_closed_is_given_up_and_its_locks_are_released(
     taken = other.capture(prefix=prefix, count=2)
     with ThreadPoolExecutor(1) as pool:
         wait = pool.submit(other.capture, prefix=prefix, wait=FOREVER)
-        until(lambda: len(other._engine._calls) > 0)
+        until(lambda: len(other._bridge.engine._calls) > 0)
         other.close()
         with pytest.raises(rowlock.RowlockError) as closed:
             wait.result(10)
@@ -213,7 +213,7 @@ def test_mistakes_are_named_all_at_once(client: rowlock.Client) -> None:
         {"permits": 2},
     ],
 )
-def test_options_that_no_server_could_be_asked_are_refused_at_once(
+def test_options_that_no_request_can_hold_are_refused_at_once(
     client: rowlock.Client, options: dict[str, Any]
 ) -> None:
     with pytest.raises((ValueError, TypeError)):

@@ -21,7 +21,7 @@ _CLOSED_WITHIN = 0.04
 _ANSWERED_AFTER = 0.3
 
 
-def test_clients_that_are_closed_before_they_have_heard_anything_leave_nothing(
+def test_clients_closed_before_their_first_answer_leave_no_lock(
     server: RowlockServer, client: rowlock.Client, connect: MakeClient, name: str
 ) -> None:
     def hasty(address: str, index: int) -> None:

@@ -37,7 +37,7 @@ def _unheard(client: rowlock.Client, proxy: LateProxy, name: str, **options: str
 
 
 @pytest.mark.parametrize("is_closed", [False, True])
-def test_a_lease_without_end_whose_grant_was_not_heard(
+def test_a_lease_without_end_whose_grant_got_lost_is_released(
     client: rowlock.Client, connect: MakeClient, proxy: LateProxy, name: str, is_closed: bool
 ) -> None:
     asking = connect(proxy.address, give_up_after=0.5, connect_timeout=0.5)
@@ -50,7 +50,7 @@ def test_a_lease_without_end_whose_grant_was_not_heard(
     until(lambda: client.get_lock(name).holder_count == 0)
 
 
-def test_a_lease_without_end_of_a_client_that_is_closed_before_its_answer(
+def test_a_lease_without_end_of_a_client_closed_before_its_answer_is_released(
     client: rowlock.Client, connect: MakeClient, proxy: LateProxy, name: str
 ) -> None:
     asking = connect(proxy.address, connect_timeout=0.5)
@@ -67,7 +67,7 @@ def test_a_lease_without_end_of_a_client_that_is_closed_before_its_answer(
     until(lambda: client.get_lock(name).holder_count == 0)
 
 
-def test_a_lease_without_end_whose_release_was_not_heard(
+def test_a_lease_without_end_whose_release_got_lost_is_released(
     client: rowlock.Client, connect: MakeClient, own_server: RowlockServer, name: str
 ) -> None:
     asking, looking = (connect(own_server.address, give_up_after=0.5, connect_timeout=0.5) for _ in range(2))
@@ -81,12 +81,12 @@ def test_a_lease_without_end_whose_release_was_not_heard(
     until(lambda: looking.get_lock(name).holder_count == 0)
 
 
-def test_a_lease_without_end_under_a_request_id_of_the_callers_is_there_when_it_is_asked_for_again(
+def test_a_lease_under_the_callers_request_id_waits_for_its_caller(
     server: RowlockServer, client: rowlock.Client, connect: MakeClient, proxy: LateProxy, name: str
 ) -> None:
     asking = connect(proxy.address, give_up_after=0.5, connect_timeout=0.5)
     error = _unheard(asking, proxy, name, request_id=name)
-    assert f'"{name}" may be held, under the request id {name}: ask for it again' in error.message
+    assert f'"{name}" may be held, under the request id {name}: acquire it again' in error.message
     assert connect(server.address).lock(name, ttl=FOREVER, request_id=name).token == 1
 
 
@@ -94,7 +94,7 @@ def _sets(event: threading.Event) -> Callable[[Place], None]:
     return lambda _: event.set()
 
 
-def test_of_waits_under_one_request_id_one_that_is_given_up_leaves_the_place_to_the_others(
+def test_cancelling_one_of_several_waits_with_one_request_id_keeps_the_place(
     server: RowlockServer, client: rowlock.Client, connect: MakeClient, name: str
 ) -> None:
     asking = connect(server.address)
@@ -122,7 +122,7 @@ def test_of_waits_under_one_request_id_one_that_is_given_up_leaves_the_place_to_
             waits[2].result(10)
 
 
-def test_a_lock_with_too_short_a_ttl_for_the_line_is_an_error_that_says_so(
+def test_a_ttl_too_short_for_the_round_trip_is_an_error(
     server: RowlockServer, client: rowlock.Client, connect: MakeClient, name: str
 ) -> None:
     with LateProxy(server.address, 0.25) as slow:
@@ -135,7 +135,7 @@ def test_a_lock_with_too_short_a_ttl_for_the_line_is_an_error_that_says_so(
         assert connect(slow.address).lock(name).state is rowlock.LockState.HELD
 
 
-def test_a_capture_with_too_short_a_ttl_for_the_line_is_an_error_that_says_so(
+def test_a_capture_with_a_ttl_too_short_for_the_round_trip_is_an_error(
     server: RowlockServer, client: rowlock.Client, connect: MakeClient, name: str
 ) -> None:
     for each in range(2):

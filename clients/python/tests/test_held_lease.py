@@ -46,7 +46,7 @@ def test_is_uncertain_when_its_renewal_is_overdue_and_lost_a_margin_before_its_e
     assert told == [LockState.LOST]
 
 
-def test_stays_lost_whatever_the_server_says_then() -> None:
+def test_a_lost_lease_stays_lost() -> None:
     hands = Hands()
     held = HeldLease(lease_of(10.0), hands.now, 1.0, hands)
     hands.now = 109.5
@@ -54,7 +54,7 @@ def test_stays_lost_whatever_the_server_says_then() -> None:
     assert held.state.value == LockState.LOST
 
 
-def test_counts_from_when_it_was_asked_for() -> None:
+def test_its_ttl_counts_from_the_request() -> None:
     hands = Hands()
     held = HeldLease(lease_of(10.0), hands.now - 8.0, 1.0, hands)
     assert held.remaining == pytest.approx(1.0)
@@ -87,6 +87,11 @@ def test_that_has_terms_is_not_relied_on_while_it_is_provisional(terms: Terms) -
     assert not HeldLease(lease_of(10.0), hands.now, 2.0, hands, terms).is_too_early
 
 
+@pytest.mark.parametrize(("statuses", "are_set"), [((), False), ([], False), ("", True), ([""], True)])
+def test_an_empty_list_of_statuses_is_no_term(statuses: str | list[str], are_set: bool) -> None:
+    assert Terms(if_status=statuses).are_set is are_set
+
+
 def test_without_end_is_never_overdue() -> None:
     hands = Hands()
     held = HeldLease(Lease(lease_id="a"), hands.now, 0.0, hands)
@@ -96,7 +101,7 @@ def test_without_end_is_never_overdue() -> None:
 
 
 @pytest.mark.skipif(not hasattr(time, "CLOCK_BOOTTIME"), reason="this system has no such clock")
-def test_the_clock_is_one_that_sleep_does_not_stop() -> None:
+def test_the_clock_counts_sleep() -> None:
     before = time.clock_gettime(time.CLOCK_BOOTTIME)
     now = clock.now()
     assert before <= now <= time.clock_gettime(time.CLOCK_BOOTTIME)

@@ -95,7 +95,7 @@ def test_with_mistakes_is_an_error_that_names_all_of_them(client: rowlock.Client
         {"x": 1},
     ],
 )
-def test_with_options_that_no_server_could_be_asked_is_refused_at_once(
+def test_options_that_no_request_can_hold_are_refused_at_once(
     client: rowlock.Client, options: dict[str, Any]
 ) -> None:
     with pytest.raises((ValueError, TypeError)):
@@ -108,7 +108,7 @@ def test_a_client_that_cannot_work_is_not_made(options: dict[str, Any]) -> None:
         rowlock.connect(**{"addresses": "127.0.0.1:1", **options})
 
 
-def test_waits_in_order_and_tells_each_place(client: rowlock.Client, name: str) -> None:
+def test_waiters_keep_their_order_and_learn_each_place(client: rowlock.Client, name: str) -> None:
     places: list[list[Place]] = [[], []]
     with ThreadPoolExecutor() as pool:
         first = client.lock(name)
@@ -134,7 +134,7 @@ def test_what_is_raised_on_a_position_ends_the_wait(client: rowlock.Client, name
         until(lambda: client.get_lock(name).waiting == 0)
 
 
-def test_a_wait_is_given_up_from_another_thread(client: rowlock.Client, name: str) -> None:
+def test_another_thread_can_cancel_a_wait(client: rowlock.Client, name: str) -> None:
     cancel = rowlock.Cancellation()
     with client.lock(name), ThreadPoolExecutor() as pool:
         wait = pool.submit(client.lock, name, cancel=cancel)
@@ -186,13 +186,13 @@ def test_that_an_operator_ends_is_lost_and_its_scope_says_so(client: rowlock.Cli
     until(lambda: told == [LockState.LOST])
 
 
-def test_that_was_ended_unseen_says_so_when_its_scope_is_left(
+def test_the_end_of_a_scope_reports_an_unnoticed_loss(
     server: RowlockServer, client: rowlock.Client, connect: MakeClient, name: str
 ) -> None:
     """As if another server had released the lease: the client learns of it only with its next renewal."""
     other = connect(server.address)
     with pytest.raises(rowlock.LockLost), client.lock(name) as lock:
-        lock._engine._keeper.lost = lambda leases: None  # type: ignore[method-assign]
+        lock._bridge.engine._keeper.lost = lambda leases: None  # type: ignore[method-assign]
         assert other.release(lock.lease_id)
         assert lock.state is LockState.HELD
 
@@ -255,13 +255,13 @@ def test_limits_are_set_listed_and_taken_away(client: rowlock.Client, name: str)
     assert client.set_limit(None, pattern=f"{name}/*").limit == 1
 
 
-def test_readers_are_beside_each_other_and_a_writer_alone(client: rowlock.Client, name: str) -> None:
+def test_readers_share_a_lock_and_a_writer_is_alone(client: rowlock.Client, name: str) -> None:
     with client.lock(name, mode="shared"), client.lock(name, mode="shared") as reader:
         assert reader.mode == "shared"
         assert client.try_lock(name, mode="exclusive") is None
 
 
-def test_a_client_that_is_closed_frees_everything_and_leaves_no_thread(
+def test_closing_releases_everything_and_ends_all_threads(
     server: RowlockServer, client: rowlock.Client, name: str
 ) -> None:
     # The shared client starts its threads now.
@@ -303,7 +303,7 @@ def test_callbacks_that_block_delay_nothing(client: rowlock.Client, name: str) -
 
 def test_many_grants_at_once_are_not_looked_at_again_for_each(client: rowlock.Client, name: str) -> None:
     looks = 0
-    keeper = client._engine._keeper
+    keeper = client._bridge.engine._keeper
     due = keeper._due
 
     def counted(*args: Any) -> float:
@@ -314,7 +314,7 @@ def test_many_grants_at_once_are_not_looked_at_again_for_each(client: rowlock.Cl
     keeper._due = counted  # type: ignore[method-assign,assignment]
     count = 400
     futures = [
-        client._engine.acquire(asked_of(f"{name}/{index}"), None, client._teller.tell)
+        client._bridge.engine.acquire(asked_of(f"{name}/{index}"), None, client._bridge.run)
         for index in range(count)
     ]
     for future in futures:

@@ -38,7 +38,7 @@ def test_has_the_version_of_the_server() -> None:
 
 
 @pytest.mark.parametrize("module", [rowlock, rowlock.aio], ids=lambda module: module.__name__)
-def test_says_what_each_of_its_names_is(module: object) -> None:
+def test_every_public_name_has_a_docstring(module: object) -> None:
     for name in module.__all__:  # type: ignore[attr-defined]
         what = getattr(module, name)
         if not (inspect.isclass(what) or inspect.isfunction(what)):
@@ -69,7 +69,7 @@ def test_a_program_that_ends_releases_what_it_has_left_held(
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
-def test_the_child_of_a_fork_is_told_that_the_locks_are_its_parents(server: RowlockServer, name: str) -> None:
+def test_the_child_of_a_fork_gets_an_error(server: RowlockServer, name: str) -> None:
     program = f"""
 import os, rowlock
 client = rowlock.connect({server.address!r})

@@ -52,7 +52,7 @@ def test_is_set_by_version_until_it_is_deleted(client: rowlock.Client, name: str
     assert client.get_lock(name).record is None
 
 
-def test_tells_how_the_last_run_went_and_what_was_said_at_its_end(client: rowlock.Client, name: str) -> None:
+def test_shows_the_last_run_and_the_options_of_its_release(client: rowlock.Client, name: str) -> None:
     lock = client.lock(name, if_status=["", "new"])
     assert lock.release(status="done", attempts_left=5, cool_down=60)
     # The options of a second release have no effect.
@@ -100,9 +100,7 @@ def test_says_why_it_is_not_granted(client: rowlock.Client, name: str) -> None:
     assert record_of(client, name).status == "failed"
 
 
-def test_that_it_was_lost_also_where_its_holder_gives_it_back_afterwards(
-    client: rowlock.Client, name: str
-) -> None:
+def test_a_release_after_a_loss_still_records_the_loss(client: rowlock.Client, name: str) -> None:
     lock = client.lock(name, status_if_lost="crashed", lock_delay=60, min_interval=_HOUR)
     client.force_release(name, "it hangs")
     assert lock.lost.wait(10)
@@ -114,7 +112,7 @@ def test_that_it_was_lost_also_where_its_holder_gives_it_back_afterwards(
     assert record.not_before == record.last_run.ended_at + timedelta(seconds=60)
 
 
-def test_that_it_was_lost_where_only_its_holder_knows(
+def test_a_loss_that_only_the_holder_knows_is_recorded(
     server: RowlockServer, client: rowlock.Client, connect: MakeClient, name: str
 ) -> None:
     """Only the client counts the lease as lost: the record learns of the loss when the lease ends by itself."""
@@ -126,7 +124,7 @@ def test_that_it_was_lost_where_only_its_holder_knows(
     assert record_of(other, name).status == "crashed"
 
 
-def test_knows_of_no_run_of_one_who_gave_up_before_it_was_granted(client: rowlock.Client, name: str) -> None:
+def test_a_wait_cancelled_before_its_grant_leaves_no_run(client: rowlock.Client, name: str) -> None:
     cancel = rowlock.Cancellation()
     held = client.lock(name)
     with ThreadPoolExecutor() as pool:
@@ -141,12 +139,12 @@ def test_knows_of_no_run_of_one_who_gave_up_before_it_was_granted(client: rowloc
     assert client.try_lock(name) is not None
 
 
-def test_knows_of_no_run_of_one_who_gave_up_as_it_was_granted(client: rowlock.Client, name: str) -> None:
-    future = client._engine.acquire(
-        rowlock.options.asked_of(name, min_interval=_HOUR), None, client._teller.tell
+def test_a_wait_cancelled_at_its_grant_leaves_no_run(client: rowlock.Client, name: str) -> None:
+    future = client._bridge.engine.acquire(
+        rowlock.options.asked_of(name, min_interval=_HOUR), None, client._bridge.run
     )
     future.result(30)
-    client._engine.give_up(future)
+    client._bridge.engine.give_up(future)
     until(lambda: client.get_lock(name).holder_count == 0)
     assert client.try_lock(name) is not None
 
@@ -161,7 +159,7 @@ def test_knows_of_no_run_of_one_who_gave_up_as_it_was_granted(client: rowlock.Cl
         {"stauts": "new"},
     ],
 )
-def test_changes_that_no_server_could_be_asked_for_are_refused_at_once(
+def test_changes_that_no_request_can_hold_are_refused_at_once(
     client: rowlock.Client, options: dict[str, Any]
 ) -> None:
     with pytest.raises((ValueError, TypeError)):
@@ -169,7 +167,7 @@ def test_changes_that_no_server_could_be_asked_for_are_refused_at_once(
 
 
 @pytest.mark.parametrize("options", [{"status": 1}, {"cool_down": float("nan")}, {"colour": "red"}])
-def test_last_words_that_no_server_could_be_told_leave_the_lock_held(
+def test_invalid_release_options_leave_the_lock_held(
     client: rowlock.Client, name: str, options: dict[str, Any]
 ) -> None:
     with client.lock(name) as lock:

@@ -52,7 +52,7 @@ def test_a_lock_is_lost_before_its_lease_can_have_ended(
     assert client.lock("frozen").token == 2
 
 
-def test_one_who_finds_no_server_is_told_so(connect: MakeClient) -> None:
+def test_a_call_without_a_server_fails_with_no_server(connect: MakeClient) -> None:
     seen: list[ConnectionEvent] = []
     client = connect("127.0.0.1:9", give_up_after=0.5, on_connection=seen.append)
     with pytest.raises(rowlock.RowlockError) as none:
@@ -70,7 +70,7 @@ def test_what_is_not_safe_to_repeat_is_in_doubt(own_server: RowlockServer, conne
     with ThreadPoolExecutor() as pool:
         safe = pool.submit(client.get_lock, "limited")
         unsafe = pool.submit(client.set_limit, 4, name="other")
-        until(lambda: len(client._engine._calls._by_number) == 2)
+        until(lambda: len(client._bridge.engine._calls._by_number) == 2)
         own_server.kill()
         with pytest.raises(rowlock.RowlockError) as doubt:
             unsafe.result(30)
@@ -79,7 +79,7 @@ def test_what_is_not_safe_to_repeat_is_in_doubt(own_server: RowlockServer, conne
         assert safe.result(30).name == "limited"
 
 
-def test_headers_that_cannot_be_had_fail_what_is_asked_for_and_are_asked_for_again(
+def test_failing_headers_fail_open_calls_and_the_next_call_asks_again(
     server: RowlockServer, connect: MakeClient, name: str
 ) -> None:
     asked = 0
@@ -98,7 +98,7 @@ def test_headers_that_cannot_be_had_fail_what_is_asked_for_and_are_asked_for_aga
     assert client.lock(name).token == 1
 
 
-def test_headers_that_never_come_hold_nobody_up(
+def test_hanging_headers_delay_no_call_for_ever(
     server: RowlockServer, connect: MakeClient, name: str
 ) -> None:
     never = threading.Event()

@@ -30,7 +30,7 @@ def proxy(server: RowlockServer) -> Iterator[RefusingProxy]:
 
 
 @pytest.mark.parametrize("code", _CODES, ids=lambda code: code.name)
-def test_a_session_that_is_refused_is_done_without(
+def test_falls_back_to_unary_calls_if_a_session_is_refused(
     server: RowlockServer, connect: MakeClient, code: grpc.StatusCode
 ) -> None:
     proxy = RefusingProxy(server.address, code)
@@ -46,7 +46,7 @@ def test_a_session_that_is_refused_is_done_without(
     proxy.stop()
 
 
-def test_waits_are_told_their_places_and_granted_in_full(
+def test_waits_report_places_and_get_whole_leases(
     proxy: RefusingProxy, connect: MakeClient, name: str
 ) -> None:
     client = connect(proxy.address)
@@ -66,9 +66,7 @@ def test_waits_are_told_their_places_and_granted_in_full(
     assert granted.release()
 
 
-def test_a_wait_that_is_given_up_frees_its_place(
-    proxy: RefusingProxy, connect: MakeClient, name: str
-) -> None:
+def test_a_cancelled_wait_frees_its_place(proxy: RefusingProxy, connect: MakeClient, name: str) -> None:
     client, cancel = connect(proxy.address), rowlock.Cancellation()
     with client.lock(name), ThreadPoolExecutor() as pool:
         wait = pool.submit(client.lock, name, cancel=cancel)
@@ -91,7 +89,7 @@ def test_leases_are_renewed_one_by_one_and_their_loss_is_noticed(
     assert [lock.state for lock in locks] == [LockState.HELD, LockState.LOST, LockState.HELD]
 
 
-def test_locks_are_captured_and_waited_for_in_calls_that_last_and_are_given_up(
+def test_captures_wait_in_long_unary_calls_and_can_be_cancelled(
     proxy: RefusingProxy, connect: MakeClient, name: str
 ) -> None:
     client, cancel = connect(proxy.address, labels={"host": "a"}), rowlock.Cancellation()

@@ -2,7 +2,7 @@
 // events to standard output; test/clients/conformance/README.md has the protocol. It must not do the client's work.
 
 import { createInterface } from "node:readline";
-import { type ConnectOptions, connect, type Rowlock } from "../src/index.ts";
+import { type ConnectOptions, connect, type RowlockClient } from "../src/index.ts";
 import { failureOf } from "./failure.ts";
 import { fencedStoreVerbs } from "./fenced-store-verbs.ts";
 import { HeldLocks } from "./held-locks.ts";
@@ -11,7 +11,7 @@ import { recordVerbs } from "./record-verbs.ts";
 import { readTls } from "./tls-files.ts";
 import type { Command, Verb } from "./verb.ts";
 
-const clients = new Map<string, Rowlock>();
+const clients = new Map<string, RowlockClient>();
 const locks = new HeldLocks(clientOf, (event) => say(event));
 
 const verbs: Readonly<Record<string, Verb>> = {
@@ -28,7 +28,7 @@ const verbs: Readonly<Record<string, Verb>> = {
       ...(giveUpAfterMs !== undefined && { giveUpAfter: giveUpAfterMs }),
       ...(connectTimeoutMs !== undefined && { connectTimeout: connectTimeoutMs }),
       ...(tls && { tls: await readTls(tls) }),
-      ...(headers && { metadata: headers }),
+      ...(headers && { headers }),
     };
     clients.set(client, connect(options));
     return {};
@@ -44,7 +44,7 @@ const verbs: Readonly<Record<string, Verb>> = {
   },
 };
 
-function clientOf({ client }: Command): Rowlock {
+function clientOf({ client }: Command): RowlockClient {
   const found = clients.get(client);
   if (!found) throw new Error(`There is no client ${client}.`);
   return found;

@@ -1,6 +1,6 @@
 // Holds locks by the handles that the runner gives them: acquires them, with or without a scope, and releases them.
 
-import { type Lock, type Refusal, type Rowlock, RowlockError } from "../src/index.ts";
+import { type Lock, type Refusal, type RowlockClient, RowlockError } from "../src/index.ts";
 import { captureOptionsOf, lockOptionsOf } from "./lock-options.ts";
 import { releaseOptionsOf } from "./record-verbs.ts";
 import type { Command, Verb } from "./verb.ts";
@@ -13,11 +13,11 @@ interface Handle {
 }
 
 export class HeldLocks {
-  readonly #clientOf: (command: Command) => Rowlock;
+  readonly #clientOf: (command: Command) => RowlockClient;
   readonly #tell: (event: object) => void;
   readonly #handles = new Map<string, Handle>();
 
-  constructor(clientOf: (command: Command) => Rowlock, tell: (event: object) => void) {
+  constructor(clientOf: (command: Command) => RowlockClient, tell: (event: object) => void) {
     this.#clientOf = clientOf;
     this.#tell = tell;
   }

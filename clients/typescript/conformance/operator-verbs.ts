@@ -1,10 +1,10 @@
 // The verbs that need a client but no held lock: limits, listings, and leases by their ids.
 
-import type { ClaimView, LimitSettingView, LimitTarget, LimitView, Rowlock } from "../src/index.ts";
+import type { ClaimView, LimitSetting, LimitTarget, LimitView, RowlockClient } from "../src/index.ts";
 import { recordOf, releaseOptionsOf } from "./record-verbs.ts";
 import type { Command, Verb } from "./verb.ts";
 
-export function operatorVerbs(clientOf: (command: Command) => Rowlock): Readonly<Record<string, Verb>> {
+export function operatorVerbs(clientOf: (command: Command) => RowlockClient): Readonly<Record<string, Verb>> {
   return {
     renewLease: async (asked) => {
       const { ttlMs } = asked;
@@ -83,6 +83,6 @@ function limitOf({ limit, source }: LimitView): object {
   return { limit, limitSource: source };
 }
 
-function settingOf({ version, ...setting }: LimitSettingView): object {
+function settingOf({ version, ...setting }: LimitSetting): object {
   return { ...setting, version: String(version) };
 }

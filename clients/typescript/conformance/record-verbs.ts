@@ -1,9 +1,9 @@
 // The verbs for records: they set, delete and show what a lock remembers, also at a release.
 
-import type { LockChanges, RecordView, ReleaseOptions, Rowlock } from "../src/index.ts";
+import type { LockChanges, RecordView, ReleaseOptions, RowlockClient } from "../src/index.ts";
 import type { Command, Verb } from "./verb.ts";
 
-export function recordVerbs(clientOf: (command: Command) => Rowlock): Readonly<Record<string, Verb>> {
+export function recordVerbs(clientOf: (command: Command) => RowlockClient): Readonly<Record<string, Verb>> {
   return {
     updateLock: async (asked) =>
       recordOf(await clientOf(asked).updateLock(asked.name, { ...changesOf(asked), ...ifVersionOf(asked) })),

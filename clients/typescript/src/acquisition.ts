@@ -17,7 +17,7 @@ import type { Calls } from "./connection/calls.ts";
 import type { Command, Connection, Result } from "./connection/connection.ts";
 import { untilGivenUp } from "./give-up.ts";
 import { HeldLease } from "./leases/held-lease.ts";
-import { protoMode } from "./modes.ts";
+import { protoMode } from "./mode.ts";
 import { type LockOptions, TTL_MS } from "./options.ts";
 import { hasTerms, termsOf } from "./records.ts";
 import { type Refusal, refusalOf } from "./refusal.ts";
@@ -140,12 +140,12 @@ export class Acquisition {
     return Math.max(1, this.#untilMs - this.#options.clock.now());
   }
 
-  #command({ comesBackBy }: Connection): Command {
+  #command({ via }: Connection): Command {
     const { asked } = this.#options;
     if (!this.#isWait) return { case: "acquire", value: this.#request(WhenBusy.REFUSE) };
     const value = create(WaitInQueueRequestSchema, {
       target:
-        this.#ticketId && comesBackBy === "ticket"
+        this.#ticketId && via === "session"
           ? { case: "ticketId", value: this.#ticketId }
           : { case: "acquire", value: this.#request(WhenBusy.WAIT) },
       minUpdateInterval: durationOf(asked.onPosition ? (asked.positionInterval ?? INTERVAL_MS) : SELDOM_MS),

@@ -9,13 +9,19 @@ const SLEPT_MS_MIN = 250;
 
 export class Clock {
   readonly #upMs: () => number;
+  readonly #awakeMs: () => number;
   #sleptMs = 0;
-  #lookedMs = performance.now();
+  #lookedMs: number;
   #apartMs: number;
 
-  /** @param upMs how long the machine has been up, suspension included. */
-  constructor(upMs = () => uptime() * 1_000) {
+  /**
+   * @param upMs how long the machine has been up, suspension included.
+   * @param awakeMs a monotonic clock that stops while the machine is suspended.
+   */
+  constructor(upMs = () => uptime() * 1_000, awakeMs = () => performance.now()) {
     this.#upMs = upMs;
+    this.#awakeMs = awakeMs;
+    this.#lookedMs = awakeMs();
     this.#apartMs = upMs() - this.#lookedMs;
   }
 
@@ -24,7 +30,7 @@ export class Clock {
    * but leases run on. So the clock adds the time by which the machine's uptime has gone ahead of it.
    */
   now(): number {
-    const awakeMs = performance.now();
+    const awakeMs = this.#awakeMs();
     if (awakeMs - this.#lookedMs >= LOOK_EVERY_MS) {
       this.#lookedMs = awakeMs;
       const apartMs = this.#upMs() - awakeMs;

@@ -1,9 +1,10 @@
 // The public API of the package.
 
 export type { CaptureOptions } from "./capture.ts";
+export { type Captured, connect, type Outcome, type RenewedLease, type RowlockClient } from "./client.ts";
 export type { LockState } from "./leases/held-lease.ts";
-export type { Lock } from "./lock.ts";
-export type { Mode } from "./modes.ts";
+export type { HandedOver, Lock } from "./lock.ts";
+export type { Mode } from "./mode.ts";
 export type {
   ConnectionEvent,
   ConnectOptions,
@@ -13,22 +14,18 @@ export type {
   Place,
   TlsOptions,
 } from "./options.ts";
+export type { ClientReason, Reason, ServerReason } from "./reason.ts";
 export type { LastRunView, LockChanges, RecordOptions, RecordView, ReleaseOptions } from "./records.ts";
 export type { Refusal, RefusalName } from "./refusal.ts";
-export { type Captured, connect, type Outcome, type RenewedLease, type Rowlock } from "./rowlock.ts";
-export {
-  type ClientReason,
-  type Reason,
-  RowlockError,
-  type ServerReason,
-  type Violation,
-} from "./rowlock-error.ts";
+export { RowlockError, type Violation } from "./rowlock-error.ts";
 export type {
+  ForceReleased,
   ForceReleaseTarget,
   LimitInForce,
   LimitTarget,
-  ListLocksOptions,
+  ListOptions,
+  ListOrder,
   SetLimitOptions,
 } from "./verbs.ts";
-export type { ClaimView, LimitSettingView, LimitView, LockView } from "./views.ts";
+export type { ClaimView, LimitSetting, LimitView, LockView } from "./views.ts";
 export type { WatchOptions, WatchUpdate } from "./watch.ts";

@@ -1,7 +1,7 @@
 // A held lock, as its user sees it.
 
 import type { HeldLease, LockState } from "./leases/held-lease.ts";
-import type { Mode } from "./modes.ts";
+import type { Mode } from "./mode.ts";
 import type { ReleaseOptions } from "./records.ts";
 import { RowlockError } from "./rowlock-error.ts";
 
@@ -10,6 +10,13 @@ export interface LockVerbs {
   readonly release: (lease: HeldLease, options: ReleaseOptions) => Promise<boolean>;
   /** Renews the lease once more, and stops renewing it. */
   readonly handOver: (lease: HeldLease, ttlMs?: number) => Promise<void>;
+}
+
+/** A lease that now belongs to the process that has its id. */
+export interface HandedOver {
+  /** A secret: anybody who knows it can renew and release the lease. */
+  readonly leaseId: string;
+  readonly token: bigint;
 }
 
 /** A held lock. The client renews its lease until it is released or lost. */
@@ -77,7 +84,7 @@ export class Lock implements AsyncDisposable {
    * Renews the lease once more, with a new `ttl` in milliseconds if given, and stops renewing it. From then on it
    * belongs to the process that has its `leaseId`, and this lock counts as released.
    */
-  async handOver(ttl?: number): Promise<{ readonly leaseId: string; readonly token: bigint }> {
+  async handOver(ttl?: number): Promise<HandedOver> {
     await this.#verbs.handOver(this.#lease, ttl);
     this.#released = Promise.resolve(false);
     return { leaseId: this.leaseId, token: this.token };

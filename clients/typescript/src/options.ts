@@ -2,7 +2,7 @@
 
 import { isIP } from "node:net";
 import { hostname } from "node:os";
-import type { Mode } from "./modes.ts";
+import type { Mode } from "./mode.ts";
 import type { RecordOptions } from "./records.ts";
 
 /** Without end. */
@@ -18,7 +18,7 @@ export interface TlsOptions {
   readonly serverName?: string;
 }
 
-/** gRPC metadata of a connection. */
+/** Headers of all calls of a connection, by name: gRPC metadata. */
 export type Headers = Readonly<Record<string, string>>;
 
 /** A connection that opened or ended, for a log. */
@@ -26,8 +26,8 @@ export type ConnectionEvent =
   | {
       readonly kind: "connected";
       readonly address: string;
-      /** session: all calls over one stream; calls: unary calls, as sessions are refused. */
-      readonly via: "session" | "calls";
+      /** session: all calls over one stream; unary: a call of its own for each, as sessions are refused. */
+      readonly via: "session" | "unary";
       /** The server's name in its own log; empty if not known. */
       readonly replica: string;
     }
@@ -43,10 +43,10 @@ export interface ConnectOptions {
   readonly labels?: Readonly<Record<string, string>>;
   /** true: trust the authorities that Node trusts. Unset: plain text. */
   readonly tls?: boolean | TlsOptions;
-  /** gRPC metadata for a proxy or an authenticator before the server; a function is called for each connection. */
-  readonly metadata?: Headers | (() => Headers | Promise<Headers>);
+  /** Sent with each new connection, for a proxy or an authenticator before the server; a function is called for each. */
+  readonly headers?: Headers | (() => Headers | Promise<Headers>);
   /**
-   * How long to wait for `metadata`, and then for a server's first answer, before the client tries the next address;
+   * How long to wait for `headers`, and then for a server's first answer, before the client tries the next address;
    * 3,000 by default.
    */
   readonly connectTimeout?: number;
@@ -127,7 +127,7 @@ export function settingsOf(options: ConnectOptions): Settings {
   const unnamed = addresses.find((address) => isIP(hostOf(address)) !== 0);
   if (tls && unnamed !== undefined && (tls === true || tls.serverName === undefined))
     throw new RangeError(
-      `addresses: with TLS, name ${unnamed} as its certificate does, or set tls.serverName`,
+      `addresses: with TLS, use the name in the certificate instead of ${unnamed}, or set tls.serverName`,
     );
   const { connectTimeout = 3_000, giveUpAfter = 30_000, idleAfter = 300_000 } = options;
   checkMs("connectTimeout", connectTimeout);
@@ -153,6 +153,6 @@ function hostOf(address: string): string {
 function checkMs(name: string, ms: number): void {
   if (!(ms > 0 && (ms <= TIMER_MS_MAX || ms === Number.POSITIVE_INFINITY)))
     throw new RangeError(
-      `${name}: ${ms} must be a number of milliseconds above 0, 24 days at the most, or Infinity`,
+      `${name}: ${ms} must be a number of milliseconds above 0, at most 24 days, or Infinity`,
     );
 }

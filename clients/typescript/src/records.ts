@@ -97,7 +97,10 @@ export function termsOf({ minInterval, lockDelay, statusIfLost, ifStatus = [] }:
 
 /** Whether the end of the lease leaves a mark in the lock's record, provided that the lease was confirmed. */
 export function hasTerms({ minInterval, lockDelay, statusIfLost, ifStatus }: RecordOptions): boolean {
-  return [minInterval, lockDelay, statusIfLost, ifStatus].some((each) => each !== undefined);
+  return (
+    [minInterval, lockDelay, statusIfLost].some((each) => each !== undefined) ||
+    [ifStatus ?? []].flat().length > 0
+  );
 }
 
 /** Returns the fields of a ReleaseRequest. */

@@ -5,40 +5,9 @@ import { anyUnpack } from "@bufbuild/protobuf/wkt";
 import { type ServiceError, status } from "@grpc/grpc-js";
 import { BadRequestSchema, ErrorInfoSchema, RetryInfoSchema } from "#proto/google/rpc/error_details_pb.js";
 import { type Status, StatusSchema } from "#proto/google/rpc/status_pb.js";
-import type { Refusal, RefusalName } from "./refusal.ts";
+import type { Reason, ServerReason } from "./reason.ts";
+import type { Refusal } from "./refusal.ts";
 import { msOf } from "./times.ts";
-
-/** The server's reasons; the table in lock_service.proto explains them. */
-export type ServerReason =
-  | "BAD_REQUEST"
-  | "MALFORMED_MESSAGE"
-  | "UNKNOWN_CLAIM"
-  | "UNKNOWN_LOCK"
-  | "LEASE_LOST"
-  | "NOT_GRANTED_YET"
-  | "LOCK_IN_USE"
-  | "REQUEST_ID_REUSED"
-  | "VERSION_MISMATCH"
-  | "OVERLOADED"
-  | "MESSAGE_TOO_LARGE"
-  | "OUTCOME_UNKNOWN"
-  | "DATABASE_UNAVAILABLE"
-  | "SHUTTING_DOWN"
-  | "SESSION_SILENT"
-  | "TIMEOUT"
-  | "CANCELLED"
-  | "INTERNAL";
-
-/**
- * The client's reasons. NO_SERVER: no server answered in time. CLOSED: the client was closed. CONNECTION_LOST: the
- * connection was lost before the answer came, and a repeated call is not safe; the call may have taken effect or not.
- * TTL_TOO_SHORT: answers take so long that the client cannot renew the lease in time. UNKNOWN: an error without a
- * reason, for example one of a proxy.
- */
-export type ClientReason = "NO_SERVER" | "CLOSED" | "CONNECTION_LOST" | "TTL_TOO_SHORT" | "UNKNOWN";
-
-/** Why a call failed: a reason of the server, of this client, or of a refusal. */
-export type Reason = ServerReason | ClientReason | RefusalName;
 
 /** An invalid field of a request. */
 export interface Violation {
@@ -133,21 +102,23 @@ export class RowlockError extends Error {
   /** Makes the error of a request that no message can hold, for example because of a NaN. */
   static unsendable(cause: unknown): RowlockError {
     const words = cause instanceof Error ? cause.message : String(cause);
-    return new RowlockError("BAD_REQUEST", "INVALID_ARGUMENT", `This cannot be sent: ${words}`, { cause });
+    return new RowlockError("BAD_REQUEST", "INVALID_ARGUMENT", `The request cannot be encoded: ${words}`, {
+      cause,
+    });
   }
 
   static hadEnded(name: string): RowlockError {
-    const message = `The lease on "${name}" had ended before it was released, so others may have held the lock.`;
+    const message = `The lease on "${name}" ended before its release, so others may have held the lock.`;
     return new RowlockError("LEASE_LOST", "FAILED_PRECONDITION", message);
   }
 
   static ttlTooShort(name: string): RowlockError {
-    const message = `The lock "${name}" was granted, but answers take too long to renew a lease of this ttl in time: ask for a longer ttl.`;
+    const message = `The lock "${name}" was granted, but answers arrive too late to renew a lease with this ttl: use a longer ttl.`;
     return new RowlockError("TTL_TOO_SHORT", "FAILED_PRECONDITION", message);
   }
 
   static cancelled(): RowlockError {
-    return new RowlockError("CANCELLED", "CANCELLED", "The call was given up by its caller.");
+    return new RowlockError("CANCELLED", "CANCELLED", "The caller cancelled the call.");
   }
 
   static closed(): RowlockError {
@@ -166,8 +137,8 @@ export class RowlockError extends Error {
   /** Returns this error with a warning: a server may have granted this request for a lease without end. */
   mayBeHeld(name: string, requestId: string, isGivenBack: boolean): RowlockError {
     const rest = isGivenBack
-      ? "this client goes on giving it back"
-      : "ask for it again under that request id, or release it";
+      ? "this client keeps trying to release it"
+      : "acquire it again with that request id, or release it";
     const message = `${this.message} The lock "${name}" may be held, under the request id ${requestId}: ${rest}.`;
     const metadata = { ...this.metadata, request_id: requestId };
     return new RowlockError(this.reason, this.code, message, {

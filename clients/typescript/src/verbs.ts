@@ -8,7 +8,7 @@ import {
   GetLockRequestSchema,
   ListLimitsRequestSchema,
   ListLocksRequestSchema,
-  ListOrder,
+  ListOrder as ProtoOrder,
   ReleaseRequestSchema,
   RenewRequestSchema,
   SetLimitRequestSchema,
@@ -30,7 +30,7 @@ import { durationOf } from "./times.ts";
 import {
   type ClaimView,
   claimView,
-  type LimitSettingView,
+  type LimitSetting,
   type LockView,
   limitSettingView,
   lockView,
@@ -60,16 +60,17 @@ export interface LimitInForce {
 /** All holders of a lock, or one claim. */
 export type ForceReleaseTarget = { readonly name: string; readonly ticketNumber?: bigint };
 
-type ListedBy = "name" | "longest wait" | "most waiters";
+/** The order of a listing. The two orders by waiters return only one page. */
+export type ListOrder = "name" | "longest wait" | "most waiters";
 
 /** The options of a listing of locks. */
-export interface ListLocksOptions {
+export interface ListOptions {
   /** List locks whose names begin so; "" (the default): all. */
   readonly prefix?: string;
   /** List only locks with a holder or a waiter. */
   readonly busyOnly?: boolean;
-  /** "name" by default. The two orders by waiters return only one page. */
-  readonly order?: ListedBy;
+  /** "name" by default. */
+  readonly order?: ListOrder;
   /** Locks per page, at most 1,000; 0 (the default) means 100. */
   readonly pageSize?: number;
 }
@@ -77,21 +78,30 @@ export interface ListLocksOptions {
 /** The client does not repeat a change that may have taken effect, as that could undo what others have set since. */
 const CHANGE: Ask["repeat"] = "unsent";
 
-const ORDERS: Readonly<Record<ListedBy, ListOrder>> = {
-  name: ListOrder.NAME,
-  "longest wait": ListOrder.LONGEST_WAIT,
-  "most waiters": ListOrder.MOST_WAITERS,
+const ORDERS: Readonly<Record<ListOrder, ProtoOrder>> = {
+  name: ProtoOrder.NAME,
+  "longest wait": ProtoOrder.LONGEST_WAIT,
+  "most waiters": ProtoOrder.MOST_WAITERS,
 };
 
 /** Throws a RangeError for an unknown order: callers in JavaScript have no types. */
-function orderOf({ order = "name" }: ListLocksOptions): ListOrder {
+function orderOf({ order = "name" }: ListOptions): ProtoOrder {
   if (!Object.hasOwn(ORDERS, order)) {
     const orders = Object.keys(ORDERS).map((each) => JSON.stringify(each));
-    throw new RangeError(`order: ${JSON.stringify(order)} is none of ${orders.join(", ")}`);
+    throw new RangeError(`order: ${JSON.stringify(order)} must be one of ${orders.join(", ")}`);
   }
   return ORDERS[order];
 }
 
+/** The result of a force release. */
+export interface ForceReleased {
+  /** The claims before they ended. */
+  readonly ended: readonly ClaimView[];
+  /** How many holders are left. */
+  readonly remaining: number;
+}
+
+/** The result of a release. */
 export interface Released {
   /** Whether this call ended it. */
   readonly released: boolean;
@@ -169,7 +179,7 @@ export class Verbs {
     return lockView(lock as NonNullable<typeof lock>);
   }
 
-  async *listLocks(options: ListLocksOptions): AsyncGenerator<LockView, void, undefined> {
+  async *listLocks(options: ListOptions): AsyncGenerator<LockView, void, undefined> {
     const { prefix = "", busyOnly = false, pageSize = 0 } = options;
     const order = orderOf(options);
     let pageToken = "";
@@ -182,7 +192,7 @@ export class Verbs {
     } while (pageToken !== "");
   }
 
-  async *listLimits(prefix: string): AsyncGenerator<LimitSettingView, void, undefined> {
+  async *listLimits(prefix: string): AsyncGenerator<LimitSetting, void, undefined> {
     let pageToken = "";
     do {
       const value = create(ListLimitsRequestSchema, { prefix, pageToken });
@@ -192,10 +202,7 @@ export class Verbs {
     } while (pageToken !== "");
   }
 
-  async forceRelease(
-    { name, ticketNumber }: ForceReleaseTarget,
-    reason: string,
-  ): Promise<{ readonly ended: readonly ClaimView[]; readonly remaining: number }> {
+  async forceRelease({ name, ticketNumber }: ForceReleaseTarget, reason: string): Promise<ForceReleased> {
     const value = create(ForceReleaseRequestSchema, {
       target:
         ticketNumber === undefined

@@ -2,8 +2,8 @@
 
 import type { Claim, Limit, Lock } from "#proto/rowlock/v1/lock_pb.js";
 import { ClaimState, LimitSource } from "#proto/rowlock/v1/lock_pb.js";
-import type { LimitSetting } from "#proto/rowlock/v1/lock_service_pb.js";
-import { type Mode, modeOf } from "./modes.ts";
+import type { LimitSetting as ProtoLimitSetting } from "#proto/rowlock/v1/lock_service_pb.js";
+import { type Mode, modeOf } from "./mode.ts";
 import { type RecordView, recordView } from "./records.ts";
 import { dateOf } from "./times.ts";
 
@@ -57,7 +57,7 @@ export interface LockView {
 }
 
 /** A limit that was set, for one name or for a pattern. */
-export interface LimitSettingView {
+export interface LimitSetting {
   readonly name?: string;
   readonly pattern?: string;
   readonly limit: number;
@@ -106,6 +106,6 @@ export function lockView(lock: Lock): LockView {
   };
 }
 
-export function limitSettingView({ target, limit, version, reason }: LimitSetting): LimitSettingView {
+export function limitSettingView({ target, limit, version, reason }: ProtoLimitSetting): LimitSetting {
   return { ...(target.case && { [target.case]: target.value }), limit, version, reason };
 }

@@ -11,7 +11,7 @@ WORK = float(os.environ.get("WORK_SECONDS", "1"))
 
 
 def pay(transaction: str, lock: rowlock.Lock) -> None:
-    """In place of yours. Raises only where it is sure that nothing was paid: then a later click may try again."""
+    """Replace this with your own. Raises only if certainly nothing was paid: a later click may then try again."""
     print(f"pays {transaction}, with token {lock.token}")
     if lock.lost.wait(WORK):
         lock.check()

@@ -6,7 +6,7 @@ import { connect } from "@rowlock/client";
 const { ROWLOCK_ADDR = "127.0.0.1:50051", TTL_SECONDS = "30", WORK_SECONDS = "1" } = process.env;
 const [transaction = "100"] = process.argv.slice(2);
 
-/** In place of yours. Throws only where it is sure that nothing was paid: then a later click may try again. */
+/** Replace this with your own. Throws only if certainly nothing was paid: a later click may then try again. */
 async function pay(token: bigint, signal: AbortSignal): Promise<void> {
   console.log(`pays ${transaction}, with token ${token}`);
   await pause(Number(WORK_SECONDS) * 1_000, undefined, { signal });

@@ -12,7 +12,7 @@ job, execution = sys.argv[1:]
 
 
 def work(lock: rowlock.Lock) -> None:
-    """In place of yours. Looks now and then whether the permit is lost."""
+    """Replace this with your own. Checks now and then whether the permit is lost."""
     lock.lost.wait(WORK)
     lock.check()
 

@@ -1,6 +1,6 @@
 #!/bin/sh
 # One execution of a batch job: waits until the job's limit has room for it, and works while it holds a permit.
-# What stands between the quotes is in place of your work. It is stopped if the permit is lost.
+# Replace what is between the quotes with your work. Rowlock stops it if the permit is lost.
 set -eu
 job=$1 execution=$2
 

@@ -13,7 +13,7 @@ await rowlock.withLock(`batch/${job}`, { ttl: Number(TTL_SECONDS) * 1_000 }, asy
   console.log(`${execution} ends`);
 });
 
-/** In place of yours. Ends at once when the permit is lost. */
+/** Replace this with your own. Ends at once when the permit is lost. */
 async function work(signal: AbortSignal): Promise<void> {
   await sleep(Number(WORK_SECONDS) * 1_000, undefined, { signal });
 }

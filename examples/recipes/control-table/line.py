@@ -20,7 +20,7 @@ def tell(place: rowlock.Place) -> None:
 
 
 def work(lock: rowlock.Lock) -> None:
-    """In place of yours. Looks now and then whether the place is lost."""
+    """Replace this with your own. Checks now and then whether the place is lost."""
     lock.lost.wait(WORK)
     lock.check()
 

@@ -1,6 +1,6 @@
 #!/bin/sh
 # A job that stands in line: first come, first served, and as many at a time as the limit of the line says.
-# What stands between the quotes is in place of your work. It is stopped if the place is lost.
+# Replace what is between the quotes with your work. Rowlock stops it if the place is lost.
 # Usage: line.sh LINE JOB
 set -eu
 line=$1 job=$2

@@ -18,7 +18,7 @@ await rowlock.withLock(`line/${line}`, options, async (lock) => {
   console.log(`${job} ends`);
 });
 
-/** In place of yours. Ends at once when the place is lost. */
+/** Replace this with your own. Ends at once when the place is lost. */
 async function work(signal: AbortSignal): Promise<void> {
   await sleep(Number(WORK_SECONDS) * 1_000, undefined, { signal });
 }

@@ -19,7 +19,7 @@ job, *resources = sys.argv[1:]
 
 
 def work(locks: list[rowlock.Lock]) -> None:
-    """In place of yours. Looks now and then whether one of the resources is lost."""
+    """Replace this with your own. Checks now and then whether one of the resources is lost."""
     end = time.monotonic() + WORK
     while time.monotonic() < end:
         for lock in locks:

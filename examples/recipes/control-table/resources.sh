@@ -7,7 +7,7 @@ job=$1
 shift
 in_order=$(printf '%s\n' "$@" | LC_ALL=C sort -r)
 
-# In place of your work. It is stopped if one of the resources is lost.
+# Replace this with your work. Rowlock stops it if one of the resources is lost.
 set -- sh -euc 'echo "$1 begins"; sleep "${WORK_SECONDS:-60}"; echo "$1 ends"' sh "$job"
 
 # From the last resource to the first, each around what is there already: so the first one is the first to be taken.

@@ -20,5 +20,5 @@ for (const resource of resources.sort()) {
   signal = AbortSignal.any([signal, lock.signal]);
 }
 console.log(`${job} begins`);
-await sleep(Number(WORK_SECONDS) * 1_000, undefined, { signal }); // In place of your work.
+await sleep(Number(WORK_SECONDS) * 1_000, undefined, { signal }); // Replace this with your work.
 console.log(`${job} ends`);

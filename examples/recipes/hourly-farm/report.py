@@ -16,7 +16,7 @@ WORK = float(os.environ.get("WORK_SECONDS", "5"))
 
 
 def report(lock: rowlock.Lock) -> None:
-    """In place of yours. Ends when the lock is lost, before another server begins."""
+    """Replace this with your own. Ends when the lock is lost, before another server begins."""
     print(f"{SERVER} begins, with token {lock.token}", flush=True)
     if lock.lost.wait(WORK):
         lock.check()

@@ -7,7 +7,7 @@ import { connect } from "@rowlock/client";
 const { ROWLOCK_ADDR = "127.0.0.1:50051", JOB = "hourly/report", SERVER = hostname() } = process.env;
 const { EVERY_SECONDS = "3600", RETRY_SECONDS = "60", TTL_SECONDS = "30", WORK_SECONDS = "5" } = process.env;
 
-/** In place of yours. Ends when the lock is lost, before another server begins. */
+/** Replace this with your own. Ends when the lock is lost, before another server begins. */
 async function report(token: bigint, signal: AbortSignal): Promise<void> {
   console.log(`${SERVER} begins, with token ${token}`);
   await pause(Number(WORK_SECONDS) * 1_000, undefined, { signal });

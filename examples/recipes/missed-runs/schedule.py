@@ -18,7 +18,7 @@ WORK = float(os.environ.get("WORK_SECONDS", "1"))
 
 
 def fire(run: rowlock.Lock) -> None:
-    """In place of yours. The name of `run` is such as "runs/2026-01-01T07:00:00Z"."""
+    """Replace this with your own. The name of `run` is such as "runs/2026-01-01T07:00:00Z"."""
     print(f"{run.name} begins, with token {run.token}", flush=True)
     if run.lost.wait(WORK):
         run.check()

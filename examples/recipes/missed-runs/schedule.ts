@@ -8,7 +8,7 @@ const { ROWLOCK_ADDR = "127.0.0.1:50051", JOB = "runs", EVERY_SECONDS = "3600" }
 const { LOOK_BACK_SECONDS = "86400", RETRY_SECONDS = "60" } = process.env;
 const { TTL_SECONDS = "30", WORK_SECONDS = "1" } = process.env;
 
-/** In place of yours. `run` is such as "runs/2026-01-01T07:00:00Z". */
+/** Replace this with your own. `run` is such as "runs/2026-01-01T07:00:00Z". */
 async function fire(run: string, token: bigint, signal: AbortSignal): Promise<void> {
   console.log(`${run} begins, with token ${token}`);
   await pause(Number(WORK_SECONDS) * 1_000, undefined, { signal });

@@ -1,4 +1,4 @@
-"""Tells of a trouble, once an hour at the most, whichever of all machines notice it.
+"""Reports a problem at most once an hour, however many machines notice it.
 
 The lock is never released: it ends by itself.
 
@@ -19,4 +19,4 @@ with rowlock.connect(ADDRESSES) as client:
     if lock:
         # From now on nobody renews it, and nobody releases it.
         lock.hand_over()
-        print(trouble, "is told")  # In place of your mail.
+        print(trouble, "was reported")  # Replace this with your mail.

@@ -1,4 +1,4 @@
-// Tells of a trouble, once an hour at the most, whichever of all machines notice it. The lock is never released: it ends by itself.
+// Reports a problem at most once an hour, however many machines notice it. The lock is never released: it ends by itself.
 // Usage: alert.ts TROUBLE
 
 import { connect } from "@rowlock/client";
@@ -11,5 +11,5 @@ const lock = await rowlock.tryLock(`alert/${trouble}`, { ttl: Number(EVERY_SECON
 if (lock) {
   // From now on nobody renews it, and nobody releases it.
   await lock.handOver();
-  console.log(`${trouble} is told`); // In place of your mail.
+  console.log(`${trouble} was reported`); // Replace this with your mail.
 }

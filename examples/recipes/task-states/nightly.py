@@ -15,7 +15,7 @@ WORK = float(os.environ.get("WORK_SECONDS", "60"))
 
 
 def work(lock: rowlock.Lock) -> None:
-    """In place of yours. Looks now and then whether the lock is lost."""
+    """Replace this with your own. Checks now and then whether the lock is lost."""
     lock.lost.wait(WORK)
     lock.check()
     if job == os.environ.get("FAIL"):

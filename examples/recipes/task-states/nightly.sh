@@ -1,6 +1,6 @@
 #!/bin/sh
 # A job that is left out once it has failed, until somebody has looked at it; and that never runs twice at once.
-# What stands between the quotes is in place of your work. It is stopped if the lock is lost.
+# Replace what is between the quotes with your work. Rowlock stops it if the lock is lost.
 # Usage: nightly.sh JOB
 set -eu
 job=$1

@@ -32,7 +32,7 @@ if (lock) {
   process.exitCode = 75;
 }
 
-/** In place of yours. Ends at once when the lock is lost. */
+/** Replace this with your own. Ends at once when the lock is lost. */
 async function work(signal: AbortSignal): Promise<void> {
   await sleep(Number(WORK_SECONDS) * 1_000, undefined, { signal });
   if (job === FAIL) throw new Error(`${job} cannot be done`);

@@ -21,7 +21,7 @@ prefix = f"tasks/{queue}/"
 
 
 def work(task: str, lock: rowlock.Lock) -> None:
-    """In place of yours. Looks now and then whether the task is lost."""
+    """Replace this with your own. Checks now and then whether the task is lost."""
     lock.lost.wait(WORK)
     lock.check()
     if task == os.environ.get("FAIL"):

@@ -5,7 +5,7 @@
 set -eu
 queue=$1
 
-# What stands between the quotes is in place of your work. It is stopped if the task is lost.
+# Replace what is between the quotes with your work. Rowlock stops it if the task is lost.
 take() {
   rowlock capture "tasks/$queue/" --quiet --wait "${IDLE_SECONDS:-600}s" --ttl "${TTL_SECONDS:-30}s" \
     --if-status new --if-status failed --status-done done --status-failed failed \

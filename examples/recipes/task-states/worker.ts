@@ -39,7 +39,7 @@ async function take(task: string, lock: Lock): Promise<void> {
   await lock.release({ status: "done" });
 }
 
-/** In place of yours. Ends at once when the task is lost. */
+/** Replace this with your own. Ends at once when the task is lost. */
 async function work(task: string, signal: AbortSignal): Promise<void> {
   await sleep(Number(WORK_SECONDS) * 1_000, undefined, { signal });
   if (task === FAIL) throw new Error(`${task} cannot be done`);

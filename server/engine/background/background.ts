@@ -1,31 +1,31 @@
 // The background loops of a replica: heartbeats for the places of its waiters, the sweep of what is due at any lock,
 // the deletion of what was kept long enough, and the replica's own entry in the register.
 
+import { partsOf } from "../../core/bounds.ts";
 import { type ClaimRef, keyText } from "../../core/claim.ts";
-import { partsOf } from "../../core/parts.ts";
-import type { Policy } from "../../core/policy.ts";
-import type { ReplicaRow, Store } from "../../storage/store.ts";
-import { REPLICA_KEPT_US } from "../../storage/store.ts";
-import { Loop } from "../../wakeup/loop.ts";
+import type { Policy } from "../../core/rows.ts";
+import type { Store } from "../../storage/store.ts";
+import type { Followers } from "../changes/followers.ts";
 import * as bounds from "../engine-bounds.ts";
-import type { Comebacks } from "../following/comebacks.ts";
-import type { Detachments } from "../following/detachments.ts";
-import type { Followers } from "../following/followers.ts";
+import { Loop } from "../loop.ts";
+import type { Advances } from "../transaction/advances.ts";
 import type { RulesInForce } from "../transaction/rules-in-force.ts";
-import type { Witness } from "../transaction/witness.ts";
-import type { Advances } from "./advances.ts";
+import type { Detachments } from "./detachments.ts";
+import type { ReturnedWaiters } from "./returned-waiters.ts";
+import type { Witness } from "./witness.ts";
 
 export interface BackgroundOptions {
-  readonly store: Store;
+  readonly store: Omit<Store, "transact" | "failOver">;
   readonly followers: Followers;
   readonly detachments: Detachments;
   readonly policy: Policy;
-  readonly replica: ReplicaRow;
+  /** This replica. */
+  readonly replica: bigint;
   /** Idle time after which a lock's row is deleted. */
   readonly idleLockUs: number;
-  readonly comebacks: Pick<Comebacks, "claims">;
+  readonly returned: Pick<ReturnedWaiters, "claims">;
   readonly advances: Pick<Advances, "start" | "again">;
-  readonly rulesInForce: Pick<RulesInForce, "revision">;
+  readonly rulesInForce: Pick<RulesInForce, "register">;
   readonly witness: Pick<Witness, "look">;
   readonly onFailure: (loop: string, error: unknown) => void;
 }
@@ -47,7 +47,7 @@ export class Background {
     this.#loops = [
       this.#loop("heartbeat", heartbeatMs, 0.1, () => this.#heartbeat()),
       this.#loop("heartbeat", bounds.HEARTBEAT_AGAIN_MS, 0.1, () => this.#heartbeatSkipped()),
-      this.#loop("departures", bounds.DETACHMENTS_INTERVAL_MS, 0.1, () => options.detachments.repeat()),
+      this.#loop("detachments", bounds.DETACHMENTS_INTERVAL_MS, 0.1, () => options.detachments.repeat()),
       this.#loop("advance", bounds.OWED_AGAIN_MS, 0.3, async () => options.advances.again()),
       this.#loop("sweep", bounds.SWEEP_INTERVAL_MS, 0.3, () => this.#sweep()),
       this.#loop("purge", bounds.PURGE_INTERVAL_MS, 0.3, () => this.#purge()),
@@ -66,14 +66,8 @@ export class Background {
 
   /** Renews the register entry, and checks that the database still has this replica's last mark. */
   async #attest(): Promise<void> {
-    await this.beat();
+    await this.#options.rulesInForce.register();
     await this.#options.witness.look();
-  }
-
-  /** Renews the register entry, which proves that the database can be written. */
-  beat(): Promise<void> {
-    const { store, replica, rulesInForce } = this.#options;
-    return store.register(replica, REPLICA_KEPT_US, rulesInForce.revision);
   }
 
   /**
@@ -98,7 +92,7 @@ export class Background {
     const claims = this.#followed();
     await this.#heartbeatOf(claims);
     // A replica without waiters must also notice that the database was away.
-    if (claims.length === 0) await this.beat();
+    if (claims.length === 0) await this.#options.rulesInForce.register();
     // Gives waiters of other replicas the time to show that they are there.
     if (this.#isLate()) this.#options.store.clock.cameBack();
     this.#heartbeatMs = startedMs;
@@ -106,8 +100,8 @@ export class Background {
 
   /** The places of the followers here, and of clients that are coming back. */
   #followed(): ClaimRef[] {
-    const { followers, comebacks } = this.#options;
-    return [...followers.claims(), ...comebacks.claims()];
+    const { followers, returned } = this.#options;
+    return [...followers.claims(), ...returned.claims()];
   }
 
   /** Heartbeats the places. `#heartbeatSkipped` soon retries those whose rows were held. */
@@ -116,7 +110,7 @@ export class Background {
     this.#skipped.clear();
     await detachments.during(async () => {
       for (const part of partsOf(claims, bounds.HEARTBEAT_KEYS_MAX)) {
-        const skipped = await store.heartbeat(replica.id, part, policy.attachedForUs);
+        const skipped = await store.heartbeat(replica, part, policy.attachedForUs);
         for (const key of skipped) this.#skipped.add(keyText(key));
       }
     });

@@ -1,61 +1,124 @@
-// Finds locks that a Capture may take, longest due first, then by the bytes of their names: a few at a time, on demand.
+// Finds locks that a Capture may take, longest free first, then by the bytes of their names: a few at a time, on demand.
 // A found lock was free a moment ago; only an Acquire decides. Leaves out locks that this replica is taking right now,
 // so that its callers do not compete for the same locks. Each read and each search is bounded. The next search
 // continues where the last one stopped, so that no lock stays hidden behind those that cannot be taken.
 
 import { effectiveLimit, type LimitRule } from "../../core/limit.ts";
-import type { FreeLock, FreePlace, NamedLock, RecordGroup, Store, WantedNames } from "../../storage/store.ts";
-import { CAPTURE_GROUPS_MAX, CAPTURE_LOOKS_MAX, CAPTURE_PAGE } from "../engine-bounds.ts";
-import { pausedUnder } from "./paused-names.ts";
+import {
+  FIRST_FREE,
+  type FreeLock,
+  type FreePage,
+  type FreePosition,
+  type FreeSelector,
+  type PausedNames,
+  type Store,
+} from "../../storage/store.ts";
+import { CAPTURE_LOOKS_MAX } from "../engine-bounds.ts";
+import type { CaptureTarget } from "../lock-engine.ts";
 
-export interface Candidate {
-  readonly name: string;
-  /** null: nobody has used the name yet. */
-  readonly id: bigint | null;
-}
+export type Candidate = Pick<FreeLock, "id" | "name">;
 
-export type CandidateStore = Pick<
-  Store,
-  "recordGroups" | "freeLocks" | "nextDueIn" | "namedLocks" | "limitRules"
->;
-
-export interface Candidates {
-  /** Up to `max` further candidates, marked as being taken; none: there are no more. */
-  next(max: number): Promise<Candidate[]>;
-  /**
-   * Call it when a candidate was refused because its limit is 0, which may be a pattern's limit: from now on the search
-   * knows the patterns. Resolves with whether any pattern pauses names.
-   */
-  paused(): Promise<boolean>;
-  /** In how long the next lock is due; null: unknown. */
-  nextDueIn(): Promise<number | null>;
-}
+export type CandidateStore = Pick<Store, "freeLocks" | "limitRules">;
 
 /** Names of the locks that this replica is taking. */
 export type Taking = Set<string>;
 
-/** Chooses among the found locks, for both kinds of candidates. */
-class Choice {
-  readonly #taking: Taking;
+export class Candidates {
   readonly #store: CandidateStore;
+  readonly #taking: Taking;
+  #selector: FreeSelector;
   #rules: readonly LimitRule[] = [];
+  #at: FreePosition;
+  /** The last page that was read, and its locks that were not looked at yet. */
+  #page: FreePage | null = null;
+  #left: FreeLock[] = [];
+  /** The search began in the middle and has not reached the end yet. */
+  #isFromMiddle: boolean;
+  /** The search has looked at everything. */
+  #isDone = false;
+  #looks = 0;
 
-  constructor(store: CandidateStore, taking: Taking) {
+  /**
+   * @param statuses only locks with one of these; empty: with any.
+   * @param from where an earlier search stopped; null: at the beginning. A search from there goes once around.
+   */
+  constructor(
+    store: CandidateStore,
+    taking: Taking,
+    target: CaptureTarget,
+    statuses: readonly string[],
+    from: FreePosition | null,
+  ) {
     this.#store = store;
     this.#taking = taking;
+    this.#selector = target.kind === "names" ? { ...target, statuses } : { ...target, statuses, paused: [] };
+    this.#at = from ?? FIRST_FREE;
+    this.#isFromMiddle = from !== null;
   }
 
-  async learnRules(): Promise<readonly LimitRule[]> {
+  /** Where the next search continues; null: at the beginning. `wasCutShort`: more was wanted. */
+  reached(wasCutShort: boolean): FreePosition | null {
+    const { behind, after } = this.#at;
+    return this.#isDone || !(wasCutShort || this.#isFromMiddle) ? null : { behind, after };
+  }
+
+  get isDone(): boolean {
+    return this.#isDone;
+  }
+
+  /** Returns up to `max` further candidates, marked as being taken; none: there are no more. */
+  async next(max: number): Promise<Candidate[]> {
+    const chosen: Candidate[] = [];
+    try {
+      while (chosen.length < max) {
+        const lock = this.#left.shift();
+        if (lock) {
+          if (this.#takes(lock)) chosen.push(lock);
+          this.#pass(lock);
+        } else if (this.#isDone || this.#looks === CAPTURE_LOOKS_MAX) break;
+        else await this.#look(max - chosen.length);
+      }
+    } catch (error) {
+      for (const { name } of chosen) this.#taking.delete(name);
+      throw error;
+    }
+    return chosen;
+  }
+
+  /**
+   * Call it when a candidate was refused because its limit is 0, which may be a pattern's limit: from now on the search
+   * knows the patterns. Resolves with whether any pattern pauses names.
+   */
+  async paused(): Promise<boolean> {
     this.#rules = await this.#store.limitRules();
-    return this.#rules;
-  }
-
-  get arePatternsInTheWay(): boolean {
+    if (this.#selector.kind === "prefix") {
+      const paused = pausedUnder(this.#selector.prefix, this.#rules);
+      this.#selector = { ...this.#selector, paused };
+    }
     return this.#rules.some(({ limit }) => limit === 0);
   }
 
+  /** In how long the next lock becomes free, once the search is done; null: unknown. */
+  async nextInUs(): Promise<number | null> {
+    const page = this.#page;
+    if (!this.#isDone || !page || page.at.behind !== null) return null;
+    if (this.#selector.kind === "names" || page.locks.length === 0) return page.nextInUs;
+    // The last page had locks, which could not be taken. The next one to become free is behind them.
+    const { locks, nextInUs } = await this.#store.freeLocks(this.#selector, this.#at, 1);
+    return locks.length > 0 ? 0 : nextInUs;
+  }
+
+  /** Reads the next page. If much of what is found cannot be taken, each look reads more. */
+  async #look(max: number): Promise<void> {
+    const atMost = (max + this.#taking.size) * 2 ** this.#looks;
+    this.#looks += 1;
+    this.#page = await this.#store.freeLocks(this.#selector, this.#at, atMost);
+    this.#left = [...this.#page.locks];
+    if (this.#left.length === 0) this.#goOn(this.#page);
+  }
+
   /** Marks the lock as being taken and returns true, unless this replica is taking it already or its limit is 0. */
-  takes({ name, limit }: Pick<FreeLock, "name" | "limit">): boolean {
+  #takes({ name, limit }: FreeLock): boolean {
     if (this.#taking.has(name)) return false;
     const own = { name, limit, limitVersion: 0n, limitReason: "" };
     if (effectiveLimit(own, this.#rules).limit === 0) return false;
@@ -63,227 +126,34 @@ class Choice {
     return true;
   }
 
-  /** Unmarks the candidates of a search that failed before it returned them. */
-  giveUp(candidates: readonly Candidate[]): void {
-    for (const { name } of candidates) this.#taking.delete(name);
+  #pass({ freeSinceUs, name }: FreeLock): void {
+    const page = this.#page as FreePage;
+    this.#at = { ...page.at, after: { freeSinceUs, name } };
+    if (this.#left.length === 0) this.#goOn(page);
   }
 
-  /** How many rows may lie before the wanted ones. */
-  get inTheWay(): number {
-    return this.#taking.size;
-  }
-}
-
-/** How far a search has come: which groups are searched together, and where in them. */
-export interface Reached {
-  /** The last group before them; null: they are the first groups. */
-  readonly behind: RecordGroup | null;
-  /** null: the search of these groups has not begun. */
-  readonly after: FreePlace | null;
-}
-
-/** The part of a read that was not looked at yet. */
-interface Page {
-  readonly locks: FreeLock[];
-  /** Where the read stopped; null: it reached the end of these groups. */
-  readonly next: FreePlace | null;
-  readonly lastGroup: RecordGroup | null;
-}
-
-const AT_FIRST: Reached = { behind: null, after: null };
-
-/** Locks with records under a prefix. A search that was cut short continues later, once around all groups. */
-export class CandidatesUnder implements Candidates {
-  readonly #store: CandidateStore;
-  readonly #statuses: readonly string[];
-  readonly #choice: Choice;
-  #wanted: WantedNames;
-  /** The present position. */
-  #at: Reached;
-  /** The groups that are searched now, and the last one of them, wanted or not; null: not yet known. */
-  #groups: { readonly wanted: readonly RecordGroup[]; readonly last: RecordGroup | null } | null = null;
-  #areLastGroups = false;
-  #page: Page | null = null;
-  /** All groups, if they were searched together. */
-  #onlyGroups: readonly RecordGroup[] | null = null;
-  /** The search began in the middle and has not reached the end yet. */
-  #isFromMiddle: boolean;
-  /** The search has looked at everything. */
-  #isDone = false;
-  #looks = 0;
-
-  /** `from`: where an earlier search stopped; null: at the first group. */
-  constructor(
-    store: CandidateStore,
-    taking: Taking,
-    target: {
-      readonly prefix: string;
-      readonly statuses: readonly string[];
-      readonly from: Reached | null;
-    },
-  ) {
-    this.#store = store;
-    this.#choice = new Choice(store, taking);
-    this.#wanted = { prefix: target.prefix, paused: [] };
-    this.#statuses = target.statuses;
-    this.#at = target.from ?? AT_FIRST;
-    this.#isFromMiddle = target.from !== null;
-  }
-
-  /** Where the next search continues; null: at the first group. `wasCutShort`: more was wanted. */
-  reached(wasCutShort: boolean): Reached | null {
-    return this.#isDone || !(wasCutShort || this.#isFromMiddle) ? null : this.#at;
-  }
-
-  get isDone(): boolean {
-    return this.#isDone;
-  }
-
-  async next(max: number): Promise<Candidate[]> {
-    const chosen: Candidate[] = [];
-    try {
-      while (chosen.length < max) {
-        if (this.#page) this.#choose(this.#page, chosen, max);
-        else if (this.#isDone || this.#looks === CAPTURE_LOOKS_MAX) break;
-        else this.#page = await this.#look(max - chosen.length);
-      }
-    } catch (error) {
-      this.#choice.giveUp(chosen);
-      throw error;
-    }
-    return chosen;
-  }
-
-  /** Takes candidates from the page, and drops the page when all of it was looked at. */
-  #choose(page: Page, chosen: Candidate[], max: number): void {
-    while (chosen.length < max) {
-      const lock = page.locks.shift();
-      if (!lock) break;
-      this.#reach(lock);
-      if (this.#choice.takes(lock)) chosen.push(lock);
-    }
-    if (page.locks.length > 0) return;
-    this.#page = null;
-    if (page.next) this.#reach(page.next);
-    else this.#goOn(page.lastGroup);
-  }
-
-  async #look(max: number): Promise<Page> {
-    const groups = this.#groups ?? (await this.#findGroups());
-    // If much of what is found cannot be taken, each look reads more.
-    const rows = (max + this.#choice.inTheWay) * 2 ** this.#looks;
-    const share = Math.ceil(CAPTURE_PAGE / Math.max(1, groups.wanted.length));
-    this.#looks += 1;
-    const { after } = this.#at;
-    const entries = Math.min(rows, share);
-    const { locks, next } = await this.#store.freeLocks(groups.wanted, after, this.#wanted, entries);
-    return { locks: [...locks], next, lastGroup: groups.last };
-  }
-
-  async #findGroups() {
-    const { prefix } = this.#wanted;
-    const { behind } = this.#at;
-    const found = await this.#store.recordGroups(prefix, behind, CAPTURE_GROUPS_MAX);
-    const wanted =
-      this.#statuses.length === 0
-        ? found.groups
-        : found.groups.filter(({ status }) => this.#statuses.includes(status));
-    this.#areLastGroups = found.isLast;
-    this.#onlyGroups = found.isLast && !behind ? wanted : null;
-    this.#groups = { wanted, last: found.groups.at(-1) ?? behind };
-    return this.#groups;
-  }
-
-  #reach({ dueAtUs, name }: FreePlace): void {
-    this.#at = { behind: this.#at.behind, after: { dueAtUs, name } };
-  }
-
-  /** Continues with the next groups; after the last group, with the first, if the search began in the middle. */
-  #goOn(last: RecordGroup | null): void {
-    this.#groups = null;
-    if (!this.#areLastGroups) this.#at = { behind: last, after: null };
-    else {
-      this.#at = AT_FIRST;
-      if (!this.#isFromMiddle) this.#isDone = true;
-      this.#isFromMiddle = false;
-    }
-  }
-
-  async paused(): Promise<boolean> {
-    const { prefix } = this.#wanted;
-    this.#wanted = { prefix, paused: pausedUnder(prefix, await this.#choice.learnRules()) };
-    return this.#choice.arePatternsInTheWay;
-  }
-
-  async nextDueIn(): Promise<number | null> {
-    // If there are more groups than are searched together, nobody knows the first due lock.
-    return this.#onlyGroups ? await this.#store.nextDueIn(this.#onlyGroups) : null;
+  /** Continues behind the page; after the last page, at the beginning, if the search began in the middle. */
+  #goOn({ next }: FreePage): void {
+    if (next) this.#at = next;
+    else if (this.#isFromMiddle) this.#at = FIRST_FREE;
+    else this.#isDone = true;
+    if (!next) this.#isFromMiddle = false;
   }
 }
 
-/** Locks by name; some of them may not exist yet. */
-export class CandidatesNamed implements Candidates {
-  readonly #store: CandidateStore;
-  readonly #names: readonly string[];
-  readonly #statuses: readonly string[];
-  readonly #choice: Choice;
-  /** Free and due locks, in order; undefined: not read yet. */
-  #left: FreeLock[] | undefined;
-  #nextDueIn: number | null = null;
-
-  constructor(store: CandidateStore, taking: Taking, names: readonly string[], statuses: readonly string[]) {
-    this.#store = store;
-    this.#names = names;
-    this.#statuses = statuses;
-    this.#choice = new Choice(store, taking);
-  }
-
-  async next(max: number): Promise<Candidate[]> {
-    this.#left ??= await this.#read();
-    const chosen: Candidate[] = [];
-    while (chosen.length < max) {
-      const lock = this.#left.shift();
-      if (!lock) break;
-      if (this.#choice.takes(lock)) chosen.push({ name: lock.name, id: lock.id === NO_ID ? null : lock.id });
-    }
-    return chosen;
-  }
-
-  async paused(): Promise<boolean> {
-    await this.#choice.learnRules();
-    return this.#choice.arePatternsInTheWay;
-  }
-
-  async nextDueIn(): Promise<number | null> {
-    return this.#nextDueIn;
-  }
-
-  async #read(): Promise<FreeLock[]> {
-    const { nowUs, locks } = await this.#store.namedLocks(this.#names);
-    const found = new Map(locks.map((lock) => [lock.name, lock]));
-    const free: FreeLock[] = [];
-    for (const name of this.#names) {
-      const lock = found.get(name) ?? { ...UNNAMED, name };
-      if (lock.dueAtUs === null || !this.#isWanted(lock.status)) continue;
-      const inUs = lock.dueAtUs - nowUs;
-      if (inUs <= 0) free.push({ ...lock, dueAtUs: lock.dueAtUs });
-      else this.#nextDueIn = Math.min(this.#nextDueIn ?? inUs, inUs);
-    }
-    return longestDueFirst(free);
-  }
-
-  #isWanted(status: string): boolean {
-    return this.#statuses.length === 0 || this.#statuses.includes(status);
-  }
-}
-
-const NO_ID = 0n;
-/** What applies to a name that nobody has used. */
-const UNNAMED: Omit<NamedLock, "name"> = { id: NO_ID, dueAtUs: 0, limit: null, status: "" };
-
-function longestDueFirst(locks: readonly FreeLock[]): FreeLock[] {
-  const bytes = new Map(locks.map(({ name }) => [name, Buffer.from(name)]));
-  const byName = (a: FreeLock, b: FreeLock) =>
-    Buffer.compare(bytes.get(a.name) as Buffer, bytes.get(b.name) as Buffer);
-  return locks.toSorted((a, b) => a.dueAtUs - b.dueAtUs || byName(a, b));
+/**
+ * The names under `prefix` that patterns pause, so that the search skips them in the index. No pattern pauses a name with
+ * a limit of its own.
+ */
+export function pausedUnder(prefix: string, rules: readonly LimitRule[]): PausedNames[] {
+  const inForce = rules.filter(({ limit }) => limit !== null);
+  return inForce
+    .filter((rule) => rule.limit === 0 && (rule.prefix.startsWith(prefix) || prefix.startsWith(rule.prefix)))
+    .map((rule) => ({
+      prefix: rule.prefix,
+      // A longer pattern decides about these names. If it pauses too, the list has it as a separate entry.
+      except: inForce
+        .filter((other) => other.prefix.length > rule.prefix.length && other.prefix.startsWith(rule.prefix))
+        .map((other) => other.prefix),
+    }));
 }

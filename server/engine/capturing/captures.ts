@@ -6,9 +6,11 @@
 
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { CAPTURE_MAX } from "../../core/bounds.ts";
-import { type Claim, type ClaimRef, captureRequestId, SERVER_MADE_PREFIX } from "../../core/claim.ts";
+import { type Claim, captureRequestId, SERVER_MADE_PREFIX } from "../../core/claim.ts";
 import type { Acquire, Caller, OutcomeNamed } from "../../core/command.ts";
-import type { Store } from "../../storage/store.ts";
+import { RecentMap } from "../../core/recent-map.ts";
+import type { FreePosition, Store } from "../../storage/store.ts";
+import { lineOf } from "../changes/waiting-captures.ts";
 import {
   CAPTURE_LINES_MAX,
   CAPTURE_TRIED_MAX,
@@ -17,36 +19,16 @@ import {
   CAPTURES_QUEUED_MAX,
 } from "../engine-bounds.ts";
 import { FairGate } from "../fair-gate.ts";
-import { Fault } from "../faults.ts";
-import type {
-  AnswerTo,
-  CaptureCaller,
-  Captured,
-  CapturedLease,
-  CaptureEvent,
-  CaptureInput,
-} from "../lock-engine.ts";
-import { RecentMap } from "../recent-map.ts";
-import { isHeldUp, withoutRepeating } from "../transaction/attempts.ts";
-import {
-  type Candidate,
-  type CandidateStore,
-  type Candidates,
-  CandidatesNamed,
-  CandidatesUnder,
-  type Reached,
-  type Taking,
-} from "./candidates.ts";
-import { lineOf } from "./lines.ts";
+import { Fault, isGivenUp, isHeldUp } from "../faults.ts";
+import type { Captured, CapturedLease, CaptureEvent, CaptureInput } from "../lock-engine.ts";
+import { withoutRepeating } from "../transaction/attempts.ts";
+import type { Commands } from "../transaction/commands.ts";
+import { type Candidate, type CandidateStore, Candidates, type Taking } from "./candidates.ts";
 import { OneAfterTheOther } from "./one-after-the-other.ts";
 
 export interface CapturesOptions {
   readonly store: CandidateStore & Pick<Store, "claimsByRequest">;
-  /** null: the lock is no longer what it was when it was found. Throws a Fault. */
-  readonly acquire: (candidate: Candidate, command: Acquire) => Promise<AnswerTo<"acquire"> | null>;
-  readonly confirm: (lease: ClaimRef, caller: Caller | undefined) => Promise<AnswerTo<"attach">>;
-  /** Ends the claim that an Acquire may have made. */
-  readonly withdraw: (candidate: Candidate, command: Acquire) => void;
+  readonly commands: Pick<Commands, "oneOf" | "byRef" | "withdraw">;
   readonly newSecret: () => string;
   readonly observer: (event: CaptureEvent) => void;
 }
@@ -56,7 +38,7 @@ export interface CaptureTry {
   readonly input: CaptureInput;
   /** Whether the caller has waited for this attempt: its leases are then provisional. */
   readonly afterWait: boolean;
-  readonly caller: CaptureCaller | undefined;
+  readonly caller: Caller | undefined;
   /** Whether nobody wants more than was taken so far; nothing further is then begun. */
   readonly isOver: () => boolean;
 }
@@ -85,7 +67,7 @@ type Taken =
 
 export class Captures {
   readonly #options: CapturesOptions;
-  readonly #turns = new FairGate({
+  readonly #gate = new FairGate({
     atOnce: CAPTURES_AT_ONCE_MAX,
     queuedMax: CAPTURES_QUEUED_MAX,
     queuedEachMax: CAPTURES_QUEUED_EACH_MAX,
@@ -97,7 +79,7 @@ export class Captures {
   /** By line: the search for candidates. */
   readonly #looking = new OneAfterTheOther();
   /** By line: where the next search continues, if the last one was cut short. */
-  readonly #reached = new RecentMap<string, Reached>(CAPTURE_LINES_MAX);
+  readonly #reached = new RecentMap<string, FreePosition>(CAPTURE_LINES_MAX);
   /** A recent search found names that patterns pause, so the next search must know the patterns first. */
   #arePatternsInTheWay = false;
 
@@ -106,35 +88,35 @@ export class Captures {
   }
 
   /**
-   * Takes what is free now. Throws a Fault if too many captures wait for their turn, or if no lease was taken and an
+   * Takes what is free now. Throws a Fault if too many captures wait to begin, or if no lease was taken and an
    * Acquire failed, which may have taken something.
    */
   async capture(asked: CaptureTry): Promise<Captured> {
     const { requestId } = asked.input;
     const found =
       requestId === ""
-        ? await this.#inTurn(asked)
-        : await this.#attempts.run(requestId, asked, (before) => this.#inTurn(asked, before));
+        ? await this.#admitted(asked)
+        : await this.#attempts.run(requestId, asked, (before) => this.#admitted(asked, before));
     if (!found) return NOTHING;
-    // Outside the turn: the locks of these claims may be held up, and other captures must not wait for that.
+    // Outside the gate: the locks of these claims may be held up, and other captures must not wait for that.
     return "live" in found ? await this.#confirmed(found.live, asked.caller) : found;
   }
 
   /** `before`: the attempt at the same request that this one has waited for. */
-  async #inTurn(asked: CaptureTry, before?: CaptureTry): Promise<Captured | Earlier | null> {
+  async #admitted(asked: CaptureTry, before?: CaptureTry): Promise<Captured | Earlier | null> {
     const { input, caller, isOver } = asked;
     let found: Captured | Earlier | null = null;
-    if (await this.#turns.begin(caller, isOver)) {
+    if (await this.#gate.begin(caller, isOver)) {
       try {
         // First lets the server hear what the client sent together with this call.
         await nextTurn();
         if (!isOver()) found = await this.#capture(asked);
       } finally {
-        this.#turns.end();
+        this.#gate.end();
       }
     }
     // The client gave up the request, and the attempt before this one may have taken leases that it could not report.
-    if (!found && caller?.isGivenUp && before?.isOver()) return await this.#earlier(input);
+    if (!found && isGivenUp(caller?.signal) && before?.isOver()) return await this.#earlier(input);
     return found;
   }
 
@@ -146,9 +128,12 @@ export class Captures {
       return earlier;
     }
     const attempt = new Attempt(input, this.#options.newSecret);
+    const { store } = this.#options;
+    const statuses = input.terms?.ifStatus ?? [];
     // Computed once for all looks, because a thousand names are long.
-    const line = lineOf(input.target, input.terms?.ifStatus ?? []);
-    const candidates = this.#candidates(input, line);
+    const line = lineOf(input);
+    const from = this.#reached.get(line) ?? null;
+    const candidates = new Candidates(store, this.#taking, input.target, statuses, from);
     if (this.#arePatternsInTheWay) await this.#learnPatterns(candidates);
     while (attempt.missing > 0 && attempt.tried < CAPTURE_TRIED_MAX && !attempt.isOver && !isOver()) {
       const found = await this.#look(line, candidates, attempt.missing, isOver);
@@ -175,16 +160,16 @@ export class Captures {
     // Returns all leases of the request, those of the other attempt and of this one.
     if (isRepeated) return (await this.#earlier(input)) ?? { leases, retryAfterUs: null, isRepeated };
     const [first] = faults;
-    const canAskAgain = leases.length === 0 && input.requestId !== "" && !caller?.isGivenUp;
+    const canAskAgain = leases.length === 0 && input.requestId !== "" && !isGivenUp(caller?.signal);
     for (const { fault, candidate, command } of canAskAgain ? [] : faults)
-      if (fault.outcomeUnknown) this.#options.withdraw(candidate, command);
+      if (fault.outcomeUnknown) this.#options.commands.withdraw(candidate.id, command);
     if (leases.length === 0 && first) throw first.fault;
     const outcome = leases.length === 0 ? "none" : leases.length < input.max ? "some" : "all";
     this.#options.observer({ kind: "captured", outcome, refused: attempt.refused });
     if (leases.length > 0 || isOver()) return { leases, retryAfterUs: null };
     if (isCutShort) return { leases, retryAfterUs: 0, isCutShort };
-    const dueInUs = await withoutRepeating(() => candidates.nextDueIn());
-    return { leases, retryAfterUs: attempt.retryAfterUs ?? dueInUs };
+    const nextInUs = await withoutRepeating(() => candidates.nextInUs());
+    return { leases, retryAfterUs: attempt.retryAfterUs ?? nextInUs };
   }
 
   /** What the request got before; null: nothing that is remembered. */
@@ -200,19 +185,14 @@ export class Captures {
 
   /** Confirms the provisional claims: the client has come back for them. */
   async #confirmed(live: readonly Claim[], caller: Caller | undefined): Promise<Captured> {
-    const answers = await Promise.all(live.map((claim) => this.#options.confirm(claim, caller)));
+    const { commands } = this.#options;
+    const answers = await Promise.all(
+      live.map((claim) => commands.byRef({ verb: "attach", ref: claim, replica: null, caller })),
+    );
     const leases = answers.flatMap(({ outcome, lockName, nowUs }) =>
       outcome.kind === "held" ? [{ claim: outcome.claim, lockName, nowUs }] : [],
     );
     return { leases, retryAfterUs: null, isRepeated: true };
-  }
-
-  #candidates({ target, terms }: CaptureInput, line: string): Candidates {
-    const { store } = this.#options;
-    const statuses = terms?.ifStatus ?? [];
-    if (target.kind === "names") return new CandidatesNamed(store, this.#taking, target.names, statuses);
-    const from = this.#reached.get(line) ?? null;
-    return new CandidatesUnder(store, this.#taking, { prefix: target.prefix, statuses, from });
   }
 
   async #learnPatterns(candidates: Candidates): Promise<void> {
@@ -221,7 +201,6 @@ export class Captures {
 
   /** Whether more is wanted and there may be more. Remembers where the next search continues. */
   #isCutShort(line: string, candidates: Candidates, attempt: Attempt, isOver: boolean): boolean {
-    if (!(candidates instanceof CandidatesUnder)) return false;
     const wasCutShort = attempt.missing > 0 && !attempt.isOver && !isOver && !candidates.isDone;
     const reached = candidates.reached(wasCutShort);
     if (reached) this.#reached.set(line, reached);
@@ -238,7 +217,7 @@ export class Captures {
 
   async #take(candidate: Candidate, command: Acquire): Promise<Taken> {
     try {
-      const answer = await this.#options.acquire(candidate, command);
+      const answer = await this.#options.commands.oneOf(candidate.id, command);
       if (!answer) return { kind: "gone" };
       const { outcome, lockName, nowUs } = answer;
       if (outcome.kind === "held") return { kind: "lease", lease: { claim: outcome.claim, lockName, nowUs } };

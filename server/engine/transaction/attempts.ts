@@ -1,9 +1,115 @@
-// Repeats a transaction when that helps, and makes the errors for callers when it does not.
+// The attempts at one transaction: what is repeated, and the error for callers in the end. The commands of a
+// transaction stay together over its attempts.
 
+import { partsOf } from "../../core/bounds.ts";
+import type { Command } from "../../core/command.ts";
+import type { Policy } from "../../core/rows.ts";
 import { type RetryPolicy, ROLLED_BACK, retry } from "../../storage/retry.ts";
-import { ROW_LOCKED, StoreError } from "../../storage/store.ts";
-import { UNAVAILABLE_RETRY_AFTER_MS } from "../engine-bounds.ts";
-import { Fault } from "../faults.ts";
+import { isInDoubt, isRowLocked, type Store, StoreError } from "../../storage/store.ts";
+import { asFault, mayBeDone, outcomeUnknown, unavailable } from "../faults.ts";
+import type { Answer, EngineObserver, Follower } from "../lock-engine.ts";
+import { Batch } from "./batch.ts";
+
+/** A submitted command. */
+export interface Job {
+  readonly lockId: bigint;
+  readonly command: Command;
+  readonly follower: Follower | null;
+  /** performance.now() when the command was submitted. */
+  readonly submittedMs: number;
+  /** null: the guard row is gone, or belongs to another name. */
+  readonly answer: Promise<Answer | null>;
+  readonly resolve: (answer: Answer | null) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+export type JobsByLock = ReadonlyMap<bigint, readonly Job[]>;
+
+/** Jobs of one transaction. */
+export interface Work {
+  readonly jobs: JobsByLock;
+  /** Attempts with an unknown outcome that included these jobs. */
+  earlier: readonly Batch[];
+}
+
+export interface Deciding {
+  readonly policy: Policy;
+  readonly store: Pick<Store, "transact">;
+  readonly observer: EngineObserver;
+  /** A lock with followers here probably has a queue. */
+  readonly followers: { follows(lockId: bigint): boolean };
+  /** Heartbeats that must precede a decision, if any are late. Each attempt asks again. */
+  readonly background: { lateHeartbeat(): Promise<void> | null };
+}
+
+/** A row that another transaction holds ends the attempts: the lanes have a better way on than a repetition. */
+const UNLESS_ROW_LOCKED: RetryPolicy<StoreError> = {
+  ...ROLLED_BACK,
+  isWorthIt: (error): error is StoreError => ROLLED_BACK.isWorthIt(error) && !isRowLocked(error),
+};
+
+/**
+ * Decides and commits. Throws a Fault for what the database cannot do, and rethrows bugs unchanged. If another
+ * transaction holds a row, throws an error that `isRowLocked` recognises: at once if `impatient`, otherwise after some
+ * seconds.
+ */
+export async function decideWork(work: Work, impatient: boolean, by: Deciding): Promise<Batch> {
+  const { store, policy, observer, followers, background } = by;
+  const retried = ({ reason }: StoreError) => observer({ kind: "retried", cause: reason });
+  const attempt = async () => {
+    const late = background.lateHeartbeat();
+    // The heartbeats are repeated by themselves, so their failure ends the decision.
+    if (late) await withoutRepeating(() => late);
+    const batch = new Batch(work.jobs, policy, work.earlier);
+    try {
+      const plan = batch.plan((lockId) => followers.follows(lockId), impatient);
+      await store.transact(plan, (loaded) => batch.decide(loaded));
+    } catch (error) {
+      if (isInDoubt(error)) work.earlier = [...work.earlier, batch];
+      throw error;
+    }
+    return batch;
+  };
+  try {
+    return await retry(UNLESS_ROW_LOCKED, attempt, retried);
+  } catch (error) {
+    if (!isRowLocked(error)) throw asFault(error);
+    retried(error);
+    throw error;
+  }
+}
+
+/** Divides the work into at most `count` parts with about the same number of locks. */
+export function parts({ jobs, earlier }: Work, count: number): Work[] {
+  const locks = [...jobs];
+  const size = Math.ceil(locks.length / count);
+  return partsOf(locks, size).map((part) => ({ jobs: new Map(part), earlier }));
+}
+
+/** Answers the commands of a transaction that was committed. */
+export function answer(jobs: JobsByLock, batch: Batch): void {
+  for (const [lockId, list] of jobs) {
+    const decided = batch.decided.get(lockId);
+    list.forEach((job, index) => {
+      const outcome = batch.outcome(lockId, index);
+      if (outcome?.kind === "in_doubt") job.reject(outcomeUnknown());
+      else if (!decided || !outcome) job.resolve(null);
+      else job.resolve({ outcome, nowUs: decided.nowUs, lockId, lockName: decided.lockName });
+    });
+  }
+}
+
+/** Fails the commands of a transaction that is given up. Returns the error that most of them get. */
+export function giveUp({ jobs, earlier }: Work, error: unknown): unknown {
+  const failure = earlier.length > 0 ? mayBeDone(error) : error;
+  for (const [lockId, list] of jobs) {
+    list.forEach(({ reject }, index) => {
+      const isInDoubt = earlier.some((attempt) => attempt.changes(lockId, index));
+      reject(isInDoubt ? outcomeUnknown(error) : failure);
+    });
+  }
+  return failure;
+}
 
 /**
  * Runs `attempt` until it succeeds or is not worth repeating. Throws a Fault for what the database cannot do, and
@@ -13,23 +119,24 @@ import { Fault } from "../faults.ts";
  */
 export async function withAttempts<Result>(
   attempt: () => Promise<Result>,
-  onRetry: (cause: string) => void,
+  observer: EngineObserver,
   isGivenUp: (error: unknown) => boolean = () => false,
 ): Promise<Result> {
   let isInDoubt = false;
+  const retried = ({ reason }: StoreError) => observer({ kind: "retried", cause: reason });
   const policy: RetryPolicy<StoreError> = {
     ...ROLLED_BACK,
     isWorthIt: (error): error is StoreError => ROLLED_BACK.isWorthIt(error) && !isGivenUp(error),
   };
   try {
-    return await retry(policy, attempt, ({ kind, reason }) => {
-      isInDoubt ||= kind === "unknown_outcome";
-      onRetry(reason);
+    return await retry(policy, attempt, (error) => {
+      isInDoubt ||= error.kind === "unknown_outcome";
+      retried(error);
     });
   } catch (error) {
     if (!(error instanceof StoreError)) throw error;
     if (!isGivenUp(error)) throw unavailable(error, isInDoubt);
-    onRetry(error.reason);
+    retried(error);
     throw error;
   }
 }
@@ -41,42 +148,4 @@ export async function withoutRepeating<Result>(attempt: () => Promise<Result>): 
   } catch (error) {
     throw asFault(error);
   }
-}
-
-/** The error for callers: a Fault instead of a StoreError, everything else unchanged. */
-export function asFault(error: unknown): unknown {
-  return error instanceof StoreError ? unavailable(error) : error;
-}
-
-/** The error for callers when the database fails; `isInDoubt`: an earlier attempt may have made the change. */
-export function unavailable(error: StoreError, isInDoubt = false): Fault {
-  return new Fault("unavailable", error.reason, `The database cannot be used now (${error.reason}).`, {
-    retryAfterMs: UNAVAILABLE_RETRY_AFTER_MS,
-    outcomeUnknown: isInDoubt || error.kind === "unknown_outcome",
-    cause: error,
-  });
-}
-
-/**
- * The error for a change whose outcome the caller must find out: repeating the change could undo what others have set
- * since.
- */
-export function outcomeUnknown(cause?: unknown): Fault {
-  const message =
-    "The database did not confirm this change, and others may have made further changes since: read the current state, " +
-    "and decide whether to repeat the change.";
-  const reason = cause instanceof Fault ? cause.reason : "changed_since";
-  return new Fault("outcome_unknown", reason, message, { retryAfterMs: 0, outcomeUnknown: true, cause });
-}
-
-/** The same error, marked for a call that an earlier attempt may have done. */
-export function mayBeDone(error: unknown): unknown {
-  if (!(error instanceof Fault) || error.outcomeUnknown) return error;
-  const { kind, reason, message, retryAfterMs, cause } = error;
-  return new Fault(kind, reason, message, { retryAfterMs, outcomeUnknown: true, cause });
-}
-
-/** Whether the error is a Fault that only says that another transaction holds the rows of one lock. */
-export function isHeldUp(error: unknown): boolean {
-  return error instanceof Fault && error.reason === ROW_LOCKED;
 }

@@ -3,15 +3,15 @@
 
 import { randomBytes } from "node:crypto";
 import { QUEUE_HEAD_EXTRA, QUEUE_HEAD_MAX } from "../../core/bounds.ts";
-import { hasChanged } from "../../core/changes.ts";
 import type { ClaimKey } from "../../core/claim.ts";
 import { isServerMade } from "../../core/claim.ts";
 import type { Outcome } from "../../core/command.ts";
+import { hasChanged } from "../../core/decide.ts";
 import { type AskedByLock, type BatchEvent, type Decided, decideBatch } from "../../core/decide-batch.ts";
 import type { LimitRule } from "../../core/limit.ts";
 import type { Lock } from "../../core/lock.ts";
-import type { Policy } from "../../core/policy.ts";
-import { RANDOM_NUMBER_BYTES, randomNumberOf } from "../../core/random-numbers.ts";
+import type { Policy } from "../../core/rows.ts";
+import { RANDOM_NUMBER_BYTES, randomNumberOf } from "../../core/rows.ts";
 import type { Changes, Loaded, LoadPlan } from "../../storage/store.ts";
 import { AGAIN_ROUNDS_MAX, REVISION_STEP_MAX } from "../engine-bounds.ts";
 

@@ -1,14 +1,14 @@
-// A store that checks, in every deciding transaction, that the database still knows what it has acknowledged. It does
+// The deciding transactions of a store: each checks that the database still knows what it has acknowledged. It does
 // not if a lagging copy was promoted or a backup restored: then the rows come from another server, or a lock's tokens
 // are lower than this replica has seen. Nobody can know what was lost. So the store notes the fail-over before anything
 // is decided, and from then on nothing is granted until leases that no row shows have ended. core/fail-over.ts has the
 // consequences for decisions.
 
 import { DURATION_US_MAX, TTL_US_DEFAULT } from "../../core/bounds.ts";
+import { RecentMap } from "../../core/recent-map.ts";
 import type { Changes, DecideRows, Loaded, LoadPlan, Store } from "../../storage/store.ts";
 import { isRowLocked, StoreError } from "../../storage/store.ts";
 import { LOCKS_REMEMBERED_MAX } from "../engine-bounds.ts";
-import { RecentMap } from "../recent-map.ts";
 
 export interface CheckedStoreOptions {
   /** How long nothing is granted after a fail-over; null: as long as a lost lease may last. */
@@ -19,33 +19,8 @@ export interface CheckedStoreOptions {
 
 type Deciding = Pick<Store, "transact" | "failOver">;
 
-/** Accepts other evidence that the rows were set back. */
-export interface SetBack {
-  /** The rows are older than what was written at this time. Rejects with a StoreError if that could not be noted. */
-  setBack(writtenUs: number): Promise<void>;
-}
-
-/** Wraps the store. Its `transact` notes a fail-over of the database and then fails as transient. */
-export function checkedStore<Checked extends Deciding>(
-  store: Checked,
-  options: CheckedStoreOptions,
-): Checked & SetBack {
-  const continuity = new Continuity(store, options);
-  const own: Record<string | symbol, unknown> = {
-    transact: continuity.transact.bind(continuity),
-    setBack: continuity.setBack.bind(continuity),
-  };
-  const checked: object = new Proxy(store, {
-    get(target, name) {
-      if (Object.hasOwn(own, name)) return own[name];
-      const value = Reflect.get(target, name, target);
-      return typeof value === "function" ? value.bind(target) : value;
-    },
-  });
-  return checked as Checked & SetBack;
-}
-
-class Continuity {
+/** The deciding transactions of a store. Each notes a fail-over of the database and then fails as transient. */
+export class CheckedStore {
   readonly #store: Deciding;
   readonly #options: CheckedStoreOptions;
   #highestEpoch = 0n;
@@ -61,6 +36,7 @@ class Continuity {
     this.#options = options;
   }
 
+  /** As the store's `transact`. Every deciding transaction must use this one. */
   async transact(plan: LoadPlan, decide: DecideRows): Promise<void> {
     const written: [Loaded, Changes][] = [];
     try {
@@ -84,7 +60,10 @@ class Continuity {
     for (const [loaded, changes] of written) this.#remember(loaded.failOver.epoch, changes);
   }
 
-  /** Resolves when a fail-over later than the loss is noted, by any replica. */
+  /**
+   * Accepts other evidence: the rows are older than what was written at this time. Resolves when a fail-over later than
+   * the loss is noted, by any replica. Rejects with a StoreError if that could not be noted.
+   */
   async setBack(writtenUs: number): Promise<void> {
     this.#lostUs = Math.max(this.#lostUs, writtenUs);
     await this.transact(NOTHING, () => NO_CHANGES).catch((error: unknown) => {

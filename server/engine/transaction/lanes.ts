@@ -7,97 +7,106 @@
 // without a try in a lane. The other locks proceed.
 
 import type { Command } from "../../core/command.ts";
+import { ROLLED_BACK } from "../../storage/retry.ts";
 import { isRowLocked, ROW_LOCKED, StoreError } from "../../storage/store.ts";
+import { BATCH_COMMANDS_MAX, BATCH_LOCKS_MAX, RETURNED_AFTER_MS } from "../engine-bounds.ts";
+import { Fault, overloaded, shuttingDown, unavailable } from "../faults.ts";
+import type { Answer, AnswerTo, Follower } from "../lock-engine.ts";
 import {
-  BATCH_COMMANDS_MAX,
-  BATCH_LOCKS_MAX,
-  COMEBACKS_AFTER_MS,
-  OVERLOADED_RETRY_AFTER_MS,
-} from "../engine-bounds.ts";
-import { Fault } from "../faults.ts";
-import type { Answer, Follower } from "../lock-engine.ts";
-import { mayBeDone, outcomeUnknown, unavailable } from "./attempts.ts";
+  answer,
+  type Deciding,
+  decideWork,
+  giveUp,
+  type Job,
+  type JobsByLock,
+  parts,
+  type Work,
+} from "./attempts.ts";
 import type { Batch } from "./batch.ts";
-import { type DecidingOptions, decideWork, type JobsByLock, parts, type Work } from "./deciding.ts";
-import { HeldUpLocks } from "./held-up-locks.ts";
-import { PatientSlots } from "./patient-slots.ts";
+import { HeldUpLocks, PatientSlots, type Waiting } from "./held-up.ts";
 
-export interface Job {
-  readonly lockId: bigint;
-  readonly command: Command;
-  readonly follower: Follower | null;
-  /** performance.now() when the command was submitted. */
-  readonly submittedMs: number;
-  /** null: the guard row is gone, or belongs to another name. */
-  readonly answer: Promise<Answer | null>;
-  readonly resolve: (answer: Answer | null) => void;
-  readonly reject: (error: unknown) => void;
-}
-
-export interface LanesOptions extends DecidingOptions {
+export interface LanesOptions extends Deciding {
   readonly lanes: number;
   readonly patientSlots: number;
   /** At most this many queued commands. */
   readonly queuedMax: number;
-  /**
-   * Called for each command that waits long because another transaction holds its lock; may be called twice for one.
-   */
-  readonly onHeldUp: (job: Job) => void;
+  /** Learns of each command that waits long because another transaction holds its lock; perhaps twice of one. */
+  readonly returned: { heldUp(job: Job): void };
   /** Called after the commit, in the same turn as the answers. Must not throw. */
-  readonly onCommitted: (jobs: JobsByLock, batch: Batch) => void;
-  /** Called with the jobs that are given up and the error that their callers get. Must not throw. */
-  readonly onFailed?: (jobs: JobsByLock, error: unknown) => void;
+  readonly afterCommit: { answered(jobs: JobsByLock, batch: Batch): void };
+  /** Learns of the commits, and of the jobs that are given up with the error that their callers get. Must not throw. */
+  readonly health: { committed(jobs: JobsByLock): void; failed(error: unknown, jobs: JobsByLock): void };
 }
+
+/** What happens to the commands of a lock that were taken from the queue. */
+type UnderWay =
+  /** A lane decides about them. */
+  | { readonly kind: "in_lane" }
+  /** They wait for a row lock. The timer reports that they have waited for long. */
+  | { readonly kind: "patient"; readonly timer: NodeJS.Timeout }
+  /** They have waited for a row lock for long. */
+  | { readonly kind: "held_up" };
+
+const IN_LANE: UnderWay = { kind: "in_lane" };
+const HELD_UP: UnderWay = { kind: "held_up" };
 
 export class Lanes {
   readonly #options: LanesOptions;
   /** Queued jobs by lock; a Map keeps the order in which locks came. */
   readonly #queued = new Map<bigint, Job[]>();
-  readonly #inFlight = new Set<bigint>();
-  /** Locks in the patient slots, each with the timer that reports it as held up; null: reported. */
-  readonly #patient = new Map<bigint, NodeJS.Timeout | null>();
+  /** Locks with jobs that were taken from the queue and have no answer yet. */
+  readonly #underWay = new Map<bigint, UnderWay>();
   readonly #heldUp = new HeldUpLocks();
   readonly #slots: PatientSlots;
   /** Commands whose transaction has not begun. */
   #queuedCount = 0;
   #busy = 0;
   #scheduled = false;
+  #isStopped = false;
   #idle: (() => void)[] = [];
 
   constructor(options: LanesOptions) {
     this.#options = options;
-    this.#slots = new PatientSlots({
-      slots: options.patientSlots,
-      decide: (work) => decideWork(work, false, options),
-      onStuck: (lockId) => this.#heldUp.stuck(lockId),
-      onDone: (work, batch) => this.#done(work, batch),
-      onFailure: (work, error) => this.#failed(work, error),
-    });
+    this.#slots = new PatientSlots(options.patientSlots);
   }
 
   /**
-   * Resolves after the commit; null: the guard row is gone. Throws a Fault when the queue is full, and when another
-   * transaction holds the lock of an optional command: an `advance`, which its sender repeats anyway, or an `acquire`
-   * that is one of many.
+   * Resolves after the commit; null: the guard row is gone. Throws a Fault when the lanes are stopped, when the queue is
+   * full, and when another transaction holds the lock of an optional command: an `advance`, which its sender repeats
+   * anyway, or an `acquire` that is one of many.
    */
-  submit(lockId: bigint, command: Command, follower: Follower | null = null): Promise<Answer | null> {
-    if (this.#queuedCount >= this.#options.queuedMax) {
-      throw new Fault("overloaded", "commands_queued", "Too many calls are waiting for the database.", {
-        retryAfterMs: OVERLOADED_RETRY_AFTER_MS,
-      });
-    }
-    const waitedFor = this.#patient.get(lockId);
-    if (isOptional(command) && (waitedFor !== undefined || this.#isHeldUpFor(command, lockId)))
-      throw heldUp();
+  submit<Asked extends Command>(
+    lockId: bigint,
+    command: Asked,
+    follower: Follower | null = null,
+  ): Promise<AnswerTo<Asked["verb"]> | null> {
+    this.refuseWhenStopped();
+    if (this.#queuedCount >= this.#options.queuedMax)
+      throw overloaded("commands_queued", "Too many calls are waiting for the database.");
+    const underWay = this.#underWay.get(lockId);
+    const isWaitedFor = underWay !== undefined && underWay !== IN_LANE;
+    if (isOptional(command) && (isWaitedFor || this.#isHeldUpFor(command, lockId))) throw heldUp();
     const { promise: answer, resolve, reject } = Promise.withResolvers<Answer | null>();
     const job: Job = { lockId, command, follower, submittedMs: performance.now(), answer, resolve, reject };
     const jobs = this.#queued.get(lockId);
     if (jobs) jobs.push(job);
     else this.#queued.set(lockId, [job]);
     this.#queuedCount += 1;
-    if (waitedFor === null) this.#options.onHeldUp(job);
+    if (underWay === HELD_UP) this.#options.returned.heldUp(job);
     this.#schedule();
-    return answer;
+    // Lanes carry commands of all verbs. OutcomeKinds says which outcomes each verb can have.
+    return answer as Promise<AnswerTo<Asked["verb"]> | null>;
+  }
+
+  /** Throws a Fault if no commands are taken any more. */
+  refuseWhenStopped(): void {
+    if (this.#isStopped) throw shuttingDown();
+  }
+
+  /** Takes no further commands. Resolves when those taken before are answered. */
+  stop(): Promise<void> {
+    this.#isStopped = true;
+    return this.drained();
   }
 
   /** Resolves when nothing is queued and nothing runs. */
@@ -114,13 +123,11 @@ export class Lanes {
   #schedule(): void {
     if (this.#scheduled || this.#busy >= this.#options.lanes) return;
     this.#scheduled = true;
-    setImmediate(() => {
-      this.#scheduled = false;
-      this.#fill();
-    });
+    setImmediate(this.#fill);
   }
 
-  #fill(): void {
+  readonly #fill = (): void => {
+    this.#scheduled = false;
     while (this.#busy < this.#options.lanes) {
       const jobs = this.#take();
       if (jobs.size === 0) break;
@@ -130,7 +137,7 @@ export class Lanes {
         this.#goOn();
       });
     }
-  }
+  };
 
   #goOn(): void {
     if (this.#queuedCount > 0) this.#schedule();
@@ -145,14 +152,14 @@ export class Lanes {
     let room = BATCH_COMMANDS_MAX;
     for (const [lockId, jobs] of this.#queued) {
       if (room === 0 || taken.size >= BATCH_LOCKS_MAX) break;
-      if (this.#inFlight.has(lockId)) continue;
+      if (this.#underWay.has(lockId)) continue;
       const state = this.#heldUp.state(lockId);
       if (state === "free") {
         const part = this.#takeOf(lockId, jobs, room);
         room -= part.length;
         taken.set(lockId, part);
       } else if (state === "stuck") {
-        this.#wait({ jobs: new Map([[lockId, this.#takeOf(lockId, jobs)]]), earlier: [] }, true);
+        this.#wait({ jobs: new Map([[lockId, this.#takeOf(lockId, jobs)]]), earlier: [] }, "stuck");
       } else if (jobs.every(({ command }) => isOptional(command))) {
         // Optional commands are not worth a wait. A lane tries them alone if it has taken no other lock.
         if (taken.size > 0) continue;
@@ -160,7 +167,7 @@ export class Lanes {
         break;
       } else if (canPass && passing.size < BATCH_LOCKS_MAX) passing.set(lockId, this.#takeOf(lockId, jobs));
     }
-    if (passing.size > 0) this.#wait({ jobs: passing, earlier: [] }, false);
+    if (passing.size > 0) this.#wait({ jobs: passing, earlier: [] }, "passing");
     return taken;
   }
 
@@ -168,7 +175,7 @@ export class Lanes {
     const part = jobs.splice(0, max);
     if (jobs.length === 0) this.#queued.delete(lockId);
     this.#queuedCount -= part.length;
-    this.#inFlight.add(lockId);
+    this.#underWay.set(lockId, IN_LANE);
     return part;
   }
 
@@ -197,22 +204,45 @@ export class Lanes {
     // If an earlier attempt may have made an Acquire's change, the outcome must be found out.
     const isOpen = ({ command }: Job) => work.earlier.length > 0 && command.verb === "acquire";
     const isWorthIt = [...work.jobs.values()].flat().some((job) => !isOptional(job.command) || isOpen(job));
-    if (isWorthIt) this.#wait(work, false);
+    if (isWorthIt) this.#wait(work, "passing");
     else this.#failed(work, heldUp());
   }
 
   /** Gives the work to the patient slots. Its commands count as queued until it is over. */
-  #wait(all: Work, isStuck: boolean): void {
+  #wait(all: Work, hold: Waiting["hold"]): void {
     const work = this.#shed(all);
     if (work.jobs.size === 0) return;
     for (const [lockId, jobs] of work.jobs) {
       this.#queuedCount += jobs.length;
-      this.#patient.set(
-        lockId,
-        setTimeout(() => this.#waitForLong(lockId, jobs), COMEBACKS_AFTER_MS),
-      );
+      const timer = setTimeout(() => this.#waitForLong(lockId, jobs), RETURNED_AFTER_MS);
+      this.#underWay.set(lockId, { kind: "patient", timer });
     }
-    this.#slots.add(work, isStuck);
+    this.#slots.add({ work, hold, sinceMs: performance.now() });
+    this.#fillSlots();
+  }
+
+  #fillSlots(): void {
+    for (let next = this.#slots.begin(); next; next = this.#slots.begin()) void this.#runPatiently(next);
+  }
+
+  async #runPatiently(waiting: Waiting): Promise<void> {
+    const { work, sinceMs } = waiting;
+    const ended = await decideWork(work, false, this.#options).then(
+      (batch) => ({ batch }),
+      (error: unknown) => ({ error }),
+    );
+    this.#slots.end(waiting);
+    if ("batch" in ended) this.#done(work, ended.batch);
+    else if (work.jobs.size > 1 && !(ended.error instanceof Fault)) {
+      // One lock must not spoil the transaction for the others, so each lock gets its own.
+      for (const part of parts(work, work.jobs.size)) this.#slots.add({ ...waiting, work: part });
+    } else if (!isRowLocked(ended.error)) this.#failed(work, ended.error);
+    else {
+      for (const lockId of work.jobs.keys()) this.#heldUp.stuck(lockId);
+      if (performance.now() - sinceMs > ROLLED_BACK.longestMs) this.#failed(work, unavailable(ended.error));
+      else this.#slots.add({ work, sinceMs, hold: "stuck" });
+    }
+    this.#fillSlots();
   }
 
   /** Whether to refuse an optional command. Advances retry locks that are only briefly contended; acquires do not. */
@@ -228,7 +258,7 @@ export class Lanes {
     for (const [lockId, list] of jobs) {
       const worthIt = refuseOptional(list);
       if (worthIt.length > 0) left.set(lockId, worthIt);
-      else this.#inFlight.delete(lockId);
+      else this.#underWay.delete(lockId);
       const queued = this.#queued.get(lockId);
       if (!queued) continue;
       const queuedLeft = refuseOptional(queued);
@@ -240,39 +270,31 @@ export class Lanes {
   }
 
   #waitForLong(lockId: bigint, jobs: readonly Job[]): void {
-    this.#patient.set(lockId, null);
-    for (const job of [...jobs, ...(this.#queued.get(lockId) ?? [])]) this.#options.onHeldUp(job);
+    this.#underWay.set(lockId, HELD_UP);
+    for (const job of [...jobs, ...(this.#queued.get(lockId) ?? [])]) this.#options.returned.heldUp(job);
   }
 
   #done(work: Work, batch: Batch): void {
     // Callers see their answers after this turn, so followers are registered before anyone acts on the answer
     // `waiting`.
     answer(work.jobs, batch);
-    this.#options.onCommitted(work.jobs, batch);
+    this.#options.health.committed(work.jobs);
+    this.#options.afterCommit.answered(work.jobs, batch);
     this.#release(work);
   }
 
   #failed(work: Work, error: unknown): void {
-    const { earlier } = work;
-    const failure = earlier.length > 0 ? mayBeDone(error) : error;
-    this.#options.onFailed?.(work.jobs, failure);
-    for (const [lockId, list] of work.jobs) {
-      list.forEach(({ reject }, index) => {
-        const isInDoubt = earlier.some((attempt) => attempt.changes(lockId, index));
-        reject(isInDoubt ? outcomeUnknown(error) : failure);
-      });
-    }
+    this.#options.health.failed(giveUp(work, error), work.jobs);
     this.#release(work);
   }
 
   #release({ jobs }: Work): void {
     for (const [lockId, list] of jobs) {
-      this.#inFlight.delete(lockId);
-      const waitedFor = this.#patient.get(lockId);
-      if (waitedFor === undefined) continue;
-      this.#patient.delete(lockId);
+      const underWay = this.#underWay.get(lockId);
+      this.#underWay.delete(lockId);
+      if (underWay === IN_LANE) continue;
       this.#queuedCount -= list.length;
-      if (waitedFor) clearTimeout(waitedFor);
+      if (underWay?.kind === "patient") clearTimeout(underWay.timer);
     }
     this.#goOn();
   }
@@ -293,18 +315,4 @@ function refuseOptional(jobs: readonly Job[]): Job[] {
 
 function heldUp(): Fault {
   return unavailable(new StoreError("transient", ROW_LOCKED, "Another transaction holds the lock's rows."));
-}
-
-function answer(jobs: JobsByLock, batch: Batch): void {
-  for (const [lockId, list] of jobs) {
-    const decided = batch.decided.get(lockId);
-    list.forEach((job, index) => {
-      const outcome = batch.outcome(lockId, index);
-      if (outcome?.kind === "in_doubt") job.reject(outcomeUnknown());
-      else
-        job.resolve(
-          decided && outcome ? { outcome, nowUs: decided.nowUs, lockId, lockName: decided.lockName } : null,
-        );
-    });
-  }
 }

@@ -5,7 +5,7 @@
 
 import { effectiveLimit, type LimitRule, patternOf } from "../../core/limit.ts";
 import { type GuardRow, isDraining, totalHeld } from "../../core/lock.ts";
-import type { Policy } from "../../core/policy.ts";
+import type { Policy } from "../../core/rows.ts";
 import {
   isInDoubt,
   isRowLocked,
@@ -14,12 +14,13 @@ import {
   type LoadPlan,
   type Store,
 } from "../../storage/store.ts";
-import type { Advances } from "../background/advances.ts";
-import { Fault } from "../faults.ts";
-import type { LimitRuleAnswer } from "../lock-engine.ts";
-import { lockSteps } from "../views/lock-steps.ts";
-import { outcomeUnknown, withAttempts } from "./attempts.ts";
+import { Fault, outcomeUnknown } from "../faults.ts";
+import type { EngineObserver, LimitRuleAnswer } from "../lock-engine.ts";
+import { lockSteps } from "../views/views.ts";
+import type { Advances } from "./advances.ts";
+import { withAttempts } from "./attempts.ts";
 import { Batch, newChangeMark } from "./batch.ts";
+import type { RulesInForce } from "./rules-in-force.ts";
 
 export interface RuleChange {
   readonly prefix: string;
@@ -30,16 +31,12 @@ export interface RuleChange {
 
 export interface LimitRulesOptions {
   readonly policy: Policy;
-  readonly store: Pick<Store, "transact" | "list" | "limitRules">;
+  readonly store: Pick<Store, "list" | "limitRules">;
+  readonly rulesInForce: Pick<RulesInForce, "transact" | "everywhereAfter">;
+  readonly observer: EngineObserver;
   /** Wakes waiters and advances what one transaction left over. */
-  readonly onCommitted: (batch: Batch) => void;
+  readonly afterCommit: { wake(batch: Batch): void };
   readonly advances: Pick<Advances, "owe">;
-  readonly onRetry: (cause: string) => void;
-  /**
-   * Resolves when no server decides by rules of this revision, or after a while: with the number of servers that have
-   * not reported so.
-   */
-  readonly everywhereAfter: (rulesRevision: bigint) => Promise<number>;
 }
 
 /** Changes a rule and grants what it makes room for. */
@@ -58,15 +55,15 @@ export async function changeLimitRule(
     while (typeof reached === "bigint") reached = await grantUnder({ prefix, afterLockId: reached }, options);
     if (reached === "held_up") await advanceUnder(prefix, options);
     const { changedAfter } = changing;
-    const behind = changedAfter === undefined ? 0 : await everywhere(changedAfter, options);
-    return await withAttempts(() => describe(answer, behind, options.store), options.onRetry);
+    const { rulesInForce, observer } = options;
+    const behind =
+      changedAfter === undefined
+        ? 0
+        : await withAttempts(() => rulesInForce.everywhereAfter(changedAfter), observer);
+    return await withAttempts(() => describe(answer, behind, options.store), options.observer);
   } catch (error) {
     throw error instanceof Fault && changing.mayBeDone ? outcomeUnknown(error) : error;
   }
-}
-
-function everywhere(changedAfter: bigint, { everywhereAfter, onRetry }: LimitRulesOptions): Promise<number> {
-  return withAttempts(() => everywhereAfter(changedAfter), onRetry);
 }
 
 /** One call over all of its attempts, which share a mark: the mark shows whether any of them was committed. */
@@ -148,13 +145,13 @@ async function grantUnder(
 ): Promise<bigint | null | "held_up"> {
   const impatient = !rule.rulesOnly;
   const plan = { impatient, locks: [], claims: [], requestIds: [], holdersOf: [], rule };
-  const { store, onCommitted, onRetry } = options;
+  const { rulesInForce, afterCommit, observer } = options;
   try {
     return await withAttempts(
       async () => {
         const batch = new Batch(new Map(), options.policy, []);
         let reached: bigint | null | undefined;
-        const transacting = store.transact(plan, (loaded) => {
+        const transacting = rulesInForce.transact(plan, (loaded) => {
           if (reached !== undefined) return batch.decide(loaded);
           const ids = [...loaded.locks.keys()];
           reached = ids.length < LOCKS_PER_RULE_MAX ? null : (ids.at(-1) ?? null);
@@ -168,10 +165,10 @@ async function grantUnder(
           else changing?.rolledBack();
           throw error;
         });
-        onCommitted(batch);
+        afterCommit.wake(batch);
         return reached ?? null;
       },
-      onRetry,
+      observer,
       (error) => impatient && isRowLocked(error),
     );
   } catch (error) {

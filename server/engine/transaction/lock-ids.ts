@@ -1,23 +1,26 @@
 // Resolves a lock's name to the id of its guard row. Remembers ids, because they rarely change. A user of an id checks
 // the name under the guard row's lock; if the id was stale, it calls `forget` and asks again.
 
-import type { RoomForNames } from "../../storage/store.ts";
+import { RecentMap } from "../../core/recent-map.ts";
+import type { Store } from "../../storage/store.ts";
 import {
   LOCK_IDS_MAX,
+  NEW_NAMES_BURST_S,
   NEW_NAMES_RETRY_AFTER_MS,
-  OVERLOADED_RETRY_AFTER_MS,
   RESOLVE_NAMES_MAX,
   RESOLVE_QUEUED_MAX,
 } from "../engine-bounds.ts";
-import { Fault } from "../faults.ts";
-import { RecentMap } from "../recent-map.ts";
-import { NewNames } from "./new-names.ts";
+import { Fault, overloaded } from "../faults.ts";
+import type { EngineObserver } from "../lock-engine.ts";
+import { withAttempts } from "./attempts.ts";
 
 export interface LockIdsOptions {
-  /** Store.resolve, with retries. Leaves out new names for which there is no room. */
-  readonly resolve: (names: readonly string[], roomFor: RoomForNames) => Promise<ReadonlyMap<string, bigint>>;
-  /** Unset: any number may be created. */
-  readonly newNames?: NewNames;
+  readonly store: Pick<Store, "resolve">;
+  readonly observer: EngineObserver;
+  /** Learns of failed look-ups. */
+  readonly health: { failed(error: unknown): void };
+  /** New names of locks that this server may create per second; unset: any number. */
+  readonly namesPerSecond?: number | undefined;
 }
 
 interface Asked {
@@ -36,7 +39,7 @@ export class LockIds {
 
   constructor(options: LockIdsOptions) {
     this.#options = options;
-    this.#newNames = options.newNames ?? new NewNames(Number.POSITIVE_INFINITY);
+    this.#newNames = new NewNames(options.namesPerSecond ?? Number.POSITIVE_INFINITY);
   }
 
   /**
@@ -64,11 +67,8 @@ export class LockIds {
   }
 
   #ask(name: string): Asked {
-    if (this.#asked.size >= RESOLVE_QUEUED_MAX) {
-      throw new Fault("overloaded", "names_queued", "Too many new names are waiting for the database.", {
-        retryAfterMs: OVERLOADED_RETRY_AFTER_MS,
-      });
-    }
+    if (this.#asked.size >= RESOLVE_QUEUED_MAX)
+      throw overloaded("names_queued", "Too many new names are waiting for the database.");
     const asked = Promise.withResolvers<bigint>();
     this.#asked.set(name, asked);
     if (!this.#busy) {
@@ -79,6 +79,7 @@ export class LockIds {
   }
 
   async #lookUp(): Promise<void> {
+    const { store, observer, health } = this.#options;
     while (this.#asked.size > 0) {
       const part = [...this.#asked].slice(0, RESOLVE_NAMES_MAX);
       for (const [name] of part) this.#asked.delete(name);
@@ -89,10 +90,8 @@ export class LockIds {
           isFull = room < missing;
           return room;
         };
-        const ids = await this.#options.resolve(
-          part.map(([name]) => name),
-          roomFor,
-        );
+        const names = part.map(([name]) => name);
+        const ids = await withAttempts(() => store.resolve(names, roomFor), observer);
         for (const [name, asked] of part) {
           const id = ids.get(name);
           if (id !== undefined) {
@@ -102,6 +101,7 @@ export class LockIds {
           else throw new Error("The store resolved a batch of names without one of them.");
         }
       } catch (error) {
+        health.failed(error);
         for (const [, asked] of part) asked.reject(error);
         // If the database is away, each further part would wait as long to find that out. So the other names are
         // refused now.
@@ -112,16 +112,42 @@ export class LockIds {
   }
 
   #tooManyNew(): Fault {
-    return new Fault(
-      "overloaded",
-      "names_created",
-      `This server creates at most ${this.#newNames.perSecond} new names of locks a second.`,
-      { retryAfterMs: NEW_NAMES_RETRY_AFTER_MS },
-    );
+    const message = `This server creates at most ${this.#newNames.perSecond} new names of locks a second.`;
+    return overloaded("names_created", message, NEW_NAMES_RETRY_AFTER_MS);
   }
 
   #refuseAll(fault: Fault): void {
     for (const asked of this.#asked.values()) asked.reject(fault);
     this.#asked.clear();
+  }
+}
+
+/**
+ * Bounds how many new names of locks this server creates per second: each one leaves a row in the database for days,
+ * and an entry in the server's caches. Names that exist already do not count.
+ */
+export class NewNames {
+  readonly perSecond: number;
+  readonly #nowMs: () => number;
+  #left: number;
+  #atMs: number;
+
+  constructor(perSecond: number, nowMs: () => number = () => performance.now()) {
+    this.perSecond = perSecond;
+    this.#nowMs = nowMs;
+    this.#left = perSecond * NEW_NAMES_BURST_S;
+    this.#atMs = nowMs();
+  }
+
+  /** Returns how many of `wanted` new names may be created now, and counts these as created. */
+  take(wanted: number): number {
+    if (this.perSecond === Number.POSITIVE_INFINITY) return wanted;
+    const nowMs = this.#nowMs();
+    const earned = ((nowMs - this.#atMs) / 1_000) * this.perSecond;
+    this.#left = Math.min(this.perSecond * NEW_NAMES_BURST_S, this.#left + earned);
+    this.#atMs = nowMs;
+    const taken = Math.min(wanted, Math.floor(this.#left));
+    this.#left -= taken;
+    return taken;
   }
 }

@@ -1,18 +1,18 @@
 // Tracks the limit rules by which this server decides, and when all others decide by them too. A transaction that began
-// under older rules may still grant by them, so a server reports rules as in force only when all such transactions are
-// over. A rule change waits until each server has reported: from then on no server decides by the older rules.
+// under older rules may still grant by them, so a server registers rules as in force only when all such transactions
+// are over. A rule change waits until each server has registered: from then on no server decides by the older rules.
 
 import { setTimeout as sleep } from "node:timers/promises";
-import type { LoadPlan, Store } from "../../storage/store.ts";
-import { REPLICAS_MAX } from "../../storage/store.ts";
+import type { LoadPlan, ReplicaRow, Store } from "../../storage/store.ts";
+import { REPLICA_KEPT_US, REPLICAS_MAX } from "../../storage/store.ts";
 import { RULES_ASKED_MS, RULES_AWAITED_MS } from "../engine-bounds.ts";
 
 export interface RulesInForceOptions {
-  readonly store: Pick<Store, "transact" | "replicas">;
-  /** This replica. */
-  readonly replica: bigint;
-  /** Called when the rules in force have changed, so that the register shows them. Must not wait. */
-  readonly onInForce: () => void;
+  readonly store: Pick<Store, "replicas" | "register">;
+  readonly checked: Pick<Store, "transact">;
+  /** This replica's entry in the register. */
+  readonly entry: ReplicaRow;
+  readonly onFailure: (loop: string, error: unknown) => void;
 }
 
 /** As in the store: runs a transaction that decides. */
@@ -23,6 +23,7 @@ export class RulesInForce {
   readonly #underWay = new Set<Promise<void>>();
   #seen = -1n;
   #seenTimes = 0;
+  /** All decisions from now on use rules of this revision or a later one; -1: unknown. */
   #revision = -1n;
   /** The value of `#seenTimes` when this revision was seen. */
   #revisionTimes = 0;
@@ -31,14 +32,18 @@ export class RulesInForce {
     this.#options = options;
   }
 
-  /** All decisions from now on use rules of this revision or a later one; -1: unknown. */
-  get revision(): bigint {
-    return this.#revision;
+  /**
+   * Renews this replica's entry in the register, with the rules that are in force. This proves that the database can be
+   * written. Throws StoreErrors.
+   */
+  register(): Promise<void> {
+    const { store, entry } = this.#options;
+    return store.register(entry, REPLICA_KEPT_US, this.#revision);
   }
 
   /** As the store's `transact`. Every deciding transaction must use this one. */
   readonly transact: Transact = (plan: LoadPlan, decide) => {
-    const transacting = this.#options.store.transact(plan, decide);
+    const transacting = this.#options.checked.transact(plan, decide);
     const over = () => void this.#underWay.delete(settled);
     const settled = transacting.then(over, over);
     this.#underWay.add(settled);
@@ -54,7 +59,7 @@ export class RulesInForce {
       if (times < this.#revisionTimes) return;
       this.#revision = revision;
       this.#revisionTimes = times;
-      this.#options.onInForce();
+      this.register().catch((error: unknown) => this.#options.onFailure("beat", error));
     });
   }
 
@@ -65,12 +70,12 @@ export class RulesInForce {
    */
   async everywhereAfter(revision: bigint): Promise<number> {
     await this.#drained();
-    const { store, replica } = this.#options;
+    const { store, entry } = this.#options;
     for (const untilMs = performance.now() + RULES_AWAITED_MS; ; await sleep(RULES_ASKED_MS)) {
       const { nowUs, replicas } = await store.replicas(REPLICAS_MAX);
       const behind = replicas.filter(
         ({ id, deadlineUs, rulesRevision }) =>
-          id !== replica && deadlineUs > nowUs && rulesRevision <= revision,
+          id !== entry.id && deadlineUs > nowUs && rulesRevision <= revision,
       );
       if (behind.length === 0 || performance.now() > untilMs) return behind.length;
     }

@@ -1,22 +1,23 @@
 // Locks and limits as people and tools see them; nothing here decides anything. Bounds how many views are read at once,
-// so that the database stays free for decisions. Reads no more than is taken: when the caller stops, the reading stops.
-// Throws Faults.
+// so that the database stays free for decisions. Reads any number of locks in small steps. Each step has its own turn of
+// the event loop: an embedded database answers without a pause, and calls that keep leases must run in between. Reads no
+// more than is taken: when the caller stops, the reading stops.
 
-import { SHOWN_BY_GET_MAX } from "../../core/bounds.ts";
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { SHOWN_BY_GET_MAX, SHOWN_BY_LIST_MAX } from "../../core/bounds.ts";
 import type { Caller } from "../../core/command.ts";
 import type { EffectiveLimit, LimitRule } from "../../core/limit.ts";
-import { effectiveLimit } from "../../core/limit.ts";
-import type { Lock } from "../../core/lock.ts";
-import type { LockView, Store, WaitedLock } from "../../storage/store.ts";
-import { LISTINGS_AT_ONCE_MAX, LISTINGS_QUEUED_MAX } from "../engine-bounds.ts";
+import { effectiveLimit, patternOf } from "../../core/limit.ts";
+import type { GuardRow, Lock } from "../../core/lock.ts";
+import type { LockQuery, LockView, Store, WaitedLock } from "../../storage/store.ts";
+import { CLAIMS_PER_STEP_MAX, LISTINGS_AT_ONCE_MAX, LISTINGS_QUEUED_MAX } from "../engine-bounds.ts";
 import { FairGate } from "../fair-gate.ts";
+import { asFault } from "../faults.ts";
 import type { LimitSetting, LimitsQuery, LocksQuery, ViewedLock } from "../lock-engine.ts";
-import { asFault } from "../transaction/attempts.ts";
-import { limitSettings } from "./limit-settings.ts";
-import { inOwnTurn, lockSteps, viewSteps } from "./lock-steps.ts";
 
 type Source = Pick<Store, "view" | "list" | "views" | "waitedLocks" | "limitRules">;
 
+/** Throws Faults. */
 export class Views {
   readonly #store: Source;
   readonly #turns: FairGate;
@@ -87,6 +88,41 @@ export async function limitFor(
   return effectiveLimit(view?.lock ?? unused(name), rules);
 }
 
+/** The limits that were set: those of patterns, then those of names, each in byte order. */
+export async function* limitSettings(
+  store: Pick<Store, "list">,
+  rules: readonly LimitRule[],
+  { prefix, after, max }: LimitsQuery,
+): AsyncGenerator<LimitSetting, void, void> {
+  if (after?.kind !== "name") yield* patterns(rules, prefix, after?.target ?? null);
+  const afterName = after?.kind === "name" ? after.target : null;
+  for await (const locks of lockSteps(store, { prefix, afterName, max, which: "limited" })) {
+    for (const { name, limit, limitVersion, limitReason } of locks) {
+      if (limit === null) continue;
+      yield { kind: "name", target: name, limit, version: limitVersion, reason: limitReason };
+    }
+  }
+}
+
+/** In the order of the bytes before the star. */
+function* patterns(
+  rules: readonly LimitRule[],
+  prefix: string,
+  after: string | null,
+): Generator<LimitSetting, void, void> {
+  const bytes = (text: string) => Buffer.from(text);
+  const afterBytes = after === null ? null : bytes(after.slice(0, -1));
+  const wanted = rules
+    .filter((rule) => patternOf(rule).startsWith(prefix))
+    .map((rule) => ({ rule, key: bytes(rule.prefix) }))
+    .filter(({ key }) => afterBytes === null || Buffer.compare(key, afterBytes) > 0)
+    .sort((a, b) => Buffer.compare(a.key, b.key));
+  for (const { rule } of wanted) {
+    const { limit, version, reason } = rule;
+    if (limit !== null) yield { kind: "pattern", target: patternOf(rule), limit, version, reason };
+  }
+}
+
 async function* listed(store: Source, { prefix, afterName, max, busyOnly, order }: LocksQuery) {
   if (order === "name") yield* lockSteps(store, { prefix, afterName, max, which: busyOnly ? "busy" : "all" });
   else yield await inOwnTurn(() => store.waitedLocks(prefix, order, max));
@@ -117,4 +153,70 @@ function unused(name: string): Lock {
     record: null,
     revision: 0n,
   };
+}
+
+/** Runs one step of a longer read. */
+export async function inOwnTurn<Answer>(read: () => Promise<Answer>): Promise<Answer> {
+  await nextTurn();
+  return await read();
+}
+
+/** At most `max` guard rows, in the byte order of their names. Throws StoreErrors. */
+export async function* lockSteps(
+  store: Pick<Store, "list">,
+  query: LockQuery,
+): AsyncGenerator<readonly GuardRow[], void, void> {
+  let { afterName, max } = query;
+  do {
+    const { locks, next } = await inOwnTurn(() => store.list({ ...query, afterName, max }));
+    yield locks;
+    max -= locks.length;
+    afterName = next;
+  } while (afterName !== null && max > 0);
+}
+
+/**
+ * The locks, in this order, with their first claims; leaves out locks that are gone by then. Throws StoreErrors.
+ */
+export async function* viewSteps(
+  store: Pick<Store, "views">,
+  locks: readonly (GuardRow | WaitedLock)[],
+): AsyncGenerator<LockView, void, void> {
+  for (const part of stepsOf(locks)) {
+    const ids = part.filter((lock) => !isIdle(lock)).map(({ id }) => id);
+    const read = ids.length === 0 ? [] : await inOwnTurn(() => store.views(ids, SHOWN_BY_LIST_MAX));
+    const views = new Map(read.map((view) => [view.lock.id, view]));
+    for (const lock of part) {
+      const view = isIdle(lock) ? idle(lock) : views.get(lock.id);
+      if (view) yield view;
+    }
+  }
+}
+
+/** Most locks of a long listing are idle and have no record: the guard row is all there is to read. */
+function isIdle(lock: GuardRow | WaitedLock): lock is GuardRow {
+  return lock.holders + lock.waiting === 0 && "name" in lock && !lock.hasRecord;
+}
+
+function idle({ hasRecord: _none, ...counters }: GuardRow): LockView {
+  return { lock: { ...counters, record: null }, holders: [], waiters: [] };
+}
+
+/** Parts of as many locks as have no more claims to show than one step reads, but at least one lock. */
+function* stepsOf(
+  locks: readonly (GuardRow | WaitedLock)[],
+): Generator<(GuardRow | WaitedLock)[], void, void> {
+  let part: (GuardRow | WaitedLock)[] = [];
+  let claims = 0;
+  for (const lock of locks) {
+    const own = Math.min(lock.holders, SHOWN_BY_LIST_MAX) + Math.min(lock.waiting, SHOWN_BY_LIST_MAX);
+    if (claims + own > CLAIMS_PER_STEP_MAX) {
+      yield part;
+      part = [];
+      claims = 0;
+    }
+    part.push(lock);
+    claims += own;
+  }
+  yield part;
 }

@@ -55,14 +55,6 @@ export class CallError extends Error {
   }
 }
 
-/** Thrown if the client of a call that waits hung up or let its deadline pass: nobody receives an answer. */
-export class ClientGone extends Error {
-  constructor() {
-    super("The client does not wait any more.");
-    this.name = "ClientGone";
-  }
-}
-
 /** Reports all violations; there must be at least one. */
 export function badRequest(violations: readonly Violation[]): CallError {
   const [first] = violations;
@@ -171,8 +163,32 @@ export function serverIsFull(bound: string, what: string): CallError {
 }
 
 /** `bound`: the name of a bound of one session, as in the table of errors. */
-export function sessionBound(bound: string, message: string): CallError {
+function sessionBound(bound: string, message: string): CallError {
   return new CallError("OVERLOADED", message, { metadata: { bound }, retryAfterMs: WAITS_RETRY_AFTER_MS });
+}
+
+export function tooManyCommands(commandsMax: number): CallError {
+  return sessionBound(
+    "session_commands",
+    `This session has ${commandsMax} commands under way, which is as many as it may have: wait for some to be answered.`,
+  );
+}
+
+export function unreadResults(): CallError {
+  return sessionBound("results_unread", "Too many results are unread: read the session's responses.");
+}
+
+/** `number`: 0, or that of an open call of the session. */
+export function callNumberTaken(number: bigint): CallError {
+  const description =
+    number === 0n
+      ? "is 0: number calls from 1 on"
+      : `is ${number}, the number of an open call of this session: that call goes on, and this command was rejected`;
+  return badRequest([{ field: "call", description }]);
+}
+
+export function noCommand(): CallError {
+  return badRequest([{ field: "command", description: "is required: say what this call asks for" }]);
 }
 
 export function sessionSilent(silentMs: number): CallError {

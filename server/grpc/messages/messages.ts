@@ -2,33 +2,43 @@
 // asked for them.
 
 import { create } from "@bufbuild/protobuf";
-import type {
-  Claim as ClaimMessage,
-  Lease,
-  Limit,
-  Lock as LockMessage,
-  Ticket,
-} from "#proto/rowlock/v1/lock_pb.js";
 import {
+  type Claim as ClaimMessage,
   ClaimSchema,
+  type LastRun as LastRunMessage,
+  LastRunSchema,
+  type Lease,
   LeaseSchema,
+  type Limit,
   LimitSchema,
   LimitSource,
+  type Lock as LockMessage,
+  type LockRecord as LockRecordMessage,
+  LockRecordSchema,
   LockSchema,
+  RefusalReason,
+  type Ticket,
   TicketSchema,
   ClaimState as WireClaimState,
   Mode as WireMode,
 } from "#proto/rowlock/v1/lock_pb.js";
-import type { LimitSetting as LimitSettingMessage } from "#proto/rowlock/v1/lock_service_pb.js";
-import { LimitSettingSchema } from "#proto/rowlock/v1/lock_service_pb.js";
-import type { Claim, ClaimState, Mode } from "../../core/claim.ts";
-import { callersRequestId } from "../../core/claim.ts";
-import { formatClaimId } from "../../core/claim-id.ts";
-import type { Place } from "../../core/command.ts";
+import {
+  type LimitSetting as LimitSettingMessage,
+  LimitSettingSchema,
+} from "#proto/rowlock/v1/lock_service_pb.js";
+import {
+  type Claim,
+  type ClaimState,
+  callersRequestId,
+  type EndReason,
+  formatClaimId,
+  type Mode,
+} from "../../core/claim.ts";
+import type { Place, Refused } from "../../core/command.ts";
 import type { EffectiveLimit } from "../../core/limit.ts";
 import { isDraining, totalHeld } from "../../core/lock.ts";
+import type { LastRun, LockRecord } from "../../core/record.ts";
 import type { LimitSetting, ViewedLock } from "../../engine/lock-engine.ts";
-import { recordMessage } from "./records.ts";
 import { durationMessage, leaseLeftUs, timestampMessage } from "./times.ts";
 
 const MODES: Record<Mode, WireMode> = {
@@ -137,4 +147,71 @@ export function limitMessage(limit: EffectiveLimit): Limit {
     version: limit.version,
     reason: limit.reason,
   });
+}
+
+export function recordMessage({
+  notBeforeUs,
+  attemptsLeft,
+  status,
+  lastRun,
+  version,
+}: LockRecord): LockRecordMessage {
+  return create(LockRecordSchema, {
+    ...(notBeforeUs !== null && { notBefore: timestampMessage(notBeforeUs) }),
+    ...(attemptsLeft !== null && { attemptsLeft }),
+    status,
+    ...(lastRun && { lastRun: lastRunMessage(lastRun) }),
+    version,
+  });
+}
+
+function lastRunMessage({
+  owner,
+  fencingToken,
+  grantedAtUs,
+  endedAtUs,
+  end,
+  status,
+}: LastRun): LastRunMessage {
+  return create(LastRunSchema, {
+    owner,
+    fencingToken,
+    grantedAt: timestampMessage(grantedAtUs),
+    endedAt: timestampMessage(endedAtUs),
+    endReason: reasonMessage(end),
+    status,
+  });
+}
+
+const REFUSED: Record<Refused, RefusalReason> = {
+  busy: RefusalReason.BUSY,
+  paused: RefusalReason.PAUSED,
+  failed_over: RefusalReason.PAUSED,
+  queue_full: RefusalReason.QUEUE_FULL,
+  never_fits: RefusalReason.NEVER_FITS,
+  not_before: RefusalReason.NOT_BEFORE,
+  exhausted: RefusalReason.EXHAUSTED,
+  status_mismatch: RefusalReason.STATUS_MISMATCH,
+};
+
+const ENDED: Record<EndReason, RefusalReason> = {
+  released: RefusalReason.RELEASED,
+  expired: RefusalReason.EXPIRED,
+  force_released: RefusalReason.FORCE_RELEASED,
+  cancelled: RefusalReason.CANCELLED,
+  lapsed: RefusalReason.LAPSED,
+  timed_out: RefusalReason.TIMED_OUT,
+  never_fits: RefusalReason.NEVER_FITS,
+  exhausted: RefusalReason.EXHAUSTED,
+  status_mismatch: RefusalReason.STATUS_MISMATCH,
+};
+
+/** Why a request was refused. */
+export function refusedReason(reason: Refused): RefusalReason {
+  return REFUSED[reason];
+}
+
+/** How a claim ended. */
+export function reasonMessage(reason: EndReason): RefusalReason {
+  return ENDED[reason];
 }

@@ -2,14 +2,12 @@
 // holders.
 
 import { create } from "@bufbuild/protobuf";
-import type { Refusal, RefusalReason } from "#proto/rowlock/v1/lock_pb.js";
-import { RefusalSchema } from "#proto/rowlock/v1/lock_pb.js";
+import { type Refusal, type RefusalReason, RefusalSchema } from "#proto/rowlock/v1/lock_pb.js";
 import { SHOWN_BY_REFUSAL_MAX } from "../../core/bounds.ts";
 import type { Claim, EndReason } from "../../core/claim.ts";
 import type { OutcomeNamed, Refused } from "../../core/command.ts";
 import type { EffectiveLimit } from "../../core/limit.ts";
-import { claimMessage, limitMessage } from "./messages.ts";
-import { reasonMessage, refusedReason } from "./reasons.ts";
+import { claimMessage, limitMessage, reasonMessage, refusedReason } from "./messages.ts";
 import { durationMessage, leaseLeftUs, spanText } from "./times.ts";
 
 /** The first holders of a lock, and when they were read. */

@@ -1,15 +1,33 @@
 // Acquire: refuses, gives a ticket, or blocks the call until the lock is granted, as the caller asks.
 
+import { Mode as WireMode, WhenBusy as WireWhenBusy } from "#proto/rowlock/v1/lock_pb.js";
 import type { AcquireRequest, AcquireResponse } from "#proto/rowlock/v1/lock_service_pb.js";
+import {
+  DURATION_US_MAX,
+  PERMITS_MAX,
+  REQUEST_ID_BYTES_MAX,
+  TEXT_BYTES_MAX,
+  TTL_US_DEFAULT,
+  TTL_US_MIN,
+  WAIT_US_MIN,
+} from "../../core/bounds.ts";
+import type { Mode, Terms } from "../../core/claim.ts";
 import type { Place } from "../../core/command.ts";
 import type { AcquireInput, LockEngine } from "../../engine/lock-engine.ts";
+import type { Call, MethodContext } from "../call.ts";
 import { PLACE_TRIES_MAX } from "../grpc-bounds.ts";
-import type { AnyCall } from "../handler.ts";
 import { requestIdReused } from "../messages/call-error.ts";
 import { leaseMessage, ticketMessage } from "../messages/messages.ts";
-import { checkAcquire } from "../validate/acquire.ts";
 import { endOf, giveBackUnheard, refusalOf } from "./answers.ts";
-import type { MethodContext } from "./method.ts";
+import {
+  checkDuration,
+  checkLabels,
+  checkName,
+  checkRequestId,
+  checkTerms,
+  checkText,
+  Violations,
+} from "./fields.ts";
 import { Wait } from "./wait.ts";
 
 type AcquireAnswer = Awaited<ReturnType<LockEngine["acquire"]>>;
@@ -22,17 +40,16 @@ const FIRST: Place = { ahead: 0, permitsAhead: 0, queueLength: 1 };
  * Answers with a lease, a ticket or a refusal. Throws BAD_REQUEST, REQUEST_ID_REUSED, or a Fault of the engine. With a
  * request id of its own, a client can safely repeat the call: it gets the same claim.
  */
-export async function acquire(context: MethodContext, message: AcquireRequest, call: AnyCall) {
-  const { ask, whenBusy } = checkAcquire(message);
+export async function acquire(context: MethodContext, { ask, whenBusy }: CheckedAcquire, call: Call) {
   const outcome =
     whenBusy === "wait" ? await untilGranted(context, ask, call) : await atOnce(context, ask, call);
   return { outcome };
 }
 
-async function atOnce(context: MethodContext, ask: AcquireInput, call: AnyCall): Promise<Outcome> {
+async function atOnce(context: MethodContext, ask: AcquireInput, call: Call): Promise<Outcome> {
   const { engine, graceUs } = context;
   for (let tries = 1; ; tries++) {
-    const answer = await engine.acquire(ask, null, call);
+    const answer = await call.client.admission.run(call, () => engine.acquire(ask, null, call));
     if (answer.outcome.kind !== "waiting") return await answered(context, answer, ask, call);
     const { claim } = answer.outcome;
     // The place is missing only if the claim existed before, so only for a request id that is used again.
@@ -44,11 +61,11 @@ async function atOnce(context: MethodContext, ask: AcquireInput, call: AnyCall):
   }
 }
 
-async function untilGranted(context: MethodContext, ask: AcquireInput, call: AnyCall): Promise<Outcome> {
-  const { engine, openWaits } = context;
-  const wait = new Wait(engine, openWaits, call);
+async function untilGranted(context: MethodContext, ask: AcquireInput, call: Call): Promise<Outcome> {
+  const { engine } = context;
+  const wait = new Wait(engine, call);
   try {
-    const answer = await engine.acquire(ask, wait, call);
+    const answer = await call.client.admission.run(call, () => engine.acquire(ask, wait, call));
     const { outcome, lockName } = answer;
     if (outcome.kind !== "waiting") return await answered(context, answer, ask, call);
     const { claim, nowUs } = await wait.untilSettled(outcome.claim, () => canReturn(ask));
@@ -64,7 +81,7 @@ async function answered(
   context: MethodContext,
   answer: AcquireAnswer,
   ask: AcquireInput,
-  call: AnyCall,
+  call: Call,
 ): Promise<Outcome> {
   const { engine } = context;
   const { outcome, lockName, nowUs } = answer;
@@ -86,4 +103,119 @@ async function answered(
 /** Whether a client that received no answer can ask for the same claim again. */
 function canReturn(ask: AcquireInput): boolean {
   return ask.requestId !== "";
+}
+
+type WhenBusy = "refuse" | "enqueue" | "wait";
+
+interface CheckedAcquire {
+  readonly ask: AcquireInput;
+  readonly whenBusy: WhenBusy;
+}
+
+const MODES: Record<WireMode, Mode> = {
+  [WireMode.UNSPECIFIED]: "permit",
+  [WireMode.PERMIT]: "permit",
+  [WireMode.SHARED]: "shared",
+  [WireMode.EXCLUSIVE]: "exclusive",
+};
+
+const WHEN_BUSY: Record<WireWhenBusy, WhenBusy> = {
+  [WireWhenBusy.UNSPECIFIED]: "refuse",
+  [WireWhenBusy.REFUSE]: "refuse",
+  [WireWhenBusy.ENQUEUE]: "enqueue",
+  [WireWhenBusy.WAIT]: "wait",
+};
+
+/** Throws a CallError with all violations. */
+export function checkAcquire(message: AcquireRequest): CheckedAcquire {
+  const violations = new Violations();
+  const whenBusy = checkWhenBusy(message, violations);
+  if (whenBusy === "refuse" && message.maxWait) {
+    violations.add(
+      "max_wait",
+      "needs a call that waits: set when_busy to WHEN_BUSY_ENQUEUE or WHEN_BUSY_WAIT",
+    );
+  }
+  const ask = checkAsk(message, whenBusy !== "refuse", violations);
+  return violations.checked({ ask, whenBusy });
+}
+
+/** Checks a request inside a WaitInQueueRequest, which always waits. Adds to `violations`. */
+export function checkNestedAcquire(message: AcquireRequest, violations: Violations): AcquireInput {
+  checkWhenBusy(message, violations);
+  if (message.whenBusy === WireWhenBusy.REFUSE) {
+    violations.add(
+      "when_busy",
+      "is WHEN_BUSY_REFUSE in a call that waits: leave it unspecified, or use Acquire",
+    );
+  }
+  return checkAsk(message, true, violations);
+}
+
+function checkAsk(message: AcquireRequest, mayWait: boolean, violations: Violations): AcquireInput {
+  const mode = checkMode(message, violations);
+  return {
+    name: checkName(message.name, "name", violations),
+    mode,
+    permits: checkPermits(message, mode, violations),
+    ttlUs: checkTtl(message, violations),
+    requestId: checkRequestId(message.requestId, REQUEST_ID_BYTES_MAX, violations),
+    owner: checkText(message.owner, TEXT_BYTES_MAX, "owner", violations),
+    labels: checkLabels(message.labels, violations),
+    terms: checkOwnTerms(message, violations),
+    mayWait,
+    maxWaitUs: message.maxWait
+      ? checkDuration(message.maxWait, { minUs: WAIT_US_MIN, maxUs: DURATION_US_MAX }, "max_wait", violations)
+      : null,
+  };
+}
+
+function checkMode({ mode }: AcquireRequest, violations: Violations): Mode {
+  // Enums of proto3 are open: any number can arrive.
+  const known: Mode | undefined = MODES[mode];
+  if (!known)
+    violations.add(
+      "mode",
+      `is ${mode}, which is not a known value: use MODE_PERMIT, MODE_SHARED or MODE_EXCLUSIVE`,
+    );
+  return known ?? "permit";
+}
+
+function checkWhenBusy({ whenBusy }: AcquireRequest, violations: Violations): WhenBusy {
+  const known: WhenBusy | undefined = WHEN_BUSY[whenBusy];
+  if (!known) {
+    violations.add(
+      "when_busy",
+      `is ${whenBusy}, which is not a known value: use WHEN_BUSY_REFUSE, WHEN_BUSY_ENQUEUE or WHEN_BUSY_WAIT`,
+    );
+  }
+  // Treated as a request that waits, so that a max_wait beside it is not reported as well.
+  return known ?? "wait";
+}
+
+function checkPermits({ permits }: AcquireRequest, mode: Mode, violations: Violations): number {
+  if (mode !== "permit" && permits > 1) {
+    violations.add("permits", `is ${permits}; readers and writers are not counted, so leave it unset`);
+  } else if (permits > PERMITS_MAX) {
+    violations.add("permits", `is ${permits}; take at most ${PERMITS_MAX}`);
+  }
+  return permits === 0 ? 1 : permits;
+}
+
+function checkTtl({ ttl, noExpiry }: AcquireRequest, violations: Violations): number | null {
+  if (noExpiry && ttl) violations.add("ttl", "contradicts no_expiry: set one of them");
+  const ttlUs = ttl
+    ? checkDuration(ttl, { minUs: TTL_US_MIN, maxUs: DURATION_US_MAX }, "ttl", violations)
+    : TTL_US_DEFAULT;
+  return noExpiry ? null : ttlUs;
+}
+
+function checkOwnTerms(message: AcquireRequest, violations: Violations): Terms | null {
+  if (message.minInterval && message.noExpiry) {
+    violations.add(
+      "min_interval",
+      "contradicts no_expiry: give the lease a ttl, or set cool_down at its Release",
+    );
+  }
+  return checkTerms(message, violations);
 }

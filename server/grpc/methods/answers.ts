@@ -5,7 +5,7 @@ import type { Refusal } from "#proto/rowlock/v1/lock_pb.js";
 import type { Claim } from "../../core/claim.ts";
 import type { OutcomeNamed } from "../../core/command.ts";
 import type { Answer, LockEngine } from "../../engine/lock-engine.ts";
-import type { AnyCall } from "../handler.ts";
+import type { Call } from "../call.ts";
 import { endedMessage, type Holders, refusedMessage, showsHolders } from "../messages/refusal.ts";
 
 /** Says why a request for `permits` gets no lease. */
@@ -13,7 +13,7 @@ export async function refusalOf(
   engine: LockEngine,
   answer: Answer<OutcomeNamed<"refused">>,
   permits: number,
-  call: AnyCall,
+  call: Call,
 ): Promise<Refusal> {
   const holders = await holdersFor(engine, answer.lockId, answer.outcome.reason, call);
   return refusedMessage(answer.lockName, answer.outcome, permits, holders);
@@ -24,7 +24,7 @@ export async function endOf(
   engine: LockEngine,
   claim: Claim,
   lockName: string,
-  call: AnyCall,
+  call: Call,
 ): Promise<Refusal> {
   const { endReason, lockId } = claim;
   const holders = endReason && (await holdersFor(engine, lockId, endReason, call));
@@ -36,7 +36,7 @@ async function holdersFor(
   engine: LockEngine,
   lockId: bigint,
   reason: Parameters<typeof showsHolders>[0],
-  call: AnyCall,
+  call: Call,
 ): Promise<Holders | null> {
   return showsHolders(reason) ? await engine.holders(lockId, call) : null;
 }
@@ -45,6 +45,6 @@ async function holdersFor(
  * Ends the claim of a client that hung up before its answer and cannot come back: others would wait for it in vain.
  * `canReturn`: the client has seen the id, or chose a request id of its own.
  */
-export function giveBackUnheard(engine: LockEngine, claim: Claim, call: AnyCall, canReturn: boolean): void {
-  if (call.cancelled && !canReturn) engine.detach(claim, null, false);
+export function giveBackUnheard(engine: LockEngine, claim: Claim, call: Call, canReturn: boolean): void {
+  if (!canReturn && call.signal.aborted) engine.detach(claim, null, false);
 }

@@ -1,38 +1,57 @@
 // Capture: takes leases on some of many locks, at once or as soon as one is available.
 
 import type { CaptureRequest } from "#proto/rowlock/v1/lock_service_pb.js";
-import type { Captured, CaptureInput, LockEngine } from "../../engine/lock-engine.ts";
-import type { AnyCall } from "../handler.ts";
+import {
+  CAPTURE_MAX,
+  CAPTURE_NAMES_MAX,
+  CAPTURE_REQUEST_ID_BYTES_MAX,
+  DURATION_US_MAX,
+  NAME_BYTES_MAX,
+  TEXT_BYTES_MAX,
+  TTL_US_DEFAULT,
+  TTL_US_MIN,
+  WAIT_US_MIN,
+} from "../../core/bounds.ts";
+import { isOwnName } from "../../core/lock.ts";
+import { isGivenUp } from "../../engine/faults.ts";
+import type { Captured, CaptureInput, CaptureTarget, LockEngine } from "../../engine/lock-engine.ts";
+import type { Call, MethodContext } from "../call.ts";
+import { VIOLATIONS_OF_NAMES_MAX } from "../grpc-bounds.ts";
 import { leaseMessage } from "../messages/messages.ts";
 import { durationMessage } from "../messages/times.ts";
-import { checkCapture } from "../validate/capture.ts";
 import { giveBackUnheard } from "./answers.ts";
-import type { MethodContext } from "./method.ts";
+import {
+  checkDuration,
+  checkLabels,
+  checkName,
+  checkRequestId,
+  checkTerms,
+  checkText,
+  Violations,
+} from "./fields.ts";
 
 /**
  * Answers without leases if there is nothing to take, within max_wait if that is set. Throws BAD_REQUEST, or a Fault of
  * the engine.
  */
-export async function capture(context: MethodContext, message: CaptureRequest, call: AnyCall) {
-  const { engine } = context;
-  const { ask, maxWaitUs } = checkCapture(message);
+export async function capture({ engine }: MethodContext, { ask, maxWaitUs }: CheckedCapture, call: Call) {
   const captured =
     maxWaitUs === null
-      ? await engine.capture(ask, call)
-      : await whenFree(context, ask, Math.ceil(maxWaitUs / 1_000), call);
+      ? await call.client.admission.run(call, () => engine.capture(ask, call))
+      : await whenFree(engine, ask, Math.ceil(maxWaitUs / 1_000), call);
   return answerOf(captured, ask, engine, call);
 }
 
 class TimeOver extends Error {}
 
 async function whenFree(
-  { engine, openWaits }: MethodContext,
+  engine: LockEngine,
   ask: CaptureInput,
   maxWaitMs: number,
-  call: AnyCall,
+  call: Call,
 ): Promise<Captured> {
   const stopped = new AbortController();
-  const leave = openWaits.enter(call, (why) => stopped.abort(why));
+  const leave = call.client.waits.enter(call, (why) => stopped.abort(why));
   const timer = setTimeout(() => stopped.abort(new TimeOver()), maxWaitMs);
   try {
     return await engine.captureWhenFree(ask, stopped.signal, call);
@@ -49,14 +68,75 @@ function answerOf(
   { leases, retryAfterUs, isRepeated }: Captured,
   ask: CaptureInput,
   engine: LockEngine,
-  call: AnyCall,
+  call: Call,
 ) {
   // A client that cancels a capture has seen no lease id and cannot release its leases, so they are given back here.
-  const canReturn = ask.requestId !== "" && !call.isGivenUp;
+  const canReturn = ask.requestId !== "" && !isGivenUp(call.signal);
   for (const { claim } of leases) giveBackUnheard(engine, claim, call, canReturn);
   return {
     leases: leases.map(({ claim, lockName, nowUs }) => leaseMessage(claim, lockName, nowUs)),
     isRepeated: isRepeated === true,
     ...(retryAfterUs !== null && { retryAfter: durationMessage(retryAfterUs) }),
   };
+}
+
+interface CheckedCapture {
+  readonly ask: CaptureInput;
+  /** null: the call does not wait. */
+  readonly maxWaitUs: number | null;
+}
+
+/** Throws a CallError with all violations. */
+export function checkCapture(message: CaptureRequest): CheckedCapture {
+  const violations = new Violations();
+  const { ttl, maxWait } = message;
+  const ask = {
+    target: checkTarget(message, violations),
+    max: checkMax(message, violations),
+    terms: checkTerms(message, violations),
+    ttlUs: ttl
+      ? checkDuration(ttl, { minUs: TTL_US_MIN, maxUs: DURATION_US_MAX }, "ttl", violations)
+      : TTL_US_DEFAULT,
+    requestId: checkRequestId(message.requestId, CAPTURE_REQUEST_ID_BYTES_MAX, violations),
+    owner: checkText(message.owner, TEXT_BYTES_MAX, "owner", violations),
+    labels: checkLabels(message.labels, violations),
+  };
+  const maxWaitUs = maxWait
+    ? checkDuration(maxWait, { minUs: WAIT_US_MIN, maxUs: DURATION_US_MAX }, "max_wait", violations)
+    : null;
+  return violations.checked({ ask, maxWaitUs });
+}
+
+function checkMax({ maxLeases }: CaptureRequest, violations: Violations): number {
+  if (maxLeases < 1 || maxLeases > CAPTURE_MAX)
+    violations.add("max_leases", `is ${maxLeases}; take 1 to ${CAPTURE_MAX}`);
+  return maxLeases;
+}
+
+function checkTarget({ prefix, names }: CaptureRequest, violations: Violations): CaptureTarget {
+  if (prefix !== undefined) {
+    if (names.length > 0) violations.add("names", "contradicts prefix: set one of them");
+    return { kind: "prefix", prefix: checkText(prefix, NAME_BYTES_MAX, "prefix", violations) };
+  }
+  if (names.length === 0) violations.add("target", "is required: set prefix (empty for all locks) or names");
+  else if (names.length > CAPTURE_NAMES_MAX)
+    violations.add("names", `has ${names.length} entries; use at most ${CAPTURE_NAMES_MAX}`);
+  else checkNames(names, violations);
+  return { kind: "names", names };
+}
+
+function checkNames(names: readonly string[], violations: Violations): void {
+  const own: [index: number, check: () => void][] = [];
+  const seen = new Map<string, number>();
+  names.forEach((name, index) => {
+    const field = `names[${index}]`;
+    const first = seen.get(name);
+    if (first !== undefined)
+      own.push([index, () => violations.add(field, `is the same as names[${first}]: name each lock once`)]);
+    else seen.set(name, index);
+    if (name === "" || isOwnName(name) || Buffer.byteLength(name) > NAME_BYTES_MAX)
+      own.push([index, () => void checkName(name, field, violations)]);
+  });
+  // The violations of a thousand names would not fit into the trailer.
+  for (const [, report] of own.slice(0, VIOLATIONS_OF_NAMES_MAX)) report();
 }

@@ -1,39 +1,58 @@
-// GetLock and ListLocks: reads for people and tools. They never show secret ids.
+// GetLock, ListLocks and ListLimits: reads for people and tools. They never show secret ids.
 
 import { create, toBinary } from "@bufbuild/protobuf";
-import type {
-  GetLockRequest,
-  ListLocksRequest,
-  ListLocksResponse,
+import {
+  type GetLockRequest,
+  type ListLimitsRequest,
+  type ListLocksRequest,
+  type ListLocksResponse,
+  ListLocksResponseSchema,
+  ListOrder,
 } from "#proto/rowlock/v1/lock_service_pb.js";
-import { ListLocksResponseSchema } from "#proto/rowlock/v1/lock_service_pb.js";
-import type { ViewedLock } from "../../engine/lock-engine.ts";
+import { NAME_BYTES_MAX, PAGE_SIZE_DEFAULT, PAGE_SIZE_MAX } from "../../core/bounds.ts";
+import type { LimitSetting, LimitsQuery, LocksQuery, ViewedLock } from "../../engine/lock-engine.ts";
+import type { Call, MethodContext } from "../call.ts";
 import { PAGE_BYTES_MAX } from "../grpc-bounds.ts";
-import type { AnyCall } from "../handler.ts";
-import { ClientGone } from "../messages/call-error.ts";
-import { lockMessage } from "../messages/messages.ts";
-import { pageTokenAfter } from "../messages/page-tokens.ts";
-import { checkGetLock, checkListLocks } from "../validate/listings.ts";
-import type { MethodContext } from "./method.ts";
+import { limitSettingMessage, lockMessage } from "../messages/messages.ts";
+import { checkName, checkText, Violations } from "./fields.ts";
 
 /** Describes a lock, even if nobody has used the name. */
-export async function getLock({ engine }: MethodContext, message: GetLockRequest, call: AnyCall) {
-  const name = checkGetLock(message);
+export async function getLock({ engine }: MethodContext, name: string, call: Call) {
   return { lock: lockMessage(await engine.view(name, call)) };
 }
 
 /** Answers with one page. The orders by waiters have no further pages. Throws ClientGone if the client hangs up. */
-export async function listLocks({ engine }: MethodContext, message: ListLocksRequest, call: AnyCall) {
-  const { pageSize, ...query } = checkListLocks(message);
+export async function listLocks(
+  { engine }: MethodContext,
+  { pageSize, ...query }: CheckedListLocks,
+  call: Call,
+) {
   const page = new Page(pageSize);
   // One more than the page holds shows whether another page follows.
   for await (const description of engine.views({ ...query, max: pageSize + 1 }, call)) {
-    if (call.cancelled) throw new ClientGone();
+    call.signal.throwIfAborted();
     if (page.take(description)) continue;
     // In an order by waiters, no token can say where the next page would begin.
     return query.order === "name" ? page.followed() : page.last();
   }
   return page.last();
+}
+
+export async function listLimits(
+  { engine }: MethodContext,
+  { pageSize, ...query }: CheckedListLimits,
+  call: Call,
+) {
+  const settings: LimitSetting[] = [];
+  // One more than the page holds shows whether another page follows.
+  for await (const setting of engine.limits({ ...query, max: pageSize + 1 }, call)) {
+    if (settings.length === pageSize) {
+      const nextPageToken = limitsTokenAfter(settings.at(-1) as LimitSetting);
+      return { limits: settings.map(limitSettingMessage), nextPageToken };
+    }
+    settings.push(setting);
+  }
+  return { limits: settings.map(limitSettingMessage) };
 }
 
 /**
@@ -73,4 +92,138 @@ class Page {
 
 function encoded(part: Partial<Pick<ListLocksResponse, "locks" | "nextPageToken">>): Uint8Array {
   return toBinary(ListLocksResponseSchema, create(ListLocksResponseSchema, part));
+}
+
+const ORDERS: Record<ListOrder, LocksQuery["order"]> = {
+  [ListOrder.UNSPECIFIED]: "name",
+  [ListOrder.NAME]: "name",
+  [ListOrder.LONGEST_WAIT]: "longest_wait",
+  [ListOrder.MOST_WAITERS]: "most_waiters",
+};
+
+interface CheckedListLocks extends Omit<LocksQuery, "max"> {
+  readonly pageSize: number;
+}
+
+interface CheckedListLimits extends Omit<LimitsQuery, "max"> {
+  readonly pageSize: number;
+}
+
+/** The fields that all requests for a page share. */
+type PageRequest = Pick<ListLocksRequest, "prefix" | "pageSize" | "pageToken">;
+
+export function checkGetLock({ name }: GetLockRequest): string {
+  const violations = new Violations();
+  return violations.checked(checkName(name, "name", violations));
+}
+
+export function checkListLocks(message: ListLocksRequest): CheckedListLocks {
+  const violations = new Violations();
+  const order = checkOrder(message, violations);
+  return violations.checked({
+    ...checkPage(message, violations),
+    afterName: checkAfterName(message, order, violations),
+    busyOnly: message.busyOnly,
+    order,
+  });
+}
+
+export function checkListLimits(message: ListLimitsRequest): CheckedListLimits {
+  const violations = new Violations();
+  const page = checkPage(message, violations);
+  const { pageToken } = message;
+  if (pageToken === "") return violations.checked({ ...page, after: null });
+  const after = settingOfPageToken(pageToken);
+  checkPlace(after?.target ?? null, message, violations);
+  return violations.checked({ ...page, after });
+}
+
+function checkPage({ prefix, pageSize }: PageRequest, violations: Violations) {
+  if (pageSize < 0 || pageSize > PAGE_SIZE_MAX) {
+    violations.add(
+      "page_size",
+      `is ${pageSize}; use 1 to ${PAGE_SIZE_MAX}, or leave it unset for ${PAGE_SIZE_DEFAULT}`,
+    );
+  }
+  return {
+    prefix: checkText(prefix, NAME_BYTES_MAX, "prefix", violations),
+    pageSize: pageSize === 0 ? PAGE_SIZE_DEFAULT : pageSize,
+  };
+}
+
+function checkOrder({ order }: ListLocksRequest, violations: Violations): LocksQuery["order"] {
+  // Enums of proto3 are open: any number can arrive.
+  const known: LocksQuery["order"] | undefined = ORDERS[order];
+  if (!known) {
+    violations.add(
+      "order",
+      `is ${order}, which is not a known value: use LIST_ORDER_NAME, LIST_ORDER_LONGEST_WAIT or LIST_ORDER_MOST_WAITERS`,
+    );
+  }
+  return known ?? "name";
+}
+
+function checkAfterName(
+  message: ListLocksRequest,
+  order: LocksQuery["order"],
+  violations: Violations,
+): string | null {
+  const { pageToken } = message;
+  if (pageToken === "") return null;
+  if (order !== "name") {
+    violations.add(
+      "page_token",
+      "cannot be used with an order by waiters, which has one page: leave it unset",
+    );
+    return null;
+  }
+  const name = nameOfPageToken(pageToken);
+  checkPlace(name, message, violations);
+  return name;
+}
+
+/**
+ * Checks that the token was made for such a request. `last`: the name or pattern that it stands for; null: it is no
+ * token of this server.
+ */
+function checkPlace(last: string | null, { prefix }: PageRequest, violations: Violations): void {
+  if (last === null || Buffer.byteLength(last) > NAME_BYTES_MAX) {
+    violations.add(
+      "page_token",
+      "is not one of this server: pass next_page_token of the page before, unchanged",
+    );
+  } else if (!last.startsWith(prefix)) {
+    violations.add(
+      "page_token",
+      "belongs to a listing with another prefix: keep the prefix, or begin without a token",
+    );
+  }
+}
+
+/** The first letter distinguishes names from patterns. */
+const LETTERS = { pattern: "p", name: "n" } as const;
+
+/** The token of the page of locks that begins after `lastName`. */
+export function pageTokenAfter(lastName: string): string {
+  return Buffer.from(lastName).toString("base64url");
+}
+
+/** The token of the page of limits that begins after `last`. */
+export function limitsTokenAfter({ kind, target }: Pick<LimitSetting, "kind" | "target">): string {
+  return pageTokenAfter(LETTERS[kind] + target);
+}
+
+/** The argument that `pageTokenAfter` made the token from; null: it never made this token. */
+export function nameOfPageToken(token: string): string | null {
+  const name = Buffer.from(token, "base64url").toString();
+  // Neither decoder is strict, so a token counts only if encoding its name gives the same token again.
+  return pageTokenAfter(name) === token ? name : null;
+}
+
+/** The argument that `limitsTokenAfter` made the token from; null: it never made this token. */
+export function settingOfPageToken(token: string): Pick<LimitSetting, "kind" | "target"> | null {
+  const text = nameOfPageToken(token);
+  const target = text?.slice(1) ?? "";
+  if (text?.startsWith(LETTERS.name)) return { kind: "name", target };
+  return text?.startsWith(LETTERS.pattern) && target.endsWith("*") ? { kind: "pattern", target } : null;
 }

@@ -3,6 +3,7 @@
 // kept.
 
 import type { Place } from "../../core/command.ts";
+import { PLACES_AT_ONCE, PLACES_PAUSE_MS } from "../grpc-bounds.ts";
 
 interface PlaceUpdatesOptions {
   readonly intervalMs: number;
@@ -88,4 +89,27 @@ export class PlaceUpdates {
 /** Waiters behind a place do not change it. */
 function samePlace(a: Place, b: Place): boolean {
   return a.ahead === b.ahead && a.permitsAhead === b.permitsAhead;
+}
+
+export class PlaceTurns {
+  #queue: (() => void)[] = [];
+  #left = PLACES_AT_ONCE;
+  #pause: NodeJS.Timeout | undefined;
+
+  /** Calls `go` now or later, in the order of the calls to `take`. */
+  take(go: () => void): void {
+    this.#pause ??= setTimeout(() => this.#renew(), PLACES_PAUSE_MS);
+    if (this.#left === 0) this.#queue.push(go);
+    else {
+      this.#left -= 1;
+      go();
+    }
+  }
+
+  #renew(): void {
+    const next = this.#queue.splice(0, PLACES_AT_ONCE);
+    this.#left = PLACES_AT_ONCE - next.length;
+    this.#pause = next.length > 0 ? setTimeout(() => this.#renew(), PLACES_PAUSE_MS) : undefined;
+    for (const go of next) go();
+  }
 }

@@ -1,18 +1,20 @@
 // UpdateLock and DeleteLock: the methods about a lock's record.
 
+import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import type { DeleteLockRequest, UpdateLockRequest } from "#proto/rowlock/v1/lock_service_pb.js";
-import type { AnyCall } from "../handler.ts";
+import { DELAY_US_MAX } from "../../core/bounds.ts";
+import type { UpdateLock } from "../../core/command.ts";
+import type { LockEngine } from "../../engine/lock-engine.ts";
+import type { Call, MethodContext } from "../call.ts";
 import { lockInUse, recordVersionMismatch } from "../messages/call-error.ts";
-import { recordMessage } from "../messages/records.ts";
-import { checkDeleteLock, checkUpdateLock } from "../validate/records.ts";
-import type { MethodContext } from "./method.ts";
+import { recordMessage } from "../messages/messages.ts";
+import { checkAttempts, checkDelay, checkName, checkStatus, NANOS_MAX, Violations } from "./fields.ts";
 
 /** Throws BAD_REQUEST, or VERSION_MISMATCH if the record does not have the expected version. */
-export async function updateLock({ engine }: MethodContext, message: UpdateLockRequest, call: AnyCall) {
-  // The engine may not have read the database's clock yet, so the local clock stands in: this time only bounds
-  // not_before, to catch mistakes in a unit.
-  const nowUs = Math.max(engine.nowUs(), Date.now() * 1_000);
-  const { outcome } = await engine.updateLock(checkUpdateLock(message, nowUs), call);
+export async function updateLock({ engine }: MethodContext, update: CheckedUpdateLock, call: Call) {
+  const { outcome } = await call.client.admission.run(call, () =>
+    engine.ask({ verb: "update_lock", ...update, caller: call }),
+  );
   if (outcome.kind === "version_mismatch") throw recordVersionMismatch(outcome.version);
   return { record: recordMessage(outcome.record) };
 }
@@ -21,15 +23,18 @@ export async function updateLock({ engine }: MethodContext, message: UpdateLockR
  * Answers whether this call deleted the record. Throws LOCK_IN_USE, or VERSION_MISMATCH if the record does not have the
  * expected version.
  */
-export async function deleteLock({ engine }: MethodContext, message: DeleteLockRequest, call: AnyCall) {
-  const { name, expectedVersion } = checkDeleteLock(message);
-  const answer = await engine.deleteLock(name, expectedVersion, call);
-  if (!answer) {
-    if (expectedVersion) throw recordVersionMismatch(0n);
-    return { deleted: false };
-  }
-  const { outcome } = answer;
+export async function deleteLock(
+  { engine }: MethodContext,
+  { name, expectedVersion }: CheckedDeleteLock,
+  call: Call,
+) {
+  const { outcome } = await call.client.admission.run(call, () =>
+    engine.ask({ verb: "delete_lock", name, expectedVersion, caller: call }),
+  );
   switch (outcome.kind) {
+    case "unknown_lock":
+      if (expectedVersion) throw recordVersionMismatch(0n);
+      return { deleted: false };
     case "deleted":
       return { deleted: outcome.byThisCall };
     case "in_use":
@@ -37,4 +42,88 @@ export async function deleteLock({ engine }: MethodContext, message: DeleteLockR
     case "version_mismatch":
       throw recordVersionMismatch(outcome.version);
   }
+}
+
+type CheckedUpdateLock = Omit<UpdateLock, "verb" | "caller">;
+
+interface CheckedDeleteLock {
+  readonly name: string;
+  readonly expectedVersion: bigint | undefined;
+}
+
+/** Throws a CallError with all violations. */
+export function checkUpdateLock(
+  message: UpdateLockRequest,
+  { engine }: { readonly engine: Pick<LockEngine, "nowUs"> },
+): CheckedUpdateLock {
+  const violations = new Violations();
+  // The engine may not have read the database's clock yet, so the local clock stands in: this time only bounds
+  // not_before, to catch mistakes in a unit.
+  const nowUs = Math.max(engine.nowUs(), Date.now() * 1_000);
+  const update = {
+    name: checkName(message.name, "name", violations),
+    notBefore: checkNotBefore(message, nowUs, violations),
+    attemptsLeft: checkNewAttempts(message, violations),
+    status: checkStatus(message.status, "status", violations),
+    expectedVersion: message.expectedVersion,
+  };
+  const { notBefore, attemptsLeft, status } = update;
+  if (notBefore === undefined && attemptsLeft === undefined && status === undefined) {
+    violations.add(
+      "status",
+      "or another field must be set: not_before, not_before_in, unset_not_before, attempts_left, unset_attempts_left",
+    );
+  }
+  return violations.checked(update);
+}
+
+function checkNotBefore(
+  { notBefore, notBeforeIn, unsetNotBefore }: UpdateLockRequest,
+  nowUs: number,
+  violations: Violations,
+): UpdateLock["notBefore"] {
+  const atUs = notBefore && checkInstant(notBefore, nowUs, violations);
+  const inUs = checkDelay(notBeforeIn, "not_before_in", violations);
+  if (notBefore && notBeforeIn) violations.add("not_before_in", "contradicts not_before: set one of them");
+  if (unsetNotBefore && (notBefore || notBeforeIn)) {
+    violations.add(
+      "unset_not_before",
+      `contradicts ${notBefore ? "not_before" : "not_before_in"}: set one of them`,
+    );
+  }
+  if (atUs !== undefined) return { atUs };
+  if (inUs !== undefined) return { inUs };
+  return unsetNotBefore ? null : undefined;
+}
+
+/**
+ * Returns an instant in microseconds since 1970. Rounds parts of a microsecond up, so that nothing is granted before
+ * it.
+ */
+function checkInstant(instant: Timestamp, nowUs: number, violations: Violations): number {
+  const { seconds, nanos } = instant;
+  if (nanos < 0 || nanos > NANOS_MAX) {
+    violations.add("not_before", "is not a valid Timestamp: nanos are 0 to 999,999,999");
+    return 0;
+  }
+  // Rounded before the sum, because a sum with parts of a microsecond would not be exact.
+  const us = Number(seconds) * 1e6 + Math.ceil(nanos / 1_000);
+  if (seconds < 0n || us > nowUs + DELAY_US_MAX)
+    violations.add("not_before", "is out of range; use an instant from 1970 to at most 10 years ahead");
+  return us;
+}
+
+function checkNewAttempts(
+  { attemptsLeft, unsetAttemptsLeft }: UpdateLockRequest,
+  violations: Violations,
+): number | null | undefined {
+  const checked = checkAttempts(attemptsLeft, violations);
+  if (unsetAttemptsLeft && attemptsLeft !== undefined)
+    violations.add("unset_attempts_left", "contradicts attempts_left: set one of them");
+  return checked ?? (unsetAttemptsLeft ? null : undefined);
+}
+
+export function checkDeleteLock({ name, expectedVersion }: DeleteLockRequest): CheckedDeleteLock {
+  const violations = new Violations();
+  return violations.checked({ name: checkName(name, "name", violations), expectedVersion });
 }

@@ -6,29 +6,36 @@ import type {
   RenewLeases,
   RenewRequest,
 } from "#proto/rowlock/v1/lock_service_pb.js";
+import { DURATION_US_MAX, TTL_US_MIN } from "../../core/bounds.ts";
+import type { ClaimRef } from "../../core/claim.ts";
+import type { RunResult } from "../../core/record.ts";
 import { OVERLOADED_RETRY_AFTER_MS } from "../../engine/engine-bounds.ts";
 import { Fault } from "../../engine/faults.ts";
-import { RENEWED_LATER_MS_MAX } from "../grpc-bounds.ts";
-import type { AnyCall } from "../handler.ts";
+import type { Call, MethodContext } from "../call.ts";
+import { RENEWED_AT_ONCE_MAX, RENEWED_LATER_MS_MAX } from "../grpc-bounds.ts";
 import { CallError, leaseLost, notGrantedYet, unknownClaim, unknownLock } from "../messages/call-error.ts";
 import { claimMessage, leaseMessage } from "../messages/messages.ts";
 import { failureOf } from "../messages/status.ts";
 import {
-  type CheckedRenew,
-  checkForceRelease,
-  checkRelease,
-  checkRenew,
-  checkRenewLeases,
-} from "../validate/claims.ts";
-import type { MethodContext } from "./method.ts";
+  checkAttempts,
+  checkClaimId,
+  checkDelay,
+  checkDuration,
+  checkName,
+  checkReason,
+  checkStatus,
+  Violations,
+} from "./fields.ts";
 
 /** Throws LEASE_LOST, NOT_GRANTED_YET or UNKNOWN_CLAIM. */
-export async function renew(context: MethodContext, message: RenewRequest, call: AnyCall) {
-  return { lease: await renewed(context, checkRenew(message), call) };
+export async function renew(context: MethodContext, asked: CheckedRenew, call: Call) {
+  return { lease: await renewed(context, asked, call) };
 }
 
-async function renewed({ engine }: MethodContext, { ref, ttlUs }: CheckedRenew, call: AnyCall) {
-  const { outcome, lockName, nowUs } = await engine.renew(ref, ttlUs, call);
+async function renewed({ engine }: MethodContext, { ref, ttlUs }: CheckedRenew, call: Call) {
+  const { outcome, lockName, nowUs } = await call.client.admission.run(call, () =>
+    engine.ask({ verb: "renew", ref, ttlUs, caller: call }),
+  );
   switch (outcome.kind) {
     case "held":
       return leaseMessage(outcome.claim, lockName, nowUs);
@@ -47,7 +54,7 @@ async function renewed({ engine }: MethodContext, { ref, ttlUs }: CheckedRenew, 
  * If a renewal takes much longer than the first one, its answer is an error, though it may still take effect: its lock
  * is held up, and if the others waited for it, their holders would take their leases for lost.
  */
-export async function renewLeases(context: MethodContext, message: RenewLeases, call: AnyCall) {
+export async function renewLeases(context: MethodContext, asked: readonly CheckedRenew[], call: Call) {
   const late = Promise.withResolvers<never>();
   // Avoids an unhandled rejection if nobody waits for it any more.
   late.promise.catch(() => {});
@@ -55,7 +62,6 @@ export async function renewLeases(context: MethodContext, message: RenewLeases, 
   const first = () => {
     timer ??= setTimeout(() => late.reject(tooLate()), RENEWED_LATER_MS_MAX);
   };
-  const asked = checkRenewLeases(message);
   const leases = await Promise.all(
     asked.map(async (checked) => {
       try {
@@ -93,9 +99,10 @@ function tooLate(): Fault {
 }
 
 /** Answers whether this call ended the lease. Throws NOT_GRANTED_YET or UNKNOWN_CLAIM. */
-export async function release({ engine }: MethodContext, message: ReleaseRequest, call: AnyCall) {
-  const { ref, result } = checkRelease(message);
-  const { outcome } = await engine.release(ref, result, call);
+export async function release({ engine }: MethodContext, { ref, result }: CheckedRelease, call: Call) {
+  const { outcome } = await call.client.admission.run(call, () =>
+    engine.ask({ verb: "release", ref, result, caller: call }),
+  );
   switch (outcome.kind) {
     case "released":
       return { released: outcome.byThisCall };
@@ -111,11 +118,107 @@ export async function release({ engine }: MethodContext, message: ReleaseRequest
  * Ends one claim, or the first holders of a lock; `remaining`: holders that are left for further calls. Throws
  * UNKNOWN_LOCK.
  */
-export async function forceRelease({ engine }: MethodContext, message: ForceReleaseRequest, call: AnyCall) {
-  const { name, ticketNumber, reason } = checkForceRelease(message);
-  const answer = await engine.forceRelease(name, ticketNumber, reason, call);
-  if (!answer) throw unknownLock(name);
-  const ended = answer.outcome.ended.map((claim) => claimMessage(claim, name));
-  const remaining = ticketNumber === null ? answer.outcome.holdersLeft : 0;
+export async function forceRelease(
+  { engine }: MethodContext,
+  { name, ticketNumber, reason }: CheckedForceRelease,
+  call: Call,
+) {
+  const { outcome } = await call.client.admission.run(call, () =>
+    engine.ask({ verb: "force_release", name, ticketNumber, reason, caller: call }),
+  );
+  if (outcome.kind === "unknown_lock") throw unknownLock(name);
+  const ended = outcome.ended.map((claim) => claimMessage(claim, name));
+  const remaining = ticketNumber === null ? outcome.holdersLeft : 0;
   return { ended, remaining };
+}
+
+const TICKET_NUMBER_MAX = 2n ** 63n - 1n;
+
+export interface CheckedRenew {
+  readonly ref: ClaimRef;
+  /** undefined: the time to live last asked for. */
+  readonly ttlUs: number | undefined;
+}
+
+interface CheckedRelease {
+  readonly ref: ClaimRef;
+  readonly result: RunResult | null;
+}
+
+interface CheckedForceRelease {
+  readonly name: string;
+  /** null: all holders. */
+  readonly ticketNumber: bigint | null;
+  readonly reason: string;
+}
+
+export function checkRenew(message: RenewRequest): CheckedRenew {
+  const violations = new Violations();
+  return violations.checked(checkRenewFields(message, violations));
+}
+
+function checkRenewFields({ leaseId, ttl }: RenewRequest, violations: Violations): CheckedRenew {
+  const ref = checkClaimId(leaseId, "lease_id", violations);
+  const ttlUs = ttl && checkDuration(ttl, { minUs: TTL_US_MIN, maxUs: DURATION_US_MAX }, "ttl", violations);
+  return { ref, ttlUs };
+}
+
+export function checkRenewLeases({ leases }: RenewLeases): CheckedRenew[] {
+  const violations = new Violations();
+  const isMany = leases.length >= 1 && leases.length <= RENEWED_AT_ONCE_MAX;
+  if (!isMany) violations.add("leases", `has ${leases.length}; name 1 to ${RENEWED_AT_ONCE_MAX} leases`);
+  const checked = (isMany ? leases : []).map((lease, index) =>
+    checkRenewFields(lease, violations.within(`leases[${index}]`)),
+  );
+  return violations.checked(checked);
+}
+
+export function checkRelease(message: ReleaseRequest): CheckedRelease {
+  const violations = new Violations();
+  return violations.checked({
+    ref: checkClaimId(message.leaseId, "lease_id", violations),
+    result: checkResult(message, violations),
+  });
+}
+
+/** null: the request says nothing about the lock's record. */
+function checkResult(message: ReleaseRequest, violations: Violations): RunResult | null {
+  const coolDownUs = checkDelay(message.coolDown, "cool_down", violations);
+  const status = checkStatus(message.status, "status", violations);
+  const attemptsLeft = checkAttempts(message.attemptsLeft, violations);
+  if (coolDownUs === undefined && status === undefined && attemptsLeft === undefined) return null;
+  return {
+    ...(coolDownUs !== undefined && { coolDownUs }),
+    ...(status !== undefined && { status }),
+    ...(attemptsLeft !== undefined && { attemptsLeft }),
+  };
+}
+
+export function checkForceRelease(message: ForceReleaseRequest): CheckedForceRelease {
+  const violations = new Violations();
+  const target = checkTarget(message.target, violations);
+  return violations.checked({ ...target, reason: checkReason(message.reason, true, violations) });
+}
+
+function checkTarget(
+  target: ForceReleaseRequest["target"],
+  violations: Violations,
+): Pick<CheckedForceRelease, "name" | "ticketNumber"> {
+  switch (target.case) {
+    case "name":
+      return { name: checkName(target.value, "name", violations), ticketNumber: null };
+    case "claim": {
+      const { lockName, ticketNumber } = target.value;
+      if (ticketNumber < 1n || ticketNumber > TICKET_NUMBER_MAX) {
+        violations.add(
+          "claim.ticket_number",
+          `is ${ticketNumber}, which no claim has: pass the ticket_number of a claim as GetLock lists it`,
+        );
+      }
+      return { name: checkName(lockName, "claim.lock_name", violations), ticketNumber };
+    }
+    case undefined:
+      violations.add("target", "is required: set name for all holders of a lock, or claim for one");
+      return { name: "", ticketNumber: null };
+  }
 }

@@ -2,15 +2,16 @@
 // over.
 
 import type { WaitInQueueRequest, WaitInQueueResponse } from "#proto/rowlock/v1/lock_service_pb.js";
-import type { Claim } from "../../core/claim.ts";
+import { UPDATE_INTERVAL_US_DEFAULT, UPDATE_INTERVAL_US_MAX } from "../../core/bounds.ts";
+import type { Claim, ClaimRef } from "../../core/claim.ts";
 import type { Place } from "../../core/command.ts";
-import type { LockEngine } from "../../engine/lock-engine.ts";
-import type { AnyCall, Send } from "../handler.ts";
+import type { AcquireInput, LockEngine } from "../../engine/lock-engine.ts";
+import type { Call, MethodContext, Send } from "../call.ts";
 import { requestIdReused, unknownClaim } from "../messages/call-error.ts";
 import { leaseMessage, ticketMessage } from "../messages/messages.ts";
-import { type CheckedWait, checkWaitInQueue } from "../validate/wait-in-queue.ts";
+import { checkNestedAcquire } from "./acquire.ts";
 import { endOf, giveBackUnheard, refusalOf } from "./answers.ts";
-import type { MethodContext } from "./method.ts";
+import { checkClaimId, checkDuration, NO_CLAIM, Violations } from "./fields.ts";
 import { PlaceUpdates } from "./place-updates.ts";
 import { Wait } from "./wait.ts";
 
@@ -22,17 +23,17 @@ type WaitAnswer = Awaited<ReturnType<LockEngine["acquire"] | LockEngine["attach"
 // memory.
 export function waitInQueue(
   context: MethodContext,
-  message: WaitInQueueRequest,
-  call: AnyCall,
+  request: CheckedWait,
+  call: Call,
   send: SendUpdate,
 ): Promise<void> {
-  return new QueueStream(context, checkWaitInQueue(message), call, send).run();
+  return new QueueStream(context, request, call, send).run();
 }
 
 class QueueStream {
   readonly #context: MethodContext;
   readonly #request: CheckedWait;
-  readonly #call: AnyCall;
+  readonly #call: Call;
   readonly #send: SendUpdate;
   readonly #wait: Wait;
   /** Set once the claim has a place. */
@@ -40,12 +41,12 @@ class QueueStream {
   /** Whether the client has been sent its ticket. */
   #isShown = false;
 
-  constructor(context: MethodContext, request: CheckedWait, call: AnyCall, send: SendUpdate) {
+  constructor(context: MethodContext, request: CheckedWait, call: Call, send: SendUpdate) {
     this.#context = context;
     this.#request = request;
     this.#call = call;
     this.#send = send;
-    this.#wait = new Wait(context.engine, context.openWaits, call, (place, nowUs) => {
+    this.#wait = new Wait(context.engine, call, (place, nowUs) => {
       this.#updates?.offer(place, nowUs);
     });
   }
@@ -82,9 +83,14 @@ class QueueStream {
   #ask(): Promise<WaitAnswer> {
     const { engine } = this.#context;
     const { target } = this.#request;
-    return target.kind === "ask"
-      ? engine.acquire(target.ask, this.#wait, this.#call)
-      : engine.attach(target.ref, this.#wait, this.#call);
+    const call = this.#call;
+    return call.client.admission.run(
+      call,
+      (): Promise<WaitAnswer> =>
+        target.kind === "ask"
+          ? engine.acquire(target.ask, this.#wait, call)
+          : engine.attach(target.ref, this.#wait, call),
+    );
   }
 
   async #refused(answer: Parameters<typeof refusalOf>[1]): Promise<Update> {
@@ -96,7 +102,7 @@ class QueueStream {
       intervalMs: this.#request.updateIntervalMs,
       turn: (go) => this.#context.turns.take(go),
       send: (at, atUs, written) => {
-        if (this.#call.cancelled) return;
+        if (this.#call.signal.aborted) return;
         try {
           const value = ticketMessage(claim, lockName, at, atUs, this.#context.graceUs);
           this.#sendUpdate({ case: "position", value }, written);
@@ -139,5 +145,45 @@ class QueueStream {
 
   #sendUpdate(update: Update, written?: () => void): void {
     this.#send({ update }, written);
+  }
+}
+
+/** A new request, or a place taken before. */
+type WaitTarget =
+  | { readonly kind: "ask"; readonly ask: AcquireInput }
+  | { readonly kind: "ticket"; readonly ref: ClaimRef };
+
+export interface CheckedWait {
+  readonly target: WaitTarget;
+  readonly updateIntervalMs: number;
+}
+
+/** Throws a CallError with all violations. */
+export function checkWaitInQueue(message: WaitInQueueRequest): CheckedWait {
+  const violations = new Violations();
+  const target = checkTarget(message.target, violations);
+  const intervalUs = message.minUpdateInterval
+    ? checkDuration(
+        message.minUpdateInterval,
+        { minUs: 0, maxUs: UPDATE_INTERVAL_US_MAX },
+        "min_update_interval",
+        violations,
+      )
+    : UPDATE_INTERVAL_US_DEFAULT;
+  return violations.checked({ target, updateIntervalMs: intervalUs / 1_000 });
+}
+
+function checkTarget(target: WaitInQueueRequest["target"], violations: Violations): WaitTarget {
+  switch (target.case) {
+    case "acquire":
+      return { kind: "ask", ask: checkNestedAcquire(target.value, violations.within("acquire")) };
+    case "ticketId":
+      return { kind: "ticket", ref: checkClaimId(target.value, "ticket_id", violations) };
+    case undefined:
+      violations.add(
+        "target",
+        "is required: set acquire to take a place, or ticket_id to continue with one that was taken before",
+      );
+      return { kind: "ticket", ref: NO_CLAIM };
   }
 }

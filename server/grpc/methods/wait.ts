@@ -4,8 +4,7 @@
 import type { Claim } from "../../core/claim.ts";
 import type { Place } from "../../core/command.ts";
 import type { Follower, LockEngine } from "../../engine/lock-engine.ts";
-import type { AnyCall } from "../handler.ts";
-import type { OpenWaits } from "./open-waits.ts";
+import type { Call } from "../call.ts";
 
 /** A claim as it was when it was granted or ended, and the time of that by the database's clock. */
 export interface Settled {
@@ -16,7 +15,7 @@ export interface Settled {
 export class Wait implements Follower {
   readonly placed?: (place: Place, nowUs: number) => void;
   readonly #engine: Pick<LockEngine, "detach">;
-  readonly #call: AnyCall;
+  readonly #call: Call;
   readonly #over: () => void;
   #settled: Settled | undefined;
   #stopped: Error | undefined;
@@ -32,17 +31,16 @@ export class Wait implements Follower {
    */
   constructor(
     engine: Pick<LockEngine, "detach">,
-    openWaits: Pick<OpenWaits, "enter">,
-    call: AnyCall,
+    call: Call,
     placed?: (place: Place, nowUs: number) => void,
   ) {
     this.#engine = engine;
     this.#call = call;
     if (placed) this.placed = placed;
-    this.#over = openWaits.enter(call, (why) => this.fail(why));
+    this.#over = call.client.waits.enter(call, (why) => this.fail(why));
   }
 
-  told(claim: Claim, nowUs: number): void {
+  settled(claim: Claim, nowUs: number): void {
     if (claim.state === "held") this.#call.holds?.(claim);
     this.#settled = { claim, nowUs };
     this.#wake?.();

@@ -4,22 +4,22 @@
 import { toBinary } from "@bufbuild/protobuf";
 import { type Lock, LockSchema } from "#proto/rowlock/v1/lock_pb.js";
 import type { WatchLocksRequest, WatchLocksResponse } from "#proto/rowlock/v1/lock_service_pb.js";
+import { NAME_BYTES_MAX } from "../../core/bounds.ts";
 import type { WatchUpdate } from "../../engine/lock-engine.ts";
+import type { Call, MethodContext, Send } from "../call.ts";
 import { WATCH_BYTES_MAX } from "../grpc-bounds.ts";
-import type { AnyCall, Send } from "../handler.ts";
 import { lockMessage } from "../messages/messages.ts";
-import { checkWatchLocks } from "../validate/listings.ts";
-import type { MethodContext } from "./method.ts";
+import { checkText, Violations } from "./fields.ts";
 
 type Message = Omit<WatchLocksResponse, "$typeName">;
 
 export async function watchLocks(
-  { engine, openWaits }: MethodContext,
-  message: WatchLocksRequest,
-  call: AnyCall,
+  { engine }: MethodContext,
+  prefix: string,
+  call: Call,
   send: Send<Message>,
 ): Promise<void> {
-  const watch = engine.watchLocks(checkWatchLocks(message), call);
+  const watch = engine.watchLocks(prefix, call);
   const stopped = Promise.withResolvers<never>();
   // Avoids an unhandled rejection if nobody waits for it.
   stopped.promise.catch(() => {});
@@ -29,7 +29,7 @@ export async function watchLocks(
   };
   let leave = () => {};
   try {
-    leave = openWaits.enter(call, stop);
+    leave = call.client.waits.enter(call, stop);
     for (;;) {
       for (const part of messagesOf(await watch.next())) {
         const written = new Promise<void>((resolve) => send(part, resolve));
@@ -72,4 +72,10 @@ function messagesOf({ beganAnew, locks, deleted, complete }: WatchUpdate): Messa
     complete,
   });
   return messages;
+}
+
+/** Returns the prefix. */
+export function checkWatchLocks({ prefix }: WatchLocksRequest): string {
+  const violations = new Violations();
+  return violations.checked(checkText(prefix, NAME_BYTES_MAX, "prefix", violations));
 }

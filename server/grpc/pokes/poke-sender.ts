@@ -6,12 +6,14 @@ import type { TlsMaterial } from "../../config/tls-material.ts";
 import type { ClaimKey } from "../../core/claim.ts";
 import type { CallObserver } from "../call-observer.ts";
 import { POKE_REST_MS, POKED_CLAIMS_MAX } from "../grpc-bounds.ts";
-import type { OwnReplica } from "./own-replica.ts";
 import { type PokeChannel, pokeChannel } from "./poke-channel.ts";
+import type { OwnReplica } from "./registered-servers.ts";
 
 export interface PokeSenderOptions {
   /** Reads the register. */
-  readonly targets: () => Promise<readonly Pick<OwnReplica, "id" | "address" | "secret">[]>;
+  readonly register: () => Promise<{
+    readonly replicas: readonly Pick<OwnReplica, "id" | "address" | "secret">[];
+  }>;
   /** This server's own TLS material; the other servers are reached in the same way. */
   readonly tls: TlsMaterial | null;
   readonly observer: Pick<CallObserver, "poke">;
@@ -59,10 +61,10 @@ export class PokeSender {
 
   async #find(replica: bigint, peer: Peer): Promise<void> {
     try {
-      const targets = await this.#options.targets();
+      const { replicas } = await this.#options.register();
       if (this.#isClosed) return;
-      this.#forgetAllBut(new Set(targets.map(({ id }) => id)).add(replica));
-      const target = targets.find(({ id }) => id === replica);
+      this.#forgetAllBut(new Set(replicas.map(({ id }) => id)).add(replica));
+      const target = replicas.find(({ id }) => id === replica);
       // A server of an earlier version has no secret, and one that listens on any free port (0) cannot say where it
       // is.
       if (!target?.secret || target.address.endsWith(":0")) return this.#rest(replica, peer);

@@ -9,8 +9,8 @@ import type { ClaimKey } from "../../core/claim.ts";
 import { sameSecret } from "../../core/claim.ts";
 import type { CallObserver } from "../call-observer.ts";
 import { POKED_CLAIMS_MAX } from "../grpc-bounds.ts";
+import { definitionOf } from "../lock-service.ts";
 import { decode, encode } from "../messages/encoding.ts";
-import { definitionOf } from "../methods/lock-service.ts";
 
 export interface PokeServiceOptions {
   readonly secret: string;

@@ -26,6 +26,12 @@ const RESULTS = SessionResponseSchema.field.results.number;
 const HEARD = SessionResponseSchema.field.heard.number;
 const CALL = SessionResultSchema.field.call.number;
 
+/**
+ * `empty`: it has nothing to send. `gathering`: it sends a message at the end of the turn. `writing`: the connection has
+ * not taken the last message yet. `gathering_behind`: the same, and the next message follows.
+ */
+type State = "empty" | "gathering" | "writing" | "gathering_behind";
+
 export class Outbox {
   readonly #options: OutboxOptions;
   #writer = new BinaryWriter();
@@ -33,12 +39,10 @@ export class Outbox {
   #results = 0;
   #written: (() => void)[] = [];
   #sent = 0;
-  #hasMore = false;
   /** Requests heard when the message began: the remaining times of its leases count from then or later. */
   #heard = 0;
-  #isScheduled = false;
-  #isWriting = false;
-  #isClosed = false;
+  #state: State = "empty";
+  /** Once closed: what to call when it is empty. */
   #onEmpty: (() => void) | undefined;
 
   constructor(options: OutboxOptions) {
@@ -75,24 +79,24 @@ export class Outbox {
 
   /** Sends only what was added before, and calls `done` when the connection has all of it. */
   close(done: () => void): void {
-    this.#isClosed = true;
     this.#onEmpty = done;
-    if (!this.#isWriting && !this.#hasMore) done();
+    if (this.#state === "empty") done();
   }
 
   #added(bytes: number): void {
-    if (this.#isClosed) return;
-    if (!this.#hasMore) this.#heard = this.#options.heard();
-    this.#hasMore = true;
+    if (this.#onEmpty) return;
+    if (this.#state === "empty") {
+      this.#begin("gathering");
+      // After everything that this turn adds.
+      setImmediate(() => this.#flush());
+    } else if (this.#state === "writing") this.#begin("gathering_behind");
     this.#bytes += bytes;
     if (this.#bytes > this.#options.unreadMax) this.#options.onUnread();
-    if (this.#isScheduled || this.#isWriting) return;
-    this.#isScheduled = true;
-    // After everything that this turn adds.
-    setImmediate(() => {
-      this.#isScheduled = false;
-      this.#flush();
-    });
+  }
+
+  #begin(state: State): void {
+    this.#state = state;
+    this.#heard = this.#options.heard();
   }
 
   #flush(): void {
@@ -104,15 +108,14 @@ export class Outbox {
     this.#written = [];
     this.#bytes = 0;
     this.#results = 0;
-    this.#hasMore = false;
     this.#sent += 1;
-    this.#isWriting = true;
+    this.#state = "writing";
     this.#options.onSent(results, bytes.length);
     this.#options.write(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength), () => {
-      this.#isWriting = false;
       for (const tell of written) tell();
-      if (this.#hasMore) this.#flush();
-      else this.#onEmpty?.();
+      if (this.#state === "gathering_behind") return this.#flush();
+      this.#state = "empty";
+      this.#onEmpty?.();
     });
   }
 }

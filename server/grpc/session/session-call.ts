@@ -2,65 +2,79 @@
 // its timeout, or with the session.
 
 import type { Claim, ClaimRef } from "../../core/claim.ts";
-import type { AnyCall } from "../handler.ts";
+import { ClientGone } from "../../engine/faults.ts";
+import type { Call, Client } from "../call.ts";
+import type { AnyVerb } from "../verbs.ts";
 import type { SessionLease, SessionLeases } from "./session-leases.ts";
 
 /** What all calls of a session share. */
-export interface CallSource {
+export interface SessionClient extends Client {
   readonly peer: string;
-  readonly leases: Pick<SessionLeases, "decided" | "keptUnheard" | "answered" | "endOf" | "toldEnded">;
+  readonly leases: Pick<SessionLeases, "decided" | "keptUnheard" | "answered" | "endOf" | "reportedEnded">;
 }
 
-export class SessionCall implements AnyCall {
-  /** Nobody waits for the answer any more. */
-  cancelled = false;
-  /** Set before a Cancel cancels the call. */
-  isGivenUp = false;
+export class SessionCall implements Call {
   readonly number: bigint;
+  /** Its name in metrics and in the log. */
   readonly method: string;
+  readonly isUrgent: boolean;
   /** Whether its request counts as a wait. */
   readonly isWait: boolean;
   readonly startedMs = performance.now();
-  readonly source: CallSource;
+  readonly client: SessionClient;
+  /** Makes its signal only when it is asked for one. */
+  readonly #cancelled = new AbortController();
+  /** Its method has finished. */
+  #isOver = false;
   /** Leases that its answer is to report. */
   #decided: SessionLease[] | undefined;
-  #isOver = false;
-  #onCancelled: (() => void) | undefined;
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(number: bigint, method: string, isWait: boolean, source: CallSource) {
+  /** `verb`: undefined for a command that asks for nothing. */
+  constructor(
+    number: bigint,
+    verb: Pick<AnyVerb, "of" | "admission"> | undefined,
+    isWait: boolean,
+    client: SessionClient,
+  ) {
     this.number = number;
-    this.method = method;
+    this.method = verb?.of.name ?? "Session";
+    this.isUrgent = verb?.admission === "urgent";
     this.isWait = isWait;
-    this.source = source;
+    this.client = client;
+  }
+
+  get signal(): AbortSignal {
+    return this.#cancelled.signal;
+  }
+
+  /** The same object for all calls of a session. */
+  get source(): object {
+    return this.client;
   }
 
   getPeer(): string {
-    return this.source.peer;
+    return this.client.peer;
   }
 
   holds(lease: Claim): void {
-    if (this.#isOver) this.source.leases.keptUnheard(lease);
-    const decided = this.#isOver ? undefined : this.source.leases.decided(lease);
+    const { leases } = this.client;
+    if (this.#isOver) {
+      leases.keptUnheard(lease);
+      return;
+    }
+    const decided = leases.decided(lease);
     if (!decided) return;
     if (this.#decided) this.#decided.push(decided);
     else this.#decided = [decided];
   }
 
   endOf(lease: ClaimRef): Claim | undefined {
-    return this.source.leases.endOf(lease);
+    return this.client.leases.endOf(lease);
   }
 
   tellsEnd(lease: ClaimRef, how?: Claim): void {
-    this.source.leases.toldEnded(lease, how);
-  }
-
-  once(_event: "cancelled", listener: () => void): void {
-    this.#onCancelled = listener;
-  }
-
-  off(): void {
-    this.#onCancelled = undefined;
+    this.client.leases.reportedEnded(lease, how);
   }
 
   /** Calls `over` after the timeout, unless the call has ended by then. */
@@ -71,19 +85,13 @@ export class SessionCall implements AnyCall {
   /** Its method has finished. By now the client has been sent the answer, or will never be. */
   workIsOver(): void {
     this.#isOver = true;
-    if (this.#decided) this.source.leases.answered(this.#decided);
+    if (this.#decided) this.client.leases.answered(this.#decided);
     this.#decided = undefined;
   }
 
-  /** The call has ended, so its timeout is cleared. */
-  finish(): void {
+  /** The client waits for no answer any more. `isGivenUp`: it has cancelled the call itself. */
+  close(isGivenUp = false): void {
     clearTimeout(this.#timer);
-  }
-
-  /** Ends the call early and notifies its method: nobody waits for the answer any more. */
-  cancel(): void {
-    this.finish();
-    this.cancelled = true;
-    this.#onCancelled?.();
+    if (!this.#isOver) this.#cancelled.abort(new ClientGone(isGivenUp));
   }
 }

@@ -3,44 +3,59 @@
 // that: it renews a lease with terms before it relies on it. A lease belongs to the session from the turn of the commit
 // that gave or kept it, so that no end goes unreported while the answer is on its way.
 
-import type { Lease } from "#proto/rowlock/v1/lock_pb.js";
+import type { MessageInitShape } from "@bufbuild/protobuf";
+import type { Lease, LeaseSchema } from "#proto/rowlock/v1/lock_pb.js";
 import type { SessionResponse } from "#proto/rowlock/v1/lock_service_pb.js";
 import type { Claim, ClaimRef } from "../../core/claim.ts";
-import { formatClaimId, parseClaimId } from "../../core/claim-id.ts";
+import { formatClaimId, parseClaimId } from "../../core/claim.ts";
 import { Fault } from "../../engine/faults.ts";
 import type { LockEngine } from "../../engine/lock-engine.ts";
 import { LEASE_FORGOTTEN_AFTER_MS } from "../grpc-bounds.ts";
-import { leaseMessage } from "../messages/messages.ts";
-import { reasonMessage } from "../messages/reasons.ts";
-import { spanUs } from "../messages/times.ts";
-import { type AnyLease, endNow, shorten } from "./leases-in.ts";
+import { leaseMessage, reasonMessage } from "../messages/messages.ts";
+import { durationMessage, spanUs } from "../messages/times.ts";
+
+type AnyLease = MessageInitShape<typeof LeaseSchema>;
 
 export interface SessionLeasesOptions {
-  readonly engine: Pick<LockEngine, "onLost" | "confirm" | "nowUs">;
+  readonly engine: Pick<LockEngine, "onLost" | "nowUs">;
+  readonly confirm: LockEngine["confirm"];
   readonly confirmAfterMs: number;
   readonly say: (part: Partial<Pick<SessionResponse, "lost" | "confirmed">>) => void;
   /** An error that is no Fault, so a bug. */
   readonly onBug: (error: unknown) => void;
 }
 
+/**
+ * What a session knows of a lease:
+ *
+ *   unheard ──┬─► provisional ──┬─► held ──► given_back
+ *             ├─► unclaimed ────┤
+ *             └─────────────────┘
+ *
+ * - `unheard`: no answer has carried it to the client yet.
+ * - `provisional`: the client has it, and it is to be confirmed once the client has acknowledged it.
+ * - `unclaimed`: the same for a lease without end. No deadline ends it if its client never received it, so it is
+ *   confirmed, too, but the client need not know.
+ * - `held`: the client has it.
+ * - `given_back`: the client has released it.
+ *
+ * An answer to a renewal may make it provisional again. `ended` is set as soon as it has ended in any state.
+ */
+type State = "unheard" | "provisional" | "unclaimed" | "held" | "given_back";
+
 export interface SessionLease {
   readonly leaseId: string;
   readonly ref: ClaimRef;
   lockName: string;
-  /** The client has been sent it. */
-  isTold: boolean;
-  isProvisional: boolean;
-  /** To be confirmed once the client has acknowledged it. */
-  isUnclaimed: boolean;
+  state: State;
+  /** The ended claim. */
+  ended: Claim | undefined;
   /** When it ends unless it is renewed; null: never by itself. */
   endsAtUs: number | null;
   /** Answers about it that are decided but not sent yet. */
   answers: number;
   /** Its releases under way. */
   releases: number;
-  isGivenBack: boolean;
-  /** The ended claim. */
-  ended: Claim | undefined;
   /** Removes the engine's listener. */
   readonly forget: () => void;
 }
@@ -85,7 +100,7 @@ export class SessionLeases {
   answered(leases: readonly SessionLease[]): void {
     for (const lease of leases) {
       lease.answers -= 1;
-      const isOver = lease.ended || lease.isGivenBack || !lease.isTold;
+      const isOver = lease.ended || lease.state === "given_back" || lease.state === "unheard";
       if (lease.answers === 0 && isOver) this.#drop(lease);
     }
   }
@@ -96,12 +111,12 @@ export class SessionLeases {
   }
 
   /** This response carries the lease to the client. If the lease has ended meanwhile, its remaining time becomes 0. */
-  told(message: AnyLease, response: number): void {
+  reported(message: AnyLease, response: number): void {
     const { leaseId = "", lockName = "", provisional = false } = message;
     const lease = this.#held.get(leaseId) ?? this.#lease(leaseId, parseClaimId(leaseId) as ClaimRef);
-    const isFirst = !lease.isTold;
-    lease.isTold = true;
-    lease.isProvisional = provisional;
+    const isFirst = lease.state === "unheard";
+    if (lease.state !== "given_back")
+      lease.state = provisional ? "provisional" : isFirst && message.ttl === undefined ? "unclaimed" : "held";
     lease.lockName = lockName;
     if (lease.answers === 0) lease.endsAtUs = message.expiresAt ? spanUs(message.expiresAt) : null;
     if (lease.ended) {
@@ -110,10 +125,7 @@ export class SessionLeases {
       return;
     }
     shorten(message, this.#options.engine.nowUs());
-    // A lease without end is confirmed, too, though the client need not know: no deadline ends it if its client never
-    // received it.
-    lease.isUnclaimed = provisional || (isFirst && message.ttl === undefined);
-    if (lease.isUnclaimed) this.#unacknowledged.push({ response, leaseId });
+    if (isUnconfirmed(lease)) this.#unacknowledged.push({ response, leaseId });
   }
 
   /** The client releases the lease: if that ends it, the end is no loss. Must be followed by `gaveBack`. */
@@ -127,11 +139,12 @@ export class SessionLeases {
     const lease = this.#held.get(leaseId);
     if (!lease || lease.releases === 0) return;
     lease.releases -= 1;
-    lease.isGivenBack ||= isDone;
+    if (isDone) lease.state = "given_back";
+    const isGivenBack = lease.state === "given_back";
     // Somebody else has released it meanwhile.
-    const isLost = lease.ended && !lease.isGivenBack && lease.releases === 0;
+    const isLost = lease.ended && !isGivenBack && lease.releases === 0;
     if (lease.ended && isLost) this.#sayLost(lease, lease.ended);
-    if (lease.answers === 0 && (isLost || lease.isGivenBack)) this.#drop(lease);
+    if (lease.answers === 0 && (isLost || isGivenBack)) this.#drop(lease);
   }
 
   /** The client has received this many responses. */
@@ -154,7 +167,7 @@ export class SessionLeases {
   }
 
   /** An answer reports that the lease has ended, perhaps at another server. `how`: the ended claim, if known. */
-  toldEnded(ref: ClaimRef, how: Claim | undefined): void {
+  reportedEnded(ref: ClaimRef, how: Claim | undefined): void {
     const lease = this.#held.get(formatClaimId(ref));
     if (!lease) return;
     lease.ended ??= how;
@@ -178,14 +191,11 @@ export class SessionLeases {
       leaseId,
       ref,
       lockName: "",
-      isTold: false,
-      isProvisional: false,
-      isUnclaimed: false,
+      state: "unheard",
+      ended: undefined,
       endsAtUs: null,
       answers: 0,
       releases: 0,
-      isGivenBack: false,
-      ended: undefined,
       forget: this.#options.engine.onLost(ref, (ended) => this.#lost(lease, ended)),
     };
     this.#held.set(leaseId, lease);
@@ -200,8 +210,8 @@ export class SessionLeases {
   #lost(lease: SessionLease, ended: Claim): void {
     lease.ended = ended;
     // The client's own release may have ended it: the answer to that will show.
-    if ((lease.releases > 0 || lease.isGivenBack) && ended.endReason === "released") return;
-    if (lease.isTold) this.#sayLost(lease, ended);
+    if ((lease.releases > 0 || lease.state === "given_back") && ended.endReason === "released") return;
+    if (lease.state !== "unheard") this.#sayLost(lease, ended);
     if (lease.answers === 0) this.#drop(lease);
   }
 
@@ -220,13 +230,13 @@ export class SessionLeases {
 
   async #confirm(leaseId: string): Promise<void> {
     const held = this.#held.get(leaseId);
-    if (!held?.isUnclaimed || held.ended) return;
+    if (!held || !isUnconfirmed(held) || held.ended) return;
     try {
-      const { outcome, nowUs } = await this.#options.engine.confirm(held.ref);
+      const { outcome, nowUs } = await this.#options.confirm(held.ref);
       if (outcome.kind !== "held" || this.#held.get(leaseId) !== held || held.ended) return;
-      held.isUnclaimed = false;
-      if (!held.isProvisional) return;
-      held.isProvisional = false;
+      const wasProvisional = held.state === "provisional";
+      if (isUnconfirmed(held)) held.state = "held";
+      if (!wasProvisional) return;
       held.endsAtUs = outcome.claim.deadlineUs;
       const lease: Lease = leaseMessage(outcome.claim, held.lockName, nowUs);
       shorten(lease, this.#options.engine.nowUs());
@@ -240,4 +250,24 @@ export class SessionLeases {
       this.#confirmLater();
     }
   }
+}
+
+function isUnconfirmed({ state }: SessionLease): boolean {
+  return state === "provisional" || state === "unclaimed";
+}
+
+/** Sets the remaining time of a lease to 0: it has ended since its answer was made. */
+export function endNow(lease: AnyLease): void {
+  lease.ttl = durationMessage(0);
+}
+
+/**
+ * Lowers the remaining time of a lease to what is left now. Its answer was made at the decision, and may have taken as
+ * long as a commit to get here. Meanwhile the session may have heard its client again, and the client counts from then.
+ */
+export function shorten(lease: AnyLease, nowUs: number): void {
+  const { ttl, expiresAt } = lease;
+  if (!ttl || !expiresAt) return;
+  const leftUs = spanUs(expiresAt) - nowUs;
+  if (leftUs < spanUs(ttl)) lease.ttl = durationMessage(Math.floor(leftUs));
 }

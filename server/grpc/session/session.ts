@@ -1,12 +1,17 @@
-// One session: takes requests, runs their commands with the functions that unary calls use, too, and sends the results.
-// Ends with its client, after silence, if the client breaks the rules of the session itself, or when the server stops.
-// Places and leases outlive it.
+// One session: takes requests, runs their commands as calls outside sessions are run, and sends the results. Ends with
+// its client, after silence, if the client breaks the rules of the session itself, or when the server stops. Places and
+// leases outlive it.
 
+import type { Duration } from "@bufbuild/protobuf/wkt";
 import type { ServerDuplexStream } from "@grpc/grpc-js";
 import { status } from "@grpc/grpc-js";
-import type { ReleaseRequest, SessionCommand } from "#proto/rowlock/v1/lock_service_pb.js";
+import type { SessionCommand, SessionOpen } from "#proto/rowlock/v1/lock_service_pb.js";
 import { SessionRequestSchema, SessionResultSchema } from "#proto/rowlock/v1/lock_service_pb.js";
+import { DURATION_US_MAX, TEXT_BYTES_MAX, WAIT_US_MIN } from "../../core/bounds.ts";
+import { ClientGone } from "../../engine/faults.ts";
 import { Admission, type AdmissionRoom } from "../admission.ts";
+import type { MethodContext } from "../call.ts";
+import type { Frame } from "../call-observer.ts";
 import {
   COMMANDS_PER_TURN_MAX,
   CONFIRM_PER_GRACE,
@@ -14,35 +19,32 @@ import {
   SESSION_UNREAD_BYTES_MAX,
   SILENCE_PER_GRACE,
 } from "../grpc-bounds.ts";
-import type { HandlerContext } from "../handler.ts";
 import {
-  badRequest,
-  type CallError,
-  ClientGone,
+  callNumberTaken,
   cancelled,
+  noCommand,
   servedElsewhere,
-  sessionBound,
   sessionSilent,
   shuttingDown,
   timedOut,
+  tooManyCommands,
+  unreadResults,
 } from "../messages/call-error.ts";
 import { decode, encode } from "../messages/encoding.ts";
 import { failureOf, packedStatus } from "../messages/status.ts";
 import { durationMessage } from "../messages/times.ts";
-import type { MethodContext } from "../methods/method.ts";
-import type { OpenWaits } from "../methods/open-waits.ts";
-import { checkOpen, checkTimeout } from "../validate/session.ts";
-import { COMMANDS, type CommandKind, inOrder, waits } from "./commands.ts";
-import { leasesIn } from "./leases-in.ts";
+import { checkDuration, checkLabels, checkText, Violations } from "../methods/fields.ts";
+import type { OpenWaits } from "../open-waits.ts";
+import { type Answer, type AnyVerb, inOrder, ROWS, resultField } from "../verbs.ts";
 import { Outbox } from "./outbox.ts";
-import { type CallSource, SessionCall } from "./session-call.ts";
+import { SessionCall, type SessionClient } from "./session-call.ts";
 import { SessionLeases } from "./session-leases.ts";
 
 export interface SessionContext {
   readonly methods: MethodContext;
   readonly admission: AdmissionRoom;
   readonly openWaits: OpenWaits;
-  readonly frame: HandlerContext;
+  readonly frame: Frame;
   /** This server's id, as clients get it. */
   readonly replica: string;
   /** At most, for one session: waits, and other commands under way. */
@@ -52,57 +54,62 @@ export interface SessionContext {
 }
 
 type Stream = ServerDuplexStream<Buffer, Buffer>;
-type Answer = Parameters<typeof encode>[1];
 
 /** Liveness checks per silence timeout. */
 const LOOKS = 4;
 const ERROR = SessionResultSchema.field.error.number;
 const REJECTED = SessionResultSchema.field.rejected.number;
 
+/**
+ * `open`; `finishing`: the client sends no more; `going_away`: the client is to go to another server, and new commands
+ * are refused. Both end when no call is open. `over`: it has ended.
+ */
+type State = "open" | "finishing" | "going_away" | "over";
+
 export class Session {
   readonly #context: SessionContext;
-  readonly #methods: MethodContext;
   readonly #stream: Stream;
   readonly #outbox: Outbox;
   readonly #leases: SessionLeases;
-  readonly #source: CallSource;
+  readonly #client: SessionClient;
   readonly #calls = new Map<bigint, SessionCall>();
   readonly #ended = Promise.withResolvers<void>();
   readonly #silenceMs: number;
   readonly #silenceTimer: NodeJS.Timeout;
-  #commandsUnderWay = 0;
+  #state: State = "open";
   #owner = "";
   #labels: Record<string, string> = {};
+  #commandsUnderWay = 0;
+  /** Requests received. */
   #heard = 0;
+  /** Liveness checks since the last request, or the first one. */
+  #silentLooks = 1;
   /** Commands since the session last paused for other sessions. */
   #sincePause = 0;
-  #heardAtLook = 0;
-  #silentLooks = 0;
-  #isHalfClosed = false;
-  #isDraining = false;
-  #isOver = false;
 
   constructor(context: SessionContext, stream: Stream) {
     const { methods, admission, openWaits, frame, waitsMax } = context;
     const graceMs = methods.graceUs / 1_000;
-    const engine = new Admission(admission, "session_commands").admit(methods.engine);
+    const { engine } = methods;
+    const admitted = new Admission(admission, "session_commands");
     this.#context = context;
     this.#stream = stream;
-    this.#methods = { ...methods, engine, openWaits: openWaits.ofSession(waitsMax) };
     this.#outbox = new Outbox({
       unreadMax: SESSION_UNREAD_BYTES_MAX,
       heard: () => this.#heard,
       write: (message, written) => this.#write(message, written),
       onSent: (results, bytes) => frame.observer.sessionMessage("sent", results, bytes),
-      onUnread: () => this.#end(unread()),
+      onUnread: () => this.#end(unreadResults()),
     });
     this.#leases = new SessionLeases({
       engine,
+      confirm: (ref) => admitted.run({ isUrgent: true }, () => engine.confirm(ref)),
       confirmAfterMs: graceMs * CONFIRM_PER_GRACE,
       say: (part) => this.#outbox.add(part),
       onBug: (error) => frame.faultLog.failed("Session", failureOf(error), error),
     });
-    this.#source = { peer: stream.getPeer(), leases: this.#leases };
+    const waits = openWaits.ofSession(waitsMax);
+    this.#client = { peer: stream.getPeer(), admission: admitted, waits, leases: this.#leases };
     this.#silenceMs = graceMs * SILENCE_PER_GRACE;
     this.#silenceTimer = setInterval(() => this.#listen(), this.#silenceMs / LOOKS);
   }
@@ -121,7 +128,7 @@ export class Session {
     stream.on("end", () => {
       // A stream that the client has cancelled ends in this way, too, and its "cancelled" follows only afterwards.
       setImmediate(() => {
-        this.#isHalfClosed = true;
+        if (this.#state === "open") this.#state = "finishing";
         this.#endIfDone();
       });
     });
@@ -132,7 +139,8 @@ export class Session {
 
   /** Sends the client to another server. OpenWaits ends its waits; its other commands are finished. */
   drain(): void {
-    this.#isDraining = true;
+    if (this.#state === "over") return;
+    this.#state = "going_away";
     this.#outbox.add({ goingAway: true });
     // OpenWaits ends the waits in this turn.
     setImmediate(() => this.#endIfDone());
@@ -143,14 +151,15 @@ export class Session {
    * another server.
    */
   sendElsewhere(): void {
-    if (this.#isDraining) return;
+    if (this.#state === "going_away") return;
     this.drain();
     for (const call of [...this.#calls.values()]) if (call.isWait) this.#fail(call, servedElsewhere());
   }
 
   #take(bytes: Buffer): void {
-    if (this.#isOver) return;
+    if (this.#state === "over") return;
     this.#heard += 1;
+    this.#silentLooks = 0;
     const request = decode(SessionRequestSchema, bytes);
     const open = checkOpen(request.open, this.#heard === 1);
     if (open) this.#open(open.owner, open.labels);
@@ -166,7 +175,7 @@ export class Session {
    * before it.
    */
   #letOthersIn(): void {
-    if (this.#sincePause < COMMANDS_PER_TURN_MAX || this.#isOver) return;
+    if (this.#sincePause < COMMANDS_PER_TURN_MAX || this.#state === "over") return;
     this.#sincePause = 0;
     this.#stream.pause();
     setImmediate(() => this.#stream.resume());
@@ -194,28 +203,28 @@ export class Session {
     const { call: number, command: asked } = command;
     if (asked.case === "cancel") {
       const call = this.#calls.get(asked.value);
-      if (!call) return;
-      call.isGivenUp = true;
-      this.#fail(call, cancelled());
+      if (call) this.#fail(call, cancelled(), true);
       return;
     }
     if (number === 0n || this.#calls.has(number)) {
-      this.#outbox.addResult(number, REJECTED, packedStatus(failureOf(rejected(number)).status));
+      this.#outbox.addResult(number, REJECTED, packedStatus(failureOf(callNumberTaken(number)).status));
       return;
     }
-    const kind = asked.case && COMMANDS[asked.case];
-    const call = new SessionCall(number, kind?.method ?? "Session", waits(command), this.#source);
+    const verb = asked.case && ROWS[asked.case];
+    const isWait = asked.case ? (verb?.isWait(asked.value) ?? false) : false;
+    const call = new SessionCall(number, verb, isWait, this.#client);
     this.#calls.set(number, call);
     if (!call.isWait) this.#commandsUnderWay += 1;
     try {
-      if (!kind) throw noCommand();
-      if (this.#isDraining) throw shuttingDown();
+      if (!asked.case || !verb) throw noCommand();
+      if (this.#state === "going_away") throw shuttingDown();
       if (this.#commandsUnderWay > this.#context.commandsMax)
         throw tooManyCommands(this.#context.commandsMax);
       const timeoutMs = checkTimeout(command.timeout);
       if (timeoutMs !== undefined) call.limitTo(timeoutMs, () => this.#fail(call, timedOut()));
       this.#complete(asked);
-      this.#run(call, kind, asked.value);
+      const checked = verb.check(asked.value, this.#context.methods);
+      this.#run(call, verb, checked, asked.case === "release" ? asked.value.leaseId : undefined);
     } catch (error) {
       this.#workIsOver(call);
       this.#fail(call, error);
@@ -237,47 +246,50 @@ export class Session {
   }
 
   // Not async: an async frame would keep the request in memory for as long as the call waits.
-  #run(call: SessionCall, kind: CommandKind, message: Parameters<CommandKind["run"]>[1]): void {
-    const tell = (answer: object, written?: () => void) => this.#tell(call, kind, answer, written);
-    const givenBack = kind === COMMANDS.release ? (message as ReleaseRequest).leaseId : undefined;
-    if (givenBack !== undefined) this.#leases.givesBack(givenBack);
-    kind.run(this.#methods, message, call, tell).then(
+  #run(call: SessionCall, verb: AnyVerb, asked: unknown, leaseId: string | undefined): void {
+    if (leaseId !== undefined) this.#leases.givesBack(leaseId);
+    const send = (answer: Answer, written?: () => void) => this.#send(call, verb, answer, written);
+    verb.run(this.#context.methods, asked, call, send).then(
       (answer) => {
-        if (givenBack !== undefined) this.#leases.gaveBack(givenBack, true);
+        if (leaseId !== undefined) this.#leases.gaveBack(leaseId, true);
         // A stream resolves with undefined: it has sent everything by then.
-        if (answer !== undefined) this.#tell(call, kind, answer);
+        if (answer !== undefined) this.#send(call, verb, answer);
         this.#workIsOver(call);
-        if (!call.cancelled) this.#close(call, status.OK);
+        if (this.#isOpen(call)) this.#close(call, status.OK);
       },
       (error: unknown) => {
-        if (givenBack !== undefined) this.#leases.gaveBack(givenBack, false);
+        if (leaseId !== undefined) this.#leases.gaveBack(leaseId, false);
         this.#workIsOver(call);
         this.#fail(call, error);
       },
     );
   }
 
-  #tell(call: SessionCall, kind: CommandKind, answer: object | Buffer, written?: () => void): void {
-    if (call.cancelled) return;
-    for (const lease of leasesIn(answer)) this.#leases.told(lease, this.#outbox.next);
-    this.#outbox.addResult(call.number, kind.field, encode(kind.output, answer as Answer), written);
+  #send(call: SessionCall, verb: AnyVerb, answer: Answer | Buffer, written?: () => void): void {
+    if (!this.#isOpen(call)) return;
+    for (const lease of verb.leases(answer)) this.#leases.reported(lease, this.#outbox.next);
+    this.#outbox.addResult(call.number, resultField(verb), encode(verb.of.output, answer), written);
   }
 
-  /** Ends a call with an error; does nothing if it has ended already. */
-  #fail(call: SessionCall, error: unknown): void {
-    if (call.cancelled || this.#calls.get(call.number) !== call) return;
+  /** Ends a call with an error; does nothing if it has ended already. `isGivenUp`: the client has cancelled it. */
+  #fail(call: SessionCall, error: unknown, isGivenUp = false): void {
+    if (!this.#isOpen(call)) return;
     const failure = failureOf(error);
     this.#context.frame.faultLog.failed(call.method, failure, error);
     this.#outbox.addResult(call.number, ERROR, packedStatus(failure.status));
-    this.#close(call, failure.status.code);
-    call.cancel();
+    this.#close(call, failure.status.code, isGivenUp);
   }
 
-  #close(call: SessionCall, code: status): void {
-    call.finish();
+  /** Whether its client waits for the answer. */
+  #isOpen(call: SessionCall): boolean {
+    return this.#calls.get(call.number) === call;
+  }
+
+  #close(call: SessionCall, code: status, isGivenUp = false): void {
     this.#calls.delete(call.number);
     this.#observe(call, code);
     this.#endIfDone();
+    call.close(isGivenUp);
   }
 
   #observe(call: SessionCall, code: status): void {
@@ -286,38 +298,37 @@ export class Session {
   }
 
   #endIfDone(): void {
-    if (this.#calls.size > 0 || this.#isOver) return;
-    if (this.#isDraining) this.#outbox.close(() => this.#end(shuttingDown()));
-    else if (this.#isHalfClosed) this.#outbox.close(() => this.#end(null));
+    if (this.#calls.size > 0) return;
+    if (this.#state === "going_away") this.#outbox.close(() => this.#end(shuttingDown()));
+    else if (this.#state === "finishing") this.#outbox.close(() => this.#end(null));
   }
 
   /** Counts checks instead of time: while this server itself is held up, it hears nobody. */
   #listen(): void {
     this.#leases.forgetEnded();
-    this.#silentLooks = this.#heard === this.#heardAtLook ? this.#silentLooks + 1 : 0;
-    this.#heardAtLook = this.#heard;
-    // The first check after the last request still counts as heard, so the silence has lasted for LOOKS whole
-    // intervals.
-    if (this.#silentLooks >= LOOKS) this.#end(sessionSilent(this.#silenceMs));
+    // The first check may come just after the last request, so it counts for nothing.
+    this.#silentLooks += 1;
+    if (this.#silentLooks > LOOKS) this.#end(sessionSilent(this.#silenceMs));
   }
 
   /** `error` null: the session ends in good order. */
   #end(error: unknown): void {
-    if (this.#isOver) return;
-    this.#isOver = true;
+    if (this.#state === "over") return;
+    this.#state = "over";
     clearInterval(this.#silenceTimer);
     this.#leases.close();
-    for (const call of this.#calls.values()) {
-      this.#observe(call, status.CANCELLED);
-      call.cancel();
-    }
+    const calls = [...this.#calls.values()];
     this.#calls.clear();
+    for (const call of calls) {
+      this.#observe(call, status.CANCELLED);
+      call.close();
+    }
     if (error === null) this.#ended.resolve();
     else this.#ended.reject(error);
   }
 
   #write(message: Buffer, written: () => void): void {
-    if (this.#stream.cancelled || this.#isOver) return;
+    if (this.#stream.cancelled || this.#state === "over") return;
     this.#stream.write(message, (error: Error | null | undefined) => {
       // An error means that the stream is gone; the session's own cancellation reports that.
       if (!error) written();
@@ -325,25 +336,22 @@ export class Session {
   }
 }
 
-function rejected(number: bigint): CallError {
-  const description =
-    number === 0n
-      ? "is 0: number calls from 1 on"
-      : `is ${number}, the number of an open call of this session: that call goes on, and this command was rejected`;
-  return badRequest([{ field: "call", description }]);
+/** The first request must have `open`, and later ones must not. Throws a CallError with all violations. */
+export function checkOpen(open: SessionOpen | undefined, isFirst: boolean): SessionOpen | undefined {
+  const violations = new Violations();
+  if (isFirst && !open) violations.add("open", "is required in the first request of a session");
+  if (!isFirst && open) violations.add("open", "may be set only in the first request of a session");
+  if (open) {
+    checkText(open.owner, TEXT_BYTES_MAX, "open.owner", violations);
+    checkLabels(open.labels, violations.within("open"));
+  }
+  return violations.checked(open);
 }
 
-function noCommand(): CallError {
-  return badRequest([{ field: "command", description: "is required: say what this call asks for" }]);
-}
-
-function tooManyCommands(commandsMax: number): CallError {
-  return sessionBound(
-    "session_commands",
-    `This session has ${commandsMax} commands under way, which is as many as it may have: wait for some to be answered.`,
-  );
-}
-
-function unread(): CallError {
-  return sessionBound("results_unread", "Too many results are unread: read the session's responses.");
+/** Returns milliseconds; undefined: no timeout. Throws a CallError with all violations. */
+export function checkTimeout(timeout: Duration | undefined): number | undefined {
+  const violations = new Violations();
+  const us =
+    timeout && checkDuration(timeout, { minUs: WAIT_US_MIN, maxUs: DURATION_US_MAX }, "timeout", violations);
+  return violations.checked(us && us / 1_000);
 }

@@ -2,9 +2,10 @@
 
 import type { handleBidiStreamingCall } from "@grpc/grpc-js";
 import { status } from "@grpc/grpc-js";
-import { ClientGone, serverIsFull } from "../messages/call-error.ts";
+import { ClientGone } from "../../engine/faults.ts";
+import { serverIsFull } from "../messages/call-error.ts";
 import { failureOf } from "../messages/status.ts";
-import type { ServerRoom } from "../server-room.ts";
+import type { ServerRoom } from "../open-waits.ts";
 import { Session, type SessionContext } from "./session.ts";
 
 export class Sessions {

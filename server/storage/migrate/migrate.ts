@@ -6,8 +6,8 @@ import { migrations } from "../../../migrations/index.ts";
 import { IN_MEMORY, parseDatabaseUrl } from "../database-url.ts";
 import { sqliteError } from "../sqlite/errors.ts";
 import { openSqliteFile } from "../sqlite/file.ts";
-import type { Applied } from "./applied.ts";
-import { appliedToSqlite, migrateSqlite } from "./migrate-sqlite.ts";
+import { type Applied, runPending, type Schema } from "./schema.ts";
+import { sqliteSchema } from "./sqlite-schema.ts";
 
 export interface MigrationStatus {
   readonly applied: readonly string[];
@@ -21,7 +21,8 @@ export interface MigrationStatus {
 
 /**
  * Runs the pending migrations; returns the names of those that this call ran. If several servers start at once, one
- * migrates and the others wait for it. Safe to repeat. Does nothing for a database in memory: its store migrates it.
+ * migrates and the others wait for it; `log` receives a message while this one waits. Safe to repeat. Does nothing for a
+ * database in memory: its store migrates it.
  */
 export async function migrateUp(
   url: string,
@@ -29,10 +30,10 @@ export async function migrateUp(
 ): Promise<readonly string[]> {
   const target = parseDatabaseUrl(url);
   if (target.dialect === "sqlite") {
-    return target.path === IN_MEMORY ? [] : await withSqlite(target.path, migrateSqlite);
+    return target.path === IN_MEMORY ? [] : await withSqliteSchema(target.path, runPending);
   }
-  const { migrateMysql } = await import("./migrate-mysql.ts");
-  return await migrateMysql(target, options);
+  const { withMysqlSchema } = await import("./mysql-schema.ts");
+  return await withMysqlSchema(target, "be brought up to date", runPending, options);
 }
 
 /** Returns the state of the schema. One in memory is always up to date. Changes nothing. */
@@ -51,23 +52,23 @@ export async function migrationStatus(url: string): Promise<MigrationStatus> {
 
 async function appliedTo(url: string): Promise<Applied[]> {
   const target = parseDatabaseUrl(url);
+  const applied = (schema: Schema) => schema.applied();
   if (target.dialect === "sqlite") {
     if (target.path === IN_MEMORY) return migrations.map(({ name }) => ({ name, needs: name }));
     // Opening it would create the file.
-    if (!existsSync(target.path)) return [];
-    return await withSqlite(target.path, async (database) => appliedToSqlite(database));
+    return existsSync(target.path) ? await withSqliteSchema(target.path, applied) : [];
   }
-  const { appliedToMysql } = await import("./migrate-mysql.ts");
-  return await appliedToMysql(target);
+  const { withMysqlSchema } = await import("./mysql-schema.ts");
+  return await withMysqlSchema(target, "be read", applied);
 }
 
-async function withSqlite<Answer>(
+async function withSqliteSchema<Answer>(
   path: string,
-  use: (database: ReturnType<typeof openSqliteFile>) => Promise<Answer>,
+  use: (schema: Schema) => Promise<Answer>,
 ): Promise<Answer> {
   const database = openSqliteFile(path);
   try {
-    return await use(database);
+    return await use(sqliteSchema(database));
   } catch (error) {
     throw sqliteError(error, path);
   } finally {

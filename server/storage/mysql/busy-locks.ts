@@ -1,16 +1,16 @@
 // Reads all locks with holders or waiters, for gauges: as of one moment, so that no claim moves along the index during
 // the read, and in pages, so that no statement takes longer when more locks are busy.
 
-import { partsOf } from "../../core/parts.ts";
-import { STATE_CODES } from "../rows/codes.ts";
+import { partsOf } from "../../core/bounds.ts";
 import { BUSY_LOCK_COLUMNS } from "../rows/columns.ts";
+import { STATE_CODES } from "../rows/values.ts";
 import { BUSY_CLAIMS_PAGE, BUSY_LOCKS_PAGE, CENSUS_MS_MAX } from "../storage-bounds.ts";
 import type { BusyLock, Store } from "../store.ts";
+import { type Connection, query, type Row } from "./connection/connection.ts";
 import type { MysqlPool } from "./connection/pool.ts";
-import type { Row, Session } from "./connection/session.ts";
-import { type SqlValue, Trip } from "./connection/trip.ts";
+import type { SqlValue } from "./connection/trip.ts";
 import { bigintOf, countersFromRow, numberOrNull } from "./rows.ts";
-import { onSnapshot, rowsOf } from "./transaction/in-transaction.ts";
+import { onSnapshot } from "./transaction/in-transaction.ts";
 
 const CLAIMS = "SELECT lock_id, ticket_number, deadline FROM rowlock_claim FORCE INDEX (rowlock_claim_due)";
 const ENDLESS = `${CLAIMS} WHERE state = ? AND deadline IS NULL AND lock_id >= ? AND (lock_id > ? OR ticket_number > ?)
@@ -24,20 +24,22 @@ type ClaimPage = (after: Row | undefined) => [sql: string, ...values: SqlValue[]
 
 export function busyLocks(pool: MysqlPool): Pick<Store, "busyLocks"> {
   return {
-    busyLocks: (see) => pool.use((session) => onSnapshot(session, () => seeAll(session, see)), CENSUS_MS_MAX),
+    busyLocks: (see) =>
+      pool.use((connection) => onSnapshot(connection, () => seeAll(connection, see)), CENSUS_MS_MAX),
   };
 }
 
-async function seeAll(session: Session, see: (locks: readonly BusyLock[]) => void): Promise<void> {
+async function seeAll(connection: Connection, see: (locks: readonly BusyLock[]) => void): Promise<void> {
   const seen = new Set<string>();
   for (const state of [STATE_CODES.held, STATE_CODES.waiting]) {
     for (const page of [endless(state), ending(state)]) {
-      for (let rows = await read(session, ...page(undefined)); rows.length > 0; ) {
+      for (let rows = await query(connection, "busy_locks", ...page(undefined)); rows.length > 0; ) {
         const ids = [...new Set(rows.map(([id]) => String(id)))].filter((id) => !seen.has(id));
         for (const id of ids) seen.add(id);
         for (const part of partsOf(ids, BUSY_LOCKS_PAGE))
-          see((await read(session, LOCKS, part.map(bigintOf))).map(busyLockOf));
-        rows = rows.length < BUSY_CLAIMS_PAGE ? [] : await read(session, ...page(rows.at(-1)));
+          see((await query(connection, "busy_locks", LOCKS, part.map(bigintOf))).map(busyLockOf));
+        rows =
+          rows.length < BUSY_CLAIMS_PAGE ? [] : await query(connection, "busy_locks", ...page(rows.at(-1)));
       }
     }
   }
@@ -65,11 +67,4 @@ function keyOf(after: Row | undefined): [lockId: bigint, ticketNumber: bigint] {
 
 function busyLockOf(row: Row): BusyLock {
   return { lock: countersFromRow(row), oldestWaiterSinceUs: numberOrNull(row[row.length - 1]) };
-}
-
-async function read(session: Session, sql: string, ...values: SqlValue[]): Promise<readonly Row[]> {
-  const trip = new Trip("busy_locks");
-  trip.add(sql, ...values);
-  const [rows] = await session.run(trip);
-  return rowsOf(rows);
 }

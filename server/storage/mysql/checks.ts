@@ -4,11 +4,11 @@
 import { checkRows } from "../rows/invariants.ts";
 import { CHECK_MS_MAX } from "../storage-bounds.ts";
 import type { Finding, Store } from "../store.ts";
+import { type Connection, query } from "./connection/connection.ts";
 import type { MysqlPool } from "./connection/pool.ts";
-import type { Session } from "./connection/session.ts";
 import { Trip } from "./connection/trip.ts";
 import { NOW_US } from "./rows.ts";
-import { onSnapshot, rowsOf } from "./transaction/in-transaction.ts";
+import { onSnapshot } from "./transaction/in-transaction.ts";
 
 const NO_TIMEOUT = `SET SESSION wait_timeout = 8
   /*!80000 , max_execution_time = 0 */ /*M!100304 , max_statement_time = 0 */`;
@@ -24,39 +24,33 @@ export function checks(pool: MysqlPool): Pick<Store, "checkInvariants" | "checkD
 }
 
 function checkInvariants(pool: MysqlPool, max: number): Promise<Finding[]> {
-  return pool.use(async (session) => {
-    const patient = new Trip("check_set_up");
-    patient.add(NO_TIMEOUT);
-    await session.run(patient);
+  return pool.use(async (connection) => {
+    await query(connection, "check_set_up", NO_TIMEOUT);
     try {
-      return await onSnapshot(session, () => checkAll(session, max));
+      return await onSnapshot(connection, () => checkAll(connection, max));
     } finally {
-      // No other caller may get this session, because its statements have no time limit.
-      session.destroy(new Error("The checks are done."));
+      // No other caller may get this connection, because its statements have no time limit.
+      connection.destroy(new Error("The checks are done."));
     }
   }, CHECK_MS_MAX);
 }
 
-async function checkAll(session: Session, max: number): Promise<Finding[]> {
-  const clock = new Trip("clock");
-  clock.add(`SELECT ${NOW_US}`);
-  const [time] = await session.run(clock);
-  const checks = checkRows(Number(rowsOf(time)[0]?.[0]), max);
+async function checkAll(connection: Connection, max: number): Promise<Finding[]> {
+  const [time] = await query(connection, "clock", `SELECT ${NOW_US}`);
+  const checks = checkRows(Number(time?.[0]), max);
   let step = checks.next();
   while (!step.done) {
     const trip = new Trip(step.value.name);
     trip.add(step.value.sql, ...step.value.values);
-    step = checks.next(await session.runNamed(trip));
+    step = checks.next(await connection.runNamed(trip));
   }
   return step.value;
 }
 
 /** Returns findings about settings that could lose acknowledged commits. Throws a StoreError. */
 export async function checkDurability(pool: MysqlPool): Promise<Finding[]> {
-  const trip = new Trip("durability");
-  trip.add(SETTINGS);
-  const [rows] = await pool.use((session) => session.run(trip));
-  const settings = new Map(rowsOf(rows).map(([name, value]) => [String(name), String(value).toUpperCase()]));
+  const rows = await pool.use((connection) => query(connection, "durability", SETTINGS));
+  const settings = new Map(rows.map(([name, value]) => [String(name), String(value).toUpperCase()]));
   return durabilityFindings(settings, pool.serverChanges, pool.isCluster);
 }
 
@@ -91,8 +85,8 @@ function durabilityFindings(
   if (doublewrite === "OFF" || doublewrite === "0") {
     found(
       "warning",
-      "innodb_doublewrite is off: a page that was written in part when the machine failed cannot be repaired. Leave " +
-        "it on unless the file system writes whole pages.",
+      "innodb_doublewrite is off: a page that was partly written when the machine failed cannot be repaired. Leave " +
+        "it on unless the file system writes pages atomically.",
     );
   }
   if (isOn("wsrep_on") && settings.get("wsrep_sync_wait") === "0") {
@@ -115,7 +109,7 @@ function durabilityFindings(
   if (serverChanges > 0) {
     found(
       "warning",
-      `The address of the database has led to another server ${serverChanges} times since the start. If it was ` +
+      `The address of the database has switched to another server ${serverChanges} times since the start. If it was ` +
         "promoted from an asynchronous replica, acknowledged commits may be lost and fencing tokens may repeat.",
     );
   }

@@ -1,16 +1,16 @@
-// Reads the guard rows that were decided about lately, for watches. Locks nothing and reads along the index by the time
+// Reads the guard rows that were decided about lately, for the feed of changes. Locks nothing and reads along the index by the time
 // of the last decision, so idle locks cost nothing. A node of Galera first applies what the cluster committed before
 // the read began: otherwise rows could appear later with an earlier time, and no read would find them.
 
-import { pageOf } from "../rows/decided-page.ts";
+import { pageOf } from "../rows/decided-order.ts";
 import type { Store } from "../store.ts";
+import type { Connection, Row } from "./connection/connection.ts";
 import type { MysqlPool } from "./connection/pool.ts";
-import type { Row, Session } from "./connection/session.ts";
 import { type SqlValue, Trip } from "./connection/trip.ts";
 import { bigintOf, NOW_US, textOf } from "./rows.ts";
 import { rowsOf } from "./transaction/in-transaction.ts";
 
-const FACTS = `SELECT ${NOW_US}, epoch, rules_revision FROM rowlock_meta WHERE id = 1`;
+const META = `SELECT ${NOW_US}, epoch FROM rowlock_meta WHERE id = 1`;
 const LOCKS = `SELECT id, name, revision, holders, waiting, decided_at
   FROM rowlock_lock FORCE INDEX (rowlock_lock_idle)`;
 // In two branches, so that each is one range of the index.
@@ -24,9 +24,9 @@ export function decided(pool: MysqlPool): Pick<Store, "decidedSince"> {
   return {
     async decidedSince({ atUs, afterLockId }, untilUs, max) {
       const values = [atUs, afterLockId, max, atUs, untilUs ?? UNTIL_NOW, max];
-      const [[facts], locks] = await pool.use((session) => factsAndLocks(session, values));
-      if (!facts) throw new Error("The row of rowlock_meta is missing.");
-      const [now, epoch, rulesRevision] = facts;
+      const [[meta], locks] = await pool.use((connection) => metaAndLocks(connection, values));
+      if (!meta) throw new Error("The row of rowlock_meta is missing.");
+      const [now, epoch] = meta;
       const rows = locks.map(([id, name, revision, holders, waiting, decidedAt]) => ({
         id: bigintOf(id),
         name: textOf(name),
@@ -38,29 +38,28 @@ export function decided(pool: MysqlPool): Pick<Store, "decidedSince"> {
       return {
         nowUs: Number(now),
         epoch: bigintOf(epoch),
-        rulesRevision: bigintOf(rulesRevision),
         ...pageOf(rows, max),
       };
     },
   };
 }
 
-async function factsAndLocks(
-  session: Session,
+async function metaAndLocks(
+  connection: Connection,
   values: readonly SqlValue[],
-): Promise<[facts: readonly Row[], locks: readonly Row[]]> {
+): Promise<[meta: readonly Row[], locks: readonly Row[]]> {
   const trip = new Trip("decided_since");
-  if (session.mayLag) trip.add(CATCH_UP);
-  const factsAt = trip.add(FACTS);
-  if (session.mayLag) trip.add(NO_MORE);
+  if (connection.mayLag) trip.add(CATCH_UP);
+  const metaAt = trip.add(META);
+  if (connection.mayLag) trip.add(NO_MORE);
   const locksAt = trip.add(DECIDED, ...values);
   try {
-    const results = await session.run(trip);
-    return [rowsOf(results[factsAt]), rowsOf(results[locksAt])];
+    const results = await connection.run(trip);
+    return [rowsOf(results[metaAt]), rowsOf(results[locksAt])];
   } catch (error) {
-    // After a failure the session may keep wsrep_sync_wait = 1, and a later decision on it must not wait for the node
-    // to catch up.
-    if (session.mayLag) session.destroy(error);
+    // After a failure the connection may keep wsrep_sync_wait = 1, and a later decision on it must not wait for the
+    // node to catch up.
+    if (connection.mayLag) connection.destroy(error);
     throw error;
   }
 }

@@ -5,8 +5,8 @@
 import { newEpochBy } from "../rows/columns.ts";
 import { bytesOf } from "../rows/values.ts";
 import type { FailOverNote } from "../store.ts";
+import { type Connection, query, type Row } from "./connection/connection.ts";
 import type { MysqlPool } from "./connection/pool.ts";
-import type { Row, Session } from "./connection/session.ts";
 import { Trip } from "./connection/trip.ts";
 import { NOW_US, textOf } from "./rows.ts";
 import { rowsOf } from "./transaction/in-transaction.ts";
@@ -23,30 +23,26 @@ const NOTE = `UPDATE rowlock_meta
 const PAUSE = `SELECT GREATEST(0, CAST(grants_from AS SIGNED) - ${NOW_US}) FROM rowlock_meta WHERE id = 1`;
 
 /** Writes the server's identity to rows that have none yet. Throws a StoreError if the schema is missing. */
-export async function adopt(session: Session): Promise<void> {
-  const look = new Trip("identity");
-  look.add(IDENTITY);
-  const [rows] = await session.run(look);
-  if (session.serverIdentity === null || rowsOf(rows)[0]?.[0] !== null) return;
-  const write = new Trip("adopt");
-  write.add(ADOPT, bytesOf(session.serverIdentity));
-  await session.run(write);
+export async function adopt(connection: Connection): Promise<void> {
+  const [meta] = await query(connection, "identity", IDENTITY);
+  if (connection.serverIdentity === null || meta?.[0] !== null) return;
+  await query(connection, "adopt", ADOPT, bytesOf(connection.serverIdentity));
 }
 
-/** Whether rows with this identity were written through another server than the session's. */
-export function isSuccessor(session: Session, identity: Row[number] | undefined): boolean {
-  if (identity === null || identity === undefined || session.serverIdentity === null) return false;
-  return textOf(identity) !== session.serverIdentity;
+/** Whether rows with this identity were written through another server than the connection's. */
+export function isSuccessor(connection: Connection, identity: Row[number] | undefined): boolean {
+  if (identity === null || identity === undefined || connection.serverIdentity === null) return false;
+  return textOf(identity) !== connection.serverIdentity;
 }
 
 /** Store.failOver. If `seenEpoch` is no longer the epoch, changes nothing and returns what is left of the pause. */
 export async function failOver(pool: MysqlPool, note: FailOverNote): Promise<number> {
   const { seenEpoch, epochMin, pauseUsMin, pauseUsMax } = note;
-  return pool.write(async (session) => {
-    const identity = session.serverIdentity === null ? null : bytesOf(session.serverIdentity);
+  return pool.write(async (connection) => {
+    const identity = connection.serverIdentity === null ? null : bytesOf(connection.serverIdentity);
     const trip = new Trip("fail_over");
     trip.add(NOTE, epochMin, pauseUsMax, pauseUsMin, identity, seenEpoch);
     const pauseAt = trip.add(PAUSE);
-    return Number(rowsOf((await session.run(trip))[pauseAt])[0]?.[0]);
+    return Number(rowsOf((await connection.run(trip))[pauseAt])[0]?.[0]);
   });
 }

@@ -1,19 +1,25 @@
-// Reads locks that are free and due, for captures. Locks nothing and reads along the index of records, so locks that
-// are held, waited for, exhausted or not yet due cost nothing. Each group of locks is one range of that index.
+// The reads of free locks on MySQL. They lock nothing and run along the index of records, so locks that are held, waited
+// for, exhausted or not yet due cost nothing. Each group of locks is one range of that index.
 
+import { partsOf } from "../../core/bounds.ts";
 import type { DatabaseClock } from "../../core/database-clock.ts";
-import { partsOf } from "../../core/parts.ts";
-import { monotonicUs } from "../monotonic.ts";
-import { askedOf, type FreeRange, freePage } from "../rows/free-page.ts";
-import { prefixRange } from "../rows/name-range.ts";
-import { type GroupRange, recordGroupReads } from "../rows/record-groups.ts";
-import { bytesOf } from "../rows/values.ts";
+import {
+  type FoundFree,
+  type FreeRange,
+  type FreeReads,
+  findFree,
+  type GroupRange,
+  longestFreeFirst,
+  type NamedLock,
+  type WantedNames,
+} from "../rows/free-locks.ts";
+import { bytesOf, prefixRange } from "../rows/values.ts";
 import { BRANCHES_MAX, NAMES_MAX, PAUSED_PATTERNS_MAX } from "../storage-bounds.ts";
-import type { FreeLock, FreePlace, NamedLock, RecordGroup, Store, WantedNames } from "../store.ts";
+import type { FreeLock, Store } from "../store.ts";
+import type { Connection, Row } from "./connection/connection.ts";
 import type { MysqlPool } from "./connection/pool.ts";
-import type { Row, Session } from "./connection/session.ts";
 import { type SqlValue, Trip } from "./connection/trip.ts";
-import { bigintOf, NOW_US, numberOrNull, textOf } from "./rows.ts";
+import { bigintOf, monotonicUs, NOW_US, numberOrNull, textOf } from "./rows.ts";
 import { rowsOf } from "./transaction/in-transaction.ts";
 
 const INDEX = "rowlock_record r FORCE INDEX (rowlock_record_due)";
@@ -28,18 +34,9 @@ const AT = "r.folder = ? AND r.status = ? AND r.due_at = ? AND r.name > ? ORDER 
 const AFTER = `r.folder = ? AND r.status = ? AND r.due_at > ? AND r.due_at <= ${NOW_US}
   ORDER BY r.due_at, r.name LIMIT ?`;
 // The limit comes from the guard row, which is read only for the locks that are returned.
-const FREE = `SELECT STRAIGHT_JOIN ?, r.lock_id, r.name, r.due_at, l.limit_value
-  FROM ${INDEX} JOIN rowlock_lock l FORCE INDEX (PRIMARY) ON l.id = r.lock_id WHERE`;
-/** The wanted locks among the first entries of a range. LAST returns the last one of these entries, without an id. */
-const FREE_AMONG = (
-  entries: string,
-  asked: string,
-) => `(SELECT STRAIGHT_JOIN ?, r.lock_id, r.name, r.due_at, l.limit_value
-  FROM (SELECT r.lock_id, r.name, r.due_at FROM ${INDEX} WHERE ${entries}) r
-  JOIN rowlock_lock l FORCE INDEX (PRIMARY) ON l.id = r.lock_id WHERE ${asked})`;
-const LAST = (entries: string) =>
-  `(SELECT ?, NULL, r.name, r.due_at, NULL FROM ${INDEX} WHERE ${entries} OFFSET ?)`;
-const BEFORE_ALL = -1;
+const FREE = "SELECT STRAIGHT_JOIN ?, r.lock_id, r.name, r.due_at, l.limit_value FROM";
+const GUARD = "JOIN rowlock_lock l FORCE INDEX (PRIMARY) ON l.id = r.lock_id WHERE";
+const LAST = "SELECT ?, NULL, r.name, r.due_at, NULL FROM";
 const NEXT_DUE = `(SELECT r.due_at - ${NOW_US} FROM ${INDEX}
   WHERE r.folder = ? AND r.status = ? AND r.due_at > ${NOW_US} ORDER BY r.due_at LIMIT 1)`;
 
@@ -49,32 +46,35 @@ const NAMED = `SELECT l.id, l.name, l.limit_value, l.holders, l.waiting, l.has_r
 
 type Branch = readonly [sql: string, ...values: SqlValue[]];
 
-export function freeLocks(
-  pool: MysqlPool,
-  clock: DatabaseClock,
-): Pick<Store, "recordGroups" | "freeLocks" | "nextDueIn" | "namedLocks"> {
+export function freeLocks(pool: MysqlPool, clock: DatabaseClock): Pick<Store, "freeLocks"> {
   return {
-    recordGroups: (prefix, after, max) => pool.use((session) => groups(session, prefix, after, max)),
+    freeLocks: (selector, from, atMost) =>
+      pool.use((connection) => findFree(readsOn(connection, clock), selector, from, atMost)),
+  };
+}
 
-    async freeLocks(groups, after, wanted, entries) {
-      const ranges = groups.flatMap((group) => {
-        const key = [bytesOf(group.folder), bytesOf(group.status)];
-        const asked = askedOf(wanted, group);
-        const later: Range = { entries: AFTER, values: [...key, after?.dueAtUs ?? BEFORE_ALL], asked };
-        if (!after) return [later];
-        return [{ entries: AT, values: [...key, after.dueAtUs, bytesOf(after.name)], asked }, later];
-      });
-      const branches = ranges.flatMap((range, number) => branchesOf(range, number, entries));
-      const rows = await pool.use((session) => union(session, "free_locks", branches));
-      return freePage(freeRanges(ranges, rows, entries));
+function readsOn(connection: Connection, clock: DatabaseClock): FreeReads {
+  return {
+    async groups(ranges, entries) {
+      const trip = new Trip("record_groups");
+      for (const range of ranges) trip.add(...groupBranch(range, entries));
+      const results = await connection.run(trip);
+      return results.map((result) =>
+        rowsOf(result).map(([folder, status]) => ({ folder: textOf(folder), status: textOf(status) })),
+      );
     },
 
-    async nextDueIn(groups) {
+    async free(ranges, entries) {
+      const branches = ranges.flatMap((range, number) => branchesOf(range, number, entries));
+      return foundIn(ranges, await union(connection, "free_locks", branches), entries);
+    },
+
+    async nextInUs(groups) {
       const branches = groups.map(
         ({ folder, status }): Branch => [NEXT_DUE, bytesOf(folder), bytesOf(status)],
       );
       const beforeUs = clock.earliestUs(monotonicUs());
-      const rows = await pool.use((session) => union(session, "next_due", branches));
+      const rows = await union(connection, "next_due", branches);
       if (rows.length === 0) return null;
       // The database read its clock no earlier than `beforeUs`. The result counts from the latest time that the clock
       // may show now, so it is never an overestimate.
@@ -83,37 +83,16 @@ export function freeLocks(
       return Math.max(0, Math.min(...rows.map(([inUs]) => Number(inUs))) - unsureUs);
     },
 
-    async namedLocks(names) {
+    async named(names) {
       const trip = new Trip("named_locks");
       const clockAt = trip.add(`SELECT ${NOW_US}`);
-      const places = partsOf(names, NAMES_MAX).map((part) => trip.add(NAMED, part.map(bytesOf)));
-      const results = await pool.use((session) => session.run(trip));
-      const locks = places.flatMap((at) => rowsOf(results[at]).map(namedLock));
+      const namedAt = partsOf(names, NAMES_MAX).map((part) => trip.add(NAMED, part.map(bytesOf)));
+      const results = await connection.run(trip);
+      const locks = namedAt.flatMap((at) => rowsOf(results[at]).map(namedLock));
       const readUs = Number(rowsOf(results[clockAt])[0]?.[0]);
       return { nowUs: Math.max(readUs, clock.latestUs(monotonicUs()) ?? readUs), locks };
     },
   };
-}
-
-async function groups(
-  session: Session,
-  prefix: string,
-  after: RecordGroup | null,
-  max: number,
-): ReturnType<Store["recordGroups"]> {
-  const reads = recordGroupReads(prefix, after, max);
-  let read = reads.next();
-  while (!read.done) {
-    const { ranges, entries } = read.value;
-    const trip = new Trip("record_groups");
-    for (const range of ranges) trip.add(...groupBranch(range, entries));
-    const results = await session.run(trip);
-    const found = results.map((result) =>
-      rowsOf(result).map((row) => ({ folder: textOf(row[0] ?? null), status: textOf(row[1] ?? null) })),
-    );
-    read = reads.next(found);
-  }
-  return read.value;
 }
 
 function groupBranch(range: GroupRange, entries: number): Branch {
@@ -125,19 +104,20 @@ function groupBranch(range: GroupRange, entries: number): Branch {
     : [IN_FOLDER_ABOVE, folder, bytesOf(range.aboveStatus), entries];
 }
 
-/** A range of the index, and the condition on its names; null: none. */
-interface Range {
-  readonly entries: string;
-  readonly values: readonly SqlValue[];
-  readonly asked: WantedNames | null;
-}
-
-function branchesOf({ entries: sql, values, asked }: Range, number: number, entries: number): Branch[] {
-  if (!asked) return [[`(${FREE} ${sql})`, number, ...values, entries]];
-  const conditions = conditionsOf(asked);
+/**
+ * Reads a range. If not all of its names are wanted, a subquery reads the entries, and a second branch returns the last
+ * one of them, without an id.
+ */
+function branchesOf({ group, after, wanted }: FreeRange, number: number, entries: number): Branch[] {
+  const where = after.name === null ? AFTER : AT;
+  const key = [bytesOf(group.folder), bytesOf(group.status), after.freeSinceUs];
+  const values = after.name === null ? key : [...key, bytesOf(after.name)];
+  if (!wanted) return [[`(${FREE} ${INDEX} ${GUARD} ${where})`, number, ...values, entries]];
+  const conditions = conditionsOf(wanted);
+  const read = `(SELECT r.lock_id, r.name, r.due_at FROM ${INDEX} WHERE ${where}) r`;
   return [
-    [FREE_AMONG(sql, conditions.sql), number, ...values, entries, ...conditions.values],
-    [LAST(sql), number, ...values, 1, entries - 1],
+    [`(${FREE} ${read} ${GUARD} ${conditions.sql})`, number, ...values, entries, ...conditions.values],
+    [`(${LAST} ${INDEX} WHERE ${where} OFFSET ?)`, number, ...values, 1, entries - 1],
   ];
 }
 
@@ -156,41 +136,39 @@ function conditionsOf({ prefix, paused }: WantedNames): { sql: string; values: S
   return { sql: sql.join(" AND "), values: [...bounds(prefix), ...values] };
 }
 
-function freeRanges(ranges: readonly Range[], rows: readonly Row[], entries: number): FreeRange[] {
-  const found = ranges.map(({ asked }) => ({
-    asked,
-    locks: [] as FreeLock[],
-    end: null as FreePlace | null,
-  }));
+function foundIn(ranges: readonly FreeRange[], rows: readonly Row[], entries: number): FoundFree[] {
+  const found = ranges.map(() => ({ locks: [] as FreeLock[], end: null as FreeLock | null }));
   for (const [number, ...row] of rows) {
     const range = found[Number(number)];
-    const lock = freeLock(row);
-    if (!range) continue;
-    if (row[0] === null) range.end = lock;
-    else range.locks.push(lock);
+    if (row[0] === null && range) range.end = freeLock(row);
+    else range?.locks.push(freeLock(row));
   }
-  for (const range of found)
-    if (!range.asked && range.locks.length === entries)
-      range.end = freePage([{ ...range, end: null }]).locks.at(-1) ?? null;
-  return found;
+  // If all names of a range are wanted, the last lock is the last entry that was read.
+  return found.map(({ locks, end }, number) => {
+    const isFull = !ranges[number]?.wanted && locks.length === entries;
+    return { locks, end: isFull ? (longestFreeFirst(locks).at(-1) ?? null) : end };
+  });
 }
 
 /** Returns the rows of all branches, in no order. */
-async function union(session: Session, name: string, branches: readonly Branch[]): Promise<readonly Row[]> {
-  if (branches.length === 0) return [];
+async function union(
+  connection: Connection,
+  name: string,
+  branches: readonly Branch[],
+): Promise<readonly Row[]> {
   const trip = new Trip(name);
-  const places = partsOf(branches, BRANCHES_MAX).map((part) =>
+  const unionsAt = partsOf(branches, BRANCHES_MAX).map((part) =>
     trip.add(part.map(([sql]) => sql).join(" UNION ALL "), ...part.flatMap(([, ...values]) => values)),
   );
-  const results = await session.run(trip);
-  return places.flatMap((at) => rowsOf(results[at]));
+  const results = await connection.run(trip);
+  return unionsAt.flatMap((at) => rowsOf(results[at]));
 }
 
 function freeLock([id, name, dueAt, limit]: Row): FreeLock {
   return {
-    id: id === null ? 0n : bigintOf(id),
-    name: textOf(name ?? null),
-    dueAtUs: Number(dueAt),
+    id: id === null ? null : bigintOf(id),
+    name: textOf(name),
+    freeSinceUs: Number(dueAt),
     limit: numberOrNull(limit),
   };
 }
@@ -199,9 +177,9 @@ function namedLock([id, name, limit, holders, waiting, hasRecord, dueAt, status]
   const isFree = Number(holders) + Number(waiting) === 0;
   return {
     id: bigintOf(id),
-    name: textOf(name ?? null),
+    name: textOf(name),
     limit: numberOrNull(limit),
-    dueAtUs: hasRecord ? numberOrNull(dueAt) : isFree ? 0 : null,
+    freeSinceUs: hasRecord ? numberOrNull(dueAt) : isFree ? 0 : null,
     status: status ? textOf(status) : "",
   };
 }

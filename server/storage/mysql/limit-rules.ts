@@ -2,10 +2,8 @@
 // transaction that itself changes a rule must not use the shared cache: it may yet be rolled back.
 
 import type { LimitRule } from "../../core/limit.ts";
-import type { Session } from "./connection/session.ts";
-import { Trip } from "./connection/trip.ts";
+import { type Connection, query } from "./connection/connection.ts";
 import { bigintOf, limitRuleFromRow } from "./rows.ts";
-import { rowsOf } from "./transaction/in-transaction.ts";
 
 export interface RulesAt {
   readonly revision: bigint;
@@ -22,8 +20,8 @@ export class RuleCache {
   #kept = NONE;
 
   /** Returns the rules at this revision or a later one. Needs a round trip unless this revision is cached. */
-  async at(session: Session, revision: bigint): Promise<RulesAt> {
-    if (this.#kept.revision !== revision) this.#kept = await readRules(session);
+  async at(connection: Connection, revision: bigint): Promise<RulesAt> {
+    if (this.#kept.revision !== revision) this.#kept = await readRules(connection);
     return this.#kept;
   }
 
@@ -32,11 +30,9 @@ export class RuleCache {
   }
 }
 
-/** Reads the rules as this session sees them now. */
-export async function readRules(session: Session): Promise<RulesAt> {
-  const trip = new Trip("load_rules");
-  const rulesAt = trip.add(RULES);
-  const rows = rowsOf((await session.run(trip))[rulesAt]);
+/** Reads the rules as this connection sees them now. */
+export async function readRules(connection: Connection): Promise<RulesAt> {
+  const rows = await query(connection, "load_rules", RULES);
   return {
     revision: bigintOf(rows[0]?.[5]),
     limitRules: rows.filter((row) => row[0] !== null).map(limitRuleFromRow),

@@ -4,19 +4,16 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { type ClaimKey, type ClaimRef, keyText } from "../../core/claim.ts";
 import type { DatabaseClock } from "../../core/database-clock.ts";
-import { monotonicUs } from "../monotonic.ts";
 import { ROLLED_BACK, retry } from "../retry.ts";
-import { STATE_CODES } from "../rows/codes.ts";
-import { bytesOf } from "../rows/values.ts";
+import { bytesOf, STATE_CODES } from "../rows/values.ts";
 import { MARK_AGAIN_MS } from "../storage-bounds.ts";
 import type { Store } from "../store.ts";
 import { WITNESS_KEPT_US } from "../store.ts";
+import { type Connection, query, type Row } from "./connection/connection.ts";
 import type { MysqlPool } from "./connection/pool.ts";
-import type { Row, Session } from "./connection/session.ts";
-import { askStanding, lostStanding, mustStandWell } from "./connection/standing.ts";
 import { Trip } from "./connection/trip.ts";
-import { hasKey, hasSecret } from "./keys.ts";
-import { bigintOf, NOW_US } from "./rows.ts";
+import { askWhetherUsable, isUnusable, mustBeUsable } from "./connection/usable-server.ts";
+import { bigintOf, hasKey, hasSecret, monotonicUs, NOW_US } from "./rows.ts";
 import { inTransaction, rowsOf, writtenBy } from "./transaction/in-transaction.ts";
 import type { LockCache } from "./transaction/lock-cache.ts";
 import { lockUnlocked } from "./transaction/row-locks.ts";
@@ -48,21 +45,17 @@ interface Heartbeat {
   readonly skipped: readonly ClaimKey[];
 }
 
-export function maintenance(
-  pool: MysqlPool,
-  cache: LockCache,
-  clock: DatabaseClock,
-): Pick<Store, "heartbeat" | "register" | "mark" | "retire" | "purgeClaims"> {
-  const repeatedly = <Answer>(work: (session: Session) => Promise<Answer>) =>
+export function maintenance(pool: MysqlPool, cache: LockCache, clock: DatabaseClock) {
+  const repeatedly = <Answer>(work: (connection: Connection) => Promise<Answer>) =>
     retry(ROLLED_BACK, () => pool.write(work));
   return {
     async heartbeat(replica, claims, keepForUs) {
       if (claims.length === 0) return [];
       const beforeUs = clock.earliestUs(monotonicUs());
-      const { kept, skipped } = await repeatedly((session) =>
-        session.skipsLocked
-          ? inTransaction(session, () => prolongFree(session, replica, claims, keepForUs))
-          : prolong(session, replica, claims, keepForUs),
+      const { kept, skipped } = await repeatedly((connection) =>
+        connection.skipsLocked
+          ? inTransaction(connection, () => prolongFree(connection, replica, claims, keepForUs))
+          : prolong(connection, replica, claims, keepForUs),
       );
       if (beforeUs !== null) cache.prolonged(replica, kept, beforeUs + keepForUs);
       return skipped;
@@ -74,51 +67,49 @@ export function maintenance(
       const version = bytesOf(replica.version);
       const secret = bytesOf(replica.secret);
       const trip = new Trip("register");
-      const standingAt = askStanding(trip);
+      const usableAt = askWhetherUsable(trip);
       const changing = [rulesRevision, keepForUs];
       trip.add(REGISTER, id, address, version, secret, ...changing, address, version, ...changing);
       trip.add(FORGET);
       try {
-        await repeatedly(async (session) => {
-          await mustStandWell(session, await session.run(trip), standingAt);
+        await repeatedly(async (connection) => {
+          await mustBeUsable(connection, await connection.run(trip), usableAt);
         });
       } catch (error) {
         // The server became read-only or fell out of its cluster, but open connections can still write to it.
-        if (lostStanding(error)) pool.renew();
+        if (isUnusable(error)) pool.renew();
         throw error;
       }
     },
 
     async mark(witness, expected, mark) {
-      const written = await repeatedly((session) => writeMark(session, witness, expected, mark));
+      const written = await repeatedly((connection) => writeMark(connection, witness, expected, mark));
       // This node of a cluster may not have applied yet what another node has acknowledged, so try once more.
       if (written.isDone || !pool.isCluster) return written;
       await sleep(MARK_AGAIN_MS);
-      return repeatedly((session) => writeMark(session, witness, expected, mark));
+      return repeatedly((connection) => writeMark(connection, witness, expected, mark));
     },
 
     async retire(replica) {
       const trip = new Trip("retire");
       trip.add(RETIRE, replica);
       trip.add(UNMARK, replica);
-      await repeatedly((session) => session.run(trip));
+      await repeatedly((connection) => connection.run(trip));
     },
 
     // Reads first, then deletes by primary key the rows that no other transaction holds. So it locks no other rows.
     // Where SKIP LOCKED is supported, it waits for no transaction.
     async purgeClaims(untilUs, max) {
-      const look = new Trip("ended_claims");
-      look.add(ENDED, untilUs, max);
-      const [ended] = await pool.use((session) => session.run(look));
-      const keys = rowsOf(ended).map(keyOf);
+      const ended = await pool.use((connection) => query(connection, "ended_claims", ENDED, untilUs, max));
+      const keys = ended.map(keyOf);
       if (keys.length === 0) return 0;
-      return repeatedly((session) => inTransaction(session, () => purge(session, keys)));
+      return repeatedly((connection) => inTransaction(connection, () => purge(connection, keys)));
     },
-  };
+  } satisfies Partial<Store>;
 }
 
 async function writeMark(
-  session: Session,
+  connection: Connection,
   witness: bigint,
   expected: readonly bigint[] | null,
   mark: bigint,
@@ -130,7 +121,7 @@ async function writeMark(
     trip.add(FORGET_MARKS, WITNESS_KEPT_US);
   }
   const clockAt = trip.add(`SELECT ${NOW_US}`);
-  const results = await session.run(trip);
+  const results = await connection.run(trip);
   return {
     isDone: expected === null || writtenBy(results[0]) > 0,
     nowUs: Number(rowsOf(results[clockAt])[0]?.[0]),
@@ -138,25 +129,25 @@ async function writeMark(
 }
 
 async function prolong(
-  session: Session,
+  connection: Connection,
   replica: bigint,
   claims: readonly ClaimRef[],
   keepForUs: number,
 ): Promise<Heartbeat> {
   const trip = new Trip("heartbeat");
   addHeartbeat(trip, replica, claims, keepForUs);
-  await session.run(trip);
+  await connection.run(trip);
   return { kept: claims, skipped: [] };
 }
 
 /** Even if the database rolled the transaction back half-way, each statement would be right by itself. */
 async function prolongFree(
-  session: Session,
+  connection: Connection,
   replica: bigint,
   claims: readonly ClaimRef[],
   keepForUs: number,
 ): Promise<Heartbeat> {
-  const free = await lockUnlocked(session, "heartbeat_load", STATE_CODES.waiting, claims);
+  const free = await lockUnlocked(connection, "heartbeat_load", STATE_CODES.waiting, claims);
   const found = new Set(free.map(keyText));
   const kept = claims.filter((claim) => found.has(keyText(claim)));
   const missing = claims.filter((claim) => !found.has(keyText(claim)));
@@ -164,7 +155,7 @@ async function prolongFree(
   if (kept.length > 0) addHeartbeat(trip, replica, kept, keepForUs);
   const missingAt = missing.length > 0 ? addStillWaiting(trip, missing) : null;
   trip.addCommit();
-  const results = await session.run(trip);
+  const results = await connection.run(trip);
   return { kept, skipped: missingAt === null ? [] : rowsOf(results[missingAt]).map(keyOf) };
 }
 
@@ -178,14 +169,14 @@ function addStillWaiting(trip: Trip, claims: readonly ClaimRef[]): number {
   return trip.add(`${STILL_WAITING} ${sql}`, ...values);
 }
 
-async function purge(session: Session, keys: readonly ClaimKey[]): Promise<number> {
-  const skips = session.skipsLocked;
-  const free = skips ? await lockUnlocked(session, "purge_claims_load", STATE_CODES.ended, keys) : keys;
+async function purge(connection: Connection, keys: readonly ClaimKey[]): Promise<number> {
+  const skips = connection.skipsLocked;
+  const free = skips ? await lockUnlocked(connection, "purge_claims_load", STATE_CODES.ended, keys) : keys;
   const trip = new Trip("purge_claims");
   const key = free.length > 0 ? hasKey(free) : null;
   const purgedAt = key ? trip.add(`${PURGE} ${key.sql}`, ...key.values) : null;
   trip.addCommit();
-  const results = await session.run(trip);
+  const results = await connection.run(trip);
   return purgedAt === null ? 0 : writtenBy(results[purgedAt]);
 }
 

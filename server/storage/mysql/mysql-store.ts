@@ -75,7 +75,7 @@ function mysqlStore(
     product: pool.server?.product ?? "MySQL",
     localHost: pool.server?.localHost ?? null,
     clock,
-    transact: (plan, decide) => pool.use((session) => transactOn(session, plan, decide, context)),
+    transact: (plan, decide) => pool.use((connection) => transactOn(connection, plan, decide, context)),
     failOver: (note) => failOver(pool, note),
     ...names(pool),
     ...maintenance(pool, cache, clock),

@@ -3,17 +3,16 @@
 // floor. So a name that was removed and returns starts above every token and every record version that it ever had; one
 // floor serves both.
 
-import { NAME_BYTES_MAX } from "../../core/bounds.ts";
-import { partsOf } from "../../core/parts.ts";
+import { NAME_BYTES_MAX, partsOf } from "../../core/bounds.ts";
 import { ROLLED_BACK, retry } from "../retry.ts";
 import { IDLE_LOCK_CONDITION } from "../rows/columns.ts";
-import { IdleScan } from "../rows/idle-scan.ts";
+import { IdleScan } from "../rows/decided-order.ts";
 import { bytesOf } from "../rows/values.ts";
 import { IDLE_SCAN_MAX, NAMES_MAX } from "../storage-bounds.ts";
 import type { RoomForNames, Store } from "../store.ts";
 import { StoreError } from "../store.ts";
+import { type Connection, query, type Row } from "./connection/connection.ts";
 import type { MysqlPool } from "./connection/pool.ts";
-import type { Row, Session } from "./connection/session.ts";
 import { Trip } from "./connection/trip.ts";
 import { bigintOf, NOW_US, textOf } from "./rows.ts";
 import { mustStillBeOpen, WHILE_OPEN } from "./transaction/assertions.ts";
@@ -51,10 +50,7 @@ export function names(pool: MysqlPool): Pick<Store, "resolve" | "find" | "purgeL
 async function findNames(pool: MysqlPool, names: readonly string[]): Promise<Map<string, bigint>> {
   const ids = new Map<string, bigint>();
   for (const part of partsOf([...new Set(names)], NAMES_MAX)) {
-    const trip = new Trip("find");
-    const foundAt = trip.add(FIND, part.map(bytesOf));
-    const results = await pool.use((session) => session.run(trip));
-    addIds(ids, rowsOf(results[foundAt]));
+    addIds(ids, await pool.use((connection) => query(connection, "find", FIND, part.map(bytesOf))));
   }
   return ids;
 }
@@ -71,12 +67,16 @@ async function resolveNames(
   const missing = unknown.slice(0, roomFor(unknown.length));
   const bytes = missing.map(nameBytes).sort(Buffer.compare);
   for (const part of partsOf(bytes, NAMES_MAX))
-    addIds(ids, await pool.write((session) => make(session, part)));
+    addIds(ids, await pool.write((connection) => make(connection, part)));
   if (missing.every((name) => ids.has(name))) return ids;
-  throw new StoreError("transient", "names_vanish", "A clean-up deleted a new lock before it was found.");
+  throw new StoreError(
+    "transient",
+    "names_vanish",
+    "A new lock was deleted by a clean-up before it could be read.",
+  );
 }
 
-async function make(session: Session, names: readonly Buffer[]): Promise<readonly Row[]> {
+async function make(connection: Connection, names: readonly Buffer[]): Promise<readonly Row[]> {
   const trip = new Trip("add_locks");
   const rows = names.map(() => NEW).join(", ");
   trip.add(
@@ -84,31 +84,30 @@ async function make(session: Session, names: readonly Buffer[]): Promise<readonl
     ...names,
   );
   const foundAt = trip.add(FIND, names);
-  return rowsOf((await session.run(trip))[foundAt]);
+  return rowsOf((await connection.run(trip))[foundAt]);
 }
 
 /** INSERT IGNORE would truncate a name that is too long. Callers refuse such names, so one here is a bug. */
 function nameBytes(name: string): Buffer {
   const bytes = bytesOf(name);
-  if (bytes.length > NAME_BYTES_MAX)
-    throw new Error(`A name of ${bytes.length} bytes came as far as the database.`);
+  if (bytes.length > NAME_BYTES_MAX) throw new Error(`A name of ${bytes.length} bytes reached the database.`);
   return bytes;
 }
 
 /** Removes guard rows that were not decided about for `idleUs` and that nothing needs; returns how many. */
 async function purgeLocks(pool: MysqlPool, scan: IdleScan, idleUs: number, max: number): Promise<number> {
   // Searches without locks, because there may be many old rows that have to stay.
-  const look = new Trip("idle_locks");
   const { decidedAtUs, id } = scan.after;
-  look.add(OLD, decidedAtUs, decidedAtUs, id, idleUs);
-  const [old] = await pool.use((session) => session.run(look));
-  const idle = scan.take(rowsOf(old).map(oldRow), max);
+  const old = await pool.use((connection) =>
+    query(connection, "idle_locks", OLD, decidedAtUs, decidedAtUs, id, idleUs),
+  );
+  const idle = scan.take(old.map(oldRow), max);
   const [first] = idle;
   if (!first) return 0;
   const ids = idle.map((row) => row.id);
   const before = first.nowUs - idleUs;
   return retry(ROLLED_BACK, () =>
-    pool.write((session) => inTransaction(session, () => remove(session, ids, before))),
+    pool.write((connection) => inTransaction(connection, () => remove(connection, ids, before))),
   );
 }
 
@@ -117,13 +116,13 @@ function oldRow([id, decidedAt, isIdle, now]: Row) {
   return { id: bigintOf(id), decidedAtUs, isIdle: Number(isIdle) === 1, nowUs: Number(now) };
 }
 
-async function remove(session: Session, ids: readonly bigint[], before: number): Promise<number> {
+async function remove(connection: Connection, ids: readonly bigint[], before: number): Promise<number> {
   const lock = new Trip("purge_locks_load");
   lock.add("START TRANSACTION");
   lock.add(FLOOR_LOCK);
-  const lockedAt = lock.add(session.skipsLocked ? FREE_GUARDS_LOCK : GUARDS_LOCK, ids);
+  const lockedAt = lock.add(connection.skipsLocked ? FREE_GUARDS_LOCK : GUARDS_LOCK, ids);
   const idleAt = lock.add(STILL_IDLE, ids, before);
-  const read = await session.run(lock);
+  const read = await connection.run(lock);
   const locked = new Set(rowsOf(read[lockedAt]).map(([id]) => id));
   const idle = rowsOf(read[idleAt]).filter(([id]) => locked.has(id as string));
 
@@ -136,12 +135,12 @@ async function remove(session: Session, ids: readonly bigint[], before: number):
       idle.map(([id]) => bigintOf(id)),
     );
     save.addCommit();
-    const results = await session.run(save);
+    const results = await connection.run(save);
     mustStillBeOpen(results.slice(0, -1));
     return writtenBy(results[removedAt]);
   }
   save.addCommit();
-  await session.run(save);
+  await connection.run(save);
   return 0;
 }
 

@@ -1,21 +1,17 @@
 // Reads outside transactions: for polls, for the sweep and for display. Locks nothing. A result may be outdated when it
 // is used, so code that acts on it must decide again.
 
+import { partsOf } from "../../core/bounds.ts";
 import type { Claim } from "../../core/claim.ts";
 import type { DatabaseClock } from "../../core/database-clock.ts";
 import type { Lock } from "../../core/lock.ts";
-import { partsOf } from "../../core/parts.ts";
-import { monotonicUs } from "../monotonic.ts";
-import { STATE_CODES } from "../rows/codes.ts";
 import { waitedLocksBy } from "../rows/columns.ts";
-import { rangeAfter } from "../rows/name-range.ts";
-import { bytesOf } from "../rows/values.ts";
+import { bytesOf, rangeAfter, STATE_CODES } from "../rows/values.ts";
 import { BRANCHES_MAX, LIST_ROWS_MAX } from "../storage-bounds.ts";
-import type { LockView, Store, Watched } from "../store.ts";
+import type { LockView, Polled, Store } from "../store.ts";
+import { type Connection, query, type Row } from "./connection/connection.ts";
 import type { MysqlPool } from "./connection/pool.ts";
-import type { Row, Session } from "./connection/session.ts";
 import { type SqlValue, Trip } from "./connection/trip.ts";
-import { hasKey } from "./keys.ts";
 import { readRules } from "./limit-rules.ts";
 import {
   bigintOf,
@@ -23,8 +19,10 @@ import {
   claimFromRow,
   countersFromRow,
   guardFromRow,
+  hasKey,
   hasRecord,
   LOCK_LIST,
+  monotonicUs,
   NOW_US,
   RECORDS,
   textOf,
@@ -38,7 +36,7 @@ const LIVE_AND_DUE = `rowlock_claim FORCE INDEX (rowlock_claim_due)
 const WAKES = `rowlock_record FORCE INDEX (rowlock_record_wake) WHERE wakes_at <= ${NOW_US}`;
 const WAKES_IN = `IF(has_record = 1, (SELECT r.wakes_at FROM rowlock_record r WHERE r.lock_id = id) - ${NOW_US}, NULL)`;
 const RULES_REVISION = "SELECT NULL, rules_revision, NULL FROM rowlock_meta WHERE id = 1";
-const WATCH = `${RULES_REVISION} UNION ALL SELECT id, revision, ${WAKES_IN} FROM rowlock_lock FORCE INDEX (PRIMARY) WHERE id IN (?)
+const POLL = `${RULES_REVISION} UNION ALL SELECT id, revision, ${WAKES_IN} FROM rowlock_lock FORCE INDEX (PRIMARY) WHERE id IN (?)
   UNION ALL SELECT lock_id, NULL, MIN(deadline) - ${NOW_US} FROM ${LIVE_AND_DUE} + ? AND lock_id IN (?) GROUP BY lock_id
   UNION ALL SELECT l.id, NULL, 0 FROM rowlock_meta m JOIN rowlock_lock l FORCE INDEX (PRIMARY)
     ON l.decided_at < m.grants_from AND l.waiting > 0
@@ -68,33 +66,18 @@ const WAITED_LOCKS = {
 const REPLICAS = `SELECT id, address, version, secret, started_at, rules_revision, deadline FROM rowlock_replica
   ORDER BY started_at, id LIMIT ?`;
 
-export function reads(
-  pool: MysqlPool,
-  clock: DatabaseClock,
-): Pick<
-  Store,
-  | "watch"
-  | "dueLocks"
-  | "claims"
-  | "claimsByRequest"
-  | "queue"
-  | "holders"
-  | "list"
-  | "waitedLocks"
-  | "views"
-  | "view"
-  | "limitRules"
-  | "replicas"
-> {
+export function reads(pool: MysqlPool, clock: DatabaseClock) {
+  const read = (name: string, sql: string, ...values: readonly SqlValue[]) =>
+    pool.use((connection) => query(connection, name, sql, ...values));
   return {
-    async watch(lockIds, aheadUs) {
+    async poll(lockIds, aheadUs) {
       const revisions = new Map<bigint, bigint>();
       const dueIn = new Map<bigint, number>();
       let rulesRevision = -1n;
       const rows =
         lockIds.length === 0
-          ? await query(pool, "watch_rules", RULES_REVISION)
-          : await query(pool, "watch", WATCH, lockIds, aheadUs, lockIds, lockIds);
+          ? await read("watch_rules", RULES_REVISION)
+          : await read("watch", POLL, lockIds, aheadUs, lockIds, lockIds);
       for (const [id, revision, inUs] of rows) {
         if (id === null) {
           rulesRevision = bigintOf(revision);
@@ -105,7 +88,7 @@ export function reads(
         if (inUs === null || Number(inUs) > aheadUs) continue;
         dueIn.set(lockId, Math.min(Number(inUs), dueIn.get(lockId) ?? Number.POSITIVE_INFINITY));
       }
-      return watchedOf(revisions, dueIn, rulesRevision);
+      return polledOf(revisions, dueIn, rulesRevision);
     },
 
     async dueLocks(afterLockId, max) {
@@ -149,13 +132,13 @@ export function reads(
       const { from, below } = rangeAfter(prefix, afterName);
       const rowsMax = Math.min(max, LIST_ROWS_MAX);
       const sql = `${UNDER_PREFIX} ${WHICH[which]} ORDER BY l.name LIMIT ?`;
-      const locks = (await query(pool, "list", sql, from, below, rowsMax)).map(guardFromRow);
+      const locks = (await read("list", sql, from, below, rowsMax)).map(guardFromRow);
       return { locks, next: locks.length === rowsMax ? (locks.at(-1)?.name ?? null) : null };
     },
 
     async waitedLocks(prefix, order, max) {
       const { from, below } = rangeAfter(prefix, null);
-      const rows = await query(pool, "waited_locks", WAITED_LOCKS[order], from, below, max);
+      const rows = await read("waited_locks", WAITED_LOCKS[order], from, below, max);
       return rows.map(([id, holders, waiting]) => ({
         id: bigintOf(id),
         holders: Number(holders),
@@ -195,21 +178,21 @@ export function reads(
         })),
       };
     },
-  };
+  } satisfies Partial<Store>;
 }
 
 /** `dueIn`: for each lock that has something due soon, in how many microseconds. */
-function watchedOf(
+function polledOf(
   revisions: Map<bigint, bigint>,
   dueIn: ReadonlyMap<bigint, number>,
   rulesRevision: bigint,
-): Watched {
-  const watched: Watched = { revisions, due: [], dueSoon: new Map(), rulesRevision };
+): Polled {
+  const polled: Polled = { revisions, due: [], dueSoon: new Map(), rulesRevision };
   for (const [lockId, inUs] of dueIn) {
-    if (inUs > 0) watched.dueSoon.set(lockId, inUs);
-    else watched.due.push(lockId);
+    if (inUs > 0) polled.dueSoon.set(lockId, inUs);
+    else polled.due.push(lockId);
   }
-  return watched;
+  return polled;
 }
 
 function claimsAt({ nowUs, rows }: Timed): { nowUs: number; claims: Claim[] } {
@@ -224,13 +207,10 @@ function onSnapshotViews(
   sql: string,
   ...values: readonly SqlValue[]
 ): Promise<LockView[]> {
-  return pool.use((session) =>
-    onSnapshot(session, async () => {
-      const trip = new Trip(name);
-      trip.add(sql, ...values);
-      const [rows] = await session.run(trip);
-      const locks = await withRecords(session, rowsOf(rows));
-      const claims = shown > 0 ? await firstClaims(session, locks, shown) : [];
+  return pool.use((connection) =>
+    onSnapshot(connection, async () => {
+      const locks = await withRecords(connection, await query(connection, name, sql, ...values));
+      const claims = shown > 0 ? await firstClaims(connection, locks, shown) : [];
       const claimsOf = Map.groupBy(claims, ({ lockId }) => lockId);
       return locks.map((lock) => {
         const own = claimsOf.get(lock.id) ?? [];
@@ -245,45 +225,28 @@ function onSnapshotViews(
 }
 
 /** Returns the locks of these guard rows, with their records. */
-async function withRecords(session: Session, rows: readonly Row[]): Promise<Lock[]> {
+async function withRecords(connection: Connection, rows: readonly Row[]): Promise<Lock[]> {
   const recorded = rows.filter(hasRecord).map(([id]) => bigintOf(id));
   const guards = rows.map(countersFromRow);
   if (recorded.length === 0) return guards.map((guard) => ({ ...guard, record: null }));
-  const trip = new Trip("shown_records");
-  trip.add(RECORDS, recorded);
-  const [found] = await session.run(trip);
-  const records = recordsOf(recorded, rowsOf(found));
+  const records = recordsOf(recorded, await query(connection, "shown_records", RECORDS, recorded));
   return guards.map((guard) => ({ ...guard, record: records.get(guard.id) ?? null }));
 }
 
 /** Skips queues and holders that are empty according to the counters. */
-async function firstClaims(session: Session, locks: readonly Lock[], shown: number): Promise<Claim[]> {
+async function firstClaims(connection: Connection, locks: readonly Lock[], shown: number): Promise<Claim[]> {
   const wanted = locks.flatMap((lock) => [
     ...(lock.holders > 0 ? [[lock.id, STATE_CODES.held] as const] : []),
     ...(lock.waiting > 0 ? [[lock.id, STATE_CODES.waiting] as const] : []),
   ]);
   const claims: Claim[] = [];
   for (const part of partsOf(wanted, BRANCHES_MAX)) {
-    const trip = new Trip("shown_claims");
     const sql = part.map(() => `(${IN_STATE})`).join(" UNION ALL ");
-    trip.add(sql, ...part.flatMap(([id, state]) => [id, state, shown]));
-    const [rows] = await session.run(trip);
-    claims.push(...rowsOf(rows).map(claimFromRow));
+    const values = part.flatMap(([id, state]) => [id, state, shown]);
+    claims.push(...(await query(connection, "shown_claims", sql, ...values)).map(claimFromRow));
   }
   // Each branch is in order, but SQL does not guarantee the order of the union.
   return claims.sort((a, b) => (a.ticketNumber < b.ticketNumber ? -1 : 1));
-}
-
-async function query(
-  pool: MysqlPool,
-  name: string,
-  sql: string,
-  ...values: readonly SqlValue[]
-): Promise<readonly Row[]> {
-  const trip = new Trip(name);
-  trip.add(sql, ...values);
-  const [rows] = await pool.use((session) => session.run(trip));
-  return rowsOf(rows);
 }
 
 interface Timed {
@@ -301,7 +264,7 @@ async function timed(
   const trip = new Trip(name);
   const rowsAt = sql === undefined ? null : trip.add(sql, ...values);
   const clockAt = trip.add(CLOCK);
-  const results = await pool.use((session) => session.run(trip));
+  const results = await pool.use((connection) => connection.run(trip));
   return {
     nowUs: Number(rowsOf(results[clockAt])[0]?.[0]),
     rows: rowsAt === null ? [] : rowsOf(results[rowsAt]),

@@ -1,15 +1,16 @@
 // Converts rows of MySQL to the core's types; storage/rows/values.ts converts in the other direction. Rows are arrays
 // in the order of LOCK_COLUMNS and CLAIM_COLUMNS. BIGINT arrives as decimal text: ids, versions, tickets and tokens
-// become bigint; times and sums are exact as numbers.
+// become bigint; times and sums are exact as numbers. Also has the conditions that select claims by their keys, in the
+// form that the optimizers turn into look-ups by primary key.
 
-import type { Claim } from "../../core/claim.ts";
+import type { Claim, ClaimKey, ClaimRef } from "../../core/claim.ts";
 import type { LimitRule } from "../../core/limit.ts";
 import type { Counters, GuardRow } from "../../core/lock.ts";
 import type { LockRecord, RunEnd } from "../../core/record.ts";
-import { END_REASONS, MODES, STATES } from "../rows/codes.ts";
 import { CLAIM_COLUMNS, LOCK_COLUMNS, RECORD_READ_COLUMNS } from "../rows/columns.ts";
-import { wordOf } from "../rows/values.ts";
-import type { Row } from "./connection/session.ts";
+import { bytesOf, END_REASONS, MODES, STATES, wordOf } from "../rows/values.ts";
+import type { Row } from "./connection/connection.ts";
+import type { SqlValue } from "./connection/trip.ts";
 
 type Column = Row[number] | undefined;
 
@@ -21,6 +22,11 @@ export const RECORDS = `SELECT ${RECORD_READ_COLUMNS.join(", ")} FROM rowlock_re
 
 /** The database's clock in microseconds, at the start of the statement that contains it. */
 export const NOW_US = "CAST(UNIX_TIMESTAMP(NOW(6)) * 1000000 AS SIGNED)";
+
+/** The process's monotonic clock in microseconds. Readings of the database's clock are compared with it. */
+export function monotonicUs(): number {
+  return performance.now() * 1_000;
+}
 
 export function guardFromRow(row: Row): GuardRow {
   return { ...countersFromRow(row), hasRecord: hasRecord(row) };
@@ -123,4 +129,34 @@ export function numberOrNull(value: Column): number | null {
 
 export function textOf(value: Column): string {
   return (value as Buffer).toString("utf8");
+}
+
+export interface KeyCondition {
+  readonly sql: string;
+  readonly values: readonly SqlValue[];
+}
+
+/**
+ * Matches the claims with these keys, at least one. A list of pairs is read much faster than AND and OR. But for a list
+ * with a single pair, MariaDB reads the whole table, and an UPDATE locks all of it.
+ */
+export function hasKey(keys: readonly ClaimKey[]): KeyCondition {
+  const [first] = keys;
+  if (first && keys.length === 1) {
+    return { sql: "(lock_id = ? AND ticket_number = ?)", values: [first.lockId, first.ticketNumber] };
+  }
+  const pairs = keys.map(({ lockId, ticketNumber }) => [lockId, ticketNumber]);
+  return { sql: "(lock_id, ticket_number) IN (?)", values: [pairs] };
+}
+
+/**
+ * Matches exactly these claims, and not others that have received the same ticket numbers. Secrets are random, so it is
+ * enough that the row has one of them.
+ */
+export function hasSecret(claims: readonly ClaimRef[]): KeyCondition {
+  const { sql, values } = hasKey(claims);
+  return {
+    sql: `${sql} AND secret IN (?)`,
+    values: [...values, claims.map(({ secret }) => bytesOf(secret))],
+  };
 }

@@ -3,13 +3,12 @@
 // returns its findings. All queries of one run must read the same snapshot.
 
 import type { Mode } from "../../core/claim.ts";
-import { fits } from "../../core/fits.ts";
 import type { EffectiveLimit, LimitRule } from "../../core/limit.ts";
-import { effectiveLimit } from "../../core/limit.ts";
+import { effectiveLimit, fits } from "../../core/limit.ts";
 import { CHECK_PAGE } from "../storage-bounds.ts";
 import type { Finding } from "../store.ts";
-import { MODES } from "./codes.ts";
 import { LOCK_COLUMNS } from "./columns.ts";
+import { MODES } from "./values.ts";
 
 /** A query of the checks. Its name is a metric label; its values are integers. */
 interface InvariantQuery {
@@ -100,7 +99,7 @@ const PLAIN: readonly { check: string; sql: string; message: (row: InvariantRow)
       JOIN rowlock_lock l ON l.id = h.lock_id
       WHERE h.fencing_token < h.token_before`,
     message: (row) =>
-      `Claim ${row.ticket_number} of ${lockOf(row)} was granted before one that stood before it: their fencing ` +
+      `Claim ${row.ticket_number} of ${lockOf(row)} was granted before an earlier claim: their fencing ` +
       `tokens are ${row.fencing_token} and ${row.token_before}.`,
   },
   {
@@ -128,7 +127,7 @@ const PLAIN: readonly { check: string; sql: string; message: (row: InvariantRow)
     sql: `SELECT l.id AS lock_id, l.name, c.ticket_number
       FROM rowlock_claim c JOIN rowlock_lock l ON l.id = c.lock_id
       WHERE c.deadline IS NULL AND (c.state <> 2 OR c.ttl IS NOT NULL)`,
-    message: (row) => `Claim ${row.ticket_number} of ${lockOf(row)} should run out and has no deadline.`,
+    message: (row) => `Claim ${row.ticket_number} of ${lockOf(row)} must expire but has no deadline.`,
   },
   {
     check: "no_guard",
@@ -143,20 +142,20 @@ const PLAIN: readonly { check: string; sql: string; message: (row: InvariantRow)
       WHERE (l.has_record = 0) <> (r.lock_id IS NULL)`,
     message: (row) =>
       Number(row.has_record) === 0
-        ? `${lockOf(row)} has a record that its guard row does not know of.`
-        : `The guard row of ${lockOf(row)} tells of a record that is not there.`,
+        ? `${lockOf(row)} has a record, but its guard row says that it has none.`
+        : `The guard row of ${lockOf(row)} says that it has a record, but there is none.`,
   },
   {
     check: "records",
     sql: `SELECT l.id AS lock_id, l.name FROM rowlock_record r JOIN rowlock_lock l ON l.id = r.lock_id
       WHERE r.name <> l.name OR (r.due_at IS NULL) <> (${FREE_SINCE} IS NULL) OR r.due_at <> ${FREE_SINCE}`,
-    message: (row) => `The record of ${lockOf(row)} is found under another name or time than its own.`,
+    message: (row) => `The record of ${lockOf(row)} is indexed under a wrong name or time.`,
   },
   {
     check: "records",
     sql: `SELECT l.id AS lock_id, l.name FROM rowlock_record r JOIN rowlock_lock l ON l.id = r.lock_id
       WHERE r.wakes_at IS NOT NULL AND (l.waiting = 0 OR r.not_before IS NULL OR r.wakes_at <> r.not_before)`,
-    message: (row) => `${lockOf(row)} is to be looked at when there is nothing to look for.`,
+    message: (row) => `${lockOf(row)} has a wake-up scheduled, and no waiters for it.`,
   },
 ];
 
@@ -209,17 +208,17 @@ export function* checkRows(nowUs: number, max: number): InvariantRun {
     if (Number(row.held_permits) <= limit.limit) return null;
     const message =
       `${lockOf(row)} has ${row.held_permits} permits held, and its limit is ${limit.limit}. ` +
-      "This is expected if the limit was lowered while they were held: they drain.";
+      "This is normal if the limit was lowered while they were held: they drain.";
     return { severity: "warning", check: "over_limit", message };
   });
   yield* checkPages(findings, max, "records", UNWOKEN, [nowUs], (row) => {
-    const message = `Nothing will wake the waiters of ${lockOf(row)} when it becomes due.`;
+    const message = `${lockOf(row)} has waiters, and no wake-up scheduled for when it becomes due.`;
     return { severity: "error", check: "records", message };
   });
   const dueBy = [nowUs, nowUs, nowUs, nowUs];
   yield* checkPages(findings, max, "not_granted", FIRST_WAITERS, dueBy, (row) => {
     if (!fits(countersOf(row), limitOf(row, rules).limit, askedOf(row))) return null;
-    const message = `Claim ${row.ticket_number} is first in the queue of ${lockOf(row)} and would fit, but waits.`;
+    const message = `Claim ${row.ticket_number} is first in the queue of ${lockOf(row)} and could be granted, but still waits.`;
     return { severity: "error", check: "not_granted", message };
   });
   return findings;

@@ -1,12 +1,37 @@
-// Converts the core's types to column values, the same for every store: numbers, bigints, UTF-8 bytes and NULL. Each
-// store has its own conversion from rows, because each driver returns other types.
+// Converts the core's types to column values, the same for every store: numbers, bigints, UTF-8 bytes and NULL; words
+// are stored as codes. Each store has its own conversion from rows, because each driver returns other types. Also
+// expresses prefixes of names as ranges of bytes, which an index finds on every database.
 
-import type { Claim } from "../../core/claim.ts";
-import type { Lock } from "../../core/lock.ts";
+import type { Claim, ClaimState, EndReason, Mode } from "../../core/claim.ts";
+import { type Lock, OWN_NAMES_PREFIX } from "../../core/lock.ts";
 import { freeSinceUs, type LastRun } from "../../core/record.ts";
-import { END_REASON_CODES, MODE_CODES, STATE_CODES } from "./codes.ts";
 
 export type Value = number | bigint | Buffer | null;
+
+// Codes are small numbers that never change their meaning. New words get new numbers.
+export const STATE_CODES: Readonly<Record<ClaimState, number>> = { waiting: 1, held: 2, ended: 3 };
+export const MODE_CODES: Readonly<Record<Mode, number>> = { permit: 1, shared: 2, exclusive: 3 };
+export const END_REASON_CODES: Readonly<Record<EndReason, number>> = {
+  released: 1,
+  expired: 2,
+  force_released: 3,
+  cancelled: 4,
+  lapsed: 5,
+  timed_out: 6,
+  never_fits: 7,
+  exhausted: 8,
+  status_mismatch: 9,
+};
+
+export const STATES = wordsOf(STATE_CODES);
+export const MODES = wordsOf(MODE_CODES);
+export const END_REASONS = wordsOf(END_REASON_CODES);
+
+function wordsOf<Word extends string>(codes: Readonly<Record<Word, number>>): readonly Word[] {
+  const words: Word[] = [];
+  for (const word of Object.keys(codes) as Word[]) words[codes[word]] = word;
+  return words;
+}
 
 /**
  * Stored in numeric columns for what a claim does not have yet or no longer has. Not NULL, which occupies no space: a
@@ -24,7 +49,8 @@ export function bytesOf(text: string): Buffer {
 /** Returns the word for a code. Throws if this server does not know the code. */
 export function wordOf<Word extends string>(words: readonly Word[], code: unknown): Word {
   const found = words[Number(code)];
-  if (found === undefined) throw new Error(`A row holds the code ${code}, which this server does not know.`);
+  if (found === undefined)
+    throw new Error(`A row contains the code ${code}, which this server does not know.`);
   return found;
 }
 
@@ -131,4 +157,42 @@ function runValues(run: LastRun | null): readonly Value[] {
 /** The part of a name up to and including its last slash; empty if there is none. */
 export function folderOf(name: string): string {
   return name.slice(0, name.lastIndexOf("/") + 1);
+}
+
+/** No valid UTF-8 begins with this byte, so it sorts after all names. */
+const ABOVE_ALL_NAMES = Buffer.from([0xff]);
+
+export interface NameRange {
+  readonly from: Buffer;
+  readonly below: Buffer;
+}
+
+/** All names except the servers' own, which begin with a NUL. */
+const CALLERS_NAMES: NameRange = {
+  from: Buffer.of(OWN_NAMES_PREFIX.charCodeAt(0) + 1),
+  below: ABOVE_ALL_NAMES,
+};
+
+/** The names that begin with `prefix` and come after `afterName`. An empty prefix leaves out the servers' own names. */
+export function rangeAfter(prefix: string, afterName: string | null): NameRange {
+  const { from, below } = prefix === "" ? CALLERS_NAMES : prefixRange(prefix);
+  if (afterName === null) return { from, below };
+  // The first byte string after the name. A single lower bound, because SQLite would seek to one of two bounds and scan
+  // from there to the other.
+  const next = Buffer.concat([Buffer.from(afterName, "utf8"), Buffer.of(0)]);
+  return { from: Buffer.compare(next, from) > 0 ? next : from, below };
+}
+
+/** The byte range of the names that begin with `prefix`. */
+export function prefixRange(prefix: string): NameRange {
+  const from = Buffer.from(prefix, "utf8");
+  const below = Buffer.from(from);
+  for (let last = below.length - 1; last >= 0; last--) {
+    const byte = below[last] as number;
+    if (byte < 0xff) {
+      below[last] = byte + 1;
+      return { from, below: below.subarray(0, last + 1) };
+    }
+  }
+  return { from, below: ABOVE_ALL_NAMES };
 }

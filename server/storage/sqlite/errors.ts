@@ -51,7 +51,7 @@ export function sqliteError(error: unknown, file: string, committing = false): u
     case NOTADB:
       return unavailable(
         "corrupt",
-        `The database file ${file} is damaged or is not a SQLite database. Restore it from a backup, or move it away.`,
+        `The database file ${file} is damaged or is not a SQLite database. Restore it from a backup, or move it to another folder.`,
       );
     case CANTOPEN:
       return unavailable("cannot_open", `The database file ${file} cannot be opened: ${whyNotOpened(file)}.`);

@@ -8,8 +8,8 @@ import { StoreError } from "../store.ts";
 import { READONLY, sqliteError } from "./errors.ts";
 
 /**
- * Opens or creates the file and locks it until the handle is closed. Throws a StoreError, `in_use` if another process
- * or another handle of this one has locked it.
+ * Opens or creates the file and locks it until the handle is closed. Throws a StoreError: `in_use` if another process,
+ * or another handle of this one, keeps it locked for longer than a few short pauses.
  */
 export function openSqliteFile(path: string, pause = block): DatabaseSync {
   for (let tries = 1; ; tries++) {
@@ -27,7 +27,7 @@ function open(path: string): DatabaseSync {
   let database: DatabaseSync | undefined;
   try {
     if (path !== IN_MEMORY) makePrivate(path);
-    // No time-out: the other server holds the lock as long as it runs, so waiting would only delay the message.
+    // No time-out: a running server keeps the lock, so a longer wait would only delay the message.
     database = new DatabaseSync(path, { readBigInts: true, timeout: 0 });
     // Exclusive mode before the first access: the write-ahead log then needs no shared memory, and SQLite takes the
     // lock at that access and keeps it.

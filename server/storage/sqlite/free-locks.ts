@@ -1,89 +1,83 @@
-// Reads locks that are free and due, for captures. Reads along the index of records, so locks that are held, waited
-// for, exhausted or not yet due cost nothing.
+// The reads of free locks on SQLite. They run along the index of records, so locks that are held, waited for, exhausted
+// or not yet due cost nothing.
 
-import { askedOf, type FreeRange, freePage, isWanted } from "../rows/free-page.ts";
-import { type GroupRange, recordGroupReads } from "../rows/record-groups.ts";
+import { type FreeReads, findFree, type GroupRange, isWanted } from "../rows/free-locks.ts";
 import { bytesOf } from "../rows/values.ts";
-import type { FreeLock, RecordGroup } from "../store.ts";
-import type { AtOnce, SqliteHandle } from "./handle.ts";
+import type { FreeLock, Store } from "../store.ts";
+import type { SqliteHandle } from "./handle.ts";
 import { numberOrNull, type Row, textOf } from "./rows.ts";
 
-export function freeLocks(
-  handle: SqliteHandle,
-): AtOnce<"recordGroups" | "freeLocks" | "nextDueIn" | "namedLocks"> {
+export function freeLocks(handle: SqliteHandle): Pick<Store, "freeLocks"> {
+  const reads = readsOn(handle);
+  return {
+    freeLocks: (selector, from, atMost) => findFree(reads, selector, from, atMost),
+  };
+}
+
+function readsOn(handle: SqliteHandle): FreeReads {
   const { statements, nowUs } = handle;
 
-  function groupsOf(range: GroupRange, entries: number): RecordGroup[] {
-    const rows =
-      range.kind === "folders"
-        ? statements.all(
-            range.isAbove ? "group_in_folders_above" : "group_in_folders",
-            range.from,
-            range.below,
-            entries,
-          )
-        : range.aboveStatus === null
-          ? statements.all("group_in_folder", bytesOf(range.folder), entries)
-          : statements.all(
-              "group_in_folder_above",
-              bytesOf(range.folder),
-              bytesOf(range.aboveStatus),
-              entries,
-            );
-    return rows.map((row) => ({ folder: textOf(row.folder), status: textOf(row.status) }));
-  }
+  const groupRows = (range: GroupRange, entries: number): Row[] => {
+    if (range.kind === "folders") {
+      const name = range.isAbove ? "group_in_folders_above" : "group_in_folders";
+      return statements.all(name, range.from, range.below, entries);
+    }
+    const folder = bytesOf(range.folder);
+    return range.aboveStatus === null
+      ? statements.all("group_in_folder", folder, entries)
+      : statements.all("group_in_folder_above", folder, bytesOf(range.aboveStatus), entries);
+  };
 
   return {
-    recordGroups(prefix, after, max) {
-      const reads = recordGroupReads(prefix, after, max);
-      let read = reads.next();
-      while (!read.done) {
-        const { ranges, entries } = read.value;
-        read = reads.next(ranges.map((range) => groupsOf(range, entries)));
-      }
-      return read.value;
-    },
+    groups: (ranges, entries) =>
+      handle.guard(() =>
+        ranges.map((range) =>
+          groupRows(range, entries).map((row) => ({
+            folder: textOf(row.folder),
+            status: textOf(row.status),
+          })),
+        ),
+      ),
 
-    freeLocks(groups, after, wanted, entries) {
-      const readUs = nowUs() - handle.coarseUs;
-      const ranges = groups.flatMap((group) => {
-        const key = [bytesOf(group.folder), bytesOf(group.status)] as const;
-        const asked = askedOf(wanted, group);
-        const range = (rows: Row[]): FreeRange => {
+    free: (ranges, entries) =>
+      handle.guard(() => {
+        const readUs = nowUs() - handle.coarseUs;
+        return ranges.map(({ group, after, wanted }) => {
+          const key = [bytesOf(group.folder), bytesOf(group.status), after.freeSinceUs] as const;
+          const rows =
+            after.name === null
+              ? statements.all("free_locks", ...key, readUs, entries)
+              : statements.all("free_locks_at", ...key, bytesOf(after.name), entries);
           const read = rows.map(freeLock);
-          const end = read.length === entries ? (read.at(-1) ?? null) : null;
-          return { locks: asked ? read.filter((lock) => isWanted(lock, asked)) : read, end };
-        };
-        const later = range(statements.all("free_locks", ...key, after?.dueAtUs ?? -1, readUs, entries));
-        if (!after) return [later];
-        return [
-          range(statements.all("free_locks_at", ...key, after.dueAtUs, bytesOf(after.name), entries)),
-          later,
-        ];
-      });
-      return freePage(ranges);
-    },
-
-    nextDueIn(groups) {
-      const readUs = nowUs() - handle.coarseUs;
-      const found = groups.flatMap(({ folder, status }) => {
-        const row = statements.get("next_due", bytesOf(folder), bytesOf(status), readUs);
-        return row ? [Math.max(0, Number(row.due_at) - nowUs())] : [];
-      });
-      return found.length === 0 ? null : Math.min(...found);
-    },
-
-    namedLocks: (names) => ({
-      nowUs: nowUs(),
-      locks: names.flatMap((name) => {
-        const row = statements.get("named_lock", bytesOf(name));
-        if (!row) return [];
-        const isFree = Number(row.holders) + Number(row.waiting) === 0;
-        const dueAtUs = row.has_record ? numberOrNull(row.due_at) : isFree ? 0 : null;
-        const status = row.status === null ? "" : textOf(row.status);
-        return [{ id: row.id as bigint, name, limit: numberOrNull(row.limit_value), dueAtUs, status }];
+          return {
+            locks: wanted ? read.filter((lock) => isWanted(lock, wanted)) : read,
+            end: read.length === entries ? (read.at(-1) ?? null) : null,
+          };
+        });
       }),
-    }),
+
+    nextInUs: (groups) =>
+      handle.guard(() => {
+        const readUs = nowUs() - handle.coarseUs;
+        const found = groups.flatMap(({ folder, status }) => {
+          const row = statements.get("next_due", bytesOf(folder), bytesOf(status), readUs);
+          return row ? [Math.max(0, Number(row.due_at) - nowUs())] : [];
+        });
+        return found.length === 0 ? null : Math.min(...found);
+      }),
+
+    named: (names) =>
+      handle.guard(() => ({
+        nowUs: nowUs(),
+        locks: names.flatMap((name) => {
+          const row = statements.get("named_lock", bytesOf(name));
+          if (!row) return [];
+          const isFree = Number(row.holders) + Number(row.waiting) === 0;
+          const freeSinceUs = row.has_record ? numberOrNull(row.due_at) : isFree ? 0 : null;
+          const status = row.status === null ? "" : textOf(row.status);
+          return [{ id: row.id as bigint, name, limit: numberOrNull(row.limit_value), freeSinceUs, status }];
+        }),
+      })),
   };
 }
 
@@ -91,7 +85,7 @@ function freeLock(row: Row): FreeLock {
   return {
     id: row.lock_id as bigint,
     name: textOf(row.name),
-    dueAtUs: Number(row.due_at),
+    freeSinceUs: Number(row.due_at),
     limit: numberOrNull(row.limit_value),
   };
 }

@@ -3,10 +3,9 @@
 // process. Transactions are therefore serial, and reads of several statements are consistent.
 
 import type { DatabaseSync } from "node:sqlite";
+import type { Clock } from "../../core/database-clock.ts";
 import { DatabaseClock } from "../../core/database-clock.ts";
 import type { LimitRule } from "../../core/limit.ts";
-import type { Clock } from "../../core/rows.ts";
-import { monotonicUs } from "../monotonic.ts";
 import { CLOCK_COARSE_US } from "../storage-bounds.ts";
 import type { Loaded, Store, StoreObserver } from "../store.ts";
 import { StoreError } from "../store.ts";
@@ -59,7 +58,7 @@ export class SqliteHandle {
   }
 
   readClock(): Clock {
-    const readUs = monotonicUs();
+    const readUs = performance.now() * 1_000;
     return this.clock.read(this.nowUs(), readUs, readUs, this.coarseUs);
   }
 
@@ -84,7 +83,17 @@ export class SqliteHandle {
   guarded<Name extends keyof Store>(methods: AtOnce<Name>): Pick<Store, Name> {
     const all = Object.entries<(...given: unknown[]) => unknown>(methods);
     return Object.fromEntries(
-      all.map(([name, run]) => [name, async (...given: unknown[]) => this.guard(() => run(...given))]),
+      all.map(([name, run]) => [
+        name,
+        async (...given: unknown[]) => {
+          this.#mustBeOpen();
+          try {
+            return run(...given);
+          } catch (error) {
+            throw sqliteError(error, this.#options.path);
+          }
+        },
+      ]),
     ) as unknown as Pick<Store, Name>;
   }
 
@@ -110,12 +119,16 @@ export class SqliteHandle {
 
   /** Runs `run`. Refuses if the store is closed, and turns SQLite's errors into StoreErrors. */
   guard<Answer>(run: () => Answer): Answer {
-    if (this.#closed) throw new StoreError("unavailable", "closed", "The store is closed.");
+    this.#mustBeOpen();
     try {
       return run();
     } catch (error) {
       throw sqliteError(error, this.#options.path);
     }
+  }
+
+  #mustBeOpen(): void {
+    if (this.#closed) throw new StoreError("unavailable", "closed", "The store is closed.");
   }
 
   #commit(): void {

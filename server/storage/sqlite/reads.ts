@@ -1,39 +1,20 @@
 // Reads of the SQLite store outside decisions: for display, for polls, and to find locks. Begins no transaction and
 // writes nothing.
 
+import { setImmediate as otherWork } from "node:timers/promises";
 import type { Lock } from "../../core/lock.ts";
-import { STATE_CODES } from "../rows/codes.ts";
-import { pageOf } from "../rows/decided-page.ts";
+import { pageOf } from "../rows/decided-order.ts";
 import { checkRows } from "../rows/invariants.ts";
-import { rangeAfter } from "../rows/name-range.ts";
-import { bytesOf } from "../rows/values.ts";
-import { LIST_ROWS_MAX, LIST_SCAN_MAX } from "../storage-bounds.ts";
-import type { LockView, Watched } from "../store.ts";
+import { bytesOf, rangeAfter, STATE_CODES } from "../rows/values.ts";
+import { BUSY_LOCKS_PAGE, LIST_ROWS_MAX, LIST_SCAN_MAX } from "../storage-bounds.ts";
+import type { LockView, Polled, Store } from "../store.ts";
 import type { AtOnce, SqliteHandle } from "./handle.ts";
-import { lockFromRow } from "./records.ts";
-import { claimFromRow, guardFromRow, type Row, textOf } from "./rows.ts";
-import { listOf, type SqliteStatements } from "./statements.ts";
+import { claimFromRow, countersFromRow, guardFromRow, numberOrNull, type Row, textOf } from "./rows.ts";
+import { listOf, lockFromRow, type SqliteStatements } from "./statements.ts";
 
 const LISTS = { all: "list", busy: "list_busy", limited: "list_limited" } as const;
 
-type Reads =
-  | "find"
-  | "replicas"
-  | "watch"
-  | "claims"
-  | "claimsByRequest"
-  | "dueLocks"
-  | "queue"
-  | "holders"
-  | "list"
-  | "decidedSince"
-  | "waitedLocks"
-  | "views"
-  | "view"
-  | "limitRules"
-  | "checkInvariants";
-
-export function reads(handle: SqliteHandle): AtOnce<Reads> {
+export function reads(handle: SqliteHandle) {
   const { statements, nowUs } = handle;
   const inState = (lockId: bigint, state: number, max: number) =>
     statements.all("claims_in_state", lockId, state, max).map(claimFromRow);
@@ -63,20 +44,20 @@ export function reads(handle: SqliteHandle): AtOnce<Reads> {
       })),
     }),
 
-    watch(lockIds, aheadUs) {
+    poll(lockIds, aheadUs) {
       const atLeastUs = nowUs() - handle.coarseUs;
       const rulesRevision = statements.get("rules_revision")?.rules_revision as bigint;
-      const watched: Watched = { revisions: new Map(), due: [], dueSoon: new Map(), rulesRevision };
-      if (lockIds.length === 0) return watched;
+      const polled: Polled = { revisions: new Map(), due: [], dueSoon: new Map(), rulesRevision };
+      if (lockIds.length === 0) return polled;
       for (const row of statements.all("watch", atLeastUs, listOf(lockIds), atLeastUs + aheadUs)) {
         const id = row.id as bigint;
-        watched.revisions.set(id, row.revision as bigint);
+        polled.revisions.set(id, row.revision as bigint);
         if (row.due_in === null) continue;
         const inUs = Number(row.due_in);
-        if (inUs > 0) watched.dueSoon.set(id, inUs);
-        else watched.due.push(id);
+        if (inUs > 0) polled.dueSoon.set(id, inUs);
+        else polled.due.push(id);
       }
-      return watched;
+      return polled;
     },
 
     claims: (keys) => found(keys.map((key) => statements.get("claim", key.lockId, key.ticketNumber))),
@@ -128,7 +109,6 @@ export function reads(handle: SqliteHandle): AtOnce<Reads> {
       return {
         nowUs: readUs,
         epoch: meta?.epoch as bigint,
-        rulesRevision: meta?.rules_revision as bigint,
         ...pageOf(rows, max),
       };
     },
@@ -163,6 +143,30 @@ export function reads(handle: SqliteHandle): AtOnce<Reads> {
         step = run.next(statements.read(name, sql, ...values));
       }
       return step.value;
+    },
+  } satisfies Partial<AtOnce<keyof Store>>;
+}
+
+/**
+ * Reads all locks with holders or waiters in pages of some milliseconds each, between which this process does its other
+ * work.
+ */
+export function busyLocks(handle: SqliteHandle): Pick<Store, "busyLocks"> {
+  const { statements } = handle;
+  return {
+    async busyLocks(see) {
+      for (let afterId = 0n; ; ) {
+        const rows = handle.guard(() => statements.all("busy_locks", afterId, BUSY_LOCKS_PAGE));
+        see(
+          rows.map((row) => ({
+            lock: countersFromRow(row),
+            oldestWaiterSinceUs: numberOrNull(row.oldest_waiter_since),
+          })),
+        );
+        if (rows.length < BUSY_LOCKS_PAGE) return;
+        afterId = rows.at(-1)?.id as bigint;
+        await otherWork();
+      }
     },
   };
 }

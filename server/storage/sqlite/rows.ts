@@ -7,8 +7,7 @@ import type { Claim } from "../../core/claim.ts";
 import type { LimitRule } from "../../core/limit.ts";
 import type { Counters, GuardRow } from "../../core/lock.ts";
 import type { LockRecord, RunEnd } from "../../core/record.ts";
-import { END_REASONS, MODES, STATES } from "../rows/codes.ts";
-import { wordOf } from "../rows/values.ts";
+import { END_REASONS, MODES, STATES, wordOf } from "../rows/values.ts";
 
 export type Row = Record<string, SQLOutputValue>;
 

@@ -2,17 +2,16 @@
 // its kind. Opens the file and checks its schema.
 
 import type { DatabaseSync } from "node:sqlite";
-import { migrations } from "../../../migrations/index.ts";
 import { IN_MEMORY } from "../database-url.ts";
-import { appliedToSqlite, migrateSqlite } from "../migrate/migrate-sqlite.ts";
+import { pendingOf, runPending } from "../migrate/schema.ts";
+import { sqliteSchema } from "../migrate/sqlite-schema.ts";
 import type { Finding, Store } from "../store.ts";
 import { StoreError } from "../store.ts";
-import { busyLocks } from "./busy-locks.ts";
 import { sqliteError } from "./errors.ts";
 import { openSqliteFile } from "./file.ts";
 import { freeLocks } from "./free-locks.ts";
 import { SqliteHandle, type SqliteOptions } from "./handle.ts";
-import { reads } from "./reads.ts";
+import { busyLocks, reads } from "./reads.ts";
 import { transactOn } from "./transaction.ts";
 import { writes } from "./writes.ts";
 
@@ -23,8 +22,8 @@ import { writes } from "./writes.ts";
 export async function openSqliteStore(options: SqliteOptions): Promise<Store> {
   const database = openSqliteFile(options.path);
   try {
-    if (options.path === IN_MEMORY) await migrateSqlite(database);
-    mustHaveSchema(database, options.path);
+    if (options.path === IN_MEMORY) await runPending(sqliteSchema(database));
+    await mustHaveSchema(database, options.path);
     return sqliteStore(database, options);
   } catch (error) {
     database.close();
@@ -46,8 +45,8 @@ export function sqliteStore(database: DatabaseSync, options: SqliteOptions): Sto
       transact: (plan, decide) => transactOn(handle, plan, decide, options.observer),
       ...writes(handle),
       ...reads(handle),
-      ...freeLocks(handle),
     }),
+    ...freeLocks(handle),
     ...busyLocks(handle),
     checkDurability: async () => sqliteDurability(options.path),
     pool: () => ({ open: Number(handle.isOpen), idle: Number(handle.isOpen), waiting: 0 }),
@@ -63,9 +62,8 @@ export function sqliteDurability(path: string): Finding[] {
 }
 
 /** Checks the list of migrations, because SQLite reports a missing table with the same code as any mistake in SQL. */
-function mustHaveSchema(database: DatabaseSync, path: string): void {
-  const applied = appliedToSqlite(database).map(({ name }) => name);
-  if (migrations.every(({ name }) => applied.includes(name))) return;
-  const message = `The database file ${path} has no rowlock tables yet, or not all: run \`rowlock migrate up\`.`;
+async function mustHaveSchema(database: DatabaseSync, path: string): Promise<void> {
+  if ((await pendingOf(sqliteSchema(database))).length === 0) return;
+  const message = `The database file ${path} lacks some or all rowlock tables: run \`rowlock migrate up\`.`;
   throw new StoreError("unavailable", "schema", message);
 }

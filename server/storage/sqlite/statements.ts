@@ -3,6 +3,7 @@
 // length.
 
 import type { DatabaseSync, SQLInputValue, StatementSync } from "node:sqlite";
+import type { Lock } from "../../core/lock.ts";
 import {
   busyLockColumnsBy,
   CLAIM_CHANGING_COLUMNS,
@@ -18,7 +19,7 @@ import {
 } from "../rows/columns.ts";
 import { IDLE_SCAN_MAX } from "../storage-bounds.ts";
 import type { StoreObserver } from "../store.ts";
-import type { Row } from "./rows.ts";
+import { countersFromRow, hasRecord, type Row, recordFromRow } from "./rows.ts";
 
 const LOCK = LOCK_COLUMNS.map((column) => `l.${column}`).join(", ");
 const CLAIM = CLAIM_COLUMNS.join(", ");
@@ -170,40 +171,65 @@ export class SqliteStatements {
   }
 
   all(name: StatementName, ...values: SQLInputValue[]): Row[] {
-    return this.#timed(name, SQL[name], (statement) => statement.all(...values));
+    return this.read(name, SQL[name], ...values);
   }
 
   get(name: StatementName, ...values: SQLInputValue[]): Row | undefined {
-    return this.#timed(name, SQL[name], (statement) => statement.get(...values));
+    const statement = this.#statement(SQL[name]);
+    const startedMs = performance.now();
+    try {
+      return statement.get(...values);
+    } finally {
+      this.#timed(name, startedMs);
+    }
   }
 
   /** Runs a statement; returns how many rows it changed. */
   run(name: StatementName, ...values: SQLInputValue[]): number {
-    return this.#timed(name, SQL[name], (statement) => Number(statement.run(...values).changes));
+    const statement = this.#statement(SQL[name]);
+    const startedMs = performance.now();
+    try {
+      return Number(statement.run(...values).changes);
+    } finally {
+      this.#timed(name, startedMs);
+    }
   }
 
   /** Runs a statement that is not one of the store's own. */
   read(name: string, sql: string, ...values: SQLInputValue[]): Row[] {
-    return this.#timed(name, sql, (statement) => statement.all(...values));
-  }
-
-  #timed<Answer>(name: string, sql: string, run: (statement: StatementSync) => Answer): Answer {
-    let statement = this.#prepared.get(sql);
-    if (!statement) {
-      statement = this.#database.prepare(sql);
-      this.#prepared.set(sql, statement);
-    }
-    if (!this.#observer) return run(statement);
+    const statement = this.#statement(sql);
     const startedMs = performance.now();
     try {
-      return run(statement);
+      return statement.all(...values);
     } finally {
-      this.#observer.statement(name, (performance.now() - startedMs) / 1000);
+      this.#timed(name, startedMs);
     }
+  }
+
+  #statement(sql: string): StatementSync {
+    const prepared = this.#prepared.get(sql);
+    if (prepared) return prepared;
+    const statement = this.#database.prepare(sql);
+    this.#prepared.set(sql, statement);
+    return statement;
+  }
+
+  #timed(name: string, startedMs: number): void {
+    this.#observer?.statement(name, (performance.now() - startedMs) / 1000);
   }
 }
 
 /** Formats integers as the JSON array that statements with lists take. */
 export function listOf(ids: Iterable<bigint>): string {
   return `[${[...ids].join(",")}]`;
+}
+
+/** Returns the lock of a guard row. Reads its record if the guard row says that there is one. */
+export function lockFromRow(statements: SqliteStatements, row: Row): Lock {
+  const guard = countersFromRow(row);
+  if (!hasRecord(row)) return { ...guard, record: null };
+  const record = statements.get("record", guard.id);
+  if (!record)
+    throw new Error(`Lock ${guard.id} has no record, although its guard row says that it has one.`);
+  return { ...guard, record: recordFromRow(record) };
 }

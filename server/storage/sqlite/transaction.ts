@@ -2,20 +2,25 @@
 
 import { DUE_MAX, FORCE_RELEASE_MAX, QUEUE_HEAD_MAX } from "../../core/bounds.ts";
 import type { Claim } from "../../core/claim.ts";
+import type { Clock } from "../../core/database-clock.ts";
 import type { Lock } from "../../core/lock.ts";
-import type { Clock } from "../../core/rows.ts";
-import { STATE_CODES } from "../rows/codes.ts";
-import { prefixRange } from "../rows/name-range.ts";
-import { bytesOf, changingClaimValues, claimValues, lockValues, recordValues } from "../rows/values.ts";
+import {
+  bytesOf,
+  changingClaimValues,
+  claimValues,
+  lockValues,
+  prefixRange,
+  recordValues,
+  STATE_CODES,
+} from "../rows/values.ts";
 import { HEADS_PER_RULE_LOCK } from "../storage-bounds.ts";
 import type { Changes, DecideRows, Loaded, LoadPlan, StoreObserver } from "../store.ts";
 import { LOCKS_PER_RULE_MAX } from "../store.ts";
 import type { SqliteHandle } from "./handle.ts";
-import { lockFromRow } from "./records.ts";
 import type { Row } from "./rows.ts";
 import { claimFromRow } from "./rows.ts";
 import type { SqliteStatements } from "./statements.ts";
-import { listOf } from "./statements.ts";
+import { listOf, lockFromRow } from "./statements.ts";
 
 /**
  * Runs the transaction. Throws the error of `decide`, or SQLite's; nothing was committed unless the error's kind is
@@ -170,5 +175,5 @@ function queueHead(statements: SqliteStatements, lock: Lock, heads: number) {
 
 /** A decision writes only what it read in this transaction, so a missing row is a bug and must not go unnoticed. */
 function mustExist(written: number, what: string): void {
-  if (written !== 1) throw new Error(`The ${what} was decided about and is not there.`);
+  if (written !== 1) throw new Error(`The ${what} was decided about but does not exist.`);
 }

@@ -1,25 +1,15 @@
 // Writes of the SQLite store outside decisions: new names, fail-overs, signs of life of waiters and of the replica,
 // marks of witnesses, and the deletion of rows that nothing needs any more.
 
-import { IdleScan } from "../rows/idle-scan.ts";
+import { IdleScan } from "../rows/decided-order.ts";
 import { bytesOf } from "../rows/values.ts";
-import { WITNESS_KEPT_US } from "../store.ts";
+import { type Store, WITNESS_KEPT_US } from "../store.ts";
 import type { AtOnce, SqliteHandle } from "./handle.ts";
 import { find } from "./reads.ts";
 import type { Row } from "./rows.ts";
 import { listOf } from "./statements.ts";
 
-type Writes =
-  | "resolve"
-  | "failOver"
-  | "heartbeat"
-  | "register"
-  | "mark"
-  | "retire"
-  | "purgeClaims"
-  | "purgeLocks";
-
-export function writes(handle: SqliteHandle): AtOnce<Writes> {
+export function writes(handle: SqliteHandle) {
   const { statements, nowUs } = handle;
   const scan = new IdleScan();
   const inTransaction: SqliteHandle["inTransaction"] = (run) => handle.inTransaction(run);
@@ -55,8 +45,8 @@ export function writes(handle: SqliteHandle): AtOnce<Writes> {
     register: ({ id, address, version, secret }, keepForUs, rulesRevision) =>
       inTransaction(() => {
         const atUs = nowUs();
-        const facts = [address, version, secret].map(bytesOf);
-        statements.run("register", id, ...facts, atUs, rulesRevision, atUs + keepForUs);
+        const texts = [address, version, secret].map(bytesOf);
+        statements.run("register", id, ...texts, atUs, rulesRevision, atUs + keepForUs);
         statements.run("forget_replicas", atUs);
       }),
 
@@ -88,7 +78,7 @@ export function writes(handle: SqliteHandle): AtOnce<Writes> {
         }
         return idle.length;
       }),
-  };
+  } satisfies Partial<AtOnce<keyof Store>>;
 }
 
 function oldRow(row: Row) {

@@ -16,7 +16,7 @@ const leavingAtOnce = 64
 // gatherMax bounds how long queueing all waiters may take.
 const gatherMax = 10 * time.Minute
 
-// crowd measures the hand-overs of a lock while o.callers streams wait for it, each of which is told its place, and the
+// crowd measures the hand-overs of a lock while o.callers streams wait for it, each of which receives its place, and the
 // age of a place when the next one arrives. A caller that was granted the lock releases it and waits again, so the
 // queue keeps its length.
 func crowd(ctx context.Context, o options) ([]Figures, error) {
@@ -90,7 +90,7 @@ type crowdedWait struct {
 	place int64
 }
 
-// gather queues all waiters while the lock is held, so that the first place each one is told is its number.
+// gather queues all waiters while the lock is held, so that the first place each one receives is its number.
 func (c *crowded) gather(ctx context.Context, ends []*rowlockCaller, count int) ([]*crowdedWait, error) {
 	waits := make([]*crowdedWait, count)
 	failures := make([]error, len(ends))

@@ -90,10 +90,11 @@ export async function serve(
   databaseUrl: string,
   directory: string,
   root = OWN,
+  flags: readonly string[] = [],
 ): Promise<Omit<StartedSystem, "version">> {
   const program = join(root, "server/main.ts");
   const ports = ["--listen", "127.0.0.1:0", "--metrics-listen", "127.0.0.1:0"];
-  const args = [program, "serve", "--database-url", databaseUrl, ...ports, "--log-level", "warn"];
+  const args = [program, "serve", "--database-url", databaseUrl, ...ports, "--log-level", "warn", ...flags];
   const { said, stop } = await startChildServer(process.execPath, args, directory, LISTENS);
   return {
     target: { system: "rowlock", address: said[1] as string },

@@ -39,6 +39,6 @@ test.each([
   expect(mismatch(actual, expected)).toBe(words);
 });
 
-test("a rule that nobody knows is a mistake", () => {
+test("an unknown rule is a mistake", () => {
   expect(() => mismatch(1, { $atLeast: 1 })).toThrow("There is no $atLeast");
 });

@@ -15,7 +15,7 @@ test("each scenario has its row in docs/conformance.md, and each language its co
   expect(shown).toEqual(readScenarios().map(({ name, shows }) => `| ${name} | ${shows.trim()}`));
 });
 
-test("a scenario leaves out no language that there is not", () => {
+test("a scenario excludes only languages that exist", () => {
   const named = readScenarios().flatMap(({ except }) => Object.keys(except));
   expect(named.filter((name) => !(name in LANGUAGES))).toEqual([]);
 });
@@ -36,7 +36,7 @@ test.each([
 
 const kept = (name: string) => `\${${name}}`;
 
-test("names and what was kept are filled in", () => {
+test("names and saved values are filled in", () => {
   const values = new Map<string, unknown>([
     ["token", 7],
     ["row.name", "x"],

@@ -1,7 +1,7 @@
 // What one scenario in one language uses: servers and proxies by name, its cast of drivers and clients, and kept
 // values. Cleans up everything that it has started.
 
-import { connect, type Rowlock } from "../../../clients/typescript/src/index.ts";
+import { connect, type RowlockClient } from "../../../clients/typescript/src/index.ts";
 import { type DroppingProxy, startDroppingProxy } from "../../support/dropping-proxy.ts";
 import { type RefusingProxy, startRefusingProxy } from "../../support/refusing-proxy.ts";
 import { Cast } from "./cast.ts";
@@ -35,7 +35,7 @@ export class Stage {
   readonly #scenario: Scenario;
   readonly #slug: string;
   readonly #addresses = new Map<string, string>();
-  readonly #lookers = new Map<string, Rowlock>();
+  readonly #lookers = new Map<string, RowlockClient>();
   readonly #cleanups: (() => unknown)[] = [];
 
   constructor(language: Language, scenario: Scenario) {
@@ -92,7 +92,7 @@ export class Stage {
   }
 
   /** A client of the runner, for looking at locks. */
-  looker(server = this.firstServer): Rowlock {
+  looker(server = this.firstServer): RowlockClient {
     const found = this.#lookers.get(server);
     if (found) return found;
     const looker = connect({

@@ -30,7 +30,7 @@ const outcomes = new Map<string, Map<string, Outcome>>([
   ],
 ]);
 
-test("the page has all outcomes, the reasons once, and nothing of a failure that changes from run to run", () => {
+test("the page has all outcomes, each reason once, and no part of a failure that changes from run to run", () => {
   expect(conformanceTable({ scenarios, languages, outcomes })).toBe(`| scenario | what it shows | A | B | C |
 | --- | --- | --- | --- | --- |
 | one | It works. | passed | not run | – |
@@ -41,6 +41,6 @@ test("the page has all outcomes, the reasons once, and nothing of a failure that
 - A, **failed** (two)`);
 });
 
-test("the closing line counts what was run, and what was not", () => {
+test("the closing line counts the scenarios that ran and those that did not", () => {
   expect(closingLine(outcomes)).toBe("2 passed, 1 failed, 2 skipped");
 });

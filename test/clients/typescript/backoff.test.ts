@@ -15,7 +15,7 @@ test("the pause doubles with each failure, up to two seconds, and is never less 
   expect(pauses(0)).toEqual([50, 100, 200, 400, 800, 1_000, 1_000, 1_000]);
 });
 
-test("the pause is as long as the server has asked for, if that is longer", () => {
+test("the pause is as long as the server requests, if that is longer", () => {
   vi.spyOn(Math, "random").mockReturnValue(1);
   expect(backoffMs(1, 5_000)).toBe(5_000);
   expect(backoffMs(3, 250)).toBe(400);

@@ -7,7 +7,8 @@ import { Clock } from "../../../clients/typescript/src/clock.ts";
 import type { Ask } from "../../../clients/typescript/src/connection/call.ts";
 import { Calls } from "../../../clients/typescript/src/connection/calls.ts";
 import type { Connection, Opened } from "../../../clients/typescript/src/connection/connection.ts";
-import { type Reason, RowlockError } from "../../../clients/typescript/src/rowlock-error.ts";
+import type { Reason } from "../../../clients/typescript/src/reason.ts";
+import { RowlockError } from "../../../clients/typescript/src/rowlock-error.ts";
 
 const GONE = new RowlockError("UNKNOWN", "UNAVAILABLE", "gone");
 const command = () =>
@@ -19,7 +20,6 @@ afterEach(() => void vi.useRealTimers());
 class Listening implements Connection {
   readonly address = "here";
   readonly via = "session";
-  readonly comesBackBy = "ticket";
   readonly renewalsMax = 1;
   readonly wasReached = true;
   readonly taken: bigint[] = [];
@@ -30,7 +30,7 @@ class Listening implements Connection {
     this.opened = { replica: "1", waitsMax: 1, commandsMax: 1, ...opened };
   }
 
-  take(call: bigint): boolean {
+  send(call: bigint): boolean {
     if (!this.opened) return false;
     this.taken.push(call);
     return true;
@@ -66,7 +66,7 @@ function stage() {
 }
 
 describe("a call", () => {
-  test("is asked for again, in order, when the connection is lost before its answer", () => {
+  test("is repeated, in order, if the connection is lost before its answer", () => {
     const { calls, said, ask, answer } = stage();
     const first = new Listening({ commandsMax: 2 });
     calls.begun(first);
@@ -98,13 +98,13 @@ describe("a call", () => {
     expect(calls.size).toBe(0);
   });
 
-  test("that must not be repeated is sent to nobody of whom nothing was heard, and is in doubt once it was sent", () => {
+  test("that must not be repeated is sent only to a server that has answered, and is in doubt once it was sent", () => {
     const { calls, said, ask } = stage();
     const first = new Listening();
     const { opened } = first;
     first.opened = undefined;
     // A first request may contain commands before the server has answered.
-    first.take = (call) => first.taken.push(call) > 0;
+    first.send = (call) => first.taken.push(call) > 0;
     calls.begun(first);
     ask("once", { repeat: "unsent" });
     expect(first.taken).toEqual([]);
@@ -115,7 +115,7 @@ describe("a call", () => {
     expect(said).toEqual(["once failed: CONNECTION_LOST"]);
   });
 
-  test("that must not be repeated fails with what the server says, unless it says that nothing was done", async () => {
+  test("that must not be repeated fails with the server's error, unless that means that nothing was done", async () => {
     vi.useFakeTimers();
     const { calls, said, ask } = stage();
     const connection = new Listening({ commandsMax: 9 });
@@ -136,7 +136,7 @@ describe("a call", () => {
     expect(said).toEqual([]);
   });
 
-  test("that is asked for again is not in doubt where its connection had reached no server", () => {
+  test("that is repeated is not in doubt if its connection had reached no server", () => {
     const { calls, ask } = stage();
     const away = Object.assign(new Listening(), { wasReached: false });
     calls.begun(away);
@@ -153,7 +153,7 @@ describe("a call", () => {
     expect([calls.isOwed, call.mayBeKnown]).toEqual([true, true]);
   });
 
-  test("that is not answered in time is ended at its server, too", async () => {
+  test("without an answer in time is ended at its server, too", async () => {
     const { calls, said, ask } = stage();
     const connection = new Listening();
     calls.begun(connection);
@@ -182,7 +182,7 @@ describe("a call", () => {
     expect(connection.taken).toEqual([1n]);
   });
 
-  test("that cannot be put into a message fails alone", async () => {
+  test("that does not fit into a message fails alone", async () => {
     const { calls, said, ask, answer } = stage();
     const connection = new Listening();
     calls.begun(connection);

@@ -1,14 +1,14 @@
 // Capturing some of many locks: over a session, and by unary calls if a proxy lets no session through.
 
 import { describe, expect, test } from "vitest";
-import type { Captured, Rowlock } from "../../../clients/typescript/src/index.ts";
+import type { Captured, RowlockClient } from "../../../clients/typescript/src/index.ts";
 import { type StartOptions, until } from "../../support/harness.ts";
 import { startRefusingProxy } from "../../support/refusing-proxy.ts";
 import { afterwards, client, start, startPair } from "./stage.ts";
 
 const namesOf = ({ locks }: Captured) => locks.map(({ name }) => name);
 
-async function put(rowlock: Rowlock, ...names: string[]): Promise<void> {
+async function put(rowlock: RowlockClient, ...names: string[]): Promise<void> {
   for (const name of names) await rowlock.updateLock(name, { status: "new" });
 }
 
@@ -21,7 +21,7 @@ describe.each(["a session", "calls of their own"])("over %s, a capture", (via) =
     return { server, address: proxy.address };
   }
 
-  test("takes the locks that are due and in a wanted status, and keeps them", async () => {
+  test("takes due locks in a requested status, and keeps them", async () => {
     const { server, address } = await stage();
     const rowlock = client(address, { owner: "worker", labels: { host: "a1" } });
     await put(rowlock, "task/1", "task/2", "task/3");
@@ -52,7 +52,7 @@ describe.each(["a session", "calls of their own"])("over %s, a capture", (via) =
     ]);
   });
 
-  test("waits for one that becomes free, which it then holds for its whole ttl", async () => {
+  test("waits for a lock to become free, and then holds it for its whole TTL", async () => {
     const { address } = await stage({ rules: { graceUs: 2_000_000, attachedForUs: 2_500_000 } });
     const rowlock = client(address);
     await put(rowlock, "task/1");
@@ -85,7 +85,7 @@ describe.each(["a session", "calls of their own"])("over %s, a capture", (via) =
 });
 
 describe("a capture", () => {
-  test("under one request id has the same leases, and only those", async () => {
+  test("under one request id gets the same leases, and only those", async () => {
     const { address } = await start();
     const rowlock = client(address);
     await put(rowlock, "task/1", "task/2");
@@ -97,7 +97,7 @@ describe("a capture", () => {
     expect(await rowlock.capture(asked)).toMatchObject({ locks: [] });
   });
 
-  test("under one request id whose leases have ended has none at once, however long it may wait", async () => {
+  test("under one request id whose leases have ended gets none at once, however long it may wait", async () => {
     const server = await start();
     const rowlock = client(server.address);
     await put(rowlock, "task/1");
@@ -112,7 +112,7 @@ describe("a capture", () => {
     expect(namesOf(await other)).toEqual(["task/2"]);
   });
 
-  test("waits in pieces, so that a long one is not taken for a call that nobody answers", async () => {
+  test("waits in pieces, so that a long wait is not mistaken for a call without an answer", async () => {
     const { server, address } = await startCounted();
     const rowlock = client(address, { giveUpAfter: 2_000 });
     await put(rowlock, "task/1");
@@ -149,7 +149,7 @@ describe("a capture", () => {
     await expect(rowlock.capture({ prefix: "", ttl: 2_000, margin: 1_000 })).rejects.toThrow(RangeError);
   });
 
-  test("of a client that is closed is given up, and its locks are released", async () => {
+  test("of a closed client is given up, and its locks are released", async () => {
     const { address } = await start();
     const other = client(address);
     await put(other, "task/1", "task/2");

@@ -1,4 +1,4 @@
-// How the client opens its session: through TLS, with metadata, past unreachable servers; and what it reports about
+// How the client opens its session: through TLS, with headers, past unreachable servers; and what it reports about
 // servers that refuse it.
 
 import { Server, ServerCredentials } from "@grpc/grpc-js";
@@ -8,7 +8,7 @@ import { selfSignedCertificate } from "../../process/certificate.ts";
 import { until } from "../../support/harness.ts";
 import { afterwards, client, start } from "./stage.ts";
 
-test("TLS, and mutual TLS", async () => {
+test("TLS and mutual TLS work", async () => {
   const own = selfSignedCertificate();
   const others = selfSignedCertificate("client");
   const tls = { certificate: own.cert, key: own.key, clientCa: others.cert };
@@ -22,12 +22,12 @@ test("TLS, and mutual TLS", async () => {
   await expect(stranger.lock("secret")).rejects.toMatchObject({ reason: "NO_SERVER" });
 });
 
-test("the first server that answers is taken, and metadata is asked for with each try", async () => {
+test("the first server that answers is used, and the headers are requested with each try", async () => {
   const server = await start();
   const seen: ConnectionEvent[] = [];
   let asked = 0;
   const rowlock = client(["127.0.0.1:9", "no-such-host.invalid:1", server.address], {
-    metadata: async () => ({ authorization: `Bearer ${++asked}` }),
+    headers: async () => ({ authorization: `Bearer ${++asked}` }),
     onConnection: (event) => seen.push(event),
   });
   await rowlock.lock("third");
@@ -39,11 +39,11 @@ test("the first server that answers is taken, and metadata is asked for with eac
   expect(asked).toBe(3);
 });
 
-test("metadata that cannot be had fails what is asked for, and is asked for again with the next call", async () => {
+test("missing headers fail the calls, and are requested again with the next call", async () => {
   const server = await start();
   let asked = 0;
   const rowlock = client(server.address, {
-    metadata: () => (++asked === 1 ? Promise.reject(new Error("no token yet")) : {}),
+    headers: () => (++asked === 1 ? Promise.reject(new Error("no token yet")) : {}),
   });
   await expect(rowlock.lock("first")).rejects.toMatchObject({
     code: "UNAUTHENTICATED",
@@ -52,38 +52,38 @@ test("metadata that cannot be had fails what is asked for, and is asked for agai
   expect((await rowlock.lock("first")).token).toBe(1n);
 });
 
-test("metadata that does not come in time is asked for again, and what was asked for waits for it", async () => {
+test("late headers are requested again, and the calls wait for it", async () => {
   const server = await start();
   let asked = 0;
   const rowlock = client(server.address, {
     connectTimeout: 1_000,
-    metadata: () => (++asked === 1 ? new Promise<never>(() => {}) : {}),
+    headers: () => (++asked === 1 ? new Promise<never>(() => {}) : {}),
   });
   expect((await rowlock.lock("first")).token).toBe(1n);
   expect(asked).toBe(2);
 });
 
-test("a server may take as long as it wants, where that was said", async () => {
+test("a server may take as long as it wants, if the options allow it", async () => {
   const server = await start();
   const seen: string[] = [];
-  const options = { connectTimeout: Number.POSITIVE_INFINITY, metadata: () => ({}) };
+  const options = { connectTimeout: Number.POSITIVE_INFINITY, headers: () => ({}) };
   await client(server.address, { ...options, onConnection: ({ kind }) => seen.push(kind) }).lock("patient");
   expect(seen).toEqual(["connected"]);
 });
 
-test("metadata that never comes is named where no server is found", async () => {
+test("missing headers are named in the error if no server is found", async () => {
   const rowlock = client("127.0.0.1:9", {
     connectTimeout: 50,
     giveUpAfter: 300,
-    metadata: () => new Promise<never>(() => {}),
+    headers: () => new Promise<never>(() => {}),
   });
   await expect(rowlock.lock("never")).rejects.toMatchObject({
     reason: "NO_SERVER",
-    message: expect.stringContaining("The metadata for a connection has not come within 50 ms."),
+    message: expect.stringContaining("The headers function did not return within 50 ms."),
   });
 });
 
-test("a server that refuses the client as such is not asked again and again", async () => {
+test("a server that refuses the client itself is not tried again and again", async () => {
   let calls = 0;
   const refusing = new Server();
   const path = "/rowlock.v1.LockService/Session";
@@ -117,7 +117,7 @@ test("a server that refuses the client as such is not asked again and again", as
     ),
   );
   afterwards(() => refusing.forceShutdown());
-  const rowlock = client(`127.0.0.1:${port}`, { metadata: { authorization: "nobody" } });
+  const rowlock = client(`127.0.0.1:${port}`, { headers: { authorization: "nobody" } });
   await expect(rowlock.lock("mine")).rejects.toMatchObject({
     code: "UNAUTHENTICATED",
     message: "not you, nobody",
@@ -125,7 +125,7 @@ test("a server that refuses the client as such is not asked again and again", as
   expect(calls).toBe(1);
 });
 
-test("labels that the server does not take are told as a mistake", async () => {
+test("labels that the server refuses are reported as a mistake", async () => {
   const server = await start();
   const rowlock = client(server.address, { labels: { "": "x" } });
   await expect(rowlock.lock("labelled")).rejects.toMatchObject({
@@ -134,7 +134,7 @@ test("labels that the server does not take are told as a mistake", async () => {
   });
 });
 
-test("a connection that nobody needs is closed, and another one comes with the next call", async () => {
+test("an unused connection is closed, and the next call opens another one", async () => {
   const server = await start();
   const seen: string[] = [];
   const rowlock = client(server.address, { idleAfter: 200, onConnection: ({ kind }) => seen.push(kind) });
@@ -149,7 +149,7 @@ test("a connection that nobody needs is closed, and another one comes with the n
   expect(seen).toEqual(["connected", "disconnected", "connected"]);
 });
 
-test("options that cannot work are refused at once", () => {
+test("impossible options are refused at once", () => {
   expect(() => connect({ addresses: [] })).toThrow("host:port");
   expect(() => connect({ addresses: "[::1]:1", tls: true })).toThrow("tls.serverName");
   expect(() => connect({ addresses: "127.0.0.1:1", giveUpAfter: 0 })).toThrow(RangeError);

@@ -17,7 +17,7 @@ interface Opened {
 }
 
 const channels: Opened[] = vi.hoisted(() => []);
-vi.mock("../../../clients/typescript/src/channel.ts", () => ({
+vi.mock("../../../clients/typescript/src/channels.ts", () => ({
   metadataOf: () => ({}),
   openChannel: (address: string) => {
     const stream = Object.assign(new EventEmitter(), { write() {}, cancel() {}, end() {} });
@@ -80,7 +80,7 @@ async function lose(): Promise<[number, string]> {
   return [latest().atMs - atMs, latest().address];
 }
 
-test("after each round in which all servers have failed there is a pause, a longer one each time, up to two seconds", async () => {
+test("after each round in which all servers failed there is a pause, longer each time, up to two seconds", async () => {
   await stage("a", "b");
   const seen: [number, string][] = [];
   for (let index = 0; index < 14; index++) seen.push(await lose());
@@ -101,7 +101,7 @@ test("a connection that has not lasted for a second counts as a failure", async 
   expect(await lose()).toEqual([200, "a"]);
 });
 
-test("a connection that has lasted is followed by the next one at once, and failures are counted anew", async () => {
+test("after a connection that lasted, the next one opens at once and the failure count starts again", async () => {
   await stage("a");
   expect(await lose()).toEqual([100, "a"]);
   open();
@@ -110,7 +110,7 @@ test("a connection that has lasted is followed by the next one at once, and fail
   expect(await lose()).toEqual([100, "a"]);
 });
 
-test("a server that cannot do what is asked is left for another one after a second, and not where it is the only one", async () => {
+test("a server that cannot do a call is replaced after a second, unless it is the only one", async () => {
   const why = new RowlockError("DATABASE_UNAVAILABLE", "UNAVAILABLE", "away");
   const several = await stage("a", "b");
   several.leave(why);

@@ -55,7 +55,7 @@ describe.each(mysqlFamily())("on $flavour $version", (database) => {
     expect(await value()).toBe("higher");
   });
 
-  test("with the lease asked for, only who holds the lock writes", async () => {
+  test("if it checks the lease, only the holder of the lock writes", async () => {
     const { rowlock, guarded, value } = await store();
     const first = await rowlock.lock("account/ä");
     expect(await guarded(first, "first")).toBe(true);
@@ -67,7 +67,7 @@ describe.each(mysqlFamily())("on $flavour $version", (database) => {
     expect(await value()).toBe("second");
   });
 
-  test("a write that fails leaves no transaction behind", async () => {
+  test("a failed write leaves no transaction behind", async () => {
     const { connection, rowlock, guarded } = await store();
     const lock = await rowlock.lock("account/a");
     await connection.query("RENAME TABLE account TO elsewhere");

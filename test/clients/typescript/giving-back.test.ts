@@ -2,7 +2,7 @@
 // connection.
 
 import { describe, expect, test } from "vitest";
-import type { Rowlock } from "../../../clients/typescript/src/index.ts";
+import type { RowlockClient } from "../../../clients/typescript/src/index.ts";
 import { replacing } from "../../support/harness.ts";
 import { startLateProxy } from "../../support/late-proxy.ts";
 import { afterwards, client, start, waiting } from "./stage.ts";
@@ -34,12 +34,12 @@ async function stage() {
   return { server, proxy, shut, open: () => gate.resolve(), address, looking: client(server.address) };
 }
 
-const held = async (rowlock: Rowlock, name: string) => (await rowlock.getLock(name)).holderCount;
+const held = async (rowlock: RowlockClient, name: string) => (await rowlock.getLock(name)).holderCount;
 const failed = (call: Promise<unknown>) => call.then(() => undefined).catch((error) => error);
 
 describe("a lease without end", () => {
   test.each(["lives on", "is closed"])(
-    "whose grant was not heard is given back, if its client %s",
+    "whose grant got no answer is given back, if its client %s",
     async (how) => {
       const { server, shut, open, address, looking } = await stage();
       const rowlock = client(address, { giveUpAfter: 2_000 });
@@ -72,7 +72,7 @@ describe("a lease without end", () => {
     expect(await held(looking, "closed")).toBe(0);
   });
 
-  test("whose release was not heard is released when a server answers", async () => {
+  test("whose release got no answer is released as soon as a server answers", async () => {
     const { server, proxy, address, looking } = await stage();
     // Enough time to get the lock on a busy machine; the release uses all of it.
     const rowlock = client(address, { giveUpAfter: 2_000, connectTimeout: 2_000 });
@@ -85,21 +85,21 @@ describe("a lease without end", () => {
     await server.event(({ kind }) => kind === "ended");
   });
 
-  test("that was asked for under a request id of its caller's is there when it is asked for again", async () => {
+  test("under its caller's request id is there when it is requested again", async () => {
     const { shut, open, address, looking } = await stage();
     const rowlock = client(address, { giveUpAfter: 2_000 });
     await rowlock.getLock("mine");
     shut();
     const asked = { ttl: "forever", requestId: "mine" } as const;
     const error = await failed(rowlock.lock("mine", asked));
-    expect(error.message).toContain('"mine" may be held, under the request id mine: ask for it again');
+    expect(error.message).toContain('"mine" may be held, under the request id mine: acquire it again');
     open();
     const patient = client(address);
     expect((await patient.lock("mine", asked)).token).toBe(1n);
     expect(await held(looking, "mine")).toBe(1);
   });
 
-  test("that no server can have heard of is not in doubt", async () => {
+  test("that no server can have received is not in doubt", async () => {
     const away = client("127.0.0.1:9", { giveUpAfter: 2_000 });
     const error = await failed(away.lock("away", { ttl: "forever" }));
     expect(error).toMatchObject({ reason: "NO_SERVER", metadata: {} });
@@ -135,7 +135,7 @@ describe("of two waits under one request id", () => {
     expect(await waits[2]?.granted).toMatchObject({ token: 2n });
   });
 
-  test("both that are given up leave nothing", async () => {
+  test("both leave nothing behind when they are given up", async () => {
     const { server, address, looking } = await stage();
     const rowlock = client(address);
     await looking.lock("shared");
@@ -147,11 +147,11 @@ describe("of two waits under one request id", () => {
   });
 });
 
-describe("on a line that is too slow for its ttl", () => {
+describe("on a connection too slow for its TTL", () => {
   const ANSWERED_AFTER_MS = 250;
   const SHORT = { ttl: 1_000, margin: 490 };
 
-  test("a lock is an error that says so, and is given back", async () => {
+  test("a lock is an error that explains it, and is given back", async () => {
     const { proxy, address, looking } = await stage();
     const rowlock = client(address);
     proxy.delayAnswers(ANSWERED_AFTER_MS);
@@ -162,7 +162,7 @@ describe("on a line that is too slow for its ttl", () => {
     expect((await patient.lock("slow", { ttl: 30_000 })).state).toBe("held");
   });
 
-  test("a capture is an error that says so, and gives back what it took", async () => {
+  test("a capture is an error that explains it, and gives back what it took", async () => {
     const { proxy, address, looking } = await stage();
     for (const name of ["task/1", "task/2"]) await looking.updateLock(name, { status: "new" });
     const rowlock = client(address);

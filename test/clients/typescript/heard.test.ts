@@ -10,7 +10,7 @@ import { SessionResponseSchema } from "../../../proto/gen/rowlock/v1/lock_servic
 
 afterEach(() => void vi.useRealTimers());
 
-test("what a response says counts from when the last request was sent that it had heard, and no later one", () => {
+test("a response counts from the last request that the server had received, and no later one", () => {
   vi.useFakeTimers();
   const stream = Object.assign(new EventEmitter(), { write() {}, cancel() {} });
   const channel = { makeBidiStreamRequest: () => stream, waitForReady() {}, close() {} };

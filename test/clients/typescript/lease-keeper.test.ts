@@ -38,7 +38,7 @@ function stage(ttlMs = 60_000) {
   return { keeper, clock, leases, held, looks: () => looks };
 }
 
-test("a response that confirms nothing costs nothing, however many leases are held", () => {
+test("a response without confirmations costs nothing, however many leases are held", () => {
   const { keeper, clock, leases, looks } = stage();
   keeper.confirmed([], clock.now());
   expect(looks()).toBe(0);
@@ -59,7 +59,7 @@ function listening(ttlMs: number) {
   return { keeper, clock, lease, first, told, next: () => new Promise<void>((wake) => waiters.push(wake)) };
 }
 
-test("a lease tells that its connection is gone, that it was renewed, and nothing when it is given back", async () => {
+test("a lease reports that its connection is gone, that it was renewed, and nothing when it is given back", async () => {
   const { keeper, clock, lease, first, told, next } = listening(60_000);
   let done = next();
   keeper.orphaned();
@@ -73,7 +73,7 @@ test("a lease tells that its connection is gone, that it was renewed, and nothin
   expect(first.state).toBe("lost");
 });
 
-test("a lease that is confirmed counts from when this client was told of it, or from before that", async () => {
+test("a confirmed lease counts from when the client heard of it, or from before that", async () => {
   vi.useFakeTimers();
   const { keeper, clock, leases, held } = stage(60_000);
   const told = clock.now();
@@ -86,7 +86,7 @@ test("a lease that is confirmed counts from when this client was told of it, or 
   expect(deadlines.slice(0, 2)).toEqual([54_000, 53_500]);
 });
 
-test("a lease that is not renewed tells so twice, though nobody looks at it", async () => {
+test("a lease that is not renewed reports it twice, though nobody checks it", async () => {
   vi.useFakeTimers();
   const { told } = listening(3_000);
   await vi.advanceTimersByTimeAsync(1_990);

@@ -25,7 +25,7 @@ describe("a lock", () => {
     ]);
   });
 
-  test("is released once, and says whether it was held", async () => {
+  test("is released once, and the answer shows whether it was held", async () => {
     const rowlock = client((await start()).address);
     const lock = await rowlock.lock("once");
     expect(await lock.release()).toBe(true);
@@ -45,7 +45,7 @@ describe("a lock", () => {
     await lock.release();
   });
 
-  test("that is tried is null when it is busy, and null is no error", async () => {
+  test("that is busy is null when it is tried, and null is no error", async () => {
     const rowlock = client((await start()).address);
     const lock = await rowlock.tryLock("tried");
     expect(lock?.state).toBe("held");
@@ -57,11 +57,11 @@ describe("a lock", () => {
   test.each(["write", "toString", ""])("in the mode %j is an error that names the modes", async (mode) => {
     const server = await start();
     const asked = client(server.address).lock("modes", { mode: mode as "permit" });
-    await expect(asked).rejects.toThrow(/mode: ".*" is none of "permit", "shared", "exclusive"/);
+    await expect(asked).rejects.toThrow(/mode: ".*" must be one of "permit", "shared", "exclusive"/);
     expect(server.events).toEqual([]);
   });
 
-  test("that is refused says why, by type", async () => {
+  test("that is refused is an error with the reason, by type", async () => {
     const rowlock = client((await start()).address);
     await rowlock.lock("refused");
     const busy = await rowlock.acquire("refused", { wait: 0 });
@@ -95,7 +95,7 @@ describe("a lock", () => {
     await rowlock.lock("lives on");
   });
 
-  test("is run under: released after the work, whatever becomes of it", async () => {
+  test("is held during the work under it, and released afterwards, whatever its outcome", async () => {
     const rowlock = client((await start()).address);
     const token = await rowlock.withLock("work", async ({ token, signal }) => {
       expect(signal.aborted).toBe(false);
@@ -107,21 +107,25 @@ describe("a lock", () => {
     expect((await rowlock.getLock("work")).holderCount).toBe(0);
   });
 
-  test("that had ended before it was released, which nobody knew, fails the work under it", async () => {
+  test("that had ended unnoticed before its release fails the work under it", async () => {
     let answers: boolean[] = [];
     let away = 0;
     const server = await start({
       // Another server has just ended the lease, and the session does not know yet.
       wrapEngine: (engine) =>
-        replacing(engine, {
-          release: async (...asked) => {
-            await engine.release(...asked);
-            if (away-- > 0) throw new Fault("unavailable", "test", "away", { retryAfterMs: 10 });
-            const answer = await engine.release(...asked);
-            answers.push(answer.outcome.kind === "released" && answer.outcome.byThisCall);
-            return answer;
+        replacing(
+          engine,
+          {},
+          {
+            release: async (asked) => {
+              await engine.ask(asked);
+              if (away-- > 0) throw new Fault("unavailable", "test", "away", { retryAfterMs: 10 });
+              const answer = await engine.ask(asked);
+              answers.push(answer.outcome.kind === "released" && answer.outcome.byThisCall);
+              return answer;
+            },
           },
-        }),
+        ),
     });
     const rowlock = client(server.address);
     await expect(rowlock.withLock("ended", () => "done")).rejects.toMatchObject({
@@ -156,7 +160,7 @@ describe("a lock", () => {
     expect(await other.release(leaseId)).toBe(true);
   });
 
-  test("asked for under the same request id is the same claim", async () => {
+  test("requested under the same request id is the same claim", async () => {
     const server = await start();
     const [one, two] = [client(server.address), client(server.address)];
     const first = await one.lock("replayed", { requestId: "run-7" });
@@ -171,7 +175,7 @@ describe("a lock", () => {
 });
 
 describe("a request id that one client uses twice", () => {
-  test("is one lock, which both have", async () => {
+  test("is one lock for both calls", async () => {
     const server = await start();
     const rowlock = client(server.address);
     const asked = { requestId: "run-8", ttl: 2_000 };
@@ -186,11 +190,11 @@ describe("a request id that one client uses twice", () => {
     expect(await one.release()).toBe(true);
   });
 
-  test("is a lock of its own where the first one was lost by the client's count alone", async () => {
+  test("is a lock of its own if the first one was lost by the client's count alone", async () => {
     const gate = Promise.withResolvers<void>();
     const server = await start({
       wrapEngine: (engine) =>
-        replacing(engine, { renew: (...asked) => gate.promise.then(() => engine.renew(...asked)) }),
+        replacing(engine, {}, { renew: (asked) => gate.promise.then(() => engine.ask(asked)) }),
     });
     const rowlock = client(server.address);
     const asked = { requestId: "run-10", ttl: 4_000, margin: 1_900 };
@@ -205,7 +209,7 @@ describe("a request id that one client uses twice", () => {
     expect(lock.signal.reason).toMatchObject({ reason: "RELEASED" });
   });
 
-  test("is not given back by one of its calls that is given up", async () => {
+  test("is not given back if one of its calls is given up", async () => {
     const rowlock = client((await start()).address);
     const asked = { requestId: "run-9" };
     const lock = await rowlock.lock("kept", asked);
@@ -222,7 +226,7 @@ describe("a request id that one client uses twice", () => {
 });
 
 describe("a wait", () => {
-  test("tells the place as it moves up, and ends in the lock", async () => {
+  test("reports the place as it moves up, and ends in the lock", async () => {
     const rowlock = client((await start()).address);
     const held = await rowlock.lock("queue");
     const first = rowlock.lock("queue");
@@ -245,7 +249,7 @@ describe("a wait", () => {
     expect((await second).token).toBe(3n);
   });
 
-  test("is confirmed without a renewal of the client's", async () => {
+  test("is confirmed without a renewal by the client", async () => {
     const server = await start({ rules: { graceUs: 6_000_000, attachedForUs: 7_500_000 } });
     const rowlock = client(server.address);
     const held = await rowlock.lock("confirmed", { ttl: 12_000 });
@@ -292,7 +296,7 @@ describe("a wait", () => {
     expect(await rowlock.tryLock("hasty")).not.toBeNull();
   });
 
-  test("is over when the listener for its place throws", async () => {
+  test("is over if the listener for its place throws", async () => {
     const rowlock = client((await start()).address);
     await rowlock.lock("throws");
     const onPosition = () => {
@@ -336,12 +340,12 @@ describe("an operator", () => {
       const listed = rowlock.listLocks({ order: order as "name" });
       await expect(listed.next()).rejects.toThrow(RangeError);
       await expect(rowlock.listLocks({ order: order as "name" }).next()).rejects.toThrow(
-        `order: ${JSON.stringify(order)} is none of "name", "longest wait", "most waiters"`,
+        `order: ${JSON.stringify(order)} must be one of "name", "longest wait", "most waiters"`,
       );
     },
   );
 
-  test("lists locks and limits over pages, and forces a holder out", async () => {
+  test("lists locks and limits over pages, and ends a holder by force", async () => {
     const server = await start();
     const rowlock = client(server.address);
     const held = await Promise.all(Array.from({ length: 7 }, (_, index) => rowlock.lock(`page/${index}`)));
@@ -370,7 +374,7 @@ describe("an operator", () => {
     expect(await lost.release()).toBe(false);
   });
 
-  test("who forces a holder out of withLock makes it fail", async () => {
+  test("that ends the holder in withLock makes it fail", async () => {
     const rowlock = client((await start()).address);
     const work = rowlock.withLock("forced", async ({ signal }) => {
       await rowlock.forceRelease({ name: "forced", ticketNumber: 1n }, "stuck");
@@ -381,7 +385,7 @@ describe("an operator", () => {
 });
 
 describe("closing", () => {
-  test("gives back what is held and waited for, and ends the session in good order", async () => {
+  test("gives back held locks and waits, and ends the session in good order", async () => {
     const server = await start();
     const rowlock = client(server.address);
     const lock = await rowlock.lock("closed");
@@ -407,7 +411,7 @@ describe("closing", () => {
     await failed;
   });
 
-  test("one that finds no server says so", async () => {
+  test("a client without a server reports it", async () => {
     const away = client(["127.0.0.1:9", "127.0.0.1:10"], { giveUpAfter: 300 });
     const failed = await away.lock("away").catch((error: unknown) => error);
     expect(failed).toMatchObject({ reason: "NO_SERVER", code: "UNAVAILABLE" });

@@ -34,7 +34,7 @@ describe("a lock remembers", () => {
     expect(await rowlock.getLock("job")).not.toHaveProperty("record");
   });
 
-  test("how the last run went, and what was said at its end", async () => {
+  test("how the last run went, and its note", async () => {
     const rowlock = client((await start()).address);
     const lock = await rowlock.lock("job", { ifStatus: ["", "new"] });
     expect(await lock.release({ status: "done", attemptsLeft: 5, coolDown: 60_000 })).toBe(true);
@@ -62,7 +62,7 @@ describe("a lock remembers", () => {
     expect((await waits).token).toBe(2n);
   });
 
-  test("why there is no lock: attempts that ran out, and another status than wanted", async () => {
+  test("why it is refused: no attempts left, or another status than wanted", async () => {
     const rowlock = client((await start()).address);
     await rowlock.updateLock("task", { attemptsLeft: 1, status: "new" });
     const other = await rowlock.acquire("task", { ifStatus: "done" });
@@ -73,7 +73,7 @@ describe("a lock remembers", () => {
     expect((await rowlock.getLock("task")).record).toMatchObject({ status: "failed", attemptsLeft: 0 });
   });
 
-  test("that it was lost, also where its holder gives it back afterwards", async () => {
+  test("that it was lost, even if its holder gives it back afterwards", async () => {
     const server = await start({ rules: { graceUs: 500_000, attachedForUs: 625_000 } });
     const rowlock = client(server.address);
     const asked = { statusIfLost: "crashed", lockDelay: 60_000, minInterval: 3_600_000 };
@@ -86,7 +86,7 @@ describe("a lock remembers", () => {
     expect(Number(record?.notBefore)).toBe(Number(record?.lastRun?.endedAt) + 60_000);
   });
 
-  test("no run of one who gave up before it was granted", async () => {
+  test("no run of a caller that gave up before the grant", async () => {
     const server = await start();
     const rowlock = client(server.address);
     const held = await rowlock.lock("given up");

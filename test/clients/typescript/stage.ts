@@ -1,7 +1,7 @@
 // What tests of the client share: servers over one database, and clients that are closed at the end.
 
 import { afterEach } from "vitest";
-import { type ConnectOptions, connect, type Rowlock } from "../../../clients/typescript/src/index.ts";
+import { type ConnectOptions, connect, type RowlockClient } from "../../../clients/typescript/src/index.ts";
 import type { LockEngine } from "../../../server/engine/lock-engine.ts";
 import { createGrpcServer } from "../../../server/grpc/server.ts";
 import { freshSqlite } from "../../support/database.ts";
@@ -40,7 +40,7 @@ export async function start(options?: StartOptions): Promise<TestServer> {
 export function client(
   addresses: string | readonly string[],
   options: Omit<ConnectOptions, "addresses"> = {},
-): Rowlock {
+): RowlockClient {
   const rowlock = connect({ addresses, owner: "tester", ...options });
   cleanups.push(() => rowlock.close());
   return rowlock;
@@ -79,7 +79,7 @@ export async function startPair(rules = {}, wrapFirst = (engine: LockEngine) => 
 }
 
 /** Waits of one client, and the order of their grants. */
-export function waitInLine(rowlock: Rowlock, name: string, count: number) {
+export function waitInLine(rowlock: RowlockClient, name: string, count: number) {
   const order: number[] = [];
   const locks = Array.from({ length: count }, async (_, index) => {
     const lock = await rowlock.lock(name);
@@ -91,4 +91,4 @@ export function waitInLine(rowlock: Rowlock, name: string, count: number) {
 }
 
 /** The number of waiters. */
-export const waiting = async (rowlock: Rowlock, name: string) => (await rowlock.getLock(name)).waiting;
+export const waiting = async (rowlock: RowlockClient, name: string) => (await rowlock.getLock(name)).waiting;

@@ -32,11 +32,10 @@ function stage() {
   const connection: Connection = {
     address: "nowhere",
     via: "session",
-    comesBackBy: "ticket",
     opened: { replica: "1", waitsMax: 9, commandsMax: 9 },
     wasReached: true,
     renewalsMax: 9,
-    take: (call, command) => asked.push({ call, command }) > 0,
+    send: (call, command) => asked.push({ call, command }) > 0,
     cancel() {},
     async close() {},
     destroy() {},

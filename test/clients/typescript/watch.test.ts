@@ -26,7 +26,7 @@ describe.each(["a session", "calls of their own"])("over %s, a watch", (via) => 
     return proxy.address;
   }
 
-  test("tells the locks there are, and then what changes", async () => {
+  test("yields the existing locks, and then the changes", async () => {
     const server = await start();
     const rowlock = client(await through(server.address));
     const lock = await rowlock.lock("a/1");
@@ -53,12 +53,12 @@ describe.each(["a session", "calls of their own"])("over %s, a watch", (via) => 
     await until(() => server.watchEvents.some(({ kind }) => kind === "watch_closed"));
   });
 
-  test("that is read slowly is told the latest of each lock", async () => {
+  test("that is read slowly yields the latest of each lock", async () => {
     const server = await start();
     const rowlock = client(await through(server.address));
     const updates = rowlock.watchLocks({ prefix: "hot/" });
     await updates.next();
-    const sent = () => server.watchEvents.filter(({ kind }) => kind === "watch_told").length;
+    const sent = () => server.watchEvents.filter(({ kind }) => kind === "watch_sent").length;
     for (let round = 0; round < 3; round++) {
       const before = sent();
       await rowlock.updateLock("hot/1", { status: `${round}` });
@@ -109,7 +109,7 @@ describe.each(["a session", "calls of their own"])("over %s, a watch", (via) => 
 });
 
 describe("a watch", () => {
-  test("is refused where a proxy lets none through", async () => {
+  test("is refused if a proxy lets none through", async () => {
     const server = await start();
     const proxy = await startRefusingProxy(server.address, "UNIMPLEMENTED", ["Session", "WatchLocks"]);
     afterwards(() => proxy.close());
@@ -120,7 +120,7 @@ describe("a watch", () => {
     expect(error).toMatchObject({ reason: "UNKNOWN", code: "UNIMPLEMENTED" });
   });
 
-  test("by calls of its own notices a server that answers nothing any more", async () => {
+  test("by unary calls notices a server that no longer answers", async () => {
     const [one, other] = await startPair();
     const proxies = [];
     for (const { address } of [one, other]) {
@@ -136,7 +136,7 @@ describe("a watch", () => {
     expect(proxies[1]?.asked).toContain("WatchLocks");
   });
 
-  test("fails where no server answers in time", async () => {
+  test("fails if no server answers in time", async () => {
     const rowlock = client("127.0.0.1:9", { giveUpAfter: 100 });
     await expect(rowlock.watchLocks().next()).rejects.toMatchObject({ reason: "NO_SERVER" });
   });

@@ -5,7 +5,6 @@ import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { ClaimRef } from "../../../server/core/claim.ts";
 import { Background, type BackgroundOptions } from "../../../server/engine/background/background.ts";
 import * as bounds from "../../../server/engine/engine-bounds.ts";
-import { REPLICA_KEPT_US } from "../../../server/storage/store.ts";
 import { CLAIM } from "../../support/claims.ts";
 
 // Keeps heartbeats from coinciding with the other loops.
@@ -30,7 +29,7 @@ function scene() {
   const followed: ClaimRef[] = [];
   const comingBack: ClaimRef[] = [];
   const heartbeats: number[][] = [];
-  const registered: unknown[] = [];
+  const registered: string[] = [];
   const started: bigint[] = [];
   const failures: string[] = [];
   /** Rows that another transaction holds. */
@@ -55,7 +54,6 @@ function scene() {
   };
   const store = {
     clock,
-    register: (...asked: unknown[]) => fails(void registered.push(asked)),
     heartbeat: (_replica: bigint, claims: readonly ClaimRef[]) => {
       heartbeats.push(numbers(claims));
       return fails(claims.filter(({ ticketNumber }) => heldUp.has(ticketNumber)));
@@ -70,13 +68,13 @@ function scene() {
   const background = new Background({
     store,
     followers: { claims: () => followed },
-    comebacks: { claims: () => comingBack },
+    returned: { claims: () => comingBack },
     detachments: { repeat, during: (heartbeat: () => Promise<void>) => heartbeat() },
     policy: { graceUs: GRACE_MS * 1_000, attachedForUs: ATTACHED_MS * 1_000, retentionUs: 9, queueMax: 9 },
-    replica: { id: 5n, address: "", version: "", secret: "" },
+    replica: 5n,
     idleLockUs: 55,
     advances: { start: async (lockId: bigint) => void started.push(lockId), again },
-    rulesInForce: { revision: 3n },
+    rulesInForce: { register: () => fails(void registered.push("registered")) },
     witness: { look },
     onFailure: (loop: string) => failures.push(loop),
   } as unknown as BackgroundOptions);
@@ -95,7 +93,7 @@ const away = () => new Error("The database is away, by a test.");
 const pass = (ms: number) => vi.advanceTimersByTimeAsync(ms);
 
 describe("a replica that starts", () => {
-  test("says that it is there and looks for what was set back before any loop runs, and fails where it cannot", async () => {
+  test("registers itself and searches for rows that were set back before any loop runs, and fails if it cannot", async () => {
     const { background, registered, look, fail, dueAsked } = scene();
     fail(away());
     await expect(background.start()).rejects.toThrow("away");
@@ -103,11 +101,7 @@ describe("a replica that starts", () => {
     expect(dueAsked).toEqual([]);
     fail(null);
     await background.start();
-    expect(registered.at(-1)).toEqual([
-      { id: 5n, address: "", version: "", secret: "" },
-      REPLICA_KEPT_US,
-      3n,
-    ]);
+    expect(registered).toHaveLength(2);
     expect(look).toHaveBeenCalledTimes(1);
     await background.stop();
   });
@@ -132,7 +126,7 @@ describe("a replica that starts", () => {
 });
 
 describe("heartbeats", () => {
-  test("keep the places of those who follow claims and of those who come back, so many at a time", async () => {
+  test("keep the places of followers and of returning waiters, a bounded number at a time", async () => {
     const { background, followed, comingBack, heartbeats } = scene();
     for (let number = 1; number <= bounds.HEARTBEAT_KEYS_MAX; number++) followed.push(ref(BigInt(number)));
     comingBack.push(ref(7_000n));
@@ -145,7 +139,7 @@ describe("heartbeats", () => {
     await background.stop();
   });
 
-  test("that a held row has kept away are soon repeated, for those alone who are still followed", async () => {
+  test("that a locked row has prevented are soon repeated, for the places that are still followed", async () => {
     const { background, followed, heartbeats, heldUp } = scene();
     followed.push(ref(1n), ref(2n), ref(3n));
     heldUp.add(2n).add(3n);
@@ -163,7 +157,7 @@ describe("heartbeats", () => {
     await background.stop();
   });
 
-  test("of a replica without waiters are replaced by a sign of its own", async () => {
+  test("of a replica without waiters are replaced by its own sign of life", async () => {
     const { background, registered, followed, heartbeats } = scene();
     await background.start();
     await pass(HEARTBEAT_MS);
@@ -176,7 +170,7 @@ describe("heartbeats", () => {
     await background.stop();
   });
 
-  test("need not come before a decision while they get through", async () => {
+  test("are not required before a decision while they succeed", async () => {
     const { background, followed } = scene();
     followed.push(ref(1n));
     await background.start();
@@ -186,7 +180,7 @@ describe("heartbeats", () => {
     await background.stop();
   });
 
-  test("come before decisions, once for all of them, where they have failed for half of what a place is kept", async () => {
+  test("run before decisions, once for all, after they have failed for half the time that a place lasts", async () => {
     const { background, followed, heartbeats, clock } = scene();
     followed.push(ref(1n));
     await pass(ATTACHED_MS / 2 - 1);
@@ -205,7 +199,7 @@ describe("heartbeats", () => {
     expect(heartbeats).toHaveLength(2);
   });
 
-  test("that fail leave what waits for them failed, and are tried again by the next decision", async () => {
+  test("that fail make the waiting decisions fail, and the next decision tries them again", async () => {
     const { background, followed, fail, clock, heartbeats } = scene();
     followed.push(ref(1n));
     await pass(ATTACHED_MS);
@@ -244,7 +238,7 @@ describe("heartbeats", () => {
 describe("a sweep", () => {
   const many = (count: number) => Array.from({ length: count }, (_, index) => BigInt(index + 1));
 
-  test("goes on from lock to lock while there are more, and begins anew when it has come round", async () => {
+  test("goes on from lock to lock while there are more, and begins again after the last one", async () => {
     const { background, started, setDue, dueAsked } = scene();
     setDue(many(2 * bounds.SWEEP_LOCKS_MAX + 1));
     await background.start();
@@ -256,7 +250,7 @@ describe("a sweep", () => {
     await background.stop();
   });
 
-  test("does so much at a time, and goes on from there the next time", async () => {
+  test("does a bounded part at a time, and goes on from there the next time", async () => {
     const { background, setDue, dueAsked } = scene();
     setDue(many(bounds.SWEEP_LOCKS_MAX * (bounds.SWEEP_ROUNDS_MAX + 1)));
     await background.start();
@@ -269,7 +263,7 @@ describe("a sweep", () => {
 });
 
 describe("a purge", () => {
-  test("goes on in rounds while there is more, and not for ever", async () => {
+  test("goes on in rounds while there is more, but not for ever", async () => {
     const { background, purges } = scene();
     purges.claimsLeft = 2 * bounds.PURGE_ROWS_MAX;
     purges.locksLeft = Number.POSITIVE_INFINITY;
@@ -280,7 +274,7 @@ describe("a purge", () => {
     await background.stop();
   });
 
-  test("forgets no claim while the clock cannot say how old they are, and locks all the same", async () => {
+  test("deletes no claim while the clock cannot measure its age, but still deletes locks", async () => {
     const { background, purges, clock } = scene();
     clock.forgettableUs.mockReturnValue(null);
     await background.start();

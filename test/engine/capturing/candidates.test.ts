@@ -3,31 +3,20 @@
 
 import { describe, expect, test } from "vitest";
 import type { LimitRule } from "../../../server/core/limit.ts";
-import {
-  type CandidateStore,
-  type Candidates,
-  CandidatesNamed,
-  CandidatesUnder,
-  type Reached,
-  type Taking,
-} from "../../../server/engine/capturing/candidates.ts";
-import { CAPTURE_GROUPS_MAX, CAPTURE_LOOKS_MAX, CAPTURE_PAGE } from "../../../server/engine/engine-bounds.ts";
-import { askedOf, freePage, isWanted } from "../../../server/storage/rows/free-page.ts";
-import { folderOf } from "../../../server/storage/rows/values.ts";
-import type { FreeLock, FreePlace, RecordGroup } from "../../../server/storage/store.ts";
+import { type CandidateStore, Candidates, type Taking } from "../../../server/engine/capturing/candidates.ts";
+import { CAPTURE_LOOKS_MAX } from "../../../server/engine/engine-bounds.ts";
+import { findFree } from "../../../server/storage/rows/free-locks.ts";
+import { FREE_ENTRIES_MAX, FREE_GROUPS_MAX } from "../../../server/storage/storage-bounds.ts";
+import type { FreePosition } from "../../../server/storage/store.ts";
+import { FreeIndex } from "../../support/free-index.ts";
 
-const STATUS = "new";
-
-/** An in-memory store that counts its reads. */
-class Rows {
-  readonly locks: FreeLock[] = [];
+/** A store in memory that counts its reads. */
+class Rows extends FreeIndex {
   readonly rules: LimitRule[] = [];
-  entriesRead = 0;
-  reads = 0;
   fails = false;
 
-  add(name: string, dueAtUs = this.locks.length): void {
-    this.locks.push({ id: BigInt(this.locks.length + 1), name, dueAtUs, limit: null });
+  get reads(): number {
+    return this.read.length;
   }
 
   pause(prefix: string): void {
@@ -35,50 +24,35 @@ class Rows {
   }
 
   readonly store: CandidateStore = {
-    recordGroups: async (prefix, after, max) => {
-      const folders = [...new Set(this.locks.map(({ name }) => folderOf(name)))].sort();
-      const all = folders.filter((folder) => folder.startsWith(prefix) || folder === folderOf(prefix));
-      const from = after ? all.indexOf(after.folder) + 1 : 0;
-      const groups = all.slice(from, from + max).map((folder) => ({ folder, status: STATUS }));
-      return { groups, isLast: from + max >= all.length };
-    },
-    freeLocks: async (groups, after, wanted, entries) => {
-      this.reads += 1;
-      const ranges = groups.map((group) => {
-        const read = this.#in(group, after).slice(0, entries);
-        this.entriesRead += read.length;
-        const asked = askedOf(wanted, group);
-        const end = read.length === entries ? (read.at(-1) ?? null) : null;
-        return { locks: read.filter((lock) => !asked || isWanted(lock, asked)), end };
-      });
+    freeLocks: async (...asked) => {
+      const page = await findFree(this, ...asked);
       if (this.fails) throw new Error("away");
-      return freePage(ranges);
+      return page;
     },
-    nextDueIn: async () => null,
-    namedLocks: async (names) => ({
-      nowUs: 1,
-      locks: this.locks
-        .filter(({ name }) => names.includes(name))
-        .map((lock) => ({ ...lock, status: STATUS })),
-    }),
     limitRules: async () => {
       if (this.fails) throw new Error("away");
       return this.rules;
     },
   };
-
-  #in({ folder }: RecordGroup, after: FreePlace | null): FreeLock[] {
-    return freePage([
-      { locks: this.locks.filter(({ name }) => folderOf(name) === folder), end: null },
-    ]).locks.filter(
-      ({ name, dueAtUs }) =>
-        !after || dueAtUs > after.dueAtUs || (dueAtUs === after.dueAtUs && name > after.name),
-    );
-  }
 }
 
-function search(rows: Rows, prefix: string, from: Reached | null = null, taking: Taking = new Set()) {
-  return new CandidatesUnder(rows.store, taking, { prefix, statuses: [], from });
+function search(
+  rows: Rows,
+  prefix: string,
+  from: FreePosition | null = null,
+  taking: Taking = new Set(),
+  statuses: readonly string[] = [],
+) {
+  return new Candidates(rows.store, taking, { kind: "prefix", prefix }, statuses, from);
+}
+
+function searchAmong(
+  rows: Rows,
+  names: readonly string[],
+  statuses: readonly string[] = [],
+  taking: Taking = new Set(),
+) {
+  return new Candidates(rows.store, taking, { kind: "names", names }, statuses, null);
 }
 
 async function names(candidates: Candidates, max = 1): Promise<string[]> {
@@ -87,9 +61,9 @@ async function names(candidates: Candidates, max = 1): Promise<string[]> {
 
 /** Searches as captures do, one after the other, until a search finds something. */
 async function found(rows: Rows, prefix: string, isFree = (_: string) => true) {
-  let from: Reached | null = null;
+  let from: FreePosition | null = null;
   for (let searches = 1; searches < 50; searches++) {
-    const candidates: CandidatesUnder = search(rows, prefix, from);
+    const candidates: Candidates = search(rows, prefix, from);
     await candidates.paused();
     for (;;) {
       const [name] = await names(candidates);
@@ -102,14 +76,14 @@ async function found(rows: Rows, prefix: string, isFree = (_: string) => true) {
 }
 
 describe("a search under a prefix", () => {
-  test("finds what is behind 8,000 others of its folder", async () => {
+  test("finds what is behind 8,000 other names of its folder", async () => {
     const rows = new Rows();
     for (let index = 0; index < 8_000; index++) rows.add(`jobs/mail-${index}`);
     rows.add("jobs/report-1");
     expect(await found(rows, "jobs/report-")).toEqual({ name: "jobs/report-1", searches: 1 });
   });
 
-  test("finds what is behind 8,000 that a pattern pauses", async () => {
+  test("finds what is behind 8,000 names that a pattern pauses", async () => {
     const rows = new Rows();
     for (let index = 0; index < 8_000; index++) rows.add(`jobs/mail-${index}`);
     rows.add("jobs/report-1");
@@ -117,30 +91,30 @@ describe("a search under a prefix", () => {
     expect(await found(rows, "jobs/")).toEqual({ name: "jobs/report-1", searches: 1 });
   });
 
-  test("goes on where the one before it was cut short, and reads a bounded number of entries", async () => {
+  test("goes on where the previous one was cut short, and reads a bounded number of entries", async () => {
     const rows = new Rows();
     for (let index = 0; index < 70_000; index++) rows.add(`jobs/mail-${index}`);
     rows.add("jobs/report-1");
     const first = search(rows, "jobs/report-");
     expect(await names(first)).toEqual([]);
     expect(first.isDone).toBe(false);
-    expect(rows.entriesRead).toBeLessThanOrEqual(CAPTURE_LOOKS_MAX * CAPTURE_PAGE);
+    expect(rows.entriesRead).toBeLessThanOrEqual(CAPTURE_LOOKS_MAX * FREE_ENTRIES_MAX);
     expect(rows.reads).toBeLessThanOrEqual(CAPTURE_LOOKS_MAX);
     expect(first.reached(true)?.after?.name).toMatch(/^jobs\/mail-/);
     expect((await found(rows, "jobs/report-"))?.searches).toBeGreaterThan(2);
   });
 
-  test("finds what is behind thousands that others hold", async () => {
+  test("finds what is behind thousands of held locks", async () => {
     const rows = new Rows();
     for (let index = 0; index < 3_000; index++) rows.add(`jobs/held-${index}`);
     rows.add("jobs/free");
     expect((await found(rows, "jobs/", (name) => name === "jobs/free"))?.name).toBe("jobs/free");
   });
 
-  test("that begins in the middle goes once around, and says that it has seen all", async () => {
+  test("that begins in the middle goes around once, and reports that it has seen all", async () => {
     const rows = new Rows();
     for (const name of ["a/1", "a/2", "b/1"]) rows.add(name);
-    const from = { behind: null, after: { dueAtUs: 1, name: "a/2" } };
+    const from = { behind: null, after: { freeSinceUs: 1, name: "a/2" } };
     const candidates = search(rows, "", from);
     expect([await names(candidates), await names(candidates)]).toEqual([["b/1"], ["a/1"]]);
     expect(candidates.reached(false)).toBeNull();
@@ -148,37 +122,37 @@ describe("a search under a prefix", () => {
     expect(candidates.isDone).toBe(true);
   });
 
-  test("keeps its place until it has come around, and begins anew where nothing was in the way", async () => {
+  test("keeps its position until it has come around, and begins anew if nothing was in the way", async () => {
     const rows = new Rows();
     for (const name of ["a/1", "a/2", "a/3"]) rows.add(name);
-    const fromMiddle = search(rows, "a/", { behind: null, after: { dueAtUs: 0, name: "a/1" } });
+    const fromMiddle = search(rows, "a/", { behind: null, after: { freeSinceUs: 0, name: "a/1" } });
     expect(await names(fromMiddle)).toEqual(["a/2"]);
-    expect(fromMiddle.reached(false)).toEqual({ behind: null, after: { dueAtUs: 1, name: "a/2" } });
+    expect(fromMiddle.reached(false)).toEqual({ behind: null, after: { freeSinceUs: 1, name: "a/2" } });
     const atFirst = search(rows, "a/");
     expect(await names(atFirst)).toEqual(["a/1"]);
     expect(atFirst.reached(false)).toBeNull();
   });
 
-  test("reads few entries where the first ones can be had", async () => {
+  test("reads few entries if the first ones are available", async () => {
     const rows = new Rows();
     for (let index = 0; index < 10_000; index++) rows.add(`jobs/${index}`);
     expect(await names(search(rows, "jobs/"), 3)).toEqual(["jobs/0", "jobs/1", "jobs/2"]);
     expect(rows.entriesRead).toBe(3);
   });
 
-  test("among many folders finds the longest due of them first, and comes to all", async () => {
+  test("among many folders finds the longest due lock first, and reaches all folders", async () => {
     const rows = new Rows();
-    const folders = CAPTURE_GROUPS_MAX + 200;
+    const folders = FREE_GROUPS_MAX + 200;
     for (let index = 0; index < folders; index++) rows.add(`f/${1_000 + index}/job`, folders - index);
     const candidates = search(rows, "f/");
-    expect(await names(candidates)).toEqual([`f/${1_000 + CAPTURE_GROUPS_MAX - 1}/job`]);
+    expect(await names(candidates)).toEqual([`f/${1_000 + FREE_GROUPS_MAX - 1}/job`]);
     const all = new Set<string>();
     for (let more = await names(candidates, 50); more.length > 0; more = await names(candidates, 50))
       for (const name of more) all.add(name);
     expect(all.size + 1).toBe(folders);
   });
 
-  test("ends at once where there is nothing", async () => {
+  test("ends at once if there is nothing", async () => {
     const rows = new Rows();
     const candidates = search(rows, "jobs/");
     expect(await names(candidates, 5)).toEqual([]);
@@ -187,7 +161,7 @@ describe("a search under a prefix", () => {
     expect(candidates.reached(true)).toBeNull();
   });
 
-  test("reads more at a time where much of what it finds cannot be had", async () => {
+  test("reads more at a time if much of what it finds is not available", async () => {
     const rows = new Rows();
     const taking: Taking = new Set();
     for (let index = 0; index < 100; index++) {
@@ -207,12 +181,12 @@ describe("a search under a prefix", () => {
   test("reads a bounded number of entries of many groups together, however many are wanted", async () => {
     const rows = new Rows();
     const folders = 20;
-    for (let index = 0; index < 2 * CAPTURE_PAGE; index++) rows.add(`jobs/${index % folders}/${index}`);
-    expect(await names(search(rows, "jobs/"), 2 * CAPTURE_PAGE)).toHaveLength(2 * CAPTURE_PAGE);
-    expect(rows.entriesRead / rows.reads).toBeLessThanOrEqual(CAPTURE_PAGE + folders);
+    for (let index = 0; index < 2 * FREE_ENTRIES_MAX; index++) rows.add(`jobs/${index % folders}/${index}`);
+    expect(await names(search(rows, "jobs/"), 2 * FREE_ENTRIES_MAX)).toHaveLength(2 * FREE_ENTRIES_MAX);
+    expect(rows.entriesRead / rows.reads).toBeLessThanOrEqual(FREE_ENTRIES_MAX + folders);
   });
 
-  test("passes over what others of this server are taking", async () => {
+  test("skips locks that other captures of this server are taking", async () => {
     const rows = new Rows();
     for (const name of ["a/1", "a/2"]) rows.add(name);
     const taking: Taking = new Set(["a/1"]);
@@ -222,103 +196,98 @@ describe("a search under a prefix", () => {
 });
 
 describe("a read that fails", () => {
-  test("leaves no lock behind that is never a candidate again", async () => {
+  test("leaves no lock behind that would never be a candidate again", async () => {
     const rows = new Rows();
     for (const name of ["a/1", "a/2", "a/3"]) rows.add(name);
     const taking: Taking = new Set();
-    const read = rows.store.freeLocks;
     let reads = 0;
     const store: CandidateStore = {
       ...rows.store,
       // The first read finds one lock, and the second fails.
-      freeLocks: (...asked) => {
+      freeLocks: (selector, from) => {
         reads += 1;
         rows.fails = reads === 2;
-        return read(asked[0], asked[1], asked[2], 1);
+        return rows.store.freeLocks(selector, from, 1);
       },
     };
-    const target = { prefix: "a/", statuses: [], from: null };
-    const candidates = new CandidatesUnder(store, taking, target);
-    await expect(candidates.next(2)).rejects.toThrow("away");
+    const under = () => new Candidates(store, taking, { kind: "prefix", prefix: "a/" }, [], null);
+    await expect(under().next(2)).rejects.toThrow("away");
     expect([...taking]).toEqual([]);
-    expect(await names(new CandidatesUnder(store, taking, target), 3)).toEqual(["a/1", "a/2", "a/3"]);
+    expect(await names(under(), 3)).toEqual(["a/1", "a/2", "a/3"]);
   });
 });
 
 describe("a search that wants certain statuses", () => {
   test("reads the groups of these alone, and goes on behind those of others", async () => {
     const rows = new Rows();
-    for (const name of ["a/1", "b/1", "c/1"]) rows.add(name);
-    const status = (folder: string) => (folder === "b/" ? "ready" : "failed");
-    const read: RecordGroup[][] = [];
-    const store: CandidateStore = {
-      ...rows.store,
-      // One group at a time.
-      recordGroups: async (prefix, after) => {
-        const { groups, isLast } = await rows.store.recordGroups(prefix, after, 1);
-        return { groups: groups.map(({ folder }) => ({ folder, status: status(folder) })), isLast };
-      },
-      freeLocks: (groups, ...asked) => {
-        read.push([...groups]);
-        return rows.store.freeLocks(groups, ...asked);
-      },
-    };
-    const target = { prefix: "", statuses: ["ready", "late"], from: null };
-    const candidates = new CandidatesUnder(store, new Set(), target);
+    for (let folder = 0; folder < FREE_GROUPS_MAX; folder++) rows.add(`a/${1_000 + folder}/1`, 0, "failed");
+    rows.add("b/1", 0, "ready");
+    rows.add("c/1", 0, "failed");
+    const candidates = search(rows, "", null, new Set(), ["ready", "late"]);
     expect(await names(candidates, 5)).toEqual(["b/1"]);
     expect(candidates.isDone).toBe(true);
-    expect(read.flat()).toEqual([{ folder: "b/", status: "ready" }]);
-    const all = new CandidatesUnder(store, new Set(), { ...target, statuses: [] });
-    expect(await names(all, 5)).toEqual(["a/1", "b/1", "c/1"]);
+    expect(rows.read.flat()).toEqual([{ folder: "b/", status: "ready" }]);
+    expect(await names(search(rows, ""), 1_000)).toHaveLength(FREE_GROUPS_MAX + 2);
   });
 });
 
-describe("when the next lock is due", () => {
-  const due = (rows: Rows, groupsAtOnce: number): CandidateStore => ({
-    ...rows.store,
-    recordGroups: (prefix, after) => rows.store.recordGroups(prefix, after, groupsAtOnce),
-    nextDueIn: async (groups) => groups.length * 1_000,
-  });
-  const target = { prefix: "", statuses: [], from: null };
-
-  test("is known where all groups were looked at together, and asked of these", async () => {
+describe("the time of the next free lock", () => {
+  test("is known if all groups were read together, whether or not there was a lock to take", async () => {
     const rows = new Rows();
-    for (const name of ["a/1", "b/1"]) rows.add(name);
-    const candidates = new CandidatesUnder(due(rows, 2), new Set(), target);
-    expect(await candidates.nextDueIn()).toBeNull();
+    rows.nowUs = 100;
+    rows.add("a/1", 0);
+    rows.add("b/1", 2_100);
+    const candidates = search(rows, "");
+    expect(await candidates.nextInUs()).toBeNull();
     await names(candidates, 5);
-    expect(await candidates.nextDueIn()).toBe(2_000);
+    expect(await candidates.nextInUs()).toBe(2_000);
+    const nothing = search(rows, "b/");
+    await names(nothing, 5);
+    expect(await nothing.nextInUs()).toBe(2_000);
   });
 
-  test("is not known where there are more groups, wherever the search began", async () => {
+  test("is now if one became free after the search", async () => {
     const rows = new Rows();
-    for (const name of ["a/1", "b/1", "c/1"]) rows.add(name);
-    const candidates = new CandidatesUnder(due(rows, 2), new Set(), target);
-    await names(candidates, 5);
-    expect(await candidates.nextDueIn()).toBeNull();
-    const from = { behind: { folder: "b/", status: STATUS }, after: null };
-    const fromMiddle = new CandidatesUnder(due(rows, 2), new Set(), { ...target, from });
+    rows.nowUs = 100;
+    rows.add("a/1", 0);
+    rows.add("b/1", 101);
+    const candidates = search(rows, "");
+    expect(await names(candidates, 5)).toEqual(["a/1"]);
+    rows.nowUs = 101;
+    expect(await candidates.nextInUs()).toBe(0);
+  });
+
+  test("is unknown if there are more groups, wherever the search began", async () => {
+    const rows = new Rows();
+    for (let folder = 0; folder <= FREE_GROUPS_MAX; folder++) rows.add(`a/${1_000 + folder}/1`, 0);
+    rows.add("b/1", 2_000_000_000);
+    const candidates = search(rows, "");
+    await names(candidates, 1_000);
+    expect(candidates.isDone).toBe(true);
+    expect(await candidates.nextInUs()).toBeNull();
+    const from = { behind: { folder: "a/1001/", status: "new" }, after: null };
+    const fromMiddle = search(rows, "", from);
     await names(fromMiddle, 1);
-    expect(await fromMiddle.nextDueIn()).toBeNull();
+    expect(await fromMiddle.nextInUs()).toBeNull();
   });
 });
 
 describe("limits of 0", () => {
-  test("are in the way where a pattern has one, and other limits are not", async () => {
+  test("are in the way if a pattern has one, and other limits are not", async () => {
     const rows = new Rows();
     rows.add("t/1");
     rows.rules.push({ prefix: "t/", limit: 3, version: 1n, reason: "", changeMark: 0n });
     rows.rules.push({ prefix: "u/", limit: null, version: 1n, reason: "", changeMark: 0n });
-    const [under, named] = [search(rows, "t/"), new CandidatesNamed(rows.store, new Set(), ["t/1"], [])];
+    const [under, named] = [search(rows, "t/"), searchAmong(rows, ["t/1"])];
     expect([await under.paused(), await named.paused()]).toEqual([false, false]);
     rows.pause("v/");
     expect([await under.paused(), await named.paused()]).toEqual([true, true]);
   });
 
-  test("pass over a lock that has one of its own, and one that a pattern known by then pauses", async () => {
+  test("let the search skip a lock with its own limit of 0, and one that a known pattern pauses", async () => {
     const rows = new Rows();
     for (const name of ["a/1", "a/2", "b/1"]) rows.add(name, 1);
-    rows.locks[1] = { ...(rows.locks[1] as FreeLock), limit: 0 };
+    Object.assign(rows.locks[1] ?? {}, { limit: 0 });
     const taking: Taking = new Set();
     const candidates = search(rows, "", null, taking);
     expect(await candidates.paused()).toBe(false);
@@ -329,7 +298,7 @@ describe("limits of 0", () => {
     const paused = search(rows, "");
     expect(await paused.paused()).toBe(true);
     expect(await names(paused, 5)).toEqual(["b/1"]);
-    const named = new CandidatesNamed(rows.store, new Set(), ["a/1", "a/none", "b/1", "b/none"], []);
+    const named = searchAmong(rows, ["a/1", "a/none", "b/1", "b/none"]);
     expect(await named.paused()).toBe(true);
     expect(await names(named, 5)).toEqual(["b/none", "b/1"]);
     rows.rules.splice(0);
@@ -338,14 +307,11 @@ describe("limits of 0", () => {
 });
 
 describe("a search among names", () => {
-  const named = (rows: Rows, asked: string[], statuses: string[] = []) =>
-    new CandidatesNamed(rows.store, new Set(), asked, statuses);
-
-  test("gives a few at a time, each once, and passes over what others of this server are taking", async () => {
+  test("returns a few at a time, each once, and skips those that other captures of this server are taking", async () => {
     const rows = new Rows();
     const all = ["n/1", "n/2", "n/3", "n/4"];
     for (const name of all) rows.add(name, 1);
-    const candidates = new CandidatesNamed(rows.store, new Set(["n/2"]), all, []);
+    const candidates = searchAmong(rows, all, [], new Set(["n/2"]));
     expect([await names(candidates, 2), await names(candidates, 2), await names(candidates, 2)]).toEqual([
       ["n/1", "n/3"],
       ["n/4"],
@@ -353,48 +319,47 @@ describe("a search among names", () => {
     ]);
   });
 
-  test("leaves out what is held or not due, and says when the first of these is due", async () => {
+  test("leaves out held locks and those not due, and returns when the first of these is due", async () => {
     const rows = new Rows();
-    const nowUs = 10_000;
-    const locks = [
-      { name: "n/held", dueAtUs: null },
-      { name: "n/now", dueAtUs: nowUs },
-      { name: "n/later", dueAtUs: nowUs + 500 },
-      { name: "n/soon", dueAtUs: nowUs + 1 },
-      { name: "n/last", dueAtUs: nowUs + 900 },
-    ].map((lock, index) => ({ ...lock, id: BigInt(index + 1), limit: null, status: "" }));
-    const store: CandidateStore = { ...rows.store, namedLocks: async () => ({ nowUs, locks }) };
-    const asked = locks.map(({ name }) => name);
-    const candidates = new CandidatesNamed(store, new Set(), asked, []);
+    rows.nowUs = 10_000;
+    rows.add("n/held", null);
+    rows.add("n/now", rows.nowUs);
+    rows.add("n/later", rows.nowUs + 500);
+    rows.add("n/soon", rows.nowUs + 1);
+    rows.add("n/last", rows.nowUs + 900);
+    const candidates = searchAmong(
+      rows,
+      rows.locks.map(({ name }) => name),
+    );
     expect(await names(candidates, 9)).toEqual(["n/now"]);
-    expect(await candidates.nextDueIn()).toBe(1);
-    const free = new CandidatesNamed(store, new Set(), ["n/now"], []);
-    await names(free);
-    expect(await free.nextDueIn()).toBeNull();
+    expect(await candidates.nextInUs()).toBe(1);
+    const free = searchAmong(rows, ["n/now"]);
+    await names(free, 2);
+    expect(await free.nextInUs()).toBeNull();
   });
 
-  test("wants only the statuses that it was asked for, and takes an unused name for one without", async () => {
+  test("returns only locks in the requested statuses, and an unused name has none", async () => {
     const rows = new Rows();
     rows.add("n/1");
-    expect(await names(named(rows, ["n/1", "n/none"], [STATUS]), 9)).toEqual(["n/1"]);
-    expect(await names(named(rows, ["n/1", "n/none"], ["other", ""]), 9)).toEqual(["n/none"]);
+    expect(await names(searchAmong(rows, ["n/1", "n/none"], ["new"]), 9)).toEqual(["n/1"]);
+    expect(await names(searchAmong(rows, ["n/1", "n/none"], ["other", ""]), 9)).toEqual(["n/none"]);
   });
 
-  test("gives those that are due since the same time in the order of their bytes", async () => {
+  test("returns locks due since the same time in the order of their bytes", async () => {
     const rows = new Rows();
     // In UTF-16 order the second name would come after the third.
     const inOrder = ["n/a", "n/\u{ff5e}", "n/\u{1f512}"];
     for (const name of inOrder.toReversed()) rows.add(name, 1);
-    expect(await names(named(rows, inOrder.toReversed()), 9)).toEqual(inOrder);
+    expect(await names(searchAmong(rows, inOrder.toReversed()), 9)).toEqual(inOrder);
   });
 
-  test("finds those that are free, longest due first, and those that nobody has used", async () => {
+  test("finds free ones, longest due first, and unused ones", async () => {
     const rows = new Rows();
     rows.add("n/2", 1);
     rows.add("n/1", 0);
     const taking: Taking = new Set();
-    const candidates = new CandidatesNamed(rows.store, taking, ["n/2", "n/1", "n/none"], []);
-    expect(await candidates.next(3)).toEqual([
+    const candidates = searchAmong(rows, ["n/2", "n/1", "n/none"], [], taking);
+    expect(await candidates.next(3)).toMatchObject([
       { name: "n/1", id: 2n },
       { name: "n/none", id: null },
       { name: "n/2", id: 1n },

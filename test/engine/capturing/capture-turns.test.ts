@@ -26,7 +26,7 @@ function scene() {
     captures.capture({
       input: { requestId: `${client}/${++requests}` } as CaptureInput,
       afterWait: false,
-      caller: { getPeer: () => client, cancelled: false },
+      caller: { getPeer: () => client },
       isOver,
     });
   const many = (client: string, count: number, isOver?: () => boolean): Promise<Captured>[] =>
@@ -41,7 +41,7 @@ function scene() {
   return { begun, ask, many, settled, end };
 }
 
-test("captures are begun up to a bound, and clients take turns for the places of those that are over", async () => {
+test("captures are begun up to a bound, and clients take turns for the places that become free", async () => {
   const { begun, ask, many, settled, end } = scene();
   void many("greedy", CAPTURES_AT_ONCE_MAX + 500);
   void ask("polite");
@@ -54,7 +54,7 @@ test("captures are begun up to a bound, and clients take turns for the places of
   expect(after).toEqual(["greedy", "polite", "greedy"]);
 });
 
-test("captures that are cancelled in the breath in which they were asked for are never begun", async () => {
+test("captures that are cancelled in the turn of their request never begin", async () => {
   const { begun, ask } = scene();
   let isOver = false;
   const asked = ask("a", () => isOver);
@@ -63,7 +63,7 @@ test("captures that are cancelled in the breath in which they were asked for are
   expect(begun).toEqual([]);
 });
 
-test("captures that were cancelled keep their place at work, and in the queue, and are never begun there", async () => {
+test("cancelled captures keep their place, at work and in the queue, and never begin in the queue", async () => {
   const { begun, ask, many, settled, end } = scene();
   let isOver = false;
   void many("a", CAPTURES_AT_ONCE_MAX, () => isOver);

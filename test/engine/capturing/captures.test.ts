@@ -4,15 +4,17 @@
 import { describe, expect, test } from "vitest";
 import { CAPTURE_MAX } from "../../../server/core/bounds.ts";
 import { type Claim, captureRequestId, SERVER_MADE_PREFIX } from "../../../server/core/claim.ts";
-import type { Acquire, OutcomeOf } from "../../../server/core/command.ts";
+import type { Acquire, Attach, Caller, OutcomeOf } from "../../../server/core/command.ts";
 import type { LimitRule } from "../../../server/core/limit.ts";
 import { Captures, type CaptureTry } from "../../../server/engine/capturing/captures.ts";
 import { CAPTURE_TRIED_MAX, CAPTURES_AT_ONCE_MAX } from "../../../server/engine/engine-bounds.ts";
-import { Fault } from "../../../server/engine/faults.ts";
-import type { CaptureCaller, CaptureEvent, CaptureInput } from "../../../server/engine/lock-engine.ts";
-import { freePage } from "../../../server/storage/rows/free-page.ts";
-import { ROW_LOCKED, StoreError, type WantedNames } from "../../../server/storage/store.ts";
+import { ClientGone, Fault } from "../../../server/engine/faults.ts";
+import type { CaptureEvent, CaptureInput } from "../../../server/engine/lock-engine.ts";
+import type { Commands } from "../../../server/engine/transaction/commands.ts";
+import { findFree } from "../../../server/storage/rows/free-locks.ts";
+import { type FreeSelector, ROW_LOCKED, StoreError } from "../../../server/storage/store.ts";
 import { CLAIM, TERMS } from "../../support/claims.ts";
+import { FreeIndex } from "../../support/free-index.ts";
 
 const LIMIT = { limit: 1, source: "default", pattern: "", version: 0n, reason: "" } as const;
 const turn = () => new Promise(setImmediate);
@@ -27,6 +29,9 @@ const fault = (reason: string, outcomeUnknown: boolean) =>
   new Fault("unavailable", reason, "away", { retryAfterMs: 1, outcomeUnknown });
 const UNKNOWN = fault("connection_lost", true);
 
+const pausedIn = (selector: FreeSelector | undefined) =>
+  selector?.kind === "prefix" ? selector.paused : undefined;
+
 /** The outcome of an Acquire of a lock; granted by default. */
 type Answers = (name: string, command: Acquire) => OutcomeOf<"acquire"> | Error | null;
 
@@ -36,7 +41,7 @@ function scene(locks: number, answers: Answers = () => ({ kind: "held", claim: C
   const withdrawn: string[] = [];
   const events: CaptureEvent[] = [];
   const rules: LimitRule[] = [];
-  const wanted: WantedNames[] = [];
+  const wanted: FreeSelector[] = [];
   const earlier: Claim[] = [];
   const requestIds: (readonly string[])[] = [];
   const confirms = { untilFree: Promise.resolve(), ended: new Set<string>() };
@@ -47,28 +52,27 @@ function scene(locks: number, answers: Answers = () => ({ kind: "held", claim: C
   const all = Array.from({ length: locks }, (_, index) => ({
     id: BigInt(index + 1),
     name: `t/${10_000 + index}`,
-    dueAtUs: index,
+    freeSinceUs: index,
     limit: null,
   }));
   const captures = new Captures({
     store: {
-      recordGroups: async () => ({ groups: [{ folder: "t/", status: "" }], isLast: true }),
-      freeLocks: async (_groups, after, asked, entries) => {
-        wanted.push(asked);
+      freeLocks: async (selector, at, atMost) => {
+        wanted.push(selector);
         reads.atOnceMax = Math.max(reads.atOnceMax, ++reads.atOnce);
         reads.begun += 1;
         await turn();
         await reads.untilFree;
         reads.atOnce -= 1;
         if (reads.fails) throw new StoreError("unavailable", "connection_lost", "A fault made by a test.");
-        const read = all.filter(({ dueAtUs }) => !after || dueAtUs > after.dueAtUs).slice(0, entries);
-        return freePage([{ locks: read, end: read.length === entries ? (read.at(-1) ?? null) : null }]);
+        if (selector.kind === "names") return findFree(new FreeIndex(), selector, at, atMost);
+        const read = all
+          .filter(({ freeSinceUs }) => !at.after || freeSinceUs > at.after.freeSinceUs)
+          .slice(0, atMost);
+        const next = read.length === atMost ? { ...at, after: read.at(-1) ?? null } : null;
+        if (read.length === 0) times.dueAsked += 1;
+        return { locks: read, at, next, nextInUs: read.length === 0 ? 7_000 : null };
       },
-      nextDueIn: async () => {
-        times.dueAsked += 1;
-        return 7_000;
-      },
-      namedLocks: async () => ({ nowUs: 0, locks: [] }),
       limitRules: async () => {
         times.rulesRead += 1;
         return rules;
@@ -78,21 +82,24 @@ function scene(locks: number, answers: Answers = () => ({ kind: "held", claim: C
         return { nowUs: 0, claims: earlier };
       },
     },
-    acquire: async ({ name }, command) => {
-      tried.push(name);
-      commands.push(command);
-      await grants.untilFree;
-      const outcome = answers(name, command);
-      if (outcome instanceof Error) throw outcome;
-      return outcome && { outcome, nowUs: 0, lockId: 1n, lockName: name };
-    },
-    confirm: async ({ ticketNumber }) => {
-      await confirms.untilFree;
-      const lockName = ticketNumber === CLAIM.ticketNumber ? "t/earlier" : `t/earlier-${ticketNumber}`;
-      const kind = confirms.ended.has(lockName) ? "ended" : "held";
-      return { outcome: { kind, claim: CLAIM }, nowUs: 0, lockId: 1n, lockName };
-    },
-    withdraw: ({ name }) => withdrawn.push(name),
+    commands: {
+      async oneOf(_id: bigint | null, command: Acquire) {
+        const { name } = command;
+        tried.push(name);
+        commands.push(command);
+        await grants.untilFree;
+        const outcome = answers(name, command);
+        if (outcome instanceof Error) throw outcome;
+        return outcome && { outcome, nowUs: 0, lockId: 1n, lockName: name };
+      },
+      async byRef({ ref: { ticketNumber } }: Attach) {
+        await confirms.untilFree;
+        const lockName = ticketNumber === CLAIM.ticketNumber ? "t/earlier" : `t/earlier-${ticketNumber}`;
+        const kind = confirms.ended.has(lockName) ? "ended" : "held";
+        return { outcome: { kind, claim: CLAIM }, nowUs: 0, lockId: 1n, lockName };
+      },
+      withdraw: (_id: bigint | null, { name }: Acquire) => void withdrawn.push(name),
+    } as unknown as Commands,
     newSecret: () => `secret ${++secrets}`,
     observer: (event) => void events.push(event),
   });
@@ -130,14 +137,13 @@ function scene(locks: number, answers: Answers = () => ({ kind: "held", claim: C
   };
 }
 
-const caller = (gone: Partial<CaptureCaller>): CaptureCaller => ({
+const cancelled = (isGivenUp: boolean): Caller => ({
   getPeer: () => "1.2.3.4:5",
-  cancelled: true,
-  ...gone,
+  signal: AbortSignal.abort(new ClientGone(isGivenUp)),
 });
 
 describe("a capture", () => {
-  test("goes on behind what it is refused, what is gone, and what another transaction holds", async () => {
+  test("goes on behind locks that refuse it, that are gone, and that another transaction holds", async () => {
     const answers = [BUSY, null, fault(ROW_LOCKED, false), { kind: "held", claim: CLAIM } as const];
     const { capture, tried } = scene(9, () => answers.shift() as (typeof answers)[number]);
     const { leases } = await capture();
@@ -145,7 +151,7 @@ describe("a capture", () => {
     expect(tried).toHaveLength(4);
   });
 
-  test("takes no more than it is asked for, each under an id of its own", async () => {
+  test("takes no more than requested, each lock under an id of its own", async () => {
     const ids: string[] = [];
     const { capture } = scene(9, (_, { requestId }) => {
       ids.push(requestId);
@@ -155,12 +161,12 @@ describe("a capture", () => {
     expect(ids).toEqual([0, 1, 2].map((index) => captureRequestId("r", index)));
   });
 
-  test("that finds nothing says when the next one is due", async () => {
+  test("that finds nothing returns when the next lock is due", async () => {
     const { capture } = scene(0);
     expect(await capture()).toEqual({ leases: [], retryAfterUs: 7_000 });
   });
 
-  test("begins nothing more once nobody wants it, and answers with what it has", async () => {
+  test("begins nothing more once its caller has left, and returns what it has", async () => {
     let isOver = false;
     const { capture, tried } = scene(9, (name) => {
       isOver = true;
@@ -173,7 +179,7 @@ describe("a capture", () => {
     expect(tried).toHaveLength(2);
   });
 
-  test("that is cut short says so, and the next one of the same line goes on from there", async () => {
+  test("that is cut short reports it, and the next one of the same line goes on from there", async () => {
     const { capture, tried } = scene(CAPTURE_TRIED_MAX + 5, (name) =>
       name === `t/${10_000 + CAPTURE_TRIED_MAX + 2}` ? { kind: "held", claim: CLAIM } : BUSY,
     );
@@ -183,7 +189,7 @@ describe("a capture", () => {
     expect(tried).toHaveLength(CAPTURE_TRIED_MAX + 3);
   });
 
-  test("that is given leases asks for nothing more, and its answer says no time", async () => {
+  test("that gets leases requests nothing more, and its answer has no time", async () => {
     const { capture, times, tried } = scene(3);
     const captured = await capture({ max: 2 });
     expect(captured.leases).toHaveLength(2);
@@ -194,14 +200,14 @@ describe("a capture", () => {
     expect(times).toEqual({ rulesRead: 0, dueAsked: 0 });
   });
 
-  test("begins at the first lock where the one before it had all that it asked for", async () => {
+  test("begins at the first lock if the previous one got all that it wanted", async () => {
     const { capture, tried } = scene(3);
     await capture();
     await capture();
     expect(tried).toEqual(["t/10000", "t/10000"]);
   });
 
-  test("begins at the first lock once one that went on from the middle has come around", async () => {
+  test("begins at the first lock once a previous one from the middle has come around", async () => {
     let isBusy = true;
     const { capture, tried } = scene(CAPTURE_TRIED_MAX + 5, () => (isBusy ? BUSY : HELD));
     expect(await capture()).toMatchObject({ isCutShort: true });
@@ -215,7 +221,7 @@ describe("a capture", () => {
     expect(tried).toEqual(["t/10000", "t/10001"]);
   });
 
-  test("that fails by a bug leaves all that it was taking to others", async () => {
+  test("that fails with a bug leaves all that it was taking to others", async () => {
     let isBroken = true;
     const { capture } = scene(2, () => (isBroken ? new Error("a bug") : { kind: "held", claim: CLAIM }));
     await expect(capture({ max: 2 })).rejects.toThrow("a bug");
@@ -224,12 +230,12 @@ describe("a capture", () => {
   });
 });
 
-describe("what a capture asks of a lock", () => {
-  test("is one permit at once, with what its caller wants, and whether it has waited for it", async () => {
+describe("what a capture requests of a lock", () => {
+  test("is one permit at once, with its caller's terms, and whether it has waited", async () => {
     const { capture, commands } = scene(1);
     const terms = { ...TERMS, ifStatus: [""] };
     const asked = { ttlUs: 5, owner: "anna", labels: { a: "b" }, terms };
-    await capture(asked, { afterWait: true, caller: caller({}) });
+    await capture(asked, { afterWait: true, caller: cancelled(false) });
     expect(commands).toMatchObject([
       {
         ...asked,
@@ -246,7 +252,7 @@ describe("what a capture asks of a lock", () => {
     expect(commands[0]?.caller?.getPeer()).toBe("1.2.3.4:5");
   });
 
-  test("goes under ids of the server where the caller has none, each with a secret of its own", async () => {
+  test("has ids of the server if the caller has none, each with a secret of its own", async () => {
     const { capture, commands, requestIds } = scene(3);
     await capture({ max: 3 });
     for (const { requestId } of commands) expect(requestId).toMatch(new RegExp(`^${SERVER_MADE_PREFIX}.+`));
@@ -256,7 +262,7 @@ describe("what a capture asks of a lock", () => {
     expect(requestIds).toEqual([]);
   });
 
-  test("goes under the first ids that brought no lease, so that no more are given than were asked for", async () => {
+  test("has the first ids that brought no lease, so that it takes no more than requested", async () => {
     const answers = [BUSY, HELD, null, HELD, BUSY, HELD];
     const { capture, commands } = scene(9, () => answers.shift() as (typeof answers)[number]);
     expect((await capture({ max: 3, requestId: "r" })).leases).toHaveLength(3);
@@ -269,20 +275,20 @@ describe("a capture that is refused", () => {
   const refused = (reason: "paused" | "failed_over" | "not_before" | "never_fits", forUs?: number) =>
     ({ kind: "refused", reason, limit: LIMIT, ...(forUs === undefined ? {} : { forUs }) }) as const;
 
-  test("what a pattern pauses passes over its names from then on, as does the next one", async () => {
+  test("by a pattern skips the pattern's names from then on, as does the next one", async () => {
     const { capture, rules, wanted } = scene(3, (name) => (name === "t/10000" ? refused("paused") : HELD));
     rules.push({ prefix: "t/1", limit: 0, version: 1n, reason: "", changeMark: 0n });
     await capture();
     await capture();
     const paused = [{ prefix: "t/1", except: [] }];
-    expect(wanted.map((asked) => asked.paused)).toEqual([[], ...wanted.slice(1).map(() => paused)]);
+    expect(wanted.map(pausedIn)).toEqual([[], ...wanted.slice(1).map(() => paused)]);
     rules.splice(0);
     await capture();
     await capture();
-    expect(wanted.at(-1)?.paused).toEqual([]);
+    expect(pausedIn(wanted.at(-1))).toEqual([]);
   });
 
-  test("reads the patterns where these may be why, and not where they cannot be", async () => {
+  test("reads the patterns if these may be the reason, and not otherwise", async () => {
     const busy = scene(3, () => BUSY);
     await busy.capture();
     expect(busy.times.rulesRead).toBe(0);
@@ -291,19 +297,19 @@ describe("a capture that is refused", () => {
     expect(paused.times.rulesRead).toBeGreaterThan(0);
   });
 
-  test("as a fail-over has stopped all grants tries nothing more, and does not say that there is more", async () => {
+  test("after a fail-over has paused grants tries nothing more, and reports no more candidates", async () => {
     const { capture, tried } = scene(9, () => refused("failed_over", 5_000));
     expect(await capture()).toEqual({ leases: [], retryAfterUs: 5_000 });
     expect(tried).toHaveLength(1);
   });
 
-  test("says when the first of the locks may be had, if it was told that of any", async () => {
+  test("returns when the first of the locks is available, if any refusal says so", async () => {
     const times = [9_000, 2_000, undefined, 6_000];
     const { capture } = scene(4, () => refused("not_before", times.shift()));
     expect(await capture()).toEqual({ leases: [], retryAfterUs: 2_000 });
   });
 
-  test("tells how many it was refused, and whether it has all, some or none of what it asked for", async () => {
+  test("reports how many refusals it got, and whether it has all, some or none of its leases", async () => {
     const { capture, events } = scene(3, (name) => (name === "t/10001" ? BUSY : HELD));
     await capture({ max: 2 });
     await capture({ max: 3 });
@@ -318,7 +324,7 @@ describe("a capture that is refused", () => {
 });
 
 describe("captures of the same locks at the same time", () => {
-  test("look one after the other, and pass over what the others are taking", async () => {
+  test("look one after the other, and skip what the others are taking", async () => {
     const { capture, tried, reads, grants } = scene(3);
     const { promise, resolve } = Promise.withResolvers<void>();
     grants.untilFree = promise;
@@ -330,7 +336,7 @@ describe("captures of the same locks at the same time", () => {
     for (const { leases } of await Promise.all(captures)) expect(leases).toHaveLength(1);
   });
 
-  test("that come as one has looked look after the next one", async () => {
+  test("that come during a look make their own after the next one", async () => {
     const { capture, reads } = scene(3);
     const [first, second] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     reads.untilFree = first.promise;
@@ -362,7 +368,7 @@ describe("captures of the same locks at the same time", () => {
     expect(reads.atOnceMax).toBe(4);
   });
 
-  test("are not stopped by one whose read fails, or that nobody wants any more", async () => {
+  test("are not stopped by one whose read fails, or whose caller has left", async () => {
     const { capture, reads } = scene(3);
     const { promise, reject } = Promise.withResolvers<void>();
     reads.untilFree = promise;
@@ -381,14 +387,14 @@ describe("captures of the same locks at the same time", () => {
 });
 
 describe("a capture by names", () => {
-  test("takes those that nobody has used", async () => {
+  test("takes unused ones", async () => {
     const { capture, tried } = scene(3);
     const target = { kind: "names", names: ["n/2", "n/1"] } as const;
     expect((await capture({ target, max: 5 })).leases).toHaveLength(2);
     expect(tried).toEqual(["n/1", "n/2"]);
   });
 
-  test("leaves out those in other statuses than it wants", async () => {
+  test("leaves out those in other statuses", async () => {
     const { capture, tried } = scene(3);
     const target = { kind: "names", names: ["n/1"] } as const;
     const terms = { ...TERMS, ifStatus: ["ready"] };
@@ -397,18 +403,18 @@ describe("a capture by names", () => {
   });
 });
 
-describe("a capture that does not know what it has taken", () => {
+describe("a capture with an unknown outcome", () => {
   test.each([
     ["withdraws it where nobody can ask again", "", undefined, true],
-    ["withdraws it where its client has given it up", "r", caller({ isGivenUp: true }), true],
-    ["leaves it where its client may ask again", "r", caller({}), false],
+    ["withdraws it where its client has given it up", "r", cancelled(true), true],
+    ["leaves it where its client may ask again", "r", cancelled(false), false],
   ])("%s", async (_, requestId, asker, isWithdrawn) => {
     const { capture, withdrawn } = scene(1, () => UNKNOWN);
     await expect(capture({ requestId }, { caller: asker })).rejects.toBe(UNKNOWN);
     expect(withdrawn).toEqual(isWithdrawn ? ["t/10000"] : []);
   });
 
-  test("of one lock and has another answers with that, and withdraws the first", async () => {
+  test("of one lock that has another one answers with that, and withdraws the first", async () => {
     const { capture, withdrawn } = scene(2, (name) =>
       name === "t/10000" ? UNKNOWN : { kind: "held", claim: CLAIM },
     );
@@ -418,7 +424,7 @@ describe("a capture that does not know what it has taken", () => {
 });
 
 describe("a capture that fails", () => {
-  test("at one lock begins no others, and answers with what it has", async () => {
+  test("at one lock begins no others, and returns what it has", async () => {
     const away = fault("connection_lost", false);
     const answers = [HELD, away, HELD];
     const { capture, tried, withdrawn } = scene(9, () => answers.shift() as (typeof answers)[number]);
@@ -427,7 +433,7 @@ describe("a capture that fails", () => {
     expect(withdrawn).toEqual([]);
   });
 
-  test("at the look is not cut short, and where nothing was tried says why", async () => {
+  test("at the look is not cut short, and has the reason if nothing was tried", async () => {
     const { capture, reads } = scene(9);
     reads.fails = true;
     await expect(capture()).rejects.toMatchObject({ kind: "unavailable", outcomeUnknown: false });
@@ -437,7 +443,7 @@ describe("a capture that fails", () => {
 describe("a capture whose request another attempt has answered meanwhile", () => {
   const REPEATED: OutcomeOf<"acquire"> = { kind: "waiting", claim: CLAIM, place: null };
 
-  test("answers with all that the request has, and asks for nothing more", async () => {
+  test("returns all that the request has, and requests nothing more", async () => {
     const { capture, tried, earlier } = scene(9, (_name, { requestId }) => {
       if (requestId === captureRequestId("r", 0)) return HELD;
       earlier.push({ ...CLAIM, requestId: captureRequestId("r", 1) }, { ...CLAIM, requestId });
@@ -448,7 +454,7 @@ describe("a capture whose request another attempt has answered meanwhile", () =>
     expect(tried).toHaveLength(2);
   });
 
-  test("whose leases nobody remembers answers with its own", async () => {
+  test("whose leases are forgotten returns its own", async () => {
     const { capture } = scene(9, (_name, { requestId }) =>
       requestId === captureRequestId("r", 0) ? HELD : REPEATED,
     );
@@ -457,8 +463,8 @@ describe("a capture whose request another attempt has answered meanwhile", () =>
   });
 });
 
-describe("a capture that was answered before", () => {
-  test("has them in the order in which they were given, without those that are lost, and counts as repeated", async () => {
+describe("a capture that is repeated", () => {
+  test("returns its leases in the order of their grants, without lost ones, and counts as repeated", async () => {
     const { capture, earlier, events, confirms, requestIds } = scene(3);
     for (const index of [2, 10, 0, 1])
       earlier.push({
@@ -480,7 +486,7 @@ describe("a capture that was answered before", () => {
     ]);
   });
 
-  test("has what is still held of its leases, and tries no lock", async () => {
+  test("returns its leases that are still held, and tries no lock", async () => {
     const { capture, tried, earlier } = scene(3);
     const requestId = captureRequestId("r", 0);
     earlier.push({ ...CLAIM, requestId }, { ...CLAIM, requestId: captureRequestId("r", 1), state: "ended" });
@@ -490,7 +496,7 @@ describe("a capture that was answered before", () => {
     expect(tried).toEqual([]);
   });
 
-  test("and whose leases are held up keeps nobody else from a turn", async () => {
+  test("keeps no other capture from a turn if its leases are held up", async () => {
     const { capture, earlier, confirms } = scene(1);
     const { promise, resolve } = Promise.withResolvers<void>();
     confirms.untilFree = promise;
@@ -501,7 +507,7 @@ describe("a capture that was answered before", () => {
     for (const { leases } of await Promise.all(heldUp)) expect(leases).toHaveLength(1);
   });
 
-  test("has none when all have ended, and tries no lock", async () => {
+  test("returns none if all have ended, and tries no lock", async () => {
     const { capture, tried, earlier } = scene(3);
     earlier.push({ ...CLAIM, requestId: captureRequestId("r", 0), state: "ended" });
     expect(await capture({ requestId: "r" })).toEqual({ leases: [], retryAfterUs: null, isRepeated: true });

@@ -5,7 +5,7 @@ import { OneAfterTheOther } from "../../../server/engine/capturing/one-after-the
 
 const turn = () => new Promise(setImmediate);
 
-test("work under one key begins when the one before has ended, also by a failure, and knows of it", async () => {
+test("work under one key begins when the previous work has ended, even by a failure, and gets its result", async () => {
   const inOrder = new OneAfterTheOther<string>();
   const begun: (string | undefined)[] = [];
   const ends = [Promise.withResolvers<number>(), Promise.withResolvers<number>()];
@@ -25,7 +25,7 @@ test("work under one key begins when the one before has ended, also by a failure
   expect(await runs[1]).toBe(2);
 });
 
-test("work under another key, or after all others have ended, waits for nobody", async () => {
+test("work under another key, or after all others have ended, does not wait", async () => {
   const inOrder = new OneAfterTheOther<string>();
   const end = Promise.withResolvers<void>();
   const first = inOrder.run("key", "first", () => end.promise);

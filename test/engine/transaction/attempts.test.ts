@@ -1,15 +1,8 @@
 // How long a transaction is retried: until it succeeds or a retry is of no more use, and never without end.
 
 import { afterEach, describe, expect, test, vi } from "vitest";
-import { Fault } from "../../../server/engine/faults.ts";
-import {
-  asFault,
-  isHeldUp,
-  mayBeDone,
-  outcomeUnknown,
-  withAttempts,
-} from "../../../server/engine/transaction/attempts.ts";
-import { decideWork } from "../../../server/engine/transaction/deciding.ts";
+import { asFault, Fault, isHeldUp, mayBeDone, outcomeUnknown } from "../../../server/engine/faults.ts";
+import { decideWork, withAttempts } from "../../../server/engine/transaction/attempts.ts";
 import { ROLLED_BACK } from "../../../server/storage/retry.ts";
 import { CHANGED, ROW_LOCKED, StoreError } from "../../../server/storage/store.ts";
 
@@ -42,26 +35,26 @@ describe("a transaction", () => {
     expect(await attempts(1, unlucky(), 3)).toEqual({ tries: 3, ended: "done" });
   });
 
-  test("that went by what had changed is tried again at once, as it has met nobody", async () => {
+  test("that failed on stale data is retried immediately, because no other transaction is in the way", async () => {
     const changed = new StoreError("transient", CHANGED, "A test's.");
     expect((await attempts(0, changed, ROLLED_BACK.attempts)).ended).toBe("done");
     // The fake clock moves only in pauses.
     expect(performance.now()).toBe(0);
   });
 
-  test("of an unknown outcome is tried again, and may have been done where it is given up", async () => {
+  test("with an unknown outcome is retried, and may have been done if it is given up", async () => {
     expect(await attempts(1, unlucky("unknown_outcome"), 3)).toEqual({ tries: 3, ended: "done" });
     const { ended } = await attempts(1, unlucky("unknown_outcome"));
     expect(ended).toMatchObject({ kind: "unavailable", outcomeUnknown: true });
   });
 
-  test("that never gets through is given up", async () => {
+  test("that never succeeds is given up", async () => {
     const { tries, ended } = await attempts(1, unlucky());
     expect(tries).toBe(ROLLED_BACK.attempts);
     expect(ended).toMatchObject({ kind: "unavailable", reason: "deadlock" });
   });
 
-  test("is given up earlier where each try takes long", async () => {
+  test("is given up earlier if each try takes long", async () => {
     const { tries, ended } = await attempts(5_000, unlucky());
     expect(tries).toBe(2);
     expect(ended).toMatchObject({ kind: "unavailable" });
@@ -73,17 +66,19 @@ describe("a transaction", () => {
     expect(await attempts(1, bug)).toEqual({ tries: 1, ended: bug });
   });
 
-  test("is not begun again and again where the heartbeat before it has failed, which was repeated by itself", async () => {
+  test("is not begun again and again if the heartbeat before it has failed, which was retried by itself", async () => {
     let heartbeats = 0;
     const deciding = decideWork({ jobs: new Map(), earlier: [] }, false, {
       policy: { graceUs: 1, attachedForUs: 1, retentionUs: 1, queueMax: 1 },
       store: { transact: async () => {} },
-      likelyQueue: () => false,
-      beforehand: () => {
-        heartbeats += 1;
-        return Promise.reject(unlucky());
+      followers: { follows: () => false },
+      background: {
+        lateHeartbeat: () => {
+          heartbeats += 1;
+          return Promise.reject(unlucky());
+        },
       },
-      onRetry: () => {},
+      observer: () => {},
     });
     await expect(deciding).rejects.toMatchObject({ kind: "unavailable", reason: "deadlock" });
     expect(heartbeats).toBe(1);
@@ -101,7 +96,7 @@ describe("a transaction that is repeated", () => {
         if (error) throw error;
         return "done";
       },
-      (cause) => causes.push(cause),
+      (event) => void (event.kind === "retried" && causes.push(event.cause)),
       isGivenUp,
     ).catch((error: unknown) => error);
     await vi.runAllTimersAsync();
@@ -110,7 +105,7 @@ describe("a transaction that is repeated", () => {
     return result;
   };
 
-  test("says why each time, and nothing where it got through at once", async () => {
+  test("logs the reason each time, and nothing if the first try succeeds", async () => {
     expect((await quick([])).causes).toEqual([]);
     const changed = new StoreError("transient", CHANGED, "A test's.");
     expect((await quick([changed, unlucky(), unlucky("unknown_outcome")])).causes).toEqual([
@@ -120,7 +115,7 @@ describe("a transaction that is repeated", () => {
     ]);
   });
 
-  test("is known not to be done where each try was rolled back, and may be where one was not answered", async () => {
+  test("is known not to be done if each try was rolled back, and may be if one got no answer", async () => {
     const unavailable = unlucky("unavailable");
     for (const [errors, outcomeUnknown] of [
       [[unavailable], false],
@@ -132,7 +127,7 @@ describe("a transaction that is repeated", () => {
       expect((await quick(errors)).ended).toMatchObject({ kind: "unavailable", outcomeUnknown });
   });
 
-  test("is handed back as it failed where its caller has a better way on", async () => {
+  test("fails at once if its caller has a better way on", async () => {
     const locked = new StoreError("transient", ROW_LOCKED, "A test's.");
     const isLocked = (error: unknown) => error === locked;
     expect(await quick([unlucky(), locked], isLocked)).toEqual({
@@ -144,7 +139,7 @@ describe("a transaction that is repeated", () => {
   });
 });
 
-describe("what callers are told of an error", () => {
+describe("the error for a caller", () => {
   const fault = (reason: string, isUnknown: boolean) =>
     new Fault("unavailable", reason, "A test's.", {
       retryAfterMs: 7,
@@ -153,7 +148,7 @@ describe("what callers are told of an error", () => {
     });
   const bug = new Error("A bug, made by a test.");
 
-  test("says what the database says, when to try again, and whether it may have been done", () => {
+  test("has the database's fault, when to try again, and whether it may have been done", () => {
     expect(asFault(unlucky("unavailable"))).toMatchObject({
       ...{ kind: "unavailable", reason: "deadlock", retryAfterMs: 1_000, outcomeUnknown: false },
     });
@@ -161,7 +156,7 @@ describe("what callers are told of an error", () => {
     expect(asFault(bug)).toBe(bug);
   });
 
-  test("of a call that an earlier attempt may have done is the same but for that", () => {
+  test("of a call that an earlier attempt may have done differs only in that", () => {
     const error = mayBeDone(fault("deadlock", false));
     expect(error).toMatchObject({ kind: "unavailable", reason: "deadlock", message: "A test's." });
     expect(error).toMatchObject({ retryAfterMs: 7, outcomeUnknown: true, cause: "a cause" });
@@ -170,7 +165,7 @@ describe("what callers are told of an error", () => {
     expect(mayBeDone(bug)).toBe(bug);
   });
 
-  test("of a change that is in doubt is to look before another try", () => {
+  test("of a change in doubt advises a look before another try", () => {
     const cause = fault("read_only", false);
     expect(outcomeUnknown(cause)).toMatchObject({ kind: "outcome_unknown", reason: "read_only", cause });
     expect(outcomeUnknown()).toMatchObject({
@@ -180,7 +175,7 @@ describe("what callers are told of an error", () => {
     });
   });
 
-  test("names a row that is held, and nothing else, as held up", () => {
+  test("shows a held row, and nothing else, as held up", () => {
     expect([fault(ROW_LOCKED, false), fault("deadlock", false), bug].map(isHeldUp)).toEqual([
       true,
       false,

@@ -48,7 +48,7 @@ describe("an attempt reads", () => {
     expect(planOf(batchOf({ 1: [ADVANCE] }), [], false).impatient).toBe(false);
   });
 
-  test("anywhere in a queue for a request that is withdrawn", () => {
+  test("anywhere in a queue for a withdrawn request", () => {
     const { locks, requestIds } = planOf(batchOf({ 1: [{ verb: "withdraw", requestId: "mine" }] }));
     expect(locks).toMatchObject([{ anywhereInQueue: true }]);
     expect(requestIds).toEqual(["mine"]);
@@ -61,7 +61,7 @@ describe("an attempt reads", () => {
     expect(planOf(batchOf({ 1: commands }, [batchOf({})])).requestIds).toEqual(["theirs", own]);
   });
 
-  test("the claims that commands name, and all holders where all are to be ended", () => {
+  test("the claims that commands name, and all holders if all are to be ended", () => {
     const { claims, holdersOf, requestIds } = planOf(
       batchOf({ 1: [force(null), renew(8n)], 2: [force(7n), ADVANCE] }),
     );
@@ -114,14 +114,14 @@ describe("an attempt", () => {
     expect(batch.changes(1n, 0)).toBe(true);
   });
 
-  test("leaves to the next transaction what is too much for one", async () => {
+  test("leaves what is too much to the next transaction", async () => {
     const { store, batch } = await grantAll(QUEUE_HEAD_MAX * (AGAIN_ROUNDS_MAX + 1));
     expect(store.begun.at(-1)?.changes).toHaveLength(AGAIN_ROUNDS_MAX);
     expect(batch.leftOver).toEqual([1n]);
     expect(store.locks.get(1n)?.waiting).toBeGreaterThan(0);
   });
 
-  test("raises all its guard rows by one step, which others cannot guess", () => {
+  test("raises all its guard rows by one step, which other servers cannot guess", () => {
     const steps = new Set<bigint>();
     for (let attempt = 0; attempt < 50; attempt++) {
       const batch = batchOf({ 1: [ADVANCE], 2: [ADVANCE] });
@@ -137,7 +137,7 @@ describe("an attempt", () => {
     expect(steps.size).toBeGreaterThan(40);
   });
 
-  test("leaves one mark of its own wherever it changes something", () => {
+  test("leaves one mark of its own on everything that it changes", () => {
     const batch = batchOf({});
     expect(batch.mark).toBe(batch.mark);
     expect(batchOf({}).mark).not.toBe(batch.mark);
@@ -147,7 +147,7 @@ describe("an attempt", () => {
     }
   });
 
-  test("has no outcome for a lock that is gone, and doubts a change that an earlier one may have made there", async () => {
+  test("has no outcome for a lock that is gone, and doubts a change that an earlier attempt may have made there", async () => {
     const first = batchOf({ 1: [setLimit(3), renew(1n)] });
     const store = new ScriptedTransactions(1n);
     void store.transact(planOf(first), (loaded) => first.decide(loaded)).catch(() => {});

@@ -4,11 +4,11 @@ import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { Command } from "../../../server/core/command.ts";
 import {
   decideWork,
+  type Job,
   type JobsByLock,
   parts,
   type Work,
-} from "../../../server/engine/transaction/deciding.ts";
-import type { Job } from "../../../server/engine/transaction/lanes.ts";
+} from "../../../server/engine/transaction/attempts.ts";
 import { isRowLocked } from "../../../server/storage/store.ts";
 import { changedSince, held, ScriptedTransactions, turn } from "../../support/scripted-transactions.ts";
 
@@ -23,22 +23,22 @@ const about = (...lockIds: bigint[]): Work => ({
   earlier: [],
 });
 
-function scene(beforehand: () => Promise<void> | null = () => null) {
+function scene(lateHeartbeat: () => Promise<void> | null = () => null) {
   const store = new ScriptedTransactions(1n, 2n);
   const retried: string[] = [];
   const decide = (work: Work, impatient = true) =>
     decideWork(work, impatient, {
       policy: { graceUs: 1, attachedForUs: 1, retentionUs: 1, queueMax: 1 },
       store,
-      likelyQueue: (lockId) => lockId === 2n,
-      beforehand,
-      onRetry: (cause) => retried.push(cause),
+      followers: { follows: (lockId) => lockId === 2n },
+      background: { lateHeartbeat },
+      observer: (event) => void retried.push(event.kind),
     });
   return { store, retried, decide };
 }
 
 describe("a decision", () => {
-  test("reads what its commands need, and answers with what was committed", async () => {
+  test("reads what its commands need, and returns what was committed", async () => {
     const { store, decide } = scene();
     const deciding = decide(about(1n, 2n), false);
     await turn();
@@ -50,7 +50,7 @@ describe("a decision", () => {
     expect((await deciding).outcome(1n, 0)).toMatchObject({ kind: "limit", version: 1n });
   });
 
-  test("begins when what has to come first is done, with each attempt", async () => {
+  test("begins after its preparation, with each attempt", async () => {
     const first: PromiseWithResolvers<void>[] = [];
     const { store, decide } = scene(() => {
       const one = Promise.withResolvers<void>();
@@ -87,17 +87,17 @@ describe("a decision", () => {
     expect(work.earlier).toHaveLength(2);
     await store.at(3).commit();
     expect((await deciding).outcome(1n, 0)).toMatchObject({ version: 1n });
-    expect(retried).toHaveLength(3);
+    expect(retried).toEqual(["retried", "retried", "retried"]);
   });
 
-  test("that meets a held row is handed back as it is, and said to be tried again", async () => {
+  test("that meets a held row is returned as it is, to be tried again", async () => {
     const { store, decide, retried } = scene();
     const deciding = decide(about(1n)).catch((error: unknown) => error);
     await turn();
     await store.at(0).fail(held());
     expect(isRowLocked(await deciding)).toBe(true);
     expect(store.begun).toHaveLength(1);
-    expect(retried).toHaveLength(1);
+    expect(retried).toEqual(["retried"]);
   });
 });
 

@@ -5,8 +5,8 @@ import type { Command } from "../../../server/core/command.ts";
 import {
   BATCH_COMMANDS_MAX,
   BATCH_LOCKS_MAX,
-  COMEBACKS_AFTER_MS,
   HELD_UP_MS,
+  RETURNED_AFTER_MS,
   STUCK_MS,
 } from "../../../server/engine/engine-bounds.ts";
 import { Lanes, type LanesOptions } from "../../../server/engine/transaction/lanes.ts";
@@ -52,12 +52,12 @@ function scene(overrides: Partial<LanesOptions> = {}, count = 8) {
     policy: { graceUs: 1_000, attachedForUs: 1_000, retentionUs: 1_000, queueMax: 10 },
     store,
     ...{ lanes: 2, patientSlots: 2, queuedMax: 10_000 },
-    likelyQueue: () => false,
-    beforehand: () => null,
-    onHeldUp: (job) => heldUp.push(job.lockId),
-    onCommitted: (jobs) => committed.push([...jobs.keys()]),
-    onFailed: (_jobs, error) => failed.push(error),
-    onRetry: () => {},
+    followers: { follows: () => false },
+    background: { lateHeartbeat: () => null },
+    returned: { heldUp: (job) => heldUp.push(job.lockId) },
+    afterCommit: { answered: (jobs) => committed.push([...jobs.keys()]) },
+    health: { committed: () => {}, failed: (error) => failed.push(error) },
+    observer: () => {},
     ...overrides,
   });
   const answers: string[] = [];
@@ -100,7 +100,7 @@ describe("commands", () => {
     expect(committed).toEqual([[2n, 1n]]);
   });
 
-  test("for a lock that is being decided about gather for its next transaction, and others go on", async () => {
+  test("for a lock in a transaction gather for its next one, and others go on", async () => {
     const { submit, store, at } = scene();
     submit(1n);
     await turn();
@@ -119,7 +119,7 @@ describe("commands", () => {
     expect(await last).toMatchObject({ outcome: { version: 4n } });
   });
 
-  test("wait for a lane where all are taken, and take the first that is free", async () => {
+  test("wait for a lane if all are taken, and take the first that is free", async () => {
     const { submit, store, at } = scene();
     for (const lockId of [1n, 2n, 3n, 4n]) {
       submit(lockId);
@@ -155,7 +155,7 @@ describe("commands", () => {
     expect(sizes(store)).toEqual([BATCH_LOCKS_MAX, 1]);
   });
 
-  test("are refused where too many wait for a transaction, and those that are in one do not count", async () => {
+  test("are refused if too many wait for a transaction; those in one do not count", async () => {
     const { submit, lanes } = scene({ queuedMax: 2 });
     submit(1n);
     submit(2n);
@@ -178,9 +178,20 @@ describe("commands", () => {
     expect([await gone, await renamed]).toEqual([null, null]);
   });
 
-  test("are answered when whoever is told of the commit has been told", async () => {
+  test("are decided even if the caller has left meanwhile", async () => {
+    const { submit, at } = scene();
+    const leaving = new AbortController();
+    const caller = { getPeer: () => "a caller", signal: leaving.signal };
+    const answer = submit(1n, { ...acquire(1n), caller } as Command);
+    leaving.abort();
+    await turn();
+    await at(0).commit();
+    expect(await answer).toMatchObject({ outcome: { kind: "held" } });
+  });
+
+  test("are answered after the commit's listeners have run", async () => {
     const told: string[] = [];
-    const { submit, at } = scene({ onCommitted: () => void told.push("committed") });
+    const { submit, at } = scene({ afterCommit: { answered: () => void told.push("committed") } });
     const answer = submit(1n).then(() => told.push("answered"));
     await turn();
     await at(0).commit();
@@ -189,9 +200,22 @@ describe("commands", () => {
   });
 });
 
-describe("lanes are drained", () => {
+describe("stopped lanes", () => {
+  test("take no further command, and answer those taken before", async () => {
+    const { submit, lanes, at, answers } = scene();
+    submit(1n);
+    const stopped = lanes.stop().then(() => answers.push("stopped"));
+    expect(() => lanes.submit(2n, ADVANCE)).toThrow(expect.objectContaining({ kind: "shutting_down" }));
+    await turn();
+    await at(0).commit();
+    await stopped;
+    expect(answers).toEqual(["1 answered", "stopped"]);
+  });
+});
+
+describe("the lanes are drained", () => {
   test.each(["waits for its turn", "runs", "is held up"])(
-    "not before a command is answered that %s",
+    "only after a command is answered that %s",
     async (what) => {
       const { submit, lanes, at, store } = scene();
       submit(1n);
@@ -207,7 +231,7 @@ describe("lanes are drained", () => {
     },
   );
 
-  test("not by the first of two commands that run at once", async () => {
+  test("only by the second of two commands that run at once", async () => {
     const { submit, lanes, at } = scene();
     submit(1n);
     await turn();
@@ -223,11 +247,11 @@ describe("lanes are drained", () => {
     expect(drained).toHaveBeenCalledTimes(1);
   });
 
-  test("at once where there is nothing to do", async () => {
-    await scene().lanes.drained();
+  test("at once if there is nothing to do", async () => {
+    await expect(scene().lanes.drained()).resolves.toBeUndefined();
   });
 
-  test("when the last command of those that wait, run and are held up is answered", async () => {
+  test("when the last queued, running or held up command is answered", async () => {
     const { submit, lanes, at, store, answers, meetHeld } = scene({ lanes: 1 });
     const { patient } = await meetHeld(1n);
     submit(2n);
@@ -267,7 +291,7 @@ describe("a transaction that fails", () => {
     expect(await later).toMatchObject({ outcome: { kind: "limit" } });
   });
 
-  test("because of a bug is divided into one for each lock, so that one lock spoils it for no other", async () => {
+  test("because of a bug is divided into one for each lock, so that one lock spoils no other", async () => {
     const { submit, at, answers, store, failed } = scene();
     const bug = new Error("A bug, made by a test.");
     const asked = [submit(1n), submit(2n), submit(3n)];
@@ -293,7 +317,7 @@ describe("a transaction that fails", () => {
     expect(store.locks.get(1n)).toMatchObject({ limit: 3, limitVersion: 1n });
   });
 
-  test("for good after one with an unknown outcome says which changes are in doubt, and what may be done", async () => {
+  test("for good after one with an unknown outcome reports which changes are in doubt, and what may be done", async () => {
     const { submit, at, failed } = scene();
     const change = submit(1n);
     const other = submit(1n, acquire(1n));
@@ -306,7 +330,7 @@ describe("a transaction that fails", () => {
     expect(failed).toMatchObject([{ kind: "unavailable", outcomeUnknown: true }]);
   });
 
-  test("with an unknown outcome, beside a change by others since, says that the change is in doubt", async () => {
+  test("with an unknown outcome, followed by another client's change, reports that the outcome is unknown", async () => {
     const { submit, at, store } = scene();
     const change = submit(1n);
     await turn();
@@ -320,7 +344,7 @@ describe("a transaction that fails", () => {
 });
 
 describe("beside a lock whose rows another transaction holds", () => {
-  test("the locks of a transaction are divided until that one is alone, and it is waited for apart", async () => {
+  test("the locks of a transaction are divided until that lock is alone, and waited for apart", async () => {
     const { submit, at, store, answers } = scene();
     for (const lockId of [1n, 2n, 3n, 4n]) submit(lockId);
     await turn();
@@ -356,7 +380,7 @@ describe("beside a lock whose rows another transaction holds", () => {
     expect(store.at(4).plan.impatient).toBe(true);
   });
 
-  test("what waits for it counts as queued until it is over, and then no more", async () => {
+  test("waiting commands count as queued until the wait is over", async () => {
     const { submit, lanes, meetHeld } = scene({ queuedMax: 2 });
     const { patient } = await meetHeld(1n);
     submit(1n);
@@ -367,7 +391,7 @@ describe("beside a lock whose rows another transaction holds", () => {
     expect(() => lanes.submit(3n, setLimit(3n))).toThrow(expect.objectContaining({ kind: "overloaded" }));
   });
 
-  test("all patient slots taken, its commands stay queued until one is free", async () => {
+  test("and with all patient slots taken, its commands stay queued until one is free", async () => {
     const { submit, store, at, meetHeld } = scene({ patientSlots: 1 });
     const first = await meetHeld(1n);
     const second = submit(2n);
@@ -388,7 +412,7 @@ describe("beside a lock whose rows another transaction holds", () => {
     expect([await second, await again]).toMatchObject([{ lockId: 2n }, { lockId: 1n }]);
   });
 
-  test("what is waited for in vain is stuck, and goes to the slots alone", async () => {
+  test("a lock whose wait fails is stuck, and gets a slot alone", async () => {
     const { submit, at, store, meetHeld, failed } = scene();
     const { answer, patient } = await meetHeld(1n);
     await vi.advanceTimersByTimeAsync(ROLLED_BACK.longestMs + 1);
@@ -412,7 +436,33 @@ describe("beside a lock whose rows another transaction holds", () => {
     expect(at(4).plan.impatient).toBe(true);
   });
 
-  test("an advance, and an acquire that is one of many, do not wait for it", async () => {
+  test("locks that wait together in a patient slot are divided if one of them fails the others", async () => {
+    const { submit, at, store, answers, failed } = scene({ patientSlots: 1 });
+    for (const lockId of [1n, 2n]) {
+      submit(lockId);
+      await turn();
+      await at(store.begun.length - 1).fail(held());
+      await at(store.begun.length - 1).commit();
+    }
+    // Both locks are remembered as held, and wait together.
+    submit(1n);
+    submit(2n);
+    await turn();
+    expect(store.lockIds.at(-1)).toEqual([1n, 2n]);
+    await at(4).fail(held());
+    expect(store.lockIds.at(-1)).toEqual([1n]);
+    await at(5).fail(held());
+    expect(store.lockIds.at(-1)).toEqual([2n]);
+    const bug = new Error("A bug, made by a test.");
+    await at(6).fail(bug);
+    // The first lock is tried again, now as a stuck lock.
+    expect(store.lockIds.at(-1)).toEqual([1n]);
+    await at(7).commit();
+    expect(answers.slice(2)).toEqual(["2 failed", "1 answered"]);
+    expect(failed).toEqual([bug]);
+  });
+
+  test("an advance, and an acquire of a capture, do not wait for it", async () => {
     for (const optional of [ADVANCE, acquire(1n, true)]) {
       const { submit, at, store, failed } = scene();
       const answer = submit(1n, optional);
@@ -424,7 +474,7 @@ describe("beside a lock whose rows another transaction holds", () => {
     }
   });
 
-  test("an acquire that is one of many waits all the same where it may have been done", async () => {
+  test("a capture's acquire waits all the same if it may already have been committed", async () => {
     const { submit, at } = scene();
     const answer = submit(1n, acquire(1n, true));
     await turn();
@@ -436,7 +486,7 @@ describe("beside a lock whose rows another transaction holds", () => {
     expect(await answer).toMatchObject({ outcome: { kind: "held" } });
   });
 
-  test("an advance that may have been done does not wait", async () => {
+  test("an advance that may have been committed does not wait", async () => {
     const { submit, at, store } = scene();
     const answer = submit(1n, ADVANCE);
     await turn();
@@ -448,7 +498,7 @@ describe("beside a lock whose rows another transaction holds", () => {
     expect(store.begun).toHaveLength(2);
   });
 
-  test("what is not worth waiting for is refused while somebody waits, and after that is tried or not by its kind", async () => {
+  test("optional commands are refused while another command waits for the lock; after that it depends on their kind", async () => {
     const { submit, lanes, at, store, meetHeld } = scene();
     const { patient } = await meetHeld(1n);
     for (const optional of [ADVANCE, acquire(1n, true)])
@@ -482,7 +532,7 @@ describe("beside a lock whose rows another transaction holds", () => {
     expect(store.lockIds.slice(4)).toEqual([[4n]]);
   });
 
-  test("those that share a transaction or a queue with what waits are refused if they are not worth it", async () => {
+  test("optional commands are refused if they share a transaction or a queue with a waiting one", async () => {
     const { submit, lanes, at, store, answers } = scene({ queuedMax: 4 });
     const change = submit(1n);
     const shares = submit(1n, acquire(1n, true));
@@ -509,11 +559,11 @@ describe("beside a lock whose rows another transaction holds", () => {
     await lanes.drained();
   });
 
-  test("who is held up for long is named, those who come later at once, and nobody who was not", async () => {
+  test("commands held up for long are reported by lock, later ones immediately, and no others", async () => {
     const { submit, heldUp, meetHeld } = scene();
     const { patient } = await meetHeld(1n);
     submit(1n);
-    await vi.advanceTimersByTimeAsync(COMEBACKS_AFTER_MS - 1);
+    await vi.advanceTimersByTimeAsync(RETURNED_AFTER_MS - 1);
     expect(heldUp).toEqual([]);
     await vi.advanceTimersByTimeAsync(1);
     expect(heldUp).toEqual([1n, 1n]);
@@ -524,7 +574,7 @@ describe("beside a lock whose rows another transaction holds", () => {
     await turn();
     const quick = scene();
     await (await quick.meetHeld(1n)).patient.commit();
-    await vi.advanceTimersByTimeAsync(2 * COMEBACKS_AFTER_MS);
+    await vi.advanceTimersByTimeAsync(2 * RETURNED_AFTER_MS);
     expect(quick.heldUp).toEqual([]);
   });
 });

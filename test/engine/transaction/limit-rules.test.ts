@@ -2,6 +2,8 @@
 // some of the locks.
 
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import type { EngineEvent } from "../../../server/engine/lock-engine.ts";
+import type { Batch } from "../../../server/engine/transaction/batch.ts";
 import {
   changeLimitRule,
   type LimitRulesOptions,
@@ -29,7 +31,6 @@ function scene() {
   const options = {
     policy: { graceUs: 1_000, attachedForUs: 1_000, retentionUs: 1_000, queueMax: 10 },
     store: {
-      transact: store.transact.bind(store),
       async list({ prefix }: { prefix: string }) {
         const busy = [...store.locks.values()].filter(
           ({ name, holders, waiting }) => name.startsWith(prefix) && holders + waiting > 0,
@@ -42,22 +43,22 @@ function scene() {
         return store.limitRules;
       },
     },
-    onCommitted: ({
-      events,
-    }: {
-      events: readonly { event: { kind: string; claim?: { lockId: bigint } } }[];
-    }) => {
-      for (const { event } of events)
-        if (event.kind === "granted" && event.claim) granted.push(event.claim.lockId);
+    afterCommit: {
+      wake({ events }: Batch) {
+        for (const { event } of events) if (event.kind === "granted") granted.push(event.claim.lockId);
+      },
     },
     advances: { owe: async (lockId: bigint) => void owed.push(lockId) },
-    onRetry: (cause: string) => retried.push(cause),
-    async everywhereAfter(revision: bigint) {
-      everywhere.push(revision);
-      const { ofServers } = fault;
-      fault.ofServers = null;
-      if (ofServers) throw ofServers;
-      return behind;
+    observer: (event: EngineEvent) => void (event.kind === "retried" && retried.push(event.cause)),
+    rulesInForce: {
+      transact: store.transact.bind(store),
+      async everywhereAfter(revision: bigint) {
+        everywhere.push(revision);
+        const { ofServers } = fault;
+        fault.ofServers = null;
+        if (ofServers) throw ofServers;
+        return behind;
+      },
     },
   };
   /** The test decides how each transaction ends. */
@@ -76,7 +77,7 @@ function scene() {
 }
 
 describe("a change of a limit for many names", () => {
-  test("is one transaction that grants what it makes room for, and is answered when all servers go by it", async () => {
+  test("is one transaction that grants what it makes room for, and is answered when all servers use it", async () => {
     const { store, begin, granted, everywhere, setBehind } = scene();
     store.limitRules = [{ ...theirs(9, 4n), prefix: "other " }, theirs(1, 6n)];
     store.addWaited(1n, { heldPermits: 1 });
@@ -101,7 +102,7 @@ describe("a change of a limit for many names", () => {
     expect(store.begun).toHaveLength(1);
   });
 
-  test("says that locks drain which hold more than it, and not those with a limit of their own", async () => {
+  test("reports draining locks that hold more than it, and not those with their own limits", async () => {
     for (const [own, draining] of [
       [null, true],
       [9, false],
@@ -117,7 +118,7 @@ describe("a change of a limit for many names", () => {
     }
   });
 
-  test("is refused where the version is another one than expected, and nobody waits for the servers then", async () => {
+  test("is refused if the version is another one than expected, and then waits for no server", async () => {
     const { store, begin, everywhere } = scene();
     store.limitRules = [theirs(5, 2n)];
     const answer = begin({ expectedVersion: 1n });
@@ -137,7 +138,7 @@ describe("a change of a limit for many names", () => {
     expect(await made).toMatchObject({ version: 1n });
   });
 
-  test("goes on with the next transaction where there are more locks than one should decide about", async () => {
+  test("goes on with the next transaction if there are more locks than one should decide about", async () => {
     const { store, begin, granted, everywhere } = scene();
     const count = LOCKS_PER_RULE_MAX + 2;
     for (let id = 1n; id <= count; id++) store.addWaited(id);
@@ -154,8 +155,8 @@ describe("a change of a limit for many names", () => {
   });
 });
 
-describe("whose commit was not answered, a change", () => {
-  test("is made once where it was committed", async () => {
+describe("a change whose commit got no answer", () => {
+  test("is made once if it was committed", async () => {
     const { store, begin, everywhere, retried } = scene();
     const answer = begin({ expectedVersion: 0n });
     await turn();
@@ -168,7 +169,7 @@ describe("whose commit was not answered, a change", () => {
     expect(retried).toEqual(["commit_lost"]);
   });
 
-  test("is made with the next try where it was not", async () => {
+  test("is made by the next try if it was not", async () => {
     const { store, begin } = scene();
     store.limitRules = [theirs(5, 2n)];
     const answer = begin({ expectedVersion: 2n });
@@ -180,7 +181,7 @@ describe("whose commit was not answered, a change", () => {
     expect(store.limitRules).toMatchObject([{ version: 3n, limit: 3 }]);
   });
 
-  test("leaves what others have set since, and says that its outcome is not known", async () => {
+  test("leaves what other servers have set since, and reports an unknown outcome", async () => {
     const { store, begin } = scene();
     const answer = begin();
     await turn();
@@ -192,7 +193,7 @@ describe("whose commit was not answered, a change", () => {
     expect(store.limitRules).toEqual([theirs(5, 2n)]);
   });
 
-  test("is not known to be made where the next try fails, also where that one was rolled back", async () => {
+  test("has an unknown outcome if the next try fails, even if that one was rolled back", async () => {
     for (const last of [away(), new StoreError("transient", "deadlock", "A test's.")]) {
       const { store, begin } = scene();
       const answer = begin();
@@ -222,7 +223,7 @@ describe("whose commit was not answered, a change", () => {
 });
 
 describe("a change that fails", () => {
-  test("before it is committed is known not to be made", async () => {
+  test("before the commit is known not to be made", async () => {
     const { store, begin } = scene();
     const answer = begin();
     await turn();
@@ -230,7 +231,7 @@ describe("a change that fails", () => {
     await expect(answer).rejects.toMatchObject({ kind: "unavailable", outcomeUnknown: false });
   });
 
-  test("as it is decided, and rolled back, is known not to be made", async () => {
+  test("during the decision, and is rolled back, is known not to be made", async () => {
     const { store, begin } = scene();
     const answer = begin();
     await turn();
@@ -238,7 +239,7 @@ describe("a change that fails", () => {
     await expect(answer).rejects.toMatchObject({ kind: "unavailable", outcomeUnknown: false });
   });
 
-  test("after it was committed may be made, be it in the reads for its answer", async () => {
+  test("after the commit, even in the reads for the answer, has an unknown outcome", async () => {
     for (const where of ["ofReads", "ofServers"] as const) {
       const { store, begin, fault } = scene();
       fault[where] = away();
@@ -250,7 +251,7 @@ describe("a change that fails", () => {
     }
   });
 
-  test("for a bug fails with it", async () => {
+  test("with a bug returns the bug's error", async () => {
     const bug = new Error("A bug, made by a test.");
     const { store, begin } = scene();
     const answer = begin();
@@ -259,7 +260,7 @@ describe("a change that fails", () => {
     await expect(answer).rejects.toBe(bug);
   });
 
-  test("in asking the servers for bad luck asks again", async () => {
+  test("transiently while it asks the servers is retried", async () => {
     const { store, begin, fault, everywhere, retried } = scene();
     fault.ofServers = new StoreError("transient", "deadlock", "A test's.");
     const answer = begin();
@@ -289,7 +290,7 @@ describe("beside locks that another transaction holds", () => {
     expect(store.limitRules).toMatchObject([{ limit: 3 }]);
   });
 
-  test("further locks are brought up to date alone where they are held, and the rule is not changed again", async () => {
+  test("further locks are brought up to date alone if they are held, and the rule is not changed again", async () => {
     const { store, begin, owed } = scene();
     for (let id = 1n; id <= LOCKS_PER_RULE_MAX + 1; id++) store.addWaited(id);
     const answer = begin();
@@ -301,7 +302,7 @@ describe("beside locks that another transaction holds", () => {
     expect(store.begun).toHaveLength(2);
   });
 
-  test("a version that is another one is refused all the same, and nothing is brought up to date", async () => {
+  test("an unexpected version is refused all the same, and no lock is brought up to date", async () => {
     const { store, begin, owed } = scene();
     store.addWaited(1n);
     const answer = begin({ expectedVersion: 5n });

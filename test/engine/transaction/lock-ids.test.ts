@@ -1,24 +1,30 @@
 // From names to ids while the database is slow or away: the number of waiting names is bounded, and they are answered
 // soon.
 
-import { describe, expect, test } from "vitest";
+import { afterEach, describe, expect, test, vi } from "vitest";
 import { LOCK_IDS_MAX, RESOLVE_NAMES_MAX, RESOLVE_QUEUED_MAX } from "../../../server/engine/engine-bounds.ts";
 import { Fault } from "../../../server/engine/faults.ts";
-import { LockIds } from "../../../server/engine/transaction/lock-ids.ts";
-import { NewNames } from "../../../server/engine/transaction/new-names.ts";
-import { turn } from "../../support/scripted-transactions.ts";
+import { LockIds, NewNames } from "../../../server/engine/transaction/lock-ids.ts";
+import type { Store } from "../../../server/storage/store.ts";
+import { away, turn } from "../../support/scripted-transactions.ts";
 
-const away = () => new Fault("unavailable", "unreachable", "It is away.", { retryAfterMs: 1_000 });
+/** Ids that are looked up by `resolve`; `failures`: of look-ups. */
+function idsBy(resolve: Store["resolve"], namesPerSecond?: number) {
+  const failures: unknown[] = [];
+  const health = { failed: (error: unknown) => void failures.push(error) };
+  const ids = new LockIds({ store: { resolve }, health, observer: () => {}, namesPerSecond });
+  return Object.assign(ids, { failures });
+}
 const names = (count: number) => Array.from({ length: count }, (_, index) => `name ${index}`);
 
+afterEach(() => void vi.useRealTimers());
+
 describe("the ids of locks", () => {
-  test("are refused to all who ask once the database is known to be away", async () => {
+  test("are refused to all callers once the database is known to be away", async () => {
     let looks = 0;
-    const ids = new LockIds({
-      resolve: async () => {
-        looks += 1;
-        throw away();
-      },
+    const ids = idsBy(async () => {
+      looks += 1;
+      throw away();
     });
     const asked = await Promise.allSettled(names(3 * RESOLVE_NAMES_MAX).map((name) => ids.get(name)));
     expect(asked.every((each) => each.status === "rejected" && each.reason instanceof Fault)).toBe(true);
@@ -26,26 +32,23 @@ describe("the ids of locks", () => {
     // A later call makes it look again.
     await expect(ids.get("later")).rejects.toThrow(Fault);
     expect(looks).toBe(2);
+    expect(ids.failures).toMatchObject([{ kind: "unavailable" }, { kind: "unavailable" }]);
   });
 
-  test("of one part of names do not fail for a bug that another part met", async () => {
-    const ids = new LockIds({
-      resolve: async (part) => {
-        if (part.includes("name 0")) throw new Error("A bug.");
-        return new Map(part.map((name) => [name, 1n]));
-      },
+  test("of one part of names do not fail with a bug of another part", async () => {
+    const ids = idsBy(async (part) => {
+      if (part.includes("name 0")) throw new Error("A bug.");
+      return new Map(part.map((name) => [name, 1n]));
     });
     const asked = await Promise.allSettled(names(RESOLVE_NAMES_MAX + 1).map((name) => ids.get(name)));
     expect(asked.filter((each) => each.status === "fulfilled")).toHaveLength(1);
   });
 
-  test("are refused early when too many new names wait", async () => {
+  test("are refused early if too many new names wait", async () => {
     const { promise, resolve } = Promise.withResolvers<void>();
-    const ids = new LockIds({
-      resolve: async (part) => {
-        await promise;
-        return new Map(part.map((name) => [name, 1n]));
-      },
+    const ids = idsBy(async (part) => {
+      await promise;
+      return new Map(part.map((name) => [name, 1n]));
     });
     const asked = names(RESOLVE_QUEUED_MAX).map((name) => ids.get(name));
     expect(() => ids.get("one too many")).toThrow(Fault);
@@ -54,17 +57,14 @@ describe("the ids of locks", () => {
     expect(await ids.get("one too many")).toBe(1n);
   });
 
-  test("of new names are refused beyond the bound a second, and those of names that exist are not", async () => {
-    let nowMs = 0;
+  test("of new names are refused beyond the bound a second, and those of existing names are not", async () => {
+    vi.useFakeTimers({ toFake: ["performance"] });
     const rows = new Map([["old", 1n]]);
-    const ids = new LockIds({
-      newNames: new NewNames(1, () => nowMs),
-      resolve: async (part, roomFor) => {
-        const missing = part.filter((name) => !rows.has(name));
-        for (const name of missing.slice(0, roomFor(missing.length))) rows.set(name, BigInt(rows.size + 1));
-        return new Map(part.flatMap((name) => (rows.has(name) ? [[name, rows.get(name) as bigint]] : [])));
-      },
-    });
+    const ids = idsBy(async (part, roomFor) => {
+      const missing = part.filter((name) => !rows.has(name));
+      for (const name of missing.slice(0, roomFor?.(missing.length))) rows.set(name, BigInt(rows.size + 1));
+      return new Map(part.flatMap((name) => (rows.has(name) ? [[name, rows.get(name) as bigint]] : [])));
+    }, 1);
     const asked = await Promise.allSettled([...names(12), "old"].map((name) => ids.get(name)));
     expect(asked.map(({ status }) => status)).toEqual([
       ...Array(10).fill("fulfilled"),
@@ -77,7 +77,7 @@ describe("the ids of locks", () => {
       reason: "names_created",
       message: "This server creates at most 1 new names of locks a second.",
     });
-    nowMs = 1_000;
+    vi.advanceTimersByTime(1_000);
     expect(await ids.get("name 11")).toBe(12n);
     await expect(ids.get("name 10")).rejects.toThrow(Fault);
   });
@@ -85,21 +85,19 @@ describe("the ids of locks", () => {
   /** A database that answers when the test says so. */
   function scene() {
     const looked: { part: readonly string[]; answer: (found?: readonly string[]) => Promise<void> }[] = [];
-    const ids = new LockIds({
-      resolve(part) {
-        const { promise, resolve } = Promise.withResolvers<ReadonlyMap<string, bigint>>();
-        const answer = async (found = part) => {
-          resolve(new Map(found.map((name) => [name, BigInt(name.length)])));
-          await turn();
-        };
-        looked.push({ part, answer });
-        return promise;
-      },
+    const ids = idsBy((part) => {
+      const { promise, resolve } = Promise.withResolvers<Map<string, bigint>>();
+      const answer = async (found = part) => {
+        resolve(new Map(found.map((name) => [name, BigInt(name.length)])));
+        await turn();
+      };
+      looked.push({ part, answer });
+      return promise;
     });
     return { ids, looked, parts: () => looked.map(({ part }) => part) };
   }
 
-  test("that are asked for in one turn are looked up together, each name once", async () => {
+  test("that are requested in one turn are read together, each name once", async () => {
     const { ids, looked, parts } = scene();
     const asked = [ids.get("a"), ids.get("bb"), ids.get("a")];
     expect(parts()).toEqual([]);
@@ -109,7 +107,7 @@ describe("the ids of locks", () => {
     expect(await Promise.all(asked)).toEqual([1n, 2n, 1n]);
   });
 
-  test("that are asked for during a look-up go with the next one, so many at a time", async () => {
+  test("that are requested during a read wait for the next one, up to a bound", async () => {
     const { ids, looked, parts } = scene();
     void ids.get("a");
     await turn();
@@ -142,9 +140,9 @@ describe("the ids of locks", () => {
     expect(await again).toBe(1n);
   });
 
-  test("that were used last are kept where there are too many to remember", async () => {
+  test("that were used last are kept if there are too many to remember", async () => {
     const all = names(LOCK_IDS_MAX);
-    const ids = new LockIds({ resolve: async (part) => new Map(part.map((name) => [name, 1n])) });
+    const ids = idsBy(async (part) => new Map(part.map((name) => [name, 1n])));
     for (let from = 0; from < all.length; from += RESOLVE_QUEUED_MAX)
       await Promise.all(all.slice(from, from + RESOLVE_QUEUED_MAX).map((name) => ids.get(name)));
     expect(ids.get("name 0")).toBe(1n);
@@ -153,7 +151,7 @@ describe("the ids of locks", () => {
     expect(ids.known("name 1")).toBeUndefined();
   });
 
-  test("are not waited for for ever where a look-up leaves one out", async () => {
+  test("are not awaited for ever if a read leaves one out", async () => {
     const { ids, looked } = scene();
     const asked = Promise.allSettled([ids.get("a"), ids.get("left out")]);
     await turn();
@@ -165,7 +163,7 @@ describe("the ids of locks", () => {
     expect(await again).toBe(8n);
   });
 
-  test("that are refused as too many say what is full, and when to try again", async () => {
+  test("that are refused as too many come with the bound, and when to try again", async () => {
     const { ids } = scene();
     for (const name of names(RESOLVE_QUEUED_MAX)) void ids.get(name);
     expect(() => ids.get("one too many")).toThrow(
@@ -173,5 +171,26 @@ describe("the ids of locks", () => {
     );
     // A caller that asks for a name already being looked up waits with the others.
     expect(ids.get("name 0")).toBeInstanceOf(Promise);
+  });
+});
+
+describe("new names", () => {
+  test("ten seconds of new names may come at once, and then as many as each second allows", () => {
+    let nowMs = 0;
+    const names = new NewNames(5, () => nowMs);
+    expect([names.take(30), names.take(30), names.take(1)]).toEqual([30, 20, 0]);
+    nowMs = 199;
+    expect(names.take(1)).toBe(0);
+    nowMs = 200;
+    expect(names.take(3)).toBe(1);
+    nowMs = 1_200;
+    expect(names.take(100)).toBe(5);
+    nowMs = 3_600_000;
+    expect([names.take(100), names.take(1)]).toEqual([50, 0]);
+  });
+
+  test("any number may come without a bound", () => {
+    const names = new NewNames(Number.POSITIVE_INFINITY);
+    expect([names.take(1_000_000), names.take(1_000_000)]).toEqual([1_000_000, 1_000_000]);
   });
 });

@@ -3,13 +3,14 @@
 import { afterEach, expect, test, vi } from "vitest";
 import { RULES_AWAITED_MS } from "../../../server/engine/engine-bounds.ts";
 import { RulesInForce } from "../../../server/engine/transaction/rules-in-force.ts";
-import type { RegisteredReplica } from "../../../server/storage/store.ts";
+import { REPLICA_KEPT_US, type RegisteredReplica } from "../../../server/storage/store.ts";
 import { NO_CHANGES, NO_PLAN } from "../../support/store-fixture.ts";
 
 afterEach(() => void vi.useRealTimers());
 
 const OWN = 1n;
 const NOW_US = 100;
+const ENTRY = { id: OWN, address: "here:1", version: "1", secret: "own" };
 
 function scene() {
   const replicas: RegisteredReplica[] = [];
@@ -17,19 +18,25 @@ function scene() {
   const begun: PromiseWithResolvers<void>[] = [];
   let asked = 0;
   const rules = new RulesInForce({
-    store: {
+    checked: {
       transact() {
         const transaction = Promise.withResolvers<void>();
         begun.push(transaction);
         return transaction.promise;
       },
+    },
+    store: {
       async replicas() {
         asked += 1;
         return { nowUs: NOW_US, replicas: [...replicas] };
       },
+      async register(entry, keptUs, rulesRevision) {
+        expect([entry, keptUs]).toEqual([ENTRY, REPLICA_KEPT_US]);
+        said.push(rulesRevision);
+      },
     },
-    replica: OWN,
-    onInForce: () => said.push(rules.revision),
+    entry: ENTRY,
+    onFailure: () => {},
   });
   const register = (id: bigint, rulesRevision: bigint, deadlineUs = NOW_US + 1) => {
     const row = { id, rulesRevision, deadlineUs, sinceUs: 0, address: "", version: "", secret: "" };
@@ -45,7 +52,7 @@ function scene() {
 
 const turn = () => new Promise(setImmediate);
 
-test("rules are in force when all transactions are over that began before they were seen, however they end", async () => {
+test("rules are in force when all transactions from before they were seen are over, however they end", async () => {
   const { rules, said, begin } = scene();
   const [first, second] = [begin(), begin()];
   rules.saw(7n);
@@ -64,6 +71,15 @@ test("rules are in force when all transactions are over that began before they w
   expect(said).toEqual([7n]);
 });
 
+test("the register has the rules in force whenever the entry is renewed", async () => {
+  const { rules, said } = scene();
+  await rules.register();
+  rules.saw(7n);
+  await turn();
+  await rules.register();
+  expect(said).toEqual([-1n, 7n, 7n]);
+});
+
 test("rules that change again and again come into force one after the other, and never go back", async () => {
   const { rules, said, begin } = scene();
   const first = begin();
@@ -79,10 +95,10 @@ test("rules that change again and again come into force one after the other, and
   // Rows that were set back have an earlier revision.
   rules.saw(3n);
   await turn();
-  expect(rules.revision).toBe(3n);
+  expect(said.at(-1)).toBe(3n);
 });
 
-test("a change is everywhere when each server that is there has said so, and this one has no older decision", async () => {
+test("a change is complete when each live server has confirmed it, and this one has no older decision", async () => {
   const { rules, begin, register, asked } = scene();
   register(OWN, -1n);
   register(2n, 7n);
@@ -103,7 +119,7 @@ test("a change is everywhere when each server that is there has said so, and thi
   expect(behind).toBe(0);
 });
 
-test("servers that do not say so are counted after a while", async () => {
+test("a server that does not confirm it is counted after a while", async () => {
   vi.useFakeTimers();
   const { rules, register } = scene();
   register(2n, 7n);

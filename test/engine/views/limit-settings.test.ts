@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import type { LimitRule } from "../../../server/core/limit.ts";
 import type { GuardRow } from "../../../server/core/lock.ts";
 import type { LimitsQuery } from "../../../server/engine/lock-engine.ts";
-import { limitSettings } from "../../../server/engine/views/limit-settings.ts";
+import { limitSettings } from "../../../server/engine/views/views.ts";
 import type { LockQuery } from "../../../server/storage/store.ts";
 
 const rule = (prefix: string, limit: number | null): LimitRule => {
@@ -42,12 +42,12 @@ async function targets(query: Partial<LimitsQuery> = {}) {
   return { found, targets: found.map(({ target }) => target), asked };
 }
 
-test("patterns come first, then names, each in the order of their bytes, without those that were taken away", async () => {
+test("patterns come first, then names, each in the order of their bytes, without removed ones", async () => {
   const { targets: all } = await targets();
   expect(all).toEqual(["*", "etl/*", "web/*", "\u{ff5e}*", "\u{1f512}*", "etl/load", "web/one"]);
 });
 
-test("each says its limit, its version and why", async () => {
+test("each has its limit, its version and its reason", async () => {
   const { found } = await targets({ prefix: "web/" });
   expect(found).toEqual([
     { kind: "pattern", target: "web/*", limit: 0, version: 7n, reason: "why web/" },

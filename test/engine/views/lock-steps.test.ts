@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import { SHOWN_BY_LIST_MAX } from "../../../server/core/bounds.ts";
 import type { GuardRow } from "../../../server/core/lock.ts";
 import { CLAIMS_PER_STEP_MAX } from "../../../server/engine/engine-bounds.ts";
-import { lockSteps, viewSteps } from "../../../server/engine/views/lock-steps.ts";
+import { lockSteps, viewSteps } from "../../../server/engine/views/views.ts";
 import type { LockQuery, LockView } from "../../../server/storage/store.ts";
 
 type Row = Pick<GuardRow, "id" | "name" | "holders" | "waiting" | "hasRecord">;
@@ -42,7 +42,7 @@ async function viewsOf(
 }
 
 describe("the claims of locks", () => {
-  test("are read for as many at a time as a step may have, and shown up to a number for each", async () => {
+  test("are read for as many locks as a step may have, up to a number of claims for each", async () => {
     const crowd = { holders: SHOWN_BY_LIST_MAX + 5, waiting: 0 };
     const atOnce = CLAIMS_PER_STEP_MAX / SHOWN_BY_LIST_MAX;
     const locks = Array.from({ length: 2 * atOnce + 1 }, (_, index) => row(index + 1, crowd));
@@ -52,13 +52,13 @@ describe("the claims of locks", () => {
     expect(ids).toEqual(locks.map(({ id }) => id));
   });
 
-  test("count with those who wait", async () => {
+  test("include the waiters", async () => {
     const crowd = { holders: SHOWN_BY_LIST_MAX, waiting: SHOWN_BY_LIST_MAX };
     const { steps } = await viewsOf([row(1, crowd), row(2, crowd), row(3, { waiting: 1 })]);
     expect(steps).toEqual([[1n], [2n], [3n]]);
   });
 
-  test("are not read of a lock that is idle and remembers nothing, which is shown all the same", async () => {
+  test("are not read of an idle lock without a record, which is shown all the same", async () => {
     const idle = { holders: 0, waiting: 0 };
     const { steps, views, ids } = await viewsOf([row(1, idle), row(2), row(3, idle)]);
     expect(steps).toEqual([[2n]]);
@@ -73,13 +73,13 @@ describe("the claims of locks", () => {
     expect((await viewsOf([])).steps).toEqual([]);
   });
 
-  test("are read of an idle one that has a record, or of which only the size is known", async () => {
+  test("are read of an idle one that has a record, or whose size alone is known", async () => {
     const idle = { holders: 0, waiting: 0 };
     const { steps } = await viewsOf([row(1, { ...idle, hasRecord: true }), { id: 2n, ...idle }]);
     expect(steps).toEqual([[1n, 2n]]);
   });
 
-  test("of a lock that is gone by then are left out with it", async () => {
+  test("of a deleted lock are left out with it", async () => {
     const { ids } = await viewsOf([row(1), row(2), row(3)], [2n]);
     expect(ids).toEqual([1n, 3n]);
   });
@@ -114,7 +114,7 @@ describe("guard rows", () => {
     for (const { prefix, which } of asked) expect([prefix, which]).toEqual(["lock", "busy"]);
   });
 
-  test("are read from where it was asked for, and no more than were asked for", async () => {
+  test("are read from the requested name, and no more than requested", async () => {
     const { asked, names } = await steps(9, { afterName: "lock 101", max: 4 });
     expect(names).toEqual([102, 103, 104, 105].map((id) => `lock ${id}`));
     expect(asked.map(({ max }) => max)).toEqual([4, 1]);

@@ -112,14 +112,14 @@ test.for([
   },
 );
 
-test("a listing is read no further than it is taken", async () => {
+test("a listing is read only as far as its caller reads", async () => {
   const store = new CountingStore(1_000, { holders: 10, waiting: 10 });
   expect(await taken(new Views(store, 1).views(ALL), 5)).toHaveLength(5);
   const read = store.steps.reduce((sum, step) => sum + step.claims, 0);
   expect(read).toBeLessThanOrEqual(5 * 20 + CLAIMS_PER_STEP_MAX);
 });
 
-test("between two steps of a listing the event loop goes round, though the database answers at once", async () => {
+test("between two steps of a listing the event loop turns, though the database answers at once", async () => {
   const store = new CountingStore(100, { holders: 10, waiting: 10 });
   let turns = 0;
   const seenAt: number[] = [];
@@ -153,7 +153,7 @@ test("few listings are read at once, more wait in turn, and too many are refused
   expect(await taken(views.views(ALL))).toHaveLength(1);
 });
 
-test("a listing that fails, or is given up, gives its turn back", async () => {
+test("a listing that fails, or is given up, frees its turn", async () => {
   const store = new CountingStore(10, { holders: 1, waiting: 0 });
   const views = new Views(store, 1);
   for (let times = 0; times < 3; times++) {
@@ -182,14 +182,14 @@ async function readUntil(reads: number): Promise<{ asked: readonly unknown[]; sh
   return { asked: seen, shown };
 }
 
-test("of a listing that nobody wants any more, nothing more is read", async () => {
+test("a cancelled listing reads nothing more", async () => {
   expect(await readUntil(0)).toEqual({ asked: [], shown: [] });
   expect(await readUntil(1)).toEqual({ asked: ["limitRules"], shown: [] });
   expect(await readUntil(2)).toEqual({ asked: ["limitRules", "list"], shown: [] });
   expect(await readUntil(3)).toMatchObject({ asked: ["limitRules", "list", "views"] });
 });
 
-test("listings that nobody wants when their turn comes read nothing, and the next one has its turn", async () => {
+test("listings that were cancelled before their turn read nothing, and the next one has its turn", async () => {
   const { store, asked } = smallStore();
   const gate = Promise.withResolvers<void>();
   const limitRules = async () => {
@@ -243,7 +243,7 @@ function smallStore() {
   return { store, asked, views: new Views(store, 1) };
 }
 
-test("a name that nobody has used is shown as the first to use it would find it", async () => {
+test("an unused name is shown as its first user would find it", async () => {
   const { views, asked } = smallStore();
   const shown = await views.view("etl/load");
   expect(shown).toMatchObject({
@@ -267,7 +267,7 @@ test("a name that nobody has used is shown as the first to use it would find it"
   ]);
 });
 
-test("a listing is of all locks, of the busy ones, or of those that are waited for, with the limits in force", async () => {
+test("a listing has all locks, the busy ones, or the waited ones, with the limits in force", async () => {
   const { views, asked } = smallStore();
   expect(await taken(views.views(ALL))).toEqual(["000001", "000002"]);
   expect(await taken(views.views({ ...ALL, busyOnly: true }))).toHaveLength(2);

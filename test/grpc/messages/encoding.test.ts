@@ -10,19 +10,19 @@ import { decode, encode } from "../../../server/grpc/messages/encoding.ts";
 const NAMED = Buffer.from([0x0a, 1, 0x61]);
 const UNKNOWN = Buffer.from([0xa2, 0x06, 1, 0x62]);
 
-test("fields that nobody knows are left out when a message is read", () => {
+test("unknown fields are left out when a message is read", () => {
   const message = decode(DeleteLockRequestSchema, Buffer.concat([NAMED, UNKNOWN]));
   expect(message).toMatchObject({ name: "a" });
   expect(message.$unknown ?? []).toEqual([]);
 });
 
-test("fields that nobody knows are left out when an answer is written", () => {
+test("unknown fields are left out when an answer is written", () => {
   const answer = create(DeleteLockResponseSchema, { deleted: true });
   answer.$unknown = [{ no: 100, wireType: 2, data: Buffer.from([1, 0x62]) }];
   expect(encode(DeleteLockResponseSchema, answer)).toEqual(Buffer.from([8, 1]));
 });
 
-test("an answer that is bytes already stays those very bytes", () => {
+test("an answer in bytes keeps those bytes", () => {
   const bytes = Buffer.from([8, 1]);
   expect(encode(DeleteLockResponseSchema, bytes)).toBe(bytes);
 });

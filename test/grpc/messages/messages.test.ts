@@ -19,15 +19,9 @@ import {
   claimMessage,
   leaseMessage,
   lockMessage,
+  recordMessage,
   ticketMessage,
 } from "../../../server/grpc/messages/messages.ts";
-import {
-  limitsTokenAfter,
-  nameOfPageToken,
-  pageTokenAfter,
-  settingOfPageToken,
-} from "../../../server/grpc/messages/page-tokens.ts";
-import { recordMessage } from "../../../server/grpc/messages/records.ts";
 import { endedMessage, refusedMessage, showsHolders } from "../../../server/grpc/messages/refusal.ts";
 import {
   durationMessage,
@@ -35,6 +29,12 @@ import {
   spanText,
   timestampMessage,
 } from "../../../server/grpc/messages/times.ts";
+import {
+  limitsTokenAfter,
+  nameOfPageToken,
+  pageTokenAfter,
+  settingOfPageToken,
+} from "../../../server/grpc/methods/listings.ts";
 
 const NOW_US = 1_790_000_000_123_456;
 const SECRET = "abcdefghijklmnopqrstuv";
@@ -127,7 +127,7 @@ describe("times", () => {
     [180 * SECOND_US, "3 min"],
     [5 * 3_600 * SECOND_US, "5 h"],
     [24 * 86_400 * SECOND_US, "24 days"],
-  ])("%i us is a span that people read", (us, text) => {
+  ])("%i us is a span that people can read", (us, text) => {
     expect(spanText(us)).toBe(text);
   });
 });
@@ -147,7 +147,7 @@ describe("a lease", () => {
     });
   });
 
-  test("a lease is never said to last longer than it was given for, although the clock was set back", () => {
+  test("a lease never lasts longer than it was granted for, although the clock was set back", () => {
     const setBackUs = 60_000_000;
     const lease = leaseMessage(
       claim({ ttlUs: 30_000_000, deadlineUs: NOW_US + setBackUs + 30_000_000 }),
@@ -157,7 +157,7 @@ describe("a lease", () => {
     expect(lease.ttl?.seconds).toBe(30n);
   });
 
-  test("without end has no time left to show", () => {
+  test("without end has no remaining time", () => {
     const lease = leaseMessage(claim({ ttlUs: null, deadlineUs: null }), "a", NOW_US);
     expect([lease.ttl, lease.expiresAt]).toEqual([undefined, undefined]);
   });
@@ -205,7 +205,7 @@ describe("a ticket", () => {
   });
 });
 
-describe("what everybody may see", () => {
+describe("the public part", () => {
   const waiter = claim({
     state: "waiting",
     ticketNumber: 8n,
@@ -214,7 +214,7 @@ describe("what everybody may see", () => {
     mode: "exclusive",
   });
 
-  test("of a claim is its public number and what its owner said", () => {
+  test("of a claim is its public number and its owner's texts", () => {
     expect(claimMessage(claim(), "etl/load")).toMatchObject({
       lockName: "etl/load",
       ticketNumber: 7n,
@@ -306,11 +306,11 @@ describe("a refusal", () => {
       "a writer holds it; none of their leases has an end",
     ],
     ["a queue before it", 1, held(), "others wait for it"],
-  ])("for %s says who holds the lock and for how long", (_, limit, holders, text) => {
+  ])("for %s names the holders and their remaining time", (_, limit, holders, text) => {
     expect(refusedMessage("etl/load", busy(limit), 1, holders).message).toBe(`"etl/load" is busy: ${text}.`);
   });
 
-  test("tells the time until the earliest lease ends", () => {
+  test("has the time until the earliest lease ends", () => {
     const holders = held(claim(), claim({ deadlineUs: NOW_US + SECOND_US / 2 }), claim({ deadlineUs: null }));
     expect(refusedMessage("a", busy(9), 1, holders).retryAfter).toMatchObject({
       seconds: 0n,
@@ -334,7 +334,7 @@ describe("a refusal", () => {
     expect(showsHolders(kind)).toBe(false);
   });
 
-  test("after a fail-over says when leases are granted again", () => {
+  test("after a fail-over has the time when grants resume", () => {
     const refused = {
       kind: "refused",
       reason: "failed_over",
@@ -367,17 +367,17 @@ describe("a refusal", () => {
     expect(endedMessage("a", ended, null)).toMatchObject({ reason, message: expect.stringMatching(message) });
   });
 
-  test("for a place that lapsed says that no sign of life came", () => {
+  test("for a lapsed place explains that no sign of life came", () => {
     const ended = claim({ state: "ended", endReason: "lapsed", grantedAtUs: null });
     expect(endedMessage("a", ended, null).message).toMatch(/no sign of life/);
   });
 });
 
-describe("what a lock's record has to do with a refusal", () => {
+describe("the record in a refusal", () => {
   const refused = (reason: "not_before" | "exhausted" | "status_mismatch", more: object = {}) =>
     refusedMessage("a", { kind: "refused", reason, limit: limitMessage(1), ...more }, 1, null);
 
-  test("is when it is due, and when to try again", () => {
+  test("has the due time, and when to try again", () => {
     expect(refused("not_before", { forUs: 3 * SECOND_US })).toMatchObject({
       reason: RefusalReason.NOT_BEFORE,
       message: expect.stringMatching(/"a" is not due yet.* in 3 s\.$/),
@@ -386,7 +386,7 @@ describe("what a lock's record has to do with a refusal", () => {
     });
   });
 
-  test("is that no attempts are left, which no time mends", () => {
+  test("has no attempts left, which no time cures", () => {
     const refusal = refused("exhausted");
     expect(refusal.reason).toBe(RefusalReason.EXHAUSTED);
     expect(refusal.limit).toBeUndefined();
@@ -394,7 +394,7 @@ describe("what a lock's record has to do with a refusal", () => {
     expect(refusal.retryAfter).toBeUndefined();
   });
 
-  test("is the status that it has", () => {
+  test("has the status of the lock", () => {
     expect(refused("status_mismatch", { status: "done" })).toMatchObject({
       reason: RefusalReason.STATUS_MISMATCH,
       message: expect.stringMatching(/has the status "done", which is none of those wanted/),
@@ -412,7 +412,7 @@ describe("what a lock's record has to do with a refusal", () => {
 });
 
 describe("the reason of a limit", () => {
-  test("is told with its pattern to whoever the limit refuses", () => {
+  test("is shown with its pattern to the refused caller", () => {
     const limit = { limit: 0, source: "pattern", pattern: "etl/*", version: 3n, reason: "night" } as const;
     const refusal = refusedMessage("etl/a", { kind: "refused", reason: "paused", limit }, 1, null);
     expect(refusal.message).toContain('its limit is 0, by the pattern "etl/*" (reason: night)');
@@ -431,7 +431,7 @@ describe("the reason of a limit", () => {
   });
 });
 
-describe("what a lock remembers", () => {
+describe("the record of a lock", () => {
   const run = {
     owner: "nightly",
     fencingToken: 2n ** 53n + 1n,
@@ -441,7 +441,7 @@ describe("what a lock remembers", () => {
     status: "failed",
   } as const;
 
-  test("is shown as it is, with the run before", () => {
+  test("is shown whole, with the last run", () => {
     expect(
       recordMessage({
         notBeforeUs: NOW_US,
@@ -468,7 +468,7 @@ describe("what a lock remembers", () => {
     });
   });
 
-  test("shows nothing of what was never set", () => {
+  test("shows no unset field", () => {
     const message = recordMessage({
       notBeforeUs: null,
       attemptsLeft: null,
@@ -486,8 +486,8 @@ describe("what a lock remembers", () => {
   });
 });
 
-describe("what a provisional lease has left", () => {
-  test("is never more than the time for which it was granted, and not its whole time to live", () => {
+describe("the remaining time of a provisional lease", () => {
+  test("is never more than the time for which it was granted, and not its whole TTL", () => {
     const grantedAtUs = NOW_US;
     const provisional = claim({ provisional: true, grantedAtUs, deadlineUs: grantedAtUs + 10 * SECOND_US });
     expect(leaseLeftUs(provisional, NOW_US)).toBe(10 * SECOND_US);
@@ -497,15 +497,15 @@ describe("what a provisional lease has left", () => {
     expect(leaseMessage(provisional, "a", NOW_US).provisional).toBe(true);
   });
 
-  test("is not shown as provisional where it has no end, as nothing ends it by itself", () => {
+  test("of a lease without end is not shown as provisional, because it does not end by itself", () => {
     const endless = claim({ provisional: true, ttlUs: null, deadlineUs: null });
     expect(leaseLeftUs(endless, NOW_US)).toBeNull();
     expect(leaseMessage(endless, "a", NOW_US).provisional).toBe(false);
   });
 });
 
-describe("a place that may wait for a while", () => {
-  test("is never kept for longer than its whole wait, although the clock was set back", () => {
+describe("a place with a bounded wait", () => {
+  test("never lasts longer than its whole wait, although the clock was set back", () => {
     const waiter = claim({ state: "waiting", requestedAtUs: NOW_US, waitUntilUs: NOW_US + 3 * SECOND_US });
     const place = { ahead: 0, permitsAhead: 0, queueLength: 1 };
     const ticket = ticketMessage(waiter, "a", place, NOW_US - 60 * SECOND_US, 10 * SECOND_US);
@@ -515,14 +515,14 @@ describe("a place that may wait for a while", () => {
 });
 
 describe("bytes", () => {
-  test("of an answer that is encoded already go as they are", () => {
+  test("of an encoded answer are not encoded again", () => {
     const bytes = Buffer.from([8, 1]);
     expect(encode(LeaseSchema, bytes)).toBe(bytes);
   });
 });
 
-describe("the token of a page", () => {
-  test.each(["a", "é", "", "\u{1f512}/x", "n".repeat(255)])("brings %o back", (name) => {
+describe("a page token", () => {
+  test.each(["a", "é", "", "\u{1f512}/x", "n".repeat(255)])("restores %o", (name) => {
     expect(nameOfPageToken(pageTokenAfter(name))).toBe(name);
     const byName = { kind: "name", target: name } as const;
     expect(settingOfPageToken(limitsTokenAfter(byName))).toEqual(byName);
@@ -530,12 +530,12 @@ describe("the token of a page", () => {
     expect(settingOfPageToken(limitsTokenAfter(byPattern))).toEqual(byPattern);
   });
 
-  test.each(["?", "YQ==", "YR", " YQ", "_w"])("is none of this server's: %o", (token) => {
+  test.each(["?", "YQ==", "YR", " YQ", "_w"])("of another origin is refused: %o", (token) => {
     expect(nameOfPageToken(token)).toBeNull();
     expect(settingOfPageToken(token)).toBeNull();
   });
 
-  test("of limits stands for a name, or for a pattern with its star", () => {
+  test("of limits is for a name, or for a pattern with its star", () => {
     expect(settingOfPageToken(pageTokenAfter("petl/"))).toBeNull();
     expect(settingOfPageToken(pageTokenAfter("xetl/*"))).toBeNull();
     expect(settingOfPageToken(pageTokenAfter(""))).toBeNull();

@@ -8,7 +8,7 @@ import { BadRequestSchema, ErrorInfoSchema, RetryInfoSchema } from "#proto/googl
 import { StatusSchema } from "#proto/google/rpc/status_pb.js";
 import type { Claim } from "../../../server/core/claim.ts";
 import { Fault, type FaultKind } from "../../../server/engine/faults.ts";
-import { FaultLog } from "../../../server/grpc/fault-log.ts";
+import { FaultLog } from "../../../server/grpc/call-observer.ts";
 import * as callErrors from "../../../server/grpc/messages/call-error.ts";
 import { failureOf } from "../../../server/grpc/messages/status.ts";
 import type { Logger } from "../../../server/log/log.ts";
@@ -48,7 +48,7 @@ describe("an error of the contract", () => {
     [callErrors.lockInUse("a"), "FAILED_PRECONDITION", "LOCK_IN_USE", {}],
     [callErrors.timedOut(), "DEADLINE_EXCEEDED", "TIMEOUT", {}],
     [callErrors.cancelled(), "CANCELLED", "CANCELLED", {}],
-  ])("is told with its code and its reason: %s", (thrown, code, reason, metadata) => {
+  ])("is reported with its code and its reason: %s", (thrown, code, reason, metadata) => {
     expect(seen(thrown)).toMatchObject({ code, reason, metadata, others: [], incident: undefined });
   });
 
@@ -65,12 +65,12 @@ describe("an error of the contract", () => {
     });
   });
 
-  test("about a record that is not there does not name a version to look at", () => {
+  test("about a missing record names no version to compare", () => {
     expect(callErrors.recordVersionMismatch(0n).message).toMatch(/has no record/);
     expect(callErrors.recordVersionMismatch(7n).message).toMatch(/has version 7/);
   });
 
-  test("with one violation says nothing of more", () => {
+  test("with one violation does not mention more", () => {
     const violations = [{ field: "name", description: "is required" }];
     expect(callErrors.badRequest(violations).message).toBe("name: is required");
   });
@@ -80,8 +80,9 @@ describe("an error of the contract", () => {
     [callErrors.tooManySessionWaits(5), "session_waits"],
     [callErrors.tooMuchUnderWay("session_commands"), "session_commands"],
     [callErrors.serverIsFull("server_waits", "waits"), "server_waits"],
-    [callErrors.sessionBound("results_unread", "Read."), "results_unread"],
-  ])("about a bound names it, and says to try again in a second: %s", (thrown, bound) => {
+    [callErrors.unreadResults(), "results_unread"],
+    [callErrors.tooManyCommands(5), "session_commands"],
+  ])("about a bound names it, and advises a retry after a second: %s", (thrown, bound) => {
     expect(seen(thrown)).toMatchObject({
       code: "RESOURCE_EXHAUSTED",
       reason: "OVERLOADED",
@@ -93,7 +94,7 @@ describe("an error of the contract", () => {
   test.each([
     [callErrors.servedElsewhere(), "SHUTTING_DOWN"],
     [callErrors.sessionSilent(5_000), "SESSION_SILENT"],
-  ])("that sends a client elsewhere says to go at once: %s", (thrown, reason) => {
+  ])("that sends a client elsewhere advises an immediate retry: %s", (thrown, reason) => {
     expect(seen(thrown)).toMatchObject({
       code: "UNAVAILABLE",
       reason,
@@ -101,7 +102,7 @@ describe("an error of the contract", () => {
     });
   });
 
-  test("that passes says when to try again", () => {
+  test("that is transient has the time of the next retry", () => {
     expect(seen(callErrors.shuttingDown())).toMatchObject({
       code: "UNAVAILABLE",
       reason: "SHUTTING_DOWN",
@@ -109,7 +110,7 @@ describe("an error of the contract", () => {
     });
   });
 
-  test("that leaves the outcome open says that nobody should repeat it by itself", () => {
+  test("that leaves the outcome open advises against an automatic retry", () => {
     const details = { retryAfterMs: 0, outcomeUnknown: true };
     expect(seen(new Fault("outcome_unknown", "changed_since", "look", details))).toMatchObject({
       code: "UNKNOWN",
@@ -119,7 +120,7 @@ describe("an error of the contract", () => {
     });
   });
 
-  test("has a code for every reason, and keys as ErrorInfo wants them", () => {
+  test("has a code for every reason, and keys that ErrorInfo allows", () => {
     for (const reason of Object.keys(callErrors.CODE_OF_REASON) as callErrors.Reason[]) {
       const { code, metadata } = seen(
         new callErrors.CallError(reason, "m", { metadata: { end_reason: "X" } }),
@@ -149,7 +150,7 @@ describe("a fault", () => {
   });
 });
 
-describe("whatever else is thrown", () => {
+describe("any other error", () => {
   test.each([
     [new Error("SELECT secret")],
     [new TypeError("undefined is not a function")],
@@ -157,7 +158,7 @@ describe("whatever else is thrown", () => {
     ["SELECT secret"],
     [undefined],
     [null],
-  ])("is a bug of which the client learns nothing but the incident: %s", (thrown) => {
+  ])("is a bug, and the client gets only the incident: %s", (thrown) => {
     const failure = seen(thrown);
     expect(failure).toMatchObject({ code: "INTERNAL", reason: "INTERNAL", others: [] });
     expect(failure.metadata).toEqual({ incident: failure.incident });
@@ -199,7 +200,7 @@ describe("the log", () => {
     });
   });
 
-  test("leaves to the log of outages what belongs to one", () => {
+  test("leaves the lines of an outage to its own log", () => {
     const { lines, logger } = recording();
     const seen: unknown[] = [];
     const outage = { failed: (where: object, error: unknown) => seen.push({ ...where, error }) > 1 };
@@ -210,7 +211,7 @@ describe("the log", () => {
     expect(lines).toHaveLength(1);
   });
 
-  test("says nothing of what callers did wrong", () => {
+  test("has no mistakes of callers", () => {
     const { lines, faultLog } = recording();
     const expected = [callErrors.unknownClaim(), callErrors.shuttingDown(), callErrors.badRequest([])];
     for (const error of expected) faultLog.failed("Renew", failureOf(error), error);

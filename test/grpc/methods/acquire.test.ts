@@ -19,8 +19,8 @@ const WAIT = { whenBusy: WhenBusy.WAIT };
 const DEADLINE_MS = 1_500;
 const seconds = (count: number) => ({ seconds: BigInt(count), nanos: 0 });
 
-describe("a lock that is free", () => {
-  test("is granted with its time, its token and no more than was asked for", async () => {
+describe("a free lock", () => {
+  test("is granted with the requested time, a token and no more", async () => {
     const lease = await server.client.lease({ name: "free", requestId: "free-1", ttl: seconds(60) });
     expect(lease).toMatchObject({
       lockName: "free",
@@ -36,20 +36,20 @@ describe("a lock that is free", () => {
     expect(lease.leaseId).toMatch(/^[0-9a-z]+\.[0-9a-z]+\.[\w-]{22}$/);
   });
 
-  test("is granted for 30 s when no time is given, and without end where that is asked for", async () => {
+  test("is granted for 30 s by default, and without end on request", async () => {
     expectLeft((await server.client.lease({ name: "default-ttl" })).ttl, 30);
     const endless = await server.client.lease({ name: "endless", noExpiry: true });
     expect(endless.ttl).toBeUndefined();
     expect(endless.expiresAt).toBeUndefined();
   });
 
-  test("has names that differ by case and blanks only for different locks", async () => {
+  test("is another one if its name differs by case or blanks alone", async () => {
     for (const name of ["Job", "job", "job ", " job", "jöb", "jo\u0308b", "a\0b", "*"]) {
       expect((await server.client.lease({ name })).lockName).toBe(name);
     }
   });
 
-  test("takes a name of 255 bytes", async () => {
+  test("may have a name of 255 bytes", async () => {
     const name = `${"ü".repeat(127)}x`;
     expect((await server.client.lease({ name })).lockName).toBe(name);
   });
@@ -73,14 +73,14 @@ describe("a refusal", () => {
     expect(JSON.stringify(refusal, (_, value) => String(value))).not.toMatch(/[\w-]{22}/);
   });
 
-  test("has no retry_after where no lease has an end", async () => {
+  test("has no retry_after if no lease has an end", async () => {
     await server.client.lease({ name: "busy-endless", mode: Mode.EXCLUSIVE, noExpiry: true });
     const refusal = await server.client.refusal({ name: "busy-endless", mode: Mode.SHARED });
     expect(refusal.retryAfter).toBeUndefined();
     expect(refusal.message).toContain("a writer holds it; none of their leases has an end");
   });
 
-  test("says which limit stands in the way, whose pattern it is, and why it was set", async () => {
+  test("shows the limit in the way, its pattern, and its reason", async () => {
     const target = { case: "pattern" as const, value: "why/*" };
     await call("setLimit", { target, limit: 0, reason: "night shift" });
     const paused = await server.client.refusal({ name: "why/a" });
@@ -99,7 +99,7 @@ describe("a refusal", () => {
     expect((await server.client.refusal({ name: "why/b" })).limit).toBeUndefined();
   });
 
-  test("says that a paused lock is paused", async () => {
+  test("reports a paused lock", async () => {
     await call("setLimit", { target: { case: "name", value: "paused" }, limit: 0 });
     expect(await server.client.refusal({ name: "paused" })).toMatchObject({
       reason: RefusalReason.PAUSED,
@@ -107,7 +107,7 @@ describe("a refusal", () => {
     });
   });
 
-  test("says that a request can never fit, whether or not it would wait", async () => {
+  test("reports that a request can never fit, whether or not it would wait", async () => {
     for (const whenBusy of [WhenBusy.REFUSE, WhenBusy.ENQUEUE, WhenBusy.WAIT]) {
       expect(await server.client.refusal({ name: "small", permits: 2, whenBusy })).toMatchObject({
         reason: RefusalReason.NEVER_FITS,
@@ -117,7 +117,7 @@ describe("a refusal", () => {
     }
   });
 
-  test("says that the queue is full", async () => {
+  test("reports a full queue", async () => {
     const small = await startServer({ rules: { queueMax: 1 } });
     try {
       await small.client.lease({ name: "full" });
@@ -131,7 +131,7 @@ describe("a refusal", () => {
 });
 
 describe("a ticket", () => {
-  test("tells its place and for how long it is kept", async () => {
+  test("has its place and how long it is kept", async () => {
     await call("setLimit", { target: { case: "name", value: "queue" }, limit: 5 });
     await server.client.lease({ name: "queue", permits: 5 });
     const first = await server.client.ticket({ name: "queue", permits: 3, requestId: "q-1" });
@@ -161,7 +161,7 @@ describe("a repeated request id", () => {
     expect([second.leaseId, second.fencingToken]).toEqual([first.leaseId, first.fencingToken]);
   });
 
-  test("is told how its claim ended", async () => {
+  test("gets the end of its claim", async () => {
     const { leaseId } = await server.client.lease({ name: "over", requestId: "over-1" });
     await call("release", { leaseId });
     expect(await server.client.refusal({ name: "over", requestId: "over-1" })).toMatchObject({
@@ -196,11 +196,11 @@ describe("a call that waits", () => {
     expect(leaseIn(await waiting)).toMatchObject({ lockName: "wait", fencingToken: 2n });
   });
 
-  test("is answered at once where nothing has to be waited for", async () => {
+  test("is answered at once if no wait is needed", async () => {
     expect(leaseIn(await call("acquire", { name: "no-wait", ...WAIT })).fencingToken).toBe(1n);
   });
 
-  test("is refused when max_wait has passed, and told who holds the lock", async () => {
+  test("is refused when max_wait has passed, and gets the holder", async () => {
     await server.client.lease({ name: "too-long", owner: "slow" });
     const refusal = await server.client.refusal({
       name: "too-long",
@@ -210,7 +210,7 @@ describe("a call that waits", () => {
     expect(refusal).toMatchObject({ reason: RefusalReason.TIMED_OUT, holders: [{ owner: "slow" }] });
   });
 
-  test("leaves the queue when it is cancelled and could not come back", async () => {
+  test("leaves the queue if it is cancelled and could not come back", async () => {
     const { lockId, abort, waiting } = await blocked("cancelled-no-id", "");
     abort();
     await expect(waiting).rejects.toMatchObject({ code: "CANCELLED" });
@@ -218,7 +218,7 @@ describe("a call that waits", () => {
     expect(end).toMatchObject({ was: "waiting", claim: { endReason: "cancelled" } });
   });
 
-  test("keeps its place when it is cancelled and can come back by its request id", async () => {
+  test("keeps its place if it is cancelled and can come back by its request id", async () => {
     const { abort, waiting, held } = await blocked("cancelled-id", "cancelled-id-1");
     abort();
     await expect(waiting).rejects.toMatchObject({ code: "CANCELLED" });
@@ -250,7 +250,7 @@ describe("a call that waits", () => {
   }
 });
 
-test("a lease that its caller never heard of is given back", async () => {
+test("a lease that its caller never received is given back", async () => {
   const gate = Promise.withResolvers<void>();
   const slow = await startServer({
     wrapEngine: (engine) =>

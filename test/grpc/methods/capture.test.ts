@@ -4,6 +4,7 @@
 import { afterEach, describe, expect, test } from "vitest";
 import { WhenBusy } from "#proto/rowlock/v1/lock_pb.js";
 import type { RequestOf, RowlockError } from "../../../clients/typescript/src/bare/index.ts";
+import * as asks from "../../support/asks.ts";
 import type { TestServer } from "../../support/harness.ts";
 import { expectLeft, startServer, until } from "../../support/harness.ts";
 import { violationsIn } from "../../support/test-calls.ts";
@@ -50,7 +51,7 @@ describe("a capture", () => {
     expect(namesOf(await capture({ prefix: "" }))).toEqual(["u/other"]);
   });
 
-  test("gives ordinary leases, each with a token, a ttl, an owner and labels", async () => {
+  test("returns ordinary leases, each with a token, a TTL, an owner and labels", async () => {
     server = await startServer();
     await put({ "t/1": {}, "t/2": {} });
     await server.client.call("release", { leaseId: (await server.client.lease({ name: "t/1" })).leaseId });
@@ -67,7 +68,7 @@ describe("a capture", () => {
     expect(namesOf(await capture({ prefix: "t/" }))).toEqual(["t/1"]);
   });
 
-  test("takes only what is in one of the wanted statuses, and leaves a mark where it is lost", async () => {
+  test("takes only locks in the requested statuses, and sets a status on lost ones", async () => {
     server = await startServer();
     await put({
       "t/new": {},
@@ -86,7 +87,7 @@ describe("a capture", () => {
     expect(namesOf(await capture({ prefix: "t/", ifStatus: ["crashed"] }))).toEqual(["t/new"]);
   });
 
-  test("leaves alone what is held, waited for, exhausted, paused or not due", async () => {
+  test("leaves out locks that are held, waited for, exhausted, paused or not due", async () => {
     server = await startServer();
     const { client } = server;
     await put({
@@ -110,7 +111,7 @@ describe("a capture", () => {
     ).toEqual([]);
   });
 
-  test("takes an attempt of each lock, until there are none", async () => {
+  test("uses up an attempt of each lock, until there are none", async () => {
     server = await startServer();
     await put({ "t/1": { attemptsLeft: 2 } });
     for (const left of [1, 0]) {
@@ -136,7 +137,7 @@ describe("a capture", () => {
     expect(namesOf(await capture({ prefix: "q" }))).toEqual(["q", "qq/1", "q/a/1"]);
   });
 
-  test("goes past more locks than it reads at a time that cannot be had", async () => {
+  test("goes past more unavailable locks than it reads at a time", async () => {
     server = await startServer();
     const { client } = server;
     await client.call("setLimit", { target: { case: "pattern", value: "t/no/*" }, limit: 0 });
@@ -146,7 +147,7 @@ describe("a capture", () => {
     expect(namesOf(await capture({ prefix: "t/" }))).toEqual(["t/yes"]);
   });
 
-  test("finds what is behind thousands of other names in its folder, and behind thousands that are paused", async () => {
+  test("finds what is behind thousands of other names in its folder, and behind thousands of paused ones", async () => {
     server = await startServer();
     const { client, engine } = server;
     const update = {
@@ -157,14 +158,16 @@ describe("a capture", () => {
     };
     const others = Array.from({ length: MANY }, (_, index) => `jobs/mail-${10_000 + index}`);
     for (let at = 0; at < MANY; at += 1_000)
-      await Promise.all(others.slice(at, at + 1_000).map((name) => engine.updateLock({ ...update, name })));
+      await Promise.all(
+        others.slice(at, at + 1_000).map((name) => engine.ask(asks.updateLock({ ...update, name }))),
+      );
     await put({ "jobs/report-1": { notBefore: at(1) }, "jobs/report-2": { notBefore: at(2) } });
     expect(namesOf(await capture({ prefix: "jobs/report-", maxLeases: 1 }))).toEqual(["jobs/report-1"]);
     await client.call("setLimit", { target: { case: "pattern", value: "jobs/mail-*" }, limit: 0 });
     expect(namesOf(await capture({ prefix: "jobs/", maxLeases: 1 }))).toEqual(["jobs/report-2"]);
   });
 
-  test("of names takes those that nobody has used, too, and in order of their bytes", async () => {
+  test("of names takes unused ones, too, and in order of their bytes", async () => {
     server = await startServer();
     await put({ "n/late": { notBefore: at(50) }, "n/soon": { notBeforeIn: seconds(600) } });
     const names = ["n/z", "n/late", "n/soon", "n/a", "n/é"];
@@ -175,7 +178,7 @@ describe("a capture", () => {
     expect(namesOf(await capture({ names: ["n/new"], ifStatus: ["wanted"] }))).toEqual([]);
   });
 
-  test("never gives two callers the same lock, and all of them to many", async () => {
+  test("never gives two callers the same lock, and all locks to many callers", async () => {
     server = await startServer();
     const all = Array.from({ length: 120 }, (_, index) => `t/${1_000 + index}`);
     await Promise.all(all.map((name) => server.client.call("updateLock", { name, status: "new" })));
@@ -191,7 +194,7 @@ describe("a capture", () => {
     expect(taken.sort()).toEqual(all);
   });
 
-  test("that finds nothing says when there may be something, if that is known", async () => {
+  test("that finds nothing returns when to try again, if that is known", async () => {
     server = await startServer();
     expect((await capture({ prefix: "t/" })).retryAfter).toBeUndefined();
     await put({ "t/1": { notBeforeIn: seconds(300) }, "t/2": { notBeforeIn: seconds(100), status: "b" } });
@@ -201,7 +204,7 @@ describe("a capture", () => {
 });
 
 describe("a capture that is repeated", () => {
-  test("has the same leases, as long as they are held, and no others", async () => {
+  test("gets the same leases, as long as they are held, and no others", async () => {
     server = await startServer();
     await put({ "t/1": {}, "t/2": {}, "t/3": {}, "t/4": {} });
     const first = await capture({ prefix: "t/", requestId: "call 1" });
@@ -229,7 +232,7 @@ describe("a capture that is repeated", () => {
     expect(namesOf(await capture({ prefix: "t/", requestId: "same" }))).toEqual(["t/1"]);
   });
 
-  test("while the first is under way takes no more than one of them would", async () => {
+  test("during the first takes no more than one of them would", async () => {
     server = await startServer();
     const all = Array.from({ length: 30 }, (_, index) => `t/${100 + index}`);
     await Promise.all(all.map((name) => server.client.call("updateLock", { name, status: "new" })));
@@ -244,7 +247,7 @@ describe("a capture that is repeated", () => {
 describe("a capture that waits", () => {
   const HOUR = seconds(3_600);
 
-  test("is served as soon as something is there: put there, released, or raised", async () => {
+  test("is served as soon as a lock is available: created, released, or with a raised limit", async () => {
     server = await startServer();
     const { client } = server;
     const wait = () => capture({ prefix: "t/", maxLeases: 1, maxWait: HOUR });
@@ -260,7 +263,7 @@ describe("a capture that waits", () => {
     expect((await client.call("renew", { leaseId: lease?.leaseId ?? "" })).lease?.provisional).toBe(false);
   });
 
-  test("is served when the next one is due, and by that moment", async () => {
+  test("is served when the next lock is due, and not later", async () => {
     server = await startServer();
     await put({ "t/1": { notBeforeIn: { seconds: 0n, nanos: 400_000_000 } } });
     const begunMs = performance.now();
@@ -277,7 +280,7 @@ describe("a capture that waits", () => {
     expect(namesOf(await waiting)).toEqual(["n/1"]);
   });
 
-  test("shares what there is with others that wait: each lock to one of them", async () => {
+  test("shares the locks with others that wait: each lock to one of them", async () => {
     server = await startServer();
     const waits = Array.from({ length: 20 }, () => capture({ prefix: "t/", maxLeases: 1, maxWait: HOUR }));
     await until(() => server.engine.waitingCaptures === 20);
@@ -324,7 +327,7 @@ describe("a capture that waits", () => {
   });
 });
 
-describe("a capture that is wrong is refused with all that is wrong", () => {
+describe("an invalid capture is refused with all its violations", () => {
   test.each<[string, Partial<Request<"capture">>, string[]]>([
     ["neither prefix nor names, and no number", { maxLeases: 0 }, ["max_leases", "target"]],
     ["too many leases", { prefix: "t/", maxLeases: 101 }, ["max_leases"]],

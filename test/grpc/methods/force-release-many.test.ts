@@ -12,7 +12,7 @@ import {
 } from "../../../server/core/bounds.ts";
 import { startServer } from "../../support/harness.ts";
 
-test("is done in two calls", async () => {
+test("it is done in two calls", async () => {
   const server = await startServer();
   try {
     const name = "n".repeat(NAME_BYTES_MAX);

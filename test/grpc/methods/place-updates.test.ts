@@ -2,8 +2,7 @@
 
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { PLACES_AT_ONCE, PLACES_PAUSE_MS } from "../../../server/grpc/grpc-bounds.ts";
-import { PlaceTurns } from "../../../server/grpc/methods/place-turns.ts";
-import { PlaceUpdates } from "../../../server/grpc/methods/place-updates.ts";
+import { PlaceTurns, PlaceUpdates } from "../../../server/grpc/methods/place-updates.ts";
 
 const NOW_US = 5_000_000;
 const at = (ahead: number, queueLength = 9) => ({ ahead, permitsAhead: ahead, queueLength });
@@ -44,7 +43,7 @@ test("the first place is sent at once, and the next one when the interval has pa
   expect(aheads()).toEqual([9, 6, 5]);
 });
 
-test("a place that has not changed is not sent again, whoever comes after it", () => {
+test("an unchanged place is not sent again, whoever comes after it", () => {
   const { updates, aheads } = recorded(0);
   updates.offer(at(3, 4), NOW_US);
   updates.offer(at(3, 40), NOW_US);
@@ -72,7 +71,7 @@ test("with an interval of 0 every place is sent as it comes", () => {
   expect(aheads()).toEqual([3, 2, 1, 0]);
 });
 
-test("while a write is under way only the latest place is kept", () => {
+test("during a write only the latest place is kept", () => {
   const { updates, aheads, take } = recorded(0, true);
   for (let ahead = 1_000; ahead > 0; ahead--) updates.offer(at(ahead), NOW_US);
   expect(aheads()).toEqual([1_000]);
@@ -82,7 +81,7 @@ test("while a write is under way only the latest place is kept", () => {
   expect(aheads()).toEqual([1_000, 1]);
 });
 
-test("a place that was held back is told with the time at which it is sent", () => {
+test("a delayed place is sent with the time of its sending", () => {
   const { updates, sent } = recorded(1_000);
   updates.offer(at(2), NOW_US);
   vi.advanceTimersByTime(400);
@@ -91,7 +90,7 @@ test("a place that was held back is told with the time at which it is sent", () 
   expect(sent.map(({ nowUs }) => nowUs)).toEqual([NOW_US, NOW_US + 1_000_000]);
 });
 
-test("a crowd that moves up is told in turn, a few at once, each its latest place", () => {
+test("a crowd that moves up is notified in turn, a few at once, each with its latest place", () => {
   const turns = new PlaceTurns();
   const told = new Map<number, number>();
   const crowd = Array.from({ length: 1_000 }, (_, index) => {
@@ -132,7 +131,7 @@ test("nothing is sent after the end, and no timer is left", () => {
   expect(aheads()).toEqual([2]);
 });
 
-test("places that are told in turn go in the order in which they were asked for, so many at once and no more", () => {
+test("places are sent in the order requested, with a bound on how many at once", () => {
   const turns = new PlaceTurns();
   const told: number[] = [];
   const ask = (from: number, count: number) => {
@@ -154,7 +153,7 @@ test("places that are told in turn go in the order in which they were asked for,
   expect(vi.getTimerCount()).toBe(0);
 });
 
-test("a place that is overtaken while it awaits its turn is not told, and nor is one of a stream that has ended", () => {
+test("an outdated place is not sent, nor a place of an ended stream", () => {
   const sent: number[] = [];
   const waiting: (() => void)[] = [];
   const updates = new PlaceUpdates({

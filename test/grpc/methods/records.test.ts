@@ -18,14 +18,14 @@ const recordOf = async (name: string) => (await call("getLock", { name })).lock?
 const { NOT_BEFORE, EXHAUSTED, STATUS_MISMATCH, RELEASED, FORCE_RELEASED } = RefusalReason;
 
 describe("a lock", () => {
-  test("that nobody asks to remember anything shows no record", async () => {
+  test("without a policy shows no record", async () => {
     const { leaseId } = await server.client.lease({ name: "plain" });
     await call("release", { leaseId });
     expect(await recordOf("plain")).toBeUndefined();
     expect((await call("getLock", { name: "never named" })).lock?.record).toBeUndefined();
   });
 
-  test("is granted at most once in an interval, and says when again", async () => {
+  test("is granted at most once in an interval, and returns when again", async () => {
     const lease = await server.client.lease({ name: "hourly", minInterval: seconds(3_600), owner: "cron@a" });
     await call("release", { leaseId: lease.leaseId });
     const refusal = await server.client.refusal({ name: "hourly" });
@@ -40,7 +40,7 @@ describe("a lock", () => {
     expect((await call("listLocks", { prefix: "hourly" })).locks[0]?.record).toEqual(record);
   });
 
-  test("that was lost leaves a delay and a status, and an operator's reason elsewhere", async () => {
+  test("that was lost has a delay and a status, and an operator's reason elsewhere", async () => {
     const ask = { name: "lost", lockDelay: seconds(60), statusIfLost: "failed", ifStatus: ["", "failed"] };
     await server.client.lease(ask);
     await call("forceRelease", { target: { case: "name", value: "lost" }, reason: "stuck" });
@@ -56,7 +56,7 @@ describe("a lock", () => {
     await server.client.lease(ask);
   });
 
-  test("that runs out of attempts refuses, also who would wait, until a release sets them anew", async () => {
+  test("without attempts left refuses even callers that would wait, until a release sets new attempts", async () => {
     await call("updateLock", { name: "tries", attemptsLeft: 1 });
     const { leaseId } = await server.client.lease({ name: "tries" });
     for (const whenBusy of [WhenBusy.REFUSE, WhenBusy.ENQUEUE, WhenBusy.WAIT]) {
@@ -68,7 +68,7 @@ describe("a lock", () => {
     expect((await server.client.lease({ name: "tries", ifStatus: ["done"] })).fencingToken).toBe(2n);
   });
 
-  test("grants to who waits when its time has come, and ends who finds another status then", async () => {
+  test("is granted to a waiter when it is due, and ends a waiter whose status condition then fails", async () => {
     await call("updateLock", { name: "soon", notBeforeIn: { seconds: 0n, nanos: 400_000_000 }, status: "a" });
     const wait = (request: object) =>
       server.client.wait({ target: { case: "acquire", value: { name: "soon", ...request } } });
@@ -82,7 +82,7 @@ describe("a lock", () => {
 });
 
 describe("Release", () => {
-  test("of a ticket that waits says nothing of a run", async () => {
+  test("of a ticket that waits does not describe a run", async () => {
     await server.client.lease({ name: "ticket" });
     const { ticketId } = await server.client.ticket({ name: "ticket" });
     const release = call("release", { leaseId: ticketId, status: "done" });
@@ -100,7 +100,7 @@ describe("Release", () => {
 });
 
 describe("UpdateLock", () => {
-  test("makes a lock that nobody has named, and answers what it remembers", async () => {
+  test("creates an unused lock, and returns its record", async () => {
     const atNoon = { seconds: 1_000_000_000n, nanos: 1_000 };
     const { record } = await call("updateLock", {
       name: "made",
@@ -118,7 +118,7 @@ describe("UpdateLock", () => {
     expect((await recordOf("made"))?.attemptsLeft).toBeUndefined();
   });
 
-  test("with a version that is not the record's changes nothing, and says which it is", async () => {
+  test("with another version than the record's changes nothing, and returns the present one", async () => {
     const mismatch = (version: bigint) => ({
       code: "ABORTED",
       reason: "VERSION_MISMATCH",
@@ -137,7 +137,7 @@ describe("UpdateLock", () => {
 });
 
 describe("DeleteLock", () => {
-  test("takes the record away once nobody holds the lock or waits for it", async () => {
+  test("deletes the record once the lock has no holders or waiters", async () => {
     await call("updateLock", { name: "deleted", status: "todo" });
     const { leaseId } = await server.client.lease({ name: "deleted" });
     const inUse = { code: "FAILED_PRECONDITION", reason: "LOCK_IN_USE" };
@@ -154,7 +154,7 @@ describe("DeleteLock", () => {
     expect((await server.client.lease({ name: "deleted" })).fencingToken).toBe(2n);
   });
 
-  test("of a lock that nobody has named makes none", async () => {
+  test("of an unused lock creates none", async () => {
     expect(await call("deleteLock", { name: "nobody's" })).toMatchObject({ deleted: false });
     expect(await call("deleteLock", { name: "nobody's", expectedVersion: 0n })).toMatchObject({
       deleted: false,

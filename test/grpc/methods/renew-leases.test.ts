@@ -4,10 +4,12 @@ import { create } from "@bufbuild/protobuf";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { RenewLeasesSchema } from "#proto/rowlock/v1/lock_service_pb.js";
 import type { Claim, ClaimRef } from "../../../server/core/claim.ts";
-import { formatClaimId } from "../../../server/core/claim-id.ts";
+import { formatClaimId } from "../../../server/core/claim.ts";
+import type { Renew } from "../../../server/core/command.ts";
 import { Fault } from "../../../server/engine/faults.ts";
 import { RENEWED_LATER_MS_MAX } from "../../../server/grpc/grpc-bounds.ts";
-import { renewLeases } from "../../../server/grpc/methods/renew-and-release.ts";
+import { checkRenewLeases, renewLeases } from "../../../server/grpc/methods/renew-and-release.ts";
+import { fakeCall } from "../../support/fake-call.ts";
 
 const NOW_US = 1_800_000_000_000_000;
 
@@ -46,7 +48,7 @@ function scene(count: number) {
   const told: [ticket: number, how: string | undefined][] = [];
   const endedMeanwhile = new Map<number, Claim>();
   const engine = {
-    renew: (ref: ClaimRef) =>
+    ask: ({ ref }: Renew) =>
       new Promise((resolve, reject) => {
         const ticket = Number(ref.ticketNumber);
         settle.set(ticket, (what) => {
@@ -57,17 +59,14 @@ function scene(count: number) {
         });
       }),
   };
-  const call = {
-    cancelled: false,
-    getPeer: () => "",
-    once() {},
-    off() {},
+  const call = fakeCall({
     endOf: (ref: ClaimRef) => endedMeanwhile.get(Number(ref.ticketNumber)),
     tellsEnd: (ref: ClaimRef, how?: Claim) =>
       void told.push([Number(ref.ticketNumber), how?.endReason ?? undefined]),
-  };
+  });
   const leases = Array.from({ length: count }, (_, index) => ({ leaseId: formatClaimId(refOf(index + 1)) }));
-  const answer = renewLeases({ engine } as never, create(RenewLeasesSchema, { leases }), call);
+  const asked = checkRenewLeases(create(RenewLeasesSchema, { leases }));
+  const answer = renewLeases({ engine } as never, asked, call);
   const outcomes = answer.then((message) =>
     message.leases.map(({ outcome }) =>
       outcome.case === "lease" ? outcome.value.lockName : outcome.value.message.split(/[:;(]/)[0]?.trim(),
@@ -86,7 +85,7 @@ function scene(count: number) {
 
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 
-test("each has its own outcome, and the session is told of those that have ended", async () => {
+test("each renewal has its own outcome, and the session learns which leases have ended", async () => {
   const { outcomes, told, end } = scene(5);
   end(1, "held");
   end(2, "ended");
@@ -108,7 +107,7 @@ test("each has its own outcome, and the session is told of those that have ended
   expect(vi.getTimerCount()).toBe(0);
 });
 
-test("one that is held up is answered as not done, so long after the first of the others", async () => {
+test("a delayed renewal is reported as not done, a bounded time after the first answered one", async () => {
   const { answer, outcomes, end } = scene(3);
   await turn();
   // While none is answered, the call waits for all without a timer.
@@ -128,7 +127,7 @@ test("one that is held up is answered as not done, so long after the first of th
   await turn();
 });
 
-test("one that failed at first lets the others be waited for no longer than one that was renewed", async () => {
+test("a renewal that fails first does not extend the wait for the others", async () => {
   const { outcomes, end } = scene(2);
   end(1, "unknown_claim");
   await turn();
@@ -139,7 +138,7 @@ test("one that failed at first lets the others be waited for no longer than one 
   ]);
 });
 
-test("a lease that ends while others are waited for is told as lost, and not as renewed", async () => {
+test("a lease that ends during the wait for others is reported as lost, and not as renewed", async () => {
   const { outcomes, endedMeanwhile, end } = scene(2);
   end(1, "held");
   await turn();

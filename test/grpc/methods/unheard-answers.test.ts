@@ -8,7 +8,8 @@ import { AcquireRequestSchema } from "#proto/rowlock/v1/lock_service_pb.js";
 import type { Claim } from "../../../server/core/claim.ts";
 import type { Place } from "../../../server/core/command.ts";
 import { PLACE_TRIES_MAX } from "../../../server/grpc/grpc-bounds.ts";
-import { acquire } from "../../../server/grpc/methods/acquire.ts";
+import { acquire, checkAcquire } from "../../../server/grpc/methods/acquire.ts";
+import { fakeCall } from "../../support/fake-call.ts";
 
 const NOW_US = 1_800_000_000_000_000;
 
@@ -51,9 +52,10 @@ async function played({ state, place = null, places = [], cancelled = false, req
     place: async () => places.shift() ?? null,
     detach: (...args: unknown[]) => void detached.push(args),
   };
-  const call = { cancelled, getPeer: () => "", once() {}, off() {} };
+  const call = fakeCall();
+  if (cancelled) call.cancel();
   const message = create(AcquireRequestSchema, { name: "a", requestId, whenBusy: WhenBusy.ENQUEUE });
-  const { outcome } = await acquire({ engine, graceUs: 10_000_000 } as never, message, call);
+  const { outcome } = await acquire({ engine, graceUs: 10_000_000 } as never, checkAcquire(message), call);
   return { outcome, detached, decisions };
 }
 
@@ -75,7 +77,7 @@ test.each<[string, Scene, boolean]>([
   expect(detached).toMatchObject(isGivenBack ? [[{ ticketNumber: 2n }, null, false]] : []);
 });
 
-test("a place is as it was decided, or as it is read after that", async () => {
+test("a place is the decided one, or the one read after that", async () => {
   const decided = await played({ state: "waiting", place: PLACE, places: [{ ...PLACE, ahead: 1 }] });
   expect(decided.outcome).toMatchObject({ case: "ticket", value: { ahead: 3, queueLength: 5 } });
   const read = await played({ state: "waiting", places: [{ ...PLACE, ahead: 1 }] });
@@ -83,7 +85,7 @@ test("a place is as it was decided, or as it is read after that", async () => {
   expect(read.decisions).toBe(1);
 });
 
-test("a place that moves on each time that it is read is told as the first one in the end", async () => {
+test("a place that moves on at each read is sent as the first one in the end", async () => {
   const { outcome, decisions } = await played({ state: "waiting" });
   expect(outcome).toMatchObject({ case: "ticket", value: { ahead: 0, permitsAhead: 0n, queueLength: 1 } });
   expect(decisions).toBe(PLACE_TRIES_MAX);

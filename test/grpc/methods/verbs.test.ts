@@ -19,7 +19,7 @@ const seconds = (count: number) => ({ seconds: BigInt(count), nanos: 0 });
 const UNKNOWN_ID = "zzzz.1.abcdefghijklmnopqrstuv";
 
 describe("Renew", () => {
-  test("sets the end to now + ttl, as asked for or as before, and keeps the token", async () => {
+  test("sets the end to now + TTL, as requested or as before, and keeps the token", async () => {
     const lease = await server.client.lease({ name: "renew", ttl: seconds(100) });
     const { lease: longer } = await call("renew", { leaseId: lease.leaseId, ttl: seconds(500) });
     expect(longer).toMatchObject({ leaseId: lease.leaseId, fencingToken: 1n });
@@ -28,13 +28,13 @@ describe("Renew", () => {
     expectLeft(same?.ttl, 500);
   });
 
-  test("leaves a lease without end as it is, or gives it one", async () => {
+  test("leaves a lease without end unchanged, or gives it an end", async () => {
     const { leaseId } = await server.client.lease({ name: "renew-endless", noExpiry: true });
     expect((await call("renew", { leaseId })).lease?.ttl).toBeUndefined();
     expectLeft((await call("renew", { leaseId, ttl: seconds(50) })).lease?.ttl, 50);
   });
 
-  test("of an ended lease is refused for good, and says how it ended", async () => {
+  test("of an ended lease is refused for good, with the reason of its end", async () => {
     const { leaseId } = await server.client.lease({ name: "renew-lost" });
     await call("release", { leaseId });
     await expect(call("renew", { leaseId })).rejects.toMatchObject({
@@ -82,7 +82,7 @@ describe("Release", () => {
 });
 
 describe("SetLimit", () => {
-  test("sets the limit of a name, and tells what is held and whether it drains", async () => {
+  test("sets the limit of a name, and returns what is held and whether it drains", async () => {
     expect(await call("setLimit", { ...named("limit"), limit: 3 })).toMatchObject({
       limit: 3,
       version: 1n,
@@ -100,7 +100,7 @@ describe("SetLimit", () => {
     });
   });
 
-  test("with a version that is not in force changes nothing, and says which one is", async () => {
+  test("with an outdated version changes nothing, and returns the present one", async () => {
     await call("setLimit", { ...named("versions"), limit: 2, expectedVersion: 0n });
     for (const target of [named("versions"), matching("versions*")]) {
       const change = call("setLimit", { ...target, limit: 9, expectedVersion: 7n });
@@ -114,7 +114,7 @@ describe("SetLimit", () => {
     expect(lock?.limit).toMatchObject({ limit: 2, version: 1n });
   });
 
-  test("of a pattern is in force for the names that match it, until a name or a longer pattern beats it", async () => {
+  test("of a pattern applies to the names that match it, unless a name or a longer pattern has a limit", async () => {
     const answer = await call("setLimit", { ...matching("etl/*"), limit: 4, reason: "night" });
     expect(answer).toMatchObject({ limit: 4, version: 1n });
     await server.client.lease({ name: "etl/a", permits: 4 });
@@ -138,7 +138,7 @@ describe("SetLimit", () => {
     });
   });
 
-  test("takes a limit away, so that the default applies", async () => {
+  test("removes a limit, so that the default applies", async () => {
     await call("setLimit", { ...named("unset"), limit: 5 });
     expect(await call("setLimit", { ...named("unset"), unset: true })).toMatchObject({
       limit: 1,
@@ -192,7 +192,7 @@ describe("GetLock", () => {
     expect(shown).not.toContain("secret-1");
   });
 
-  test("of a name that nobody has used tells what would hold for it, and makes no lock", async () => {
+  test("of an unused name shows what would apply to it, and creates no lock", async () => {
     await call("setLimit", { ...matching("unused/*"), limit: 0, reason: "night" });
     const idle = { heldPermits: 0n, holderCount: 0, waiting: 0, draining: false, lastFencingToken: 0n };
     const { lock } = await call("getLock", { name: "unused/1" });
@@ -208,7 +208,7 @@ describe("GetLock", () => {
 });
 
 describe("ListLocks", () => {
-  test("goes through all names with a prefix in order of their bytes, page by page", async () => {
+  test("lists all names with a prefix in order of their bytes, page by page", async () => {
     const names = ["list/B", "list/a", "list/é", "list/z", "list/\u{1f512}", "list/￿"];
     for (const name of [...names, "lisu", "lis"]) await server.client.lease({ name });
     const found: string[] = [];
@@ -224,7 +224,7 @@ describe("ListLocks", () => {
     expect(sizes).toEqual([2, 2, 2]);
   });
 
-  test("leaves idle locks out where only busy ones are wanted", async () => {
+  test("leaves out idle locks if only busy ones are wanted", async () => {
     const { leaseId } = await server.client.lease({ name: "busy/1" });
     await server.client.lease({ name: "busy/2" });
     await call("release", { leaseId });
@@ -234,7 +234,7 @@ describe("ListLocks", () => {
     expect(await names(false)).toEqual(["busy/1", "busy/2"]);
   });
 
-  test("comes by the longest wait or by the most waiters, of the locks that are waited for, on one page", async () => {
+  test("lists the locks with waiters by longest wait or by most waiters, on one page", async () => {
     const lengths = { "wait/early": 1, "wait/many": 3, "wait/two": 2 };
     await server.client.lease({ name: "wait/held" });
     for (const [name, length] of Object.entries(lengths)) {
@@ -253,7 +253,7 @@ describe("ListLocks", () => {
     expect(await listed(ListOrder.NAME, 9)).toHaveLength(4);
   });
 
-  test("ends a page early rather than make it larger than clients accept", async () => {
+  test("ends a page early instead of making it larger than clients accept", async () => {
     const labels = Object.fromEntries(
       Array.from({ length: 16 }, (_, index) => [`${index}`.padEnd(63, "k"), "v".repeat(255)]),
     );
@@ -289,7 +289,7 @@ describe("ListLimits", () => {
     return pages;
   };
 
-  test("tells what was set for patterns and names, with version and reason, and not what was taken away", async () => {
+  test("lists limits of patterns and names with version and reason, without removed limits", async () => {
     await call("setLimit", { ...matching("set/*"), limit: 5 });
     await call("setLimit", { ...matching("set/*"), limit: 0, reason: "all stand still" });
     await call("setLimit", { ...named("set/a"), limit: 7, reason: "seven" });
@@ -307,7 +307,7 @@ describe("ListLimits", () => {
     });
   });
 
-  test("goes through patterns and then names in order of their bytes, page by page", async () => {
+  test("lists patterns and then names in order of their bytes, page by page", async () => {
     const patterns = ["page/*", "page/!*", "page/\uffff*", "page/\u{1f512}*"];
     const names = ["page/b", "page/a*", "page/\uffff", "page/\u{1f512}"];
     for (const pattern of patterns) await call("setLimit", { ...matching(pattern), limit: 2 });
@@ -332,7 +332,7 @@ describe("ListLimits", () => {
 });
 
 describe("ForceRelease", () => {
-  test("ends all holders of a name, and lets the waiters up", async () => {
+  test("ends all holders of a name, and grants to the waiters", async () => {
     const held = await server.client.lease({ name: "force", owner: "stuck" });
     const { ticketId } = await server.client.ticket({ name: "force" });
     const { ended } = await call("forceRelease", { ...named("force"), reason: "host is gone" });
@@ -354,7 +354,7 @@ describe("ForceRelease", () => {
     expect((await call("forceRelease", { target, reason: "r" })).ended).toEqual([]);
   });
 
-  test("of a lock that nobody named is an error", async () => {
+  test("of an unused lock is an error", async () => {
     await expect(call("forceRelease", { ...named("nobody"), reason: "r" })).rejects.toMatchObject({
       code: "NOT_FOUND",
       reason: "UNKNOWN_LOCK",

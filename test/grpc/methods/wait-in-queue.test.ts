@@ -23,12 +23,12 @@ const endOf = (claimId: string) => (event: Event) =>
   event.kind === "ended" && event.claim.lockId === lockIdOf(claimId) && event.was === "waiting";
 
 describe("a new request", () => {
-  test("is granted at once where the lock is free, and the stream is closed", async () => {
+  test("is granted at once if the lock is free, and the stream is closed", async () => {
     const stream = server.client.wait(acquire({ name: "free", requestId: "free-1" }));
     expect(await stream.granted()).toMatchObject({ lockName: "free", fencingToken: 1n, requestId: "free-1" });
   });
 
-  test("is first told its place, then the grant, with the same id", async () => {
+  test("first gets its place, then the grant, with the same id", async () => {
     const held = await server.client.lease({ name: "place" });
     const stream = server.client.wait(acquire({ name: "place" }));
     const ticket = await stream.position();
@@ -38,7 +38,7 @@ describe("a new request", () => {
     expect(await stream.granted()).toMatchObject({ leaseId: ticket.ticketId, fencingToken: 2n });
   });
 
-  test("is told each step as it moves up, and nothing for those who come after it", async () => {
+  test("gets each step as it moves up, and no message about later waiters", async () => {
     const held = await server.client.lease({ name: "steps" });
     const first = await server.client.ticket({ name: "steps" });
     const second = await server.client.ticket({ name: "steps" });
@@ -55,12 +55,12 @@ describe("a new request", () => {
     expect((await stream.granted()).fencingToken).toBe(2n);
   });
 
-  test("is refused where waiting could not help", async () => {
+  test("is refused if waiting could not help", async () => {
     const stream = server.client.wait(acquire({ name: "never", permits: 2 }));
     expect(await stream.ended()).toMatchObject({ reason: RefusalReason.NEVER_FITS });
   });
 
-  test("is ended where waiting can no longer help, with the limit that was lowered and why", async () => {
+  test("ends when waiting can no longer help, with the lowered limit and its reason", async () => {
     const target = { case: "name" as const, value: "lowered" };
     await server.client.call("setLimit", { target, limit: 3 });
     const { leaseId } = await server.client.lease({ name: "lowered" });
@@ -99,7 +99,7 @@ describe("a new request", () => {
     expect(await wide.ended()).toMatchObject({ reason: RefusalReason.NEVER_FITS });
   });
 
-  test("is told that the queue is full", async () => {
+  test("is refused if the queue is full", async () => {
     const small = await startServer({ rules: { queueMax: 1 } });
     try {
       await small.client.lease({ name: "full" });
@@ -127,7 +127,7 @@ describe("a new request", () => {
 });
 
 describe("a ticket", () => {
-  test("from an Acquire is followed to the grant", async () => {
+  test("from an Acquire can be followed to the grant", async () => {
     const held = await server.client.lease({ name: "ticket" });
     const ticket = await server.client.ticket({ name: "ticket" });
     const stream = server.client.wait(comeBack(ticket.ticketId));
@@ -136,7 +136,7 @@ describe("a ticket", () => {
     expect((await stream.granted()).leaseId).toBe(ticket.ticketId);
   });
 
-  test("that was granted meanwhile is answered with its lease", async () => {
+  test("that was granted meanwhile gets its lease", async () => {
     const held = await server.client.lease({ name: "meanwhile" });
     const ticket = await server.client.ticket({ name: "meanwhile" });
     await release(held.leaseId);
@@ -156,7 +156,7 @@ describe("a ticket", () => {
     }
   });
 
-  test("that an operator ends is told why", async () => {
+  test("that an operator ends returns the reason", async () => {
     await server.client.lease({ name: "forced" });
     const stream = server.client.wait(acquire({ name: "forced" }));
     await stream.position();
@@ -171,7 +171,7 @@ describe("a ticket", () => {
     });
   });
 
-  test("that nobody knows is an error", async () => {
+  test("that is unknown is an error", async () => {
     const stream = server.client.wait(comeBack("zz.1.abcdefghijklmnopqrstuv"));
     expect(await stream.failure()).toMatchObject({ code: "NOT_FOUND", reason: "UNKNOWN_CLAIM" });
   });
@@ -186,8 +186,8 @@ test("a request with both targets means the last one, as it does everywhere in p
   expect(locks.map(({ name }) => name)).not.toContain("a");
 });
 
-describe("a client that goes away", () => {
-  test("before the first answer leaves the queue, as it knows of nothing to come back to", async () => {
+describe("a client that leaves", () => {
+  test("before the first answer leaves the queue, because it knows no ticket to come back to", async () => {
     const asked = Promise.withResolvers<void>();
     const gate = Promise.withResolvers<void>();
     const slow = await startServer({
@@ -219,7 +219,7 @@ describe("a client that goes away", () => {
     }
   });
 
-  test("while it waits keeps its place for the grace period, and finds it again", async () => {
+  test("during the wait keeps its place for the grace period, and finds it again", async () => {
     const held = await server.client.lease({ name: "back" });
     const lost = server.client.wait(acquire({ name: "back" }));
     const { ticketId } = await lost.position();
@@ -232,7 +232,7 @@ describe("a client that goes away", () => {
     expect((await stream.granted()).leaseId).toBe(ticketId);
   });
 
-  test("while it waits and does not come back loses its place after the grace period", async () => {
+  test("during the wait and does not come back loses its place after the grace period", async () => {
     const hasty = await startServer({ rules: { graceUs: 50_000, attachedForUs: 10_000_000 } });
     try {
       await hasty.client.lease({ name: "lapsed" });
@@ -246,7 +246,7 @@ describe("a client that goes away", () => {
     }
   });
 
-  test("at the grant has its lease cut to the grace period unless it comes for it", async () => {
+  test("at the grant gets a lease of only the grace period unless it fetches it", async () => {
     const held = await server.client.lease({ name: "late", ttl: { seconds: 3_600n, nanos: 0 } });
     const stream = server.client.wait(
       acquire({ name: "late", requestId: "late-1", ttl: { seconds: 3_600n, nanos: 0 } }),
@@ -274,7 +274,7 @@ describe("a client that goes away", () => {
     expect(server.events.some(endOf(ticketId))).toBe(false);
   });
 
-  test("leaves no stream open and nobody followed", async () => {
+  test("leaves no stream open and no claim followed", async () => {
     await until(() => server.openStreams() === 0 && server.engine.waiterCount === 0);
     const codes = new Set(
       server.calls.filter(({ method }) => method === "WaitInQueue").map(({ code }) => code),

@@ -33,7 +33,7 @@ describe("a watch", () => {
     expect(watched.messages.map(({ beganAnew, complete }) => [beganAnew, complete])).toEqual([[false, true]]);
   });
 
-  test("of a prefix that nobody uses is complete at once, and tells the first lock", async () => {
+  test("of an unused prefix is complete at once, and sends the first lock", async () => {
     server = await startServer();
     const watched = server.client.watch("new/");
     await watched.complete();
@@ -42,7 +42,7 @@ describe("a watch", () => {
     expect(await watched.shows("new/one")).toMatchObject({ holderCount: 1, holders: [{ owner: "me" }] });
   });
 
-  test("of very many locks tells each of them once, in several messages", async () => {
+  test("of very many locks sends each of them once, in several messages", async () => {
     server = await startServer();
     const all = Array.from({ length: 730 }, (_, index) => `many/${1_000 + index}`);
     await server.store.resolve(all);
@@ -53,7 +53,7 @@ describe("a watch", () => {
     expect(watched.messages.map(({ complete }) => complete).indexOf(true)).toBe(watched.messages.length - 1);
   });
 
-  test("tells each change: holders, waiters, limits, of names and of patterns", async () => {
+  test("sends each change: holders, waiters, limits, of names and of patterns", async () => {
     server = await startServer();
     const { client } = server;
     const watched = client.watch("");
@@ -81,7 +81,7 @@ describe("a watch", () => {
     expect(watched.begunAnew).toBe(0);
   });
 
-  test("tells what changes often together, and the last of it in any case", async () => {
+  test("combines frequent changes, and always sends the last one", async () => {
     server = await startServer();
     const { client } = server;
     await client.call("setLimit", { ...named("hot"), limit: 1_000 });
@@ -93,7 +93,7 @@ describe("a watch", () => {
     expect(watched.messages.length).toBeLessThan(100);
   });
 
-  test("tells a lock that is gone, and one that comes back under the name", async () => {
+  test("sends a lock that is gone, and one that comes back under the name", async () => {
     server = await startServer();
     const { client, store } = server;
     await store.resolve(["gone", "stays"]);
@@ -108,7 +108,7 @@ describe("a watch", () => {
     expect(names(watched)).toEqual(["gone", "stays"]);
   });
 
-  test("is told the same as others, whatever they watch and whenever they came", async () => {
+  test("gets the same as others, whatever they watch and whenever they came", async () => {
     server = await startServer();
     const { client } = server;
     await client.lease({ name: "a/1" });
@@ -141,7 +141,7 @@ describe("a watch", () => {
     await until(() => server.watchEvents.filter(({ kind }) => kind === "watch_closed").length === 3);
   });
 
-  test("is refused where there are too many, or the prefix is too long", async () => {
+  test("is refused if there are too many, or the prefix is too long", async () => {
     server = await startServer();
     const { client } = server;
     const watches = Array.from({ length: WATCHES_MAX }, () => client.watch("x"));

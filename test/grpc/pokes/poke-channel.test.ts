@@ -67,15 +67,15 @@ describe("a poke gets to", () => {
     expect(received).not.toHaveLength(0);
   });
 
-  test("a server with the certificate that all servers share, wherever it is", async () => {
+  test("a server with the certificate that all servers share, at whatever address", async () => {
     const { address, received } = await listening("127.0.0.2", own);
     await getsThrough(address);
     expect(received).not.toHaveLength(0);
   });
 });
 
-describe("nothing is sent to", () => {
-  test("who shows a certificate of the same authority for another address", async () => {
+describe("a poke does not get to", () => {
+  test("a server with a certificate of the same authority for another address", async () => {
     const { address, received } = await listening("127.0.0.2", other);
     expect(await poke(address)).toMatchObject({
       message: expect.stringMatching(/127\.0\.0\.2|UNAVAILABLE|altnames/i),
@@ -83,7 +83,7 @@ describe("nothing is sent to", () => {
     expect(received).toHaveLength(0);
   });
 
-  test("who shows a certificate of another authority", async () => {
+  test("a server with a certificate of another authority", async () => {
     const { address, received } = await listening(
       "127.0.0.1",
       signedCertificate(certificateAuthority(), "stranger"),

@@ -25,9 +25,9 @@ function scene(...there: bigint[]) {
   const open = new Set<object>();
   let lookUps = 0;
   const sender = new PokeSender({
-    async targets() {
+    async register() {
       lookUps += 1;
-      return [...register];
+      return { replicas: [...register] };
     },
     tls: null,
     observer: {
@@ -59,7 +59,7 @@ function scene(...there: bigint[]) {
   return { sender, register, counted, pokes, open, send, lookUps: () => lookUps };
 }
 
-test("one poke is under way to a server, and what comes up meanwhile goes together after it", async () => {
+test("at most one poke to a server is in flight; later claims go together in the next one", async () => {
   const { send, pokes, counted, lookUps } = scene(1n, 2n);
   send(1n, 2);
   await turn();
@@ -77,7 +77,7 @@ test("one poke is under way to a server, and what comes up meanwhile goes togeth
   expect(lookUps()).toBe(2);
 });
 
-test("claims beyond what one poke carries are lost while another one is under way, and counted", async () => {
+test("claims beyond the bound of a poke are lost while another one is in flight, and counted", async () => {
   const { send, pokes, counted } = scene(1n);
   send(1n);
   await turn();
@@ -87,7 +87,7 @@ test("claims beyond what one poke carries are lost while another one is under wa
   expect(pokes[1]?.tickets).toHaveLength(POKED_CLAIMS_MAX);
 });
 
-test("a server that could not be poked is left alone for a while, and then looked up anew", async () => {
+test("a server that could not be poked gets none for a while, and is then looked up anew", async () => {
   const { send, pokes, counted, open, lookUps } = scene(1n);
   send(1n);
   await turn();
@@ -107,7 +107,7 @@ test("a server that could not be poked is left alone for a while, and then looke
   expect(lookUps()).toBe(2);
 });
 
-test("a server that is not in the register is left alone as well", async () => {
+test("a server that is not in the register gets none either", async () => {
   const { send, counted, register, pokes } = scene();
   send(1n);
   await turn();
@@ -122,7 +122,7 @@ test("a server that is not in the register is left alone as well", async () => {
   expect(pokes).toHaveLength(1);
 });
 
-test("the rest of a server that has left the register ends with it, and not the server that comes to its place", async () => {
+test("a server's pause ends when it leaves the register, and does not apply to its successor", async () => {
   const { send, pokes, register, open, lookUps } = scene(1n, 2n);
   send(1n);
   await turn();

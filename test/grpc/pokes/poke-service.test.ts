@@ -39,19 +39,22 @@ const poke = (secret: string, count: number) =>
     claims: Array.from({ length: count }, (_, index) => ({ lockId: 1n, ticketNumber: BigInt(index + 1) })),
   });
 
-test("whoever knows the secret makes it read the claims, and is answered", () => {
+test("a sender with the secret makes it read the claims, and gets an answer", () => {
   const { read, counted, answers } = poked(poke(SECRET, 3));
   expect(read).toEqual([1n, 2n, 3n]);
   expect(counted).toEqual([["received", 3]]);
   expect(answers).toEqual([{ code: status.OK, hasAnswer: true }]);
 });
 
-test.each(["", "x", `${SECRET}x`, SECRET.toUpperCase()])("who says %o instead of it is refused", (secret) => {
-  const { read, counted, answers } = poked(poke(secret, 3));
-  expect(read).toEqual([]);
-  expect(counted).toEqual([]);
-  expect(answers).toEqual([{ code: status.PERMISSION_DENIED, hasAnswer: false }]);
-});
+test.each(["", "x", `${SECRET}x`, SECRET.toUpperCase()])(
+  "a sender with %o instead of it is refused",
+  (secret) => {
+    const { read, counted, answers } = poked(poke(secret, 3));
+    expect(read).toEqual([]);
+    expect(counted).toEqual([]);
+    expect(answers).toEqual([{ code: status.PERMISSION_DENIED, hasAnswer: false }]);
+  },
+);
 
 test("of too many claims some are read", () => {
   const { read, counted } = poked(poke(SECRET, POKED_CLAIMS_MAX + 5));
@@ -65,7 +68,7 @@ test("bytes that are no poke are refused", () => {
   expect(answers).toEqual([{ code: status.INVALID_ARGUMENT, hasAnswer: false }]);
 });
 
-describe("asked for a decision, it answers", () => {
+describe("on request it answers", () => {
   /** The status code, and how many decisions were made. */
   async function asked(request: Buffer, does = true): Promise<[status, number]> {
     let decisions = 0;
@@ -81,12 +84,12 @@ describe("asked for a decision, it answers", () => {
   }
   const question = (secret: string) => encode(ReplicaService.method.decide.input, { secret });
 
-  test("whether one gets through", async () => {
+  test("whether a decision succeeds", async () => {
     expect(await asked(question(SECRET))).toEqual([status.OK, 1]);
     expect(await asked(question(SECRET), false)).toEqual([status.UNAVAILABLE, 1]);
   });
 
-  test("that nobody may ask who does not know the secret", async () => {
+  test("unless the sender does not know the secret", async () => {
     expect(await asked(question("x"))).toEqual([status.PERMISSION_DENIED, 0]);
     expect(await asked(Buffer.from([255, 255]))).toEqual([status.INVALID_ARGUMENT, 0]);
   });

@@ -45,7 +45,7 @@ test.each([
   session.cancel();
 });
 
-test("captures that are cancelled before they have begun are never begun, and are not in the way of others", async () => {
+test("captures that are cancelled before they have begun never begin, and delay no others", async () => {
   const { wrapStore, letGo, held, begun } = heldTransactions(isOfCapture);
   server = await startServer({ wrapStore });
   const { client } = server;

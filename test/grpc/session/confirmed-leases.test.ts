@@ -2,8 +2,8 @@
 
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import type { Claim, ClaimRef } from "../../../server/core/claim.ts";
-import { formatClaimId } from "../../../server/core/claim-id.ts";
-import { HeldLeases } from "../../../server/engine/following/held-leases.ts";
+import { formatClaimId } from "../../../server/core/claim.ts";
+import { HeldLeases } from "../../../server/engine/changes/followers.ts";
 import { LEASE_FORGOTTEN_AFTER_MS } from "../../../server/grpc/grpc-bounds.ts";
 import { leaseMessage } from "../../../server/grpc/messages/messages.ts";
 import { SessionLeases } from "../../../server/grpc/session/session-leases.ts";
@@ -41,17 +41,17 @@ function scene() {
     engine: {
       nowUs: () => state.nowUs,
       onLost: (lease, listener) => heldHere.add(lease, listener),
-      confirm: (ref) =>
-        new Promise((resolve, reject) => {
-          asked.push({
-            ticket: Number(ref.ticketNumber),
-            answer: (outcome) =>
-              outcome instanceof Error
-                ? reject(outcome)
-                : resolve({ outcome, nowUs: state.nowUs, lockId: ref.lockId, lockName: "lock" } as never),
-          });
-        }),
     },
+    confirm: (ref) =>
+      new Promise((resolve, reject) => {
+        asked.push({
+          ticket: Number(ref.ticketNumber),
+          answer: (outcome) =>
+            outcome instanceof Error
+              ? reject(outcome)
+              : resolve({ outcome, nowUs: state.nowUs, lockId: ref.lockId, lockName: "lock" } as never),
+        });
+      }),
     confirmAfterMs: CONFIRM_MS,
     say: (part) => {
       for (const { ttl } of part.confirmed ?? []) said.push(`confirmed for ${ttl?.seconds} s`);
@@ -63,7 +63,7 @@ function scene() {
   const give = (claim: Claim, response = 1) => {
     const lease = leases.decided(claim);
     const message = leaseMessage(claim, "lock", NOW_US);
-    leases.told(message, response);
+    leases.reported(message, response);
     if (lease) leases.answered([lease]);
     return message;
   };
@@ -79,7 +79,7 @@ function scene() {
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 const held = (claim: Claim): Confirmed => ({ kind: "held", claim: { ...claim, provisional: false } });
 
-test("nothing is confirmed before its time, and all that was acknowledged by then is", () => {
+test("nothing is confirmed before its time, and then all acknowledged leases are", () => {
   const { leases, give, asked } = scene();
   give(claimOf(1), 1);
   give(claimOf(2), 2);
@@ -93,7 +93,7 @@ test("nothing is confirmed before its time, and all that was acknowledged by the
   expect(asked).toHaveLength(2);
 });
 
-test("a lease without end is confirmed, and its client is told nothing of that", async () => {
+test("a lease without end is confirmed, and its client hears nothing of that", async () => {
   const { give, acknowledge, asked, said } = scene();
   const endless = claimOf(1, { provisional: false, ttlUs: null, deadlineUs: null });
   give(endless);
@@ -134,7 +134,7 @@ test("a lease that has ended by then is not confirmed", () => {
   expect(asked).toEqual([]);
 });
 
-test("a confirmation is told with what the lease has left then, and the lease is kept in mind for longer", async () => {
+test("a confirmation has the remaining time, and the lease is kept in mind for longer", async () => {
   const { leases, give, acknowledge, asked, said, state } = scene();
   const claim = claimOf(1, { deadlineUs: NOW_US + 10_000_000 });
   give(claim);
@@ -189,7 +189,7 @@ test("a session that is over confirms nothing more, and leaves no timer", () => 
   expect(vi.getTimerCount()).toBe(0);
 });
 
-test("a bug in a confirmation is told as one, and not repeated", async () => {
+test("a bug in a confirmation is reported as one, and not repeated", async () => {
   const { give, acknowledge, asked, bugs } = scene();
   give(claimOf(1));
   acknowledge();
@@ -200,7 +200,7 @@ test("a bug in a confirmation is told as one, and not repeated", async () => {
   expect(asked).toHaveLength(1);
 });
 
-test("no lease is forgotten whose answer or release is under way, nor one without end", () => {
+test("no lease is forgotten during its answer or release, nor one without end", () => {
   const { leases, give, state } = scene();
   const [asked, released, endless] = [
     claimOf(1),
@@ -219,20 +219,20 @@ test("no lease is forgotten whose answer or release is under way, nor one withou
   expect(leases.count).toBe(2);
 });
 
-test("an end that one answer tells of leaves nothing to the lease in another one", () => {
+test("an end in one answer leaves the lease no time in another one", () => {
   const { leases } = scene();
   const claim = claimOf(1);
   const lease = leases.decided(claim);
-  leases.toldEnded(claim, { ...claim, state: "ended", endReason: "expired" });
+  leases.reportedEnded(claim, { ...claim, state: "ended", endReason: "expired" });
   expect(leases.count).toBe(1);
   const message = leaseMessage(claim, "lock", NOW_US);
-  leases.told(message, 1);
+  leases.reported(message, 1);
   expect(message.ttl).toMatchObject({ seconds: 0n, nanos: 0 });
   leases.answered(lease ? [lease] : []);
   expect(leases.count).toBe(0);
 });
 
-test("of two releases under way the one that is done makes the end no loss, whichever is answered first", () => {
+test("if either of two pending releases succeeds, the end is not a loss, in any order of the answers", () => {
   for (const first of [true, false]) {
     const { leases, give, end, said } = scene();
     const claim = claimOf(1);
@@ -248,7 +248,7 @@ test("of two releases under way the one that is done makes the end no loss, whic
   }
 });
 
-test("the end of a release that nobody began changes nothing", () => {
+test("the end of a release that was never begun changes nothing", () => {
   const { leases, give, end, said } = scene();
   const claim = claimOf(1);
   give(claim);
@@ -258,7 +258,7 @@ test("the end of a release that nobody began changes nothing", () => {
   expect(said).toEqual(["lost lock"]);
 });
 
-test("an operator who ends a lease while it is given back makes it a loss", () => {
+test("an operator that ends a lease during its release makes it a loss", () => {
   const { leases, give, end, said } = scene();
   const claim = claimOf(1);
   give(claim);

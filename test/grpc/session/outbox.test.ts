@@ -53,7 +53,7 @@ test("each message is counted with its results and bytes, and none is counted tw
   ]);
 });
 
-test("the number of the next response is that of the message that takes along what is said now", async () => {
+test("the number of the next response is that of the message with what is added now", async () => {
   const { outbox, say, take } = scene();
   expect(outbox.next).toBe(1);
   say(1n);
@@ -67,7 +67,7 @@ test("the number of the next response is that of the message that takes along wh
   expect(outbox.next).toBe(3);
 });
 
-test("whoever said something is called back when its message was taken, and only once", async () => {
+test("a call-back runs when its message was written, and only once", async () => {
   const { say, take } = scene();
   const told: string[] = [];
   say(1n, () => told.push("first"));
@@ -79,7 +79,7 @@ test("whoever said something is called back when its message was taken, and only
   expect(told).toEqual(["first", "second"]);
 });
 
-test("what is not read is bounded by its bytes, and counts from anew with each message", async () => {
+test("unread messages are bounded by their bytes, and count anew with each message", async () => {
   const { say, state, take } = scene(2 * RELEASED.length);
   say(1n);
   say(2n);
@@ -96,13 +96,13 @@ test("what is not read is bounded by its bytes, and counts from anew with each m
   expect(state.unread).toBe(1);
 });
 
-test("what is no result counts to what is not read, too", () => {
+test("content without results counts as unread, too", () => {
   const { outbox, state } = scene(1);
   outbox.add({ goingAway: true });
   expect(state.unread).toBe(1);
 });
 
-test("the end comes at once where nothing is left to say", async () => {
+test("the end comes at once if nothing is left to send", async () => {
   const { outbox, messages } = scene();
   let ends = 0;
   outbox.close(() => ends++);
@@ -111,7 +111,7 @@ test("the end comes at once where nothing is left to say", async () => {
   expect(messages).toEqual([]);
 });
 
-test("the end waits for what was said before, and takes along nothing that comes after it", async () => {
+test("the end waits for earlier content, and includes nothing that comes after it", async () => {
   const { outbox, say, take, read } = scene();
   let ends = 0;
   say(1n);
@@ -128,7 +128,7 @@ test("the end waits for what was said before, and takes along nothing that comes
   expect(read().map(({ results }) => results.map(({ call }) => call))).toEqual([[1n], [2n]]);
 });
 
-test("the end waits for what is gathered and was not begun to be sent", async () => {
+test("the end waits for gathered content whose sending has not begun", async () => {
   const { outbox, say, take, messages } = scene();
   let ends = 0;
   say(1n);
@@ -151,7 +151,7 @@ test("the end waits for a message that is being written, though nothing is gathe
   expect(ends).toBe(1);
 });
 
-test("a message says how many requests were heard when it was begun, and no later one", async () => {
+test("a message has the number of requests heard when it was begun, and no later one", async () => {
   const { outbox, say, read, state, take } = scene();
   state.heard = 3;
   say(1n);
@@ -168,7 +168,7 @@ test("a message says how many requests were heard when it was begun, and no late
   expect(read().map(({ heard }) => heard)).toEqual([3n, 5n]);
 });
 
-test("a message has each result under its call, and all else that was said", async () => {
+test("a message has each result under its call, and everything else", async () => {
   const { outbox, say, read } = scene();
   say(7n);
   outbox.add({ goingAway: true });
@@ -185,7 +185,7 @@ test("a message has each result under its call, and all else that was said", asy
   ]);
 });
 
-test("what is said after the end goes nowhere, though what was said before is still on its way", async () => {
+test("content after the end is dropped, though earlier content is still in flight", async () => {
   const { outbox, say, messages, take } = scene();
   let closed = 0;
   say(1n);

@@ -66,7 +66,7 @@ test("a repeat has all that the attempt of a lost session takes", async () => {
   session.cancel();
 });
 
-test("a repeat that is given up gives back all that the attempt of a lost session takes", async () => {
+test("a cancelled repeat gives back all that the attempt of a lost session takes", async () => {
   const { client, letGo } = await lostAtTheSecondLock();
   const { session, call } = await repeated(client);
   session.send({ commands: [{ command: cancel(call) }] });

@@ -7,11 +7,13 @@ import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { SessionResponse } from "#proto/rowlock/v1/lock_service_pb.js";
 import { SessionRequestSchema, SessionResponseSchema } from "#proto/rowlock/v1/lock_service_pb.js";
 import { RowlockError } from "../../../clients/typescript/src/bare/index.ts";
+import type { DeleteLock } from "../../../server/core/command.ts";
+import { isGivenUp } from "../../../server/engine/faults.ts";
 import { AdmissionRoom } from "../../../server/grpc/admission.ts";
-import { FaultLog } from "../../../server/grpc/fault-log.ts";
-import { OpenWaits } from "../../../server/grpc/methods/open-waits.ts";
-import { PlaceTurns } from "../../../server/grpc/methods/place-turns.ts";
-import { NO_BOUND } from "../../../server/grpc/server-room.ts";
+import type { Call } from "../../../server/grpc/call.ts";
+import { FaultLog } from "../../../server/grpc/call-observer.ts";
+import { PlaceTurns } from "../../../server/grpc/methods/place-updates.ts";
+import { NO_BOUND, OpenWaits } from "../../../server/grpc/open-waits.ts";
 import { Session, type SessionContext } from "../../../server/grpc/session/session.ts";
 import { Sessions } from "../../../server/grpc/session/sessions.ts";
 import { silentObserver } from "../../support/harness.ts";
@@ -65,17 +67,20 @@ interface Deciding {
 function context() {
   const deciding: Deciding[] = [];
   const acquired: { owner: string; labels: object }[] = [];
-  const waiting: { cancelled: boolean; isGivenUp?: boolean }[] = [];
+  const waiting: AbortSignal[] = [];
   const lasted: number[] = [];
   const seen: string[] = [];
   const engine = {
     nowUs: () => 0,
     onLost: () => () => {},
-    deleteLock: (name: string) =>
-      new Promise((resolve, reject) => deciding.push({ name, answer: () => resolve(null), fail: reject })),
-    acquire: (ask: { owner: string; labels: object }, _: unknown, call: { cancelled: boolean }) => {
+    ask: ({ name }: DeleteLock) =>
+      new Promise((resolve, reject) => {
+        const answer = () => resolve({ outcome: { kind: "unknown_lock" } });
+        deciding.push({ name, answer, fail: reject });
+      }),
+    acquire: (ask: { owner: string; labels: object }, _: unknown, call: Call) => {
       acquired.push(ask);
-      waiting.push(call);
+      waiting.push(call.signal);
       return new Promise(() => {});
     },
     capture: (ask: { owner: string; labels: object }) => {
@@ -102,7 +107,7 @@ function context() {
   };
   const openWaits = new OpenWaits(9, NO_BOUND);
   const sessionContext = {
-    methods: { engine, openWaits, turns: new PlaceTurns(), graceUs: GRACE_MS * 1_000 },
+    methods: { engine, turns: new PlaceTurns(), graceUs: GRACE_MS * 1_000 },
     openWaits,
     admission: new AdmissionRoom(),
     frame: { observer, faultLog: new FaultLog(logger) },
@@ -161,7 +166,7 @@ async function stage(open: Request["open"] | null = { owner: "etl", labels: { ho
 }
 
 describe("a session", () => {
-  test("says at its beginning who serves it, and what is in force", async () => {
+  test("begins with its server and the bounds in force", async () => {
     const { stream, seen, cutOff } = await stage();
     expect(stream.messages).toMatchObject([
       {
@@ -215,7 +220,7 @@ describe("a session", () => {
     await cutOff();
   });
 
-  test("fails a call without a command, and one that is wrong, and has room for others then", async () => {
+  test("fails a call without a command, and an invalid one, and then has room for others", async () => {
     const { send, deciding, results, seen, cutOff } = await stage();
     await send({ commands: [{ call: 1n }, { call: 2n }, remove(3n, "")] });
     expect(results()).toEqual(["1 error 3", "2 error 3", "3 error 3"]);
@@ -225,7 +230,7 @@ describe("a session", () => {
     await cutOff();
   });
 
-  test("has so many commands under way, also of those that were given up, until their work is over", async () => {
+  test("bounds the running commands, even cancelled ones, until their work is over", async () => {
     const { send, deciding, results, cutOff } = await stage();
     await send({ commands: [remove(1n), remove(2n), remove(3n)] });
     expect(results()).toEqual(["3 error 8"]);
@@ -257,7 +262,7 @@ describe("a session", () => {
     await cutOff();
   });
 
-  test("gives claims its owner and labels where they bring none", async () => {
+  test("gives claims its owner and labels if they bring none", async () => {
     const { send, acquired, cutOff } = await stage();
     const acquire = (call: bigint, value: object) => ({ call, command: { case: "acquire" as const, value } });
     await send({
@@ -298,27 +303,27 @@ describe("a session", () => {
     await send({ commands: [wait(1n), wait(2n), wait(3n), remove(4n), remove(5n)] });
     expect(results()).toEqual([]);
     await send({ commands: [cancel(1n)] });
-    expect(waiting.map(({ cancelled, isGivenUp }) => [cancelled, isGivenUp])).toEqual([
+    expect(waiting.map((signal) => [signal.aborted, isGivenUp(signal)])).toEqual([
       [true, true],
       [false, false],
       [false, false],
     ]);
     await cutOff();
-    expect(waiting.map(({ cancelled, isGivenUp }) => [cancelled, isGivenUp])).toEqual([
+    expect(waiting.map((signal) => [signal.aborted, isGivenUp(signal)])).toEqual([
       [true, true],
       [true, false],
       [true, false],
     ]);
   });
 
-  test("answers each request with how many it has heard, also an empty one", async () => {
+  test("answers each request with the number of those received, even an empty one", async () => {
     const { send, stream, cutOff } = await stage();
     await send({});
     expect(stream.messages.map(({ heard }) => heard)).toEqual([1n, 2n]);
     await cutOff();
   });
 
-  test("says what is wrong with a command, and of what number", async () => {
+  test("names the mistake in a command, and its number", async () => {
     const { send, stream, cutOff } = await stage();
     await send({ commands: [remove(0n), remove(1n), remove(1n), { call: 2n }] });
     const wrong = stream.messages.flatMap(({ results }) =>
@@ -336,7 +341,7 @@ describe("a session", () => {
     await cutOff();
   });
 
-  test("tells metrics how long each call took, and the log of bugs; an answered call has no timeout any more", async () => {
+  test("reports each call's duration to the metrics, and bugs to the log; an answered call has no timeout any more", async () => {
     const { send, deciding, lasted, logged, cutOff } = await stage();
     const timers = vi.getTimerCount();
     await send({ commands: [remove(1n, "a", { timeout: { seconds: 60n } }), remove(2n)] });
@@ -350,7 +355,7 @@ describe("a session", () => {
     await cutOff();
   });
 
-  test("lets other sessions in after many commands in a row", async () => {
+  test("lets other sessions run after many commands in a row", async () => {
     const { send, stream, cutOff } = await stage();
     const commands = (count: number) => Array.from({ length: count }, () => ({ call: 1n }));
     await send({ commands: commands(99) });
@@ -364,7 +369,7 @@ describe("a session", () => {
 });
 
 describe("a session ends", () => {
-  test("when its first request does not open it, or a later one does, or one is no message", async () => {
+  test("if its first request does not open it, or a later one does, or one is no message", async () => {
     for (const requests of [[{}], [{ open: {} }, { open: {} }]]) {
       const { send, end } = await stage(null);
       for (const request of requests) await send(request);
@@ -378,7 +383,7 @@ describe("a session ends", () => {
     stream.emit("data", bytesOf({ commands: [remove(1n)] }));
   });
 
-  test("in good order when its client is done, and all is answered", async () => {
+  test("in good order when its client has finished, and all calls are answered", async () => {
     const { send, stream, deciding, end } = await stage();
     await send({ commands: [remove(1n)] });
     stream.emit("end");
@@ -401,7 +406,7 @@ describe("a session ends", () => {
     expect([results(), deciding.length]).toEqual([[], 1]);
   });
 
-  test("at once where its client was gone before it began", async () => {
+  test("at once if its client was gone before it began", async () => {
     const { sessionContext } = context();
     const stream = Object.assign(new FakeStream(), { cancelled: true });
     const session = new Session(sessionContext, stream as never);
@@ -423,7 +428,7 @@ describe("a session ends", () => {
     expect([stream.messages.length, deciding.length]).toEqual([length, 0]);
   });
 
-  test("when the server stops and what is under way is answered; nothing new is taken", async () => {
+  test("when the server stops and running calls are answered; no new call begins", async () => {
     const { session, send, stream, deciding, results, end } = await stage();
     await send({ commands: [remove(1n)] });
     session.drain();
@@ -439,7 +444,7 @@ describe("a session ends", () => {
     expect(end()).toMatchObject({ reason: "SHUTTING_DOWN" });
   });
 
-  test("at once when the server stops and nothing is under way", async () => {
+  test("at once when the server stops and no call is running", async () => {
     const { session, end } = await stage();
     session.drain();
     await turn();
@@ -447,7 +452,7 @@ describe("a session ends", () => {
     expect(end()).toMatchObject({ reason: "SHUTTING_DOWN" });
   });
 
-  test("by being sent elsewhere, once: waits end, and other calls are answered", async () => {
+  test("when it is sent elsewhere, once: waits end, and other calls are answered", async () => {
     const { session, send, stream, deciding, results, end } = await stage();
     const wait = {
       call: 1n,
@@ -504,7 +509,7 @@ describe("the sessions of a server", () => {
     expect(logged).toEqual([]);
   });
 
-  test("are no more than the server has room for, and none while memory is short", async () => {
+  test("are bounded, and refused while memory is short", async () => {
     const { sessionContext, seen } = context();
     const room = { ...NO_BOUND, sessions: 1 };
     const sessions = new Sessions(sessionContext, room);
@@ -524,7 +529,7 @@ describe("the sessions of a server", () => {
     expect(short.failures).toMatchObject([{ code: 8 }]);
   });
 
-  test("all hear that the server stops, those that come later, too; being sent elsewhere is for those there are", async () => {
+  test("all hear of the stop, even later ones; only existing ones are sent elsewhere", async () => {
     const { sessionContext } = context();
     const sessions = new Sessions(sessionContext, NO_BOUND);
     const first = open(sessions);

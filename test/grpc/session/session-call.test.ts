@@ -2,8 +2,11 @@
 
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import type { Claim, ClaimRef } from "../../../server/core/claim.ts";
+import { ClientGone, isGivenUp } from "../../../server/engine/faults.ts";
 import { SessionCall } from "../../../server/grpc/session/session-call.ts";
 import type { SessionLease } from "../../../server/grpc/session/session-leases.ts";
+import { ROWS } from "../../../server/grpc/verbs.ts";
+import { fakeCall } from "../../support/fake-call.ts";
 
 const claim = (ticket: number) => ({ ticketNumber: BigInt(ticket) }) as Claim;
 
@@ -22,10 +25,11 @@ function scene(knows = true) {
     answered: (told: readonly SessionLease[]) =>
       void said.push(`answered ${told.map(({ leaseId }) => leaseId)}`),
     endOf: ({ ticketNumber }: ClaimRef) => claim(10 * Number(ticketNumber)),
-    toldEnded: ({ ticketNumber }: ClaimRef, how?: Claim) =>
+    reportedEnded: ({ ticketNumber }: ClaimRef, how?: Claim) =>
       void said.push(`ended ${ticketNumber} as ${how?.ticketNumber}`),
   };
-  const call = new SessionCall(1n, "Acquire", false, { peer: "one:1", leases });
+  const { client } = fakeCall();
+  const call = new SessionCall(1n, ROWS.acquire, false, { ...client, peer: "one:1", leases });
   return { call, said };
 }
 
@@ -46,14 +50,14 @@ test("a lease that is decided when the work is over is kept unheard, and never a
   expect(said).toEqual(["kept unheard 1"]);
 });
 
-test("a session that is closed is not told of an answer", () => {
+test("a closed session gets no answer", () => {
   const { call, said } = scene(false);
   call.holds(claim(1));
   call.workIsOver();
   expect(said).toEqual(["decided 1"]);
 });
 
-test("ends are asked and told by the session", () => {
+test("ends are requested from and reported to the session", () => {
   const { call, said } = scene();
   expect(call.getPeer()).toBe("one:1");
   expect(call.endOf(claim(2))?.ticketNumber).toBe(20n);
@@ -62,23 +66,33 @@ test("ends are asked and told by the session", () => {
   expect(said).toEqual(["ended 3 as 4", "ended 5 as undefined"]);
 });
 
-test("a cancelled call says so to who listens, and its timeout does not come", () => {
+test("a cancelled call notifies its listeners, and its timeout does not come", () => {
   const { call } = scene();
   const told: string[] = [];
-  call.once("cancelled", () => told.push(`cancelled: ${call.cancelled}`));
+  call.signal.addEventListener("abort", () => told.push(`cancelled: ${call.signal.aborted}`));
   call.limitTo(1_000, () => told.push("timeout"));
-  call.cancel();
+  call.close();
   expect(told).toEqual(["cancelled: true"]);
   vi.advanceTimersByTime(2_000);
   expect(told).toHaveLength(1);
 });
 
-test("nobody is told of a cancellation who does not listen any more", () => {
+test("the signal says whether the client has cancelled the call itself", () => {
+  const [open, gone, givenUp] = [scene().call, scene().call, scene().call];
+  gone.close();
+  givenUp.close(true);
+  const calls = [open, gone, givenUp];
+  expect(calls.map(({ signal }) => signal.aborted)).toEqual([false, true, true]);
+  expect(calls.map(({ signal }) => isGivenUp(signal))).toEqual([false, false, true]);
+  expect(gone.signal.reason).toBeInstanceOf(ClientGone);
+});
+
+test("a call whose work is over is not cancelled any more", () => {
   const { call } = scene();
-  call.once("cancelled", () => expect.unreachable());
-  call.off();
-  call.cancel();
-  expect(call.cancelled).toBe(true);
+  call.signal.addEventListener("abort", () => expect.unreachable());
+  call.workIsOver();
+  call.close();
+  expect(call.signal.aborted).toBe(false);
 });
 
 test("a timeout comes when its time has passed, unless the call has finished by then", () => {
@@ -88,8 +102,9 @@ test("a timeout comes when its time has passed, unless the call has finished by 
   done.limitTo(1_000, () => told.push("done"));
   vi.advanceTimersByTime(999);
   expect(told).toEqual([]);
-  done.finish();
+  done.workIsOver();
+  done.close();
   vi.advanceTimersByTime(1);
   expect(told).toEqual(["late"]);
-  expect(done.cancelled).toBe(false);
+  expect(done.signal.aborted).toBe(false);
 });

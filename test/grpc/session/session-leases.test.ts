@@ -1,15 +1,20 @@
 // The leases of a session by themselves: which are confirmed, which are reported as lost, and which are remembered.
 
 import { setTimeout as sleep } from "node:timers/promises";
+import { create } from "@bufbuild/protobuf";
 import { beforeEach, describe, expect, test } from "vitest";
+import { LeaseSchema } from "#proto/rowlock/v1/lock_pb.js";
 import type { Claim, ClaimRef } from "../../../server/core/claim.ts";
-import { formatClaimId } from "../../../server/core/claim-id.ts";
+import { formatClaimId } from "../../../server/core/claim.ts";
+import { HeldLeases } from "../../../server/engine/changes/followers.ts";
 import { Fault } from "../../../server/engine/faults.ts";
-import { HeldLeases } from "../../../server/engine/following/held-leases.ts";
 import { LEASE_FORGOTTEN_AFTER_MS } from "../../../server/grpc/grpc-bounds.ts";
 import { leaseMessage } from "../../../server/grpc/messages/messages.ts";
+import { durationMessage, timestampMessage } from "../../../server/grpc/messages/times.ts";
 import { SessionCall } from "../../../server/grpc/session/session-call.ts";
-import { SessionLeases } from "../../../server/grpc/session/session-leases.ts";
+import { endNow, SessionLeases, shorten } from "../../../server/grpc/session/session-leases.ts";
+import { ROWS } from "../../../server/grpc/verbs.ts";
+import { fakeCall } from "../../support/fake-call.ts";
 import { until } from "../../support/harness.ts";
 
 const NOW_US = 1_800_000_000_000_000;
@@ -32,12 +37,12 @@ beforeEach(() => {
     engine: {
       nowUs: () => nowUs,
       onLost: (lease, listener) => heldHere.add(lease, listener),
-      confirm: async (ref) => {
-        if (refusals-- > 0) throw new Fault("unavailable", "timeout", "Away.", { retryAfterMs: 1 });
-        confirmed.push(formatClaimId(ref));
-        const claim = { ...claimOf(Number(ref.ticketNumber)), provisional: false };
-        return { outcome: { kind: "held", claim }, nowUs, lockId: ref.lockId, lockName: "lock" };
-      },
+    },
+    confirm: async (ref) => {
+      if (refusals-- > 0) throw new Fault("unavailable", "timeout", "Away.", { retryAfterMs: 1 });
+      confirmed.push(formatClaimId(ref));
+      const claim = { ...claimOf(Number(ref.ticketNumber)), provisional: false };
+      return { outcome: { kind: "held", claim }, nowUs, lockId: ref.lockId, lockName: "lock" };
     },
     confirmAfterMs: 1,
     say: (part) => {
@@ -76,12 +81,13 @@ function claimOf(ticket: number, change: Partial<Claim> = {}): Claim {
 
 const idOf = (claim: Claim) => formatClaimId(claim);
 const lostOf = (claim: Claim) => `${idOf(claim)} of lock`;
-const newCall = () => new SessionCall(1n, "Acquire", false, { peer: "peer", leases });
+const { client } = fakeCall();
+const newCall = () => new SessionCall(1n, ROWS.acquire, false, { ...client, peer: "peer", leases });
 
 /** An answer of the lease's call reports it in this response. */
 function tell(claim: Claim, response = 1) {
   const message = leaseMessage(claim, "lock", NOW_US);
-  leases.told(message, response);
+  leases.reported(message, response);
   return message;
 }
 
@@ -112,7 +118,7 @@ describe("a provisional lease", () => {
     expect(said.confirmed).toEqual([idOf(first), idOf(second)]);
   });
 
-  test("is confirmed later where the database could not do it", async () => {
+  test("is confirmed later if the database could not do it", async () => {
     refusals = 2;
     const claim = claimOf(1, { provisional: true });
     give(claim);
@@ -128,11 +134,12 @@ describe("a provisional lease", () => {
     leases.acknowledged(1n);
     leases.gaveBack(idOf(claim), false);
     await until(() => said.confirmed.length > 0);
+    expect(said.confirmed).toEqual([idOf(claim)]);
   });
 });
 
 describe("the end of a lease", () => {
-  test("between the decision and the answer leaves it nothing, and is told", () => {
+  test("between the decision and the answer leaves it no time, and is reported", () => {
     const claim = claimOf(1);
     const call = newCall();
     call.holds(claim);
@@ -145,7 +152,7 @@ describe("the end of a lease", () => {
     expect(leases.count).toBe(0);
   });
 
-  test("while it is renewed is told once, and not undone by the answer", () => {
+  test("during its renewal is reported once, and not undone by the answer", () => {
     const claim = claimOf(1);
     give(claim);
     const call = newCall();
@@ -158,7 +165,7 @@ describe("the end of a lease", () => {
     expect(leases.count).toBe(0);
   });
 
-  test("by the session's own release is no loss, also where that was answered before a renewal", () => {
+  test("by the session's own release is no loss, even if that was answered before a renewal", () => {
     const claim = claimOf(1);
     give(claim);
     const renewal = newCall();
@@ -173,7 +180,7 @@ describe("the end of a lease", () => {
     expect(heldHere.count).toBe(0);
   });
 
-  test("by somebody else's release is a loss where the session's own was refused", () => {
+  test("by another client's release is a loss if the session's own was refused", () => {
     const claim = claimOf(1);
     give(claim);
     leases.givesBack(idOf(claim));
@@ -183,7 +190,7 @@ describe("the end of a lease", () => {
     expect(said.lost).toEqual([lostOf(claim)]);
   });
 
-  test("after a release that was refused is told", () => {
+  test("after a refused release is reported", () => {
     const claim = claimOf(1);
     give(claim);
     leases.givesBack(idOf(claim));
@@ -193,12 +200,12 @@ describe("the end of a lease", () => {
   });
 });
 
-describe("nothing is kept in mind", () => {
+describe("the session forgets a lease", () => {
   test.each<[string, (claim: Claim) => void]>([
     ["that was lost", (claim) => end(claim, "expired")],
     [
       "that another server has ended, as a renewal was answered",
-      (claim) => leases.toldEnded(claim, undefined),
+      (claim) => leases.reportedEnded(claim, undefined),
     ],
     [
       "that was given back",
@@ -224,7 +231,7 @@ describe("nothing is kept in mind", () => {
     expect([leases.count, heldHere.count]).toEqual([0, 0]);
   });
 
-  test("of a lease that its call was given when nobody waited for it any more", () => {
+  test("that its call got after its work was over", () => {
     const call = newCall();
     call.holds(claimOf(1));
     call.workIsOver();
@@ -235,7 +242,7 @@ describe("nothing is kept in mind", () => {
     expect([leases.count, heldHere.count]).toEqual([0, 0]);
   });
 
-  test("before its time: a lease that was renewed after its call was over is kept", () => {
+  test("only after its time: one that was renewed after its call was over is kept", () => {
     const claim = claimOf(1);
     give(claim);
     const call = newCall();
@@ -247,8 +254,8 @@ describe("nothing is kept in mind", () => {
   });
 });
 
-describe("what the client is told of a lease", () => {
-  test("is what it has left now, not what it had when it was decided", () => {
+describe("the report of a lease to the client", () => {
+  test("has the remaining time, not the time when it was decided", () => {
     const claim = claimOf(1);
     leases.decided(claim);
     nowUs = NOW_US + 1_500_000;
@@ -256,7 +263,7 @@ describe("what the client is told of a lease", () => {
     expect(message.ttl).toMatchObject({ seconds: 598n, nanos: 500_000_000 });
   });
 
-  test("decides when a lease without an open answer is forgotten: after its end, and never where it has none", () => {
+  test("makes the session forget a lease without a pending answer after its end, and never one without end", () => {
     const [ending, endless] = [
       claimOf(1, { deadlineUs: NOW_US + 1_000 }),
       claimOf(2, { deadlineUs: null, ttlUs: null }),
@@ -270,7 +277,7 @@ describe("what the client is told of a lease", () => {
     expect(leases.count).toBe(1);
   });
 
-  test("decides nothing while an answer about it is open: the decision does", () => {
+  test("leaves a lease with a pending answer to the decision", () => {
     const decided = leases.decided(claimOf(1, { deadlineUs: NOW_US + 500_000_000 }));
     tell(claimOf(1, { deadlineUs: NOW_US + 1_000 }));
     if (decided) leases.answered([decided]);
@@ -280,18 +287,18 @@ describe("what the client is told of a lease", () => {
   });
 });
 
-describe("a lease that the session does not have", () => {
-  test("can be given back, and its end can be told: nothing is kept by that", () => {
+describe("a lease of another session", () => {
+  test("can be given back, and its end can be reported: nothing is kept by that", () => {
     const id = idOf(claimOf(9));
     leases.givesBack(id);
     leases.gaveBack(id, true);
-    leases.toldEnded(claimOf(9), undefined);
+    leases.reportedEnded(claimOf(9), undefined);
     leases.keptUnheard(claimOf(9));
     expect(leases.endOf(claimOf(9))).toBeUndefined();
     expect([leases.count, said.lost]).toEqual([0, []]);
   });
 
-  test("is not confirmed, though it was told and acknowledged before it was given back", async () => {
+  test("is not confirmed, though it was reported and acknowledged before it was given back", async () => {
     const claim = claimOf(1, { provisional: true });
     give(claim, 1);
     leases.acknowledged(1n);
@@ -302,12 +309,45 @@ describe("a lease that the session does not have", () => {
   });
 });
 
-test("a lease with one of two answers open is kept, though its end was told by the other", () => {
+test("a lease with one of two answers pending is kept, though the other has reported its end", () => {
   const claim = claimOf(1);
   const open = [leases.decided(claim), leases.decided(claim)];
-  leases.toldEnded(claim, { ...claim, state: "ended", endReason: "expired" });
+  leases.reportedEnded(claim, { ...claim, state: "ended", endReason: "expired" });
   leases.answered(open.slice(0, 1) as never);
   expect(leases.endOf(claim)).toMatchObject({ endReason: "expired" });
   leases.answered(open.slice(1) as never);
   expect(leases.endOf(claim)).toBeUndefined();
+});
+
+describe("the remaining time of a lease", () => {
+  const leftOf = (ttlUs: number, endsInUs: number) => {
+    const message = create(LeaseSchema, {
+      ttl: durationMessage(ttlUs),
+      expiresAt: timestampMessage(NOW_US + endsInUs),
+    });
+    shorten(message, NOW_US);
+    return message.ttl;
+  };
+
+  test("is shortened to the rest when the answer is sent", () => {
+    expect(leftOf(10_000_000, 4_000_000)).toMatchObject({ seconds: 4n, nanos: 0 });
+    expect(leftOf(10_000_000, -1)).toMatchObject({ seconds: 0n, nanos: 0 });
+  });
+
+  test("is never lengthened, for example by a clock that was set back", () => {
+    expect(leftOf(10_000_000, 10_000_000)).toMatchObject({ seconds: 10n, nanos: 0 });
+    expect(leftOf(10_000_000, 3_600_000_000)).toMatchObject({ seconds: 10n, nanos: 0 });
+  });
+
+  test("stays unset without an end", () => {
+    const endless = create(LeaseSchema, { leaseId: "a" });
+    shorten(endless, NOW_US);
+    expect(endless.ttl).toBeUndefined();
+  });
+
+  test("is zero once it has ended", () => {
+    const message = create(LeaseSchema, { ttl: durationMessage(1) });
+    endNow(message);
+    expect(message.ttl).toMatchObject({ seconds: 0n, nanos: 0 });
+  });
 });

@@ -3,25 +3,30 @@
 import type { DescMessage, MessageInitShape, MessageShape } from "@bufbuild/protobuf";
 import { create } from "@bufbuild/protobuf";
 import { DurationSchema } from "@bufbuild/protobuf/wkt";
-import { describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import type { Mode, WhenBusy } from "#proto/rowlock/v1/lock_pb.js";
 import * as requests from "#proto/rowlock/v1/lock_service_pb.js";
 import { ListOrder } from "#proto/rowlock/v1/lock_service_pb.js";
 import { CallError } from "../../../server/grpc/messages/call-error.ts";
-import { limitsTokenAfter, pageTokenAfter } from "../../../server/grpc/messages/page-tokens.ts";
-import { checkAcquire } from "../../../server/grpc/validate/acquire.ts";
-import { checkCapture } from "../../../server/grpc/validate/capture.ts";
+import { checkAcquire } from "../../../server/grpc/methods/acquire.ts";
+import { checkCapture } from "../../../server/grpc/methods/capture.ts";
+import {
+  checkGetLock,
+  checkListLimits,
+  checkListLocks,
+  limitsTokenAfter,
+  pageTokenAfter,
+} from "../../../server/grpc/methods/listings.ts";
+import { checkDeleteLock, checkUpdateLock } from "../../../server/grpc/methods/records.ts";
 import {
   checkForceRelease,
   checkRelease,
   checkRenew,
   checkRenewLeases,
-} from "../../../server/grpc/validate/claims.ts";
-import { checkGetLock, checkListLimits, checkListLocks } from "../../../server/grpc/validate/listings.ts";
-import { checkDeleteLock, checkUpdateLock } from "../../../server/grpc/validate/records.ts";
-import { checkOpen, checkTimeout } from "../../../server/grpc/validate/session.ts";
-import { checkSetLimit } from "../../../server/grpc/validate/set-limit.ts";
-import { checkWaitInQueue } from "../../../server/grpc/validate/wait-in-queue.ts";
+} from "../../../server/grpc/methods/renew-and-release.ts";
+import { checkSetLimit } from "../../../server/grpc/methods/set-limit.ts";
+import { checkWaitInQueue } from "../../../server/grpc/methods/wait-in-queue.ts";
+import { checkOpen, checkTimeout } from "../../../server/grpc/session/session.ts";
 
 const DAY_S = 86_400;
 const span = (seconds: number | bigint, nanos = 0) => ({ seconds: BigInt(seconds), nanos });
@@ -92,7 +97,7 @@ describe("AcquireRequest", () => {
     });
   });
 
-  test("takes everything up to its bounds", () => {
+  test("accepts everything up to its bounds", () => {
     const text = (bytes: number) => `${"é".repeat((bytes - 1) / 2)}x`;
     const atBounds = {
       name: text(255),
@@ -115,7 +120,7 @@ describe("AcquireRequest", () => {
     [1, "permit"],
     [2, "shared"],
     [3, "exclusive"],
-  ])("takes mode %i as %s", (mode, expected) => {
+  ])("reads mode %i as %s", (mode, expected) => {
     expect(accept({ name: "a", mode, permits: 1 }).ask.mode).toBe(expected);
   });
 
@@ -124,11 +129,11 @@ describe("AcquireRequest", () => {
     ["parts of a microsecond, rounded up", span(1, 1), 1_000_001],
     ["the longest time there is", span(24 * DAY_S), 2_073_600_000_000],
     ["just under it", span(24 * DAY_S - 1, 999_999_999), 2_073_600_000_000],
-  ])("takes a ttl of %s", (_, ttl, ttlUs) => {
+  ])("accepts a ttl of %s", (_, ttl, ttlUs) => {
     expect(accept({ name: "a", ttl }).ask.ttlUs).toBe(ttlUs);
   });
 
-  test("takes no_expiry for a lease without end", () => {
+  test("accepts no_expiry for a lease without end", () => {
     expect(accept({ name: "a", noExpiry: true }).ask.ttlUs).toBeNull();
   });
 
@@ -203,7 +208,7 @@ describe("WaitInQueueRequest", () => {
     target: { case: "acquire" as const, value },
   });
 
-  test("waits whatever when_busy says of waiting, with positions once a second", () => {
+  test("waits whatever its when_busy is, with positions once a second", () => {
     for (const whenBusy of [0, 2, 3]) {
       expect(accept(target({ name: "a", whenBusy, maxWait: span(5) }))).toMatchObject({
         target: { kind: "ask", ask: { name: "a", mayWait: true, maxWaitUs: 5_000_000 } },
@@ -212,7 +217,7 @@ describe("WaitInQueueRequest", () => {
     }
   });
 
-  test("takes a ticket, and positions as often as wanted", () => {
+  test("accepts a ticket, and any interval of positions", () => {
     const request = { target: { case: "ticketId" as const, value: ID }, minUpdateInterval: span(0) };
     expect(accept(request)).toEqual({ target: { kind: "ticket", ref: REF }, updateIntervalMs: 0 });
     expect(accept({ ...request, minUpdateInterval: span(3_600) }).updateIntervalMs).toBe(3_600_000);
@@ -254,7 +259,7 @@ describe("WaitInQueueRequest", () => {
 describe("RenewRequest", () => {
   const schema = requests.RenewRequestSchema;
 
-  test("may leave the ttl as it was", () => {
+  test("may leave the ttl unchanged", () => {
     expect(accepted(schema, checkRenew)({ leaseId: ID })).toEqual({ ref: REF, ttlUs: undefined });
     expect(accepted(schema, checkRenew)({ leaseId: ID, ttl: span(2) })).toEqual({
       ref: REF,
@@ -296,7 +301,7 @@ describe("SetLimitRequest", () => {
   const name = { target: { case: "name" as const, value: "a" } };
   const pattern = (value: string) => ({ target: { case: "pattern" as const, value }, limit: 1 });
 
-  test("sets a limit, 0 included, or takes it away", () => {
+  test("sets a limit, 0 included, or removes it", () => {
     expect(accept({ ...name, limit: 0 })).toEqual({
       target: { kind: "name", name: "a" },
       limit: 0,
@@ -314,11 +319,11 @@ describe("SetLimitRequest", () => {
     ["etl/*", "etl/"],
     ["*", ""],
     [`${"p".repeat(254)}*`, "p".repeat(254)],
-  ])("takes the pattern %s", (value, prefix) => {
+  ])("accepts the pattern %s", (value, prefix) => {
     expect(accept(pattern(value)).target).toEqual({ kind: "pattern", prefix });
   });
 
-  test("takes a name with a star for the name that it is", () => {
+  test("reads a name with a star as the name that it is", () => {
     expect(accept({ target: { case: "name", value: "a*" }, limit: 1 }).target).toEqual({
       kind: "name",
       name: "a*",
@@ -383,7 +388,7 @@ describe("ListLocksRequest", () => {
   const schema = requests.ListLocksRequestSchema;
   const accept = accepted(schema, checkListLocks);
 
-  test("lists everything, 100 at a time, unless told otherwise", () => {
+  test("lists everything, 100 at a time, by default", () => {
     const unasked = { prefix: "", afterName: null, pageSize: 100, busyOnly: false, order: "name" };
     expect(accept({})).toEqual(unasked);
     expect(accept({ order: ListOrder.NAME })).toEqual(unasked);
@@ -441,7 +446,7 @@ describe("ListLimitsRequest", () => {
   const schema = requests.ListLimitsRequestSchema;
   const accept = accepted(schema, checkListLimits);
 
-  test("lists everything, 100 at a time, unless told otherwise", () => {
+  test("lists everything, 100 at a time, by default", () => {
     expect(accept({})).toEqual({ prefix: "", after: null, pageSize: 100 });
     expect(accept({ prefix: "a/", pageSize: 1_000 })).toMatchObject({ prefix: "a/", pageSize: 1_000 });
   });
@@ -483,17 +488,17 @@ describe("ListLimitsRequest", () => {
 const TEN_YEARS_S = 315_576_000;
 const DELAY = /use 0 ms to 3653 days/;
 
-describe("what an AcquireRequest says of the lock's record", () => {
+describe("the part of an AcquireRequest for the record", () => {
   const schema = requests.AcquireRequestSchema;
   const accept = accepted(schema, checkAcquire);
   const termsOf = (request: object) => accept({ name: "a", ...request }).ask.terms;
 
-  test("is nothing where nothing is set, or what says nothing", () => {
+  test("is absent if nothing is set, or only empty values", () => {
     expect(termsOf({})).toBeNull();
     expect(termsOf({ minInterval: span(0), lockDelay: span(0), ifStatus: [] })).toBeNull();
   });
 
-  test("goes up to its bounds", () => {
+  test("may go up to its bounds", () => {
     const ifStatus = Array.from({ length: 16 }, () => "s".repeat(63));
     const longest = span(TEN_YEARS_S);
     expect(
@@ -549,7 +554,7 @@ describe("what an AcquireRequest says of the lock's record", () => {
   ]);
 });
 
-describe("what a ReleaseRequest says of the lock's record", () => {
+describe("the part of a ReleaseRequest for the record", () => {
   const schema = requests.ReleaseRequestSchema;
   const accept = accepted(schema, checkRelease);
 
@@ -578,7 +583,10 @@ describe("what a ReleaseRequest says of the lock's record", () => {
 describe("UpdateLockRequest", () => {
   const schema = requests.UpdateLockRequestSchema;
   const NOW_US = 1_800_000_000_000_000;
-  const check = (message: MessageShape<typeof schema>) => checkUpdateLock(message, NOW_US);
+  const check = (message: MessageShape<typeof schema>) =>
+    checkUpdateLock(message, { engine: { nowUs: () => NOW_US } });
+  beforeAll(() => void vi.useFakeTimers({ toFake: ["Date"], now: NOW_US / 1_000 }));
+  afterAll(() => void vi.useRealTimers());
   const accept = accepted(schema, check);
   const nothing = {
     notBefore: undefined,
@@ -696,7 +704,7 @@ describe("CaptureRequest", () => {
     });
   });
 
-  test("takes everything up to its bounds", () => {
+  test("accepts everything up to its bounds", () => {
     const whole = {
       names: names(1_000),
       maxLeases: 100,
@@ -762,7 +770,7 @@ describe("CaptureRequest", () => {
     ],
   ]);
 
-  test("says of a thousand names that are wrong what is wrong with the first 16 of them", () => {
+  test("describes the mistakes in the first 16 of a thousand wrong names", () => {
     const wrong = Array.from({ length: 1_000 }, () => "");
     const fields = violationsOf(() => accept({ names: ["good", ...wrong.slice(1)], maxLeases: 1 }));
     expect(new Set(fields.map(({ field }) => field)).size).toBeLessThanOrEqual(16);

@@ -13,7 +13,7 @@ const USES: Readonly<Record<string, (store: Store) => Promise<unknown>>> = {
   register: (store) => store.register({ id: 1n, address: "", version: "", secret: "" }, 1, 0n),
   replicas: (store) => store.replicas(1),
   retire: (store) => store.retire(1n),
-  watch: (store) => store.watch([1n], 0),
+  poll: (store) => store.poll([1n], 0),
   claims: (store) => store.claims([{ lockId: 1n, ticketNumber: 1n }]),
   claimsByRequest: (store) => store.claimsByRequest(["a"]),
   dueLocks: (store) => store.dueLocks(0n, 1),
@@ -32,7 +32,7 @@ const USES: Readonly<Record<string, (store: Store) => Promise<unknown>>> = {
 
 export function contractOfClosing(openFreshStore: () => Promise<FreshStore>): void {
   describe("closing", () => {
-    test("says what it is and how many connections it has, while it is open", async () => {
+    test("reports its kind and its number of connections while it is open", async () => {
       const fresh = await openFreshStore();
       const { store } = fresh;
       expect(store.product).toMatch(/^(SQLite|MariaDB|MySQL) \d+\.\d+/);
@@ -43,7 +43,7 @@ export function contractOfClosing(openFreshStore: () => Promise<FreshStore>): vo
       await fresh.close();
     });
 
-    test("can be done twice, and refuses everything afterwards", async () => {
+    test("can be repeated, and refuses everything afterwards", async () => {
       const fresh = await openFreshStore();
       await lockId(fresh.store, "a");
       await Promise.all([fresh.store.close(), fresh.store.close()]);

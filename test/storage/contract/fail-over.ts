@@ -13,7 +13,7 @@ const noted = async (store: Store) => (await load(store, {})).failOver;
 
 export function contractOfFailOver(fresh: () => FreshStore): void {
   describe("a fail-over", () => {
-    test("has not been, as long as nobody has noted one", async () => {
+    test("is absent until a server records one", async () => {
       const { store } = fresh();
       expect(await load(store, {})).toMatchObject({
         failOver: { epoch: 0n, atUs: 0, grantsFromUs: 0 },
@@ -21,7 +21,7 @@ export function contractOfFailOver(fresh: () => FreshStore): void {
       });
     });
 
-    test("begins an epoch by the hour, so that not even an old backup comes to one that there was", async () => {
+    test("begins an epoch by the hour, so that not even an old backup reaches an epoch in use", async () => {
       const { store } = fresh();
       const { nowUs } = await load(store, {});
       expect(await store.failOver(NOTE)).toBe(0);
@@ -31,7 +31,7 @@ export function contractOfFailOver(fresh: () => FreshStore): void {
       expect(grantsFromUs).toBe(atUs);
     });
 
-    test("is noted once by all who have seen the same epoch", async () => {
+    test("is recorded once by all servers that have seen the same epoch", async () => {
       const { store, other } = fresh();
       const notes = [store, other ?? store, store].map((each) =>
         retry(ROLLED_BACK, () => each.failOver({ ...NOTE, epochMin: 10n ** 6n })),
@@ -45,7 +45,7 @@ export function contractOfFailOver(fresh: () => FreshStore): void {
       expect((await noted(store)).epoch).toBe(first.epoch + 1n);
     });
 
-    test("lets nothing be granted for the longest time to live of a lease, within bounds", async () => {
+    test("pauses grants for the longest TTL of a lease, within bounds", async () => {
       const { store } = fresh();
       const id = await lockId(store, "a");
       const ttl = (seconds: number | null) => (seconds === null ? null : seconds * SECOND_US);
@@ -68,12 +68,12 @@ export function contractOfFailOver(fresh: () => FreshStore): void {
       expect(await pauseOf({ pauseUsMin: 60 * SECOND_US, pauseUsMax: 90 * SECOND_US })).toBe(60 * SECOND_US);
     });
 
-    test("makes locks with waiters due when its pause is over, until somebody has looked at them", async () => {
+    test("makes locks with waiters due when its pause is over, until a server has checked them", async () => {
       const { store, tamper } = fresh();
       const [waitedFor, idle] = [await lockId(store, "a"), await lockId(store, "b")];
       await addClaims(store, waitedFor, {});
       await store.failOver({ ...NOTE, pauseUsMin: 60 * SECOND_US });
-      const due = async () => (await store.watch([waitedFor, idle], 0)).due;
+      const due = async () => (await store.poll([waitedFor, idle], 0)).due;
       expect(await due()).toEqual([]);
       await tamper("UPDATE rowlock_meta SET grants_from = grants_from - ?", 60 * SECOND_US);
       await tamper("UPDATE rowlock_lock SET decided_at = decided_at - ?", 60 * SECOND_US);

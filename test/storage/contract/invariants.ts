@@ -30,7 +30,7 @@ export function contractOfInvariants(fresh: () => FreshStore): void {
     changeLock(fresh().store, id, (lock) => Object.assign(lock, { record }));
 
   describe("the check of all rows", () => {
-    test("says that nothing is granted after a fail-over, and takes no waiter for forgotten", async () => {
+    test("reports that grants are paused after a fail-over, and then takes no waiter for forgotten", async () => {
       const { store } = fresh();
       await addClaims(store, await lockId(store, "a"), {});
       expect(await found()).toEqual(["error not_granted"]);
@@ -43,7 +43,7 @@ export function contractOfInvariants(fresh: () => FreshStore): void {
       expect(await found()).toEqual(["warning fail_over"]);
     });
 
-    test("finds nothing wrong with locks that are held and waited for in every way", async () => {
+    test("accepts locks that are held and waited for in every way", async () => {
       const { store } = fresh();
       const ids = await store.resolve([
         "mutex",
@@ -123,7 +123,7 @@ export function contractOfInvariants(fresh: () => FreshStore): void {
       expect(await found()).toEqual(["warning over_limit"]);
     });
 
-    test("finds a token that was given twice", async () => {
+    test("finds a token that was issued twice", async () => {
       const { store } = fresh();
       const id = await lockId(store, "a");
       await addClaims(store, id, { state: "ended", fencingToken: 5n }, { ...HELD, fencingToken: 5n });
@@ -141,7 +141,7 @@ export function contractOfInvariants(fresh: () => FreshStore): void {
       expect(await found()).toEqual(["error tokens"]);
     });
 
-    test("finds a ticket number that will be given again", async () => {
+    test("finds a ticket number that will be issued again", async () => {
       const { store } = fresh();
       const id = await lockId(store, "a");
       await addClaims(store, id, HELD, {});
@@ -151,14 +151,14 @@ export function contractOfInvariants(fresh: () => FreshStore): void {
       expect(await found()).toEqual(["error tickets"]);
     });
 
-    test("finds a claim that would never run out", async () => {
+    test("finds a claim that would never end", async () => {
       const { store, tamper } = fresh();
       await addClaims(store, await lockId(store, "a"), HELD, {}, { state: "ended" });
       await tamper("UPDATE rowlock_claim SET deadline = NULL");
       expect(await found()).toEqual(["error deadlines", "error deadlines", "error deadlines"]);
     });
 
-    test("finds who was granted out of turn", async () => {
+    test("finds a waiter that was granted out of turn", async () => {
       const { store } = fresh();
       const id = await lockId(store, "a");
       await limit(id, 2);
@@ -178,7 +178,7 @@ export function contractOfInvariants(fresh: () => FreshStore): void {
       expect(await found()).toEqual(["error order"]);
     });
 
-    test("finds a waiter that fits and was not granted, unless time has yet to be dealt with", async () => {
+    test("finds a waiter that fits and was not granted, unless a deadline has just passed", async () => {
       const { store } = fresh();
       const [a, b] = [await lockId(store, "a"), await lockId(store, "b")];
       await limit(a, 5);
@@ -190,7 +190,7 @@ export function contractOfInvariants(fresh: () => FreshStore): void {
       expect(await found()).toEqual([]);
     });
 
-    test("finds records that are not known of, that are gone, and that belong to nobody", async () => {
+    test("finds records that the lock does not know, that are missing, and that belong to no lock", async () => {
       const { store, tamper } = fresh();
       const ids = await store.resolve(["unknown", "gone", "nobody's"]);
       for (const id of ids.values()) await remember(id, FAILED);
@@ -208,7 +208,7 @@ export function contractOfInvariants(fresh: () => FreshStore): void {
       ["due_at", "NULL"],
       ["due_at", "1"],
       ["wakes_at", "not_before"],
-    ])("finds a record of which %s is %s and should not be", async ([column, value]) => {
+    ])("finds a record whose %s is %s and should not be", async ([column, value]) => {
       const { store, tamper } = fresh();
       await remember(await lockId(store, "a"), { ...FAILED, notBeforeUs: 2 });
       expect(await found()).toEqual([]);
@@ -216,7 +216,7 @@ export function contractOfInvariants(fresh: () => FreshStore): void {
       expect(await found()).toEqual(["error records"]);
     });
 
-    test("finds a lock that can be taken and is not found, and waiters that nobody will think of", async () => {
+    test("finds a free lock that no search finds, and waiters with no wake-up scheduled", async () => {
       const { store, tamper } = fresh();
       const id = await lockId(store, "a");
       const { nowUs } = await store.claims([]);
@@ -232,7 +232,7 @@ export function contractOfInvariants(fresh: () => FreshStore): void {
       expect(await found()).toEqual([]);
     });
 
-    test("finds no more than asked for", async () => {
+    test("finds no more than requested", async () => {
       const { store, tamper } = fresh();
       for (const name of ["a", "b", "c"]) await addClaims(store, await lockId(store, name), HELD, HELD);
       expect((await found(2)).length).toBe(2);

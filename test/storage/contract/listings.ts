@@ -87,7 +87,7 @@ export function contractOfListings(fresh: () => FreshStore): void {
       expect(await names({ prefix: "a/", afterName: "b" })).toEqual([]);
     });
 
-    test("of busy locks leaves out those that nobody holds or waits for", async () => {
+    test("of busy locks leaves out those without holders and waiters", async () => {
       const { store } = fresh();
       const ids = await store.resolve(["ended", "held", "idle", "waited", "without end"]);
       const add = (name: string, wanted: Parameters<typeof addClaims>[2]) =>
@@ -100,7 +100,7 @@ export function contractOfListings(fresh: () => FreshStore): void {
       expect(await names({ which: "busy", prefix: "w", max: 1 })).toEqual(["waited"]);
     });
 
-    test("of locks with a limit leaves out those that have none, or no longer", async () => {
+    test("of locks with a limit leaves out those without one", async () => {
       const { store } = fresh();
       const ids = await store.resolve(["a", "paused", "unset", "z"]);
       const limit = (name: string, value: number | null) =>
@@ -115,7 +115,7 @@ export function contractOfListings(fresh: () => FreshStore): void {
       expect(await names({ which: "limited", prefix: "p" })).toEqual(["paused"]);
     });
 
-    test("says where the next step begins, and nothing after the last", async () => {
+    test("returns where the next step begins, and nothing after the last", async () => {
       await fresh().store.resolve(["a", "b", "c"]);
       expect((await step({ max: 2 })).next).toBe("b");
       expect((await step({ max: 2, afterName: "b" })).next).toBeNull();
@@ -162,7 +162,7 @@ export function contractOfListings(fresh: () => FreshStore): void {
   });
 
   describe("locks that are waited for", () => {
-    test("come by the longest wait or by the most waiters, those under a prefix only, and no more than asked for", async () => {
+    test("are listed by the longest wait or by the most waiters, within the prefix and the maximum", async () => {
       const { store } = fresh();
       const ids = await store.resolve(["a/long", "a/many", "a/idle", "a/held", "b/many", "a/late"]);
       const add = (name: string, ...wanted: Parameters<typeof addClaims>[2][]) =>
@@ -198,7 +198,7 @@ export function contractOfListings(fresh: () => FreshStore): void {
   });
 
   describe("a queue", () => {
-    test("is shown whole and in order, with the permits that each asks for", async () => {
+    test("is shown whole and in order, with the permits of each request", async () => {
       const { store } = fresh();
       const id = await lockId(store, "a");
       const other = await lockId(store, "b");
@@ -222,7 +222,7 @@ export function contractOfListings(fresh: () => FreshStore): void {
       expect((await store.queue(id + 1000n)).places).toEqual([]);
     });
 
-    test("has its holders beside it, the oldest first and no more than asked for", async () => {
+    test("comes with the holders, the oldest first, up to the maximum", async () => {
       const { store } = fresh();
       const id = await lockId(store, "a");
       const holders = await addClaims(

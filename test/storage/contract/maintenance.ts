@@ -26,7 +26,7 @@ const HOUR_US = 3600 * SECOND_US;
 
 export function contractOfMaintenance(fresh: () => FreshStore): void {
   describe("a heartbeat", () => {
-    test("keeps the places of the replica's waiters, and of those that no replica keeps", async () => {
+    test("keeps the places of the replica's waiters, and of those without a replica", async () => {
       const { store } = fresh();
       const id = await lockId(store, "a");
       const own = await addClaims(
@@ -61,7 +61,7 @@ export function contractOfMaintenance(fresh: () => FreshStore): void {
       expect((await readClaim(store, claim)).deadlineUs).toBe(waitUntilUs);
     });
 
-    test("takes over the place of another replica's waiter, and one that is due but that nobody has ended", async () => {
+    test("adopts the waiter of another replica, and an overdue one that has not ended", async () => {
       const { store } = fresh();
       const id = await lockId(store, "a");
       const waiters = await addClaims(store, id, { replica: 2n }, { replica: 1n, dueInUs: -1 });
@@ -73,7 +73,7 @@ export function contractOfMaintenance(fresh: () => FreshStore): void {
       }
     });
 
-    test("leaves alone what holds, what has ended and what is not named", async () => {
+    test("leaves out holders, ended claims and claims that it does not name", async () => {
       const { store } = fresh();
       const id = await lockId(store, "a");
       const added = await addClaims(
@@ -111,7 +111,7 @@ export function contractOfMaintenance(fresh: () => FreshStore): void {
   });
 
   describe("the mark of a witness", () => {
-    test("is written only over one of those that are expected, or over itself", async () => {
+    test("is written only over an expected mark, or over itself", async () => {
       const { store, tamper } = fresh();
       const write = async (...asked: Parameters<Store["mark"]>) => (await store.mark(...asked)).isDone;
       expect(await write(BIG, [BIG], 1n)).toBe(false);
@@ -133,7 +133,7 @@ export function contractOfMaintenance(fresh: () => FreshStore): void {
   });
 
   describe("the register of replicas", () => {
-    test("takes a replica in, again and again, and lets it go, also twice", async () => {
+    test("adds a replica, again and again, and removes it, even twice", async () => {
       const { store } = fresh();
       const replica = { id: BIG, address: "host 🖥:50051", version: "1.2.3", secret: "of the replica" };
       await store.register(replica, SECOND_US, -1n);
@@ -157,8 +157,8 @@ export function contractOfMaintenance(fresh: () => FreshStore): void {
     });
   });
 
-  describe("what is due", () => {
-    test("are the locks with a live claim past its deadline, in the order of their ids, from one on", async () => {
+  describe("due locks", () => {
+    test("are those with a live claim past its deadline, in order of id from one id on", async () => {
       const { store } = fresh();
       const ids = await store.resolve(["late", "later", "latest", "ended", "endless", "in time", "none"]);
       const add = (name: string, ...wanted: Parameters<typeof addClaims>[2][]) =>
@@ -181,7 +181,7 @@ export function contractOfMaintenance(fresh: () => FreshStore): void {
       expect((await store.dueLocks(expected[2] as bigint, 2)).lockIds).toEqual([]);
     });
 
-    test("is told with the revisions of the watched locks, of which missing ones are left out", async () => {
+    test("come with the revisions of the watched locks, without missing ones", async () => {
       const { store } = fresh();
       const [a, b, c] = [await lockId(store, "a"), await lockId(store, "b"), await lockId(store, "c")];
       await addClaims(store, a, { dueInUs: -1 }, { dueInUs: -2 }, { dueInUs: HOUR_US });
@@ -196,7 +196,7 @@ export function contractOfMaintenance(fresh: () => FreshStore): void {
       await changeLock(store, b, (lock) => {
         lock.revision = BIG;
       });
-      expect(await store.watch([b, a, a + 1000n], 0)).toMatchObject({
+      expect(await store.poll([b, a, a + 1000n], 0)).toMatchObject({
         revisions: new Map([
           [a, 1n],
           [b, BIG + 1n],
@@ -205,17 +205,17 @@ export function contractOfMaintenance(fresh: () => FreshStore): void {
         dueSoon: new Map(),
       });
       await changeLock(store, a, () => {});
-      expect((await store.watch([a], 0)).revisions).toEqual(new Map([[a, 2n]]));
-      expect(await store.watch([], 0)).toMatchObject({ revisions: new Map(), due: [], dueSoon: new Map() });
+      expect((await store.poll([a], 0)).revisions).toEqual(new Map([[a, 2n]]));
+      expect(await store.poll([], 0)).toMatchObject({ revisions: new Map(), due: [], dueSoon: new Map() });
     });
 
-    test("tells how long it is to the first deadline of each lock, if that is near", async () => {
+    test("include the time to the first deadline of each lock, if that is near", async () => {
       const { store } = fresh();
       const [a, b, c] = [await lockId(store, "a"), await lockId(store, "b"), await lockId(store, "c")];
       await addClaims(store, a, { dueInUs: 40 * SECOND_US }, { dueInUs: 20 * SECOND_US }, { dueInUs: null });
       await addClaims(store, b, { dueInUs: 80 * SECOND_US }, { state: "ended", dueInUs: 20 * SECOND_US });
       await addClaims(store, c, { dueInUs: 20 * SECOND_US }, { dueInUs: -1 });
-      const { due, dueSoon } = await store.watch([a, b, c], 60 * SECOND_US);
+      const { due, dueSoon } = await store.poll([a, b, c], 60 * SECOND_US);
       expect(due).toEqual([c]);
       expect([...dueSoon.keys()]).toEqual([a]);
       expect(dueSoon.get(a)).toBeGreaterThan(10 * SECOND_US);
@@ -223,8 +223,8 @@ export function contractOfMaintenance(fresh: () => FreshStore): void {
     });
   });
 
-  describe("cleaning away", () => {
-    test("takes ended claims whose retention has passed, and no others", async () => {
+  describe("cleaning up", () => {
+    test("deletes ended claims whose retention has passed, and no others", async () => {
       const { store } = fresh();
       const [a, b] = [await lockId(store, "a"), await lockId(store, "b")];
       const kept = await addClaims(
@@ -249,7 +249,7 @@ export function contractOfMaintenance(fresh: () => FreshStore): void {
       await addClaims(store, a, { requestId: gone[0]?.requestId ?? "" });
     });
 
-    test("counts the idle time of a guard row from the last decision about it", async () => {
+    test("measures the idle time of a guard row from the last decision about it", async () => {
       const { store, tamper } = fresh();
       const id = await lockId(store, "a");
       await tamper("UPDATE rowlock_lock SET decided_at = 1");
@@ -257,7 +257,7 @@ export function contractOfMaintenance(fresh: () => FreshStore): void {
       expect(await store.purgeLocks(HOUR_US, 10)).toBe(0);
     });
 
-    test("takes guard rows that are long idle, without claims and never limited, and no others", async () => {
+    test("deletes guard rows that are long idle, without claims and never limited, and no others", async () => {
       const { store, tamper } = fresh();
       const names = ["idle", "idle too", "held", "remembered", "limited", "limited once", "new", "recent"];
       const ids = await store.resolve(names.filter((name) => name !== "new"));
@@ -278,7 +278,7 @@ export function contractOfMaintenance(fresh: () => FreshStore): void {
       expect([...(await store.find(names)).keys()].sort()).toEqual(names.slice(2).sort());
     });
 
-    test("a name that comes back starts at the highest token of all that were cleaned away", async () => {
+    test("starts a name that is used again at the highest token of all deleted rows", async () => {
       const { store, tamper } = fresh();
       const [a, b] = [await lockId(store, "a"), await lockId(store, "b")];
       await changeLock(store, a, (lock) => Object.assign(lock, { lastToken: BIG }));
@@ -297,7 +297,7 @@ export function contractOfMaintenance(fresh: () => FreshStore): void {
       expect((await store.view("a", 0))?.lock.lastToken).toBe(BIG);
     });
 
-    test("tokens rise for ever, also while a name is cleaned away and comes back at the same time", async () => {
+    test("never lowers tokens, even while a name is deleted and used at the same time", async () => {
       const { store, other, tamper } = fresh();
       let last = 0n;
       for (let round = 0; round < 15; round++) {
@@ -314,7 +314,7 @@ export function contractOfMaintenance(fresh: () => FreshStore): void {
       }
     });
 
-    test("a guard row that is cleaned away between finding it and deciding about it is missing, and comes back", async () => {
+    test("makes a guard row that it deletes during a decision missing, and a retry creates it", async () => {
       const { store, tamper } = fresh();
       const id = await lockId(store, "a");
       const claims = await addClaims(store, id, { state: "ended", dueInUs: HOUR_US });

@@ -26,7 +26,7 @@ export function contractOfNames(fresh: () => FreshStore): void {
         expect((await store.view(name, 1))?.lock).toMatchObject({ name, id: ids.get(name) });
     });
 
-    test("resolve gives the same ids again, and each once for a name that is asked twice", async () => {
+    test("resolve returns the same ids again, and one for a repeated name", async () => {
       const { store } = fresh();
       const first = await store.resolve(["a", "b"]);
       expect(await store.resolve(["b", "c", "a", "b"])).toEqual(
@@ -51,7 +51,7 @@ export function contractOfNames(fresh: () => FreshStore): void {
       expect(asked).toEqual([3, 2]);
     });
 
-    test("find creates nothing and leaves out what is not there", async () => {
+    test("find creates nothing, and leaves out missing names", async () => {
       const { store } = fresh();
       expect(await store.find(["nobody", "nowhere"])).toEqual(new Map());
       expect(await store.view("nobody", 1)).toBeNull();
@@ -60,7 +60,7 @@ export function contractOfNames(fresh: () => FreshStore): void {
       expect(await store.find([])).toEqual(new Map());
     });
 
-    test("64 who come first to one new name at once all get one id", async () => {
+    test("64 simultaneous first users of one name get one id", async () => {
       const { store, other } = fresh();
       const stores = other ? [store, other] : [store];
       const answers = await Promise.all(

@@ -4,7 +4,7 @@
 import { describe, expect, test } from "vitest";
 import type { Lock } from "../../../server/core/lock.ts";
 import type { LockRecord, RunEnd } from "../../../server/core/record.ts";
-import { IdleScan } from "../../../server/storage/rows/idle-scan.ts";
+import { IdleScan } from "../../../server/storage/rows/decided-order.ts";
 import { folderOf } from "../../../server/storage/rows/values.ts";
 import { IDLE_SCAN_MAX } from "../../../server/storage/storage-bounds.ts";
 import { RECORD } from "../../support/claims.ts";
@@ -54,7 +54,7 @@ export function contractOfRecords(fresh: () => FreshStore): void {
       ["emptied", FULL, RECORD],
       ["taken away", FULL, null],
       ["made anew", null, FULL],
-    ] as const)("can be %s, and is read as it was written, by whoever reads it", async ([, from, to]) => {
+    ] as const)("can be %s, and every reader reads it as it was written", async ([, from, to]) => {
       const { store, other } = fresh();
       const id = await lockId(store, "etl/a");
       await remember(id, from);
@@ -71,7 +71,7 @@ export function contractOfRecords(fresh: () => FreshStore): void {
       }
     });
 
-    test("tells every way in which a run can end", async () => {
+    test("stores every way in which a run can end", async () => {
       const { store } = fresh();
       const id = await lockId(store, "a");
       for (const end of ["released", "expired", "force_released"] satisfies RunEnd[]) {
@@ -81,7 +81,7 @@ export function contractOfRecords(fresh: () => FreshStore): void {
       }
     });
 
-    test("comes, changes, stays and goes at many locks in one transaction, each by itself", async () => {
+    test("is added, changed, kept and deleted at many locks in one transaction, each independently", async () => {
       const { store, other } = fresh();
       const names = Array.from({ length: 150 }, (_, index) => `n/${1000 + index}`);
       const ids = await store.resolve(names);
@@ -112,7 +112,7 @@ export function contractOfRecords(fresh: () => FreshStore): void {
       );
     });
 
-    test("is not written where the transaction fails", async () => {
+    test("is not written if the transaction fails", async () => {
       const { store } = fresh();
       const id = await lockId(store, "a");
       await remember(id, RECORD);
@@ -127,7 +127,7 @@ export function contractOfRecords(fresh: () => FreshStore): void {
       expect((await load(store, { locks: planned(id) })).locks.get(id)?.record).toEqual(RECORD);
     });
 
-    test("keeps its lock from being cleaned away, until it is taken away itself", async () => {
+    test("protects its lock from deletion, until the record is deleted", async () => {
       const { store, tamper } = fresh();
       const id = await lockId(store, "a");
       await remember(id, RECORD);
@@ -138,7 +138,7 @@ export function contractOfRecords(fresh: () => FreshStore): void {
       expect(await store.purgeLocks(HOUR_US, 10)).toBe(1);
     });
 
-    test("does not hide idle locks from being cleaned away, however many records there are", async () => {
+    test("does not hide idle locks from deletion, however many records there are", async () => {
       const { store, tamper } = fresh();
       const names = Array.from({ length: 60 }, (_, index) => `n/${1000 + index}`);
       const ids = [...(await store.resolve(names)).values()].sort((a, b) => (a < b ? -1 : 1));
@@ -155,7 +155,7 @@ export function contractOfRecords(fresh: () => FreshStore): void {
     });
   });
 
-  describe("the time that a lock remembers", () => {
+  describe("the due time of a lock", () => {
     test("makes it due when it has come, once, and not before", async () => {
       const { store } = fresh();
       const [past, ahead, none, both] = [
@@ -174,20 +174,20 @@ export function contractOfRecords(fresh: () => FreshStore): void {
       expect((await store.dueLocks(0n, 10)).lockIds).toEqual([past, both]);
       expect((await store.dueLocks(0n, 1)).lockIds).toEqual([past]);
       expect((await store.dueLocks(past, 1)).lockIds).toEqual([both]);
-      const { revisions, due, dueSoon } = await store.watch(ids, 2 * HOUR_US);
+      const { revisions, due, dueSoon } = await store.poll(ids, 2 * HOUR_US);
       expect([...due].sort()).toEqual([past, both]);
       expect([...revisions.keys()].sort()).toEqual([...ids].sort());
       expect([...dueSoon.keys()]).toEqual([ahead]);
       expect(dueSoon.get(ahead)).toBeGreaterThan(0);
       expect(dueSoon.get(ahead)).toBeLessThanOrEqual(HOUR_US);
-      expect((await store.watch(ids, SECOND_US)).dueSoon.size).toBe(0);
+      expect((await store.poll(ids, SECOND_US)).dueSoon.size).toBe(0);
       await remember(past, { ...RECORD, notBeforeUs: nowUs - 1 });
-      expect((await store.watch([past], SECOND_US)).due).toEqual([]);
+      expect((await store.poll([past], SECOND_US)).due).toEqual([]);
       expect((await store.dueLocks(0n, 10)).lockIds).toEqual([both]);
     });
   });
 
-  test("the search for idle locks goes round in bounded steps, and comes to each of them", () => {
+  test("the search for idle locks reaches each of them in bounded steps", () => {
     const scan = new IdleScan();
     // Many rows of the same time, as for locks that were created together.
     const rows = Array.from({ length: IDLE_SCAN_MAX * 3 + 10 }, (_, index) => ({

@@ -3,7 +3,7 @@
 import { describe, expect, test } from "vitest";
 import type { Claim } from "../../../server/core/claim.ts";
 import type { Lock } from "../../../server/core/lock.ts";
-import { END_REASONS, MODES, STATES } from "../../../server/storage/rows/codes.ts";
+import { END_REASONS, MODES, STATES } from "../../../server/storage/rows/values.ts";
 import type { FreshStore, Wanted } from "../../support/store-fixture.ts";
 import {
   addClaims,
@@ -93,7 +93,7 @@ export function contractOfRows(fresh: () => FreshStore): void {
       expect(await readClaim(store, added)).toEqual(changed);
     });
 
-    test("what earlier versions have written as NULL is read as nothing", async () => {
+    test("NULL from earlier versions is read as absent", async () => {
       const { store, tamper } = fresh();
       const id = await lockId(store, "a");
       const [added] = (await addClaims(store, id, BARE)) as [Claim];
@@ -103,7 +103,7 @@ export function contractOfRows(fresh: () => FreshStore): void {
       expect(await readClaim(store, added)).toEqual(added);
     });
 
-    test("every state, mode and reason comes back as the word it was", async () => {
+    test("every state, mode and reason is read as the word it was", async () => {
       const { store } = fresh();
       const id = await lockId(store, "a");
       const wanted: Wanted[] = [
@@ -120,7 +120,7 @@ export function contractOfRows(fresh: () => FreshStore): void {
       expect((await store.claimsByRequest([])).claims).toEqual([]);
     });
 
-    test("claims by key leave out what is not there, and tell the time", async () => {
+    test("claims by key leave out missing ones, and come with the time", async () => {
       const { store } = fresh();
       const id = await lockId(store, "a");
       const [claim] = (await addClaims(store, id, {})) as [Claim];

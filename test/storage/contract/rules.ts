@@ -47,20 +47,20 @@ export function contractOfRules(fresh: () => FreshStore): void {
       }
     });
 
-    test("their revision rises with each change, and whoever looks or decides is told it", async () => {
+    test("have a revision that rises with each change, and that every poll and decision sees", async () => {
       const { store, other } = fresh();
       for (const version of [1n, 2n]) {
         const before = (await load(store, {})).rulesRevision;
         await write({ ...LIMIT_FOR_ETL, version });
         const after = (await load(store, {})).rulesRevision;
         expect(after).toBeGreaterThan(before);
-        expect((await store.watch([], 0)).rulesRevision).toBe(after);
-        expect((await store.watch([await lockId(store, "etl/a")], 0)).rulesRevision).toBe(after);
+        expect((await store.poll([], 0)).rulesRevision).toBe(after);
+        expect((await store.poll([await lockId(store, "etl/a")], 0)).rulesRevision).toBe(after);
         if (other) expect((await load(other, {})).rulesRevision).toBe(after);
       }
     });
 
-    test("a rule is changed in its place, and other prefixes are other rules", async () => {
+    test("are changed in place, and other prefixes are other rules", async () => {
       const { store, other } = fresh();
       const again = { ...LIMIT_FOR_ETL, limit: null, version: 2n, reason: "over", changeMark: 0n };
       const others = ["ETL/", "etl", "etl/ "].map((prefix) => ({ ...LIMIT_FOR_ETL, prefix }));
@@ -75,7 +75,7 @@ export function contractOfRules(fresh: () => FreshStore): void {
       }
     });
 
-    test("a rule whose transaction is rolled back was never there", async () => {
+    test("leave no trace if their transaction is rolled back", async () => {
       const { store } = fresh();
       const bug = new Error("a bug");
       let round = 0;
@@ -93,7 +93,7 @@ export function contractOfRules(fresh: () => FreshStore): void {
       expect((await load(store, {})).limitRules).toEqual([LIMIT_FOR_ETL]);
     });
 
-    test("its transaction reads the locks with waiters under the prefix, as bytes, in ascending order", async () => {
+    test("make their transaction read the locks with waiters under the prefix, as bytes, in ascending order", async () => {
       const { store } = fresh();
       const names = [
         "etl/b",
@@ -124,14 +124,14 @@ export function contractOfRules(fresh: () => FreshStore): void {
       expect((await under("")).locks.size).toBe(8);
     });
 
-    test("its transaction reads what is due there", async () => {
+    test("make their transaction read what is due there", async () => {
       const { store } = fresh();
       const id = await lockId(store, "etl/a");
       const [due] = await addClaims(store, id, { state: "held", dueInUs: -1 }, {});
       expect((await under("etl/")).claims).toEqual([due]);
     });
 
-    test("what goes on in its transaction sees the new rule, and more of the queue", async () => {
+    test("let the rest of their transaction see the new rule, and more of the queue", async () => {
       const { store } = fresh();
       const id = await lockId(store, "etl/a");
       await addClaims(store, id, ...Array.from({ length: QUEUE_HEAD_MAX + 10 }, () => ({})));
@@ -146,7 +146,7 @@ export function contractOfRules(fresh: () => FreshStore): void {
       expect(rounds[1]?.queues.get(id)?.head.length).toBe(QUEUE_HEAD_MAX);
     });
 
-    test("more locks than one transaction should decide about are read in the next ones", async () => {
+    test("leave locks beyond one transaction's bound to the next ones", async () => {
       const { store } = fresh();
       const names = Array.from({ length: LOCKS_PER_RULE_MAX + 1 }, (_, i) => `etl/${i}`);
       const ids = [...(await store.resolve(names)).values()].sort((a, b) => (a < b ? -1 : 1));
@@ -157,7 +157,7 @@ export function contractOfRules(fresh: () => FreshStore): void {
       expect(second).toEqual(ids.slice(LOCKS_PER_RULE_MAX));
     });
 
-    test("two that change one rule come one after the other, and other transactions see either", async () => {
+    test("change one after the other, and other transactions see either", async () => {
       const { store, other } = fresh();
       const id = await lockId(store, "etl/a");
       await addClaims(store, id, {});

@@ -27,8 +27,8 @@ const keysOf = (claims: readonly Claim[]) => claims.map((claim) => claim.ticketN
 const sorted = (claims: readonly Claim[]) => [...claims].sort((a, b) => (a.requestId < b.requestId ? -1 : 1));
 
 export function contractOfTransactions(fresh: () => FreshStore): void {
-  describe("what a transaction reads", () => {
-    test("the clock never goes back and is in microseconds", async () => {
+  describe("a transaction reads", () => {
+    test("a clock that never goes back and counts microseconds", async () => {
       const { store } = fresh();
       const first = await load(store, {});
       const second = await load(store, {});
@@ -38,7 +38,7 @@ export function contractOfTransactions(fresh: () => FreshStore): void {
       expect(second.nowUs).toBeGreaterThanOrEqual(first.nowUs);
     });
 
-    test("guard rows by id, in ascending order; those that are not there are left out", async () => {
+    test("guard rows by id, in ascending order, without missing ones", async () => {
       const { store } = fresh();
       const ids = [...(await store.resolve(["a", "b", "c"])).values()].sort((a, b) => (a < b ? -1 : 1));
       const gone = (ids.at(-1) as bigint) + 1000n;
@@ -48,7 +48,7 @@ export function contractOfTransactions(fresh: () => FreshStore): void {
       expect((await load(store, {})).locks.size).toBe(0);
     });
 
-    test("claims by key and by request id, at whatever lock; those that are not there are left out", async () => {
+    test("claims by key and by request id, at whatever lock, without missing ones", async () => {
       const { store } = fresh();
       const [a, b] = [await lockId(store, "a"), await lockId(store, "b")];
       const [first] = (await addClaims(store, a, { state: "ended" })) as [Claim];
@@ -61,7 +61,7 @@ export function contractOfTransactions(fresh: () => FreshStore): void {
       expect(sorted(claims)).toEqual(sorted([first, second]));
     });
 
-    test("a claim that is asked for in several ways and is due is there once", async () => {
+    test("each claim once, if it is requested in several ways and is due", async () => {
       const { store } = fresh();
       const id = await lockId(store, "a");
       const [claim] = (await addClaims(store, id, { state: "held", dueInUs: -1 })) as [Claim];
@@ -74,7 +74,7 @@ export function contractOfTransactions(fresh: () => FreshStore): void {
       expect(claims).toEqual([claim]);
     });
 
-    test("what is due of the planned locks, and nothing that is due of others", async () => {
+    test("what is due of the planned locks, and nothing due of others", async () => {
       const { store } = fresh();
       const [a, b] = [await lockId(store, "a"), await lockId(store, "b")];
       const added = await addClaims(
@@ -94,7 +94,7 @@ export function contractOfTransactions(fresh: () => FreshStore): void {
       expect((await load(store, { locks: [] })).claims).toEqual([]);
     });
 
-    test("no more of what is due than is bounded", async () => {
+    test("no more of what is due than the bound", async () => {
       const { store } = fresh();
       const id = await lockId(store, "a");
       await addClaims(store, id, ...Array.from({ length: DUE_MAX + 20 }, () => ({ dueInUs: -1 })));
@@ -103,7 +103,7 @@ export function contractOfTransactions(fresh: () => FreshStore): void {
       expect(new Set(keysOf(claims)).size).toBe(DUE_MAX);
     });
 
-    test("all holders of a lock when they are asked for, oldest first, and no waiters", async () => {
+    test("all holders of a lock on request, oldest first, and no waiters", async () => {
       const { store } = fresh();
       const [a, b] = [await lockId(store, "a"), await lockId(store, "b")];
       const held = Array.from({ length: 12 }, () => ({ state: "held" as const }));
@@ -145,7 +145,7 @@ export function contractOfTransactions(fresh: () => FreshStore): void {
       },
     );
 
-    test("tickets stand in the order of their numbers, not of their digits", async () => {
+    test("tickets in the order of their numbers, not of their digits", async () => {
       const { store } = fresh();
       const id = await lockId(store, "a");
       const numbers = [2n ** 53n + 2n, 9n, 10n, 2n ** 53n + 1n, 100n, 1n];
@@ -157,8 +157,8 @@ export function contractOfTransactions(fresh: () => FreshStore): void {
     });
   });
 
-  describe("a decision that goes on", () => {
-    test("is given the unfinished locks again in the same transaction, as just written, with a full head", async () => {
+  describe("a decision with several rounds", () => {
+    test("gets the unfinished locks again in the same transaction, as just written, with a full head", async () => {
       const { store } = fresh();
       const [a, b] = [await lockId(store, "a"), await lockId(store, "b")];
       await addClaims(store, a, ...Array.from({ length: 10 }, () => ({})));
@@ -182,7 +182,7 @@ export function contractOfTransactions(fresh: () => FreshStore): void {
       expect((await store.view("a", 0))?.lock.waiting).toBe(7);
     });
 
-    test("leaves nothing behind when a later round fails", async () => {
+    test("leaves nothing behind if a later round fails", async () => {
       const { store } = fresh();
       const id = await lockId(store, "a");
       const before = await changeLock(store, id, () => {});
@@ -199,7 +199,7 @@ export function contractOfTransactions(fresh: () => FreshStore): void {
   });
 
   describe("all or nothing", () => {
-    test("what decide throws is thrown on, and nothing is written", async () => {
+    test("an error in decide is thrown on, and nothing is written", async () => {
       const { store } = fresh();
       const id = await lockId(store, "a");
       const [claim] = (await addClaims(store, id, {})) as [Claim];
@@ -213,7 +213,7 @@ export function contractOfTransactions(fresh: () => FreshStore): void {
       await Promise.all(Array.from({ length: 8 }, () => load(store, { locks: planned(id) })));
     });
 
-    test("a request id is given to one claim, of whatever lock: the second is told to try again", async () => {
+    test("a request id belongs to one claim of any lock: a second use fails and is retryable", async () => {
       const { store } = fresh();
       const [a, b] = [await lockId(store, "a"), await lockId(store, "b")];
       await addClaims(store, a, { requestId: "mine" });
@@ -228,7 +228,7 @@ export function contractOfTransactions(fresh: () => FreshStore): void {
       await addClaims(store, b, { requestId: "Mine" }, { requestId: "mine " });
     });
 
-    test("a ticket number that is given twice is refused, and changes nothing", async () => {
+    test("a ticket number that is issued twice is refused, and changes nothing", async () => {
       const { store } = fresh();
       const id = await lockId(store, "a");
       await addClaims(store, id, { ticketNumber: 1n });
@@ -245,7 +245,7 @@ export function contractOfTransactions(fresh: () => FreshStore): void {
       expect((await store.queue(id)).places.length).toBe(1);
     });
 
-    test("a claim is written only where its secret is still there, and all others with it or none", async () => {
+    test("a claim is written only if its secret is still there, and all others with it or none", async () => {
       const { store } = fresh();
       const [a, b] = [await lockId(store, "a"), await lockId(store, "b")];
       const [first] = (await addClaims(store, a, { state: "held" })) as [Claim];
@@ -283,7 +283,7 @@ export function contractOfTransactions(fresh: () => FreshStore): void {
   });
 
   describe("two transactions on one lock", () => {
-    test("come one after the other: no ticket is given twice", async () => {
+    test("come one after the other: no ticket is issued twice", async () => {
       const { store, other } = fresh();
       const id = await lockId(store, "a");
       const given: bigint[] = [];
@@ -302,7 +302,7 @@ export function contractOfTransactions(fresh: () => FreshStore): void {
       expect((await store.view("a", 0))?.lock).toMatchObject({ nextTicket: 61n, revision: 60n });
     });
 
-    test("that share some of their locks all come through", async () => {
+    test("that share some of their locks all succeed", async () => {
       const { store, other } = fresh();
       const ids = [...(await store.resolve(["a", "b", "c", "d"])).values()].sort((x, y) => (x < y ? -1 : 1));
       const pairs = ids.flatMap((x, i) => ids.slice(i + 1).map((y) => [x, y] as const));

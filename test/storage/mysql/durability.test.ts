@@ -42,7 +42,7 @@ describe("a server", () => {
   });
 
   test.each(["ON", "1", "on"])(
-    "that has a binary log which it does not write on each commit is an error: %s",
+    "with a binary log that it does not write on each commit is an error: %s",
     async (on) => {
       const found = await reported({ ...SOUND, log_bin: on, sync_binlog: "0" });
       expect(found).toEqual([expect.stringContaining("sync_binlog is 0")]);
@@ -60,13 +60,13 @@ describe("a server", () => {
     expect(found).toEqual([expect.stringMatching(/^warning: .*wsrep_sync_wait = 0/)]);
   });
 
-  test("of MariaDB that cannot be told from others is a warning, unless its cluster can", async () => {
+  test("of MariaDB that cannot be distinguished from others is a warning, unless its cluster can", async () => {
     const mariadb = { ...SOUND, version: "11.4.2-MariaDB" };
     expect(await reported(mariadb)).toEqual([expect.stringMatching(/^warning: server_id is 1/)]);
     expect(await reported(mariadb, { isCluster: true })).toEqual([]);
   });
 
-  test("to which the address has come to lead is a warning that says how often", async () => {
+  test("that the address has switched to is a warning with the number of switches", async () => {
     const found = await reported(SOUND, { serverChanges: 2 });
     expect(found).toEqual([expect.stringMatching(/^warning: .* another server 2 times/)]);
   });
@@ -75,10 +75,10 @@ describe("a server", () => {
 describe("the check of all rows", () => {
   const scripted = () => new ScriptedPool((sql) => (sql.startsWith("SELECT CAST") ? [["1000"]] : undefined));
 
-  test("reads one snapshot for as long as it takes, and nobody else gets its patient connection", async () => {
+  test("reads one snapshot for as long as it takes, and no other work gets its patient connection", async () => {
     const each = scripted();
     expect(await checks(each.pool).checkInvariants(10)).toEqual([]);
-    expect(each.leases).toEqual([CHECK_MS_MAX]);
+    expect(each.loans).toEqual([CHECK_MS_MAX]);
     expect(each.names.slice(0, 3)).toEqual(["check_set_up", "begin_snapshot", "clock"]);
     expect(each.names.at(-1)).toBe("end_snapshot");
     expect(each.destroyed).toHaveLength(1);

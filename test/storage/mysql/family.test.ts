@@ -4,9 +4,10 @@
 import { createConnection } from "mysql2/promise";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { migrations } from "../../../migrations/index.ts";
-import { parseDatabaseUrl } from "../../../server/storage/database-url.ts";
+import { type MysqlAddress, parseDatabaseUrl } from "../../../server/storage/database-url.ts";
 import { migrateUp, migrationStatus } from "../../../server/storage/migrate/migrate.ts";
-import { migrateMysql } from "../../../server/storage/migrate/migrate-mysql.ts";
+import { type MigratePatience, withMysqlSchema } from "../../../server/storage/migrate/mysql-schema.ts";
+import { runPending } from "../../../server/storage/migrate/schema.ts";
 import { openStore } from "../../../server/storage/open.ts";
 import type { LockView } from "../../../server/storage/store.ts";
 import type { FoundServer, FreshDatabase } from "../../support/database.ts";
@@ -57,7 +58,10 @@ for (const server of mysqlFamily()) {
       return parsed;
     };
 
-    test("run once, and tell where the schema stands without changing it", async () => {
+    const migrate = (patience: MigratePatience, at: Partial<MysqlAddress> = {}) =>
+      withMysqlSchema({ ...address(), ...at }, "be brought up to date", runPending, patience);
+
+    test("run once, and report the state of the schema without changing it", async () => {
       expect(await migrationStatus(fresh.url)).toEqual({
         applied: [],
         pending: NAMES,
@@ -80,14 +84,14 @@ for (const server of mysqlFamily()) {
       await (await openStore(fresh.url)).close();
     });
 
-    test("wait for one that goes on for a while, say so, and give up in time", async () => {
+    test("wait for one that takes a while, log it, and give up in time", async () => {
       await migrateUp(fresh.url);
       const other = await createConnection({ uri: fresh.url });
       await other.query("DELETE FROM rowlock_migration");
       await other.query("BEGIN");
       await other.query("SELECT id FROM rowlock_migration_turn FOR UPDATE");
       const logged: string[] = [];
-      const waiting = migrateMysql(address(), { log: (message) => logged.push(message), lockWaitMs: 1 });
+      const waiting = migrate({ log: (message) => logged.push(message), lockWaitMs: 1 });
       await expect(waiting).rejects.toMatchObject({ kind: "unavailable", reason: "migration_locked" });
       expect(logged).toEqual([expect.stringContaining("Waiting for another server")]);
       await other.end();
@@ -104,26 +108,25 @@ for (const server of mysqlFamily()) {
       const isWaiting = new Promise<void>((resolve) => {
         logged = resolve;
       });
-      const waiting = migrateMysql(address(), { log: () => logged() });
+      const waiting = migrate({ log: () => logged() });
       await isWaiting;
-      for (const name of NAMES)
-        await run(`INSERT INTO rowlock_migration (name, batch) VALUES ('${name}', 1)`);
+      for (const name of NAMES) await run(`INSERT INTO rowlock_migration (name) VALUES ('${name}')`);
       await other.end();
       expect(await waiting).toEqual([]);
     });
 
-    test("go on where one was cut off that held the lock of the library", async () => {
+    test("go on after a cut-off, in a table that an older server made", async () => {
       await migrateUp(fresh.url);
       await run(
         "DROP TABLE rowlock_meta, rowlock_replica, rowlock_record",
         "DELETE FROM rowlock_migration",
-        "UPDATE rowlock_migration_lock SET is_locked = 1",
+        "ALTER TABLE rowlock_migration DROP COLUMN needs, ADD COLUMN batch INT",
       );
       expect(await migrateUp(fresh.url)).toEqual(NAMES);
       await (await openStore(fresh.url)).close();
     });
 
-    test("add what locks remember to rows that are there, while a server of the version before goes on", async () => {
+    test("add records to existing rows, while a server of the version before goes on", async () => {
       await migrateUp(fresh.url);
       await run(
         "DROP TABLE rowlock_record",
@@ -145,7 +148,7 @@ for (const server of mysqlFamily()) {
       await store.close();
     });
 
-    test("of what locks remember go on where one was cut off half-way", async () => {
+    test("of records go on after a cut-off half-way", async () => {
       await migrateUp(fresh.url);
       await run(
         "DROP TABLE rowlock_record",
@@ -156,14 +159,14 @@ for (const server of mysqlFamily()) {
       await (await openStore(fresh.url)).close();
     });
 
-    test("of a newer server are told apart", async () => {
+    test("of a newer server are recognised", async () => {
       await migrateUp(fresh.url);
-      await run("INSERT INTO rowlock_migration (name, batch) VALUES ('9999-of-the-future', 2)");
+      await run("INSERT INTO rowlock_migration (name) VALUES ('9999-of-the-future')");
       expect((await migrationStatus(fresh.url)).unknown).toEqual(["9999-of-the-future"]);
       expect(await migrateUp(fresh.url)).toEqual([]);
     });
 
-    test("without the right password say nothing of it", async () => {
+    test("without the right password do not mention it", async () => {
       const wrong = new URL(fresh.url);
       wrong.password = "s3cret-and-wrong";
       const refusal = await migrateUp(wrong.href).then(
@@ -174,8 +177,8 @@ for (const server of mysqlFamily()) {
       expect(`${refusal?.stack}${JSON.stringify(refusal)}`).not.toContain("s3cret");
     });
 
-    test("of a server that cannot be reached say which", async () => {
-      const unreachable = migrateMysql({ ...address(), host: "127.0.0.1", port: 1 });
+    test("of a server that cannot be reached name it", async () => {
+      const unreachable = migrate({}, { host: "127.0.0.1", port: 1 });
       await expect(unreachable).rejects.toMatchObject({ name: "StoreError", kind: "unavailable" });
       await expect(unreachable).rejects.toThrow("127.0.0.1:1");
     });

@@ -3,7 +3,7 @@
 import { describe, expect, test } from "vitest";
 import type { DatabaseClock } from "../../../server/core/database-clock.ts";
 import { busyLocks } from "../../../server/storage/mysql/busy-locks.ts";
-import type { Row } from "../../../server/storage/mysql/connection/session.ts";
+import type { Row } from "../../../server/storage/mysql/connection/connection.ts";
 import { decided } from "../../../server/storage/mysql/decided.ts";
 import { freeLocks } from "../../../server/storage/mysql/free-locks.ts";
 import { lockValues } from "../../../server/storage/rows/values.ts";
@@ -14,7 +14,14 @@ import {
   NAMES_MAX,
   PAUSED_PATTERNS_MAX,
 } from "../../../server/storage/storage-bounds.ts";
-import type { BusyLock } from "../../../server/storage/store.ts";
+import {
+  type BusyLock,
+  FIRST_FREE,
+  type FreePosition,
+  type FreeSelector,
+  type PausedNames,
+  type RecordGroup,
+} from "../../../server/storage/store.ts";
 import { ScriptedPool } from "./scripted-pool.ts";
 import { LOCK } from "./transaction/lock-fixture.ts";
 
@@ -23,27 +30,36 @@ const bytes = (text: string) => Buffer.from(text);
 describe("free locks", () => {
   const F = { folder: "f/", status: "new" };
   const G = { folder: "g/", status: "new" };
-  const ALL = { prefix: "", paused: [] };
+  const under = (prefix: string, paused: readonly PausedNames[] = []) =>
+    ({ kind: "prefix", prefix, statuses: [], paused }) as const;
+  const ALL = under("");
+  const among = (names: readonly string[]) => ({ kind: "names", names, statuses: [] }) as const;
+  /** From the first of these groups on. */
+  const of = (...groups: RecordGroup[]): FreePosition => ({
+    ...FIRST_FREE,
+    groups: { groups, isLast: true },
+  });
   /** Of a range: its number, then a lock's id (null: the last entry examined), name, time and limit. */
   const found = (
     range: number,
     id: string | null,
     name: string,
-    dueAtUs: number,
+    freeSinceUs: number,
     limit: number | null = null,
-  ): Row => [range, ...[id, bytes(name), dueAtUs, limit]];
+  ): Row => [range, ...[id, bytes(name), freeSinceUs, limit]];
 
   function scene(
-    rows: readonly Row[],
+    rows: readonly Row[] | ((sql: string) => readonly Row[]),
     clock: Partial<Record<"earliestUs" | "latestUs", number | null>> = {},
   ) {
-    const scripted = new ScriptedPool((sql) => (sql.startsWith("SELECT CAST") ? [["500"]] : rows));
+    const answer = typeof rows === "function" ? rows : () => rows;
+    const scripted = new ScriptedPool((sql) => (sql.startsWith("SELECT CAST") ? [["500"]] : answer(sql)));
     const { earliestUs = null, latestUs = null } = clock;
     const told = { earliestUs: () => earliestUs, latestUs: () => latestUs } as unknown as DatabaseClock;
     return { scripted, ...freeLocks(scripted.pool, told) };
   }
 
-  test("of several groups come in one order, and go on where the first full range ended", async () => {
+  test("of several groups are in one order, and go on where the first full range ended", async () => {
     const { freeLocks } = scene([
       found(1, "3", "g/a", 5),
       found(0, "1", "f/a", 10),
@@ -51,29 +67,29 @@ describe("free locks", () => {
       found(0, "2", "f/b", 30),
       found(0, "5", "f/c", 40),
     ]);
-    const { locks, next } = await freeLocks([F, G], null, ALL, 3);
+    const { locks, next } = await freeLocks(ALL, of(F, G), 3);
     // The first group may have more behind its third lock, and nothing else lies before that.
-    expect(next).toMatchObject({ name: "f/c", dueAtUs: 40 });
+    expect(next).toMatchObject({ behind: null, after: { name: "f/c", freeSinceUs: 40 } });
     expect(locks).toEqual([
-      { id: 3n, name: "g/a", dueAtUs: 5, limit: null },
-      { id: 1n, name: "f/a", dueAtUs: 10, limit: null },
-      { id: 4n, name: "g/b", dueAtUs: 20, limit: 7 },
-      { id: 2n, name: "f/b", dueAtUs: 30, limit: null },
-      { id: 5n, name: "f/c", dueAtUs: 40, limit: null },
+      { id: 3n, name: "g/a", freeSinceUs: 5, limit: null },
+      { id: 1n, name: "f/a", freeSinceUs: 10, limit: null },
+      { id: 4n, name: "g/b", freeSinceUs: 20, limit: 7 },
+      { id: 2n, name: "f/b", freeSinceUs: 30, limit: null },
+      { id: 5n, name: "f/c", freeSinceUs: 40, limit: null },
     ]);
   });
 
-  test("are all there are where no range is full", async () => {
+  test("are complete if no range is full", async () => {
     const { freeLocks } = scene([found(0, "1", "f/a", 10), found(0, "2", "f/b", 30)]);
-    expect((await freeLocks([F], null, ALL, 3)).next).toBeNull();
+    expect((await freeLocks(ALL, of(F), 3)).next).toBeNull();
   });
 
-  test("some of which are not wanted go on behind the last entry that was looked at, wanted or not", async () => {
+  test("that do not match make the search go on behind the last entry read, matching or not", async () => {
     const { scripted, freeLocks } = scene([found(0, "1", "f/a", 10), found(0, null, "f/z", 90)]);
-    const wanted = { prefix: "f/a", paused: [{ prefix: "f/b", except: ["f/bc"] }] };
-    const { locks, next } = await freeLocks([F], null, wanted, 3);
+    const wanted = under("f/a", [{ prefix: "f/b", except: ["f/bc"] }]);
+    const { locks, next } = await freeLocks(wanted, of(F), 3);
     expect(locks.map(({ id }) => id)).toEqual([1n]);
-    expect(next).toMatchObject({ name: "f/z", dueAtUs: 90 });
+    expect(next?.after).toEqual({ name: "f/z", freeSinceUs: 90 });
     const [sql = ""] = scripted.sql;
     expect(sql).toContain("(r.name >= 'f/a' AND r.name < 'f/b')");
     expect(sql).toContain(
@@ -82,61 +98,66 @@ describe("free locks", () => {
     expect(sql).toContain("LIMIT 1 OFFSET 2");
   });
 
-  test("after a place are looked for in what is due with it and what is due later", async () => {
+  test("after a place are searched among those due with it and those due later", async () => {
     const { scripted, freeLocks } = scene([]);
-    await freeLocks([F], { name: "f/m", dueAtUs: 40 }, ALL, 3);
+    await freeLocks(ALL, { ...of(F), after: { name: "f/m", freeSinceUs: 40 } }, 3);
     expect(scripted.sql[0]).toContain("r.due_at = 40 AND r.name > 'f/m'");
     expect(scripted.sql[0]).toContain("r.due_at > 40 AND");
     scripted.trips.length = 0;
-    await freeLocks([F], null, ALL, 3);
+    await freeLocks(ALL, of(F), 3);
     // Includes locks that are due at 0.
     expect(scripted.sql[0]).toContain("r.due_at > -1 AND");
     expect(scripted.sql[0]).not.toContain("r.due_at =");
   });
 
-  test("of no group and of very many take no statement and several", async () => {
+  test("of no group take no statement, and of very many take several", async () => {
     const { scripted, freeLocks } = scene([]);
-    expect(await freeLocks([], null, ALL, 3)).toEqual({ locks: [], next: null });
+    expect(await freeLocks(ALL, of(), 3)).toMatchObject({ locks: [], next: null, nextInUs: null });
     expect(scripted.trips).toEqual([]);
     const groups = Array.from({ length: BRANCHES_MAX + 1 }, (_, folder) => ({
       folder: `${folder}/`,
       status: "",
     }));
-    await freeLocks(groups, null, ALL, 3);
-    expect(scripted.sql).toHaveLength(2);
+    await freeLocks(ALL, of(...groups), 3);
+    expect(scripted.trips.map(({ name, sql }) => [name, sql.length])).toEqual([
+      ["free_locks", 2],
+      ["next_due", 2],
+    ]);
   });
 
-  test("are looked for past so many patterns that pause names, and no more", async () => {
+  test("are searched past a bounded number of patterns that pause names", async () => {
     const { scripted, freeLocks } = scene([]);
     const paused = Array.from({ length: PAUSED_PATTERNS_MAX + 1 }, (_, pattern) => ({
       prefix: `f/${pattern}`,
       except: [],
     }));
-    await freeLocks([F], null, { prefix: "f/", paused }, 3);
+    await freeLocks(under("f/", paused), of(F), 3);
     expect(scripted.sql[0]?.match(/limit_value IS NOT NULL/g)).toHaveLength(PAUSED_PATTERNS_MAX);
   });
 
-  test("are due next in what is left of the first, less what the clock may have gone on meanwhile", async () => {
-    const inUs = async (
+  test("are free next in the rest of the first's time, less what the clock may have advanced meanwhile", async () => {
+    const nextInUs = async (
       rows: readonly Row[],
       clock?: { earliestUs: number | null; latestUs: number | null },
-    ) => scene(rows, clock).nextDueIn([F, G]);
-    expect(await inUs([])).toBeNull();
-    expect(await inUs([["90"], ["40"]])).toBe(40);
-    const { scripted, nextDueIn } = scene([["40"]]);
-    await nextDueIn([F, G]);
-    expect(scripted.sql[0]).toContain("r.folder = 'f/' AND r.status = 'new'");
-    expect(scripted.sql[0]).toContain("r.folder = 'g/' AND r.status = 'new'");
-    expect(await inUs([["90"], ["40"]], { earliestUs: 100, latestUs: 115 })).toBe(25);
-    expect(await inUs([["40"]], { earliestUs: 100, latestUs: 150 })).toBe(0);
+    ) => {
+      const { scripted, freeLocks } = scene((sql) => (sql.includes("LIMIT 1)") ? rows : []), clock);
+      return { inUs: (await freeLocks(ALL, of(F, G), 3)).nextInUs, sql: scripted.sql.at(-1) };
+    };
+    expect((await nextInUs([])).inUs).toBeNull();
+    const { inUs, sql } = await nextInUs([["90"], ["40"]]);
+    expect(inUs).toBe(40);
+    expect(sql).toContain("r.folder = 'f/' AND r.status = 'new'");
+    expect(sql).toContain("r.folder = 'g/' AND r.status = 'new'");
+    expect((await nextInUs([["90"], ["40"]], { earliestUs: 100, latestUs: 115 })).inUs).toBe(25);
+    expect((await nextInUs([["40"]], { earliestUs: 100, latestUs: 150 })).inUs).toBe(0);
     for (const unknown of [
       { earliestUs: null, latestUs: 115 },
       { earliestUs: 100, latestUs: null },
     ])
-      expect(await inUs([["40"]], unknown)).toBe(40);
+      expect((await nextInUs([["40"]], unknown)).inUs).toBe(40);
   });
 
-  test("by name are free now where they have no record and nobody has them, and with one when it says so", async () => {
+  test("by name are free now if they have no record and no claims, or when their record says so", async () => {
     const named = (
       name: string,
       busy: readonly [holders: number, waiting: number],
@@ -150,28 +171,25 @@ describe("free locks", () => {
       named("held", [1, 0], null),
       named("waited for", [0, 1], null),
       named("held and waited for", [1, 1], null),
-      named("later", [0, 0], [70, "new"]),
+      named("soon", [0, 0], [70, "new"]),
+      named("later", [0, 0], [700, "new"]),
       named("never", [0, 0], [null, "done"]),
     ];
-    const { scripted, namedLocks } = scene(rows);
-    const { nowUs, locks } = await namedLocks(["any"]);
-    expect(nowUs).toBe(500);
-    expect(locks.map(({ name, dueAtUs, status }) => [name, dueAtUs, status])).toEqual([
-      ["idle", 0, ""],
-      ["held", null, ""],
-      ["waited for", null, ""],
-      ["held and waited for", null, ""],
-      ["later", 70, "new"],
-      ["never", null, "done"],
-    ]);
+    const { scripted, freeLocks } = scene(rows);
+    const { locks, nextInUs } = await freeLocks(among(rows.map((row) => String(row[1]))), FIRST_FREE, 1);
+    expect(locks.map(({ name }) => name)).toEqual(["idle", "soon"]);
+    // The clock is at 500.
+    expect(nextInUs).toBe(200);
     scripted.trips.length = 0;
-    await namedLocks(Array.from({ length: NAMES_MAX + 1 }, (_, name) => `${name}`));
+    await freeLocks(among(Array.from({ length: NAMES_MAX + 1 }, (_, name) => `${name}`)), FIRST_FREE, 1);
     expect(scripted.sql).toHaveLength(3);
   });
 
-  test("by name are as of the latest that the clock may be", async () => {
-    expect(await scene([], { latestUs: 600 }).namedLocks(["a"])).toEqual({ nowUs: 600, locks: [] });
-    expect(await scene([], { latestUs: 400 }).namedLocks(["a"])).toEqual({ nowUs: 500, locks: [] });
+  test("by name use the latest time that the clock may show", async () => {
+    const later: Row[] = [["1", bytes("a"), null, 0, 0, 1, 700, bytes("")]];
+    const nextInUs = async (latestUs: number) =>
+      (await scene(later, { latestUs }).freeLocks(among(["a"]), FIRST_FREE, 1)).nextInUs;
+    expect([await nextInUs(600), await nextInUs(400)]).toEqual([100, 200]);
   });
 });
 
@@ -187,6 +205,7 @@ describe("groups of locks with records", () => {
   /** The index of records, with one entry in each group. */
   function index() {
     const scripted = new ScriptedPool((sql) => {
+      if (!sql.startsWith("(SELECT r.folder")) return [];
       const max = Number(/LIMIT (\d+)/.exec(sql)?.[1]);
       const value = (part: RegExp) => part.exec(sql)?.[1];
       const [own, aboveStatus] = [value(/r\.folder = '([^']*)'/), value(/r\.status > '([^']*)'/)];
@@ -200,31 +219,32 @@ describe("groups of locks with records", () => {
         .slice(0, max)
         .map(({ folder, status }) => [bytes(folder), bytes(status)]);
     });
-    return freeLocks(scripted.pool, {} as DatabaseClock);
+    return freeLocks(scripted.pool, {
+      earliestUs: () => null,
+      latestUs: () => null,
+    } as unknown as DatabaseClock);
   }
-  const names = (groups: readonly { folder: string; status: string }[]) =>
-    groups.map(({ folder, status }) => `${folder}:${status}`);
+  const groupsIn = async (prefix: string, behind: RecordGroup | null = null) => {
+    const selector: FreeSelector = { kind: "prefix", prefix, statuses: [], paused: [] };
+    const { at } = await index().freeLocks(selector, { behind, after: null }, 1);
+    return (at.groups?.groups ?? []).map(({ folder, status }) => `${folder}:${status}`);
+  };
 
-  test("are those of the folder that a prefix lies in, and of all folders that begin with it", async () => {
-    const { recordGroups } = index();
-    const all = async (prefix: string) => names((await recordGroups(prefix, null, 100)).groups);
-    expect(await all("t/")).toEqual(["t/:", "t/:done", "t/:new", "t/a/:new", "t/b/:done", "t/b/:new"]);
-    expect(await all("t/b")).toEqual(["t/:", "t/:done", "t/:new", "t/b/:done", "t/b/:new"]);
-    expect(await all("t/b/x")).toEqual(["t/b/:done", "t/b/:new"]);
-    expect(await all("v/")).toEqual([]);
+  test("are those of the folder of a prefix, and of all folders that begin with it", async () => {
+    expect(await groupsIn("t/")).toEqual(["t/:", "t/:done", "t/:new", "t/a/:new", "t/b/:done", "t/b/:new"]);
+    expect(await groupsIn("t/b")).toEqual(["t/:", "t/:done", "t/:new", "t/b/:done", "t/b/:new"]);
+    expect(await groupsIn("t/b/x")).toEqual(["t/b/:done", "t/b/:new"]);
+    expect(await groupsIn("v/")).toEqual([]);
   });
 
-  test("come a few at a time, each once, and the last part says so", async () => {
-    const { recordGroups } = index();
-    const seen: string[] = [];
-    let after: (typeof GROUPS)[number] | null = null;
-    for (let part = 1; part < 10; part++) {
-      const found: Awaited<ReturnType<typeof recordGroups>> = await recordGroups("t/", after, 2);
-      seen.push(...names(found.groups));
-      after = found.groups.at(-1) ?? after;
-      if (found.isLast) break;
-    }
-    expect(seen).toEqual(["t/:", "t/:done", "t/:new", "t/a/:new", "t/b/:done", "t/b/:new"]);
+  test("go on behind a group", async () => {
+    expect(await groupsIn("t/", { folder: "t/", status: "done" })).toEqual([
+      "t/:new",
+      "t/a/:new",
+      "t/b/:done",
+      "t/b/:new",
+    ]);
+    expect(await groupsIn("t/", { folder: "t/b/", status: "new" })).toEqual([]);
   });
 });
 
@@ -243,7 +263,7 @@ describe("busy locks", () => {
     return { scripted, parts, claims, ids: parts.flat().map(({ lock }) => Number(lock.id)) };
   }
 
-  test("are each seen once, however many claims there are at it, on one snapshot", async () => {
+  test("are each seen once, however many claims they have, on one snapshot", async () => {
     const { scripted, ids, parts, claims } = await census([
       [
         ["1", "1", null],
@@ -262,7 +282,7 @@ describe("busy locks", () => {
     expect([scripted.names[0], scripted.names.at(-1)]).toEqual(["begin_snapshot", "end_snapshot"]);
   });
 
-  test("go on behind the last claim of a page that is full", async () => {
+  test("go on behind the last claim of a full page", async () => {
     const full = (deadline: string | null) =>
       Array.from({ length: BUSY_CLAIMS_PAGE }, (_, claim): Row => [`${claim + 1}`, "4", deadline]);
     const { ids, parts, claims } = await census([full(null), [["9000", "1", null]], full("60"), []]);
@@ -276,24 +296,23 @@ describe("busy locks", () => {
   });
 });
 
-describe("what was decided lately", () => {
+describe("recent decisions", () => {
   const ROWS: Row[] = [
     ["4", bytes("b"), "3", 1, 0, "90"],
     ["2", bytes("a"), "9", 0, 2, "80"],
   ];
-  const scene = (facts: readonly Row[] = [["1000", "5", "6"]]) =>
+  const scene = (meta: readonly Row[] = [["1000", "5"]]) =>
     new ScriptedPool((sql) => {
-      if (sql.endsWith("FROM rowlock_meta WHERE id = 1")) return facts;
+      if (sql.endsWith("FROM rowlock_meta WHERE id = 1")) return meta;
       return sql.startsWith("(SELECT") ? ROWS : undefined;
     });
   const from = { atUs: 70, afterLockId: 3n };
 
-  test("comes in order of time, with the facts of the same moment", async () => {
+  test("come in order of time, with rowlock_meta as of the same moment", async () => {
     const scripted = scene();
     expect(await decided(scripted.pool).decidedSince(from, null, 2)).toEqual({
       nowUs: 1_000,
       epoch: 5n,
-      rulesRevision: 6n,
       locks: [
         { id: 2n, name: "a", revision: 9n, holders: 0, waiting: 2 },
         { id: 4n, name: "b", revision: 3n, holders: 1, waiting: 0 },
@@ -306,9 +325,9 @@ describe("what was decided lately", () => {
     expect(scripted.sql[3]).toContain("LEAST(85,");
   });
 
-  test("is read by a node that lags when it has caught up, and no decision waits for that after it", async () => {
+  test("are read from a lagging node after it has caught up, which delays no later decision", async () => {
     const scripted = scene();
-    scripted.session.mayLag = true;
+    scripted.connection.mayLag = true;
     await decided(scripted.pool).decidedSince(from, null, 2);
     const order = scripted.sql.map((sql) => sql.split(" ").slice(0, 2).join(" "));
     expect(order).toEqual([
@@ -320,10 +339,10 @@ describe("what was decided lately", () => {
     expect(scripted.destroyed).toEqual([]);
   });
 
-  test("that could not be read leaves no connection that waits for its node to catch up", async () => {
+  test("that could not be read leave no connection that waits for its node", async () => {
     for (const mayLag of [true, false]) {
       const scripted = scene();
-      scripted.session.mayLag = mayLag;
+      scripted.connection.mayLag = mayLag;
       const failure = new Error("away");
       scripted.failures.set("decided_since", [failure]);
       await expect(decided(scripted.pool).decidedSince(from, null, 2)).rejects.toBe(failure);
@@ -331,7 +350,7 @@ describe("what was decided lately", () => {
     }
   });
 
-  test("is not known where the row of facts is missing", async () => {
+  test("are unknown if the row of rowlock_meta is missing", async () => {
     await expect(decided(scene([]).pool).decidedSince(from, null, 2)).rejects.toThrow("rowlock_meta");
   });
 });

@@ -15,11 +15,12 @@ import { StoreError } from "../../../server/storage/store.ts";
 import { change } from "../../stories/faults/changes.ts";
 import { contend, GRACE_US } from "../../stories/faults/contention.ts";
 import { WrittenChanges } from "../../stories/faults/written-changes.ts";
+import * as asks from "../../support/asks.ts";
 import type { FreshDatabase } from "../../support/database.ts";
 import { freshDatabase } from "../../support/database.ts";
 import { chanceFrom, type Faults, faultyStore } from "../../support/faulty-store.ts";
 import { type GaleraCluster, startGaleraCluster } from "../../support/mysql-family/galera-cluster.ts";
-import { openPlainSession, refusal, until } from "../../support/mysql-stage.ts";
+import { openPlainConnection, refusal, until } from "../../support/mysql-stage.ts";
 import { Picture } from "../../support/picture.ts";
 import { ask, follower, type Replica, startReplicas } from "../../support/replicas.ts";
 import { seed } from "../../support/seed.ts";
@@ -104,7 +105,7 @@ describe.runIf(inject("galera"))("two nodes of Galera", () => {
 
   const holdersAt = async (node: 0 | 1, id: bigint) => (await stores[node].holders(id, 10)).claims.length;
 
-  test("of two that find a lock free at once one is granted, and the other finds it held when it comes again", async () => {
+  test("one of two decisions that find a lock free is granted, and the other finds it held when it is repeated", async () => {
     let refused = 0;
     for (let round = 0; round < SCHEDULES; round++) {
       const id = await lockOnBoth(`both/${round}`);
@@ -142,7 +143,7 @@ describe.runIf(inject("galera"))("two nodes of Galera", () => {
       status: "new",
       expectedVersion: undefined,
     };
-    await Promise.all(names.map((name) => all[0]?.engine.updateLock({ ...update, name })));
+    await Promise.all(names.map((name) => all[0]?.engine.ask(asks.updateLock({ ...update, name }))));
     const watch = all[0]?.engine.watchLocks("captured/") as LockWatch;
     const picture = new Picture(watch);
     void picture.takeAll();
@@ -170,7 +171,7 @@ describe.runIf(inject("galera"))("two nodes of Galera", () => {
     await stop();
   });
 
-  test("a limit by pattern that rises at one node is heard by waiters who come at the other one just then", async () => {
+  test("a limit by pattern that rises at one node reaches waiters that arrive at the other one just then", async () => {
     const { all, stop } = await startReplicas(sharedDatabase(), 2);
     const [one, other] = all as [Replica, Replica];
     let stranded = 0;
@@ -196,7 +197,7 @@ describe.runIf(inject("galera"))("two nodes of Galera", () => {
     await stop();
   });
 
-  test("when a pause by pattern is answered at one node, nothing is granted any more at the other one", async () => {
+  test("after one node has confirmed a pause by pattern, the other one grants nothing", async () => {
     const { all, stop } = await startReplicas(sharedDatabase(), 2);
     const [one, other] = all as [Replica, Replica];
     let granted = 0;
@@ -212,7 +213,7 @@ describe.runIf(inject("galera"))("two nodes of Galera", () => {
           if (outcome.kind !== "held") continue;
           granted += 1;
           if (isPaused) grantedLate += 1;
-          await other.engine.release(outcome.claim);
+          await other.engine.ask(asks.release(outcome.claim));
         }
       };
       const workers = Array.from({ length: 8 }, (_, worker) => work(worker));
@@ -228,9 +229,9 @@ describe.runIf(inject("galera"))("two nodes of Galera", () => {
     await stop();
   });
 
-  test("what a node has not applied yet is waited for by whoever looks for what was decided", async () => {
+  test("a search for recent decisions waits for what its node has not applied yet", async () => {
     const id = await lockOnBoth("lagging");
-    const there = await openPlainSession(urlAt(1));
+    const there = await openPlainConnection(urlAt(1));
     const { nowUs } = await stores[1].decidedSince(
       { atUs: Number.MAX_SAFE_INTEGER, afterLockId: 0n },
       null,
@@ -256,7 +257,7 @@ describe.runIf(inject("galera"))("two nodes of Galera", () => {
     }
   });
 
-  test("two that migrate at once, each at a node, both get done, and it is noted once", async () => {
+  test("two simultaneous migrations, one at each node, both finish, and it is recorded once", async () => {
     const own = await freshDatabase(cluster.nodes[0]);
     const there = Object.assign(new URL(cluster.nodes[1].url), { pathname: new URL(own.url).pathname }).href;
     try {
@@ -322,24 +323,24 @@ describe.runIf(inject("galera"))("two nodes of Galera", () => {
   );
 
   // The last test, because the node stays away.
-  test("a node that replicates nothing, or has left, is not taken for the cluster, however writable it is", async () => {
-    const session = await openPlainSession(urlAt(1));
+  test("a node that replicates nothing, or has left, does not count as the cluster, however writable it is", async () => {
+    const connection = await openPlainConnection(urlAt(1));
     const beat = () =>
       stores[1].register({ id: 1n, address: "here", version: "1", secret: "" }, 1_000_000, 0n);
     const notReady = { kind: "unavailable", reason: "cluster_not_ready" };
     try {
       await beat();
-      await session.run("SET GLOBAL wsrep_on = OFF");
+      await connection.run("SET GLOBAL wsrep_on = OFF");
       expect(await refusal(beat())).toMatchObject(notReady);
       expect((await refusal(openStore(urlAt(1)))).message).toContain("wsrep_on is OFF");
-      await session.run("SET GLOBAL wsrep_on = ON");
+      await connection.run("SET GLOBAL wsrep_on = ON");
       await beat();
-      await session.run("SET GLOBAL wsrep_cluster_address = ''");
+      await connection.run("SET GLOBAL wsrep_cluster_address = ''");
       expect((await refusal(openStore(urlAt(1)))).message).toContain("wsrep_cluster_status is Disconnected");
       expect(await refusal(beat())).toMatchObject(notReady);
       await stores[0].register({ id: 1n, address: "here", version: "1", secret: "" }, 1_000_000, 0n);
     } finally {
-      session.close();
+      connection.close();
     }
   });
 });

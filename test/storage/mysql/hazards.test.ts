@@ -12,7 +12,7 @@ import { RECORD } from "../../support/claims.ts";
 import { freshDatabase, mysqlFamily, reportLeftOut } from "../../support/database.ts";
 import { startDroppingProxy } from "../../support/dropping-proxy.ts";
 import { leastMs } from "../../support/least.ts";
-import type { PlainSession, Stage } from "../../support/mysql-stage.ts";
+import type { PlainConnection, Stage } from "../../support/mysql-stage.ts";
 import { clockUs, connectionsOf, openStage, refusal, statementOf, until } from "../../support/mysql-stage.ts";
 import {
   addClaims,
@@ -35,24 +35,24 @@ const SHORTEST_LOCK_WAIT_MS = 1_000;
 describe.each(mysqlFamily())("on $flavour $version", (server) => {
   let stage: Stage;
   let store: Store;
-  let plain: PlainSession;
+  let plain: PlainConnection;
   let names = 0;
   const name = () => `hazard/${++names}`;
 
   beforeAll(async () => {
     stage = await openStage(server);
     store = await stage.store();
-    plain = await stage.session();
+    plain = await stage.connection();
   });
   afterAll(() => stage?.close());
 
-  /** Holds the guard row in another session until the returned function is called. */
+  /** Holds the guard row in another connection until the returned function is called. */
   async function hold(sql: string, ...values: unknown[]): Promise<() => Promise<void>> {
-    const session = await stage.session();
-    await session.run("START TRANSACTION");
-    await session.run(`${sql} FOR UPDATE`, values);
+    const connection = await stage.connection();
+    await connection.run("START TRANSACTION");
+    await connection.run(`${sql} FOR UPDATE`, values);
     return async () => {
-      await session.run("COMMIT");
+      await connection.run("COMMIT");
     };
   }
   const holdGuard = (id: bigint) =>
@@ -68,7 +68,7 @@ describe.each(mysqlFamily())("on $flavour $version", (server) => {
   };
   const limitOf = async (id: bigint) => (await load(store, { locks: planned(id) })).locks.get(id)?.limit;
 
-  test("an answer to COMMIT that is lost is an unknown outcome, and the rows are there", async () => {
+  test("a lost answer to COMMIT is an unknown outcome, and the rows are there", async () => {
     const id = await lockId(store, name());
     const proxy = await startDroppingProxy(stage.address.host, stage.address.port);
     try {
@@ -86,7 +86,7 @@ describe.each(mysqlFamily())("on $flavour $version", (server) => {
     }
   });
 
-  test("a connection that is killed before COMMIT was sent leaves nothing, and says that it can be repeated", async () => {
+  test("a connection that is killed before COMMIT was sent leaves nothing, and the error is retryable", async () => {
     const id = await lockId(store, name());
     const [claim] = await addClaims(store, id, { state: "held" });
     const free = await hold("SELECT 1 FROM rowlock_claim FORCE INDEX (PRIMARY) WHERE lock_id = ?", id);
@@ -143,7 +143,7 @@ describe.each(mysqlFamily())("on $flavour $version", (server) => {
     expect(await limitOf(id)).toBe(3);
   });
 
-  test("connections that were lost without a word do not fail a call", async () => {
+  test("connections that were lost silently do not fail a call", async () => {
     const proxy = await startDroppingProxy(stage.address.host, stage.address.port);
     try {
       const behind = await stage.store({ host: "127.0.0.1", port: proxy.port, poolSize: 3 });
@@ -170,7 +170,7 @@ describe.each(mysqlFamily())("on $flavour $version", (server) => {
     expect(target.pool()).toEqual({ open: 1, idle: 1, waiting: 0 });
   });
 
-  test("a store that is closed twice while it works ends both times, and refuses who waits for a connection", async () => {
+  test("a store that is closed twice while it works ends both times, and refuses waiting callers", async () => {
     const target = await stage.store({ poolSize: 1 });
     const id = await lockId(target, name());
     const free = await holdGuard(id);
@@ -186,7 +186,7 @@ describe.each(mysqlFamily())("on $flavour $version", (server) => {
     expect(await limitOf(id)).toBe(5);
   });
 
-  test("a row lock that another session holds is waited for, but not for long", async () => {
+  test("a row lock of another connection is waited for, but not for long", async () => {
     const id = await lockId(store, name());
     const free = await holdGuard(id);
     const startedMs = performance.now();
@@ -228,7 +228,7 @@ describe.each(mysqlFamily())("on $flavour $version", (server) => {
     await transact(store, { ...plan, impatient: true }, write);
   });
 
-  test("a heartbeat waits for no row, and tells whose it could not write", async () => {
+  test("a heartbeat waits for no row, and returns the waiters that it could not write", async () => {
     const id = await lockId(store, name());
     const [held, free, lease] = (await addClaims(store, id, {}, {}, { state: "held" })) as [
       Claim,
@@ -247,7 +247,7 @@ describe.each(mysqlFamily())("on $flavour $version", (server) => {
     expect(await byTicket()).toEqual([7n, 7n, null]);
   });
 
-  test("nothing is cleaned away that others hold, and nothing waits for them", async () => {
+  test("locked rows are not deleted, and the deletion waits for none of them", async () => {
     const other = await openStage(server);
     try {
       const small = await other.store();
@@ -259,17 +259,18 @@ describe.each(mysqlFamily())("on $flavour $version", (server) => {
         { state: "ended", dueInUs: -1 },
         { state: "ended", dueInUs: -1 },
       )) as [Claim];
-      const session = await other.session();
-      await session.run("START TRANSACTION");
+      const connection = await other.connection();
+      await connection.run("START TRANSACTION");
       const one = "FORCE INDEX (PRIMARY) WHERE lock_id = ? AND ticket_number = ? LOCK IN SHARE MODE";
-      await session.run(`SELECT 1 FROM rowlock_claim ${one}`, [claimed, held.ticketNumber]);
-      await session.run("SELECT 1 FROM rowlock_lock FORCE INDEX (PRIMARY) WHERE id = ? LOCK IN SHARE MODE", [
-        ids.get("held"),
-      ]);
+      await connection.run(`SELECT 1 FROM rowlock_claim ${one}`, [claimed, held.ticketNumber]);
+      await connection.run(
+        "SELECT 1 FROM rowlock_lock FORCE INDEX (PRIMARY) WHERE id = ? LOCK IN SHARE MODE",
+        [ids.get("held")],
+      );
       expect(await small.purgeClaims(Number.MAX_SAFE_INTEGER, 10)).toBe(1);
       await until(async () => (await small.purgeLocks(0, 10)) === 1);
       expect((await small.find(["idle", "held"])).size).toBe(1);
-      await session.run("COMMIT");
+      await connection.run("COMMIT");
       expect(await small.purgeClaims(Number.MAX_SAFE_INTEGER, 10)).toBe(1);
       await until(async () => (await small.purgeLocks(0, 10)) > 0);
     } finally {
@@ -277,7 +278,7 @@ describe.each(mysqlFamily())("on $flavour $version", (server) => {
     }
   });
 
-  test("only the guard rows of the plan are waited for, however few there are", async () => {
+  test("a transaction waits only for the guard rows of its plan, however few there are", async () => {
     const other = await openStage(server);
     try {
       const small = await other.store();
@@ -286,10 +287,10 @@ describe.each(mysqlFamily())("on $flavour $version", (server) => {
       if (!a || !b || !c) throw new Error("The names were not resolved.");
       await addClaims(small, a, { state: "held" });
       const held = await addClaims(small, b, { state: "held" });
-      const session = await other.session();
-      await session.run("START TRANSACTION");
-      await session.run("SELECT id FROM rowlock_lock FORCE INDEX (PRIMARY) WHERE id = ? FOR UPDATE", [a]);
-      await session.run("SELECT 1 FROM rowlock_claim FORCE INDEX (PRIMARY) WHERE lock_id = ? FOR UPDATE", [
+      const connection = await other.connection();
+      await connection.run("START TRANSACTION");
+      await connection.run("SELECT id FROM rowlock_lock FORCE INDEX (PRIMARY) WHERE id = ? FOR UPDATE", [a]);
+      await connection.run("SELECT 1 FROM rowlock_claim FORCE INDEX (PRIMARY) WHERE lock_id = ? FOR UPDATE", [
         a,
       ]);
       // The rows of `a` are held to the end: a statement that waits for one of them would fail.
@@ -301,28 +302,28 @@ describe.each(mysqlFamily())("on $flavour $version", (server) => {
       // Lock c has no claim, so it is deleted. Lock a has one and is not even waited for.
       await until(async () => (await small.purgeLocks(0, 10)) === 1);
       expect((await small.find(["a", "b", "c"])).size).toBe(2);
-      await session.run("ROLLBACK");
+      await connection.run("ROLLBACK");
     } finally {
       await other.close();
     }
   });
 
-  test("the clock is read after the lock was waited for", async () => {
+  test("the clock is read after the wait for the lock", async () => {
     const id = await lockId(store, name());
-    const session = await stage.session();
-    await session.run("START TRANSACTION");
-    await session.run("SELECT id FROM rowlock_lock FORCE INDEX (PRIMARY) WHERE id = ? FOR UPDATE", [id]);
+    const connection = await stage.connection();
+    await connection.run("START TRANSACTION");
+    await connection.run("SELECT id FROM rowlock_lock FORCE INDEX (PRIMARY) WHERE id = ? FOR UPDATE", [id]);
     const loading = load(store, { locks: planned(id) });
     await statementOf(plain, stage.address.database, "FOR UPDATE");
     const asked = await clockUs(plain);
-    await session.run("DO SLEEP(1.2)");
-    const released = await clockUs(session);
-    await session.run("COMMIT");
+    await connection.run("DO SLEEP(1.2)");
+    const released = await clockUs(connection);
+    await connection.run("COMMIT");
     expect(released - asked).toBeGreaterThan(1_000_000);
     expect((await loading).nowUs).toBeGreaterThanOrEqual(released);
   });
 
-  test("a guard row is written by each decision about it, also by one that changes nothing", async () => {
+  test("every decision writes its guard row, even one that changes nothing", async () => {
     const id = await lockId(store, name());
     const written = async () => {
       const [row] = await plain.run("SELECT revision, decided_at FROM rowlock_lock WHERE id = ?", [id]);
@@ -340,7 +341,7 @@ describe.each(mysqlFamily())("on $flavour $version", (server) => {
     }
   });
 
-  test("a waiter is not left behind by a rule that changed during its decision", async () => {
+  test("a rule that changes during a decision leaves no waiter behind", async () => {
     const other = await stage.store();
     const id = await lockId(store, name());
     const [claim] = await addClaims(store, id, { state: "held" });
@@ -401,19 +402,19 @@ describe.each(mysqlFamily())("on $flavour $version", (server) => {
     expect(await limitOf(id)).toBe(4);
   });
 
-  test("64 first-comers on one new name get one lock, also when the first one gives up", async () => {
+  test("64 simultaneous first users of one new name get one lock, even if the first one gives up", async () => {
     const stores = [store, await stage.store({ poolSize: 10 }), await stage.store({ poolSize: 10 })];
     for (const gaveUp of [false, true]) {
       const wanted = name();
-      const session = await stage.session();
+      const connection = await stage.connection();
       if (gaveUp) {
-        await session.run("START TRANSACTION");
-        await session.run("INSERT INTO rowlock_lock (name) VALUES (?)", [wanted]);
+        await connection.run("START TRANSACTION");
+        await connection.run("INSERT INTO rowlock_lock (name) VALUES (?)", [wanted]);
       }
       const answers = Array.from({ length: 64 }, (_, index) => resolve(stores[index % 3] as Store, [wanted]));
       if (gaveUp) {
         await statementOf(plain, stage.address.database, "INSERT IGNORE INTO rowlock_lock");
-        await session.run("ROLLBACK");
+        await connection.run("ROLLBACK");
       }
       const ids = new Set((await Promise.all(answers)).map((answer) => answer.get(wanted)));
       expect(ids.size).toBe(1);
@@ -421,15 +422,15 @@ describe.each(mysqlFamily())("on $flavour $version", (server) => {
     }
   });
 
-  test("who makes a lock waits for a purge that is raising the token floor, and starts above it", async () => {
-    const session = await stage.session();
-    await session.run("START TRANSACTION");
-    await session.run("SELECT token_floor FROM rowlock_meta WHERE id = 1 FOR UPDATE");
+  test("the creation of a lock waits for a purge that is raising the token floor, and starts above it", async () => {
+    const connection = await stage.connection();
+    await connection.run("START TRANSACTION");
+    await connection.run("SELECT token_floor FROM rowlock_meta WHERE id = 1 FOR UPDATE");
     const wanted = name();
     const resolving = lockId(store, wanted);
     await statementOf(plain, stage.address.database, "INSERT IGNORE INTO rowlock_lock");
-    await session.run("UPDATE rowlock_meta SET token_floor = 1000 WHERE id = 1");
-    await session.run("COMMIT");
+    await connection.run("UPDATE rowlock_meta SET token_floor = 1000 WHERE id = 1");
+    await connection.run("COMMIT");
     const id = await resolving;
     expect((await load(store, { locks: planned(id) })).locks.get(id)?.lastToken).toBe(1000n);
   });
@@ -447,7 +448,7 @@ describe.each(mysqlFamily())("on $flavour $version", (server) => {
     return token;
   }
 
-  test("tokens rise while a lock is cleaned away and comes back, again and again", async () => {
+  test("tokens rise while a lock is deleted and created, again and again", async () => {
     const purger = await stage.store();
     const wanted = name();
     let last = 0n;
@@ -472,7 +473,7 @@ describe.each(mysqlFamily())("on $flavour $version", (server) => {
     expect(gone).toBeGreaterThan(0);
   });
 
-  test("a user, a database or a server that is not there is named, and the password is not", async () => {
+  test("a missing user, database or server is named, and the password is not", async () => {
     const open = (options: object) => openMysqlStore({ ...stage.address, ...options });
     const denied = await refusal(open({ password: "s3cret-and-wrong" }));
     expect(denied).toMatchObject({ kind: "unavailable", reason: "access_denied" });
@@ -508,7 +509,7 @@ describe.each(mysqlFamily())("on $flavour $version", (server) => {
     expect(trips).toEqual([[2, "committed"]]);
   });
 
-  test("only who has a record pays for it: a trip to read it where it is not known, and none to write it", async () => {
+  test("a record costs one trip to read it if it is unknown, and none to write it; locks without one pay nothing", async () => {
     const statements: string[] = [];
     const observer = {
       statement: (name: string) => statements.push(name),

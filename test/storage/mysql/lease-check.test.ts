@@ -6,8 +6,8 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { freshDatabase, mysqlFamily } from "../../support/database.ts";
 import type { TestServer } from "../../support/harness.ts";
 import { startServer } from "../../support/harness.ts";
-import type { PlainSession } from "../../support/mysql-stage.ts";
-import { openPlainSession, statementOf, until } from "../../support/mysql-stage.ts";
+import type { PlainConnection } from "../../support/mysql-stage.ts";
+import { openPlainConnection, statementOf, until } from "../../support/mysql-stage.ts";
 
 const CLIENTS = readFileSync(new URL("../../../docs/clients.md", import.meta.url), "utf8");
 
@@ -28,7 +28,7 @@ test("docs/clients.md has the statements", () => {
 
 describe.each(mysqlFamily())("on $flavour $version", (database) => {
   let server: TestServer;
-  let user: PlainSession;
+  let user: PlainConnection;
   let databaseName: string;
   const cleanups: (() => unknown)[] = [];
 
@@ -38,7 +38,7 @@ describe.each(mysqlFamily())("on $flavour $version", (database) => {
     databaseName = new URL(url).pathname.slice(1);
     server = await startServer({ url });
     cleanups.push(() => server.stop());
-    user = await openPlainSession(url);
+    user = await openPlainConnection(url);
     cleanups.push(() => user.close());
   });
   afterAll(async () => {
@@ -64,7 +64,7 @@ describe.each(mysqlFamily())("on $flavour $version", (database) => {
     return count;
   }
 
-  test("a lease is found while it is held, and nobody else is granted the lock before the transaction ends", async () => {
+  test("a lease is found while it is held, and the lock is not granted again before the transaction ends", async () => {
     const lease = await server.client.lease({ name: "fenced" });
     const stream = server.client.wait({ target: { case: "acquire", value: { name: "fenced" } } });
     await stream.position();
@@ -93,7 +93,7 @@ describe.each(mysqlFamily())("on $flavour $version", (database) => {
     expect(await found("fenced", next)).toBe(1);
   });
 
-  test("the transaction holds up no other lock, neither a busy one nor one that is new", async () => {
+  test("the transaction delays no other lock, neither a busy one nor a new one", async () => {
     const busy = await server.client.lease({ name: "busy" });
     const lease = await server.client.lease({ name: "last" });
     expect(await begin("last", lease.fencingToken)).toBe(1);
@@ -103,7 +103,7 @@ describe.each(mysqlFamily())("on $flavour $version", (database) => {
     await user.run("COMMIT");
   });
 
-  test("a lease is not found any more from the instant at which it ends", async () => {
+  test("a lease is not found from the instant at which it ends", async () => {
     const lease = await server.client.lease({ name: "short", ttl: { seconds: 3n, nanos: 0 } });
     const endless = await server.client.lease({ name: "endless", noExpiry: true });
     expect(await found("short", lease.fencingToken)).toBe(1);

@@ -22,7 +22,7 @@ function scene(known: Record<string, number> = {}, vanish: readonly string[] = [
 }
 
 describe("names", () => {
-  test("are found by one read for each part, and each is asked for once", async () => {
+  test("are found by one read for each part, and each is requested once", async () => {
     const { scripted, find } = scene({ a: 1, b: 2 });
     expect(await find(["a", "b", "a", "c"])).toEqual(
       new Map([
@@ -36,13 +36,13 @@ describe("names", () => {
     expect(scripted.names).toEqual(["find", "find"]);
   });
 
-  test("that are all there take no write", async () => {
+  test("that all exist need no write", async () => {
     const { scripted, resolve } = scene({ a: 1 });
     expect(await resolve(["a", "a"])).toEqual(new Map([["a", 1n]]));
     expect(scripted.writes).toBe(0);
   });
 
-  test("that are missing are made once each, in the order of their bytes", async () => {
+  test("that are missing are created once each, in the order of their bytes", async () => {
     const { scripted, quoted, resolve } = scene({ b: 1 });
     const ids = await resolve(["é", "z", "b", "a", "z"]);
     expect([...ids.keys()].sort()).toEqual(["a", "b", "z", "é"]);
@@ -50,7 +50,7 @@ describe("names", () => {
     expect(made.map(quoted)).toEqual([["a", "z", "é"]]);
   });
 
-  test("that are cleaned away as they are made are worth another try", async () => {
+  test("that are deleted during their creation are worth another try", async () => {
     const { resolve } = scene({}, ["a"]);
     await expect(resolve(["a", "b"])).rejects.toMatchObject({ kind: "transient", reason: "names_vanish" });
   });
@@ -84,14 +84,14 @@ describe("idle guard rows", () => {
     return { scripted, ...names(scripted.pool) };
   }
 
-  test("are not there: nothing is locked", async () => {
+  test("are absent: nothing is locked", async () => {
     const { scripted, purgeLocks } = purging([["1", 0]]);
     expect(await purgeLocks(100, 10)).toBe(0);
     expect(scripted.names).toEqual(["idle_locks"]);
     expect(scripted.writes).toBe(0);
   });
 
-  test("are removed where they are idle still and nobody holds them, and the floor rises to their highest number first", async () => {
+  test("are deleted if still idle and not locked, after the floor has risen to their highest number", async () => {
     const { scripted, purgeLocks } = purging(
       [
         ["1", 1],
@@ -118,19 +118,19 @@ describe("idle guard rows", () => {
     expect(raise).toContain("GREATEST(token_floor, 12)");
     expect(remove).toContain("IN (1, 3, 5)");
     expect(commit).toBe("COMMIT");
-    expect(scripted.session.inTransaction).toBe(false);
+    expect(scripted.connection.inTransaction).toBe(false);
   });
 
-  test("that have all been taken meanwhile are left, and the transaction ends", async () => {
+  test("that were all taken meanwhile stay, and the transaction ends", async () => {
     const { scripted, purgeLocks } = purging([["1", 1]], ["1"], []);
     expect(await purgeLocks(100, 10)).toBe(0);
     expect(scripted.trips.at(-1)?.sql).toEqual(["COMMIT"]);
   });
 
-  test("are passed over where others hold them, if the database can", async () => {
+  test("that are locked are skipped, if the database can", async () => {
     for (const skipsLocked of [true, false]) {
       const { scripted, purgeLocks } = purging([["1", 1]], ["1"], [["1", "7"]]);
-      scripted.session.skipsLocked = skipsLocked;
+      scripted.connection.skipsLocked = skipsLocked;
       expect(await purgeLocks(100, 10)).toBe(1);
       expect(scripted.trips[1]?.sql[2]?.endsWith("SKIP LOCKED")).toBe(skipsLocked);
     }

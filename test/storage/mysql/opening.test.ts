@@ -3,10 +3,10 @@
 
 import { EventEmitter } from "node:events";
 import type { Socket } from "node:net";
-import type { Connection } from "mysql2";
+import type { Connection as DriverConnection } from "mysql2";
 import { beforeEach, describe, expect, test, vi } from "vitest";
 import type { Server } from "../../../server/storage/mysql/connection/connect.ts";
-import { Session } from "../../../server/storage/mysql/connection/session.ts";
+import { Connection } from "../../../server/storage/mysql/connection/connection.ts";
 import { adopt, failOver, isSuccessor } from "../../../server/storage/mysql/fail-over.ts";
 import { mysqlDurability, openMysqlStore } from "../../../server/storage/mysql/mysql-store.ts";
 import {
@@ -19,7 +19,7 @@ import { ScriptedPool } from "./scripted-pool.ts";
 const database = vi.hoisted(() => ({ open: async (): Promise<unknown> => undefined }));
 vi.mock(import("../../../server/storage/mysql/connection/connect.ts"), async (original) => ({
   ...(await original()),
-  openSession: (() => database.open()) as never,
+  openConnection: (() => database.open()) as never,
 }));
 
 const ADDRESS = { host: "db", port: 1, user: "u", password: "p", database: "d" };
@@ -38,7 +38,7 @@ beforeEach(() => {
   closed = 0;
   failure = null;
   database.open = async () => {
-    const connection = Object.assign(new EventEmitter(), {
+    const driver = Object.assign(new EventEmitter(), {
       query: (_query: unknown, answer: (error: unknown, rows?: unknown) => void) =>
         answer(failure, [[Buffer.from("server 1")]]),
       end: (done: () => void) => done(),
@@ -47,18 +47,24 @@ beforeEach(() => {
       },
     });
     const socket = Object.assign(new EventEmitter(), { destroy() {} });
-    const session = new Session(connection as unknown as Connection, socket as unknown as Socket, OBSERVER);
-    return { session, server: SERVER };
+    const connection = new Connection(
+      driver as unknown as DriverConnection,
+      socket as unknown as Socket,
+      OBSERVER,
+    );
+    return { connection, server: SERVER };
   };
 });
 
 describe("connections", () => {
-  test("are shared out between lanes, patient slots and readers, and each has one at least", async () => {
+  test("are divided among lanes, patient slots and readers, at least one each", async () => {
     for (let poolSize = 1; poolSize <= 60; poolSize++) {
       const store = await openMysqlStore({ ...ADDRESS, poolSize });
       const { lanes, patientSlots, readers } = store;
       expect(Math.min(lanes, patientSlots, readers)).toBeGreaterThanOrEqual(1);
       expect(lanes).toBeLessThanOrEqual(LANES_DEFAULT);
+      // Even a small pool has connections that no lane takes.
+      if (lanes > 1) expect(poolSize - lanes).toBeGreaterThanOrEqual(CONNECTIONS_BESIDE_LANES);
       expect(patientSlots).toBeLessThanOrEqual(PATIENT_SLOTS_MAX);
       // In a large enough pool, no part takes another's connections, and none is left over.
       const large = LANES_DEFAULT + CONNECTIONS_BESIDE_LANES + PATIENT_SLOTS_MAX;
@@ -70,7 +76,7 @@ describe("connections", () => {
     }
   });
 
-  test("are shared out beside as many lanes as were asked for", async () => {
+  test("are divided around the requested number of lanes", async () => {
     const store = await openMysqlStore({ ...ADDRESS, poolSize: 50, lanes: 20 });
     expect(store).toMatchObject({ lanes: 20, patientSlots: PATIENT_SLOTS_MAX });
     expect(store.readers).toBe(50 - 20 - PATIENT_SLOTS_MAX - CONNECTIONS_BESIDE_LANES);
@@ -80,7 +86,7 @@ describe("connections", () => {
     expect(closed).toBe(1);
   });
 
-  test("are not left behind where the rows cannot be used, or settings alone were asked for", async () => {
+  test("are closed if the rows cannot be used, or settings alone were requested", async () => {
     failure = Object.assign(new Error("no such table"), { errno: 1146, code: "ER_NO_SUCH_TABLE" });
     await expect(openMysqlStore(ADDRESS)).rejects.toMatchObject({ kind: "unavailable", reason: "schema" });
     expect(closed).toBe(1);
@@ -93,7 +99,7 @@ describe("connections", () => {
 describe("the rows", () => {
   const scene = (rows: Buffer | null, server: string | null) => {
     const scripted = new ScriptedPool(() => [[rows]]);
-    scripted.session.serverIdentity = server;
+    scripted.connection.serverIdentity = server;
     return scripted;
   };
   const adopted = async (rows: Buffer | null, server: string | null) => {
@@ -102,7 +108,7 @@ describe("the rows", () => {
     return scripted.sql.filter((sql) => sql.startsWith("UPDATE"));
   };
 
-  test("are taken for those of the server where they are nobody's yet, and of no other", async () => {
+  test("are adopted by the server if they have no owner, and only then", async () => {
     expect(await adopted(null, "server 1")).toEqual([
       expect.stringContaining("server_identity = 'server 1'"),
     ]);
@@ -110,9 +116,9 @@ describe("the rows", () => {
     expect(await adopted(null, null)).toEqual([]);
   });
 
-  test("of another server than the one that they are on come from before a fail-over", async () => {
+  test("of another server are from before a fail-over", async () => {
     const says = (rows: Buffer | null | undefined, server: string | null) =>
-      scene(null, server).use(async (session) => isSuccessor(session, rows));
+      scene(null, server).use(async (connection) => isSuccessor(connection, rows));
     expect(await says(Buffer.from("server 1"), "server 2")).toBe(true);
     expect(await says(Buffer.from("server 1"), "server 1")).toBe(false);
     // If either identity is unknown, so is the result.
@@ -121,10 +127,10 @@ describe("the rows", () => {
     expect(await says(Buffer.from("server 1"), null)).toBe(false);
   });
 
-  test("are noted as those of this server with the fail-over, and the pause that is left is answered", async () => {
+  test("are recorded as those of this server with the fail-over, and the rest of the pause is returned", async () => {
     for (const server of ["server 2", null]) {
       const scripted = new ScriptedPool((sql) => (sql.startsWith("SELECT GREATEST") ? [["70"]] : undefined));
-      scripted.session.serverIdentity = server;
+      scripted.connection.serverIdentity = server;
       expect(
         await failOver(scripted.pool, { seenEpoch: 3n, epochMin: 4n, pauseUsMin: 5, pauseUsMax: 6 }),
       ).toBe(70);

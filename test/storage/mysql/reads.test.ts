@@ -5,12 +5,12 @@ import type { Claim } from "../../../server/core/claim.ts";
 import { DatabaseClock } from "../../../server/core/database-clock.ts";
 import type { Lock } from "../../../server/core/lock.ts";
 import type { LockRecord } from "../../../server/core/record.ts";
-import type { Row } from "../../../server/storage/mysql/connection/session.ts";
+import type { Row } from "../../../server/storage/mysql/connection/connection.ts";
 import { RuleCache } from "../../../server/storage/mysql/limit-rules.ts";
 import { reads } from "../../../server/storage/mysql/reads.ts";
 import { changingRecordValues, claimValues, lockValues } from "../../../server/storage/rows/values.ts";
 import { BRANCHES_MAX, LIST_ROWS_MAX } from "../../../server/storage/storage-bounds.ts";
-import { RECORD } from "../../support/claims.ts";
+import { RECORD, TERMS } from "../../support/claims.ts";
 import { ScriptedPool } from "./scripted-pool.ts";
 import { ended, held, LOCK, waiting } from "./transaction/lock-fixture.ts";
 
@@ -42,9 +42,9 @@ function scene(answer: ConstructorParameters<typeof ScriptedPool>[0] = () => und
 
 describe("a poll", () => {
   const RULES: Row = [null, "4", null];
-  const watching = (...rows: Row[]) => scene(() => [RULES, ...rows]).watch([1n, 2n, 3n], 50);
+  const watching = (...rows: Row[]) => scene(() => [RULES, ...rows]).poll([1n, 2n, 3n], 50);
 
-  test("says of each lock its revision, and whether it is due or when it is, by whatever is first", async () => {
+  test("returns each lock's revision, and whether it is due or when, by the earliest cause", async () => {
     const watched = await watching(
       ["1", "11", null],
       ["2", "12", "40"],
@@ -66,7 +66,7 @@ describe("a poll", () => {
     });
   });
 
-  test("says nothing of what is due later than it was asked for", async () => {
+  test("returns no due time later than requested", async () => {
     expect(await watching(["1", "11", "50"], ["2", "12", "51"])).toMatchObject({
       due: [],
       dueSoon: new Map([[1n, 50]]),
@@ -74,8 +74,8 @@ describe("a poll", () => {
   });
 
   test("for no lock reads the revision of the rules alone", async () => {
-    const { scripted, watch } = scene(() => [RULES]);
-    expect(await watch([], 50)).toEqual({
+    const { scripted, poll } = scene(() => [RULES]);
+    expect(await poll([], 50)).toEqual({
       revisions: new Map(),
       due: [],
       dueSoon: new Map(),
@@ -85,7 +85,7 @@ describe("a poll", () => {
   });
 });
 
-describe("claims", () => {
+describe("claims that are read", () => {
   const CLAIMS: Claim[] = [
     held(1, { ttlUs: 5, deadlineUs: 2 ** 50, replica: 2n ** 60n, provisional: true, labels: { a: "é" } }),
     waiting(2, {
@@ -95,16 +95,17 @@ describe("claims", () => {
       endReason: null,
       mode: "shared",
       owner: "me",
+      terms: { ...TERMS, ifStatus: ["é"] },
     }),
     ended(3, { endReason: "exhausted", endNote: "why", mode: "exclusive" }),
   ];
 
-  test("come back as they were written", async () => {
+  test("have the values that were written", async () => {
     const { claims } = scene((sql) => (sql.includes("rowlock_claim") ? CLAIMS.map(claimRow) : undefined));
     expect(await claims(CLAIMS)).toEqual({ nowUs: 900, claims: CLAIMS });
   });
 
-  test("of rows that hold nothing as NULL are read like those that hold it as 0", async () => {
+  test("treat NULL and 0 alike", async () => {
     const [, claim] = CLAIMS as [Claim, Claim];
     const row = [...claimRow({ ...claim, replica: null })];
     for (const at of [13, 16, 17, 18]) row[at] = null;
@@ -112,7 +113,7 @@ describe("claims", () => {
     expect((await claimsByRequest(["r"])).claims).toEqual([{ ...claim, replica: null }]);
   });
 
-  test("that nobody asks for are not looked for, and the time is known all the same", async () => {
+  test("are none if none are requested, and the time is known all the same", async () => {
     const { scripted, claims, claimsByRequest } = scene();
     expect(await claims([])).toEqual({ nowUs: 900, claims: [] });
     expect(await claimsByRequest([])).toEqual({ nowUs: 900, claims: [] });
@@ -139,7 +140,7 @@ describe("claims", () => {
     for (const { sql } of scripted.trips) expect(sql.at(-1)).toMatch(/^SELECT CAST/);
   });
 
-  test("that are due are as of a reading of the clock, which others go by from then on", async () => {
+  test("and are due are as of a reading of the clock, which others use from then on", async () => {
     const { clock, dueLocks } = scene((sql) =>
       sql.startsWith("(SELECT DISTINCT") ? [["3"], ["5"]] : undefined,
     );
@@ -155,7 +156,7 @@ describe("a listing", () => {
     return { page: await list({ prefix: "lock", afterName: null, max, which: "all" }), sql: scripted.sql[0] };
   };
 
-  test("goes on behind its last lock where it is full, and is at its end where it is not", async () => {
+  test("goes on behind its last lock if it is full, and is at its end if it is not", async () => {
     expect((await listing(3, 3)).page.next).toBe("lock 3");
     expect((await listing(2, 3)).page.next).toBeNull();
     expect((await listing(0, 0)).page.next).toBeNull();
@@ -166,7 +167,7 @@ describe("a listing", () => {
     expect((await listing(0, 7)).sql).toMatch(/LIMIT 7$/);
   });
 
-  test("says of each lock whether it has a record, and of waited locks how many have them", async () => {
+  test("shows for each lock whether it has a record, and for waited locks how many have them", async () => {
     const { list, waitedLocks } = scene((sql) =>
       sql.includes("JOIN") ? [["1", 2, 3]] : [guardRow(lock(1)), guardRow(lock(2, { record: RECORD }))],
     );
@@ -189,7 +190,7 @@ describe("a view", () => {
       return sql.startsWith("(SELECT lock_id") ? claims.map(claimRow) : undefined;
     });
 
-  test("comes in the order that was asked for, without those that are gone", async () => {
+  test("is in the requested order, without missing locks", async () => {
     const { scripted, views } = viewing([lock(1), lock(2), lock(3)]);
     expect((await views([3n, 9n, 1n], 5)).map((view) => view.lock.id)).toEqual([3n, 1n]);
     expect(scripted.names).toEqual(["begin_snapshot", "views", "end_snapshot"]);
@@ -212,7 +213,7 @@ describe("a view", () => {
     ).toHaveLength(3);
   });
 
-  test("of which nothing is to be shown reads no claims", async () => {
+  test("without holders and waiters reads no claims", async () => {
     const { scripted, views } = viewing([lock(1, { holders: 2 })]);
     await views([1n], 0);
     expect(scripted.names).not.toContain("shown_claims");
@@ -228,7 +229,7 @@ describe("a view", () => {
     expect(scripted.names.filter((name) => name === "shown_claims")).toHaveLength(2);
   });
 
-  test("comes with what the lock remembers, as it was written", async () => {
+  test("has the record of each lock, as it was written", async () => {
     const { view } = viewing([lock(1, { record: LAST_RUN })]);
     expect(await view("lock 1", 5)).toEqual({
       lock: lock(1, { record: LAST_RUN }),
@@ -240,15 +241,15 @@ describe("a view", () => {
     expect(await viewing([]).view("lock 1", 5)).toBeNull();
   });
 
-  test("of a lock whose record is missing is a damage, and not a lock without one", async () => {
+  test("of a lock whose record is missing is damage, and not a lock without one", async () => {
     const { views } = scene((sql) =>
       sql.startsWith("SELECT l.id") ? [guardRow(lock(1, { record: RECORD }))] : undefined,
     );
-    await expect(views([1n], 1)).rejects.toThrow("should have a record");
+    await expect(views([1n], 1)).rejects.toThrow("has no record");
   });
 });
 
-test("servers come with all that they have said of themselves", async () => {
+test("servers are returned with everything that they have registered", async () => {
   const { replicas } = scene((sql) =>
     sql.includes("rowlock_replica")
       ? [["7", bytes("a:1"), bytes("1.2"), bytes("s"), "5", "3", "9"]]
@@ -266,16 +267,16 @@ describe("limit rules", () => {
   const RULE = { prefix: "a", limit: 3, version: 2n, reason: "why", changeMark: 9n };
   const row = (revision: string): Row => [bytes("a"), 3, "2", bytes("why"), "9", revision];
 
-  test("are read with their revision, and there may be none", async () => {
+  test("are read with their revision, even if there are none", async () => {
     expect(await scene(() => [row("4")]).limitRules()).toEqual([RULE]);
     expect(await scene(() => [[null, null, null, null, null, "4"]]).limitRules()).toEqual([]);
   });
 
-  test("are read again where the revision is not the one that is known, or that one is forgotten", async () => {
+  test("are read again if the revision is not the known one, or the known one is forgotten", async () => {
     let revision = "4";
     const { scripted } = scene(() => [row(revision)]);
     const cache = new RuleCache();
-    const at = (asked: bigint) => scripted.use((session) => cache.at(session, asked));
+    const at = (asked: bigint) => scripted.use((connection) => cache.at(connection, asked));
     expect(await at(4n)).toEqual({ revision: 4n, limitRules: [RULE] });
     await at(4n);
     expect(scripted.trips).toHaveLength(1);

@@ -1,8 +1,8 @@
-// A pool with one session, which answers trips as the test says and records everything sent. For tests of which
+// A pool with one connection, which answers trips as the test says and records everything sent. For tests of which
 // statements are sent and how their answers are used; tests on real databases cover what the statements do.
 
+import type { Connection, Row } from "../../../server/storage/mysql/connection/connection.ts";
 import type { MysqlPool } from "../../../server/storage/mysql/connection/pool.ts";
-import type { Row, Session } from "../../../server/storage/mysql/connection/session.ts";
 import type { Trip } from "../../../server/storage/mysql/connection/trip.ts";
 import { textOf } from "./transaction/lock-fixture.ts";
 
@@ -18,12 +18,12 @@ export class ScriptedPool {
   renewals = 0;
   /** How many trips asked for a connection that waits for row locks. */
   writes = 0;
-  readonly leases: (number | undefined)[] = [];
+  readonly loans: (number | undefined)[] = [];
   readonly trips: { readonly name: string; readonly sql: readonly string[] }[] = [];
   readonly destroyed: unknown[] = [];
   /** Errors for the next trips of each name, one each. */
   readonly failures = new Map<string, Error[]>();
-  readonly session = {
+  readonly connection = {
     alive: true,
     inTransaction: false,
     skipsLocked: false,
@@ -52,12 +52,12 @@ export class ScriptedPool {
     return this.trips.flatMap(({ sql }) => sql);
   }
 
-  async use<Result>(work: (session: Session) => Promise<Result>, leaseMs?: number): Promise<Result> {
-    this.leases.push(leaseMs);
-    return work(this.session as unknown as Session);
+  async use<Result>(work: (connection: Connection) => Promise<Result>, loanMs?: number): Promise<Result> {
+    this.loans.push(loanMs);
+    return work(this.connection as unknown as Connection);
   }
 
-  write<Result>(work: (session: Session) => Promise<Result>): Promise<Result> {
+  write<Result>(work: (connection: Connection) => Promise<Result>): Promise<Result> {
     this.writes += 1;
     return this.use(work);
   }

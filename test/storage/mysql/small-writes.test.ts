@@ -35,14 +35,14 @@ function scene(answer?: ConstructorParameters<typeof ScriptedPool>[0], beforeUs:
   return { scripted, prolonged, ...maintenance(scripted.pool, cache, clock) };
 }
 
-describe("a sign of life of waiters", () => {
-  test("of none is not sent", async () => {
+describe("a heartbeat of waiters", () => {
+  test("without waiters is not sent", async () => {
     const { scripted, heartbeat } = scene();
     expect(await heartbeat(7n, [], KEEP_US)).toEqual([]);
     expect(scripted.trips).toEqual([]);
   });
 
-  test("keeps all of them where the database cannot pass over rows that others hold", async () => {
+  test("keeps all of them if the database cannot skip locked rows", async () => {
     const { scripted, prolonged, heartbeat } = scene();
     expect(await heartbeat(7n, CLAIMS, KEEP_US)).toEqual([]);
     expect(scripted.names).toEqual(["heartbeat"]);
@@ -56,7 +56,7 @@ describe("a sign of life of waiters", () => {
     expect(prolonged).toEqual([[7n, [1n, 2n, 3n], BEFORE_US + KEEP_US]]);
   });
 
-  test("is remembered as of no time where the database's is not known", async () => {
+  test("is stored without a time if the database's time is unknown", async () => {
     const { prolonged, heartbeat } = scene(undefined, null);
     await heartbeat(7n, CLAIMS, KEEP_US);
     expect(prolonged).toEqual([]);
@@ -68,21 +68,21 @@ describe("a sign of life of waiters", () => {
     return sql.startsWith("SELECT lock_id") ? [["1", "2"]] : undefined;
   };
 
-  test("keeps those that are free, and answers those that still wait and that another transaction holds", async () => {
+  test("keeps the free ones, and returns those that still wait and are locked by another transaction", async () => {
     const { scripted, prolonged, heartbeat } = scene(someHeld);
-    scripted.session.skipsLocked = true;
+    scripted.connection.skipsLocked = true;
     expect(await heartbeat(7n, CLAIMS, KEEP_US)).toEqual([{ lockId: 1n, ticketNumber: 2n }]);
     expect(prolonged).toEqual([[7n, [1n], BEFORE_US + KEEP_US]]);
     const [update, rest, commit] = scripted.trips.at(-1)?.sql ?? [];
     expect(update).toMatch(/^UPDATE rowlock_claim .*lock_id = 1 AND ticket_number = 1\)/);
     expect(rest).toContain("IN ((1, 2), (1, 3))");
     expect(commit).toBe("COMMIT");
-    expect(scripted.session.inTransaction).toBe(false);
+    expect(scripted.connection.inTransaction).toBe(false);
   });
 
-  test("writes nothing where all are held, and asks no more where all are free", async () => {
+  test("writes nothing if all are locked, and makes no second request if all are free", async () => {
     const noneFree = scene((sql) => (sql.endsWith("SKIP LOCKED") ? [] : someHeld(sql)));
-    noneFree.scripted.session.skipsLocked = true;
+    noneFree.scripted.connection.skipsLocked = true;
     expect(await noneFree.heartbeat(7n, CLAIMS, KEEP_US)).toEqual([{ lockId: 1n, ticketNumber: 2n }]);
     expect(noneFree.scripted.sql.filter((sql) => sql.startsWith("UPDATE"))).toEqual([]);
     const allFree = scene((sql) =>
@@ -94,12 +94,12 @@ describe("a sign of life of waiters", () => {
           ]
         : undefined,
     );
-    allFree.scripted.session.skipsLocked = true;
+    allFree.scripted.connection.skipsLocked = true;
     expect(await allFree.heartbeat(7n, CLAIMS, KEEP_US)).toEqual([]);
     expect(allFree.scripted.trips.at(-1)?.sql).toEqual([expect.stringMatching(/^UPDATE/), "COMMIT"]);
   });
 
-  test("is sent again when the database has rolled it back", async () => {
+  test("is repeated after the database has rolled it back", async () => {
     const { scripted, heartbeat } = scene();
     scripted.failures.set("heartbeat", [deadlock(), deadlock()]);
     const sent = heartbeat(7n, CLAIMS, KEEP_US);
@@ -109,10 +109,10 @@ describe("a sign of life of waiters", () => {
   });
 });
 
-describe("a sign of life of a server", () => {
+describe("a heartbeat of a server", () => {
   const SELF = { id: 7n, address: "a:1", version: "1", secret: "s" };
 
-  test("says all of it, and forgets those that are over", async () => {
+  test("stores all its facts, and forgets finished ones", async () => {
     const { scripted, register } = scene();
     await register(SELF, KEEP_US, 3n);
     expect(scripted.sql.map((sql) => sql.split(" ")[0])).toEqual(["SHOW", "SHOW", "INSERT", "DELETE"]);
@@ -120,7 +120,7 @@ describe("a sign of life of a server", () => {
     expect(scripted.renewals).toBe(0);
   });
 
-  test("that meets a database which must not be written lends no connection of before again", async () => {
+  test("that finds a database that must not be written makes all older connections unusable", async () => {
     const { scripted, register } = scene((sql) =>
       sql.startsWith("SHOW GLOBAL VARIABLES") ? [["read_only", "ON"]] : undefined,
     );
@@ -128,14 +128,14 @@ describe("a sign of life of a server", () => {
     expect(scripted.renewals).toBe(1);
   });
 
-  test("that fails otherwise says nothing of the connections", async () => {
+  test("that fails otherwise affects no connection", async () => {
     const { scripted, register } = scene();
     scripted.failures.set("register", [new StoreError("unavailable", "connection_refused", "A test's.")]);
     await expect(register(SELF, KEEP_US, 3n)).rejects.toMatchObject({ reason: "connection_refused" });
     expect(scripted.renewals).toBe(0);
   });
 
-  test("that stops takes its row and its mark along", async () => {
+  test("that stops deletes its row and its mark", async () => {
     const { scripted, retire } = scene();
     await retire(7n);
     expect(scripted.sql).toEqual([
@@ -153,20 +153,20 @@ describe("a mark", () => {
       return sql.startsWith("SELECT CAST") ? [["5"]] : undefined;
     });
 
-  test("is set where the one before it is expected, or where a try before this one has set it", async () => {
+  test("is set if the previous one is expected, or if an earlier attempt has set it", async () => {
     const { scripted, mark } = marking(1);
     expect(await mark(7n, [3n, 4n], 9n)).toEqual({ isDone: true, nowUs: 5 });
     expect(scripted.sql[0]).toMatch(/^UPDATE rowlock_witness SET mark = 9, .* mark IN \(3, 4, 9\)$/);
     expect(scripted.trips).toHaveLength(1);
   });
 
-  test("is set anew whatever is there, and old ones of others are forgotten", async () => {
+  test("is set anew whatever is there, and old ones of others are deleted", async () => {
     const { scripted, mark } = marking();
     expect(await mark(7n, null, 9n)).toEqual({ isDone: true, nowUs: 5 });
     expect(scripted.sql.map((sql) => sql.split(" ")[0])).toEqual(["INSERT", "DELETE", "SELECT"]);
   });
 
-  test("that is not the expected one is looked at once more in a cluster, whose node may lag, and nowhere else", async () => {
+  test("that is unexpected is read once more in a cluster, whose node may lag, and nowhere else", async () => {
     const alone = marking(0, 1);
     expect(await alone.mark(7n, [3n], 9n)).toMatchObject({ isDone: false });
     const cluster = marking(0, 1);
@@ -180,7 +180,7 @@ describe("a mark", () => {
   });
 });
 
-describe("what has ended", () => {
+describe("ended claims", () => {
   const ENDED = [
     ["1", "1"],
     ["1", "2"],
@@ -192,15 +192,15 @@ describe("what has ended", () => {
       return sql.startsWith("DELETE") ? written(free.length) : undefined;
     });
 
-  test("is not there: nothing is locked", async () => {
+  test("are absent: nothing is locked", async () => {
     const { scripted, purgeClaims } = scene();
     expect(await purgeClaims(10, 5)).toBe(0);
     expect(scripted.names).toEqual(["ended_claims"]);
   });
 
-  test("is removed but for what another transaction holds", async () => {
+  test("are deleted unless another transaction holds them", async () => {
     const { scripted, purgeClaims } = purging([["1", "2"]]);
-    scripted.session.skipsLocked = true;
+    scripted.connection.skipsLocked = true;
     expect(await purgeClaims(10, 5)).toBe(1);
     expect(scripted.trips.at(-1)?.sql).toEqual([
       expect.stringMatching(/^DELETE .*lock_id = 1 AND ticket_number = 2\)$/),
@@ -208,15 +208,15 @@ describe("what has ended", () => {
     ]);
   });
 
-  test("is all held by others: nothing is removed, and the transaction ends", async () => {
+  test("are all locked by others: nothing is deleted, and the transaction ends", async () => {
     const { scripted, purgeClaims } = purging([]);
-    scripted.session.skipsLocked = true;
+    scripted.connection.skipsLocked = true;
     expect(await purgeClaims(10, 5)).toBe(0);
     expect(scripted.trips.at(-1)?.sql).toEqual(["COMMIT"]);
-    expect(scripted.session.inTransaction).toBe(false);
+    expect(scripted.connection.inTransaction).toBe(false);
   });
 
-  test("is removed at once where the database cannot pass over rows that others hold", async () => {
+  test("are deleted at once if the database cannot skip locked rows", async () => {
     const { scripted, purgeClaims } = purging(ENDED);
     expect(await purgeClaims(10, 5)).toBe(2);
     expect(scripted.names).toEqual(["ended_claims", "purge_claims"]);

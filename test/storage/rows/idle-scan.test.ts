@@ -1,7 +1,7 @@
 // The repeated walk over old guard rows: no row twice in a round, and a row that was left over is not skipped.
 
 import { expect, test } from "vitest";
-import { IdleScan } from "../../../server/storage/rows/idle-scan.ts";
+import { IdleScan } from "../../../server/storage/rows/decided-order.ts";
 import { IDLE_SCAN_MAX } from "../../../server/storage/storage-bounds.ts";
 
 const START = { decidedAtUs: -1, id: 0n };
@@ -13,7 +13,7 @@ const rows = (from: number, count: number, isIdle: (id: number) => boolean = () 
   }));
 const idsOf = (taken: readonly { id: bigint }[]) => taken.map(({ id }) => Number(id));
 
-test("takes what is idle, and begins again where no more rows are behind", () => {
+test("takes idle rows, and begins again if no more rows are behind", () => {
   const scan = new IdleScan();
   expect(scan.after).toEqual(START);
   expect(
@@ -40,7 +40,7 @@ test("goes on behind the last row of a whole step, idle or not", () => {
   expect(scan.after).toEqual(START);
 });
 
-test("takes no more than are wanted, and goes on with the first that it has left", () => {
+test("takes no more than requested, and goes on with the first row that it has left", () => {
   const scan = new IdleScan();
   expect(idsOf(scan.take(rows(1, 5), 2))).toEqual([1, 2]);
   expect(scan.after).toMatchObject({ id: 2n, decidedAtUs: 20 });

@@ -45,13 +45,13 @@ const rule = (prefix: string, limit: number | null) => ({
 });
 
 describe("the check of all rows", () => {
-  test("finds nothing where nothing is answered, whichever check it is", () => {
+  test("finds nothing if every check returns nothing", () => {
     const { asked, findings } = checked(() => undefined);
     expect(findings).toEqual([]);
     expect(new Set(asked.map(({ name }) => name)).size).toBeGreaterThan(8);
   });
 
-  test("asks for no more than it may find, and for nothing more when it has found that", () => {
+  test("requests no more than it may find, and nothing more when it has found that", () => {
     const row = { ...guard(1), exclusive_holders: 1 };
     let answered = 0;
     const { asked, findings } = checked(({ name }) => {
@@ -66,7 +66,7 @@ describe("the check of all rows", () => {
     expect(asked.at(-1)?.name).toBe("check_tokens");
   });
 
-  test("says of wrong counters which they are, and what they should be", () => {
+  test("names wrong counters, and their right values", () => {
     const counters = {
       held_permits: 3,
       real_held_permits: "3",
@@ -86,7 +86,7 @@ describe("the check of all rows", () => {
     expect(message).not.toContain("held_permits");
   });
 
-  test("says how long nothing is granted after a fail-over, which is no damage", () => {
+  test("reports how long grants are paused after a fail-over, which is no damage", () => {
     const { asked, findings } = checked(named("check_fail_over", [{ grants_from: NOW_US + 2_000_001 }]));
     expect(findings).toMatchObject([
       { severity: "warning", check: "fail_over", message: expect.stringContaining("for another 3 s") },
@@ -100,7 +100,7 @@ describe("more permits than a limit are", () => {
   const over = (rows: Rows, rules: Rows) =>
     checked((asked) => named("check_over_limit", rows)(asked) ?? named("check_rules", rules)(asked));
 
-  test("a warning where they are held above the limit in force, of the lock itself or of a pattern", () => {
+  test("a warning if they are held above the limit in force, of the lock itself or of a pattern", () => {
     const { findings } = over(
       [
         guard(1, { held_permits: 3, limit_value: 2 }),
@@ -117,12 +117,12 @@ describe("more permits than a limit are", () => {
     expect(findings[1]?.message).toContain('"lock 2" has 6 permits held, and its limit is 5');
   });
 
-  test("nothing where a pattern that says nothing leaves one permit to each lock", () => {
+  test("nothing if a pattern without a limit leaves one permit to each lock", () => {
     expect(over([guard(1, { held_permits: 1 })], [rule("lock", null)]).findings).toEqual([]);
   });
 });
 
-describe("the first of a queue that waits is", () => {
+describe("the first waiter of a queue is", () => {
   const first = (more: object) => guard(1, { ticket_number: "7", mode: 1, permits: 1, ...more });
   const waits = (row: object, rules: Rows = []) =>
     checked(
@@ -130,7 +130,7 @@ describe("the first of a queue that waits is", () => {
         named("check_not_granted", [row as Rows[number]])(asked) ?? named("check_rules", rules)(asked),
     );
 
-  test("forgotten where it would fit", () => {
+  test("forgotten if it would fit", () => {
     const { findings, asked } = waits(first({}));
     expect(findings).toMatchObject([
       { severity: "error", check: "not_granted", message: expect.stringContaining("Claim 7") },
@@ -141,7 +141,7 @@ describe("the first of a queue that waits is", () => {
     expect(waits(first({ mode: 2, shared_holders: 1, holders: 1 })).found).toHaveLength(1);
   });
 
-  test("rightly there where it does not fit", () => {
+  test("right if it does not fit", () => {
     expect(waits(first({ held_permits: 1, holders: 1 })).found).toEqual([]);
     expect(waits(first({}), [rule("lock", 0)]).found).toEqual([]);
     expect(waits(first({ exclusive_holders: 1, holders: 1 })).found).toEqual([]);
@@ -165,7 +165,7 @@ describe("many rows are read in pages", () => {
     return { afters, found: findings.length };
   };
 
-  test("each behind the last row of the one before it, until one is not full", () => {
+  test("each behind the last row of the previous one, until one is not full", () => {
     expect(pages(CHECK_PAGE - 1, 10_000)).toEqual({ afters: [0n], found: CHECK_PAGE - 1 });
     expect(pages(2 * CHECK_PAGE, 10_000)).toEqual({
       afters: [0n, BigInt(CHECK_PAGE), 2n * BigInt(CHECK_PAGE)],

@@ -1,7 +1,7 @@
 // Prefixes as ranges of bytes: the range contains every name under the prefix, and no other name.
 
 import { describe, expect, test } from "vitest";
-import { prefixRange, rangeAfter } from "../../../server/storage/rows/name-range.ts";
+import { prefixRange, rangeAfter } from "../../../server/storage/rows/values.ts";
 
 const isIn = ({ from, below }: { from: Buffer; below: Buffer }, name: string) => {
   const bytes = Buffer.from(name);
@@ -25,18 +25,18 @@ const NAMES = [
 ];
 
 describe("a range", () => {
-  test.each(["etl", "etl/", "é", "\u{10ffff}", "\0own"])("of %j has the names that begin so", (prefix) => {
+  test.each(["etl", "etl/", "é", "\u{10ffff}", "\0own"])("of %j has the names with that prefix", (prefix) => {
     const under = NAMES.filter((name) => isIn(prefixRange(prefix), name));
     expect(under).toEqual(NAMES.filter((name) => name.startsWith(prefix)));
   });
 
-  test("of no prefix has all names, and for callers those that are not the servers' own", () => {
+  test("of no prefix has all names, and for callers only those that are not the servers' own", () => {
     expect(NAMES.filter((name) => isIn(prefixRange(""), name))).toEqual(NAMES);
     expect(NAMES.filter((name) => isIn(rangeAfter("", null), name))).toEqual(NAMES.slice(2));
     expect(isIn(rangeAfter("\0", null), "\0own")).toBe(true);
   });
 
-  test("of a prefix that ends in the highest byte ends with the one before it", () => {
+  test("of a prefix that ends in the highest byte ends with the byte before it", () => {
     const { below } = prefixRange("a\u{10ffff}");
     // No byte of UTF-8 is 0xff, so the last byte can always be raised.
     expect(below).toEqual(Buffer.from([0x61, 0xf4, 0x8f, 0xbf, 0xc0]));

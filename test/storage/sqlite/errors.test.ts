@@ -42,7 +42,7 @@ describe("an error of SQLite", () => {
     expect(sqliteError(failed(13), FILE)).toMatchObject({ message: expect.stringContaining(FILE) });
   });
 
-  test("that only a bug can cause stays as it is, as does what is none of SQLite's", () => {
+  test("that only a bug can cause is not changed, nor is an error that is not SQLite's", () => {
     for (const error of [
       failed(19),
       failed(1),
@@ -56,7 +56,7 @@ describe("an error of SQLite", () => {
   });
 });
 
-test("a log that cannot be written leaves open what was committed, and nothing where no COMMIT was sent", () => {
+test("a log that cannot be written leaves the outcome open only if COMMIT was sent", () => {
   const cause = failed(10);
   expect(sqliteError(cause, FILE, true)).toMatchObject({
     kind: "unknown_outcome",

@@ -3,14 +3,12 @@
 
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { openStore } from "../../../server/storage/open.ts";
-import type { Store } from "../../../server/storage/store.ts";
+import { FIRST_FREE, type Store } from "../../../server/storage/store.ts";
 import { RECORD } from "../../support/claims.ts";
 import { addClaims, changeLock, lockId, SECOND_US } from "../../support/store-fixture.ts";
 
 const START_MS = 1_900_000_000_000;
 const START_US = START_MS * 1_000;
-const F = { folder: "f/", status: "" };
-const G = { folder: "g/", status: "" };
 
 let store: Store;
 beforeEach(async () => {
@@ -27,44 +25,45 @@ async function due(name: string, notBeforeUs: number): Promise<void> {
     lock.record = { ...RECORD, notBeforeUs };
   });
 }
-const namesOf = async () =>
-  (await store.freeLocks([F], null, { prefix: "", paused: [] }, 9)).locks.map(({ name }) => name);
+const page = (prefix: string) =>
+  store.freeLocks({ kind: "prefix", prefix, statuses: [], paused: [] }, FIRST_FREE, 9);
+const namesOf = async () => (await page("f/")).locks.map(({ name }) => name);
 
 describe("in the millisecond in which it is due", () => {
-  test("a lock is not free yet, and is so a millisecond later", async () => {
+  test("a lock is not free yet, and is free a millisecond later", async () => {
     await due("f/a", START_US);
     expect(await namesOf()).toEqual([]);
-    expect(await store.nextDueIn([F])).toBe(0);
+    expect((await page("f/")).nextInUs).toBe(0);
     vi.setSystemTime(START_MS + 1);
     expect(await namesOf()).toEqual(["f/a"]);
-    expect(await store.nextDueIn([F])).toBeNull();
   });
 
-  test("a lease that is watched has not ended yet, and has a millisecond later", async () => {
+  test("a watched lease has not ended yet, and has a millisecond later", async () => {
     const id = await lockId(store, "a");
     await addClaims(store, id, { state: "held", deadlineUs: START_US });
-    const soon = await store.watch([id], SECOND_US);
+    const soon = await store.poll([id], SECOND_US);
     expect([soon.due, soon.dueSoon.get(id)]).toEqual([[], 1_000]);
     vi.setSystemTime(START_MS + 1);
-    expect((await store.watch([id], SECOND_US)).due).toEqual([id]);
+    expect((await store.poll([id], SECOND_US)).due).toEqual([id]);
   });
 });
 
-test("the next lock that is due is the earliest of all groups that are asked for", async () => {
+test("the next due lock is the earliest of all requested groups", async () => {
   await due("f/a", START_US + 5 * SECOND_US);
   await due("g/a", START_US + 2 * SECOND_US);
   await due("g/b", START_US + 9 * SECOND_US);
-  expect(await store.nextDueIn([F, G])).toBe(2 * SECOND_US);
-  expect(await store.nextDueIn([F])).toBe(5 * SECOND_US);
-  expect(await store.nextDueIn([])).toBeNull();
+  expect((await page("")).nextInUs).toBe(2 * SECOND_US);
+  expect((await page("f/")).nextInUs).toBe(5 * SECOND_US);
+  expect((await page("h/")).nextInUs).toBeNull();
 });
 
-test("a named lock that is held by as many as wait for it is not free", async () => {
+test("a named lock with as many holders as waiters is not free", async () => {
   await addClaims(store, await lockId(store, "both"), { state: "held" }, {});
   await lockId(store, "neither");
-  const { locks } = await store.namedLocks(["both", "neither", "never named"]);
-  expect(locks.map(({ name, dueAtUs }) => [name, dueAtUs])).toEqual([
-    ["both", null],
-    ["neither", 0],
+  const names = ["both", "neither", "never named"];
+  const { locks } = await store.freeLocks({ kind: "names", names, statuses: [] }, FIRST_FREE, 9);
+  expect(locks.map(({ name, id }) => [name, typeof id])).toEqual([
+    ["neither", "bigint"],
+    ["never named", "object"],
   ]);
 });

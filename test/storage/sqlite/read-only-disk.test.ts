@@ -30,7 +30,7 @@ function refusal(): StoreError {
   throw new Error("A folder was opened.");
 }
 
-test("a file on a disk that is read-only is refused as one that cannot be written, with what SQLite said", () => {
+test("a file on a read-only disk is refused as one that cannot be written, with SQLite's message", () => {
   disk.code = "EROFS";
   const error = refusal();
   expect(error).toBeInstanceOf(StoreError);
@@ -38,7 +38,7 @@ test("a file on a disk that is read-only is refused as one that cannot be writte
   expect(error.cause).toMatchObject({ cause: expect.objectContaining({ errcode: expect.any(Number) }) });
 });
 
-test("a file that cannot be opened on any other disk is refused for what SQLite says", () => {
+test("a file that cannot be opened on any other disk is refused with SQLite's message", () => {
   expect(refusal()).toMatchObject({ kind: "unavailable", reason: "cannot_open" });
   disk.code = "EACCES";
   expect(refusal()).toMatchObject({ kind: "unavailable", reason: "cannot_open" });

@@ -8,7 +8,8 @@ import { DatabaseSync } from "node:sqlite";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { migrations } from "../../../migrations/index.ts";
 import { migrateUp, migrationStatus } from "../../../server/storage/migrate/migrate.ts";
-import { migrateSqlite } from "../../../server/storage/migrate/migrate-sqlite.ts";
+import { runPending } from "../../../server/storage/migrate/schema.ts";
+import { sqliteSchema } from "../../../server/storage/migrate/sqlite-schema.ts";
 import { openStore } from "../../../server/storage/open.ts";
 import { openSqliteFile } from "../../../server/storage/sqlite/file.ts";
 import { openSqliteStore, sqliteStore } from "../../../server/storage/sqlite/sqlite-store.ts";
@@ -23,7 +24,7 @@ async function freshInMemory(
   options: { clock?: () => number; observer?: StoreObserver } = {},
 ): Promise<FreshStore> {
   const database = openSqliteFile(":memory:");
-  await migrateSqlite(database);
+  await runPending(sqliteSchema(database));
   const store = sqliteStore(database, { path: ":memory:", ...options });
   return {
     store,
@@ -36,7 +37,7 @@ async function freshInMemory(
 // With a clock that counts as exact, like those of the other databases.
 runStoreContract("SQLite", () => freshInMemory({ clock: () => Date.now() * 1_000 }));
 
-describe("a SQLite file", () => {
+describe("an SQLite file", () => {
   let folder: string;
   let path: string;
   beforeEach(async () => {
@@ -55,7 +56,7 @@ describe("a SQLite file", () => {
     await again.close();
   });
 
-  test("is written through to the disk on every commit, so that no power cut takes back what was answered", () => {
+  test("is written through to the disk on every commit, so that no power cut reverts what was answered", () => {
     const database = openSqliteFile(path);
     expect(database.prepare("PRAGMA journal_mode").get()).toMatchObject({ journal_mode: "wal" });
     expect(database.prepare("PRAGMA synchronous").get()).toMatchObject({ synchronous: 2n });
@@ -80,7 +81,7 @@ describe("a SQLite file", () => {
     holder.close();
   });
 
-  test("serves one server at a time, and tells the second one which file and what to do", async () => {
+  test("serves one server at a time, and the second one gets the file's name and a remedy", async () => {
     await migrateUp(`sqlite:${path}`);
     const first = await openStore(`sqlite:${path}`);
     const inUse = { name: "StoreError", kind: "unavailable", reason: "in_use" };
@@ -99,7 +100,7 @@ describe("a SQLite file", () => {
     expect((await stat(path)).mode & 0o777).toBe(0o600);
   });
 
-  test("is migrated once, tells where it stands, and knows when a newer server has been there", async () => {
+  test("is migrated once, reports its state, and recognises a newer server's schema", async () => {
     const url = `sqlite:${path}`;
     expect(await migrationStatus(url)).toEqual({
       applied: [],
@@ -133,7 +134,7 @@ describe("a SQLite file", () => {
     expect(await migrateUp(url)).toEqual([]);
   });
 
-  test("that was never migrated is refused with what to run", async () => {
+  test("that was never migrated is refused with the command to run", async () => {
     await expect(openStore(`sqlite:${path}`)).rejects.toMatchObject({
       kind: "unavailable",
       reason: "schema",
@@ -141,7 +142,19 @@ describe("a SQLite file", () => {
     await expect(openStore(`sqlite:${path}`)).rejects.toThrow("rowlock migrate up");
   });
 
-  test("that is not a database is refused, and left as it is", async () => {
+  test("that lacks one migration of several is refused, too", async () => {
+    await migrateUp(`sqlite:${path}`);
+    const database = openSqliteFile(path);
+    database.exec(`DELETE FROM rowlock_migration WHERE name = '${NAMES.at(-1)}'`);
+    database.close();
+    expect(NAMES.length).toBeGreaterThan(1);
+    await expect(openStore(`sqlite:${path}`)).rejects.toMatchObject({
+      kind: "unavailable",
+      reason: "schema",
+    });
+  });
+
+  test("that is not a database is refused, and not changed", async () => {
     await writeFile(path, "This is a letter to my grandmother, and not a database at all.".repeat(100));
     await expect(migrateUp(`sqlite:${path}`)).rejects.toMatchObject({
       kind: "unavailable",
@@ -150,7 +163,7 @@ describe("a SQLite file", () => {
     expect((await stat(path)).size).toBe(6200);
   });
 
-  test("in a folder that is not there is refused", async () => {
+  test("in a missing folder is refused", async () => {
     const url = `sqlite:${join(folder, "nowhere", "rowlock.db")}`;
     await expect(migrateUp(url)).rejects.toMatchObject({ kind: "unavailable", reason: "cannot_open" });
   });
@@ -190,8 +203,8 @@ describe("a SQLite file", () => {
   });
 });
 
-describe("a SQLite database", () => {
-  test("in memory has its schema from the start, and says that it is not durable", async () => {
+describe("an SQLite database", () => {
+  test("in memory has its schema from the start, and reports that it is not durable", async () => {
     const store = await openStore("sqlite::memory:");
     await lockId(store, "a");
     expect(await store.checkDurability()).toMatchObject([{ severity: "warning", check: "durability" }]);
@@ -204,15 +217,16 @@ describe("a SQLite database", () => {
     expect(await migrateUp("sqlite::memory:")).toEqual([]);
   });
 
-  test("finds locks to capture along the index, so that those which cannot be had cost nothing", async () => {
+  test("finds locks to capture along the index, so that unavailable ones cost nothing", async () => {
     const database = openSqliteFile(":memory:");
-    await migrateSqlite(database);
+    await runPending(sqliteSchema(database));
     const prepare = vi.spyOn(database, "prepare");
     const store = sqliteStore(database, { path: ":memory:" });
     const group = { folder: "task/", status: "new" };
-    await store.recordGroups("task/", group, 10);
-    await store.freeLocks([group], { name: "task/1", dueAtUs: 1 }, { prefix: "task/", paused: [] }, 3);
-    await store.nextDueIn([group]);
+    const selector = { kind: "prefix", prefix: "task/", statuses: [], paused: [] } as const;
+    await store.freeLocks(selector, { behind: group, after: null }, 3);
+    const groups = { groups: [group], isLast: true };
+    await store.freeLocks(selector, { behind: null, after: { name: "task/1", freeSinceUs: 1 }, groups }, 3);
     const plans = prepare.mock.calls
       .map(([sql]) => sql)
       .filter((sql) => sql.includes("rowlock_record"))
@@ -227,9 +241,9 @@ describe("a SQLite database", () => {
     await store.close();
   });
 
-  test("reads the queue of a lock without compiling a statement anew, past no claim that has ended", async () => {
+  test("reads the queue of a lock without compiling a statement again, and reads no ended claim", async () => {
     const database = openSqliteFile(":memory:");
-    await migrateSqlite(database);
+    await runPending(sqliteSchema(database));
     const prepare = vi.spyOn(database, "prepare");
     const store = sqliteStore(database, { path: ":memory:" });
     const id = await lockId(store, "a");
@@ -246,7 +260,7 @@ describe("a SQLite database", () => {
     await store.close();
   });
 
-  test("goes by the clock that it is given", async () => {
+  test("uses the clock that it is given", async () => {
     let nowUs = 1_000_000 * SECOND_US;
     const store = await openSqliteStore({ path: ":memory:", clock: () => nowUs });
     const id = await lockId(store, "a");
@@ -263,7 +277,7 @@ describe("a SQLite database", () => {
     await store.close();
   });
 
-  test("takes the system's clock, told in whole milliseconds, to be up to one behind when it ends what is due", async () => {
+  test("assumes that the system's clock, in whole milliseconds, is up to one behind when it ends what is due", async () => {
     const store = await openStore("sqlite::memory:");
     const id = await lockId(store, "a");
     const [claim] = await addClaims(store, id, { state: "held", dueInUs: 0 });
@@ -273,7 +287,7 @@ describe("a SQLite database", () => {
     await store.close();
   });
 
-  test("tells its observer of each statement by name, of transactions and of its connection", async () => {
+  test("reports to its observer each statement by name, transactions and its connection", async () => {
     const seen = new Map<string, number>();
     const count = (what: string) => seen.set(what, (seen.get(what) ?? 0) + 1);
     const observer: StoreObserver = {

@@ -4,7 +4,8 @@
 import { existsSync, rmSync } from "node:fs";
 import type { DatabaseSync } from "node:sqlite";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { migrateSqlite } from "../../../server/storage/migrate/migrate-sqlite.ts";
+import { runPending } from "../../../server/storage/migrate/schema.ts";
+import { sqliteSchema } from "../../../server/storage/migrate/sqlite-schema.ts";
 import { durabilityOf, openStore } from "../../../server/storage/open.ts";
 import { openSqliteFile } from "../../../server/storage/sqlite/file.ts";
 import { sqliteStore } from "../../../server/storage/sqlite/sqlite-store.ts";
@@ -60,7 +61,7 @@ beforeEach(async () => {
   failures.clear();
   timings.length = 0;
   database = openSqliteFile(":memory:");
-  await migrateSqlite(database);
+  await runPending(sqliteSchema(database));
   store = sqliteStore(failing(database), {
     path: "/data/rowlock.db",
     clock: () => nowUs,
@@ -86,8 +87,8 @@ async function ranIn(work: () => Promise<unknown>): Promise<string[]> {
   return [...ran];
 }
 
-describe("what need not be read is not", () => {
-  test("claims of a lock that nobody holds or waits for, or of which none are to be shown", async () => {
+describe("no work is spent on", () => {
+  test("claims of a lock without holders or waiters, or if none are to be shown", async () => {
     const [idle, busy] = [await lockId(store, "idle"), await lockId(store, "busy")];
     await addClaims(store, busy, { state: "held" }, {});
     expect(await ranIn(() => store.views([idle], 10))).toEqual(["lock"]);
@@ -97,7 +98,7 @@ describe("what need not be read is not", () => {
     expect(await ranIn(() => store.view("idle", 1))).toEqual(["lock_by_name", "claims_in_state"]);
   });
 
-  test("the queue of a lock that nobody waits for, and what is due where nothing is decided", async () => {
+  test("the queue of a lock without waiters, and what is due if nothing is decided", async () => {
     const [idle, busy] = [await lockId(store, "idle"), await lockId(store, "busy")];
     await addClaims(store, busy, {});
     const decided = (...ids: bigint[]) => ranIn(() => load(store, { locks: planned(...ids) }));
@@ -110,7 +111,7 @@ describe("what need not be read is not", () => {
     expect(await decided(busy)).toContain("due_claims");
   });
 
-  test("limit rules that have not changed since they were read", async () => {
+  test("limit rules that have not changed since the last read", async () => {
     await load(store, {});
     expect(await ranIn(() => load(store, {}))).not.toContain("rules");
     const rule = { prefix: "a", limit: 1, version: 1n, reason: "", changeMark: 1n };
@@ -122,14 +123,14 @@ describe("what need not be read is not", () => {
     expect(await ranIn(() => load(store, {}))).not.toContain("rules");
   });
 
-  test("the locks under a rule where it alone is asked for", async () => {
+  test("the locks under a rule if it alone is requested", async () => {
     await addClaims(store, await lockId(store, "a/1"), {});
     const rule = { prefix: "a", afterLockId: 0n };
     expect((await load(store, { rule })).locks.size).toBe(1);
     expect((await load(store, { rule: { ...rule, rulesOnly: true } })).locks.size).toBe(0);
   });
 
-  test("a name that is there already, which takes no transaction", async () => {
+  test("a name that exists already, which needs no transaction", async () => {
     const id = await lockId(store, "a");
     expect(await ranIn(() => store.resolve(["a", "a"]))).toEqual(["lock_id", "lock_id"]);
     expect(await store.resolve(["a", "b"])).toEqual(
@@ -140,7 +141,7 @@ describe("what need not be read is not", () => {
     );
   });
 
-  test("a record that was not there, which takes no deletion", async () => {
+  test("a missing record, which needs no deletion", async () => {
     const id = await lockId(store, "a");
     const becomes = (record: typeof RECORD | null) =>
       ranIn(() =>
@@ -180,7 +181,7 @@ test("statements and transactions are timed in seconds", async () => {
 describe("a COMMIT that fails", () => {
   const failed = (errcode: number) => Object.assign(new Error("as SQLite says it"), { errcode });
 
-  test("as its log could not be written leaves open what was done, and the next transaction works", async () => {
+  test("because its log could not be written leaves its outcome open, and the next transaction works", async () => {
     failures.set("COMMIT", failed(10));
     const id = await lockId(store, "a").catch((error: unknown) => error);
     expect(id).toMatchObject({ kind: "unknown_outcome", reason: "io_error" });
@@ -197,7 +198,7 @@ describe("a COMMIT that fails", () => {
 });
 
 describe("the pause after a fail-over", () => {
-  test("is told as what is left of it, and none is when it is over", async () => {
+  test("is reported as its rest, and is absent when it is over", async () => {
     const note = { epochMin: 0n, pauseUsMin: 60 * SECOND_US, pauseUsMax: 3_600 * SECOND_US };
     expect(await store.failOver({ ...note, seenEpoch: 0n })).toBe(60 * SECOND_US);
     nowUs += 20 * SECOND_US;

@@ -26,7 +26,7 @@ describe.each(testDatabases())("changes of two servers under faults on $label", 
   afterAll(() => replicas?.stop());
 
   test(
-    `none is made twice or lost, seed ${seed}`,
+    `are neither repeated nor lost, seed ${seed}`,
     async () => {
       faults.on = true;
       const ended = await change({ replicas: replicas.all, written, breaches, seed, runMs: RUN_MS });

@@ -7,6 +7,7 @@ import { expect } from "vitest";
 import { Fault } from "../../../server/engine/faults.ts";
 import type { CapturedLease, CaptureInput } from "../../../server/engine/lock-engine.ts";
 import { StoreError } from "../../../server/storage/store.ts";
+import * as asks from "../../support/asks.ts";
 import { type Chance, chanceFrom } from "../../support/faulty-store.ts";
 import { ask, type Replica } from "../../support/replicas.ts";
 import type { WrittenChanges } from "./written-changes.ts";
@@ -44,7 +45,7 @@ const RECORD: Counter = {
   },
   set: async ({ engine }, value, expectedVersion, status) => {
     const set = { ...ANY, name: "counted/record", attemptsLeft: value, status, expectedVersion };
-    const { outcome } = await engine.updateLock(set);
+    const { outcome } = await engine.ask(asks.updateLock(set));
     return outcome.kind === "record" ? outcome.setVersion : null;
   },
 };
@@ -55,7 +56,7 @@ const LIMIT: Counter = {
     return { value: limit ?? 0, version: limitVersion };
   },
   set: async ({ engine }, value, expected, reason) => {
-    const { outcome } = await engine.setLimit("counted/limit", value, expected, reason);
+    const { outcome } = await engine.ask(asks.setLimit("counted/limit", value, expected, reason));
     return outcome.kind === "limit" ? outcome.version : null;
   },
 };
@@ -196,9 +197,10 @@ async function dictate(run: Run, chance: Chance): Promise<void> {
   while (!run.isOver) {
     const replica = run.any(chance);
     const kind = Math.floor(chance() * 3);
-    if (kind === 0) await run.call("status", (status) => replica.engine.updateLock({ ...ANY, name, status }));
+    if (kind === 0)
+      await run.call("status", (status) => replica.engine.ask(asks.updateLock({ ...ANY, name, status })));
     if (kind === 1)
-      await run.call("own limit", (reason) => replica.engine.setLimit(name, 5, undefined, reason));
+      await run.call("own limit", (reason) => replica.engine.ask(asks.setLimit(name, 5, undefined, reason)));
     if (kind === 2)
       await run.call("pattern", (reason) => replica.engine.setLimitRule("dictated/", 5, undefined, reason));
   }
@@ -215,7 +217,7 @@ async function makeAndDelete(
   while (!run.isOver) {
     const { engine } = run.any(chance);
     const making = await run.call("made", async (status) => {
-      const { outcome } = await engine.updateLock({ ...ANY, name, status, expectedVersion: 0n });
+      const { outcome } = await engine.ask(asks.updateLock({ ...ANY, name, status, expectedVersion: 0n }));
       return outcome.kind === "record" ? outcome.setVersion : null;
     });
     if (typeof making === "object" && making.answer !== null) {
@@ -224,7 +226,7 @@ async function makeAndDelete(
     }
     const deleting = await run.call(
       "deletion",
-      async () => (await engine.deleteLock(name, undefined))?.outcome,
+      async () => (await engine.ask(asks.deleteLock(name, undefined))).outcome,
     );
     if (typeof deleting === "string" || deleting.answer?.kind !== "deleted" || !deleting.answer.byThisCall)
       continue;
@@ -244,7 +246,7 @@ async function hold(run: Run, chance: Chance): Promise<void> {
     if (typeof taking === "string" || taking.answer.kind !== "held") continue;
     const { claim } = taking.answer;
     await sleep(chance() * 10);
-    await run.call("result", (status) => engine.release(claim, { status }));
+    await run.call("result", (status) => engine.ask(asks.release(claim, { status })));
   }
 }
 
@@ -255,7 +257,8 @@ async function force(run: Run, chance: Chance, written: WrittenChanges): Promise
     let by = "";
     const forcing = await run.call("force", async (reason) => {
       by = reason;
-      return (await engine.forceRelease("forced", null, reason))?.outcome;
+      const { outcome } = await engine.ask(asks.forceRelease("forced", null, reason));
+      return outcome.kind === "forced" ? outcome : undefined;
     });
     if (typeof forcing === "object" && forcing.answer) {
       const told = forcing.answer.ended.map(({ lockId, ticketNumber }) => `${lockId}.${ticketNumber}`);
@@ -274,7 +277,7 @@ async function capture(run: Run, chance: Chance, worker: number): Promise<void> 
   for (let task = 1; !run.isOver; task++) {
     const name = `tasks/${worker}/${task}`;
     const putting = await run.call("task", (status) =>
-      run.any(chance).engine.updateLock({ ...ANY, name, attemptsLeft: 3, status }),
+      run.any(chance).engine.ask(asks.updateLock({ ...ANY, name, attemptsLeft: 3, status })),
     );
     if (typeof putting === "string") continue;
     // Empty if another transaction held the row, or if the node does not know the task yet.
@@ -299,7 +302,9 @@ async function capture(run: Run, chance: Chance, worker: number): Promise<void> 
     const { claim } = lease;
     const done = `${name} done`;
     const result = { status: done, attemptsLeft: 7, coolDownUs: 3_600_000_000 };
-    const { by } = await run.untilAnswered("done", chance, ({ engine }) => engine.release(claim, result));
+    const { by } = await run.untilAnswered("done", chance, ({ engine }) =>
+      engine.ask(asks.release(claim, result)),
+    );
     const { record } = (await by.engine.view(name)).lock;
     if (record?.status !== done || record.attemptsLeft !== 7)
       run.breaches.push(`${name} was released, and is ${record?.status} with ${record?.attemptsLeft}`);

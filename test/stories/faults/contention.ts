@@ -3,8 +3,9 @@
 
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect } from "vitest";
-import type { Terms } from "../../../server/core/record.ts";
+import type { Terms } from "../../../server/core/claim.ts";
 import { Fault } from "../../../server/engine/faults.ts";
+import * as asks from "../../support/asks.ts";
 import { chanceFrom } from "../../support/faulty-store.ts";
 import type { Replica } from "../../support/replicas.ts";
 import { Beliefs } from "./beliefs.ts";
@@ -66,7 +67,7 @@ export async function contend({ replicas, seed, runMs, onStart, onOver }: Conten
       const { engine } = replicas[Math.floor(chance() * replicas.length)] as Replica;
       const set =
         prefix === null
-          ? engine.setLimit(target.name, limit, undefined, "")
+          ? engine.ask(asks.setLimit(target.name, limit, undefined, ""))
           : engine.setLimitRule(prefix, limit, undefined, "");
       const known = await set.then(
         () => true,

@@ -26,7 +26,7 @@ describe.each(runs)("$count replicas under faults on $label", (database) => {
   afterAll(() => replicas?.stop());
 
   test(
-    `${CLIENTS} clients are never promised more than there is, seed ${seed}`,
+    `never promise ${CLIENTS} clients more than there is, seed ${seed}`,
     async () => {
       const turn = (on: boolean) => () => {
         faults.on = on;

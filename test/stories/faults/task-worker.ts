@@ -4,6 +4,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Claim } from "../../../server/core/claim.ts";
 import type { CaptureInput } from "../../../server/engine/lock-engine.ts";
+import * as asks from "../../support/asks.ts";
 import { TERMS } from "../../support/claims.ts";
 import type { Belief } from "./beliefs.ts";
 import { type CallingOptions, timed, UnluckyCalls } from "./unlucky-calls.ts";
@@ -82,7 +83,7 @@ export class TaskWorker {
     const name = `${TASKS_PREFIX}${this.#tasks.made}`;
     const update = { name, notBefore: undefined, attemptsLeft: undefined, status: "new" };
     // Takes effect once, however often the call is repeated: a task that exists does not become new again.
-    await this.#calls.until(({ engine }) => engine.updateLock({ ...update, expectedVersion: 0n }));
+    await this.#calls.until(({ engine }) => engine.ask(asks.updateLock({ ...update, expectedVersion: 0n })));
   }
 
   /** Captures and holds tasks. Returns how many it got. `deaths`: the share of tasks that it abandons. */
@@ -121,7 +122,9 @@ export class TaskWorker {
     beliefs.end(belief);
     await this.#calls.release(belief.claim, { status: "done" });
     // The lease may have been lost before, and a repeated Release does not say so.
-    const { outcome } = await this.#calls.until(({ engine }) => engine.renew(belief.claim, undefined));
+    const { outcome } = await this.#calls.until(({ engine }) =>
+      engine.ask(asks.renew(belief.claim, undefined)),
+    );
     if (outcome.kind === "ended" && outcome.claim.endReason === "released")
       this.#tasks.finished(belief.claim);
   }

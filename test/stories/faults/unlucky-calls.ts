@@ -5,6 +5,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Claim } from "../../../server/core/claim.ts";
 import type { RunResult } from "../../../server/core/record.ts";
 import { Fault } from "../../../server/engine/faults.ts";
+import * as asks from "../../support/asks.ts";
 import type { Chance } from "../../support/faulty-store.ts";
 import type { Replica } from "../../support/replicas.ts";
 import type { Beliefs } from "./beliefs.ts";
@@ -53,7 +54,7 @@ export class UnluckyCalls {
     let calls = 0;
     const { outcome } = await this.until(({ engine }) => {
       calls += 1;
-      return engine.release(claim, result);
+      return engine.ask(asks.release(claim, result));
     });
     if (outcome.kind === "released") this.#options.beliefs.released(claim, outcome.byThisCall);
     return calls > 1;

@@ -3,10 +3,10 @@
 // records in Beliefs what it believes. It repeats failed calls as the contract allows.
 
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Claim, Mode } from "../../../server/core/claim.ts";
+import type { Claim, Mode, Terms } from "../../../server/core/claim.ts";
 import type { Outcome } from "../../../server/core/command.ts";
-import type { Terms } from "../../../server/core/record.ts";
 import type { AcquireInput } from "../../../server/engine/lock-engine.ts";
+import * as asks from "../../support/asks.ts";
 import { ask, follower, type Replica } from "../../support/replicas.ts";
 import { type Belief, keyOf } from "./beliefs.ts";
 import { type CallingOptions, onlyFault, SETTLED_MS_MAX, timed, UnluckyCalls } from "./unlucky-calls.ts";
@@ -121,7 +121,13 @@ export class UnluckyClient {
       const patienceMs = this.#calls.maybe(0.2) ? this.#options.chance() * 60 : SETTLED_MS_MAX;
       const settled = await Promise.race([waiter.toldClaim, sleep(patienceMs, null, { ref: false })]);
       if (settled) return this.#confirm(settled.claim);
-      if (patienceMs === SETTLED_MS_MAX) throw new Error(`The waiter of ${keyOf(claim)} was lost.`);
+      if (patienceMs === SETTLED_MS_MAX) {
+        const view = await replica.engine.view(wanted.name);
+        const shown = JSON.stringify(view, (_, value) => (typeof value === "bigint" ? `${value}n` : value));
+        throw new Error(
+          `The waiter of ${keyOf(claim)} at replica ${replica.engine.replica} was lost: ${shown}`,
+        );
+      }
       const canReturn = wanted.requestId !== "" || this.#calls.maybe(0.5);
       replica.engine.detach(claim, waiter, canReturn);
       if (!canReturn || this.#calls.maybe(0.04)) return null;
@@ -141,7 +147,7 @@ export class UnluckyClient {
       return null;
     }
     const sentMs = performance.now();
-    const answer = await this.#calls.until(({ engine }) => engine.renew(claim, undefined));
+    const answer = await this.#calls.until(({ engine }) => engine.ask(asks.renew(claim, undefined)));
     if (answer?.outcome.kind !== "held") return null;
     return { claim: answer.outcome.claim, nowUs: answer.nowUs, sentMs };
   }
@@ -153,7 +159,7 @@ export class UnluckyClient {
       await sleep(chance() * HOLD_MS_MAX);
       if (!this.#calls.maybe(0.3)) continue;
       const sentMs = performance.now();
-      const renewed = await this.#calls.replica.engine.renew(claim, undefined).catch(onlyFault);
+      const renewed = await this.#calls.replica.engine.ask(asks.renew(claim, undefined)).catch(onlyFault);
       if (renewed?.outcome.kind !== "held") continue;
       beliefs.prolong(belief, renewed.outcome.claim, renewed.nowUs, sentMs);
     } while (this.#calls.maybe(0.3));
@@ -167,7 +173,7 @@ export class UnluckyClient {
     const failed = await Promise.all(Array.from({ length: releases }, () => this.#calls.release(claim)));
     // If no release call failed, exactly one of them was told that it ended the lease.
     if (failed.includes(true) || beliefs.timesReleased(claim) === 1) return;
-    const ended = await this.#calls.until(({ engine }) => engine.renew(claim, undefined));
+    const ended = await this.#calls.until(({ engine }) => engine.ask(asks.renew(claim, undefined)));
     if (ended.outcome.kind === "ended" && ended.outcome.claim.endReason === "released") {
       beliefs.breaches.push(`${keyOf(claim)} was released, and by nobody`);
     }

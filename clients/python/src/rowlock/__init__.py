@@ -8,16 +8,25 @@
 `rowlock.aio` is the client for asyncio, with the same names. All times are seconds.
 """
 
+from rowlock.bridge import Lost
 from rowlock.cancellation import Cancellation
 from rowlock.captured import Captured
 from rowlock.client import Client, connect
 from rowlock.engine.held_lease import LockState
-from rowlock.engine.verbs import Order
+from rowlock.engine.verbs import ListOrder
 from rowlock.errors import LockLost, LockRefused, LockTimeout, RowlockError, Violation
-from rowlock.lock import Lock, Lost
-from rowlock.modes import Mode
-from rowlock.options import CaptureOptions, ConnectionEvent, LockOptions, Place, Tls, TryOptions, WaitOptions
-from rowlock.reasons import Reason
+from rowlock.lock import Lock
+from rowlock.mode import Mode
+from rowlock.options import (
+    CaptureOptions,
+    ConnectionEvent,
+    LockOptions,
+    Place,
+    TlsOptions,
+    TryOptions,
+    WaitOptions,
+)
+from rowlock.reason import Reason
 from rowlock.records import LastRunView, LockChanges, RecordOptions, RecordView, ReleaseOptions
 from rowlock.refusal import Refusal
 from rowlock.times import FOREVER
@@ -48,6 +57,7 @@ __all__ = [
     "LimitInForce",
     "LimitSetting",
     "LimitView",
+    "ListOrder",
     "Lock",
     "LockChanges",
     "LockLost",
@@ -58,7 +68,6 @@ __all__ = [
     "LockView",
     "Lost",
     "Mode",
-    "Order",
     "Place",
     "Reason",
     "RecordOptions",
@@ -67,7 +76,7 @@ __all__ = [
     "ReleaseOptions",
     "RenewedLease",
     "RowlockError",
-    "Tls",
+    "TlsOptions",
     "TryOptions",
     "Violation",
     "WaitOptions",

@@ -1,3 +1,4 @@
+# Made from aio/captured.py by scripts/threads.py. Change that file instead.
 """The result of a capture, as its user sees it."""
 
 from __future__ import annotations
@@ -6,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-from rowlock.engine.scope import note
 from rowlock.lock import Lock
+from rowlock.engine.scope import note
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -16,10 +17,10 @@ if TYPE_CHECKING:
 class Captured:
     """The captured locks, longest due first. It may be empty: test with `if not captured`.
 
-    At the end of a `with` statement, it releases the locks that are not yet released. If one of them was lost
-    before its release, the statement raises LockLost; if another exception ends the statement, that exception
-    goes on, with a note. A lock can also have its own `with` statement, which then raises the LockLost of this
-    lock.
+    At the end of a `with` statement, it releases the locks that are not yet released. If one of them was
+    lost before its release, the statement raises LockLost; if another exception ends the statement, that
+    exception goes on, with a note. A lock can also have its own `with` statement, which then raises the
+    LockLost of this lock.
     """
 
     def __init__(self, locks: Sequence[Lock], retry_after: float | None) -> None:

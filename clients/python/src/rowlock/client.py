@@ -1,39 +1,32 @@
+# Made from aio/client.py by scripts/threads.py. Change that file instead.
 """The client for threads: one connection for all locks of a program."""
 
 from __future__ import annotations
 
-import concurrent.futures
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import Future
+from collections.abc import Iterator, Callable, Mapping, Sequence
 from types import TracebackType
-from typing import TYPE_CHECKING, TypeVar, cast
+from typing import TYPE_CHECKING, cast
 
-from rowlock.cancellation import Cancellation
+from rowlock.bridge import Bridge, MakeHeaders
 from rowlock.captured import Captured
-from rowlock.engine.acquisition import Outcome
-from rowlock.engine.capture import CapturedLeases
-from rowlock.engine.engine import Engine
-from rowlock.engine.held_lease import HeldLease
-from rowlock.engine.teller import Teller
-from rowlock.engine.verbs import Order, Verbs
-from rowlock.errors import RowlockError, given_up, refused
 from rowlock.lock import Lock
+from rowlock.engine.held_lease import HeldLease
+from rowlock.engine.verbs import ListOrder
+from rowlock.errors import refused
 from rowlock.options import (
+    CaptureOptions,
+    LockOptions,
+    TryOptions,
     AskCaptureOptions,
     AskOptions,
-    CaptureOptions,
     ConnectionEvent,
     Headers,
-    LockOptions,
-    MakeHeaders,
-    Settings,
-    Tls,
-    TryOptions,
+    TlsOptions,
     asked_of,
     capture_asked_of,
     settings_of,
 )
-from rowlock.reasons import Reason
+from rowlock.reason import Reason
 from rowlock.records import LockChanges, RecordView, ReleaseOptions, last_words_of
 from rowlock.refusal import Refusal
 from rowlock.views import (
@@ -49,18 +42,13 @@ from rowlock.views import (
 if TYPE_CHECKING:
     from typing_extensions import Self, Unpack
 
-Asked = TypeVar("Asked", Outcome, CapturedLeases)
-
-# Seconds that `close` waits for callbacks of the user that are still to run.
-_TELL_WITHIN = 1.0
-
 
 def connect(
     addresses: str | Sequence[str],
     *,
     owner: str | None = None,
     labels: Mapping[str, str] | None = None,
-    tls: bool | Tls = False,
+    tls: bool | TlsOptions = False,
     headers: Headers | MakeHeaders | None = None,
     connect_timeout: float = 3.0,
     give_up_after: float = 30.0,
@@ -71,10 +59,10 @@ def connect(
     addresses: `host:port` of each server, in the order in which the client tries them.
     owner, labels: shown to people who look at a lock; an owner of None means `hostname:pid`.
     tls: True: trust the authorities that gRPC brings along. False: plain text.
-    headers: sent with each new connection; a function is called for each of them, on its own thread.
+    headers: sent with each new connection; a function is called for each of them, on its own thread; it may block.
     connect_timeout: seconds to wait for a server's first answer before the client tries the next address.
     give_up_after: seconds without any server's answer after which a call fails.
-    on_connection: called with each connection that opens or ends, on the callback thread.
+    on_connection: called on the callback thread with each connection that opens or ends.
     """
     settings = settings_of(
         addresses,
@@ -84,7 +72,7 @@ def connect(
         connect_timeout=connect_timeout,
         give_up_after=give_up_after,
     )
-    return Client(settings, headers or {}, on_connection)
+    return Client(Bridge(settings, headers or {}, on_connection))
 
 
 class Client:
@@ -93,23 +81,15 @@ class Client:
     The client renews locks on its own thread, so a busy or blocked program does not delay renewals.
     """
 
-    def __init__(
-        self,
-        settings: Settings,
-        headers: Headers | MakeHeaders,
-        on_connection: Callable[[ConnectionEvent], object] | None,
-    ) -> None:
+    def __init__(self, bridge: Bridge) -> None:
         """For `connect` only."""
-        self._teller = Teller()
-        self._engine = Engine(settings, headers, self._told)
-        self._verbs = Verbs(self._engine)
-        self._on_connection = on_connection
+        self._bridge = bridge
 
     def lock(self, name: str, **options: Unpack[LockOptions]) -> Lock:
         """Wait for the lock and hold it: `with client.lock("etl/load") as lock:`.
 
-        The client renews the lease until the lock is released. Raises LockRefused if the server refuses,
-        LockTimeout when `wait` is over, and a RowlockError with CANCELLED when `cancel` is cancelled.
+        The client renews the lease until the lock is released. Raises LockRefused if the server refuses, LockTimeout
+        when `wait` is over, and a RowlockError with CANCELLED if `cancel` is cancelled, which gives up the place.
         """
         outcome = self.acquire(name, **options)
         if isinstance(outcome, Refusal):
@@ -130,25 +110,26 @@ class Client:
 
     def acquire(self, name: str, **options: Unpack[LockOptions]) -> Lock | Refusal:
         """Return the lock, or the refusal: like `lock`, but a refusal is a value instead of an exception."""
-        cancel = options.pop("cancel", None)
+        own = self._bridge.own_of(options)
         on_position = options.pop("on_position", None)
-        future = self._engine.acquire(
-            asked_of(name, **cast(AskOptions, options)), on_position, self._teller.tell
-        )
-        outcome = self._waited(future, cancel)
-        return Lock(self._engine, outcome, self._teller.tell) if isinstance(outcome, HeldLease) else outcome
+        asked = asked_of(name, **cast(AskOptions, options))
+        future = self._bridge.open().acquire(asked, on_position, self._bridge.run)
+        outcome = self._bridge.waited(future, own)
+        if isinstance(outcome, HeldLease):
+            return Lock(self._bridge, outcome, self._bridge.scope_of(outcome, own))
+        return outcome
 
     def capture(self, **options: Unpack[CaptureOptions]) -> Captured:
         """Take up to `count` of many locks, longest due first.
 
         A lock qualifies if it is free and due, has attempts left, and has a status of `if_status`. The client
-        renews each lease until its lock is released. The result may be empty. `with client.capture(prefix="task/",
-        count=3) as tasks:` releases the remaining locks at its end.
+        renews each lease until its lock is released. The result may be empty. At its end, a `with` statement
+        of the result releases the remaining locks.
         """
-        cancel = options.pop("cancel", None)
-        future = self._engine.capture(capture_asked_of(**cast(AskCaptureOptions, options)))
-        captured = self._waited(future, cancel)
-        locks = [Lock(self._engine, lease, self._teller.tell) for lease in captured.leases]
+        own = self._bridge.own_of(options)
+        asked = capture_asked_of(**cast(AskCaptureOptions, options))
+        captured = self._bridge.waited(self._bridge.open().capture(asked), own)
+        locks = [Lock(self._bridge, lease, self._bridge.scope_of(lease, own)) for lease in captured.leases]
         return Captured(locks, captured.retry_after)
 
     def release(self, lease_id: str, **options: Unpack[ReleaseOptions]) -> bool:
@@ -156,14 +137,16 @@ class Client:
 
         The options set what the lock remembers: its `status`, a `cool_down`, and `attempts_left`. A retry is safe.
         """
-        return self._engine.release_by_id(last_words_of(lease_id, **options)).result().by_this_call
+        request = last_words_of(lease_id, **options)
+        released = self._bridge.finished(self._bridge.open().release_by_id(request))
+        return released.by_this_call
 
     def renew(self, lease_id: str, ttl: float | None = None) -> RenewedLease:
         """Renew a lease once, by its id; a new `ttl` in seconds replaces the last one. A retry is safe.
 
         Fails with LEASE_LOST (a LockLost) or UNKNOWN_CLAIM if the lease has ended.
         """
-        return self._verbs.renew(lease_id, ttl).result()
+        return self._bridge.finished(self._bridge.verbs.renew(lease_id, ttl))
 
     def set_limit(
         self,
@@ -181,9 +164,11 @@ class Client:
         CONNECTION_LOST: the client does not repeat it, as that could undo what others have set since. A retry
         with `if_version` is safe.
         """
-        return self._verbs.set_limit(
-            limit, name=name, pattern=pattern, if_version=if_version, reason=reason
-        ).result()
+        return self._bridge.finished(
+            self._bridge.verbs.set_limit(
+                limit, name=name, pattern=pattern, if_version=if_version, reason=reason
+            )
+        )
 
     def update_lock(
         self, name: str, *, if_version: int | None = None, **changes: Unpack[LockChanges]
@@ -195,7 +180,7 @@ class Client:
         CONNECTION_LOST: the client does not repeat it, as that could undo what others have set since. A retry
         with `if_version` is safe.
         """
-        return self._verbs.update_lock(name, if_version, **changes).result()
+        return self._bridge.finished(self._bridge.verbs.update_lock(name, if_version, **changes))
 
     def delete_lock(self, name: str, *, if_version: int | None = None) -> bool:
         """Delete what a lock remembers. Return whether there was anything.
@@ -203,18 +188,18 @@ class Client:
         Fails with LOCK_IN_USE while the lock is held or waited for. `if_version` and lost answers are as for
         `update_lock`.
         """
-        return self._verbs.delete_lock(name, if_version).result()
+        return self._bridge.finished(self._bridge.verbs.delete_lock(name, if_version))
 
     def get_lock(self, name: str) -> LockView:
         """Return one lock, with its first holders and waiters, up to 100 of each."""
-        return self._verbs.get_lock(name).result()
+        return self._bridge.finished(self._bridge.verbs.get_lock(name))
 
     def list_locks(
         self,
         prefix: str = "",
         *,
         busy_only: bool = False,
-        order: Order = "name",
+        order: ListOrder = "name",
         page_size: int = 0,
     ) -> Iterator[LockView]:
         """Iterate over the locks whose names begin with `prefix`; with `busy_only`, those that are in use.
@@ -223,8 +208,10 @@ class Client:
         """
         token = ""
         while True:
-            page = self._verbs.list_locks(prefix, busy_only, order, page_size, token).result()
-            yield from map(lock_view, page.locks)
+            asked = self._bridge.verbs.list_locks(prefix, busy_only, order, page_size, token)
+            page = self._bridge.finished(asked)
+            for lock in page.locks:
+                yield lock_view(lock)
             token = page.next_page_token
             if not token:
                 return
@@ -233,29 +220,30 @@ class Client:
         """Iterate over the limits that were set for names and patterns that begin with `prefix`, page by page."""
         token = ""
         while True:
-            page = self._verbs.list_limits(prefix, token).result()
-            yield from map(limit_setting, page.limits)
+            page = self._bridge.finished(self._bridge.verbs.list_limits(prefix, token))
+            for setting in page.limits:
+                yield limit_setting(setting)
             token = page.next_page_token
             if not token:
                 return
 
-    def force_release(self, name: str, reason: str, *, ticket_number: int | None = None) -> ForceReleased:
+    def force_release(
+        self, name: str, reason: str, *, ticket_number: int | None = None
+    ) -> ForceReleased:
         """End all holders of a lock, at most 500 in one call; with `ticket_number`, end that one claim.
 
         This is for operators. For one claim a retry is safe. For all holders, if the answer is lost, the call
         fails with CONNECTION_LOST: the client does not repeat it, as that would also end those who were granted
         the lock meanwhile.
         """
-        return self._verbs.force_release(name, reason, ticket_number).result()
+        return self._bridge.finished(self._bridge.verbs.force_release(name, reason, ticket_number))
 
     def close(self) -> None:
         """Give up all waits, release all locks, and close the connection. A second call has no effect.
 
         It ends within seconds, also if no server answers: a lock whose release was not heard ends with its lease.
         """
-        self._engine.close().result()
-        self._engine.join()
-        self._teller.close(_TELL_WITHIN)
+        self._bridge.close()
 
     def __enter__(self) -> Self:
         return self
@@ -264,28 +252,3 @@ class Client:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
-
-    def _told(self, event: ConnectionEvent) -> None:
-        call = self._on_connection
-        if call:
-            self._teller.tell(lambda: call(event))
-
-    def _waited(self, future: Future[Asked], cancel: Cancellation | None) -> Asked:
-        def give_up() -> None:
-            self._engine.give_up(future)
-
-        try:
-            if cancel:
-                cancel._join(give_up)
-            return future.result()
-        except concurrent.futures.CancelledError:
-            raise given_up() from None
-        except RowlockError:
-            raise
-        except BaseException:
-            # For example Ctrl-C: nobody is left to take the lock.
-            give_up()
-            raise
-        finally:
-            if cancel:
-                cancel._leave(give_up)

@@ -9,7 +9,7 @@ import grpc
 from google.rpc.error_details_pb2 import BadRequest, ErrorInfo, RetryInfo
 from google.rpc.status_pb2 import Status
 
-from rowlock.reasons import Reason, reason_of
+from rowlock.reason import Reason, reason_of
 from rowlock.refusal import Refusal
 from rowlock.times import seconds_of
 
@@ -100,14 +100,14 @@ def closed() -> RowlockError:
 
 def given_up() -> RowlockError:
     """Return the error of a wait that its caller cancelled."""
-    return RowlockError(Reason.CANCELLED, "CANCELLED", "The wait was given up.")
+    return RowlockError(Reason.CANCELLED, "CANCELLED", "The caller cancelled the wait.")
 
 
 def forked() -> RowlockError:
     """Return the error of calls in the child of a fork."""
     message = (
-        "This client was made before the process was forked, and its locks belong to the parent. "
-        "Connect in the child, and start the child by spawning."
+        "This client was made before the fork, and its locks belong to the parent process. "
+        "Connect in the child, and start it by spawning."
     )
     return RowlockError(Reason.CLOSED, "FAILED_PRECONDITION", message)
 
@@ -115,8 +115,8 @@ def forked() -> RowlockError:
 def ttl_too_short(lock_name: str) -> RowlockError:
     """Return the error of a lease whose ttl is too short for renewals to arrive in time."""
     message = (
-        f'The lock "{lock_name}" was granted, but answers take too long to renew a lease of this ttl in time: '
-        "ask for a longer ttl."
+        f'The lock "{lock_name}" was granted, but answers arrive too late to renew a lease with this ttl: '
+        "use a longer ttl."
     )
     return RowlockError(Reason.TTL_TOO_SHORT, "FAILED_PRECONDITION", message)
 
@@ -124,9 +124,9 @@ def ttl_too_short(lock_name: str) -> RowlockError:
 def may_be_held(why: RowlockError, lock_name: str, request_id: str, is_given_back: bool) -> RowlockError:
     """Return `why` with a warning: a server may have granted this request for a lease without end."""
     rest = (
-        "this client goes on giving it back"
+        "this client keeps trying to release it"
         if is_given_back
-        else "ask for it again under that request id, or release it"
+        else "acquire it again with that request id, or release it"
     )
     error = RowlockError(
         why.reason,
@@ -141,7 +141,7 @@ def may_be_held(why: RowlockError, lock_name: str, request_id: str, is_given_bac
 
 def lost(lock_name: str, how: str) -> LockLost:
     """Return the error of a lease that the server reports as ended."""
-    message = f'The lease on "{lock_name}" has ended ({how.lower()}): stop what the lock protects.'
+    message = f'The lease on "{lock_name}" has ended ({how.lower()}): stop the work that the lock protects.'
     return LockLost(Reason.LEASE_LOST, "FAILED_PRECONDITION", message, metadata={"end_reason": how})
 
 

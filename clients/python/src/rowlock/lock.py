@@ -1,3 +1,4 @@
+# Made from aio/lock.py by scripts/threads.py. Change that file instead.
 """A held lock, as its user sees it."""
 
 from __future__ import annotations
@@ -7,43 +8,18 @@ from concurrent.futures import Future
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-from rowlock.engine.engine import Engine
+from rowlock.bridge import Bridge, Scope
+from rowlock.engine.callbacks import Latest
 from rowlock.engine.held_lease import HeldLease, LockState
-from rowlock.engine.held_leases import Released, already_released
+from rowlock.engine.held_locks import Released, already_released
 from rowlock.engine.scope import is_harmless, loss_by, loss_of, note
-from rowlock.engine.teller import Latest, Tell
 from rowlock.errors import LockLost, RowlockError
-from rowlock.modes import Mode
+from rowlock.mode import Mode
 from rowlock.records import ReleaseOptions, last_words_of
 from rowlock.views import HandedOver
 
 if TYPE_CHECKING:
     from typing_extensions import Self, Unpack
-
-
-class Lost:
-    """Set when the lock is or may be lost, before others can have it, and when it is released.
-
-    It works like a threading.Event.
-    """
-
-    def __init__(self, lease: HeldLease) -> None:
-        self._lease = lease
-
-    def is_set(self) -> bool:
-        """Return whether it is set: whether the holder must not rely on the lock any more. Checks the clock."""
-        self._lease.look()
-        return self._lease.loss is not None
-
-    def wait(self, timeout: float | None = None) -> bool:
-        """Wait until it is set, at most `timeout` seconds; return whether it is set."""
-        return self.is_set() or self._lease.over.wait(timeout) or self.is_set()
-
-    @property
-    def error(self) -> RowlockError | None:
-        """Why it is set: a LockLost, or a RowlockError with RELEASED. None: it is not set."""
-        self._lease.look()
-        return self._lease.loss
 
 
 class Lock:
@@ -53,15 +29,15 @@ class Lock:
     ends the statement, that exception goes on, with a note.
     """
 
-    def __init__(self, engine: Engine, lease: HeldLease, tell: Tell) -> None:
+    def __init__(self, bridge: Bridge, lease: HeldLease, scope: Scope) -> None:
         """For the client only."""
-        self._engine = engine
+        self._bridge = bridge
         self._lease = lease
-        self._tell = tell
+        self._scope = scope
         self._released: Future[Released] | None = None
         # This lock's own scope has ended, and has reported a loss.
         self._is_scope_over = False
-        self.lost = Lost(lease)
+        self.lost = bridge.lost_of(lease)
         """Set when the work must stop."""
 
     def __repr__(self) -> str:
@@ -112,11 +88,11 @@ class Lock:
     def on_state(self, call: Callable[[LockState], object]) -> None:
         """Call `call` on the callback thread with each new state, but not when the lock is released."""
         lease = self._lease
-        told = Latest(self._tell, call)
+        latest = Latest(self._bridge.run, call)
 
         def changed(state: LockState) -> None:
             if state is not LockState.LOST or isinstance(lease.loss, LockLost):
-                told(state)
+                latest(state)
 
         lease.listen(changed)
 
@@ -126,41 +102,45 @@ class Lock:
         Returns whether it was held until then; a second call returns the result of the first. The options of the
         first call set what the lock remembers: its `status`, a `cool_down`, and `attempts_left`.
 
-        Raises a RowlockError if no server answers; a lease with a time to live then ends by itself.
+        Raises a RowlockError if no server answers; a lease with a time to live then ends by itself. The release
+        continues if the wait for its answer is cancelled.
         """
-        return self._release(**options).result().by_this_call
+        released = self._bridge.finished(self._release(**options))
+        return released.by_this_call
 
     def hand_over(self, ttl: float | None = None) -> HandedOver:
         """Renew the lease once more, with a new `ttl` in seconds if given, and stop renewing it.
 
         From then on it belongs to the process that has its lease id, and this lock counts as released.
         """
-        self._engine.hand_over(self._lease, ttl).result()
+        self._bridge.finished(self._bridge.engine.hand_over(self._lease, ttl))
         self._released = already_released()
         return HandedOver(self.lease_id, self.token)
 
     def __enter__(self) -> Self:
+        self._scope.enter()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._is_scope_over = True
+        is_ours = self._scope.leave(error)
         loss = self._leave()()
-        if loss and error is None:
-            raise loss
+        if loss and (error is None or is_ours):
+            raise loss from error
         note(error, loss)
 
     def _leave(self) -> Callable[[], LockLost | None]:
         """Start the release, and return a function that waits for it and returns the loss, if any."""
         loss = loss_of(self._lease)
-        if self._released is not None:
-            return lambda: loss
-        released = self._release()
+        released = self._release() if self._released is None else None
 
         def left() -> LockLost | None:
+            if released is None:
+                return loss
             try:
-                return loss_by(self._lease, released.result()) or loss
+                return loss_by(self._lease, self._bridge.finished(released)) or loss
             except RowlockError as failure:
                 if not is_harmless(failure):
                     raise
@@ -171,5 +151,5 @@ class Lock:
     def _release(self, **options: Unpack[ReleaseOptions]) -> Future[Released]:
         request = last_words_of(self.lease_id, **options)
         if self._released is None:
-            self._released = self._engine.release(self._lease, request)
+            self._released = self._bridge.engine.release(self._lease, request)
         return self._released

@@ -5,22 +5,18 @@ from __future__ import annotations
 import math
 import os
 import socket
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from rowlock.cancellation import Cancellation
-from rowlock.modes import Mode, proto_mode
+from rowlock.mode import Mode, proto_mode
 from rowlock.records import RecordOptions, Terms
 from rowlock.times import FOREVER, check_seconds, check_seconds_or_forever, duration_of
 from rowlock.v1 import lock_service_pb2
 
 Headers = Mapping[str, str]
 """gRPC metadata sent with each new connection, for a proxy or an authenticator before the server."""
-
-MakeHeaders = Callable[[], Headers]
-"""Makes the headers of one connection. It may block."""
-MakeHeadersAsync = Callable[[], Headers | Awaitable[Headers]]
 
 _TTL = 30.0
 _MARGIN_SHARE = 0.1
@@ -29,7 +25,7 @@ _POSITION_INTERVAL = 1.0
 
 
 @dataclass(frozen=True)
-class Tls:
+class TlsOptions:
     """The certificates of a TLS connection, all in PEM. Raises ValueError if only one of `cert` and `key` is given."""
 
     ca: bytes | None = None
@@ -42,7 +38,7 @@ class Tls:
 
     def __post_init__(self) -> None:
         if (self.cert is None) != (self.key is None):
-            raise ValueError("tls: cert and key belong together")
+            raise ValueError("tls: set both cert and key, or neither")
 
 
 @dataclass(frozen=True)
@@ -153,14 +149,14 @@ class AioCaptureOptions(AskCaptureOptions, total=False):
     """The options of `capture` in asyncio. Cancelling the task cancels the wait."""
 
     cancel_on_loss: bool
-    """Whether the loss of a captured lock cancels the task in that lock's own scope; True by default."""
+    """Whether the loss of a captured lock cancels the task in that lock's own `async with`; True by default."""
 
 
 class AioTryOptions(TryOptions, total=False):
     """The options of `try_lock` in asyncio."""
 
     cancel_on_loss: bool
-    """Whether the loss of the lock cancels the task in its scope; True by default."""
+    """Whether the loss of the lock cancels the task in its `async with`, as asyncio.timeout does; True by default."""
 
 
 class AioLockOptions(WaitOptions, AioTryOptions, total=False):
@@ -174,7 +170,7 @@ class Settings:
     addresses: tuple[str, ...]
     owner: str
     labels: Mapping[str, str]
-    tls: Tls | None
+    tls: TlsOptions | None
     connect_timeout: float
     give_up_after: float
 
@@ -209,7 +205,7 @@ def settings_of(
     *,
     owner: str | None,
     labels: Mapping[str, str] | None,
-    tls: bool | Tls,
+    tls: bool | TlsOptions,
     connect_timeout: float,
     give_up_after: float,
 ) -> Settings:
@@ -225,7 +221,7 @@ def settings_of(
         addresses=named,
         owner=f"{socket.gethostname()}:{os.getpid()}" if owner is None else owner,
         labels=dict(labels or {}),
-        tls=(Tls() if tls else None) if isinstance(tls, bool) else tls,
+        tls=(TlsOptions() if tls else None) if isinstance(tls, bool) else tls,
         connect_timeout=connect_timeout,
         give_up_after=give_up_after,
     )
@@ -295,7 +291,7 @@ def capture_asked_of(
     check_seconds("ttl", ttl)
     if isinstance(names, str):
         # As a sequence, each of its letters would be a name.
-        raise TypeError(f"names: {names!r} is one name, and not a list of names")
+        raise TypeError(f"names: pass a list of names instead of {names!r}")
     terms = Terms(min_interval, lock_delay, status_if_lost, if_status)
     request = lock_service_pb2.CaptureRequest(
         prefix=prefix,

@@ -8,7 +8,7 @@ from datetime import datetime
 from enum import Enum
 from typing import Final, TypedDict, Union
 
-from rowlock.reasons import Reason, end_of
+from rowlock.reason import Reason, end_of
 from rowlock.times import check_seconds, duration_of, instant_of, timestamp_of
 from rowlock.v1 import lock_pb2
 from rowlock.v1.lock_service_pb2 import (
@@ -114,9 +114,14 @@ class Terms:
         return any(each is not None for each in (self.min_interval, self.lock_delay, self.status_if_lost))
 
     @property
+    def statuses(self) -> Sequence[str]:
+        """The statuses of which the lock must have one; empty: any."""
+        return [self.if_status] if isinstance(self.if_status, str) else self.if_status
+
+    @property
     def are_set(self) -> bool:
         """Whether the end of the lease leaves a mark in the lock's record, provided that the lease was confirmed."""
-        return self.remembers_loss or self.if_status != ()
+        return self.remembers_loss or len(self.statuses) > 0
 
     def put_into(self, request: AskedForTerms) -> None:
         """Set the fields of the request."""
@@ -126,7 +131,7 @@ class Terms:
             request.lock_delay.CopyFrom(duration_of(self.lock_delay))
         if self.status_if_lost is not None:
             request.status_if_lost = self.status_if_lost
-        request.if_status.extend([self.if_status] if isinstance(self.if_status, str) else self.if_status)
+        request.if_status.extend(self.statuses)
 
 
 AskedForTerms = Union[AcquireRequest, CaptureRequest]  # noqa: UP007 - Evaluated at run time.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from rowlock.reasons import Reason, end_of
+from rowlock.reason import Reason, end_of
 from rowlock.times import seconds_of
 from rowlock.v1 import lock_pb2
 from rowlock.views import ClaimView, LimitView, claim_view, limit_view

@@ -44,7 +44,7 @@ def seconds_of(duration: Duration) -> float:
 def timestamp_of(instant: datetime) -> Timestamp:
     """Return an instant; raise ValueError if it has no time zone."""
     if instant.tzinfo is None:
-        raise ValueError(f"{instant}: say its time zone, as by datetime.now(timezone.utc)")
+        raise ValueError(f"{instant}: the datetime needs a time zone, as in datetime.now(timezone.utc)")
     since = instant - _EPOCH
     return Timestamp(seconds=since.days * 86_400 + since.seconds, nanos=since.microseconds * 1_000)
 

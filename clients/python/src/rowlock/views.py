@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal
 
-from rowlock.modes import Mode, mode_of
+from rowlock.mode import Mode, mode_of
 from rowlock.records import RecordView, record_view
 from rowlock.times import instant_of, seconds_of
 from rowlock.v1 import lock_pb2, lock_service_pb2

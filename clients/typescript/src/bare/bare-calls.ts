@@ -2,7 +2,7 @@
 // client itself where no session gets through. It must not repeat, renew or remember anything.
 
 import type { CallOptions, ChannelOptions, Client, Metadata, ServiceError } from "@grpc/grpc-js";
-import { metadataOf, openChannel } from "../channel.ts";
+import { metadataOf, openChannel } from "../channels.ts";
 import type { Headers, TlsOptions } from "../options.ts";
 import { RowlockError } from "../rowlock-error.ts";
 import {
@@ -20,7 +20,7 @@ export interface BareOptions {
   /** true: trust the authorities that Node trusts. Unset: plain text. */
   readonly tls?: boolean | TlsOptions | undefined;
   /** Sent with each call. */
-  readonly metadata?: Headers | undefined;
+  readonly headers?: Headers | undefined;
   /** More channel options of grpc-js. */
   readonly channel?: ChannelOptions;
 }
@@ -38,9 +38,9 @@ export class BareCalls {
   readonly #metadata: Metadata;
 
   /** @param address `host:port`. It connects with the first call. */
-  constructor(address: string, { tls, metadata = {}, channel }: BareOptions = {}) {
+  constructor(address: string, { tls, headers = {}, channel }: BareOptions = {}) {
     this.#channel = openChannel(address, tls, channel);
-    this.#metadata = metadataOf(metadata);
+    this.#metadata = metadataOf(headers);
   }
 
   /** Makes a unary call. Rejects with a RowlockError; a refusal is an answer. Whether a retry is safe is up to you. */

@@ -9,13 +9,8 @@ export {
 } from "#proto/rowlock/v1/lock_pb.js";
 export { ListOrder } from "#proto/rowlock/v1/lock_service_pb.js";
 export type { Headers, TlsOptions } from "../options.ts";
-export {
-  type ClientReason,
-  type Reason,
-  RowlockError,
-  type ServerReason,
-  type Violation,
-} from "../rowlock-error.ts";
+export type { ClientReason, Reason, ServerReason } from "../reason.ts";
+export { RowlockError, type Violation } from "../rowlock-error.ts";
 export { type BareCallOptions, BareCalls, type BareOptions } from "./bare-calls.ts";
 export type { RequestOf, ResponseOf, StreamMethod, UnaryMethod } from "./methods.ts";
 export type { Responses, SessionStream } from "./streams.ts";

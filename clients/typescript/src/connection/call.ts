@@ -20,7 +20,7 @@ export interface Ask {
 }
 
 /** A connection, and how many of its commands and waits are in use. */
-export interface Use {
+export interface Usage {
   readonly connection: Connection;
   commands: number;
   waits: number;
@@ -31,7 +31,7 @@ export class Call {
   /** Calls are repeated in the order in which they began. */
   readonly order: number;
   number = 0n;
-  use: Use | undefined;
+  usage: Usage | undefined;
   /** When it was sent last; Infinity once it was answered. */
   askedMs = 0;
   /** How many times a connection has taken it. */
@@ -52,6 +52,6 @@ export class Call {
 
   /** Whether a server may know of the call. */
   get mayBeKnown(): boolean {
-    return this.wasReached || this.use?.connection.wasReached === true;
+    return this.wasReached || this.usage?.connection.wasReached === true;
   }
 }

@@ -5,7 +5,7 @@
 import { backoffMs } from "../backoff.ts";
 import type { Clock } from "../clock.ts";
 import { RowlockError } from "../rowlock-error.ts";
-import { type Ask, Call, KINDS, type Use } from "./call.ts";
+import { type Ask, Call, KINDS, type Usage } from "./call.ts";
 import type { Connection, News } from "./connection.ts";
 
 export interface CallsOptions {
@@ -22,7 +22,7 @@ export class Calls {
   readonly #open = new Set<Call>();
   readonly #byNumber = new Map<bigint, Call>();
   readonly #queues: Readonly<Record<Ask["kind"], Call[]>> = { urgent: [], other: [], wait: [] };
-  #current: Use | undefined;
+  #current: Usage | undefined;
   #begun = 0;
   #numbers = 0n;
   #onIdle: (() => void)[] = [];
@@ -55,14 +55,14 @@ export class Calls {
   /** Ignores all further answers, and sends the server a cancellation, which does not undo what it has done. */
   cancel(call: Call): void {
     if (call.isOver) return;
-    call.use?.connection.cancel(call.number);
+    call.usage?.connection.cancel(call.number);
     this.#close(call);
   }
 
   /** Sends the server a cancellation, but still takes an answer to what the server had done before that. */
   withdraw(call: Call): void {
     // A cancelled unary call gets no answer.
-    if (call.use?.connection.via === "session") call.use.connection.cancel(call.number);
+    if (call.usage?.connection.via === "session") call.usage.connection.cancel(call.number);
     else this.cancel(call);
   }
 
@@ -71,7 +71,7 @@ export class Calls {
     const withinMs = call.ask.giveUpAfterMs();
     if (call.giveUpTimer || withinMs === Number.POSITIVE_INFINITY) return;
     call.giveUpTimer = setTimeout(() => {
-      call.use?.connection.cancel(call.number);
+      call.usage?.connection.cancel(call.number);
       this.#fail(call, this.#noAnswer(call, withinMs));
     }, withinMs);
   }
@@ -95,7 +95,7 @@ export class Calls {
   leaving(connection: Connection, error: RowlockError): void {
     if (this.#current?.connection === connection) this.#current = undefined;
     for (const call of [...this.#open])
-      if (call.ask.repeat === "on this connection" && !call.use) this.#fail(call, error);
+      if (call.ask.repeat === "on this connection" && !call.usage) this.#fail(call, error);
   }
 
   /** Sends the calls that waited for the server's first answer. */
@@ -127,7 +127,7 @@ export class Calls {
 
   /** Repeats the calls of this connection in the next one, or fails them. */
   ended(connection: Connection, error: RowlockError): void {
-    const lost = [...this.#byNumber.values()].filter((call) => call.use?.connection === connection);
+    const lost = [...this.#byNumber.values()].filter((call) => call.usage?.connection === connection);
     for (const call of lost) {
       this.#leave(call);
       if (call.ask.repeat === "always") this.#again(call);
@@ -142,7 +142,7 @@ export class Calls {
       this.#fail(call, error);
       return;
     }
-    const isMoving = call.use !== this.#current;
+    const isMoving = call.usage !== this.#current;
     this.#leave(call);
     if (isMoving) {
       this.#again(call);
@@ -177,19 +177,20 @@ export class Calls {
   }
 
   /** Sends a call; returns false if it must wait for room or for the server's first answer. */
-  #sent(call: Call, use: Use): boolean {
-    const { connection } = use;
+  #sent(call: Call, usage: Usage): boolean {
+    const { connection } = usage;
     const { ask } = call;
     const isWait = ask.kind === "wait";
     const { opened } = connection;
     // A first request may hold any number of calls, before the server reports its bounds.
-    if (opened && (isWait ? use.waits >= opened.waitsMax : use.commands >= opened.commandsMax)) return false;
+    if (opened && (isWait ? usage.waits >= opened.waitsMax : usage.commands >= opened.commandsMax))
+      return false;
     // A server that has not answered may not be there, and then a call that must not be repeated would be in doubt for
     // nothing.
     if (!opened && ask.repeat === "unsent") return false;
     this.#numbers += 1n;
     try {
-      if (!connection.take(this.#numbers, ask.command(connection))) return false;
+      if (!connection.send(this.#numbers, ask.command(connection))) return false;
     } catch (error) {
       const why = error instanceof RowlockError ? error : RowlockError.unsendable(error);
       // In a later turn, as the caller may start more calls when this one fails.
@@ -197,12 +198,12 @@ export class Calls {
       return true;
     }
     call.number = this.#numbers;
-    call.use = use;
+    call.usage = usage;
     call.timesSent += 1;
     call.askedMs = this.#options.clock.now();
     this.#byNumber.set(call.number, call);
-    if (isWait) use.waits += 1;
-    else use.commands += 1;
+    if (isWait) usage.waits += 1;
+    else usage.commands += 1;
     return true;
   }
 
@@ -217,7 +218,7 @@ export class Calls {
     call.isOver = true;
     clearTimeout(call.retryTimer);
     clearTimeout(call.giveUpTimer);
-    if (call.use) this.#leave(call);
+    if (call.usage) this.#leave(call);
     else this.#unqueue(call);
     this.#open.delete(call);
     if (this.#open.size === 0) for (const tell of this.#onIdle.splice(0)) tell();
@@ -230,13 +231,13 @@ export class Calls {
   }
 
   #leave(call: Call): void {
-    const { use } = call;
-    if (!use) return;
+    const { usage } = call;
+    if (!usage) return;
     this.#byNumber.delete(call.number);
-    call.wasReached ||= use.connection.wasReached;
-    call.use = undefined;
-    if (call.ask.kind === "wait") use.waits -= 1;
-    else use.commands -= 1;
+    call.wasReached ||= usage.connection.wasReached;
+    call.usage = undefined;
+    if (call.ask.kind === "wait") usage.waits -= 1;
+    else usage.commands -= 1;
   }
 
   #noAnswer(call: Call, withinMs: number): RowlockError {
@@ -257,7 +258,7 @@ function inDoubt(error: RowlockError): RowlockError {
   return new RowlockError(
     "CONNECTION_LOST",
     "UNAVAILABLE",
-    `The connection was lost before the answer came: it may have been done or not. ${error.message}`,
+    `The connection was lost before the answer came, so the call may have taken effect or not. ${error.message}`,
     { cause: error },
   );
 }

@@ -25,20 +25,19 @@ export interface Opened {
 
 export interface Connection {
   readonly address: string;
-  readonly via: "session" | "calls";
+  /** session: one stream carries all calls, and a wait may name its ticket; unary: each command is a call of its own. */
+  readonly via: "session" | "unary";
   /** Undefined until the server has answered. */
   readonly opened: Opened | undefined;
   /** Whether a transport connection to the server existed, so that the server may have heard what was sent. */
   readonly wasReached: boolean;
-  /** How a wait comes back to its place. */
-  readonly comesBackBy: "ticket" | "request id";
   /** The most leases that one command may renew. */
   readonly renewalsMax: number;
   /**
-   * Takes a command, whose results come under the number of its call. Returns false if it cannot take the command
+   * Sends a command, whose results come under the number of its call. Returns false if it cannot send the command
    * before the server has answered. Throws a RowlockError for a command that the server would never take.
    */
-  take(call: bigint, command: Command): boolean;
+  send(call: bigint, command: Command): boolean;
   /** Ends a call; the caller ignores further results. */
   cancel(call: bigint): void;
   /** Ends it gracefully, or after `withinMs` at once. */

@@ -3,7 +3,7 @@
 // of unary calls if sessions are refused.
 
 import { backoffMs } from "../backoff.ts";
-import { openChannel } from "../channel.ts";
+import { openChannel } from "../channels.ts";
 import type { Clock } from "../clock.ts";
 import type { ConnectionEvent, Headers, Settings } from "../options.ts";
 import { RowlockError } from "../rowlock-error.ts";
@@ -21,7 +21,7 @@ const HOPELESS_CODES = ["INVALID_ARGUMENT", "UNAUTHENTICATED", "PERMISSION_DENIE
  * A server without sessions, or a proxy that lets no streams through, refuses a session with one of these codes; gRPC
  * derives some of them from HTTP. A Rowlock server sends them with a reason.
  */
-const NO_SESSIONS_CODES = ["UNIMPLEMENTED", "INTERNAL", "PERMISSION_DENIED", "UNKNOWN"];
+const SESSION_REFUSED_CODES = ["UNIMPLEMENTED", "INTERNAL", "PERMISSION_DENIED", "UNKNOWN"];
 /** How long closing an idle connection may take. */
 const CLOSE_WITHIN_MS = 1_000;
 
@@ -137,23 +137,23 @@ export class Connections {
     this.#current = connection;
     this.#ifLate(() => {
       connection.destroy();
-      const message = `${address} has not answered within ${connectTimeout} ms.`;
+      const message = `${address} did not answer within ${connectTimeout} ms.`;
       this.#ended(connection, new RowlockError("UNKNOWN", "UNAVAILABLE", message));
     });
     this.#options.onBegun(connection);
   }
 
-  /** Rejects with a RowlockError; if the metadata is only late, with UNAVAILABLE, so that the next try asks again. */
+  /** Rejects with a RowlockError; if the headers are only late, with UNAVAILABLE, so that the next try asks again. */
   async #headers(): Promise<Headers> {
-    const { metadata, connectTimeout } = this.#options.settings;
-    if (typeof metadata !== "function") return metadata ?? {};
+    const { headers, connectTimeout } = this.#options.settings;
+    if (typeof headers !== "function") return headers ?? {};
     const late = Promise.withResolvers<never>();
     this.#ifLate(() => {
-      const message = `The metadata for a connection has not come within ${connectTimeout} ms.`;
+      const message = `The headers function did not return within ${connectTimeout} ms.`;
       late.reject(new RowlockError("UNKNOWN", "UNAVAILABLE", message));
     });
-    const asked = (async () => await metadata())().catch((error: unknown) => {
-      const message = `The metadata for a connection could not be had: ${error}`;
+    const asked = (async () => await headers())().catch((error: unknown) => {
+      const message = `The headers function failed: ${error}`;
       throw new RowlockError("UNKNOWN", "UNAUTHENTICATED", message, { cause: error });
     });
     try {
@@ -195,7 +195,7 @@ export class Connections {
     const hasNoSessions = !connection.opened && connection.via === "session" && refusesSessions(error);
     this.#tell({ kind: "disconnected", address: connection.address, error });
     if (wasCurrent) {
-      if (hasNoSessions) this.#tryCalls(error);
+      if (hasNoSessions) this.#tryUnary(error);
       else this.#next(error, this.#hasLasted(connection));
       this.#left(connection, error);
     }
@@ -209,7 +209,7 @@ export class Connections {
     const isIdle = !this.#wasNeeded && !this.#options.isNeeded();
     this.#wasNeeded = false;
     if (!isIdle) return;
-    const error = new RowlockError("CLOSED", "CANCELLED", "It was closed, as nobody needed it.");
+    const error = new RowlockError("CLOSED", "CANCELLED", "The client closed the idle connection.");
     this.#via = "session";
     this.#left(connection, error);
     this.#tell({ kind: "disconnected", address: connection.address, error });
@@ -235,8 +235,8 @@ export class Connections {
   }
 
   /** Tries the same server at once, with unary calls. */
-  #tryCalls(error: RowlockError): void {
-    this.#openIn(0, "calls", error);
+  #tryUnary(error: RowlockError): void {
+    this.#openIn(0, "unary", error);
   }
 
   #openIn(pauseMs: number, via: Connection["via"], error: RowlockError): void {
@@ -259,5 +259,5 @@ export class Connections {
 }
 
 function refusesSessions({ reason, code }: RowlockError): boolean {
-  return reason === "UNKNOWN" && NO_SESSIONS_CODES.includes(code);
+  return reason === "UNKNOWN" && SESSION_REFUSED_CODES.includes(code);
 }

@@ -16,11 +16,11 @@ import type { Clock } from "../clock.ts";
 import { msOf } from "../times.ts";
 
 /** The interval of polls. It is shorter if the caller wants positions more often, and longer if many waits poll. */
-const EVERY_MS = 1_000;
-const EVERY_MS_MIN = 100;
-const EACH_SECOND_MAX = 500;
+const POLL_EVERY_MS_MAX = 1_000;
+const POLL_EVERY_MS_MIN = 100;
+const POLLS_PER_SECOND_MAX = 500;
 /** Polls within the time for which the place is kept, so that the place survives two lost answers. */
-const PER_KEPT_FOR = 4;
+const POLLS_PER_KEPT_FOR = 4;
 
 export interface PolledWaitOptions {
   readonly clock: Clock;
@@ -38,9 +38,9 @@ export async function waitByPolling(
   options: PolledWaitOptions,
 ): Promise<{ readonly response: WaitInQueueResponse; readonly basisMs: number }> {
   const { clock, acquire, count, signal, moved } = options;
-  if (wait.target.case !== "acquire") throw new Error("Nothing but an Acquire can be asked again.");
+  if (wait.target.case !== "acquire") throw new Error("Only an Acquire can be polled.");
   const request = { ...wait.target.value, whenBusy: WhenBusy.ENQUEUE };
-  const intervalMs = wait.minUpdateInterval ? msOf(wait.minUpdateInterval) : EVERY_MS;
+  const intervalMs = wait.minUpdateInterval ? msOf(wait.minUpdateInterval) : POLL_EVERY_MS_MAX;
   let told: Ticket | undefined;
   let toldMs = Number.NEGATIVE_INFINITY;
   for (;;) {
@@ -54,9 +54,9 @@ export async function waitByPolling(
       told = ticket;
       toldMs = basisMs;
     }
-    const wantedMs = Math.max(EVERY_MS_MIN, Math.min(EVERY_MS, intervalMs));
-    const crowdedMs = (count() / EACH_SECOND_MAX) * 1_000;
-    const keptMs = ticket.keptFor ? msOf(ticket.keptFor) / PER_KEPT_FOR : EVERY_MS;
+    const wantedMs = Math.max(POLL_EVERY_MS_MIN, Math.min(POLL_EVERY_MS_MAX, intervalMs));
+    const crowdedMs = (count() / POLLS_PER_SECOND_MAX) * 1_000;
+    const keptMs = ticket.keptFor ? msOf(ticket.keptFor) / POLLS_PER_KEPT_FOR : POLL_EVERY_MS_MAX;
     await pause(Math.min(Math.max(wantedMs, crowdedMs), keptMs), undefined, { signal });
   }
 }

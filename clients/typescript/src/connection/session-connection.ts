@@ -12,7 +12,7 @@ import {
   SessionResponseSchema,
 } from "#proto/rowlock/v1/lock_service_pb.js";
 import { pathOf } from "../bare/methods.ts";
-import { metadataOf } from "../channel.ts";
+import { metadataOf } from "../channels.ts";
 import type { Clock } from "../clock.ts";
 import type { Headers } from "../options.ts";
 import { RowlockError } from "../rowlock-error.ts";
@@ -20,8 +20,9 @@ import { msOf } from "../times.ts";
 import type { Command, Connection, ConnectionOptions, News } from "./connection.ts";
 
 const { open: OPEN, commands: COMMANDS, received: RECEIVED } = SessionRequestSchema.field;
-/** An upper bound of the bytes of a request without its commands. */
+/** Upper bounds of the bytes of a request without its commands, and of the framing of one command. */
 const FRAME_BYTES = 64;
+const COMMAND_FRAME_BYTES = 6;
 /** Silence is counted in ticks instead of time, as at most one tick passes while this process is frozen. */
 const SILENT_TICKS_MAX = 4;
 /** The most leases of one command, and the most bytes of each. */
@@ -39,7 +40,6 @@ export interface SessionOptions extends ConnectionOptions {
 export class SessionConnection implements Connection {
   readonly address: string;
   readonly via = "session";
-  readonly comesBackBy = "ticket";
   opened: SessionOpened | undefined;
   wasReached = false;
   /** The most bytes of a request. */
@@ -84,25 +84,25 @@ export class SessionConnection implements Connection {
     this.#stream.on("end", () =>
       this.#end(new RowlockError("UNKNOWN", "UNAVAILABLE", "The session has ended.")),
     );
-    this.#touch();
+    this.#acknowledge();
   }
 
   get renewalsMax(): number {
     return Math.max(1, Math.min(RENEWALS_MAX, Math.floor(this.#commandBytesMax / RENEWAL_BYTES)));
   }
 
-  take(call: bigint, command: Command): boolean {
+  send(call: bigint, command: Command): boolean {
     const bytes = encoded(call, command);
     if (bytes.length > this.#commandBytesMax) {
       if (!this.opened) return false;
       throw tooLarge(bytes.length, this.#commandBytesMax);
     }
-    this.#send(bytes);
+    this.#enqueue(bytes);
     return true;
   }
 
   cancel(call: bigint): void {
-    this.#send(encoded(0n, { case: "cancel", value: call }));
+    this.#enqueue(encoded(0n, { case: "cancel", value: call }));
   }
 
   get #commandBytesMax(): number {
@@ -110,13 +110,13 @@ export class SessionConnection implements Connection {
   }
 
   /** Adds the command to the next request, which is sent at the end of this turn. */
-  #send(command: Uint8Array): void {
+  #enqueue(command: Uint8Array): void {
     this.#commands.push(command);
-    this.#touch();
+    this.#acknowledge();
   }
 
   /** Sends a request at the end of this turn, an empty one if there is no command. */
-  #touch(): void {
+  #acknowledge(): void {
     if (this.#isScheduled || this.#isOver || this.#isHalfClosed) return;
     this.#isScheduled = true;
     setImmediate(() => {
@@ -156,8 +156,8 @@ export class SessionConnection implements Connection {
       }
       for (; index < commands.length; index++) {
         const command = commands[index] as Uint8Array;
-        bytes += command.length + 6;
-        if (bytes > this.bytesMax && bytes > FRAME_BYTES + command.length + 6) break;
+        bytes += command.length + COMMAND_FRAME_BYTES;
+        if (bytes > this.bytesMax && bytes > FRAME_BYTES + command.length + COMMAND_FRAME_BYTES) break;
         writer.tag(COMMANDS.number, WireType.LengthDelimited).bytes(command);
       }
       if (this.#received > 0n) writer.tag(RECEIVED.number, WireType.Varint).uint64(this.#received);
@@ -180,14 +180,14 @@ export class SessionConnection implements Connection {
     const results = response.results.flatMap(resultIn);
     this.#options.onNews({ opened: isFirst, results, confirmed, lost, goingAway }, this.#heardSentMs);
     // Acknowledge provisional leases at once: until then they last no longer than the grace period.
-    if (response.results.some(isProvisional)) this.#touch();
+    if (response.results.some(isProvisional)) this.#acknowledge();
   }
 
   #begin(opened: SessionOpened): void {
     this.opened = opened;
     this.bytesMax = opened.messageBytesMax;
     const { heartbeatInterval, silenceMax } = opened;
-    if (heartbeatInterval) this.#beat = setTimeout(() => this.#touch(), msOf(heartbeatInterval));
+    if (heartbeatInterval) this.#beat = setTimeout(() => this.#acknowledge(), msOf(heartbeatInterval));
     if (silenceMax) this.#ticks = setInterval(() => this.#listen(), msOf(silenceMax) / SILENT_TICKS_MAX);
   }
 
@@ -196,7 +196,7 @@ export class SessionConnection implements Connection {
     this.#silentTicks = this.#receivedSinceTick || this.#sentMs.length === 0 ? 0 : this.#silentTicks + 1;
     this.#receivedSinceTick = false;
     if (this.#silentTicks >= SILENT_TICKS_MAX)
-      this.#end(new RowlockError("UNKNOWN", "UNAVAILABLE", "The server does not answer any more."));
+      this.#end(new RowlockError("UNKNOWN", "UNAVAILABLE", "The server has stopped answering."));
   }
 
   #end(error: RowlockError): void {
@@ -239,7 +239,7 @@ function tooLarge(bytes: number, bytesMax: number): RowlockError {
   return new RowlockError(
     "MESSAGE_TOO_LARGE",
     "RESOURCE_EXHAUSTED",
-    `This would take ${bytes} bytes, and the server takes no more than ${bytesMax} of one command.`,
+    `The command has ${bytes} bytes, but the server accepts at most ${bytesMax}.`,
     { metadata: { bytes_max: String(bytesMax) } },
   );
 }

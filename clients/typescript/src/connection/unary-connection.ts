@@ -19,11 +19,11 @@ import type { Headers, TlsOptions } from "../options.ts";
 import { RowlockError } from "../rowlock-error.ts";
 import type { Command, Connection, ConnectionOptions, Opened, Result } from "./connection.ts";
 import { waitByPolling } from "./polled-wait.ts";
-import { Turns } from "./turns.ts";
+import { Slots } from "./slots.ts";
 
 /** Proxies let some hundred calls through at a time, and renewals must find room beside the polls of waits. */
 const COMMANDS_MAX = 50;
-const QUESTIONS_AT_ONCE = 50;
+const POLLS_AT_ONCE = 50;
 /** As many waits as can poll often enough to keep their places. */
 const WAITS_MAX = 2_000;
 /** Silence is counted in ticks instead of time, as at most one tick passes while this process is frozen. */
@@ -46,18 +46,17 @@ interface Answer {
 
 export class UnaryConnection implements Connection {
   readonly address: string;
-  readonly via = "calls";
-  readonly comesBackBy = "request id";
+  readonly via = "unary";
   /** One lease per call, so that no renewal delays another. */
   readonly renewalsMax = 1;
   opened: Opened | undefined;
-  /** Always true, as `take` refuses commands before the server has answered. */
+  /** Always true, as `send` refuses commands before the server has answered. */
   readonly wasReached = true;
   readonly #options: UnaryOptions;
   readonly #calls: BareCalls;
   readonly #open = new Map<bigint, AbortController>();
   readonly #waits = new Set<bigint>();
-  readonly #turns = new Turns(QUESTIONS_AT_ONCE);
+  readonly #slots = new Slots(POLLS_AT_ONCE);
   readonly #ticks: NodeJS.Timeout;
   #underWay = 0;
   #watches = 0;
@@ -69,12 +68,12 @@ export class UnaryConnection implements Connection {
     const { address, tls, headers } = options;
     this.#options = options;
     this.address = address;
-    this.#calls = new BareCalls(address, { tls, metadata: headers, channel: KEEPALIVE });
+    this.#calls = new BareCalls(address, { tls, headers, channel: KEEPALIVE });
     this.#ticks = setInterval(() => this.#listen(), TICK_MS);
     void this.#knock();
   }
 
-  take(call: bigint, command: Command): boolean {
+  send(call: bigint, command: Command): boolean {
     if (!this.opened || this.#isOver) return false;
     const own = new AbortController();
     this.#open.set(call, own);
@@ -142,7 +141,7 @@ export class UnaryConnection implements Connection {
         this.#waits.add(call);
         const waitOver = await waitByPolling(command.value, {
           clock,
-          acquire: (request) => this.#turns.run(() => this.#acquire(request, signal)),
+          acquire: (request) => this.#slots.run(() => this.#acquire(request, signal)),
           count: () => this.#waits.size,
           signal,
           moved: (value, atMs) =>
@@ -182,7 +181,7 @@ export class UnaryConnection implements Connection {
     } finally {
       this.#watches -= 1;
     }
-    throw new RowlockError("UNKNOWN", "UNAVAILABLE", "The watch was cut off.");
+    throw new RowlockError("UNKNOWN", "UNAVAILABLE", "The watch stream ended.");
   }
 
   #acquire(request: AcquireRequest, signal: AbortSignal): Promise<AcquireResponse> {
@@ -246,7 +245,7 @@ export class UnaryConnection implements Connection {
     this.#silentTicks = this.opened && isDue ? this.#silentTicks + 1 : 0;
     if (this.#silentTicks === SILENT_TICKS_MAX / 2) void this.#knock();
     if (this.#silentTicks >= SILENT_TICKS_MAX)
-      this.#end(new RowlockError("UNKNOWN", "UNAVAILABLE", "The server does not answer any more."));
+      this.#end(new RowlockError("UNKNOWN", "UNAVAILABLE", "The server has stopped answering."));
   }
 
   #end(error: RowlockError): void {

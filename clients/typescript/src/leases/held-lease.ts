@@ -7,7 +7,7 @@
 
 import type { Lease } from "#proto/rowlock/v1/lock_pb.js";
 import type { Clock } from "../clock.ts";
-import { type Mode, modeOf } from "../modes.ts";
+import { type Mode, modeOf } from "../mode.ts";
 import { RowlockError } from "../rowlock-error.ts";
 import { msOf } from "../times.ts";
 

@@ -13,7 +13,7 @@ import type { HeldLease } from "./held-lease.ts";
 /** The interval of checks of the clock while a lease is held, to notice that the machine was suspended. */
 const LOOK_EVERY_MS = 1_000;
 /** The pause before a failed renewal is retried: short, but at most two fit into a third of the shortest ttl. */
-const AGAIN_MS = 150;
+const RENEW_AGAIN_MS = 150;
 /** The reasons by which the server says that a lease has ended. */
 const GONE = ["LEASE_LOST", "UNKNOWN_CLAIM"];
 
@@ -168,7 +168,7 @@ export class LeaseKeeper {
       this.#lose(lease.id, error);
       return;
     }
-    lease.renewAtMs = this.#options.clock.now() + Math.max(AGAIN_MS, error.retryAfterMs ?? 0);
+    lease.renewAtMs = this.#options.clock.now() + Math.max(RENEW_AGAIN_MS, error.retryAfterMs ?? 0);
     if (lease.state === "uncertain" && this.#options.open()) this.#options.leave(error);
   }
 
@@ -208,7 +208,7 @@ function lostError(lockName: string, how: string): RowlockError {
   return new RowlockError(
     "LEASE_LOST",
     "FAILED_PRECONDITION",
-    `The lease on "${lockName}" has ended (${how.toLowerCase()}): stop what the lock protects.`,
+    `The lease on "${lockName}" has ended (${how.toLowerCase()}): stop the work that the lock protects.`,
     { metadata: { end_reason: how } },
   );
 }

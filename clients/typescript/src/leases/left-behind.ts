@@ -72,10 +72,10 @@ export class LeftBehind {
 
   /** Gives back all claims through one server; rejects if it does not answer or cannot do it. */
   async #giveAllBack(): Promise<void> {
-    const { addresses, tls, metadata } = this.#settings;
+    const { addresses, tls, headers } = this.#settings;
     const address = addresses[this.#address % addresses.length] as string;
-    const headers = typeof metadata === "function" ? await within(this.#answerMsMax, metadata()) : metadata;
-    const calls = new BareCalls(address, { tls, metadata: headers ?? {} });
+    const made = typeof headers === "function" ? await within(this.#answerMsMax, headers()) : headers;
+    const calls = new BareCalls(address, { tls, headers: made ?? {} });
     try {
       for (const [key, claim] of [...this.#claims]) {
         // Move it to the end, so that the next round begins with another claim if this one fails.
@@ -128,6 +128,8 @@ function sleep(ms: number): Promise<void> {
 
 /** Rejects if the headers are late, so that the next try asks for them again. */
 async function within<Value>(ms: number, value: Value | Promise<Value>): Promise<Value> {
-  const late = sleep(ms).then(() => Promise.reject(new Error("The metadata has not come.")));
+  const late = sleep(ms).then(() =>
+    Promise.reject(new Error("The headers function did not return in time.")),
+  );
   return await Promise.race([value, late]);
 }

@@ -59,8 +59,8 @@ export declare type Lease = Message<"rowlock.v1.Lease"> & {
   permits: number;
 
   /**
-   * Rises strictly for each lock and never repeats. Send it with every write to what the lock protects. Let that refuse
-   * a token lower than the highest it has seen.
+   * Rises strictly for each lock and never repeats. Send it with every write to what the lock protects, and refuse
+   * there a token lower than the highest one so far.
    *
    * @generated from field: uint64 fencing_token = 5;
    */
@@ -69,7 +69,7 @@ export declare type Lease = Message<"rowlock.v1.Lease"> & {
   /**
    * The time left when the server made the answer; unset for a lease without end. The holder's own deadline is
    * (monotonic time before it sent the call) + ttl - margin; for a provisional lease, count from before the Renew.
-   * Never more than the ttl that was asked for, or than the grace period for a provisional lease.
+   * Never more than the ttl that the caller asked for or, for a provisional lease, than the grace period.
    *
    * @generated from field: google.protobuf.Duration ttl = 6;
    */
@@ -398,7 +398,8 @@ export declare const LimitSchema: GenMessage<Limit>;
 export declare type LockRecord = Message<"rowlock.v1.LockRecord"> & {
   /**
    * The server grants nothing before this instant of the database's clock. Unset: at any time. Waiters keep their
-   * places and are granted when it comes. It stays after it has passed: Capture takes locks in its order.
+   * places and are granted when it comes. It stays after it has passed: Capture takes locks in the order of these
+   * instants.
    *
    * @generated from field: google.protobuf.Timestamp not_before = 1;
    */
@@ -645,7 +646,7 @@ export enum WhenBusy {
 
   /**
    * Take a place in the queue and return a ticket at once. Then call WaitInQueue, or repeat the Acquire with the same
-   * request_id. Each is a sign of life; a ticket without one lapses after the grace period.
+   * request_id. Each is a sign of life; a ticket without a sign of life lapses after the grace period.
    *
    * @generated from enum value: WHEN_BUSY_ENQUEUE = 2;
    */
@@ -653,7 +654,7 @@ export enum WhenBusy {
 
   /**
    * Take a place in the queue and return when the server grants the lock, or a refusal after max_wait. Set a
-   * request_id: the place survives a lost connection only with one. A lease after a wait is provisional: see Lease.
+   * request_id: only then the place survives a lost connection. A lease after a wait is provisional: see Lease.
    *
    * @generated from enum value: WHEN_BUSY_WAIT = 3;
    */
@@ -710,7 +711,7 @@ export enum RefusalReason {
 
   /**
    * The caller asked for more permits than the limit, so a wait cannot help. If the limit was lowered during the wait,
-   * the claim ends so only when it is first in the queue: until then the limit may rise again.
+   * the claim ends for this reason only when it is first in the queue: until then the limit may rise again.
    *
    * @generated from enum value: REFUSAL_REASON_NEVER_FITS = 5;
    */
@@ -763,7 +764,7 @@ export enum RefusalReason {
 
   /**
    * The lock's record has no attempts left. A new request is refused at once, even during the last attempt. A waiter
-   * ends so when it is first in the queue: until then the holder may reset the attempts.
+   * ends for this reason when it is first in the queue: until then the holder may reset the attempts.
    *
    * @generated from enum value: REFUSAL_REASON_EXHAUSTED = 12;
    */
@@ -771,7 +772,7 @@ export enum RefusalReason {
 
   /**
    * The lock's status is not in AcquireRequest.if_status; the refusal shows it. The server compares the status at the
-   * moment of the grant, so a waiter ends so when it is first in the queue.
+   * moment of the grant, so a waiter ends for this reason when it is first in the queue.
    *
    * @generated from enum value: REFUSAL_REASON_STATUS_MISMATCH = 13;
    */

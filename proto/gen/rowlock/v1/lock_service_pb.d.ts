@@ -45,9 +45,9 @@
 // A call that ends in UNAVAILABLE, DEADLINE_EXCEEDED or CANCELLED may have taken effect. Acquire and Capture with a
 // request_id, Renew, Release and all reads are safe to repeat.
 //
-// After DATABASE_UNAVAILABLE, SHUTTING_DOWN or OVERLOADED, the server has not made the change: SetLimit, UpdateLock,
-// DeleteLock and ForceRelease of a name are safe to repeat. After a lost answer or OUTCOME_UNKNOWN, a repeated call could
-// undo what somebody else has set since, or end the leases of the next holders: read first (GetLock, ListLimits). The
+// If SetLimit, UpdateLock, DeleteLock or ForceRelease of a name fails as DATABASE_UNAVAILABLE, SHUTTING_DOWN or OVERLOADED,
+// the server has not made the change, and the call is safe to repeat. After a lost answer or OUTCOME_UNKNOWN, a repeated call
+// could undo what somebody else has set since, or end the leases of the next holders: read first (GetLock, ListLimits). The
 // server itself never makes a change twice, nor over a later change.
 //
 // Give a call no deadline, or one within 24 days: the server counts deadlines in 32 bits of milliseconds, and a later one
@@ -110,9 +110,10 @@ export declare type AcquireRequest = Message<"rowlock.v1.AcquireRequest"> & {
   noExpiry: boolean;
 
   /**
-   * The caller's own id for this request, up to 128 bytes, unique over all locks. The same id is always the same claim,
-   * until the retention time after its end, so a repeated call cannot take the lock twice. If that claim has ended, the
-   * answer is a refusal that says how. Must not begin with NUL. If empty, the call is not safe to repeat.
+   * The caller's own id for this request, up to 128 bytes, unique over all locks. The same id is always the same
+   * claim, until the retention time after its end, so a repeated call cannot take the lock twice. If that claim has
+   * ended, the answer is a refusal that says how it ended. Must not begin with NUL. If empty, the call is not safe to
+   * repeat.
    *
    * @generated from field: string request_id = 6;
    */
@@ -1260,7 +1261,7 @@ export declare type SessionRequest = Message<"rowlock.v1.SessionRequest"> & {
   /**
    * The number of responses that the client has received; it never falls. A client that has received a provisional
    * lease acknowledges it within a second, by an empty request if it has nothing else to send. The server answers each
-   * request, an empty one with an empty response, so that the client knows that the server is there.
+   * request, an empty request with an empty response, so that the client knows that the server is there.
    *
    * @generated from field: uint64 received = 3;
    */
@@ -1287,8 +1288,8 @@ export declare type SessionOpen = Message<"rowlock.v1.SessionOpen"> & {
   owner: string;
 
   /**
-   * Labels for all claims of this session. Labels of an Acquire or Capture are added; they win if both have a key. The
-   * bounds of AcquireRequest.labels apply to both together.
+   * Labels for all claims of this session. The labels of an Acquire or Capture are added; if both have a key, the
+   * value of the Acquire or Capture applies. The bounds of AcquireRequest.labels apply to both together.
    *
    * @generated from field: map<string, string> labels = 2;
    */
@@ -1478,8 +1479,8 @@ export declare type RenewLeases = Message<"rowlock.v1.RenewLeases"> & {
 export declare const RenewLeasesSchema: GenMessage<RenewLeases>;
 
 /**
- * The outcome for each, in the order of the request. A lock whose rows another transaction holds does not delay the
- * others: it is DATABASE_UNAVAILABLE half a second after the first lease was renewed. It may be renewed all the same;
+ * The outcome for each, in the order of the request. A lock whose rows another transaction holds does not delay the others:
+ * its outcome is DATABASE_UNAVAILABLE half a second after the first lease was renewed. Its lease may be renewed all the same;
  * ask again.
  *
  * @generated from message rowlock.v1.RenewedLeases
@@ -1933,8 +1934,8 @@ export declare const LockService: GenService<{
   /**
    * Ends a lease, or gives up a place in the queue, and grants the next waiters in the same transaction. Safe to
    * repeat: a second call returns released = false, and UNKNOWN_CLAIM after the retention time. The call that ends the
-   * lease also writes cool_down, status and attempts_left into the lock's record, before the next grant. With any of
-   * these fields, a ticket that still waits is NOT_GRANTED_YET, and nothing changes.
+   * lease also writes cool_down, status and attempts_left into the lock's record, before the next grant. If any of
+   * these fields is set and the ticket still waits, the answer is NOT_GRANTED_YET, and nothing changes.
    *
    * @generated from rpc rowlock.v1.LockService.Release
    */
@@ -1948,8 +1949,8 @@ export declare const LockService: GenService<{
    * (for a pattern, at the first 500 locks with waiters; at the others in further transactions before the answer). A
    * lower limit revokes nothing: the lock drains. If another transaction holds the rows of a lock, its waiters are
    * granted when the rows are free. A call that is repeated after a lost answer sets the limit again, over what others
-   * have set since. With expected_version it is VERSION_MISMATCH instead, with the version that the first call made.
-   * See OUTCOME_UNKNOWN above.
+   * have set since. With expected_version, the repeated call fails as VERSION_MISMATCH instead, with the version that
+   * the first call made. See OUTCOME_UNKNOWN above.
    *
    * @generated from rpc rowlock.v1.LockService.SetLimit
    */
@@ -2004,9 +2005,9 @@ export declare const LockService: GenService<{
    * the server stops: then watch again through another server.
    *
    * A read: it creates no lock, and counts as an open wait of its connection or session. A server keeps 100 watches of
-   * 100,000 locks in total. Beyond that, the session or connection with the most of them loses one, with OVERLOADED and
-   * the bound `watches` or `watched_locks`. That may be this stream or an open one. Watch again later, or watch a
-   * longer prefix.
+   * 100,000 locks in total. Beyond that, the session or connection with the most of them loses one, with OVERLOADED
+   * and the bound `watches` or `watched_locks`. That may be this stream or one that was open before. Watch again
+   * later, or watch a longer prefix.
    *
    * @generated from rpc rowlock.v1.LockService.WatchLocks
    */
@@ -2029,11 +2030,12 @@ export declare const LockService: GenService<{
     output: typeof ForceReleaseResponseSchema;
   },
   /**
-   * Sets fields of a lock's record, and creates the lock and the record if necessary: for schedulers, for programs that
-   * create tasks, and for operators. Grants waiters that the change makes room for in the same transaction; does not
-   * affect a lease. VERSION_MISMATCH if expected_version is not the record's version. A call that is repeated after a
-   * lost answer sets the record again, over what others have set since. With expected_version it is VERSION_MISMATCH
-   * instead, with the version that the first call made, unless the record has changed since. See OUTCOME_UNKNOWN above.
+   * Sets fields of a lock's record, and creates the lock and the record if necessary: for schedulers, for programs
+   * that create tasks, and for operators. Grants waiters that the change makes room for in the same transaction; does
+   * not affect a lease. VERSION_MISMATCH if expected_version is not the record's version. A call that is repeated
+   * after a lost answer sets the record again, over what others have set since. With expected_version, the repeated
+   * call fails as VERSION_MISMATCH instead, with the version that the first call made, unless the record has changed
+   * since. See OUTCOME_UNKNOWN above.
    *
    * @generated from rpc rowlock.v1.LockService.UpdateLock
    */
@@ -2046,10 +2048,10 @@ export declare const LockService: GenService<{
    * Takes leases on up to N of many locks in one call: a worker's next tasks. See CaptureRequest. Safe to repeat with
    * the same request_id: the answer has the leases of the first call that are still held, and no others.
    *
-   * A cancelled call starts nothing more. The server gives back what the call has taken, with its attempts, if the
-   * client cannot return: if it sent no request_id, or cancelled it in a session. A unary call with a request_id may
-   * have lost its connection instead, so its leases stay: for the grace period after a wait, otherwise for their ttl.
-   * Repeat the call to get them, then release them.
+   * A cancelled call starts nothing more. If the client cannot return, because it sent no request_id or cancelled the
+   * call in a session, the server gives back what the call has taken, with its attempts. A unary call with a
+   * request_id may have lost its connection instead, so its leases stay: for the grace period after a wait, otherwise
+   * for their ttl. Repeat the call to get them, then release them.
    *
    * The cost grows with the number of leases, and with the number of folders (names up to a slash) and statuses under
    * the prefix, but not with the number of locks.
@@ -2094,8 +2096,8 @@ export declare const LockService: GenService<{
    * before it begins to work: see Lease.provisional.
    *
    * Deadlines: a response says how many requests the server had received when it made the response. The holder's own
-   * deadline for any lease in it is (monotonic time before it sent the last of those) + ttl - margin, also for a
-   * provisional lease.
+   * deadline for any lease in it is (monotonic time before it sent the last of those requests) + ttl - margin, also
+   * for a provisional lease.
    *
    * Ends: OK when the client has closed its side and the last call has ended. UNAVAILABLE SHUTTING_DOWN when the server
    * stops, or when it has lost its database and another server has not: then it sends `going_away`, takes no more

@@ -45,9 +45,9 @@
 // A call that ends in UNAVAILABLE, DEADLINE_EXCEEDED or CANCELLED may have taken effect. Acquire and Capture with a
 // request_id, Renew, Release and all reads are safe to repeat.
 //
-// After DATABASE_UNAVAILABLE, SHUTTING_DOWN or OVERLOADED, the server has not made the change: SetLimit, UpdateLock,
-// DeleteLock and ForceRelease of a name are safe to repeat. After a lost answer or OUTCOME_UNKNOWN, a repeated call could
-// undo what somebody else has set since, or end the leases of the next holders: read first (GetLock, ListLimits). The
+// If SetLimit, UpdateLock, DeleteLock or ForceRelease of a name fails as DATABASE_UNAVAILABLE, SHUTTING_DOWN or OVERLOADED,
+// the server has not made the change, and the call is safe to repeat. After a lost answer or OUTCOME_UNKNOWN, a repeated call
+// could undo what somebody else has set since, or end the leases of the next holders: read first (GetLock, ListLimits). The
 // server itself never makes a change twice, nor over a later change.
 //
 // Give a call no deadline, or one within 24 days: the server counts deadlines in 32 bits of milliseconds, and a later one

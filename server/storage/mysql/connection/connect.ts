@@ -1,4 +1,4 @@
-// Opens connections and sets them up. Each connection leads to a server that is fit to decide on, uses UTC, and waits
+// Opens connections and sets them up. Each connection leads to a usable server, uses UTC, and waits
 // for row locks for a bounded time. The server ends it soon after this process stops.
 
 import type { Socket } from "node:net";
@@ -8,14 +8,14 @@ import type { MysqlAddress } from "../../database-url.ts";
 import { CONNECT_MS_MAX, LOCK_WAIT_S, TCP_KEEPALIVE_MS } from "../../storage-bounds.ts";
 import type { StoreObserver } from "../../store.ts";
 import { StoreError } from "../../store.ts";
+import type { Row } from "./connection.ts";
+import { Connection } from "./connection.ts";
 import { classify, deadlineError } from "./errors.ts";
-import type { Row } from "./session.ts";
-import { Session } from "./session.ts";
-import { askStanding, mustStandWell } from "./standing.ts";
 import { Trip } from "./trip.ts";
+import { askWhetherUsable, mustBeUsable } from "./usable-server.ts";
 
-// READ COMMITTED, so that a read after a row lock sees what was committed before it. The server ends a session that is
-// silent for 8 s, so a replica that was stopped in mid-transaction blocks others no longer than that. Our statements
+// READ COMMITTED, so that a read after a row lock sees what was committed before it. The server ends a connection that
+// is silent for 8 s, so a replica that was stopped in mid-transaction blocks others no longer than that. Our statements
 // name their indexes, so the server need not compare several indexes for each key of a list
 // (eq_range_index_dive_limit). MariaDB would turn long lists of keys into joins, which lock the rows that they read in
 // an order of their own (in_predicate_conversion_threshold).
@@ -25,7 +25,7 @@ const SET_UP = `SET SESSION time_zone = '+00:00', sql_mode = 'STRICT_ALL_TABLES,
   /*M!100304 , max_statement_time = 5, in_predicate_conversion_threshold = 0 */`;
 
 // SHOW returns no row for a variable that this server lacks, whereas @@name would fail.
-const FACTS = "SHOW VARIABLES WHERE Variable_name IN ('version', 'server_uuid', 'server_id', 'wsrep_on')";
+const VARIABLES = "SHOW VARIABLES WHERE Variable_name IN ('version', 'server_uuid', 'server_id', 'wsrep_on')";
 
 /** An observer that records nothing. */
 export const UNOBSERVED: StoreObserver = { statement() {}, transaction() {}, connection() {} };
@@ -34,9 +34,8 @@ export interface Server {
   /** Product and version: `MariaDB 10.11.19`. */
   readonly product: string;
   /**
-   * Identifies this database. It is the uuid of the server or, while the server is a member in good standing of a
-   * Galera cluster or a replication group, the id of that cluster or group, whose members do not lose what they have
-   * acknowledged. MariaDB: the `server_id`, which differs between a server and its replicas (its `server_uid` changes
+   * Identifies this database. It is the uuid of the server or, while the server is a usable member of a Galera cluster
+   * or a replication group, the id of that cluster or group, whose members do not lose what they have acknowledged. MariaDB: the `server_id`, which differs between a server and its replicas (its `server_uid` changes
    * whenever it moves to another address). TiDB: null, because each connection may lead to another of its servers.
    */
   readonly identity: string | null;
@@ -48,12 +47,12 @@ export interface Server {
 
 /**
  * Opens a connection that is ready for work, within CONNECT_MS_MAX. Throws a StoreError: the reason why no connection
- * could be opened, or the error of `mustStandWell`.
+ * could be opened, or the error of `mustBeUsable`.
  */
-export async function openSession(
+export async function openConnection(
   address: MysqlAddress,
   observer: StoreObserver,
-): Promise<{ session: Session; server: Server }> {
+): Promise<{ connection: Connection; server: Server }> {
   const socket = connect({
     host: address.host,
     port: address.port,
@@ -63,17 +62,17 @@ export async function openSession(
   });
   const patience = setTimeout(() => socket.destroy(deadlineError()), CONNECT_MS_MAX);
   try {
-    const session = await handshake(address, socket, observer);
+    const connection = await handshake(address, socket, observer);
     observer.connection("opened");
     try {
-      const { server, version, mayLag } = await setUp(session, socket);
-      session.serverIdentity = server.identity;
-      session.setsPatience = version.includes("MariaDB");
-      session.skipsLocked = skipsLocked(version);
-      session.mayLag = mayLag;
-      return { session, server };
+      const { server, version, mayLag } = await setUp(connection, socket);
+      connection.serverIdentity = server.identity;
+      connection.setsPatience = version.includes("MariaDB");
+      connection.skipsLocked = skipsLocked(version);
+      connection.mayLag = mayLag;
+      return { connection, server };
     } catch (error) {
-      session.destroy(error);
+      connection.destroy(error);
       throw error;
     }
   } catch (error) {
@@ -84,9 +83,9 @@ export async function openSession(
   }
 }
 
-function handshake(address: MysqlAddress, socket: Socket, observer: StoreObserver): Promise<Session> {
+function handshake(address: MysqlAddress, socket: Socket, observer: StoreObserver): Promise<Connection> {
   const { host, port, user, password, database } = address;
-  const connection = createConnection({
+  const driver = createConnection({
     stream: () => socket,
     host,
     port,
@@ -104,31 +103,31 @@ function handshake(address: MysqlAddress, socket: Socket, observer: StoreObserve
   });
   return new Promise((resolve, reject) => {
     // Never removed: an `error` event without a listener would end the process.
-    connection.on("error", reject);
-    connection.connect((error) => {
+    driver.on("error", reject);
+    driver.connect((error) => {
       if (error) reject(error);
-      else resolve(new Session(connection, socket, observer));
+      else resolve(new Connection(driver, socket, observer));
     });
   });
 }
 
 async function setUp(
-  session: Session,
+  connection: Connection,
   socket: Socket,
 ): Promise<{ server: Server; version: string; mayLag: boolean }> {
   const trip = new Trip("set_up");
   trip.add("SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED");
   trip.add(SET_UP);
-  const factsAt = trip.add(FACTS);
-  const standingAt = askStanding(trip);
-  const results = await session.run(trip);
-  const cluster = await mustStandWell(session, results, standingAt);
-  const facts = new Map((results[factsAt] as Row[]).map(([name, value]) => [name, String(value)]));
-  const version = facts.get("version") ?? "";
-  const server = facts.get("server_uuid") || `server_id ${facts.get("server_id")}`;
+  const variablesAt = trip.add(VARIABLES);
+  const usableAt = askWhetherUsable(trip);
+  const results = await connection.run(trip);
+  const cluster = await mustBeUsable(connection, results, usableAt);
+  const variables = new Map((results[variablesAt] as Row[]).map(([name, value]) => [name, String(value)]));
+  const version = variables.get("version") ?? "";
+  const server = variables.get("server_uuid") || `server_id ${variables.get("server_id")}`;
   const identity = version.includes("TiDB") ? null : (cluster ?? server);
   const localHost = socket.localAddress ?? null;
-  const mayLag = facts.get("wsrep_on") === "ON";
+  const mayLag = variables.get("wsrep_on") === "ON";
   const isCluster = cluster !== null;
   return { server: { product: productOf(version), identity, isCluster, localHost }, version, mayLag };
 }

@@ -24,13 +24,13 @@ const LOST: Meaning = {
 const READ_ONLY: Meaning = {
   reason: "read_only",
   kind: "unavailable",
-  message: "The database server is read-only: it is a replica, or is being switched over.",
+  message: "The database server is read-only: it is a replica, or a switch-over is in progress.",
   reconnect: true,
 };
 const CLUSTER: Meaning = {
   reason: "cluster_not_ready",
   kind: "unavailable",
-  message: "The database node is not part of a cluster that can decide.",
+  message: "The database node is not part of the cluster's majority.",
   reconnect: true,
   openAtCommit: true,
 };
@@ -56,15 +56,15 @@ const NO_DATABASE: Meaning = {
 const ACCESS: Meaning = {
   reason: "access_denied",
   kind: "unavailable",
-  message: "The database refuses this user: check the user, the password and its rights on the database.",
+  message:
+    "The database denies access to this user: check the user, its password and its privileges on the database.",
   reconnect: true,
 };
 const BINLOG: Meaning = {
   reason: "binlog_format",
   kind: "unavailable",
   message:
-    "The binary log is in the format STATEMENT, which cannot hold what is written at READ COMMITTED: set binlog_format " +
-    "to ROW or MIXED.",
+    "binlog_format is STATEMENT, which does not support writes at READ COMMITTED: set it to ROW or MIXED.",
 };
 const BUSY: Meaning = {
   reason: "too_many_connections",
@@ -75,12 +75,12 @@ const BUSY: Meaning = {
 const DEADLOCK: Meaning = {
   reason: "deadlock",
   kind: "transient",
-  message: "The database chose this transaction to break a deadlock or a conflict between nodes.",
+  message: "The database rolled this transaction back to resolve a deadlock or a conflict between nodes.",
 };
 const LOCK_WAIT: Meaning = {
   reason: ROW_LOCKED,
   kind: "transient",
-  message: "Another transaction held a row lock for too long.",
+  message: "Another transaction holds a row lock that this one needs.",
 };
 const STATEMENT_TIMEOUT: Meaning = {
   reason: "timeout",
@@ -96,7 +96,7 @@ const STATEMENT_TIMEOUT: Meaning = {
 const CHANGED_MEANWHILE: Meaning = {
   reason: CHANGED,
   kind: "transient",
-  message: "Data that this decision was based on has changed, or its transaction is gone.",
+  message: "Rows that this decision relied on have changed, or its transaction was no longer open.",
 };
 /** storage/mysql/transaction/save.ts makes sure that the duplicate key is the request id and not another key. */
 const DUPLICATE_REQUEST: Meaning = {
@@ -105,65 +105,63 @@ const DUPLICATE_REQUEST: Meaning = {
   message: "Another claim with the same request id was committed first.",
 };
 
-/** Meanings by the server's error number. */
-const BY_NUMBER: ReadonlyMap<number, Meaning> = new Map([
-  [1213, DEADLOCK],
-  [
-    1020,
-    { ...DEADLOCK, reason: "row_changed", message: "A row changed after this transaction had read it." },
-  ],
-  [1205, LOCK_WAIT],
-  [3572, LOCK_WAIT],
-  // Raised only by addRowLocks in storage/mysql/transaction/row-locks.ts.
-  [1690, LOCK_WAIT],
-  [1048, CHANGED_MEANWHILE],
-  [1062, DUPLICATE_REQUEST],
-  [1180, { ...LOST, reason: "commit_failed", message: "The database could not say whether it committed." }],
-  [1927, LOST],
-  [4031, LOST],
-  [1317, LOST],
-  [1158, LOST],
-  [1159, LOST],
-  [1160, LOST],
-  [1161, LOST],
-  [
-    1053,
-    {
-      ...LOST,
-      reason: "shutting_down",
-      kind: "unavailable",
-      message: "The database server is shutting down.",
-    },
-  ],
-  [1047, CLUSTER],
-  [1290, READ_ONLY],
-  [1792, READ_ONLY],
-  [1836, READ_ONLY],
-  [1874, READ_ONLY],
-  [3100, { ...CLUSTER, kind: "transient" }],
-  [3101, DEADLOCK],
-  [3, FULL],
-  [1021, FULL],
-  [1026, FULL],
-  [1114, FULL],
-  [1665, BINLOG],
-  [1049, NO_DATABASE],
-  [1054, SCHEMA],
-  [1109, SCHEMA],
-  [1146, SCHEMA],
-  [1044, ACCESS],
-  [1045, ACCESS],
-  [1142, ACCESS],
-  [1143, ACCESS],
-  [1227, ACCESS],
-  [1698, ACCESS],
-  [1040, BUSY],
-  [1203, BUSY],
-  [1226, BUSY],
-  [1129, BUSY],
-  [1969, STATEMENT_TIMEOUT],
-  [3024, STATEMENT_TIMEOUT],
-]);
+const ROW_CHANGED: Meaning = {
+  ...DEADLOCK,
+  reason: "row_changed",
+  message: "A row changed after this transaction had read it.",
+};
+const COMMIT_FAILED: Meaning = {
+  ...LOST,
+  reason: "commit_failed",
+  message: "The database could not say whether it committed.",
+};
+const SHUTTING_DOWN: Meaning = {
+  ...LOST,
+  reason: "shutting_down",
+  kind: "unavailable",
+  message: "The database server is shutting down.",
+};
+
+/** Meanings by the server's error numbers. */
+const BY_NUMBER = mapOf<number>(
+  [DEADLOCK, 1213, 3101],
+  [ROW_CHANGED, 1020],
+  // 1690 is raised only by addRowLocks in storage/mysql/transaction/row-locks.ts.
+  [LOCK_WAIT, 1205, 3572, 1690],
+  [CHANGED_MEANWHILE, 1048],
+  [DUPLICATE_REQUEST, 1062],
+  [COMMIT_FAILED, 1180],
+  [LOST, 1927, 4031, 1317, 1158, 1159, 1160, 1161],
+  [SHUTTING_DOWN, 1053],
+  [CLUSTER, 1047],
+  [{ ...CLUSTER, kind: "transient" }, 3100],
+  [READ_ONLY, 1290, 1792, 1836, 1874],
+  [FULL, 3, 1021, 1026, 1114],
+  [BINLOG, 1665],
+  [NO_DATABASE, 1049],
+  [SCHEMA, 1054, 1109, 1146],
+  [ACCESS, 1044, 1045, 1142, 1143, 1227, 1698],
+  [BUSY, 1040, 1203, 1226, 1129],
+  [STATEMENT_TIMEOUT, 1969, 3024],
+);
+
+/** Meanings by the codes that Node or the driver gives to network errors. */
+const BY_CODE = mapOf<string>(
+  [LOST, "PROTOCOL_CONNECTION_LOST", "PROTOCOL_UNEXPECTED_PACKET", "PROTOCOL_SEQUENCE_TIMEOUT"],
+  [LOST, "ECONNRESET", "ECONNABORTED", "EPIPE", "ERR_SOCKET_CLOSED"],
+  [LOST, "ERR_STREAM_DESTROYED", "ERR_STREAM_WRITE_AFTER_END"],
+  [unreachable("nothing listens at its address and port"), "ECONNREFUSED"],
+  [unreachable("there is no route to its address"), "EHOSTUNREACH", "ENETUNREACH"],
+  [unreachable("the network is down"), "ENETDOWN"],
+  [unreachable("its host name does not exist"), "ENOTFOUND"],
+  [unreachable("its host name cannot be resolved now"), "EAI_AGAIN"],
+  [unreachable("its address does not answer"), "ETIMEDOUT"],
+  [STATEMENT_TIMEOUT, "ROWLOCK_DEADLINE"],
+);
+
+function mapOf<Key>(...meanings: readonly [Meaning, ...Key[]][]): ReadonlyMap<Key, Meaning> {
+  return new Map(meanings.flatMap(([meaning, ...keys]) => keys.map((key) => [key, meaning] as const)));
+}
 
 function unreachable(why: string): Meaning {
   return {
@@ -174,27 +172,6 @@ function unreachable(why: string): Meaning {
     openAtCommit: true,
   };
 }
-
-/** Meanings by the code that Node or the driver gives to a network error. */
-const BY_CODE: ReadonlyMap<string, Meaning> = new Map([
-  ["PROTOCOL_CONNECTION_LOST", LOST],
-  ["PROTOCOL_UNEXPECTED_PACKET", LOST],
-  ["PROTOCOL_SEQUENCE_TIMEOUT", LOST],
-  ["ECONNRESET", LOST],
-  ["ECONNABORTED", LOST],
-  ["EPIPE", LOST],
-  ["ERR_STREAM_DESTROYED", LOST],
-  ["ERR_STREAM_WRITE_AFTER_END", LOST],
-  ["ERR_SOCKET_CLOSED", LOST],
-  ["ECONNREFUSED", unreachable("nothing listens at its address and port")],
-  ["EHOSTUNREACH", unreachable("there is no route to its address")],
-  ["ENETUNREACH", unreachable("there is no route to its address")],
-  ["ENETDOWN", unreachable("the network is down")],
-  ["ENOTFOUND", unreachable("its host name does not exist")],
-  ["EAI_AGAIN", unreachable("its host name cannot be resolved now")],
-  ["ETIMEDOUT", unreachable("nothing answers at its address")],
-  ["ROWLOCK_DEADLINE", STATEMENT_TIMEOUT],
-]);
 
 const UNEXPECTED: Meaning = {
   reason: "unexpected",

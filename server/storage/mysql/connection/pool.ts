@@ -5,27 +5,27 @@
 import { Pool, TimeoutError } from "tarn";
 import type { MysqlAddress } from "../../database-url.ts";
 import {
+  CLOSE_MS_MAX,
   CONNECT_MS_MAX,
-  GOODBYE_MS_MAX,
   IDLE_MS_MAX,
   IDLE_SWEEP_MS,
-  LEASE_MS_MAX,
+  LOAN_MS_MAX,
   POOL_WAIT_MS_MAX,
   POOL_WAITING_MAX,
 } from "../../storage-bounds.ts";
 import type { PoolState, StoreObserver } from "../../store.ts";
 import { StoreError } from "../../store.ts";
-import { openSession, type Server } from "./connect.ts";
-import { type Session, wasGone } from "./session.ts";
+import { openConnection, type Server } from "./connect.ts";
+import { type Connection, wasGone } from "./connection.ts";
 
 export class MysqlPool {
-  readonly #pool: Pool<Session>;
+  readonly #pool: Pool<Connection>;
   readonly #address: MysqlAddress;
   readonly #observer: StoreObserver;
-  readonly #open = new Set<Session>();
+  readonly #open = new Set<Connection>();
   /** The start times of failed attempts to connect, by their errors. */
   readonly #attempts = new WeakMap<object, number>();
-  readonly #goodbyes = new Set<Promise<void>>();
+  readonly #closing = new Set<Promise<void>>();
   #server: Server | null = null;
   #serverChanges = 0;
   #generation = 0;
@@ -35,18 +35,18 @@ export class MysqlPool {
   constructor(address: MysqlAddress, size: number, observer: StoreObserver) {
     this.#address = address;
     this.#observer = observer;
-    this.#pool = new Pool<Session>({
+    this.#pool = new Pool<Connection>({
       create: () => this.#connect(),
       // Tarn keeps a lost connection, or one to an earlier server, until it is about to lend it or the idle limit
       // passes.
-      validate: (session) => session.fit && session.generation === this.#generation,
-      destroy: (session) => this.#end(session),
+      validate: (connection) => connection.fit && connection.generation === this.#generation,
+      destroy: (connection) => this.#end(connection),
       min: 0,
       max: size,
       acquireTimeoutMillis: POOL_WAIT_MS_MAX,
-      // Never reached: openSession and end() have their own bounds.
+      // Never reached: openConnection and end() have their own bounds.
       createTimeoutMillis: 2 * CONNECT_MS_MAX,
-      destroyTimeoutMillis: 2 * GOODBYE_MS_MAX,
+      destroyTimeoutMillis: 2 * CLOSE_MS_MAX,
       idleTimeoutMillis: IDLE_MS_MAX,
       reapIntervalMillis: IDLE_SWEEP_MS,
       // Only one caller receives the error of a failed attempt; the other callers should not wait long for the next
@@ -82,33 +82,33 @@ export class MysqlPool {
   }
 
   /**
-   * Lends a connection to `work` for at most `leaseMs`. If the connection turns out to have been closed while idle,
+   * Lends a connection to `work` for at most `loanMs`. If the connection turns out to have been closed while idle,
    * runs `work` again on another one. Throws StoreErrors: `pool_exhausted`, the reason why no connection can be opened,
    * or the error of `work`.
    */
   async use<Answer>(
-    work: (session: Session) => Promise<Answer>,
-    leaseMs: number = LEASE_MS_MAX,
+    work: (connection: Connection) => Promise<Answer>,
+    loanMs: number = LOAN_MS_MAX,
   ): Promise<Answer> {
     for (;;) {
-      const session = await this.#take();
-      session.begin(leaseMs);
+      const connection = await this.#take();
+      connection.begin(loanMs);
       try {
-        return await work(session);
+        return await work(connection);
       } catch (error) {
-        if (!wasGone(session, error)) throw error;
+        if (!wasGone(connection, error)) throw error;
       } finally {
-        session.finish();
-        this.#giveBack(session);
+        connection.finish();
+        this.#giveBack(connection);
       }
     }
   }
 
   /** Like `use`, for a small write; its statements wait for row locks. */
-  write<Answer>(work: (session: Session) => Promise<Answer>): Promise<Answer> {
-    return this.use((session) => {
-      session.isPatient = true;
-      return work(session);
+  write<Answer>(work: (connection: Connection) => Promise<Answer>): Promise<Answer> {
+    return this.use((connection) => {
+      connection.isPatient = true;
+      return work(connection);
     });
   }
 
@@ -127,7 +127,7 @@ export class MysqlPool {
     await this.#pool.destroy();
   }
 
-  async #take(): Promise<Session> {
+  async #take(): Promise<Connection> {
     if (this.#closed) throw closedError();
     if (this.#pool.numPendingAcquires() >= POOL_WAITING_MAX) throw exhausted();
     const askedMs = performance.now();
@@ -148,33 +148,35 @@ export class MysqlPool {
     return (this.#attempts.get(error as object) ?? Number.POSITIVE_INFINITY) < ms;
   }
 
-  #giveBack(session: Session): void {
-    session.kept = true;
-    if (!session.fit) {
-      session.destroy(new Error("The connection was given back unfit."));
-      this.#remove(session);
+  #giveBack(connection: Connection): void {
+    connection.kept = true;
+    if (!connection.fit) {
+      connection.destroy(new Error("The connection was given back unfit."));
+      this.#remove(connection);
     }
-    this.#pool.release(session);
+    this.#pool.release(connection);
   }
 
-  async #connect(): Promise<Session> {
+  async #connect(): Promise<Connection> {
     // Tarn no longer counts connections that are still closing, so wait for them: there must not be too many
     // connections.
-    await Promise.all(this.#goodbyes);
+    await Promise.all(this.#closing);
     const beganMs = performance.now();
-    const { session, server } = await openSession(this.#address, this.#observer).catch((error: object) => {
-      this.#attempts.set(error, beganMs);
-      throw error;
-    });
+    const { connection, server } = await openConnection(this.#address, this.#observer).catch(
+      (error: object) => {
+        this.#attempts.set(error, beganMs);
+        throw error;
+      },
+    );
     this.#meet(server);
-    session.generation = this.#generation;
-    session.onLost = () => this.#remove(session);
-    this.#open.add(session);
+    connection.generation = this.#generation;
+    connection.onLost = () => this.#remove(connection);
+    this.#open.add(connection);
     // If the caller has received another connection meanwhile, this one starts out idle.
     setImmediate(() => {
-      session.kept ||= !session.isLent;
+      connection.kept ||= !connection.isLent;
     });
-    return session;
+    return connection;
   }
 
   /** If the address now leads to another server, connections to the old server must not be used beside the new one. */
@@ -186,18 +188,18 @@ export class MysqlPool {
     this.renew();
   }
 
-  #remove(session: Session): void {
-    if (!this.#open.delete(session)) return;
+  #remove(connection: Connection): void {
+    if (!this.#open.delete(connection)) return;
     this.#onBroken();
-    session.destroy(new Error("The connection was lost."));
+    connection.destroy(new Error("The connection was lost."));
   }
 
-  async #end(session: Session): Promise<void> {
-    const goodbye = session.end();
-    this.#goodbyes.add(goodbye);
-    await goodbye;
-    this.#goodbyes.delete(goodbye);
-    this.#open.delete(session);
+  async #end(connection: Connection): Promise<void> {
+    const closed = connection.end();
+    this.#closing.add(closed);
+    await closed;
+    this.#closing.delete(closed);
+    this.#open.delete(connection);
   }
 }
 

@@ -30,8 +30,8 @@ export const VALUE_WHILE_OPEN = "/*M!100304 IF(@@in_transaction, */ ? /*M!100304
 
 const IN_TRANSACTION = 1;
 
-/** Conditions on the row of rowlock_meta, and how to lock that row for them. */
-export interface Facts {
+/** A condition on the row of rowlock_meta, and how to lock that row for it. */
+export interface MetaCondition {
   readonly sql: string;
   readonly values: readonly SqlValue[];
   readonly lock: string;
@@ -39,14 +39,19 @@ export interface Facts {
   readonly readsClaims: boolean;
 }
 
-/** Asserts that the preceding write wrote `rows` rows, and that the facts are true. */
-export function assertAllWritten(trip: Trip, rows: number, facts: Facts | null): void {
-  if (!facts) trip.add(`${ABORT_IF} ROW_COUNT() <> ?`, rows);
-  else trip.add(`${ABORT_IF} NOT (ROW_COUNT() = ? AND ${facts.sql}) ${facts.lock}`, rows, ...facts.values);
+/** Asserts that the preceding write wrote `rows` rows, and that the condition is met. */
+export function assertAllWritten(trip: Trip, rows: number, condition: MetaCondition | null): void {
+  if (!condition) trip.add(`${ABORT_IF} ROW_COUNT() <> ?`, rows);
+  else
+    trip.add(
+      `${ABORT_IF} NOT (ROW_COUNT() = ? AND ${condition.sql}) ${condition.lock}`,
+      rows,
+      ...condition.values,
+    );
 }
 
-/** An expression for the truth of the facts, for use in a statement. Takes the values of the facts. */
-export function areTrue({ sql, lock }: Facts): string {
+/** An expression for the truth of the condition, for use in a statement. Takes the values of the condition. */
+export function isMet({ sql, lock }: MetaCondition): string {
   return `(SELECT ${sql} FROM rowlock_meta WHERE id = 1 ${lock})`;
 }
 
@@ -77,7 +82,7 @@ export function unchanged(
   read: Read,
   { newRequestIds, serverIdentity }: Assumptions,
   lock: string,
-): Facts {
+): MetaCondition {
   const { nowUs, atLeastUs, failOver, rulesRevision } = read.loaded;
   // The unique key checks the request ids of added claims.
   const unseen = newRequestIds.filter((id) => !changes.added.some(({ requestId }) => requestId === id));
@@ -120,7 +125,7 @@ export function mustStillBeOpen(writes: readonly unknown[]): void {
     throw new StoreError(
       "transient",
       "deadlock",
-      "The database rolled this transaction back in favour of another node's.",
+      "The database rolled this transaction back in favour of another node's writes.",
     );
   }
 }

@@ -2,8 +2,8 @@
 
 import { DUE_MAX, FORCE_RELEASE_MAX } from "../../../core/bounds.ts";
 import type { Claim, ClaimKey } from "../../../core/claim.ts";
+import type { Clock } from "../../../core/database-clock.ts";
 import type { Lock } from "../../../core/lock.ts";
-import type { Clock } from "../../../core/rows.ts";
 import { inState, type LiveClaims } from "./live-claims.ts";
 import type { Before } from "./read.ts";
 

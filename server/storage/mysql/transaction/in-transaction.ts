@@ -1,33 +1,36 @@
 // The frame of a transaction. After any error it rolls the whole transaction back; if the rollback fails, it destroys
 // the connection, so that no transaction stays open in the pool.
 
-import type { Row, Session } from "../connection/session.ts";
+import type { Connection, Row } from "../connection/connection.ts";
 import { Trip } from "../connection/trip.ts";
 
 /** Runs `work`, whose first trip must begin the transaction and whose last trip must commit it. */
-export async function inTransaction<Answer>(session: Session, work: () => Promise<Answer>): Promise<Answer> {
-  session.inTransaction = true;
+export async function inTransaction<Answer>(
+  connection: Connection,
+  work: () => Promise<Answer>,
+): Promise<Answer> {
+  connection.inTransaction = true;
   try {
     const answer = await work();
-    session.inTransaction = false;
+    connection.inTransaction = false;
     return answer;
   } catch (error) {
-    await rollBack(session);
+    await rollBack(connection);
     throw error;
   }
 }
 
 /** Runs `work` on one consistent snapshot. Locks nothing and writes nothing. */
-export function onSnapshot<Answer>(session: Session, work: () => Promise<Answer>): Promise<Answer> {
-  return inTransaction(session, async () => {
+export function onSnapshot<Answer>(connection: Connection, work: () => Promise<Answer>): Promise<Answer> {
+  return inTransaction(connection, async () => {
     const begin = new Trip("begin_snapshot");
     begin.add("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ");
     begin.add("START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY");
-    await session.run(begin);
+    await connection.run(begin);
     const answer = await work();
     const end = new Trip("end_snapshot");
     end.add("COMMIT");
-    await session.run(end);
+    await connection.run(end);
     return answer;
   });
 }
@@ -43,15 +46,15 @@ export function writtenBy(result: unknown): number {
 }
 
 /** Rolls back after any error. Never throws. */
-export async function rollBack(session: Session): Promise<void> {
-  if (!session.alive) return;
+export async function rollBack(connection: Connection): Promise<void> {
+  if (!connection.alive) return;
   const trip = new Trip("rollback");
   trip.add("ROLLBACK");
   try {
-    await session.run(trip);
-    session.inTransaction = false;
+    await connection.run(trip);
+    connection.inTransaction = false;
   } catch (error) {
     // The caller gets the error of the transaction; the server rolls back when the connection closes.
-    session.destroy(error);
+    connection.destroy(error);
   }
 }

@@ -5,31 +5,28 @@
 // Every statement that could lock names its index: on a small table the optimizer would scan all rows and wait for
 // guard rows that other transactions hold.
 
-import { DUE_MAX, FORCE_RELEASE_MAX, QUEUE_HEAD_MAX } from "../../../core/bounds.ts";
+import { DUE_MAX, FORCE_RELEASE_MAX, partsOf, QUEUE_HEAD_MAX } from "../../../core/bounds.ts";
 import { type Claim, type ClaimKey, keyText } from "../../../core/claim.ts";
-import type { DatabaseClock } from "../../../core/database-clock.ts";
+import type { Clock, DatabaseClock } from "../../../core/database-clock.ts";
 import type { Lock } from "../../../core/lock.ts";
-import { partsOf } from "../../../core/parts.ts";
-import type { Clock } from "../../../core/rows.ts";
-import { monotonicUs } from "../../monotonic.ts";
 import { CLAIM_COLUMNS } from "../../rows/columns.ts";
-import { prefixRange } from "../../rows/name-range.ts";
-import { bytesOf } from "../../rows/values.ts";
+import { bytesOf, prefixRange } from "../../rows/values.ts";
 import { BRANCHES_MAX, HEADS_PER_RULE_LOCK } from "../../storage-bounds.ts";
 import type { Loaded, LoadPlan, LockPlan } from "../../store.ts";
 import { LOCKS_PER_RULE_MAX } from "../../store.ts";
-import type { Row, Session } from "../connection/session.ts";
+import type { Connection, Row } from "../connection/connection.ts";
 import { type SqlValue, Trip } from "../connection/trip.ts";
 import { isSuccessor } from "../fail-over.ts";
-import { hasKey } from "../keys.ts";
 import type { RuleCache } from "../limit-rules.ts";
 import {
   bigintOf,
   CLAIM_LIST,
   claimFromRow,
   countersFromRow,
+  hasKey,
   hasRecord,
   LOCK_LIST,
+  monotonicUs,
   NOW_US,
   RECORDS,
 } from "../rows.ts";
@@ -66,7 +63,7 @@ const WAITED_FOR = `SELECT DISTINCT c.lock_id
 
 /** Begins the transaction, locks the guard rows and reads what the plan asks for. Throws a StoreError. */
 export async function load(
-  session: Session,
+  connection: Connection,
   plan: LoadPlan,
   rules: RuleCache,
   clock: DatabaseClock,
@@ -74,26 +71,26 @@ export async function load(
   if (!plan.rule) {
     const trip = new Trip("load");
     trip.add(BEGIN);
-    return read(session, trip, plan, rules, clock);
+    return read(connection, trip, plan, rules, clock);
   }
   const trip = new Trip("load_rule");
   const { from, below } = prefixRange(plan.rule.prefix);
   trip.add(BEGIN);
   trip.add(RULES_LOCK);
-  if (plan.rule.rulesOnly) return read(session, trip, plan, rules, clock);
+  if (plan.rule.rulesOnly) return read(connection, trip, plan, rules, clock);
   const idsAt = trip.add(WAITED_FOR, plan.rule.afterLockId, from, below);
-  const results = await session.run(trip);
+  const results = await connection.run(trip);
   const locks = rowsOf(results[idsAt]).map(([id]) => ({
     id: bigintOf(id),
     heads: HEADS_PER_RULE_LOCK,
     likelyQueue: true,
   }));
-  return read(session, new Trip("load"), { ...plan, locks }, rules, clock);
+  return read(connection, new Trip("load"), { ...plan, locks }, rules, clock);
 }
 
 /** Reads again the locks that a decision left unfinished, in the same transaction and with the same clock. */
 export async function loadAgain(
-  session: Session,
+  connection: Connection,
   again: readonly bigint[],
   rules: RuleCache,
   clock: DatabaseClock,
@@ -102,12 +99,12 @@ export async function loadAgain(
   const ids = [...again].sort((a, b) => (a < b ? -1 : 1));
   const locks = ids.map((id) => ({ id, heads: QUEUE_HEAD_MAX, likelyQueue: true }));
   const plan = { locks, claims: [], requestIds: [], holdersOf: [] };
-  const next = await read(session, new Trip("load"), plan, rules, clock);
+  const next = await read(connection, new Trip("load"), plan, rules, clock);
   return { ...next, loaded: { ...next.loaded, nowUs, atLeastUs, jumpedAtUs, backAtUs } };
 }
 
 async function read(
-  session: Session,
+  connection: Connection,
   trip: Trip,
   plan: LoadPlan,
   rules: RuleCache,
@@ -118,7 +115,7 @@ async function read(
   const metaAt = trip.add(META);
   const claimsAt = addBranches(trip, branchesOf(plan, ids));
   const askedUs = monotonicUs();
-  const results = await session.run(trip);
+  const results = await connection.run(trip);
   const answeredUs = monotonicUs();
 
   const [meta] = rowsOf(results[metaAt]);
@@ -127,13 +124,13 @@ async function read(
   const rows = new ReadRows();
   if (guardsAt !== null) rows.takeLocks(rowsOf(results[guardsAt]));
   for (const at of claimsAt) rows.takeClaims(rowsOf(results[at]));
-  const { revision, limitRules } = await rules.at(session, bigintOf(rulesRevision));
-  await readFurther(session, plan, rows);
+  const { revision, limitRules } = await rules.at(connection, bigintOf(rulesRevision));
+  await readFurther(connection, plan, rows);
   return {
     loaded: {
       ...clock.read(Number(now), askedUs, answeredUs),
       failOver: { epoch: bigintOf(epoch), atUs: Number(atUs), grantsFromUs: Number(grantsFromUs) },
-      isSuccessor: isSuccessor(session, identity),
+      isSuccessor: isSuccessor(connection, identity),
       rulesRevision: revision,
       limitRules,
       locks: rows.locks,
@@ -172,7 +169,7 @@ function addBranches(trip: Trip, branches: readonly Branch[]): number[] {
 }
 
 /** Reads what only the guard rows reveal: records, and the heads of queues that the plan did not expect. */
-async function readFurther(session: Session, plan: LoadPlan, rows: ReadRows): Promise<void> {
+async function readFurther(connection: Connection, plan: LoadPlan, rows: ReadRows): Promise<void> {
   const unread = plan.locks.filter((lock) => !lock.likelyQueue && isWaitedFor(rows, lock));
   const { recorded } = rows;
   if (unread.length === 0 && recorded.length === 0) return;
@@ -182,7 +179,7 @@ async function readFurther(session: Session, plan: LoadPlan, rows: ReadRows): Pr
     unread.map(({ id, heads }): Branch => [QUEUE_HEAD, id, heads]),
   );
   const recordsAt = recorded.length > 0 ? trip.add(RECORDS, recorded) : null;
-  const results = await session.run(trip);
+  const results = await connection.run(trip);
   for (const at of places) rows.takeClaims(rowsOf(results[at]));
   if (recordsAt !== null) rows.takeRecords(rowsOf(results[recordsAt]));
 }

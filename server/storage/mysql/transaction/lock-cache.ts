@@ -5,7 +5,6 @@
 import type { ClaimRef } from "../../../core/claim.ts";
 import type { DatabaseClock } from "../../../core/database-clock.ts";
 import type { Lock } from "../../../core/lock.ts";
-import { monotonicUs } from "../../monotonic.ts";
 import {
   ALONE_AFTER_OTHERS,
   CACHED_CLAIMS_MAX,
@@ -16,6 +15,7 @@ import {
   UPDATE_ROWS_MAX,
 } from "../../storage-bounds.ts";
 import type { Changes, LoadPlan } from "../../store.ts";
+import { monotonicUs } from "../rows.ts";
 import { Copies } from "./copies.ts";
 import { inState, type LiveClaims, liveClaims, seenTo } from "./live-claims.ts";
 import type { Read } from "./read.ts";
@@ -48,7 +48,7 @@ export class LockCache {
   readonly #locks = new Map<bigint, CachedLock>();
   /** The number of cached claims of all locks. */
   #claims = 0;
-  #facts: Pick<Read["loaded"], "rulesRevision" | "limitRules" | "failOver"> = {
+  #meta: Pick<Read["loaded"], "rulesRevision" | "limitRules" | "failOver"> = {
     rulesRevision: -1n,
     limitRules: [],
     failOver: { epoch: 0n, atUs: 0, grantsFromUs: 0 },
@@ -81,7 +81,7 @@ export class LockCache {
     const { length } = plan.locks;
     if (serverIdentity === null || !clock) return null;
     if (plan.rule || length === 0 || length > UPDATE_ROWS_MAX) return null;
-    if (clock.atLeastUs < this.#facts.failOver.grantsFromUs) return null;
+    if (clock.atLeastUs < this.#meta.failOver.grantsFromUs) return null;
     const copies = new Copies(clock);
     for (const { id, heads, anywhereInQueue } of plan.locks) {
       const known = this.#locks.get(id);
@@ -97,18 +97,18 @@ export class LockCache {
       copies.ask(claim);
     }
     const newRequestIds = plan.requestIds.filter((requestId) => !this.#findRequest(plan, requestId, copies));
-    const { rulesRevision, limitRules, failOver } = this.#facts;
+    const { rulesRevision, limitRules, failOver } = this.#meta;
     const { locks, queues } = copies;
     const claims = [...copies.asked];
-    const facts = { failOver, isSuccessor: false, rulesRevision, limitRules };
-    const loaded = { ...clock, ...facts, locks, claims, queues };
+    const meta = { failOver, isSuccessor: false, rulesRevision, limitRules };
+    const loaded = { ...clock, ...meta, locks, claims, queues };
     return { loaded, before: copies, assumptions: { newRequestIds, serverIdentity } };
   }
 
   /** Call after the commit of a transaction, with what it read and wrote. */
   learn({ loaded, before }: Read, changes: Changes): void {
     const { rulesRevision, limitRules, failOver } = loaded;
-    this.#facts = { rulesRevision, limitRules, failOver };
+    this.#meta = { rulesRevision, limitRules, failOver };
     const heads = [...loaded.queues.values()].flatMap(({ head }) => head);
     const read = Map.groupBy([...loaded.claims, ...heads], ({ lockId }) => lockId);
     const written = Map.groupBy([...changes.changed, ...changes.added], ({ lockId }) => lockId);

@@ -19,7 +19,7 @@ export interface Before {
   claim(key: ClaimKey): Claim | undefined;
 }
 
-/** Assumptions in addition to what was read: the guard rows at their revisions, the facts, the clock. */
+/** Assumptions in addition to what was read: the revisions of the guard rows, the values of rowlock_meta, the clock. */
 export interface Assumptions {
   /** No claims with these request ids exist. */
   readonly newRequestIds: readonly string[];

@@ -2,13 +2,13 @@
 // changed or removed. A transaction that decides about a lock holds its guard row, so no other one reads or writes its
 // record meanwhile.
 
+import { partsOf } from "../../../core/bounds.ts";
 import type { Lock } from "../../../core/lock.ts";
-import { partsOf } from "../../../core/parts.ts";
 import type { LockRecord } from "../../../core/record.ts";
 import { RECORD_CHANGING_COLUMNS, RECORD_COLUMNS } from "../../rows/columns.ts";
 import { changingRecordValues, recordValues } from "../../rows/values.ts";
 import { UPDATE_ROWS_MAX } from "../../storage-bounds.ts";
-import type { Row } from "../connection/session.ts";
+import type { Row } from "../connection/connection.ts";
 import { recordFromRow } from "../rows.ts";
 import { type Arm, assignments } from "./assignments.ts";
 import type { Before } from "./read.ts";
@@ -81,6 +81,7 @@ export function recordsOf(lockIds: readonly bigint[], rows: readonly Row[]): Map
     }),
   );
   const missing = lockIds.find((id) => !records.has(id));
-  if (missing !== undefined) throw new Error(`Lock ${missing} should have a record, and has none.`);
+  if (missing !== undefined)
+    throw new Error(`Lock ${missing} has no record, although its guard row says that it has one.`);
   return records;
 }

@@ -1,17 +1,16 @@
 // Which transactions wait for row locks. An impatient transaction fails at once if another one holds a row that it must
-// lock, so that it can continue without that row. MariaDB supports a session that never waits (see Session.isPatient).
-// MySQL has NOWAIT for reads only, so there an impatient transaction locks the rows that it is about to write by
-// reading them directly before.
+// lock, so that it can continue without that row. On MariaDB a connection can be set never to wait (see
+// Connection.isPatient). MySQL has NOWAIT for reads only, so there an impatient transaction locks the rows that it is
+// about to write by reading them directly before.
 
 import type { Claim, ClaimKey } from "../../../core/claim.ts";
 import { isServerMade } from "../../../core/claim.ts";
 import type { Lock } from "../../../core/lock.ts";
 import { bytesOf } from "../../rows/values.ts";
 import type { Changes } from "../../store.ts";
-import type { Session } from "../connection/session.ts";
+import type { Connection } from "../connection/connection.ts";
 import { type SqlValue, Trip } from "../connection/trip.ts";
-import { hasKey } from "../keys.ts";
-import { bigintOf } from "../rows.ts";
+import { bigintOf, hasKey } from "../rows.ts";
 import { rowsOf } from "./in-transaction.ts";
 import type { RecordChanges } from "./records.ts";
 
@@ -44,12 +43,12 @@ const UNLOCKED = "SELECT lock_id, ticket_number FROM rowlock_claim FORCE INDEX (
  */
 export function addRowLocks(
   trip: Trip,
-  session: Session,
+  connection: Connection,
   changes: Changes,
   guards: readonly Lock[],
   recordChanges: RecordChanges | null,
 ): void {
-  if (session.setsPatience) return;
+  if (connection.setsPatience) return;
   const records = recordChanges ? [...recordChanges.changed, ...recordChanges.removed] : [];
   const rows = guards.length + changes.changed.length + records.length;
   const locks =
@@ -87,7 +86,7 @@ function lists({ changed }: Changes, guards: readonly Lock[], records: readonly 
  * Begins a transaction and locks those of the claims that are in this state and that no other transaction has locked.
  */
 export async function lockUnlocked(
-  session: Session,
+  connection: Connection,
   name: string,
   state: number,
   keys: readonly ClaimKey[],
@@ -100,7 +99,7 @@ export async function lockUnlocked(
     state,
     ...key.values,
   );
-  return rowsOf((await session.run(trip))[lockedAt]).map(([lockId, ticketNumber]) => ({
+  return rowsOf((await connection.run(trip))[lockedAt]).map(([lockId, ticketNumber]) => ({
     lockId: bigintOf(lockId),
     ticketNumber: bigintOf(ticketNumber),
   }));

@@ -2,11 +2,10 @@
 // was decided about is written, even if nothing in it changed: a cluster detects the loser of two conflicting decisions
 // only by rows that both have written.
 
+import { partsOf } from "../../../core/bounds.ts";
 import type { Claim } from "../../../core/claim.ts";
 import type { LimitRule } from "../../../core/limit.ts";
 import type { Lock } from "../../../core/lock.ts";
-import { partsOf } from "../../../core/parts.ts";
-import { STATE_CODES } from "../../rows/codes.ts";
 import {
   CLAIM_CHANGING_COLUMNS,
   CLAIM_COLUMNS,
@@ -19,14 +18,15 @@ import {
   claimValues,
   lockValues,
   plainClaimValues,
+  STATE_CODES,
 } from "../../rows/values.ts";
 import { UPDATE_ROWS_MAX } from "../../storage-bounds.ts";
 import type { Changes } from "../../store.ts";
 import { DECIDED_AT_STEP_US, StoreError } from "../../store.ts";
-import type { Session } from "../connection/session.ts";
+import type { Connection } from "../connection/connection.ts";
 import { Trip } from "../connection/trip.ts";
-import { hasKey, hasSecret } from "../keys.ts";
-import { type Facts, unchanged, VALUE_WHILE_OPEN, WHILE_OPEN } from "./assertions.ts";
+import { hasKey, hasSecret } from "../rows.ts";
+import { type MetaCondition, unchanged, VALUE_WHILE_OPEN, WHILE_OPEN } from "./assertions.ts";
 import { type Arm, assignments } from "./assignments.ts";
 import { rowsOf } from "./in-transaction.ts";
 import type { Before, Read } from "./read.ts";
@@ -60,9 +60,9 @@ const REQUESTS =
  * Sends the trip that writes the changes; returns its results. Throws a StoreError, or an Error if a claim's ticket
  * number already exists, which only a bug can cause.
  */
-export async function runWrites(session: Session, trip: Trip, { added }: Changes): Promise<unknown[]> {
+export async function runWrites(connection: Connection, trip: Trip, { added }: Changes): Promise<unknown[]> {
   try {
-    return await session.run(trip);
+    return await connection.run(trip);
   } catch (error) {
     if (!(error instanceof StoreError) || error.reason !== "duplicate_request") throw error;
     // Two nodes of Galera that write a limit rule at once may also cause a duplicate key: the decision is retried.
@@ -74,9 +74,9 @@ export async function runWrites(session: Session, trip: Trip, { added }: Changes
       REQUESTS,
       added.map(({ requestId }) => bytesOf(requestId)),
     );
-    const [requests] = await session.run(look);
+    const [requests] = await connection.run(look);
     if (rowsOf(requests).length > 0) throw error;
-    throw new Error("A claim was added with a ticket number that another one has.", { cause: error });
+    throw new Error("A claim was added with the ticket number of another claim.", { cause: error });
   }
 }
 
@@ -100,18 +100,18 @@ export function addWrites(
   // Revisions are random, so a guard row at its known revision also proves that its claims are as they were known.
   addClaimUpdates(writes, changes, before, assumptions ? hasKey : hasSecret);
   if (records) addRecordWrites(writes, records, before);
-  const facts = assumptions && unchanged(changes, read, assumptions, lockOfRules);
+  const condition = assumptions && unchanged(changes, read, assumptions, lockOfRules);
   // A statement that adds claims must not read other claims.
-  const isLast = changes.added.length > 0 && !facts?.readsClaims;
-  if (changes.added.length > 0) addClaims(writes, changes, isLast ? facts : null);
-  if (!isLast) writes.check(facts);
+  const isLast = changes.added.length > 0 && !condition?.readsClaims;
+  if (changes.added.length > 0) addClaims(writes, changes, isLast ? condition : null);
+  if (!isLast) writes.check(condition);
   if (changes.rule) addRuleWrites(trip, changes.rule);
 }
 
-function addClaims(writes: WriteChain, { added }: Changes, facts: Facts | null): void {
+function addClaims(writes: WriteChain, { added }: Changes, condition: MetaCondition | null): void {
   const arePlain = added.every(({ terms }) => terms === null);
-  if (arePlain) writes.insert(ADD_PLAIN_CLAIMS, added.map(plainClaimValues), facts);
-  else writes.insert(ADD_CLAIMS, added.map(claimValues), facts);
+  if (arePlain) writes.insert(ADD_PLAIN_CLAIMS, added.map(plainClaimValues), condition);
+  else writes.insert(ADD_CLAIMS, added.map(claimValues), condition);
 }
 
 function addClaimUpdates(
@@ -173,7 +173,7 @@ function addGuardUpdate(
 ): void {
   const rows = locks.map((lock) => {
     const old = before.lock(lock.id);
-    if (!old) throw new Error(`Lock ${lock.id} was decided about and never read.`);
+    if (!old) throw new Error(`Lock ${lock.id} was decided about but never read.`);
     return { before: lockValues(old), after: lockValues(lock) };
   });
   const arm = (index: number): Arm => ["WHEN ?", (locks[index] as Lock).id];

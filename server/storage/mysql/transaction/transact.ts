@@ -3,12 +3,12 @@
 // `lock-cache.ts` read, `save.ts` writes.
 
 import type { DatabaseClock } from "../../../core/database-clock.ts";
-import { monotonicUs } from "../../monotonic.ts";
 import type { DecideRows, LoadPlan, StoreObserver } from "../../store.ts";
 import { isRowLocked } from "../../store.ts";
-import type { Session } from "../connection/session.ts";
+import type { Connection } from "../connection/connection.ts";
 import { Trip } from "../connection/trip.ts";
 import { RuleCache } from "../limit-rules.ts";
+import { monotonicUs } from "../rows.ts";
 import { assertRulesUnchanged, mustStillBeOpen, rulesLock } from "./assertions.ts";
 import { rollBack } from "./in-transaction.ts";
 import { BEGIN, load, loadAgain } from "./load.ts";
@@ -31,23 +31,23 @@ export interface TransactContext {
  * `unknown_outcome`.
  */
 export async function transactOn(
-  session: Session,
+  connection: Connection,
   plan: LoadPlan,
   decide: DecideRows,
   context: TransactContext,
 ): Promise<void> {
   const { cache, clock, observer } = context;
   const startedMs = performance.now();
-  const cached = cache.read(plan, session.serverIdentity);
-  session.isPatient = !plan.impatient;
+  const cached = cache.read(plan, connection.serverIdentity);
+  connection.isPatient = !plan.impatient;
   let outcome: "committed" | "rolled_back" = "rolled_back";
-  session.inTransaction = true;
+  connection.inTransaction = true;
   try {
-    await decideAll(session, plan, decide, cached, context);
-    session.inTransaction = false;
+    await decideAll(connection, plan, decide, cached, context);
+    connection.inTransaction = false;
     outcome = "committed";
   } catch (error) {
-    await rollBack(session);
+    await rollBack(connection);
     // Rows that another transaction holds may still be as cached: the next decision verifies that.
     if (!isRowLocked(error)) {
       cache.doubt(plan.locks.map(({ id }) => id));
@@ -56,12 +56,12 @@ export async function transactOn(
     }
     throw error;
   } finally {
-    observer.transaction((performance.now() - startedMs) / 1000, session.sent, outcome);
+    observer.transaction((performance.now() - startedMs) / 1000, connection.sent, outcome);
   }
 }
 
 async function decideAll(
-  session: Session,
+  connection: Connection,
   plan: LoadPlan,
   decide: DecideRows,
   cached: Read | null,
@@ -70,7 +70,7 @@ async function decideAll(
   // After its own change, this transaction reads rules that are not committed. If it is rolled back, the same revision
   // may return with other rules, so it must not fill the shared cache.
   const rules = plan.rule ? new RuleCache() : sharedRules;
-  const first = cached ?? (await load(session, cache.widened(plan), rules, clock));
+  const first = cached ?? (await load(connection, cache.widened(plan), rules, clock));
   let waitersLeft = false;
   for (let read = first; ; ) {
     const changes = decide(read.loaded);
@@ -79,18 +79,19 @@ async function decideAll(
     const last = changes.again.length === 0;
     const trip = new Trip(read.assumptions ? "decide_commit" : last ? "save_commit" : "save");
     if (read.assumptions) trip.add(BEGIN);
-    if (plan.impatient) addRowLocks(trip, session, changes, read.assumptions ? changes.locks : [], records);
+    if (plan.impatient)
+      addRowLocks(trip, connection, changes, read.assumptions ? changes.locks : [], records);
     // A transaction that changes a rule already holds the rules exclusively.
     const lockOfRules = last && waitersLeft && !plan.rule ? rulesLock(plan.impatient ?? false) : "";
     addWrites(trip, changes, records, read, lockOfRules);
     if (!last) {
-      mustStillBeOpen(await runWrites(session, trip, changes));
-      read = await loadAgain(session, changes.again, rules, clock, first.loaded);
+      mustStillBeOpen(await runWrites(connection, trip, changes));
+      read = await loadAgain(connection, changes.again, rules, clock, first.loaded);
       continue;
     }
     if (lockOfRules && !read.assumptions) assertRulesUnchanged(trip, first.loaded.rulesRevision, lockOfRules);
     trip.addCommit();
-    mustStillBeOpen((await runWrites(session, trip, changes)).slice(0, -1));
+    mustStillBeOpen((await runWrites(connection, trip, changes)).slice(0, -1));
     if (read === first && !plan.rule) cache.learn(read, changes);
     else cache.doubt(first.loaded.locks.keys());
     return;

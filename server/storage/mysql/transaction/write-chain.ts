@@ -4,7 +4,7 @@
 // back does not take our row locks.
 
 import type { SqlValue, Trip } from "../connection/trip.ts";
-import { areTrue, assertAllWritten, type Facts, VALUE_WHILE_OPEN, WHILE_OPEN } from "./assertions.ts";
+import { assertAllWritten, isMet, type MetaCondition, VALUE_WHILE_OPEN, WHILE_OPEN } from "./assertions.ts";
 
 export class WriteChain {
   readonly #trip: Trip;
@@ -26,22 +26,25 @@ export class WriteChain {
     this.#rows = rows;
   }
 
-  /** Adds an INSERT of rows whose first column cannot be NULL. If facts are given, it also asserts them. */
-  insert(sql: string, rows: readonly (readonly SqlValue[])[], facts: Facts | null = null): void {
+  /** Adds an INSERT of rows whose first column cannot be NULL. If a condition is given, it also asserts that one. */
+  insert(sql: string, rows: readonly (readonly SqlValue[])[], condition: MetaCondition | null = null): void {
     const [[key = null, ...first] = [], ...others] = rows;
     const link = this.#link();
-    const conditions = [...(link.length > 0 ? ["ROW_COUNT() = ?"] : []), ...(facts ? [areTrue(facts)] : [])];
+    const conditions = [
+      ...(link.length > 0 ? ["ROW_COUNT() = ?"] : []),
+      ...(condition ? [isMet(condition)] : []),
+    ];
     const value =
       conditions.length > 0 ? `IF(${conditions.join(" AND ")}, ${VALUE_WHILE_OPEN}, NULL)` : VALUE_WHILE_OPEN;
-    const values = [...link, ...(facts?.values ?? []), key, first];
+    const values = [...link, ...(condition?.values ?? []), key, first];
     if (others.length === 0) this.#trip.add(`${sql} VALUES (${value}, ?)`, ...values);
     else this.#trip.add(`${sql} VALUES (${value}, ?), ?`, ...values, others);
     this.#rows = rows.length;
   }
 
-  /** Adds the check of the last write, and so of all writes, and of the facts. Must come directly after that write. */
-  check(facts: Facts | null): void {
-    if (this.#rows !== null) assertAllWritten(this.#trip, this.#rows, facts);
+  /** Adds the check of the last write, and so of all writes, and of the condition. Must directly follow that write. */
+  check(condition: MetaCondition | null): void {
+    if (this.#rows !== null) assertAllWritten(this.#trip, this.#rows, condition);
   }
 
   #link(): number[] {

@@ -5,7 +5,8 @@ import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { Acquisition } from "../../../../clients/typescript/src/acquisition.ts";
 import { HeldLease } from "../../../../clients/typescript/src/leases/held-lease.ts";
 import type { LockOptions } from "../../../../clients/typescript/src/options.ts";
-import { type Reason, RowlockError } from "../../../../clients/typescript/src/rowlock-error.ts";
+import type { Reason } from "../../../../clients/typescript/src/reason.ts";
+import { RowlockError } from "../../../../clients/typescript/src/rowlock-error.ts";
 import { durationOf } from "../../../../clients/typescript/src/times.ts";
 import { LeaseSchema, Mode, RefusalReason, WhenBusy } from "../../../../proto/gen/rowlock/v1/lock_pb.js";
 import {
@@ -74,7 +75,7 @@ function stage(asked: LockOptions = {}, { giveUpAfterMs = 60_000, isShared = fal
 }
 
 describe("a request", () => {
-  test("without options waits in the queue for one permit of 30 s, and hears of its place seldom", () => {
+  test("without options waits in the queue for one permit of 30 s, and rarely hears of its place", () => {
     const { latest } = stage();
     const { command } = latest();
     expect(command).toMatchObject({
@@ -98,7 +99,7 @@ describe("a request", () => {
       expect(value[field]).toBeUndefined();
   });
 
-  test("takes along all that was asked for, and what is left of the wait", async () => {
+  test("includes all options, and the rest of the wait", async () => {
     const { calls, connection, latest } = stage({
       wait: 10_000,
       ttl: 5_000,
@@ -143,12 +144,12 @@ describe("a request", () => {
     });
   });
 
-  test("hears of its place as often as was asked", () => {
+  test("hears of its place as often as requested", () => {
     const { latest } = stage({ onPosition() {}, positionInterval: 250 });
     expect(latest().command).toMatchObject({ value: { minUpdateInterval: { nanos: 250_000_000 } } });
   });
 
-  test("that does not wait is refused where the lock is busy, and says so in one answer", async () => {
+  test("that does not wait is refused if the lock is busy, and says so in one message", async () => {
     const { latest, answer, outcome } = stage({ wait: 0, ttl: "forever" });
     expect(latest().command).toMatchObject({
       case: "acquire",
@@ -173,7 +174,7 @@ describe("a request", () => {
     expect(held.get("a")).toBe(lease);
   });
 
-  test("comes back to its place by its ticket, or by its request where there is no coming back by tickets", () => {
+  test("comes back to its place by its ticket, or by its request id if there is no coming back by tickets", () => {
     const { calls, connection, answer } = stage();
     answer(place("t"));
     calls.leaving(connection, GONE);
@@ -183,12 +184,12 @@ describe("a request", () => {
     expect(second.asked[0]?.command).toMatchObject({ value: { target: { case: "ticketId", value: "t" } } });
     calls.leaving(second, GONE);
     calls.ended(second, GONE);
-    const third = Object.assign(new FakeConnection(), { comesBackBy: "request id" as const });
+    const third = Object.assign(new FakeConnection(), { via: "unary" as const });
     calls.begun(third);
     expect(third.asked[0]?.command).toMatchObject({ value: { target: { case: "acquire" } } });
   });
 
-  test("for a mode that is none fails alone", async () => {
+  test("for an invalid mode fails alone", async () => {
     const { outcome } = stage({ mode: "write" as "permit" });
     await expect(outcome).rejects.toMatchObject({ reason: "BAD_REQUEST" });
   });
@@ -206,7 +207,7 @@ describe("without an answer", () => {
   });
 
   test.each([{ wait: 0 }, { wait: "forever" }, { wait: 100_000 }] as const)(
-    "what is asked with %j is given up after the time of all calls",
+    "a request with %j is given up after the time of all calls",
     async (asked) => {
       const { outcome } = stage(asked, { giveUpAfterMs: 9_000 });
       const failed = vi.fn();
@@ -220,7 +221,7 @@ describe("without an answer", () => {
 });
 
 describe("a place", () => {
-  test("is told with all that is known of it", () => {
+  test("is reported with all that is known of it", () => {
     const onPosition = vi.fn();
     const { answer } = stage({ onPosition });
     answer(place("t", { ahead: 2, permitsAhead: 5n, queueLength: 9, waited: durationOf(1_500) }));
@@ -231,7 +232,7 @@ describe("a place", () => {
     ]);
   });
 
-  test("is given back, and its wait ended, where the caller's own function throws", async () => {
+  test("is given back, and its wait ended, if the caller's own function throws", async () => {
     const { calls, connection, answer, outcome, givenBack } = stage({
       onPosition: () => {
         throw new Error("broken");
@@ -266,7 +267,7 @@ describe("giving up", () => {
     expect(acquisition.isSettled).toBe(true);
   });
 
-  test("before it began asks for nothing", async () => {
+  test("before it began requests nothing", async () => {
     const { outcome, asked } = stage({ signal: AbortSignal.abort(new Error("before")) });
     await expect(outcome).rejects.toThrow("before");
     expect(asked).toEqual([]);
@@ -282,7 +283,7 @@ describe("giving up", () => {
     expect(givenBack).toEqual([]);
   });
 
-  test("before anything was sent leaves nothing to ask for", async () => {
+  test("before anything was sent leaves nothing to request", async () => {
     const { calls, clock, connection } = stageCalls();
     connection.opened = undefined;
     const acquisition = new Acquisition({
@@ -315,7 +316,7 @@ describe("giving up", () => {
 });
 
 describe("a grant", () => {
-  test("that this client holds already is that one", async () => {
+  test("that this client holds already is the same lock", async () => {
     const { answer, outcome, held, clock } = stage({ requestId: "mine" });
     const known = new HeldLease(leaseOf("a"), clock.now(), 2_000, clock);
     held.set("a", known);
@@ -323,7 +324,7 @@ describe("a grant", () => {
     expect(await outcome).toBe(known);
   });
 
-  test("that is late is renewed before anybody relies on it", async () => {
+  test("that is late is renewed before it is used", async () => {
     const { answer, outcome, latest, held } = stage();
     answer(granted("a", 2_500));
     expect(held.size).toBe(0);
@@ -344,7 +345,7 @@ describe("a grant", () => {
     expect(givenBack).toEqual(["a"]);
   });
 
-  test.each<LockOptions>([{ minInterval: 0 }, { lockDelay: 0 }, { statusIfLost: "" }, { ifStatus: [] }])(
+  test.each<LockOptions>([{ minInterval: 0 }, { lockDelay: 0 }, { statusIfLost: "" }, { ifStatus: "" }])(
     "with %j that is provisional is held when it is renewed",
     async (terms) => {
       const { answer, outcome, latest, held } = stage(terms);
@@ -357,14 +358,18 @@ describe("a grant", () => {
   );
 
   test("that is provisional and has no terms, or has terms and is not provisional, is held at once", async () => {
-    for (const [terms, provisional] of [[{}, true] as const, [{ statusIfLost: "" }, false] as const]) {
+    for (const [terms, provisional] of [
+      [{}, true],
+      [{ ifStatus: [] }, true],
+      [{ statusIfLost: "" }, false],
+    ] as const) {
       const { answer, outcome, held } = stage(terms);
       answer(granted("a", TTL_MS, { provisional }));
       expect(await outcome).toBe(held.get("a"));
     }
   });
 
-  test("that is gone when it is renewed is asked for again, under another id", async () => {
+  test("that is gone when it is renewed is requested again, under another id", async () => {
     const { answer, outcome, latest } = stage();
     const idOf = () =>
       (latest().command.value as { target: { case: string; value: AcquireRequest } }).target.value.requestId;
@@ -377,7 +382,7 @@ describe("a grant", () => {
     expect(await outcome).toMatchObject({ id: "b" });
   });
 
-  test("whose renewal is not answered in time has failed", async () => {
+  test("whose renewal gets no answer in time has failed", async () => {
     const { answer, outcome, calls } = stage({}, { giveUpAfterMs: 9_000 });
     answer(granted("a", 2_500));
     await vi.advanceTimersByTimeAsync(8_999);
@@ -386,7 +391,7 @@ describe("a grant", () => {
     await expect(outcome).rejects.toMatchObject({ reason: "NO_SERVER" });
   });
 
-  test("whose renewal is without a lease is still waited for", () => {
+  test("whose renewal has no lease is still waited for", () => {
     const { answer, acquisition, calls } = stage();
     answer(granted("a", 2_500));
     answer({ case: "renew", value: create(RenewResponseSchema, {}) });
@@ -396,7 +401,7 @@ describe("a grant", () => {
 
 describe("the end of a wait", () => {
   test.each([RefusalReason.LAPSED, RefusalReason.EXPIRED])(
-    "of which nobody was told (%i) is no end: the lock is asked for again, under another id",
+    "that the caller did not hear of (%i) is no end: the lock is requested again, under another id",
     async (reason) => {
       const { answer, outcome, asked, latest } = stage();
       answer(place("t"));
@@ -430,14 +435,14 @@ describe("the end of a wait", () => {
     expect(asked).toHaveLength(2);
   });
 
-  test("of one that was given up asks for nothing again", async () => {
+  test("of a cancelled request leads to no new request", async () => {
     const { answer, acquisition, asked } = stage();
     acquisition.abandon(new Error("enough"));
     answer(ended(RefusalReason.LAPSED));
     expect(asked).toHaveLength(1);
   });
 
-  test("that is of a kind that nobody knows is an error", async () => {
+  test("of an unknown kind is an error", async () => {
     const { answer, outcome } = stage();
     answer({ case: "waitInQueue", value: create(WaitInQueueResponseSchema, {}) });
     await expect(outcome).rejects.toMatchObject({ reason: "UNKNOWN", code: "INTERNAL" });
@@ -451,7 +456,7 @@ describe("the end of a wait", () => {
 });
 
 describe("a failure", () => {
-  test("by a place that is unknown by now begins anew; without a place, or under the caller's own id, it is the outcome", async () => {
+  test("because the place is unknown begins anew; without a place, or under the caller's own id, it is the outcome", async () => {
     const one = stage();
     one.answer(place("t"));
     one.answer(errorOf("UNKNOWN_CLAIM", "NOT_FOUND"));
@@ -469,7 +474,7 @@ describe("a failure", () => {
     await expect(four.outcome).rejects.toMatchObject({ reason: "BAD_REQUEST" });
   });
 
-  test("after which the place may be kept gives it back, unless its caller has chosen the request id", async () => {
+  test("that may have left a place gives it back, unless its caller has chosen the request id", async () => {
     const own = stage();
     own.answer(place("t"));
     own.calls.failAll(RowlockError.closed());
@@ -482,7 +487,7 @@ describe("a failure", () => {
     expect(chosen.givenBack).toEqual([]);
   });
 
-  test("that is no doubt gives nothing back", async () => {
+  test("with a certain outcome gives nothing back", async () => {
     const { answer, outcome, givenBack } = stage();
     answer(place("t"));
     answer(errorOf("BAD_REQUEST", "INVALID_ARGUMENT"));
@@ -490,7 +495,7 @@ describe("a failure", () => {
     expect(givenBack).toEqual([]);
   });
 
-  test("of a request for a lease without end that a server may know is given back for as long as it takes", async () => {
+  test("of a request for a lease without end that may have reached a server is given back for as long as it takes", async () => {
     const { calls, outcome, unheard } = stage({ ttl: "forever" });
     calls.failAll(RowlockError.closed());
     const id = unheard[0]?.requestId;
@@ -498,21 +503,21 @@ describe("a failure", () => {
     await expect(outcome).rejects.toMatchObject({
       reason: "CLOSED",
       metadata: { request_id: id },
-      message: expect.stringContaining("this client goes on giving it back"),
+      message: expect.stringContaining("this client keeps trying to release it"),
     });
   });
 
-  test("of such a request under the caller's own id is left to the caller, who learns the id", async () => {
+  test("of such a request under the caller's own id is left to the caller, who gets the id", async () => {
     const { calls, outcome, unheard } = stage({ ttl: "forever", requestId: "mine" });
     calls.failAll(GONE);
     await expect(outcome).rejects.toMatchObject({
       metadata: { request_id: "mine" },
-      message: expect.stringContaining("ask for it again under that request id"),
+      message: expect.stringContaining("acquire it again with that request id"),
     });
     expect(unheard).toEqual([]);
   });
 
-  test("of such a request under the caller's own id that was given up is given back, unless another call waits under it", () => {
+  test("of such a cancelled request under the caller's own id is given back, unless another call waits under it", () => {
     for (const isShared of [false, true]) {
       const { calls, acquisition, unheard } = stage({ ttl: "forever", requestId: "mine" }, { isShared });
       acquisition.abandon(new Error("enough"));
@@ -521,7 +526,7 @@ describe("a failure", () => {
     }
   });
 
-  test("of a request that ends by itself, or that no server can know, leaves nothing to give back", async () => {
+  test("of a request that ends by itself, or that reached no server, leaves nothing to give back", async () => {
     const ending = stage();
     ending.calls.failAll(GONE);
     await expect(ending.outcome).rejects.toBe(GONE);

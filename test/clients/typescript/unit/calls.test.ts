@@ -4,7 +4,8 @@ import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { Clock } from "../../../../clients/typescript/src/clock.ts";
 import type { Ask } from "../../../../clients/typescript/src/connection/call.ts";
 import { Calls } from "../../../../clients/typescript/src/connection/calls.ts";
-import { type Reason, RowlockError } from "../../../../clients/typescript/src/rowlock-error.ts";
+import type { Reason } from "../../../../clients/typescript/src/reason.ts";
+import { RowlockError } from "../../../../clients/typescript/src/rowlock-error.ts";
 import { FakeConnection, GONE } from "./fake-connection.ts";
 
 beforeEach(() => {
@@ -56,7 +57,7 @@ function stage(lastError: RowlockError | undefined = undefined) {
   return { calls, clock, said, ask, answer, namesOn, needed: () => needed };
 }
 
-describe("what is asked for", () => {
+describe("a call", () => {
   test("needs a connection, and is sent as soon as there is one", () => {
     const { calls, ask, namesOn, needed } = stage();
     ask("one");
@@ -88,7 +89,7 @@ describe("what is asked for", () => {
     expect(namesOn(connection)).toEqual(["w1", "c1", "u1", "c2", "w2"]);
   });
 
-  test("that is cancelled makes room, is ended at the server, and is answered no more", () => {
+  test("that is cancelled makes room, is ended at the server, and gets no answer", () => {
     const { calls, ask, namesOn, answer, said } = stage();
     const connection = connect({ commandsMax: 1 });
     calls.begun(connection);
@@ -101,7 +102,7 @@ describe("what is asked for", () => {
     expect([namesOn(connection), said, calls.size]).toEqual([["one", "two"], [], 1]);
   });
 
-  test("that is withdrawn is answered still by a session, and no more by a call of its own", () => {
+  test("that is withdrawn is still answered by a session, and not by a unary call", () => {
     const { calls, ask, answer, said } = stage();
     const connection = connect();
     calls.begun(connection);
@@ -109,7 +110,7 @@ describe("what is asked for", () => {
     expect([connection.cancelled, calls.size]).toEqual([[1n], 1]);
     answer(1n);
     expect(said).toEqual(["one answered"]);
-    connection.via = "calls";
+    connection.via = "unary";
     calls.withdraw(ask("two"));
     expect([connection.cancelled, calls.size]).toEqual([[1n, 2n], 0]);
     calls.leaving(connection, GONE);
@@ -136,7 +137,7 @@ describe("what is asked for", () => {
     expect(results).toHaveLength(2);
   });
 
-  test("counts from when it was asked for, where the response has heard more; later answers from their response", async () => {
+  test("counts from its request if the response has heard more; later answers count from their response", async () => {
     const { calls, clock, ask, answer } = stage();
     calls.begun(connect());
     await pass(10);
@@ -150,7 +151,7 @@ describe("what is asked for", () => {
     expect(bases).toEqual([0, 8, -3]);
   });
 
-  test("whose first answer is older than it is counts from that answer", () => {
+  test("whose first answer is older than the call counts from that answer", () => {
     const { calls, clock, ask, answer } = stage();
     calls.begun(connect());
     const bases: number[] = [];
@@ -159,7 +160,7 @@ describe("what is asked for", () => {
     expect(bases).toEqual([-5]);
   });
 
-  test("under a number that nobody has is nobody's", () => {
+  test("under an unknown number is ignored", () => {
     const { calls, answer } = stage();
     calls.begun(connect());
     expect(() => answer(99n)).not.toThrow();
@@ -183,7 +184,7 @@ describe("all calls", () => {
     expect(idle).toBe(2);
   });
 
-  test("fail together, those that wait for a connection, a retry or an answer", async () => {
+  test("fail together: those that wait for a connection, a retry or an answer", async () => {
     const { calls, ask, answer, said } = stage();
     calls.begun(connect({ commandsMax: 2 }));
     for (const name of ["sent", "retried", "queued"]) ask(name);
@@ -198,7 +199,7 @@ describe("all calls", () => {
     expect([calls.size, vi.getTimerCount()]).toEqual([0, 0]);
   });
 
-  test("owe a server something where it may know of them, or where leases hang on them", () => {
+  test("owe a server something if it may know of them, or if leases depend on them", () => {
     const { calls, ask } = stage();
     expect(calls.isOwed).toBe(false);
     const other = ask("unsent");
@@ -209,8 +210,8 @@ describe("all calls", () => {
   });
 });
 
-describe("a call that a server could not serve at the moment", () => {
-  test("is tried again after a pause that doubles, and from the first again after an answer", async () => {
+describe("a call that a server could not serve for the moment", () => {
+  test("is retried after a pause that doubles, and from the first again after an answer", async () => {
     const { calls, ask, answer, namesOn } = stage();
     const connection = connect();
     calls.begun(connection);
@@ -230,7 +231,7 @@ describe("a call that a server could not serve at the moment", () => {
     expect(namesOn(connection)).toHaveLength(sent + 1);
   });
 
-  test("is not tried again before the server says", async () => {
+  test("is not retried before the time that the server names", async () => {
     const { calls, ask, answer, namesOn } = stage();
     const connection = connect();
     calls.begun(connection);
@@ -252,7 +253,7 @@ describe("a call that a server could not serve at the moment", () => {
     expect(namesOn(connection)).toEqual(["one", "two"]);
   });
 
-  test("is tried elsewhere at once, where it came from a server that is being left", () => {
+  test("is tried elsewhere at once, if it came from a server that the client is leaving", () => {
     const { calls, ask, answer, namesOn } = stage();
     const [leaving, next] = [connect(), connect()];
     calls.begun(leaving);
@@ -263,7 +264,7 @@ describe("a call that a server could not serve at the moment", () => {
     expect(namesOn(next)).toEqual(["one"]);
   });
 
-  test("is given up when it is cancelled before its next try", async () => {
+  test("is given up if it is cancelled before its next try", async () => {
     const { calls, ask, answer, namesOn } = stage();
     const connection = connect();
     calls.begun(connection);
@@ -274,7 +275,7 @@ describe("a call that a server could not serve at the moment", () => {
     expect([namesOn(connection), vi.getTimerCount()]).toEqual([["one"], 0]);
   });
 
-  test("fails after its time with what it was answered last", async () => {
+  test("fails after its time with the last answer", async () => {
     const { calls, ask, answer } = stage();
     calls.begun(connect());
     const failed = vi.fn();
@@ -287,7 +288,7 @@ describe("a call that a server could not serve at the moment", () => {
     expect(failed.mock.calls).toEqual([[why]]);
   });
 
-  test("and that belongs to its connection fails with what was answered", () => {
+  test("and that belongs to its connection fails with the answer", () => {
     const { calls, ask, answer, said } = stage();
     calls.begun(connect());
     ask("renewal", { repeat: "on this connection" });
@@ -295,7 +296,7 @@ describe("a call that a server could not serve at the moment", () => {
     expect(said).toEqual(["renewal failed: OVERLOADED"]);
   });
 
-  test("and says for good that it cannot be done has failed", () => {
+  test("and whose answer is final has failed", () => {
     const { calls, ask, answer, said } = stage();
     calls.begun(connect());
     ask("one");
@@ -305,7 +306,7 @@ describe("a call that a server could not serve at the moment", () => {
 });
 
 describe("a call without an answer", () => {
-  test("fails after its time, and names the servers, and why there is no connection", async () => {
+  test("fails after its time, and names the servers and why there is no connection", async () => {
     const { ask } = stage(GONE);
     const failed = vi.fn();
     ask("one", { giveUpAfterMs: () => 1_000, failed });
@@ -317,7 +318,7 @@ describe("a call without an answer", () => {
     });
   });
 
-  test("fails without a cause where none is known", async () => {
+  test("fails without a cause if none is known", async () => {
     const { ask } = stage();
     const failed = vi.fn();
     ask("one", { giveUpAfterMs: () => 1_000, failed });
@@ -326,7 +327,7 @@ describe("a call without an answer", () => {
     expect([error.message, "cause" in error]).toEqual(["No answer within 1000 ms from a, b.", false]);
   });
 
-  test("has its whole time from when it is asked for again only after it was answered", async () => {
+  test("has its whole time again only after it was answered", async () => {
     const { calls, ask, answer } = stage();
     const first = connect();
     calls.begun(first);
@@ -348,7 +349,7 @@ describe("a call without an answer", () => {
 });
 
 describe("a connection that ends", () => {
-  test("takes along only what was asked on it", () => {
+  test("fails only the calls that belong to it", () => {
     const { calls, ask, said } = stage();
     const [first, second] = [connect(), connect()];
     calls.begun(first);
@@ -360,7 +361,7 @@ describe("a connection that ends", () => {
     expect(said).toEqual(["there failed: UNKNOWN"]);
   });
 
-  test("that is left and is not the one in use takes nothing away from that", () => {
+  test("that is left and is not in use takes nothing away from the one in use", () => {
     const { calls, ask, namesOn } = stage();
     const [first, second] = [connect(), connect()];
     calls.begun(first);
@@ -370,7 +371,7 @@ describe("a connection that ends", () => {
     expect(namesOn(second)).toEqual(["one"]);
   });
 
-  test("leaves what it was asked to the next one, in order, before what was asked for later", () => {
+  test("leaves its calls to the next one, in order, before later calls", () => {
     const { calls, ask, namesOn } = stage();
     const first = connect({ commandsMax: 2 });
     calls.begun(first);
@@ -393,11 +394,11 @@ describe("a connection that ends", () => {
   });
 });
 
-test("before a server has named its bounds a connection may take what it likes", () => {
+test("before a server has named its bounds, a connection accepts any number of calls", () => {
   const { calls, ask, namesOn } = stage();
   const connection = connect();
   connection.opened = undefined;
-  connection.take = (call, command) => connection.asked.push({ call, command }) < 3;
+  connection.send = (call, command) => connection.asked.push({ call, command }) < 3;
   calls.begun(connection);
   for (const name of ["one", "two", "three"]) ask(name);
   // The third was not taken, so it is offered again.
@@ -406,7 +407,7 @@ test("before a server has named its bounds a connection may take what it likes",
   expect(namesOn(connection)).toEqual(["one", "two", "three", "three"]);
 });
 
-test("what cannot be put into a message fails alone, with the client's own error where it is one", async () => {
+test("a call that does not fit into a message fails alone, with the client's own error if it is one", async () => {
   const { calls, ask } = stage();
   calls.begun(connect());
   const failed = vi.fn();

@@ -4,7 +4,8 @@ import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { Capture, type CaptureOptions } from "../../../../clients/typescript/src/capture.ts";
 import type { HeldLease } from "../../../../clients/typescript/src/leases/held-lease.ts";
-import { type Reason, RowlockError } from "../../../../clients/typescript/src/rowlock-error.ts";
+import type { Reason } from "../../../../clients/typescript/src/reason.ts";
+import { RowlockError } from "../../../../clients/typescript/src/rowlock-error.ts";
 import { durationOf } from "../../../../clients/typescript/src/times.ts";
 import { LeaseSchema } from "../../../../proto/gen/rowlock/v1/lock_pb.js";
 import {
@@ -73,7 +74,7 @@ describe("a request", () => {
       expect(request()[field]).toBeUndefined();
   });
 
-  test("takes along all that was asked for", () => {
+  test("includes all options", () => {
     const { request } = stage({
       names: ["a", "b"],
       count: 5,
@@ -109,7 +110,7 @@ describe("a request", () => {
     },
   );
 
-  test("that is repeated elsewhere waits for what is left of its piece", async () => {
+  test("that is repeated elsewhere waits for the rest of its piece", async () => {
     const { calls, connection } = stage({ prefix: "", wait: "forever" });
     await vi.advanceTimersByTimeAsync(6_000);
     calls.leaving(connection, GONE);
@@ -130,7 +131,7 @@ describe("leases that were taken", () => {
     expect(retryAfterMs).toBeUndefined();
   });
 
-  test("and are held by this client already are those", async () => {
+  test("and that this client holds already are the same locks", async () => {
     const first = stage({ prefix: "", requestId: "mine" });
     first.answer(captured({ leases: [leaseOf("a")] }));
     const { leases } = await first.outcome;
@@ -163,7 +164,7 @@ describe("leases that were taken", () => {
     expect((await outcome).leases).toEqual([held.get("a")]);
   });
 
-  test("too late to be relied on, again and again, are given back, and the error names the ttl", async () => {
+  test("too late to use, again and again, are given back, and the error names the TTL", async () => {
     const { answer, outcome, asked, givenBack } = stage();
     answer(captured({ leases: [leaseOf("a", 2_500)] }));
     for (let index = 0; index < 3; index++) answer(renewed("a", 2_500));
@@ -172,7 +173,7 @@ describe("leases that were taken", () => {
     expect(givenBack).toEqual(["a"]);
   });
 
-  test("in one answer after another, all of which have ended before they could be relied on, are an error after four", async () => {
+  test("that end before use in four successive answers are an error", async () => {
     const { answer, outcome, asked, capture } = stage({ prefix: "", wait: "forever" });
     const settledAfter: number[] = [];
     outcome.catch(() => settledAfter.push(asked.length));
@@ -186,7 +187,7 @@ describe("leases that were taken", () => {
     capture.abandon(new Error("late"));
   });
 
-  test("where the answer to a renewal has no lease are left out", async () => {
+  test("are left out if the answer to their renewal has no lease", async () => {
     const { answer, outcome } = stage();
     answer(captured({ leases: [leaseOf("a", 2_500)] }));
     answer({ case: "renew", value: create(RenewResponseSchema, {}) });
@@ -202,7 +203,7 @@ describe("no leases", () => {
     expect(asked).toHaveLength(1);
   });
 
-  test("at the end of a piece are followed by the next piece, under another id, until the wait is over", async () => {
+  test("at the end of a piece lead to the next piece, under another id, until the wait is over", async () => {
     const { answer, outcome, request, asked } = stage({ prefix: "", wait: 20_000 });
     const first = request().requestId;
     await vi.advanceTimersByTimeAsync(15_000);
@@ -232,7 +233,7 @@ describe("no leases", () => {
     expect(request().requestId).toBe("mine");
   });
 
-  test("of a repeated request under an id that nobody has chosen are waited for", async () => {
+  test("of a repeated request under an id of the client are waited for", async () => {
     const { answer, asked } = stage({ prefix: "", wait: "forever" });
     answer(captured({ isRepeated: true }));
     await settled();
@@ -241,7 +242,7 @@ describe("no leases", () => {
 });
 
 describe("a capture that is given up", () => {
-  test("gives back what comes then, and its server hears that nobody waits", async () => {
+  test("gives back what comes then, and its server hears that nothing waits", async () => {
     const giveUp = new AbortController();
     const { answer, outcome, connection, givenBack, held } = stage({
       prefix: "",
@@ -255,7 +256,7 @@ describe("a capture that is given up", () => {
     expect([givenBack, held.size]).toEqual([["a"], 0]);
   });
 
-  test("and does not wait is answered still, so that what it took is given back", async () => {
+  test("and does not wait still gets its answer, so that what it took is given back", async () => {
     const { capture, answer, outcome, connection, calls, givenBack } = stage();
     capture.abandon(new Error("enough"));
     await expect(outcome).rejects.toThrow("enough");
@@ -264,7 +265,7 @@ describe("a capture that is given up", () => {
     expect(givenBack).toEqual(["a"]);
   });
 
-  test("before it was sent is asked of nobody", async () => {
+  test("before it was sent is never sent", async () => {
     const { calls, clock, connection } = stageCalls();
     connection.opened = undefined;
     const capture = new Capture({
@@ -284,7 +285,7 @@ describe("a capture that is given up", () => {
     expect(calls.size).toBe(0);
   });
 
-  test("and whose connection is lost is not asked for again", async () => {
+  test("and whose connection is lost is not repeated", async () => {
     const { calls, connection, capture, outcome } = stage();
     capture.abandon(new Error("enough"));
     await expect(outcome).rejects.toThrow("enough");
@@ -304,7 +305,7 @@ describe("a capture that is given up", () => {
     expect([letGo, givenBack]).toEqual([[], []]);
   });
 
-  test("while its late leases are renewed lets go of those that it has", async () => {
+  test("while its late leases are renewed gives back those that it has", async () => {
     const { answer, outcome, capture, letGo, givenBack } = stage({ prefix: "", count: 2 });
     answer(captured({ leases: [leaseOf("a"), leaseOf("b", 2_500)] }));
     capture.abandon(new Error("enough"));
@@ -316,14 +317,14 @@ describe("a capture that is given up", () => {
 });
 
 describe("a capture fails", () => {
-  test("with what the server says", async () => {
+  test("with the server's error", async () => {
     const { answer, outcome } = stage();
     const no = errorOf("BAD_REQUEST", "INVALID_ARGUMENT");
     answer(no);
     await expect(outcome).rejects.toBe(no);
   });
 
-  test("by the answer of another verb", async () => {
+  test("with the answer of another verb", async () => {
     const { answer, outcome } = stage();
     answer({ case: "renew", value: create(RenewResponseSchema, {}) });
     await expect(outcome).rejects.toThrow("capture was answered by renew");

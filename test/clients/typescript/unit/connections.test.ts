@@ -10,7 +10,8 @@ import type {
 } from "../../../../clients/typescript/src/connection/connection.ts";
 import { Connections } from "../../../../clients/typescript/src/connection/connections.ts";
 import { type ConnectOptions, settingsOf } from "../../../../clients/typescript/src/options.ts";
-import { type Reason, RowlockError } from "../../../../clients/typescript/src/rowlock-error.ts";
+import type { Reason } from "../../../../clients/typescript/src/reason.ts";
+import { RowlockError } from "../../../../clients/typescript/src/rowlock-error.ts";
 
 type Made = Connection & {
   readonly options: ConnectionOptions & { readonly headers: object; readonly bytesMax?: number };
@@ -48,9 +49,9 @@ vi.mock("../../../../clients/typescript/src/connection/session-connection.ts", (
   SessionConnection: fake("session"),
 }));
 vi.mock("../../../../clients/typescript/src/connection/unary-connection.ts", () => ({
-  UnaryConnection: fake("calls"),
+  UnaryConnection: fake("unary"),
 }));
-vi.mock("../../../../clients/typescript/src/channel.ts", () => ({ openChannel: () => ({}) }));
+vi.mock("../../../../clients/typescript/src/channels.ts", () => ({ openChannel: () => ({}) }));
 
 beforeEach(() => {
   vi.useFakeTimers();
@@ -126,7 +127,7 @@ describe("a connection", () => {
     expect(said).toEqual(["begun a", "connected to a via session: 7", "news of a: opened"]);
   });
 
-  test("is followed by the next server's at once when it fails, which sends no more than the last server took", async () => {
+  test("that fails is followed by the next server's at once, which sends no more than the last server accepted", async () => {
     const { connections, said } = await stage();
     open();
     latest().bytesMax = 8_192;
@@ -140,7 +141,7 @@ describe("a connection", () => {
     expect(said.filter((one) => one.startsWith("ended"))).toHaveLength(1);
   });
 
-  test("is not followed by another one while nobody needs one", async () => {
+  test("is not followed by another one while no call needs one", async () => {
     const { connections, state } = await stage();
     state.isNeeded = false;
     end(AWAY);
@@ -158,19 +159,19 @@ describe("a connection", () => {
     await pass(1);
     expect(made[0]?.destroyed).toBe(1);
     expect(said).toContain("ended a: UNAVAILABLE");
-    expect(connections.lastError?.message).toBe("a has not answered within 500 ms.");
+    expect(connections.lastError?.message).toBe("a did not answer within 500 ms.");
     await pass(1);
     expect(latest().address).toBe("b");
   });
 
-  test("whose server has answered in time stays, however long nothing comes from it", async () => {
+  test("stays after its server has answered in time, however long the server is silent", async () => {
     await stage({ connectTimeout: 500, idleAfter: Number.POSITIVE_INFINITY });
     open();
     await pass(1e6);
     expect([made.length, latest().destroyed]).toEqual([1, 0]);
   });
 
-  test("may take as long as it likes where no time was set", async () => {
+  test("may take as long as it likes without a time-out", async () => {
     await stage({ connectTimeout: Number.POSITIVE_INFINITY });
     await pass(1e6);
     expect([made.length, latest().destroyed]).toEqual([1, 0]);
@@ -178,7 +179,7 @@ describe("a connection", () => {
 });
 
 describe("a server that stops", () => {
-  test("is left for the next one, and heard still until it has ended", async () => {
+  test("is replaced by the next one, and still read until it has ended", async () => {
     const { connections, said } = await stage();
     open();
     await pass(1_000);
@@ -224,17 +225,17 @@ describe("a server that stops", () => {
   });
 });
 
-describe("where sessions are refused", () => {
+describe("if sessions are refused", () => {
   test.each(["UNIMPLEMENTED", "INTERNAL", "PERMISSION_DENIED", "UNKNOWN"])(
-    "by %s, the same server is asked by calls at once, and the next one for a session again",
+    "by %s, the same server gets calls at once, and the next one a session again",
     async (code) => {
       const { said } = await stage();
       end(errorOf(code));
       await pass(0);
-      expect(latest()).toMatchObject({ address: "a", via: "calls" });
+      expect(latest()).toMatchObject({ address: "a", via: "unary" });
       expect(said.filter((one) => one.startsWith("hopeless"))).toEqual([]);
       open();
-      expect(said).toContain("connected to a via calls: 7");
+      expect(said).toContain("connected to a via unary: 7");
       end(AWAY);
       await pass(0);
       expect(latest()).toMatchObject({ address: "b", via: "session", options: { bytesMax: 1_024 } });
@@ -263,7 +264,7 @@ describe("where sessions are refused", () => {
   });
 });
 
-describe("no server will have this client", () => {
+describe("no server accepts this client", () => {
   test.each([
     errorOf("INVALID_ARGUMENT"),
     errorOf("UNAUTHENTICATED"),
@@ -274,22 +275,22 @@ describe("no server will have this client", () => {
     expect(said.at(-1)).toBe(`hopeless: ${error.code}`);
   });
 
-  test("where one has answered before, that is no reason to give up", async () => {
+  test("unless a server has answered before", async () => {
     const { said } = await stage();
     open();
     end(errorOf("UNAUTHENTICATED"));
     expect(said.filter((one) => one.startsWith("hopeless"))).toEqual([]);
   });
 
-  test("unless it is only away", async () => {
+  test("unless it is only unavailable", async () => {
     const { said } = await stage();
     end(AWAY);
     expect(said.at(-1)).toBe("ended a: UNAVAILABLE");
   });
 });
 
-describe("a connection that nobody needs", () => {
-  test("is closed when two looks in a row find so, and the next need opens another one", async () => {
+describe("an unused connection", () => {
+  test("is closed after two idle checks in a row, and the next call opens another one", async () => {
     const { connections, state, said } = await stage({ idleAfter: 1_000 });
     open();
     state.isNeeded = false;
@@ -311,7 +312,7 @@ describe("a connection that nobody needs", () => {
     expect(said.filter((one) => one.startsWith("ended"))).toEqual([]);
   });
 
-  test("stays while anything is held or asked for, or where it may stay for ever", async () => {
+  test("stays while anything is held or requested, or if it may stay for ever", async () => {
     await stage({ idleAfter: 1_000 });
     open();
     await pass(10_000);
@@ -324,22 +325,22 @@ describe("a connection that nobody needs", () => {
   });
 });
 
-describe("metadata", () => {
-  test("goes along with each connection, and is asked for anew", async () => {
+describe("headers", () => {
+  test("is sent with each connection, and requested anew", async () => {
     let count = 0;
-    await stage({ metadata: async () => ({ token: `${++count}` }) });
+    await stage({ headers: async () => ({ token: `${++count}` }) });
     expect(latest().options.headers).toEqual({ token: "1" });
     end(AWAY);
     await pass(0);
     expect(latest().options.headers).toEqual({ token: "2" });
-    await stage({ metadata: { token: "plain" } });
+    await stage({ headers: { token: "plain" } });
     expect(latest().options.headers).toEqual({ token: "plain" });
   });
 
-  test("that cannot be had is a failure, and hopeless, after which the next server is tried", async () => {
+  test("that is missing is a failure, and final, after which the next server is tried", async () => {
     let count = 0;
     const { connections, said } = await stage({
-      metadata: () => {
+      headers: () => {
         count += 1;
         if (count === 1) throw new Error("no token");
         return {};
@@ -350,25 +351,25 @@ describe("metadata", () => {
     expect([made.length, latest().address]).toEqual([1, "b"]);
   });
 
-  test("that does not come in time is asked for again, and nothing is hopeless by that", async () => {
+  test("that is late is requested again, and is not final", async () => {
     let count = 0;
     const { said, connections } = await stage({
       connectTimeout: 500,
-      metadata: () => (++count === 1 ? new Promise(() => {}) : {}),
+      headers: () => (++count === 1 ? new Promise(() => {}) : {}),
     });
     connections.need();
     await pass(500);
     await pass(1);
     expect([count, made.length, latest().address]).toEqual([2, 1, "b"]);
     expect(said).toEqual(["begun b"]);
-    // The timeout for the metadata has ended, and the one for the answer has begun.
+    // The timeout for the headers has ended, and the one for the answer has begun.
     await pass(498);
     expect(latest().destroyed).toBe(0);
   });
 
-  test("that comes after the client was closed opens nothing", async () => {
+  test("that comes after the close opens nothing", async () => {
     const answer = Promise.withResolvers<Record<string, string>>();
-    const { connections } = await stage({ metadata: () => answer.promise });
+    const { connections } = await stage({ headers: () => answer.promise });
     await connections.close(0);
     answer.resolve({});
     await pass(0);
@@ -377,7 +378,7 @@ describe("metadata", () => {
 });
 
 describe("closing", () => {
-  test("is in good order where the server has answered, and at once where it has not", async () => {
+  test("is in good order if the server has answered, and at once if it has not", async () => {
     const { connections } = await stage();
     open();
     say({ goingAway: true });
@@ -418,7 +419,7 @@ describe("leaving a server that cannot do what is asked", () => {
     expect(latest().address).toBe("b");
   });
 
-  test("is not done where there is none other, or none is open", async () => {
+  test("is not done if there is no other, or none is open", async () => {
     const alone = await stage({ addresses: ["a"] });
     open();
     await pass(5_000);

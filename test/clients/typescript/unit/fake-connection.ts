@@ -21,12 +21,11 @@ export class FakeConnection implements Connection {
   readonly asked: { readonly call: bigint; readonly command: Command }[] = [];
   readonly cancelled: bigint[] = [];
   via: Connection["via"] = "session";
-  comesBackBy: Connection["comesBackBy"] = "ticket";
   opened: Opened | undefined = { replica: "1", waitsMax: 9, commandsMax: 9 };
   wasReached = true;
   renewalsMax = 9;
 
-  take(call: bigint, command: Command): boolean {
+  send(call: bigint, command: Command): boolean {
     if (!this.opened) return false;
     this.asked.push({ call, command });
     return true;

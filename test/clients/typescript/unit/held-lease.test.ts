@@ -34,7 +34,7 @@ function stage(ttlMs: number | null = 3_000, { marginMs = 300, agoMs = 0, more =
 const pass = (ms: number) => vi.advanceTimersByTimeAsync(ms);
 
 describe("a lease", () => {
-  test("counts down from when it was asked for, and ends its margin before it ends at the server", async () => {
+  test("counts down from its request, and ends its margin before it ends at the server", async () => {
     const { lease, beginMs } = stage(3_000, { agoMs: 500 });
     expect(lease).toMatchObject({ id: "a", lockName: "etl", mode: "shared", permits: 2, token: 5n });
     expect(lease.remainingMs).toBe(2_200);
@@ -47,7 +47,7 @@ describe("a lease", () => {
     expect(lease.signal.reason).toMatchObject({ reason: "LEASE_LOST", metadata: { end_reason: "EXPIRED" } });
   });
 
-  test("is renewed at a third of its time, along with others at half of that, and overdue at two thirds", async () => {
+  test("is renewed at a third of its time, with others at half of that, and overdue at two thirds", async () => {
     const { lease, beginMs } = stage(3_000);
     expect(lease.renewAtMs - beginMs).toBe(1_000);
     expect(lease.mayRenewAtMs - beginMs).toBe(500);
@@ -78,7 +78,7 @@ describe("a lease", () => {
   });
 });
 
-describe("too little is left to begin with", () => {
+describe("too little time is left", () => {
   test.each([
     [1_699, false],
     [1_701, true],
@@ -95,7 +95,7 @@ describe("too little is left to begin with", () => {
   });
 });
 
-describe("whoever listens", () => {
+describe("a listener", () => {
   test("hears each new state once, after this turn", async () => {
     const { lease, states } = stage();
     lease.orphaned();
@@ -110,7 +110,7 @@ describe("whoever listens", () => {
     expect(states).toEqual(["uncertain", "lost"]);
   });
 
-  test("and comes late hears the state that is not held", async () => {
+  test("that comes late hears of a lease that is not held", async () => {
     const { lease } = stage();
     const late: LockState[] = [];
     lease.listen((state) => late.push(state));

@@ -47,7 +47,7 @@ describe("a lock", () => {
     expect(lock.signal.reason).toMatchObject({ reason: "RELEASED" });
   });
 
-  test("is released once, with the first words, for as long as its lease can last", async () => {
+  test("is released once, with the first note, for as long as its lease can last", async () => {
     const { hold, release } = stage();
     const { lock } = hold();
     const [one, two] = [lock.release({ status: "done" }), lock.release({ status: "late" })];
@@ -78,7 +78,7 @@ describe("a lock", () => {
     expect(release).not.toHaveBeenCalled();
   });
 
-  test("that could not be handed over is held still", async () => {
+  test("that could not be handed over is still held", async () => {
     const { hold, keeper, renew } = stage();
     const { lock } = hold();
     renew.mockRejectedValueOnce(GONE);
@@ -86,7 +86,7 @@ describe("a lock", () => {
     expect([keeper.size, lock.state]).toEqual([1, "held"]);
   });
 
-  test("ends with its scope, also where no server answers; any other failure is told", async () => {
+  test("ends with its scope, even if no server answers; any other failure is thrown", async () => {
     const { hold, release } = stage();
     release.mockRejectedValueOnce(GONE);
     await hold("a").lock[Symbol.asyncDispose]();
@@ -97,7 +97,7 @@ describe("a lock", () => {
   });
 });
 
-test("a lock notices that its time is over when it is asked, also where no timer has noticed", () => {
+test("a lock notices that its time is over when it is read, even if no timer has noticed", () => {
   vi.useFakeTimers({ toFake: ["performance"] });
   try {
     const { hold } = stage();
@@ -123,7 +123,7 @@ test("a lock calls back with each new state", async () => {
 });
 
 describe("a lock that was lost", () => {
-  test("is given back without a word, as its server may keep it still", async () => {
+  test("is given back silently, because its server may still keep it", async () => {
     const { hold, release } = stage();
     const { lease, lock } = hold();
     lease.lose(GONE_LEASE);
@@ -144,21 +144,21 @@ describe("a lock that was lost", () => {
   );
 });
 
-describe("a release that no server has answered", () => {
+describe("a release without an answer", () => {
   test.each([
     ["without end", "forever", GONE, 1],
     ["without end, of a closed client", "forever", RowlockError.closed(), 1],
     ["with an end", TTL_MS, GONE, 0],
     ["without end, which has ended", "forever", GONE_LEASE, 0],
     ["without end, by a bug", "forever", new Error("a bug"), 0],
-  ] as const)("of a lease %s is left behind or not", async (_, ttl, error, count) => {
+  ] as const)("of a lease %s is repeated later or not", async (_, ttl, error, count) => {
     const { hold, release, addClaim } = stage();
     release.mockRejectedValueOnce(error);
     await expect(hold("a", { ttl }).lock.release()).rejects.toBe(error);
     expect(addClaim.mock.calls).toEqual(Array(count).fill(["a"]));
   });
 
-  test("of what nobody wants is no failure, and is left behind where it has no end", async () => {
+  test("of an unwanted lock is no failure, and is repeated later if the lease has no end", async () => {
     const { locks, release, addClaim } = stage();
     release.mockRejectedValue(GONE);
     locks.giveBack("a", { ttl: "forever" });
@@ -168,7 +168,7 @@ describe("a release that no server has answered", () => {
   });
 });
 
-describe("what nobody wants any more", () => {
+describe("an unwanted lease", () => {
   test("is given back, unless another call has it", async () => {
     const { locks, hold, release } = stage();
     hold("a");
@@ -178,14 +178,14 @@ describe("what nobody wants any more", () => {
     expect(release.mock.calls).toEqual([["b", {}]]);
   });
 
-  test("does not count as a run after which the next one is not due yet", async () => {
+  test("does not count as a run that delays the next one", async () => {
     const { locks, release } = stage();
     locks.giveBack("a", { minInterval: 0 });
     await turn();
     expect(release.mock.calls).toEqual([["a", { coolDown: 0 }]]);
   });
 
-  test("and is a place still leaves the queue without a word about the lock", async () => {
+  test("and that is a place still leaves the queue without a note on the lock", async () => {
     const { locks, release } = stage();
     const waits = new RowlockError("NOT_GRANTED_YET", "FAILED_PRECONDITION", "it waits");
     release.mockRejectedValueOnce(waits);
@@ -194,7 +194,7 @@ describe("what nobody wants any more", () => {
     expect(release.mock.calls).toEqual([["a", { coolDown: 0 }], ["a"]]);
   });
 
-  test("and fails in another way is not asked for twice", async () => {
+  test("whose release fails otherwise is not released twice", async () => {
     const { locks, release } = stage();
     for (const error of [GONE_LEASE, new Error("a bug")]) {
       release.mockClear();
@@ -205,7 +205,7 @@ describe("what nobody wants any more", () => {
     }
   });
 
-  test("and was kept is let go of: nothing renews it", async () => {
+  test("that was kept is dropped: nothing renews it", async () => {
     const { locks, hold, keeper, release } = stage();
     const { lease } = hold();
     locks.letGo(lease, {});

@@ -64,7 +64,7 @@ function stage() {
 }
 
 describe("leases are renewed", () => {
-  test("at a third of their time, together with those that are half-way to theirs", async () => {
+  test("at a third of their time, with those that are half-way to theirs", async () => {
     const { keep, renewals, renewed } = stage();
     keep("a", 3_000);
     keep("b", 5_000);
@@ -83,14 +83,14 @@ describe("leases are renewed", () => {
     ]);
   });
 
-  test("once at a time: what is being renewed is not asked for again, however long the answer takes", async () => {
+  test("once at a time: a lease in renewal is not renewed again, however long the answer takes", async () => {
     const { keep, renewals } = stage();
     keep("a", 3_000);
     await pass(2_690);
     expect(renewals()).toEqual([["a"]]);
   });
 
-  test("with the first request of a connection, all of them, so many at a time as it takes", () => {
+  test("with the first request of a connection, all of them, as many at a time as it accepts", () => {
     const { keeper, keep, connection, renewals } = stage();
     connection.renewalsMax = 2;
     for (const id of ["a", "b", "c"]) keep(id);
@@ -98,7 +98,7 @@ describe("leases are renewed", () => {
     expect(renewals()).toEqual([["a", "b"], ["c"]]);
   });
 
-  test("with the first request of a connection, but for those whose time was over by then", async () => {
+  test("with the first request of a connection, except those whose time was over by then", async () => {
     const { keeper, keep, connection, state, renewals } = stage();
     const short = keep("a", 1_000, 900);
     keep("b", 60_000);
@@ -109,14 +109,14 @@ describe("leases are renewed", () => {
     expect(renewals()).toEqual([["b"]]);
   });
 
-  test("never where they have no end", async () => {
+  test("never if they have no end", async () => {
     const { keep, renewals } = stage();
     keep("a", null, 0);
     await pass(100_000);
     expect(renewals()).toEqual([]);
   });
 
-  test("by the next connection where there is none: until then one is asked for", async () => {
+  test("by the next connection if there is none: until then one is requested", async () => {
     const { keep, state, renewals } = stage();
     state.isOpen = false;
     keep("a", 3_000);
@@ -129,7 +129,7 @@ describe("leases are renewed", () => {
 });
 
 describe("a renewal", () => {
-  test("prolongs each lease by what the answer says of it, from when it was asked for", async () => {
+  test("extends each lease by what the answer says, from its request", async () => {
     const { keep, renewed, beginMs } = stage();
     const [a, b] = [keep("a", 3_000), keep("b", 3_000)];
     await pass(1_100);
@@ -155,7 +155,7 @@ describe("a renewal", () => {
     expect([keeper.size, keeper.find("a"), keeper.find("b")]).toEqual([1, undefined, b]);
   });
 
-  test("that could not be done is tried again soon, and not before the server says", async () => {
+  test("that could not be done is tried again soon, and not before the time that the server names", async () => {
     const { keep, answer, renewals } = stage();
     keep("a", 6_000, 0);
     await pass(2_000);
@@ -179,7 +179,7 @@ describe("a renewal", () => {
     expect(state.left).toEqual([GONE]);
   });
 
-  test("that fails while there is time, or when the connection is gone anyway, leaves nobody", async () => {
+  test("that fails while there is time, or when the connection is gone anyway, leaves no server", async () => {
     const { keep, answer, state } = stage();
     keep("a", 3_000);
     await pass(1_999);
@@ -190,7 +190,7 @@ describe("a renewal", () => {
     expect(state.left).toEqual([]);
   });
 
-  test("of a lease that is unknown by now loses it", async () => {
+  test("of an unknown lease loses it", async () => {
     const { keeper, keep, answer } = stage();
     const lease = keep("a");
     await pass(1_000);
@@ -198,7 +198,7 @@ describe("a renewal", () => {
     expect([lease.isLost, keeper.size]).toEqual([true, 0]);
   });
 
-  test("whose answer does not speak of a lease leaves it as it is, to be renewed again", async () => {
+  test("whose answer does not mention a lease leaves it as it is, to be renewed again", async () => {
     const { keep, renewed, renewals } = stage();
     const lease = keep("a");
     await pass(1_000);
@@ -208,7 +208,7 @@ describe("a renewal", () => {
     expect(renewals()).toHaveLength(2);
   });
 
-  test("that comes after this client has counted the lease out brings nothing back", async () => {
+  test("that comes after the client's own deadline revives nothing", async () => {
     const { keep, renewed } = stage();
     const lease = keep("a");
     await pass(2_700);
@@ -217,7 +217,7 @@ describe("a renewal", () => {
   });
 });
 
-describe("a lease that is kept", () => {
+describe("a lease in the keeper", () => {
   test("is found by its id until its time is over, is dropped, or another one has its id", () => {
     const { keeper, keep } = stage();
     const first = keep("a");
@@ -229,7 +229,7 @@ describe("a lease that is kept", () => {
     expect([keeper.find("a"), keeper.size]).toEqual([undefined, 0]);
   });
 
-  test("is lost at its deadline, also where nobody looks and nothing answers", async () => {
+  test("is lost at its deadline, even if nothing reads it and nothing answers", async () => {
     const { keeper, keep, state } = stage();
     state.isOpen = false;
     const lease = keep("a", 3_000);
@@ -243,7 +243,7 @@ describe("a lease that is kept", () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  test("is looked at each second, so that a machine that slept notices what it has lost", async () => {
+  test("is checked each second, so that a machine that slept notices what it has lost", async () => {
     const { keep } = stage();
     const lease = keep("a", 60_000);
     const look = vi.spyOn(lease, "look");
@@ -251,7 +251,7 @@ describe("a lease that is kept", () => {
     expect(look).toHaveBeenCalledTimes(5);
   });
 
-  test("is lost when the server says so, by its reason", () => {
+  test("is lost when the server says so, with its reason", () => {
     const { keeper, keep } = stage();
     const [a, b] = [keep("a"), keep("b")];
     const said = { leaseId: "a", lockName: "etl", reason: RefusalReason.FORCE_RELEASED };
@@ -263,7 +263,7 @@ describe("a lease that is kept", () => {
     });
   });
 
-  test("is confirmed with its whole time, from when it was told, and renewed by that", async () => {
+  test("is confirmed with its whole time, from the response, and renewed by that", async () => {
     const { keeper, keep, clock, beginMs, renewals } = stage();
     const lease = keep("a", 900, 300);
     keeper.confirmed([messageOf("a", 6_000), messageOf("stranger", 1)], clock.now());
@@ -304,7 +304,7 @@ describe("a lease that is kept", () => {
   });
 });
 
-test("no lease is renewed before one is due, however often the clock is looked at", async () => {
+test("no lease is renewed before one is due, however often the clock is read", async () => {
   const { keep, renewals } = stage();
   keep("a", 9_000);
   await pass(2_999);
@@ -322,7 +322,7 @@ test("an answered renewal is over, so that nothing waits for it when the client 
   expect(calls.size).toBe(0);
 });
 
-test("a lease that is dropped takes no other one along", async () => {
+test("a dropped lease removes no other one", async () => {
   const { keeper, keep, renewals } = stage();
   const first = keep("a", 3_000);
   keep("b", 3_000);
@@ -331,7 +331,7 @@ test("a lease that is dropped takes no other one along", async () => {
   expect(renewals()).toEqual([["b"]]);
 });
 
-test("a lease that nothing renews is uncertain and lost to the millisecond, and looked at no more often than that takes", async () => {
+test("a lease that nothing renews is uncertain and lost to the millisecond, and checked no more often than that takes", async () => {
   const { keep, state } = stage();
   state.isOpen = false;
   const lease = keep("a", 3_300, 330);

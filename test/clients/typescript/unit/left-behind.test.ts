@@ -10,7 +10,7 @@ import { AcquireRequestSchema } from "../../../../proto/gen/rowlock/v1/lock_serv
 
 interface Asked {
   readonly address: string;
-  readonly metadata: unknown;
+  readonly headers: unknown;
   readonly method: string;
   readonly request: Record<string, unknown>;
   readonly timeout: number;
@@ -24,13 +24,13 @@ const bare = vi.hoisted(() => ({
 vi.mock("../../../../clients/typescript/src/bare/bare-calls.ts", () => ({
   BareCalls: class {
     readonly #address: string;
-    readonly #metadata: unknown;
-    constructor(address: string, { metadata }: { metadata: unknown }) {
+    readonly #headers: unknown;
+    constructor(address: string, { headers }: { headers: unknown }) {
       this.#address = address;
-      this.#metadata = metadata;
+      this.#headers = headers;
     }
     async call(method: string, request: Record<string, unknown>, { timeout }: { timeout: number }) {
-      const asked = { address: this.#address, metadata: this.#metadata, method, request, timeout };
+      const asked = { address: this.#address, headers: this.#headers, method, request, timeout };
       bare.asked.push(asked);
       return await bare.answer(asked);
     }
@@ -65,8 +65,8 @@ function stage(options: Partial<ConnectOptions> = {}, held: readonly string[] = 
 
 const released = () => bare.asked.filter(({ method }) => method === "release").map((one) => one.request);
 
-describe("what may have been granted", () => {
-  test("is asked for again under its request id, and released", async () => {
+describe("a possible grant", () => {
+  test("is requested again under its request id, and released", async () => {
     const left = stage();
     bare.answer = async ({ method }) => (method === "acquire" ? granted("lease") : {});
     left.addRequest(
@@ -86,7 +86,7 @@ describe("what may have been granted", () => {
           labels: { host: "a1", job: "7" },
         },
         timeout: 3_000,
-        metadata: {},
+        headers: {},
       },
       { method: "release", request: { leaseId: "lease" }, timeout: 3_000 },
     ]);
@@ -96,7 +96,7 @@ describe("what may have been granted", () => {
     expect(bare.asked).toHaveLength(2);
   });
 
-  test("and has only a place by now gives that back; and what has ended needs nothing", async () => {
+  test("that is only a place by now is given back; and an ended one needs nothing", async () => {
     const left = stage();
     bare.answer = async ({ method, request }) => {
       if (method !== "acquire") return {};
@@ -114,7 +114,7 @@ describe("what may have been granted", () => {
     expect(released()).toHaveLength(1);
   });
 
-  test("and is held by somebody who came back for it is left alone", async () => {
+  test("that its caller has come back for and holds is left alone", async () => {
     const left = stage({}, ["lease"]);
     bare.answer = async () => granted("lease");
     left.addRequest(request("r"));
@@ -122,7 +122,7 @@ describe("what may have been granted", () => {
     expect([bare.asked.length, released()]).toEqual([1, []]);
   });
 
-  test("and is asked for again by somebody meanwhile is left alone", async () => {
+  test("that its caller requests again meanwhile is left alone", async () => {
     const left = stage();
     bare.answer = async ({ method }) => {
       left.forget("r");
@@ -134,7 +134,7 @@ describe("what may have been granted", () => {
   });
 });
 
-test("what may not have been released is released by its id", async () => {
+test("a lease whose release may have failed is released by its id", async () => {
   const left = stage();
   left.addClaim("lease");
   await pass(100_000);
@@ -142,7 +142,7 @@ test("what may not have been released is released by its id", async () => {
 });
 
 describe("while no server answers", () => {
-  test("the next one is asked, after a pause that grows to two seconds, for as long as it takes", async () => {
+  test("the next one is tried, after a pause that grows to two seconds, for as long as it takes", async () => {
     const left = stage();
     bare.answer = () => Promise.reject(AWAY);
     left.addClaim("lease");
@@ -162,7 +162,7 @@ describe("while no server answers", () => {
     expect(bare.asked).toHaveLength(9);
   });
 
-  test("each claim is the first one in turn, so that one which fails stands before no other", async () => {
+  test("the claims take turns at being first, so that a failing one does not block the others", async () => {
     const left = stage();
     bare.answer = async ({ request }) => {
       if (request.leaseId === "stuck") throw AWAY;
@@ -175,7 +175,7 @@ describe("while no server answers", () => {
     expect(released().map(({ leaseId }) => leaseId)).toEqual(["stuck", "stuck", "other", "stuck"]);
   });
 
-  test("what is added meanwhile is given back with the rest", async () => {
+  test("later claims are given back with the rest", async () => {
     const left = stage();
     bare.answer = () => Promise.reject(AWAY);
     left.addClaim("one");
@@ -196,7 +196,7 @@ describe("while no server answers", () => {
 });
 
 test.each(["BAD_REQUEST", "REQUEST_ID_REUSED", "UNKNOWN_CLAIM", "LEASE_LOST"] as const)(
-  "what a server refuses by %s needs nothing more",
+  "a server's refusal by %s settles the claim",
   async (reason) => {
     const left = stage();
     bare.answer = () => Promise.reject(new RowlockError(reason, "FAILED_PRECONDITION", "no"));
@@ -206,25 +206,25 @@ test.each(["BAD_REQUEST", "REQUEST_ID_REUSED", "UNKNOWN_CLAIM", "LEASE_LOST"] as
   },
 );
 
-describe("metadata", () => {
-  test("goes along, and is asked for each round where it is a function", async () => {
+describe("headers", () => {
+  test("is sent with each try, and requested for each round if it is a function", async () => {
     let round = 0;
-    const left = stage({ metadata: () => ({ token: `${++round}` }) });
+    const left = stage({ headers: () => ({ token: `${++round}` }) });
     bare.answer = () => (round === 1 ? Promise.reject(AWAY) : Promise.resolve({}));
     left.addClaim("lease");
     await pass(1_000);
-    expect(bare.asked.map(({ metadata }) => metadata)).toEqual([{ token: "1" }, { token: "2" }]);
-    const plain = stage({ metadata: { token: "plain" } });
+    expect(bare.asked.map(({ headers }) => headers)).toEqual([{ token: "1" }, { token: "2" }]);
+    const plain = stage({ headers: { token: "plain" } });
     plain.addClaim("lease");
     await pass(0);
-    expect(bare.asked.at(-1)?.metadata).toEqual({ token: "plain" });
+    expect(bare.asked.at(-1)?.headers).toEqual({ token: "plain" });
   });
 
-  test("that has not come within the time of a connection is asked for again", async () => {
+  test("that has not come within the time of a connection is requested again", async () => {
     let count = 0;
     const left = stage({
       connectTimeout: 500,
-      metadata: () => {
+      headers: () => {
         count += 1;
         return count === 1 ? new Promise(() => {}) : { token: "late" };
       },
@@ -238,7 +238,7 @@ describe("metadata", () => {
   });
 });
 
-test("an answer is waited for 30 s at the most, however long a connection may take", async () => {
+test("an answer is awaited for 30 s, however long a connection may take", async () => {
   const left = stage({ connectTimeout: Number.POSITIVE_INFINITY });
   left.addClaim("lease");
   await pass(0);

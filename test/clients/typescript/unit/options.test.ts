@@ -15,7 +15,7 @@ import {
 import { StatusSchema } from "../../../../proto/gen/google/rpc/status_pb.js";
 
 describe("settings", () => {
-  test("have a value for each time, an owner, and no labels where nothing is said", () => {
+  test("have a value for each time, an owner, and no labels by default", () => {
     expect(settingsOf({ addresses: " here:1 " })).toMatchObject({
       addresses: ["here:1"],
       owner: expect.stringMatching(/.:\d+$/),
@@ -45,12 +45,12 @@ describe("settings", () => {
     },
   );
 
-  test("need a name for a TLS server that is addressed by a number", () => {
+  test("need a name for a TLS server whose address is a number", () => {
     const of = (addresses: string, tls: boolean | object | undefined) => () =>
       settingsOf({ addresses, ...(tls !== undefined && { tls }) });
     for (const address of ["127.0.0.1:443", "[::1]:443", "127.0.0.1"]) {
-      expect(of(address, true)).toThrow("as its certificate does");
-      expect(of(address, {})).toThrow("as its certificate does");
+      expect(of(address, true)).toThrow("use the name in the certificate");
+      expect(of(address, {})).toThrow("use the name in the certificate");
       expect(of(address, { serverName: "here" })).not.toThrow();
       expect(of(address, false)).not.toThrow();
       expect(of(address, undefined)).not.toThrow();
@@ -113,7 +113,7 @@ describe("an error", () => {
     expect("cause" in error).toBe(false);
   });
 
-  test("of somebody else has no reason", () => {
+  test("of another kind has no reason", () => {
     const plain = RowlockError.ofStatus(statusOf(status.UNAVAILABLE));
     expect(plain).toMatchObject({ reason: "UNKNOWN", code: "UNAVAILABLE", violations: [], metadata: {} });
     expect([plain.retryAfterMs, plain.refusal]).toEqual([undefined, undefined]);
@@ -138,16 +138,16 @@ describe("an error", () => {
     expect(RowlockError.ofCall(odd)).toMatchObject({ code: "UNKNOWN" });
   });
 
-  test("of ours stays what it is, and anything else is a bug that keeps its cause", () => {
+  test("of ours does not change, and any other error is a bug that keeps its cause", () => {
     const own = RowlockError.closed();
     expect(RowlockError.of(own)).toBe(own);
     const bug = new TypeError("a bug");
     expect(RowlockError.of(bug)).toMatchObject({ reason: "UNKNOWN", code: "INTERNAL", cause: bug });
     expect(RowlockError.unsendable(bug)).toMatchObject({
       reason: "BAD_REQUEST",
-      message: "This cannot be sent: a bug",
+      message: "The request cannot be encoded: a bug",
     });
-    expect(RowlockError.unsendable("text").message).toBe("This cannot be sent: text");
+    expect(RowlockError.unsendable("text").message).toBe("The request cannot be encoded: text");
   });
 
   test.each([
@@ -157,12 +157,12 @@ describe("an error", () => {
     ["UNKNOWN", "UNAVAILABLE", false, true],
     ["OUTCOME_UNKNOWN", "ABORTED", false, false],
     ["BAD_REQUEST", "INVALID_ARGUMENT", false, false],
-  ] as const)("by %s (%s) says that nothing was done: %s; that another try can help: %s", (...row) => {
+  ] as const)("by %s (%s) means that nothing was done: %s; that another try can help: %s", (...row) => {
     const [reason, code, isUndone, isTransient] = row;
     expect(new RowlockError(reason, code, "")).toMatchObject({ isUndone, isTransient });
   });
 
-  test("about a lock that may be held keeps what was known, and adds the request id", () => {
+  test("about a lock that may be held keeps its details, and adds the request id", () => {
     const error = new RowlockError("UNKNOWN", "UNAVAILABLE", "gone.", {
       metadata: { a: "b" },
       retryAfterMs: 5,
@@ -177,7 +177,7 @@ describe("an error", () => {
   });
 });
 
-test("times are rounded to the microsecond, also those before 1970", () => {
+test("times are rounded to the microsecond, even those before 1970", () => {
   expect(durationOf(1_500.000_4)).toEqual({ seconds: 1n, nanos: 500_000_000 });
   expect(durationOf(0.001)).toEqual({ seconds: 0n, nanos: 1_000 });
   expect(durationOf(-1.5)).toEqual({ seconds: -1n, nanos: 998_500_000 });

@@ -4,7 +4,7 @@ import { create } from "@bufbuild/protobuf";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { Clock } from "../../../../clients/typescript/src/clock.ts";
 import { waitByPolling } from "../../../../clients/typescript/src/connection/polled-wait.ts";
-import { Turns } from "../../../../clients/typescript/src/connection/turns.ts";
+import { Slots } from "../../../../clients/typescript/src/connection/slots.ts";
 import { durationOf } from "../../../../clients/typescript/src/times.ts";
 import { RefusalReason, WhenBusy } from "../../../../proto/gen/rowlock/v1/lock_pb.js";
 import {
@@ -58,7 +58,7 @@ function stage({ intervalMs = 0, count = 1, first = ticket(1) } = {}) {
   return { asked, state, moves, giveUp, end, beginMs, times: () => asked.map(({ atMs }) => atMs) };
 }
 
-describe("a wait by questions", () => {
+describe("a polled wait", () => {
   test("asks each second for a place, under its request id", async () => {
     const { asked, times } = stage();
     await pass(2_500);
@@ -88,7 +88,7 @@ describe("a wait by questions", () => {
     expect(times()).toEqual([0, everyMs, everyMs * 2]);
   });
 
-  test("tells a place when it has moved, and not more often than was asked", async () => {
+  test("reports a place when it has moved, and not more often than requested", async () => {
     const { state, moves } = stage({ intervalMs: 1_500, first: ticket(3) });
     await pass(999);
     state.answer = ticket(2);
@@ -104,7 +104,7 @@ describe("a wait by questions", () => {
     expect(moves).toHaveLength(3);
   });
 
-  test("ends with the grant, counted from the question", async () => {
+  test("ends with the grant, counted from the request", async () => {
     const { state, end, beginMs, asked } = stage();
     await pass(500);
     state.answer = create(AcquireResponseSchema, { outcome: { case: "lease", value: { leaseId: "a" } } });
@@ -122,7 +122,7 @@ describe("a wait by questions", () => {
     expect((await stage({ first }).end).response.update).toMatchObject({ case: "ended", value });
   });
 
-  test("leaves what is neither to whoever reads it", async () => {
+  test("leaves any other answer to its reader", async () => {
     const first = create(AcquireResponseSchema, {});
     expect((await stage({ first }).end).response.update).toEqual({ case: undefined });
   });
@@ -140,14 +140,14 @@ describe("a wait by questions", () => {
     const wait = create(WaitInQueueRequestSchema, { target: { case: "ticketId", value: "t" } });
     const acquire = vi.fn();
     const options = { clock: new Clock(), count: () => 1, signal: new AbortController().signal, moved() {} };
-    await expect(waitByPolling(wait, { ...options, acquire })).rejects.toThrow("Nothing but an Acquire");
+    await expect(waitByPolling(wait, { ...options, acquire })).rejects.toThrow("Only an Acquire");
     expect(acquire).not.toHaveBeenCalled();
   });
 });
 
 describe("turns", () => {
-  test("let so many work at once, and the others in order of arrival, also after one has failed", async () => {
-    const turns = new Turns(2);
+  test("let a bounded number work at once, and the others in order of arrival, even after one has failed", async () => {
+    const turns = new Slots(2);
     const begun: string[] = [];
     const works = new Map<string, PromiseWithResolvers<string>>();
     const run = (name: string) =>

@@ -69,8 +69,8 @@ function stage(bytesMax = 1_024) {
 describe("requests", () => {
   test("of one turn are one message, and the first one opens the session", async () => {
     const { connection, requests } = stage();
-    connection.take(1n, release("a"));
-    connection.take(2n, release("b"));
+    connection.send(1n, release("a"));
+    connection.send(2n, release("b"));
     connection.cancel(7n);
     expect(requests).toEqual([]);
     await pass(1);
@@ -85,15 +85,15 @@ describe("requests", () => {
         ],
       },
     ]);
-    connection.take(3n, release("c"));
+    connection.send(3n, release("c"));
     await pass(1);
     expect(requests[1]).toMatchObject({ commands: [{ call: 3n }] });
     expect(requests[1]?.open).toBeUndefined();
   });
 
-  test("are as many as the server's bound asks for, and lose nothing", async () => {
+  test("are as many as the server's bound needs, and lose nothing", async () => {
     const { connection, requests } = stage(256);
-    for (let call = 1; call <= 10; call++) connection.take(BigInt(call), release("x".repeat(50)));
+    for (let call = 1; call <= 10; call++) connection.send(BigInt(call), release("x".repeat(50)));
     await pass(1);
     expect(requests.length).toBeGreaterThan(3);
     for (const request of requests)
@@ -103,7 +103,7 @@ describe("requests", () => {
     );
   });
 
-  test("say how many responses were received, so that a lease is confirmed at once that waits for it", async () => {
+  test("have the number of responses received, so that a lease that waits for it is confirmed at once", async () => {
     const { requests, respond, open } = stage();
     await pass(1);
     open();
@@ -131,25 +131,25 @@ describe("requests", () => {
     expect(requests).toHaveLength(3);
   });
 
-  test("are sent no more once it has ended", async () => {
+  test("are not sent once it has ended", async () => {
     const { connection, requests } = stage();
     await pass(1);
     connection.destroy();
-    connection.take(1n, release("a"));
+    connection.send(1n, release("a"));
     await pass(10);
     expect(requests).toHaveLength(1);
   });
 });
 
 describe("a command that is larger than the bound", () => {
-  test("is not taken before the server has named its own, and then has failed if it is larger than that", async () => {
+  test("is not accepted before the server has named its own, and then fails if it is larger than that", async () => {
     const { connection, open } = stage(256);
     const large = release("x".repeat(300));
-    expect(connection.take(1n, large)).toBe(false);
-    expect(connection.take(1n, release("small"))).toBe(true);
+    expect(connection.send(1n, large)).toBe(false);
+    expect(connection.send(1n, release("small"))).toBe(true);
     open({ messageBytesMax: 1_024 });
-    expect(connection.take(2n, large)).toBe(true);
-    const tooLarge = () => connection.take(3n, release("x".repeat(1_000)));
+    expect(connection.send(2n, large)).toBe(true);
+    const tooLarge = () => connection.send(3n, release("x".repeat(1_000)));
     expect(tooLarge).toThrow(RowlockError);
     expect(tooLarge).toThrow(
       expect.objectContaining({ reason: "MESSAGE_TOO_LARGE", metadata: { bytes_max: "960" } }),
@@ -157,11 +157,11 @@ describe("a command that is larger than the bound", () => {
     await pass(1);
   });
 
-  test("is the only one: the largest that fits is taken", () => {
+  test("is the only one: the largest that fits is accepted", () => {
     const { connection } = stage(256);
     const bytesOf = (length: number) => release("x".repeat(length));
     const lengths = Array.from({ length: 256 }, (_, index) => index);
-    const taken = lengths.filter((length) => connection.take(1n, bytesOf(length)));
+    const taken = lengths.filter((length) => connection.send(1n, bytesOf(length)));
     // The rest of a command of 192 bytes is its call number, with lengths and tags.
     expect(taken.at(-1)).toBe(192 - 2 - 3 - 3);
   });
@@ -176,8 +176,8 @@ test.each([
   expect(stage(bytesMax).connection.renewalsMax).toBe(count);
 });
 
-describe("what a server says", () => {
-  test("is passed on: that it has answered, results, errors, what was confirmed and lost, and that it goes away", () => {
+describe("a server's response", () => {
+  test("is passed on: that it has answered, results, errors, confirmations, losses, and that it goes away", () => {
     const { news, open, respond, connection } = stage();
     expect(connection.opened).toBeUndefined();
     open({ replica: "7", waitsMax: 3 });
@@ -208,7 +208,7 @@ describe("what a server says", () => {
     for (const one of results?.slice(1) ?? []) expect(one.result).toMatchObject({ code: "NOT_FOUND" });
   });
 
-  test("a second time of its bounds opens nothing again", () => {
+  test("with its bounds a second time opens nothing again", () => {
     const { news, open, connection } = stage();
     open({ replica: "7" });
     open({ replica: "8" });
@@ -216,7 +216,7 @@ describe("what a server says", () => {
     expect(connection.opened?.replica).toBe("7");
   });
 
-  test("is heard no more once it has ended", () => {
+  test("is ignored once the session has ended", () => {
     const { news, open, connection } = stage();
     connection.destroy();
     open();
@@ -231,7 +231,7 @@ describe("a server that falls silent", () => {
     const { open, connection, endings, ends } = stage();
     await pass(1);
     open({ silenceMax: durationOf(SILENCE_MS) });
-    connection.take(1n, release("a"));
+    connection.send(1n, release("a"));
     // At the first tick, the server has just been heard.
     await pass(4 * 1_000);
     expect(endings).toEqual([]);
@@ -241,13 +241,13 @@ describe("a server that falls silent", () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  test("counts anew with each response, and is no silence where everything was heard", async () => {
+  test("counts anew with each response, and is not silent if everything was heard", async () => {
     const { open, connection, respond, endings } = stage();
     await pass(1);
     open({ silenceMax: durationOf(SILENCE_MS) });
     await pass(60_000);
     expect(endings).toEqual([]);
-    connection.take(1n, release("a"));
+    connection.send(1n, release("a"));
     await pass(3_500);
     respond({ heard: 1n });
     await pass(4_000);
@@ -259,7 +259,7 @@ describe("a server that falls silent", () => {
 });
 
 describe("the end", () => {
-  test("of its stream is told once, with why", () => {
+  test("of its stream is reported once, with the reason", () => {
     const { stream, endings, ends } = stage();
     stream.emit("error", { code: status.UNAVAILABLE, details: "gone" });
     stream.emit("end");
@@ -273,7 +273,7 @@ describe("the end", () => {
     expect(endings).toMatchObject([{ code: "UNAVAILABLE", message: "The session has ended." }]);
   });
 
-  test("from here is not told, and can be made twice", () => {
+  test("from here is not reported, and can be repeated", () => {
     const { connection, stream, endings, ends } = stage();
     connection.destroy();
     connection.destroy();
@@ -281,15 +281,15 @@ describe("the end", () => {
     expect([endings, ends]).toEqual([[], { ended: 0, cancelled: 1, closed: 1 }]);
   });
 
-  test("in good order sends what is left, and waits for the server to end it", async () => {
+  test("in good order sends the rest, and waits for the server to end it", async () => {
     const { connection, requests, stream, endings, ends } = stage();
-    connection.take(1n, release("a"));
+    connection.send(1n, release("a"));
     const closed = vi.fn();
     void connection.close(1_000).then(closed);
     expect(requests).toHaveLength(1);
     expect(ends.ended).toBe(1);
     void connection.close(1_000);
-    connection.take(2n, release("b"));
+    connection.send(2n, release("b"));
     await pass(999);
     expect([requests.length, ends.ended, closed.mock.calls.length]).toEqual([1, 1, 0]);
     stream.emit("end");
@@ -299,7 +299,7 @@ describe("the end", () => {
     await connection.close(1_000);
   });
 
-  test("in good order is made at once when its time is over", async () => {
+  test("in good order is forced at once when its time is over", async () => {
     const { connection, ends } = stage();
     const closed = vi.fn();
     void connection.close(1_000).then(closed);
@@ -311,7 +311,7 @@ describe("the end", () => {
   });
 });
 
-test("a server was reached where its channel became ready", () => {
+test("a server was reached if its channel became ready", () => {
   const { connection, ready } = stage();
   expect(connection.wasReached).toBe(false);
   ready.tell(new Error("closed"));

@@ -92,15 +92,15 @@ async function stage({ isOpen = true } = {}) {
     bare.asked.length = 0;
     news.length = 0;
   }
-  const take = (call: bigint, command: object) => one.take(call, command as Command);
-  return { connection: one, clock, news, endings, knock, take };
+  const send = (call: bigint, command: object) => one.send(call, command as Command);
+  return { connection: one, clock, news, endings, knock, send };
 }
 
 describe("a server", () => {
-  test("is there when it refuses a knock with a reason", async () => {
-    const { connection, knock, news, endings, take } = await stage({ isOpen: false });
+  test("exists if it refuses a knock with a reason", async () => {
+    const { connection, knock, news, endings, send } = await stage({ isOpen: false });
     expect(knock).toMatchObject({ method: "renew", request: { leaseId: "" } });
-    expect([connection.opened, take(1n, { case: "getLock", value: {} })]).toEqual([undefined, false]);
+    expect([connection.opened, send(1n, { case: "getLock", value: {} })]).toEqual([undefined, false]);
     knock.reject(REFUSED);
     await pass(0);
     expect(connection.opened).toEqual({ replica: "", waitsMax: 2_000, commandsMax: 50 });
@@ -110,7 +110,7 @@ describe("a server", () => {
   });
 
   test.each([no("UNKNOWN", "UNAVAILABLE"), no("SHUTTING_DOWN", "UNAVAILABLE"), new Error("a bug")])(
-    "is not there when a knock fails otherwise: %s",
+    "does not exist if a knock fails otherwise: %s",
     async (error) => {
       const { connection, knock, news, endings } = await stage({ isOpen: false });
       knock.reject(error);
@@ -132,11 +132,11 @@ describe("a server", () => {
 
 describe("a command", () => {
   test.each(["release", "renew", "setLimit", "getLock", "updateLock"])(
-    "%s is a call, whose answer counts from when it was asked",
+    "%s is a call, whose answer counts from its request",
     async (method) => {
-      const { take, news, clock } = await stage();
+      const { send, news, clock } = await stage();
       const askedMs = clock.now();
-      expect(take(5n, { case: method, value: { its: "value" } })).toBe(true);
+      expect(send(5n, { case: method, value: { its: "value" } })).toBe(true);
       expect(bare.asked).toMatchObject([{ method, request: { its: "value" } }]);
       await pass(70);
       bare.asked[0]?.resolve({ its: "answer" });
@@ -147,15 +147,15 @@ describe("a command", () => {
   );
 
   test.each(["acquire", "capture"])(
-    "%s has the owner and the labels of all, unless it has its own",
+    "%s has the client's owner and labels, unless it has its own",
     async (method) => {
-      const { take, news } = await stage();
-      take(1n, { case: method, value: { owner: "", labels: {} } });
+      const { send, news } = await stage();
+      send(1n, { case: method, value: { owner: "", labels: {} } });
       expect(bare.asked[0]).toMatchObject({
         method,
         request: { owner: "tester", labels: { host: "a1" } },
       });
-      take(2n, { case: method, value: { owner: "me", labels: { host: "b2", job: "7" } } });
+      send(2n, { case: method, value: { owner: "me", labels: { host: "b2", job: "7" } } });
       expect(bare.asked[1]?.request).toMatchObject({ owner: "me", labels: { host: "b2", job: "7" } });
       bare.asked[0]?.resolve({ outcome: {} });
       await pass(0);
@@ -164,9 +164,9 @@ describe("a command", () => {
   );
 
   test("to renew is for one lease, and answered as for many", async () => {
-    const { take, news, connection } = await stage();
+    const { send, news, connection } = await stage();
     expect(connection.renewalsMax).toBe(1);
-    take(1n, { case: "renewLeases", value: { leases: [{ leaseId: "a" }] } });
+    send(1n, { case: "renewLeases", value: { leases: [{ leaseId: "a" }] } });
     expect(bare.asked).toMatchObject([{ method: "renew", request: { leaseId: "a" } }]);
     bare.asked[0]?.resolve({ lease: { leaseId: "a", $typeName: "rowlock.v1.Lease" } });
     await pass(0);
@@ -177,13 +177,13 @@ describe("a command", () => {
   });
 
   test("that fails for a reason of its own fails alone", async () => {
-    const { take, news, endings } = await stage();
-    take(1n, { case: "getLock", value: {} });
+    const { send, news, endings } = await stage();
+    send(1n, { case: "getLock", value: {} });
     bare.asked[0]?.reject(REFUSED);
     await pass(0);
     expect(news).toMatchObject([{ results: [{ call: 1n, result: REFUSED }] }]);
     expect(endings).toEqual([]);
-    take(2n, { case: "getLock", value: {} });
+    send(2n, { case: "getLock", value: {} });
     bare.asked[1]?.reject(no("DATABASE_UNAVAILABLE", "UNAVAILABLE"));
     await pass(0);
     expect([news.length, endings]).toEqual([2, []]);
@@ -192,29 +192,29 @@ describe("a command", () => {
   test.each(["UNAVAILABLE", "UNAUTHENTICATED"])(
     "that fails by %s and without a reason ends the connection",
     async (code) => {
-      const { take, news, endings } = await stage();
-      take(1n, { case: "getLock", value: {} });
-      take(2n, { case: "getLock", value: {} });
+      const { send, news, endings } = await stage();
+      send(1n, { case: "getLock", value: {} });
+      send(2n, { case: "getLock", value: {} });
       const why = no("UNKNOWN", code);
       bare.asked[0]?.reject(why);
       await pass(0);
       expect([news, endings, bare.closed]).toEqual([[], [why], 1]);
       expect(bare.asked[1]?.signal?.aborted).toBe(true);
-      expect(take(3n, { case: "getLock", value: {} })).toBe(false);
+      expect(send(3n, { case: "getLock", value: {} })).toBe(false);
     },
   );
 
   test("that fails without a reason in another way fails alone", async () => {
-    const { take, news, endings } = await stage();
-    take(1n, { case: "getLock", value: {} });
+    const { send, news, endings } = await stage();
+    send(1n, { case: "getLock", value: {} });
     bare.asked[0]?.reject(no("UNKNOWN", "INTERNAL"));
     await pass(0);
     expect([news.length, endings]).toEqual([1, []]);
   });
 
-  test("that is cancelled is ended, and answered no more", async () => {
-    const { connection, take, news } = await stage();
-    take(1n, { case: "getLock", value: {} });
+  test("that is cancelled is ended, and gets no answer", async () => {
+    const { connection, send, news } = await stage();
+    send(1n, { case: "getLock", value: {} });
     connection.cancel(1n);
     connection.cancel(1n);
     expect(bare.asked[0]?.signal?.aborted).toBe(true);
@@ -224,12 +224,12 @@ describe("a command", () => {
 });
 
 describe("a server that stops", () => {
-  test("is left: who waits goes elsewhere at once, and what is under way is answered still", async () => {
-    const { take, news, endings } = await stage();
+  test("is left: waiters go elsewhere at once, and running calls still get their answers", async () => {
+    const { send, news, endings } = await stage();
     const acquire = create(AcquireRequestSchema, { name: "etl" });
-    take(1n, { case: "waitInQueue", value: { target: { case: "acquire", value: acquire } } });
-    take(2n, { case: "getLock", value: {} });
-    take(3n, { case: "release", value: {} });
+    send(1n, { case: "waitInQueue", value: { target: { case: "acquire", value: acquire } } });
+    send(2n, { case: "getLock", value: {} });
+    send(3n, { case: "release", value: {} });
     await pass(0);
     const why = no("SHUTTING_DOWN", "UNAVAILABLE");
     const asked = (method: string) => bare.asked.find((one) => one.method === method);
@@ -247,9 +247,9 @@ describe("a server that stops", () => {
     expect(endings).toMatchObject([{ reason: "SHUTTING_DOWN" }]);
   });
 
-  test("says so to each call, and is left once", async () => {
-    const { take, news } = await stage();
-    for (const call of [1n, 2n, 3n]) take(call, { case: "getLock", value: {} });
+  test("reports it on each call, and is left once", async () => {
+    const { send, news } = await stage();
+    for (const call of [1n, 2n, 3n]) send(call, { case: "getLock", value: {} });
     for (const one of bare.asked.slice(0, 2)) one.reject(no("SHUTTING_DOWN", "UNAVAILABLE"));
     await pass(0);
     expect(news.filter(({ goingAway }) => goingAway)).toHaveLength(1);
@@ -257,11 +257,11 @@ describe("a server that stops", () => {
 });
 
 describe("a wait in the queue", () => {
-  test("is asked as the session would ask it, and ends with the grant", async () => {
-    const { take, news, clock } = await stage();
+  test("is requested as in the session, and ends with the grant", async () => {
+    const { send, news, clock } = await stage();
     const askedMs = clock.now();
     const acquire = create(AcquireRequestSchema, { name: "etl" });
-    take(1n, { case: "waitInQueue", value: { target: { case: "acquire", value: acquire } } });
+    send(1n, { case: "waitInQueue", value: { target: { case: "acquire", value: acquire } } });
     await pass(0);
     expect(bare.asked[0]).toMatchObject({ method: "acquire", request: { name: "etl", owner: "tester" } });
     bare.asked[0]?.resolve({ outcome: { case: "ticket", value: { ticketId: "t", ahead: 1 } } });
@@ -276,11 +276,11 @@ describe("a wait in the queue", () => {
     expect(news).toHaveLength(1);
   });
 
-  test("asks with fifty others at a time, and no more", async () => {
-    const { take } = await stage();
+  test("is requested with fifty others at a time, and no more", async () => {
+    const { send } = await stage();
     const acquire = create(AcquireRequestSchema, { name: "etl" });
     for (let call = 1; call <= 60; call++)
-      take(BigInt(call), { case: "waitInQueue", value: { target: { case: "acquire", value: acquire } } });
+      send(BigInt(call), { case: "waitInQueue", value: { target: { case: "acquire", value: acquire } } });
     await pass(0);
     expect(bare.asked).toHaveLength(50);
     bare.asked[0]?.resolve({ outcome: { case: "lease", value: { leaseId: "a" } } });
@@ -291,8 +291,8 @@ describe("a wait in the queue", () => {
 
 describe("a watch", () => {
   test("is a stream, whose messages are passed on, and whose end is that of its connection", async () => {
-    const { take, news, endings } = await stage();
-    take(1n, { case: "watchLocks", value: { prefix: "a" } });
+    const { send, news, endings } = await stage();
+    send(1n, { case: "watchLocks", value: { prefix: "a" } });
     await pass(0);
     expect(bare.asked[0]).toMatchObject({ method: "watchLocks", request: { prefix: "a" } });
     bare.asked[0]?.resolve({ locks: ["one"] });
@@ -305,12 +305,12 @@ describe("a watch", () => {
     ]);
     bare.asked[0]?.reject(null);
     await pass(0);
-    expect(endings).toMatchObject([{ code: "UNAVAILABLE", message: "The watch was cut off." }]);
+    expect(endings).toMatchObject([{ code: "UNAVAILABLE", message: "The watch stream ended." }]);
   });
 
-  test("to which nothing is said makes its server be knocked at", async () => {
-    const { take, endings } = await stage();
-    take(1n, { case: "watchLocks", value: {} });
+  test("without messages makes the client knock at its server", async () => {
+    const { send, endings } = await stage();
+    send(1n, { case: "watchLocks", value: {} });
     await pass(2 * 1_250);
     expect(bare.asked.map(({ method }) => method)).toEqual(["watchLocks", "renew"]);
     bare.asked[1]?.reject(REFUSED);
@@ -321,9 +321,9 @@ describe("a watch", () => {
     expect(endings).toHaveLength(1);
   });
 
-  test("that is told something is not silent", async () => {
-    const { take, endings } = await stage();
-    take(1n, { case: "watchLocks", value: {} });
+  test("that gets messages is not silent", async () => {
+    const { send, endings } = await stage();
+    send(1n, { case: "watchLocks", value: {} });
     for (let index = 0; index < 10; index++) {
       await pass(1_250);
       bare.asked[0]?.resolve({});
@@ -333,9 +333,9 @@ describe("a watch", () => {
 });
 
 describe("a server that falls silent", () => {
-  test("while something is under way is knocked at after two looks, and gone after four", async () => {
-    const { take, endings } = await stage();
-    take(1n, { case: "getLock", value: {} });
+  test("during a call gets a knock after two checks, and is gone after four", async () => {
+    const { send, endings } = await stage();
+    send(1n, { case: "getLock", value: {} });
     await pass(2 * 1_250 - 1);
     expect(bare.asked).toHaveLength(1);
     await pass(1);
@@ -347,9 +347,9 @@ describe("a server that falls silent", () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  test("and answers to the knock is not gone", async () => {
-    const { take, endings } = await stage();
-    take(1n, { case: "getLock", value: {} });
+  test("and answers the knock is not gone", async () => {
+    const { send, endings } = await stage();
+    send(1n, { case: "getLock", value: {} });
     for (let index = 1; index <= 5; index++) {
       await pass(2 * 1_250);
       bare.asked[index]?.reject(REFUSED);
@@ -358,16 +358,16 @@ describe("a server that falls silent", () => {
     expect(endings).toEqual([]);
   });
 
-  test("while nothing is under way is left alone", async () => {
+  test("without a call is left alone", async () => {
     const { endings } = await stage();
     await pass(100_000);
     expect([bare.asked, endings]).toEqual([[], []]);
   });
 
-  test("is not heard by a call that was cancelled", async () => {
-    const { connection, take, endings } = await stage();
-    take(1n, { case: "getLock", value: {} });
-    take(2n, { case: "getLock", value: {} });
+  test("is not heard by a cancelled call", async () => {
+    const { connection, send, endings } = await stage();
+    send(1n, { case: "getLock", value: {} });
+    send(2n, { case: "getLock", value: {} });
     await pass(3 * 1_250);
     connection.cancel(2n);
     await pass(1_250);

@@ -33,7 +33,7 @@ function stage(giveUpAfterMs = 60_000) {
 const at = (seconds: number, nanos = 0) => ({ seconds: BigInt(seconds), nanos });
 
 describe("a release", () => {
-  test("says nothing of the lock's record unless it was given something to say", async () => {
+  test("does not mention the lock's record without a note", async () => {
     const { verbs, latest, answer } = stage();
     const released = verbs.release("lease");
     expect(latest().command).toMatchObject({ case: "release", value: { leaseId: "lease" } });
@@ -44,7 +44,7 @@ describe("a release", () => {
     expect(await released).toEqual({ released: true, hadEnded: false });
   });
 
-  test("takes along the last words, also those that are 0 or empty", async () => {
+  test("includes the note, even values that are 0 or empty", async () => {
     const { verbs, latest } = stage();
     verbs.release("lease", { status: "", coolDown: 0, attemptsLeft: 0 }).catch(() => {});
     expect(latest().command.value).toMatchObject({ status: "", coolDown: at(0), attemptsLeft: 0 });
@@ -56,7 +56,7 @@ describe("a release", () => {
     });
   });
 
-  test("that was sent once and ended nothing had ended before; one that was repeated may have ended it itself", async () => {
+  test("sent once that ended nothing found the lease ended; a repeated one may have ended it itself", async () => {
     const { verbs, calls, connection, answer } = stage();
     const nothing = { case: "release", value: create(ReleaseResponseSchema, { released: false }) };
     const once = verbs.release("lease");
@@ -71,7 +71,7 @@ describe("a release", () => {
     expect(await twice).toEqual({ released: false, hadEnded: false });
   });
 
-  test("fails after its own time where that is shorter, and after that of all calls where it is not", async () => {
+  test("fails after its own time if that is shorter, and otherwise after that of all calls", async () => {
     vi.useFakeTimers();
     try {
       const { verbs } = stage(1_000);
@@ -93,7 +93,7 @@ describe("a release", () => {
 });
 
 describe("a renewal", () => {
-  test("keeps the ttl unless another one is asked for", async () => {
+  test("keeps the TTL unless another one is requested", async () => {
     const { verbs, latest, answer } = stage();
     const renewed = verbs.renew("lease");
     expect((latest().command.value as { ttl?: unknown }).ttl).toBeUndefined();
@@ -103,7 +103,7 @@ describe("a renewal", () => {
     expect(latest().command).toMatchObject({ case: "renew", value: { ttl: at(2, 500_000_000) } });
   });
 
-  test("that is answered as another verb is an error and no lease", async () => {
+  test("that gets the answer of another verb is an error and no lease", async () => {
     const { verbs, answer } = stage();
     const renewed = verbs.renew("lease");
     answer({ case: "release", value: create(ReleaseResponseSchema, {}) });
@@ -111,7 +111,7 @@ describe("a renewal", () => {
   });
 });
 
-test("what keeps and ends leases goes before what was asked for earlier", () => {
+test("commands that keep and end leases overtake earlier commands", () => {
   const { verbs, calls } = stage();
   calls.leaving(new FakeConnection(), GONE);
   const closed = new FakeConnection();
@@ -130,7 +130,7 @@ test("what keeps and ends leases goes before what was asked for earlier", () => 
 });
 
 describe("a limit", () => {
-  test("is set for a name or for a pattern, and taken away by null", async () => {
+  test("is set for a name or for a pattern, and removed by null", async () => {
     const { verbs, latest, answer } = stage();
     const set = verbs.setLimit({ name: "etl" }, 0, { ifVersion: 0, reason: "night" });
     expect(latest().command).toMatchObject({
@@ -185,7 +185,7 @@ describe("a limit", () => {
       "a forced release of one claim",
       (verbs: Verbs) => verbs.forceRelease({ name: "a", ticketNumber: 0n }, ""),
     ],
-  ])("%s is asked for again", async (_, ask) => {
+  ])("%s is requested again", async (_, ask) => {
     const { verbs, calls, connection } = stage();
     ask(verbs).catch(() => {});
     calls.leaving(connection, GONE);
@@ -197,7 +197,7 @@ describe("a limit", () => {
 });
 
 describe("a record", () => {
-  test("is changed in what is named, and in nothing else", async () => {
+  test("changes the named fields, and no others", async () => {
     const { verbs, latest, answer } = stage();
     const changed = verbs.updateLock("job", {});
     const { value } = latest().command;
@@ -208,7 +208,7 @@ describe("a record", () => {
     expect(await changed).toEqual({ status: "", version: 3n });
   });
 
-  test("is changed to what is empty, 0 or null, too", () => {
+  test("changes to empty, 0 or null, too", () => {
     const { verbs, latest } = stage();
     verbs.updateLock("job", { notBeforeIn: 0, attemptsLeft: 0, status: "", ifVersion: 5 }).catch(() => {});
     expect(latest().command.value).toMatchObject({
@@ -226,7 +226,7 @@ describe("a record", () => {
     expect(latest().command.value).toMatchObject({ notBefore: at(1, 500_000_000), unsetNotBefore: false });
   });
 
-  test("is shown with all that the server says of it, and how its last run went", async () => {
+  test("is shown with all that the server returns, and how its last run went", async () => {
     const { verbs, answer } = stage();
     const changed = verbs.updateLock("job", {});
     const lastRun = {
@@ -265,7 +265,7 @@ describe("a record", () => {
     });
   });
 
-  test("is taken away under its version, and whether there was one is the answer", async () => {
+  test("is deleted under its version, and the answer shows whether there was one", async () => {
     const { verbs, latest, answer } = stage();
     const deleted = verbs.deleteLock("job", { ifVersion: 2n });
     expect(latest().command).toMatchObject({
@@ -345,7 +345,7 @@ describe("a lock is shown", () => {
     [LimitSource.NAME, "name"],
     [LimitSource.DEFAULT, "default"],
   ])(
-    "with a limit of source %i, which is that of the %s, and without what it has not",
+    "with a limit of source %i, which is that of the %s, and without missing fields",
     async (source, name) => {
       const { verbs, answer } = stage();
       const shown = verbs.getLock("a");
@@ -406,7 +406,7 @@ describe("a listing", () => {
   test.each([
     [{}, ListOrder.NAME],
     [{ order: "longest wait" }, ListOrder.LONGEST_WAIT],
-  ] as const)("asked for as %j is of all locks, in the order %i", async (options, order) => {
+  ] as const)("with %j is of all locks, in the order %i", async (options, order) => {
     const { verbs, asked } = stage();
     verbs
       .listLocks(options)
@@ -442,7 +442,7 @@ describe("a listing", () => {
   });
 });
 
-test("a forced release is of a name or of one claim, and shows what it has ended", async () => {
+test("a forced release is of a name or of one claim, and returns what it has ended", async () => {
   const { verbs, latest, answer } = stage();
   const forced = verbs.forceRelease({ name: "a" }, "it hangs");
   expect(latest().command).toMatchObject({
@@ -458,7 +458,7 @@ test("a forced release is of a name or of one claim, and shows what it has ended
   });
 });
 
-test("a verb fails with what the server says", async () => {
+test("a verb fails with the server's error", async () => {
   const { verbs, answer } = stage();
   const failed = verbs.getLock("a");
   const error = new RowlockError("BAD_REQUEST", "INVALID_ARGUMENT", "no");

@@ -28,7 +28,7 @@ const told = ({ beganAnew, locks, deleted, complete }: WatchUpdate) => ({
 const NEWS = { beganAnew: false, locks: [] as string[], deleted: [] as string[], complete: false };
 
 describe("a watch", () => {
-  test("tells what has come since it was last read: the latest of each lock, and once that it is complete", async () => {
+  test("yields the changes since the last read: the latest of each lock, and once that it is complete", async () => {
     const { updates, latest, said } = stage({ prefix: "a" });
     const first = updates.next();
     expect(latest().command).toMatchObject({ case: "watchLocks", value: { prefix: "a" } });
@@ -52,7 +52,7 @@ describe("a watch", () => {
     expect(latest().command).toMatchObject({ value: { prefix: "" } });
   });
 
-  test("begins anew when the server says so: what was not read yet is told no more", async () => {
+  test("begins anew when the server says so: unread changes are dropped", async () => {
     const { updates, said } = stage();
     const first = updates.next();
     said({ locks: [lock("a")], complete: true });
@@ -69,7 +69,7 @@ describe("a watch", () => {
     expect(told((await updates.next()).value as WatchUpdate)).toEqual({ ...NEWS, beganAnew: true });
   });
 
-  test("that was complete and begins anew is complete no more", async () => {
+  test("that was complete and begins anew is no longer complete", async () => {
     const { updates, said } = stage();
     const first = updates.next();
     said({ locks: [lock("a")], complete: true });
@@ -96,7 +96,7 @@ describe("a watch", () => {
     });
   });
 
-  test("of which nothing was heard before its connection was lost does not begin anew", async () => {
+  test("that had no message before its connection was lost does not begin anew", async () => {
     const { calls, connection, updates, said } = stage();
     const first = updates.next();
     calls.leaving(connection, GONE);
@@ -109,7 +109,7 @@ describe("a watch", () => {
 });
 
 describe("a watch ends", () => {
-  test("when it is left: its server hears of it", async () => {
+  test("when its reader leaves: its server hears of it", async () => {
     const { calls, connection, updates, said } = stage();
     const first = updates.next();
     said({ complete: true });
@@ -118,7 +118,7 @@ describe("a watch ends", () => {
     expect([connection.cancelled, calls.size]).toEqual([[1n], 0]);
   });
 
-  test("by a signal, with its reason, after which the signal changes nothing", async () => {
+  test("by a signal, with its reason, and later signals change nothing", async () => {
     const giveUp = new AbortController();
     const { calls, updates } = stage({ signal: giveUp.signal });
     const first = updates.next();
@@ -133,7 +133,7 @@ describe("a watch ends", () => {
     expect(asked).toEqual([]);
   });
 
-  test("with what its call fails with, the first reason of several", async () => {
+  test("with the error of its call, the first of several", async () => {
     const { calls, watch, updates } = stage();
     const first = updates.next();
     await turn();

@@ -69,17 +69,17 @@ describe("an error of the server", () => {
     }
   });
 
-  test("of a wrong statement is a bug; of a missing table or a lost connection it is none", () => {
+  test("of a wrong statement is a bug; of a missing table or a lost connection it is not", () => {
     expect(bugOf(serverError(1064, "syntax", "42000"))).toBeInstanceOf(Error);
     expect(bugOf(serverError(1146, "no table", "42S02"))).toBeNull();
     expect(bugOf(networkError("ECONNRESET"))).toBeNull();
   });
 
-  test("about a database that is not there does not speak of tables", () => {
+  test("about a missing database does not mention tables", () => {
     expect(classify(serverError(1049)).error.message).toMatch(/CREATE DATABASE.* \(error 1049\)\.$/);
   });
 
-  test("about the schema names the command that mends it", () => {
+  test("about the schema names the command that repairs it", () => {
     expect(classify(serverError(1146)).error.message).toContain("rowlock migrate up");
   });
 });
@@ -103,7 +103,7 @@ describe("after COMMIT was sent", () => {
     [1205, "transient lock_wait_timeout"],
     [1290, "unavailable read_only, reconnect"],
     [1114, "unavailable full"],
-  ])("%i says that it was not", (errno, expected) => {
+  ])("%i means that it was not", (errno, expected) => {
     expect(meaning(serverError(errno), true)).toBe(expected);
   });
 });
@@ -120,7 +120,7 @@ describe("an error of the network", () => {
     expect(meaning(networkError(code))).toBe(expected);
   });
 
-  test("that the driver gives no code is a lost connection if the driver calls it fatal", () => {
+  test("without a code is a lost connection if the driver calls it fatal", () => {
     const error = Object.assign(new Error("Can't add new command when connection is in closed state"), {
       fatal: true,
     });
@@ -142,10 +142,10 @@ test("no message holds SQL, and the cause is attached without it", () => {
   expect(JSON.stringify(bug?.cause)).not.toContain("INSERT");
 });
 
-describe("an error that says little", () => {
+describe("an error with little information", () => {
   const UNKNOWN = "unavailable unexpected, reconnect";
 
-  test("is not known, whatever was thrown", () => {
+  test("is unknown, whatever was thrown", () => {
     for (const cause of [
       "a text",
       null,
@@ -162,13 +162,13 @@ describe("an error that says little", () => {
     );
   });
 
-  test("is a lost connection only where the driver calls it fatal and the server has given it no number", () => {
+  test("is a lost connection only if the driver calls it fatal and the server has given it no number", () => {
     expect(meaning(Object.assign(new Error("x"), { fatal: false }))).toBe(UNKNOWN);
     expect(meaning(new Error("x"))).toBe(UNKNOWN);
     expect(meaning(Object.assign(new Error("x"), { fatal: true, errno: 65_000 }))).toBe(UNKNOWN);
   });
 
-  test("is no bug, unless the server says that the statement was", () => {
+  test("is no bug, unless the server blames the statement", () => {
     expect(bugOf("a text")).toBeNull();
     expect(bugOf({ sqlState: "42000" })).toBeNull();
     expect(bugOf(Object.assign(new Error("x"), { sqlState: 42_000 }))).toBeNull();
@@ -178,24 +178,24 @@ describe("an error that says little", () => {
   });
 });
 
-describe("what an operator reads", () => {
+describe("the message for an operator", () => {
   const message = (cause: unknown) => classify(cause).error.message;
 
-  test("names the number of the server's error, or what the network calls it, at its end", () => {
+  test("ends with the number of the server's error, or the network's name for it", () => {
     expect(message(serverError(1114))).toMatch(/in its tables \(error 1114\)\.$/);
     expect(message(networkError("ECONNREFUSED"))).toMatch(/: nothing listens .* \(ECONNREFUSED\)\.$/);
-    expect(message(serverError(1290))).toMatch(/switched over \(error 1290\)\.$/);
+    expect(message(serverError(1290))).toMatch(/switch-over is in progress \(error 1290\)\.$/);
     expect(message(serverError(1146))).toMatch(/that this server needs: .* \(error 1146\)\.$/);
   });
 
-  test("does not name what is no word of the network", () => {
+  test("leaves out words that are no names of the network", () => {
     for (const code of ["PROTOCOL_CONNECTION_LOST", "ERR_9", "not an ECONNRESET", "E", 5])
       expect(message(Object.assign(new Error("x"), { code, fatal: true }))).toMatch(/[a-z]\.$/);
     expect(message("a text")).toMatch(/does not know\.$/);
   });
 });
 
-test("an outcome is unknown only where COMMIT was sent", () => {
+test("an outcome is unknown only if COMMIT was sent", () => {
   expect(classify(networkError("ECONNRESET")).error.kind).toBe("transient");
   expect(classify(networkError("ECONNRESET"), true).error.kind).toBe("unknown_outcome");
 });

@@ -3,16 +3,16 @@
 
 import { EventEmitter } from "node:events";
 import type { Socket } from "node:net";
-import type { Connection } from "mysql2";
+import type { Connection as DriverConnection } from "mysql2";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { Server } from "../../../../server/storage/mysql/connection/connect.ts";
+import { Connection } from "../../../../server/storage/mysql/connection/connection.ts";
 import { MysqlPool } from "../../../../server/storage/mysql/connection/pool.ts";
-import { Session } from "../../../../server/storage/mysql/connection/session.ts";
 import { Trip } from "../../../../server/storage/mysql/connection/trip.ts";
 import {
   IDLE_MS_MAX,
   IDLE_SWEEP_MS,
-  LEASE_MS_MAX,
+  LOAN_MS_MAX,
   POOL_WAIT_MS_MAX,
   POOL_WAITING_MAX,
 } from "../../../../server/storage/storage-bounds.ts";
@@ -21,14 +21,14 @@ import { StoreError } from "../../../../server/storage/store.ts";
 const database = vi.hoisted(() => ({ open: async (): Promise<unknown> => undefined }));
 vi.mock(import("../../../../server/storage/mysql/connection/connect.ts"), async (original) => ({
   ...(await original()),
-  openSession: (() => database.open()) as never,
+  openConnection: (() => database.open()) as never,
 }));
 
-class FakeConnection extends EventEmitter {
+class FakeDriver extends EventEmitter {
   /** The error of the next statement. */
   failure: Error | null = null;
   isEnded = false;
-  goodbye: (() => void) | null = null;
+  closed: (() => void) | null = null;
   answersGoodbye = true;
 
   query(_query: unknown, answer: (error: unknown, results?: unknown) => void): void {
@@ -38,15 +38,15 @@ class FakeConnection extends EventEmitter {
   end(done: () => void): void {
     this.isEnded = true;
     if (this.answersGoodbye) done();
-    else this.goodbye = done;
+    else this.closed = done;
   }
 
   destroy(): void {}
 }
 
 interface Opened {
-  readonly session: Session;
-  readonly connection: FakeConnection;
+  readonly connection: Connection;
+  readonly driver: FakeDriver;
 }
 
 const ADDRESS = { host: "db", port: 1, user: "u", password: "p", database: "d" };
@@ -69,11 +69,15 @@ beforeEach(() => {
   broken = 0;
   server = { product: "MariaDB 11", identity: "server 1", isCluster: false, localHost: null };
   database.open = async () => {
-    const connection = new FakeConnection();
+    const driver = new FakeDriver();
     const socket = Object.assign(new EventEmitter(), { destroy() {} });
-    const session = new Session(connection as unknown as Connection, socket as unknown as Socket, OBSERVER);
-    opened.push({ session, connection });
-    return { session, server };
+    const connection = new Connection(
+      driver as unknown as DriverConnection,
+      socket as unknown as Socket,
+      OBSERVER,
+    );
+    opened.push({ connection, driver });
+    return { connection, server };
   };
 });
 afterEach(() => {
@@ -81,10 +85,10 @@ afterEach(() => {
 });
 
 const turns = () => vi.advanceTimersByTimeAsync(1);
-const ask = (session: Session) => {
+const ask = (connection: Connection) => {
   const trip = new Trip("ask");
   trip.add("SELECT 1");
-  return session.run(trip);
+  return connection.run(trip);
 };
 const lost = () => Object.assign(new Error("gone"), { code: "ECONNRESET" });
 const outcome = (used: Promise<unknown>) => used.catch((error: unknown) => error);
@@ -98,16 +102,16 @@ async function anew<Answer>(used: Promise<Answer>): Promise<Answer> {
 /** A caller that keeps a connection until the test releases it. */
 function holder(pool: MysqlPool) {
   const held = Promise.withResolvers<void>();
-  const session = Promise.withResolvers<Session>();
+  const connection = Promise.withResolvers<Connection>();
   const used = pool.use((lent) => {
-    session.resolve(lent);
+    connection.resolve(lent);
     return held.promise;
   });
-  return { session: session.promise, letGo: () => held.resolve(), used };
+  return { connection: connection.promise, letGo: () => held.resolve(), used };
 }
 
 describe("connections are lent", () => {
-  test("so many at once, and to the next caller in turn when they are given back", async () => {
+  test("up to a maximum, and then to the next caller in turn when they are given back", async () => {
     const pool = newPool(2);
     expect(pool.state).toEqual({ open: 0, idle: 0, waiting: 0 });
     const [first, second] = [holder(pool), holder(pool)];
@@ -127,7 +131,7 @@ describe("connections are lent", () => {
     expect(opened).toHaveLength(2);
   });
 
-  test("to nobody for whom none was free in time", async () => {
+  test("to no caller whose time is over before one is free", async () => {
     const pool = newPool(1);
     const busy = holder(pool);
     await turns();
@@ -139,7 +143,7 @@ describe("connections are lent", () => {
     expect(await pool.use(ask)).toEqual([[]]);
   });
 
-  test("to nobody beyond those who may wait, who is refused at once", async () => {
+  test("to no caller beyond the bound of the queue, who is refused at once", async () => {
     const pool = newPool(1);
     const busy = holder(pool);
     await turns();
@@ -149,26 +153,26 @@ describe("connections are lent", () => {
     expect(new Set(await Promise.all(waiting))).toEqual(new Set(["done"]));
   });
 
-  test("to a write that waits for row locks, and to others that say themselves whether they do", async () => {
+  test("for writes that wait for row locks, and for work that says itself whether it waits", async () => {
     const pool = newPool(1);
     expect(await pool.write(async ({ isPatient }) => isPatient)).toBe(true);
     expect(await pool.use(async ({ isPatient }) => isPatient)).toBeNull();
   });
 
-  test("for so long as was asked for, and otherwise for as long as any work may take", async () => {
-    for (const [asked, leaseMs] of [
-      [undefined, LEASE_MS_MAX],
+  test("for the requested time, and otherwise for the time that any work may take", async () => {
+    for (const [asked, loanMs] of [
+      [undefined, LOAN_MS_MAX],
       [70_000, 70_000],
     ] as const) {
       const pool = newPool(1);
       const held = Promise.withResolvers<void>();
       const used = pool.use(() => held.promise, asked);
       await turns();
-      const { session } = opened.at(-1) as Opened;
-      await vi.advanceTimersByTimeAsync(leaseMs - 2);
-      expect(session.alive).toBe(true);
+      const { connection } = opened.at(-1) as Opened;
+      await vi.advanceTimersByTimeAsync(loanMs - 2);
+      expect(connection.alive).toBe(true);
       await vi.advanceTimersByTimeAsync(2);
-      expect(session.alive).toBe(false);
+      expect(connection.alive).toBe(false);
       held.resolve();
       await used;
     }
@@ -176,42 +180,42 @@ describe("connections are lent", () => {
 });
 
 describe("a connection is not lent again", () => {
-  test("that was lost while it was idle, which is reported once", async () => {
+  test("if it was lost while idle, which is reported once", async () => {
     const pool = newPool(1);
     await pool.use(ask);
-    opened[0]?.connection.emit("error", lost());
-    opened[0]?.connection.emit("error", lost());
+    opened[0]?.driver.emit("error", lost());
+    opened[0]?.driver.emit("error", lost());
     expect(broken).toBe(1);
     expect(pool.state.open).toBe(0);
     await anew(pool.use(ask));
     expect(opened).toHaveLength(2);
   });
 
-  test("on which a transaction may be open", async () => {
+  test("if a transaction may be open on it", async () => {
     const pool = newPool(1);
-    await pool.use(async (session) => {
-      session.inTransaction = true;
+    await pool.use(async (connection) => {
+      connection.inTransaction = true;
     });
-    expect(opened[0]?.session.alive).toBe(false);
+    expect(opened[0]?.connection.alive).toBe(false);
     expect(pool.state.open).toBe(0);
-    await anew(pool.use(async (session) => expect(session).toBe(opened[1]?.session)));
+    await anew(pool.use(async (connection) => expect(connection).toBe(opened[1]?.connection)));
   });
 
-  test("that was open when all were renewed, which who works on it does not notice", async () => {
+  test("if it is older than the last renewal of all, which its user does not notice", async () => {
     const pool = newPool(2);
     await pool.use(ask);
     const busy = holder(pool);
     await turns();
     pool.renew();
     expect(broken).toBe(1);
-    expect(await ask(await busy.session)).toEqual([[]]);
+    expect(await ask(await busy.connection)).toEqual([[]]);
     busy.letGo();
     await busy.used;
-    await anew(pool.use(async (session) => expect(session).not.toBe(opened[0]?.session)));
+    await anew(pool.use(async (connection) => expect(connection).not.toBe(opened[0]?.connection)));
     expect(opened).toHaveLength(2);
   });
 
-  test("that leads to another server than the newest one", async () => {
+  test("if it leads to another server than the newest one", async () => {
     const pool = newPool(2);
     expect(pool.server).toBeNull();
     expect(pool.isCluster).toBe(false);
@@ -227,7 +231,7 @@ describe("a connection is not lent again", () => {
     await first.used;
     const [one, other] = [holder(pool), holder(pool)];
     await turns();
-    expect([await one.session, await other.session]).not.toContain(opened[0]?.session);
+    expect([await one.connection, await other.connection]).not.toContain(opened[0]?.connection);
     expect([pool.serverChanges, broken]).toEqual([1, 1]);
   });
 
@@ -235,7 +239,7 @@ describe("a connection is not lent again", () => {
     ["server 1", "server 1"],
     ["server 1", null],
     [null, "server 1"],
-  ])("but is where its server cannot be told from the newest one: %s and %s", async (before, after) => {
+  ])("unless its server cannot be distinguished from the newest one: %s and %s", async (before, after) => {
     const pool = newPool(2);
     server = { ...server, identity: before };
     const first = holder(pool);
@@ -246,27 +250,27 @@ describe("a connection is not lent again", () => {
     for (const { letGo } of [first, second]) letGo();
     await Promise.all([first.used, second.used]);
     const [one, other] = [holder(pool), holder(pool)];
-    expect(new Set([await one.session, await other.session])).toEqual(
-      new Set(opened.map(({ session }) => session)),
+    expect(new Set([await one.connection, await other.connection])).toEqual(
+      new Set(opened.map(({ connection }) => connection)),
     );
     expect(opened).toHaveLength(2);
     expect(pool.serverChanges).toBe(0);
   });
 
-  test("that was idle for long, which is said goodbye to before another one is opened", async () => {
+  test("if it was idle for long: it is closed before another one is opened", async () => {
     const pool = newPool(1);
     await pool.use(ask);
-    const { connection } = opened[0] as Opened;
-    connection.answersGoodbye = false;
+    const { driver } = opened[0] as Opened;
+    driver.answersGoodbye = false;
     const idleFromMs = performance.now();
-    while (!connection.isEnded) await vi.advanceTimersByTimeAsync(10);
+    while (!driver.isEnded) await vi.advanceTimersByTimeAsync(10);
     const idleMs = performance.now() - idleFromMs;
     expect(idleMs).toBeGreaterThanOrEqual(IDLE_MS_MAX);
     expect(idleMs).toBeLessThanOrEqual(IDLE_MS_MAX + IDLE_SWEEP_MS + 10);
     const next = pool.use(ask);
     await turns();
     expect(opened).toHaveLength(1);
-    connection.goodbye?.();
+    driver.closed?.();
     expect(await anew(next)).toEqual([[]]);
     expect(opened).toHaveLength(2);
     expect(broken).toBe(0);
@@ -274,30 +278,30 @@ describe("a connection is not lent again", () => {
 });
 
 describe("work", () => {
-  test("is done on another connection where its own had died before it, and only then", async () => {
+  test("is done on another connection if its own had died before it, and only then", async () => {
     const pool = newPool(1);
     await pool.use(ask);
-    (opened[0] as Opened).connection.failure = lost();
+    (opened[0] as Opened).driver.failure = lost();
     let times = 0;
-    const work = (session: Session) => {
+    const work = (connection: Connection) => {
       times += 1;
-      return ask(session);
+      return ask(connection);
     };
     expect(await anew(pool.use(work))).toEqual([[]]);
     expect([times, opened.length, broken]).toEqual([2, 2, 1]);
-    (opened[1] as Opened).connection.failure = Object.assign(new Error("a deadlock"), { errno: 1213 });
+    (opened[1] as Opened).driver.failure = Object.assign(new Error("a deadlock"), { errno: 1213 });
     expect(await outcome(pool.use(work))).toMatchObject({ kind: "transient", reason: "deadlock" });
     expect(times).toBe(3);
   });
 
-  test("is not done again where its connection was opened for it", async () => {
+  test("is not repeated if its connection was opened for it", async () => {
     const pool = newPool(1);
     let times = 0;
     const failed = await outcome(
-      pool.use((session) => {
+      pool.use((connection) => {
         times += 1;
-        (opened[0] as Opened).connection.failure = lost();
-        return ask(session);
+        (opened[0] as Opened).driver.failure = lost();
+        return ask(connection);
       }),
     );
     expect(failed).toMatchObject({ kind: "transient", reason: "connection_lost" });
@@ -317,14 +321,14 @@ describe("work", () => {
 describe("a connection that cannot be opened", () => {
   const away = () => new StoreError("unavailable", "refused", "A test's.");
 
-  test("fails its caller with what it failed of", async () => {
+  test("fails its caller with the reason", async () => {
     const pool = newPool(1);
     database.open = () => Promise.reject(away());
     expect(await outcome(pool.use(ask))).toMatchObject({ kind: "unavailable", reason: "refused" });
     expect(pool.state.open).toBe(0);
   });
 
-  test("does not fail who has come since it was begun", async () => {
+  test("does not fail callers that came after it was begun", async () => {
     const pool = newPool(2);
     const busy = holder(pool);
     await turns();
@@ -337,7 +341,7 @@ describe("a connection that cannot be opened", () => {
     busy.letGo();
     expect(await second).toBe("second");
     const again = holder(pool);
-    await again.session;
+    await again.connection;
     await turns();
     const third = pool.use(async () => "third");
     await turns();
@@ -350,7 +354,7 @@ describe("a connection that cannot be opened", () => {
   });
 });
 
-test("a connection that was opened for a caller who has got another one lies idle, and may be closed before it is used", async () => {
+test("a connection that was opened for a caller that has another one by then lies idle, and may be closed before it is used", async () => {
   const pool = newPool(2);
   const busy = holder(pool);
   await turns();
@@ -368,14 +372,14 @@ test("a connection that was opened for a caller who has got another one lies idl
   await turns();
   const [first, idle] = opened as [Opened, Opened];
   expect(pool.state).toEqual({ open: 2, idle: 2, waiting: 0 });
-  for (const { connection } of [first, idle]) connection.failure = lost();
+  for (const { driver } of [first, idle]) driver.failure = lost();
   // Both connections are dead, which shows only when something is sent.
   expect(await anew(pool.use(ask))).toEqual([[]]);
   expect(opened).toHaveLength(3);
 });
 
-describe("when it is closed", () => {
-  test("those at work finish, those who wait or come are refused, and each connection is said goodbye to", async () => {
+describe("at the close", () => {
+  test("running work finishes, waiting and new callers are refused, and each connection is closed in order", async () => {
     const pool = newPool(1);
     const busy = holder(pool);
     await turns();
@@ -389,13 +393,13 @@ describe("when it is closed", () => {
     const refused = { kind: "unavailable", reason: "closed" };
     expect(await outcome(pool.use(ask))).toMatchObject(refused);
     expect(isClosed).toBe(false);
-    expect(await ask(await busy.session)).toEqual([[]]);
+    expect(await ask(await busy.connection)).toEqual([[]]);
     busy.letGo();
     await busy.used;
     await vi.advanceTimersByTimeAsync(POOL_WAIT_MS_MAX);
     await closing;
     expect(await waiting).toMatchObject(refused);
-    expect(opened[0]?.connection.isEnded).toBe(true);
+    expect(opened[0]?.driver.isEnded).toBe(true);
     expect(pool.state.open).toBe(0);
     await pool.close();
   });

@@ -5,10 +5,10 @@
 import { readFile } from "node:fs/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Claim } from "../../../../server/core/claim.ts";
-import { CandidatesUnder } from "../../../../server/engine/capturing/candidates.ts";
+import { Candidates } from "../../../../server/engine/capturing/candidates.ts";
 import { migrationStatus } from "../../../../server/storage/migrate/migrate.ts";
 import { openReadyStore } from "../../../../server/storage/open-ready.ts";
-import { LEASE_MS_MAX } from "../../../../server/storage/storage-bounds.ts";
+import { LOAN_MS_MAX } from "../../../../server/storage/storage-bounds.ts";
 import type { Store } from "../../../../server/storage/store.ts";
 import { StoreError } from "../../../../server/storage/store.ts";
 import { freshDatabase } from "../../../support/database.ts";
@@ -16,7 +16,7 @@ import { chosenDatabases } from "../../../support/mysql-family/chosen-databases.
 import { namedBinaries, ownBinaries } from "../../../support/mysql-family/own-binaries.ts";
 import type { RunningServer } from "../../../support/mysql-family/private-server.ts";
 import { startPrivateServer } from "../../../support/mysql-family/private-server.ts";
-import type { PlainSession, Stage } from "../../../support/mysql-stage.ts";
+import type { PlainConnection, Stage } from "../../../support/mysql-stage.ts";
 import { connectionsOf, openStage, refusal, until } from "../../../support/mysql-stage.ts";
 import {
   addClaims,
@@ -35,12 +35,12 @@ const binaries = await ownBinaries();
 describe.each([...binaries])("on a %s of its own", (flavour, binary) => {
   let running: RunningServer;
   let stage: Stage;
-  let plain: PlainSession;
+  let plain: PlainConnection;
 
   beforeAll(async () => {
     running = await startPrivateServer(binary, flavour);
     stage = await openStage(running.server);
-    plain = await stage.session();
+    plain = await stage.connection();
   });
   afterAll(async () => {
     await stage?.close();
@@ -79,8 +79,8 @@ describe.each([...binaries])("on a %s of its own", (flavour, binary) => {
         expect(kind).toBe("unavailable");
         reasons.add(reason);
       }
-      // One lease plus the wait for one, although each of three connections serves ten calls: the waits do not add up.
-      expect(performance.now() - startedMs).toBeLessThan(5 * LEASE_MS_MAX);
+      // One loan plus the wait for one, although each of three connections serves ten calls: the waits do not add up.
+      expect(performance.now() - startedMs).toBeLessThan(5 * LOAN_MS_MAX);
       expect(reasons).toEqual(new Set(["timeout", "pool_exhausted"]));
       // The pool has dropped the connections that did not answer, and new connections are not answered either.
       expect(store.pool().open).toBe(0);
@@ -108,7 +108,7 @@ describe.each([...binaries])("on a %s of its own", (flavour, binary) => {
     await works(store, id);
   });
 
-  test("a user who may only read and write rows is enough, and read-only stops it in the middle", async () => {
+  test("a user with rights on rows alone suffices, and read-only stops such a user in the middle", async () => {
     const { database } = stage.address;
     await plain.run(`CREATE USER 'small'@'%' IDENTIFIED BY 'small';
       GRANT SELECT, INSERT, UPDATE, DELETE ON ${database}.* TO 'small'@'%'`);
@@ -117,7 +117,7 @@ describe.each([...binaries])("on a %s of its own", (flavour, binary) => {
     const added = await addClaims(store, id, { state: "held" }, { state: "ended", dueInUs: -1 });
     await store.register({ id: 1n, address: "here", version: "1", secret: "" }, 1_000_000, 0n);
     await store.heartbeat(1n, added, 1_000_000);
-    await store.watch([id], 0);
+    await store.poll([id], 0);
     expect(await store.purgeClaims(Number.MAX_SAFE_INTEGER, 10)).toBe(1);
     await lockId(store, "idle");
     await until(async () => (await store.purgeLocks(0, 10)) > 0);
@@ -164,7 +164,7 @@ describe.each([...binaries])("on a %s of its own", (flavour, binary) => {
     }
   });
 
-  test("a capture reads no more rows where most of very many locks cannot be had", async () => {
+  test("a capture reads no more rows if most of very many locks cannot be taken", async () => {
     const target = await stage.store({ poolSize: 1 });
     await plain.run(`USE ${stage.address.database}`);
     const due = [...(await target.resolve(["task/1", "task/2", "task/3"])).values()];
@@ -183,11 +183,8 @@ describe.each([...binaries])("on a %s of its own", (flavour, binary) => {
     const byAsking = (await rowsRead()) - first;
     const capture = async () => {
       const before = await rowsRead();
-      const found = await new CandidatesUnder(target, new Set(), {
-        prefix: "task/",
-        statuses: ["new"],
-        from: null,
-      }).next(3);
+      const under = { kind: "prefix", prefix: "task/" } as const;
+      const found = await new Candidates(target, new Set(), under, ["new"], null).next(3);
       expect(found.map(({ id }) => id)).toEqual(due);
       return (await rowsRead()) - before - byAsking;
     };
@@ -206,7 +203,7 @@ describe.each([...binaries])("on a %s of its own", (flavour, binary) => {
     expect(await capture()).toBe(ofSome);
   });
 
-  test("a second request id is told from a second ticket number, whatever language the server speaks", async () => {
+  test("a second request id is distinguished from a second ticket number, whatever language the server speaks", async () => {
     const id = await lockId(await stage.store(), "languages");
     for (const language of LANGUAGES) {
       await plain.run("SET GLOBAL lc_messages = ?", [language]);
@@ -277,7 +274,7 @@ describe.each([...binaries])("on a %s of its own", (flavour, binary) => {
   }
 });
 
-test("servers of their own are started wherever there is a binary", () => {
+test("servers for these tests are started wherever there is a binary", () => {
   const { flavours } = chosenDatabases(process.env.ROWLOCK_TEST_DATABASES);
   expect(binaries.size).toBeGreaterThanOrEqual(namedBinaries().length > 0 && flavours.size > 0 ? 1 : 0);
 });

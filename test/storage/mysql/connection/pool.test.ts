@@ -19,7 +19,7 @@ function one(): Trip {
 }
 
 describe.each(mysqlFamily())("on $flavour $version", (server) => {
-  test("a caller is not failed by an attempt that was begun for another one", async () => {
+  test("a failed attempt for one caller does not fail another", async () => {
     const stage = await openStage(server);
     const { host, port } = stage.address;
     const arrived: Socket[] = [];
@@ -41,14 +41,14 @@ describe.each(mysqlFamily())("on $flavour $version", (server) => {
       const first = Promise.withResolvers<void>();
       const holding = pool.use(() => first.promise);
       await until(() => arrived.length === 1);
-      const second = pool.use((session) => session.run(one()));
+      const second = pool.use((connection) => connection.run(one()));
       await until(() => arrived.length === 2);
       // The second caller gets the first connection; the attempt to open another one continues without a caller.
       first.resolve();
       await Promise.all([holding, second]);
       const release = Promise.withResolvers<void>();
       const busy = pool.use(() => release.promise);
-      const third = pool.use((session) => session.run(one()));
+      const third = pool.use((connection) => connection.run(one()));
       await until(() => pool.state.waiting === 1);
       arrived[1]?.destroy();
       expect(await third).toHaveLength(1);

@@ -3,7 +3,7 @@
 
 import { describe, expect, test } from "vitest";
 import { DatabaseClock } from "../../../../server/core/database-clock.ts";
-import type { Session } from "../../../../server/storage/mysql/connection/session.ts";
+import type { Connection } from "../../../../server/storage/mysql/connection/connection.ts";
 import { Trip } from "../../../../server/storage/mysql/connection/trip.ts";
 import { RuleCache } from "../../../../server/storage/mysql/limit-rules.ts";
 import { mustStillBeOpen } from "../../../../server/storage/mysql/transaction/assertions.ts";
@@ -16,7 +16,7 @@ import { NO_CHANGES, NO_PLAN, planned } from "../../../support/store-fixture.ts"
 const OPEN = { affectedRows: 1, serverStatus: 0b11 };
 const GONE = { affectedRows: 1, serverStatus: 0b10 };
 
-test("a write that was answered outside the transaction is to be repeated, wherever it is among the others", () => {
+test("a write that was executed outside the transaction makes it retryable, in any position", () => {
   expect(() => mustStillBeOpen([OPEN, OPEN])).not.toThrow();
   // An answer with rows has no status.
   expect(() => mustStillBeOpen([[], OPEN])).not.toThrow();
@@ -48,18 +48,18 @@ describe("a decision", () => {
         return trip.name === goneIn && writes++ === goneAt ? GONE : OPEN;
       });
     };
-    const session = {
+    const connection = {
       run,
       alive: true,
       sent: 0,
       setsPatience: true,
       serverIdentity: null,
-    } as unknown as Session;
+    } as unknown as Connection;
     const clock = new DatabaseClock();
     const observer = { statement() {}, transaction() {}, connection() {} };
     let round = 0;
     await transactOn(
-      session,
+      connection,
       { ...NO_PLAN, locks: planned(1n) },
       () => {
         round += 1;
@@ -71,20 +71,17 @@ describe("a decision", () => {
     return trips;
   }
 
-  test("is committed where each write found it open", async () => {
+  test("is committed if each write found it open", async () => {
     expect(await decide(null)).toEqual(expect.arrayContaining(["save", "save_commit"]));
   });
 
-  test.each(["save", "save_commit"])(
-    "is to be repeated where a write of its %s found it gone",
-    async (trip) => {
-      for (const write of [0, 1])
-        await expect(decide(trip, write)).rejects.toMatchObject({ kind: "transient" });
-    },
-  );
+  test.each(["save", "save_commit"])("is retryable if a write of its %s found it closed", async (trip) => {
+    for (const write of [0, 1])
+      await expect(decide(trip, write)).rejects.toMatchObject({ kind: "transient" });
+  });
 });
 
-test("each write writes only while a transaction is open, for a server that can tell", () => {
+test("each write writes only while a transaction is open, on a server that can check it", () => {
   const statements: string[] = [];
   const trip = new Trip("test");
   const add = trip.add.bind(trip);

@@ -21,12 +21,12 @@ function set(
 const bytes = (text: string) => Buffer.from(text);
 
 describe("a column", () => {
-  test("that no row changes is not named, also where it holds bytes", () => {
+  test("that no row changes is left out, even if it holds bytes", () => {
     expect(set("holders", [1, 1], [2, 2])).toBe("");
     expect(set("end_note", [bytes("a"), bytes("a")], [null, null])).toBe("");
   });
 
-  test("that comes to one value in all rows is set to it, also where some had it before", () => {
+  test("that gets one value in all rows is set to it, even if some had it before", () => {
     expect(set("waiting", [1, 5], [7, 5], [5, 5])).toBe("waiting = 5");
     expect(set("end_note", [bytes("a"), bytes("c")], [bytes("c"), bytes("c")])).toBe("end_note = 'c'");
     expect(set("deadline", [1, null], [2, null])).toBe("deadline = null");
@@ -37,7 +37,7 @@ describe("a column", () => {
     expect(set("holders", [5, 3], [2, 0])).toBe("holders = holders + -2");
   });
 
-  test("that counts and moves in some rows only is picked row by row for these", () => {
+  test("that counts and moves in some rows only is selected row by row for these", () => {
     expect(set("holders", [1, 2], [7, 7], [3, 4])).toBe(
       "holders = CASE id WHEN 1 THEN 2 WHEN 3 THEN 4 ELSE holders END",
     );
@@ -55,7 +55,7 @@ describe("a column", () => {
     );
   });
 
-  test("is written to rows of which nothing was read", () => {
+  test("is written to rows that were not read", () => {
     expect(set("ttl", [undefined, 1], [undefined, 2])).toBe(
       "ttl = CASE id WHEN 1 THEN 1 WHEN 2 THEN 2 ELSE ttl END",
     );

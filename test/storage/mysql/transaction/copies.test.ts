@@ -24,7 +24,7 @@ beforeEach(() => {
 });
 
 describe("a decision", () => {
-  test("changes its copies only, and finds the rows beside them as they were", () => {
+  test("changes its copies only, and leaves the cached rows unchanged", () => {
     const known = knownOf({ waiting: 1, holders: 1 }, held(1), waiting(2));
     expect(copies.take(known, 1)).toBe(true);
     copies.takeHolders(known.claims);
@@ -37,14 +37,14 @@ describe("a decision", () => {
     expect(known.lock.limit).toBeNull();
   });
 
-  test("finds nothing beside what was taken", () => {
+  test("finds nothing beside what was read", () => {
     copies.take(knownOf({ holders: 1 }, held(1)), 1);
     expect(copies.lock(2n)).toBeUndefined();
     expect(copies.claim({ lockId: 2n, ticketNumber: 1n })).toBeUndefined();
     expect(copies.claim({ lockId: 1n, ticketNumber: 9n })).toBeUndefined();
   });
 
-  test("has one object of a claim that is at the head of the queue and asked for twice", () => {
+  test("has one object for a claim that is at the head of the queue and requested twice", () => {
     const claim = waiting(2);
     copies.take(knownOf({ waiting: 1 }, claim), 1);
     copies.ask(claim);
@@ -54,7 +54,7 @@ describe("a decision", () => {
     expect([...copies.asked][0]).not.toBe(claim);
   });
 
-  test("has those who hold, as many as one ForceRelease ends, and none who wait", () => {
+  test("has holders, as many as one ForceRelease ends, and no waiters", () => {
     const all = [waiting(1), ...numbers(2, FORCE_RELEASE_MAX + 2).map((number) => held(number))];
     copies.takeHolders(knownOf({}, ...all).claims);
     expect(ticketsOf(copies.asked)).toEqual(numbers(2, FORCE_RELEASE_MAX + 1));
@@ -64,7 +64,7 @@ describe("a decision", () => {
 describe("the head of a queue", () => {
   const queue = [held(1), waiting(2), waiting(3), waiting(4)];
 
-  test("is as long as was asked for, and says whether it is all", () => {
+  test("is as long as requested, and shows whether it is complete", () => {
     expect(copies.take(knownOf({ waiting: 3 }, ...queue), 2)).toBe(true);
     expect(ticketsOf(copies.queues.get(1n)?.head)).toEqual([2, 3]);
     expect(copies.queues.get(1n)?.complete).toBe(false);
@@ -74,12 +74,12 @@ describe("the head of a queue", () => {
     expect(ticketsOf(copies.queues.get(1n)?.head)).toEqual([2, 3, 4]);
   });
 
-  test("that is known for fewer than were asked for, with more behind them, is not enough", () => {
+  test("that is known for fewer than requested, with more behind them, is not enough", () => {
     expect(copies.take(knownOf({ waiting: 4 }, ...queue), 3)).toBe(true);
     expect(copies.take(knownOf({ waiting: 4 }, ...queue), 4)).toBe(false);
   });
 
-  test("is told of no lock that nobody waits for", () => {
+  test("is empty for a lock without waiters", () => {
     expect(copies.take(knownOf({ holders: 1 }, held(1)), 5)).toBe(true);
     expect(copies.queues.size).toBe(0);
   });
@@ -91,29 +91,29 @@ describe("time", () => {
     return copies.take(knownOf({ waiting: inQueue }, ...claims), 9);
   };
 
-  test("a lease that has ended for sure is asked for, and one that goes on for sure is not", () => {
+  test("makes a lease that has certainly ended due, and one that certainly goes on not", () => {
     const deadlines = [EARLIEST_US - 1, EARLIEST_US, LATEST_US + 1, null];
     expect(take(...deadlines.map((deadlineUs, at) => held(at + 1, { deadlineUs })))).toBe(true);
     expect(ticketsOf(copies.asked)).toEqual([1, 2]);
   });
 
-  test.each([EARLIEST_US + 1, LATEST_US])("a lease that may have ended or not at %i is not enough", (at) => {
+  test.each([EARLIEST_US + 1, LATEST_US])("leaves a lease open that may have ended or not at %i", (at) => {
     expect(take(held(1), held(2, { deadlineUs: at }))).toBe(false);
   });
 
   test.each([EARLIEST_US - 1, EARLIEST_US, LATEST_US])(
-    "a place that seems to have run out at %i may have been prolonged by another server",
+    "leaves a place open that may have lapsed at %i, as another server may have extended it",
     (at) => {
       expect(take(waiting(1, { deadlineUs: at }))).toBe(false);
     },
   );
 
-  test("a place that lasts is enough", () => {
+  test("accepts a place that lasts", () => {
     expect(take(waiting(1, { deadlineUs: LATEST_US + 1 }), waiting(2))).toBe(true);
     expect(copies.asked.size).toBe(0);
   });
 
-  test("no more leases that have ended are asked for than one decision ends", () => {
+  test("makes no more ended leases due than one decision ends", () => {
     expect(take(...numbers(1, DUE_MAX + 3).map((number) => held(number, { deadlineUs: 1 })))).toBe(true);
     expect(copies.asked.size).toBe(DUE_MAX);
   });
@@ -124,7 +124,7 @@ describe("time", () => {
     [LATEST_US, false],
     [LATEST_US + 1, true],
     [null, true],
-  ])("a lock that is due at %s is due or not for sure: %s", (notBeforeUs, isSure) => {
+  ])("makes a lock due at %s with certainty or not: %s", (notBeforeUs, isSure) => {
     expect(copies.take(knownOf({ record: { ...RECORD, notBeforeUs } }), 1)).toBe(isSure);
   });
 });

@@ -1,12 +1,11 @@
-// A database of a few rows behind a session, which answers the reads of transactions and records everything sent. Its
+// A database of a few rows behind a connection, which answers the reads of transactions and records everything sent. Its
 // writes change nothing: tests on real databases cover what they do.
 
 import type { Claim } from "../../../../server/core/claim.ts";
-import type { DatabaseClock } from "../../../../server/core/database-clock.ts";
+import type { Clock, DatabaseClock } from "../../../../server/core/database-clock.ts";
 import type { LimitRule } from "../../../../server/core/limit.ts";
 import type { Lock } from "../../../../server/core/lock.ts";
-import type { Clock } from "../../../../server/core/rows.ts";
-import type { Row, Session } from "../../../../server/storage/mysql/connection/session.ts";
+import type { Connection, Row } from "../../../../server/storage/mysql/connection/connection.ts";
 import type { Trip } from "../../../../server/storage/mysql/connection/trip.ts";
 import { RuleCache } from "../../../../server/storage/mysql/limit-rules.ts";
 import { LockCache } from "../../../../server/storage/mysql/transaction/lock-cache.ts";
@@ -55,7 +54,7 @@ export class FakeDatabase {
   readonly clock = new SteadyClock() as unknown as DatabaseClock;
   readonly cache = new LockCache(this.clock);
   readonly rulesKept = new RuleCache();
-  readonly session = {
+  readonly connection = {
     alive: true,
     sent: 0,
     setsPatience: false,
@@ -64,7 +63,7 @@ export class FakeDatabase {
     serverIdentity: "it",
     run: (trip: Trip) => this.#run(trip),
     destroy: (error: unknown) => void this.destroyed.push(error),
-  } as unknown as Session & { alive: boolean; setsPatience: boolean };
+  } as unknown as Connection & { alive: boolean; setsPatience: boolean };
 
   get names(): string[] {
     return this.trips.map(({ name }) => name);
@@ -76,9 +75,9 @@ export class FakeDatabase {
   }
 
   transact(plan: Partial<LoadPlan>, decide: DecideRows): Promise<void> {
-    // As if the pool had just lent the session.
-    Object.assign(this.session, { sent: 0 });
-    return transactOn(this.session, { ...NO_PLAN, ...plan }, decide, {
+    // As if the pool had just lent the connection.
+    Object.assign(this.connection, { sent: 0 });
+    return transactOn(this.connection, { ...NO_PLAN, ...plan }, decide, {
       rules: this.rulesKept,
       cache: this.cache,
       clock: this.clock,
@@ -92,7 +91,7 @@ export class FakeDatabase {
   }
 
   async #run(trip: Trip): Promise<unknown[]> {
-    this.session.sent += 1;
+    this.connection.sent += 1;
     const sql = textOf({ sql: trip.sql, values: trip.values })
       .split("; ")
       .map((each) => each.trim());

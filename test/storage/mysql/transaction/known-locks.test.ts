@@ -116,7 +116,7 @@ class Known {
 }
 
 describe("a lock", () => {
-  test("is known when this server has found it as it had left it, with all of its claims", () => {
+  test("is known if this server has found it as it had left it, with all of its claims", () => {
     const known = new Known();
     expect(known.isKnown).toBe(false);
     known.write([{ holders: 1 }]);
@@ -125,14 +125,14 @@ describe("a lock", () => {
     expect(known.isKnown).toBe(true);
   });
 
-  test("is not known when not all of its claims were read", () => {
+  test("is unknown if not all of its claims were read", () => {
     const known = new Known();
     known.write([{ holders: 2 }]);
     known.write([{ holders: 2 }], { claims: [held(1)] });
     expect(known.isKnown).toBe(false);
   });
 
-  test("is given as it was written last, with all that was read, added and changed", () => {
+  test("has the values of the last write, with everything read, added and changed", () => {
     const known = new Known();
     known.learn({ waiting: 1, holders: 1 }, held(1), waiting(2));
     const [lock] = known.write([{ holders: 1, waiting: 1, lastToken: 9n }], {
@@ -152,7 +152,7 @@ describe("a lock", () => {
     expect(read?.before.lock(1n)).toEqual(lock);
   });
 
-  test("is not changed by what a decision does with the rows that it was given or has written", () => {
+  test("is not affected by what a decision does with the rows that it got or has written", () => {
     const known = new Known();
     known.learn({}, held(1));
     const [written] = known.write([{ holders: 1 }]);
@@ -165,7 +165,7 @@ describe("a lock", () => {
     expect(again?.claims).toEqual([held(1)]);
   });
 
-  test("that was doubted, or is of a database that may be another one, is not known any more", () => {
+  test("that was doubted, or is in a database that may be another one, is unknown", () => {
     for (const forget of [
       (cache: LockCache) => cache.doubt([2n, 1n]),
       (cache: LockCache) => cache.forgetAll(),
@@ -179,7 +179,7 @@ describe("a lock", () => {
     }
   });
 
-  test("in doubt can be doubted again, and its places prolonged and asked about", () => {
+  test("in doubt can be doubted again, and its places extended and queried", () => {
     const known = new Known();
     known.learn({}, waiting(1));
     known.learn({ id: 2n }, held(1, { lockId: 2n }));
@@ -191,7 +191,7 @@ describe("a lock", () => {
   });
 });
 
-describe("more of a lock is asked for", () => {
+describe("more of a lock is read", () => {
   test("once, as soon as this server has written it", () => {
     const known = new Known();
     expect(known.isAsked).toBe(false);
@@ -207,7 +207,7 @@ describe("more of a lock is asked for", () => {
     expect(known.isAsked).toBe(false);
   });
 
-  test("where somebody waits, too, and not where nobody holds or waits", () => {
+  test("if it has waiters, too, and not if it has neither holders nor waiters", () => {
     const waited = new Known();
     waited.write([{ waiting: 1 }]);
     expect(waited.isAsked).toBe(true);
@@ -217,7 +217,7 @@ describe("more of a lock is asked for", () => {
     expect(idle.isAsked).toBe(false);
   });
 
-  test("not where it has more holders than are kept", () => {
+  test("not if it has more holders than the cache keeps", () => {
     for (const [holders, isAsked] of [
       [CACHED_HOLDERS_MAX, true],
       [CACHED_HOLDERS_MAX + 1, false],
@@ -228,7 +228,7 @@ describe("more of a lock is asked for", () => {
     }
   });
 
-  test("not while it is known, and no fewer of its queue than the plan wants", () => {
+  test("not while it is known, and no less of its queue than the plan wants", () => {
     const known = new Known();
     known.learn({}, held(1), waiting(2));
     const locks = [{ id: 1n, heads: 5, likelyQueue: true }];
@@ -239,7 +239,7 @@ describe("more of a lock is asked for", () => {
     expect(other.widened({ locks: many }).locks).toEqual(many);
   });
 
-  test("of its queue alone where the part that is known is used up", () => {
+  test("only of its queue if the known part is used up", () => {
     const known = new Known();
     known.write([{ waiting: 9 }]);
     known.write([{ waiting: 9 }], { claims: [waiting(1), waiting(2)], isWhole: false });
@@ -250,7 +250,7 @@ describe("more of a lock is asked for", () => {
     expect(known.read(plan(3))).toBeNull();
   });
 
-  test("after a failure only when it was found as it had been left", () => {
+  test("after a failure only if it was found as it had been left", () => {
     const known = new Known();
     known.learn({}, held(1));
     known.cache.doubt([1n]);
@@ -263,7 +263,7 @@ describe("more of a lock is asked for", () => {
 });
 
 describe("a lock that others write as well", () => {
-  test("is not known, nor asked about, until this server has found it as it had left it for a while", () => {
+  test("is unknown and not read further, until this server has found it unchanged for a while", () => {
     const known = new Known();
     known.learn({}, held(1));
     known.writeElsewhere(1n);
@@ -278,14 +278,14 @@ describe("a lock that others write as well", () => {
   });
 });
 
-describe("a decision goes by what is known", () => {
+describe("a decision uses the cache", () => {
   const withHolder = (): Known => {
     const known = new Known();
     known.learn({}, held(1), waiting(2));
     return known;
   };
 
-  test("only where it is of locks, no more than one statement writes, and of no rule", () => {
+  test("only for locks, as many as one statement writes, and for no rule", () => {
     const known = new Known();
     const ids = numbers(1, UPDATE_ROWS_MAX + 1).map(BigInt);
     const locks = ids.map((id) => ({ id }));
@@ -298,7 +298,7 @@ describe("a decision goes by what is known", () => {
     expect(known.read({ locks: planned(1n, 999n) })).toBeNull();
   });
 
-  test("only where the server of the database and its clock are known", () => {
+  test("only if the server of the database and its clock are known", () => {
     const known = withHolder();
     expect(known.read({}, null)).toBeNull();
     expect(known.read({})?.assumptions).toEqual({ newRequestIds: [], serverIdentity: SERVER });
@@ -307,7 +307,7 @@ describe("a decision goes by what is known", () => {
     expect(known.read({})).toBeNull();
   });
 
-  test("not while nothing is granted after a fail-over", () => {
+  test("not while grants are paused after a fail-over", () => {
     const known = withHolder();
     const pause = (grantsFromUs: number) =>
       known.write([{ holders: 1, waiting: 1 }], { failOver: { ...FAIL_OVER, grantsFromUs } });
@@ -317,7 +317,7 @@ describe("a decision goes by what is known", () => {
     expect(known.isKnown).toBe(false);
   });
 
-  test("where the claims that it asks for are there, of locks that it decides about", () => {
+  test("if it has the requested claims of the planned locks", () => {
     const known = withHolder();
     expect(known.read({ claims: [held(1)] })?.loaded.claims).toEqual([held(1)]);
     expect(known.read({ claims: [held(9)] })).toBeNull();
@@ -327,13 +327,13 @@ describe("a decision goes by what is known", () => {
     expect(known.read({ claims: [held(1, { lockId: 3n })] })).toBeNull();
   });
 
-  test("with all holders only where they are asked for", () => {
+  test("with all holders only on request", () => {
     const known = withHolder();
     expect(known.read({ holdersOf: [] })?.loaded.claims).toEqual([]);
     expect(known.read({ holdersOf: [1n] })?.loaded.claims).toEqual([held(1)]);
   });
 
-  test("and asserts that request ids which it does not know are new", () => {
+  test("and asserts that unknown request ids are new", () => {
     const known = withHolder();
     const requestIds = ["never seen", waiting(2).requestId];
     const read = known.read({ requestIds });
@@ -341,7 +341,7 @@ describe("a decision goes by what is known", () => {
     expect(read?.loaded.claims).toEqual([waiting(2)]);
   });
 
-  test("of a whole queue only where all of it is known", () => {
+  test("for a whole queue only if all of it is known", () => {
     const known = new Known();
     known.write([{ waiting: 9 }]);
     known.write([{ waiting: 9 }], { claims: [waiting(1), waiting(2)], isWhole: false });
@@ -363,13 +363,13 @@ describe("a place that this server prolongs", () => {
   };
   const PLACE = waiting(1, { deadlineUs: 2_000 });
 
-  test("is known to last, but no longer than its wait", () => {
+  test("lasts, but no longer than its wait", () => {
     expect(prolonged(PLACE, 9_000)).toEqual({ ...PLACE, deadlineUs: 9_000, replica: 5n });
     const bounded = { ...PLACE, waitUntilUs: 4_000 };
     expect(prolonged(bounded, 9_000)).toEqual({ ...bounded, deadlineUs: 4_000, replica: 5n });
   });
 
-  test("is that very place: no lease, no other claim, none of a lock that is not known", () => {
+  test("is exactly that place: no lease, no other claim, no claim of an unknown lock", () => {
     const lease = held(1, { deadlineUs: 2_000 });
     expect(prolonged(lease, 9_000)).toEqual(lease);
     expect(prolonged(PLACE, 9_000, { ...PLACE, secret: "of another claim" })).toEqual(PLACE);
@@ -378,10 +378,10 @@ describe("a place that this server prolongs", () => {
   });
 });
 
-describe("no more is kept", () => {
+describe("the cache keeps no more", () => {
   const isKnown = (known: Known, id: bigint) => known.read({ locks: planned(id) }) !== null;
 
-  test("than so many locks: those that were written longest ago are forgotten", () => {
+  test("than a bounded number of locks: those written longest ago are forgotten", () => {
     const known = new Known();
     const locks = numbers(1, CACHED_LOCKS_MAX).map((id) => ({ id: BigInt(id) }));
     known.write(locks);
@@ -392,7 +392,7 @@ describe("no more is kept", () => {
     expect([1n, 2n, 3n].map((id) => isKnown(known, id))).toEqual([true, false, true]);
   });
 
-  test("than so many claims, of which those that are forgotten do not count", () => {
+  test("than a bounded number of claims, without counting forgotten ones", () => {
     const known = new Known();
     const lockWith = (id: bigint, holders = CACHED_HOLDERS_MAX) =>
       known.learn({ id }, ...numbers(1, holders).map((number) => held(number, { lockId: id })));

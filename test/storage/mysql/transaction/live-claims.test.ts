@@ -19,23 +19,23 @@ const knownOf = (queueTo: bigint | null, ...claims: Claim[]): LiveClaims => ({
 });
 const ticketsOf = (known: LiveClaims | null) => known && [...known.all.keys()].map(Number);
 
-test("claims of one state are given in order, and no others", () => {
+test("claims of one state are returned in order, and no others", () => {
   const { all } = knownOf(null, held(1), waiting(2), held(3), ended(4), waiting(5));
   expect(inState(all, "waiting").map(({ ticketNumber }) => ticketNumber)).toEqual([2n, 5n]);
   expect(inState(all, "held").map(({ ticketNumber }) => ticketNumber)).toEqual([1n, 3n]);
 });
 
 describe("a read has seen the queue", () => {
-  test("to its end where the head is all of it, or nobody waits", () => {
+  test("to its end if the head is all of it, or there are no waiters", () => {
     expect(seenTo(lockOf(0, 2), { head: [waiting(1), waiting(2)], complete: true })).toBeNull();
     expect(seenTo(lockOf(1, 0), undefined)).toBeNull();
   });
 
-  test("up to the last of the head where more wait", () => {
+  test("up to the last of the head if more wait", () => {
     expect(seenTo(lockOf(0, 9), { head: [waiting(3), waiting(4), waiting(7)], complete: false })).toBe(7n);
   });
 
-  test("not at all where others wait whom it did not read, or the lock is not known", () => {
+  test("not at all if it did not read the waiters, or the lock is unknown", () => {
     expect(seenTo(lockOf(0, 9), undefined)).toBe(0n);
     expect(seenTo(lockOf(0, 9), { head: [], complete: false })).toBe(0n);
     expect(seenTo(undefined, undefined)).toBe(0n);
@@ -43,25 +43,25 @@ describe("a read has seen the queue", () => {
 });
 
 describe("a lock", () => {
-  test("is known when each of its holders and waiters was seen", () => {
+  test("is known if each of its holders and waiters was seen", () => {
     const known = liveClaims(lockOf(2, 1), null, [held(1), held(2), waiting(3)], null);
     expect(known?.queueTo).toBeNull();
     expect([...(known?.all.values() ?? [])]).toEqual([held(1), held(2), waiting(3)]);
   });
 
-  test("is known as it was written, whatever becomes of the decision's own objects", () => {
+  test("is known as it was written, whatever happens to the decision's own objects", () => {
     const claim = held(1);
     const known = liveClaims(lockOf(1, 0), null, [claim], null);
     claim.deadlineUs = 99;
     expect(known?.all.get(1n)?.deadlineUs).toBeNull();
   });
 
-  test("is not known when a holder is missing, or one too many is there", () => {
+  test("is unknown if a holder is missing, or there is one too many", () => {
     expect(liveClaims(lockOf(2, 0), null, [held(1)], null)).toBeNull();
     expect(liveClaims(lockOf(1, 0), null, [held(1), held(2)], null)).toBeNull();
   });
 
-  test("is not known when the whole queue was seen and the count of waiters is another one", () => {
+  test("is unknown if the whole queue was seen and the count of waiters differs", () => {
     expect(liveClaims(lockOf(0, 2), null, [waiting(1)], null)).toBeNull();
     expect(liveClaims(lockOf(0, 0), null, [waiting(1)], null)).toBeNull();
     expect(ticketsOf(liveClaims(lockOf(0, 2), null, [waiting(1)], 1n))).toEqual([1]);
@@ -72,19 +72,19 @@ describe("a lock", () => {
     expect(ticketsOf(liveClaims(lockOf(1, 0), before, [ended(1), ended(7)], null))).toEqual([2]);
   });
 
-  test("takes the newest of what was seen of a claim", () => {
+  test("takes the newest version of a claim", () => {
     const known = liveClaims(lockOf(1, 0), knownOf(null, waiting(1)), [waiting(1), held(1)], null);
     expect(known?.all.get(1n)?.state).toBe("held");
   });
 
-  test("keeps its claims in order of tickets, wherever one comes to be known", () => {
+  test("keeps its claims in order of tickets, in whatever order they become known", () => {
     const before = knownOf(null, held(3), waiting(8));
     expect(ticketsOf(liveClaims(lockOf(2, 2), before, [waiting(5), held(1)], null))).toEqual([1, 3, 5, 8]);
     const inOrder = liveClaims(lockOf(1, 2), knownOf(null, held(3), waiting(8)), [waiting(9)], null);
     expect(ticketsOf(inOrder)).toEqual([3, 8, 9]);
   });
 
-  test("is known up to where its queue was read: who waits behind that is forgotten, who holds is not", () => {
+  test("is known up to where its queue was read: later waiters are forgotten, holders are not", () => {
     const known = liveClaims(lockOf(1, 9), null, [waiting(4), waiting(5), waiting(6), held(8)], 5n);
     expect(ticketsOf(known)).toEqual([4, 5, 8]);
     expect(known?.queueTo).toBe(5n);
@@ -101,14 +101,14 @@ describe("a lock", () => {
     expect(known?.queueTo).toBe(expected);
   });
 
-  test("with more holders than are kept is not known", () => {
+  test("with more holders than the cache keeps is unknown", () => {
     const holders = numbers(1, CACHED_HOLDERS_MAX).map((number) => held(number));
     expect(liveClaims(lockOf(holders.length, 0), null, holders, null)?.all.size).toBe(CACHED_HOLDERS_MAX);
     const oneMore = [...holders, held(holders.length + 1)];
     expect(liveClaims(lockOf(oneMore.length, 0), null, oneMore, null)).toBeNull();
   });
 
-  test("with a longer queue than is kept is known to the last one that is kept", () => {
+  test("with a longer queue than the cache keeps is known to the last one that is kept", () => {
     const queue = numbers(10, 9 + CACHED_QUEUE_MAX).map((number) => waiting(number));
     const whole = liveClaims(lockOf(0, queue.length), null, queue, null);
     expect([whole?.all.size, whole?.queueTo]).toEqual([CACHED_QUEUE_MAX, null]);

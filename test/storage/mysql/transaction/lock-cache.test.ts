@@ -15,7 +15,7 @@ import {
 import type { Changes, Loaded, LoadPlan, Store } from "../../../../server/storage/store.ts";
 import { CLAIM } from "../../../support/claims.ts";
 import { mysqlFamily, reportLeftOut } from "../../../support/database.ts";
-import type { PlainSession, Stage } from "../../../support/mysql-stage.ts";
+import type { PlainConnection, Stage } from "../../../support/mysql-stage.ts";
 import { clockUs, connectionsOf, openStage, refusal, until } from "../../../support/mysql-stage.ts";
 import {
   addClaims,
@@ -37,7 +37,7 @@ describe.each(mysqlFamily())("on $flavour $version", (server) => {
   let store: Store;
   /** Another server's store. */
   let other: Store;
-  let plain: PlainSession;
+  let plain: PlainConnection;
   /** The trips of the store. */
   const trips: string[] = [];
   let names = 0;
@@ -51,7 +51,7 @@ describe.each(mysqlFamily())("on $flavour $version", (server) => {
     };
     store = await stage.store({ observer });
     other = await stage.store();
-    plain = await stage.session();
+    plain = await stage.connection();
   });
   afterAll(() => stage?.close());
   beforeEach(() => {
@@ -113,7 +113,7 @@ describe.each(mysqlFamily())("on $flavour $version", (server) => {
     return { id, plan, added };
   }
 
-  test("a lock that nobody else writes is decided in one trip, with all of its rows as they are", async () => {
+  test("a lock that no other server writes is decided in one trip, with the right rows", async () => {
     const { id, plan, added } = await knownLock(
       { state: "held" },
       { permits: 2, owner: "ö" },
@@ -136,7 +136,7 @@ describe.each(mysqlFamily())("on $flavour $version", (server) => {
     expect(Math.abs(asked.nowUs - known.nowUs)).toBeLessThan(SECOND_US);
   });
 
-  test("what is written optimistically is what another server reads", async () => {
+  test("an optimistic write is what another server reads", async () => {
     const { id, plan, added } = await knownLock({ state: "held" }, {});
     const [holder, waiter] = added as [Claim, Claim];
     await look(store, { ...plan, claims: [holder] }, (loaded) => {
@@ -198,28 +198,25 @@ describe.each(mysqlFamily())("on $flavour $version", (server) => {
     expect([first.id, second.id].map((id) => locks.get(id)?.limit)).toEqual([null, 9]);
   });
 
-  test.each(WRITES)("a lock that was cleaned away is noticed by a decision that %s", async (_, changes) => {
+  test.each(WRITES)("a decision that %s notices that the lock was deleted", async (_, changes) => {
     const { id, plan } = await knownLock();
     await plain.run("DELETE FROM rowlock_lock WHERE id = ?", [id]);
     expect(await refusal(look(store, plan, changes))).toMatchObject({ reason: "changed" });
     expect((await look(store, plan)).locks.size).toBe(0);
   });
 
-  test.each(WRITES)(
-    "a pattern that was set meanwhile is noticed by a decision that %s",
-    async (_, changes) => {
-      const { plan } = await knownLock();
-      const limit = ++names;
-      await look(other, { rule: { prefix: "elsewhere/", afterLockId: 0n } }, () => ({
-        rule: { prefix: "elsewhere/", limit, version: 1n, reason: "", changeMark: 0n },
-      }));
-      expect(await refusal(look(store, plan, changes))).toMatchObject({ reason: "changed" });
-      expect((await look(store, plan)).limitRules).toMatchObject([{ prefix: "elsewhere/", limit }]);
-    },
-  );
+  test.each(WRITES)("a decision that %s notices a pattern that was set meanwhile", async (_, changes) => {
+    const { plan } = await knownLock();
+    const limit = ++names;
+    await look(other, { rule: { prefix: "elsewhere/", afterLockId: 0n } }, () => ({
+      rule: { prefix: "elsewhere/", limit, version: 1n, reason: "", changeMark: 0n },
+    }));
+    expect(await refusal(look(store, plan, changes))).toMatchObject({ reason: "changed" });
+    expect((await look(store, plan)).limitRules).toMatchObject([{ prefix: "elsewhere/", limit }]);
+  });
 
   test.each(WRITES)(
-    "a fail-over and a copy on another server are noticed by a decision that %s",
+    "a decision that %s notices a fail-over and a copy on another server",
     async (_, changes) => {
       const { plan } = await knownLock();
       const { failOver } = await look(other, plan);
@@ -241,7 +238,7 @@ describe.each(mysqlFamily())("on $flavour $version", (server) => {
   );
 
   test.each(WRITES)(
-    "no request id of another lock or an ended claim is taken for new by a decision that %s",
+    "a decision that %s takes no request id of another lock or an ended claim for new",
     async (_, changes) => {
       const before = `ended before ${++names}`;
       const there = `at another lock ${names}`;
@@ -261,7 +258,7 @@ describe.each(mysqlFamily())("on $flavour $version", (server) => {
     },
   );
 
-  test("a place that seems to have run out is asked for, as another server may have prolonged it", async () => {
+  test("a place that may have lapsed is read, because another server may have extended it", async () => {
     const { id, plan, added } = await knownLock({ dueInUs: 400_000 });
     const [waiter] = added as [Claim];
     await other.heartbeat(5n, [waiter], 60 * SECOND_US);
@@ -275,7 +272,7 @@ describe.each(mysqlFamily())("on $flavour $version", (server) => {
     ]);
   });
 
-  test("a place that this server prolongs itself is known to last", async () => {
+  test("a place that this server extends itself is known to last", async () => {
     const { id, plan, added } = await knownLock({ dueInUs: 300_000 });
     const [waiter] = added as [Claim];
     await store.heartbeat(5n, [waiter], 60 * SECOND_US);
@@ -289,7 +286,7 @@ describe.each(mysqlFamily())("on $flavour $version", (server) => {
     expect(new Set(trips)).toEqual(new Set(["decide_commit"]));
   });
 
-  test("the clock is known within bounds, and told as it is by the load that makes sure", async () => {
+  test("the clock is known within bounds, and exact in the load that verifies it", async () => {
     const { plan } = await knownLock();
     const before = await clockUs(plain);
     const { nowUs, atLeastUs } = await look(store, plan);
@@ -301,7 +298,7 @@ describe.each(mysqlFamily())("on $flavour $version", (server) => {
     expect(asked.atLeastUs).toBeLessThanOrEqual(asked.nowUs);
   });
 
-  test("a lease that has ended when it comes to writing is not prolonged", async () => {
+  test("a lease that has ended by the time of the write is not extended", async () => {
     let wasInTime = false;
     while (!wasInTime) {
       const { id, plan, added } = await knownLock({ state: "held", dueInUs: SECOND_US });
@@ -332,7 +329,7 @@ describe.each(mysqlFamily())("on $flavour $version", (server) => {
     }
   });
 
-  test("a lease that may have ended or not is asked for, so that it ends as soon as it has", async () => {
+  test("a lease that may have ended is read, so that it ends as soon as it should", async () => {
     const { id, plan, added } = await knownLock({ state: "held", dueInUs: 300_000 });
     await until(async () => (await other.dueLocks(0n, 1_000)).lockIds.includes(id));
     // The clock's estimate after a late answer.
@@ -342,7 +339,7 @@ describe.each(mysqlFamily())("on $flavour $version", (server) => {
     expect((await look(store, plan)).claims).toEqual(added);
   });
 
-  test("nothing is decided optimistically by a clock that is not known well", async () => {
+  test("no decision is optimistic while the clock is not known well", async () => {
     const { plan } = await knownLock();
     const askedUs = performance.now() * 1_000;
     store.clock.doubt(askedUs);
@@ -352,7 +349,7 @@ describe.each(mysqlFamily())("on $flavour $version", (server) => {
   });
 
   test.each([1, 2])(
-    "a lock that two servers write in turns, %i times each, is asked for each time, and never in vain",
+    "a lock that two servers write in turns, %i times each, is read each time, and no attempt fails",
     async (times) => {
       const { id } = await knownLock();
       const plan = { locks: planned(id) };
@@ -367,7 +364,7 @@ describe.each(mysqlFamily())("on $flavour $version", (server) => {
     },
   );
 
-  test("a lock that this server is left alone with is known again, and sooner where it was another one that was in vain", async () => {
+  test("a lock that this server uses alone is known again, and sooner if the other one failed", async () => {
     const shared = await knownLock();
     const own = await knownLock({ state: "held" });
     await look(other, shared.plan);
@@ -384,7 +381,7 @@ describe.each(mysqlFamily())("on $flavour $version", (server) => {
     expect(trips).toEqual(["decide_commit"]);
   });
 
-  test("nothing is known any more when a connection is lost, as the database may have been set back", async () => {
+  test("nothing is known after a connection is lost, because the database may have been set back", async () => {
     const { plan } = await knownLock();
     await Promise.all([store.find(["a"]), store.find(["a"])]);
     const others = await connectionsOf(plain, stage.address.database);
@@ -395,7 +392,7 @@ describe.each(mysqlFamily())("on $flavour $version", (server) => {
     expect(trips).not.toContain("decide_commit");
   });
 
-  test("more holders of a lock than are remembered are asked for each time", async () => {
+  test("the holders of a lock are read each time if they are more than the cache keeps", async () => {
     const id = await lockId(store, `known/${++names}`);
     const holders = Array.from({ length: CACHED_HOLDERS_MAX + 1 }, () => ({ state: "held" as const }));
     await addClaims(store, id, ...holders);
@@ -403,7 +400,7 @@ describe.each(mysqlFamily())("on $flavour $version", (server) => {
     expect(trips).not.toContain("decide_commit");
   });
 
-  test("of a long queue the beginning is known, and the next part is read when it has come to that", async () => {
+  test("the head of a long queue is known, and the next part is read when it is needed", async () => {
     const id = await lockId(store, `known/${++names}`);
     await addClaims(store, id, { state: "held" });
     const wanted = (count: number) => Array.from({ length: count }, () => ({}));
@@ -443,7 +440,7 @@ describe.each(mysqlFamily())("on $flavour $version", (server) => {
     expect(found).toEqual([]);
   });
 
-  test("what is due, or one who gives up, is looked for behind the beginning of a queue that is known", async () => {
+  test("due claims, and a waiter that leaves, are searched behind the known head of a queue", async () => {
     const id = await lockId(store, `known/${++names}`);
     await addClaims(store, id, { state: "held" });
     const [...queue] = await addClaims(

@@ -2,9 +2,9 @@
 // statement.
 
 import { expect, test } from "vitest";
-import type { Claim } from "../../../../server/core/claim.ts";
+import type { Claim, Terms } from "../../../../server/core/claim.ts";
 import type { Lock } from "../../../../server/core/lock.ts";
-import type { LockRecord, Terms } from "../../../../server/core/record.ts";
+import type { LockRecord } from "../../../../server/core/record.ts";
 import type { Read } from "../../../../server/storage/mysql/transaction/read.ts";
 import { recordChanges } from "../../../../server/storage/mysql/transaction/records.ts";
 import { addWrites } from "../../../../server/storage/mysql/transaction/save.ts";
@@ -26,7 +26,7 @@ function sent(from: Lock, to: Lock, added: readonly Claim[], changed: readonly C
   return statements.map(({ sql }) => sql);
 }
 
-test("a grant and an end at a lock without a record say nothing of records", () => {
+test("a grant and an end at a lock without a record do not mention records", () => {
   const grant = sent(LOCK, HELD, [CLAIM]);
   const end = sent(
     HELD,
@@ -62,7 +62,7 @@ test.each([
   expect(statements[1]).toMatch(expected);
 });
 
-test("a record that stays as it is is not written again", () => {
+test("an unchanged record is not written again", () => {
   const touched = sent({ ...LOCK, record: THREE_LEFT }, { ...LOCK, record: THREE_LEFT, revision: 2n }, []);
   expect(touched.join("\n")).not.toContain("rowlock_record");
 });

@@ -4,8 +4,8 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Claim } from "../../../../server/core/claim.ts";
 import { DatabaseClock } from "../../../../server/core/database-clock.ts";
-import { openSession } from "../../../../server/storage/mysql/connection/connect.ts";
-import type { Session } from "../../../../server/storage/mysql/connection/session.ts";
+import { openConnection } from "../../../../server/storage/mysql/connection/connect.ts";
+import type { Connection } from "../../../../server/storage/mysql/connection/connection.ts";
 import { Trip } from "../../../../server/storage/mysql/connection/trip.ts";
 import { RuleCache } from "../../../../server/storage/mysql/limit-rules.ts";
 import { LockCache } from "../../../../server/storage/mysql/transaction/lock-cache.ts";
@@ -35,16 +35,16 @@ reportLeftOut(mariadbs);
 describe.each(mariadbs)("on $flavour $version", (server) => {
   let stage: Stage;
   let store: Store;
-  let session: Session;
+  let connection: Connection;
   /** The trip before which the transaction is lost. */
   let lostBefore = "";
 
   beforeAll(async () => {
     stage = await openStage(server);
     store = await stage.store();
-    ({ session } = await openSession(stage.address, UNOBSERVED));
-    const run = session.run.bind(session);
-    session.run = async (trip) => {
+    ({ connection } = await openConnection(stage.address, UNOBSERVED));
+    const run = connection.run.bind(connection);
+    connection.run = async (trip) => {
       if (trip.name === lostBefore) {
         const rollback = new Trip("rollback");
         rollback.add("ROLLBACK");
@@ -54,12 +54,12 @@ describe.each(mariadbs)("on $flavour $version", (server) => {
     };
   });
   afterAll(async () => {
-    session?.destroy(new Error("The test is over."));
+    connection?.destroy(new Error("The test is over."));
     await stage?.close();
   });
 
   const decideOn = (ids: bigint[], claims: readonly Claim[], decide: (loaded: Loaded) => Changes) =>
-    transactOn(session, { ...NO_PLAN, locks: planned(...ids), claims }, decide, {
+    transactOn(connection, { ...NO_PLAN, locks: planned(...ids), claims }, decide, {
       rules: new RuleCache(),
       cache: new LockCache(clock),
       clock,
@@ -67,7 +67,7 @@ describe.each(mariadbs)("on $flavour $version", (server) => {
     });
 
   test.each(["save_commit", "save"])(
-    "nothing is written by a %s after it, and it is to be repeated",
+    "nothing is written by a %s after it, and the decision is retryable",
     async (trip) => {
       const id = await lockId(store, `lost before ${trip}`);
       const [claim] = (await addClaims(store, id, { state: "held" })) as [Claim];

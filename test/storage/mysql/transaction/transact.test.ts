@@ -51,7 +51,7 @@ async function learn(): Promise<void> {
 }
 
 describe("a transaction", () => {
-  test("reads in one trip, behind the locks on its guard rows, and writes in another, which ends in COMMIT", async () => {
+  test("reads in one trip, after it has locked its guard rows, and writes in another, which ends in COMMIT", async () => {
     const read = await decide({ locks: planned(1n, 2n) });
     expect(database.names).toEqual(["load", "load_rules", "save_commit"]);
     expect(database.sqlOf("load")).toEqual([
@@ -74,7 +74,7 @@ describe("a transaction", () => {
       failOver: { epoch: 3n, atUs: 10, grantsFromUs: 20 },
     });
     expect(database.outcomes).toEqual(["committed in 3 true"]);
-    expect(database.session.inTransaction).toBe(false);
+    expect(database.connection.inTransaction).toBe(false);
   });
 
   test("reads rules only when they have changed", async () => {
@@ -85,14 +85,14 @@ describe("a transaction", () => {
     expect(database.names.filter((name) => name === "load_rules")).toHaveLength(1);
   });
 
-  test("learns that its rows come from another server, and nothing of that where no server is known", async () => {
+  test("learns that its rows come from another server, unless no server is known", async () => {
     database.identity = "another";
     expect((await decide()).isSuccessor).toBe(true);
     database.identity = null;
     expect((await decide()).isSuccessor).toBe(false);
   });
 
-  test("of locks that it knows is one trip, from START TRANSACTION to COMMIT", async () => {
+  test("of known locks is one trip, from START TRANSACTION to COMMIT", async () => {
     await learn();
     await decide();
     expect(database.names).toEqual(["decide_commit"]);
@@ -107,13 +107,13 @@ describe("a transaction", () => {
 
   test("waits for row locks unless it is impatient", async () => {
     await decide();
-    expect(database.session.isPatient).toBe(true);
+    expect(database.connection.isPatient).toBe(true);
     await decide({ impatient: true, locks: planned(2n) });
-    expect(database.session.isPatient).toBe(false);
+    expect(database.connection.isPatient).toBe(false);
     expect(database.sqlOf("load")[1]).toMatch(/FOR UPDATE NOWAIT$/);
   });
 
-  test("that is impatient locks what it will write before it writes, guard rows only where they are not locked", async () => {
+  test("that is impatient locks what it will write before it writes, guard rows only if they are not locked", async () => {
     await learn();
     await decide({ impatient: true }, { changed: [held(1)] });
     expect(database.names).toEqual(["decide_commit"]);
@@ -124,7 +124,7 @@ describe("a transaction", () => {
     expect(database.sqlOf("save_commit").join()).not.toContain("DO (");
   });
 
-  test("fails where the database has no row of facts", async () => {
+  test("fails if the database has no row of facts", async () => {
     database.isEmpty = true;
     await expect(decide()).rejects.toThrow("rowlock_meta is missing");
     expect(database.names).toEqual(["load", "rollback"]);
@@ -170,7 +170,7 @@ describe("claims", () => {
     expect(isSame).toBe(true);
   });
 
-  test("of a queue that nobody expected are read in one trip more", async () => {
+  test("of an unexpected queue are read in one trip more", async () => {
     const { queues } = await decide({ locks: planned(1n) });
     expect(database.names).toEqual(["load", "load_rules", "load_queues", "save_commit"]);
     expect(ticketsOf(queues.get(1n)?.head)).toEqual([3]);
@@ -178,14 +178,14 @@ describe("claims", () => {
     expect((await decide({ locks: planned(1n) })).queues.get(1n)?.complete).toBe(true);
   });
 
-  test("of many queues are read by several statements, as a parser takes so many branches only", async () => {
+  test("of many queues are read by several statements, because a parser accepts a bounded number of branches", async () => {
     const ids = numbers(10, 10 + BRANCHES_MAX).map(BigInt);
     await decide({ locks: ids.map((id) => ({ id, heads: 1, likelyQueue: true })) });
     const branches = database.sqlOf("load").slice(3);
     expect(branches.map((sql) => sql.split(" UNION ALL ").length)).toEqual([BRANCHES_MAX, 2]);
   });
 
-  test("are written only where the decision has changed them, from what they were before", async () => {
+  test("are written only if the decision has changed them, and only over the old values", async () => {
     await database.transact({ locks: planned(2n), claims: [waiting(4)] }, (loaded) => {
       for (const claim of loaded.claims) claim.endNote = "changed";
       return { ...NO_CHANGES, locks: raised(loaded), changed: loaded.claims };
@@ -194,7 +194,7 @@ describe("claims", () => {
   });
 });
 
-test("a record is read where the guard row says that there is one, and the decision may change it", async () => {
+test("a record is read if the guard row shows one, and the decision may change it", async () => {
   database.locks.set(1n, { ...LOCK, record: RECORD });
   const row = ["1", Buffer.from("failed"), null, 3, "8", null, null, null, null, null, null, null, "2"];
   database.answers.set("FROM rowlock_record", [row]);
@@ -212,7 +212,7 @@ test("a record is read where the guard row says that there is one, and the decis
   );
 });
 
-describe("a decision that goes on", () => {
+describe("a decision with several rounds", () => {
   const goOn = async (plan: Partial<LoadPlan> = {}, again: bigint[] = [2n, 1n], waits = false) => {
     const times: number[] = [];
     await database.transact({ locks: planned(1n, 2n), ...plan }, (loaded) => {
@@ -236,13 +236,13 @@ describe("a decision that goes on", () => {
     expect(database.outcomes).toEqual(["committed in 5 true"]);
   });
 
-  test("is not decided by what was known of its locks the next time", async () => {
+  test("uses nothing that was known of its locks the next time", async () => {
     await learn();
     await goOn({}, [1n]);
     expect(database.cache.read({ ...EMPTY_PLAN, locks: planned(1n) }, "it")).toBeNull();
   });
 
-  test("asserts the rules where its first part has left waiters", async () => {
+  test("asserts the rules if its first round has left waiters", async () => {
     await goOn({}, [1n], true);
     expect(database.sqlOf("save").join()).not.toContain("rules_revision <>");
     expect(database.sqlOf("save_commit").at(-2)).toMatch(/rules_revision <> 7 LOCK IN SHARE MODE$/);
@@ -258,7 +258,7 @@ describe("a transaction that leaves waiters", () => {
       return { ...NO_CHANGES, ...more, locks };
     });
 
-  test("asserts directly before COMMIT that the rules are those that it went by", async () => {
+  test("asserts directly before COMMIT that the rules are the ones that it used", async () => {
     await leave();
     expect(database.sqlOf("save_commit").at(-2)).toMatch(/rules_revision <> 7 LOCK IN SHARE MODE$/);
     await leave({ impatient: true });
@@ -267,7 +267,7 @@ describe("a transaction that leaves waiters", () => {
     expect(database.sqlOf("save_commit").join()).not.toContain("rules_revision <>");
   });
 
-  test("does so with the other facts where it has read nothing", async () => {
+  test("does so with the other facts if it has read nothing", async () => {
     await learn();
     await leave();
     const sql = database.sqlOf("decide_commit");
@@ -284,7 +284,7 @@ describe("a transaction that leaves waiters", () => {
 });
 
 describe("a change of a rule", () => {
-  test("locks the rules first, and then the locks under its prefix that are waited for", async () => {
+  test("locks the rules first, and then the locks with waiters under its prefix", async () => {
     database.answers.set("SELECT DISTINCT c.lock_id", [["1"], ["2"]]);
     const read = await decide({ locks: [], rule: { prefix: "etl/", afterLockId: 4n } }, { rule: RULE });
     expect(database.names).toEqual(["load_rule", "load", "load_rules", "save_commit"]);
@@ -306,7 +306,7 @@ describe("a change of a rule", () => {
     expect(database.sqlOf("load_rule").join()).not.toContain("FROM rowlock_lock");
   });
 
-  test("keeps no rules that are not committed, and knows no lock that it has decided about", async () => {
+  test("keeps no rules that are not committed, and makes the locks that it has decided unknown", async () => {
     await learn();
     database.answers.set("SELECT DISTINCT c.lock_id", [["1"]]);
     database.rules = [RULE];
@@ -316,11 +316,11 @@ describe("a change of a rule", () => {
   });
 });
 
-describe("where something fails", () => {
+describe("after a failure", () => {
   const BAD_LUCK = new StoreError("transient", "deadlock", "A deadlock.");
   const isKnown = () => database.cache.read({ ...EMPTY_PLAN, locks: planned(1n) }, "it") !== null;
 
-  test("all of it is rolled back, and the caller hears why", async () => {
+  test("everything is rolled back, and the caller gets the reason", async () => {
     const bug = new Error("a bug");
     const failing = database.transact({ locks: planned(1n) }, () => {
       throw bug;
@@ -329,25 +329,25 @@ describe("where something fails", () => {
     expect(database.names).toEqual(["load", "load_rules", "rollback"]);
     expect(database.sqlOf("rollback")).toEqual(["ROLLBACK"]);
     expect(database.outcomes).toEqual(["rolled_back in 3 true"]);
-    expect(database.session.inTransaction).toBe(false);
+    expect(database.connection.inTransaction).toBe(false);
   });
 
-  test("a session that cannot be rolled back is not used again", async () => {
+  test("a connection that cannot be rolled back is not used again", async () => {
     const lost = new Error("lost");
     database.failures.set("save_commit", BAD_LUCK).set("rollback", lost);
     await expect(decide()).rejects.toBe(BAD_LUCK);
     expect(database.destroyed).toEqual([lost]);
-    expect(database.session.inTransaction).toBe(true);
+    expect(database.connection.inTransaction).toBe(true);
   });
 
-  test("a session that is lost is not asked to roll back", async () => {
+  test("a lost connection gets no ROLLBACK", async () => {
     database.failures.set("save_commit", BAD_LUCK);
-    database.session.alive = false;
+    database.connection.alive = false;
     await expect(decide()).rejects.toBe(BAD_LUCK);
     expect(database.names).not.toContain("rollback");
   });
 
-  test("its locks, and the clock that it went by, are read the next time", async () => {
+  test("its locks, and the clock that it used, are read the next time", async () => {
     await learn();
     const doubt = vi.spyOn(database.clock, "doubt");
     expect(isKnown()).toBe(true);
@@ -371,12 +371,12 @@ describe("where something fails", () => {
   });
 });
 
-describe("a claim that is there already", () => {
+describe("a claim that exists already", () => {
   const TWICE = new StoreError("transient", "duplicate_request", "Twice.");
   const add = (...added: Claim[]) => decide({}, { added });
   beforeEach(() => database.failures.set("save_commit", TWICE));
 
-  test("under the same request id is to be decided again", async () => {
+  test("under the same request id makes the decision retryable", async () => {
     database.answers.set("SELECT 1 FROM rowlock_claim", [[1]]);
     await expect(add(held(1, { requestId: "a" }), held(2, { requestId: "b" }))).rejects.toBe(TWICE);
     expect(database.sqlOf("duplicate_request")).toEqual([
@@ -384,13 +384,13 @@ describe("a claim that is there already", () => {
     ]);
   });
 
-  test("under the same ticket number is a bug, and nobody repeats it", async () => {
+  test("under the same ticket number is a bug, and is not retried", async () => {
     const bug = await add(held(1)).catch((error: unknown) => error);
     expect(bug).toMatchObject({ message: expect.stringContaining("ticket number"), cause: TWICE });
     expect(bug).not.toBeInstanceOf(StoreError);
   });
 
-  test("is not looked for where none was added, or it was another failure", async () => {
+  test("is not searched if none was added, or after another failure", async () => {
     await expect(add()).rejects.toBe(TWICE);
     for (const other of [new StoreError("transient", "deadlock", "A deadlock."), new Error("a bug")]) {
       database.failures.set("save_commit", other);
@@ -401,19 +401,19 @@ describe("a claim that is there already", () => {
 });
 
 describe("other transactions", () => {
-  test("are open while they work, and rolled back where that fails", async () => {
-    const { session } = database;
-    expect(await inTransaction(session, async () => session.inTransaction)).toBe(true);
-    expect(session.inTransaction).toBe(false);
+  test("are open while they work, and rolled back if they fail", async () => {
+    const { connection } = database;
+    expect(await inTransaction(connection, async () => connection.inTransaction)).toBe(true);
+    expect(connection.inTransaction).toBe(false);
     const bug = new Error("a bug");
-    const failing = inTransaction(session, () => Promise.reject(bug));
+    const failing = inTransaction(connection, () => Promise.reject(bug));
     await expect(failing).rejects.toBe(bug);
     expect(database.names).toEqual(["rollback"]);
-    expect(session.inTransaction).toBe(false);
+    expect(connection.inTransaction).toBe(false);
   });
 
   test("that only read see one snapshot, and end before their answer is used", async () => {
-    const answer = await onSnapshot(database.session, async () => {
+    const answer = await onSnapshot(database.connection, async () => {
       expect(database.names).toEqual(["begin_snapshot"]);
       return 5;
     });
@@ -430,9 +430,9 @@ describe("other transactions", () => {
     ]);
   });
 
-  test("lock those of some claims that nobody else has locked", async () => {
+  test("lock those of some claims that no other transaction has locked", async () => {
     database.answers.set("SKIP LOCKED", [["1", "4"]]);
-    const locked = await lockUnlocked(database.session, "some", 1, [waiting(4), waiting(5)]);
+    const locked = await lockUnlocked(database.connection, "some", 1, [waiting(4), waiting(5)]);
     expect(locked).toEqual([{ lockId: 1n, ticketNumber: 4n }]);
     expect(database.sqlOf("some")).toEqual([
       "START TRANSACTION",

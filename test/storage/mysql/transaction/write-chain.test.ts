@@ -4,8 +4,8 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Claim } from "../../../../server/core/claim.ts";
 import { DatabaseClock } from "../../../../server/core/database-clock.ts";
-import { openSession } from "../../../../server/storage/mysql/connection/connect.ts";
-import type { Session } from "../../../../server/storage/mysql/connection/session.ts";
+import { openConnection } from "../../../../server/storage/mysql/connection/connect.ts";
+import type { Connection } from "../../../../server/storage/mysql/connection/connection.ts";
 import { Trip } from "../../../../server/storage/mysql/connection/trip.ts";
 import { RuleCache } from "../../../../server/storage/mysql/limit-rules.ts";
 import { LockCache } from "../../../../server/storage/mysql/transaction/lock-cache.ts";
@@ -33,16 +33,16 @@ reportLeftOut(mysqlFamily());
 describe.each(mysqlFamily())("on $flavour $version", (server) => {
   let stage: Stage;
   let store: Store;
-  let session: Session;
+  let connection: Connection;
   /** The statement to run just before rows are written. */
   let before: [sql: string, id: bigint] | null = null;
 
   beforeAll(async () => {
     stage = await openStage(server);
     store = await stage.store();
-    ({ session } = await openSession(stage.address, UNOBSERVED));
-    const run = session.run.bind(session);
-    session.run = async (trip) => {
+    ({ connection } = await openConnection(stage.address, UNOBSERVED));
+    const run = connection.run.bind(connection);
+    connection.run = async (trip) => {
       if (before && (trip.commits || trip.name === "save")) {
         const tamper = new Trip("tamper");
         tamper.add(...before);
@@ -53,7 +53,7 @@ describe.each(mysqlFamily())("on $flavour $version", (server) => {
     };
   });
   afterAll(async () => {
-    session?.destroy(new Error("The test is over."));
+    connection?.destroy(new Error("The test is over."));
     await stage?.close();
   });
 
@@ -67,7 +67,7 @@ describe.each(mysqlFamily())("on $flavour $version", (server) => {
     ],
   ] as const;
 
-  test.each(CASES)("nothing is written where %s, and it is to be repeated", async (what, sql) => {
+  test.each(CASES)("nothing is written if %s, and the decision is retryable", async (what, sql) => {
     for (const goesOn of [false, true]) {
       const id = await lockId(store, `${what} ${goesOn}`);
       const claims = (await addClaims(store, id, { state: "held" }, {})) as [Claim, Claim];
@@ -78,7 +78,7 @@ describe.each(mysqlFamily())("on $flavour $version", (server) => {
       before = [sql, id];
       let round = 0;
       const writing = transactOn(
-        session,
+        connection,
         { ...NO_PLAN, locks: planned(id), claims },
         (loaded) => {
           for (const claim of loaded.claims) claim.endNote = "changed";

@@ -5,8 +5,8 @@ import { describe, expect, test } from "vitest";
 import type { Claim } from "../../../../server/core/claim.ts";
 import type { Lock } from "../../../../server/core/lock.ts";
 import type { LockRecord } from "../../../../server/core/record.ts";
-import type { Session } from "../../../../server/storage/mysql/connection/session.ts";
-import type { Facts } from "../../../../server/storage/mysql/transaction/assertions.ts";
+import type { Connection } from "../../../../server/storage/mysql/connection/connection.ts";
+import type { MetaCondition } from "../../../../server/storage/mysql/transaction/assertions.ts";
 import type { Read } from "../../../../server/storage/mysql/transaction/read.ts";
 import { recordChanges, recordsOf } from "../../../../server/storage/mysql/transaction/records.ts";
 import { addRowLocks } from "../../../../server/storage/mysql/transaction/row-locks.ts";
@@ -50,7 +50,7 @@ const lock = (id: number, more: Partial<Lock> = {}): Lock => ({
 const DECIDED_AT = "decided_at = IF(decided_at < 4000000, 5000000, decided_at)";
 
 describe("a chain of writes", () => {
-  const FACTS: Facts = { sql: "a = ?", values: [9], lock: "LOCKED", readsClaims: false };
+  const FACTS: MetaCondition = { sql: "a = ?", values: [9], lock: "LOCKED", readsClaims: false };
   const chain = (use: (writes: WriteChain) => void) => {
     const { trip, statements } = openTrip();
     use(new WriteChain(trip));
@@ -78,23 +78,23 @@ describe("a chain of writes", () => {
     ]);
   });
 
-  test("can begin with rows that are added, and checks nothing where nothing was written", () => {
+  test("can begin with added rows, and checks nothing if nothing was written", () => {
     expect(chain((writes) => writes.insert("INSERT INTO a (b, c)", [[7, 8]]))).toEqual([
       "INSERT INTO a (b, c) VALUES (7, 8)",
     ]);
     expect(chain((writes) => writes.check(FACTS))).toEqual([]);
   });
 
-  test("asserts facts with the rows that it adds last", () => {
-    const fact = "(SELECT a = 9 FROM rowlock_meta WHERE id = 1 LOCKED)";
+  test("asserts a condition with the rows that it adds last", () => {
+    const condition = "(SELECT a = 9 FROM rowlock_meta WHERE id = 1 LOCKED)";
     expect(chain((writes) => writes.insert("INSERT INTO a (b, c)", [[7, 8]], FACTS))).toEqual([
-      `INSERT INTO a (b, c) VALUES (IF(${fact}, 7, NULL), 8)`,
+      `INSERT INTO a (b, c) VALUES (IF(${condition}, 7, NULL), 8)`,
     ]);
     const after = chain((writes) => {
       writes.update(2, "UPDATE a SET b = 1 WHERE c = 0");
       writes.insert("INSERT INTO a (b, c)", [[7, 8]], FACTS);
     });
-    expect(after[1]).toBe(`INSERT INTO a (b, c) VALUES (IF(ROW_COUNT() = 2 AND ${fact}, 7, NULL), 8)`);
+    expect(after[1]).toBe(`INSERT INTO a (b, c) VALUES (IF(ROW_COUNT() = 2 AND ${condition}, 7, NULL), 8)`);
   });
 });
 
@@ -108,7 +108,7 @@ describe("guard rows", () => {
     ]);
   });
 
-  test("are picked by id where they come to different values", () => {
+  test("are selected by id if they get different values", () => {
     const rows = [lock(1), lock(2), lock(3)];
     const after = [lock(1, { limit: 5 }), lock(2, { limit: 6 }), lock(3)];
     expect(written({ locks: after }, { locks: rows })[0]).toContain(
@@ -116,13 +116,13 @@ describe("guard rows", () => {
     );
   });
 
-  test("that do not change are written nevertheless, so that a cluster sees that they were decided about", () => {
+  test("that do not change are written nevertheless, so that a cluster sees the decision", () => {
     expect(written({ locks: [lock(1)] }, { locks: [lock(1)] })[0]).toBe(
       "UPDATE rowlock_lock SET decided_at = 5000000 WHERE id IN (1)",
     );
   });
 
-  test("that were not locked are written only at the revisions that they were known at", () => {
+  test("that were not locked are written only at their known revisions", () => {
     const rows = [lock(1, { revision: 70n }), lock(2, { revision: 80n })];
     const after = rows.map((row) => ({ ...row, revision: row.revision + 1n }));
     expect(written({ locks: after }, { locks: rows }, true)[0]).toBe(
@@ -146,7 +146,7 @@ describe("guard rows", () => {
 });
 
 describe("claims", () => {
-  test("are written where they are those that were read, and not others that have their numbers", () => {
+  test("are written only if they are those that were read, and not others with their numbers", () => {
     const sql = written({ changed: [held(1, { deadlineUs: 9 })] }, { claims: [held(1)] });
     expect(sql[0]).toBe(
       "UPDATE rowlock_claim SET deadline = 9 WHERE (lock_id = 1 AND ticket_number = 1) " +
@@ -166,7 +166,7 @@ describe("claims", () => {
     );
   });
 
-  test("of which nothing has been read are written whole", () => {
+  test("that were not read are written whole", () => {
     const [sql] = written({ changed: [held(1)] });
     for (const column of ["state", "ttl", "deadline", "replica", "fencing_token", "end_reason", "end_note"])
       expect(sql).toContain(`${column} = `);
@@ -176,7 +176,7 @@ describe("claims", () => {
     expect(written({ changed: [held(1)] }, { claims: [held(1)] })).toEqual([]);
   });
 
-  test("that are few are written by one statement, and those that are many by what has become of them", () => {
+  test("that are few are written by one statement, and many by one for each kind of change", () => {
     const rows = numbers(1, 5).map((number) => waiting(number));
     const after = [ended(1), held(2), ended(3), held(4), held(5)];
     const sql = (count: number) =>
@@ -190,7 +190,7 @@ describe("claims", () => {
     );
   });
 
-  test("are added with their terms where one has some", () => {
+  test("are added with their terms if one has some", () => {
     const added = [held(1), held(2, { terms: TERMS })];
     expect(written({ added })[0]).toMatch(/end_note, terms\) VALUES \(1, 1, .*, null\), \(1, 2, .*\}'\)$/);
     expect(written({ added: [held(1)] })[0]).toMatch(/end_note\) VALUES \(1, 1, /);
@@ -202,7 +202,7 @@ describe("a decision without a read", () => {
   const locks = [lock(1, { revision: 2n })];
   const isFact = expect.stringMatching(/rules_revision = 7 AND .* LOCKED/);
 
-  test("asserts what it went by with the last statement: the one that adds claims, or one of its own", () => {
+  test("asserts what it used with the last statement: the one that adds claims, or an extra one", () => {
     const adding = written({ locks, added: [held(1)] }, rows, true);
     expect(adding).toEqual([expect.stringMatching(/^UPDATE rowlock_lock/), isFact]);
     expect(adding[1]).toMatch(/^INSERT INTO rowlock_claim .* VALUES \(IF\(ROW_COUNT\(\) = 1 AND/);
@@ -211,7 +211,7 @@ describe("a decision without a read", () => {
     expect(alone[1]).toMatch(/NOT \(ROW_COUNT\(\) = 1 AND/);
   });
 
-  test("looks for request ids in a statement of its own, as one that adds claims cannot", () => {
+  test("searches request ids in a statement of its own, because one that adds claims cannot", () => {
     const sql = written({ locks, added: [held(1)] }, rows, true, ["never seen"]);
     expect(sql).toHaveLength(3);
     expect(sql[1]).not.toContain("rules_revision");
@@ -219,7 +219,7 @@ describe("a decision without a read", () => {
   });
 });
 
-test("a rule is written once, over the one that was there, and all servers learn that rules have changed", () => {
+test("a rule is written once, over the old one, and all servers learn that rules have changed", () => {
   const rule = { prefix: "etl/", limit: 3, version: 8n, reason: "why", changeMark: 9n };
   expect(written({ rule })).toEqual([
     "INSERT INTO rowlock_limit_rule (prefix, limit_value, version, reason, change_mark) VALUES ('etl/', 3, 8, 'why', 9) " +
@@ -229,7 +229,7 @@ test("a rule is written once, over the one that was there, and all servers learn
   expect(written({})).toEqual([]);
 });
 
-test("rules have to stay as they are where a lock without a limit of its own leaves waiters", () => {
+test("rules are asserted if a lock without its own limit leaves waiters", () => {
   const leaves = (...locks: Lock[]) => leavesWaiters({ ...NO_CHANGES, locks });
   expect(leaves(lock(1, { waiting: 1 }))).toBe(true);
   expect(leaves(lock(1), lock(2, { waiting: 1, limit: 5 }))).toBe(false);
@@ -244,7 +244,7 @@ describe("records", () => {
   const statements = (before: Lock[], after: Lock[]) =>
     written({ locks: after }, { locks: before }).filter((sql) => sql.includes("rowlock_record"));
 
-  test("are picked by their locks, and tied to the guard rows", () => {
+  test("are selected by their locks, and tied to the guard rows", () => {
     const before = [remembers(1), remembers(2), remembers(3)];
     const after = [remembers(1, { status: "x" }), remembers(2, { status: "y" }), lock(3)];
     expect(statements(before, after)).toEqual([
@@ -254,7 +254,7 @@ describe("records", () => {
     ]);
   });
 
-  test("of a lock that has none, or whose record nobody touched, are not written", () => {
+  test("of a lock without one, or that did not change, are not written", () => {
     const record = { ...RECORD };
     expect(recordChanges([lock(1)], { lock: () => lock(1), claim: () => undefined })).toBeNull();
     const same = [lock(1, { record })];
@@ -271,7 +271,7 @@ describe("records", () => {
     ["its last waiter holds it", { waiting: 1 }, { holders: 1 }, false],
     ["one of its two holders is left", { holders: 2 }, { holders: 1 }, false],
     ["its holder is gone and its waiter is left", { holders: 1, waiting: 1 }, { waiting: 1 }, false],
-  ])("are looked at where %s", (_, before, after, expected) => {
+  ])("are checked if %s", (_, before, after, expected) => {
     const record = { ...RECORD };
     const from = lock(1, { ...before, record });
     const changes = recordChanges([lock(1, { ...after, record })], {
@@ -281,7 +281,7 @@ describe("records", () => {
     expect(changes?.changed).toHaveLength(expected ? 1 : 0);
   });
 
-  test("come where there was none, also for a lock that was not read", () => {
+  test("are added if there was none, even for a lock that was not read", () => {
     const changes = recordChanges([remembers(1)], { lock: () => undefined, claim: () => undefined });
     expect(changes).toEqual({ added: [remembers(1)], changed: [], removed: [] });
     expect(statements([lock(1)], [remembers(1)])).toEqual([
@@ -291,12 +291,12 @@ describe("records", () => {
     ]);
   });
 
-  test("that a guard row speaks of and that are not there are a bug", () => {
+  test("that a guard row mentions and that are missing are a bug", () => {
     const row = ["4", Buffer.from("failed"), "10", 3, "8", null, null, null, null, null, null, null, "2"];
     expect([...recordsOf([4n], [row])]).toEqual([
       [4n, { ...RECORD, status: "failed", notBeforeUs: 10, attemptsLeft: 3, version: 8n, attemptsSince: 2n }],
     ]);
-    expect(() => recordsOf([4n, 5n], [row])).toThrow("Lock 5 should have a record");
+    expect(() => recordsOf([4n, 5n], [row])).toThrow("Lock 5 has no record");
     expect(recordsOf([], [])).toEqual(new Map());
   });
 });
@@ -310,12 +310,12 @@ describe("rows that an impatient transaction is about to write", () => {
   ) => {
     const { trip, statements } = openTrip();
     const recordChanges = records && { added: [], changed: [], removed: [], ...records };
-    addRowLocks(trip, { setsPatience } as Session, { ...NO_CHANGES, ...changes }, guards, recordChanges);
+    addRowLocks(trip, { setsPatience } as Connection, { ...NO_CHANGES, ...changes }, guards, recordChanges);
     return statements.map(textOf);
   };
   const ONE = /SELECT 1 FROM rowlock_\w+ WHERE [^()]* FOR UPDATE NOWAIT/g;
 
-  test("are locked one by one where they are few", () => {
+  test("are locked one by one if they are few", () => {
     const records = { changed: [lock(3)], removed: [lock(4)], added: [lock(5)] };
     const [sql, ...others] = locked({ changed: [held(7)] }, [lock(1)], records);
     expect(others).toEqual([]);
@@ -327,7 +327,7 @@ describe("rows that an impatient transaction is about to write", () => {
     ]);
   });
 
-  test("are counted where they are more, so that one that is missing fails the statement", () => {
+  test("are counted if they are more, so that a missing one fails the statement", () => {
     const records = { changed: [lock(3)], removed: [lock(4)] };
     const [sql] = locked({ changed: [held(7), held(8)] }, [lock(1)], records);
     expect(sql).toBe(
@@ -360,11 +360,11 @@ describe("rows that an impatient transaction is about to write", () => {
     ]);
   });
 
-  test("are locked by the writes themselves on a server that can be told not to wait", () => {
+  test("are locked by the writes themselves on a server with a statement for not waiting", () => {
     expect(locked({ changed: [held(7)] }, [lock(1)], null, true)).toEqual([]);
   });
 
-  test("are none where nothing is there yet", () => {
+  test("are none if nothing is there yet", () => {
     expect(locked({})).toEqual([]);
     expect(locked({}, [], { added: [lock(1)] })).toEqual([]);
   });

@@ -18,8 +18,8 @@ class Captured:
 
     At the end of an `async with` statement, it releases the locks that are not yet released. If one of them was
     lost before its release, the statement raises LockLost; if another exception ends the statement, that
-    exception goes on, with a note. A lock can also have its own `async with` statement. That statement then
-    raises the LockLost of this lock, and cancels the task in it when the lock is lost.
+    exception goes on, with a note. A lock can also have its own `async with` statement, which then raises the
+    LockLost of this lock.
     """
 
     def __init__(self, locks: Sequence[Lock], retry_after: float | None) -> None:

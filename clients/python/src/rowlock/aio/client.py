@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-import asyncio
-import inspect
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from concurrent.futures import Future
 from types import TracebackType
-from typing import TYPE_CHECKING, TypeVar, cast
+from typing import TYPE_CHECKING, cast
 
+from rowlock.aio.bridge import Bridge, MakeHeaders
 from rowlock.aio.captured import Captured
 from rowlock.aio.lock import Lock
-from rowlock.aio.loops import call_soon, finished
-from rowlock.aio.request import Request
-from rowlock.engine.acquisition import Outcome
-from rowlock.engine.capture import CapturedLeases
-from rowlock.engine.engine import Engine
+from rowlock.aio.request import requested
 from rowlock.engine.held_lease import HeldLease
-from rowlock.engine.verbs import Order, Verbs
+from rowlock.engine.verbs import ListOrder
 from rowlock.errors import refused
 from rowlock.options import (
     AioCaptureOptions,
@@ -27,14 +21,12 @@ from rowlock.options import (
     AskOptions,
     ConnectionEvent,
     Headers,
-    MakeHeadersAsync,
-    Settings,
-    Tls,
+    TlsOptions,
     asked_of,
     capture_asked_of,
     settings_of,
 )
-from rowlock.reasons import Reason
+from rowlock.reason import Reason
 from rowlock.records import LockChanges, RecordView, ReleaseOptions, last_words_of
 from rowlock.refusal import Refusal
 from rowlock.views import (
@@ -50,16 +42,14 @@ from rowlock.views import (
 if TYPE_CHECKING:
     from typing_extensions import Self, Unpack
 
-Asked = TypeVar("Asked", Outcome, CapturedLeases)
-
 
 def connect(
     addresses: str | Sequence[str],
     *,
     owner: str | None = None,
     labels: Mapping[str, str] | None = None,
-    tls: bool | Tls = False,
-    headers: Headers | MakeHeadersAsync | None = None,
+    tls: bool | TlsOptions = False,
+    headers: Headers | MakeHeaders | None = None,
     connect_timeout: float = 3.0,
     give_up_after: float = 30.0,
     on_connection: Callable[[ConnectionEvent], object] | None = None,
@@ -69,8 +59,7 @@ def connect(
     addresses: `host:port` of each server, in the order in which the client tries them.
     owner, labels: shown to people who look at a lock; an owner of None means `hostname:pid`.
     tls: True: trust the authorities that gRPC brings along. False: plain text.
-    headers: sent with each new connection; a function is called for each of them, on the loop, and may be a
-        coroutine function.
+    headers: sent with each new connection; a function is called for each of them, on the loop; it may be async.
     connect_timeout: seconds to wait for a server's first answer before the client tries the next address.
     give_up_after: seconds without any server's answer after which a call fails.
     on_connection: called on the loop with each connection that opens or ends.
@@ -83,43 +72,30 @@ def connect(
         connect_timeout=connect_timeout,
         give_up_after=give_up_after,
     )
-    return Client(settings, headers or {}, on_connection)
+    return Client(Bridge(settings, headers or {}, on_connection))
 
 
 class Client:
-    """One connection for all locks of a program. It belongs to the loop that uses it first.
+    """One connection for all locks of a program. It belongs to the event loop that uses it first.
 
-    The client renews locks on its own thread, so a blocked loop does not delay renewals. If a task is cancelled
-    while it waits, the client gives up its place.
+    The client renews locks on its own thread, so a blocked event loop does not delay renewals.
     """
 
-    def __init__(
-        self,
-        settings: Settings,
-        headers: Headers | MakeHeadersAsync,
-        on_connection: Callable[[ConnectionEvent], object] | None,
-    ) -> None:
+    def __init__(self, bridge: Bridge) -> None:
         """For `connect` only."""
-        self._headers = headers
-        self._on_connection = on_connection
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self._engine = Engine(settings, self._made_headers if callable(headers) else headers, self._told)
-        self._verbs = Verbs(self._engine)
+        self._bridge = bridge
 
-    def lock(self, name: str, **options: Unpack[AioLockOptions]) -> Request[Lock]:
+    @requested
+    async def lock(self, name: str, **options: Unpack[AioLockOptions]) -> Lock:
         """Wait for the lock and hold it: `async with client.lock("etl/load") as lock:`.
 
-        The client renews the lease until the lock is released. Raises LockRefused if the server refuses, and
-        LockTimeout when `wait` is over.
+        The client renews the lease until the lock is released. Raises LockRefused if the server refuses, LockTimeout
+        when `wait` is over, and asyncio.CancelledError if the task is cancelled, which gives up the place.
         """
-
-        async def ask() -> Lock:
-            outcome = await self.acquire(name, **options)
-            if isinstance(outcome, Refusal):
-                raise refused(name, outcome)
-            return outcome
-
-        return Request(ask)
+        outcome = await self.acquire(name, **options)
+        if isinstance(outcome, Refusal):
+            raise refused(name, outcome)
+        return outcome
 
     async def try_lock(self, name: str, **options: Unpack[AioTryOptions]) -> Lock | None:
         """Return the lock, or None if it is busy, paused or not due now.
@@ -135,50 +111,44 @@ class Client:
 
     async def acquire(self, name: str, **options: Unpack[AioLockOptions]) -> Lock | Refusal:
         """Return the lock, or the refusal: like `lock`, but a refusal is a value instead of an exception."""
-        loop = self._running_loop()
+        own = self._bridge.own_of(options)
         on_position = options.pop("on_position", None)
-        cancel_on_loss = options.pop("cancel_on_loss", True)
         asked = asked_of(name, **cast(AskOptions, options))
-        future = self._engine.acquire(asked, on_position, lambda run: call_soon(loop, run))
-        outcome = await self._waited(future)
+        future = self._bridge.open().acquire(asked, on_position, self._bridge.run)
+        outcome = await self._bridge.waited(future, own)
         if isinstance(outcome, HeldLease):
-            return Lock(self._engine, outcome, loop, cancel_on_loss)
+            return Lock(self._bridge, outcome, self._bridge.scope_of(outcome, own))
         return outcome
 
-    def capture(self, **options: Unpack[AioCaptureOptions]) -> Request[Captured]:
+    @requested
+    async def capture(self, **options: Unpack[AioCaptureOptions]) -> Captured:
         """Take up to `count` of many locks, longest due first.
 
         A lock qualifies if it is free and due, has attempts left, and has a status of `if_status`. The client
-        renews each lease until its lock is released. The result may be empty. `async with client.capture(
-        prefix="task/", count=3) as tasks:` releases the remaining locks at its end; `await` leaves that to you.
+        renews each lease until its lock is released. The result may be empty. At its end, an `async with` statement
+        of the result releases the remaining locks.
         """
-
-        async def ask() -> Captured:
-            loop = self._running_loop()
-            cancel_on_loss = options.pop("cancel_on_loss", True)
-            future = self._engine.capture(capture_asked_of(**cast(AskCaptureOptions, options)))
-            captured = await self._waited(future)
-            locks = [Lock(self._engine, lease, loop, cancel_on_loss) for lease in captured.leases]
-            return Captured(locks, captured.retry_after)
-
-        return Request(ask)
+        own = self._bridge.own_of(options)
+        asked = capture_asked_of(**cast(AskCaptureOptions, options))
+        captured = await self._bridge.waited(self._bridge.open().capture(asked), own)
+        locks = [Lock(self._bridge, lease, self._bridge.scope_of(lease, own)) for lease in captured.leases]
+        return Captured(locks, captured.retry_after)
 
     async def release(self, lease_id: str, **options: Unpack[ReleaseOptions]) -> bool:
         """End a lease, or give up a place in the queue, by its id. Return whether this call ended it.
 
         The options set what the lock remembers: its `status`, a `cool_down`, and `attempts_left`. A retry is safe.
         """
-        self._running_loop()
         request = last_words_of(lease_id, **options)
-        return (await finished(self._engine.release_by_id(request))).by_this_call
+        released = await self._bridge.finished(self._bridge.open().release_by_id(request))
+        return released.by_this_call
 
     async def renew(self, lease_id: str, ttl: float | None = None) -> RenewedLease:
         """Renew a lease once, by its id; a new `ttl` in seconds replaces the last one. A retry is safe.
 
         Fails with LEASE_LOST (a LockLost) or UNKNOWN_CLAIM if the lease has ended.
         """
-        self._running_loop()
-        return await finished(self._verbs.renew(lease_id, ttl))
+        return await self._bridge.finished(self._bridge.verbs.renew(lease_id, ttl))
 
     async def set_limit(
         self,
@@ -196,9 +166,10 @@ class Client:
         CONNECTION_LOST: the client does not repeat it, as that could undo what others have set since. A retry
         with `if_version` is safe.
         """
-        self._running_loop()
-        return await finished(
-            self._verbs.set_limit(limit, name=name, pattern=pattern, if_version=if_version, reason=reason)
+        return await self._bridge.finished(
+            self._bridge.verbs.set_limit(
+                limit, name=name, pattern=pattern, if_version=if_version, reason=reason
+            )
         )
 
     async def update_lock(
@@ -211,8 +182,7 @@ class Client:
         CONNECTION_LOST: the client does not repeat it, as that could undo what others have set since. A retry
         with `if_version` is safe.
         """
-        self._running_loop()
-        return await finished(self._verbs.update_lock(name, if_version, **changes))
+        return await self._bridge.finished(self._bridge.verbs.update_lock(name, if_version, **changes))
 
     async def delete_lock(self, name: str, *, if_version: int | None = None) -> bool:
         """Delete what a lock remembers. Return whether there was anything.
@@ -220,30 +190,28 @@ class Client:
         Fails with LOCK_IN_USE while the lock is held or waited for. `if_version` and lost answers are as for
         `update_lock`.
         """
-        self._running_loop()
-        return await finished(self._verbs.delete_lock(name, if_version))
+        return await self._bridge.finished(self._bridge.verbs.delete_lock(name, if_version))
 
     async def get_lock(self, name: str) -> LockView:
         """Return one lock, with its first holders and waiters, up to 100 of each."""
-        self._running_loop()
-        return await finished(self._verbs.get_lock(name))
+        return await self._bridge.finished(self._bridge.verbs.get_lock(name))
 
     async def list_locks(
         self,
         prefix: str = "",
         *,
         busy_only: bool = False,
-        order: Order = "name",
+        order: ListOrder = "name",
         page_size: int = 0,
     ) -> AsyncIterator[LockView]:
         """Iterate over the locks whose names begin with `prefix`; with `busy_only`, those that are in use.
 
         It fetches page after page. page_size: at most 1,000 locks; 0 means 100.
         """
-        self._running_loop()
         token = ""
         while True:
-            page = await finished(self._verbs.list_locks(prefix, busy_only, order, page_size, token))
+            asked = self._bridge.verbs.list_locks(prefix, busy_only, order, page_size, token)
+            page = await self._bridge.finished(asked)
             for lock in page.locks:
                 yield lock_view(lock)
             token = page.next_page_token
@@ -252,10 +220,9 @@ class Client:
 
     async def list_limits(self, prefix: str = "") -> AsyncIterator[LimitSetting]:
         """Iterate over the limits that were set for names and patterns that begin with `prefix`, page by page."""
-        self._running_loop()
         token = ""
         while True:
-            page = await finished(self._verbs.list_limits(prefix, token))
+            page = await self._bridge.finished(self._bridge.verbs.list_limits(prefix, token))
             for setting in page.limits:
                 yield limit_setting(setting)
             token = page.next_page_token
@@ -271,17 +238,14 @@ class Client:
         fails with CONNECTION_LOST: the client does not repeat it, as that would also end those who were granted
         the lock meanwhile.
         """
-        self._running_loop()
-        return await finished(self._verbs.force_release(name, reason, ticket_number))
+        return await self._bridge.finished(self._bridge.verbs.force_release(name, reason, ticket_number))
 
     async def close(self) -> None:
         """Give up all waits, release all locks, and close the connection. A second call has no effect.
 
         It ends within seconds, also if no server answers: a lock whose release was not heard ends with its lease.
         """
-        await finished(self._engine.close())
-        # The thread is about to end, so this blocks only briefly.
-        self._engine.join()
+        await self._bridge.close()
 
     async def __aenter__(self) -> Self:
         return self
@@ -290,33 +254,3 @@ class Client:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         await self.close()
-
-    async def _waited(self, future: Future[Asked]) -> Asked:
-        try:
-            return await asyncio.wrap_future(future)
-        except asyncio.CancelledError:
-            self._engine.give_up(future)
-            raise
-
-    def _running_loop(self) -> asyncio.AbstractEventLoop:
-        loop = asyncio.get_running_loop()
-        if self._loop is None:
-            self._loop = loop
-        if self._loop is not loop:
-            raise RuntimeError("This client is used in another event loop: make one for each.")
-        return loop
-
-    def _told(self, event: ConnectionEvent) -> None:
-        call = self._on_connection
-        if call and self._loop:
-            call_soon(self._loop, lambda: call(event))
-
-    def _made_headers(self) -> Headers:
-        """Runs on its own thread, which waits for the loop."""
-        assert self._loop is not None
-        return asyncio.run_coroutine_threadsafe(self._make_headers(), self._loop).result()
-
-    async def _make_headers(self) -> Headers:
-        assert callable(self._headers)
-        made = self._headers()
-        return await made if inspect.isawaitable(made) else made

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Coroutine, Generator
 from types import TracebackType
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, ParamSpec, Protocol, TypeVar
 
 
 class _Scope(Protocol):
@@ -16,6 +17,7 @@ class _Scope(Protocol):
 
 
 Asked = TypeVar("Asked", bound=_Scope)
+Options = ParamSpec("Options")
 
 
 class Request(Generic[Asked]):
@@ -39,3 +41,13 @@ class Request(Generic[Asked]):
     ) -> None:
         assert self._got is not None
         await self._got.__aexit__(kind, error, trace)
+
+
+def requested(ask: Callable[Options, Coroutine[Any, Any, Asked]]) -> Callable[Options, Request[Asked]]:
+    """Make a coroutine function return a Request, which asks when it is awaited or entered."""
+
+    @functools.wraps(ask)
+    def request(*args: Options.args, **options: Options.kwargs) -> Request[Asked]:
+        return Request(lambda: ask(*args, **options))
+
+    return request

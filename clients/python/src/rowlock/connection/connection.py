@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Protocol
+from typing import Literal, Protocol
 
 from rowlock.errors import RowlockError
 from rowlock.v1.lock_service_pb2 import SessionCommand, SessionOpened, SessionResponse
@@ -16,12 +16,11 @@ class Connection(Protocol):
     opened: SessionOpened | None
     """The bounds of the connection; None until the server has answered."""
 
-    @property
-    def via_session(self) -> bool:
-        """Whether one stream carries all calls. Only such a connection can follow the ticket of a place."""
+    via: Literal["session", "unary"]
+    """session: one stream carries all calls, and a wait may name its ticket; unary: each command is a call of its own."""
 
     @property
-    def renewals_at_once(self) -> int:
+    def renewals_max(self) -> int:
         """The most leases that one command may renew."""
 
     @property
@@ -32,16 +31,16 @@ class Connection(Protocol):
         """Send the command, at the end of this turn of the engine at the latest."""
 
     def acknowledge(self) -> None:
-        """Tell the server in this turn which responses were received."""
+        """Report to the server in this turn which responses were received."""
 
     def close(self, within: float, closed: Callable[[], None]) -> None:
         """Close it gracefully, or after `within` seconds at once; then call `closed`."""
 
     def destroy(self) -> None:
-        """End it at once, without notifying its owner."""
+        """End it at once, without notifying its listener."""
 
 
-class Owner(Protocol):
+class Listener(Protocol):
     """Receives the responses and the end of a connection."""
 
     def responded(self, connection: Connection, response: SessionResponse, basis: float) -> None:

@@ -9,18 +9,18 @@ from __future__ import annotations
 import math
 import threading
 from collections.abc import Callable
-from typing import Literal, Protocol
+from typing import Protocol
 
 from rowlock.backoff import backoff
 from rowlock.clock import Clock
-from rowlock.connection.channel import Metadata, metadata_of, open_channel
+from rowlock.connection.channels import Metadata, metadata_of, open_channel
 from rowlock.connection.connection import Connection
 from rowlock.connection.session_connection import SessionConnection
 from rowlock.connection.unary_connection import UnaryConnection
-from rowlock.engine.event_loop import EventLoop, Timer
 from rowlock.errors import RowlockError
+from rowlock.event_loop import EventLoop, Timer
 from rowlock.options import ConnectionEvent, Headers, Settings
-from rowlock.reasons import Reason
+from rowlock.reason import Reason
 from rowlock.v1.lock_service_pb2 import SessionResponse
 
 # Request bytes that any server takes: the least that can be configured. It holds until a server reports its bound.
@@ -31,10 +31,10 @@ _LASTED = 1.0
 _HOPELESS_CODES = ("INVALID_ARGUMENT", "UNAUTHENTICATED", "PERMISSION_DENIED")
 # An older server, or a proxy that lets no stream through, refuses a session with one of these codes: its own one, or
 # one that gRPC derives from HTTP (404; 400 and a reset stream; 405 and others; 403).
-_NO_STREAM_CODES = ("UNIMPLEMENTED", "INTERNAL", "UNKNOWN", "PERMISSION_DENIED")
+_SESSION_REFUSED_CODES = ("UNIMPLEMENTED", "INTERNAL", "UNKNOWN", "PERMISSION_DENIED")
 
 
-class Owner(Protocol):
+class Listener(Protocol):
     """Receives the events of all connections."""
 
     def is_needed(self) -> bool:
@@ -55,7 +55,7 @@ class Owner(Protocol):
     def hopeless(self, error: RowlockError) -> None:
         """Take an error that every server would answer with."""
 
-    def told(self, event: ConnectionEvent) -> None:
+    def notify(self, event: ConnectionEvent) -> None:
         """Notify the user."""
 
 
@@ -68,14 +68,14 @@ class Connections:
         headers: Headers | Callable[[], Headers],
         loop: EventLoop,
         now: Clock,
-        owner: Owner,
+        listener: Listener,
     ) -> None:
         """If `headers` is a function, it may block: a separate thread calls it."""
         self._settings = settings
         self._headers = headers
         self._loop = loop
         self._now = now
-        self._owner = owner
+        self._listener = listener
         # All connections that have not ended: the current one, and those whose servers stop.
         self._connections: set[Connection] = set()
         self._current: Connection | None = None
@@ -99,9 +99,9 @@ class Connections:
         return self._current is not None and self._current.opened is not None
 
     @property
-    def renewals_at_once(self) -> int:
+    def renewals_max(self) -> int:
         """The most leases that one command may renew."""
-        return self._current.renewals_at_once if self._current else 1
+        return self._current.renewals_max if self._current else 1
 
     def need(self) -> None:
         """Open a connection, unless there is one or one is being opened."""
@@ -161,7 +161,7 @@ class Connections:
             metadata = metadata_of(make())
         # SystemExit, too: it would end this thread silently, and nobody would report that there are no headers.
         except BaseException as failure:
-            message = f"The headers for a connection could not be had: {failure}"
+            message = f"The headers function failed: {failure}"
             error = RowlockError(Reason.UNKNOWN, "UNAUTHENTICATED", message)
             error.__cause__ = failure
             self._loop.post(lambda: self._no_headers(attempt, error))
@@ -172,7 +172,7 @@ class Connections:
         if attempt != self._attempt:
             return
         self._next(error, has_lasted=False)
-        self._owner.hopeless(error)
+        self._listener.hopeless(error)
 
     def _timed_out(self, attempt: int) -> None:
         """The headers or the server's first answer did not come in time."""
@@ -180,7 +180,7 @@ class Connections:
             return
         address, timeout = self._address_now, self._settings.connect_timeout
         error = RowlockError(
-            Reason.UNKNOWN, "UNAVAILABLE", f"{address} has not answered within {timeout:.3g} s."
+            Reason.UNKNOWN, "UNAVAILABLE", f"{address} did not answer within {timeout:.3g} s."
         )
         connection = self._current
         if connection is None:
@@ -203,12 +203,12 @@ class Connections:
                 address,
                 open_channel(address, settings.tls),
                 metadata,
-                session_owner=settings.owner,
+                owner=settings.owner,
                 labels=settings.labels,
                 bytes_max=self._bytes_max,
                 loop=self._loop,
                 now=self._now,
-                owner=self,
+                listener=self,
             )
         )
 
@@ -219,18 +219,18 @@ class Connections:
                 address,
                 open_channel(address, settings.tls),
                 self._metadata,
-                session_owner=settings.owner,
+                owner=settings.owner,
                 labels=settings.labels,
                 loop=self._loop,
                 now=self._now,
-                owner=self,
+                listener=self,
             )
         )
 
     def _begin(self, connection: Connection) -> None:
         self._connections.add(connection)
         self._current = connection
-        self._owner.begun(connection)
+        self._listener.begun(connection)
 
     def responded(self, connection: Connection, response: SessionResponse, basis: float) -> None:
         """Take a response."""
@@ -240,14 +240,14 @@ class Connections:
                 self._bytes_max = connection.bytes_max
             self._opened_at = self._now()
             replica = response.opened.replica
-            self._owner.told(ConnectionEvent("connected", connection.address, _via(connection), replica))
+            self._listener.notify(ConnectionEvent("connected", connection.address, connection.via, replica))
         if response.going_away and connection is self._current:
             self._current = None
-            self._owner.leaving(connection)
+            self._listener.leaving(connection)
             message = f"{connection.address} is stopping."
             stopping = RowlockError(Reason.SHUTTING_DOWN, "UNAVAILABLE", message)
             self._next(stopping, self._has_lasted(connection))
-        self._owner.responded(connection, response, basis)
+        self._listener.responded(connection, response, basis)
 
     def ended(self, connection: Connection, error: RowlockError) -> None:
         """Take the end of a connection, and open another one if it was the current one."""
@@ -258,16 +258,18 @@ class Connections:
         if was_current:
             self._current = None
         if was_current and _is_no_stream(connection, error):
-            self._owner.ended(connection, error)
+            self._listener.ended(connection, error)
             self._open_unary(connection.address)
             return
-        self._owner.told(ConnectionEvent("disconnected", connection.address, _via(connection), error=error))
-        # Before the owner is notified, as the owner asks for a connection at once.
+        self._listener.notify(
+            ConnectionEvent("disconnected", connection.address, connection.via, error=error)
+        )
+        # Before the listener is notified, as the listener asks for a connection at once.
         if was_current:
             self._next(error, self._has_lasted(connection))
-        self._owner.ended(connection, error)
+        self._listener.ended(connection, error)
         if was_current and _is_hopeless(connection, error):
-            self._owner.hopeless(error)
+            self._listener.hopeless(error)
 
     def _next(self, error: RowlockError, has_lasted: bool) -> None:
         """Try the next server: at once, or after a pause when all servers have failed in turn."""
@@ -283,7 +285,7 @@ class Connections:
 
     def _after_pause(self) -> None:
         self._pause = None
-        if self._owner.is_needed():
+        if self._listener.is_needed():
             self.need()
 
     def _stop_timers(self) -> None:
@@ -298,13 +300,9 @@ class Connections:
         return connection.opened is not None and self._now() - self._opened_at >= _LASTED
 
 
-def _via(connection: Connection) -> Literal["session", "unary"]:
-    return "session" if connection.via_session else "unary"
-
-
 def _is_no_stream(connection: Connection, error: RowlockError) -> bool:
-    is_answered = connection.opened is not None or not connection.via_session
-    return not is_answered and error.reason == Reason.UNKNOWN and error.code in _NO_STREAM_CODES
+    is_answered = connection.opened is not None or connection.via != "session"
+    return not is_answered and error.reason == Reason.UNKNOWN and error.code in _SESSION_REFUSED_CODES
 
 
 def _is_hopeless(connection: Connection, error: RowlockError) -> bool:

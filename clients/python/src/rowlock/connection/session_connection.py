@@ -10,15 +10,16 @@ import queue
 import threading
 from collections import deque
 from collections.abc import Callable, Mapping
+from typing import Literal
 
 import grpc
 
 from rowlock.clock import Clock
-from rowlock.connection.channel import Metadata
-from rowlock.connection.connection import Owner
-from rowlock.engine.event_loop import EventLoop, Timer
+from rowlock.connection.channels import Metadata
+from rowlock.connection.connection import Listener
 from rowlock.errors import RowlockError, of_status, status_of
-from rowlock.reasons import Reason
+from rowlock.event_loop import EventLoop, Timer
+from rowlock.reason import Reason
 from rowlock.times import seconds_of
 from rowlock.v1.lock_service_pb2 import (
     SessionCommand,
@@ -31,17 +32,18 @@ from rowlock.v1.lock_service_pb2_grpc import LockServiceStub
 
 # Upper bounds of the bytes of a request without its commands, and of the framing of one command.
 _FRAME_BYTES = 64
-_TAG_BYTES = 6
+_COMMAND_FRAME_BYTES = 6
 # Silence is counted in ticks instead of seconds, as at most one tick passes while this process is frozen.
 _SILENT_TICKS_MAX = 4
+# The most leases of one command, and the most bytes of each.
+_RENEWALS_MAX = 500
+_RENEWAL_BYTES = 64
 
 
 class SessionConnection:
     """Starts to connect when it is made, and reports a failure as its end."""
 
-    via_session = True
-    # A renewal of so many leases is well below the default bound of a request.
-    renewals_at_once = 500
+    via: Literal["session", "unary"] = "session"
 
     def __init__(
         self,
@@ -49,12 +51,12 @@ class SessionConnection:
         channel: grpc.Channel,
         metadata: Metadata,
         *,
-        session_owner: str,
+        owner: str,
         labels: Mapping[str, str],
         bytes_max: int,
         loop: EventLoop,
         now: Clock,
-        owner: Owner,
+        listener: Listener,
     ) -> None:
         """`bytes_max` is the bound of a request until the server reports its own."""
         self.address = address
@@ -63,8 +65,8 @@ class SessionConnection:
         self._bytes_max = bytes_max
         self._loop = loop
         self._now = now
-        self._owner = owner
-        self._open: SessionOpen | None = SessionOpen(owner=session_owner, labels=labels)
+        self._listener = listener
+        self._open: SessionOpen | None = SessionOpen(owner=owner, labels=labels)
         self._commands: list[SessionCommand] = []
         self._is_scheduled = False
         # The send times of the requests that the server has not yet reported as heard, from number `_heard` + 1 on.
@@ -89,6 +91,11 @@ class SessionConnection:
     def command_bytes_max(self) -> int:
         """The most bytes of a command that still fits into a request by itself."""
         return self._bytes_max - _FRAME_BYTES
+
+    @property
+    def renewals_max(self) -> int:
+        """The most leases that one command may renew, within the bytes of a command."""
+        return max(1, min(_RENEWALS_MAX, self.command_bytes_max // _RENEWAL_BYTES))
 
     @property
     def bytes_max(self) -> int:
@@ -119,7 +126,7 @@ class SessionConnection:
         self._timers["close"] = self._loop.call_later(within, self.destroy)
 
     def destroy(self) -> None:
-        """End it at once, without notifying its owner."""
+        """End it at once, without notifying its listener."""
         if self._is_over:
             return
         self._is_over = True
@@ -146,7 +153,7 @@ class SessionConnection:
                 self._open = None
             begin = at
             while at < len(commands):
-                size += commands[at].ByteSize() + _TAG_BYTES
+                size += commands[at].ByteSize() + _COMMAND_FRAME_BYTES
                 if size > self._bytes_max and at > begin:
                     break
                 at += 1
@@ -181,7 +188,7 @@ class SessionConnection:
             self._heard_sent_at = self._sent_at.popleft()
         if response.HasField("opened") and self.opened is None:
             self._begin(response.opened)
-        self._owner.responded(self, response, self._heard_sent_at)
+        self._listener.responded(self, response, self._heard_sent_at)
 
     def _begin(self, opened: SessionOpened) -> None:
         self.opened = opened
@@ -210,7 +217,7 @@ class SessionConnection:
         self._silent_ticks = self._silent_ticks + 1 if is_silent else 0
         self._received_since_tick = False
         if self._silent_ticks >= _SILENT_TICKS_MAX:
-            self._end(RowlockError(Reason.UNKNOWN, "UNAVAILABLE", "The server does not answer any more."))
+            self._end(RowlockError(Reason.UNKNOWN, "UNAVAILABLE", "The server has stopped answering."))
 
     def _end(self, error: RowlockError) -> None:
         if self._is_over:
@@ -218,4 +225,4 @@ class SessionConnection:
         is_expected = self._is_half_closed
         self.destroy()
         if not is_expected:
-            self._owner.ended(self, error)
+            self._listener.ended(self, error)

@@ -7,22 +7,22 @@ their call was sent as their basis.
 
 from __future__ import annotations
 
-import math
 from collections import deque
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, Literal
 
 import grpc
 from google.rpc.status_pb2 import Status
 
 from rowlock.clock import Clock
-from rowlock.connection.channel import Metadata
-from rowlock.connection.connection import Owner
-from rowlock.engine.event_loop import EventLoop, Timer
+from rowlock.connection.channels import Metadata
+from rowlock.connection.connection import Listener
+from rowlock.connection.polled_wait import PolledWait
 from rowlock.errors import RowlockError, of_status, status_of
-from rowlock.reasons import Reason
+from rowlock.event_loop import EventLoop
+from rowlock.reason import Reason
 from rowlock.times import seconds_of
-from rowlock.v1.lock_pb2 import WHEN_BUSY_ENQUEUE, Ticket
+from rowlock.v1.lock_pb2 import Ticket
 from rowlock.v1.lock_service_pb2 import (
     AcquireRequest,
     AcquireResponse,
@@ -34,7 +34,6 @@ from rowlock.v1.lock_service_pb2 import (
     SessionOpened,
     SessionResponse,
     SessionResult,
-    WaitInQueueRequest,
     WaitInQueueResponse,
 )
 from rowlock.v1.lock_service_pb2_grpc import LockServiceStub
@@ -44,49 +43,19 @@ _ANSWER_WITHIN = 10.0
 _COMMANDS_MAX = 100
 _WAITS_MAX = 100_000
 _BYTES_MAX = 2**31 - 1
-# Polls of all waits together: open at once, and started in a second.
-_POLLS_MAX = 50
-_POLLS_A_SECOND = 300
-_POLL_EVERY_MIN = 0.1
-_POLL_EVERY_MAX = 1.0
-# Seconds from the end of a wait to its last poll, so that the server has noticed the end, too.
-_LATE = 0.02
+# Polls of all waits together.
+_POLLS_AT_ONCE = 50
 
 _Method = Any
 # Takes the answer of a call, or the status with which it failed, and the time at which it was sent.
 _Done = Callable[[object, float], None]
 
 
-class _Wait:
-    """One wait in a queue, which polls."""
-
-    def __init__(self, number: int, asked: WaitInQueueRequest, now: float) -> None:
-        self.number = number
-        self.request = AcquireRequest()
-        self.request.CopyFrom(asked.acquire)
-        self.request.when_busy = WHEN_BUSY_ENQUEUE
-        self.tell_every = seconds_of(asked.min_update_interval)
-        self.until = math.inf
-        if self.request.HasField("max_wait"):
-            self.until = now + seconds_of(self.request.max_wait) + _LATE
-        self.told: Ticket | None = None
-        self.told_at = -math.inf
-        self.timer: Timer | None = None
-        self.is_over = False
-
-    def has_news(self, ticket: Ticket, now: float) -> bool:
-        """Whether to report this place: it has moved, and the last report is old enough."""
-        if self.told is None:
-            return True
-        has_moved = (ticket.ahead, ticket.permits_ahead) != (self.told.ahead, self.told.permits_ahead)
-        return has_moved and now - self.told_at >= self.tell_every
-
-
 class UnaryConnection:
     """Counts as open from the beginning; the first call finds out whether there is a server."""
 
-    via_session = False
-    renewals_at_once = 1
+    via: Literal["session", "unary"] = "unary"
+    renewals_max = 1
 
     def __init__(
         self,
@@ -94,27 +63,26 @@ class UnaryConnection:
         channel: grpc.Channel,
         metadata: Metadata,
         *,
-        session_owner: str,
+        owner: str,
         labels: Mapping[str, str],
         loop: EventLoop,
         now: Clock,
-        owner: Owner,
+        listener: Listener,
     ) -> None:
         self.address = address
         self.opened: SessionOpened | None = None
         self._channel = channel
         self._metadata = metadata
-        self._session_owner = session_owner
+        self._owner = owner
         self._labels = labels
         self._loop = loop
         self._now = now
-        self._owner = owner
+        self._listener = listener
         self._stub = LockServiceStub(channel)
-        self._waits: dict[int, _Wait] = {}
+        self._waits: dict[int, PolledWait] = {}
         self._captures: dict[int, Any] = {}
-        self._due: deque[_Wait] = deque()
+        self._due: deque[PolledWait] = deque()
         self._polls = 0
-        self._kept_for = math.inf
         self._is_over = False
         loop.post(self._begin)
 
@@ -131,7 +99,7 @@ class UnaryConnection:
         if kind == "cancel":
             self._cancel(command.cancel)
         elif kind == "wait_in_queue":
-            wait = _Wait(number, command.wait_in_queue, self._now())
+            wait = PolledWait(number, command.wait_in_queue, self._now())
             self._complete(wait.request)
             self._waits[number] = wait
             self._poll_soon(wait)
@@ -147,7 +115,7 @@ class UnaryConnection:
         closed()
 
     def destroy(self) -> None:
-        """End it at once, without notifying its owner."""
+        """End it at once, without notifying its listener."""
         self._is_over = True
         for wait in self._waits.values():
             self._leave(wait)
@@ -159,7 +127,7 @@ class UnaryConnection:
             waits_max=_WAITS_MAX, commands_max=_COMMANDS_MAX, message_bytes_max=_BYTES_MAX
         )
         if not self._is_over:
-            self._owner.responded(self, SessionResponse(opened=self.opened), self._now())
+            self._listener.responded(self, SessionResponse(opened=self.opened), self._now())
 
     def _command(self, number: int, command: SessionCommand) -> None:
         stub = self._stub
@@ -192,7 +160,7 @@ class UnaryConnection:
 
     def _complete(self, request: AcquireRequest | CaptureRequest) -> None:
         """Add the owner and the labels, which a session sends once."""
-        request.owner = request.owner or self._session_owner
+        request.owner = request.owner or self._owner
         for key, value in self._labels.items():
             if key not in request.labels:
                 request.labels[key] = value
@@ -219,7 +187,7 @@ class UnaryConnection:
             self._captures[number] = call
 
     def _renew(self, number: int, command: SessionCommand) -> None:
-        """The command has exactly one lease: see `renewals_at_once`."""
+        """The command has exactly one lease: see `renewals_max`."""
 
         def done(answer: object, sent_at: float) -> None:
             if isinstance(answer, Status):
@@ -240,23 +208,23 @@ class UnaryConnection:
         if capture:
             capture.cancel()
 
-    def _leave(self, wait: _Wait) -> None:
+    def _leave(self, wait: PolledWait) -> None:
         wait.is_over = True
         if wait.timer:
             wait.timer.cancel()
 
-    def _poll_soon(self, wait: _Wait) -> None:
+    def _poll_soon(self, wait: PolledWait) -> None:
         self._due.append(wait)
         self._poll()
 
     def _poll(self) -> None:
-        while self._due and self._polls < _POLLS_MAX:
+        while self._due and self._polls < _POLLS_AT_ONCE:
             wait = self._due.popleft()
             if not wait.is_over:
                 self._polls += 1
                 self._call(self._stub.Acquire, wait.request, self._polled(wait))
 
-    def _polled(self, wait: _Wait) -> _Done:
+    def _polled(self, wait: PolledWait) -> _Done:
         def done(answer: object, sent_at: float) -> None:
             self._polls -= 1
             self._poll()
@@ -281,23 +249,18 @@ class UnaryConnection:
 
         return done
 
-    def _placed(self, wait: _Wait, ticket: Ticket, sent_at: float) -> None:
+    def _placed(self, wait: PolledWait, ticket: Ticket, sent_at: float) -> None:
         now = self._now()
-        self._kept_for = seconds_of(ticket.kept_for)
         if wait.has_news(ticket, now):
-            wait.told, wait.told_at = ticket, now
+            wait.reported, wait.reported_at = ticket, now
             update = WaitInQueueResponse(position=ticket)
             self._answer(SessionResult(call=wait.number, wait_in_queue=update), sent_at)
         if wait.is_over or self._is_over:
             return
-        every = min(max(wait.tell_every, _POLL_EVERY_MIN), _POLL_EVERY_MAX)
-        every = min(max(every, len(self._waits) / _POLLS_A_SECOND), self._kept_for / 3)
-        pause = max(0.0, min(every, wait.until - now))
-        # The wait polls once at its end, and at the usual pace after that.
-        wait.until = math.inf if pause < every else wait.until
+        pause = wait.pause(now, len(self._waits), seconds_of(ticket.kept_for))
         wait.timer = self._loop.call_later(pause, lambda: self._poll_soon(wait))
 
-    def _last(self, wait: _Wait, result: SessionResult, sent_at: float) -> None:
+    def _last(self, wait: PolledWait, result: SessionResult, sent_at: float) -> None:
         self._leave(wait)
         self._waits.pop(wait.number, None)
         self._answer(result, sent_at)
@@ -339,16 +302,16 @@ class UnaryConnection:
         failure.__cause__ = error
         if _is_of_the_way(failure):
             self.destroy()
-            self._owner.ended(self, failure)
+            self._listener.ended(self, failure)
             return
         done(status, sent_at)
-        # The owner repeats the other open calls at another server.
+        # The listener repeats the other open calls at another server.
         if failure.reason == Reason.SHUTTING_DOWN and not self._is_over:
             self.destroy()
-            self._owner.ended(self, failure)
+            self._listener.ended(self, failure)
 
     def _answer(self, result: SessionResult, sent_at: float) -> None:
-        self._owner.responded(self, SessionResponse(results=[result]), sent_at)
+        self._listener.responded(self, SessionResponse(results=[result]), sent_at)
 
 
 def _is_of_the_way(error: RowlockError) -> bool:

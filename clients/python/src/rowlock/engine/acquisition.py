@@ -14,14 +14,14 @@ from typing import Union
 from google.protobuf.duration_pb2 import Duration
 
 from rowlock.clock import Clock
+from rowlock.connection.calls import Ask, Call, Calls
 from rowlock.connection.connection import Connection
-from rowlock.engine.calls import Ask, Call, Calls
 from rowlock.engine.futures import reject, resolve
 from rowlock.engine.held_lease import HeldLease
 from rowlock.engine.holder import Holder
 from rowlock.errors import RowlockError, may_be_held, ttl_too_short
 from rowlock.options import Asked, Place
-from rowlock.reasons import Reason
+from rowlock.reason import Reason
 from rowlock.refusal import Refusal, refusal_of
 from rowlock.times import duration_of, seconds_of
 from rowlock.v1.lock_pb2 import (
@@ -162,7 +162,7 @@ class Acquisition:
             return SessionCommand(acquire=self._request(WHEN_BUSY_REFUSE))
         wait = WaitInQueueRequest(min_update_interval=self._update_interval)
         # Only a session can follow a ticket; elsewhere the request id leads to the same place.
-        if self._ticket_id and connection.via_session:
+        if self._ticket_id and connection.via == "session":
             wait.ticket_id = self._ticket_id
         else:
             wait.acquire.CopyFrom(self._request(WHEN_BUSY_WAIT))

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from typing import Literal, TypeVar
 
+from rowlock.connection.calls import Ask, Calls, Kind
 from rowlock.connection.connection import Connection
-from rowlock.engine.calls import Ask, Calls, Kind
 from rowlock.engine.futures import reject, resolve
 from rowlock.errors import RowlockError
 from rowlock.v1.lock_service_pb2 import SessionCommand, SessionResult

@@ -13,14 +13,14 @@ from dataclasses import dataclass
 from functools import partial
 
 from rowlock.clock import Clock
+from rowlock.connection.calls import Ask, Call, Calls
 from rowlock.connection.connection import Connection
-from rowlock.engine.calls import Ask, Call, Calls
 from rowlock.engine.futures import reject, resolve
 from rowlock.engine.held_lease import HeldLease
 from rowlock.engine.holder import Holder
 from rowlock.errors import RowlockError, ttl_too_short
 from rowlock.options import AskedCapture
-from rowlock.reasons import Reason
+from rowlock.reason import Reason
 from rowlock.times import duration_of, seconds_of
 from rowlock.v1.lock_pb2 import Lease
 from rowlock.v1.lock_service_pb2 import CaptureRequest, RenewRequest, SessionCommand, SessionResult

@@ -14,23 +14,23 @@ from typing import Any, TypeVar
 
 from rowlock.clock import Clock
 from rowlock.clock import now as clock_now
+from rowlock.connection.calls import Calls
 from rowlock.connection.connection import Connection
 from rowlock.connection.connections import Connections
 from rowlock.engine.acquisition import Acquisition, Outcome
 from rowlock.engine.ask_once import Repeat, ask_once
-from rowlock.engine.calls import Calls
+from rowlock.engine.callbacks import Latest, Run
 from rowlock.engine.capture import Capture, CapturedLeases
-from rowlock.engine.event_loop import EventLoop
 from rowlock.engine.futures import reject, resolve
 from rowlock.engine.held_lease import HeldLease
-from rowlock.engine.held_leases import HeldLeases, Released
+from rowlock.engine.held_locks import HeldLocks, Released
 from rowlock.engine.lease_keeper import LeaseKeeper
 from rowlock.engine.left_behind import LeftBehind
 from rowlock.engine.renewal import renew_command
-from rowlock.engine.teller import Latest, Tell
 from rowlock.errors import RowlockError, closed, forked
+from rowlock.event_loop import EventLoop
 from rowlock.options import Asked, AskedCapture, ConnectionEvent, Headers, Place, Settings
-from rowlock.reasons import Reason
+from rowlock.reason import Reason
 from rowlock.v1.lock_pb2 import Lease
 from rowlock.v1.lock_service_pb2 import (
     ReleaseRequest,
@@ -54,13 +54,13 @@ class Engine:
         self,
         settings: Settings,
         headers: Headers | Callable[[], Headers],
-        tell: Callable[[ConnectionEvent], None],
+        notify: Callable[[ConnectionEvent], None],
         now: Clock = clock_now,
     ) -> None:
-        """`headers` may block if it is a function; `tell` must not block."""
+        """`headers` may block if it is a function; `notify` must not block."""
         self._settings = settings
         self._now = now
-        self._tell = tell
+        self._notify = notify
         self._loop = EventLoop("rowlock", now, self._crashed)
         self._calls = Calls(
             self._loop,
@@ -75,7 +75,7 @@ class Engine:
         self._left_behind = LeftBehind(
             settings, headers, lambda lease_id: self._held.find(lease_id) is not None
         )
-        self._held = HeldLeases(self._calls, self._keeper, self._left_behind, settings.give_up_after)
+        self._held = HeldLocks(self._calls, self._keeper, self._left_behind, settings.give_up_after)
         self._acquisitions: set[Acquisition | Capture] = set()
         self._closed: Future[None] | None = None
         self._is_finished = False
@@ -84,9 +84,9 @@ class Engine:
         _engines.add(self)
 
     def acquire(
-        self, asked: Asked, on_position: Callable[[Place], object] | None, tell: Tell
+        self, asked: Asked, on_position: Callable[[Place], object] | None, run: Run
     ) -> Future[Outcome]:
-        """Ask for a lock. `tell` decides where `on_position` is called, which ends with the outcome."""
+        """Ask for a lock. `run` decides where `on_position` is called, which ends with the outcome."""
         self._check()
 
         def moved(place: Place) -> None:
@@ -106,7 +106,7 @@ class Engine:
             self._settings.give_up_after,
             self._held,
             ended=self._acquisitions.discard,
-            moved=Latest(tell, moved) if on_position else None,
+            moved=Latest(run, moved) if on_position else None,
             is_shared=self._is_shared,
         )
         if asked.request_id:
@@ -128,7 +128,7 @@ class Engine:
         self._begin(capture, capture.outcome)
         return capture.outcome
 
-    def give_up(self, outcome: Future[Outcome] | Future[CapturedLeases]) -> None:
+    def give_up(self, outcome: Future[Any]) -> None:
         """Cancel a request, and give back the leases if it succeeds at the same moment."""
         if not outcome.cancel():
             outcome.add_done_callback(self._let_go_of)
@@ -254,9 +254,9 @@ class Engine:
         """Fail all open calls, as every server would."""
         self._calls.fail_all(error)
 
-    def told(self, event: ConnectionEvent) -> None:
+    def notify(self, event: ConnectionEvent) -> None:
         """Notify the user."""
-        self._tell(event)
+        self._notify(event)
 
     # Internals, on the engine's thread unless they say otherwise.
 

@@ -17,8 +17,8 @@ from enum import Enum
 
 from rowlock.clock import Clock
 from rowlock.errors import LockLost, RowlockError
-from rowlock.modes import mode_of
-from rowlock.reasons import Reason
+from rowlock.mode import mode_of
+from rowlock.reason import Reason
 from rowlock.records import Terms
 from rowlock.times import seconds_of
 from rowlock.v1 import lock_pb2
@@ -146,12 +146,12 @@ class HeldLease:
             self.is_provisional = lease.provisional
             self._is_orphan = False
             self.renew_at = basis + self._ttl * _RENEWED_SHARE
-        self.tell()
+        self.notify()
 
     def orphaned(self) -> None:
         """Note that the connection that brought the last answer about it is gone."""
         self._is_orphan = True
-        self.tell()
+        self.notify()
 
     def look(self) -> None:
         """Lose the lease if its deadline has passed."""
@@ -171,7 +171,7 @@ class HeldLease:
                 return
             self.loss = why
         self.over.set()
-        self.tell()
+        self.notify()
 
     def give_back(self, how: str = "released") -> None:
         """End the lease because the user gave it back."""
@@ -196,7 +196,7 @@ class HeldLease:
         if told is not LockState.HELD:
             listener(told)
 
-    def tell(self) -> None:
+    def notify(self) -> None:
         """Notify the listeners if the state has changed."""
         with self._mutex:
             state = self.state

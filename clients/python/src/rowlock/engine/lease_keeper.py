@@ -9,13 +9,13 @@ import math
 from collections.abc import Iterable, Sequence
 
 from rowlock.clock import Clock
+from rowlock.connection.calls import Ask, Calls
 from rowlock.connection.connection import Connection
 from rowlock.connection.connections import Connections
-from rowlock.engine.calls import Ask, Calls
-from rowlock.engine.event_loop import EventLoop, Timer
 from rowlock.engine.held_lease import HeldLease, LockState
 from rowlock.errors import RowlockError, lost, of_status
-from rowlock.reasons import Reason, end_of
+from rowlock.event_loop import EventLoop, Timer
+from rowlock.reason import Reason, end_of
 from rowlock.v1.lock_pb2 import Lease
 from rowlock.v1.lock_service_pb2 import (
     LostLease,
@@ -29,7 +29,7 @@ from rowlock.v1.lock_service_pb2 import (
 # Seconds between checks of the clock while a lease is held, to notice that the machine was suspended.
 _LOOK_EVERY = 1.0
 # Seconds until a failed renewal is retried: soon, but at most twice in a third of the shortest ttl.
-_AGAIN = 0.15
+_RENEW_AGAIN = 0.15
 # The reasons by which the server says that a lease has ended.
 _GONE = (Reason.LEASE_LOST, Reason.UNKNOWN_CLAIM)
 
@@ -65,7 +65,7 @@ class LeaseKeeper:
     def begun(self, connection: Connection) -> None:
         """Renew all leases in the first requests of a connection, so that its server knows of them."""
         self._look_at_all()
-        self._renew(list(self._held.values()), connection.renewals_at_once)
+        self._renew(list(self._held.values()), connection.renewals_max)
 
     def orphaned(self) -> None:
         """Note for all leases that their connection is gone."""
@@ -100,7 +100,7 @@ class LeaseKeeper:
         for lease in list(self._held.values()):
             lease.look()
             # The lease may have become uncertain.
-            lease.tell()
+            lease.notify()
             if lease.loss:
                 del self._held[lease.id]
 
@@ -112,7 +112,7 @@ class LeaseKeeper:
         if self.connections and any(lease.renew_at <= now for lease in held):
             if self._is_open:
                 due = [lease for lease in held if lease.may_renew_at <= now]
-                self._renew(due, self.connections.renewals_at_once)
+                self._renew(due, self.connections.renewals_max)
             else:
                 self.connections.need()
         self._wake()
@@ -140,8 +140,8 @@ class LeaseKeeper:
                 self._failed(lease, error)
             self._wake()
 
-        # Not repeated in another connection, which begins by renewing all leases.
-        ask = Ask("urgent", command, "in this connection", lambda: math.inf, answered, failed)
+        # Not repeated on another connection, which begins by renewing all leases.
+        ask = Ask("urgent", command, "on this connection", lambda: math.inf, answered, failed)
         self._calls.begin(ask)
 
     def _renewed(self, lease: HeldLease, renewed: RenewedLease, basis: float) -> None:
@@ -156,7 +156,7 @@ class LeaseKeeper:
         if error.reason in _GONE:
             self._lose(lease.id, error)
             return
-        lease.renew_at = self._now() + max(_AGAIN, error.retry_after or 0.0)
+        lease.renew_at = self._now() + max(_RENEW_AGAIN, error.retry_after or 0.0)
         if lease.state is LockState.UNCERTAIN and self.connections and self._is_open:
             self.connections.leave(error)
 

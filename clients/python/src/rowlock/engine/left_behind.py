@@ -13,10 +13,10 @@ from typing import Union, cast
 import grpc
 
 from rowlock.backoff import backoff
-from rowlock.connection.channel import Metadata, metadata_of, open_channel
+from rowlock.connection.channels import Metadata, metadata_of, open_channel
 from rowlock.errors import of_status, status_of
 from rowlock.options import Headers, Settings
-from rowlock.reasons import Reason
+from rowlock.reason import Reason
 from rowlock.v1.lock_pb2 import WHEN_BUSY_ENQUEUE
 from rowlock.v1.lock_service_pb2 import AcquireRequest, AcquireResponse, ReleaseRequest
 from rowlock.v1.lock_service_pb2_grpc import LockServiceStub

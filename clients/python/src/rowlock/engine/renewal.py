@@ -13,6 +13,6 @@ def renew_command(lease_id: str, ttl: float | None) -> SessionCommand:
     request = RenewRequest(lease_id=lease_id)
     if ttl is not None:
         if math.isinf(ttl):
-            raise ValueError("ttl: no lease can be renewed to be without end")
+            raise ValueError("ttl: a renewal cannot make a lease endless")
         request.ttl.CopyFrom(duration_of(ttl))
     return SessionCommand(renew=request)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from rowlock.engine.held_lease import HeldLease
-from rowlock.engine.held_leases import Released
+from rowlock.engine.held_locks import Released
 from rowlock.errors import LockLost, RowlockError
-from rowlock.reasons import Reason
+from rowlock.reason import Reason
 
 
 def loss_of(lease: HeldLease) -> LockLost | None:
@@ -18,9 +18,7 @@ def loss_by(lease: HeldLease, released: Released) -> LockLost | None:
     """Return a loss that only the answer to the release reveals, if any."""
     if not released.had_ended:
         return None
-    message = (
-        f'The lease on "{lease.lock_name}" had ended when it was released: others may have held the lock.'
-    )
+    message = f'The lease on "{lease.lock_name}" ended before its release, so others may have held the lock.'
     return LockLost(Reason.LEASE_LOST, "FAILED_PRECONDITION", message)
 
 
@@ -32,4 +30,4 @@ def is_harmless(error: RowlockError) -> bool:
 def note(error: BaseException | None, loss: LockLost | None) -> None:
     """Add to the exception that ends a scope a note that the lock was lost, too (Python 3.11 and newer)."""
     if error is not None and loss is not None and hasattr(error, "add_note"):
-        error.add_note(f"Besides, the lock was lost: {loss.message}")
+        error.add_note(f"The lock was also lost: {loss.message}")

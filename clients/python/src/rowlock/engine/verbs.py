@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal
 from rowlock.engine.engine import Engine
 from rowlock.engine.renewal import renew_command
 from rowlock.records import LockChanges, RecordView, record_view, update_of
+from rowlock.v1 import lock_service_pb2
 from rowlock.v1.lock_service_pb2 import (
     LIST_ORDER_LONGEST_WAIT,
     LIST_ORDER_MOST_WAITERS,
@@ -20,7 +21,6 @@ from rowlock.v1.lock_service_pb2 import (
     ListLimitsResponse,
     ListLocksRequest,
     ListLocksResponse,
-    ListOrder,
     SessionCommand,
     SetLimitRequest,
 )
@@ -43,10 +43,10 @@ if TYPE_CHECKING:
 # The client does not repeat a change that may have taken effect, as that could undo what others have set since.
 _CHANGE: Repeat = "unsent"
 
-Order = Literal["name", "longest wait", "most waiters"]
+ListOrder = Literal["name", "longest wait", "most waiters"]
 """The order of a listing. The two orders by waiters return only one page."""
 
-_ORDERS: dict[str, ListOrder] = {
+_ORDERS: dict[str, lock_service_pb2.ListOrder] = {
     "name": LIST_ORDER_NAME,
     "longest wait": LIST_ORDER_LONGEST_WAIT,
     "most waiters": LIST_ORDER_MOST_WAITERS,
@@ -75,7 +75,7 @@ class Verbs:
     ) -> Future[LimitInForce]:
         """Set the limit of a name or a pattern; None unsets it."""
         if (name is None) == (pattern is None):
-            raise ValueError("name, pattern: give one of them")
+            raise ValueError("name, pattern: set exactly one of them")
         request = SetLimitRequest(reason=reason)
         if name is not None:
             request.name = name
@@ -118,11 +118,11 @@ class Verbs:
         return self._engine.ask(command, lambda result: lock_view(result.get_lock.lock))
 
     def list_locks(
-        self, prefix: str, busy_only: bool, order: Order, page_size: int, page_token: str
+        self, prefix: str, busy_only: bool, order: ListOrder, page_size: int, page_token: str
     ) -> Future[ListLocksResponse]:
         """Return one page of locks."""
         if order not in _ORDERS:
-            raise ValueError(f"order: {order!r} is none of {', '.join(_ORDERS)}")
+            raise ValueError(f"order: {order!r} must be one of {', '.join(_ORDERS)}")
         request = ListLocksRequest(
             prefix=prefix,
             busy_only=busy_only,

@@ -144,8 +144,8 @@ class LockServiceServicer(object):
     def Release(self, request, context):
         """Ends a lease, or gives up a place in the queue, and grants the next waiters in the same transaction. Safe to
         repeat: a second call returns released = false, and UNKNOWN_CLAIM after the retention time. The call that ends the
-        lease also writes cool_down, status and attempts_left into the lock's record, before the next grant. With any of
-        these fields, a ticket that still waits is NOT_GRANTED_YET, and nothing changes.
+        lease also writes cool_down, status and attempts_left into the lock's record, before the next grant. If any of
+        these fields is set and the ticket still waits, the answer is NOT_GRANTED_YET, and nothing changes.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -156,8 +156,8 @@ class LockServiceServicer(object):
         (for a pattern, at the first 500 locks with waiters; at the others in further transactions before the answer). A
         lower limit revokes nothing: the lock drains. If another transaction holds the rows of a lock, its waiters are
         granted when the rows are free. A call that is repeated after a lost answer sets the limit again, over what others
-        have set since. With expected_version it is VERSION_MISMATCH instead, with the version that the first call made.
-        See OUTCOME_UNKNOWN above.
+        have set since. With expected_version, the repeated call fails as VERSION_MISMATCH instead, with the version that
+        the first call made. See OUTCOME_UNKNOWN above.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -200,9 +200,9 @@ class LockServiceServicer(object):
         the server stops: then watch again through another server.
 
         A read: it creates no lock, and counts as an open wait of its connection or session. A server keeps 100 watches of
-        100,000 locks in total. Beyond that, the session or connection with the most of them loses one, with OVERLOADED and
-        the bound `watches` or `watched_locks`. That may be this stream or an open one. Watch again later, or watch a
-        longer prefix.
+        100,000 locks in total. Beyond that, the session or connection with the most of them loses one, with OVERLOADED
+        and the bound `watches` or `watched_locks`. That may be this stream or one that was open before. Watch again
+        later, or watch a longer prefix.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -219,11 +219,12 @@ class LockServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def UpdateLock(self, request, context):
-        """Sets fields of a lock's record, and creates the lock and the record if necessary: for schedulers, for programs that
-        create tasks, and for operators. Grants waiters that the change makes room for in the same transaction; does not
-        affect a lease. VERSION_MISMATCH if expected_version is not the record's version. A call that is repeated after a
-        lost answer sets the record again, over what others have set since. With expected_version it is VERSION_MISMATCH
-        instead, with the version that the first call made, unless the record has changed since. See OUTCOME_UNKNOWN above.
+        """Sets fields of a lock's record, and creates the lock and the record if necessary: for schedulers, for programs
+        that create tasks, and for operators. Grants waiters that the change makes room for in the same transaction; does
+        not affect a lease. VERSION_MISMATCH if expected_version is not the record's version. A call that is repeated
+        after a lost answer sets the record again, over what others have set since. With expected_version, the repeated
+        call fails as VERSION_MISMATCH instead, with the version that the first call made, unless the record has changed
+        since. See OUTCOME_UNKNOWN above.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -233,10 +234,10 @@ class LockServiceServicer(object):
         """Takes leases on up to N of many locks in one call: a worker's next tasks. See CaptureRequest. Safe to repeat with
         the same request_id: the answer has the leases of the first call that are still held, and no others.
 
-        A cancelled call starts nothing more. The server gives back what the call has taken, with its attempts, if the
-        client cannot return: if it sent no request_id, or cancelled it in a session. A unary call with a request_id may
-        have lost its connection instead, so its leases stay: for the grace period after a wait, otherwise for their ttl.
-        Repeat the call to get them, then release them.
+        A cancelled call starts nothing more. If the client cannot return, because it sent no request_id or cancelled the
+        call in a session, the server gives back what the call has taken, with its attempts. A unary call with a
+        request_id may have lost its connection instead, so its leases stay: for the grace period after a wait, otherwise
+        for their ttl. Repeat the call to get them, then release them.
 
         The cost grows with the number of leases, and with the number of folders (names up to a slash) and statuses under
         the prefix, but not with the number of locks.
@@ -275,8 +276,8 @@ class LockServiceServicer(object):
         before it begins to work: see Lease.provisional.
 
         Deadlines: a response says how many requests the server had received when it made the response. The holder's own
-        deadline for any lease in it is (monotonic time before it sent the last of those) + ttl - margin, also for a
-        provisional lease.
+        deadline for any lease in it is (monotonic time before it sent the last of those requests) + ttl - margin, also
+        for a provisional lease.
 
         Ends: OK when the client has closed its side and the last call has ended. UNAVAILABLE SHUTTING_DOWN when the server
         stops, or when it has lost its database and another server has not: then it sends `going_away`, takes no more

@@ -48,9 +48,9 @@ Keys of metadata are snake_case. Each reason has only the keys named here.
 A call that ends in UNAVAILABLE, DEADLINE_EXCEEDED or CANCELLED may have taken effect. Acquire and Capture with a
 request_id, Renew, Release and all reads are safe to repeat.
 
-After DATABASE_UNAVAILABLE, SHUTTING_DOWN or OVERLOADED, the server has not made the change: SetLimit, UpdateLock,
-DeleteLock and ForceRelease of a name are safe to repeat. After a lost answer or OUTCOME_UNKNOWN, a repeated call could
-undo what somebody else has set since, or end the leases of the next holders: read first (GetLock, ListLimits). The
+If SetLimit, UpdateLock, DeleteLock or ForceRelease of a name fails as DATABASE_UNAVAILABLE, SHUTTING_DOWN or OVERLOADED,
+the server has not made the change, and the call is safe to repeat. After a lost answer or OUTCOME_UNKNOWN, a repeated call
+could undo what somebody else has set since, or end the leases of the next holders: read first (GetLock, ListLimits). The
 server itself never makes a change twice, nor over a later change.
 
 Give a call no deadline, or one within 24 days: the server counts deadlines in 32 bits of milliseconds, and a later one
@@ -450,8 +450,8 @@ class LockServiceStub(typing.Generic[_LockServiceAcquireType, _LockServiceWaitIn
     Release: _LockServiceReleaseType
     """Ends a lease, or gives up a place in the queue, and grants the next waiters in the same transaction. Safe to
     repeat: a second call returns released = false, and UNKNOWN_CLAIM after the retention time. The call that ends the
-    lease also writes cool_down, status and attempts_left into the lock's record, before the next grant. With any of
-    these fields, a ticket that still waits is NOT_GRANTED_YET, and nothing changes.
+    lease also writes cool_down, status and attempts_left into the lock's record, before the next grant. If any of
+    these fields is set and the ticket still waits, the answer is NOT_GRANTED_YET, and nothing changes.
     """
 
     SetLimit: _LockServiceSetLimitType
@@ -459,8 +459,8 @@ class LockServiceStub(typing.Generic[_LockServiceAcquireType, _LockServiceWaitIn
     (for a pattern, at the first 500 locks with waiters; at the others in further transactions before the answer). A
     lower limit revokes nothing: the lock drains. If another transaction holds the rows of a lock, its waiters are
     granted when the rows are free. A call that is repeated after a lost answer sets the limit again, over what others
-    have set since. With expected_version it is VERSION_MISMATCH instead, with the version that the first call made.
-    See OUTCOME_UNKNOWN above.
+    have set since. With expected_version, the repeated call fails as VERSION_MISMATCH instead, with the version that
+    the first call made. See OUTCOME_UNKNOWN above.
     """
 
     GetLock: _LockServiceGetLockType
@@ -491,9 +491,9 @@ class LockServiceStub(typing.Generic[_LockServiceAcquireType, _LockServiceWaitIn
     the server stops: then watch again through another server.
 
     A read: it creates no lock, and counts as an open wait of its connection or session. A server keeps 100 watches of
-    100,000 locks in total. Beyond that, the session or connection with the most of them loses one, with OVERLOADED and
-    the bound `watches` or `watched_locks`. That may be this stream or an open one. Watch again later, or watch a
-    longer prefix.
+    100,000 locks in total. Beyond that, the session or connection with the most of them loses one, with OVERLOADED
+    and the bound `watches` or `watched_locks`. That may be this stream or one that was open before. Watch again
+    later, or watch a longer prefix.
     """
 
     ForceRelease: _LockServiceForceReleaseType
@@ -504,21 +504,22 @@ class LockServiceStub(typing.Generic[_LockServiceAcquireType, _LockServiceWaitIn
     """
 
     UpdateLock: _LockServiceUpdateLockType
-    """Sets fields of a lock's record, and creates the lock and the record if necessary: for schedulers, for programs that
-    create tasks, and for operators. Grants waiters that the change makes room for in the same transaction; does not
-    affect a lease. VERSION_MISMATCH if expected_version is not the record's version. A call that is repeated after a
-    lost answer sets the record again, over what others have set since. With expected_version it is VERSION_MISMATCH
-    instead, with the version that the first call made, unless the record has changed since. See OUTCOME_UNKNOWN above.
+    """Sets fields of a lock's record, and creates the lock and the record if necessary: for schedulers, for programs
+    that create tasks, and for operators. Grants waiters that the change makes room for in the same transaction; does
+    not affect a lease. VERSION_MISMATCH if expected_version is not the record's version. A call that is repeated
+    after a lost answer sets the record again, over what others have set since. With expected_version, the repeated
+    call fails as VERSION_MISMATCH instead, with the version that the first call made, unless the record has changed
+    since. See OUTCOME_UNKNOWN above.
     """
 
     Capture: _LockServiceCaptureType
     """Takes leases on up to N of many locks in one call: a worker's next tasks. See CaptureRequest. Safe to repeat with
     the same request_id: the answer has the leases of the first call that are still held, and no others.
 
-    A cancelled call starts nothing more. The server gives back what the call has taken, with its attempts, if the
-    client cannot return: if it sent no request_id, or cancelled it in a session. A unary call with a request_id may
-    have lost its connection instead, so its leases stay: for the grace period after a wait, otherwise for their ttl.
-    Repeat the call to get them, then release them.
+    A cancelled call starts nothing more. If the client cannot return, because it sent no request_id or cancelled the
+    call in a session, the server gives back what the call has taken, with its attempts. A unary call with a
+    request_id may have lost its connection instead, so its leases stay: for the grace period after a wait, otherwise
+    for their ttl. Repeat the call to get them, then release them.
 
     The cost grows with the number of leases, and with the number of folders (names up to a slash) and statuses under
     the prefix, but not with the number of locks.
@@ -551,8 +552,8 @@ class LockServiceStub(typing.Generic[_LockServiceAcquireType, _LockServiceWaitIn
     before it begins to work: see Lease.provisional.
 
     Deadlines: a response says how many requests the server had received when it made the response. The holder's own
-    deadline for any lease in it is (monotonic time before it sent the last of those) + ttl - margin, also for a
-    provisional lease.
+    deadline for any lease in it is (monotonic time before it sent the last of those requests) + ttl - margin, also
+    for a provisional lease.
 
     Ends: OK when the client has closed its side and the last call has ended. UNAVAILABLE SHUTTING_DOWN when the server
     stops, or when it has lost its database and another server has not: then it sends `going_away`, takes no more
@@ -668,8 +669,8 @@ class LockServiceServicer(metaclass=abc.ABCMeta):
     ) -> typing.Union[rowlock.v1.lock_service_pb2.ReleaseResponse, collections.abc.Awaitable[rowlock.v1.lock_service_pb2.ReleaseResponse]]:
         """Ends a lease, or gives up a place in the queue, and grants the next waiters in the same transaction. Safe to
         repeat: a second call returns released = false, and UNKNOWN_CLAIM after the retention time. The call that ends the
-        lease also writes cool_down, status and attempts_left into the lock's record, before the next grant. With any of
-        these fields, a ticket that still waits is NOT_GRANTED_YET, and nothing changes.
+        lease also writes cool_down, status and attempts_left into the lock's record, before the next grant. If any of
+        these fields is set and the ticket still waits, the answer is NOT_GRANTED_YET, and nothing changes.
         """
 
     @abc.abstractmethod
@@ -682,8 +683,8 @@ class LockServiceServicer(metaclass=abc.ABCMeta):
         (for a pattern, at the first 500 locks with waiters; at the others in further transactions before the answer). A
         lower limit revokes nothing: the lock drains. If another transaction holds the rows of a lock, its waiters are
         granted when the rows are free. A call that is repeated after a lost answer sets the limit again, over what others
-        have set since. With expected_version it is VERSION_MISMATCH instead, with the version that the first call made.
-        See OUTCOME_UNKNOWN above.
+        have set since. With expected_version, the repeated call fails as VERSION_MISMATCH instead, with the version that
+        the first call made. See OUTCOME_UNKNOWN above.
         """
 
     @abc.abstractmethod
@@ -734,9 +735,9 @@ class LockServiceServicer(metaclass=abc.ABCMeta):
         the server stops: then watch again through another server.
 
         A read: it creates no lock, and counts as an open wait of its connection or session. A server keeps 100 watches of
-        100,000 locks in total. Beyond that, the session or connection with the most of them loses one, with OVERLOADED and
-        the bound `watches` or `watched_locks`. That may be this stream or an open one. Watch again later, or watch a
-        longer prefix.
+        100,000 locks in total. Beyond that, the session or connection with the most of them loses one, with OVERLOADED
+        and the bound `watches` or `watched_locks`. That may be this stream or one that was open before. Watch again
+        later, or watch a longer prefix.
         """
 
     @abc.abstractmethod
@@ -757,11 +758,12 @@ class LockServiceServicer(metaclass=abc.ABCMeta):
         request: rowlock.v1.lock_service_pb2.UpdateLockRequest,
         context: _ServicerContext,
     ) -> typing.Union[rowlock.v1.lock_service_pb2.UpdateLockResponse, collections.abc.Awaitable[rowlock.v1.lock_service_pb2.UpdateLockResponse]]:
-        """Sets fields of a lock's record, and creates the lock and the record if necessary: for schedulers, for programs that
-        create tasks, and for operators. Grants waiters that the change makes room for in the same transaction; does not
-        affect a lease. VERSION_MISMATCH if expected_version is not the record's version. A call that is repeated after a
-        lost answer sets the record again, over what others have set since. With expected_version it is VERSION_MISMATCH
-        instead, with the version that the first call made, unless the record has changed since. See OUTCOME_UNKNOWN above.
+        """Sets fields of a lock's record, and creates the lock and the record if necessary: for schedulers, for programs
+        that create tasks, and for operators. Grants waiters that the change makes room for in the same transaction; does
+        not affect a lease. VERSION_MISMATCH if expected_version is not the record's version. A call that is repeated
+        after a lost answer sets the record again, over what others have set since. With expected_version, the repeated
+        call fails as VERSION_MISMATCH instead, with the version that the first call made, unless the record has changed
+        since. See OUTCOME_UNKNOWN above.
         """
 
     @abc.abstractmethod
@@ -773,10 +775,10 @@ class LockServiceServicer(metaclass=abc.ABCMeta):
         """Takes leases on up to N of many locks in one call: a worker's next tasks. See CaptureRequest. Safe to repeat with
         the same request_id: the answer has the leases of the first call that are still held, and no others.
 
-        A cancelled call starts nothing more. The server gives back what the call has taken, with its attempts, if the
-        client cannot return: if it sent no request_id, or cancelled it in a session. A unary call with a request_id may
-        have lost its connection instead, so its leases stay: for the grace period after a wait, otherwise for their ttl.
-        Repeat the call to get them, then release them.
+        A cancelled call starts nothing more. If the client cannot return, because it sent no request_id or cancelled the
+        call in a session, the server gives back what the call has taken, with its attempts. A unary call with a
+        request_id may have lost its connection instead, so its leases stay: for the grace period after a wait, otherwise
+        for their ttl. Repeat the call to get them, then release them.
 
         The cost grows with the number of leases, and with the number of folders (names up to a slash) and statuses under
         the prefix, but not with the number of locks.
@@ -819,8 +821,8 @@ class LockServiceServicer(metaclass=abc.ABCMeta):
         before it begins to work: see Lease.provisional.
 
         Deadlines: a response says how many requests the server had received when it made the response. The holder's own
-        deadline for any lease in it is (monotonic time before it sent the last of those) + ttl - margin, also for a
-        provisional lease.
+        deadline for any lease in it is (monotonic time before it sent the last of those requests) + ttl - margin, also
+        for a provisional lease.
 
         Ends: OK when the client has closed its side and the last call has ended. UNAVAILABLE SHUTTING_DOWN when the server
         stops, or when it has lost its database and another server has not: then it sends `going_away`, takes no more

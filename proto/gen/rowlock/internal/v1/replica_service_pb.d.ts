@@ -116,7 +116,8 @@ export declare type DecideResponse = Message<"rowlock.internal.v1.DecideResponse
 export declare const DecideResponseSchema: GenMessage<DecideResponse>;
 
 /**
- * Each server serves it beside LockService, on the same port. Servers find each other in the register in the database.
+ * Each server offers this service beside LockService, on the same port. Servers find each other in the register in the
+ * database.
  *
  * @generated from service rowlock.internal.v1.ReplicaService
  */

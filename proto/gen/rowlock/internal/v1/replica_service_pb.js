@@ -49,7 +49,8 @@ export const DecideResponseSchema = /*@__PURE__*/
   messageDesc(file_rowlock_internal_v1_replica_service, 4);
 
 /**
- * Each server serves it beside LockService, on the same port. Servers find each other in the register in the database.
+ * Each server offers this service beside LockService, on the same port. Servers find each other in the register in the
+ * database.
  *
  * @generated from service rowlock.internal.v1.ReplicaService
  */

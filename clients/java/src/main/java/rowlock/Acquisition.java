@@ -33,7 +33,7 @@ final class Acquisition implements Ask, Asking {
   /** The interval of position updates when the caller has no listener. */
   private static final Duration SELDOM = Duration.ofHours(1);
 
-  private final Loop loop;
+  private final EventLoop loop;
   private final Clock clock;
   private final Calls calls;
   private final Executor positions;
@@ -61,7 +61,7 @@ final class Acquisition implements Ask, Asking {
   private boolean isAbandoned;
 
   Acquisition(
-      Loop loop,
+      EventLoop loop,
       Clock clock,
       Calls calls,
       Executor positions,
@@ -157,7 +157,7 @@ final class Acquisition implements Ask, Asking {
     SessionCommand.Builder command = SessionCommand.newBuilder();
     if (!isWait()) return command.setAcquire(request(WhenBusy.WHEN_BUSY_REFUSE));
     WaitInQueueRequest.Builder wait = WaitInQueueRequest.newBuilder();
-    if (ticketId != null && connection.knowsTickets()) wait.setTicketId(ticketId);
+    if (ticketId != null && connection.via() == ConnectionEvent.Via.SESSION) wait.setTicketId(ticketId);
     else wait.setAcquire(request(WhenBusy.WHEN_BUSY_WAIT));
     Duration interval = asked.onPosition.isPresent() ? asked.positionInterval : SELDOM;
     return command.setWaitInQueue(wait.setMinUpdateInterval(Times.protoOf(interval)));
@@ -227,7 +227,7 @@ final class Acquisition implements Ask, Asking {
   }
 
   private static RowlockException unexpected(SessionResult result) {
-    String message = "The server answered with " + result.getResultCase() + " of nothing.";
+    String message = "The server answered with an unexpected result: " + result.getResultCase() + ".";
     return new RowlockException(Reason.UNKNOWN, Status.Code.INTERNAL, message);
   }
 
@@ -245,7 +245,7 @@ final class Acquisition implements Ask, Asking {
       // Another call under this request id held the lease and has released it since, so this grant is outdated. When
       // asked again a little later, the server reports the release.
       loop.after(
-          LeaseKeeper.AGAIN,
+          LeaseKeeper.RENEW_AGAIN,
           () -> {
             if (!isSettled) ask();
           });

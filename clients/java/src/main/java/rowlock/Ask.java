@@ -22,7 +22,7 @@ interface Ask {
     /** Only if it cannot have taken effect. */
     UNSENT,
     /** Never over another connection. */
-    IN_THIS_SESSION
+    ON_THIS_CONNECTION
   }
 
   Kind kind();

@@ -9,7 +9,7 @@ final class Call {
   final long order;
 
   long number;
-  Use use;
+  Usage usage;
 
   /** When it was sent; FOREVER after its first result. */
   long asked;
@@ -26,8 +26,8 @@ final class Call {
   /** The last error that a server has answered with. */
   RowlockException lastError;
 
-  Loop.Timer retryTimer;
-  Loop.Timer giveUpTimer;
+  EventLoop.Timer retryTimer;
+  EventLoop.Timer giveUpTimer;
 
   Call(Ask ask, long order) {
     this.ask = ask;
@@ -36,7 +36,7 @@ final class Call {
 
   /** Whether any server may know of it. */
   boolean mayBeKnown() {
-    return wasSent || (use != null && use.connection.hasSent(number));
+    return wasSent || (usage != null && usage.connection.hasSent(number));
   }
 
   boolean isWait() {
@@ -44,20 +44,20 @@ final class Call {
   }
 
   /** Counts what is under way on a connection, to stay within the server's bounds. */
-  static final class Use {
+  static final class Usage {
     final Connection connection;
     int commands;
     int waits;
 
-    Use(Connection connection) {
+    Usage(Connection connection) {
       this.connection = connection;
     }
 
     boolean hasRoom(boolean isWait) {
-      Connection.Bounds bounds = connection.bounds();
+      Connection.Opened opened = connection.opened();
       // The first request may carry all that was open on the last connection, before the server names its bounds.
-      if (bounds == null) return true;
-      return isWait ? waits < bounds.waitsMax() : commands < bounds.commandsMax();
+      if (opened == null) return true;
+      return isWait ? waits < opened.waitsMax() : commands < opened.commandsMax();
     }
 
     void count(boolean isWait, int by) {

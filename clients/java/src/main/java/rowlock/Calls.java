@@ -20,7 +20,7 @@ import rowlock.v1.SessionCommand;
 import rowlock.v1.SessionResult;
 
 final class Calls {
-  private final Loop loop;
+  private final EventLoop loop;
   private final Clock clock;
   private final List<Address> addresses;
 
@@ -33,13 +33,13 @@ final class Calls {
   private final Set<Call> open = new LinkedHashSet<>();
   private final Map<Long, Call> byNumber = new HashMap<>();
   private final Map<Ask.Kind, TreeMap<Long, Call>> queues = new EnumMap<>(Ask.Kind.class);
-  private Call.Use current;
+  private Call.Usage current;
   private long begun;
   private long numbers;
   private final List<Runnable> onIdle = new ArrayList<>();
 
   Calls(
-      Loop loop,
+      EventLoop loop,
       Clock clock,
       List<Address> addresses,
       Runnable need,
@@ -73,7 +73,7 @@ final class Calls {
   }
 
   private static void forget(Call call) {
-    if (call.use != null) call.use.connection.cancel(call.number);
+    if (call.usage != null) call.usage.connection.cancel(call.number);
   }
 
   /**
@@ -82,17 +82,17 @@ final class Calls {
    */
   void withdraw(Call call) {
     if (call.isOver) return;
-    boolean isSent = call.use != null && call.use.connection.hasSent(call.number);
-    if (isSent) call.use.connection.cancel(call.number);
+    boolean isSent = call.usage != null && call.usage.connection.hasSent(call.number);
+    if (isSent) call.usage.connection.cancel(call.number);
     // It was sent over a connection that is gone, so no server will answer.
     else if (call.wasSent) fail(call, lost());
     else cancel(call);
   }
 
   /** Runs something when no call is open any more. */
-  void whenIdle(Runnable told) {
-    if (open.isEmpty()) told.run();
-    else onIdle.add(told);
+  void whenIdle(Runnable task) {
+    if (open.isEmpty()) task.run();
+    else onIdle.add(task);
   }
 
   /** Fails the calls that no server can know of, except for those that renew and end leases. */
@@ -112,7 +112,7 @@ final class Calls {
 
   /** Sends calls over this connection from now on. */
   void begun(Connection connection) {
-    current = new Call.Use(connection);
+    current = new Call.Usage(connection);
     pump();
   }
 
@@ -146,7 +146,7 @@ final class Calls {
    * its response alone.
    */
   private void answered(Call call, SessionResult result, long basis) {
-    Loop.cancel(call.giveUpTimer);
+    EventLoop.cancel(call.giveUpTimer);
     call.giveUpTimer = null;
     call.failures = 0;
     long at = Math.min(basis, call.asked);
@@ -158,7 +158,7 @@ final class Calls {
   void ended(Connection connection, RowlockException error) {
     leaving(connection);
     List<Call> lost =
-        byNumber.values().stream().filter(call -> call.use.connection == connection).toList();
+        byNumber.values().stream().filter(call -> call.usage.connection == connection).toList();
     for (Call call : lost) {
       leave(call);
       switch (call.ask.repeat()) {
@@ -167,7 +167,7 @@ final class Calls {
           if (call.wasSent) fail(call, inDoubt(error));
           else queue(call);
         }
-        case IN_THIS_SESSION -> fail(call, error);
+        case ON_THIS_CONNECTION -> fail(call, error);
       }
     }
   }
@@ -180,7 +180,7 @@ final class Calls {
       fail(call, error);
       return;
     }
-    boolean isMoving = call.use != current;
+    boolean isMoving = call.usage != current;
     leave(call);
     if (isMoving) {
       queue(call);
@@ -229,10 +229,10 @@ final class Calls {
   }
 
   /** Returns true if the call has left the queue: it was sent, or is about to fail. */
-  private boolean send(Call call, Call.Use use) {
-    Connection connection = use.connection;
-    boolean isOpen = connection.bounds() != null;
-    if (!use.hasRoom(call.isWait())) return false;
+  private boolean send(Call call, Call.Usage usage) {
+    Connection connection = usage.connection;
+    boolean isOpen = connection.opened() != null;
+    if (!usage.hasRoom(call.isWait())) return false;
     // A server that has not answered yet may not be there, and the call would end in doubt for nothing.
     if (!isOpen && call.ask.repeat() == Ask.Repeat.UNSENT) return false;
     SessionCommand command = call.ask.command(connection).setCall(++numbers).build();
@@ -250,11 +250,11 @@ final class Calls {
       return true;
     }
     call.number = numbers;
-    call.use = use;
+    call.usage = usage;
     call.timesSent++;
     call.asked = clock.now();
     byNumber.put(call.number, call);
-    use.count(call.isWait(), 1);
+    usage.count(call.isWait(), 1);
     connection.send(command);
     return true;
   }
@@ -274,8 +274,8 @@ final class Calls {
 
   private void end(Call call) {
     call.isOver = true;
-    Loop.cancel(call.retryTimer);
-    Loop.cancel(call.giveUpTimer);
+    EventLoop.cancel(call.retryTimer);
+    EventLoop.cancel(call.giveUpTimer);
     leave(call);
     queues.get(call.ask.kind()).remove(call.order);
     open.remove(call);
@@ -288,17 +288,17 @@ final class Calls {
 
   private void tellIdle() {
     if (!open.isEmpty()) return;
-    List<Runnable> told = List.copyOf(onIdle);
+    List<Runnable> tasks = List.copyOf(onIdle);
     onIdle.clear();
-    told.forEach(Runnable::run);
+    tasks.forEach(Runnable::run);
   }
 
   private void leave(Call call) {
-    if (call.use == null) return;
+    if (call.usage == null) return;
     call.wasSent = call.mayBeKnown();
     byNumber.remove(call.number);
-    call.use.count(call.isWait(), -1);
-    call.use = null;
+    call.usage.count(call.isWait(), -1);
+    call.usage = null;
   }
 
   private RowlockException noAnswer(Call call, long within) {
@@ -310,8 +310,8 @@ final class Calls {
             + Math.round(within / 1e6)
             + " ms at "
             + servers
-            + ": see that one runs there, and that it and this client both use TLS or both do not."
-            + (why == null ? "" : " Last: " + why.getMessage());
+            + ": check that a server runs there, and that it and this client agree on TLS."
+            + (why == null ? "" : " Last error: " + why.getMessage());
     return new RowlockException(
         message, ErrorDetails.of(Reason.NO_SERVER, Status.Code.UNAVAILABLE), why);
   }
@@ -325,7 +325,7 @@ final class Calls {
 
   private static RowlockException inDoubt(RowlockException error) {
     String message =
-        "The connection was lost before the answer came: it may have been done or not. "
+        "The connection was lost before the answer came, so the call may have taken effect or not. "
             + error.getMessage();
     return new RowlockException(
         message, ErrorDetails.of(Reason.CONNECTION_LOST, Status.Code.UNAVAILABLE), error);
@@ -333,12 +333,12 @@ final class Calls {
 
   private static RowlockException unsendable(String why) {
     return new RowlockException(
-        Reason.BAD_REQUEST, Status.Code.INVALID_ARGUMENT, "This cannot be sent: " + why + ".");
+        Reason.BAD_REQUEST, Status.Code.INVALID_ARGUMENT, "The request cannot be encoded: " + why + ".");
   }
 
   private static RowlockException tooLarge(int bytes, int bytesMax) {
     String message =
-        "This would take " + bytes + " bytes, and the server takes no more than " + bytesMax + " of one command.";
+        "The command has " + bytes + " bytes, but the server accepts at most " + bytesMax + ".";
     return new RowlockException(
         message, ErrorDetails.tooLarge(bytesMax), null);
   }

@@ -127,7 +127,7 @@ final class Capture implements Ask, Asking {
   /** Once given up, the capture is not repeated: {@link #failed} looks for what a lost connection has left behind. */
   @Override
   public Repeat repeat() {
-    return isAbandoned ? Repeat.IN_THIS_SESSION : Repeat.ALWAYS;
+    return isAbandoned ? Repeat.ON_THIS_CONNECTION : Repeat.ALWAYS;
   }
 
   @Override
@@ -161,7 +161,7 @@ final class Capture implements Ask, Asking {
   @Override
   public boolean answered(SessionResult result, long basis) {
     if (!result.hasCapture()) {
-      String message = "The server answered a capture with " + result.getResultCase() + ".";
+      String message = "The server answered a capture with an unexpected result: " + result.getResultCase() + ".";
       failed(new RowlockException(Reason.UNKNOWN, Status.Code.INTERNAL, message));
       return true;
     }

@@ -7,7 +7,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.function.Consumer;
 
-/** The options of {@link Rowlock#capture(CaptureOptions)}: which locks to capture, and how. */
+/** The options of {@link RowlockClient#capture(CaptureOptions)}: which locks to capture, and how. */
 public final class CaptureOptions extends LeaseOptions {
   final Optional<String> prefix;
   final List<String> names;

@@ -1,4 +1,4 @@
-// The gRPC channel to one server.
+// The gRPC channel to one server, and the headers of its calls.
 
 package rowlock;
 
@@ -8,6 +8,7 @@ import io.grpc.ManagedChannel;
 import io.grpc.ManagedChannelBuilder;
 import io.grpc.Metadata;
 import io.grpc.stub.MetadataUtils;
+import java.util.Map;
 import java.util.Optional;
 
 final class Channels {
@@ -32,5 +33,14 @@ final class Channels {
         // Safe, because all callbacks only pass things on to the loop.
         .directExecutor()
         .build();
+  }
+
+  /** The headers of each call of a connection. Throws an IllegalArgumentException for a name that no header can have. */
+  static Metadata metadataOf(Map<String, String> headers) {
+    Metadata metadata = new Metadata();
+    headers.forEach(
+        (name, value) ->
+            metadata.put(Metadata.Key.of(name, Metadata.ASCII_STRING_MARSHALLER), value));
+    return metadata;
   }
 }

@@ -9,8 +9,8 @@ import java.util.OptionalLong;
  * A holder or a waiter.
  *
  * @param lockName the lock
- * @param ticketNumber identifies the claim within its lock: see {@link Rowlock#forceRelease(String, long, String)}
- * @param isHeld whether the claim is held; otherwise it waits
+ * @param ticketNumber identifies the claim within its lock: see {@link RowlockClient#forceRelease(String, long, String)}
+ * @param state whether the claim is held or waits
  * @param mode how it is or will be held
  * @param permits how many permits it has or wants
  * @param owner the owner that the caller gave
@@ -24,7 +24,7 @@ import java.util.OptionalLong;
 public record ClaimView(
     String lockName,
     long ticketNumber,
-    boolean isHeld,
+    State state,
     Mode mode,
     int permits,
     String owner,
@@ -33,12 +33,20 @@ public record ClaimView(
     Optional<Instant> requestedAt,
     Optional<Instant> grantedAt,
     Optional<Instant> expiresAt) {
+  /** What a claim does. */
+  public enum State {
+    /** It waits in the queue. */
+    WAITING,
+    /** It holds its lock. */
+    HELD
+  }
+
   static ClaimView of(rowlock.v1.Claim claim) {
     boolean isHeld = claim.getState() == rowlock.v1.ClaimState.CLAIM_STATE_HELD;
     return new ClaimView(
         claim.getLockName(),
         claim.getTicketNumber(),
-        isHeld,
+        isHeld ? State.HELD : State.WAITING,
         Mode.of(claim.getMode()),
         claim.getPermits(),
         claim.getOwner(),

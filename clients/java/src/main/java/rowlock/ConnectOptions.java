@@ -52,7 +52,7 @@ public final class ConnectOptions {
 
   private static void checkText(String name, String text) {
     if (!Text.isValid(text))
-      throw new IllegalArgumentException(name + ": the text has half of a surrogate pair");
+      throw new IllegalArgumentException(name + ": the text has an unpaired surrogate, which UTF-8 cannot encode");
   }
 
   private static long positive(String name, Duration duration) {
@@ -128,7 +128,7 @@ public final class ConnectOptions {
      */
     public Builder headers(Map<String, String> headers) {
       Map<String, String> copy = Map.copyOf(headers);
-      Headers.metadataOf(copy);
+      Channels.metadataOf(copy);
       return headers(() -> copy);
     }
 

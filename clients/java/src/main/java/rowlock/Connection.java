@@ -8,12 +8,12 @@ import rowlock.v1.SessionCommand;
 import rowlock.v1.SessionResponse;
 
 interface Connection {
-  /** What the server accepts. */
-  record Bounds(String replica, int waitsMax, int commandsMax, int bytesMax) {}
+  /** What a server has announced. */
+  record Opened(String replica, int waitsMax, int commandsMax, int bytesMax) {}
 
   interface Listener {
     /** Takes a response, which was true at {@code basis} or later. */
-    void onResponse(Connection connection, SessionResponse response, long basis);
+    void onResponded(Connection connection, SessionResponse response, long basis);
 
     /** Called once, unless the connection was closed or destroyed from this side. */
     void onEnded(Connection connection, RowlockException error);
@@ -22,13 +22,16 @@ interface Connection {
   Address address();
 
   /** Null until the server has answered. */
-  Bounds bounds();
+  Opened opened();
 
   /** The largest size of one command in bytes. */
   int commandBytesMax();
 
-  /** Whether a wait may name its ticket. Otherwise it repeats its request under its request id. */
-  boolean knowsTickets();
+  /** The kind of the connection. Only over a session may a wait name its ticket; otherwise it repeats its request. */
+  ConnectionEvent.Via via();
+
+  /** How many leases one command may renew. */
+  int renewalsMax();
 
   /** Sends a command, which has its number already, soon and together with others. */
   void send(SessionCommand command);
@@ -40,7 +43,7 @@ interface Connection {
   boolean hasSent(long call);
 
   /** Sends a request soon, even one with only an acknowledgement. */
-  void touch();
+  void acknowledge();
 
   /** Closes the connection in good order, within this time. */
   void close(long within, Runnable closed);

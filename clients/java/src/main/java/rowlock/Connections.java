@@ -9,13 +9,14 @@ import io.grpc.Status;
 import java.util.ArrayList;
 import java.util.LinkedHashSet;
 import java.util.List;
+import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.Executor;
 import java.util.function.BooleanSupplier;
 import rowlock.v1.SessionResponse;
 
 final class Connections implements Connection.Listener {
-  interface Owner extends Connection.Listener {
+  interface Listener extends Connection.Listener {
     /** Commands can be sent on this connection, whose server may not have answered yet. */
     void onBegun(Connection connection);
 
@@ -33,38 +34,38 @@ final class Connections implements Connection.Listener {
   private static final long LASTED = Times.ofMillis(1_000);
 
   /** Another server would answer the same. */
-  private static final Set<Status.Code> HOPELESS =
+  private static final Set<Status.Code> HOPELESS_CODES =
       Set.of(
           Status.Code.INVALID_ARGUMENT,
           Status.Code.UNAUTHENTICATED,
           Status.Code.PERMISSION_DENIED);
 
   /** The codes that gRPC reports when a proxy or an older server refuses a stream. */
-  private static final Set<Status.Code> REFUSES_STREAMS =
+  private static final Set<Status.Code> SESSION_REFUSED_CODES =
       Set.of(
           Status.Code.UNIMPLEMENTED,
           Status.Code.INTERNAL,
           Status.Code.PERMISSION_DENIED,
           Status.Code.UNKNOWN);
 
-  private final Loop loop;
+  private final EventLoop loop;
   private final Clock clock;
-  private final Told told;
+  private final Callbacks callbacks;
   private final Executor inTurn;
   private final ConnectOptions options;
 
   /** Whether anything is held or asked for. */
   private final BooleanSupplier isNeeded;
 
-  private final Owner owner;
+  private final Listener listener;
 
   /** All connections that have not ended: the current one, and those whose servers stop. */
   private final Set<Connection> all = new LinkedHashSet<>();
 
   private Connection current;
   private boolean isOpening;
-  private Loop.Timer timer;
-  private Loop.Timer openTimer;
+  private EventLoop.Timer timer;
+  private EventLoop.Timer openTimer;
   private int address;
   private int failures;
   private int bytesMax = BYTES_MAX_AT_FIRST;
@@ -73,24 +74,24 @@ final class Connections implements Connection.Listener {
   private RowlockException lastError;
 
   Connections(
-      Loop loop,
+      EventLoop loop,
       Clock clock,
-      Told told,
+      Callbacks callbacks,
       ConnectOptions options,
       BooleanSupplier isNeeded,
-      Owner owner) {
+      Listener listener) {
     this.loop = loop;
     this.clock = clock;
-    this.told = told;
-    this.inTurn = told.inTurn();
+    this.callbacks = callbacks;
+    this.inTurn = callbacks.inTurn();
     this.options = options;
     this.isNeeded = isNeeded;
-    this.owner = owner;
+    this.listener = listener;
   }
 
-  /** Whether the server of the current connection has answered. */
-  boolean isOpen() {
-    return current != null && current.bounds() != null;
+  /** The current connection, if its server has answered. */
+  Optional<Connection> open() {
+    return Optional.ofNullable(current).filter(connection -> connection.opened() != null);
   }
 
   /** Why the last connection ended or could not be opened; null if none has. */
@@ -103,10 +104,10 @@ final class Connections implements Connection.Listener {
     if (current != null || timer != null || isOpening || isClosed) return;
     isOpening = true;
     // On another thread, because the user's function may block, for example to fetch a token.
-    told.run(
+    callbacks.run(
         () -> {
           try {
-            Metadata headers = Headers.metadataOf(options.headers.get());
+            Metadata headers = Channels.metadataOf(options.headers.get());
             loop.run(() -> open(headers));
           } catch (RuntimeException | Error thrown) {
             loop.run(() -> headersFailed(thrown));
@@ -137,8 +138,8 @@ final class Connections implements Connection.Listener {
   /** Closes all connections in good order, within this time. */
   void close(long within, Runnable closed) {
     isClosed = true;
-    Loop.cancel(timer);
-    Loop.cancel(openTimer);
+    EventLoop.cancel(timer);
+    EventLoop.cancel(openTimer);
     List<Connection> closing = new ArrayList<>(all);
     all.clear();
     current = null;
@@ -148,7 +149,7 @@ final class Connections implements Connection.Listener {
           if (--left[0] == 0) closed.run();
         };
     for (Connection connection : closing) {
-      if (connection.bounds() != null) connection.close(within, one);
+      if (connection.opened() != null) connection.close(within, one);
       else {
         connection.destroy();
         one.run();
@@ -162,11 +163,11 @@ final class Connections implements Connection.Listener {
     if (isClosed) return;
     RowlockException error =
         new RowlockException(
-            "The headers for a connection could not be had: " + thrown,
+            "The headers function failed: " + thrown,
             ErrorDetails.of(Reason.UNKNOWN, Status.Code.UNAUTHENTICATED),
             thrown);
     next(error, false);
-    owner.onHopeless(error);
+    listener.onHopeless(error);
   }
 
   private void open(Metadata headers) {
@@ -186,36 +187,36 @@ final class Connections implements Connection.Listener {
     all.add(connection);
     current = connection;
     openTimer = loop.after(options.connectTimeout, () -> tooLate(connection));
-    owner.onBegun(connection);
+    listener.onBegun(connection);
   }
 
   private void tooLate(Connection connection) {
     connection.destroy();
     String message =
-        connection.address() + " has not answered within " + options.connectTimeout / 1_000_000 + " ms.";
+        connection.address() + " did not answer within " + options.connectTimeout / 1_000_000 + " ms.";
     onEnded(connection, new RowlockException(Reason.UNKNOWN, Status.Code.UNAVAILABLE, message));
   }
 
   @Override
-  public void onResponse(Connection connection, SessionResponse response, long basis) {
+  public void onResponded(Connection connection, SessionResponse response, long basis) {
     if (response.hasOpened() && connection == current) {
-      Loop.cancel(openTimer);
-      bytesMax = connection.bounds().bytesMax();
+      EventLoop.cancel(openTimer);
+      bytesMax = connection.opened().bytesMax();
       openedAt = clock.now();
       tell(
           new ConnectionEvent.Connected(
-              connection.address().toString(), connection.bounds().replica(), true));
+              connection.address().toString(), connection.opened().replica(), connection.via()));
     }
     if (response.getGoingAway() && connection == current) {
       current = null;
-      Loop.cancel(openTimer);
-      owner.onLeaving(connection);
+      EventLoop.cancel(openTimer);
+      listener.onLeaving(connection);
       next(
           new RowlockException(
               Reason.SHUTTING_DOWN, Status.Code.UNAVAILABLE, connection.address() + " is stopping."),
           hasLasted(connection));
     }
-    owner.onResponse(connection, response, basis);
+    listener.onResponded(connection, response, basis);
   }
 
   @Override
@@ -224,15 +225,15 @@ final class Connections implements Connection.Listener {
     boolean wasCurrent = connection == current;
     if (wasCurrent) {
       current = null;
-      Loop.cancel(openTimer);
+      EventLoop.cancel(openTimer);
     }
     tell(new ConnectionEvent.Disconnected(connection.address().toString(), error));
     boolean isHopeless =
-        HOPELESS.contains(error.code()) || error.reason() == Reason.MESSAGE_TOO_LARGE;
-    // Before the owner is notified, since it then asks for a connection at once.
+        HOPELESS_CODES.contains(error.code()) || error.reason() == Reason.MESSAGE_TOO_LARGE;
+    // Before the listener is notified, since it then asks for a connection at once.
     if (wasCurrent) next(error, hasLasted(connection));
-    owner.onEnded(connection, error);
-    if (wasCurrent && isHopeless && connection.bounds() == null) owner.onHopeless(error);
+    listener.onEnded(connection, error);
+    if (wasCurrent && isHopeless && connection.opened() == null) listener.onHopeless(error);
   }
 
   /** Opens the next connection: at once, or after a pause if all servers have failed in turn. */
@@ -253,7 +254,7 @@ final class Connections implements Connection.Listener {
   }
 
   private boolean hasLasted(Connection connection) {
-    return connection.bounds() != null && clock.now() - openedAt >= LASTED;
+    return connection.opened() != null && clock.now() - openedAt >= LASTED;
   }
 
   private void tell(ConnectionEvent event) {
@@ -269,23 +270,23 @@ final class Connections implements Connection.Listener {
     }
 
     @Override
-    public void onResponse(Connection connection, SessionResponse response, long basis) {
-      Connections.this.onResponse(connection, response, basis);
+    public void onResponded(Connection connection, SessionResponse response, long basis) {
+      Connections.this.onResponded(connection, response, basis);
     }
 
     @Override
     public void onEnded(Connection connection, RowlockException error) {
       boolean isRefused =
           connection == current
-              && connection.bounds() == null
+              && connection.opened() == null
               && !error.isOfServer()
-              && REFUSES_STREAMS.contains(error.code());
+              && SESSION_REFUSED_CODES.contains(error.code());
       if (isRefused) goUnary(connection, error);
       else Connections.this.onEnded(connection, error);
     }
 
     private void goUnary(Connection refused, RowlockException error) {
-      Loop.cancel(openTimer);
+      EventLoop.cancel(openTimer);
       all.remove(refused);
       lastError = error;
       Connection unary =
@@ -300,10 +301,10 @@ final class Connections implements Connection.Listener {
       all.add(unary);
       current = unary;
       openedAt = clock.now();
-      // The owner then sends the calls of the session over the new connection.
-      owner.onEnded(refused, error);
-      tell(new ConnectionEvent.Connected(refused.address().toString(), "", false));
-      owner.onBegun(unary);
+      // The listener then sends the calls of the session over the new connection.
+      listener.onEnded(refused, error);
+      tell(new ConnectionEvent.Connected(refused.address().toString(), "", unary.via()));
+      listener.onBegun(unary);
     }
   }
 }

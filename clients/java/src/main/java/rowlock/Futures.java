@@ -27,7 +27,7 @@ final class Futures {
     } catch (InterruptedException interrupted) {
       Thread.currentThread().interrupt();
       throw new RowlockException(
-          "The thread was interrupted before the answer came: it may have been done or not.",
+          "The thread was interrupted before the answer came, so the call may have taken effect or not.",
           ErrorDetails.of(Reason.CANCELLED, Status.Code.CANCELLED),
           interrupted);
     }
@@ -52,11 +52,11 @@ final class Futures {
    * nevertheless is given to {@code unwanted}.
    */
   static <A, T> CompletableFuture<T> handedOut(
-      CompletableFuture<A> answer, Told told, Function<A, T> read, Consumer<A> unwanted) {
+      CompletableFuture<A> answer, Callbacks callbacks, Function<A, T> read, Consumer<A> unwanted) {
     CompletableFuture<T> handed = new CompletableFuture<>();
     answer.whenComplete(
         (value, failure) ->
-            told.run(
+            callbacks.run(
                 () -> {
                   if (failure != null) handed.completeExceptionally(failure);
                   else if (!isTaken(handed, value, read)) unwanted.accept(value);

@@ -59,7 +59,7 @@ final class HeldLease {
   /** Why it is over; null while it is not. */
   private RowlockException over;
 
-  private LockState told = LockState.HELD;
+  private LockState reported = LockState.HELD;
 
   HeldLease(rowlock.v1.Lease lease, long basis, long margin, Clock clock) {
     id = lease.getLeaseId();
@@ -202,8 +202,8 @@ final class HeldLease {
 
   private void tell() {
     LockState state = now();
-    if (state == told) return;
-    told = state;
+    if (state == reported) return;
+    reported = state;
     for (Consumer<LockState> listener : List.copyOf(listeners)) listener.accept(state);
     if (state == LockState.LOST) listeners.clear();
   }

@@ -11,11 +11,11 @@ import java.util.function.Consumer;
 import rowlock.v1.RenewRequest;
 
 final class HeldLocks {
-  private final Loop loop;
+  private final EventLoop loop;
   private final LeaseKeeper keeper;
   private final Verbs verbs;
   private final Promises promises;
-  private final Told told;
+  private final Callbacks callbacks;
   private final Map<String, Lock> locks = new ConcurrentHashMap<>();
 
   /** The request ids under which callers ask. */
@@ -24,25 +24,25 @@ final class HeldLocks {
   final LeftBehind leftBehind;
 
   HeldLocks(
-      Loop loop,
+      EventLoop loop,
       Clock clock,
       LeaseKeeper keeper,
       Verbs verbs,
       Promises promises,
-      Told told,
+      Callbacks callbacks,
       Consumer<Consumer<LeftBehind>> inherit) {
     this.loop = loop;
     this.keeper = keeper;
     this.verbs = verbs;
     this.promises = promises;
-    this.told = told;
+    this.callbacks = callbacks;
     leftBehind = new LeftBehind(loop, clock, verbs, this, inherit);
   }
 
   /** Makes a lock of a lease, which is held from now on. On the loop. */
   Lock keep(HeldLease lease, LeaseOptions asked) {
     keeper.keep(lease);
-    Lock lock = new Lock(lease, new LockVerbs(asked), told);
+    Lock lock = new Lock(lease, new LockVerbs(asked), callbacks);
     locks.put(lease.id, lock);
     return lock;
   }

@@ -8,9 +8,10 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
-import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
+import java.util.function.Supplier;
 import rowlock.v1.Lease;
 import rowlock.v1.LostLease;
 import rowlock.v1.RenewLeases;
@@ -20,14 +21,11 @@ import rowlock.v1.SessionCommand;
 import rowlock.v1.SessionResult;
 
 final class LeaseKeeper {
-  /** Leases in one renewal: well within the default size of a request. */
-  private static final int AT_ONCE_MAX = 500;
-
   /** How often the client checks its clock while it holds anything, to notice that the machine slept. */
   private static final long LOOK_EVERY = Times.ofMillis(1_000);
 
   /** The pause before a failed renewal is tried again: short, but at most two tries in a third of the shortest ttl. */
-  static final long AGAIN = Times.ofMillis(150);
+  static final long RENEW_AGAIN = Times.ofMillis(150);
 
   /** Reasons that say that the lease has ended, perhaps long ago. */
   private static final Set<Reason> GONE = Set.of(Reason.LEASE_LOST, Reason.UNKNOWN_CLAIM);
@@ -35,12 +33,12 @@ final class LeaseKeeper {
   /** Stands for an entry that an answer lacks: the lease is renewed again when that is due. */
   private static final RenewedLease NOTHING = RenewedLease.getDefaultInstance();
 
-  private final Loop loop;
+  private final EventLoop loop;
   private final Clock clock;
   private final Calls calls;
 
-  /** Whether there is a connection whose server has answered. */
-  private final BooleanSupplier isOpen;
+  /** The connection whose server has answered, if there is one. */
+  private final Supplier<Optional<Connection>> open;
 
   /** Opens a connection unless there is one. */
   private final Runnable need;
@@ -49,20 +47,20 @@ final class LeaseKeeper {
   private final Consumer<RowlockException> leave;
 
   private final Map<String, HeldLease> held = new LinkedHashMap<>();
-  private Loop.Timer timer;
+  private EventLoop.Timer timer;
   private long wakeAt = Times.FOREVER;
 
   LeaseKeeper(
-      Loop loop,
+      EventLoop loop,
       Clock clock,
       Calls calls,
-      BooleanSupplier isOpen,
+      Supplier<Optional<Connection>> open,
       Runnable need,
       Consumer<RowlockException> leave) {
     this.loop = loop;
     this.clock = clock;
     this.calls = calls;
-    this.isOpen = isOpen;
+    this.open = open;
     this.need = need;
     this.leave = leave;
   }
@@ -83,9 +81,9 @@ final class LeaseKeeper {
   }
 
   /** Renews all leases in the first requests of a connection, so that its server knows of them. */
-  void begun() {
+  void begun(Connection connection) {
     lookAtAll();
-    renew(List.copyOf(held.values()));
+    renew(List.copyOf(held.values()), connection);
   }
 
   /** The connection that carried news of the leases is gone. */
@@ -106,13 +104,13 @@ final class LeaseKeeper {
   void lost(Collection<LostLease> leases) {
     for (LostLease lease : leases) {
       String how = Reason.nameOf(lease.getReason());
-      String message = "has ended (" + how.toLowerCase(Locale.ROOT) + "): stop what the lock protects.";
+      String message = "has ended (" + how.toLowerCase(Locale.ROOT) + "): stop the work that the lock protects.";
       lose(lease.getLeaseId(), RowlockException.leaseLost(lease.getLockName(), how, message));
     }
   }
 
   void stop() {
-    Loop.cancel(timer);
+    EventLoop.cancel(timer);
     timer = null;
     wakeAt = Times.FOREVER;
   }
@@ -127,16 +125,16 @@ final class LeaseKeeper {
     long now = clock.now();
     List<HeldLease> idle = held.values().stream().filter(lease -> !lease.isRenewing).toList();
     if (idle.stream().anyMatch(lease -> lease.renewAt <= now)) {
-      if (isOpen.getAsBoolean())
-        renew(idle.stream().filter(lease -> lease.mayRenewAt() <= now).toList());
-      else need.run();
+      List<HeldLease> due = idle.stream().filter(lease -> lease.mayRenewAt() <= now).toList();
+      open.get().ifPresentOrElse(connection -> renew(due, connection), need);
     }
     wake();
   }
 
-  private void renew(List<HeldLease> leases) {
-    for (int at = 0; at < leases.size(); at += AT_ONCE_MAX)
-      renewTogether(leases.subList(at, Math.min(at + AT_ONCE_MAX, leases.size())));
+  private void renew(List<HeldLease> leases, Connection connection) {
+    int renewalsMax = connection.renewalsMax();
+    for (int at = 0; at < leases.size(); at += renewalsMax)
+      renewTogether(leases.subList(at, Math.min(at + renewalsMax, leases.size())));
   }
 
   private void renewTogether(List<HeldLease> leases) {
@@ -155,7 +153,7 @@ final class LeaseKeeper {
           /** The next connection renews all leases that are left by then. */
           @Override
           public Repeat repeat() {
-            return Repeat.IN_THIS_SESSION;
+            return Repeat.ON_THIS_CONNECTION;
           }
 
           @Override
@@ -187,7 +185,7 @@ final class LeaseKeeper {
 
   private void renewed(HeldLease lease, RenewedLease renewed, long basis) {
     lease.isRenewing = false;
-    lease.renewAt = Math.max(lease.renewAt, clock.now() + AGAIN);
+    lease.renewAt = Math.max(lease.renewAt, clock.now() + RENEW_AGAIN);
     if (renewed.hasLease()) lease.prolong(renewed.getLease(), basis);
     else if (renewed.hasError()) failed(lease, ErrorDetails.errorOf(renewed.getError()));
   }
@@ -199,8 +197,8 @@ final class LeaseKeeper {
       return;
     }
     long atLeast = error.retryAfter().map(Times::ofDuration).orElse(0L);
-    lease.renewAt = clock.now() + Math.max(AGAIN, atLeast);
-    if (lease.state() == LockState.UNCERTAIN && isOpen.getAsBoolean()) leave.accept(error);
+    lease.renewAt = clock.now() + Math.max(RENEW_AGAIN, atLeast);
+    if (lease.state() == LockState.UNCERTAIN && open.get().isPresent()) leave.accept(error);
   }
 
   private void lose(String leaseId, RowlockException error) {
@@ -214,7 +212,7 @@ final class LeaseKeeper {
       return;
     }
     long at = clock.now() + LOOK_EVERY;
-    boolean isConnected = isOpen.getAsBoolean();
+    boolean isConnected = open.get().isPresent();
     for (HeldLease lease : held.values()) {
       at = Math.min(at, lease.changesAt());
       // If there is no connection, the next one renews all leases when it begins.
@@ -225,7 +223,7 @@ final class LeaseKeeper {
 
   private void wakeAt(long at) {
     if (timer != null && wakeAt <= at) return;
-    Loop.cancel(timer);
+    EventLoop.cancel(timer);
     wakeAt = at;
     timer =
         loop.after(

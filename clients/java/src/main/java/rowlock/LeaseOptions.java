@@ -21,7 +21,7 @@ abstract class LeaseOptions {
   final String owner;
   final Map<String, String> labels;
   final Optional<String> requestId;
-  final RecordTerms terms;
+  final Terms terms;
 
   /** The key in {@link Requests}, if the caller has chosen a request id. */
   abstract Optional<String> sharedId();
@@ -32,7 +32,7 @@ abstract class LeaseOptions {
     labels = Map.copyOf(builder.labels);
     requestId = builder.requestId;
     terms =
-        new RecordTerms(
+        new Terms(
             builder.minInterval,
             builder.lockDelay,
             builder.statusIfLost,

@@ -36,7 +36,7 @@ final class LeftBehind {
           Reason.CANCELLED,
           Reason.TIMED_OUT);
 
-  private final Loop loop;
+  private final EventLoop loop;
   private final Clock clock;
   private final Verbs verbs;
   private final HeldLocks locks;
@@ -49,7 +49,7 @@ final class LeftBehind {
   private boolean isOver;
 
   LeftBehind(
-      Loop loop, Clock clock, Verbs verbs, HeldLocks locks, Consumer<Consumer<LeftBehind>> inherit) {
+      EventLoop loop, Clock clock, Verbs verbs, HeldLocks locks, Consumer<Consumer<LeftBehind>> inherit) {
     this.loop = loop;
     this.clock = clock;
     this.verbs = verbs;
@@ -120,7 +120,7 @@ final class LeftBehind {
     private final Set<String> except;
     private final long until;
     private int looks;
-    private Loop.Timer timer;
+    private EventLoop.Timer timer;
 
     Claims(
         LeaseOptions asked,

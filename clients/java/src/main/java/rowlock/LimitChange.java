@@ -2,7 +2,7 @@ package rowlock;
 
 import rowlock.v1.SetLimitRequest;
 
-/** A change of a limit, for {@link Rowlock#setLimit(LimitChange)}. Immutable: each method returns a new change. */
+/** A change of a limit, for {@link RowlockClient#setLimit(LimitChange)}. Immutable: each method returns a new change. */
 public final class LimitChange {
   private final SetLimitRequest request;
 
@@ -66,7 +66,7 @@ public final class LimitChange {
    * @param reason why; at most 255 bytes
    * @return the change
    */
-  public LimitChange because(String reason) {
+  public LimitChange reason(String reason) {
     return new LimitChange(request.toBuilder().setReason(reason).build());
   }
 

@@ -7,7 +7,7 @@ package rowlock;
  * @param version of the setting, for the next {@link LimitChange#ifVersion(long)}
  * @param heldPermits permits held; for a pattern the sum over the matching locks
  * @param waiting claims that wait; for a pattern the sum over the matching locks
- * @param isDraining whether more is held than the limit allows
+ * @param draining whether more is held than the limit allows
  * @param serversBehind for a pattern, how many servers may still grant by the old limit; usually 0
  */
 public record LimitInForce(
@@ -15,7 +15,7 @@ public record LimitInForce(
     long version,
     long heldPermits,
     long waiting,
-    boolean isDraining,
+    boolean draining,
     int serversBehind) {
   static LimitInForce of(rowlock.v1.SetLimitResponse response) {
     return new LimitInForce(

@@ -29,7 +29,7 @@ public final class Lock implements AutoCloseable {
 
   private final HeldLease lease;
   private final Verbs verbs;
-  private final Told told;
+  private final Callbacks callbacks;
   private final Executor listeners;
 
   /** Counts the calls that were granted the lock under one request id and have not given it up. */
@@ -37,11 +37,11 @@ public final class Lock implements AutoCloseable {
 
   private CompletableFuture<Boolean> released;
 
-  Lock(HeldLease lease, Verbs verbs, Told told) {
+  Lock(HeldLease lease, Verbs verbs, Callbacks callbacks) {
     this.lease = lease;
     this.verbs = verbs;
-    this.told = told;
-    listeners = told.inTurn();
+    this.callbacks = callbacks;
+    listeners = callbacks.inTurn();
   }
 
   /**
@@ -207,7 +207,7 @@ public final class Lock implements AutoCloseable {
    * @return whether the lock was held until then
    */
   public CompletableFuture<Boolean> releaseAsync(ReleaseOptions options) {
-    return Futures.handedOut(releasing(options).copy(), told, value -> value, value -> {});
+    return Futures.handedOut(releasing(options).copy(), callbacks, value -> value, value -> {});
   }
 
   private synchronized CompletableFuture<Boolean> releasing(ReleaseOptions options) {

@@ -11,7 +11,7 @@ import java.util.Optional;
  * @param heldPermits permits held; each reader or writer counts as 1
  * @param holderCount the number of holders
  * @param waiting the number of waiters
- * @param isDraining whether more is held than the limit allows, because the limit was lowered
+ * @param draining whether more is held than the limit allows, because the limit was lowered
  * @param lastToken the latest fencing token; 0 if none was given
  * @param holders the oldest holders, oldest first; 100 at most, in listings 10
  * @param waiters the first waiters, in order; as many at most
@@ -23,7 +23,7 @@ public record LockView(
     long heldPermits,
     int holderCount,
     int waiting,
-    boolean isDraining,
+    boolean draining,
     long lastToken,
     List<ClaimView> holders,
     List<ClaimView> waiters,

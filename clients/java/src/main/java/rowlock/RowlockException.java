@@ -70,8 +70,8 @@ public final class RowlockException extends RuntimeException {
   RowlockException mayBeHeld(String name, String requestId, boolean isGivenBack) {
     String rest =
         isGivenBack
-            ? "this client goes on giving it back."
-            : "ask for it again under that request id, or release it.";
+            ? "this client keeps trying to release it."
+            : "acquire it again with that request id, or release it.";
     String message =
         getMessage()
             + " The lock \"" + name + "\" may be held, under the request id " + requestId + ": " + rest;

@@ -26,14 +26,19 @@ final class SessionConnection implements Connection {
   /** Silence is counted in ticks, because at most one tick passes while this process is frozen. */
   private static final int SILENT_TICKS_MAX = 4;
 
-  private final Loop loop;
+  /** The most leases of one command, and the most bytes of each. */
+  private static final int RENEWALS_MAX = 500;
+
+  private static final int RENEWAL_BYTES = 64;
+
+  private final EventLoop loop;
   private final Clock clock;
   private final Address address;
   private final ManagedChannel channel;
   private final Listener listener;
   private final ClientCallStreamObserver<SessionRequest> requests;
 
-  private Bounds bounds;
+  private Opened opened;
   private int bytesMax;
   private SessionOpen open;
   private final ArrayDeque<SessionCommand> commands = new ArrayDeque<>();
@@ -55,14 +60,14 @@ final class SessionConnection implements Connection {
   private boolean sentSinceBeat;
   private boolean receivedSinceTick = true;
   private int silentTicks;
-  private final List<Loop.Timer> timers = new ArrayList<>();
+  private final List<EventLoop.Timer> timers = new ArrayList<>();
   private boolean isOver;
   private boolean isHalfClosed;
   private Runnable closed = () -> {};
 
   /** @param bytesMax the bound for a request until the server announces its own. */
   SessionConnection(
-      Loop loop,
+      EventLoop loop,
       Clock clock,
       Address address,
       ManagedChannel channel,
@@ -81,7 +86,7 @@ final class SessionConnection implements Connection {
     Responses responses = new Responses();
     LockServiceGrpc.newStub(channel).session(responses);
     requests = responses.requests;
-    touch();
+    acknowledge();
   }
 
   @Override
@@ -90,8 +95,8 @@ final class SessionConnection implements Connection {
   }
 
   @Override
-  public Bounds bounds() {
-    return bounds;
+  public Opened opened() {
+    return opened;
   }
 
   @Override
@@ -100,14 +105,20 @@ final class SessionConnection implements Connection {
   }
 
   @Override
-  public boolean knowsTickets() {
-    return true;
+  public ConnectionEvent.Via via() {
+    return ConnectionEvent.Via.SESSION;
+  }
+
+  /** Stays within the bytes of a command. */
+  @Override
+  public int renewalsMax() {
+    return Math.max(1, Math.min(RENEWALS_MAX, commandBytesMax() / RENEWAL_BYTES));
   }
 
   @Override
   public void send(SessionCommand command) {
     commands.add(command);
-    touch();
+    acknowledge();
   }
 
   @Override
@@ -126,7 +137,7 @@ final class SessionConnection implements Connection {
   }
 
   @Override
-  public void touch() {
+  public void acknowledge() {
     if (isScheduled || isOver || isHalfClosed) return;
     isScheduled = true;
     loop.run(
@@ -190,21 +201,21 @@ final class SessionConnection implements Connection {
       Long at = sent.poll();
       if (at != null) heardSent = at;
     }
-    if (response.hasOpened() && bounds == null) begin(response.getOpened());
-    listener.onResponse(this, response, heardSent);
+    if (response.hasOpened() && opened == null) begin(response.getOpened());
+    listener.onResponded(this, response, heardSent);
   }
 
-  private void begin(SessionOpened opened) {
-    bytesMax = opened.getMessageBytesMax();
-    bounds = new Bounds(opened.getReplica(), opened.getWaitsMax(), opened.getCommandsMax(), bytesMax);
-    if (opened.hasHeartbeatInterval())
-      timers.add(loop.every(Times.ofProto(opened.getHeartbeatInterval()), this::beat));
-    if (opened.hasSilenceMax())
-      timers.add(loop.every(Times.ofProto(opened.getSilenceMax()) / SILENT_TICKS_MAX, this::listen));
+  private void begin(SessionOpened found) {
+    bytesMax = found.getMessageBytesMax();
+    opened = new Opened(found.getReplica(), found.getWaitsMax(), found.getCommandsMax(), bytesMax);
+    if (found.hasHeartbeatInterval())
+      timers.add(loop.every(Times.ofProto(found.getHeartbeatInterval()), this::beat));
+    if (found.hasSilenceMax())
+      timers.add(loop.every(Times.ofProto(found.getSilenceMax()) / SILENT_TICKS_MAX, this::listen));
   }
 
   private void beat() {
-    if (!sentSinceBeat) touch();
+    if (!sentSinceBeat) acknowledge();
     sentSinceBeat = false;
   }
 
@@ -212,7 +223,7 @@ final class SessionConnection implements Connection {
   private void listen() {
     silentTicks = receivedSinceTick || sent.isEmpty() ? 0 : silentTicks + 1;
     receivedSinceTick = false;
-    if (silentTicks >= SILENT_TICKS_MAX) end("The server does not answer any more.");
+    if (silentTicks >= SILENT_TICKS_MAX) end("The server has stopped answering.");
   }
 
   private void end(String message) {
@@ -221,7 +232,7 @@ final class SessionConnection implements Connection {
 
   private void end(RowlockException error) {
     if (isOver) return;
-    if (bounds == null && error.refusesSession()) sentUpTo = 0;
+    if (opened == null && error.refusesSession()) sentUpTo = 0;
     over();
     if (!isHalfClosed) listener.onEnded(this, error);
   }
@@ -229,7 +240,7 @@ final class SessionConnection implements Connection {
   private void over() {
     if (isOver) return;
     isOver = true;
-    timers.forEach(Loop.Timer::cancel);
+    timers.forEach(EventLoop.Timer::cancel);
     requests.cancel("The session is over.", null);
     channel.shutdownNow();
     closed.run();

@@ -30,7 +30,7 @@ final class Text {
       for (Object value : values) {
         Optional<String> found = Optional.empty();
         if (value instanceof String text && !isValid(text))
-          found = Optional.of("the " + field.getKey().getName() + " has half of a surrogate pair");
+          found = Optional.of(field.getKey().getName() + " has an unpaired surrogate, which UTF-8 cannot encode");
         else if (value instanceof MessageOrBuilder part) found = unsendableIn(part);
         if (found.isPresent()) return found;
       }

@@ -39,7 +39,7 @@ final class Trust extends X509ExtendedTrustManager {
       managers.init(trusted);
       for (TrustManager manager : managers.getTrustManagers())
         if (manager instanceof X509ExtendedTrustManager found) return new Trust(found);
-      throw new IllegalStateException("This Java checks no certificates.");
+      throw new IllegalStateException("This Java has no X509ExtendedTrustManager.");
     } catch (GeneralSecurityException | IOException unreadable) {
       throw new IllegalArgumentException("ca: not a certificate in PEM", unreadable);
     }

@@ -1,5 +1,5 @@
 // Sends each command as a unary call, for a way to the server on which streams are refused. Such a server reports
-// nothing by itself: a wait asks again every second (UnaryWait), and the loss of a lease shows at its next renewal.
+// nothing by itself: a wait asks again every second (PolledWait), and the loss of a lease shows at its next renewal.
 
 package rowlock;
 
@@ -13,17 +13,15 @@ import io.grpc.stub.ClientCalls;
 import io.grpc.stub.StreamObserver;
 import java.util.HashMap;
 import java.util.HashSet;
-import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
-import java.util.function.BiConsumer;
 import java.util.function.BiFunction;
 import java.util.function.Consumer;
 import rowlock.v1.AcquireRequest;
 import rowlock.v1.CaptureRequest;
 import rowlock.v1.LockServiceGrpc;
-import rowlock.v1.RenewLeases;
+import rowlock.v1.RenewRequest;
 import rowlock.v1.RenewedLease;
 import rowlock.v1.RenewedLeases;
 import rowlock.v1.SessionCommand;
@@ -32,20 +30,20 @@ import rowlock.v1.SessionResult;
 
 final class UnaryConnection implements Connection {
   /** A call without an answer in this time means that the server is gone. */
-  private static final long ANSWERED_WITHIN = Times.ofMillis(10_000);
+  private static final long ANSWER_WITHIN = Times.ofMillis(10_000);
 
   /** Without bounds: the server itself reports what is too much. */
-  private static final Bounds BOUNDS =
-      new Bounds("", Integer.MAX_VALUE, Integer.MAX_VALUE, Integer.MAX_VALUE);
+  private static final Opened OPENED =
+      new Opened("", Integer.MAX_VALUE, Integer.MAX_VALUE, Integer.MAX_VALUE);
 
-  final Loop loop;
+  final EventLoop loop;
   final Clock clock;
   private final Address address;
   private final ManagedChannel channel;
   private final String owner;
   private final Map<String, String> labels;
   private final Listener listener;
-  private final Map<Long, UnaryWait> waits = new HashMap<>();
+  private final Map<Long, PolledWait> waits = new HashMap<>();
 
   /** Captures, which the server may take a long time to answer. */
   private final Map<Long, ClientCall<?, ?>> captures = new HashMap<>();
@@ -56,7 +54,7 @@ final class UnaryConnection implements Connection {
   private boolean isOver;
 
   UnaryConnection(
-      Loop loop,
+      EventLoop loop,
       Clock clock,
       Address address,
       ManagedChannel channel,
@@ -78,18 +76,24 @@ final class UnaryConnection implements Connection {
   }
 
   @Override
-  public Bounds bounds() {
-    return BOUNDS;
+  public Opened opened() {
+    return OPENED;
   }
 
   @Override
   public int commandBytesMax() {
-    return BOUNDS.bytesMax();
+    return OPENED.bytesMax();
   }
 
   @Override
-  public boolean knowsTickets() {
-    return false;
+  public ConnectionEvent.Via via() {
+    return ConnectionEvent.Via.UNARY;
+  }
+
+  /** One lease per call, so that no renewal delays another. */
+  @Override
+  public int renewalsMax() {
+    return 1;
   }
 
   @Override
@@ -101,7 +105,7 @@ final class UnaryConnection implements Connection {
       case ACQUIRE ->
           ask(number, LockServiceGrpc.getAcquireMethod(), signed(command.getAcquire()), SessionResult.Builder::setAcquire);
       case WAIT_IN_QUEUE -> {
-        UnaryWait wait = new UnaryWait(
+        PolledWait wait = new PolledWait(
                 this,
                 number,
                 signed(command.getWaitInQueue().getAcquire()),
@@ -117,7 +121,8 @@ final class UnaryConnection implements Connection {
       }
       case RENEW ->
           ask(number, LockServiceGrpc.getRenewMethod(), command.getRenew(), SessionResult.Builder::setRenew);
-      case RENEW_LEASES -> renewEach(number, command.getRenewLeases());
+      // One lease: see renewalsMax.
+      case RENEW_LEASES -> renew(number, command.getRenewLeases().getLeases(0));
       case RELEASE ->
           ask(number, LockServiceGrpc.getReleaseMethod(), command.getRelease(), SessionResult.Builder::setRelease);
       case SET_LIMIT ->
@@ -140,10 +145,10 @@ final class UnaryConnection implements Connection {
 
   @Override
   public boolean cancel(long number) {
-    UnaryWait wait = waits.remove(number);
+    PolledWait wait = waits.remove(number);
     if (wait != null) wait.stop();
     ClientCall<?, ?> capture = captures.remove(number);
-    if (capture != null) capture.cancel("Nobody waits for it any more.", null);
+    if (capture != null) capture.cancel("The caller has given up.", null);
     return true;
   }
 
@@ -153,7 +158,7 @@ final class UnaryConnection implements Connection {
   }
 
   @Override
-  public void touch() {
+  public void acknowledge() {
     // Each call is a sign of life.
   }
 
@@ -182,7 +187,7 @@ final class UnaryConnection implements Connection {
   }
 
   private static long within(CaptureRequest request) {
-    return Times.ofProto(request.getMaxWait()) + ANSWERED_WITHIN;
+    return Times.ofProto(request.getMaxWait()) + ANSWER_WITHIN;
   }
 
   private <Q, A> void ask(
@@ -190,7 +195,7 @@ final class UnaryConnection implements Connection {
       MethodDescriptor<Q, A> method,
       Q request,
       BiFunction<SessionResult.Builder, A, SessionResult.Builder> into) {
-    ask(number, method, request, ANSWERED_WITHIN, into);
+    ask(number, method, request, ANSWER_WITHIN, into);
   }
 
   private <Q, A> ClientCall<Q, A> ask(
@@ -208,26 +213,18 @@ final class UnaryConnection implements Connection {
         error -> tell(SessionResult.newBuilder().setError(error), number, basis));
   }
 
-  private void renewEach(long number, RenewLeases asked) {
+  private void renew(long number, RenewRequest asked) {
     long basis = clock.now();
-    int count = asked.getLeasesCount();
-    RenewedLease[] renewed = new RenewedLease[count];
-    int[] answered = {0};
-    BiConsumer<Integer, RenewedLease.Builder> done =
-        (at, lease) -> {
-          renewed[at] = lease.build();
-          if (++answered[0] < count) return;
-          RenewedLeases all = RenewedLeases.newBuilder().addAllLeases(List.of(renewed)).build();
-          tell(SessionResult.newBuilder().setRenewLeases(all), number, basis);
-        };
-    for (int index = 0; index < count; index++) {
-      int at = index;
-      call(
-          LockServiceGrpc.getRenewMethod(),
-          asked.getLeases(index),
-          answer -> done.accept(at, RenewedLease.newBuilder().setLease(answer.getLease())),
-          error -> done.accept(at, RenewedLease.newBuilder().setError(error)));
-    }
+    call(
+        LockServiceGrpc.getRenewMethod(),
+        asked,
+        answer -> renewed(number, basis, RenewedLease.newBuilder().setLease(answer.getLease())),
+        error -> renewed(number, basis, RenewedLease.newBuilder().setError(error)));
+  }
+
+  private void renewed(long number, long basis, RenewedLease.Builder renewed) {
+    RenewedLeases one = RenewedLeases.newBuilder().addLeases(renewed).build();
+    tell(SessionResult.newBuilder().setRenewLeases(one), number, basis);
   }
 
   <Q, A> void call(
@@ -235,7 +232,7 @@ final class UnaryConnection implements Connection {
       Q request,
       Consumer<A> answered,
       Consumer<com.google.rpc.Status> failed) {
-    if (!isOver) call(method, request, ANSWERED_WITHIN, answered, failed);
+    if (!isOver) call(method, request, ANSWER_WITHIN, answered, failed);
   }
 
   /** Makes one call. A failure that is not a Rowlock server's answer to this very call ends the connection. */
@@ -303,13 +300,13 @@ final class UnaryConnection implements Connection {
     }
     SessionResponse response =
         SessionResponse.newBuilder().addResults(result.setCall(number)).build();
-    listener.onResponse(this, response, basis);
+    listener.onResponded(this, response, basis);
   }
 
   private void over() {
     if (isOver) return;
     isOver = true;
-    waits.values().forEach(UnaryWait::stop);
+    waits.values().forEach(PolledWait::stop);
     waits.clear();
     captures.clear();
     open.clear();

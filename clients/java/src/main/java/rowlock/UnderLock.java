@@ -20,21 +20,28 @@ final class UnderLock {
           if (state == LockState.LOST) under.interrupt();
         };
     lock.lease().listen(listener);
+    T value;
     try {
-      T value = work.call(lock);
-      under.end();
-      Optional<RowlockException> lost = whyLost(lock);
-      if (lost.isPresent()) throw lost.get().again();
-      return value;
+      value = work.call(lock);
     } catch (InterruptedException interrupted) {
       if (!under.end()) throw interrupted;
       RowlockException lost = whyLost(lock).orElseThrow().again();
       lost.addSuppressed(interrupted);
       throw lost;
+    } catch (Throwable thrown) {
+      under.end();
+      // The work may have failed because of the loss, or may itself report it.
+      boolean isReported =
+          thrown instanceof RowlockException error && error.reason() == Reason.LEASE_LOST;
+      if (!isReported) whyLost(lock).ifPresent(lost -> thrown.addSuppressed(lost.again()));
+      throw thrown;
     } finally {
       under.end();
       lock.lease().unlisten(listener);
     }
+    Optional<RowlockException> lost = whyLost(lock);
+    if (lost.isPresent()) throw lost.get().again();
+    return value;
   }
 
   /** A lock that the work itself has released or handed over is not lost. */

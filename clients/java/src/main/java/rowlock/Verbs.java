@@ -20,11 +20,11 @@ import rowlock.v1.SetLimitRequest;
 import rowlock.v1.UpdateLockRequest;
 
 final class Verbs {
-  private final Loop loop;
+  private final EventLoop loop;
   private final Calls calls;
   private final long giveUpAfter;
 
-  Verbs(Loop loop, Calls calls, long giveUpAfter) {
+  Verbs(EventLoop loop, Calls calls, long giveUpAfter) {
     this.loop = loop;
     this.calls = calls;
     this.giveUpAfter = giveUpAfter;

@@ -120,7 +120,7 @@ class CaptureTest {
   }
 
   @Test
-  void aLongWaitIsAskedForInPiecesEachUnderAnIdOfItsOwn() throws Exception {
+  void aLongWaitAsksInPiecesWithIdsOfTheirOwn() throws Exception {
     Script.Asked asked = script.capture(tasks().waitAtMost(Duration.ofSeconds(20)).build());
     SessionCommand first = script.next();
     assertEquals(Duration.ofSeconds(15), wait(first));
@@ -139,7 +139,7 @@ class CaptureTest {
   }
 
   @Test
-  void theIdThatItsCallerHasChosenStays() throws Exception {
+  void theIdOfTheCallerStays() throws Exception {
     script.capture(tasks().waitForever().requestId("mine").build());
     SessionCommand first = script.next();
     script.answer(first, captured());
@@ -147,7 +147,7 @@ class CaptureTest {
   }
 
   @Test
-  void goesOnOverTheNextConnectionUnderTheSameId() throws Exception {
+  void continuesOverTheNextConnectionUnderTheSameId() throws Exception {
     Script.Asked asked = script.capture(tasks().waitForever().build());
     SessionCommand first = script.next();
     script.pass(6 * SECOND);
@@ -160,7 +160,7 @@ class CaptureTest {
   }
 
   @Test
-  void whatComesAfterItWasGivenUpIsGivenBackAsIfNeverTaken() throws Exception {
+  void lateLeasesOfACancelledCaptureAreReleasedWithoutATrace() throws Exception {
     Script.Asked asked =
         script.capture(tasks().waitForever().count(2).minInterval(Duration.ofHours(1)).build());
     SessionCommand command = script.next();
@@ -176,7 +176,7 @@ class CaptureTest {
   }
 
   @Test
-  void oneThatDoesNotWaitIsAnsweredAndGivenBack() throws Exception {
+  void lateLeasesOfACancelledTryAreReleased() throws Exception {
     Script.Asked asked = script.capture(tasks().build());
     SessionCommand command = script.next();
     assertFalse(command.getCapture().hasMaxWait());
@@ -186,7 +186,7 @@ class CaptureTest {
   }
 
   @Test
-  void whatItMayHaveTakenOnceGivenUpIsLookedForAndNothingElseIsTaken() throws Exception {
+  void theClientLooksForLeasesOfACancelledCapture() throws Exception {
     Script.Asked asked = script.capture(tasks().waitForever().ifStatus("new").build());
     String id = script.next().getCapture().getRequestId();
     script.onLoop(() -> asked.capture().abandon(RowlockException.closed()));
@@ -206,7 +206,7 @@ class CaptureTest {
   }
 
   @Test
-  void whatWasGivenUpBetweenConnectionsIsLookedForToo() throws Exception {
+  void theClientLooksForACaptureCancelledBetweenConnections() throws Exception {
     Script.Asked asked = script.capture(tasks().waitForever().build());
     String id = script.next().getCapture().getRequestId();
     script.disconnect();
@@ -218,7 +218,7 @@ class CaptureTest {
   }
 
   @Test
-  void whatASessionHasCancelledIsLeftAtThat() throws Exception {
+  void aCaptureCancelledInItsSessionIsNotLookedFor() throws Exception {
     Script.Asked asked = script.capture(tasks().waitForever().build());
     SessionCommand command = script.next();
     script.onLoop(() -> asked.capture().abandon(RowlockException.closed()));
@@ -228,7 +228,7 @@ class CaptureTest {
   }
 
   @Test
-  void leasesThatAreShortAreRenewedBeforeAnybodyReliesOnThem() throws Exception {
+  void shortLeasesAreRenewedBeforeUse() throws Exception {
     Script.Asked asked = script.capture(tasks().count(4).waitForever().build());
     SessionCommand command = script.next();
     script.answer(command, captured(lease("a", 2), lease("b", 30), lease("c", 2), lease("d", 2)));
@@ -245,7 +245,7 @@ class CaptureTest {
 
   /** If the leases ended before the server knew that the client has them, the lock would not record the loss. */
   @Test
-  void provisionalLeasesWithTermsAreRenewedBeforeAnybodyReliesOnThem() throws Exception {
+  void provisionalLeasesWithTermsAreRenewedBeforeUse() throws Exception {
     Script.Asked asked = script.capture(tasks().waitForever().statusIfLost("failed").build());
     script.answer(script.next(), captured(lease("a", 29)));
     SessionCommand renewal = script.next();
@@ -256,7 +256,7 @@ class CaptureTest {
   }
 
   @Test
-  void whereAllWereLostOnTheirWayItIsAskedForAgain() throws Exception {
+  void aCaptureWhoseLeasesWereLostAsksAgain() throws Exception {
     Script.Asked asked = script.capture(tasks().waitForever().build());
     SessionCommand command = script.next();
     script.answer(command, captured(lease("a", 2)));
@@ -282,7 +282,7 @@ class CaptureTest {
   }
 
   @Test
-  void whoeverCancelsAtTheMomentOfTheGrantHoldsNothing() throws Exception {
+  void aCaptureCancelledAtItsGrantHoldsNothing() throws Exception {
     Script.Asked asked = script.capture(tasks().build());
     SessionCommand command = script.next();
     asked.outcome().cancel(true);
@@ -291,7 +291,7 @@ class CaptureTest {
   }
 
   @Test
-  void locksUnderOneIdAreTheSameAndStayWithWhoeverWantsThem() throws Exception {
+  void callsWithOneRequestIdShareTheirLocks() throws Exception {
     Script.Asked one = script.capture(tasks().requestId("run").build());
     script.answer(script.next(), captured(lease("a", 30)));
     Lock lock = one.outcome().get().locks().get(0);

@@ -41,7 +41,7 @@ class CapturesTest {
   @RegisterExtension static final SharedServer server = new SharedServer("--grace", "2s");
   private static StreamlessProxy proxy;
 
-  private final Rowlock direct = Rowlock.connect(server.address);
+  private final RowlockClient direct = RowlockClient.connect(server.address);
 
   @BeforeAll
   static void start() throws IOException {
@@ -58,13 +58,13 @@ class CapturesTest {
     direct.close();
   }
 
-  private static Rowlock client(Way way) {
+  private static RowlockClient client(Way way) {
     String address = way == Way.SESSION ? server.address : proxy.address();
-    return Rowlock.connect(ConnectOptions.to(address).owner("worker").label("host", "a1").build());
+    return RowlockClient.connect(ConnectOptions.to(address).owner("worker").label("host", "a1").build());
   }
 
   private void put(String... names) {
-    for (String name : names) direct.updateLock(LockChange.of(name).status("new"));
+    for (String name : names) direct.updateLock(LockChanges.of(name).status("new"));
   }
 
   private static List<String> names(Captured captured) {
@@ -73,12 +73,12 @@ class CapturesTest {
 
   @ParameterizedTest
   @EnumSource(Way.class)
-  void takesThoseThatAreDueAndInAWantedStatusAndKeepsThem(Way way) throws InterruptedException {
+  void takesDueLocksInAWantedStatusAndRenewsThem(Way way) throws InterruptedException {
     String tasks = "due/" + way + "/";
     put(tasks + 1, tasks + 2, tasks + 3);
-    direct.updateLock(LockChange.of(tasks + 3).notBefore(Instant.ofEpochSecond(1)));
-    direct.updateLock(LockChange.of(tasks + 4).status("new").notBeforeIn(Duration.ofHours(1)));
-    direct.updateLock(LockChange.of(tasks + 5).status("done"));
+    direct.updateLock(LockChanges.of(tasks + 3).notBefore(Instant.ofEpochSecond(1)));
+    direct.updateLock(LockChanges.of(tasks + 4).status("new").notBeforeIn(Duration.ofHours(1)));
+    direct.updateLock(LockChanges.of(tasks + 5).status("done"));
     CaptureOptions asked =
         CaptureOptions.builder()
             .prefix(tasks)
@@ -87,7 +87,7 @@ class CapturesTest {
             .ttl(Duration.ofSeconds(3))
             .label("job", "7")
             .build();
-    try (Rowlock rowlock = client(way);
+    try (RowlockClient rowlock = client(way);
         Captured captured = rowlock.capture(asked)) {
       assertEquals(List.of(tasks + 1, tasks + 2), names(captured));
       assertEquals(Optional.empty(), captured.retryAfter());
@@ -128,7 +128,7 @@ class CapturesTest {
     String task = "free/" + way + "/1";
     put(task);
     CaptureOptions.Builder asked = CaptureOptions.builder().names(task);
-    try (Rowlock rowlock = client(way)) {
+    try (RowlockClient rowlock = client(way)) {
       Captured first = rowlock.capture(asked.build());
       CompletableFuture<Captured> waits = rowlock.captureAsync(asked.waitForever().build());
       Captured none = rowlock.capture(asked.waitAtMost(Duration.ofMillis(20)).build());
@@ -148,7 +148,7 @@ class CapturesTest {
     put(task);
     CaptureOptions.Builder asked =
         CaptureOptions.builder().names(task).minInterval(Duration.ofHours(1));
-    try (Rowlock rowlock = client(way)) {
+    try (RowlockClient rowlock = client(way)) {
       Captured first = direct.capture(with -> with.names(task));
       CompletableFuture<Captured> waits = rowlock.captureAsync(asked.waitForever().build());
       // The server answers this capture after it has received the other one.
@@ -176,12 +176,12 @@ class CapturesTest {
   }
 
   @Test
-  void twoThatAskAtOnceNeverGetTheSame() throws Exception {
+  void capturesAtTheSameTimeNeverGetTheSameLock() throws Exception {
     String[] tasks = new String[20];
     for (int index = 0; index < tasks.length; index++) tasks[index] = "both/" + index;
     put(tasks);
     CaptureOptions asked = CaptureOptions.builder().prefix("both/").count(10).build();
-    try (Rowlock other = client(Way.CALLS)) {
+    try (RowlockClient other = client(Way.CALLS)) {
       CompletableFuture<Captured> one = direct.captureAsync(asked);
       CompletableFuture<Captured> two = other.captureAsync(asked);
       Set<String> all = new HashSet<>(names(one.get()));
@@ -191,13 +191,13 @@ class CapturesTest {
   }
 
   @Test
-  void waitsInPiecesSoThatALongOneIsNotTakenForACallThatNobodyAnswers() throws Exception {
+  void piecesOfAWaitDoNotCountAsUnansweredCalls() throws Exception {
     put("piece/1");
     Captured first = direct.capture(with -> with.names("piece/1"));
     int before = proxy.count("Capture");
     ConnectOptions options =
         ConnectOptions.to(proxy.address()).giveUpAfter(Duration.ofSeconds(2)).build();
-    try (Rowlock rowlock = Rowlock.connect(options)) {
+    try (RowlockClient rowlock = RowlockClient.connect(options)) {
       CompletableFuture<Captured> waits =
           rowlock.captureAsync(CaptureOptions.builder().names("piece/1").waitForever().build());
       until("the fourth piece", () -> proxy.count("Capture") >= before + 4);
@@ -241,7 +241,7 @@ class CapturesTest {
     Captured captured;
     CompletableFuture<Captured> waits;
     CompletableFuture<Captured> late;
-    try (Rowlock other = client(Way.SESSION)) {
+    try (RowlockClient other = client(Way.SESSION)) {
       captured = other.capture(with -> with.prefix("closed/").count(2));
       waits = other.captureAsync(CaptureOptions.builder().prefix("closed/").waitForever().build());
       other.getLock("closed/1");
@@ -257,7 +257,7 @@ class CapturesTest {
   }
 
   @Test
-  void closingWhatWasCapturedReleasesWhatIsLeft() throws InterruptedException {
+  void closingTheResultReleasesTheRemainingLocks() throws InterruptedException {
     put("scope/1", "scope/2", "scope/3");
     try (Captured captured = direct.capture(with -> with.prefix("scope/").count(3))) {
       assertTrue(captured.locks().get(1).release(with -> with.status("done")));

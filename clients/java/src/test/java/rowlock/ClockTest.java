@@ -45,7 +45,7 @@ class ClockTest {
   }
 
   @Test
-  void takesNoTremblingForSleepAndNeverGoesBack() {
+  void ignoresJitterAndNeverGoesBack() {
     Clock clock = clock();
     for (int round = 0; round < 100; round++) {
       pass(SECOND);
@@ -56,7 +56,7 @@ class ClockTest {
   }
 
   @Test
-  void goesOnWhereTheUptimeCannotBeRead() {
+  void continuesIfTheUptimeCannotBeRead() {
     Clock clock = clock();
     isReadable = false;
     pass(SECOND);

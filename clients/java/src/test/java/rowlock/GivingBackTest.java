@@ -47,7 +47,7 @@ class GivingBackTest {
 
   @RegisterExtension static final SharedServer server = new SharedServer();
 
-  private final Rowlock looker = Rowlock.connect(server.address);
+  private final RowlockClient looker = RowlockClient.connect(server.address);
   private final ExecutorService threads = Executors.newCachedThreadPool();
 
   @AfterEach
@@ -66,12 +66,12 @@ class GivingBackTest {
   }
 
   /** Has each client ask for locks, and closes it a moment later. */
-  private void closeAmidst(List<Rowlock> clients, String prefix, LockOptions options, int withinMs, long seed)
+  private void closeAmidst(List<RowlockClient> clients, String prefix, LockOptions options, int withinMs, long seed)
       throws Exception {
     Random random = new Random(seed);
     List<Future<?>> under = new ArrayList<>();
     for (int number = 0; number < clients.size(); number++) {
-      Rowlock client = clients.get(number);
+      RowlockClient client = clients.get(number);
       int closedAfterUs = random.nextInt(withinMs * 1_000);
       String its = prefix + number + "/";
       under.add(
@@ -91,7 +91,7 @@ class GivingBackTest {
   }
 
   @Test
-  void ofAClientThatIsClosedBeforeItsConnectionHasOpened() throws Exception {
+  void ofAClientClosedBeforeItsConnectionOpened() throws Exception {
     for (var how :
         Map.of(
                 "wait/", LASTING,
@@ -100,20 +100,20 @@ class GivingBackTest {
                 "try-for-ever/", FOR_EVER.withoutWait())
             .entrySet()) {
       long seed = System.nanoTime();
-      List<Rowlock> clients = new ArrayList<>();
-      for (int number = 0; number < CLOSING; number++) clients.add(Rowlock.connect(server.address));
+      List<RowlockClient> clients = new ArrayList<>();
+      for (int number = 0; number < CLOSING; number++) clients.add(RowlockClient.connect(server.address));
       closeAmidst(clients, how.getKey(), how.getValue(), CLOSED_AFTER_MAX_MS, seed);
       assertEquals(List.of(), heldUnder(how.getKey()), "seed " + seed);
     }
   }
 
   @Test
-  void ofAConnectedClientThatIsClosedWithLocksUnderWay() throws Exception {
+  void ofAConnectedClientClosedDuringItsRequests() throws Exception {
     for (int group = 0; group < CONNECTED / GROUP; group++) {
       long seed = System.nanoTime();
-      List<Rowlock> clients = new ArrayList<>();
+      List<RowlockClient> clients = new ArrayList<>();
       for (int number = 0; number < GROUP; number++) {
-        Rowlock client = Rowlock.connect(server.address);
+        RowlockClient client = RowlockClient.connect(server.address);
         client.getLock("connected");
         clients.add(client);
       }
@@ -129,20 +129,20 @@ class GivingBackTest {
     return assertInstanceOf(RowlockException.class, why);
   }
 
-  private Rowlock connectOver(Pipe pipe) {
-    return Rowlock.connect(
+  private RowlockClient connectOver(Pipe pipe) {
+    return RowlockClient.connect(
         ConnectOptions.to(pipe.address()).giveUpAfter(Duration.ofSeconds(1)).build());
   }
 
   @Test
-  void ofALeaseWithoutEndWhoseGrantNobodyHeard() throws Exception {
+  void ofALeaseWithoutEndWhoseGrantGotLost() throws Exception {
     for (LockOptions options :
         List.of(
             FOR_EVER,
             FOR_EVER.withoutWait(),
             LockOptions.builder().noExpiry().requestId("chosen").build())) {
       try (Pipe pipe = new Pipe(server.address);
-          Rowlock client = connectOver(pipe)) {
+          RowlockClient client = connectOver(pipe)) {
         client.getLock("unheard");
         pipe.mute();
         RowlockException unheard = failure(client.lockAsync("unheard", options));
@@ -161,9 +161,9 @@ class GivingBackTest {
   }
 
   @Test
-  void ofALeaseWithoutEndWhoseReleaseNoServerHeard() throws Exception {
+  void ofALeaseWithoutEndWhoseReleaseGotLost() throws Exception {
     try (Pipe pipe = new Pipe(server.address);
-        Rowlock client = connectOver(pipe)) {
+        RowlockClient client = connectOver(pipe)) {
       Lock lock = client.lock("unreleased", FOR_EVER);
       pipe.cut();
       assertEquals(Reason.NO_SERVER, assertThrows(RowlockException.class, lock::release).reason());
@@ -176,7 +176,7 @@ class GivingBackTest {
   void ofALeaseWithoutEndAfterItsClientWasClosed() throws Exception {
     for (boolean isHeard : List.of(true, false)) {
       try (Pipe pipe = new Pipe(server.address)) {
-        try (Rowlock client = Rowlock.connect(pipe.address())) {
+        try (RowlockClient client = RowlockClient.connect(pipe.address())) {
           client.getLock("inherited");
           if (!isHeard) pipe.mute();
           CompletableFuture<Lock> asked = client.lockAsync("inherited", FOR_EVER);
@@ -199,10 +199,10 @@ class GivingBackTest {
   }
 
   @Test
-  void nothingIsLookedForOfWhichNoServerHasHeard() throws Exception {
+  void theClientDoesNotLookForAnUnsentRequest() throws Exception {
     Pipe pipe = new Pipe(server.address);
     pipe.close();
-    try (Rowlock client = connectOver(pipe)) {
+    try (RowlockClient client = connectOver(pipe)) {
       RowlockException unsent = failure(client.lockAsync("unsent", FOR_EVER));
       assertEquals(Reason.NO_SERVER, unsent.reason());
       assertEquals(Map.of(), unsent.metadata());
@@ -210,9 +210,9 @@ class GivingBackTest {
   }
 
   @Test
-  void ofALeaseThatIsTooShortForTheWayToTheServer() throws Exception {
+  void ofALeaseTooShortForTheRoundTrip() throws Exception {
     try (Pipe pipe = new Pipe(server.address);
-        Rowlock client = Rowlock.connect(pipe.address())) {
+        RowlockClient client = RowlockClient.connect(pipe.address())) {
       pipe.delay(350);
       Duration ttl = Duration.ofSeconds(1);
       RowlockException lock =
@@ -226,7 +226,7 @@ class GivingBackTest {
   }
 
   @Test
-  void ofTwoWaitsUnderOneRequestIdOnlyTheLastOne() throws Exception {
+  void ofTheLastOfTwoWaitsWithOneRequestId() throws Exception {
     LockOptions shared = LockOptions.builder().requestId("shared").build();
     Lock holder = looker.lock("shared");
     CompletableFuture<Lock> first = looker.lockAsync("shared", shared);
@@ -253,23 +253,23 @@ class GivingBackTest {
     // With this grace period, nothing ends by itself while the test waits.
     try (Server patient = Server.start(alone, "--grace", "10m");
         StreamlessProxy proxy = new StreamlessProxy(patient.address, Status.UNIMPLEMENTED);
-        Rowlock its = Rowlock.connect(patient.address)) {
+        RowlockClient its = RowlockClient.connect(patient.address)) {
       for (String way : List.of(patient.address, proxy.address()))
-        try (Rowlock client = Rowlock.connect(way)) {
+        try (RowlockClient client = RowlockClient.connect(way)) {
           client.getLock("connected");
           captureAndGiveUp(its, client, way + "/");
         }
     }
   }
 
-  private static void captureAndGiveUp(Rowlock looking, Rowlock client, String prefix)
+  private static void captureAndGiveUp(RowlockClient looking, RowlockClient client, String prefix)
       throws Exception {
     long seed = System.nanoTime();
     Random random = new Random(seed);
     for (int round = 0; round < 12; round++) {
       String tasks = prefix + round + "/";
       for (int task = 0; task < 30; task++)
-        looking.updateLock(LockChange.of(tasks + task).status("new"));
+        looking.updateLock(LockChanges.of(tasks + task).status("new"));
       CaptureOptions.Builder options =
           CaptureOptions.builder().prefix(tasks).count(30).ttl(Duration.ofMinutes(10));
       if (round % 2 == 0) options.waitForever();
@@ -286,7 +286,7 @@ class GivingBackTest {
 
   /** The second call's answer was on its way when another call under the request id released the lease. */
   @Test
-  void aLeaseThatThisClientHasReleasedIsNoLockAnyMore() throws Exception {
+  void aReleasedLeaseIsNotALockAgain() throws Exception {
     try (Script script = new Script()) {
       LockOptions options = LockOptions.builder().requestId("mine").noWait().build();
       CompletableFuture<Outcome> first = script.acquire(options);

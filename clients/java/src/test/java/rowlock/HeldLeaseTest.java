@@ -59,7 +59,7 @@ class HeldLeaseTest {
   }
 
   @Test
-  void countsFromBeforeItWasAskedFor() {
+  void countsFromTheRequest() {
     now = 5 * SECOND;
     HeldLease held = new HeldLease(lease(30, false), 0, 2 * SECOND, clock);
     assertEquals(23 * SECOND, held.remaining());
@@ -78,7 +78,7 @@ class HeldLeaseTest {
   }
 
   @Test
-  void staysLostWhateverTheServerSaysThen() {
+  void staysLost() {
     HeldLease held = held();
     now = 29 * SECOND;
     held.prolong(lease(30, false), 10 * SECOND);
@@ -95,7 +95,7 @@ class HeldLeaseTest {
   }
 
   @Test
-  void tellsNobodyThatItWasGivenBack() {
+  void doesNotNotifyListenersOfARelease() {
     HeldLease held = held();
     held.giveBack();
     now = 60 * SECOND;
@@ -105,7 +105,7 @@ class HeldLeaseTest {
   }
 
   @Test
-  void tellsAtOnceWhoListensTooLate() {
+  void notifiesLateListenersAtOnce() {
     HeldLease held = held();
     now = 30 * SECOND;
     List<LockState> late = new ArrayList<>();
@@ -114,7 +114,7 @@ class HeldLeaseTest {
   }
 
   @Test
-  void isTooShortToBeginWithWhereTheGrantWasLongOnItsWay() {
+  void isTooEarlyAfterALateGrant() {
     assertFalse(new HeldLease(lease(30, false), now, 2 * SECOND, clock).isTooEarly(false));
     now = 19 * SECOND;
     assertTrue(new HeldLease(lease(30, false), 0, 2 * SECOND, clock).isTooEarly(false));

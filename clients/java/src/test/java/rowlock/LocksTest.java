@@ -31,7 +31,7 @@ import org.junit.jupiter.api.extension.RegisterExtension;
 class LocksTest {
   @RegisterExtension static final SharedServer server = new SharedServer();
 
-  private final Rowlock rowlock = Rowlock.connect(server.address);
+  private final RowlockClient rowlock = RowlockClient.connect(server.address);
 
   @AfterEach
   void close() {
@@ -172,7 +172,7 @@ class LocksTest {
   }
 
   @Test
-  void aListenerThatThrowsGivesUpItsWait() throws Exception {
+  void aListenerThatThrowsEndsItsWait() throws Exception {
     try (Lock held = rowlock.lock("throws")) {
       IllegalStateException thrown =
           assertThrows(
@@ -259,7 +259,7 @@ class LocksTest {
   }
 
   @Test
-  void workThatDoesNotNoticeTheLossFailsAllTheSame() {
+  void workFailsEvenIfItDoesNotNoticeTheLoss() {
     RowlockException lost =
         assertThrows(
             RowlockException.class,
@@ -274,6 +274,42 @@ class LocksTest {
                     }));
     assertEquals(Reason.LEASE_LOST, lost.reason());
     assertFalse(Thread.currentThread().isInterrupted());
+  }
+
+  @Test
+  void workThatThrowsAfterTheLossReportsBoth() {
+    IllegalStateException thrown =
+        assertThrows(
+            IllegalStateException.class,
+            () ->
+                rowlock.callWithLock(
+                    "thrown",
+                    lock -> {
+                      rowlock.forceRelease("thrown", "test");
+                      while (lock.isHeld()) Thread.onSpinWait();
+                      throw new IllegalStateException("the work failed");
+                    }));
+    RowlockException lost = assertInstanceOf(RowlockException.class, thrown.getSuppressed()[0]);
+    assertEquals(Reason.LEASE_LOST, lost.reason());
+    assertFalse(Thread.currentThread().isInterrupted());
+  }
+
+  @Test
+  void workThatReportsTheLossReportsItOnce() {
+    RowlockException lost =
+        assertThrows(
+            RowlockException.class,
+            () ->
+                rowlock.callWithLock(
+                    "reported",
+                    lock -> {
+                      rowlock.forceRelease("reported", "test");
+                      while (lock.isHeld()) Thread.onSpinWait();
+                      lock.requireHeld();
+                      return lock.token();
+                    }));
+    assertEquals(Reason.LEASE_LOST, lost.reason());
+    assertEquals(0, lost.getSuppressed().length);
   }
 
   @Test
@@ -324,7 +360,7 @@ class LocksTest {
   }
 
   @Test
-  void lossIsToldOnceAndAlsoToThoseWhoListenLate() throws InterruptedException {
+  void lossIsReportedOnceAndAlsoToLateListeners() throws InterruptedException {
     Lock lock = rowlock.lock("told");
     BlockingQueue<String> told = new LinkedBlockingQueue<>();
     lock.onLost(() -> told.add("early"));
@@ -339,7 +375,7 @@ class LocksTest {
   }
 
   @Test
-  void aListenerThatBlocksKeepsNothingFromBeingRenewed() throws InterruptedException {
+  void aListenerThatBlocksDelaysNoRenewal() throws InterruptedException {
     CountDownLatch over = new CountDownLatch(1);
     try (Lock held = rowlock.lock("blocks", with -> with.ttl(Duration.ofSeconds(3)))) {
       CompletableFuture<Lock> waiting =
@@ -368,7 +404,7 @@ class LocksTest {
     HandedOver over = lock.handOver(Duration.ofMinutes(1));
     assertFalse(lock.isHeld());
     assertFalse(lock.release());
-    try (Rowlock other = Rowlock.connect(server.address)) {
+    try (RowlockClient other = RowlockClient.connect(server.address)) {
       RenewedLease lease = other.renew(over.leaseId(), Duration.ofMinutes(2));
       assertEquals("handed", lease.name());
       assertEquals(over.token(), lease.token());
@@ -379,7 +415,7 @@ class LocksTest {
 
   @Test
   void limitsAreSetAndListed() throws InterruptedException {
-    LimitInForce set = rowlock.setLimit(LimitChange.ofPattern("pool/*").to(3).because("night"));
+    LimitInForce set = rowlock.setLimit(LimitChange.ofPattern("pool/*").to(3).reason("night"));
     assertEquals(3, set.limit());
     LockView lock = rowlock.getLock("pool/a");
     assertEquals(LimitView.Source.PATTERN, lock.limit().source());
@@ -412,7 +448,7 @@ class LocksTest {
   void closingGivesUpWaitsAndReleasesLocks() throws Exception {
     AtomicReference<Lock> kept = new AtomicReference<>();
     CompletableFuture<Lock> waiting;
-    try (Rowlock other = Rowlock.connect(server.address)) {
+    try (RowlockClient other = RowlockClient.connect(server.address)) {
       kept.set(other.lock("closed"));
       waiting = other.lockAsync("closed", LockOptions.defaults());
       untilWaiting("closed", 1);
@@ -426,9 +462,9 @@ class LocksTest {
   }
 
   @Test
-  void closingLeavesNothingOfWhatWasAskedForAMomentAgo() throws Exception {
+  void closingLeavesNothingOfRecentRequests() throws Exception {
     CompletableFuture<Outcome> late;
-    try (Rowlock other = Rowlock.connect(server.address)) {
+    try (RowlockClient other = RowlockClient.connect(server.address)) {
       other.getLock("late");
       late = other.acquireAsync("late", LockOptions.builder().noWait().build());
     }
@@ -440,7 +476,7 @@ class LocksTest {
   @Test
   void aClosedClientLeavesNoThreadAndDoesNothing() throws InterruptedException {
     List<Thread> before = threads();
-    Rowlock other = Rowlock.connect(server.address);
+    RowlockClient other = RowlockClient.connect(server.address);
     other.lock("threads").onLost(() -> {});
     assertFalse(threads().equals(before));
     other.close();
@@ -460,7 +496,7 @@ class LocksTest {
   }
 
   @Test
-  void textThatHasHalfOfASurrogatePairIsRefusedAndNotMadeAnotherText() throws InterruptedException {
+  void textWithAnUnpairedSurrogateIsRefused() throws InterruptedException {
     String half = "half\uD83D";
     List<ThrowingCall> calls =
         List.of(
@@ -469,7 +505,7 @@ class LocksTest {
             () -> rowlock.lock("text", with -> with.label("key", half)),
             () -> rowlock.lock("text", with -> with.requestId(half)),
             () -> rowlock.capture(with -> with.names(List.of("text", half))),
-            () -> rowlock.updateLock(LockChange.of("text").status(half)),
+            () -> rowlock.updateLock(LockChanges.of("text").status(half)),
             () -> rowlock.getLock("\uDE00" + half));
     for (ThrowingCall call : calls) {
       RowlockException refused = assertThrows(RowlockException.class, call::run);

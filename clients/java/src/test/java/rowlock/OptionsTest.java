@@ -39,7 +39,7 @@ class OptionsTest {
   }
 
   @Test
-  void aCaptureHasAMarginTooAndDoesNotWaitUnlessToldTo() {
+  void aCaptureHasAMarginAndDoesNotWaitByDefault() {
     assertEquals(Duration.ofSeconds(2), CaptureOptions.builder().build().margin);
     assertFalse(CaptureOptions.builder().build().isWait());
     assertTrue(CaptureOptions.builder().waitForever().build().isWait());
@@ -75,8 +75,8 @@ class OptionsTest {
     assertEquals("anna", options.owner);
     assertEquals(Map.of("run", "7"), options.labels);
     assertEquals("id", options.requestId.orElseThrow());
-    RecordTerms terms =
-        new RecordTerms(
+    Terms terms =
+        new Terms(
             Optional.of(Duration.ofHours(1)),
             Optional.of(Duration.ofMinutes(1)),
             Optional.of("failed"),
@@ -101,17 +101,23 @@ class OptionsTest {
   @ValueSource(
       strings = {"", "host", "host:", ":1", "host:0", "host:65536", "::1:7", "http://host:1", "host:x"})
   void otherAddressesCannotWork(String text) {
-    assertThrows(IllegalArgumentException.class, () -> Rowlock.connect(text));
+    assertThrows(IllegalArgumentException.class, () -> RowlockClient.connect(text));
   }
 
   @Test
   void aClientNeedsAnAddressAndTimesAboveZero() {
-    assertThrows(IllegalArgumentException.class, Rowlock::connect);
+    assertThrows(IllegalArgumentException.class, RowlockClient::connect);
     ConnectOptions.Builder options = ConnectOptions.to("a:1").giveUpAfter(Duration.ZERO);
     assertThrows(IllegalArgumentException.class, options::build);
     assertThrows(
         IllegalArgumentException.class,
         () -> ConnectOptions.to("a:1").headers(Map.of("no name", "x")));
+  }
+
+  @Test
+  void anEmptyListOfStatusesIsNoTerm() {
+    assertFalse(LockOptions.builder().ifStatus().build().terms.areSet());
+    assertTrue(LockOptions.builder().ifStatus("").build().terms.areSet());
   }
 
   @Test
@@ -123,7 +129,7 @@ class OptionsTest {
   }
 
   @Test
-  void whoAsksIsThisMachineAndProcess() {
+  void theDefaultOwnerIsThisMachineAndProcess() {
     String owner = ConnectOptions.to("a:1").build().owner;
     assertTrue(owner.endsWith(":" + ProcessHandle.current().pid()), owner);
   }

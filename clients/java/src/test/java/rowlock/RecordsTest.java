@@ -28,8 +28,8 @@ class RecordsTest {
   /** The grace period is longer than any test waits, so no place lapses. */
   @RegisterExtension static final SharedServer server = new SharedServer("--grace", "2m");
 
-  private final Rowlock rowlock =
-      Rowlock.connect(ConnectOptions.to(server.address).owner("tester").build());
+  private final RowlockClient rowlock =
+      RowlockClient.connect(ConnectOptions.to(server.address).owner("tester").build());
 
   @AfterEach
   void close() {
@@ -48,7 +48,7 @@ class RecordsTest {
   void whatWasSetIsShownByVersionUntilItIsDeleted() throws InterruptedException {
     assertEquals(Optional.empty(), rowlock.getLock("set").record());
     Instant due = Instant.parse("2020-02-02T20:20:20.202020Z");
-    LockChange change = LockChange.of("set").status("new").attemptsLeft(3).notBefore(due);
+    LockChanges change = LockChanges.of("set").status("new").attemptsLeft(3).notBefore(due);
     RecordView first = rowlock.updateLock(change.ifVersion(0));
     RecordView expected =
         new RecordView(
@@ -61,12 +61,12 @@ class RecordsTest {
     RowlockException mismatch =
         assertThrows(
             RowlockException.class,
-            () -> rowlock.updateLock(LockChange.of("set").status("old").ifVersion(0)));
+            () -> rowlock.updateLock(LockChanges.of("set").status("old").ifVersion(0)));
     assertEquals(Reason.VERSION_MISMATCH, mismatch.reason());
     assertEquals(String.valueOf(first.version()), mismatch.metadata().get("version"));
     RecordView second =
         rowlock.updateLock(
-            LockChange.of("set").unsetNotBefore().unsetAttemptsLeft().ifVersion(first.version()));
+            LockChanges.of("set").unsetNotBefore().unsetAttemptsLeft().ifVersion(first.version()));
     assertEquals(
         new RecordView(
             Optional.empty(), OptionalInt.empty(), "new", Optional.empty(), second.version()),
@@ -83,7 +83,7 @@ class RecordsTest {
   }
 
   @Test
-  void howTheLastRunWentAndWhatWasSaidAtItsEnd() throws InterruptedException {
+  void theLastRunAndTheOptionsOfItsRelease() throws InterruptedException {
     Lock lock = rowlock.lock("run", with -> with.ifStatus("", "new"));
     assertTrue(
         lock.release(
@@ -104,9 +104,9 @@ class RecordsTest {
   }
 
   @Test
-  void aLeaseOfAnotherIsReleasedByItsIdWithWords() throws InterruptedException {
+  void aLeaseIsReleasedByItsIdWithChanges() throws InterruptedException {
     Lock lock = rowlock.lock("by id");
-    try (Rowlock other = Rowlock.connect(server.address)) {
+    try (RowlockClient other = RowlockClient.connect(server.address)) {
       assertTrue(other.release(lock.leaseId(), with -> with.status("cleaned")));
     }
     assertEquals("cleaned", record("by id").status());
@@ -128,13 +128,13 @@ class RecordsTest {
     assertTrue(refusal.retryAfter().orElseThrow().compareTo(Duration.ofMinutes(50)) > 0);
     CompletableFuture<Lock> waits = rowlock.lockAsync("hourly", LockOptions.defaults());
     until("it waits", () -> rowlock.getLock("hourly").waiting() == 1);
-    rowlock.updateLock(LockChange.of("hourly").unsetNotBefore());
+    rowlock.updateLock(LockChanges.of("hourly").unsetNotBefore());
     assertEquals(2, waits.get().token());
   }
 
   @Test
   void whyThereIsNoLock() throws InterruptedException {
-    rowlock.updateLock(LockChange.of("task").attemptsLeft(1).status("new"));
+    rowlock.updateLock(LockChanges.of("task").attemptsLeft(1).status("new"));
     Refusal other =
         refused(rowlock.acquire("task", LockOptions.builder().ifStatus("done").build()));
     assertEquals(Reason.STATUS_MISMATCH, other.reason());
@@ -155,7 +155,7 @@ class RecordsTest {
   }
 
   @Test
-  void thatItWasLostAlsoWhereItsHolderGivesItBackAfterwards() throws Exception {
+  void aReleaseAfterALossStillRecordsTheLoss() throws Exception {
     Lock lock =
         rowlock.lock(
             "forced",
@@ -176,9 +176,9 @@ class RecordsTest {
   }
 
   @Test
-  void whatItsHolderHasLostByItsOwnCountEndsByItselfWhereThatIsRemembered() throws Exception {
+  void aLeaseLostByTheClientsClockExpiresIfTheRecordShowsLosses() throws Exception {
     try (Pipe pipe = new Pipe(server.address);
-        Rowlock cut = Rowlock.connect(pipe.address())) {
+        RowlockClient cut = RowlockClient.connect(pipe.address())) {
       Lock lock =
           cut.lock(
               "own count",
@@ -199,7 +199,7 @@ class RecordsTest {
   }
 
   @Test
-  void noRunOfOneWhoGaveUpBeforeItWasGranted() throws Exception {
+  void aWaitCancelledBeforeItsGrantLeavesNoRun() throws Exception {
     Lock held = rowlock.lock("given up");
     CompletableFuture<Lock> waits = rowlock.lockAsync("given up", HOURLY);
     until("it waits", () -> rowlock.getLock("given up").waiting() == 1);
@@ -211,8 +211,8 @@ class RecordsTest {
 
   @Test
   void allFaultsOfAChangeAreTold() {
-    LockChange change =
-        LockChange.of("")
+    LockChanges change =
+        LockChanges.of("")
             .notBefore(Instant.ofEpochSecond(-1))
             .notBeforeIn(Duration.ofMillis(-1))
             .attemptsLeft(-1)

@@ -7,6 +7,7 @@ import com.google.rpc.ErrorInfo;
 import com.google.rpc.Status;
 import io.grpc.Status.Code;
 import java.util.List;
+import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CompletableFuture;
@@ -18,16 +19,16 @@ import rowlock.v1.SessionResult;
 final class Script implements AutoCloseable {
   private static final long GIVE_UP_AFTER = Times.ofMillis(30_000);
 
-  private final Loop loop = new Loop();
-  private final Told told = new Told();
+  private final EventLoop loop = new EventLoop();
+  private final Callbacks callbacks = new Callbacks();
   private volatile long now;
   final Clock clock = new Clock(() -> now, OptionalLong::empty);
   final Calls calls = new Calls(loop, clock, List.of(), () -> {}, () -> null);
   private final LeaseKeeper keeper =
-      new LeaseKeeper(loop, clock, calls, () -> false, () -> {}, error -> {});
+      new LeaseKeeper(loop, clock, calls, Optional::empty, () -> {}, error -> {});
   private final Verbs verbs = new Verbs(loop, calls, GIVE_UP_AFTER);
   final HeldLocks locks =
-      new HeldLocks(loop, clock, keeper, verbs, new Promises(loop::isClosed), told, give -> {});
+      new HeldLocks(loop, clock, keeper, verbs, new Promises(loop::isClosed), callbacks, give -> {});
   private Line line;
 
   Script() {
@@ -47,7 +48,7 @@ final class Script implements AutoCloseable {
     CompletableFuture<Outcome> outcome = new CompletableFuture<>();
     Acquisition acquisition =
         new Acquisition(
-            loop, clock, calls, told.inTurn(), locks, "x", options, GIVE_UP_AFTER, outcome);
+            loop, clock, calls, callbacks.inTurn(), locks, "x", options, GIVE_UP_AFTER, outcome);
     onLoop(acquisition::begin);
     return outcome;
   }
@@ -99,7 +100,7 @@ final class Script implements AutoCloseable {
   @Override
   public void close() {
     loop.close();
-    told.close();
+    callbacks.close();
   }
 
   private static final class Line implements Connection {
@@ -111,8 +112,8 @@ final class Script implements AutoCloseable {
     }
 
     @Override
-    public Bounds bounds() {
-      return new Bounds("script", 100, 100, commandBytesMax());
+    public Opened opened() {
+      return new Opened("script", 100, 100, commandBytesMax());
     }
 
     @Override
@@ -121,8 +122,13 @@ final class Script implements AutoCloseable {
     }
 
     @Override
-    public boolean knowsTickets() {
-      return true;
+    public ConnectionEvent.Via via() {
+      return ConnectionEvent.Via.SESSION;
+    }
+
+    @Override
+    public int renewalsMax() {
+      return 500;
     }
 
     @Override
@@ -142,7 +148,7 @@ final class Script implements AutoCloseable {
     }
 
     @Override
-    public void touch() {}
+    public void acknowledge() {}
 
     @Override
     public void close(long within, Runnable closed) {

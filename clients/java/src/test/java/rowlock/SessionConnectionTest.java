@@ -15,6 +15,8 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.LinkedBlockingQueue;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import rowlock.v1.CaptureRequest;
 import rowlock.v1.LockServiceGrpc;
 import rowlock.v1.SessionCommand;
@@ -38,24 +40,15 @@ class SessionConnectionTest {
   }
 
   @Test
-  void whatIsCancelledBeforeItWasSentIsNotAskedForAndTheRestIsCancelledLater() throws Exception {
+  void aCommandCancelledBeforeItWasSentIsDropped() throws Exception {
     Server server = ServerBuilder.forPort(0).addService(new Hearing()).build().start();
-    Loop loop = new Loop();
+    EventLoop loop = new EventLoop();
     CompletableFuture<SessionConnection> opened = new CompletableFuture<>();
     try {
       Address address = new Address("127.0.0.1", server.getPort());
       loop.run(
           () -> {
-            SessionConnection connection =
-                new SessionConnection(
-                    loop,
-                    new Clock(),
-                    address,
-                    Channels.open(address, Optional.empty(), Headers.metadataOf(Map.of())),
-                    "anna",
-                    Map.of(),
-                    100_000,
-                    new Deaf());
+            SessionConnection connection = connect(loop, address, 100_000);
             opened.complete(connection);
             connection.send(capture(1));
             connection.send(capture(2));
@@ -74,6 +67,28 @@ class SessionConnectionTest {
       loop.close();
       server.shutdownNow();
     }
+  }
+
+  @ParameterizedTest
+  @CsvSource({"100, 1", "1024, 15", "1000000, 500"})
+  void aRenewalStaysWithinTheBytesOfACommand(int bytesMax, int count) {
+    EventLoop loop = new EventLoop();
+    SessionConnection connection = connect(loop, new Address("127.0.0.1", 9), bytesMax);
+    assertEquals(count, connection.renewalsMax());
+    loop.run(connection::destroy);
+    loop.close();
+  }
+
+  private static SessionConnection connect(EventLoop loop, Address address, int bytesMax) {
+    return new SessionConnection(
+        loop,
+        new Clock(),
+        address,
+        Channels.open(address, Optional.empty(), Channels.metadataOf(Map.of())),
+        "anna",
+        Map.of(),
+        bytesMax,
+        new Deaf());
   }
 
   private final class Hearing extends LockServiceGrpc.LockServiceImplBase {
@@ -96,7 +111,7 @@ class SessionConnectionTest {
 
   private static final class Deaf implements Connection.Listener {
     @Override
-    public void onResponse(Connection connection, SessionResponse response, long basis) {}
+    public void onResponded(Connection connection, SessionResponse response, long basis) {}
 
     @Override
     public void onEnded(Connection connection, RowlockException error) {}

@@ -2,6 +2,7 @@
 
 package rowlock;
 
+import io.grpc.Context;
 import io.grpc.ManagedChannel;
 import io.grpc.ManagedChannelBuilder;
 import io.grpc.MethodDescriptor;
@@ -26,6 +27,7 @@ final class StreamlessProxy implements AutoCloseable {
   private final Server server;
   private final Map<String, AtomicInteger> counts = new ConcurrentHashMap<>();
   private final AtomicInteger cancelled = new AtomicInteger();
+  private final AtomicInteger withoutDeadline = new AtomicInteger();
 
   StreamlessProxy(String target, Status refusal) throws IOException {
     channel = ManagedChannelBuilder.forTarget(target).usePlaintext().build();
@@ -61,6 +63,11 @@ final class StreamlessProxy implements AutoCloseable {
     return cancelled.get();
   }
 
+  /** How many calls had no deadline, so that their caller would wait for ever. */
+  int withoutDeadline() {
+    return withoutDeadline.get();
+  }
+
   private <Q, A> void pass(ServerServiceDefinition.Builder service, MethodDescriptor<Q, A> method) {
     AtomicInteger count =
         counts.computeIfAbsent(method.getBareMethodName(), name -> new AtomicInteger());
@@ -69,6 +76,7 @@ final class StreamlessProxy implements AutoCloseable {
         ServerCalls.asyncUnaryCall(
             (request, answers) -> {
               count.incrementAndGet();
+              if (Context.current().getDeadline() == null) withoutDeadline.incrementAndGet();
               ((ServerCallStreamObserver<A>) answers).setOnCancelHandler(cancelled::incrementAndGet);
               // In the context of the incoming call, so it is cancelled with that.
               ClientCalls.asyncUnaryCall(

@@ -27,13 +27,13 @@ class SurvivalTest {
 
   private final BlockingQueue<ConnectionEvent> events = new LinkedBlockingQueue<>();
   private final Pipe pipe;
-  private final Rowlock rowlock;
-  private final Rowlock direct = Rowlock.connect(server.address);
+  private final RowlockClient rowlock;
+  private final RowlockClient direct = RowlockClient.connect(server.address);
 
   SurvivalTest() throws IOException {
     pipe = new Pipe(server.address);
     rowlock =
-        Rowlock.connect(ConnectOptions.to(pipe.address()).onConnection(events::add).build());
+        RowlockClient.connect(ConnectOptions.to(pipe.address()).onConnection(events::add).build());
   }
 
   @AfterEach
@@ -69,7 +69,7 @@ class SurvivalTest {
   }
 
   @Test
-  void aLockIsLostBeforeItsLeaseEndsWhereNoServerIsReached() throws Exception {
+  void aLockIsLostBeforeItsLeaseEndsIfNoServerIsReached() throws Exception {
     Lock lock =
         rowlock.lock(
             "away", with -> with.ttl(Duration.ofSeconds(3)).margin(Duration.ofMillis(1_000)));
@@ -85,7 +85,7 @@ class SurvivalTest {
   }
 
   @Test
-  void whatMustNotBeRepeatedFailsWhereItsAnswerIsLost() throws Exception {
+  void aCallThatMustNotBeRepeatedFailsIfItsAnswerIsLost() throws Exception {
     assertEquals(1, rowlock.getLock("doubt").limit().limit());
     pipe.mute();
     CompletableFuture<LimitInForce> unsafe =
@@ -103,7 +103,7 @@ class SurvivalTest {
     pipe.mute();
     CompletableFuture<RecordView> unsafe =
         CompletableFuture.supplyAsync(
-            () -> rowlock.updateLock(LockChange.of("record").status("new")));
+            () -> rowlock.updateLock(LockChanges.of("record").status("new")));
     until("it was done", () -> direct.getLock("record").record().isPresent());
     pipe.cut();
     Throwable why = assertThrows(ExecutionException.class, unsafe::get).getCause();
@@ -111,9 +111,9 @@ class SurvivalTest {
   }
 
   @Test
-  void aCaptureWhoseAnswerIsLostHasItsLeasesByTheNextOne() throws Exception {
+  void aCaptureWhoseAnswerIsLostGetsItsLeasesByTheNextOne() throws Exception {
     for (String name : List.of("lost/1", "lost/2", "lost/3"))
-      direct.updateLock(LockChange.of(name).status("new"));
+      direct.updateLock(LockChanges.of(name).status("new"));
     assertEquals(0, rowlock.getLock("lost/1").holderCount());
     pipe.mute();
     CompletableFuture<Captured> capture =
@@ -128,8 +128,8 @@ class SurvivalTest {
   }
 
   @Test
-  void aCaptureWaitsOnOverAnotherConnection() throws Exception {
-    direct.updateLock(LockChange.of("on/1").status("new"));
+  void aCaptureContinuesOverAnotherConnection() throws Exception {
+    direct.updateLock(LockChanges.of("on/1").status("new"));
     Captured first = direct.capture(with -> with.prefix("on/"));
     CompletableFuture<Captured> waits =
         rowlock.captureAsync(CaptureOptions.builder().prefix("on/").waitForever().build());
@@ -172,29 +172,29 @@ class SurvivalTest {
   }
 
   @Test
-  void whereThereIsNoServerACallFailsInTimeAndSaysWhatToDo() throws IOException {
+  void withoutAServerACallFailsInTimeAndSaysWhatToDo() throws IOException {
     pipe.cut();
-    try (Rowlock other =
-        Rowlock.connect(
+    try (RowlockClient other =
+        RowlockClient.connect(
             ConnectOptions.to(pipe.address()).giveUpAfter(Duration.ofMillis(400)).build())) {
       RowlockException none = assertThrows(RowlockException.class, () -> other.lock("none"));
       assertEquals(Reason.NO_SERVER, none.reason());
       assertTrue(none.getMessage().contains(pipe.address()), none.getMessage());
-      assertTrue(none.getMessage().contains("see that one runs there"), none.getMessage());
+      assertTrue(none.getMessage().contains("check that a server runs there"), none.getMessage());
       assertTrue(none.getMessage().contains("Connection refused"), none.getMessage());
     }
   }
 
   @Test
-  void theFirstServerThatAnswersIsTaken() throws Exception {
+  void theFirstServerThatAnswersIsUsed() throws Exception {
     pipe.cut();
-    try (Rowlock other = Rowlock.connect(pipe.address(), server.address)) {
+    try (RowlockClient other = RowlockClient.connect(pipe.address(), server.address)) {
       assertEquals(1, other.lock("second").token());
     }
   }
 
   @Test
-  void headersThatCannotBeHadFailWhatIsAskedFor() {
+  void failingHeadersFailOpenCalls() {
     ConnectOptions options =
         ConnectOptions.to(server.address)
             .headers(
@@ -202,7 +202,7 @@ class SurvivalTest {
                   throw new IllegalStateException("no token");
                 })
             .build();
-    try (Rowlock other = Rowlock.connect(options)) {
+    try (RowlockClient other = RowlockClient.connect(options)) {
       RowlockException failed = assertThrows(RowlockException.class, () -> other.getLock("x"));
       assertTrue(failed.getMessage().contains("no token"), failed.getMessage());
     }

@@ -29,13 +29,13 @@ class UnaryTest {
   @EnumSource(
       value = Status.Code.class,
       names = {"UNIMPLEMENTED", "INTERNAL", "PERMISSION_DENIED", "UNKNOWN"})
-  void whateverTheRefusalIsCallsGoTheSameWay(Status.Code code) throws Exception {
+  void unaryCallsReplaceASessionRefusedWithAnyCode(Status.Code code) throws Exception {
     String name = "way/" + code;
     BlockingQueue<ConnectionEvent> events = new LinkedBlockingQueue<>();
     try (StreamlessProxy proxy =
             new StreamlessProxy(server.address, code.toStatus().withDescription("no streams"));
-        Rowlock rowlock =
-            Rowlock.connect(
+        RowlockClient rowlock =
+            RowlockClient.connect(
                 ConnectOptions.to(proxy.address())
                     .owner("anna")
                     .label("team", "etl")
@@ -45,7 +45,7 @@ class UnaryTest {
       assertEquals(1, lock.token());
       ConnectionEvent.Connected connected =
           assertInstanceOf(ConnectionEvent.Connected.class, events.take());
-      assertFalse(connected.isSession());
+      assertEquals(ConnectionEvent.Via.UNARY, connected.via());
       ClaimView holder = rowlock.getLock(name).holders().get(0);
       assertEquals("anna", holder.owner());
       assertEquals(Map.of("team", "etl", "run", "7"), holder.labels());
@@ -56,10 +56,29 @@ class UnaryTest {
   }
 
   @Test
-  void waitsAreAskedForAgainAndMoveUp() throws Exception {
+  void everyCallHasADeadline() throws Exception {
     try (StreamlessProxy proxy = new StreamlessProxy(server.address, Status.UNIMPLEMENTED);
-        Rowlock rowlock = Rowlock.connect(proxy.address());
-        Rowlock direct = Rowlock.connect(server.address)) {
+        RowlockClient rowlock = RowlockClient.connect(proxy.address());
+        Lock held = rowlock.lock("deadline", with -> with.ttl(Duration.ofSeconds(1)))) {
+      until("it is renewed", () -> proxy.count("Renew") > 0);
+      assertThrows(
+          RowlockException.class,
+          () -> rowlock.lock("deadline", with -> with.waitAtMost(Duration.ofMillis(100))));
+      try (Captured captured =
+          rowlock.capture(with -> with.names("deadline").waitAtMost(Duration.ofMillis(100)))) {
+        assertTrue(captured.locks().isEmpty());
+      }
+      assertEquals(1, rowlock.listLocks(ListOptions.of("deadline")).count());
+      assertTrue(held.release());
+      assertEquals(0, proxy.withoutDeadline());
+    }
+  }
+
+  @Test
+  void waitsPollAndMoveUp() throws Exception {
+    try (StreamlessProxy proxy = new StreamlessProxy(server.address, Status.UNIMPLEMENTED);
+        RowlockClient rowlock = RowlockClient.connect(proxy.address());
+        RowlockClient direct = RowlockClient.connect(server.address)) {
       Lock first = direct.lock("wait");
       CompletableFuture<Lock> second = direct.lockAsync("wait", LockOptions.defaults());
       until("one waits", () -> direct.getLock("wait").waiting() == 1);
@@ -83,9 +102,9 @@ class UnaryTest {
   }
 
   @Test
-  void aWaitThatIsGivenUpFreesItsPlace() throws Exception {
+  void aCancelledWaitFreesItsPlace() throws Exception {
     try (StreamlessProxy proxy = new StreamlessProxy(server.address, Status.UNIMPLEMENTED);
-        Rowlock rowlock = Rowlock.connect(proxy.address());
+        RowlockClient rowlock = RowlockClient.connect(proxy.address());
         Lock held = rowlock.lock("give up")) {
       CompletableFuture<Lock> waiting = rowlock.lockAsync("give up", LockOptions.defaults());
       until("it waits", () -> rowlock.getLock("give up").waiting() == 1);
@@ -101,10 +120,10 @@ class UnaryTest {
   }
 
   @Test
-  void leasesAreRenewedAndTheirLossIsHeardOf() throws Exception {
+  void leasesAreRenewedAndTheirLossIsNoticed() throws Exception {
     try (StreamlessProxy proxy = new StreamlessProxy(server.address, Status.UNIMPLEMENTED);
-        Rowlock rowlock = Rowlock.connect(proxy.address());
-        Rowlock direct = Rowlock.connect(server.address)) {
+        RowlockClient rowlock = RowlockClient.connect(proxy.address());
+        RowlockClient direct = RowlockClient.connect(server.address)) {
       Lock lock = rowlock.lock("renewed", with -> with.ttl(Duration.ofSeconds(3)));
       until("renewed over several ttls", () -> proxy.count("Renew") >= 4);
       assertTrue(lock.isHeld());

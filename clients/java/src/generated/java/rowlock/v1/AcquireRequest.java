@@ -210,9 +210,10 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object requestId_ = "";
   /**
    * <pre>
-   * The caller's own id for this request, up to 128 bytes, unique over all locks. The same id is always the same claim,
-   * until the retention time after its end, so a repeated call cannot take the lock twice. If that claim has ended, the
-   * answer is a refusal that says how. Must not begin with NUL. If empty, the call is not safe to repeat.
+   * The caller's own id for this request, up to 128 bytes, unique over all locks. The same id is always the same
+   * claim, until the retention time after its end, so a repeated call cannot take the lock twice. If that claim has
+   * ended, the answer is a refusal that says how it ended. Must not begin with NUL. If empty, the call is not safe to
+   * repeat.
    * </pre>
    *
    * <code>string request_id = 6;</code>
@@ -233,9 +234,10 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The caller's own id for this request, up to 128 bytes, unique over all locks. The same id is always the same claim,
-   * until the retention time after its end, so a repeated call cannot take the lock twice. If that claim has ended, the
-   * answer is a refusal that says how. Must not begin with NUL. If empty, the call is not safe to repeat.
+   * The caller's own id for this request, up to 128 bytes, unique over all locks. The same id is always the same
+   * claim, until the retention time after its end, so a repeated call cannot take the lock twice. If that claim has
+   * ended, the answer is a refusal that says how it ended. Must not begin with NUL. If empty, the call is not safe to
+   * repeat.
    * </pre>
    *
    * <code>string request_id = 6;</code>
@@ -1842,9 +1844,10 @@ java.lang.String defaultValue) {
     private java.lang.Object requestId_ = "";
     /**
      * <pre>
-     * The caller's own id for this request, up to 128 bytes, unique over all locks. The same id is always the same claim,
-     * until the retention time after its end, so a repeated call cannot take the lock twice. If that claim has ended, the
-     * answer is a refusal that says how. Must not begin with NUL. If empty, the call is not safe to repeat.
+     * The caller's own id for this request, up to 128 bytes, unique over all locks. The same id is always the same
+     * claim, until the retention time after its end, so a repeated call cannot take the lock twice. If that claim has
+     * ended, the answer is a refusal that says how it ended. Must not begin with NUL. If empty, the call is not safe to
+     * repeat.
      * </pre>
      *
      * <code>string request_id = 6;</code>
@@ -1864,9 +1867,10 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * The caller's own id for this request, up to 128 bytes, unique over all locks. The same id is always the same claim,
-     * until the retention time after its end, so a repeated call cannot take the lock twice. If that claim has ended, the
-     * answer is a refusal that says how. Must not begin with NUL. If empty, the call is not safe to repeat.
+     * The caller's own id for this request, up to 128 bytes, unique over all locks. The same id is always the same
+     * claim, until the retention time after its end, so a repeated call cannot take the lock twice. If that claim has
+     * ended, the answer is a refusal that says how it ended. Must not begin with NUL. If empty, the call is not safe to
+     * repeat.
      * </pre>
      *
      * <code>string request_id = 6;</code>
@@ -1887,9 +1891,10 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * The caller's own id for this request, up to 128 bytes, unique over all locks. The same id is always the same claim,
-     * until the retention time after its end, so a repeated call cannot take the lock twice. If that claim has ended, the
-     * answer is a refusal that says how. Must not begin with NUL. If empty, the call is not safe to repeat.
+     * The caller's own id for this request, up to 128 bytes, unique over all locks. The same id is always the same
+     * claim, until the retention time after its end, so a repeated call cannot take the lock twice. If that claim has
+     * ended, the answer is a refusal that says how it ended. Must not begin with NUL. If empty, the call is not safe to
+     * repeat.
      * </pre>
      *
      * <code>string request_id = 6;</code>
@@ -1906,9 +1911,10 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * The caller's own id for this request, up to 128 bytes, unique over all locks. The same id is always the same claim,
-     * until the retention time after its end, so a repeated call cannot take the lock twice. If that claim has ended, the
-     * answer is a refusal that says how. Must not begin with NUL. If empty, the call is not safe to repeat.
+     * The caller's own id for this request, up to 128 bytes, unique over all locks. The same id is always the same
+     * claim, until the retention time after its end, so a repeated call cannot take the lock twice. If that claim has
+     * ended, the answer is a refusal that says how it ended. Must not begin with NUL. If empty, the call is not safe to
+     * repeat.
      * </pre>
      *
      * <code>string request_id = 6;</code>
@@ -1922,9 +1928,10 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * The caller's own id for this request, up to 128 bytes, unique over all locks. The same id is always the same claim,
-     * until the retention time after its end, so a repeated call cannot take the lock twice. If that claim has ended, the
-     * answer is a refusal that says how. Must not begin with NUL. If empty, the call is not safe to repeat.
+     * The caller's own id for this request, up to 128 bytes, unique over all locks. The same id is always the same
+     * claim, until the retention time after its end, so a repeated call cannot take the lock twice. If that claim has
+     * ended, the answer is a refusal that says how it ended. Must not begin with NUL. If empty, the call is not safe to
+     * repeat.
      * </pre>
      *
      * <code>string request_id = 6;</code>

@@ -96,9 +96,10 @@ public interface AcquireRequestOrBuilder extends
 
   /**
    * <pre>
-   * The caller's own id for this request, up to 128 bytes, unique over all locks. The same id is always the same claim,
-   * until the retention time after its end, so a repeated call cannot take the lock twice. If that claim has ended, the
-   * answer is a refusal that says how. Must not begin with NUL. If empty, the call is not safe to repeat.
+   * The caller's own id for this request, up to 128 bytes, unique over all locks. The same id is always the same
+   * claim, until the retention time after its end, so a repeated call cannot take the lock twice. If that claim has
+   * ended, the answer is a refusal that says how it ended. Must not begin with NUL. If empty, the call is not safe to
+   * repeat.
    * </pre>
    *
    * <code>string request_id = 6;</code>
@@ -107,9 +108,10 @@ public interface AcquireRequestOrBuilder extends
   java.lang.String getRequestId();
   /**
    * <pre>
-   * The caller's own id for this request, up to 128 bytes, unique over all locks. The same id is always the same claim,
-   * until the retention time after its end, so a repeated call cannot take the lock twice. If that claim has ended, the
-   * answer is a refusal that says how. Must not begin with NUL. If empty, the call is not safe to repeat.
+   * The caller's own id for this request, up to 128 bytes, unique over all locks. The same id is always the same
+   * claim, until the retention time after its end, so a repeated call cannot take the lock twice. If that claim has
+   * ended, the answer is a refusal that says how it ended. Must not begin with NUL. If empty, the call is not safe to
+   * repeat.
    * </pre>
    *
    * <code>string request_id = 6;</code>

@@ -189,8 +189,8 @@ private static final long serialVersionUID = 0L;
   private long fencingToken_ = 0L;
   /**
    * <pre>
-   * Rises strictly for each lock and never repeats. Send it with every write to what the lock protects. Let that refuse
-   * a token lower than the highest it has seen.
+   * Rises strictly for each lock and never repeats. Send it with every write to what the lock protects, and refuse
+   * there a token lower than the highest one so far.
    * </pre>
    *
    * <code>uint64 fencing_token = 5;</code>
@@ -207,7 +207,7 @@ private static final long serialVersionUID = 0L;
    * <pre>
    * The time left when the server made the answer; unset for a lease without end. The holder's own deadline is
    * (monotonic time before it sent the call) + ttl - margin; for a provisional lease, count from before the Renew.
-   * Never more than the ttl that was asked for, or than the grace period for a provisional lease.
+   * Never more than the ttl that the caller asked for or, for a provisional lease, than the grace period.
    * </pre>
    *
    * <code>.google.protobuf.Duration ttl = 6;</code>
@@ -221,7 +221,7 @@ private static final long serialVersionUID = 0L;
    * <pre>
    * The time left when the server made the answer; unset for a lease without end. The holder's own deadline is
    * (monotonic time before it sent the call) + ttl - margin; for a provisional lease, count from before the Renew.
-   * Never more than the ttl that was asked for, or than the grace period for a provisional lease.
+   * Never more than the ttl that the caller asked for or, for a provisional lease, than the grace period.
    * </pre>
    *
    * <code>.google.protobuf.Duration ttl = 6;</code>
@@ -235,7 +235,7 @@ private static final long serialVersionUID = 0L;
    * <pre>
    * The time left when the server made the answer; unset for a lease without end. The holder's own deadline is
    * (monotonic time before it sent the call) + ttl - margin; for a provisional lease, count from before the Renew.
-   * Never more than the ttl that was asked for, or than the grace period for a provisional lease.
+   * Never more than the ttl that the caller asked for or, for a provisional lease, than the grace period.
    * </pre>
    *
    * <code>.google.protobuf.Duration ttl = 6;</code>
@@ -1290,8 +1290,8 @@ private static final long serialVersionUID = 0L;
     private long fencingToken_ ;
     /**
      * <pre>
-     * Rises strictly for each lock and never repeats. Send it with every write to what the lock protects. Let that refuse
-     * a token lower than the highest it has seen.
+     * Rises strictly for each lock and never repeats. Send it with every write to what the lock protects, and refuse
+     * there a token lower than the highest one so far.
      * </pre>
      *
      * <code>uint64 fencing_token = 5;</code>
@@ -1303,8 +1303,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Rises strictly for each lock and never repeats. Send it with every write to what the lock protects. Let that refuse
-     * a token lower than the highest it has seen.
+     * Rises strictly for each lock and never repeats. Send it with every write to what the lock protects, and refuse
+     * there a token lower than the highest one so far.
      * </pre>
      *
      * <code>uint64 fencing_token = 5;</code>
@@ -1320,8 +1320,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Rises strictly for each lock and never repeats. Send it with every write to what the lock protects. Let that refuse
-     * a token lower than the highest it has seen.
+     * Rises strictly for each lock and never repeats. Send it with every write to what the lock protects, and refuse
+     * there a token lower than the highest one so far.
      * </pre>
      *
      * <code>uint64 fencing_token = 5;</code>
@@ -1341,7 +1341,7 @@ private static final long serialVersionUID = 0L;
      * <pre>
      * The time left when the server made the answer; unset for a lease without end. The holder's own deadline is
      * (monotonic time before it sent the call) + ttl - margin; for a provisional lease, count from before the Renew.
-     * Never more than the ttl that was asked for, or than the grace period for a provisional lease.
+     * Never more than the ttl that the caller asked for or, for a provisional lease, than the grace period.
      * </pre>
      *
      * <code>.google.protobuf.Duration ttl = 6;</code>
@@ -1354,7 +1354,7 @@ private static final long serialVersionUID = 0L;
      * <pre>
      * The time left when the server made the answer; unset for a lease without end. The holder's own deadline is
      * (monotonic time before it sent the call) + ttl - margin; for a provisional lease, count from before the Renew.
-     * Never more than the ttl that was asked for, or than the grace period for a provisional lease.
+     * Never more than the ttl that the caller asked for or, for a provisional lease, than the grace period.
      * </pre>
      *
      * <code>.google.protobuf.Duration ttl = 6;</code>
@@ -1371,7 +1371,7 @@ private static final long serialVersionUID = 0L;
      * <pre>
      * The time left when the server made the answer; unset for a lease without end. The holder's own deadline is
      * (monotonic time before it sent the call) + ttl - margin; for a provisional lease, count from before the Renew.
-     * Never more than the ttl that was asked for, or than the grace period for a provisional lease.
+     * Never more than the ttl that the caller asked for or, for a provisional lease, than the grace period.
      * </pre>
      *
      * <code>.google.protobuf.Duration ttl = 6;</code>
@@ -1393,7 +1393,7 @@ private static final long serialVersionUID = 0L;
      * <pre>
      * The time left when the server made the answer; unset for a lease without end. The holder's own deadline is
      * (monotonic time before it sent the call) + ttl - margin; for a provisional lease, count from before the Renew.
-     * Never more than the ttl that was asked for, or than the grace period for a provisional lease.
+     * Never more than the ttl that the caller asked for or, for a provisional lease, than the grace period.
      * </pre>
      *
      * <code>.google.protobuf.Duration ttl = 6;</code>
@@ -1413,7 +1413,7 @@ private static final long serialVersionUID = 0L;
      * <pre>
      * The time left when the server made the answer; unset for a lease without end. The holder's own deadline is
      * (monotonic time before it sent the call) + ttl - margin; for a provisional lease, count from before the Renew.
-     * Never more than the ttl that was asked for, or than the grace period for a provisional lease.
+     * Never more than the ttl that the caller asked for or, for a provisional lease, than the grace period.
      * </pre>
      *
      * <code>.google.protobuf.Duration ttl = 6;</code>
@@ -1440,7 +1440,7 @@ private static final long serialVersionUID = 0L;
      * <pre>
      * The time left when the server made the answer; unset for a lease without end. The holder's own deadline is
      * (monotonic time before it sent the call) + ttl - margin; for a provisional lease, count from before the Renew.
-     * Never more than the ttl that was asked for, or than the grace period for a provisional lease.
+     * Never more than the ttl that the caller asked for or, for a provisional lease, than the grace period.
      * </pre>
      *
      * <code>.google.protobuf.Duration ttl = 6;</code>
@@ -1459,7 +1459,7 @@ private static final long serialVersionUID = 0L;
      * <pre>
      * The time left when the server made the answer; unset for a lease without end. The holder's own deadline is
      * (monotonic time before it sent the call) + ttl - margin; for a provisional lease, count from before the Renew.
-     * Never more than the ttl that was asked for, or than the grace period for a provisional lease.
+     * Never more than the ttl that the caller asked for or, for a provisional lease, than the grace period.
      * </pre>
      *
      * <code>.google.protobuf.Duration ttl = 6;</code>
@@ -1473,7 +1473,7 @@ private static final long serialVersionUID = 0L;
      * <pre>
      * The time left when the server made the answer; unset for a lease without end. The holder's own deadline is
      * (monotonic time before it sent the call) + ttl - margin; for a provisional lease, count from before the Renew.
-     * Never more than the ttl that was asked for, or than the grace period for a provisional lease.
+     * Never more than the ttl that the caller asked for or, for a provisional lease, than the grace period.
      * </pre>
      *
      * <code>.google.protobuf.Duration ttl = 6;</code>
@@ -1490,7 +1490,7 @@ private static final long serialVersionUID = 0L;
      * <pre>
      * The time left when the server made the answer; unset for a lease without end. The holder's own deadline is
      * (monotonic time before it sent the call) + ttl - margin; for a provisional lease, count from before the Renew.
-     * Never more than the ttl that was asked for, or than the grace period for a provisional lease.
+     * Never more than the ttl that the caller asked for or, for a provisional lease, than the grace period.
      * </pre>
      *
      * <code>.google.protobuf.Duration ttl = 6;</code>

@@ -81,8 +81,8 @@ public interface LeaseOrBuilder extends
 
   /**
    * <pre>
-   * Rises strictly for each lock and never repeats. Send it with every write to what the lock protects. Let that refuse
-   * a token lower than the highest it has seen.
+   * Rises strictly for each lock and never repeats. Send it with every write to what the lock protects, and refuse
+   * there a token lower than the highest one so far.
    * </pre>
    *
    * <code>uint64 fencing_token = 5;</code>
@@ -94,7 +94,7 @@ public interface LeaseOrBuilder extends
    * <pre>
    * The time left when the server made the answer; unset for a lease without end. The holder's own deadline is
    * (monotonic time before it sent the call) + ttl - margin; for a provisional lease, count from before the Renew.
-   * Never more than the ttl that was asked for, or than the grace period for a provisional lease.
+   * Never more than the ttl that the caller asked for or, for a provisional lease, than the grace period.
    * </pre>
    *
    * <code>.google.protobuf.Duration ttl = 6;</code>
@@ -105,7 +105,7 @@ public interface LeaseOrBuilder extends
    * <pre>
    * The time left when the server made the answer; unset for a lease without end. The holder's own deadline is
    * (monotonic time before it sent the call) + ttl - margin; for a provisional lease, count from before the Renew.
-   * Never more than the ttl that was asked for, or than the grace period for a provisional lease.
+   * Never more than the ttl that the caller asked for or, for a provisional lease, than the grace period.
    * </pre>
    *
    * <code>.google.protobuf.Duration ttl = 6;</code>
@@ -116,7 +116,7 @@ public interface LeaseOrBuilder extends
    * <pre>
    * The time left when the server made the answer; unset for a lease without end. The holder's own deadline is
    * (monotonic time before it sent the call) + ttl - margin; for a provisional lease, count from before the Renew.
-   * Never more than the ttl that was asked for, or than the grace period for a provisional lease.
+   * Never more than the ttl that the caller asked for or, for a provisional lease, than the grace period.
    * </pre>
    *
    * <code>.google.protobuf.Duration ttl = 6;</code>

@@ -52,7 +52,8 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * The server grants nothing before this instant of the database's clock. Unset: at any time. Waiters keep their
-   * places and are granted when it comes. It stays after it has passed: Capture takes locks in its order.
+   * places and are granted when it comes. It stays after it has passed: Capture takes locks in the order of these
+   * instants.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp not_before = 1;</code>
@@ -65,7 +66,8 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * The server grants nothing before this instant of the database's clock. Unset: at any time. Waiters keep their
-   * places and are granted when it comes. It stays after it has passed: Capture takes locks in its order.
+   * places and are granted when it comes. It stays after it has passed: Capture takes locks in the order of these
+   * instants.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp not_before = 1;</code>
@@ -78,7 +80,8 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * The server grants nothing before this instant of the database's clock. Unset: at any time. Waiters keep their
-   * places and are granted when it comes. It stays after it has passed: Capture takes locks in its order.
+   * places and are granted when it comes. It stays after it has passed: Capture takes locks in the order of these
+   * instants.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp not_before = 1;</code>
@@ -696,7 +699,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * The server grants nothing before this instant of the database's clock. Unset: at any time. Waiters keep their
-     * places and are granted when it comes. It stays after it has passed: Capture takes locks in its order.
+     * places and are granted when it comes. It stays after it has passed: Capture takes locks in the order of these
+     * instants.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp not_before = 1;</code>
@@ -708,7 +712,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * The server grants nothing before this instant of the database's clock. Unset: at any time. Waiters keep their
-     * places and are granted when it comes. It stays after it has passed: Capture takes locks in its order.
+     * places and are granted when it comes. It stays after it has passed: Capture takes locks in the order of these
+     * instants.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp not_before = 1;</code>
@@ -724,7 +729,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * The server grants nothing before this instant of the database's clock. Unset: at any time. Waiters keep their
-     * places and are granted when it comes. It stays after it has passed: Capture takes locks in its order.
+     * places and are granted when it comes. It stays after it has passed: Capture takes locks in the order of these
+     * instants.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp not_before = 1;</code>
@@ -745,7 +751,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * The server grants nothing before this instant of the database's clock. Unset: at any time. Waiters keep their
-     * places and are granted when it comes. It stays after it has passed: Capture takes locks in its order.
+     * places and are granted when it comes. It stays after it has passed: Capture takes locks in the order of these
+     * instants.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp not_before = 1;</code>
@@ -764,7 +771,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * The server grants nothing before this instant of the database's clock. Unset: at any time. Waiters keep their
-     * places and are granted when it comes. It stays after it has passed: Capture takes locks in its order.
+     * places and are granted when it comes. It stays after it has passed: Capture takes locks in the order of these
+     * instants.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp not_before = 1;</code>
@@ -790,7 +798,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * The server grants nothing before this instant of the database's clock. Unset: at any time. Waiters keep their
-     * places and are granted when it comes. It stays after it has passed: Capture takes locks in its order.
+     * places and are granted when it comes. It stays after it has passed: Capture takes locks in the order of these
+     * instants.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp not_before = 1;</code>
@@ -808,7 +817,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * The server grants nothing before this instant of the database's clock. Unset: at any time. Waiters keep their
-     * places and are granted when it comes. It stays after it has passed: Capture takes locks in its order.
+     * places and are granted when it comes. It stays after it has passed: Capture takes locks in the order of these
+     * instants.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp not_before = 1;</code>
@@ -821,7 +831,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * The server grants nothing before this instant of the database's clock. Unset: at any time. Waiters keep their
-     * places and are granted when it comes. It stays after it has passed: Capture takes locks in its order.
+     * places and are granted when it comes. It stays after it has passed: Capture takes locks in the order of these
+     * instants.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp not_before = 1;</code>
@@ -837,7 +848,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * The server grants nothing before this instant of the database's clock. Unset: at any time. Waiters keep their
-     * places and are granted when it comes. It stays after it has passed: Capture takes locks in its order.
+     * places and are granted when it comes. It stays after it has passed: Capture takes locks in the order of these
+     * instants.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp not_before = 1;</code>

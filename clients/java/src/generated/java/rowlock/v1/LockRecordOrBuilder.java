@@ -11,7 +11,8 @@ public interface LockRecordOrBuilder extends
   /**
    * <pre>
    * The server grants nothing before this instant of the database's clock. Unset: at any time. Waiters keep their
-   * places and are granted when it comes. It stays after it has passed: Capture takes locks in its order.
+   * places and are granted when it comes. It stays after it has passed: Capture takes locks in the order of these
+   * instants.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp not_before = 1;</code>
@@ -21,7 +22,8 @@ public interface LockRecordOrBuilder extends
   /**
    * <pre>
    * The server grants nothing before this instant of the database's clock. Unset: at any time. Waiters keep their
-   * places and are granted when it comes. It stays after it has passed: Capture takes locks in its order.
+   * places and are granted when it comes. It stays after it has passed: Capture takes locks in the order of these
+   * instants.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp not_before = 1;</code>
@@ -31,7 +33,8 @@ public interface LockRecordOrBuilder extends
   /**
    * <pre>
    * The server grants nothing before this instant of the database's clock. Unset: at any time. Waiters keep their
-   * places and are granted when it comes. It stays after it has passed: Capture takes locks in its order.
+   * places and are granted when it comes. It stays after it has passed: Capture takes locks in the order of these
+   * instants.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp not_before = 1;</code>

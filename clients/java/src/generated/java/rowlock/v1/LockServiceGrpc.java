@@ -558,8 +558,8 @@ public final class LockServiceGrpc {
      * <pre>
      * Ends a lease, or gives up a place in the queue, and grants the next waiters in the same transaction. Safe to
      * repeat: a second call returns released = false, and UNKNOWN_CLAIM after the retention time. The call that ends the
-     * lease also writes cool_down, status and attempts_left into the lock's record, before the next grant. With any of
-     * these fields, a ticket that still waits is NOT_GRANTED_YET, and nothing changes.
+     * lease also writes cool_down, status and attempts_left into the lock's record, before the next grant. If any of
+     * these fields is set and the ticket still waits, the answer is NOT_GRANTED_YET, and nothing changes.
      * </pre>
      */
     default void release(rowlock.v1.ReleaseRequest request,
@@ -573,8 +573,8 @@ public final class LockServiceGrpc {
      * (for a pattern, at the first 500 locks with waiters; at the others in further transactions before the answer). A
      * lower limit revokes nothing: the lock drains. If another transaction holds the rows of a lock, its waiters are
      * granted when the rows are free. A call that is repeated after a lost answer sets the limit again, over what others
-     * have set since. With expected_version it is VERSION_MISMATCH instead, with the version that the first call made.
-     * See OUTCOME_UNKNOWN above.
+     * have set since. With expected_version, the repeated call fails as VERSION_MISMATCH instead, with the version that
+     * the first call made. See OUTCOME_UNKNOWN above.
      * </pre>
      */
     default void setLimit(rowlock.v1.SetLimitRequest request,
@@ -627,9 +627,9 @@ public final class LockServiceGrpc {
      * `began_anew`, and a new snapshot replaces all that was sent before. The stream ends only with SHUTTING_DOWN when
      * the server stops: then watch again through another server.
      * A read: it creates no lock, and counts as an open wait of its connection or session. A server keeps 100 watches of
-     * 100,000 locks in total. Beyond that, the session or connection with the most of them loses one, with OVERLOADED and
-     * the bound `watches` or `watched_locks`. That may be this stream or an open one. Watch again later, or watch a
-     * longer prefix.
+     * 100,000 locks in total. Beyond that, the session or connection with the most of them loses one, with OVERLOADED
+     * and the bound `watches` or `watched_locks`. That may be this stream or one that was open before. Watch again
+     * later, or watch a longer prefix.
      * </pre>
      */
     default void watchLocks(rowlock.v1.WatchLocksRequest request,
@@ -652,11 +652,12 @@ public final class LockServiceGrpc {
 
     /**
      * <pre>
-     * Sets fields of a lock's record, and creates the lock and the record if necessary: for schedulers, for programs that
-     * create tasks, and for operators. Grants waiters that the change makes room for in the same transaction; does not
-     * affect a lease. VERSION_MISMATCH if expected_version is not the record's version. A call that is repeated after a
-     * lost answer sets the record again, over what others have set since. With expected_version it is VERSION_MISMATCH
-     * instead, with the version that the first call made, unless the record has changed since. See OUTCOME_UNKNOWN above.
+     * Sets fields of a lock's record, and creates the lock and the record if necessary: for schedulers, for programs
+     * that create tasks, and for operators. Grants waiters that the change makes room for in the same transaction; does
+     * not affect a lease. VERSION_MISMATCH if expected_version is not the record's version. A call that is repeated
+     * after a lost answer sets the record again, over what others have set since. With expected_version, the repeated
+     * call fails as VERSION_MISMATCH instead, with the version that the first call made, unless the record has changed
+     * since. See OUTCOME_UNKNOWN above.
      * </pre>
      */
     default void updateLock(rowlock.v1.UpdateLockRequest request,
@@ -668,10 +669,10 @@ public final class LockServiceGrpc {
      * <pre>
      * Takes leases on up to N of many locks in one call: a worker's next tasks. See CaptureRequest. Safe to repeat with
      * the same request_id: the answer has the leases of the first call that are still held, and no others.
-     * A cancelled call starts nothing more. The server gives back what the call has taken, with its attempts, if the
-     * client cannot return: if it sent no request_id, or cancelled it in a session. A unary call with a request_id may
-     * have lost its connection instead, so its leases stay: for the grace period after a wait, otherwise for their ttl.
-     * Repeat the call to get them, then release them.
+     * A cancelled call starts nothing more. If the client cannot return, because it sent no request_id or cancelled the
+     * call in a session, the server gives back what the call has taken, with its attempts. A unary call with a
+     * request_id may have lost its connection instead, so its leases stay: for the grace period after a wait, otherwise
+     * for their ttl. Repeat the call to get them, then release them.
      * The cost grows with the number of leases, and with the number of folders (names up to a slash) and statuses under
      * the prefix, but not with the number of locks.
      * </pre>
@@ -711,8 +712,8 @@ public final class LockServiceGrpc {
      * whole ttl. If the request has min_interval, lock_delay, status_if_lost or if_status, the client renews the lease
      * before it begins to work: see Lease.provisional.
      * Deadlines: a response says how many requests the server had received when it made the response. The holder's own
-     * deadline for any lease in it is (monotonic time before it sent the last of those) + ttl - margin, also for a
-     * provisional lease.
+     * deadline for any lease in it is (monotonic time before it sent the last of those requests) + ttl - margin, also
+     * for a provisional lease.
      * Ends: OK when the client has closed its side and the last call has ended. UNAVAILABLE SHUTTING_DOWN when the server
      * stops, or when it has lost its database and another server has not: then it sends `going_away`, takes no more
      * commands, ends waits with that error, and finishes its other calls. INVALID_ARGUMENT BAD_REQUEST if the first
@@ -806,8 +807,8 @@ public final class LockServiceGrpc {
      * <pre>
      * Ends a lease, or gives up a place in the queue, and grants the next waiters in the same transaction. Safe to
      * repeat: a second call returns released = false, and UNKNOWN_CLAIM after the retention time. The call that ends the
-     * lease also writes cool_down, status and attempts_left into the lock's record, before the next grant. With any of
-     * these fields, a ticket that still waits is NOT_GRANTED_YET, and nothing changes.
+     * lease also writes cool_down, status and attempts_left into the lock's record, before the next grant. If any of
+     * these fields is set and the ticket still waits, the answer is NOT_GRANTED_YET, and nothing changes.
      * </pre>
      */
     public void release(rowlock.v1.ReleaseRequest request,
@@ -822,8 +823,8 @@ public final class LockServiceGrpc {
      * (for a pattern, at the first 500 locks with waiters; at the others in further transactions before the answer). A
      * lower limit revokes nothing: the lock drains. If another transaction holds the rows of a lock, its waiters are
      * granted when the rows are free. A call that is repeated after a lost answer sets the limit again, over what others
-     * have set since. With expected_version it is VERSION_MISMATCH instead, with the version that the first call made.
-     * See OUTCOME_UNKNOWN above.
+     * have set since. With expected_version, the repeated call fails as VERSION_MISMATCH instead, with the version that
+     * the first call made. See OUTCOME_UNKNOWN above.
      * </pre>
      */
     public void setLimit(rowlock.v1.SetLimitRequest request,
@@ -880,9 +881,9 @@ public final class LockServiceGrpc {
      * `began_anew`, and a new snapshot replaces all that was sent before. The stream ends only with SHUTTING_DOWN when
      * the server stops: then watch again through another server.
      * A read: it creates no lock, and counts as an open wait of its connection or session. A server keeps 100 watches of
-     * 100,000 locks in total. Beyond that, the session or connection with the most of them loses one, with OVERLOADED and
-     * the bound `watches` or `watched_locks`. That may be this stream or an open one. Watch again later, or watch a
-     * longer prefix.
+     * 100,000 locks in total. Beyond that, the session or connection with the most of them loses one, with OVERLOADED
+     * and the bound `watches` or `watched_locks`. That may be this stream or one that was open before. Watch again
+     * later, or watch a longer prefix.
      * </pre>
      */
     public void watchLocks(rowlock.v1.WatchLocksRequest request,
@@ -907,11 +908,12 @@ public final class LockServiceGrpc {
 
     /**
      * <pre>
-     * Sets fields of a lock's record, and creates the lock and the record if necessary: for schedulers, for programs that
-     * create tasks, and for operators. Grants waiters that the change makes room for in the same transaction; does not
-     * affect a lease. VERSION_MISMATCH if expected_version is not the record's version. A call that is repeated after a
-     * lost answer sets the record again, over what others have set since. With expected_version it is VERSION_MISMATCH
-     * instead, with the version that the first call made, unless the record has changed since. See OUTCOME_UNKNOWN above.
+     * Sets fields of a lock's record, and creates the lock and the record if necessary: for schedulers, for programs
+     * that create tasks, and for operators. Grants waiters that the change makes room for in the same transaction; does
+     * not affect a lease. VERSION_MISMATCH if expected_version is not the record's version. A call that is repeated
+     * after a lost answer sets the record again, over what others have set since. With expected_version, the repeated
+     * call fails as VERSION_MISMATCH instead, with the version that the first call made, unless the record has changed
+     * since. See OUTCOME_UNKNOWN above.
      * </pre>
      */
     public void updateLock(rowlock.v1.UpdateLockRequest request,
@@ -924,10 +926,10 @@ public final class LockServiceGrpc {
      * <pre>
      * Takes leases on up to N of many locks in one call: a worker's next tasks. See CaptureRequest. Safe to repeat with
      * the same request_id: the answer has the leases of the first call that are still held, and no others.
-     * A cancelled call starts nothing more. The server gives back what the call has taken, with its attempts, if the
-     * client cannot return: if it sent no request_id, or cancelled it in a session. A unary call with a request_id may
-     * have lost its connection instead, so its leases stay: for the grace period after a wait, otherwise for their ttl.
-     * Repeat the call to get them, then release them.
+     * A cancelled call starts nothing more. If the client cannot return, because it sent no request_id or cancelled the
+     * call in a session, the server gives back what the call has taken, with its attempts. A unary call with a
+     * request_id may have lost its connection instead, so its leases stay: for the grace period after a wait, otherwise
+     * for their ttl. Repeat the call to get them, then release them.
      * The cost grows with the number of leases, and with the number of folders (names up to a slash) and statuses under
      * the prefix, but not with the number of locks.
      * </pre>
@@ -969,8 +971,8 @@ public final class LockServiceGrpc {
      * whole ttl. If the request has min_interval, lock_delay, status_if_lost or if_status, the client renews the lease
      * before it begins to work: see Lease.provisional.
      * Deadlines: a response says how many requests the server had received when it made the response. The holder's own
-     * deadline for any lease in it is (monotonic time before it sent the last of those) + ttl - margin, also for a
-     * provisional lease.
+     * deadline for any lease in it is (monotonic time before it sent the last of those requests) + ttl - margin, also
+     * for a provisional lease.
      * Ends: OK when the client has closed its side and the last call has ended. UNAVAILABLE SHUTTING_DOWN when the server
      * stops, or when it has lost its database and another server has not: then it sends `going_away`, takes no more
      * commands, ends waits with that error, and finishes its other calls. INVALID_ARGUMENT BAD_REQUEST if the first
@@ -1049,8 +1051,8 @@ public final class LockServiceGrpc {
      * <pre>
      * Ends a lease, or gives up a place in the queue, and grants the next waiters in the same transaction. Safe to
      * repeat: a second call returns released = false, and UNKNOWN_CLAIM after the retention time. The call that ends the
-     * lease also writes cool_down, status and attempts_left into the lock's record, before the next grant. With any of
-     * these fields, a ticket that still waits is NOT_GRANTED_YET, and nothing changes.
+     * lease also writes cool_down, status and attempts_left into the lock's record, before the next grant. If any of
+     * these fields is set and the ticket still waits, the answer is NOT_GRANTED_YET, and nothing changes.
      * </pre>
      */
     public rowlock.v1.ReleaseResponse release(rowlock.v1.ReleaseRequest request) throws io.grpc.StatusException {
@@ -1064,8 +1066,8 @@ public final class LockServiceGrpc {
      * (for a pattern, at the first 500 locks with waiters; at the others in further transactions before the answer). A
      * lower limit revokes nothing: the lock drains. If another transaction holds the rows of a lock, its waiters are
      * granted when the rows are free. A call that is repeated after a lost answer sets the limit again, over what others
-     * have set since. With expected_version it is VERSION_MISMATCH instead, with the version that the first call made.
-     * See OUTCOME_UNKNOWN above.
+     * have set since. With expected_version, the repeated call fails as VERSION_MISMATCH instead, with the version that
+     * the first call made. See OUTCOME_UNKNOWN above.
      * </pre>
      */
     public rowlock.v1.SetLimitResponse setLimit(rowlock.v1.SetLimitRequest request) throws io.grpc.StatusException {
@@ -1118,9 +1120,9 @@ public final class LockServiceGrpc {
      * `began_anew`, and a new snapshot replaces all that was sent before. The stream ends only with SHUTTING_DOWN when
      * the server stops: then watch again through another server.
      * A read: it creates no lock, and counts as an open wait of its connection or session. A server keeps 100 watches of
-     * 100,000 locks in total. Beyond that, the session or connection with the most of them loses one, with OVERLOADED and
-     * the bound `watches` or `watched_locks`. That may be this stream or an open one. Watch again later, or watch a
-     * longer prefix.
+     * 100,000 locks in total. Beyond that, the session or connection with the most of them loses one, with OVERLOADED
+     * and the bound `watches` or `watched_locks`. That may be this stream or one that was open before. Watch again
+     * later, or watch a longer prefix.
      * </pre>
      */
     @io.grpc.ExperimentalApi("https://github.com/grpc/grpc-java/issues/10918")
@@ -1145,11 +1147,12 @@ public final class LockServiceGrpc {
 
     /**
      * <pre>
-     * Sets fields of a lock's record, and creates the lock and the record if necessary: for schedulers, for programs that
-     * create tasks, and for operators. Grants waiters that the change makes room for in the same transaction; does not
-     * affect a lease. VERSION_MISMATCH if expected_version is not the record's version. A call that is repeated after a
-     * lost answer sets the record again, over what others have set since. With expected_version it is VERSION_MISMATCH
-     * instead, with the version that the first call made, unless the record has changed since. See OUTCOME_UNKNOWN above.
+     * Sets fields of a lock's record, and creates the lock and the record if necessary: for schedulers, for programs
+     * that create tasks, and for operators. Grants waiters that the change makes room for in the same transaction; does
+     * not affect a lease. VERSION_MISMATCH if expected_version is not the record's version. A call that is repeated
+     * after a lost answer sets the record again, over what others have set since. With expected_version, the repeated
+     * call fails as VERSION_MISMATCH instead, with the version that the first call made, unless the record has changed
+     * since. See OUTCOME_UNKNOWN above.
      * </pre>
      */
     public rowlock.v1.UpdateLockResponse updateLock(rowlock.v1.UpdateLockRequest request) throws io.grpc.StatusException {
@@ -1161,10 +1164,10 @@ public final class LockServiceGrpc {
      * <pre>
      * Takes leases on up to N of many locks in one call: a worker's next tasks. See CaptureRequest. Safe to repeat with
      * the same request_id: the answer has the leases of the first call that are still held, and no others.
-     * A cancelled call starts nothing more. The server gives back what the call has taken, with its attempts, if the
-     * client cannot return: if it sent no request_id, or cancelled it in a session. A unary call with a request_id may
-     * have lost its connection instead, so its leases stay: for the grace period after a wait, otherwise for their ttl.
-     * Repeat the call to get them, then release them.
+     * A cancelled call starts nothing more. If the client cannot return, because it sent no request_id or cancelled the
+     * call in a session, the server gives back what the call has taken, with its attempts. A unary call with a
+     * request_id may have lost its connection instead, so its leases stay: for the grace period after a wait, otherwise
+     * for their ttl. Repeat the call to get them, then release them.
      * The cost grows with the number of leases, and with the number of folders (names up to a slash) and statuses under
      * the prefix, but not with the number of locks.
      * </pre>
@@ -1204,8 +1207,8 @@ public final class LockServiceGrpc {
      * whole ttl. If the request has min_interval, lock_delay, status_if_lost or if_status, the client renews the lease
      * before it begins to work: see Lease.provisional.
      * Deadlines: a response says how many requests the server had received when it made the response. The holder's own
-     * deadline for any lease in it is (monotonic time before it sent the last of those) + ttl - margin, also for a
-     * provisional lease.
+     * deadline for any lease in it is (monotonic time before it sent the last of those requests) + ttl - margin, also
+     * for a provisional lease.
      * Ends: OK when the client has closed its side and the last call has ended. UNAVAILABLE SHUTTING_DOWN when the server
      * stops, or when it has lost its database and another server has not: then it sends `going_away`, takes no more
      * commands, ends waits with that error, and finishes its other calls. INVALID_ARGUMENT BAD_REQUEST if the first
@@ -1284,8 +1287,8 @@ public final class LockServiceGrpc {
      * <pre>
      * Ends a lease, or gives up a place in the queue, and grants the next waiters in the same transaction. Safe to
      * repeat: a second call returns released = false, and UNKNOWN_CLAIM after the retention time. The call that ends the
-     * lease also writes cool_down, status and attempts_left into the lock's record, before the next grant. With any of
-     * these fields, a ticket that still waits is NOT_GRANTED_YET, and nothing changes.
+     * lease also writes cool_down, status and attempts_left into the lock's record, before the next grant. If any of
+     * these fields is set and the ticket still waits, the answer is NOT_GRANTED_YET, and nothing changes.
      * </pre>
      */
     public rowlock.v1.ReleaseResponse release(rowlock.v1.ReleaseRequest request) {
@@ -1299,8 +1302,8 @@ public final class LockServiceGrpc {
      * (for a pattern, at the first 500 locks with waiters; at the others in further transactions before the answer). A
      * lower limit revokes nothing: the lock drains. If another transaction holds the rows of a lock, its waiters are
      * granted when the rows are free. A call that is repeated after a lost answer sets the limit again, over what others
-     * have set since. With expected_version it is VERSION_MISMATCH instead, with the version that the first call made.
-     * See OUTCOME_UNKNOWN above.
+     * have set since. With expected_version, the repeated call fails as VERSION_MISMATCH instead, with the version that
+     * the first call made. See OUTCOME_UNKNOWN above.
      * </pre>
      */
     public rowlock.v1.SetLimitResponse setLimit(rowlock.v1.SetLimitRequest request) {
@@ -1353,9 +1356,9 @@ public final class LockServiceGrpc {
      * `began_anew`, and a new snapshot replaces all that was sent before. The stream ends only with SHUTTING_DOWN when
      * the server stops: then watch again through another server.
      * A read: it creates no lock, and counts as an open wait of its connection or session. A server keeps 100 watches of
-     * 100,000 locks in total. Beyond that, the session or connection with the most of them loses one, with OVERLOADED and
-     * the bound `watches` or `watched_locks`. That may be this stream or an open one. Watch again later, or watch a
-     * longer prefix.
+     * 100,000 locks in total. Beyond that, the session or connection with the most of them loses one, with OVERLOADED
+     * and the bound `watches` or `watched_locks`. That may be this stream or one that was open before. Watch again
+     * later, or watch a longer prefix.
      * </pre>
      */
     public java.util.Iterator<rowlock.v1.WatchLocksResponse> watchLocks(
@@ -1379,11 +1382,12 @@ public final class LockServiceGrpc {
 
     /**
      * <pre>
-     * Sets fields of a lock's record, and creates the lock and the record if necessary: for schedulers, for programs that
-     * create tasks, and for operators. Grants waiters that the change makes room for in the same transaction; does not
-     * affect a lease. VERSION_MISMATCH if expected_version is not the record's version. A call that is repeated after a
-     * lost answer sets the record again, over what others have set since. With expected_version it is VERSION_MISMATCH
-     * instead, with the version that the first call made, unless the record has changed since. See OUTCOME_UNKNOWN above.
+     * Sets fields of a lock's record, and creates the lock and the record if necessary: for schedulers, for programs
+     * that create tasks, and for operators. Grants waiters that the change makes room for in the same transaction; does
+     * not affect a lease. VERSION_MISMATCH if expected_version is not the record's version. A call that is repeated
+     * after a lost answer sets the record again, over what others have set since. With expected_version, the repeated
+     * call fails as VERSION_MISMATCH instead, with the version that the first call made, unless the record has changed
+     * since. See OUTCOME_UNKNOWN above.
      * </pre>
      */
     public rowlock.v1.UpdateLockResponse updateLock(rowlock.v1.UpdateLockRequest request) {
@@ -1395,10 +1399,10 @@ public final class LockServiceGrpc {
      * <pre>
      * Takes leases on up to N of many locks in one call: a worker's next tasks. See CaptureRequest. Safe to repeat with
      * the same request_id: the answer has the leases of the first call that are still held, and no others.
-     * A cancelled call starts nothing more. The server gives back what the call has taken, with its attempts, if the
-     * client cannot return: if it sent no request_id, or cancelled it in a session. A unary call with a request_id may
-     * have lost its connection instead, so its leases stay: for the grace period after a wait, otherwise for their ttl.
-     * Repeat the call to get them, then release them.
+     * A cancelled call starts nothing more. If the client cannot return, because it sent no request_id or cancelled the
+     * call in a session, the server gives back what the call has taken, with its attempts. A unary call with a
+     * request_id may have lost its connection instead, so its leases stay: for the grace period after a wait, otherwise
+     * for their ttl. Repeat the call to get them, then release them.
      * The cost grows with the number of leases, and with the number of folders (names up to a slash) and statuses under
      * the prefix, but not with the number of locks.
      * </pre>
@@ -1469,8 +1473,8 @@ public final class LockServiceGrpc {
      * <pre>
      * Ends a lease, or gives up a place in the queue, and grants the next waiters in the same transaction. Safe to
      * repeat: a second call returns released = false, and UNKNOWN_CLAIM after the retention time. The call that ends the
-     * lease also writes cool_down, status and attempts_left into the lock's record, before the next grant. With any of
-     * these fields, a ticket that still waits is NOT_GRANTED_YET, and nothing changes.
+     * lease also writes cool_down, status and attempts_left into the lock's record, before the next grant. If any of
+     * these fields is set and the ticket still waits, the answer is NOT_GRANTED_YET, and nothing changes.
      * </pre>
      */
     public com.google.common.util.concurrent.ListenableFuture<rowlock.v1.ReleaseResponse> release(
@@ -1485,8 +1489,8 @@ public final class LockServiceGrpc {
      * (for a pattern, at the first 500 locks with waiters; at the others in further transactions before the answer). A
      * lower limit revokes nothing: the lock drains. If another transaction holds the rows of a lock, its waiters are
      * granted when the rows are free. A call that is repeated after a lost answer sets the limit again, over what others
-     * have set since. With expected_version it is VERSION_MISMATCH instead, with the version that the first call made.
-     * See OUTCOME_UNKNOWN above.
+     * have set since. With expected_version, the repeated call fails as VERSION_MISMATCH instead, with the version that
+     * the first call made. See OUTCOME_UNKNOWN above.
      * </pre>
      */
     public com.google.common.util.concurrent.ListenableFuture<rowlock.v1.SetLimitResponse> setLimit(
@@ -1548,11 +1552,12 @@ public final class LockServiceGrpc {
 
     /**
      * <pre>
-     * Sets fields of a lock's record, and creates the lock and the record if necessary: for schedulers, for programs that
-     * create tasks, and for operators. Grants waiters that the change makes room for in the same transaction; does not
-     * affect a lease. VERSION_MISMATCH if expected_version is not the record's version. A call that is repeated after a
-     * lost answer sets the record again, over what others have set since. With expected_version it is VERSION_MISMATCH
-     * instead, with the version that the first call made, unless the record has changed since. See OUTCOME_UNKNOWN above.
+     * Sets fields of a lock's record, and creates the lock and the record if necessary: for schedulers, for programs
+     * that create tasks, and for operators. Grants waiters that the change makes room for in the same transaction; does
+     * not affect a lease. VERSION_MISMATCH if expected_version is not the record's version. A call that is repeated
+     * after a lost answer sets the record again, over what others have set since. With expected_version, the repeated
+     * call fails as VERSION_MISMATCH instead, with the version that the first call made, unless the record has changed
+     * since. See OUTCOME_UNKNOWN above.
      * </pre>
      */
     public com.google.common.util.concurrent.ListenableFuture<rowlock.v1.UpdateLockResponse> updateLock(
@@ -1565,10 +1570,10 @@ public final class LockServiceGrpc {
      * <pre>
      * Takes leases on up to N of many locks in one call: a worker's next tasks. See CaptureRequest. Safe to repeat with
      * the same request_id: the answer has the leases of the first call that are still held, and no others.
-     * A cancelled call starts nothing more. The server gives back what the call has taken, with its attempts, if the
-     * client cannot return: if it sent no request_id, or cancelled it in a session. A unary call with a request_id may
-     * have lost its connection instead, so its leases stay: for the grace period after a wait, otherwise for their ttl.
-     * Repeat the call to get them, then release them.
+     * A cancelled call starts nothing more. If the client cannot return, because it sent no request_id or cancelled the
+     * call in a session, the server gives back what the call has taken, with its attempts. A unary call with a
+     * request_id may have lost its connection instead, so its leases stay: for the grace period after a wait, otherwise
+     * for their ttl. Repeat the call to get them, then release them.
      * The cost grows with the number of leases, and with the number of folders (names up to a slash) and statuses under
      * the prefix, but not with the number of locks.
      * </pre>

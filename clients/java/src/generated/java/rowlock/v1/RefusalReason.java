@@ -58,7 +58,7 @@ public enum RefusalReason
   /**
    * <pre>
    * The caller asked for more permits than the limit, so a wait cannot help. If the limit was lowered during the wait,
-   * the claim ends so only when it is first in the queue: until then the limit may rise again.
+   * the claim ends for this reason only when it is first in the queue: until then the limit may rise again.
    * </pre>
    *
    * <code>REFUSAL_REASON_NEVER_FITS = 5;</code>
@@ -118,7 +118,7 @@ public enum RefusalReason
   /**
    * <pre>
    * The lock's record has no attempts left. A new request is refused at once, even during the last attempt. A waiter
-   * ends so when it is first in the queue: until then the holder may reset the attempts.
+   * ends for this reason when it is first in the queue: until then the holder may reset the attempts.
    * </pre>
    *
    * <code>REFUSAL_REASON_EXHAUSTED = 12;</code>
@@ -127,7 +127,7 @@ public enum RefusalReason
   /**
    * <pre>
    * The lock's status is not in AcquireRequest.if_status; the refusal shows it. The server compares the status at the
-   * moment of the grant, so a waiter ends so when it is first in the queue.
+   * moment of the grant, so a waiter ends for this reason when it is first in the queue.
    * </pre>
    *
    * <code>REFUSAL_REASON_STATUS_MISMATCH = 13;</code>
@@ -181,7 +181,7 @@ public enum RefusalReason
   /**
    * <pre>
    * The caller asked for more permits than the limit, so a wait cannot help. If the limit was lowered during the wait,
-   * the claim ends so only when it is first in the queue: until then the limit may rise again.
+   * the claim ends for this reason only when it is first in the queue: until then the limit may rise again.
    * </pre>
    *
    * <code>REFUSAL_REASON_NEVER_FITS = 5;</code>
@@ -241,7 +241,7 @@ public enum RefusalReason
   /**
    * <pre>
    * The lock's record has no attempts left. A new request is refused at once, even during the last attempt. A waiter
-   * ends so when it is first in the queue: until then the holder may reset the attempts.
+   * ends for this reason when it is first in the queue: until then the holder may reset the attempts.
    * </pre>
    *
    * <code>REFUSAL_REASON_EXHAUSTED = 12;</code>
@@ -250,7 +250,7 @@ public enum RefusalReason
   /**
    * <pre>
    * The lock's status is not in AcquireRequest.if_status; the refusal shows it. The server compares the status at the
-   * moment of the grant, so a waiter ends so when it is first in the queue.
+   * moment of the grant, so a waiter ends for this reason when it is first in the queue.
    * </pre>
    *
    * <code>REFUSAL_REASON_STATUS_MISMATCH = 13;</code>

@@ -6,8 +6,8 @@ package rowlock.v1;
 
 /**
  * <pre>
- * The outcome for each, in the order of the request. A lock whose rows another transaction holds does not delay the
- * others: it is DATABASE_UNAVAILABLE half a second after the first lease was renewed. It may be renewed all the same;
+ * The outcome for each, in the order of the request. A lock whose rows another transaction holds does not delay the others:
+ * its outcome is DATABASE_UNAVAILABLE half a second after the first lease was renewed. Its lease may be renewed all the same;
  * ask again.
  * </pre>
  *
@@ -268,8 +268,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The outcome for each, in the order of the request. A lock whose rows another transaction holds does not delay the
-   * others: it is DATABASE_UNAVAILABLE half a second after the first lease was renewed. It may be renewed all the same;
+   * The outcome for each, in the order of the request. A lock whose rows another transaction holds does not delay the others:
+   * its outcome is DATABASE_UNAVAILABLE half a second after the first lease was renewed. Its lease may be renewed all the same;
    * ask again.
    * </pre>
    *

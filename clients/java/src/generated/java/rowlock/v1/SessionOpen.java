@@ -131,8 +131,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Labels for all claims of this session. Labels of an Acquire or Capture are added; they win if both have a key. The
-   * bounds of AcquireRequest.labels apply to both together.
+   * Labels for all claims of this session. The labels of an Acquire or Capture are added; if both have a key, the
+   * value of the Acquire or Capture applies. The bounds of AcquireRequest.labels apply to both together.
    * </pre>
    *
    * <code>map&lt;string, string&gt; labels = 2;</code>
@@ -153,8 +153,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Labels for all claims of this session. Labels of an Acquire or Capture are added; they win if both have a key. The
-   * bounds of AcquireRequest.labels apply to both together.
+   * Labels for all claims of this session. The labels of an Acquire or Capture are added; if both have a key, the
+   * value of the Acquire or Capture applies. The bounds of AcquireRequest.labels apply to both together.
    * </pre>
    *
    * <code>map&lt;string, string&gt; labels = 2;</code>
@@ -165,8 +165,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Labels for all claims of this session. Labels of an Acquire or Capture are added; they win if both have a key. The
-   * bounds of AcquireRequest.labels apply to both together.
+   * Labels for all claims of this session. The labels of an Acquire or Capture are added; if both have a key, the
+   * value of the Acquire or Capture applies. The bounds of AcquireRequest.labels apply to both together.
    * </pre>
    *
    * <code>map&lt;string, string&gt; labels = 2;</code>
@@ -184,8 +184,8 @@ java.lang.String defaultValue) {
   }
   /**
    * <pre>
-   * Labels for all claims of this session. Labels of an Acquire or Capture are added; they win if both have a key. The
-   * bounds of AcquireRequest.labels apply to both together.
+   * Labels for all claims of this session. The labels of an Acquire or Capture are added; if both have a key, the
+   * value of the Acquire or Capture applies. The bounds of AcquireRequest.labels apply to both together.
    * </pre>
    *
    * <code>map&lt;string, string&gt; labels = 2;</code>
@@ -713,8 +713,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Labels for all claims of this session. Labels of an Acquire or Capture are added; they win if both have a key. The
-     * bounds of AcquireRequest.labels apply to both together.
+     * Labels for all claims of this session. The labels of an Acquire or Capture are added; if both have a key, the
+     * value of the Acquire or Capture applies. The bounds of AcquireRequest.labels apply to both together.
      * </pre>
      *
      * <code>map&lt;string, string&gt; labels = 2;</code>
@@ -735,8 +735,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Labels for all claims of this session. Labels of an Acquire or Capture are added; they win if both have a key. The
-     * bounds of AcquireRequest.labels apply to both together.
+     * Labels for all claims of this session. The labels of an Acquire or Capture are added; if both have a key, the
+     * value of the Acquire or Capture applies. The bounds of AcquireRequest.labels apply to both together.
      * </pre>
      *
      * <code>map&lt;string, string&gt; labels = 2;</code>
@@ -747,8 +747,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Labels for all claims of this session. Labels of an Acquire or Capture are added; they win if both have a key. The
-     * bounds of AcquireRequest.labels apply to both together.
+     * Labels for all claims of this session. The labels of an Acquire or Capture are added; if both have a key, the
+     * value of the Acquire or Capture applies. The bounds of AcquireRequest.labels apply to both together.
      * </pre>
      *
      * <code>map&lt;string, string&gt; labels = 2;</code>
@@ -766,8 +766,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Labels for all claims of this session. Labels of an Acquire or Capture are added; they win if both have a key. The
-     * bounds of AcquireRequest.labels apply to both together.
+     * Labels for all claims of this session. The labels of an Acquire or Capture are added; if both have a key, the
+     * value of the Acquire or Capture applies. The bounds of AcquireRequest.labels apply to both together.
      * </pre>
      *
      * <code>map&lt;string, string&gt; labels = 2;</code>
@@ -791,8 +791,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Labels for all claims of this session. Labels of an Acquire or Capture are added; they win if both have a key. The
-     * bounds of AcquireRequest.labels apply to both together.
+     * Labels for all claims of this session. The labels of an Acquire or Capture are added; if both have a key, the
+     * value of the Acquire or Capture applies. The bounds of AcquireRequest.labels apply to both together.
      * </pre>
      *
      * <code>map&lt;string, string&gt; labels = 2;</code>
@@ -815,8 +815,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Labels for all claims of this session. Labels of an Acquire or Capture are added; they win if both have a key. The
-     * bounds of AcquireRequest.labels apply to both together.
+     * Labels for all claims of this session. The labels of an Acquire or Capture are added; if both have a key, the
+     * value of the Acquire or Capture applies. The bounds of AcquireRequest.labels apply to both together.
      * </pre>
      *
      * <code>map&lt;string, string&gt; labels = 2;</code>
@@ -833,8 +833,8 @@ java.lang.String defaultValue) {
     }
     /**
      * <pre>
-     * Labels for all claims of this session. Labels of an Acquire or Capture are added; they win if both have a key. The
-     * bounds of AcquireRequest.labels apply to both together.
+     * Labels for all claims of this session. The labels of an Acquire or Capture are added; if both have a key, the
+     * value of the Acquire or Capture applies. The bounds of AcquireRequest.labels apply to both together.
      * </pre>
      *
      * <code>map&lt;string, string&gt; labels = 2;</code>

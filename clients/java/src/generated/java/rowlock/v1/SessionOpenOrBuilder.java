@@ -30,8 +30,8 @@ public interface SessionOpenOrBuilder extends
 
   /**
    * <pre>
-   * Labels for all claims of this session. Labels of an Acquire or Capture are added; they win if both have a key. The
-   * bounds of AcquireRequest.labels apply to both together.
+   * Labels for all claims of this session. The labels of an Acquire or Capture are added; if both have a key, the
+   * value of the Acquire or Capture applies. The bounds of AcquireRequest.labels apply to both together.
    * </pre>
    *
    * <code>map&lt;string, string&gt; labels = 2;</code>
@@ -39,8 +39,8 @@ public interface SessionOpenOrBuilder extends
   int getLabelsCount();
   /**
    * <pre>
-   * Labels for all claims of this session. Labels of an Acquire or Capture are added; they win if both have a key. The
-   * bounds of AcquireRequest.labels apply to both together.
+   * Labels for all claims of this session. The labels of an Acquire or Capture are added; if both have a key, the
+   * value of the Acquire or Capture applies. The bounds of AcquireRequest.labels apply to both together.
    * </pre>
    *
    * <code>map&lt;string, string&gt; labels = 2;</code>
@@ -55,8 +55,8 @@ public interface SessionOpenOrBuilder extends
   getLabels();
   /**
    * <pre>
-   * Labels for all claims of this session. Labels of an Acquire or Capture are added; they win if both have a key. The
-   * bounds of AcquireRequest.labels apply to both together.
+   * Labels for all claims of this session. The labels of an Acquire or Capture are added; if both have a key, the
+   * value of the Acquire or Capture applies. The bounds of AcquireRequest.labels apply to both together.
    * </pre>
    *
    * <code>map&lt;string, string&gt; labels = 2;</code>
@@ -65,8 +65,8 @@ public interface SessionOpenOrBuilder extends
   getLabelsMap();
   /**
    * <pre>
-   * Labels for all claims of this session. Labels of an Acquire or Capture are added; they win if both have a key. The
-   * bounds of AcquireRequest.labels apply to both together.
+   * Labels for all claims of this session. The labels of an Acquire or Capture are added; if both have a key, the
+   * value of the Acquire or Capture applies. The bounds of AcquireRequest.labels apply to both together.
    * </pre>
    *
    * <code>map&lt;string, string&gt; labels = 2;</code>
@@ -78,8 +78,8 @@ java.lang.String getLabelsOrDefault(
 java.lang.String defaultValue);
   /**
    * <pre>
-   * Labels for all claims of this session. Labels of an Acquire or Capture are added; they win if both have a key. The
-   * bounds of AcquireRequest.labels apply to both together.
+   * Labels for all claims of this session. The labels of an Acquire or Capture are added; if both have a key, the
+   * value of the Acquire or Capture applies. The bounds of AcquireRequest.labels apply to both together.
    * </pre>
    *
    * <code>map&lt;string, string&gt; labels = 2;</code>

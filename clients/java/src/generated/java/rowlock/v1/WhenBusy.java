@@ -32,7 +32,7 @@ public enum WhenBusy
   /**
    * <pre>
    * Take a place in the queue and return a ticket at once. Then call WaitInQueue, or repeat the Acquire with the same
-   * request_id. Each is a sign of life; a ticket without one lapses after the grace period.
+   * request_id. Each is a sign of life; a ticket without a sign of life lapses after the grace period.
    * </pre>
    *
    * <code>WHEN_BUSY_ENQUEUE = 2;</code>
@@ -41,7 +41,7 @@ public enum WhenBusy
   /**
    * <pre>
    * Take a place in the queue and return when the server grants the lock, or a refusal after max_wait. Set a
-   * request_id: the place survives a lost connection only with one. A lease after a wait is provisional: see Lease.
+   * request_id: only then the place survives a lost connection. A lease after a wait is provisional: see Lease.
    * </pre>
    *
    * <code>WHEN_BUSY_WAIT = 3;</code>
@@ -69,7 +69,7 @@ public enum WhenBusy
   /**
    * <pre>
    * Take a place in the queue and return a ticket at once. Then call WaitInQueue, or repeat the Acquire with the same
-   * request_id. Each is a sign of life; a ticket without one lapses after the grace period.
+   * request_id. Each is a sign of life; a ticket without a sign of life lapses after the grace period.
    * </pre>
    *
    * <code>WHEN_BUSY_ENQUEUE = 2;</code>
@@ -78,7 +78,7 @@ public enum WhenBusy
   /**
    * <pre>
    * Take a place in the queue and return when the server grants the lock, or a refusal after max_wait. Set a
-   * request_id: the place survives a lost connection only with one. A lease after a wait is provisional: see Lease.
+   * request_id: only then the place survives a lost connection. A lease after a wait is provisional: see Lease.
    * </pre>
    *
    * <code>WHEN_BUSY_WAIT = 3;</code>

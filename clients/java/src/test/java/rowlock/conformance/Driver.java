@@ -21,7 +21,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import rowlock.ConnectOptions;
-import rowlock.Rowlock;
+import rowlock.RowlockClient;
 import rowlock.TlsOptions;
 
 /** Drives the client with lines of JSON. */
@@ -36,7 +36,7 @@ public final class Driver {
   private static final Set<String> IN_ORDER = Set.of("connect", "acquire", "capture");
 
   private final PrintStream out = new PrintStream(System.out, false, StandardCharsets.UTF_8);
-  private final Map<String, Rowlock> clients = new ConcurrentHashMap<>();
+  private final Map<String, RowlockClient> clients = new ConcurrentHashMap<>();
   private final ExecutorService threads = Executors.newCachedThreadPool();
   private final Map<String, Verb> verbs = new HashMap<>();
 
@@ -68,7 +68,7 @@ public final class Driver {
       if (IN_ORDER.contains(verb)) run(command);
       else threads.execute(() -> run(command));
     }
-    clients.values().forEach(Rowlock::close);
+    clients.values().forEach(RowlockClient::close);
     System.exit(0);
   }
 
@@ -103,8 +103,8 @@ public final class Driver {
     return threads;
   }
 
-  Rowlock clientOf(JsonObject command) {
-    Rowlock found = clients.get(text(command, "client"));
+  RowlockClient clientOf(JsonObject command) {
+    RowlockClient found = clients.get(text(command, "client"));
     if (found == null) throw new IllegalArgumentException("There is no such client: " + command);
     return found;
   }
@@ -117,7 +117,7 @@ public final class Driver {
     if (has(asked, "connectTimeoutMs")) options.connectTimeout(millis(asked, "connectTimeoutMs"));
     if (has(asked, "headers")) options.headers(texts(asked, "headers"));
     if (has(asked, "tls")) options.tls(tls(asked.getAsJsonObject("tls")));
-    clients.put(text(asked, "client"), Rowlock.connect(options.build()));
+    clients.put(text(asked, "client"), RowlockClient.connect(options.build()));
     return Map.of();
   }
 

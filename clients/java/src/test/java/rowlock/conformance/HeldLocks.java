@@ -24,7 +24,7 @@ import rowlock.LockOptions;
 import rowlock.Outcome;
 import rowlock.Place;
 import rowlock.Refusal;
-import rowlock.Rowlock;
+import rowlock.RowlockClient;
 
 final class HeldLocks {
   private static final class Handle {
@@ -60,7 +60,7 @@ final class HeldLocks {
   }
 
   private Map<String, ?> acquire(JsonObject asked) {
-    Rowlock client = driver.clientOf(asked);
+    RowlockClient client = driver.clientOf(asked);
     LockOptions options = options(asked);
     Handle handle = new Handle();
     handles.put(text(asked, "lock"), handle);
@@ -80,7 +80,7 @@ final class HeldLocks {
   }
 
   /** Runs on a thread of its own, which stays in the scope until it is left. */
-  private void hold(Rowlock client, JsonObject asked, LockOptions options, Handle handle) {
+  private void hold(RowlockClient client, JsonObject asked, LockOptions options, Handle handle) {
     try {
       client.withLock(
           text(asked, "name"),

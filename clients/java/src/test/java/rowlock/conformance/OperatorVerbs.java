@@ -20,9 +20,9 @@ import rowlock.LimitSetting;
 import rowlock.ListOptions;
 import rowlock.LockView;
 import rowlock.RenewedLease;
-import rowlock.Rowlock;
+import rowlock.RowlockClient;
 
-record OperatorVerbs(Function<JsonObject, Rowlock> clientOf) {
+record OperatorVerbs(Function<JsonObject, RowlockClient> clientOf) {
   void addTo(Map<String, Driver.Verb> verbs) {
     verbs.put("renewLease", this::renewLease);
     verbs.put(
@@ -41,7 +41,7 @@ record OperatorVerbs(Function<JsonObject, Rowlock> clientOf) {
   }
 
   private Map<String, ?> renewLease(JsonObject asked) {
-    Rowlock client = clientOf.apply(asked);
+    RowlockClient client = clientOf.apply(asked);
     String leaseId = text(asked, "leaseId");
     RenewedLease lease =
         has(asked, "ttlMs") ? client.renew(leaseId, millis(asked, "ttlMs")) : client.renew(leaseId);
@@ -59,14 +59,14 @@ record OperatorVerbs(Function<JsonObject, Rowlock> clientOf) {
             : LimitChange.ofPattern(text(asked, "pattern"));
     change = has(asked, "limit") ? change.to(asked.get("limit").getAsInt()) : change.unset();
     if (has(asked, "ifVersion")) change = change.ifVersion(asked.get("ifVersion").getAsLong());
-    if (has(asked, "reason")) change = change.because(text(asked, "reason"));
+    if (has(asked, "reason")) change = change.reason(text(asked, "reason"));
     LimitInForce limit = clientOf.apply(asked).setLimit(change);
     return Map.of(
         "limit", limit.limit(),
         "version", String.valueOf(limit.version()),
         "heldPermits", limit.heldPermits(),
         "waiting", limit.waiting(),
-        "draining", limit.isDraining());
+        "draining", limit.draining());
   }
 
   private Map<String, ?> updateLock(JsonObject asked) {
@@ -74,7 +74,7 @@ record OperatorVerbs(Function<JsonObject, Rowlock> clientOf) {
   }
 
   private Map<String, ?> deleteLock(JsonObject asked) {
-    Rowlock client = clientOf.apply(asked);
+    RowlockClient client = clientOf.apply(asked);
     String name = text(asked, "name");
     boolean isDeleted =
         has(asked, "ifVersion")
@@ -91,7 +91,7 @@ record OperatorVerbs(Function<JsonObject, Rowlock> clientOf) {
     shown.put("heldPermits", lock.heldPermits());
     shown.put("holderCount", lock.holderCount());
     shown.put("waiting", lock.waiting());
-    shown.put("draining", lock.isDraining());
+    shown.put("draining", lock.draining());
     shown.put("lastToken", String.valueOf(lock.lastToken()));
     shown.put("holders", lock.holders().stream().map(OperatorVerbs::shown).toList());
     shown.put("waiters", lock.waiters().stream().map(OperatorVerbs::shown).toList());
@@ -140,7 +140,7 @@ record OperatorVerbs(Function<JsonObject, Rowlock> clientOf) {
   }
 
   private Map<String, ?> forceRelease(JsonObject asked) {
-    Rowlock client = clientOf.apply(asked);
+    RowlockClient client = clientOf.apply(asked);
     String name = text(asked, "name");
     ForceReleased released =
         has(asked, "ticketNumber")

@@ -11,7 +11,7 @@ import java.time.Instant;
 import java.util.HashMap;
 import java.util.Map;
 import rowlock.LastRunView;
-import rowlock.LockChange;
+import rowlock.LockChanges;
 import rowlock.RecordView;
 import rowlock.ReleaseOptions;
 
@@ -26,8 +26,8 @@ final class RecordWords {
     return options.build();
   }
 
-  static LockChange change(JsonObject asked) {
-    LockChange change = LockChange.of(text(asked, "name"));
+  static LockChanges change(JsonObject asked) {
+    LockChanges change = LockChanges.of(text(asked, "name"));
     if (isText(asked, "notBeforeMs")) change = change.unsetNotBefore();
     else if (has(asked, "notBeforeMs"))
       change = change.notBefore(Instant.ofEpochMilli(asked.get("notBeforeMs").getAsLong()));

@@ -1,0 +1,60 @@
+// How a gRPC connection to one server is made: credentials, headers and settings.
+
+package rowlock
+
+import (
+	"context"
+	"crypto/tls"
+	"fmt"
+	"maps"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/metadata"
+)
+
+// receiveBytesMax is large because one message may hold several listings.
+const receiveBytesMax = 64 << 20
+
+// connectTo prepares a connection, which gRPC opens at first use, and a context that sends the headers.
+func connectTo(ctx context.Context, address string, config Config) (context.Context, *grpc.ClientConn, *Error) {
+	headers, err := headersOf(ctx, config)
+	if err != nil {
+		message := fmt.Sprintf("MakeHeaders failed for %s: %v", address, err)
+		return nil, nil, newError(ErrUnknown, codes.Unauthenticated, message, err)
+	}
+	conn, err := dial(address, config.TLS)
+	if err != nil {
+		return nil, nil, newError(ErrUnknown, codes.Unavailable, err.Error(), err)
+	}
+	return metadata.NewOutgoingContext(ctx, metadata.New(headers)), conn, nil
+}
+
+func dial(address string, config *tls.Config) (*grpc.ClientConn, error) {
+	security := insecure.NewCredentials()
+	if config != nil {
+		security = credentials.NewTLS(config)
+	}
+	return grpc.NewClient(address,
+		grpc.WithTransportCredentials(security),
+		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(receiveBytesMax)),
+		grpc.WithUserAgent("rowlock-go/"+Version),
+		// The owner of the connection decides whether and when to try again.
+		grpc.WithDisableRetry(),
+		grpc.WithDisableServiceConfig(),
+		grpc.WithIdleTimeout(0),
+	)
+}
+
+func headersOf(ctx context.Context, config Config) (map[string]string, error) {
+	headers := map[string]string{}
+	maps.Copy(headers, config.Headers)
+	if config.MakeHeaders == nil {
+		return headers, nil
+	}
+	made, err := config.MakeHeaders(ctx)
+	maps.Copy(headers, made)
+	return headers, err
+}

@@ -1,0 +1,11 @@
+package clock
+
+import (
+	"time"
+
+	"golang.org/x/sys/windows"
+)
+
+func now() time.Duration {
+	return windows.DurationSinceBoot()
+}

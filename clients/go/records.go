@@ -1,0 +1,66 @@
+// What a lock remembers, as users read it.
+
+package rowlock
+
+import (
+	"math"
+	"time"
+
+	"github.com/rowlock/rowlock/clients/go/rowlockv1"
+)
+
+// Unlimited is a number of attempts without end, for [AttemptsLeft].
+const Unlimited = math.MaxInt
+
+// RecordView is what a lock remembers beyond its claims.
+type RecordView struct {
+	// NotBefore is the earliest time of the next grant, by the database's clock; zero: any time.
+	NotBefore time.Time
+	// AttemptsLeft is how many more times the lock may be granted, or [Unlimited].
+	AttemptsLeft int
+	// Status is a word of the users' own; empty at first.
+	Status string
+	// LastRun is nil if no lease has ended since the record was made.
+	LastRun *LastRunView
+	// Version is for [IfVersion] of the next change.
+	Version uint64
+}
+
+// LastRunView is how the last lease of a lock went.
+type LastRunView struct {
+	Owner     string
+	Token     uint64
+	GrantedAt time.Time
+	EndedAt   time.Time
+	// EndReason is [ErrReleased], [ErrExpired] or [ErrForceReleased].
+	EndReason Reason
+	// Status is the lock's status after that lease ended.
+	Status string
+}
+
+// recordOf is nil if the lock has no record.
+func recordOf(record *rowlockv1.LockRecord) *RecordView {
+	if record == nil {
+		return nil
+	}
+	view := &RecordView{
+		NotBefore:    timeOf(record.GetNotBefore()),
+		AttemptsLeft: Unlimited,
+		Status:       record.GetStatus(),
+		Version:      record.GetVersion(),
+	}
+	if record.AttemptsLeft != nil {
+		view.AttemptsLeft = int(record.GetAttemptsLeft())
+	}
+	if run := record.GetLastRun(); run != nil {
+		view.LastRun = &LastRunView{
+			Owner:     run.GetOwner(),
+			Token:     run.GetFencingToken(),
+			GrantedAt: timeOf(run.GetGrantedAt()),
+			EndedAt:   timeOf(run.GetEndedAt()),
+			EndReason: refusalReason(run.GetEndReason()),
+			Status:    run.GetStatus(),
+		}
+	}
+	return view
+}

@@ -1,0 +1,34 @@
+"""The gRPC channel of one connection to one server."""
+
+from __future__ import annotations
+
+import grpc
+
+from rowlock.options import Headers, TlsOptions
+
+# One message may hold the answers to several listings.
+_RECEIVE_BYTES_MAX = 67_108_864
+
+Metadata = tuple[tuple[str, str], ...]
+
+
+def open_channel(address: str, tls: TlsOptions | None) -> grpc.Channel:
+    """Make a channel; it connects with the first call."""
+    options: list[tuple[str, int | str]] = [
+        ("grpc.max_receive_message_length", _RECEIVE_BYTES_MAX),
+        # The connection's owner decides whether and when to retry.
+        ("grpc.enable_retries", 0),
+        ("grpc.use_local_subchannel_pool", 1),
+    ]
+    if tls is None:
+        return grpc.insecure_channel(address, options)
+    if tls.server_name is not None:
+        options.append(("grpc.ssl_target_name_override", tls.server_name))
+        options.append(("grpc.default_authority", tls.server_name))
+    credentials = grpc.ssl_channel_credentials(tls.ca, tls.key, tls.cert)
+    return grpc.secure_channel(address, credentials, options)
+
+
+def metadata_of(headers: Headers) -> Metadata:
+    """Return headers as gRPC metadata, which needs keys in lower case."""
+    return tuple((key.lower(), value) for key, value in headers.items())

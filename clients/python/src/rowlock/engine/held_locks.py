@@ -1,0 +1,151 @@
+"""The leases that this client holds: it releases them, hands them over, and gives back claims that nobody wants."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
+from dataclasses import dataclass
+
+from google.protobuf.duration_pb2 import Duration
+
+from rowlock.connection.calls import Calls
+from rowlock.engine.ask_once import ask_once
+from rowlock.engine.futures import resolve
+from rowlock.engine.held_lease import HeldLease
+from rowlock.engine.lease_keeper import LeaseKeeper
+from rowlock.engine.left_behind import LeftBehind
+from rowlock.errors import RowlockError
+from rowlock.reason import Reason
+from rowlock.records import Terms
+from rowlock.v1.lock_service_pb2 import AcquireRequest, ReleaseRequest, SessionCommand, SessionResult
+
+
+@dataclass(frozen=True)
+class Released:
+    """The result of a release."""
+
+    by_this_call: bool
+    had_ended: bool = False
+    """The lease had ended before, and no earlier try of this call can have ended it."""
+
+
+def already_released() -> Future[Released]:
+    """The release of a lease that this client has given away: nothing is sent."""
+    future: Future[Released] = Future()
+    resolve(future, Released(False))
+    return future
+
+
+class HeldLocks:
+    """For use on the engine's thread, except `find` and iteration, which any thread may use."""
+
+    def __init__(
+        self, calls: Calls, keeper: LeaseKeeper, left_behind: LeftBehind, give_up_after: float
+    ) -> None:
+        self._calls = calls
+        self._left_behind = left_behind
+        self._keeper = keeper
+        self._give_up_after = give_up_after
+        self._held: dict[str, HeldLease] = {}
+
+    def __iter__(self) -> Iterator[HeldLease]:
+        return iter(list(self._held.values()))
+
+    def find(self, lease_id: str) -> HeldLease | None:
+        """Return a lease that is already held, for example when a call repeats its request id."""
+        lease = self._held.get(lease_id)
+        return lease if lease and lease.loss is None else None
+
+    def keep(self, lease: HeldLease) -> None:
+        """Hold and renew a lease from now on."""
+        self._held[lease.id] = lease
+        self._keeper.keep(lease)
+
+    def forget(self, lease: HeldLease, how: str) -> None:
+        """Stop holding a lease, without a message to the server."""
+        if self._held.get(lease.id) is lease:
+            del self._held[lease.id]
+        self._keeper.drop(lease)
+        lease.give_back(how)
+
+    def release(self, lease: HeldLease, request: ReleaseRequest, future: Future[Released]) -> None:
+        """Give a lease back, with the changes to the lock's record."""
+        is_held = lease.loss is None
+        # After so many seconds the lease has ended by itself.
+        within = lease.remaining + lease.margin
+        self.forget(lease, "released")
+        if is_held:
+            future.add_done_callback(self._heard_of(lease.id, lease.is_endless))
+            self.end(request, future, within)
+            return
+        # Perhaps only this client counts it as lost, and the server still keeps it. If the lock's record is to remember
+        # the loss, the lease has to end by itself.
+        if not lease.terms.remembers_loss:
+            self.give_back(lease.id, lease.terms, is_endless=lease.is_endless)
+        resolve(future, Released(False))
+
+    def release_all(self) -> None:
+        """Release all leases. One whose release no server hears ends by itself; one without end is left behind."""
+        for lease in self:
+            self.release(lease, ReleaseRequest(lease_id=lease.id), Future())
+
+    def let_go(self, lease: HeldLease) -> None:
+        """Give back a lease that is held, but that no caller received."""
+        self.forget(lease, "released")
+        self.give_back(lease.id, lease.terms, is_endless=lease.is_endless)
+
+    def give_back_unheard(self, request: AcquireRequest) -> None:
+        """Give back the lease without end that a server may have granted for this request."""
+        self._left_behind.add_request(request)
+
+    def give_back(self, claim_id: str, terms: Terms, *, is_endless: bool = False) -> None:
+        """Give back a claim that nobody wants any more, unless another call holds it."""
+        if self.find(claim_id):
+            return
+        plain = ReleaseRequest(lease_id=claim_id)
+        if terms.min_interval is None:
+            released: Future[Released] = Future()
+            released.add_done_callback(self._heard_of(claim_id, is_endless))
+            self.end(plain, released)
+            return
+
+        def failed(unused: Future[Released]) -> None:
+            error = unused.exception()
+            # A ticket can only leave the queue without changes to the lock's record.
+            if isinstance(error, RowlockError) and error.reason == Reason.NOT_GRANTED_YET:
+                self.end(plain, Future())
+
+        unused: Future[Released] = Future()
+        unused.add_done_callback(failed)
+        # A cool_down of 0, as a lease that nobody used must not start the `min_interval` of a run.
+        self.end(ReleaseRequest(lease_id=claim_id, cool_down=Duration()), unused)
+
+    def _heard_of(self, claim_id: str, is_endless: bool) -> Callable[[Future[Released]], None]:
+        """Return a callback for the release of a claim: if the answer is in doubt, a lease without end is left behind.
+
+        Any other lease ends by itself.
+        """
+
+        def heard(released: Future[Released]) -> None:
+            error = None if released.cancelled() else released.exception()
+            if is_endless and isinstance(error, RowlockError) and error.is_in_doubt:
+                self._left_behind.add_claim(claim_id)
+
+        return heard
+
+    def end(self, request: ReleaseRequest, future: Future[Released], within: float = math.inf) -> None:
+        """Send a release, which ends a lease or gives up a place."""
+
+        def read(result: SessionResult, times_sent: int) -> Released:
+            released = result.release.released
+            return Released(released, had_ended=not released and times_sent == 1)
+
+        ask_once(
+            self._calls,
+            SessionCommand(release=request),
+            read,
+            future,
+            give_up_after=min(self._give_up_after, within),
+            kind="urgent",
+        )

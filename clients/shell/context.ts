@@ -1,0 +1,77 @@
+// What the commands need from their process, and what the shell and the server agree on: exit codes, names in the
+// environment, units of durations. server/main.ts provides the real context, and tests provide their own. Imports
+// nothing: commands that must start fast use it.
+
+export interface CliContext {
+  readonly version: string;
+  readonly nodeVersion: string;
+  /**
+   * Bytes of memory that this process may use, by its machine or its container; more than any machine has: no bound.
+   */
+  readonly memoryMax: number;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly readFile: (path: string) => string;
+  /** Writes what was asked for, for people and for pipes. */
+  readonly out: (text: string) => void;
+  /** Writes what went wrong, and the log. */
+  readonly err: (text: string) => void;
+  /**
+   * Resolves with the name of the first signal that asks the process to stop. Once a command has read this property,
+   * that signal no longer ends the process; a second one, at least a second later, does. SIGHUP asks for a stop only if
+   * the terminal is gone.
+   */
+  readonly stopSignal: Promise<string>;
+  /** Whether this process was started at a terminal that has been closed. */
+  readonly isTerminalGone: () => boolean;
+  /** Whether `err` writes to a terminal. */
+  readonly errIsTerminal: boolean;
+  /** The present size of the terminal that `out` writes to; undefined: `out` writes elsewhere. */
+  readonly screen: { readonly columns: number; readonly rows: number } | undefined;
+  /** Aborted when nobody reads what `out` writes any more. */
+  readonly outGone: AbortSignal;
+  /** Calls the listener for each such signal, which then has no other effect, until the returned function is called. */
+  readonly onSignal: (signal: NodeJS.Signals, listener: () => void) => () => void;
+  /** Sends a signal to a process, to a group (negative), or to this process (0). Returns whether there was one. */
+  readonly kill: (pid: number, signal: NodeJS.Signals) => boolean;
+}
+
+/** Exit codes, the same for all commands. */
+export const EXIT = {
+  ok: 0,
+  /** The command failed, or, for a check, something is wrong. */
+  failed: 1,
+  /** The check could not be made. */
+  unchecked: 2,
+  /** The command line of `rowlock run` or `rowlock capture` is wrong; their other codes are those of their command. */
+  usage: 64,
+  /** No server answered. */
+  noServer: 69,
+  /** The lock was not acquired. */
+  notAcquired: 75,
+  /** The lock was lost while the command ran. */
+  lost: 76,
+  /** As in shells: the command cannot be executed, or there is no command of this name. */
+  notExecutable: 126,
+  noCommand: 127,
+} as const;
+
+/** One of EXIT, or the exit code of a command that was run. */
+export type ExitCode = number;
+
+/** Where the servers are, and how to verify them. Each has a flag of the same name. */
+export const WHERE = {
+  addr: "ROWLOCK_ADDR",
+  server: "ROWLOCK_SERVER",
+  ca: "ROWLOCK_CA",
+  cert: "ROWLOCK_CERT",
+  key: "ROWLOCK_KEY",
+  serverName: "ROWLOCK_SERVER_NAME",
+} as const;
+
+/** Describe the lock that a command runs under. */
+export const UNDER_LOCK = { name: "ROWLOCK_NAME", token: "ROWLOCK_TOKEN", lease: "ROWLOCK_LEASE" } as const;
+
+export const SHELL_NAMES: readonly string[] = [...Object.values(WHERE), ...Object.values(UNDER_LOCK)];
+
+/** The units in which people write durations, in milliseconds. */
+export const UNIT_MS = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;

@@ -1,0 +1,82 @@
+// Says in sentences what went wrong with a call and what to do, and with which exit code the command ends.
+
+import type { RowlockError } from "../typescript/src/index.ts";
+import { EXIT, type ExitCode } from "./context.ts";
+import { said, shown, timeWords } from "./print.ts";
+import type { Servers } from "./server-options.ts";
+
+/** What the shell calls the fields of requests. Flags that have the name of their field are not here. */
+const WORDS: Readonly<Record<string, string>> = {
+  name: "the lock's name",
+  prefix: "the prefix",
+  lease_id: "the lease",
+  limit: "the limit",
+  status: "the status",
+  max_wait: "--wait",
+  labels: "--label",
+  expected_version: "--if-version",
+  ticket_number: "--ticket",
+  max_leases: "--count",
+  min_interval: "--at-most-every",
+  not_before_in: "--not-before",
+  attempts_left: "--attempts",
+};
+
+const UNCERTAIN = "so this may or may not have taken effect: check with `rowlock show`.";
+const SENTENCES: Readonly<Record<string, string>> = {
+  LEASE_LOST: "This lease has ended and cannot be revived: acquire the lock again.",
+  UNKNOWN_CLAIM: "There is no such lease, or it ended long ago: check the id that `rowlock acquire` printed.",
+  LOCK_IN_USE: "Somebody holds the lock or waits for it: delete its record once the lock is free.",
+  CONNECTION_LOST: `The connection was lost before the answer arrived, ${UNCERTAIN}`,
+  OUTCOME_UNKNOWN: `The database did not confirm this change, ${UNCERTAIN}`,
+};
+
+export function exitCodeOf(error: RowlockError): ExitCode {
+  if (isNoServer(error) || error.isTransient) return EXIT.noServer;
+  return error.refusal ? EXIT.notAcquired : EXIT.failed;
+}
+
+/** Says what went wrong and what to do, for a person: one sentence, or a line for each of several. */
+export async function sentenceOf(error: RowlockError, servers: Servers): Promise<string> {
+  if (isNoServer(error)) {
+    const { diagnose } = await import("./diagnosis.ts");
+    const within = error.reason === "NO_SERVER" ? ` within ${timeWords(servers.giveUpAfter)}` : "";
+    return list(`No Rowlock server answered${within}`, await diagnose(servers));
+  }
+  if (error.reason === "BAD_REQUEST")
+    return list(
+      "The server rejected this request",
+      error.violations.map(({ field, description }) => `${wordsFor(field)} ${description}`),
+    );
+  return said(inWords(error));
+}
+
+/** Something else may have answered, such as another kind of server or a proxy: it has no reasons of ours. */
+function isNoServer({ reason, code }: RowlockError): boolean {
+  return reason === "NO_SERVER" || (reason === "UNKNOWN" && code === "UNIMPLEMENTED");
+}
+
+function list(head: string, sentences: readonly string[]): string {
+  const [first, ...more] = sentences;
+  if (first === undefined) return said(`${head}.`);
+  if (more.length === 0) return said(`${head}: ${first}.`);
+  return `${said(`${head}:`)}${sentences.map((sentence) => `  - ${shown(sentence)}.\n`).join("")}`;
+}
+
+function wordsFor(path: string): string {
+  const [, field = path, key = ""] = /^(?:.*\.)?(\w+)(\[.*\])?$/.exec(path) ?? [];
+  return `${WORDS[field] ?? `--${field.replaceAll("_", "-")}`}${key && ` ${key.slice(1, -1)}`}`;
+}
+
+function inWords({ reason, code, message, metadata }: RowlockError): string {
+  switch (reason) {
+    case "VERSION_MISMATCH":
+      return `Somebody else has changed this, to version ${metadata.version}: look at it, and try again.`;
+    case "DATABASE_UNAVAILABLE":
+      return `The server answers, but its database does not: try again later, or check its log. ${message}`;
+    default:
+      if (code === "PERMISSION_DENIED" || code === "UNAUTHENTICATED")
+        return `This was not allowed: ${message}`;
+      return SENTENCES[reason] ?? message;
+  }
+}

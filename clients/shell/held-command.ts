@@ -1,0 +1,170 @@
+// Runs a command under a lock that was just taken, in a process group of its own, and releases the lock afterwards.
+// Passes signals on to the group, and stops all of the group before the lease can have ended.
+
+import { type ChildProcess, spawn } from "node:child_process";
+import { constants } from "node:os";
+import type {
+  Lock,
+  LockOptions,
+  RecordOptions,
+  ReleaseOptions,
+  RowlockError,
+} from "../typescript/src/index.ts";
+import { type CliContext, EXIT, type ExitCode, UNDER_LOCK } from "./context.ts";
+import { said } from "./print.ts";
+import type { Interruption } from "./take.ts";
+
+const TTL_MS = 30_000;
+/**
+ * The margin is how long before the lease can end the command is asked to stop: a share of the time to live, up to a
+ * maximum. The command is killed after KILL_AT_SHARE of the margin.
+ */
+const MARGIN_SHARE = 1 / 4;
+const MARGIN_MS_MAX = 10_000;
+const KILL_AT_SHARE = 3 / 4;
+
+/** Why a lock was lost, by the reason in the error's metadata. */
+const WHY_LOST: Readonly<Record<string, string>> = {
+  FORCE_RELEASED: "an operator has ended its lease",
+  EXPIRED: "its lease could not be renewed in time: no server answered, or this machine slept",
+  RELEASED: "somebody who knew the lease's id released it",
+};
+
+/** The options with which the lock must be taken, so that the command ends before the lease can. */
+export interface Hold extends RecordOptions {
+  readonly ttl: number;
+  readonly margin: number;
+}
+
+/** Adds to the options the default time to live, if they have none, and the margin, both in milliseconds. */
+export function holdOf<Asked extends RecordOptions & Pick<LockOptions, "ttl">>(asked: Asked): Asked & Hold {
+  const ttl = typeof asked.ttl === "number" ? asked.ttl : TTL_MS;
+  return { ...asked, ttl, margin: Math.min(ttl * MARGIN_SHARE, MARGIN_MS_MAX) };
+}
+
+/** @param outcomeOf returns what the lock remembers of a command that has ended with this code. */
+export async function runUnder(
+  words: readonly string[],
+  lock: Lock,
+  { margin, ...asked }: Hold,
+  outcomeOf: (code: ExitCode) => ReleaseOptions,
+  context: CliContext,
+  interrupted: Interruption,
+): Promise<ExitCode> {
+  // A signal arrived together with the grant.
+  if (interrupted.code !== undefined) {
+    await giveBack(lock, unused(asked));
+    return interrupted.code;
+  }
+  // runHeld listens for signals before `interrupted` stops listening, so that no signal falls between.
+  const running = runHeld(words, lock, margin * KILL_AT_SHARE, context);
+  interrupted.stop();
+  const { code, notStarted } = await running;
+  if (lock.state === "lost") {
+    if (notStarted) context.err(said(notStarted));
+    const { metadata } = lock.signal.reason as Partial<RowlockError>;
+    const why = WHY_LOST[metadata?.end_reason ?? ""] ?? "its lease has ended";
+    context.err(said(`The lock "${lock.name}" was lost, and the command was stopped: ${why}.`));
+    return EXIT.lost;
+  }
+  if (notStarted) {
+    context.err(said(notStarted));
+    await giveBack(lock, unused(asked));
+    return code;
+  }
+  const outcome = outcomeOf(code);
+  const isRemembered = await giveBack(lock, outcome);
+  if (!isRemembered && (outcome.status ?? outcome.coolDown ?? asked.minInterval) !== undefined)
+    context.err(
+      said(`The server may not have recorded this run of "${lock.name}": check with \`rowlock show\`.`),
+    );
+  return code;
+}
+
+/** The options that release a lease under which nothing was run: as there was no run, the lock stays due. */
+export function unused({ minInterval }: RecordOptions): ReleaseOptions {
+  return minInterval === undefined ? {} : { coolDown: 0 };
+}
+
+/**
+ * Releases the lock, and returns whether this release ended the lease. If no server answers, the lease ends by itself.
+ */
+async function giveBack(lock: Lock, last: ReleaseOptions): Promise<boolean> {
+  const released = lock.release(last).catch(() => false);
+  // Resolves once that release is done; rejects if it failed for another reason.
+  await lock[Symbol.asyncDispose]();
+  return await released;
+}
+
+/** Signals that ask a process to end or to do something; they are passed on to the group. */
+const PASSED_ON = ["SIGHUP", "SIGINT", "SIGQUIT", "SIGTERM", "SIGUSR1", "SIGUSR2", "SIGWINCH"] as const;
+
+interface Ended {
+  /** If a signal has ended it, 128 plus the signal's number; if it could not be started, 126 or 127. */
+  readonly code: ExitCode;
+  /** Set if the command could not be started: why. */
+  readonly notStarted?: string;
+}
+
+/** @param killAfterMs the time from the loss of the lock until processes that do not stop when asked are killed. */
+async function runHeld(
+  [program = "", ...args]: readonly string[],
+  lock: Lock,
+  killAfterMs: number,
+  context: CliContext,
+): Promise<Ended> {
+  const env = {
+    ...context.env,
+    [UNDER_LOCK.name]: lock.name,
+    [UNDER_LOCK.token]: String(lock.token),
+    [UNDER_LOCK.lease]: lock.leaseId,
+  };
+  let child: ChildProcess | undefined;
+  const send = (signal: NodeJS.Signals) => void (child?.pid && context.kill(-child.pid, signal));
+  let killTimer: NodeJS.Timeout | undefined;
+  const stop = () => {
+    send("SIGTERM");
+    // A suspended process would not handle SIGTERM.
+    send("SIGCONT");
+    killTimer = setTimeout(() => send("SIGKILL"), killAfterMs);
+  };
+  // Listens before the command begins: a signal that arrives at that moment is handled in a later turn, and passed on.
+  const silence = [
+    ...PASSED_ON.map((signal) => context.onSignal(signal, () => send(signal))),
+    // Ctrl-Z suspends this process: the command must not run while nobody renews its lease.
+    context.onSignal("SIGTSTP", () => {
+      send("SIGSTOP");
+      context.kill(0, "SIGSTOP");
+    }),
+    context.onSignal("SIGCONT", () => {
+      if (!lock.signal.aborted) send("SIGCONT");
+    }),
+  ];
+  // `detached` gives the command a session, and so a process group, of its own.
+  child = spawn(program, args, { stdio: "inherit", detached: true, env });
+  if (lock.signal.aborted) stop();
+  else lock.signal.addEventListener("abort", stop);
+  try {
+    const ended = await endOf(child, program);
+    // Processes that the command left running must not outlive the lock.
+    if (lock.signal.aborted) send("SIGKILL");
+    return ended;
+  } finally {
+    lock.signal.removeEventListener("abort", stop);
+    clearTimeout(killTimer);
+    for (const off of silence) off();
+  }
+}
+
+function endOf(child: ChildProcess, program: string): Promise<Ended> {
+  return new Promise((resolve) => {
+    child.on("error", ({ code, message }: NodeJS.ErrnoException) => {
+      const notExecutable = `"${program}" cannot be executed (${code ?? message}).`;
+      if (code !== "ENOENT") resolve({ code: EXIT.notExecutable, notStarted: notExecutable });
+      else resolve({ code: EXIT.noCommand, notStarted: `There is no command "${program}".` });
+    });
+    child.on("exit", (code, signal) => {
+      resolve({ code: code ?? 128 + (signal ? constants.signals[signal] : 0) });
+    });
+  });
+}

@@ -1,0 +1,155 @@
+// `rowlock limit`: shows limits, and sets them.
+
+import type { LimitSetting, LimitTarget, RowlockClient } from "../typescript/src/index.ts";
+import type { Declare } from "./command.ts";
+import { type CliContext, EXIT } from "./context.ts";
+import { limitWords } from "./lock-views.ts";
+import { columns, jsonLine, paintOf, said, shown } from "./print.ts";
+import { countParser, given } from "./values.ts";
+
+const HELP = `
+A limit says how many permits of a lock may be held at once: 1 unless one was set, and 0 pauses the lock. If you
+raise it, the next waiters get the lock at once. If you lower it, no lease ends.
+
+Examples:
+  rowlock limit                                          all limits that were set
+  rowlock limit pool/gpu                                 the one in force for a name
+  rowlock limit pool/gpu 4 --reason "two more cards"
+  rowlock limit --pattern 'etl/*' 0 --reason "database upgrade until 14:00"
+  rowlock limit --pattern 'etl/*' --unset
+`;
+
+/** How many settings are listed that override the one that was set. */
+const SHOWN_MAX = 20;
+
+interface Flags {
+  readonly pattern?: string;
+  readonly unset?: true;
+  readonly ifVersion?: number;
+  readonly reason?: string;
+  readonly json?: true;
+}
+
+export const limit: Declare = (command, context) =>
+  command
+    .argument("[name]", "the lock; leave it out with --pattern")
+    .argument("[permits]", "how many permits may be held at once")
+    .option(
+      "--pattern <pattern>",
+      "show or set the limit of all names that begin with the text before the star",
+    )
+    .option("--unset", "delete the setting")
+    .option(
+      "--if-version <version>",
+      "only if the setting has this version; 0: if it was never set",
+      countParser(),
+    )
+    .option("--reason <text>", "why; shown beside the limit")
+    .option("--json", "one object per line")
+    .asks(HELP, (flags: Flags, first?: string, second?: string) => {
+      const { pattern, unset, reason, ifVersion } = flags;
+      const [name, permits] = pattern === undefined ? [first, second] : [undefined, first];
+      if (pattern !== undefined && second !== undefined)
+        command.fault("name a lock or a --pattern, not both");
+      if (unset && permits !== undefined)
+        command.fault("--unset deletes the setting: leave out the number of permits");
+      if (name?.endsWith("*"))
+        command.fault(
+          `"${name}" would be the name of one lock: for all names that begin like this, use --pattern '${name}'`,
+        );
+      if (permits !== undefined && !/^\d+$/.test(permits))
+        command.fault(`"${permits}" is not a limit: write a whole number`);
+      const isChange = permits !== undefined || unset;
+      if (!isChange && (reason ?? ifVersion) !== undefined)
+        command.fault(
+          "--reason and --if-version go with a change: add how many permits may be held, or --unset",
+        );
+      const target = name !== undefined ? { name } : pattern !== undefined ? { pattern } : undefined;
+      if (isChange && !target) command.fault("name the lock whose limit to change, or a --pattern");
+      return async (rowlock) => {
+        if (isChange && target) await set(rowlock, target, unset ? null : Number(permits), flags, context);
+        else if (name !== undefined) await showLimit(rowlock, name, flags, context);
+        else await listLimits(rowlock, flags, context);
+        return EXIT.ok;
+      };
+    });
+
+async function set(
+  rowlock: RowlockClient,
+  target: LimitTarget,
+  limit: number | null,
+  { ifVersion, reason, json }: Flags,
+  { out, err }: CliContext,
+): Promise<void> {
+  const set = await rowlock.setLimit(target, limit, given({ ifVersion, reason }));
+  const isPattern = "pattern" in target;
+  const others = isPattern && limit !== null ? await unaffected(rowlock, target.pattern, limit) : [];
+  if (json) {
+    out(jsonLine({ ...target, ...set, ...(others.length > 0 && { unaffected: others }) }));
+    return;
+  }
+  const draining = set.draining ? ", more than the limit allows: it drains" : "";
+  const whose = isPattern ? target.pattern : target.name;
+  out(
+    `${shown(whose)}: limit ${set.limit} (version ${set.version}); ${set.heldPermits} held${draining}, ${set.waiting} waiting\n`,
+  );
+  if (set.serversBehind > 0) err(said(behindWords(set.serversBehind)));
+  if (others.length === 0) return;
+  const words = others.slice(0, SHOWN_MAX).map((other) => `${shown(nameOf(other))} (${other.limit})`);
+  const more = others.length > SHOWN_MAX ? `, and ${others.length - SHOWN_MAX} more` : "";
+  out(`not changed, because they have limits of their own: ${words.join(", ")}${more}\n`);
+}
+
+/** Says what it means that some servers have not confirmed the new limit, and what to do. */
+function behindWords(count: number): string {
+  const servers = count === 1 ? "1 server has" : `${count} servers have`;
+  return (
+    `The limit is set, but ${servers} not confirmed it, and may still grant by the old limit. A server that has died ` +
+    "grants nothing. Stop each server that is frozen or cut off from the others, and run this command again: once all " +
+    "servers use the limit, it prints no such line."
+  );
+}
+
+/**
+ * Finds settings with another limit for names under the pattern, and for longer patterns: these override the pattern's
+ * limit.
+ */
+async function unaffected(rowlock: RowlockClient, pattern: string, limit: number): Promise<LimitSetting[]> {
+  const prefix = pattern.slice(0, -1);
+  const found: LimitSetting[] = [];
+  for await (const setting of rowlock.listLimits()) {
+    const isUnder = setting.pattern !== pattern && nameOf(setting).startsWith(prefix);
+    if (isUnder && setting.limit !== limit) found.push(setting);
+  }
+  return found;
+}
+
+async function showLimit(
+  rowlock: RowlockClient,
+  name: string,
+  { json }: Flags,
+  { out }: CliContext,
+): Promise<void> {
+  const { limit } = await rowlock.getLock(name);
+  out(json ? jsonLine({ name, ...limit }) : `${shown(name)}: limit ${limitWords(limit)}\n`);
+}
+
+async function listLimits(
+  rowlock: RowlockClient,
+  { pattern, json }: Flags,
+  context: CliContext,
+): Promise<void> {
+  const paint = paintOf(context);
+  const rows = [["FOR", "LIMIT", "VERSION", "REASON"].map((word) => paint("bold", word))];
+  for await (const setting of rowlock.listLimits()) {
+    if (pattern !== undefined && setting.pattern !== pattern) continue;
+    if (json) context.out(jsonLine(setting));
+    const { limit, version, reason } = setting;
+    rows.push([shown(nameOf(setting)), String(limit), String(version), shown(reason)]);
+  }
+  if (!json) context.out(rows.length > 1 ? columns(rows) : "No limit was set: each lock has 1.\n");
+}
+
+function nameOf({ name, pattern }: LimitSetting): string {
+  return name ?? pattern ?? "";
+}

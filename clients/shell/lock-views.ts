@@ -1,0 +1,173 @@
+// What people see of locks: one lock as a page, with its holders and its queue and why each waiter waits; many locks as
+// a table; a lock as a line; and its limit and record in words.
+
+import type { ClaimView, LimitView, LockView, RecordView } from "../typescript/src/index.ts";
+import { columns, counted, type Paint, shown, timeWords } from "./print.ts";
+
+const OWNERS_MAX = 3;
+
+export function lockPage(lock: LockView, nowMs: number, paint: Paint): string {
+  const { name, limit, heldPermits, holderCount, waiting, draining, lastToken, holders, waiters, record } =
+    lock;
+  const drains = draining ? paint("yellow", ", more than the limit allows: it drains") : "";
+  const words = limitWords(limit);
+  const head = columns([
+    ["name", paint("bold", shown(name))],
+    ["limit", limit.limit === 0 ? paint("red", words) : words],
+    ["held", `${heldPermits} by ${holderCount}${drains}`],
+    ["waiting", waitingWords(waiting, paint)],
+    ["last token", String(lastToken)],
+    ...(record ? recordRows(record, nowMs) : []),
+  ]);
+  const held = holders.map((claim) => holderCells(claim, nowMs));
+  const queue = waiters.map((claim, at) => waiterCells(claim, waitsFor(lock, at, nowMs), nowMs));
+  return (
+    head +
+    section("holders", held, holderCount - held.length, paint) +
+    section("waiters", queue, waiting - queue.length, paint)
+  );
+}
+
+function section(title: string, rows: readonly string[][], more: number, paint: Paint): string {
+  if (rows.length === 0) return "";
+  return `\n${paint("bold", title)}\n${columns(rows)}${more > 0 ? `and ${more} more\n` : ""}`;
+}
+
+function holderCells(claim: ClaimView, nowMs: number): string[] {
+  const { ticketNumber, token, grantedAt, expiresAt } = claim;
+  return [
+    `#${ticketNumber}`,
+    taken(claim),
+    since(grantedAt, nowMs),
+    expiresAt ? `${timeWords(Math.max(0, expiresAt.getTime() - nowMs))} left` : "no end",
+    `token ${token}`,
+    claim.isUnclaimed ? `${ownerOf(claim)} (granted, but not fetched yet)` : ownerOf(claim),
+  ];
+}
+
+function waiterCells(claim: ClaimView, reason: string, nowMs: number): string[] {
+  return [`#${claim.ticketNumber}`, taken(claim), since(claim.requestedAt, nowMs), reason, ownerOf(claim)];
+}
+
+/** Says what the waiter at this place in the queue waits for. */
+function waitsFor(lock: LockView, at: number, nowMs: number): string {
+  const { limit, heldPermits, holders, waiters, record } = lock;
+  const before = waiters[at - 1];
+  if (before) return `behind #${before.ticketNumber}`;
+  const { mode, permits } = waiters[at] as ClaimView;
+  if (limit.limit === 0) return "until the limit is raised";
+  if (record?.notBefore && record.notBefore.getTime() > nowMs)
+    return `until it is due ${dueWords(record, nowMs)}`;
+  const held = holders[0]?.mode;
+  if (mode === "permit" && (held === undefined || held === "permit")) {
+    const free = Math.max(0, limit.limit - heldPermits);
+    return `for ${counted(permits, "permit")}, ${free} free`;
+  }
+  if (mode === "shared" && held === "exclusive") return "until the writer ends";
+  return holders.length === 1 ? `until #${holders[0]?.ticketNumber} ends` : "until all holders end";
+}
+
+function taken({ mode, permits }: ClaimView): string {
+  return mode === "permit" ? counted(permits, "permit") : mode;
+}
+
+function since(date: Date | undefined, nowMs: number): string {
+  return date ? `for ${timeWords(Math.max(0, nowMs - date.getTime()))}` : "";
+}
+
+function ownerOf({ owner, labels }: ClaimView): string {
+  return [owner, ...Object.entries(labels).map(([key, value]) => `${key}=${value}`)].map(shown).join(" ");
+}
+
+const TITLES = ["NAME", "LIMIT", "HELD", "WAITING", "STATUS", "ATTEMPTS", "DUE", "HOLDERS"];
+/** These columns are left out if no lock fills them. */
+const RARE = ["STATUS", "ATTEMPTS", "DUE"];
+
+export function lockTable(locks: readonly LockView[], nowMs: number, paint: Paint): string {
+  if (locks.length === 0) return "There are no such locks.\n";
+  const rows = locks.map((lock) => tableCells(lock, nowMs, paint));
+  const isThere = TITLES.map((title, at) => !RARE.includes(title) || rows.some((row) => row[at] !== ""));
+  const titles = TITLES.map((title) => paint("bold", title));
+  return columns([titles, ...rows].map((row) => row.filter((_, at) => isThere[at])));
+}
+
+function tableCells(lock: LockView, nowMs: number, paint: Paint): string[] {
+  const { name, limit, heldPermits, draining, waiting, record } = lock;
+  return [
+    shown(name),
+    limit.limit === 0 ? paint("red", "0") : `${limit.limit}`,
+    draining ? paint("yellow", `${heldPermits}`) : `${heldPermits}`,
+    waitingWords(waiting, paint),
+    shown(record?.status ?? ""),
+    `${record?.attemptsLeft ?? ""}`,
+    dueWords(record, nowMs),
+    ownersOf(lock),
+  ];
+}
+
+function waitingWords(waiting: number, paint: Paint): string {
+  return waiting > 0 ? paint("yellow", `${waiting}`) : "0";
+}
+
+/** The owners of the first leases, and how many more there are. */
+function ownersOf({ holders, holderCount }: LockView): string {
+  const owners = holders.slice(0, OWNERS_MAX).map(({ owner }) => shown(owner));
+  const more = holderCount - owners.length;
+  return [...owners, ...(more > 0 ? [`and ${more} more`] : [])].join(", ");
+}
+
+/** One lock on a line. */
+export function lockLine(lock: LockView, nowMs: number): string {
+  const { name, limit, heldPermits, waiting, draining, record } = lock;
+  const held = heldPermits > 0 || lock.holderCount > 0 ? `held by ${ownersOf(lock)}` : "free";
+  const permits = heldPermits > 1 ? ` (${heldPermits} permits)` : "";
+  const { status = "", attemptsLeft, notBefore } = record ?? {};
+  return [
+    `${shown(name)}: limit ${limit.limit}`,
+    `${held}${permits}`,
+    ...(draining ? ["drains"] : []),
+    `${waiting} waiting`,
+    ...(status === "" ? [] : [`status ${shown(status)}`]),
+    ...(attemptsLeft === undefined ? [] : [`${counted(attemptsLeft, "attempt")} left`]),
+    ...(notBefore ? [`due ${dueWords(record, nowMs)}`] : []),
+  ].join(", ");
+}
+
+/** The limit, and where it comes from. */
+export function limitWords({ limit, source, pattern = "", reason, version }: LimitView): string {
+  const from =
+    source === "default"
+      ? "nothing was set"
+      : source === "pattern"
+        ? `from ${shown(pattern)}`
+        : "set for this name";
+  const words = [from, source === "default" ? "" : `version ${version}`, shown(reason)];
+  return `${limit} (${words.filter(Boolean).join(", ")})`;
+}
+
+/** In how long the lock is due, or for how long it has been. */
+function dueWords(record: RecordView | undefined, nowMs: number): string {
+  if (!record?.notBefore) return "";
+  const inMs = record.notBefore.getTime() - nowMs;
+  return inMs > 0 ? `in ${timeWords(inMs)}` : `for ${timeWords(-inMs)}`;
+}
+
+/** A lock's record, with a row for each field. */
+export function recordRows(record: RecordView, nowMs: number): string[][] {
+  const { status, notBefore, attemptsLeft, lastRun, version } = record;
+  return [
+    ...(status === "" ? [] : [["status", shown(status)]]),
+    ...(notBefore ? [["due", `${dueWords(record, nowMs)} (${notBefore.toISOString()})`]] : []),
+    ...(attemptsLeft === undefined ? [] : [["attempts left", String(attemptsLeft)]]),
+    ...(lastRun ? [["last run", lastRunWords(lastRun)]] : []),
+    ["version", String(version)],
+  ];
+}
+
+function lastRunWords(run: NonNullable<RecordView["lastRun"]>): string {
+  const { owner, token, grantedAt, endedAt, endReason, status } = run;
+  const from = grantedAt ? ` from ${grantedAt.toISOString()}` : "";
+  const to = endedAt ? ` to ${endedAt.toISOString()}` : "";
+  const how = endReason.toLowerCase().replaceAll("_", " ");
+  return `${shown(owner)}${from}${to}: ${how}${status === "" ? "" : ` as ${shown(status)}`}, with token ${token}`;
+}

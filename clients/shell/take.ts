@@ -1,0 +1,144 @@
+// Waits for a lock as its flags say: shows the place in the queue meanwhile, gives that place up at a signal, and says
+// why the lock was not acquired.
+
+import { constants } from "node:os";
+import type { ClaimView, Lock, LockOptions, Place, Refusal, RowlockClient } from "../typescript/src/index.ts";
+import { type CliContext, EXIT, type ExitCode } from "./context.ts";
+import { said, shown, timeWords } from "./print.ts";
+
+const SIGNALS = ["SIGHUP", "SIGINT", "SIGTERM"] as const;
+const ERASE_LINE = "\r\x1b[K";
+const REWRITE_MS = 1_000;
+
+export interface Asked extends LockOptions {
+  readonly name: string;
+  /** Show neither the place in the queue, nor that the lock was not acquired. */
+  readonly quiet?: boolean | undefined;
+}
+
+/** Listens for signals that ask this process to end. */
+export interface Interruption {
+  /** Aborted by the first of the signals. */
+  readonly signal: AbortSignal;
+  /** The exit code of a process that this signal has ended; undefined: none has come. */
+  readonly code: ExitCode | undefined;
+  /** Stops listening. Can be called twice. */
+  stop(): void;
+}
+
+export function interruption(context: CliContext): Interruption {
+  const controller = new AbortController();
+  let code: ExitCode | undefined;
+  const silence = SIGNALS.map((signal) =>
+    context.onSignal(signal, () => {
+      code ??= 128 + constants.signals[signal];
+      controller.abort();
+    }),
+  );
+  return {
+    signal: controller.signal,
+    get code() {
+      return code;
+    },
+    stop: () => {
+      for (const off of silence.splice(0)) off();
+    },
+  };
+}
+
+/**
+ * Resolves with the exit code of `work`; if `work` rejects because of a signal, with that signal's code. `work` must
+ * check `interrupted.code` before it relies on its result, and stop `interrupted` once it handles signals itself. So
+ * the client gives up its place in the queue at once, and does not leave it to the server to miss this process.
+ */
+export async function unlessInterrupted(
+  context: CliContext,
+  work: (interrupted: Interruption) => Promise<ExitCode>,
+): Promise<ExitCode> {
+  const interrupted = interruption(context);
+  try {
+    return await work(interrupted);
+  } catch (error) {
+    if (interrupted.code !== undefined && error === interrupted.signal.reason) return interrupted.code;
+    throw error;
+  } finally {
+    interrupted.stop();
+  }
+}
+
+/**
+ * Takes the lock and runs `held`. Resolves with the exit code of `held`, or with that of a lock that was not acquired
+ * or of a signal that came before.
+ */
+export function take(
+  rowlock: RowlockClient,
+  { name, quiet = false, ...asked }: Asked,
+  context: CliContext,
+  held: (lock: Lock, interrupted: Interruption) => Promise<ExitCode>,
+): Promise<ExitCode> {
+  return unlessInterrupted(context, async (interrupted) => {
+    const line = waitingLine(name, context);
+    const options = { ...asked, signal: interrupted.signal, ...(!quiet && { onPosition: line.at }) };
+    const { lock, refusal } = await rowlock.acquire(name, options).finally(line.clear);
+    if (lock) return await held(lock, interrupted);
+    if (!quiet) context.err(said(refusedSentence(name, refusal)));
+    return EXIT.notAcquired;
+  });
+}
+
+/** Shows the place in the queue: on a terminal in one line that is rewritten, elsewhere in a line for each place. */
+export function waitingLine(name: string, { err, errIsTerminal }: CliContext) {
+  let rewriting: NodeJS.Timeout | undefined;
+  const words = (ahead: number, waitedMs: number): string => {
+    const place = ahead === 0 ? "next in the queue" : `${ahead} ahead in the queue`;
+    return `waiting for "${shown(name)}": ${place}, for ${timeWords(waitedMs)} so far`;
+  };
+  return {
+    /** Shows a new place. */
+    at({ ahead, waitedMs }: Place): void {
+      if (!errIsTerminal) {
+        err(said(words(ahead, waitedMs)));
+        return;
+      }
+      const placedMs = performance.now();
+      const write = () => err(`${ERASE_LINE}${words(ahead, waitedMs + performance.now() - placedMs)}`);
+      write();
+      clearInterval(rewriting);
+      rewriting = setInterval(write, REWRITE_MS);
+    },
+    /** The wait is over. Can be called twice. */
+    clear(): void {
+      if (rewriting) err(ERASE_LINE);
+      clearInterval(rewriting);
+      rewriting = undefined;
+    },
+  };
+}
+
+/** Says in one sentence why the lock was not acquired. */
+function refusedSentence(name: string, refusal: Refusal): string {
+  const { retryAfterMs } = refusal;
+  switch (refusal.reason) {
+    case "BUSY":
+      return `"${name}" is busy${holdersWords(refusal.holders)}.`;
+    case "TIMED_OUT":
+      return `"${name}" did not become free in time${holdersWords(refusal.holders)}.`;
+    case "PAUSED":
+      return `"${name}" is paused${refusal.limit?.reason ? ` (${refusal.limit.reason})` : ""}: raise its limit to resume it.`;
+    case "NEVER_FITS":
+      return `"${name}" has a limit of ${refusal.limit?.limit ?? "less"}, so this can never be granted: ask for fewer permits, or raise the limit.`;
+    case "NOT_BEFORE":
+      return `"${name}" is not due yet${retryAfterMs === undefined ? "" : `: it will be in ${timeWords(retryAfterMs)}`}.`;
+    case "EXHAUSTED":
+      return `"${name}" has no attempts left: \`rowlock update\` gives it more.`;
+    case "STATUS_MISMATCH":
+      return `"${name}" has ${refusal.status === "" ? "no status" : `the status "${refusal.status}"`}, which no --if-status allows.`;
+    default:
+      return `"${name}" was not acquired. ${refusal.message}`;
+  }
+}
+
+function holdersWords([first, ...more]: readonly ClaimView[]): string {
+  if (!first) return "";
+  return `: ${first.owner} holds it${more.length > 0 ? `, and ${more.length} more` : ""}`;
+}

@@ -1,0 +1,365 @@
+// The client: one connection for all locks of a program.
+
+import { Acquisition } from "./acquisition.ts";
+import { Capture, type CaptureOptions } from "./capture.ts";
+import { Clock } from "./clock.ts";
+import { Calls } from "./connection/calls.ts";
+import { Connections } from "./connection/connections.ts";
+import { HeldLocks } from "./held-locks.ts";
+import { HeldLease } from "./leases/held-lease.ts";
+import { LeaseKeeper } from "./leases/lease-keeper.ts";
+import { LeftBehind } from "./leases/left-behind.ts";
+import type { Lock } from "./lock.ts";
+import { protoMode } from "./mode.ts";
+import { type ConnectOptions, type LockOptions, marginOf, type Settings, settingsOf } from "./options.ts";
+import type { LockChanges, RecordView, ReleaseOptions } from "./records.ts";
+import type { Refusal } from "./refusal.ts";
+import { RowlockError } from "./rowlock-error.ts";
+import { msOf } from "./times.ts";
+import {
+  type ForceReleased,
+  type ForceReleaseTarget,
+  type LimitInForce,
+  type LimitTarget,
+  type ListOptions,
+  type SetLimitOptions,
+  Verbs,
+} from "./verbs.ts";
+import type { LimitSetting, LockView } from "./views.ts";
+import { Watch, type WatchOptions, type WatchUpdate } from "./watch.ts";
+
+/** How long closing may take to give back the leases, and then to close the connection gracefully. */
+const GIVE_BACK_WITHIN_MS = 2_000;
+const CLOSE_WITHIN_MS = 1_000;
+
+/** The result of `acquire`: a lock or a refusal. */
+export type Outcome =
+  | { readonly lock: Lock; readonly refusal?: undefined }
+  | { readonly lock?: undefined; readonly refusal: Refusal };
+
+/** The result of a capture: the locks, longest due first. */
+export interface Captured {
+  readonly locks: readonly Lock[];
+  /** If there are no locks: how long until another try may succeed, a hint; unset if the server does not know. */
+  readonly retryAfterMs?: number;
+}
+
+/** The result of a renewal by id. */
+export interface RenewedLease {
+  readonly leaseId: string;
+  readonly name: string;
+  readonly token: bigint;
+  /** The time left, in milliseconds; undefined: without end. */
+  readonly ttlMs: number | undefined;
+}
+
+/** Makes a client. It connects with the first call. Throws a RangeError if an option cannot work. */
+export function connect(options: ConnectOptions): RowlockClient {
+  return new RowlockClient(settingsOf(options));
+}
+
+/**
+ * One connection for all locks of a program. Its calls reject with a RowlockError, and with CLOSED after `close`. The
+ * client repeats a call whose answer was lost, unless the call's comment says otherwise.
+ */
+export class RowlockClient implements AsyncDisposable {
+  readonly #settings: Settings;
+  readonly #clock = new Clock();
+  readonly #connections: Connections;
+  readonly #calls: Calls;
+  readonly #keeper: LeaseKeeper;
+  readonly #verbs: Verbs;
+  readonly #waits = new Set<Acquisition | Capture | Watch>();
+  readonly #leftBehind: LeftBehind;
+  readonly #locks: HeldLocks;
+  #closed: Promise<void> | undefined;
+
+  /** For `connect` only. */
+  constructor(settings: Settings) {
+    const clock = this.#clock;
+    this.#settings = settings;
+    this.#calls = new Calls({
+      need: () => this.#connections.need(),
+      lastError: () => this.#connections.lastError,
+      addresses: settings.addresses,
+      clock,
+    });
+    this.#keeper = new LeaseKeeper({
+      calls: this.#calls,
+      clock,
+      open: () => this.#connections.open,
+      need: () => this.#connections.need(),
+      leave: (error) => this.#connections.leave(error),
+    });
+    this.#verbs = new Verbs(this.#calls, settings.giveUpAfter);
+    this.#leftBehind = new LeftBehind(settings, (id) => this.#keeper.find(id) !== undefined);
+    this.#locks = new HeldLocks(this.#keeper, this.#verbs, this.#leftBehind);
+    this.#connections = new Connections({
+      settings,
+      clock,
+      isNeeded: () => this.#calls.size > 0 || this.#keeper.size > 0,
+      onBegun: (connection) => {
+        this.#keeper.begun(connection);
+        this.#calls.begun(connection);
+      },
+      onNews: (_, { opened, results = [], confirmed = [], lost = [] }, basisMs) => {
+        this.#keeper.confirmed(confirmed, basisMs);
+        this.#calls.results(results, basisMs);
+        this.#keeper.lost(lost);
+        if (opened) this.#calls.opened();
+      },
+      onLeaving: (connection, error) => {
+        this.#keeper.orphaned();
+        this.#calls.leaving(connection, error);
+      },
+      onEnded: (connection, error) => this.#calls.ended(connection, error),
+      onHopeless: (error) => this.#calls.failAll(error),
+    });
+  }
+
+  /**
+   * Waits for the lock and holds it. The client renews the lease until the lock is released, which `await using` does
+   * at the end of its scope. Rejects with a RowlockError if the server refuses (TIMED_OUT when `wait` is over), and
+   * with the reason of `signal`.
+   */
+  async lock(name: string, options: LockOptions = {}): Promise<Lock> {
+    const { lock, refusal } = await this.acquire(name, options);
+    if (!lock) throw RowlockError.refused(name, refusal);
+    return lock;
+  }
+
+  /**
+   * Returns the lock, or null if it is busy, paused or not due now. Any other refusal, such as EXHAUSTED,
+   * STATUS_MISMATCH and NEVER_FITS, is a RowlockError.
+   */
+  async tryLock(name: string, options: Omit<LockOptions, "wait" | "onPosition"> = {}): Promise<Lock | null> {
+    const { lock, refusal } = await this.acquire(name, { ...options, wait: 0 });
+    if (lock) return lock;
+    if (["BUSY", "PAUSED", "NOT_BEFORE"].includes(refusal.reason)) return null;
+    throw RowlockError.refused(name, refusal);
+  }
+
+  /**
+   * Waits for the lock, runs `work`, and releases the lock. Rejects with the exception of `work`; and with LEASE_LOST
+   * if the lock was lost before `work` finished, as others may have run beside it. `work` should stop when
+   * `lock.signal` is aborted.
+   */
+  async withLock<Value>(name: string, work: (lock: Lock) => Value | Promise<Value>): Promise<Value>;
+  async withLock<Value>(
+    name: string,
+    options: LockOptions,
+    work: (lock: Lock) => Value | Promise<Value>,
+  ): Promise<Value>;
+  async withLock<Value>(
+    name: string,
+    first: LockOptions | ((lock: Lock) => Value | Promise<Value>),
+    second?: (lock: Lock) => Value | Promise<Value>,
+  ): Promise<Value> {
+    const [options, work] =
+      typeof first === "function" ? [{}, first] : [first, second as NonNullable<typeof second>];
+    const lock = await this.lock(name, options);
+    try {
+      const value = await work(lock);
+      const isOver = lock.state === "lost";
+      if (isOver && lock.signal.reason.reason === "LEASE_LOST") throw lock.signal.reason;
+      await lock[Symbol.asyncDispose]();
+      // If `work` released the lock, it got the result itself.
+      if (!isOver && this.#locks.hadEnded(lock)) throw RowlockError.hadEnded(name);
+      return value;
+    } finally {
+      await lock[Symbol.asyncDispose]();
+    }
+  }
+
+  /** Returns the lock, or the refusal: like `lock`, but a refusal is a value instead of an error. */
+  async acquire(name: string, options: LockOptions = {}): Promise<Outcome> {
+    const acquisition = new Acquisition({
+      ...this.#asking(options),
+      name,
+      giveBackUnheard: (request) => this.#leftBehind.addRequest(request),
+      isShared: (one) => this.#isShared(one),
+    });
+    if (options.requestId !== undefined) this.#leftBehind.forget(options.requestId);
+    this.#waits.add(acquisition);
+    try {
+      const outcome = await acquisition.run();
+      return outcome instanceof HeldLease
+        ? { lock: this.#locks.add(outcome, options) }
+        : { refusal: outcome };
+    } finally {
+      this.#waits.delete(acquisition);
+    }
+  }
+
+  /**
+   * Takes up to `count` of many locks, longest due first. A lock qualifies if it is free and due, has attempts left,
+   * and has one of the statuses of `ifStatus`. The client renews each lease until its lock is released. The result may
+   * be empty.
+   */
+  async capture(options: CaptureOptions): Promise<Captured> {
+    const capture = new Capture({
+      ...this.#asking(options),
+      letGo: (lease) => this.#locks.letGo(lease, options),
+    });
+    this.#waits.add(capture);
+    try {
+      const { leases, retryAfterMs } = await capture.run();
+      const locks = leases.map((lease) => this.#locks.add(lease, options));
+      return { locks, ...(retryAfterMs !== undefined && { retryAfterMs }) };
+    } finally {
+      this.#waits.delete(capture);
+    }
+  }
+
+  /**
+   * Ends a lease, or gives up a place in the queue, by its id. Resolves with whether this call ended it. `options` set
+   * what the lock remembers. A retry is safe.
+   */
+  async release(leaseId: string, options: ReleaseOptions = {}): Promise<boolean> {
+    const lock = this.#locks.find(leaseId);
+    return lock ? await lock.release(options) : (await this.#open().release(leaseId, options)).released;
+  }
+
+  /**
+   * Changes what a lock remembers; the server makes the lock if it does not exist. Resolves with the new record. If the
+   * answer is lost, the call fails with CONNECTION_LOST: the client does not repeat it, as that could undo what others
+   * have set since. A retry with `ifVersion` is safe.
+   */
+  updateLock(name: string, changes: LockChanges): Promise<RecordView> {
+    return this.#open().updateLock(name, changes);
+  }
+
+  /**
+   * Deletes what a lock remembers. Resolves with whether there was anything. Fails with LOCK_IN_USE while the lock is
+   * held or waited for. `ifVersion` and lost answers are as for `updateLock`.
+   */
+  deleteLock(name: string, options: Pick<LockChanges, "ifVersion"> = {}): Promise<boolean> {
+    return this.#open().deleteLock(name, options);
+  }
+
+  /**
+   * Renews a lease once, by its id; a new `ttl` in milliseconds replaces the last one. Fails with LEASE_LOST or
+   * UNKNOWN_CLAIM if the lease has ended. A retry is safe.
+   */
+  async renew(leaseId: string, { ttl }: { readonly ttl?: number } = {}): Promise<RenewedLease> {
+    const lease = await this.#open().renew(leaseId, ttl);
+    const { lockName: name, fencingToken: token } = lease;
+    return { leaseId, name, token, ttlMs: lease.ttl && msOf(lease.ttl) };
+  }
+
+  /**
+   * Sets the limit of a name or a pattern; `null` unsets it. If the answer is lost, the call fails with
+   * CONNECTION_LOST: the client does not repeat it, as that could undo what others have set since. A retry with
+   * `ifVersion` is safe.
+   */
+  setLimit(target: LimitTarget, limit: number | null, options: SetLimitOptions = {}): Promise<LimitInForce> {
+    return this.#open().setLimit(target, limit, options);
+  }
+
+  /** Returns one lock, with its first holders and waiters, up to 100 of each. */
+  getLock(name: string): Promise<LockView> {
+    return this.#open().getLock(name);
+  }
+
+  /** Iterates over locks. It fetches page after page. */
+  listLocks(options: ListOptions = {}): AsyncGenerator<LockView, void, undefined> {
+    return this.#open().listLocks(options);
+  }
+
+  /** Iterates over the limits that were set for names and patterns that begin with `prefix`. */
+  listLimits({
+    prefix = "",
+  }: {
+    readonly prefix?: string;
+  } = {}): AsyncGenerator<LimitSetting, void, undefined> {
+    return this.#open().listLimits(prefix);
+  }
+
+  /**
+   * Watches the locks whose names begin with `prefix`: yields a snapshot, and then each change, until `signal` is
+   * aborted or the loop ends. If a server goes away, it continues through another one with a new snapshot.
+   */
+  async *watchLocks(options: WatchOptions = {}): AsyncGenerator<WatchUpdate, void, undefined> {
+    if (this.#closed) throw RowlockError.closed();
+    const watch = new Watch({
+      ...options,
+      calls: this.#calls,
+      giveUpAfterMs: this.#settings.giveUpAfter,
+    });
+    this.#waits.add(watch);
+    try {
+      yield* watch.updates();
+    } finally {
+      this.#waits.delete(watch);
+    }
+  }
+
+  /**
+   * Ends all holders of a lock, at most 500 in one call; with `ticketNumber`, ends that one claim. This is for
+   * operators. For one claim a retry is safe. For all holders, if the answer is lost, the call fails with
+   * CONNECTION_LOST: the client does not repeat it, as that would also end those who were granted the lock meanwhile.
+   */
+  forceRelease(target: ForceReleaseTarget, reason: string): Promise<ForceReleased> {
+    return this.#open().forceRelease(target, reason);
+  }
+
+  /**
+   * Gives up all waits, releases all locks, and closes the connection. It never rejects, and ends within seconds, also
+   * if no server answers. A second call has no effect.
+   */
+  close(): Promise<void> {
+    this.#closed ??= this.#close();
+    return this.#closed;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  async #close(): Promise<void> {
+    for (const wait of [...this.#waits]) wait.abandon(RowlockError.closed());
+    this.#locks.releaseAll();
+    // Calls may be on their way before any server has answered: the first request of a connection holds commands.
+    if (this.#calls.isOwed) {
+      const late = Promise.withResolvers<void>();
+      const timer = setTimeout(late.resolve, GIVE_BACK_WITHIN_MS);
+      await Promise.race([this.#calls.idle(), late.promise]);
+      clearTimeout(timer);
+    }
+    this.#keeper.stop();
+    this.#calls.failAll(RowlockError.closed());
+    await this.#connections.close(CLOSE_WITHIN_MS);
+  }
+
+  /**
+   * Returns the common settings of requests for leases. Throws a RangeError for a margin or a mode that cannot work.
+   */
+  #asking<Asked extends LockOptions | CaptureOptions>(asked: Asked) {
+    const marginMs = marginOf(asked);
+    if ("mode" in asked && asked.mode !== undefined) protoMode(asked.mode);
+    if (this.#closed) throw RowlockError.closed();
+    return {
+      calls: this.#calls,
+      clock: this.#clock,
+      asked,
+      giveUpAfterMs: this.#settings.giveUpAfter,
+      marginMs,
+      find: (leaseId: string) => this.#keeper.find(leaseId),
+      keep: (lease: HeldLease) => this.#keeper.keep(lease),
+      giveBack: (id: string) => this.#locks.giveBack(id, asked),
+    };
+  }
+
+  /** Whether another call waits under the same request id, so that giving up this one must leave the claim. */
+  #isShared(acquisition: Acquisition): boolean {
+    const { sharedId } = acquisition;
+    if (sharedId === undefined) return false;
+    const isOther = (one: object): one is Acquisition => one instanceof Acquisition && one !== acquisition;
+    return [...this.#waits].some((one) => isOther(one) && one.sharedId === sharedId && !one.isSettled);
+  }
+
+  #open(): Verbs {
+    if (this.#closed) throw RowlockError.closed();
+    return this.#verbs;
+  }
+}

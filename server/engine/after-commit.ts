@@ -1,0 +1,74 @@
+// What follows a commit, in the same turn as the answers: registers followers, notifies observers, and wakes everyone
+// who waited for what has just happened. Decides nothing; nothing here may throw.
+
+import type { Claim, ClaimKey } from "../core/claim.ts";
+import type { Changes } from "./changes/changes.ts";
+import type { EngineObserver } from "./lock-engine.ts";
+import type { Advances } from "./transaction/advances.ts";
+import type { JobsByLock } from "./transaction/attempts.ts";
+import type { Batch } from "./transaction/batch.ts";
+
+/** A claim that was granted after a wait, and the replica that its waiter hangs on. */
+export interface GrantedElsewhere extends ClaimKey {
+  readonly replica: bigint;
+}
+
+export interface AfterCommitOptions {
+  readonly observer: EngineObserver;
+  /** Notifies the other replica. Never waits, never fails. */
+  readonly poke: (granted: GrantedElsewhere) => void;
+  /** This replica. */
+  readonly replica: bigint;
+  readonly changes: Pick<Changes, "committed" | "followers">;
+  readonly advances: Pick<Advances, "owe">;
+}
+
+export class AfterCommit {
+  readonly #options: AfterCommitOptions;
+
+  constructor(options: AfterCommitOptions) {
+    this.#options = options;
+  }
+
+  /** Runs after a transaction of commands. */
+  answered(jobs: JobsByLock, batch: Batch): void {
+    const { observer, changes } = this.#options;
+    let commands = 0;
+    for (const [lockId, list] of jobs) {
+      const decided = batch.decided.get(lockId);
+      const revision = batch.locks.get(lockId)?.lock.revision;
+      commands += list.length;
+      if (!decided || revision === undefined) continue;
+      list.forEach((job, index) => {
+        const outcome = batch.outcome(lockId, index);
+        if (!outcome || outcome.kind === "in_doubt") return;
+        if (outcome.kind === "waiting" && job.follower)
+          changes.followers.add(outcome.claim, job.follower, revision);
+        // Before anyone learns how the lease has ended, even if it ends in this same transaction.
+        if (outcome.kind === "held" && "caller" in job.command) job.command.caller?.holds?.(outcome.claim);
+        const seconds = (performance.now() - job.submittedMs) / 1e3;
+        const { lockName } = decided;
+        observer({ kind: "answered", command: job.command, outcome, lockName, seconds });
+      });
+    }
+    observer({ kind: "batch", commands, locks: jobs.size });
+    this.wake(batch);
+  }
+
+  /** Notifies waiters here and on other replicas, and advances the locks that were left over. */
+  wake(batch: Batch): void {
+    const { observer, changes, advances } = this.#options;
+    for (const { event, lockName } of batch.events) {
+      observer({ kind: "event", event, lockName });
+      if (event.kind === "granted" && event.queued) this.#pokeElsewhere(event.claim);
+    }
+    for (const lockId of batch.leftOver) void advances.owe(lockId);
+    changes.committed(batch);
+  }
+
+  /** The waiter of a granted claim may be connected to another replica. */
+  #pokeElsewhere({ replica, lockId, ticketNumber }: Claim): void {
+    const { poke, replica: own } = this.#options;
+    if (replica !== null && replica !== own) poke({ replica, lockId, ticketNumber });
+  }
+}

@@ -1,0 +1,100 @@
+// Whether the database lets this replica decide. The decisions of the last seconds show it; they are kept as a few times
+// and one error, so that this costs a decision next to nothing. A probe proves it by decisions of its own: two requests
+// for a lock of the replica's own, and their release. The requests take the way of every command, so they fail where
+// clients' commands fail. One request waits behind the other, because a transaction that leaves a waiter also needs the
+// row of rowlock_meta.
+
+import { probeName } from "../../core/lock.ts";
+import { PROBE_TTL_US, RECENT_DECISIONS_MS } from "../engine-bounds.ts";
+import { Fault, isHeldUp } from "../faults.ts";
+import type { AcquireInput, LockEngine } from "../lock-engine.ts";
+import type { JobsByLock } from "../transaction/attempts.ts";
+
+/** What the decisions of the last seconds say about the database; excludes those of the probe. */
+export interface Recent {
+  /** Whether a transaction was committed. */
+  readonly committed: boolean;
+  /** performance.now() of the last commit; -Infinity: none so far. */
+  readonly committedMs: number;
+  /** The last failure that was due to the database; null: none. */
+  readonly failure: Fault | null;
+  /** Something failed that may concern only one lock, or was no decision. */
+  readonly isSuspect: boolean;
+}
+
+export class Health {
+  readonly #probe: AcquireInput;
+  /** The id of the probe's lock; null before the first probe. */
+  #probedLock: bigint | null = null;
+  #committedMs = Number.NEGATIVE_INFINITY;
+  #failedMs = Number.NEGATIVE_INFINITY;
+  #failure: Fault | null = null;
+  #suspectedMs = Number.NEGATIVE_INFINITY;
+  /** Called on each failure. Must not throw. */
+  onTrouble = () => {};
+
+  constructor(replica: bigint) {
+    this.#probe = {
+      name: probeName(replica),
+      mode: "exclusive",
+      permits: 1,
+      ttlUs: PROBE_TTL_US,
+      requestId: "",
+      owner: "",
+      labels: {},
+      terms: null,
+      maxWaitUs: PROBE_TTL_US,
+      mayWait: true,
+    };
+  }
+
+  /**
+   * Makes the probe's decisions. Calls `heard` after each answer. Throws what a client's call would throw; leftovers
+   * then end by themselves.
+   */
+  async probe(engine: Pick<LockEngine, "acquire" | "ask">, heard: () => void): Promise<void> {
+    const answers = await Promise.all([1, 2].map(() => engine.acquire(this.#probe, null)));
+    heard();
+    await Promise.all(
+      answers.map(async ({ outcome, lockId }) => {
+        this.#probedLock = lockId;
+        if ("claim" in outcome) await engine.ask({ verb: "release", ref: outcome.claim });
+        heard();
+      }),
+    );
+  }
+
+  committed(jobs: JobsByLock): void {
+    if (!this.#areProbes(jobs)) this.#committedMs = performance.now();
+  }
+
+  /** Records a failed decision. A lock that another transaction holds says nothing about the other locks. */
+  failed(error: unknown, jobs?: JobsByLock): void {
+    if (!(error instanceof Fault) || error.kind !== "unavailable" || (jobs && this.#areProbes(jobs))) return;
+    if (!isHeldUp(error)) {
+      this.#failedMs = performance.now();
+      this.#failure = error;
+    }
+    this.suspected();
+  }
+
+  /** Records another failure of something that needs the database. */
+  suspected(): void {
+    this.#suspectedMs = performance.now();
+    this.onTrouble();
+  }
+
+  get recent(): Recent {
+    const fromMs = performance.now() - RECENT_DECISIONS_MS;
+    return {
+      committed: this.#committedMs >= fromMs,
+      committedMs: this.#committedMs,
+      failure: this.#failedMs >= fromMs ? this.#failure : null,
+      isSuspect: this.#suspectedMs >= fromMs,
+    };
+  }
+
+  #areProbes(jobs: JobsByLock): boolean {
+    return jobs.size === 1 && this.#probedLock !== null && jobs.has(this.#probedLock);
+  }
+}

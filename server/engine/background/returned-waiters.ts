@@ -1,0 +1,85 @@
+// Clients that come back to their places while another transaction holds the lock's rows, so that nobody can decide
+// about them yet. Meanwhile this replica keeps their places, as it does for streams, so that no other replica ends
+// them.
+
+import type { Claim, ClaimKey, ClaimRef } from "../../core/claim.ts";
+import { comesBackTo, wasKept } from "../../core/come-back.ts";
+import type { Policy } from "../../core/rows.ts";
+import type { Store } from "../../storage/store.ts";
+import { RETURNED_READ_MAX } from "../engine-bounds.ts";
+import type { Job } from "../transaction/attempts.ts";
+
+export interface ReturnedWaitersOptions {
+  readonly store: Pick<Store, "claims" | "claimsByRequest" | "heartbeat">;
+  readonly policy: Policy;
+  /** This replica. */
+  readonly replica: bigint;
+  readonly onFailure: (loop: string, error: unknown) => void;
+}
+
+export class ReturnedWaiters {
+  readonly #options: ReturnedWaitersOptions;
+  /** Commands that wait, each with the place that it comes back to; null: none is known. */
+  readonly #pending = new Map<Job, ClaimRef | null>();
+  #unread: Job[] = [];
+  #isReading = false;
+
+  constructor(options: ReturnedWaitersOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Reports that the command has to wait. If it comes back to a place, the place is kept until the command is answered.
+   */
+  heldUp(job: Job): void {
+    const { verb } = job.command;
+    if ((verb !== "attach" && verb !== "acquire") || this.#pending.has(job)) return;
+    this.#pending.set(job, null);
+    const over = () => void this.#pending.delete(job);
+    job.answer.then(over, over);
+    this.#unread.push(job);
+    if (this.#isReading) return;
+    this.#isReading = true;
+    void this.#read();
+  }
+
+  /** Places to heartbeat. */
+  *claims(): Generator<ClaimRef> {
+    for (const claim of this.#pending.values()) if (claim) yield claim;
+  }
+
+  async #read(): Promise<void> {
+    while (this.#unread.length > 0) {
+      try {
+        await this.#keep(this.#unread.splice(0, RETURNED_READ_MAX));
+      } catch (error) {
+        this.#options.onFailure("returned-waiters", error);
+      }
+    }
+    this.#isReading = false;
+  }
+
+  async #keep(jobs: readonly Job[]): Promise<void> {
+    const { store, policy, replica } = this.#options;
+    const refs: ClaimKey[] = [];
+    const requestIds: string[] = [];
+    for (const { command } of jobs) {
+      if (command.verb === "attach") refs.push(command.ref);
+      else if (command.verb === "acquire") requestIds.push(command.requestId);
+    }
+    const reads = await Promise.all([store.claims(refs), store.claimsByRequest(requestIds)]);
+    const readMs = performance.now();
+    const kept: Claim[] = [];
+    for (const { nowUs, claims } of reads) {
+      for (const claim of claims) {
+        for (const job of jobs) {
+          const isReturn = job.lockId === claim.lockId && comesBackTo(job.command, claim);
+          if (!isReturn || !wasKept(claim, nowUs, (readMs - job.submittedMs) * 1_000)) continue;
+          if (this.#pending.has(job)) this.#pending.set(job, claim);
+          kept.push(claim);
+        }
+      }
+    }
+    if (kept.length > 0) await store.heartbeat(replica, kept, policy.attachedForUs);
+  }
+}

@@ -1,0 +1,223 @@
+// Who follows which claim on this replica: open streams and blocked calls that wait, and sessions that hold leases.
+// Keeps nothing that must survive: after a crash, clients return with their ticket or request ids.
+
+import type { Claim, ClaimKey, ClaimRef } from "../../core/claim.ts";
+import type { Lock } from "../../core/lock.ts";
+import type { Follower } from "../lock-engine.ts";
+import type { RuleChanges, Rules } from "./rule-changes.ts";
+
+interface FollowedClaim {
+  /** The claim when its first follower came. */
+  readonly claim: Claim;
+  readonly followers: Set<Follower>;
+  /** Number of the last addition of a follower to this claim. */
+  lastAddition: number;
+}
+
+interface FollowedLock {
+  readonly claims: Map<bigint, FollowedClaim>;
+  /** Number of followers that want places. */
+  wantingPlaces: number;
+  /** Guard row revision up to which this replica has seen everything. */
+  seenRevision: bigint;
+  /** The lock's name, and the limit rules of this replica's last decision about the lock; null: none yet. */
+  decidedBy: { readonly name: string; readonly rules: Rules } | null;
+  /** Number of the last addition of a claim here. */
+  lastAddition: number;
+}
+
+type DecidedLock = Pick<Lock, "id" | "name" | "revision">;
+
+export class Followers {
+  readonly #locks = new Map<bigint, FollowedLock>();
+  #count = 0;
+  /** Additions of followers so far, over all locks of this replica. */
+  #additions = 0;
+
+  /** Number of followed claims. */
+  get count(): number {
+    return this.#count;
+  }
+
+  /** `revision`: of the guard row when the claim was seen waiting. */
+  add(claim: Claim, follower: Follower, revision: bigint): void {
+    const before = this.#locks.get(claim.lockId)?.claims.get(claim.ticketNumber);
+    if (before && before.claim.secret !== claim.secret) this.settled(claim, claim.requestedAtUs);
+    let lock = this.#locks.get(claim.lockId);
+    if (!lock) {
+      lock = {
+        claims: new Map(),
+        wantingPlaces: 0,
+        seenRevision: revision,
+        decidedBy: null,
+        lastAddition: 0,
+      };
+      this.#locks.set(claim.lockId, lock);
+    }
+    // A poll may have been ahead of this answer, and what it saw did not include this claim.
+    if (revision < lock.seenRevision) lock.seenRevision = revision;
+    let followed = lock.claims.get(claim.ticketNumber);
+    if (!followed) {
+      followed = { claim, followers: new Set(), lastAddition: 0 };
+      lock.claims.set(claim.ticketNumber, followed);
+      lock.lastAddition = this.#additions + 1;
+      this.#count += 1;
+    }
+    if (followed.followers.has(follower)) return;
+    followed.followers.add(follower);
+    followed.lastAddition = ++this.#additions;
+    if (follower.placed) lock.wantingPlaces += 1;
+  }
+
+  /** Removes the follower. Returns whether the claim has other followers here. */
+  remove(key: ClaimKey, follower: Follower): boolean {
+    const lock = this.#locks.get(key.lockId);
+    const followed = lock?.claims.get(key.ticketNumber);
+    if (lock && followed?.followers.delete(follower) && follower.placed) lock.wantingPlaces -= 1;
+    if (followed && followed.followers.size > 0) return true;
+    this.#forget(key);
+    return false;
+  }
+
+  /** Notifies the claim's followers that it was granted or has ended, and forgets them. */
+  settled(claim: Claim, nowUs: number): void {
+    const followed = this.#forget(claim);
+    if (!followed) return;
+    const now = followed.claim.secret === claim.secret ? claim : gone(followed.claim, nowUs);
+    for (const follower of followed.followers) follower.settled(now, nowUs);
+  }
+
+  /** Whether any follower here wants places at the lock. */
+  wantsPlaces(lockId: bigint): boolean {
+    return (this.#locks.get(lockId)?.wantingPlaces ?? 0) > 0;
+  }
+
+  follows(lockId: bigint): boolean {
+    return this.#locks.has(lockId);
+  }
+
+  followsClaim(key: ClaimKey): boolean {
+    return this.#locks.get(key.lockId)?.claims.has(key.ticketNumber) ?? false;
+  }
+
+  /** The claim, if it is followed here. */
+  claim(key: ClaimKey): Claim | undefined {
+    return this.#locks.get(key.lockId)?.claims.get(key.ticketNumber)?.claim;
+  }
+
+  /** The followed claims of a lock, with their followers. */
+  *of(lockId: bigint): Generator<FollowedClaim> {
+    yield* this.#locks.get(lockId)?.claims.values() ?? [];
+  }
+
+  lockIds(): bigint[] {
+    return [...this.#locks.keys()];
+  }
+
+  *claims(): Generator<ClaimRef> {
+    for (const lock of this.#locks.values()) for (const { claim } of lock.claims.values()) yield claim;
+  }
+
+  /** Whether the lock has changed since this replica last saw it. */
+  isStale(lockId: bigint, revision: bigint): boolean {
+    const lock = this.#locks.get(lockId);
+    return lock !== undefined && lock.seenRevision !== revision;
+  }
+
+  /**
+   * Records that this replica has decided about the lock by these rules. The replica made the revision itself, so it
+   * has seen everything, unless another one wrote after `revisionBefore`.
+   */
+  decided({ id, name, revision }: DecidedLock, revisionBefore: bigint, rules: Rules): void {
+    const lock = this.#locks.get(id);
+    if (!lock) return;
+    if (lock.seenRevision === revisionBefore) lock.seenRevision = revision;
+    lock.decidedBy = { name, rules };
+  }
+
+  /** Whether the lock needs a new decision, because rules that concern it have changed. */
+  hasOldRules(lockId: bigint, changes: Pick<RuleChanges, "rules" | "concerns">): boolean {
+    const lock = this.#locks.get(lockId);
+    if (!lock?.decidedBy || lock.decidedBy.rules === changes.rules) return false;
+    const { name, rules } = lock.decidedBy;
+    if (changes.concerns(name, rules)) return true;
+    lock.decidedBy = { name, rules: changes.rules };
+    return false;
+  }
+
+  /** Additions of followers so far, to compare with `lastAddition` of a claim. */
+  get additions(): number {
+    return this.#additions;
+  }
+
+  /** Call it before claims are read, and pass the result to `saw` afterwards. */
+  lastAddition(lockId: bigint): number {
+    return this.#locks.get(lockId)?.lastAddition ?? 0;
+  }
+
+  /** Records that all claims followed at the time of `lastAddition` were read at this revision or later. */
+  saw(lockId: bigint, revision: bigint, lastAddition: number): void {
+    const lock = this.#locks.get(lockId);
+    // A claim that was added meanwhile was not read: the next poll must look again.
+    if (lock?.lastAddition === lastAddition) lock.seenRevision = revision;
+  }
+
+  #forget(key: ClaimKey): FollowedClaim | undefined {
+    const lock = this.#locks.get(key.lockId);
+    const followed = lock?.claims.get(key.ticketNumber);
+    if (!lock || !followed) return undefined;
+    lock.claims.delete(key.ticketNumber);
+    for (const follower of followed.followers) if (follower.placed) lock.wantingPlaces -= 1;
+    this.#count -= 1;
+    if (lock.claims.size === 0) this.#locks.delete(key.lockId);
+    return followed;
+  }
+}
+
+/**
+ * Ends a claim whose row is gone or belongs to another claim. Either the claim ended longer ago than the retention
+ * time, and this replica was cut off for that long; or the rows were set back to a time before the claim.
+ */
+export function gone(claim: Claim, nowUs: number): Claim {
+  return { ...claim, state: "ended", endReason: "lapsed", endedAtUs: nowUs };
+}
+
+type EndListener = (ended: Claim) => void;
+
+/**
+ * Listeners for the end of leases, for any cause. They hear what this replica commits; the next Renew finds what another
+ * replica has ended.
+ */
+export class HeldLeases {
+  /** By the lease's secret, which no other lease has. */
+  readonly #listeners = new Map<string, EndListener[]>();
+
+  /** Number of leases that have listeners. */
+  get count(): number {
+    return this.#listeners.size;
+  }
+
+  /** Calls `listener` at most once, synchronously; it must not throw. Returns a function that removes the listener. */
+  add({ secret }: Pick<ClaimRef, "secret">, listener: EndListener): () => void {
+    const listeners = this.#listeners.get(secret);
+    if (listeners) listeners.push(listener);
+    else this.#listeners.set(secret, [listener]);
+    return () => this.#remove(secret, listener);
+  }
+
+  ended(claim: Claim): void {
+    if (this.#listeners.size === 0) return;
+    const listeners = this.#listeners.get(claim.secret);
+    if (!listeners) return;
+    this.#listeners.delete(claim.secret);
+    for (const listener of listeners) listener(claim);
+  }
+
+  #remove(secret: string, listener: EndListener): void {
+    const listeners = this.#listeners.get(secret);
+    const index = listeners?.indexOf(listener) ?? -1;
+    if (!listeners || index < 0) return;
+    if (listeners.length === 1) this.#listeners.delete(secret);
+    else listeners.splice(index, 1);
+  }
+}

@@ -1,0 +1,154 @@
+// Places in queues. Reads a queue once per lock and round for all of its waiters on this replica, and for all calls
+// that ask. Reports places in rounds over all changed locks, with few reads at once and in slices, so that no crowd
+// delays decisions.
+
+import { setTimeout as sleep } from "node:timers/promises";
+import { partsOf } from "../../core/bounds.ts";
+import type { ClaimKey } from "../../core/claim.ts";
+import type { Caller, Place } from "../../core/command.ts";
+import type { QueuePlace, Store } from "../../storage/store.ts";
+import { PLACES_PACE_MS, PLACES_READS_MAX, PLACES_SLICE, PLACES_SLICE_PAUSE_MS } from "../engine-bounds.ts";
+import { Loop } from "../loop.ts";
+import { SharedRead } from "../views/reads.ts";
+import type { Followers } from "./followers.ts";
+
+/** A queue as read; finds places by bisection. */
+class Queue {
+  readonly nowUs: number;
+  readonly #places: readonly QueuePlace[];
+  /** Permits asked for by the waiters before the one with the same index. */
+  readonly #permitsBefore: number[] = [];
+
+  constructor(nowUs: number, places: readonly QueuePlace[]) {
+    this.nowUs = nowUs;
+    this.#places = places;
+    let sum = 0;
+    for (const place of places) {
+      this.#permitsBefore.push(sum);
+      sum += place.permits;
+    }
+  }
+
+  get length(): number {
+    return this.#places.length;
+  }
+
+  placeOf(ticketNumber: bigint): Place | null {
+    let low = 0;
+    let high = this.#places.length;
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if ((this.#places[middle] as QueuePlace).ticketNumber < ticketNumber) low = middle + 1;
+      else high = middle;
+    }
+    if (this.#places[low]?.ticketNumber !== ticketNumber) return null;
+    return {
+      ahead: low,
+      permitsAhead: this.#permitsBefore[low] as number,
+      queueLength: this.#places.length,
+    };
+  }
+}
+
+export interface PlacesOptions {
+  readonly store: { queue(lockId: bigint, caller?: Caller): ReturnType<Store["queue"]> };
+  readonly followers: Followers;
+  readonly onFailure: (loop: string, error: unknown) => void;
+}
+
+export class Places {
+  readonly #options: PlacesOptions;
+  readonly #queues: SharedRead<bigint, Queue>;
+  readonly #rounds: Loop;
+  /** Locks whose waiters are to hear their places. */
+  readonly #changed = new Set<bigint>();
+  readonly #stopping = new AbortController();
+  /** Places read or reported since the last pause. */
+  #sincePause = 0;
+
+  constructor(options: PlacesOptions) {
+    this.#options = options;
+    this.#queues = new SharedRead(async (lockId, caller) => {
+      const { nowUs, places } = await options.store.queue(lockId, caller);
+      return new Queue(nowUs, places);
+    });
+    this.#rounds = new Loop({
+      name: "places",
+      intervalMs: PLACES_PACE_MS,
+      jitter: 0,
+      run: () => this.#reportAll(),
+      onFailure: options.onFailure,
+    });
+  }
+
+  start(): void {
+    this.#rounds.start();
+  }
+
+  /** Resolves when no report is under way. */
+  stop(): Promise<void> {
+    this.#stopping.abort();
+    return this.#rounds.stop();
+  }
+
+  async of(key: ClaimKey, caller?: Caller): Promise<Place | null> {
+    return (await this.#queues.get(key.lockId, caller)).placeOf(key.ticketNumber);
+  }
+
+  /** Reports that a lock's queue may have moved. Its waiters here hear their places soon, all together. */
+  changed(lockId: bigint): void {
+    if (this.#options.followers.wantsPlaces(lockId)) this.#changed.add(lockId);
+  }
+
+  /** Reports the places of all changed locks, each lock once. */
+  async #reportAll(): Promise<void> {
+    for (const lockIds of partsOf([...this.#changed], PLACES_READS_MAX)) {
+      const { additions } = this.#options.followers;
+      const queues = await Promise.all(lockIds.map((lockId) => this.#read(lockId)));
+      for (const [index, queue] of queues.entries()) {
+        if (queue) await this.#report(lockIds[index] as bigint, queue, additions);
+      }
+    }
+  }
+
+  /** undefined: nothing to report. */
+  async #read(lockId: bigint): Promise<Queue | undefined> {
+    // Before the read: the read may miss later changes, which the next round reports.
+    this.#changed.delete(lockId);
+    const { followers, onFailure } = this.#options;
+    // All of its followers may have left meanwhile.
+    if (this.#stopping.signal.aborted || !followers.wantsPlaces(lockId)) return undefined;
+    try {
+      return await this.#queues.get(lockId);
+    } catch (error) {
+      onFailure("places", error);
+      return undefined;
+    }
+  }
+
+  /** `additions`: count of followers before the queue was read. */
+  async #report(lockId: bigint, queue: Queue, additions: number): Promise<void> {
+    await this.#pauseAfter(queue.length);
+    for (const { claim, followers, lastAddition } of this.#options.followers.of(lockId)) {
+      if (this.#stopping.signal.aborted) return;
+      // A newer follower may have received a later place elsewhere, so it waits for the next round.
+      if (lastAddition > additions) {
+        this.#changed.add(lockId);
+        continue;
+      }
+      const place = queue.placeOf(claim.ticketNumber);
+      if (place) for (const follower of followers) follower.placed?.(place, queue.nowUs);
+      await this.#pauseAfter(1);
+    }
+  }
+
+  /** Pauses for other work after each slice of places that were read or reported. */
+  async #pauseAfter(places: number): Promise<void> {
+    this.#sincePause += places;
+    const slices = Math.floor(this.#sincePause / PLACES_SLICE);
+    if (slices === 0) return;
+    this.#sincePause -= slices * PLACES_SLICE;
+    const { signal } = this.#stopping;
+    await sleep(slices * PLACES_SLICE_PAUSE_MS, undefined, { signal }).catch(() => {});
+  }
+}

@@ -1,0 +1,100 @@
+// The parts of an engine, and how they are connected.
+
+import { isOwnName } from "../core/lock.ts";
+import type { Policy } from "../core/rows.ts";
+import type { ReplicaRow, Store } from "../storage/store.ts";
+import { AfterCommit, type GrantedElsewhere } from "./after-commit.ts";
+import { Background } from "./background/background.ts";
+import { Detachments } from "./background/detachments.ts";
+import { Health } from "./background/health.ts";
+import { ReturnedWaiters } from "./background/returned-waiters.ts";
+import { FORGETFUL, Witness, type WitnessMemory } from "./background/witness.ts";
+import { Captures } from "./capturing/captures.ts";
+import { Changes } from "./changes/changes.ts";
+import type { EngineObserver } from "./lock-engine.ts";
+import { secretMaker } from "./secrets.ts";
+import { Advances } from "./transaction/advances.ts";
+import { CheckedStore } from "./transaction/checked-store.ts";
+import { Commands } from "./transaction/commands.ts";
+import { Lanes } from "./transaction/lanes.ts";
+import { LockIds } from "./transaction/lock-ids.ts";
+import { RulesInForce } from "./transaction/rules-in-force.ts";
+import { Reads } from "./views/reads.ts";
+import { Views } from "./views/views.ts";
+
+export interface EngineOptions {
+  readonly store: Store;
+  /** How late a waiter learns of what another replica did, at most. */
+  readonly pollIntervalMs: number;
+  /** Notifies another replica of a grant. Never waits, never fails. */
+  readonly poke: (granted: GrantedElsewhere) => void;
+  readonly observer: EngineObserver;
+  readonly policy: Policy;
+  readonly replica: ReplicaRow;
+  readonly lanes: number;
+  readonly commandsQueuedMax: number;
+  /** New names of locks that this server may create per second; unset: any number. */
+  readonly namesPerSecond?: number;
+  readonly idleLockUs: number;
+  /** How long nothing is granted after a fail-over of the database; null: as long as a lost lease may last. */
+  readonly failOverPauseUs: number | null;
+  /** Where the witness keeps its testimony beyond this process; undefined: nowhere. */
+  readonly memory?: WitnessMemory;
+}
+
+export type Parts = ReturnType<typeof connect>;
+
+/** Makes the parts of an engine. Each takes what it needs of the parts before it, under the same name. */
+export function connect(options: EngineOptions) {
+  const { policy, poke, pollIntervalMs } = options;
+  const observer = withoutOwnLocks(options.observer);
+  // Nothing here decides past the checks.
+  const store: Omit<Store, "transact" | "failOver"> = options.store;
+  const checked = new CheckedStore(options.store, {
+    pauseUs: options.failOverPauseUs,
+    onFailOver: (pauseUs) => observer({ kind: "failed_over", pauseUs }),
+  });
+  store.clock.onJump((byUs) => observer({ kind: "clock_jumped", byUs }));
+  const replica = options.replica.id;
+  const health = new Health(replica);
+  const onFailure = (loop: string, error: unknown) => {
+    health.suspected();
+    observer({ kind: "loop_failed", loop, error });
+  };
+  // The lanes need parts that submit commands to them.
+  const submit: Lanes["submit"] = (...asked) => lanes.submit(...asked);
+  const rulesInForce = new RulesInForce({ store, checked, entry: options.replica, onFailure });
+  const advances = new Advances({ submit, onFailure });
+  const reads = new Reads(store);
+  const views = new Views(store, store.readers);
+  const waking = { store, observer, onFailure, rulesInForce, advances, reads, views };
+  const changes = new Changes({ ...waking, pollIntervalMs });
+  const { followers } = changes;
+  const base = { ...waking, policy, replica, health, newSecret: secretMaker(), changes, followers };
+
+  const detachments = new Detachments({ ...base, submit });
+  const returned = new ReturnedWaiters(base);
+  const witness = new Witness({ ...base, checked, memory: options.memory ?? FORGETFUL });
+  const changing = { ...base, detachments, returned, witness };
+  const background = new Background({ ...changing, idleLockUs: options.idleLockUs });
+
+  const afterCommit = new AfterCommit({ ...base, poke });
+  const lanes = new Lanes({
+    ...{ ...changing, store: rulesInForce, background, afterCommit },
+    lanes: options.lanes,
+    patientSlots: store.patientSlots,
+    queuedMax: options.commandsQueuedMax,
+  });
+  const lockIds = new LockIds({ ...base, namesPerSecond: options.namesPerSecond });
+  const commands = new Commands({ ...changing, lanes, lockIds });
+  const captures = new Captures({ ...base, store: reads.inTurn, commands });
+  return { ...changing, background, afterCommit, lanes, commands, captures };
+}
+
+/** Hides events about the servers' own locks, which do not interest users and operators. */
+function withoutOwnLocks(observer: EngineObserver): EngineObserver {
+  return (event) => {
+    if ("lockName" in event && isOwnName(event.lockName)) return;
+    observer(event);
+  };
+}

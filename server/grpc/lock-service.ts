@@ -1,0 +1,150 @@
+// LockService as grpc-js serves it: the frame around each call of its own, which opens it, decodes, checks, runs,
+// encodes, and answers whatever is thrown. Methods reach grpc-js only through this frame: an uncaught exception would
+// leave the call without an answer and end the process. Bytes go in and out undecoded: otherwise grpc-js would answer
+// decoding failures itself, without details and without a log line.
+
+import type { DescMessage, DescMethod } from "@bufbuild/protobuf";
+import type {
+  handleServerStreamingCall,
+  handleUnaryCall,
+  MethodDefinition,
+  ServerUnaryCall,
+  ServerWritableStream,
+  ServiceDefinition,
+  StatusObject,
+  UntypedServiceImplementation,
+} from "@grpc/grpc-js";
+import { status } from "@grpc/grpc-js";
+import { LockService } from "#proto/rowlock/v1/lock_service_pb.js";
+import { ClientGone } from "../engine/faults.ts";
+import type { MethodContext, Send } from "./call.ts";
+import type { Frame } from "./call-observer.ts";
+import type { ConnectionCalls, OwnCall } from "./connection-calls.ts";
+import { DEADLINE_SLACK_MS } from "./grpc-bounds.ts";
+import { decode, encode } from "./messages/encoding.ts";
+import { failureOf } from "./messages/status.ts";
+import type { Sessions } from "./session/sessions.ts";
+import { type Answer, type AnyVerb, ROWS } from "./verbs.ts";
+
+/** What the calls outside sessions share. */
+export interface Served extends Frame {
+  readonly methods: MethodContext;
+  readonly connections: ConnectionCalls;
+}
+
+type GrpcCall = Pick<ServerUnaryCall<Buffer, Buffer>, "cancelled" | "getDeadline">;
+
+/** Keyed by the method's name: `Acquire`. */
+export const lockServiceDefinition: ServiceDefinition = Object.fromEntries(
+  LockService.methods.map((method) => [method.name, definitionOf(method)]),
+);
+
+/** One handler for each method, keyed by its name. */
+export function lockServiceHandlers(served: Served, sessions: Sessions): UntypedServiceImplementation {
+  const handlers = Object.values(ROWS).map((verb) => {
+    const handler = verb.of.methodKind === "unary" ? unaryHandler : streamHandler;
+    return [verb.of.name, handler(verb, served)];
+  });
+  return Object.fromEntries([...handlers, [LockService.method.session.name, sessions.handler]]);
+}
+
+/** Serves a unary method. Answers everything that the method throws with a status. */
+export function unaryHandler(verb: AnyVerb, served: Served): handleUnaryCall<Buffer, Buffer> {
+  const { input, output } = verb.of;
+  const { methods, connections } = served;
+  return async (grpcCall, callback) => {
+    const startedMs = performance.now();
+    let call: OwnCall | undefined;
+    try {
+      call = connections.open(grpcCall, verb);
+      const asked = verb.check(decode(input, grpcCall.request), methods);
+      const answer = encode(output, (await verb.run(methods, asked, call)) as Answer);
+      observe(served, verb, grpcCall, status.OK, startedMs);
+      callback(null, answer);
+    } catch (error) {
+      callback(fail(served, verb, grpcCall, error, startedMs));
+    } finally {
+      call?.close();
+    }
+  };
+}
+
+/** Serves a method that streams its answers. Ends the stream with a status, whatever the method throws. */
+export function streamHandler(verb: AnyVerb, served: Served): handleServerStreamingCall<Buffer, Buffer> {
+  const { input, output } = verb.of;
+  const { methods, connections, observer } = served;
+  return async (grpcCall) => {
+    const startedMs = performance.now();
+    let call: OwnCall | undefined;
+    observer.streamOpened();
+    try {
+      call = connections.open(grpcCall, verb);
+      const asked = verb.check(decode(input, grpcCall.request), methods);
+      await verb.run(methods, asked, call, sendTo(grpcCall, output));
+      observe(served, verb, grpcCall, status.OK, startedMs);
+      grpcCall.end();
+    } catch (error) {
+      const failure = fail(served, verb, grpcCall, error, startedMs);
+      // In grpc-js, this ends a stream with a status. After a cancellation, nobody would receive it.
+      if (!grpcCall.cancelled) grpcCall.emit("error", failure);
+    } finally {
+      call?.close();
+      observer.streamClosed();
+    }
+  };
+}
+
+function sendTo(call: ServerWritableStream<Buffer, Buffer>, schema: DescMessage): Send<Answer> {
+  return (message, written) => {
+    if (call.cancelled) return;
+    // An error means that the stream is gone; the call's own cancellation reports that.
+    call.write(encode(schema, message), (error: Error | null | undefined) => {
+      if (!error) written?.();
+    });
+  };
+}
+
+/** Returns the status that the client gets. */
+function fail(
+  served: Served,
+  verb: AnyVerb,
+  call: GrpcCall,
+  error: unknown,
+  startedMs: number,
+): StatusObject {
+  const failure = failureOf(error);
+  if (!(error instanceof ClientGone)) served.faultLog.failed(verb.of.name, failure, error);
+  observe(served, verb, call, failure.status.code, startedMs);
+  return failure.status;
+}
+
+/** A call that its client gave up counts as CANCELLED or DEADLINE_EXCEEDED, whatever the server answered. */
+function observe({ observer }: Served, verb: AnyVerb, call: GrpcCall, code: status, startedMs: number): void {
+  const seen = call.cancelled ? (deadlinePassed(call) ? status.DEADLINE_EXCEEDED : status.CANCELLED) : code;
+  observer.call(verb.of.name, status[seen], (performance.now() - startedMs) / 1e3, "call");
+}
+
+/**
+ * The client's deadline passes earlier than the server's, by the time that the call took to arrive, so the client
+ * hangs up first.
+ */
+function deadlinePassed(call: GrpcCall): boolean {
+  return Number(call.getDeadline()) <= Date.now() + DEADLINE_SLACK_MS;
+}
+
+/** The definition of a method whose requests and answers pass through grpc-js as bytes. */
+export function definitionOf(method: DescMethod): MethodDefinition<Buffer, Buffer> {
+  return {
+    path: `/${method.parent.typeName}/${method.name}`,
+    requestStream: method.methodKind === "bidi_streaming",
+    responseStream: method.methodKind !== "unary",
+    requestSerialize: asItIs,
+    requestDeserialize: asItIs,
+    responseSerialize: asItIs,
+    responseDeserialize: asItIs,
+  };
+}
+
+function asItIs(bytes: Buffer): Buffer {
+  return bytes;
+}

@@ -1,0 +1,117 @@
+// SetLimit: for one name, or for all names with a prefix.
+
+import type { SetLimitRequest } from "#proto/rowlock/v1/lock_service_pb.js";
+import { LIMIT_DEFAULT, NAME_BYTES_MAX, PERMITS_MAX } from "../../core/bounds.ts";
+import { isDraining, totalHeld } from "../../core/lock.ts";
+import type { LockEngine } from "../../engine/lock-engine.ts";
+import type { Call, MethodContext } from "../call.ts";
+import { versionMismatch } from "../messages/call-error.ts";
+import { checkName, checkReason, checkText, Violations } from "./fields.ts";
+
+/** Throws BAD_REQUEST, or VERSION_MISMATCH if the setting does not have the expected version. */
+export async function setLimit({ engine }: MethodContext, request: CheckedSetLimit, call: Call) {
+  const { target } = request;
+  return target.kind === "name"
+    ? await setForName(engine, target.name, request, call)
+    : await setForPattern(engine, target.prefix, request, call);
+}
+
+async function setForName(
+  engine: LockEngine,
+  name: string,
+  { limit, expectedVersion, reason }: CheckedSetLimit,
+  call: Call,
+) {
+  const { outcome } = await call.client.admission.run(call, () =>
+    engine.ask({ verb: "set_limit", name, limit, expectedVersion, reason, caller: call }),
+  );
+  if (outcome.kind === "version_mismatch") throw versionMismatch(outcome.version);
+  const { lock } = outcome;
+  return {
+    limit: outcome.limit.limit,
+    version: outcome.version,
+    heldPermits: BigInt(totalHeld(lock)),
+    waiting: BigInt(lock.waiting),
+    draining: isDraining(lock, outcome.limit.limit),
+  };
+}
+
+async function setForPattern(
+  engine: LockEngine,
+  prefix: string,
+  { limit, expectedVersion, reason }: CheckedSetLimit,
+  call: Call,
+) {
+  const answer = await call.client.admission.run(call, () =>
+    engine.setLimitRule(prefix, limit, expectedVersion, reason, call),
+  );
+  if (answer.kind === "version_mismatch") throw versionMismatch(answer.version);
+  return {
+    limit: answer.limit ?? LIMIT_DEFAULT,
+    version: answer.version,
+    heldPermits: BigInt(answer.heldPermits),
+    waiting: BigInt(answer.waiting),
+    draining: answer.draining,
+    serversBehind: answer.serversBehind,
+  };
+}
+
+const STAR = "*";
+
+type LimitTarget =
+  | { readonly kind: "name"; readonly name: string }
+  /** All names with a prefix, which may be empty. */
+  | { readonly kind: "pattern"; readonly prefix: string };
+
+export interface CheckedSetLimit {
+  readonly target: LimitTarget;
+  /** null: remove the setting. */
+  readonly limit: number | null;
+  readonly expectedVersion: bigint | undefined;
+  readonly reason: string;
+}
+
+/** Throws a CallError with all violations. */
+export function checkSetLimit(message: SetLimitRequest): CheckedSetLimit {
+  const violations = new Violations();
+  return violations.checked({
+    target: checkTarget(message.target, violations),
+    limit: checkLimit(message, violations),
+    expectedVersion: message.expectedVersion,
+    reason: checkReason(message.reason, false, violations),
+  });
+}
+
+function checkTarget(target: SetLimitRequest["target"], violations: Violations): LimitTarget {
+  switch (target.case) {
+    case "name":
+      return { kind: "name", name: checkName(target.value, "name", violations) };
+    case "pattern":
+      return { kind: "pattern", prefix: checkPattern(target.value, violations) };
+    case undefined:
+      violations.add(
+        "target",
+        "is required: set name for one lock, or pattern for all locks whose names begin alike",
+      );
+      return { kind: "name", name: "" };
+  }
+}
+
+function checkPattern(pattern: string, violations: Violations): string {
+  checkText(pattern, NAME_BYTES_MAX, "pattern", violations);
+  if (!pattern.endsWith(STAR) || pattern.indexOf(STAR) < pattern.length - 1) {
+    violations.add("pattern", "must have one star, at its end, such as etl/* (for one lock, set name)");
+  }
+  return pattern.slice(0, -1);
+}
+
+function checkLimit({ limit, unset }: SetLimitRequest, violations: Violations): number | null {
+  if (limit === undefined && !unset) {
+    violations.add("limit", "is required: set it (0 pauses the lock), or set unset to delete the setting");
+  } else if (limit !== undefined && unset) {
+    violations.add("limit", "contradicts unset: set one of them");
+  } else if (limit !== undefined && limit > PERMITS_MAX) {
+    violations.add("limit", `is ${limit}; use 0 to ${PERMITS_MAX}`);
+  }
+  return limit ?? null;
+}

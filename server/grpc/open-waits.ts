@@ -1,0 +1,129 @@
+// The calls that wait for a lock, and what ends them early: their client goes away, or the server begins to stop.
+// Counts the waits of each connection, so that they leave room for Renew and Release, and those of the whole server, so
+// that they fit into its memory. Owns no claim and answers nobody.
+
+import { serverIsFull, shuttingDown, tooManySessionWaits, tooManyWaits } from "./messages/call-error.ts";
+
+/**
+ * The server's room for the waits, sessions and connections of all clients together. Beyond it, the server refuses new
+ * ones; existing ones go on, and leases are kept.
+ */
+export interface ServerRoom {
+  readonly waits: number;
+  readonly sessions: number;
+  readonly connections: number;
+  /** Whether memory is short: if so, the server takes nothing new. */
+  readonly isShort: () => boolean;
+}
+
+export const NO_BOUND: ServerRoom = {
+  waits: Number.POSITIVE_INFINITY,
+  sessions: Number.POSITIVE_INFINITY,
+  connections: Number.POSITIVE_INFINITY,
+  isShort: () => false,
+};
+
+/**
+ * Once the server has CROWDED_SHARE of its waits, a client with OWN_SHARE of them gets no more: one client must not
+ * take all.
+ */
+const CROWDED_SHARE = 3 / 4;
+const OWN_SHARE = 1 / 16;
+
+/** A call that waits. */
+interface Waiting {
+  readonly signal: AbortSignal;
+  getPeer(): string;
+}
+
+type Stop = (why: Error) => void;
+
+export class OpenWaits {
+  readonly #stops = new Set<Stop>();
+  readonly #perConnectionMax: number;
+  readonly #room: ServerRoom;
+  /** By the client's address and port; a missing entry means no waits. */
+  readonly #onConnection = new Map<string, number>();
+  #isDraining = false;
+
+  constructor(perConnectionMax: number, room: ServerRoom) {
+    this.#perConnectionMax = perConnectionMax;
+    this.#room = room;
+  }
+
+  /** Open waits of the whole server. */
+  get count(): number {
+    return this.#stops.size;
+  }
+
+  /** Connections with open waits. */
+  get connections(): number {
+    return this.#onConnection.size;
+  }
+
+  /**
+   * Opens a wait. Calls `stop` with the error that ends it, at once if there already is one; if `stop` is called again,
+   * the first error counts. Returns a function to call when the wait is over. Throws OVERLOADED if the connection or
+   * the server is full.
+   */
+  enter(call: Waiting, stop: Stop): () => void {
+    const connection = call.getPeer();
+    const others = this.#onConnection.get(connection) ?? 0;
+    if (others >= this.#perConnectionMax) throw tooManyWaits(this.#perConnectionMax);
+    this.#checkRoom(others);
+    this.#onConnection.set(connection, others + 1);
+    const leave = this.#watch(call, stop);
+    return () => {
+      if (leave()) this.#left(connection);
+    };
+  }
+
+  /** The same for one session, whose waits are counted separately. */
+  ofSession(waitsMax: number): Pick<OpenWaits, "enter"> {
+    let open = 0;
+    return {
+      enter: (call, stop) => {
+        if (open >= waitsMax) throw tooManySessionWaits(waitsMax);
+        this.#checkRoom(open);
+        const leave = this.#watch(call, stop);
+        open += 1;
+        return () => {
+          if (leave()) open -= 1;
+        };
+      },
+    };
+  }
+
+  /** Ends all open waits, and every later one as it begins. Can be called twice. */
+  drain(): void {
+    this.#isDraining = true;
+    for (const stop of this.#stops) stop(shuttingDown());
+  }
+
+  /** `own`: waits that the connection or session already has. */
+  #checkRoom(own: number): void {
+    const { waits, isShort } = this.#room;
+    const open = this.#stops.size;
+    const isGreedy = open >= waits * CROWDED_SHARE && own >= waits * OWN_SHARE;
+    if (isShort() || open >= waits || isGreedy) throw serverIsFull("server_waits", "waits");
+  }
+
+  /** Returns a function that ends the watch, and that returns false if the watch had already ended. */
+  #watch({ signal }: Waiting, stop: Stop): () => boolean {
+    const gone = () => stop(signal.reason);
+    signal.addEventListener("abort", gone);
+    this.#stops.add(stop);
+    if (signal.aborted) gone();
+    else if (this.#isDraining) stop(shuttingDown());
+    return () => {
+      signal.removeEventListener("abort", gone);
+      return this.#stops.delete(stop);
+    };
+  }
+
+  #left(connection: string): void {
+    const others = (this.#onConnection.get(connection) ?? 0) - 1;
+    if (others > 0) this.#onConnection.set(connection, others);
+    else this.#onConnection.delete(connection);
+  }
+}

@@ -1,0 +1,242 @@
+// The verbs of the contract, one row each. The unary methods, the streams, the commands of sessions, their order, their
+// admission, the names in metrics and the log, and the leases that a session watches over derive from these rows. A
+// verb without a row does not compile.
+
+import type { DescMessage, Message, MessageInitShape, MessageShape } from "@bufbuild/protobuf";
+import type { LeaseSchema } from "#proto/rowlock/v1/lock_pb.js";
+import { WhenBusy } from "#proto/rowlock/v1/lock_pb.js";
+import type { SessionCommand } from "#proto/rowlock/v1/lock_service_pb.js";
+import {
+  LockService,
+  RenewedLeasesSchema,
+  RenewLeasesSchema,
+  SessionResultSchema,
+} from "#proto/rowlock/v1/lock_service_pb.js";
+import type { Call, MethodContext, Send } from "./call.ts";
+import { acquire, checkAcquire } from "./methods/acquire.ts";
+import { capture, checkCapture } from "./methods/capture.ts";
+import {
+  checkGetLock,
+  checkListLimits,
+  checkListLocks,
+  getLock,
+  listLimits,
+  listLocks,
+} from "./methods/listings.ts";
+import { checkDeleteLock, checkUpdateLock, deleteLock, updateLock } from "./methods/records.ts";
+import {
+  checkForceRelease,
+  checkRelease,
+  checkRenew,
+  checkRenewLeases,
+  forceRelease,
+  release,
+  renew,
+  renewLeases,
+} from "./methods/renew-and-release.ts";
+import { checkSetLimit, setLimit } from "./methods/set-limit.ts";
+import { checkWaitInQueue, waitInQueue } from "./methods/wait-in-queue.ts";
+import { checkWatchLocks, watchLocks } from "./methods/watch-locks.ts";
+
+/** What a row needs of a method's descriptor. */
+interface Described {
+  /** As in the contract, in metrics and in the log: `Acquire`. */
+  readonly name: string;
+  /** Its field in SessionCommand and SessionResult: `acquire`. */
+  readonly localName: string;
+  readonly methodKind: string;
+  readonly input: DescMessage;
+  readonly output: DescMessage;
+}
+
+type Lease = MessageInitShape<typeof LeaseSchema>;
+
+export interface Verb<Of extends Described = Described, Asked = never> {
+  readonly of: Of;
+  /** Checks the request. Throws a CallError with all violations. */
+  readonly check: (message: MessageShape<Of["input"]>, context: MethodContext) => Asked;
+  /**
+   * Resolves with the answer, or with its bytes: a method that encodes part by part holds up no other calls for long. A
+   * stream sends messages, and closes when the promise settles. May throw a CallError or a Fault.
+   */
+  readonly run: (
+    context: MethodContext,
+    asked: Asked,
+    call: Call,
+    send: Send<MessageInitShape<Of["output"]>>,
+  ) => Promise<Of["methodKind"] extends "unary" ? MessageInitShape<Of["output"]> | Buffer : void>;
+  /** How its commands are admitted to the engine: see `admission.ts`. Reads take turns in the engine instead. */
+  readonly admission: "urgent" | "ordinary" | "none";
+  /** Whether the request counts as a wait. */
+  readonly isWait: (message: MessageShape<Of["input"]>) => boolean;
+  /** The leases in an answer, or in a message of a stream. */
+  readonly leases: (answer: MessageInitShape<Of["output"]>) => readonly Lease[];
+}
+
+export type Answer = MessageInitShape<DescMessage>;
+
+/** A verb of any type. */
+export interface AnyVerb extends Pick<Verb, "of" | "admission"> {
+  check(message: Message, context: MethodContext): unknown;
+  /** Only streams send, and only unary methods return an answer. */
+  run(
+    context: MethodContext,
+    asked: unknown,
+    call: Call,
+    send?: Send<Answer>,
+  ): Promise<Answer | Buffer | undefined>;
+  isWait(message: Message): boolean;
+  leases(answer: Answer | Buffer): readonly Lease[];
+}
+
+export type VerbName = Exclude<SessionCommand["command"]["case"], "cancel" | undefined>;
+
+/** The methods of the contract. Each is a command of sessions, too. */
+type Contract = Omit<(typeof LockService)["method"], "session">;
+
+/** RenewLeases is a command of sessions only. */
+const RENEW_LEASES = {
+  name: "RenewLeases",
+  localName: "renewLeases",
+  methodKind: "unary",
+  input: RenewLeasesSchema,
+  output: RenewedLeasesSchema,
+} as const;
+
+type Rows = {
+  readonly [Name in VerbName]: Verb<Name extends keyof Contract ? Contract[Name] : typeof RENEW_LEASES>;
+};
+
+/** Ties what `check` returns to what `run` takes. */
+function verb<Of extends Described, Asked>(of: Of, row: Omit<Verb<Of, Asked>, "of">): Verb<Of> {
+  return { of, ...row } as unknown as Verb<Of>;
+}
+
+const never = () => false;
+const always = () => true;
+const none = () => [];
+const { method } = LockService;
+
+/**
+ * In the order in which the commands of one message of a session begin, after its cancels: first what gives leases back
+ * or keeps them, then changes by operators and schedulers, then requests for leases, and last what only reads.
+ */
+export const VERBS = {
+  release: verb(method.release, {
+    check: checkRelease,
+    run: release,
+    admission: "urgent",
+    isWait: never,
+    leases: none,
+  }),
+  renew: verb(method.renew, {
+    check: checkRenew,
+    run: renew,
+    admission: "urgent",
+    isWait: never,
+    leases: ({ lease }) => (lease ? [lease] : []),
+  }),
+  renewLeases: verb(RENEW_LEASES, {
+    check: checkRenewLeases,
+    run: renewLeases,
+    admission: "urgent",
+    isWait: never,
+    leases: ({ leases = [] }) =>
+      leases.flatMap(({ outcome }) => (outcome?.case === "lease" ? [outcome.value] : [])),
+  }),
+  forceRelease: verb(method.forceRelease, {
+    check: checkForceRelease,
+    run: forceRelease,
+    admission: "ordinary",
+    isWait: never,
+    leases: none,
+  }),
+  setLimit: verb(method.setLimit, {
+    check: checkSetLimit,
+    run: setLimit,
+    admission: "ordinary",
+    isWait: never,
+    leases: none,
+  }),
+  updateLock: verb(method.updateLock, {
+    check: checkUpdateLock,
+    run: updateLock,
+    admission: "ordinary",
+    isWait: never,
+    leases: none,
+  }),
+  deleteLock: verb(method.deleteLock, {
+    check: checkDeleteLock,
+    run: deleteLock,
+    admission: "ordinary",
+    isWait: never,
+    leases: none,
+  }),
+  acquire: verb(method.acquire, {
+    check: checkAcquire,
+    run: acquire,
+    admission: "ordinary",
+    isWait: ({ whenBusy }) => whenBusy === WhenBusy.WAIT,
+    leases: ({ outcome }) => (outcome?.case === "lease" ? [outcome.value] : []),
+  }),
+  capture: verb(method.capture, {
+    check: checkCapture,
+    run: capture,
+    // A capture that waits is not admitted: it takes no room from commands that do not wait.
+    admission: "ordinary",
+    isWait: ({ maxWait }) => maxWait !== undefined,
+    leases: ({ leases = [] }) => leases,
+  }),
+  waitInQueue: verb(method.waitInQueue, {
+    check: checkWaitInQueue,
+    run: waitInQueue,
+    admission: "ordinary",
+    isWait: always,
+    leases: ({ update }) => (update?.case === "granted" ? [update.value] : []),
+  }),
+  getLock: verb(method.getLock, {
+    check: checkGetLock,
+    run: getLock,
+    admission: "none",
+    isWait: never,
+    leases: none,
+  }),
+  listLocks: verb(method.listLocks, {
+    check: checkListLocks,
+    run: listLocks,
+    admission: "none",
+    isWait: never,
+    leases: none,
+  }),
+  listLimits: verb(method.listLimits, {
+    check: checkListLimits,
+    run: listLimits,
+    admission: "none",
+    isWait: never,
+    leases: none,
+  }),
+  watchLocks: verb(method.watchLocks, {
+    check: checkWatchLocks,
+    run: watchLocks,
+    admission: "none",
+    isWait: always,
+    leases: none,
+  }),
+} as const satisfies Rows & Readonly<Record<keyof Contract, unknown>>;
+
+/** The same rows for code that only has a name. */
+export const ROWS = VERBS as unknown as Readonly<Record<string, AnyVerb>>;
+
+const ORDER: readonly SessionCommand["command"]["case"][] = ["cancel", ...(Object.keys(VERBS) as VerbName[])];
+
+/** Returns the commands of one message in the order in which they begin. */
+export function inOrder(commands: readonly SessionCommand[]): readonly SessionCommand[] {
+  if (commands.length < 2) return commands;
+  const rank = ({ command }: SessionCommand) => ORDER.indexOf(command.case);
+  return [...commands].sort((a, b) => rank(a) - rank(b));
+}
+
+/** The field of the verb's answers in SessionResult. */
+export function resultField({ of }: AnyVerb): number {
+  return SessionResultSchema.field[of.localName as VerbName].number;
+}

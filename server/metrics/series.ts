@@ -1,0 +1,166 @@
+// The time series behind the table of metrics. prom-client checks and hashes the labels at each observation, even of
+// a child that is kept. For each lock taken and released, that takes 4.3 to 6.0 of the 260 microseconds that the
+// server spends. These take 0.4 to 0.7, which saves 1.7 %: an observation is one addition to a series that is found by
+// its labels, and prom-client renders the sums at a scrape.
+
+import type { Metric, MetricValueWithName, Registry } from "prom-client";
+import { ByClass, ByLabel, type LockClasses } from "./labels.ts";
+
+type Kind = "counter" | "gauge" | "histogram";
+
+/** A row of the table. */
+interface Definition<Of extends Kind = Kind, Labels extends readonly string[] = readonly string[]> {
+  readonly kind: Of;
+  readonly name: string;
+  readonly help: string;
+  /** In the order in which observers pass their values. A label `class` comes first. */
+  readonly labels: Labels;
+  /** Upper bounds of a histogram's buckets. */
+  readonly buckets?: readonly number[];
+  /**
+   * Values of labels whose series exist before the first observation. Prometheus sees no increase when a counter first
+   * appears, so it would miss the first event of a rare kind.
+   */
+  readonly known?: Readonly<Record<string, readonly string[]>>;
+}
+
+export const counter = definer("counter");
+export const gauge = definer("gauge");
+export const histogram = definer("histogram");
+
+function definer<Of extends Kind>(kind: Of) {
+  return <const Labels extends readonly string[]>(
+    name: string,
+    help: string,
+    labels: Labels,
+    more: Pick<Definition, "buckets" | "known"> = {},
+  ): Definition<Of, Labels> => ({ kind, name, help, labels, ...more });
+}
+
+interface Series {
+  readonly counter: Pick<Value, "inc">;
+  readonly gauge: Value;
+  readonly histogram: Pick<Buckets, "observe">;
+}
+
+/** What finds a series by the values of its labels, one after the other. */
+type Labelled<Labels extends readonly string[], One> = Labels extends readonly [
+  infer Label,
+  ...infer Rest extends readonly string[],
+]
+  ? Label extends "class"
+    ? ByClass<Labelled<Rest, One>>
+    : ByLabel<Labelled<Rest, One>>
+  : One;
+
+/** For each row of a table its series: `live.acquires.of(lockName).of(mode).of(outcome).inc()`. */
+export type Live<Table> = {
+  readonly [Key in keyof Table]: Table[Key] extends Definition<infer Of, infer Labels>
+    ? Labelled<Labels, Series[Of]>
+    : never;
+};
+
+/** Makes the series of all metrics, and registers them to be rendered. */
+export function liveSeries<Table extends Readonly<Record<string, Definition>>>(
+  table: Table,
+  registry: Registry,
+  classes: LockClasses,
+): Live<Table> {
+  const made = Object.entries(table).map(([key, definition]) => {
+    const { name, help, kind, labels, known = {}, buckets = [] } = definition;
+    const all: (Value | Buckets)[] = [];
+    const described = { name, help, type: kind, aggregator: "sum" };
+    const metric = {
+      ...described,
+      get: async () => ({ ...described, values: all.flatMap((one) => one.samples(name)) }),
+    };
+    // A registry uses no more of its metrics than this.
+    registry.registerMetric(metric as unknown as Metric);
+    const make = (values: LabelValues) => {
+      // A gauge with labels says nothing before it is set.
+      const isLeftOut = kind === "gauge" && labels.length > 0;
+      const one = kind === "histogram" ? new Buckets(values, buckets) : new Value(values, isLeftOut);
+      all.push(one);
+      return one;
+    };
+    return [key, byLabels(labels, {}, make)];
+
+    function byLabels([label, ...rest]: readonly string[], values: LabelValues, make: Make): unknown {
+      if (label === undefined) return make(values);
+      const next = (value: string) => byLabels(rest, { ...values, [label]: value }, make);
+      return label === "class" ? new ByClass(classes, next) : new ByLabel(next, known[label]);
+    }
+  });
+  return Object.fromEntries(made) as Live<Table>;
+}
+
+type LabelValues = Readonly<Record<string, string>>;
+type Make = (values: LabelValues) => Value | Buckets;
+
+/** One series of a counter or a gauge. */
+class Value {
+  readonly #labels: LabelValues;
+  #value = 0;
+  #isLeftOut: boolean;
+
+  constructor(labels: LabelValues, isLeftOut: boolean) {
+    this.#labels = labels;
+    this.#isLeftOut = isLeftOut;
+  }
+
+  inc(by = 1): void {
+    this.#value += by;
+  }
+
+  set(value: number): void {
+    this.#value = value;
+    this.#isLeftOut = false;
+  }
+
+  /** Leaves the series out until it is set again. */
+  leaveOut(): void {
+    this.#isLeftOut = true;
+  }
+
+  samples(metricName: string): MetricValueWithName<string>[] {
+    return this.#isLeftOut ? [] : [{ metricName, labels: this.#labels, value: this.#value }];
+  }
+}
+
+/** The series of a histogram with these label values. */
+class Buckets {
+  readonly #labels: LabelValues;
+  readonly #bounds: readonly number[];
+  /** Observations in each bucket alone; the last entry is for values above the highest bound. */
+  readonly #counts: number[];
+  #sum = 0;
+
+  constructor(labels: LabelValues, bounds: readonly number[]) {
+    this.#labels = labels;
+    this.#bounds = bounds;
+    this.#counts = new Array<number>(bounds.length + 1).fill(0);
+  }
+
+  /** `value` must be a finite number. */
+  observe(value: number): void {
+    let bucket = 0;
+    while (bucket < this.#bounds.length && value > (this.#bounds[bucket] as number)) bucket += 1;
+    this.#counts[bucket] = (this.#counts[bucket] as number) + 1;
+    this.#sum += value;
+  }
+
+  /** Each bucket includes the ones below it. */
+  samples(name: string): MetricValueWithName<string>[] {
+    let count = 0;
+    const buckets = this.#counts.map((inBucket, index) => {
+      count += inBucket;
+      const le = this.#bounds[index] ?? "+Inf";
+      return { metricName: `${name}_bucket`, labels: { ...this.#labels, le }, value: count };
+    });
+    return [
+      ...buckets,
+      { metricName: `${name}_sum`, labels: this.#labels, value: this.#sum },
+      { metricName: `${name}_count`, labels: this.#labels, value: count },
+    ];
+  }
+}

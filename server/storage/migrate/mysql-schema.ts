@@ -1,0 +1,200 @@
+// The schema of a database of MySQL or MariaDB, through knex. A row lock ensures that one of several starting servers
+// migrates while the others wait. The lock ends with the connection of a server that dies. Only this file imports knex.
+
+import knexOf, { type Knex } from "knex";
+import type { MigrationTarget } from "../../../migrations/target.ts";
+import { describeDatabaseUrl, type MysqlAddress } from "../database-url.ts";
+import { openConnection, UNOBSERVED } from "../mysql/connection/connect.ts";
+import { classify } from "../mysql/connection/errors.ts";
+import { type RetryPolicy, retry } from "../retry.ts";
+import { StoreError } from "../store.ts";
+import type { Applied, Schema } from "./schema.ts";
+
+/**
+ * How long a server waits for another one that migrates. Our migrations take seconds; a longer one is worth an
+ * operator's attention.
+ */
+const WAIT_MS = 30_000;
+const LOG_EVERY_MS = 5_000;
+/**
+ * How long one attempt waits for the row lock: the shortest wait that the database allows, so that the log soon reports
+ * it.
+ */
+const LOCK_WAIT_S = 1;
+/**
+ * The database ends an idle connection after this time, which frees the row lock if the migrator's machine has died.
+ */
+const IDLE_S_MAX = 600;
+const CONNECT_MS_MAX = 10_000;
+
+const TABLE = "rowlock_migration";
+const NEEDS = "VARCHAR(255) NULL";
+const MAKE_TABLE = `CREATE TABLE IF NOT EXISTS ${TABLE} (
+     id INT UNSIGNED NOT NULL AUTO_INCREMENT PRIMARY KEY,
+     name VARCHAR(255),
+     migration_time TIMESTAMP NULL DEFAULT CURRENT_TIMESTAMP,
+     needs ${NEEDS}
+   ) ENGINE=InnoDB`;
+/** Its single row is the lock. Never changed. */
+const LOCK_TABLE = "rowlock_migration_turn";
+
+/** Error number: the table already has a column of this name. */
+const COLUMN_EXISTS = 1060;
+
+export interface MigratePatience {
+  /** Called with a message while the wait is long enough for a person to wonder, at most every LOG_EVERY_MS. */
+  readonly log?: (message: string) => void;
+  /** How long to wait for another server that migrates; unset: WAIT_MS. */
+  readonly lockWaitMs?: number;
+}
+
+/**
+ * Runs `use` with the schema of the database. Throws a StoreError: `migration_locked` if another server migrates for too
+ * long; otherwise the reason, with a message that says that the schema cannot `what`.
+ */
+export async function withMysqlSchema<Answer>(
+  address: MysqlAddress,
+  what: string,
+  use: (schema: Schema) => Promise<Answer>,
+  patience: MigratePatience = {},
+): Promise<Answer> {
+  const { host, port, user, password, database } = address;
+  const silent = { warn() {}, error() {}, debug() {}, deprecate() {} };
+  const knex = knexOf({
+    client: "mysql2",
+    connection: { host, port, user, password, database, connectTimeout: CONNECT_MS_MAX },
+    // One connection holds the row lock, and the other one migrates: a schema statement would end the lock's transaction.
+    pool: { min: 0, max: 2 },
+    acquireConnectionTimeout: CONNECT_MS_MAX + 1_000,
+    // Knex also throws what it would log, and its log would contain SQL.
+    log: silent,
+  });
+  try {
+    return await use(schemaOf(knex, address, patience));
+  } catch (error) {
+    throw withServer(error, address, what);
+  } finally {
+    await knex.destroy();
+  }
+}
+
+function schemaOf(knex: Knex, address: MysqlAddress, patience: MigratePatience): Schema {
+  const target = targetOf(knex);
+  return {
+    applied: () => applied(knex),
+    inTurn: (work) => inTurn(patience, () => underLock(knex, address, work)),
+    async run({ name, needs, up }) {
+      await up(target);
+      await knex(TABLE).insert({ name, needs: needs ?? null });
+    },
+  };
+}
+
+async function applied(knex: Knex): Promise<Applied[]> {
+  if (!(await knex.schema.hasTable(TABLE))) return [];
+  // All columns, because an older table has no column `needs`.
+  const rows: { name: string; needs?: string | null }[] = await knex(TABLE).select("*").orderBy("id");
+  // Two nodes that migrated at once have both recorded the migration.
+  const byName = new Map(rows.map(({ name, needs }) => [name, { name, needs: needs ?? name }]));
+  return [...byName.values()];
+}
+
+/** Repeats `attempt` while another server migrates, and logs that it waits. */
+async function inTurn<Answer>(
+  { log = () => {}, lockWaitMs = WAIT_MS }: MigratePatience,
+  attempt: () => Promise<Answer>,
+): Promise<Answer> {
+  const startedMs = performance.now();
+  let loggedMs = startedMs - LOG_EVERY_MS;
+  const waitedS = () => Math.round((performance.now() - startedMs) / 1_000);
+  const logWait = () => {
+    if (performance.now() - loggedMs < LOG_EVERY_MS) return;
+    loggedMs = performance.now();
+    log(`Waiting for another server to migrate the database (${waitedS()} s so far).`);
+  };
+  const policy: RetryPolicy<unknown> = {
+    attempts: Number.POSITIVE_INFINITY,
+    longestMs: lockWaitMs,
+    pauseMs: () => 250,
+    isWorthIt: doesAnotherMigrate,
+  };
+  try {
+    return await retry(policy, attempt, logWait);
+  } catch (error) {
+    if (!doesAnotherMigrate(error)) throw error;
+    logWait();
+    const message =
+      `Another server is migrating the database, and has not finished within ${waitedS()} s. ` +
+      "Wait until it is done, then start again.";
+    throw new StoreError("unavailable", "migration_locked", message, { cause: error });
+  }
+}
+
+/**
+ * Runs `work` under the row lock, which lasts as long as its transaction. Two servers may still migrate at once: if a
+ * statement of a killed migrator continues in the database, or on two nodes of Galera, where row locks are local to a
+ * node. So each statement of a migration can safely run twice, and a cluster runs all of them in one order.
+ */
+async function underLock<Answer>(
+  knex: Knex,
+  address: MysqlAddress,
+  work: () => Promise<Answer>,
+): Promise<Answer> {
+  // `openConnection` refuses a node that fell out of its cluster. A change there would keep the node from rejoining.
+  const { connection } = await openConnection(address, UNOBSERVED);
+  await connection.end();
+  await makeLock(knex);
+  return await knex.transaction(async (lock) => {
+    await lock.raw(`SET SESSION innodb_lock_wait_timeout = ${LOCK_WAIT_S}, wait_timeout = ${IDLE_S_MAX}`);
+    await lock(LOCK_TABLE).select("id").forUpdate();
+    await knex.raw(MAKE_TABLE);
+    await targetOf(knex).addColumn(TABLE, "needs", NEEDS);
+    return await work();
+  });
+}
+
+/**
+ * Checks before it creates, because even a statement with nothing to do would wait for the server that holds the row.
+ */
+async function makeLock(knex: Knex): Promise<void> {
+  if (!(await knex.schema.hasTable(LOCK_TABLE))) {
+    await knex.raw(
+      `CREATE TABLE IF NOT EXISTS ${LOCK_TABLE} (id INT UNSIGNED NOT NULL PRIMARY KEY) ENGINE=InnoDB`,
+    );
+  }
+  if ((await knex(LOCK_TABLE).select("id")).length === 0) {
+    await knex.raw(`INSERT IGNORE INTO ${LOCK_TABLE} (id) VALUES (1)`);
+  }
+}
+
+/**
+ * Whether the error means that another server is migrating: a lock wait time-out, or a deadlock when two nodes migrate
+ * at once.
+ */
+function doesAnotherMigrate(error: unknown): error is unknown {
+  return ["lock_wait_timeout", "deadlock"].includes(classify(error).error.reason);
+}
+
+function targetOf(knex: Knex): MigrationTarget {
+  return {
+    dialect: "mysql",
+    run: async (statement) => void (await knex.raw(statement)),
+    async addColumn(table, column, definition) {
+      try {
+        await knex.raw(`ALTER TABLE ${table} ADD COLUMN ${column} ${definition}`);
+      } catch (error) {
+        if ((error as { errno?: unknown }).errno !== COLUMN_EXISTS) throw error;
+      }
+    },
+  };
+}
+
+/** The error as a StoreError that names the database; unchanged if the store does not know its meaning. */
+function withServer(error: unknown, address: MysqlAddress, what: string): unknown {
+  if (error instanceof StoreError) return error;
+  const known = classify(error).error;
+  if (known.reason === "unexpected") return error;
+  const database = describeDatabaseUrl({ dialect: "mysql", ...address });
+  const message = `The schema of ${database} cannot ${what}. ${known.message}`;
+  return new StoreError(known.kind, known.reason, message, { cause: error });
+}

@@ -1,0 +1,218 @@
+// One connection: sends trips, one at a time, measures their time, turns failures into StoreErrors, and knows whether
+// the connection may be used again. Does not know what the statements mean.
+
+import type { Socket } from "node:net";
+import type { Connection as DriverConnection } from "mysql2";
+import { CLOSE_MS_MAX, LOCK_WAIT_S } from "../../storage-bounds.ts";
+import type { StoreObserver } from "../../store.ts";
+import { StoreError } from "../../store.ts";
+import { bugOf, classify, deadlineError } from "./errors.ts";
+import { type SqlValue, Trip } from "./trip.ts";
+
+/** A row as the driver returns it: BIGINT as decimal text, smaller integers as numbers, VARBINARY and BLOB as bytes. */
+export type Row = readonly (string | number | Buffer | null)[];
+/** A row by column names. */
+export type NamedRow = Readonly<Record<string, string | number | Buffer | null>>;
+
+export class Connection {
+  isLent = false;
+  /** Whether the connection was used or idle since it was opened: the server may have closed it before this loan. */
+  kept = false;
+  /** Whether a transaction may be open on the connection. */
+  inTransaction = false;
+  /** This loan's trips: how many were sent, and how many were answered without an error. */
+  sent = 0;
+  answered = 0;
+  /** The generation of the pool in which it was opened; the pool lends only the present one. */
+  generation = 0;
+  /** Identifies the server that it leads to (Server.identity); null: unknown. */
+  serverIdentity: string | null = null;
+  /** Whether the server supports a lock wait time-out of 0: on MariaDB. */
+  setsPatience = false;
+  /**
+   * Whether this loan's statements wait for row locks of other transactions, if `setsPatience`; null: the loan locks
+   * no rows.
+   */
+  isPatient: boolean | null = null;
+  /** Whether a read can skip rows that other transactions have locked (SKIP LOCKED). */
+  skipsLocked = false;
+  /** Whether other nodes also commit decisions, which this node applies later: on Galera. */
+  mayLag = false;
+  /** Whether the connection's present time-out makes it wait; the set-up makes it wait at first. */
+  #waits = true;
+  readonly #driver: DriverConnection;
+  readonly #socket: Socket;
+  readonly #observer: StoreObserver;
+  #fail: ((error: unknown) => void) | null = null;
+  #deadline: NodeJS.Timeout | undefined;
+  #lost: unknown = null;
+  #onLost: (() => void) | null = null;
+  #commitSent = false;
+  #closed = false;
+
+  constructor(driver: DriverConnection, socket: Socket, observer: StoreObserver) {
+    this.#driver = driver;
+    this.#socket = socket;
+    this.#observer = observer;
+    const lost = (error?: unknown) => this.#lose(error ?? new Error("The connection was closed."));
+    driver.on("error", lost);
+    socket.on("close", () => lost(Object.assign(new Error("Closed by the server."), { code: "ECONNRESET" })));
+  }
+
+  /** Whether the connection still works. */
+  get alive(): boolean {
+    return this.#lost === null;
+  }
+
+  /** Whether the connection can be lent again. */
+  get fit(): boolean {
+    return this.alive && !this.inTransaction;
+  }
+
+  /** Called once when the connection is lost, even while it is idle. */
+  set onLost(listener: () => void) {
+    this.#onLost = listener;
+  }
+
+  /** Begins a loan of the connection. When `deadlineMs` have passed before `finish`, the connection is destroyed. */
+  begin(deadlineMs: number): void {
+    this.isLent = true;
+    this.isPatient = null;
+    this.sent = 0;
+    this.answered = 0;
+    this.#commitSent = false;
+    this.#deadline = setTimeout(() => this.destroy(deadlineError()), deadlineMs);
+  }
+
+  finish(): void {
+    this.isLent = false;
+    clearTimeout(this.#deadline);
+  }
+
+  /**
+   * Sends a trip; returns the results of its statements, in order. Throws a StoreError, or an Error for a bug
+   * (`bugOf`).
+   */
+  async run(trip: Trip): Promise<unknown[]> {
+    if (trip.commits) this.#commitSent = true;
+    const startedMs = performance.now();
+    try {
+      const patience = this.#patience();
+      const results = await this.#send(trip, true, patience);
+      if (patience !== "") return (results as unknown[]).slice(1);
+      return trip.length === 1 ? [results] : (results as unknown[]);
+    } finally {
+      this.#observer.statement(trip.name, (performance.now() - startedMs) / 1000);
+    }
+  }
+
+  /** Sends a trip of one statement; returns its rows by column names. */
+  async runNamed(trip: Trip): Promise<NamedRow[]> {
+    const startedMs = performance.now();
+    try {
+      return (await this.#send(trip, false)) as NamedRow[];
+    } finally {
+      this.#observer.statement(trip.name, (performance.now() - startedMs) / 1000);
+    }
+  }
+
+  /** Closes the connection at once. A trip that is in flight fails with `cause`. */
+  destroy(cause: unknown): void {
+    this.#lose(cause);
+    this.#close("destroyed");
+  }
+
+  /** Closes the connection gracefully, within CLOSE_MS_MAX. */
+  async end(): Promise<void> {
+    if (this.#closed) return;
+    this.#lost ??= new Error("The connection was ended.");
+    this.#onLost = null;
+    await new Promise<void>((resolve) => {
+      const patience = setTimeout(resolve, CLOSE_MS_MAX);
+      this.#driver.end(() => {
+        clearTimeout(patience);
+        resolve();
+      });
+    });
+    this.#close("closed");
+  }
+
+  /**
+   * The statement to send before a trip so that the connection waits for row locks as this loan requires; empty if it
+   * already does.
+   */
+  #patience(): string {
+    if (!this.setsPatience || this.isPatient === null || this.isPatient === this.#waits) return "";
+    this.#waits = this.isPatient;
+    return `SET SESSION innodb_lock_wait_timeout = ${this.isPatient ? LOCK_WAIT_S : 0};\n`;
+  }
+
+  #send(trip: Trip, rowsAsArray: boolean, before = ""): Promise<unknown> {
+    return new Promise((resolve, reject) => {
+      const fail = (cause: unknown) => {
+        this.#fail = null;
+        const bug = bugOf(cause);
+        if (bug) return reject(bug);
+        const { error, reconnect } = classify(cause, this.#commitSent);
+        if (reconnect) this.#lost ??= cause;
+        reject(error);
+      };
+      if (this.#lost !== null) return fail(this.#lost);
+      this.#fail = fail;
+      this.sent += 1;
+      this.#driver.query(
+        { sql: before + trip.sql, values: [...trip.values], rowsAsArray },
+        (error, results) => {
+          // The connection was lost meanwhile, so the trip has already failed.
+          if (this.#fail !== fail) return;
+          if (error) return fail(error);
+          this.#fail = null;
+          this.answered += 1;
+          resolve(results);
+        },
+      );
+    });
+  }
+
+  #lose(cause: unknown): void {
+    this.#lost ??= cause;
+    this.#fail?.(cause);
+    const onLost = this.#onLost;
+    this.#onLost = null;
+    onLost?.();
+  }
+
+  #close(event: "closed" | "destroyed"): void {
+    if (this.#closed) return;
+    this.#closed = true;
+    this.finish();
+    this.#driver.destroy();
+    this.#socket.destroy();
+    this.#observer.connection(event);
+  }
+}
+
+/** Sends one statement in a trip of its own; returns its rows. */
+export async function query(
+  connection: Connection,
+  name: string,
+  sql: string,
+  ...values: readonly SqlValue[]
+): Promise<readonly Row[]> {
+  const trip = new Trip(name);
+  trip.add(sql, ...values);
+  const [rows] = await connection.run(trip);
+  return rows as readonly Row[];
+}
+
+/** Whether the error means that the connection was gone before the server had done anything for this loan. */
+export function wasGone(connection: Connection, error: unknown): boolean {
+  return (
+    connection.kept &&
+    connection.answered === 0 &&
+    error instanceof StoreError &&
+    // If COMMIT was sent in that trip, the kind is `unknown_outcome`, and the work may have been committed.
+    error.kind === "transient" &&
+    error.reason === "connection_lost"
+  );
+}

@@ -1,0 +1,62 @@
+// Guard rows in the order of their last decisions: one page of them, and the scan for idle ones.
+
+import { IDLE_SCAN_MAX } from "../storage-bounds.ts";
+import type { DecidedLock, DecidedPage } from "../store.ts";
+
+interface DecidedRow extends DecidedLock {
+  readonly decidedAtUs: number;
+}
+
+/**
+ * Cuts one page from the rows of two branches, each of which must have read up to `max`. Returns the first `max` rows
+ * in order.
+ */
+export function pageOf(rows: readonly DecidedRow[], max: number): Pick<DecidedPage, "locks" | "next"> {
+  const inOrder = rows.toSorted((a, b) => a.decidedAtUs - b.decidedAtUs || (a.id < b.id ? -1 : 1));
+  const page = inOrder.slice(0, max);
+  const last = page.length === max ? page.at(-1) : undefined;
+  return {
+    locks: page.map(({ decidedAtUs, ...lock }) => lock),
+    next: last ? { atUs: last.decidedAtUs, afterLockId: last.id } : null,
+  };
+}
+
+/** A guard row without recent decisions. */
+export interface OldRow {
+  readonly id: bigint;
+  readonly decidedAtUs: number;
+  /** Whether nothing needs the row. */
+  readonly isIdle: boolean;
+}
+
+type Position = Pick<OldRow, "decidedAtUs" | "id">;
+
+const START: Position = { decidedAtUs: -1, id: 0n };
+
+/**
+ * Walks over old guard rows in search of idle ones, step by step and in cycles. Most old rows may have to stay because
+ * they remember something, so no step may read all of those again. Each store has one IdleScan.
+ */
+export class IdleScan {
+  #after = START;
+
+  /** The next step must read the rows behind this position, in order of time and id, at most IDLE_SCAN_MAX. */
+  get after(): Position {
+    return this.#after;
+  }
+
+  /**
+   * Takes the rows of a step; returns at most `max` idle ones. The next step reads the rows that this one did not
+   * reach.
+   */
+  take<Row extends OldRow>(rows: readonly Row[], max: number): Row[] {
+    const idle: Row[] = [];
+    for (const row of rows) {
+      if (idle.length === max) return idle;
+      this.#after = row;
+      if (row.isIdle) idle.push(row);
+    }
+    if (rows.length < IDLE_SCAN_MAX) this.#after = START;
+    return idle;
+  }
+}

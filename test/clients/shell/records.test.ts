@@ -1,0 +1,97 @@
+// Lock records from the shell: an operator sets, shows and deletes them; a script captures and releases.
+
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { ranInProcess } from "../../cli/in-process.ts";
+import { startServer, type TestServer } from "../../support/harness.ts";
+
+let server: TestServer;
+beforeAll(async () => {
+  server = await startServer();
+});
+afterAll(() => server.stop());
+
+const ran = (...args: string[]) => ranInProcess(args, { ROWLOCK_ADDR: server.address });
+const lock = async (name: string) => (await server.client.call("getLock", { name })).lock;
+const ONE_SENTENCE = /^rowlock: [^\n]+\n$/;
+
+test("the record is set and shown", async () => {
+  const set = await ran("update", "job", "--not-before", "5h", "--attempts", "3", "--status", "new");
+  expect(set.out).toMatch(/^name +job\nstatus +new\ndue +in 5 h \(\S+\)\nattempts left +3\nversion +\d+\n$/);
+  expect((await ran("show", "job")).out).toMatch(/last token +0\nstatus +new\ndue +in 5 h/);
+  expect((await ran("ls", "job")).out).toMatch(
+    /STATUS +ATTEMPTS +DUE +HOLDERS\njob +1 +0 +0 +new +3 +in 5 h\n/,
+  );
+  expect(await ran("run", "job", "--no-wait", "--", "true")).toMatchObject({
+    code: 75,
+    err: 'rowlock: "job" is not due yet: it will be in 5 h.\n',
+  });
+  const stale = await ran("update", "job", "--status", "old", "--if-version", "0");
+  expect(stale).toMatchObject({
+    code: 1,
+    err: expect.stringMatching(/Somebody else has changed this, to version \d+/),
+  });
+  const freed = await ran("update", "job", "--not-before", "none", "--attempts", "unlimited", "--json");
+  expect(JSON.parse(freed.out)).toEqual({ name: "job", status: "new", version: expect.any(Number) });
+  const instant = await ran("update", "job", "--not-before", "2020-01-01T06:00:00Z", "--json");
+  expect(JSON.parse(instant.out)).toMatchObject({ notBefore: "2020-01-01T06:00:00.000Z" });
+  const { leaseId } = await server.client.lease({
+    name: "job",
+    owner: "cron",
+    minInterval: { seconds: 3_600n },
+  });
+  await server.client.call("release", { leaseId });
+  expect((await ran("show", "job")).out).toMatch(
+    /due +in (60|59) min[^\n]*\nlast run +cron from .*: released as new/,
+  );
+});
+
+test("the record of a free lock is deleted", async () => {
+  const { leaseId } = await server.client.lease({ name: "held" });
+  await ran("update", "held", "--status", "busy");
+  expect(await ran("delete", "held")).toMatchObject({ code: 1, err: expect.stringMatching(ONE_SENTENCE) });
+  await server.client.call("release", { leaseId });
+  expect(await ran("delete", "held")).toMatchObject({ code: 0, out: "Deleted.\n" });
+  expect(await ran("delete", "held")).toMatchObject({ code: 0, out: expect.stringContaining("no record") });
+});
+
+test("a capture prints a line for each lock to a script, which releases them by their leases", async () => {
+  for (const name of ["task/1", "task/2", "task/3"]) await ran("update", name, "--attempts", "3");
+  const { code, out } = await ran("capture", "task/", "--count", "2", "--ttl", "5m", "--owner", "script");
+  expect([code, out]).toEqual([0, expect.stringMatching(/^task\/1\t\S+\t1\ntask\/2\t\S+\t1\n$/)]);
+  expect(await lock("task/2")).toMatchObject({ holders: [{ owner: "script" }], record: { attemptsLeft: 2 } });
+  const lease = out.split("\t")[1] as string;
+  const last = ["--status", "done", "--attempts", "9", "--cool-down", "1h"];
+  expect(await ran("release", lease, ...last)).toMatchObject({ code: 0, out: "Released.\n" });
+  expect((await lock("task/1"))?.record).toMatchObject({ status: "done", attemptsLeft: 9 });
+  // A release cannot write a result if its lease has already ended.
+  expect(await ran("release", lease, "--status", "late")).toMatchObject({
+    code: 1,
+    out: "The lease had already ended.\n",
+  });
+  expect((await lock("task/1"))?.record?.status).toBe("done");
+  const json = await ran("capture", "task/", "--count", "2", "--json");
+  expect(JSON.parse(json.out)).toMatchObject({ name: "task/3", token: 1 });
+  expect(await ran("capture", "task/")).toMatchObject({
+    code: 75,
+    out: "",
+    err: expect.stringMatching(/^rowlock: There is no lock to take under "task\/".*\n$/),
+  });
+  expect(await ran("capture", "task/", "--quiet")).toEqual({ code: 75, out: "", err: "" });
+});
+
+test.each<[string[], number, RegExp]>([
+  [["update", "job"], 1, /say what to set: --status/],
+  [["update", "job", "--not-before", "soon"], 1, /write a time such as/],
+  [["update", "job", "--not-before", "2030-01-01"], 1, /an instant with its zone/],
+  [
+    ["update", "job", "--not-before", "3700d", "--attempts", "many"],
+    1,
+    /2 things[\s\S]*to 3653 d[\s\S]*whole number/,
+  ],
+  [["capture", "t/", "--count", "101", "--if-status", "x".repeat(64)], 64, /1 to 100[\s\S]*64 bytes long/],
+  [["capture", "t/", "--json", "--", "true"], 64, /leave out --count and --json/],
+  [["capture", "t/", "--status-done", "x"], 64, /need a command: add one after --/],
+  [["release", "l", "--force", "--reason", "r", "--status", "s"], 1, /cannot be combined with --force/],
+])("what is wrong is told: %j", async (args, code, words) => {
+  expect(await ran(...args)).toMatchObject({ code, out: "", err: expect.stringMatching(words) });
+});

@@ -1,0 +1,142 @@
+// The package, packed from its sources and unpacked as npm would, beside its two dependencies, and used by a program
+// that knows nothing of this repository; and its declarations, used by a TypeScript program.
+
+import { execFileSync, spawn, spawnSync } from "node:child_process";
+import {
+  cpSync,
+  globSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { start } from "./stage.ts";
+
+const root = join(import.meta.dirname, "../../..");
+const modules = join(root, "node_modules");
+const manifestOf = (path: string) => JSON.parse(readFileSync(join(root, path, "package.json"), "utf8"));
+
+let scratch: string;
+let packed: string;
+let program: string;
+beforeAll(() => {
+  scratch = mkdtempSync(join(tmpdir(), "rowlock-client-"));
+  const checkout = join(scratch, "checkout");
+  const own = ["src", "gen", "scripts", "package.json", "tsconfig.json", "README.md", "LICENSE"];
+  for (const path of ["tsconfig.json", "proto/gen", ...own.map((path) => `clients/typescript/${path}`)])
+    cpSync(join(root, path), join(checkout, path), { recursive: true, verbatimSymlinks: true });
+  symlinkSync(modules, join(checkout, "node_modules"));
+  execFileSync("npm", ["pack", "--ignore-scripts=false", "--pack-destination", scratch], {
+    cwd: join(checkout, "clients/typescript"),
+    stdio: "ignore",
+  });
+  program = join(scratch, "program");
+  const installed = join(program, "node_modules/@rowlock/client");
+  mkdirSync(installed, { recursive: true });
+  [packed = ""] = globSync(join(scratch, "rowlock-client-*.tgz"));
+  execFileSync("tar", ["-xzf", packed, "--strip-components=1", "-C", installed]);
+  for (const needed of Object.keys(manifestOf("clients/typescript").dependencies)) {
+    mkdirSync(join(program, "node_modules", needed, ".."), { recursive: true });
+    symlinkSync(join(modules, needed), join(program, "node_modules", needed));
+  }
+});
+afterAll(() => rmSync(scratch, { recursive: true, force: true }));
+
+test("has the version of the server, and its versions of the packages that both need", () => {
+  const [server, client] = [manifestOf("."), manifestOf("clients/typescript")];
+  expect(client.version).toBe(server.version);
+  for (const [name, version] of Object.entries(client.dependencies))
+    expect(server.dependencies[name], name).toBe(version);
+});
+
+test("contains what is built from its sources, what is generated, and nothing else", () => {
+  const listed = execFileSync("tar", ["-tzf", packed], { encoding: "utf8" }).trim().split("\n");
+  const files = listed.map((path) => path.replace(/^package\//, ""));
+  const sources = globSync("**/*.ts", { cwd: join(root, "clients/typescript/src") });
+  const built = sources.flatMap((path) =>
+    [".js", ".js.map", ".d.ts"].map((end) => `dist/${path.slice(0, -".ts".length)}${end}`),
+  );
+  const generated = globSync("{google/rpc,rowlock/v1}/*", { cwd: join(root, "proto/gen") });
+  expect(generated.length).toBeGreaterThan(0);
+  expect(files.sort()).toEqual(
+    [
+      ...built,
+      ...generated.map((path) => `dist/gen/${path}`),
+      "dist/package.json",
+      "LICENSE",
+      "README.md",
+      "package.json",
+    ].sort(),
+  );
+});
+
+/** Runs an example of the README against a server of the test. Returns its output. */
+async function runExample(which: number): Promise<{ status: number | null; out: string }> {
+  const server = await start();
+  const readme = readFileSync(join(root, "clients/typescript/README.md"), "utf8");
+  const examples = [...readme.matchAll(/```js\n([\s\S]*?)```/g)].map(([, code]) => code as string);
+  const [example = ""] = examples.filter((code) => code.includes("import {")).slice(which);
+  expect(example.trim().split("\n").length).toBeLessThanOrEqual(10);
+  expect(example).toContain("127.0.0.1:50051");
+  writeFileSync(join(program, "example.mjs"), example.replace("127.0.0.1:50051", server.address));
+  return await new Promise((resolve) => {
+    const running = spawn(process.execPath, ["example.mjs"], {
+      cwd: program,
+      stdio: ["ignore", "pipe", "pipe"],
+    });
+    let out = "";
+    for (const stream of [running.stdout, running.stderr]) stream.on("data", (chunk) => (out += chunk));
+    running.on("close", (status) => resolve({ status, out }));
+  });
+}
+
+test("runs the first example of its README, and lets the process end", async () => {
+  expect(await runExample(0)).toEqual({ status: 0, out: expect.stringContaining("fencing token 1") });
+});
+
+test("runs the example of bare calls, and lets the process end", async () => {
+  expect(await runExample(1)).toEqual({ status: 0, out: "granted\n" });
+});
+
+test("declares its exports", () => {
+  writeFileSync(
+    join(program, "typed.mts"),
+    `import { connect, RowlockError, type Lock, type Refusal } from "@rowlock/client";
+import { BareCalls, Mode } from "@rowlock/client/bare";
+const rowlock = connect({ addresses: "127.0.0.1:1" });
+export const lock: Promise<Lock> = rowlock.lock("a", { wait: "forever", mode: "shared", ttl: 5_000 });
+export const token: Promise<bigint | undefined> = rowlock.tryLock("a").then((lock) => lock?.token);
+export function limitOf(refusal: Refusal): number | undefined {
+  return refusal.reason === "NEVER_FITS" ? refusal.limit?.limit : undefined;
+}
+// @ts-expect-error: there is no such mode.
+void rowlock.lock("a", { mode: "both" });
+export const failed = (error: unknown) => error instanceof RowlockError && error.reason === "LEASE_LOST";
+const calls = new BareCalls("127.0.0.1:1", { tls: true });
+export const released: Promise<boolean> = calls.call("release", { leaseId: "a" }).then((answer) => answer.released);
+export async function places(): Promise<number[]> {
+  const target = { case: "acquire", value: { name: "a", mode: Mode.SHARED } } as const;
+  return Array.fromAsync(calls.stream("waitInQueue", { target }), ({ update }) =>
+    update.case === "position" ? update.value.ahead : 0,
+  );
+}
+// @ts-expect-error: it answers with a stream.
+void calls.call("waitInQueue", {});
+// @ts-expect-error: there is no such field.
+void calls.call("release", { lease: "a" });
+`,
+  );
+  const options = ["--module", "nodenext", "--target", "esnext", "--strict", "--noEmit", "--types", "node"];
+  const types = ["--typeRoots", join(modules, "@types")];
+  const tsc = spawnSync(join(modules, ".bin/tsc"), [...options, ...types, "typed.mts"], {
+    cwd: program,
+    encoding: "utf8",
+  });
+  expect(tsc.stdout + tsc.stderr).toBe("");
+  expect(tsc.status).toBe(0);
+});

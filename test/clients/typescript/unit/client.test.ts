@@ -1,0 +1,476 @@
+// The whole client over a channel whose server the test plays: what its verbs do, and what closing leaves behind.
+
+import { EventEmitter } from "node:events";
+import { create, fromBinary, type MessageInitShape, toBinary } from "@bufbuild/protobuf";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import {
+  type ConnectOptions,
+  connect,
+  type Lock,
+  type RowlockClient,
+} from "../../../../clients/typescript/src/index.ts";
+import { durationOf } from "../../../../clients/typescript/src/times.ts";
+import { RefusalReason } from "../../../../proto/gen/rowlock/v1/lock_pb.js";
+import {
+  type SessionCommand,
+  SessionRequestSchema,
+  SessionResponseSchema,
+  type SessionResultSchema,
+} from "../../../../proto/gen/rowlock/v1/lock_service_pb.js";
+import { turn } from "./fake-connection.ts";
+
+type Answer = MessageInitShape<typeof SessionResultSchema>["result"] | undefined;
+type Asked = Exclude<SessionCommand["command"], { case: undefined }>;
+
+interface Server {
+  readonly asked: Asked[];
+  answer: (asked: Asked) => Answer;
+  say: (response: MessageInitShape<typeof SessionResponseSchema>) => void;
+  ended: number;
+  isSilent: boolean;
+}
+const server = vi.hoisted(() => ({ current: undefined as unknown }) as { current: Server });
+
+vi.mock("../../../../clients/typescript/src/channels.ts", () => ({
+  metadataOf: () => ({}),
+  openChannel: () => {
+    const played = server.current;
+    let heard = 0n;
+    const stream = Object.assign(new EventEmitter(), {
+      write(bytes: Uint8Array) {
+        const request = fromBinary(SessionRequestSchema, bytes);
+        heard += 1n;
+        const results = request.commands.flatMap(({ call, command }) => {
+          if (command.case === undefined) return [];
+          played.asked.push(command);
+          const result = played.answer(command);
+          return result ? [{ call, result }] : [];
+        });
+        if (played.isSilent) return;
+        const opened = { replica: "7", messageBytesMax: 65_536, waitsMax: 99, commandsMax: 99 };
+        queueMicrotask(() => played.say({ results, heard, ...(request.open && { opened }) }));
+      },
+      end() {
+        played.ended += 1;
+        queueMicrotask(() => stream.emit("end"));
+      },
+      cancel() {},
+    });
+    played.say = (response) =>
+      void stream.emit(
+        "data",
+        Buffer.from(toBinary(SessionResponseSchema, create(SessionResponseSchema, response))),
+      );
+    return {
+      makeBidiStreamRequest: () => stream,
+      waitForReady: (_: number, done: () => void) => done(),
+      close() {},
+    };
+  },
+}));
+
+beforeEach(() => {
+  vi.useFakeTimers({
+    toFake: ["setTimeout", "clearTimeout", "setInterval", "clearInterval", "performance", "Date"],
+  });
+});
+const clients: RowlockClient[] = [];
+afterEach(async () => {
+  const closed = clients.splice(0).map((rowlock) => rowlock.close());
+  await vi.advanceTimersByTimeAsync(10_000);
+  await Promise.all(closed);
+  vi.useRealTimers();
+});
+
+const leaseOf = (leaseId: string, ttlMs: number | null = 30_000) => ({
+  leaseId,
+  lockName: "etl",
+  fencingToken: 7n,
+  permits: 1,
+  ...(ttlMs !== null && { ttl: durationOf(ttlMs) }),
+});
+
+/** A server that grants every request, and a client for it. `answer` replaces the server's answer. */
+function stage(
+  answer: (asked: Asked) => Answer | "as usual" = () => "as usual",
+  options: Partial<ConnectOptions> = {},
+) {
+  let granted = 0;
+  const usual = (asked: Asked): Answer => {
+    switch (asked.case) {
+      case "acquire":
+        granted += 1;
+        return { case: "acquire", value: { outcome: { case: "lease", value: leaseOf(`lease ${granted}`) } } };
+      case "waitInQueue":
+        granted += 1;
+        return {
+          case: "waitInQueue",
+          value: { update: { case: "granted", value: leaseOf(`lease ${granted}`) } },
+        };
+      case "release":
+        return { case: "release", value: { released: true } };
+      case "renew":
+        return { case: "renew", value: { lease: leaseOf(asked.value.leaseId) } };
+      case "capture":
+        return { case: "capture", value: { leases: [leaseOf("captured 1"), leaseOf("captured 2")] } };
+      default:
+        return undefined;
+    }
+  };
+  const played: Server = {
+    asked: [],
+    answer: (asked) => {
+      const own = answer(asked);
+      return own === "as usual" ? usual(asked) : own;
+    },
+    say: () => {},
+    ended: 0,
+    isSilent: false,
+  };
+  server.current = played;
+  const rowlock = connect({ addresses: "nowhere", ...options });
+  clients.push(rowlock);
+  const asked = (kind: Asked["case"]) =>
+    played.asked.flatMap((one) => (one.case === kind ? [one.value as never] : []));
+  return { rowlock, played, asked };
+}
+
+const refusal = (reason: RefusalReason): Answer => ({
+  case: "acquire",
+  value: { outcome: { case: "refusal", value: { reason, message: "no" } } },
+});
+
+describe("a lock", () => {
+  test("that was granted is held, found by its id, and released by it with the first note", async () => {
+    const { rowlock, asked } = stage();
+    const lock = await rowlock.lock("etl");
+    expect(lock).toMatchObject({ name: "etl", token: 7n, leaseId: "lease 1", state: "held", permits: 1 });
+    expect(await rowlock.release("lease 1", { status: "done" })).toBe(true);
+    expect(asked("release")).toMatchObject([{ leaseId: "lease 1", status: "done" }]);
+    expect(await lock.release()).toBe(true);
+    expect(asked("release")).toHaveLength(1);
+    // For another client's lease, only the server can answer.
+    expect(await rowlock.release("a stranger's")).toBe(true);
+    expect(asked("release")).toHaveLength(2);
+  });
+
+  test("that is refused is an error with the reason for lock(), and a result for acquire()", async () => {
+    const ended: Answer = {
+      case: "waitInQueue",
+      value: { update: { case: "ended", value: { reason: RefusalReason.EXHAUSTED, message: "no" } } },
+    };
+    const { rowlock } = stage(() => ended);
+    await expect(rowlock.lock("etl")).rejects.toMatchObject({
+      reason: "EXHAUSTED",
+      refusal: { reason: "EXHAUSTED" },
+    });
+    expect(await rowlock.acquire("etl")).toEqual({ refusal: { reason: "EXHAUSTED", message: "no" } });
+  });
+
+  test.each([
+    [RefusalReason.BUSY, null],
+    [RefusalReason.PAUSED, null],
+    [RefusalReason.NOT_BEFORE, null],
+    [RefusalReason.NEVER_FITS, "NEVER_FITS"],
+    [RefusalReason.EXHAUSTED, "EXHAUSTED"],
+  ])("that is tried and refused by %i is %j", async (reason, failure) => {
+    const { rowlock, asked } = stage(() => refusal(reason));
+    const tried = rowlock.tryLock("etl");
+    if (failure === null) expect(await tried).toBeNull();
+    else await expect(tried).rejects.toMatchObject({ reason: failure });
+    expect(asked("acquire")).toHaveLength(1);
+  });
+
+  test("that is tried is held if it is free", async () => {
+    const { rowlock } = stage();
+    expect((await rowlock.tryLock("etl", { permits: 2 }))?.leaseId).toBe("lease 1");
+  });
+
+  test("with an impossible mode or margin is refused before anything is sent", async () => {
+    const { rowlock, played } = stage();
+    await expect(rowlock.lock("etl", { mode: "write" as "permit" })).rejects.toThrow(RangeError);
+    await expect(rowlock.lock("etl", { ttl: 1_000, margin: 500 })).rejects.toThrow(RangeError);
+    await turn();
+    expect(played.asked).toEqual([]);
+    expect((await rowlock.lock("etl", { mode: undefined } as object)).leaseId).toBe("lease 1");
+  });
+
+  test("that the server ends is lost with its reason, and what the server confirms lasts", async () => {
+    const { rowlock, played } = stage();
+    const lock = await rowlock.lock("etl");
+    played.say({ confirmed: [leaseOf("lease 1", 90_000)] });
+    expect(lock.remainingMs).toBeGreaterThan(80_000);
+    played.say({ lost: [{ leaseId: "lease 1", lockName: "etl", reason: RefusalReason.FORCE_RELEASED }] });
+    expect(lock.state).toBe("lost");
+    expect(lock.signal.reason).toMatchObject({ metadata: { end_reason: "FORCE_RELEASED" } });
+  });
+});
+
+describe("work under a lock", () => {
+  test("has it, and ends with its value and the release", async () => {
+    const { rowlock, asked } = stage();
+    const work = vi.fn((lock: Lock) => lock.token);
+    expect(await rowlock.withLock("etl", { permits: 2 }, work)).toBe(7n);
+    expect(await rowlock.withLock("etl", work)).toBe(7n);
+    expect(asked("release")).toHaveLength(2);
+    expect(asked("waitInQueue")[0]).toMatchObject({ target: { value: { permits: 2 } } });
+  });
+
+  test("that fails has failed, and the lock is released", async () => {
+    const { rowlock, asked } = stage();
+    const work = () => Promise.reject(new Error("broken"));
+    await expect(rowlock.withLock("etl", work)).rejects.toThrow("broken");
+    expect(asked("release")).toHaveLength(1);
+  });
+
+  test("that was lost before its end has failed, whatever its result", async () => {
+    const { rowlock, played } = stage();
+    const done = rowlock.withLock("etl", (lock) => {
+      played.say({
+        lost: [{ leaseId: lock.leaseId, lockName: "etl", reason: RefusalReason.FORCE_RELEASED }],
+      });
+      return "done";
+    });
+    await expect(done).rejects.toMatchObject({ reason: "LEASE_LOST" });
+  });
+
+  test("whose release finds the lease ended has failed, unless the work has released it itself", async () => {
+    const { rowlock } = stage((asked) =>
+      asked.case === "release" ? { case: "release", value: { released: false } } : "as usual",
+    );
+    await expect(rowlock.withLock("etl", () => "done")).rejects.toMatchObject({
+      reason: "LEASE_LOST",
+      message: expect.stringContaining("ended before its release"),
+    });
+    expect(await rowlock.withLock("etl", (lock) => lock.release())).toBe(false);
+  });
+});
+
+describe("a capture", () => {
+  test("holds what it got, with when to try again if there is nothing", async () => {
+    const { rowlock, asked } = stage();
+    const { locks, ...rest } = await rowlock.capture({ prefix: "", count: 2 });
+    expect(locks.map(({ leaseId }) => leaseId)).toEqual(["captured 1", "captured 2"]);
+    expect(rest).toStrictEqual({});
+    await locks[0]?.release();
+    expect(asked("release")).toMatchObject([{ leaseId: "captured 1" }]);
+    const none: Answer = { case: "capture", value: { retryAfter: durationOf(70) } };
+    const other = stage(() => none);
+    expect(await other.rowlock.capture({ prefix: "" })).toEqual({ locks: [], retryAfterMs: 70 });
+  });
+
+  test("that fails half-way releases what it held", async () => {
+    const { rowlock, asked } = stage((asked) => {
+      if (asked.case === "capture")
+        return { case: "capture", value: { leases: [leaseOf("a"), leaseOf("b", 2_100)] } };
+      if (asked.case === "renew") return { case: "error", value: { code: 3, message: "no" } };
+      return "as usual";
+    });
+    await expect(rowlock.capture({ prefix: "", count: 2 })).rejects.toMatchObject({
+      code: "INVALID_ARGUMENT",
+    });
+    await turn();
+    await turn();
+    expect(
+      asked("release")
+        .map(({ leaseId }) => leaseId as string)
+        .toSorted(),
+    ).toEqual(["a", "b"]);
+  });
+});
+
+test("a renewal by its id returns the lease, and no time left if it has no end", async () => {
+  const { rowlock, asked } = stage();
+  expect(await rowlock.renew("mine", { ttl: 5_000 })).toEqual({
+    leaseId: "mine",
+    name: "etl",
+    token: 7n,
+    ttlMs: 30_000,
+  });
+  expect(asked("renew")).toMatchObject([{ ttl: { seconds: 5n } }]);
+  const endless = stage(() => ({ case: "renew", value: { lease: leaseOf("mine", null) } }));
+  expect((await endless.rowlock.renew("mine")).ttlMs).toBeUndefined();
+});
+
+test("two calls under one request id have one claim: the one that is given up leaves it to the other", async () => {
+  const { rowlock, played, asked } = stage((asked) =>
+    asked.case === "waitInQueue" ? undefined : "as usual",
+  );
+  const giveUp = new AbortController();
+  const first = rowlock.lock("etl", { requestId: "both", signal: giveUp.signal });
+  const second = rowlock.lock("etl", { requestId: "both" });
+  await turn();
+  await turn();
+  const place = {
+    case: "waitInQueue",
+    value: { update: { case: "position", value: { ticketId: "t" } } },
+  } as const;
+  played.say({ results: [1n, 2n].map((call) => ({ call, result: place })) });
+  giveUp.abort(new Error("enough"));
+  await expect(first).rejects.toThrow("enough");
+  await turn();
+  await turn();
+  expect(asked("release")).toEqual([]);
+  const granted = {
+    case: "waitInQueue",
+    value: { update: { case: "granted", value: leaseOf("a") } },
+  } as const;
+  played.say({ results: [{ call: 2n, result: granted }] });
+  expect((await second).leaseId).toBe("a");
+});
+
+test("two calls under two request ids have two claims: the one that is given up gives its place back", async () => {
+  const { rowlock, played, asked } = stage((asked) =>
+    asked.case === "waitInQueue" ? undefined : "as usual",
+  );
+  const giveUp = new AbortController();
+  const first = rowlock.lock("etl", { requestId: "one", signal: giveUp.signal });
+  const others = [{ requestId: "two" }, {}].map((options) => rowlock.lock("etl", options).catch(() => {}));
+  await turn();
+  await turn();
+  const place = {
+    case: "waitInQueue",
+    value: { update: { case: "position", value: { ticketId: "t" } } },
+  } as const;
+  played.say({ results: [{ call: 1n, result: place }] });
+  giveUp.abort(new Error("enough"));
+  await expect(first).rejects.toThrow("enough");
+  await turn();
+  await turn();
+  expect(asked("release")).toMatchObject([{ leaseId: "t" }]);
+  const closed = rowlock.close();
+  await vi.advanceTimersByTimeAsync(2_000);
+  await Promise.all([closed, ...others]);
+});
+
+describe("a watch", () => {
+  test("yields the server's updates until it is left", async () => {
+    const { rowlock } = stage((asked) =>
+      asked.case === "watchLocks"
+        ? {
+            case: "watchLocks",
+            value: { locks: [{ name: "etl", limit: { limit: 1 } }], complete: true },
+          }
+        : "as usual",
+    );
+    for await (const { locks, complete } of rowlock.watchLocks({ prefix: "e" })) {
+      expect([locks.map(({ name }) => name), complete]).toEqual([["etl"], true]);
+      break;
+    }
+  });
+});
+
+describe("closing", () => {
+  test("gives up waits, releases held locks, and ends the session in good order, once", async () => {
+    const { rowlock, played, asked } = stage((asked) =>
+      asked.case === "capture" ||
+      (asked.case === "waitInQueue" &&
+        asked.value.target.case === "acquire" &&
+        asked.value.target.value.name === "busy")
+        ? undefined
+        : "as usual",
+    );
+    const lock = await rowlock.lock("etl");
+    const waits = rowlock.lock("busy");
+    const watch = rowlock.watchLocks().next();
+    const capture = rowlock.capture({ prefix: "t/", wait: "forever" });
+    const refused = [waits, watch, capture].map((one) => one.catch((error: unknown) => error));
+    await turn();
+    const closed = rowlock.close();
+    expect(rowlock.close()).toBe(closed);
+    await turn();
+    await turn();
+    // The wait may have been granted; closing waits at most this long for it.
+    await vi.advanceTimersByTimeAsync(2_000);
+    await closed;
+    expect(await Promise.all(refused)).toMatchObject(refused.map(() => ({ reason: "CLOSED" })));
+    // The wait is not cancelled: its answer names what to give back.
+    expect(asked("cancel").toSorted()).toEqual([3n, 4n]);
+    expect(asked("release")).toMatchObject([{ leaseId: "lease 1" }]);
+    expect([lock.state, played.ended]).toEqual(["lost", 1]);
+  });
+
+  test("of an unused client sends nothing, and ends at once", async () => {
+    const { rowlock, played } = stage();
+    await rowlock[Symbol.asyncDispose]();
+    expect(played.asked).toEqual([]);
+    await expect(rowlock.lock("etl")).rejects.toMatchObject({ reason: "CLOSED" });
+  });
+
+  test("waits two seconds at most for answers", async () => {
+    const { rowlock, played } = stage();
+    await rowlock.lock("etl");
+    played.isSilent = true;
+    played.answer = () => undefined;
+    const done = vi.fn();
+    void rowlock.close().then(done);
+    await vi.advanceTimersByTimeAsync(1_999);
+    expect(done).not.toHaveBeenCalled();
+    await vi.advanceTimersByTimeAsync(2);
+    await turn();
+    expect(done).toHaveBeenCalledOnce();
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  test("does not wait for calls that were never sent", async () => {
+    const { rowlock } = stage(undefined, { headers: () => new Promise(() => {}) });
+    const lock = rowlock.lock("etl").catch((error: unknown) => error);
+    const look = rowlock.getLock("etl").catch((error: unknown) => error);
+    await rowlock.close();
+    expect(await Promise.all([lock, look])).toMatchObject([{ reason: "CLOSED" }, { reason: "CLOSED" }]);
+  });
+
+  test("is final: every verb is refused from then on", async () => {
+    const { rowlock } = stage();
+    await rowlock.close();
+    const verbs = [
+      () => rowlock.lock("etl"),
+      () => rowlock.tryLock("etl"),
+      () => rowlock.capture({ prefix: "" }),
+      async () => rowlock.release("a"),
+      async () => rowlock.renew("a"),
+      async () => rowlock.getLock("a"),
+      async () => rowlock.setLimit({ name: "a" }, 1),
+      async () => rowlock.updateLock("a", {}),
+      async () => rowlock.deleteLock("a"),
+      async () => rowlock.forceRelease({ name: "a" }, ""),
+      async () => rowlock.listLocks().next(),
+      async () => rowlock.listLimits().next(),
+      async () => rowlock.watchLocks().next(),
+    ];
+    for (const verb of verbs) await expect(verb()).rejects.toMatchObject({ reason: "CLOSED" });
+  });
+});
+
+test("every verb of an operator reaches the server with its arguments", async () => {
+  const { rowlock, asked } = stage();
+  const all = [
+    rowlock.getLock("a"),
+    rowlock.setLimit({ name: "a" }, 3),
+    rowlock.updateLock("a", { status: "x" }),
+    rowlock.deleteLock("a", { ifVersion: 2 }),
+    rowlock.forceRelease({ name: "a" }, "why"),
+    rowlock.listLocks({ prefix: "p" }).next(),
+    rowlock.listLimits({ prefix: "p" }).next(),
+    rowlock.listLimits().next(),
+  ];
+  for (const one of all) one.catch(() => {});
+  // The client sends calls that must not be repeated with its second request, after the server has answered.
+  for (let index = 0; index < 4; index++) await turn();
+  expect(asked("getLock")).toMatchObject([{ name: "a" }]);
+  expect(asked("setLimit")).toMatchObject([{ limit: 3 }]);
+  expect(asked("updateLock")).toMatchObject([{ status: "x" }]);
+  expect(asked("deleteLock")).toMatchObject([{ expectedVersion: 2n }]);
+  expect(asked("forceRelease")).toMatchObject([{ reason: "why" }]);
+  expect(asked("listLocks")).toMatchObject([{ prefix: "p" }]);
+  expect(asked("listLimits")).toMatchObject([{ prefix: "p" }, { prefix: "" }]);
+});
+
+test("calls that no server accepts fail at once", async () => {
+  const { rowlock } = stage(undefined, {
+    headers: () => {
+      throw new Error("no token");
+    },
+  });
+  await expect(rowlock.getLock("a")).rejects.toMatchObject({ code: "UNAUTHENTICATED" });
+});

@@ -1,0 +1,278 @@
+// What follows a commit: which followers are told, what other servers are told, and which locks are looked at again.
+
+import { expect, test, vi } from "vitest";
+import type { Claim } from "../../server/core/claim.ts";
+import type { Command } from "../../server/core/command.ts";
+import type { Lock } from "../../server/core/lock.ts";
+import { AfterCommit, type AfterCommitOptions } from "../../server/engine/after-commit.ts";
+import { Changes, type ChangesOptions } from "../../server/engine/changes/changes.ts";
+import type { Job } from "../../server/engine/transaction/attempts.ts";
+import { Batch } from "../../server/engine/transaction/batch.ts";
+import { ACQUIRE, CLAIM } from "../support/claims.ts";
+import { lockRow, ScriptedTransactions } from "../support/scripted-transactions.ts";
+
+const OWN = 1n;
+const policy = { graceUs: 1, attachedForUs: 1, retentionUs: 1, queueMax: 1 };
+const held = (ticketNumber: bigint, replica: bigint | null): Claim => ({
+  ...CLAIM,
+  lockId: 5n,
+  ticketNumber,
+  replica,
+  state: "held",
+});
+
+function scene(observer?: AfterCommitOptions["observer"]) {
+  const changes = new Changes({
+    store: {},
+    reads: { inTurn: {} },
+    views: {},
+    pollIntervalMs: 86_400_000,
+    observer() {},
+    onFailure() {},
+  } as unknown as ChangesOptions);
+  const { followers, leases } = changes;
+  const owed: bigint[] = [];
+  const poked: unknown[] = [];
+  const changed: bigint[] = [];
+  const seen: unknown[] = [];
+  vi.spyOn(changes.places, "changed").mockImplementation((lockId) => void changed.push(lockId));
+  const options = {
+    observer: observer ?? ((event: { kind: string }) => void seen.push(event.kind)),
+    poke: (granted: unknown) => void poked.push(granted),
+    replica: OWN,
+    changes,
+    advances: { owe: async (lockId: bigint) => void owed.push(lockId) },
+  } as unknown as AfterCommitOptions;
+  const batch = new Batch(new Map(), policy, []);
+  return {
+    after: new AfterCommit(options),
+    ...{ batch, followers, leases, owed, poked, changed, seen },
+  };
+}
+
+test("locks at which a large grant has left waiters are looked at again", () => {
+  const { after, batch, owed } = scene();
+  batch.leftOver = [5n, 6n];
+  after.wake(batch);
+  expect(owed).toEqual([5n, 6n]);
+});
+
+test("waiters here are notified, and other servers hear of their own waiters alone", () => {
+  const { after, batch, followers, poked } = scene();
+  const told: bigint[] = [];
+  const follow = (ticketNumber: bigint) =>
+    followers.add(
+      { ...held(ticketNumber, OWN), state: "waiting" },
+      { settled: (claim) => told.push(claim.ticketNumber) },
+      1n,
+    );
+  for (const ticketNumber of [1n, 2n, 3n]) follow(ticketNumber);
+  const granted = (claim: Claim, queued: boolean) => ({
+    event: { kind: "granted" as const, claim, queued, waitedUs: 0 },
+    lockName: "lock",
+    nowUs: 0,
+  });
+  batch.events = [
+    granted(held(1n, OWN), true),
+    granted(held(2n, 2n), true),
+    granted(held(4n, null), true),
+    granted(held(5n, 2n), false),
+  ] as Batch["events"];
+  after.wake(batch);
+  expect(told).toEqual([1n, 2n]);
+  expect(followers.count).toBe(1);
+  expect(poked).toEqual([{ replica: 2n, lockId: 5n, ticketNumber: 2n }]);
+});
+
+test("waiters here are notified that the wait has ended, by whichever command", () => {
+  const { after, batch, followers } = scene();
+  const told: string[] = [];
+  followers.add({ ...held(1n, OWN), state: "waiting" }, { settled: ({ state }) => told.push(state) }, 1n);
+  const claim: Claim = { ...held(1n, OWN), state: "ended", endReason: "timed_out" };
+  batch.events = [{ event: { kind: "ended", claim, was: "waiting" }, lockName: "lock", nowUs: 0 }];
+  after.wake(batch);
+  expect(told).toEqual(["ended"]);
+  expect(followers.count).toBe(0);
+});
+
+test("a lock with waiters here is looked at again if its rules differ from those of the decision", () => {
+  const { after, batch, followers } = scene();
+  followers.add({ ...held(1n, OWN), state: "waiting" }, { settled() {} }, 8n);
+  const rules: Batch["limitRules"] = [];
+  batch.limitRules = rules;
+  const lock = { id: 5n, name: "lock", revision: 9n } as Lock;
+  batch.locks.set(5n, { lock, revisionBefore: 8n });
+  const newer = { rules: [], concerns: () => true };
+  expect(followers.hasOldRules(5n, newer)).toBe(false);
+  after.wake(batch);
+  expect(followers.hasOldRules(5n, { ...newer, rules })).toBe(false);
+  expect(followers.hasOldRules(5n, newer)).toBe(true);
+});
+
+test("the holder of a lease hears of its end, once, and the end of a wait is not reported as one", () => {
+  const { after, batch, leases } = scene();
+  const lost: bigint[] = [];
+  const lease = (ticketNumber: bigint) => ({ ...held(ticketNumber, null), secret: `secret ${ticketNumber}` });
+  for (const ticketNumber of [1n, 2n])
+    leases.add(lease(ticketNumber), (ended) => lost.push(ended.ticketNumber));
+  const ended = (ticketNumber: bigint, was: "held" | "waiting") => ({
+    event: { kind: "ended" as const, claim: { ...lease(ticketNumber), state: "ended" }, was },
+    lockName: "lock",
+    nowUs: 0,
+  });
+  batch.events = [ended(1n, "held"), ended(1n, "held"), ended(2n, "waiting")] as unknown as Batch["events"];
+  after.wake(batch);
+  expect(lost).toEqual([1n]);
+  expect(leases.count).toBe(1);
+});
+
+test("this server's own changes need no poll, and places and watches hear of them", () => {
+  const { after, batch, followers, changed, poked } = scene();
+  followers.add({ ...held(1n, OWN), state: "waiting" }, { settled() {} }, 8n);
+  const lock = { id: 5n, name: "lock", revision: 9n } as Lock;
+  batch.locks.set(5n, { lock, revisionBefore: 8n });
+  after.wake(batch);
+  expect(followers.isStale(5n, 9n)).toBe(false);
+  expect(changed).toEqual([5n]);
+  expect(poked).toEqual([]);
+});
+
+/** Commits one transaction with these commands, and does what follows it. */
+async function answered(
+  stage: ReturnType<typeof scene>,
+  asked: Record<string, readonly Pick<Job, "command" | "follower">[]>,
+  store = new ScriptedTransactions(5n, 6n),
+) {
+  const jobs = new Map(
+    Object.entries(asked).map(([id, list]) => [
+      BigInt(id),
+      list.map((job) => ({ ...job, lockId: BigInt(id), submittedMs: performance.now() }) as Job),
+    ]),
+  );
+  const roomy = { ...policy, queueMax: 10, graceUs: 1_000_000, attachedForUs: 1_000_000 };
+  const batch = new Batch(jobs, roomy, []);
+  const transacting = store.transact(
+    batch.plan(() => false, true),
+    (loaded) => batch.decide(loaded),
+  );
+  await store.at(store.begun.length - 1).commit();
+  await transacting;
+  stage.after.answered(jobs, batch);
+  return batch;
+}
+const acquire = (requestId: string, overrides: object = {}): Command => ({
+  ...ACQUIRE,
+  ...{ name: "lock 5", requestId, secret: requestId, mayWait: true, replica: OWN, ...overrides },
+});
+
+test("a caller hears which lease it holds before it hears how the lease ended in the same transaction", async () => {
+  const stage = scene();
+  const heard: string[] = [];
+  const caller = {
+    getPeer: () => "a test",
+    holds: (lease: Claim) => {
+      heard.push("holds");
+      stage.leases.add(lease, () => heard.push("lost"));
+    },
+  };
+  const force: Command = { verb: "force_release", name: "lock 5", ticketNumber: 1n, reason: "" };
+  await answered(stage, {
+    5: [
+      { command: acquire("one", { caller }), follower: null },
+      { command: force, follower: null },
+      { command: { verb: "advance" }, follower: null },
+    ],
+  });
+  expect(heard).toEqual(["holds", "lost"]);
+});
+
+test("a caller hears of its own leases alone, and one that does not listen is answered all the same", async () => {
+  const stage = scene();
+  const heard: bigint[] = [];
+  const caller = {
+    getPeer: () => "a test",
+    holds: ({ ticketNumber }: Claim) => void heard.push(ticketNumber),
+  };
+  const deaf = { getPeer: () => "a test" };
+  const one: Claim = { ...held(1n, OWN), secret: "one" };
+  await answered(stage, {
+    5: [
+      { command: acquire("one", { caller }), follower: null },
+      { command: acquire("two", { caller }), follower: null },
+      { command: acquire("one", { caller: deaf }), follower: null },
+      { command: acquire("one", { caller: undefined }), follower: null },
+      { command: { verb: "renew", ref: one, ttlUs: undefined }, follower: null },
+    ],
+  });
+  expect(heard).toEqual([1n]);
+  expect(stage.seen.filter((kind) => kind === "answered")).toHaveLength(5);
+});
+
+test("a waiter with a follower is followed and notified, even of a grant in the same transaction", async () => {
+  const stage = scene();
+  const told: bigint[] = [];
+  const follower = { settled: (claim: Claim) => void told.push(claim.ticketNumber) };
+  const force: Command = { verb: "force_release", name: "lock 5", ticketNumber: 1n, reason: "" };
+  await answered(stage, {
+    5: [
+      { command: acquire("one"), follower },
+      { command: acquire("two"), follower },
+      { command: acquire("three"), follower },
+      { command: acquire("four", { replica: null }), follower: null },
+      { command: force, follower: null },
+    ],
+  });
+  expect(told).toEqual([2n]);
+  expect(stage.followers.count).toBe(1);
+  expect([...stage.followers.claims()].map(({ ticketNumber }) => ticketNumber)).toEqual([3n]);
+});
+
+test("every answer is observed with the name of its lock, and unanswered commands are not", async () => {
+  const seen: { kind: string; lockName?: string; commands?: number; locks?: number; seconds?: number }[] = [];
+  const stage = scene((event) => void seen.push(event));
+  const store = new ScriptedTransactions(5n);
+  await answered(
+    stage,
+    {
+      5: [
+        { command: acquire("one"), follower: null },
+        { command: acquire("two", { name: "another" }), follower: null },
+      ],
+      // This lock no longer exists.
+      6: [{ command: { verb: "advance" }, follower: null }],
+    },
+    store,
+  );
+  const answers = seen.filter(({ kind }) => kind === "answered");
+  expect(answers).toMatchObject([
+    { lockName: "lock 5", outcome: { kind: "held" }, command: { requestId: "one" } },
+  ]);
+  expect(answers[0]?.seconds).toBeGreaterThanOrEqual(0);
+  expect(answers[0]?.seconds).toBeLessThan(1);
+  expect(seen.filter(({ kind }) => kind === "batch")).toEqual([{ kind: "batch", commands: 3, locks: 2 }]);
+  expect(seen.filter(({ kind }) => kind === "event")).toMatchObject([{ lockName: "lock 5" }]);
+});
+
+test("a change that may have been made is not observed as answered", async () => {
+  const stage = scene();
+  const setLimit: Command = {
+    ...{ verb: "set_limit", name: "lock 5", limit: 3, expectedVersion: undefined, reason: "" },
+  };
+  const asked = new Map([[5n, [{ command: setLimit, submittedMs: 0 } as Job]]]);
+  const store = new ScriptedTransactions(5n);
+  const first = new Batch(asked, policy, []);
+  const second = new Batch(asked, policy, [first]);
+  const lost = store.transact(
+    first.plan(() => false, true),
+    (loaded) => first.decide(loaded),
+  );
+  await Promise.all([store.at(0).commitUnheard(), lost.catch(() => {})]);
+  store.locks.set(5n, lockRow(5n, { limit: 9, limitVersion: 2n, changeMark: 7n }));
+  const repeated = store.transact(
+    second.plan(() => false, true),
+    (loaded) => second.decide(loaded),
+  );
+  await Promise.all([store.at(1).commit(), repeated]);
+  stage.after.answered(asked, second);
+  expect(stage.seen).toEqual(["batch"]);
+});

@@ -1,0 +1,168 @@
+// A waiter that comes back to a place whose lock is held up keeps the place until a transaction can decide; a waiter
+// that comes too late does not.
+
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import type { Claim, ClaimRef } from "../../../server/core/claim.ts";
+import type { Command } from "../../../server/core/command.ts";
+import { ReturnedWaiters } from "../../../server/engine/background/returned-waiters.ts";
+import { RETURNED_READ_MAX } from "../../../server/engine/engine-bounds.ts";
+import type { Answer } from "../../../server/engine/lock-engine.ts";
+import type { Job } from "../../../server/engine/transaction/attempts.ts";
+import { ACQUIRE, CLAIM } from "../../support/claims.ts";
+
+const NOW_US = 1_000_000_000;
+const ARRIVED_MS = 5_000;
+let nowMs: number;
+beforeEach(() => {
+  nowMs = ARRIVED_MS;
+  vi.spyOn(performance, "now").mockImplementation(() => nowMs);
+});
+afterEach(() => vi.restoreAllMocks());
+
+const turn = () => new Promise(setImmediate);
+const waiting = (ticketNumber: bigint, overrides: Partial<Claim> = {}): Claim => ({
+  ...CLAIM,
+  ticketNumber,
+  requestId: `request ${ticketNumber}`,
+  state: "waiting",
+  deadlineUs: NOW_US + 1,
+  ...overrides,
+});
+
+function scene(...claims: Claim[]) {
+  const heartbeats: ClaimRef[][] = [];
+  const failures: unknown[] = [];
+  const reads: number[] = [];
+  const fault = { next: null as Error | null };
+  const read = async (count: number, found: Claim[]) => {
+    reads.push(count);
+    const { next } = fault;
+    fault.next = null;
+    if (next) throw next;
+    return { nowUs: NOW_US, claims: found };
+  };
+  const returned = new ReturnedWaiters({
+    store: {
+      claims: (keys) =>
+        read(
+          keys.length,
+          claims.filter(({ ticketNumber }) => keys.some((key) => key.ticketNumber === ticketNumber)),
+        ),
+      claimsByRequest: (ids) =>
+        read(
+          ids.length,
+          claims.filter(({ requestId }) => ids.includes(requestId)),
+        ),
+      async heartbeat(_replica, kept) {
+        heartbeats.push([...kept]);
+        return [];
+      },
+    },
+    policy: { graceUs: 1, attachedForUs: 1, retentionUs: 1, queueMax: 1 },
+    replica: 1n,
+    onFailure: (_loop, error) => void failures.push(error),
+  });
+  const comesBack = (command: Command, lockId = CLAIM.lockId) => {
+    const { promise: answer, resolve, reject } = Promise.withResolvers<Answer | null>();
+    const job: Job = { lockId, command, follower: null, submittedMs: ARRIVED_MS, answer, resolve, reject };
+    returned.heldUp(job);
+    return job;
+  };
+  const byTicket = (ref: ClaimRef) => comesBack({ verb: "attach", ref, replica: null });
+  const byRequest = (requestId: string) => comesBack({ ...ACQUIRE, requestId });
+  const kept = () => [...returned.claims()].map(({ ticketNumber }) => ticketNumber);
+  return { returned, byTicket, byRequest, heartbeats, failures, reads, fault, kept };
+}
+
+test("a place is kept for a waiter that comes back by ticket or request id, until a transaction has decided", async () => {
+  const [one, two] = [waiting(1n), waiting(2n)];
+  const { byTicket, byRequest, heartbeats, kept } = scene(one, two);
+  const first = byTicket(one);
+  const second = byRequest(two.requestId);
+  await turn();
+  expect(kept()).toEqual([1n, 2n]);
+  expect(heartbeats.flat().map(({ ticketNumber }) => ticketNumber)).toEqual([1n, 2n]);
+  first.resolve(null);
+  second.reject(new Error("A fault made by a test."));
+  await turn();
+  expect(kept()).toEqual([]);
+});
+
+test("a place that ran out before the command arrived is not revived, and one that ran out since is kept", async () => {
+  // The transaction reads the rows 3 s after the commands have arrived.
+  const late = waiting(1n, { deadlineUs: NOW_US - 3_000_000 });
+  const inTime = waiting(2n, { deadlineUs: NOW_US - 3_000_000 + 1 });
+  const { byTicket, heartbeats, kept } = scene(late, inTime);
+  for (const claim of [late, inTime]) byTicket(claim);
+  nowMs += 3_000;
+  await turn();
+  expect(kept()).toEqual([2n]);
+  expect(heartbeats.map((claims) => claims.map(({ ticketNumber }) => ticketNumber))).toEqual([[2n]]);
+});
+
+test("no place is kept for an ended or held claim, a wrong secret, or another lock", async () => {
+  const ended = waiting(1n, { state: "ended" });
+  const held = waiting(2n, { state: "held" });
+  const wrong = waiting(3n);
+  const { byTicket, byRequest, returned, heartbeats, kept } = scene(ended, held, wrong, waiting(4n));
+  byTicket(ended);
+  byTicket(held);
+  byTicket({ ...wrong, secret: "another-secret-than-it" });
+  byRequest("a request of nobody");
+  returned.heldUp({
+    ...byRequest("a request of nobody"),
+    lockId: 99n,
+    command: { ...ACQUIRE, requestId: "request 4" },
+  });
+  await turn();
+  expect(kept()).toEqual([]);
+  expect(heartbeats).toEqual([]);
+});
+
+test("a read that fails is reported, and later commands are read", async () => {
+  const { byTicket, failures, fault, kept } = scene(waiting(1n), waiting(2n));
+  fault.next = new Error("A fault made by a test.");
+  byTicket(waiting(1n));
+  await turn();
+  expect(failures).toHaveLength(1);
+  byTicket(waiting(2n));
+  await turn();
+  expect(kept()).toEqual([2n]);
+});
+
+test("many are read in parts", async () => {
+  const { byTicket, reads } = scene();
+  for (let number = 0; number < RETURNED_READ_MAX + 2; number++) byTicket(waiting(BigInt(number)));
+  await turn();
+  expect(reads.filter((count) => count > 0)).toEqual([1, RETURNED_READ_MAX, 1]);
+});
+
+test("a command is read once, and one that comes back to nothing is not read at all", async () => {
+  const { returned, byTicket, reads, heartbeats } = scene(waiting(1n));
+  const job = byTicket(waiting(1n));
+  returned.heldUp(job);
+  await turn();
+  returned.heldUp(job);
+  await turn();
+  expect(reads.filter((count) => count > 0)).toEqual([1]);
+  expect(heartbeats).toHaveLength(1);
+  returned.heldUp({ ...job, command: { verb: "detach", ref: waiting(1n), replica: 1n } });
+  await turn();
+  expect(reads.filter((count) => count > 0)).toEqual([1]);
+});
+
+test("commands that arrive during a read are read together, after it", async () => {
+  const { byTicket, reads, kept } = scene(waiting(1n), waiting(2n), waiting(3n));
+  for (const number of [1n, 2n, 3n]) byTicket(waiting(number));
+  await turn();
+  expect(reads.filter((count) => count > 0)).toEqual([1, 2]);
+  expect(kept()).toEqual([1n, 2n, 3n]);
+});
+
+test("a waiter answered during the read needs no kept place", async () => {
+  const { byTicket, kept } = scene(waiting(1n));
+  const job = byTicket(waiting(1n));
+  job.resolve(null);
+  await turn();
+  expect(kept()).toEqual([]);
+});

@@ -1,0 +1,232 @@
+// Background work goes on: a lock that cannot be brought up to date blocks no other lock, and every pending advance is
+// retried until it succeeds.
+
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import type { Claim } from "../../../server/core/claim.ts";
+import { Followers } from "../../../server/engine/changes/followers.ts";
+import { Places } from "../../../server/engine/changes/places.ts";
+import { Waiters } from "../../../server/engine/changes/waiters.ts";
+import { OWED_AT_ONCE_MAX, POLL_LOCKS_MAX } from "../../../server/engine/engine-bounds.ts";
+import { Fault } from "../../../server/engine/faults.ts";
+import { Backoff } from "../../../server/engine/loop.ts";
+import { Advances } from "../../../server/engine/transaction/advances.ts";
+import { ROW_LOCKED } from "../../../server/storage/store.ts";
+import { turn } from "../../support/scripted-transactions.ts";
+
+describe("an advance", () => {
+  test("runs once at a time for each lock", async () => {
+    const began: bigint[] = [];
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const advance = (lockId: bigint) => {
+      began.push(lockId);
+      return promise;
+    };
+    const advances = new Advances({ submit: advance, onFailure() {} });
+    const all = [advances.start(1n), advances.start(1n), advances.start(2n)];
+    expect(began).toEqual([1n, 2n]);
+    resolve();
+    await Promise.all(all);
+    await advances.start(1n);
+    expect(began).toEqual([1n, 2n, 1n]);
+  });
+
+  test("that is refused at once is not under way afterwards", async () => {
+    let began = 0;
+    const advances = new Advances({
+      submit: () => {
+        began += 1;
+        throw new Fault("unavailable", ROW_LOCKED, "A test's.", { retryAfterMs: 1 });
+      },
+      onFailure() {},
+    });
+    await advances.start(1n);
+    await advances.start(1n);
+    expect(began).toBe(2);
+  });
+
+  test("that is required is tried until it succeeds, even if one was running already", async () => {
+    const failures: unknown[] = [];
+    let began = 0;
+    const advance = async () => {
+      began += 1;
+      if (began === 2 || began === 3) throw new Error("A fault made by a test.");
+    };
+    const advances = new Advances({
+      submit: advance,
+      onFailure: (_loop, error) => void failures.push(error),
+    });
+    const underWay = advances.start(1n);
+    await advances.owe(1n);
+    await underWay;
+    expect(began).toBe(2);
+    advances.again();
+    await advances.start(1n);
+    expect(began).toBe(3);
+    advances.again();
+    await advances.start(1n);
+    expect(began).toBe(4);
+    advances.again();
+    expect(began).toBe(4);
+    expect(failures).toHaveLength(2);
+  });
+});
+
+describe("while the database can do nothing", () => {
+  beforeEach(() => void vi.useFakeTimers({ toFake: ["performance"] }));
+  afterEach(() => void vi.useRealTimers());
+
+  const away = (reason = "connection_lost") =>
+    new Fault("unavailable", reason, "A test's.", { retryAfterMs: 1 });
+
+  /** Advances that end as the test says. */
+  function scene() {
+    const begun: { lockId: bigint; end: PromiseWithResolvers<void> }[] = [];
+    const failures: [string, unknown][] = [];
+    const advances = new Advances({
+      submit: (lockId) => {
+        const end = Promise.withResolvers<void>();
+        begun.push({ lockId, end });
+        return end.promise;
+      },
+      onFailure: (...failure) => failures.push(failure),
+    });
+    const end = async (index: number, error?: unknown) => {
+      if (error) begun[index]?.end.reject(error);
+      else begun[index]?.end.resolve();
+      await turn();
+    };
+    return { advances, begun, failures, end, began: () => begun.map(({ lockId }) => lockId) };
+  }
+
+  test("no advance begins for a while, and then one alone checks the database", async () => {
+    const { advances, began, failures, end } = scene();
+    const restMs = new Backoff();
+    restMs.failed();
+    void advances.start(1n);
+    await end(0, away());
+    expect(failures).toMatchObject([["advance", { reason: "connection_lost" }]]);
+    vi.advanceTimersByTime(restMs.restMs - 1);
+    await advances.start(2n);
+    expect(began()).toEqual([1n]);
+    vi.advanceTimersByTime(1);
+    void advances.start(2n);
+    await advances.start(3n);
+    expect(began()).toEqual([1n, 2n]);
+    // It fails, so the rest is longer.
+    await end(1, away());
+    vi.advanceTimersByTime(restMs.restMs);
+    await advances.start(3n);
+    expect(began()).toHaveLength(2);
+    vi.advanceTimersByTime(restMs.restMs);
+    void advances.start(3n);
+    expect(began()).toEqual([1n, 2n, 3n]);
+    // It succeeds, so all advances may go on.
+    await end(2);
+    void advances.start(4n);
+    void advances.start(5n);
+    expect(began().slice(3)).toEqual([4n, 5n]);
+  });
+
+  test("advances that fail together delay the rest no longer than one does", async () => {
+    const { advances, began, end } = scene();
+    const restMs = new Backoff();
+    restMs.failed();
+    for (const lockId of [1n, 2n, 3n]) void advances.start(lockId);
+    for (const index of [0, 1, 2]) await end(index, away());
+    vi.advanceTimersByTime(restMs.restMs);
+    void advances.start(4n);
+    expect(began()).toHaveLength(4);
+  });
+
+  test("a lock that is held up, and a bug, leave the others running", async () => {
+    const { advances, began, failures, end } = scene();
+    void advances.start(1n);
+    await end(0, away(ROW_LOCKED));
+    expect(failures).toEqual([]);
+    void advances.start(2n);
+    await end(1, new Error("A bug, made by a test."));
+    expect(failures).toHaveLength(1);
+    void advances.start(3n);
+    expect(began()).toEqual([1n, 2n, 3n]);
+  });
+
+  test("required advances are kept and restarted a few at a time, failed ones last", async () => {
+    const { advances, began, end } = scene();
+    const count = OWED_AT_ONCE_MAX + 2;
+    for (let id = 1; id <= count; id++) void advances.owe(BigInt(id));
+    await turn();
+    for (let index = 0; index < count; index++) await end(index, away(ROW_LOCKED));
+    advances.again();
+    expect(began().slice(count)).toHaveLength(OWED_AT_ONCE_MAX);
+    for (let index = count; index < count + OWED_AT_ONCE_MAX; index++) await end(index, away(ROW_LOCKED));
+    advances.again();
+    expect(began().slice(count + OWED_AT_ONCE_MAX, count + OWED_AT_ONCE_MAX + 3)).toEqual([
+      BigInt(count - 1),
+      BigInt(count),
+      1n,
+    ]);
+  });
+
+  test("an optional advance is not retried when it fails", async () => {
+    const { advances, began, end } = scene();
+    void advances.start(1n);
+    await end(0, away(ROW_LOCKED));
+    advances.again();
+    expect(began()).toEqual([1n]);
+  });
+
+  test("an advance that becomes required during another one follows it, unless it has begun already", async () => {
+    const { advances, began, end } = scene();
+    void advances.start(1n);
+    const owed = advances.owe(1n);
+    const also = advances.owe(1n);
+    expect(began()).toEqual([1n]);
+    await end(0);
+    expect(began()).toEqual([1n, 1n]);
+    await end(1);
+    await Promise.all([owed, also]);
+    expect(began()).toEqual([1n, 1n]);
+  });
+});
+
+test("a lock whose advance never succeeds keeps no follower of another lock from its notice", async () => {
+  const followers = new Followers();
+  const told: bigint[] = [];
+  const claim = (lockId: bigint, state: Claim["state"]) =>
+    ({ lockId, ticketNumber: 1n, state, provisional: false }) as Claim;
+  const last = BigInt(POLL_LOCKS_MAX + 1);
+  for (let id = 1n; id <= last; id++)
+    followers.add(claim(id, "waiting"), { settled: ({ lockId }) => told.push(lockId) }, 1n);
+  const failures: unknown[] = [];
+  const advances = new Advances({
+    submit: (lockId) =>
+      lockId === 1n ? Promise.reject(new Error("A fault made by a test.")) : new Promise(() => {}),
+    onFailure: (_loop, error) => void failures.push(error),
+  });
+  const store = {
+    poll: async (ids: readonly bigint[]) => ({
+      revisions: new Map(ids.map((id) => [id, id === last ? 2n : 1n])),
+      due: ids.slice(0, 2),
+      dueSoon: new Map(),
+      rulesRevision: 0n,
+    }),
+    limitRules: async () => [],
+    claims: async () => ({ nowUs: 0, claims: [claim(last, "held")] }),
+  };
+  const queue = async () => ({ nowUs: 0, places: [] });
+  const places = new Places({ store: { queue }, followers, onFailure() {} });
+  const rulesInForce = { saw() {} };
+  const options = {
+    store,
+    followers,
+    places,
+    advances,
+    rulesInForce,
+    intervalMs: 1,
+    onRulesChanged() {},
+    onFailure() {},
+  };
+  await new Waiters(options).look();
+  expect(told).toEqual([last]);
+  expect(failures).toHaveLength(1);
+});

@@ -1,0 +1,106 @@
+// How long a lock is kept out of the lanes after another transaction was found holding it, and which of the transactions
+// that wait for row locks run: stuck locks never take all patient slots, and briefly contended locks come first.
+
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { HELD_UP_MS, HELD_UP_MS_MAX, STUCK_MS } from "../../../server/engine/engine-bounds.ts";
+import type { JobsByLock } from "../../../server/engine/transaction/attempts.ts";
+import { HeldUpLocks, PatientSlots, type Waiting } from "../../../server/engine/transaction/held-up.ts";
+
+beforeEach(() => void vi.useFakeTimers({ toFake: ["performance"] }));
+afterEach(() => void vi.useRealTimers());
+
+/** Expects the lock to be kept out for exactly `forMs` from now on. */
+function isKeptOut(locks: HeldUpLocks, lockId: bigint, forMs: number): void {
+  vi.advanceTimersByTime(forMs - 1);
+  expect(locks.state(lockId)).not.toBe("free");
+  vi.advanceTimersByTime(1);
+  expect(locks.state(lockId)).toBe("free");
+}
+
+describe("a lock", () => {
+  test("that was never found held is free", () => {
+    const locks = new HeldUpLocks();
+    locks.met(2n);
+    expect(locks.state(1n)).toBe("free");
+    expect(locks.state(2n)).toBe("passing");
+  });
+
+  test("is excluded for longer each time it is found held again, up to a bound", () => {
+    const locks = new HeldUpLocks();
+    for (const forMs of [50, 200, 800, 3_200, HELD_UP_MS_MAX, HELD_UP_MS_MAX]) {
+      locks.met(1n);
+      isKeptOut(locks, 1n, forMs);
+    }
+  });
+
+  test("is excluded for the first, short time if it was free for long", () => {
+    const locks = new HeldUpLocks();
+    locks.met(1n);
+    isKeptOut(locks, 1n, HELD_UP_MS);
+    vi.advanceTimersByTime(HELD_UP_MS_MAX - 1);
+    locks.met(1n);
+    isKeptOut(locks, 1n, 4 * HELD_UP_MS);
+    vi.advanceTimersByTime(HELD_UP_MS_MAX);
+    locks.met(1n);
+    isKeptOut(locks, 1n, HELD_UP_MS);
+  });
+
+  test("whose wait failed is stuck for a while, until it is found held briefly", () => {
+    const locks = new HeldUpLocks();
+    locks.stuck(1n);
+    expect(locks.state(1n)).toBe("stuck");
+    isKeptOut(locks, 1n, STUCK_MS);
+    locks.stuck(1n);
+    locks.met(1n);
+    expect(locks.state(1n)).toBe("passing");
+    isKeptOut(locks, 1n, 4 * STUCK_MS);
+  });
+});
+
+describe("the patient slots", () => {
+  /** Work on these locks, in the order in which it was added. */
+  function scene(slots: number) {
+    const patient = new PatientSlots(slots);
+    const running: Waiting[] = [];
+    const run = () => {
+      for (let next = patient.begin(); next; next = patient.begin()) running.push(next);
+      return running.map(({ work }) => [...work.jobs.keys()]);
+    };
+    return {
+      patient,
+      run,
+      add(hold: Waiting["hold"], ...lockIds: bigint[]) {
+        const jobs: JobsByLock = new Map(lockIds.map((id) => [id, []]));
+        patient.add({ work: { jobs, earlier: [] }, hold, sinceMs: 0 });
+        return run();
+      },
+      end(index: number) {
+        patient.end(running[index] as Waiting);
+        return run();
+      },
+    };
+  }
+
+  test("keep a slot from stuck locks for those that are held briefly", () => {
+    const { patient, add, end } = scene(3);
+    for (const lockId of [1n, 2n, 3n, 4n]) add("stuck", lockId);
+    expect(patient.hasRoom).toBe(true);
+    expect(add("passing", 7n, 8n)).toEqual([[1n], [2n], [7n, 8n]]);
+    expect(patient.hasRoom).toBe(false);
+    expect(end(2)).toHaveLength(3);
+    expect(end(0).slice(3)).toEqual([[3n]]);
+  });
+
+  test("serve stuck locks as well if there is only one slot, after those that are held briefly", () => {
+    const { patient, add, end } = scene(1);
+    add("stuck", 1n);
+    add("stuck", 2n);
+    expect(add("passing", 3n)).toEqual([[1n]]);
+    expect(patient.hasRoom).toBe(false);
+    end(0);
+    expect(end(1)).toEqual([[1n], [3n], [2n]]);
+    expect(patient.isIdle).toBe(false);
+    end(2);
+    expect(patient.isIdle).toBe(true);
+  });
+});

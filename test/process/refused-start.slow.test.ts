@@ -1,0 +1,170 @@
+// Servers that must not start print one sentence that says what to do, no stack, and exit with code 1.
+
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import type { AddressInfo } from "node:net";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { freshDatabase, freshSqlite, mysqlFamily } from "../support/database.ts";
+import { startDroppingProxy } from "../support/dropping-proxy.ts";
+import { screenOf, serveArgs } from "./server-process.ts";
+import { processStage } from "./stage.ts";
+
+const { afterwards, database, rowlock: start } = processStage();
+
+const sqliteUrl = () => database(freshSqlite);
+
+/** What it prints to standard error when it gives up. */
+async function refusal(args: readonly string[], env: Record<string, string> = {}): Promise<string> {
+  const { code, out, err } = await start(args, env).exited;
+  expect([code, out]).toEqual([1, ""]);
+  const spoken = err.split("\n").filter((line) => line !== "" && !line.startsWith("{"));
+  expect(err).not.toMatch(/^\s+at /m);
+  return spoken.join("\n");
+}
+
+describe("a server does not start", () => {
+  test("with wrong settings, and lists all of them", async () => {
+    const said = await refusal(["serve", "--grace", "10", "--listen", "50051"], {
+      ROWLOCK_QUEU_MAX: "1",
+      ROWLOCK_DATABASE_URL: "postgres://root:hush@db/x",
+    });
+    expect(said.split("\n")).toHaveLength(5);
+    for (const part of ["--grace", "--listen", "ROWLOCK_QUEUE_MAX", "ROWLOCK_DATABASE_URL"])
+      expect(said).toContain(part);
+    expect(said).not.toContain("hush");
+  });
+
+  test("beyond loopback without TLS", async () => {
+    const said = await refusal(["serve", "--listen", "0.0.0.0:0"]);
+    expect(said).toContain("ROWLOCK_TLS_CERT");
+    expect(said).toContain("ROWLOCK_ALLOW_PLAINTEXT=true");
+  });
+
+  test("on an SQLite file that another server uses", async () => {
+    const url = await sqliteUrl();
+    const first = await screenOf(start(serveArgs(url)));
+    const said = await refusal(serveArgs(url));
+    expect(said).toMatch(/^rowlock cannot start: .* is in use by another process/);
+    expect((await fetch(`${first.metricsUrl}/readyz`)).status).toBe(200);
+  });
+
+  test("on a file that is no database", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "rowlock-refused-"));
+    afterwards(() => rmSync(folder, { recursive: true }));
+    const path = join(folder, "letter.txt");
+    writeFileSync(path, "Dear database, ".repeat(100));
+    expect(await refusal(serveArgs(`sqlite:${path}`))).toContain("is not a SQLite database");
+  });
+
+  test("on an impossible path, with one sentence and no retry", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "rowlock-refused-"));
+    afterwards(() => rmSync(folder, { recursive: true }));
+    const refused = async (path: string) => {
+      const { code, out, err } = await start(serveArgs(`sqlite:${path}`)).exited;
+      expect([code, out]).toEqual([1, ""]);
+      return err;
+    };
+    const nowhere = `${folder}/no/such/x.db`;
+    expect(await refused(nowhere)).toBe(
+      `rowlock cannot start: The database file ${nowhere} cannot be opened: its folder does not exist.\n`,
+    );
+    expect(await refused(folder)).toBe(
+      `rowlock cannot start: The database file ${folder} cannot be opened: it is a folder; name a file in it.\n`,
+    );
+  });
+
+  test.each(mysqlFamily())(
+    "on a missing database in $flavour, and every command reports it as missing",
+    async (found) => {
+      const url = new URL(found.url);
+      url.pathname = "/rowlock_nowhere";
+      const env = { ROWLOCK_DATABASE_URL: url.href };
+      const commands = [serveArgs(url.href), ["migrate", "up"], ["migrate", "status"], ["doctor"]];
+      for (const command of commands) {
+        const { code, err } = await start(command, env).exited;
+        expect(code).not.toBe(0);
+        expect(err).toMatch(/has no database of that name: create it \(CREATE DATABASE\)/);
+        expect(err).not.toMatch(/rowlock migrate up|Migrating|Trying again|^\s+at /m);
+      }
+    },
+  );
+
+  test("on a missing schema that it may not create", async () => {
+    const said = await refusal(serveArgs(await sqliteUrl(), "--migrate", "false"));
+    expect(said).toContain("rowlock migrate up");
+  });
+
+  test.each(mysqlFamily())("on a missing schema in $flavour that it may not create", async (found) => {
+    const { url, drop } = await freshDatabase(found);
+    afterwards(drop);
+    const said = await refusal(serveArgs(url, "--migrate", "false"));
+    expect(said).toMatch(
+      /^rowlock cannot start: The database's schema lacks 0001-.* Run `rowlock migrate up`\.$/,
+    );
+    // The server did not create the schema either.
+    const status = await start(["migrate", "status"], { ROWLOCK_DATABASE_URL: url }).exited;
+    expect(status).toMatchObject({ code: 1 });
+  });
+
+  test("on a port in use, of either listener", async () => {
+    const other = createServer();
+    await new Promise<void>((resolve) => other.listen(0, "127.0.0.1", resolve));
+    afterwards(() => new Promise<void>((resolve) => other.close(() => resolve())));
+    const address = `127.0.0.1:${(other.address() as AddressInfo).port}`;
+    for (const listener of ["--listen", "--metrics-listen"]) {
+      const url = await sqliteUrl();
+      expect(await refusal([...serveArgs(url), listener, address])).toContain(address);
+      // A server that does not start creates nothing.
+      expect(existsSync(url.slice("sqlite:".length))).toBe(false);
+    }
+  });
+
+  test("on an unavailable MySQL, after the start-up timeout", async () => {
+    const url = "mysql://root:hush@127.0.0.1:1/rowlock";
+    // Long enough for two tries on a busy machine.
+    const server = start(serveArgs(url, "--startup-timeout", "5s"));
+    const { code, out, err } = await server.exited;
+    expect([code, out]).toEqual([1, ""]);
+    expect(err).toContain("Trying again");
+    expect(err).toMatch(
+      /^rowlock cannot start: .*\(ECONNREFUSED\)\. Gave up after 5 s \(ROWLOCK_STARTUP_TIMEOUT\)\. Check that the database/m,
+    );
+    expect(err).toContain("mysql://root@127.0.0.1:1/rowlock");
+    expect(err).not.toContain("hush");
+    expect(err).not.toContain('"stack"');
+  });
+
+  test("on a MySQL whose host name is unknown", async () => {
+    const url = "mysql://root:hush@nowhere.invalid/rowlock";
+    const { err } = await start(serveArgs(url, "--startup-timeout", "0s")).exited;
+    // EAI_AGAIN where no name can be looked up at all.
+    expect(err).toMatch(/^rowlock cannot start: .* host name .*\((ENOTFOUND|EAI_AGAIN)\)\. Gave up/m);
+  });
+});
+
+describe("a server that is still starting", () => {
+  test.each(mysqlFamily())("serves as soon as the missing $flavour is there", async (found) => {
+    const { url, drop } = await freshDatabase(found);
+    afterwards(drop);
+    const target = new URL(url);
+    const proxy = await startDroppingProxy(target.hostname, Number(target.port));
+    afterwards(() => proxy.close());
+    proxy.leave();
+    target.host = `127.0.0.1:${proxy.port}`;
+    const server = start(serveArgs(target.href));
+    await server.logged(/cannot be reached.*Trying again/);
+    expect(server.out).toBe("");
+    await proxy.comeBack();
+    const { metricsUrl } = await screenOf(server);
+    expect((await fetch(`${metricsUrl}/readyz`)).status).toBe(200);
+  });
+
+  test("ends at once on request", async () => {
+    const server = start(serveArgs("mysql://root:hush@127.0.0.1:1/rowlock", "--startup-timeout", "1h"));
+    await server.logged(/Trying again/);
+    server.kill("SIGTERM");
+    expect(await server.exited).toMatchObject({ code: 0 });
+  });
+});

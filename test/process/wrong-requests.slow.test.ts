@@ -1,0 +1,397 @@
+// Invalid requests, one after the other, to a whole server on each database: each gets its status, its reason and all
+// of its violations, and the locks stay unchanged. For the rules of each field see
+// test/grpc/validate/validate.test.ts.
+
+import { beforeAll, describe, expect, test } from "vitest";
+import { type Mode, RefusalReason, WhenBusy } from "#proto/rowlock/v1/lock_pb.js";
+import type { ListOrder } from "#proto/rowlock/v1/lock_service_pb.js";
+import type { RowlockError } from "../../clients/typescript/src/bare/index.ts";
+import { testDatabases } from "../support/database.ts";
+import { type TestCalls, violationsIn } from "../support/test-calls.ts";
+import { processStage, type ServingServer } from "./stage.ts";
+
+const stage = processStage("after all");
+
+const RECEIVE_BYTES_MAX = 65_536;
+const LIMIT = 3;
+const seconds = (count: number) => ({ seconds: BigInt(count), nanos: 0 });
+const DAYS_25 = seconds(25 * 86_400);
+const YEARS_11 = seconds(11 * 366 * 86_400);
+const LONG = "n".repeat(256);
+const UNKNOWN_ID = "zzzz.1.abcdefghijklmnopqrstuv";
+const named = (value: string) => ({ target: { case: "name" as const, value } });
+const matching = (value: string) => ({ target: { case: "pattern" as const, value } });
+const asking = (value: object) => ({ target: { case: "acquire" as const, value } });
+
+/** Field 1, which holds the name in every request that has one, with bytes that are not text. */
+const NOT_UTF8 = Buffer.from([0x0a, 2, 0xc3, 0x28]);
+/** The same for field 7, the status of an update. */
+const STATUS_NOT_UTF8 = Buffer.from([0x0a, 1, 0x61, 0x3a, 2, 0xc3, 0x28]);
+/** A uint32 of -1, as a careless client would send it, after the name "a". */
+const PERMITS_MINUS_1 = Buffer.from([0x0a, 1, 0x61, 0x18, ...Array(9).fill(0xff), 0x01]);
+
+const MALFORMED = { code: "INVALID_ARGUMENT", reason: "MALFORMED_MESSAGE" };
+const TOO_LARGE = { code: "RESOURCE_EXHAUSTED", reason: "MESSAGE_TOO_LARGE" };
+const UNKNOWN_CLAIM = { code: "NOT_FOUND", reason: "UNKNOWN_CLAIM" };
+const UNKNOWN_LOCK = { code: "NOT_FOUND", reason: "UNKNOWN_LOCK" };
+
+/** Exactly these fields are at fault. */
+const badRequest = (...fields: string[]) => ({
+  code: "INVALID_ARGUMENT",
+  reason: "BAD_REQUEST",
+  fields: fields.sort(),
+});
+
+interface Scene {
+  readonly client: TestCalls;
+  /** The ids of a lease and of a ticket for the lock "busy", whose limit is LIMIT. */
+  readonly leaseId: string;
+  readonly ticketId: string;
+}
+
+type Case = [title: string, send: (scene: Scene) => Promise<unknown>, expected: object];
+
+const acquire = (request: object) => (scene: Scene) => scene.client.call("acquire", request);
+const wait = (request: object) => (scene: Scene) => endOf(scene.client.wait(request));
+const bytes =
+  (
+    name: "acquire" | "setLimit" | "getLock" | "forceRelease" | "listLocks" | "listLimits" | "updateLock",
+    request: Buffer,
+  ) =>
+  (scene: Scene) =>
+    scene.client.call(name, request);
+const waitBytes = (request: Buffer) => (scene: Scene) => endOf(scene.client.wait(request));
+
+async function endOf(stream: ReturnType<TestCalls["wait"]>): Promise<never> {
+  throw await stream.failure();
+}
+
+const CASES: Case[] = [
+  ["an empty name", acquire({ name: "" }), badRequest("name")],
+  ["an empty name on a stream", wait(asking({ name: "" })), badRequest("acquire.name")],
+  [
+    "an empty name of a limit",
+    ({ client }) => client.call("setLimit", { ...named(""), limit: 1 }),
+    badRequest("name"),
+  ],
+  ["an empty name to look at", ({ client }) => client.call("getLock", { name: "" }), badRequest("name")],
+  [
+    "an empty name to force",
+    ({ client }) => client.call("forceRelease", { ...named(""), reason: "r" }),
+    badRequest("name"),
+  ],
+  ["a name of 256 bytes", acquire({ name: LONG }), badRequest("name")],
+  ["a name of 256 bytes on a stream", wait(asking({ name: LONG })), badRequest("acquire.name")],
+  [
+    "a name of 256 bytes of a limit",
+    ({ client }) => client.call("setLimit", { ...named(LONG), limit: 1 }),
+    badRequest("name"),
+  ],
+  [
+    "a name of 256 bytes to look at",
+    ({ client }) => client.call("getLock", { name: LONG }),
+    badRequest("name"),
+  ],
+  [
+    "a name of 256 bytes to force",
+    ({ client }) => client.call("forceRelease", { ...named(LONG), reason: "r" }),
+    badRequest("name"),
+  ],
+  ["a prefix of 256 bytes", ({ client }) => client.call("listLocks", { prefix: LONG }), badRequest("prefix")],
+  [
+    "a prefix of 256 bytes, of limits",
+    ({ client }) => client.call("listLimits", { prefix: LONG }),
+    badRequest("prefix"),
+  ],
+  [
+    "a capture of nothing, from nowhere",
+    ({ client }) => client.call("capture", {}),
+    badRequest("max_leases", "target"),
+  ],
+  [
+    "a capture of 101, by a prefix and by names",
+    ({ client }) => client.call("capture", { prefix: "", names: ["busy"], maxLeases: 101 }),
+    badRequest("max_leases", "names"),
+  ],
+  [
+    "a capture with all that can be wrong with its leases",
+    ({ client }) =>
+      client.call("capture", {
+        names: ["a", "a", LONG],
+        maxLeases: 1,
+        ttl: DAYS_25,
+        maxWait: DAYS_25,
+        requestId: "r".repeat(121),
+        minInterval: seconds(-1),
+        lockDelay: seconds(320_000_000),
+        statusIfLost: "s".repeat(64),
+        ifStatus: Array(17).fill("new"),
+      }),
+    badRequest(
+      "names[1]",
+      "names[2]",
+      "ttl",
+      "max_wait",
+      "request_id",
+      "min_interval",
+      "lock_delay",
+      "status_if_lost",
+      "if_status",
+    ),
+  ],
+  [
+    "a prefix of 256 bytes, to watch",
+    async ({ client }) => {
+      throw await client.watch(LONG).failure();
+    },
+    badRequest("prefix"),
+  ],
+  [
+    "an order that nobody knows",
+    ({ client }) => client.call("listLocks", { order: 4 as ListOrder }),
+    badRequest("order"),
+  ],
+  ["a name that is not UTF-8", bytes("acquire", NOT_UTF8), MALFORMED],
+  ["a name that is not UTF-8, on a stream", waitBytes(Buffer.from([0x0a, 4, ...NOT_UTF8])), MALFORMED],
+  ["a name that is not UTF-8, of a limit", bytes("setLimit", NOT_UTF8), MALFORMED],
+  ["a name that is not UTF-8, to look at", bytes("getLock", NOT_UTF8), MALFORMED],
+  ["a name that is not UTF-8, to force", bytes("forceRelease", NOT_UTF8), MALFORMED],
+  ["a prefix that is not UTF-8", bytes("listLocks", NOT_UTF8), MALFORMED],
+  ["a prefix that is not UTF-8, of limits", bytes("listLimits", NOT_UTF8), MALFORMED],
+
+  ["a ttl of 0", acquire({ name: "a", ttl: seconds(0) }), badRequest("ttl")],
+  ["a negative ttl", acquire({ name: "a", ttl: seconds(-1) }), badRequest("ttl")],
+  ["a ttl of 25 days", acquire({ name: "a", ttl: DAYS_25 }), badRequest("ttl")],
+  ["a ttl of 25 days on a stream", wait(asking({ name: "a", ttl: DAYS_25 })), badRequest("acquire.ttl")],
+  [
+    "a renewal for 0 s",
+    ({ client, leaseId }) => client.call("renew", { leaseId, ttl: seconds(0) }),
+    badRequest("ttl"),
+  ],
+  [
+    "a renewal for -1 s",
+    ({ client, leaseId }) => client.call("renew", { leaseId, ttl: seconds(-1) }),
+    badRequest("ttl"),
+  ],
+  [
+    "a renewal for 25 days",
+    ({ client, leaseId }) => client.call("renew", { leaseId, ttl: DAYS_25 }),
+    badRequest("ttl"),
+  ],
+
+  ["more permits than any limit can be", acquire({ name: "a", permits: 1_000_001 }), badRequest("permits")],
+  ["negative permits", bytes("acquire", PERMITS_MINUS_1), badRequest("permits")],
+  ["a mode that nobody knows", acquire({ name: "a", mode: 4 as Mode }), badRequest("mode")],
+  ["a negative mode", acquire({ name: "a", mode: -1 as Mode }), badRequest("mode")],
+  ["a when_busy that nobody knows", acquire({ name: "a", whenBusy: 4 as WhenBusy }), badRequest("when_busy")],
+  ["a mode that nobody knows, on a stream", wait(asking({ name: "a", mode: 4 })), badRequest("acquire.mode")],
+
+  ["a renewal without an id", ({ client }) => client.call("renew", {}), badRequest("lease_id")],
+  [
+    "a renewal by an id that is none",
+    ({ client }) => client.call("renew", { leaseId: "1; DROP TABLE" }),
+    badRequest("lease_id"),
+  ],
+  [
+    "a release by an id that is none",
+    ({ client }) => client.call("release", { leaseId: "é" }),
+    badRequest("lease_id"),
+  ],
+  ["a ticket that is none", wait({ target: { case: "ticketId", value: "x" } }), badRequest("ticket_id")],
+  [
+    "a renewal by an unknown id",
+    ({ client }) => client.call("renew", { leaseId: UNKNOWN_ID }),
+    UNKNOWN_CLAIM,
+  ],
+  [
+    "a release by an unknown id",
+    ({ client }) => client.call("release", { leaseId: UNKNOWN_ID }),
+    UNKNOWN_CLAIM,
+  ],
+  ["an unknown ticket", wait({ target: { case: "ticketId", value: UNKNOWN_ID } }), UNKNOWN_CLAIM],
+  [
+    "a release by a guessed secret",
+    ({ client, leaseId }) => client.call("release", { leaseId: guessed(leaseId) }),
+    UNKNOWN_CLAIM,
+  ],
+  [
+    "a renewal by a guessed secret",
+    ({ client, leaseId }) => client.call("renew", { leaseId: guessed(leaseId), ttl: seconds(9) }),
+    UNKNOWN_CLAIM,
+  ],
+  [
+    "a renewal by a ticket",
+    ({ client, ticketId }) => client.call("renew", { leaseId: ticketId }),
+    { code: "FAILED_PRECONDITION", reason: "NOT_GRANTED_YET" },
+  ],
+  [
+    "a page of limits that there is not",
+    ({ client }) => client.call("listLimits", { pageToken: "?", pageSize: 1_001 }),
+    badRequest("page_size", "page_token"),
+  ],
+  [
+    "force at a lock that nobody named",
+    ({ client }) => client.call("forceRelease", { ...named("nobody"), reason: "r" }),
+    UNKNOWN_LOCK,
+  ],
+  [
+    "force without a target and a reason",
+    ({ client }) => client.call("forceRelease", {}),
+    badRequest("target", "reason"),
+  ],
+
+  [
+    "a pattern with a star in the middle",
+    ({ client }) => client.call("setLimit", { ...matching("bu*y"), limit: 9 }),
+    badRequest("pattern"),
+  ],
+  [
+    "a pattern with two stars",
+    ({ client }) => client.call("setLimit", { ...matching("b*y*"), limit: 9 }),
+    badRequest("pattern"),
+  ],
+  [
+    "a pattern without a star",
+    ({ client }) => client.call("setLimit", { ...matching("busy"), limit: 9 }),
+    badRequest("pattern"),
+  ],
+  [
+    "a limit above the highest",
+    ({ client }) => client.call("setLimit", { ...named("busy"), limit: 1_000_001 }),
+    badRequest("limit"),
+  ],
+  [
+    "a limit of a version that is not in force",
+    ({ client }) => client.call("setLimit", { ...named("busy"), limit: 9, expectedVersion: 7n }),
+    { code: "ABORTED", reason: "VERSION_MISMATCH", metadata: { version: "1" } },
+  ],
+
+  ["a stream without a target", wait({}), badRequest("target")],
+  [
+    "a stream with both targets, of which the last counts",
+    waitBytes(Buffer.from([0x0a, 3, 0x0a, 1, 0x61, 0x12, UNKNOWN_ID.length, ...Buffer.from(UNKNOWN_ID)])),
+    UNKNOWN_CLAIM,
+  ],
+  [
+    "all that can be wrong about the record of an Acquire",
+    acquire({
+      name: "a",
+      noExpiry: true,
+      minInterval: seconds(-1),
+      lockDelay: YEARS_11,
+      statusIfLost: "s".repeat(64),
+      ifStatus: Array(17).fill("todo"),
+    }),
+    badRequest("min_interval", "lock_delay", "status_if_lost", "if_status"),
+  ],
+  [
+    "all that can be wrong about the record of a Release",
+    ({ client, leaseId }) =>
+      client.call("release", {
+        leaseId,
+        coolDown: YEARS_11,
+        status: "s".repeat(64),
+        attemptsLeft: 2_000_000,
+      }),
+    badRequest("cool_down", "status", "attempts_left"),
+  ],
+  [
+    "a Release of a ticket that speaks of a run",
+    ({ client, ticketId }) => client.call("release", { leaseId: ticketId, status: "done" }),
+    { code: "FAILED_PRECONDITION", reason: "NOT_GRANTED_YET" },
+  ],
+  [
+    "all that can be wrong about an update",
+    ({ client }) =>
+      client.call("updateLock", {
+        name: LONG,
+        notBefore: { seconds: 99_999_999_999n },
+        notBeforeIn: YEARS_11,
+        unsetNotBefore: true,
+        attemptsLeft: 2_000_000,
+        unsetAttemptsLeft: true,
+        status: "s".repeat(64),
+      }),
+    badRequest(
+      ...["name", "not_before", "not_before_in", "unset_not_before"],
+      ...["attempts_left", "unset_attempts_left", "status"],
+    ),
+  ],
+  ["an update of nothing", ({ client }) => client.call("updateLock", { name: "busy" }), badRequest("status")],
+  [
+    "an update at a version that there is not",
+    ({ client }) => client.call("updateLock", { name: "busy", status: "todo", expectedVersion: 5n }),
+    { code: "ABORTED", reason: "VERSION_MISMATCH", metadata: { version: "0" } },
+  ],
+  ["an update with a status that is no text", bytes("updateLock", STATUS_NOT_UTF8), MALFORMED],
+  [
+    "a deletion of a lock that is held",
+    ({ client }) => client.call("deleteLock", { name: "busy" }),
+    { code: "FAILED_PRECONDITION", reason: "LOCK_IN_USE" },
+  ],
+  ["a deletion without a name", ({ client }) => client.call("deleteLock", {}), badRequest("name")],
+  ["a message that is too large", acquire({ name: "a", owner: "o".repeat(RECEIVE_BYTES_MAX) }), TOO_LARGE],
+  ["a message that is too large, on a stream", waitBytes(Buffer.alloc(RECEIVE_BYTES_MAX + 1)), TOO_LARGE],
+  [
+    "everything at once",
+    bytes("acquire", Buffer.from([0x0a, 0, 0x10, 9, 0x18, ...Array(4).fill(0xff), 0x0f, 0x22, 0])),
+    badRequest("name", "mode", "permits", "ttl"),
+  ],
+  [
+    "everything at once on a stream",
+    wait({ ...asking({ name: LONG, ttl: DAYS_25, permits: 2_000_000 }), minUpdateInterval: seconds(-1) }),
+    badRequest("acquire.name", "acquire.ttl", "acquire.permits", "min_update_interval"),
+  ],
+];
+
+function guessed(id: string): string {
+  return `${id.slice(0, -22)}${"A".repeat(22)}`;
+}
+
+describe.each(testDatabases())("on $label", ({ fresh }) => {
+  let server: ServingServer;
+  let scene: Scene;
+
+  beforeAll(async () => {
+    // Nobody sends a sign of life for the ticket.
+    server = await stage.serving(await stage.database(fresh), "--grace", "10m");
+    const { client } = server;
+    await client.call("setLimit", { ...named("busy"), limit: LIMIT });
+    const { leaseId } = await client.lease({ name: "busy", permits: LIMIT, ttl: seconds(3_600) });
+    const { ticketId } = await client.ticket({ name: "busy" });
+    scene = { client, leaseId, ticketId };
+  });
+
+  /** All locks with their limits, holders and waiters. */
+  async function locks(): Promise<unknown> {
+    return (await scene.client.call("listLocks", {})).locks;
+  }
+
+  test.each(CASES)("%s is refused and changes nothing", async (_, send, expected) => {
+    const before = await locks();
+    const failure = await send(scene).then(
+      () => undefined,
+      (error: RowlockError) => error,
+    );
+    const fields = failure ? Object.keys(violationsIn(failure)).sort() : [];
+    expect({ ...failure, fields }).toMatchObject({ fields: [], ...expected });
+    expect(await locks()).toEqual(before);
+  });
+
+  test("permits of 0 are 1, and more than the limit are refused as never fitting", async () => {
+    const { client } = scene;
+    expect(await client.lease({ name: "one", permits: 0 })).toMatchObject({ permits: 1 });
+    const before = await locks();
+    for (const whenBusy of [WhenBusy.REFUSE, WhenBusy.ENQUEUE, WhenBusy.WAIT]) {
+      const refusal = await client.refusal({ name: "busy", permits: LIMIT + 1, whenBusy });
+      expect(refusal).toMatchObject({ reason: RefusalReason.NEVER_FITS });
+    }
+    const ended = await client.wait(asking({ name: "busy", permits: LIMIT + 1 })).ended();
+    expect(ended).toMatchObject({ reason: RefusalReason.NEVER_FITS });
+    expect(await locks()).toEqual(before);
+  });
+
+  test("none of these requests was logged as a bug", () => {
+    expect(server.process.err).not.toContain('"level":"error"');
+  });
+});

@@ -1,0 +1,285 @@
+// One connection in use: which errors its callers get, when it may be used again, and what the server is sent about
+// waiting for locks. The connection is a fake, which answers when the test says so.
+
+import { EventEmitter } from "node:events";
+import type { Socket } from "node:net";
+import type { Connection as DriverConnection } from "mysql2";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { Connection, wasGone } from "../../../../server/storage/mysql/connection/connection.ts";
+import { Trip } from "../../../../server/storage/mysql/connection/trip.ts";
+import { CLOSE_MS_MAX, LOCK_WAIT_S } from "../../../../server/storage/storage-bounds.ts";
+import { StoreError } from "../../../../server/storage/store.ts";
+
+type Answer = (error: unknown, results?: unknown) => void;
+
+class FakeDriver extends EventEmitter {
+  readonly sent: { readonly sql: string; readonly values: unknown[]; readonly rowsAsArray: boolean }[] = [];
+  readonly answers: Answer[] = [];
+  onEnd: (() => void) | null = null;
+  destroyed = 0;
+
+  query(query: { sql: string; values: unknown[]; rowsAsArray: boolean }, answer: Answer): void {
+    this.sent.push(query);
+    this.answers.push(answer);
+  }
+
+  /** Answers the most recent statement. */
+  answer(results: unknown): void {
+    this.answers.at(-1)?.(null, results);
+  }
+
+  fail(error: object): void {
+    this.answers.at(-1)?.(Object.assign(new Error("as the server says it"), error));
+  }
+
+  end(done: () => void): void {
+    this.onEnd = done;
+  }
+
+  destroy(): void {
+    this.destroyed += 1;
+  }
+}
+
+let driver: FakeDriver;
+let socket: EventEmitter & { destroy: () => void };
+let connection: Connection;
+const seen: string[] = [];
+beforeEach(() => {
+  vi.useFakeTimers();
+  seen.length = 0;
+  driver = new FakeDriver();
+  socket = Object.assign(new EventEmitter(), { destroy: () => void seen.push("socket destroyed") });
+  connection = new Connection(driver as unknown as DriverConnection, socket as unknown as Socket, {
+    statement: (name, seconds) => void seen.push(`${name} ${seconds >= 0}`),
+    transaction() {},
+    connection: (event) => void seen.push(event),
+  });
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+function tripOf(...statements: string[]): Trip {
+  const trip = new Trip("trip");
+  for (const sql of statements) trip.add(sql);
+  return trip;
+}
+const committing = () => {
+  const trip = tripOf("UPDATE a");
+  trip.addCommit();
+  return trip;
+};
+const outcome = (running: Promise<unknown>) => running.catch((error: unknown) => error);
+const GONE = { code: "ECONNRESET" };
+
+describe("a trip", () => {
+  test("is answered with the results of its statements, in order, and is timed", async () => {
+    const trip = tripOf("SELECT 1", "SELECT 2");
+    trip.add("SELECT ?", 7n);
+    const running = connection.run(trip);
+    driver.answer([["a"], ["b"], ["c"]]);
+    expect(await running).toEqual([["a"], ["b"], ["c"]]);
+    expect(driver.sent).toEqual([{ sql: "SELECT 1;\nSELECT 2;\nSELECT ?", values: [7n], rowsAsArray: true }]);
+    expect(seen).toEqual(["trip true"]);
+    expect([connection.sent, connection.answered]).toEqual([1, 1]);
+  });
+
+  test("of one statement has a list of one result", async () => {
+    const running = connection.run(tripOf("SELECT 1"));
+    driver.answer([["row"]]);
+    expect(await running).toEqual([[["row"]]]);
+  });
+
+  test("can be answered with rows by the names of columns", async () => {
+    const running = connection.runNamed(tripOf("SELECT 1 AS a"));
+    driver.answer([{ a: 1 }]);
+    expect(await running).toEqual([{ a: 1 }]);
+    expect(driver.sent[0]?.rowsAsArray).toBe(false);
+    expect(seen).toEqual(["trip true"]);
+  });
+
+  test("that the server refuses fails, and the connection goes on", async () => {
+    const running = outcome(connection.run(tripOf("UPDATE a")));
+    driver.fail({ errno: 1213 });
+    expect(await running).toMatchObject({ name: "StoreError", kind: "transient", reason: "deadlock" });
+    expect([connection.alive, connection.fit, connection.sent, connection.answered]).toEqual([
+      true,
+      true,
+      1,
+      0,
+    ]);
+    expect(seen).toEqual(["trip true"]);
+  });
+
+  test("that only a bug can have sent fails as a bug", async () => {
+    const running = outcome(connection.run(tripOf("SELEKT")));
+    driver.fail({ errno: 1064, sqlState: "42000" });
+    const error = await running;
+    expect(error).toBeInstanceOf(Error);
+    expect(error).not.toBeInstanceOf(StoreError);
+  });
+
+  test("that ruins its connection loses it, for the next user as well", async () => {
+    const running = outcome(connection.run(tripOf("SELECT 1")));
+    driver.fail({ errno: 1927 });
+    expect(await running).toMatchObject({ reason: "connection_lost" });
+    expect(connection.alive).toBe(false);
+    expect(await outcome(connection.run(tripOf("SELECT 2")))).toMatchObject({ reason: "connection_lost" });
+    expect(driver.sent).toHaveLength(1);
+  });
+});
+
+describe("COMMIT", () => {
+  test("that is cut off leaves its outcome open, and so does everything after it in the same loan", async () => {
+    connection.begin(1_000);
+    const running = outcome(connection.run(committing()));
+    socket.emit("close");
+    expect(await running).toMatchObject({ kind: "unknown_outcome", reason: "connection_lost" });
+    expect(await outcome(connection.run(tripOf("SELECT 1")))).toMatchObject({ kind: "unknown_outcome" });
+  });
+
+  test("of an earlier loan leaves nothing open", async () => {
+    connection.begin(1_000);
+    const running = connection.run(committing());
+    driver.answer([{}, {}]);
+    await running;
+    connection.finish();
+    connection.begin(1_000);
+    const next = outcome(connection.run(tripOf("SELECT 1")));
+    socket.emit("close");
+    expect(await next).toMatchObject({ kind: "transient", reason: "connection_lost" });
+  });
+});
+
+describe("a loan", () => {
+  test("ends its connection at the deadline, and what runs fails with that", async () => {
+    connection.begin(1_000);
+    expect(connection.isLent).toBe(true);
+    const running = outcome(connection.run(tripOf("SELECT 1")));
+    vi.advanceTimersByTime(999);
+    expect(connection.alive).toBe(true);
+    vi.advanceTimersByTime(1);
+    expect(await running).toMatchObject({ kind: "unavailable", reason: "timeout" });
+    expect(seen).toEqual(expect.arrayContaining(["socket destroyed", "destroyed"]));
+    // A later answer belongs to no caller.
+    driver.answer([]);
+    expect(connection.answered).toBe(0);
+  });
+
+  test("that is over has no deadline any more", () => {
+    connection.begin(1_000);
+    connection.finish();
+    vi.advanceTimersByTime(5_000);
+    expect([connection.alive, connection.isLent]).toEqual([true, false]);
+  });
+
+  test("begins without anything sent, answered or set for patience", async () => {
+    connection.isPatient = false;
+    const running = connection.run(tripOf("SELECT 1"));
+    driver.answer([]);
+    await running;
+    connection.begin(1_000);
+    expect([connection.sent, connection.answered, connection.isPatient]).toEqual([0, 0, null]);
+    connection.finish();
+  });
+
+  test("cannot end with an open transaction", () => {
+    connection.inTransaction = true;
+    expect([connection.alive, connection.fit]).toEqual([true, false]);
+  });
+});
+
+describe("patience", () => {
+  const sqlOf = async (isPatient: boolean | null) => {
+    connection.isPatient = isPatient;
+    const running = connection.run(tripOf("SELECT 1"));
+    driver.answer(driver.sent.at(-1)?.sql.startsWith("SET") ? [{}, ["row"]] : ["row"]);
+    expect(await running).toEqual([["row"]]);
+    return driver.sent.at(-1)?.sql;
+  };
+
+  test("is sent to the server before a trip, if it has changed", async () => {
+    connection.setsPatience = true;
+    expect(await sqlOf(null)).toBe("SELECT 1");
+    expect(await sqlOf(true)).toBe("SELECT 1");
+    expect(await sqlOf(false)).toBe("SET SESSION innodb_lock_wait_timeout = 0;\nSELECT 1");
+    expect(await sqlOf(false)).toBe("SELECT 1");
+    expect(await sqlOf(null)).toBe("SELECT 1");
+    expect(await sqlOf(true)).toBe(`SET SESSION innodb_lock_wait_timeout = ${LOCK_WAIT_S};\nSELECT 1`);
+  });
+
+  test("is sent to no server that does not support it", async () => {
+    expect(await sqlOf(false)).toBe("SELECT 1");
+  });
+});
+
+describe("a connection that is lost", () => {
+  test("while it is idle is reported once", () => {
+    const lost = vi.fn();
+    connection.onLost = lost;
+    socket.emit("close");
+    driver.emit("error", new Error("again"));
+    expect(lost).toHaveBeenCalledOnce();
+    expect([connection.alive, connection.fit]).toEqual([false, false]);
+  });
+
+  test("by an error of the driver fails what runs", async () => {
+    const running = outcome(connection.run(tripOf("SELECT 1")));
+    driver.emit("error", Object.assign(new Error("x"), GONE));
+    expect(await running).toMatchObject({ reason: "connection_lost" });
+  });
+
+  test("is closed once, however often it is destroyed", () => {
+    connection.destroy(new Error("a"));
+    connection.destroy(new Error("b"));
+    expect(driver.destroyed).toBe(1);
+    expect(seen).toEqual(["socket destroyed", "destroyed"]);
+  });
+});
+
+describe("closing a connection", () => {
+  test("is waited for, and no loss is reported", async () => {
+    const lost = vi.fn();
+    connection.onLost = lost;
+    const ending = connection.end();
+    expect(driver.destroyed).toBe(0);
+    driver.onEnd?.();
+    await ending;
+    expect(seen).toEqual(["socket destroyed", "closed"]);
+    expect(connection.alive).toBe(false);
+    expect(lost).not.toHaveBeenCalled();
+    await connection.end();
+    expect(seen).toHaveLength(2);
+  });
+
+  test("that the server does not answer takes its time and no longer", async () => {
+    const ending = connection.end();
+    await vi.advanceTimersByTimeAsync(CLOSE_MS_MAX - 1);
+    expect(driver.destroyed).toBe(0);
+    await vi.advanceTimersByTimeAsync(1);
+    await ending;
+    expect(driver.destroyed).toBe(1);
+  });
+});
+
+describe("a loan can be repeated on another connection", () => {
+  const lost = (kind: StoreError["kind"] = "transient", reason = "connection_lost") =>
+    new StoreError(kind, reason, "Lost.");
+
+  test("if the server had closed the connection before it did anything for it", () => {
+    connection.kept = true;
+    expect(wasGone(connection, lost())).toBe(true);
+  });
+
+  test("and not after an answer, on a new connection, or if something else has failed", () => {
+    connection.kept = true;
+    for (const error of [lost("unknown_outcome"), lost("transient", "deadlock"), new Error("a bug")])
+      expect(wasGone(connection, error)).toBe(false);
+    connection.answered = 1;
+    expect(wasGone(connection, lost())).toBe(false);
+    connection.answered = 0;
+    connection.kept = false;
+    expect(wasGone(connection, lost())).toBe(false);
+  });
+});

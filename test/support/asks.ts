@@ -1,0 +1,48 @@
+// Commands as a client asks an engine for them: engine.ask(asks.renew(lease)).
+
+import type { ClaimRef } from "../../server/core/claim.ts";
+import type {
+  Caller,
+  DeleteLock,
+  ForceRelease,
+  Release,
+  Renew,
+  SetLimit,
+  UpdateLock,
+} from "../../server/core/command.ts";
+import type { RunResult } from "../../server/core/record.ts";
+
+export function renew(ref: ClaimRef, ttlUs?: number, caller?: Caller): Renew {
+  return { verb: "renew", ref, ttlUs, caller };
+}
+
+export function release(ref: ClaimRef, result: RunResult | null = null, caller?: Caller): Release {
+  return { verb: "release", ref, result, caller };
+}
+
+export function setLimit(
+  name: string,
+  limit: number | null,
+  expectedVersion?: bigint,
+  reason = "",
+  caller?: Caller,
+): SetLimit {
+  return { verb: "set_limit", name, limit, expectedVersion, reason, caller };
+}
+
+export function forceRelease(
+  name: string,
+  ticketNumber: bigint | null,
+  reason: string,
+  caller?: Caller,
+): ForceRelease {
+  return { verb: "force_release", name, ticketNumber, reason, caller };
+}
+
+export function updateLock(update: Omit<UpdateLock, "verb">, caller?: Caller): UpdateLock {
+  return { verb: "update_lock", ...update, caller };
+}
+
+export function deleteLock(name: string, expectedVersion?: bigint, caller?: Caller): DeleteLock {
+  return { verb: "delete_lock", name, expectedVersion, caller };
+}

@@ -1,0 +1,20 @@
+// A call for tests of methods without a server: its client is admitted at once and may wait as often as it likes.
+
+import { ClientGone } from "../../server/engine/faults.ts";
+import type { Call } from "../../server/grpc/call.ts";
+
+export interface FakeCall extends Call {
+  cancel(isGivenUp?: boolean): void;
+}
+
+export function fakeCall(more: Partial<Call> = {}): FakeCall {
+  const cancelled = new AbortController();
+  return {
+    client: { admission: { run: (_call, command) => command() }, waits: { enter: () => () => {} } },
+    isUrgent: false,
+    signal: cancelled.signal,
+    getPeer: () => "one:1",
+    ...more,
+    cancel: (isGivenUp = false) => cancelled.abort(new ClientGone(isGivenUp)),
+  };
+}
