@@ -47,7 +47,7 @@ export class ConnectionCalls {
     const connection = this.#open.get(peer) ?? this.#opened(peer);
     if (connection.calls >= this.#callsMax) throw tooMuchUnderWay(BOUND);
     connection.calls += 1;
-    return new OwnCall(grpcCall, verb.admission === "urgent", connection, () => this.#left(connection));
+    return new OwnCall(grpcCall, verb.admission === "urgent", connection, this.#left);
   }
 
   #opened(peer: string): Connection {
@@ -56,28 +56,32 @@ export class ConnectionCalls {
     return connection;
   }
 
-  #left(connection: Connection): void {
+  readonly #left = (connection: Connection): void => {
     connection.calls -= 1;
     if (connection.calls === 0) this.#open.delete(connection.peer);
-  }
+  };
 }
 
 /** A call outside sessions. */
 export class OwnCall implements Call {
   readonly client: Connection;
   readonly isUrgent: boolean;
-  /** Its work is over. */
-  readonly close: () => void;
+  readonly #closed: (connection: Connection) => void;
   /** Makes its signal only when it is asked for one. */
   readonly #cancelled = new AbortController();
+  #isOver = false;
 
-  constructor(grpcCall: GrpcCall, isUrgent: boolean, client: Connection, close: () => void) {
+  constructor(
+    grpcCall: GrpcCall,
+    isUrgent: boolean,
+    client: Connection,
+    closed: (connection: Connection) => void,
+  ) {
     this.client = client;
     this.isUrgent = isUrgent;
-    this.close = close;
-    const gone = () => this.#cancelled.abort(new ClientGone());
-    if (grpcCall.cancelled) gone();
-    else grpcCall.once("cancelled", gone);
+    this.#closed = closed;
+    if (grpcCall.cancelled) this.#gone();
+    else grpcCall.once("cancelled", this.#gone);
   }
 
   get signal(): AbortSignal {
@@ -87,4 +91,15 @@ export class OwnCall implements Call {
   getPeer(): string {
     return this.client.peer;
   }
+
+  /** Its work is over. */
+  close(): void {
+    this.#isOver = true;
+    this.#closed(this.client);
+  }
+
+  /** grpc-js reports every call as cancelled when its stream closes, even after its answer. */
+  readonly #gone = (): void => {
+    if (!this.#isOver) this.#cancelled.abort(new ClientGone());
+  };
 }
