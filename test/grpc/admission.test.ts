@@ -160,7 +160,7 @@ describe("the calls on one connection", () => {
     const calls = new ConnectionCalls(10_000, new AdmissionRoom(), waits);
     const ask = (peer: string) => {
       const call = calls.open(from(peer), verb);
-      return call.client.admission.run(call, run("acquire")).finally(call.close);
+      return call.client.admission.run(call, run("acquire")).finally(() => call.close());
     };
     for (let index = 0; index < COMMANDS_AT_ONCE + 10; index++) void ask("greedy");
     expect(running).toHaveLength(COMMANDS_AT_ONCE);
@@ -186,6 +186,18 @@ describe("the calls on one connection", () => {
     cancel();
     expect(open.signal.reason).toBeInstanceOf(ClientGone);
     expect(gone.signal.reason).toBeInstanceOf(ClientGone);
+  });
+
+  test("are not cancelled when grpc-js reports the end of a stream after the answer", () => {
+    const calls = new ConnectionCalls(9, new AdmissionRoom(), waits);
+    let cancel = () => {};
+    const once = (_event: "cancelled", listener: () => void) => {
+      cancel = listener;
+    };
+    const call = calls.open({ ...from("one"), once }, verb);
+    call.close();
+    cancel();
+    expect(call.signal.aborted).toBe(false);
   });
 });
 
