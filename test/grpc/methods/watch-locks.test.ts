@@ -30,7 +30,8 @@ describe("a watch", () => {
     await watched.complete();
     const { locks } = await client.call("listLocks", { prefix: "a/" });
     expect([...watched.locks.values()]).toEqual(locks);
-    expect(watched.messages.map(({ beganAnew, complete }) => [beganAnew, complete])).toEqual([[false, true]]);
+    // More messages may follow, because the server may notice the change of the rule only now.
+    expect(watched.messages[0]).toMatchObject({ beganAnew: false, complete: true });
   });
 
   test("of an unused prefix is complete at once, and sends the first lock", async () => {
