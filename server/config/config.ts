@@ -1,16 +1,23 @@
 // Puts the configuration of a server together: file < environment < flag. Checks each value that takes effect and each
 // name in every source, and reports all faults at once. Reads files only through its caller.
 
+import { createPrivateKey, X509Certificate } from "node:crypto";
 import type { ListenAddress } from "./listen-address.ts";
 import { formatListenAddress, isLoopback } from "./listen-address.ts";
 import { Refusal } from "./setting-kinds.ts";
 import type { SettingKey, SettingValues } from "./settings.ts";
 import { SETTINGS } from "./settings.ts";
-import { readSources, type SourcesInput } from "./sources.ts";
-import type { TlsMaterial } from "./tls-material.ts";
-import { readTlsMaterial } from "./tls-material.ts";
+import { readSources, reasonOf, type SourcesInput } from "./sources.ts";
 
 type TlsFiles = "tlsCertFile" | "tlsKeyFile" | "tlsClientCaFile";
+
+/** PEM texts. */
+export interface TlsMaterial {
+  readonly certificate: string;
+  readonly key: string;
+  /** null: clients need no certificate. */
+  readonly clientCa: string | null;
+}
 
 /** A checked configuration. Durations are in milliseconds, the contents of PEM files are read. */
 export interface Config extends Omit<SettingValues, TlsFiles> {
@@ -30,22 +37,15 @@ export type Loaded<Value> = { readonly config: Value } | { readonly faults: read
 export function loadConfig(input: ConfigInput): Loaded<Config> {
   const { values, faults } = valuesOf(Object.keys(SETTINGS) as SettingKey[], input);
   const { tlsCertFile, tlsKeyFile, tlsClientCaFile, ...rest } = values;
-  const tls = readTlsMaterial(
-    { cert: tlsCertFile ?? null, key: tlsKeyFile ?? null, clientCa: tlsClientCaFile ?? null },
-    input.readFile,
-    faults,
-  );
+  const tls = readTlsMaterial(values, input.readFile, faults);
   faults.push(...contradictions(values));
   return faults.length > 0 ? { faults } : { config: { ...(rest as Omit<Config, "tls">), tls } };
 }
 
 /** Returns only what commands need that work on the database and serve nothing. */
-export function loadDatabaseConfig(
-  input: ConfigInput,
-): Loaded<Pick<Config, "databaseUrl" | "startupTimeoutMs">> {
-  const { values, faults } = valuesOf(["databaseUrl", "startupTimeoutMs"], input);
-  const { databaseUrl, startupTimeoutMs } = values as SettingValues;
-  return faults.length > 0 ? { faults } : { config: { databaseUrl, startupTimeoutMs } };
+export function loadDatabaseConfig(input: ConfigInput): Loaded<Pick<Config, "databaseUrl">> {
+  const { values, faults } = valuesOf(["databaseUrl"], input);
+  return faults.length > 0 ? { faults } : { config: { databaseUrl: values.databaseUrl as string } };
 }
 
 /** Settings without those that have a fault of their own: a check across settings runs only if all of them are there. */
@@ -107,4 +107,53 @@ function contradictions(values: Checked): string[] {
 
 function sameAddress(a: ListenAddress, b: ListenAddress): boolean {
   return a.port !== 0 && a.port === b.port && a.host === b.host;
+}
+
+/**
+ * Reads the PEM files of the gRPC listener, and checks that they belong together before anything listens, so that a
+ * wrong file is reported beside all other faults, and not as an OpenSSL error at the first handshake. The result counts
+ * only if this adds no faults. null: there is no certificate with a key.
+ */
+function readTlsMaterial(
+  { tlsCertFile = null, tlsKeyFile = null, tlsClientCaFile = null }: Checked,
+  readFile: (path: string) => string,
+  faults: string[],
+): TlsMaterial | null {
+  if (tlsKeyFile !== null && tlsCertFile === null)
+    faults.push("ROWLOCK_TLS_KEY is set without ROWLOCK_TLS_CERT: set both, or neither.");
+  if (tlsCertFile !== null && tlsKeyFile === null)
+    faults.push("ROWLOCK_TLS_CERT is set without ROWLOCK_TLS_KEY: set both, or neither.");
+  if (tlsClientCaFile !== null && tlsCertFile === null)
+    faults.push(
+      "ROWLOCK_TLS_CLIENT_CA is set without ROWLOCK_TLS_CERT: clients can prove who they are over TLS only.",
+    );
+  const asCertificate = (pem: string) => new X509Certificate(pem);
+  const cert = read("ROWLOCK_TLS_CERT", tlsCertFile, "a certificate", asCertificate);
+  const key = read("ROWLOCK_TLS_KEY", tlsKeyFile, "a private key without a passphrase", createPrivateKey);
+  const clientCa = read("ROWLOCK_TLS_CLIENT_CA", tlsClientCaFile, "certificates", asCertificate);
+  if (cert && key && !cert.parsed.checkPrivateKey(key.parsed))
+    faults.push(
+      "ROWLOCK_TLS_KEY is not the key of ROWLOCK_TLS_CERT: name the two files that were made together.",
+    );
+  return cert && key && { certificate: cert.pem, key: key.pem, clientCa: clientCa?.pem ?? null };
+
+  function read<Parsed>(name: string, path: string | null, what: string, parse: (pem: string) => Parsed) {
+    if (path === null) return null;
+    let pem: string;
+    try {
+      pem = readFile(path);
+    } catch (error) {
+      faults.push(
+        `${name} is "${path}", which cannot be read (${reasonOf(error)}): name a PEM file that this user may read.`,
+      );
+      return null;
+    }
+    try {
+      return { pem, parsed: parse(pem) };
+    } catch {
+      // OpenSSL's message helps nobody, and may quote the file.
+      faults.push(`${name} does not hold ${what} in PEM form: name a file that begins with -----BEGIN.`);
+      return null;
+    }
+  }
 }

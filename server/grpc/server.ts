@@ -2,9 +2,9 @@
 // engine, which must outlive the drain, because calls that the drain ends still detach from it.
 
 import { Server, ServerCredentials, setLogger } from "@grpc/grpc-js";
+import type { TlsMaterial } from "../config/config.ts";
 import type { ListenAddress } from "../config/listen-address.ts";
 import { formatListenAddress } from "../config/listen-address.ts";
-import type { TlsMaterial } from "../config/tls-material.ts";
 import type { LockEngine } from "../engine/lock-engine.ts";
 import type { Logger } from "../log/log.ts";
 import type { OutageLog } from "../log/outage-log.ts";

@@ -261,9 +261,7 @@ describe("the database", () => {
   test("is the only setting that commands without a server need", () => {
     const input = { argvFlags: {}, readFile: () => "", checkDatabaseUrl: parseDatabaseUrl };
     const env = { ROWLOCK_DATABASE_URL: "sqlite:x", ROWLOCK_LISTEN: "0.0.0.0:1" };
-    expect(loadDatabaseConfig({ ...input, env })).toEqual({
-      config: { databaseUrl: "sqlite:x", startupTimeoutMs: 30_000 },
-    });
+    expect(loadDatabaseConfig({ ...input, env })).toEqual({ config: { databaseUrl: "sqlite:x" } });
     expect(loadDatabaseConfig({ ...input, env: { ROWLOCK_DATABASE_URL: "x" } })).toHaveProperty("faults");
   });
 });

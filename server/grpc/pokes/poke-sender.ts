@@ -2,7 +2,7 @@
 // Only one poke to each server is under way at a time; claims that come up meanwhile go together in the next one. If
 // anything goes wrong, the poke is lost, that server gets no pokes for a while, and finds the claims by its own poll.
 
-import type { TlsMaterial } from "../../config/tls-material.ts";
+import type { TlsMaterial } from "../../config/config.ts";
 import type { ClaimKey } from "../../core/claim.ts";
 import type { CallObserver } from "../call-observer.ts";
 import { POKE_REST_MS, POKED_CLAIMS_MAX } from "../grpc-bounds.ts";

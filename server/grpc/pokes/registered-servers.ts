@@ -1,8 +1,8 @@
 // The register of servers, for pokes: this server's own entry, and the other servers over the same database.
 
 import { randomBytes } from "node:crypto";
+import type { TlsMaterial } from "../../config/config.ts";
 import { formatListenAddress, isAnyHost, type ListenAddress } from "../../config/listen-address.ts";
-import type { TlsMaterial } from "../../config/tls-material.ts";
 import { RANDOM_NUMBER_BYTES, randomNumberOf } from "../../core/rows.ts";
 import { secretMaker } from "../../engine/secrets.ts";
 import { OTHERS_ASKED_MAX } from "../grpc-bounds.ts";
