@@ -1,13 +1,11 @@
 // `rowlock doctor`: checks a database without changing it, and reports what is wrong and what to do.
 
 import type { Declare } from "../../clients/shell/command.ts";
-import type { CliContext, ExitCode } from "../../clients/shell/context.ts";
-import { EXIT } from "../../clients/shell/context.ts";
+import { type CliContext, EXIT, type ExitCode } from "../../clients/shell/context.ts";
 import { counted, shown } from "../../clients/shell/print.ts";
 import { migrationStatus } from "../storage/migrate/migrate.ts";
 import { openStore } from "../storage/open.ts";
-import type { Finding, Store } from "../storage/store.ts";
-import { REPLICA_KEPT_US, REPLICAS_MAX, StoreError } from "../storage/store.ts";
+import { type Finding, REPLICA_KEPT_US, REPLICAS_MAX, type Store, StoreError } from "../storage/store.ts";
 import { verdict } from "./migrate.ts";
 import { onDatabase } from "./settings-options.ts";
 

@@ -4,8 +4,7 @@
 import { Command, CommanderError } from "commander";
 import { RowlockCommand } from "../../clients/shell/command.ts";
 import { type Entry, SHELL_COMMANDS } from "../../clients/shell/commands.ts";
-import type { CliContext, ExitCode } from "../../clients/shell/context.ts";
-import { EXIT } from "../../clients/shell/context.ts";
+import { type CliContext, EXIT, type ExitCode } from "../../clients/shell/context.ts";
 import { shown } from "../../clients/shell/print.ts";
 
 const HELP_WIDTH = 110;

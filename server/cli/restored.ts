@@ -3,8 +3,7 @@
 
 import { InvalidArgumentError } from "commander";
 import type { Declare } from "../../clients/shell/command.ts";
-import type { CliContext } from "../../clients/shell/context.ts";
-import { EXIT } from "../../clients/shell/context.ts";
+import { type CliContext, EXIT } from "../../clients/shell/context.ts";
 import { duration, Refusal } from "../config/setting-kinds.ts";
 import { firstToken } from "../core/fail-over.ts";
 import { openStore } from "../storage/open.ts";

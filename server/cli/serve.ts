@@ -2,11 +2,9 @@
 
 import type { Command } from "commander";
 import type { Declare } from "../../clients/shell/command.ts";
-import type { CliContext, ExitCode } from "../../clients/shell/context.ts";
-import { EXIT } from "../../clients/shell/context.ts";
+import { type CliContext, EXIT, type ExitCode } from "../../clients/shell/context.ts";
 import type { App } from "../app.ts";
-import type { Config } from "../config/config.ts";
-import { loadConfig } from "../config/config.ts";
+import { type Config, loadConfig } from "../config/config.ts";
 import { createLog } from "../log/log.ts";
 import { describeDatabaseUrl, parseDatabaseUrl } from "../storage/database-url.ts";
 import { addSettingOptions, configInput, loadedOrReported } from "./settings-options.ts";

@@ -1,12 +1,10 @@
 // Turns the table of settings into flags of commands, and the given flags back into named settings.
 
-import type { Command } from "commander";
-import { Option } from "commander";
+import { type Command, Option } from "commander";
 import type { RowlockCommand } from "../../clients/shell/command.ts";
 import type { CliContext, ExitCode } from "../../clients/shell/context.ts";
 import { shown } from "../../clients/shell/print.ts";
-import type { ConfigInput, Loaded } from "../config/config.ts";
-import { loadDatabaseConfig } from "../config/config.ts";
+import { type ConfigInput, type Loaded, loadDatabaseConfig } from "../config/config.ts";
 import { describeSettings } from "../config/settings.ts";
 import { parseDatabaseUrl } from "../storage/database-url.ts";
 import { StoreError } from "../storage/store.ts";

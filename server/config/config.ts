@@ -2,11 +2,9 @@
 // name in every source, and reports all faults at once. Reads files only through its caller.
 
 import { createPrivateKey, X509Certificate } from "node:crypto";
-import type { ListenAddress } from "./listen-address.ts";
-import { formatListenAddress, isLoopback } from "./listen-address.ts";
+import { formatListenAddress, isLoopback, type ListenAddress } from "./listen-address.ts";
 import { Refusal } from "./setting-kinds.ts";
-import type { SettingKey, SettingValues } from "./settings.ts";
-import { SETTINGS } from "./settings.ts";
+import { SETTINGS, type Setting, type SettingKey, type SettingValues } from "./settings.ts";
 import { readSources, reasonOf, type SourcesInput } from "./sources.ts";
 
 type TlsFiles = "tlsCertFile" | "tlsKeyFile" | "tlsClientCaFile";
@@ -56,11 +54,11 @@ function valuesOf(keys: readonly SettingKey[], input: ConfigInput): { values: Ch
   const written = readSources(input, faults);
   const values: Partial<Record<SettingKey, unknown>> = {};
   for (const key of keys) {
-    const { name, kind, default: fallback, ...setting } = SETTINGS[key];
-    const { text, where } = written.get(name) ?? { text: fallback, where: "default" };
+    const { name, kind, default: usual = "", secret }: Setting<unknown> = SETTINGS[key];
+    const { text, where } = written.get(name) ?? { text: usual, where: "default" };
     const value = kind.read(text);
     if (!(value instanceof Refusal)) values[key] = value;
-    else faults.push(`${name}${"secret" in setting ? "" : ` is "${text}"`} (${where}): ${value.advice}.`);
+    else faults.push(`${name}${secret ? "" : ` is "${text}"`} (${where}): ${value.advice}.`);
   }
   const checked = values as Checked;
   try {

@@ -3,8 +3,7 @@
 
 import { NAME_BYTES_MAX } from "../core/bounds.ts";
 import { listenAddress } from "./listen-address.ts";
-import type { Kind } from "./setting-kinds.ts";
-import { count, duration, file, flag, namePatterns, oneOf, or, text } from "./setting-kinds.ts";
+import { count, duration, file, flag, type Kind, namePatterns, oneOf, or, text } from "./setting-kinds.ts";
 
 /** The prefix of all setting names. */
 export const PREFIX = "ROWLOCK_";
@@ -15,10 +14,10 @@ export const CLASS_OTHER = "other";
 
 const METRICS_CLASSES_MAX = 50;
 
-interface Setting<Value> {
+export interface Setting<Value> {
   readonly name: string;
-  /** Written as a person would write it. */
-  readonly default: string;
+  /** Written as a person would write it; absent: an empty text. */
+  readonly default?: string;
   readonly kind: Kind<Value>;
   /** What it is for, in a sentence or two. */
   readonly about: string;
@@ -58,19 +57,16 @@ export const SETTINGS = {
   },
   tlsCertFile: {
     name: "ROWLOCK_TLS_CERT",
-    default: "",
     kind: file("a PEM file"),
     about: "The certificate of the gRPC listener, with its chain; enables TLS.",
   },
   tlsKeyFile: {
     name: "ROWLOCK_TLS_KEY",
-    default: "",
     kind: file("a PEM file"),
     about: "The private key of that certificate, without a passphrase.",
   },
   tlsClientCaFile: {
     name: "ROWLOCK_TLS_CLIENT_CA",
-    default: "",
     kind: file("a PEM file"),
     about: "The certificates of the authorities whose clients may connect; enables mutual TLS.",
   },
@@ -141,7 +137,6 @@ export const SETTINGS = {
   },
   stateFile: {
     name: "ROWLOCK_STATE_FILE",
-    default: "",
     kind: file("a file in a directory that outlives the server"),
     about:
       "Remembers what the server wrote last, so that at its start it notices a database that was " +
@@ -231,7 +226,6 @@ export const SETTINGS = {
   },
   metricsClasses: {
     name: "ROWLOCK_METRICS_CLASSES",
-    default: "",
     kind: namePatterns(METRICS_CLASSES_MAX, NAME_BYTES_MAX, CLASS_OTHER),
     about:
       "Names and patterns such as etl/*,web/* that metrics are kept apart by; the longest match counts, all other " +
@@ -266,12 +260,11 @@ export type SettingValues = {
 export function describeSettings() {
   const config: Setting<unknown> = {
     name: CONFIG_NAME,
-    default: "",
     kind: file("a file"),
     about: "A file of NAME=value lines with these names; the environment beats it, and a flag beats both.",
   };
   return [config, ...Object.values<Setting<unknown>>(SETTINGS)].map(
-    ({ name, default: usual, kind: { placeholder, bound }, about }) => {
+    ({ name, default: usual = "", kind: { placeholder, bound }, about }) => {
       return { name, flag: `--${flagOf(name)}`, placeholder, default: usual, bound, about };
     },
   );
