@@ -1,15 +1,20 @@
-// The command line: the server's own commands and those of the shell, each in a file of its own, and how mistakes are
-// reported.
+// The command line: a table of all commands, with the file that declares each, and how mistakes are reported.
 
 import { Command, CommanderError } from "commander";
-import { RowlockCommand } from "../../clients/shell/command.ts";
-import { type Entry, SHELL_COMMANDS } from "../../clients/shell/commands.ts";
+import { type Declare, RowlockCommand } from "../../clients/shell/command.ts";
 import { type CliContext, EXIT, type ExitCode } from "../../clients/shell/context.ts";
 import { shown } from "../../clients/shell/print.ts";
 
 const HELP_WIDTH = 110;
 
-/** Commands that run servers and look at databases, and then those that call servers. */
+interface Entry {
+  /** What the help says of the command. */
+  readonly about: string;
+  /** Called only if the command is named, so that each command loads only its own file. */
+  readonly load: () => Promise<Declare>;
+}
+
+/** Commands that run servers and look at databases, and then those of the shell, which call servers. */
 const COMMANDS: Readonly<Record<string, Entry>> = {
   serve: {
     about: "run a server until it gets SIGTERM or SIGINT",
@@ -17,18 +22,59 @@ const COMMANDS: Readonly<Record<string, Entry>> = {
   },
   migrate: {
     about: "bring the database's schema up to date, or show its state",
-    load: async () => (await import("./migrate.ts")).migrate,
+    load: async () => (await import("./database.ts")).migrate,
   },
   doctor: {
     about: "check a database: schema, durability, invariants",
-    load: async () => (await import("./doctor.ts")).doctor,
+    load: async () => (await import("./database.ts")).doctor,
   },
   restored: {
     about:
       "record that the database was restored from a backup, and pause grants until lost leases have ended",
-    load: async () => (await import("./restored.ts")).restored,
+    load: async () => (await import("./database.ts")).restored,
   },
-  ...SHELL_COMMANDS,
+  run: {
+    about: "run a command while holding a lock",
+    load: async () => (await import("../../clients/shell/run.ts")).run,
+  },
+  capture: {
+    about: "take locks that are free and due, and run a command under one",
+    load: async () => (await import("../../clients/shell/capture.ts")).capture,
+  },
+  ls: { about: "list locks", load: async () => (await import("../../clients/shell/show.ts")).ls },
+  show: {
+    about: "show one lock: its limit, its holders, its waiters, its record",
+    load: async () => (await import("../../clients/shell/show.ts")).show,
+  },
+  watch: {
+    about: "watch a lock, or all locks with a prefix, as they change",
+    load: async () => (await import("../../clients/shell/watch.ts")).watch,
+  },
+  limit: {
+    about: "show a limit, or set it",
+    load: async () => (await import("../../clients/shell/limit.ts")).limit,
+  },
+  update: {
+    about: "change a lock's record: its status, its attempts, when it is due",
+    load: async () => (await import("../../clients/shell/records.ts")).update,
+  },
+  delete: {
+    about: "delete a lock's record",
+    load: async () => (await import("../../clients/shell/records.ts")).deleteRecord,
+  },
+  acquire: {
+    about: "take a lock in a script, and keep it after this command",
+    load: async () => (await import("../../clients/shell/leases.ts")).acquire,
+  },
+  renew: { about: "extend a lease", load: async () => (await import("../../clients/shell/leases.ts")).renew },
+  release: {
+    about: "release a lease, or end the leases of others by force",
+    load: async () => (await import("../../clients/shell/leases.ts")).release,
+  },
+  completion: {
+    about: "print a script that completes commands, flags and names of locks in bash, zsh or fish",
+    load: async () => (await import("../../clients/shell/completion.ts")).completion,
+  },
 };
 
 /** The scripts of `rowlock completion` call this; no help shows it. */

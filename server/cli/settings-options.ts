@@ -21,14 +21,14 @@ export function addSettingOptions(command: Command, names?: readonly string[]): 
 /**
  * Declares a command that works on a database without a server. If its settings are wrong, or if `run` rejects with a
  * StoreError, it ends with the code `failed`.
- * @param toSentence makes the sentence for an operator from the error's message.
+ * @param whatFailed a sentence with a space after it, for operators, before the error's message; or empty.
  */
 export function onDatabase(
   command: RowlockCommand,
   context: CliContext,
   help: string,
   failed: ExitCode,
-  toSentence: (message: string) => string,
+  whatFailed: string,
   run: (url: string) => Promise<ExitCode>,
 ): void {
   addSettingOptions(command, ["ROWLOCK_CONFIG", "ROWLOCK_DATABASE_URL"]);
@@ -39,7 +39,7 @@ export function onDatabase(
       return await run(config.databaseUrl);
     } catch (error) {
       if (!(error instanceof StoreError)) throw error;
-      context.err(`${toSentence(shown(error.message))}\n`);
+      context.err(`${whatFailed}${shown(error.message)}\n`);
       return failed;
     }
   });

@@ -1,0 +1,243 @@
+// The commands that work on a database without a server: `rowlock migrate` updates its schema or shows its state,
+// `rowlock doctor` checks it without changing it, and `rowlock restored` records that it was restored from a backup.
+
+import { InvalidArgumentError } from "commander";
+import type { Declare } from "../../clients/shell/command.ts";
+import { type CliContext, EXIT, type ExitCode } from "../../clients/shell/context.ts";
+import { counted, shown } from "../../clients/shell/print.ts";
+import { duration, Refusal } from "../config/setting-kinds.ts";
+import { firstToken } from "../core/fail-over.ts";
+import { type MigrationStatus, migrateUp, migrationStatus } from "../storage/migrate/migrate.ts";
+import { openStore } from "../storage/open.ts";
+import { ROLLED_BACK, retry } from "../storage/retry.ts";
+import {
+  type Finding,
+  type Loaded,
+  REPLICA_KEPT_US,
+  REPLICAS_MAX,
+  type Store,
+  StoreError,
+} from "../storage/store.ts";
+import { onDatabase } from "./settings-options.ts";
+
+const MIGRATE_EXAMPLES = `
+Examples:
+  rowlock migrate status
+  rowlock migrate up --database-url sqlite:/var/lib/rowlock/rowlock.db
+  ROWLOCK_DATABASE_URL=mysql://admin:secret@db:3306/rowlock rowlock migrate up
+`;
+
+const UP_HELP = `
+Safe to repeat, and to run from several places at once: one of them migrates, the others wait.
+Servers migrate at start unless they run with --migrate false; then their database user needs no
+right to change the schema.
+
+Exit code: 0 if the schema is up to date, 1 if the migration failed.
+`;
+
+const STATUS_HELP = `
+Changes nothing.
+
+Exit code: 0 if the schema is up to date, 1 if not, 2 if the check failed.
+`;
+
+export const migrate: Declare = (command, context) => {
+  const { out, err } = context;
+  command.addHelpText("after", MIGRATE_EXAMPLES);
+  const up = command.createCommand("up").description("apply the pending migrations");
+  const status = command.createCommand("status").description("list applied and pending migrations");
+  for (const each of [up, status]) command.addCommand(each.copyInheritedSettings(command));
+
+  onDatabase(up, context, UP_HELP + MIGRATE_EXAMPLES, EXIT.failed, "", async (url) => {
+    const ran = await migrateUp(url, { log: (message) => err(`${message}\n`) });
+    for (const name of ran) out(`ran ${name}\n`);
+    out(ran.length === 0 ? "The schema is up to date already.\n" : "The schema is up to date.\n");
+    return EXIT.ok;
+  });
+
+  onDatabase(status, context, STATUS_HELP + MIGRATE_EXAMPLES, EXIT.unchecked, "", async (url) => {
+    const found = await migrationStatus(url);
+    const { applied, pending, unknown } = found;
+    for (const name of applied) out(`${unknown.includes(name) ? "unknown" : "applied"}  ${shown(name)}\n`);
+    for (const name of pending) out(`pending  ${name}\n`);
+    out(`${verdict(found)}\n`);
+    return isUsable(found) ? EXIT.ok : EXIT.failed;
+  });
+};
+
+/** Whether this version of Rowlock can use the schema. */
+function isUsable({ pending, breaking }: MigrationStatus): boolean {
+  return pending.length + breaking.length === 0;
+}
+
+/** Says what the state of a schema means and what to do about it. */
+function verdict({ pending, unknown, breaking }: MigrationStatus): string {
+  if (breaking.length > 0) return "The schema belongs to a newer version of Rowlock: run that version.";
+  if (pending.length > 0) return "The schema is not up to date: run `rowlock migrate up`.";
+  if (unknown.length > 0)
+    return "The schema belongs to a newer version of Rowlock, but this version can use it.";
+  return "The schema is up to date.";
+}
+
+/** More findings of the same kind add nothing new. */
+const FINDINGS_MAX = 50;
+
+const DOCTOR_HELP = `
+Checks four things:
+  cluster     whether the database is still part of its replication group or Galera cluster
+  schema      whether this version of Rowlock can use it
+  durability  whether the database's settings could lose acknowledged commits
+  invariants  whether counters and rows agree, no limit is exceeded, and the order is kept
+
+and lists the servers that use it: address, version, time of registration, and time since the last
+heartbeat.
+
+It changes nothing. On MySQL and MariaDB it can be run while servers run; an SQLite file is locked by
+its server, so stop that server first.
+
+Exit code: 0 if nothing is wrong (warnings aside), 1 if something is, 2 if the check failed.
+
+Examples:
+  rowlock doctor
+  rowlock doctor --database-url sqlite:/var/lib/rowlock/rowlock.db
+  ROWLOCK_DATABASE_URL=mysql://rowlock:secret@db:3306/rowlock rowlock doctor
+`;
+
+export const doctor: Declare = (command, context) =>
+  onDatabase(command, context, DOCTOR_HELP, EXIT.unchecked, "This could not be checked. ", async (url) => {
+    try {
+      return await check(url, context);
+    } catch (error) {
+      if (!(error instanceof StoreError && error.reason === "cluster_not_ready")) throw error;
+      return report(context, [{ severity: "error", check: "cluster", message: error.message }]);
+    }
+  });
+
+async function check(url: string, context: CliContext): Promise<ExitCode> {
+  const status = await migrationStatus(url);
+  const { applied, unknown } = status;
+  if (applied.length === 0) {
+    context.err(
+      "There is no Rowlock database here yet: `rowlock serve` or `rowlock migrate up` creates one.\n",
+    );
+    return EXIT.unchecked;
+  }
+  // The other checks rely on the schema.
+  if (!isUsable(status))
+    return report(context, [{ severity: "error", check: "schema", message: verdict(status) }]);
+  const newer = unknown.length > 0 ? `, ${unknown.length} of a newer server, which this one can use` : "";
+  context.out(`ok       schema: ${noneOr(applied.length, "migration")}, none pending${newer}\n`);
+  return report(context, await withStore(url, (store) => findings(store, context)));
+}
+
+async function withStore<Answer>(url: string, use: (store: Store) => Promise<Answer>): Promise<Answer> {
+  const store = await openStore(url);
+  try {
+    return await use(store);
+  } finally {
+    await store.close();
+  }
+}
+
+async function findings(store: Store, context: CliContext): Promise<Finding[]> {
+  const durability = await store.checkDurability();
+  if (durability.length === 0)
+    context.out(`ok       durability: ${store.product} keeps the commits that it has acknowledged\n`);
+  const invariants = await store.checkInvariants(FINDINGS_MAX);
+  if (invariants.length === 0) context.out("ok       invariants: counters and rows agree\n");
+  await listReplicas(store, context);
+  return [...durability, ...invariants];
+}
+
+/** Lists the servers in the register. A server that has died stays there until another server finds it. */
+async function listReplicas(store: Store, context: CliContext): Promise<void> {
+  const { nowUs, replicas } = await store.replicas(REPLICAS_MAX);
+  if (replicas.length === 0) context.out("replica  none is registered\n");
+  for (const { address, version, sinceUs, deadlineUs } of replicas) {
+    const silentS = Math.max(0, Math.round((nowUs - deadlineUs + REPLICA_KEPT_US) / 1e6));
+    context.out(
+      `replica  ${shown(address)}: version ${shown(version)}, since ${dateWords(sinceUs)}, last heard of ${silentS} s ago\n`,
+    );
+  }
+}
+
+function report(context: CliContext, found: readonly Finding[]): ExitCode {
+  for (const { severity, check, message } of found)
+    context.out(`${severity.padEnd(8)} ${check}: ${shown(message)}\n`);
+  const errors = found.filter((finding) => finding.severity === "error").length;
+  const warnings = found.length - errors;
+  context.out(`${noneOr(errors, "error")}, ${noneOr(warnings, "warning")}\n`);
+  return errors === 0 ? EXIT.ok : EXIT.failed;
+}
+
+/** no errors, 1 error, 2 errors. */
+function noneOr(count: number, what: string): string {
+  return count === 0 ? `no ${what}s` : counted(count, what);
+}
+
+/** 2030-01-01 06:00:00 UTC. */
+function dateWords(us: number): string {
+  return `${new Date(us / 1_000).toISOString().slice(0, 19).replace("T", " ")} UTC`;
+}
+
+const PAUSE = duration("0s", "24d");
+
+const RESTORED_HELP = `
+Run it after the restore and before the servers start; on MySQL and MariaDB it can also be run while
+servers run. It raises the epoch, so that new fencing tokens are higher than all earlier ones, and
+pauses grants. Leases that are in the backup go on.
+
+Set --pause to the longest time to live that any of your programs asks for: leases that are not in
+the backup have ended by then. If a lease without end is not in the backup, the server does not know
+of it: stop its holder yourself.
+
+Exit code: 0 if the restore was recorded, 1 if not.
+
+Examples:
+  rowlock restored --pause 1h
+  rowlock restored --pause 30s --database-url sqlite:/var/lib/rowlock/rowlock.db
+`;
+
+export const restored: Declare = (command, context) => {
+  command.requiredOption(
+    "--pause <duration>",
+    `how long to pause grants from now on (${PAUSE.bound})`,
+    (text) => {
+      const pauseMs = PAUSE.read(text);
+      if (!(pauseMs instanceof Refusal)) return pauseMs;
+      throw new InvalidArgumentError(`write a duration, ${PAUSE.bound}`);
+    },
+  );
+  onDatabase(command, context, RESTORED_HELP, EXIT.failed, "Nothing was recorded. ", async (url) => {
+    const { pause } = command.opts<{ pause: number }>();
+    await withStore(url, (store) => record(store, pause * 1_000, context));
+    return EXIT.ok;
+  });
+};
+
+async function record(store: Store, pauseUs: number, context: CliContext): Promise<void> {
+  const { epoch: seenEpoch } = (await read(store)).failOver;
+  await retry(ROLLED_BACK, () =>
+    store.failOver({ seenEpoch, epochMin: seenEpoch + 1n, pauseUsMin: pauseUs, pauseUsMax: pauseUs }),
+  );
+  const { failOver, nowUs } = await read(store);
+  const leftS = Math.max(0, Math.ceil((failOver.grantsFromUs - nowUs) / 1e6));
+  context.out(
+    `epoch    ${seenEpoch} before, ${failOver.epoch} now: the next fencing token is at least ${firstToken(failOver)}\n`,
+  );
+  context.out(
+    `grants   begin at ${dateWords(failOver.grantsFromUs)}, in ${leftS} s; renewals and releases go on\n`,
+  );
+}
+
+/** Loads the state in a transaction that changes nothing. */
+async function read(store: Store): Promise<Loaded> {
+  const seen: Loaded[] = [];
+  await retry(ROLLED_BACK, () =>
+    store.transact({ locks: [], claims: [], requestIds: [], holdersOf: [] }, (loaded) => {
+      seen.push(loaded);
+      return { locks: [], added: [], changed: [], again: [] };
+    }),
+  );
+  return seen.at(-1) as Loaded;
+}
