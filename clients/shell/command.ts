@@ -6,7 +6,7 @@ import { Command, InvalidArgumentError } from "commander";
 import type { RowlockClient } from "../typescript/src/index.ts";
 import type { CliContext, ExitCode } from "./context.ts";
 import { exitCodeOf, sentenceOf } from "./errors.ts";
-import { addServerOptions, SERVER_HELP, type Servers, serversOf } from "./server-options.ts";
+import { addServerOptions, SERVER_HELP, type Servers, serversOf } from "./servers.ts";
 
 /** After one of these errors, any further fault may be wrong, so the command reports at once. */
 const ENDING = ["commander.unknownOption", "commander.unknownCommand", "commander.optionMissingArgument"];

@@ -6,7 +6,7 @@ import { Argument, type Command, type Option } from "commander";
 import { type Declare, RowlockCommand } from "./command.ts";
 import { type CliContext, EXIT } from "./context.ts";
 import { shown } from "./print.ts";
-import { serverNames } from "./servers-file.ts";
+import { serverNames } from "./servers.ts";
 
 /** How long to wait for names, and how many to print: a person waits for them while typing. */
 const NAMES_WITHIN_MS = 1_000;

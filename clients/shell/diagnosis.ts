@@ -3,7 +3,7 @@
 
 import { connect, type Socket } from "node:net";
 import { type ConnectionOptions, connect as connectTls } from "node:tls";
-import { hostOf, type Servers } from "./server-options.ts";
+import { hostOf, type Servers } from "./servers.ts";
 
 /** How long one probe may take: a person waits for it in front of a screen. */
 const PROBE_MS = 1_000;

@@ -3,7 +3,7 @@
 import type { RowlockError } from "../typescript/src/index.ts";
 import { EXIT, type ExitCode } from "./context.ts";
 import { said, shown, timeWords } from "./print.ts";
-import type { Servers } from "./server-options.ts";
+import type { Servers } from "./servers.ts";
 
 /** What the shell calls the fields of requests. Flags that have the name of their field are not here. */
 const WORDS: Readonly<Record<string, string>> = {
