@@ -1,81 +1,11 @@
-// `rowlock acquire`, `renew` and `release`: leases for scripts, which know them by the ids that these commands print;
+// `rowlock renew` and `release`: leases for scripts, which know them by the ids that \`rowlock acquire\` and \`capture\` print;
 // and how an operator ends the leases of others.
 
-import { setImmediate } from "node:timers/promises";
-import type { Lock, RecordOptions, RowlockClient } from "../typescript/src/index.ts";
+import type { RowlockClient } from "../typescript/src/index.ts";
 import type { Declare } from "./command.ts";
-import { type CliContext, EXIT, type ExitCode, UNDER_LOCK } from "./context.ts";
-import { unused } from "./held-command.ts";
-import { addLockOptions, type LockFlags, lockOptions } from "./lock-options.ts";
+import { type CliContext, EXIT, type ExitCode } from "./context.ts";
+import { countParser, given, parseAttempts, parseDelay, parseStatus, parseTtl } from "./flags.ts";
 import { jsonLine, shown, timeWords } from "./print.ts";
-import { type Interruption, take } from "./take.ts";
-import { countParser, given, parseAttempts, parseDelay, parseName, parseStatus, parseTtl } from "./values.ts";
-
-const ACQUIRE_HELP = `
-Takes the lock and exits; the lease lasts for its --ttl. Prints what the script needs, for eval. Nothing renews the
-lease: use a --ttl that is long enough, or run \`rowlock renew\`. If you can, use \`rowlock run\`, which does all of this.
-
-Exit code: 0 if the lock was acquired, ${EXIT.notAcquired} if not, ${EXIT.noServer} if no server answered.
-
-Examples:
-  eval "$(rowlock acquire etl/load --wait 5m --ttl 10m)" || exit
-  ./load.sh --token "$ROWLOCK_TOKEN"
-  rowlock release "$ROWLOCK_LEASE"
-`;
-
-export const acquire: Declare = (command, context) => {
-  command.argument("<name>", "the lock", parseName).option("--json", "one object");
-  addLockOptions(command).asks(
-    ACQUIRE_HELP,
-    ({ json, quiet, ...flags }: LockFlags & { json?: true }, name: string) => {
-      const asked = lockOptions(flags);
-      const text = ({ leaseId, token }: Lock) =>
-        json
-          ? jsonLine({ name, leaseId, token })
-          : `${UNDER_LOCK.name}=${quoted(name)}\n${UNDER_LOCK.lease}=${quoted(leaseId)}\n${UNDER_LOCK.token}=${token}\n`;
-      return (rowlock) =>
-        take(rowlock, { name, quiet, ...asked }, context, (lock, interrupted) =>
-          handOver([lock], asked, text, rowlock, context, interrupted),
-        );
-    },
-  );
-};
-
-/** Quotes the text for a shell. */
-function quoted(text: string): string {
-  return `'${text.replaceAll("'", "'\\''")}'`;
-}
-
-/**
- * Hands the leases over to the script that reads their ids: all of them, or none if one handover fails, or if nobody
- * reads the output.
- */
-export async function handOver(
-  locks: readonly Lock[],
-  asked: RecordOptions,
-  text: (lock: Lock) => string,
-  rowlock: RowlockClient,
-  context: CliContext,
-  interrupted: Interruption,
-): Promise<ExitCode> {
-  // Nobody has received the ids of these leases, so nobody else can release them.
-  const giveBack = (leases: readonly Lock[]) =>
-    Promise.all(leases.map(({ leaseId }) => rowlock.release(leaseId, unused(asked))));
-  const handovers = await Promise.allSettled(locks.map((lock) => lock.handOver()));
-  const failed = handovers.find(({ status }) => status === "rejected");
-  if (failed?.status === "rejected") {
-    await giveBack(locks.filter((_, at) => handovers[at]?.status === "fulfilled"));
-    throw failed.reason;
-  }
-  if (interrupted.code === undefined) {
-    for (const lock of locks) context.out(text(lock));
-    // By the next turn it is known whether anybody reads the output.
-    await setImmediate();
-    if (!context.outGone.aborted) return EXIT.ok;
-  }
-  await giveBack(locks);
-  return interrupted.code ?? EXIT.failed;
-}
 
 const RENEW_HELP = `
 The lease lasts for its time to live from now on. A lease that has ended is never revived: then the exit code is ${EXIT.failed},

@@ -3,9 +3,9 @@
 import type { LimitSetting, LimitTarget, RowlockClient } from "../typescript/src/index.ts";
 import type { Declare } from "./command.ts";
 import { type CliContext, EXIT } from "./context.ts";
+import { countParser, given } from "./flags.ts";
 import { limitWords } from "./lock-views.ts";
 import { columns, jsonLine, paintOf, said, shown } from "./print.ts";
-import { countParser, given } from "./values.ts";
 
 const HELP = `
 A limit says how many permits of a lock may be held at once: 1 unless one was set, and 0 pauses the lock. If you

@@ -3,9 +3,9 @@
 import type { LockChanges } from "../typescript/src/index.ts";
 import type { Declare } from "./command.ts";
 import { EXIT } from "./context.ts";
+import { countParser, given, parseAttempts, parseName, parseNotBefore, parseStatus } from "./flags.ts";
 import { recordRows } from "./lock-views.ts";
 import { columns, jsonLine, shown } from "./print.ts";
-import { countParser, given, parseAttempts, parseName, parseNotBefore, parseStatus } from "./values.ts";
 
 const UPDATE_HELP = `
 Changes a lock's record, and creates the lock if it does not exist: a task for \`rowlock capture\`, or the next run of a

@@ -7,8 +7,8 @@ import { homedir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import type { Command } from "commander";
 import { type CliContext, WHERE } from "./context.ts";
+import { given, timeParser } from "./flags.ts";
 import type { TlsFiles } from "./tls-files.ts";
-import { given, timeParser } from "./values.ts";
 
 const ADDRESS = "127.0.0.1:50051";
 const PORT_MAX = 65_535;

@@ -4,9 +4,9 @@ import { Option } from "commander";
 import type { LockView } from "../typescript/src/index.ts";
 import type { Declare } from "./command.ts";
 import { EXIT } from "./context.ts";
+import { parseName } from "./flags.ts";
 import { lockPage, lockTable } from "./lock-views.ts";
 import { jsonLine, paintOf } from "./print.ts";
-import { parseName } from "./values.ts";
 
 const PAGE_SIZE = 1_000;
 const ORDERS = { name: "name", "longest-wait": "longest wait", "most-waiters": "most waiters" } as const;

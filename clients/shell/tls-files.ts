@@ -2,7 +2,7 @@
 
 import { createPrivateKey, X509Certificate } from "node:crypto";
 import type { CliContext } from "./context.ts";
-import { given } from "./values.ts";
+import { given } from "./flags.ts";
 
 /** Paths, and the name in the server's certificate. */
 export interface TlsFiles {

@@ -35,11 +35,11 @@ const COMMANDS: Readonly<Record<string, Entry>> = {
   },
   run: {
     about: "run a command while holding a lock",
-    load: async () => (await import("../../clients/shell/run.ts")).run,
+    load: async () => (await import("../../clients/shell/acquire.ts")).run,
   },
   capture: {
     about: "take locks that are free and due, and run a command under one",
-    load: async () => (await import("../../clients/shell/capture.ts")).capture,
+    load: async () => (await import("../../clients/shell/acquire.ts")).capture,
   },
   ls: { about: "list locks", load: async () => (await import("../../clients/shell/show.ts")).ls },
   show: {
@@ -64,7 +64,7 @@ const COMMANDS: Readonly<Record<string, Entry>> = {
   },
   acquire: {
     about: "take a lock in a script, and keep it after this command",
-    load: async () => (await import("../../clients/shell/leases.ts")).acquire,
+    load: async () => (await import("../../clients/shell/acquire.ts")).acquire,
   },
   renew: { about: "extend a lease", load: async () => (await import("../../clients/shell/leases.ts")).renew },
   release: {

@@ -1,0 +1,187 @@
+// How a person writes the values of flags and arguments, and the flags that several commands share: how to wait for a
+// lock, what to take, what its record must be for a grant, and what it becomes afterwards. Each parser throws an
+// InvalidArgumentError, which the command reports: it says what to write instead.
+
+import { type Command, InvalidArgumentError, Option } from "commander";
+import {
+  ATTEMPTS_MAX,
+  DELAY_US_MAX,
+  DURATION_US_MAX,
+  NAME_BYTES_MAX,
+  PERMITS_MAX,
+  STATUS_BYTES_MAX,
+  STATUSES_MAX,
+  TTL_US_MIN,
+} from "../../server/core/bounds.ts";
+import type { LockOptions, ReleaseOptions } from "../typescript/src/index.ts";
+import { type ExitCode, UNIT_MS } from "./context.ts";
+import { timeWords } from "./print.ts";
+
+/** Makes a parser of times such as 500ms, 30s, 5m, 2h and 1d. It returns milliseconds; a bare number is seconds. */
+export function timeParser(minMs: number, maxMs = DURATION_US_MAX / 1_000): (text: string) => number {
+  return (text) => {
+    const [, number = "", unit = "s"] = /^(\d+(?:\.\d+)?)(ms|s|m|h|d)?$/.exec(text) ?? [];
+    const ms = Number(number || Number.NaN) * UNIT_MS[unit as keyof typeof UNIT_MS];
+    if (Number.isNaN(ms)) throw new InvalidArgumentError("write a time such as 30s, 500ms, 5m or 2h");
+    if (ms < minMs || ms > maxMs)
+      throw new InvalidArgumentError(`write a time from ${timeWords(minMs)} to ${timeWords(maxMs)}`);
+    return ms;
+  };
+}
+
+/** Makes a parser of whole numbers within bounds. */
+export function countParser(min = 0, max = Number.MAX_SAFE_INTEGER): (text: string) => number {
+  return (text) => {
+    const count = /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN;
+    if (Number.isNaN(count)) throw new InvalidArgumentError("write a whole number");
+    if (count < min || count > max) throw new InvalidArgumentError(`write a number from ${min} to ${max}`);
+    return count;
+  };
+}
+
+export const parseTtl = timeParser(TTL_US_MIN / 1_000);
+export const parseDelay = timeParser(0, DELAY_US_MAX / 1_000);
+export const parseAttempts = countParser(0, ATTEMPTS_MAX);
+
+export function parseWait(text: string): number | "forever" {
+  return text === "forever" ? text : timeParser(0)(text);
+}
+
+export function parseName(text: string): string {
+  const bytes = Buffer.byteLength(text);
+  if (bytes > 0 && bytes <= NAME_BYTES_MAX) return text;
+  const fault = bytes === 0 ? "it is empty" : `it is ${bytes} bytes long`;
+  throw new InvalidArgumentError(`${fault}: name the lock in 1 to ${NAME_BYTES_MAX} bytes`);
+}
+
+export function parseStatus(text: string): string {
+  const bytes = Buffer.byteLength(text);
+  if (bytes <= STATUS_BYTES_MAX) return text;
+  throw new InvalidArgumentError(`it is ${bytes} bytes long: use at most ${STATUS_BYTES_MAX}`);
+}
+
+/** For a flag that may be repeated. */
+export function addStatus(text: string, statuses: readonly string[] = []): readonly string[] {
+  if (statuses.length === STATUSES_MAX)
+    throw new InvalidArgumentError(`there are more than ${STATUSES_MAX}: use fewer`);
+  return [...statuses, parseStatus(text)];
+}
+
+/** For a flag that may be repeated. */
+export function addLabel(text: string, labels: Record<string, string> = {}): Record<string, string> {
+  const at = text.indexOf("=");
+  if (at === 0) throw new InvalidArgumentError("write key=value, with a key");
+  return at < 0 ? { ...labels, [text]: "" } : { ...labels, [text.slice(0, at)]: text.slice(at + 1) };
+}
+
+/** Returns an instant; null: at any time. A time is an instant from now on. */
+export function parseNotBefore(
+  text: string,
+): { readonly notBefore: Date | null } | { readonly notBeforeIn: number } {
+  if (text === "none") return { notBefore: null };
+  if (!/^\d{4}-/.test(text)) return { notBeforeIn: parseDelay(text) };
+  const isInstant = /T.*(Z|[+-]\d\d:\d\d)$/.test(text) && !Number.isNaN(Date.parse(text));
+  if (isInstant) return { notBefore: new Date(text) };
+  throw new InvalidArgumentError("write an instant with its zone, such as 2030-01-01T06:00:00Z");
+}
+
+type Given<Fields> = { readonly [Field in keyof Fields]?: Exclude<Fields[Field], undefined> };
+
+/** Returns the fields that are defined: the client's options accept no undefined ones. */
+export function given<const Fields extends object>(fields: Fields): Given<Fields> {
+  const set = Object.entries(fields).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(set) as Given<Fields>;
+}
+
+export interface LeaseFlags {
+  readonly ttl?: number;
+  readonly owner?: string;
+  readonly label?: Record<string, string>;
+  readonly ifStatus?: readonly string[];
+  readonly statusFailed?: string;
+  readonly statusIfLost?: string;
+  readonly atMostEvery?: number;
+  readonly lockDelay?: number;
+}
+
+export interface LockFlags extends LeaseFlags {
+  /** false: --no-wait. */
+  readonly wait?: number | "forever" | false;
+  readonly permits?: number;
+  readonly shared?: true;
+  readonly exclusive?: true;
+  readonly quiet?: true;
+}
+
+export interface OutcomeFlags {
+  readonly statusDone?: string;
+  readonly statusFailed?: string;
+  readonly coolDownFailed?: number;
+}
+
+/** Adds the flags of a command that takes one lock by its name. */
+export function addLockOptions<Each extends Command>(command: Each): Each {
+  const shared = new Option("--shared", "take it as a reader, beside other readers");
+  return addLeaseOptions(
+    command
+      .option("--wait <time>", "how long to wait in the queue (default forever)", parseWait)
+      .option("--no-wait", "do not wait: take it now or not at all")
+      .option("--permits <count>", "how many permits to take (default 1)", countParser(1, PERMITS_MAX))
+      .addOption(shared.conflicts(["exclusive", "permits"]))
+      .addOption(new Option("--exclusive", "take it as a writer, alone").conflicts("permits"))
+      .option("-q, --quiet", "print neither the place in the queue nor that the lock was not acquired"),
+  );
+}
+
+/** Adds the flags of any command that takes leases. */
+export function addLeaseOptions<Each extends Command>(command: Each): Each {
+  return command
+    .option("--ttl <time>", "how long the lease lasts without a renewal (default 30s)", parseTtl)
+    .option("--owner <text>", "the holder's name, shown to people (default: machine and process)")
+    .option("--label <key=value>", "a label, shown to people; may be repeated", addLabel)
+    .option("--if-status <word>", "only if the lock has this status; may be repeated", addStatus)
+    .option("--status-if-lost <word>", "the lock's status if it is lost", parseStatus)
+    .option(
+      "--at-most-every <time>",
+      "minimum time between grants; applies if the lease is released",
+      parseDelay,
+    )
+    .option("--lock-delay <time>", "minimum time to the next grant if the lock is lost", parseDelay);
+}
+
+/** Adds the flags for what the lock remembers when the command under it has ended. */
+export function addOutcomeOptions<Each extends Command>(command: Each): Each {
+  return command
+    .option("--status-done <word>", "the lock's status after a command that ends with 0", parseStatus)
+    .option(
+      "--status-failed <word>",
+      "the lock's status after a command that fails, or if the lock is lost",
+      parseStatus,
+    )
+    .option(
+      "--cool-down-failed <time>",
+      "minimum time to the next grant after a command that fails; overrides --at-most-every",
+      parseDelay,
+    );
+}
+
+export function lockOptions({ wait = "forever", permits, shared, exclusive, ...flags }: LockFlags) {
+  const mode = shared ? "shared" : exclusive ? "exclusive" : undefined;
+  return {
+    wait: wait === false ? 0 : wait,
+    ...given({ permits, mode }),
+    ...leaseOptions(flags),
+  } satisfies LockOptions;
+}
+
+export function leaseOptions(flags: LeaseFlags) {
+  const { ttl, owner, label, ifStatus, statusFailed, atMostEvery, lockDelay } = flags;
+  const { statusIfLost = statusFailed } = flags;
+  return given({ ttl, owner, labels: label, ifStatus, statusIfLost, minInterval: atMostEvery, lockDelay });
+}
+
+/** Returns what the lock remembers when the command has ended with this code. */
+export function outcomeOf({ statusDone, statusFailed, coolDownFailed }: OutcomeFlags) {
+  return (code: ExitCode): ReleaseOptions =>
+    code === 0 ? given({ status: statusDone }) : given({ status: statusFailed, coolDown: coolDownFailed });
+}
