@@ -61,7 +61,6 @@ Examples:
 
 export const run: Declare = (command, context) => {
   command
-    .runsCommand()
     .argument("<name>", "the lock", parseName)
     .argument("<command...>", "the command and its arguments, after --")
     .showHelpAfterError("(the command follows --; --help lists the options)");
@@ -107,7 +106,6 @@ interface CaptureFlags extends LeaseFlags, OutcomeFlags {
 
 export const capture: Declare = (command, context) => {
   command
-    .runsCommand()
     .argument("<prefix>", 'what the names of the locks begin with; "" for all')
     .argument("[command...]", "the command and its arguments, after --")
     .option(

@@ -23,7 +23,6 @@ export class RowlockCommand extends Command {
   readonly #context: CliContext;
   readonly #exit: (code: ExitCode) => void;
   readonly #faults: string[] = [];
-  #isRunner = false;
 
   constructor(name: string, context: CliContext, exit: (code: ExitCode) => void) {
     super(name);
@@ -83,20 +82,15 @@ export class RowlockCommand extends Command {
   }
 
   /**
-   * The last arguments are a command to run. They must follow `--`: before it, their flags would be taken for flags of
-   * this command.
+   * Whether the last arguments are a command to run. They must follow `--`: before it, their flags would be taken for
+   * flags of this command.
    */
-  runsCommand(): this {
-    this.#isRunner = true;
-    return this;
-  }
-
   get isRunner(): boolean {
-    return this.#isRunner;
+    return this.registeredArguments.at(-1)?.variadic ?? false;
   }
 
   override parseOptions(words: string[]): ParseOptionsResult {
-    if (!this.#isRunner) return super.parseOptions(words);
+    if (!this.isRunner) return super.parseOptions(words);
     const at = words.indexOf("--");
     const [own, toRun] = at < 0 ? [words, []] : [words.slice(0, at), words.slice(at + 1)];
     const { operands, unknown } = super.parseOptions(own);

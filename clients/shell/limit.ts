@@ -116,12 +116,9 @@ function behindWords(count: number): string {
  */
 async function unaffected(rowlock: RowlockClient, pattern: string, limit: number): Promise<LimitSetting[]> {
   const prefix = pattern.slice(0, -1);
-  const found: LimitSetting[] = [];
-  for await (const setting of rowlock.listLimits()) {
-    const isUnder = setting.pattern !== pattern && nameOf(setting).startsWith(prefix);
-    if (isUnder && setting.limit !== limit) found.push(setting);
-  }
-  return found;
+  const settings = await Array.fromAsync(rowlock.listLimits());
+  const under = settings.filter((each) => each.pattern !== pattern && nameOf(each).startsWith(prefix));
+  return under.filter((each) => each.limit !== limit);
 }
 
 async function showLimit(

@@ -1,12 +1,16 @@
-// `rowlock ls` and `rowlock show`: list locks, and show one of them.
+// `rowlock ls`, `show` and `watch`: list locks, show one of them, and show locks as they change.
 
+import { setTimeout as sleep } from "node:timers/promises";
 import { Option } from "commander";
-import type { LockView } from "../typescript/src/index.ts";
+import type { LockView, RowlockError } from "../typescript/src/index.ts";
 import type { Declare } from "./command.ts";
-import { EXIT } from "./context.ts";
+import { type CliContext, EXIT } from "./context.ts";
+import { sentenceOf } from "./errors.ts";
 import { parseName } from "./flags.ts";
-import { lockPage, lockTable } from "./lock-views.ts";
-import { jsonLine, paintOf } from "./print.ts";
+import { lockLine, lockPage, lockTable } from "./lock-views.ts";
+import { jsonLine, paintOf, said, shown } from "./print.ts";
+import { interruption } from "./take.ts";
+import { type Changes, type Watched, WatchedLocks, watchedOf } from "./watched-locks.ts";
 
 const PAGE_SIZE = 1_000;
 const ORDERS = { name: "name", "longest-wait": "longest wait", "most-waiters": "most waiters" } as const;
@@ -63,3 +67,162 @@ export const show: Declare = (command, context) =>
       context.out(json ? jsonLine(lock) : lockPage(lock, Date.now(), paintOf(context)));
       return EXIT.ok;
     });
+
+/** The pause after a report that no server answers, before the next attempt. */
+const AGAIN_MS = 1_000;
+const NOT_LET_THROUGH = ["UNIMPLEMENTED", "INTERNAL", "UNKNOWN"];
+
+/** How often the page is redrawn if only the time has changed. */
+const REDRAW_MS = 1_000;
+/** The terminal's alternate screen, so that the earlier contents come back at the end. */
+const ENTER = "\x1b[?1049h\x1b[?25l";
+const LEAVE = "\x1b[?25h\x1b[?1049l";
+/** Without line wrapping, lines that are too long end at the edge. */
+const HOME_WITHOUT_WRAPPING = "\x1b[?7l\x1b[H";
+const ERASE_LINE_REST = "\x1b[K";
+const ERASE_REST_AND_WRAP = "\x1b[J\x1b[?7h";
+
+const WATCH_HELP = `
+Shows a lock as \`rowlock show\` does, or, for a prefix that ends in / or *, a list as \`rowlock ls\` does. Without an
+argument, it shows all locks. The server sends each change as it happens. On a terminal, the page is redrawn until
+Ctrl-C. Elsewhere, it prints one line for each lock, and then one line for each change. A renewal is not a change.
+
+If the connection is lost, the watch continues through another server, or when one comes back. It reports that it began
+anew: it shows only the latest state of what changed meanwhile.
+
+Examples:
+  rowlock watch etl/load
+  rowlock watch 'etl/*'
+  rowlock watch etl/ --json | jq 'select(.waiting > 10) | .name'
+`;
+
+export const watch: Declare = (command, context) =>
+  command
+    .argument("[name]", "the lock, or a prefix that ends in / or *", "")
+    .option("--json", "one object per line for each change")
+    .asks(WATCH_HELP, ({ json = false }: { json?: boolean }, text: string) => {
+      // Listens before the client is loaded, so that Ctrl-C is no error from the start.
+      const interrupted = interruption(context);
+      const signal = AbortSignal.any([interrupted.signal, context.outGone]);
+      const which = watchedOf(text);
+      const watched = new WatchedLocks(which);
+      const view = context.screen && !json ? pageView(which, context) : linesView(json, context);
+      return async (rowlock, servers) => {
+        const { RowlockError } = await import("../typescript/src/index.ts");
+        try {
+          while (!signal.aborted) {
+            try {
+              for await (const changes of watched.changes(rowlock, signal)) view.show(changes, watched);
+            } catch (error) {
+              if (signal.aborted) break;
+              if (!(error instanceof RowlockError)) throw error;
+              if (isNotLetThrough(error)) {
+                context.err(notLetThrough(error));
+                return EXIT.noServer;
+              }
+              // Until the first locks were seen, the fault may lie in this command itself.
+              if (!watched.wasSeen || !error.isTransient) throw error;
+              view.lost(await sentenceOf(error, servers));
+              await sleep(AGAIN_MS, undefined, { signal }).catch(() => {});
+            }
+          }
+          return EXIT.ok;
+        } finally {
+          view.close();
+          interrupted.stop();
+        }
+      };
+    });
+
+/**
+ * Whether a proxy refuses streams, or an older server has no watches, although other calls came through: such errors
+ * carry no reason of ours.
+ */
+function isNotLetThrough({ reason, code }: RowlockError): boolean {
+  return reason === "UNKNOWN" && NOT_LET_THROUGH.includes(code);
+}
+
+function notLetThrough({ code, message }: RowlockError): string {
+  return said(
+    `The server, or a proxy in front of it, does not let watches through (${code}: ${message}): use \`rowlock ls\` or \`rowlock show\` instead.`,
+  );
+}
+
+/** What the command shows. */
+interface WatchView {
+  show(changes: Changes, watched: WatchedLocks): void;
+  /** The locks cannot be watched at present; `sentence` ends with a line break. */
+  lost(sentence: string): void;
+  close(): void;
+}
+
+/** A page that fills the terminal. It enters the alternate screen when there is something to show. */
+function pageView(watched: Watched, context: CliContext): WatchView {
+  const paint = paintOf(context);
+  let locks: readonly LockView[] = [];
+  let lostWords = "";
+  let leave: (() => void) | undefined;
+
+  const page = (): string => {
+    const [first] = locks;
+    const view =
+      "name" in watched && first ? lockPage(first, Date.now(), paint) : lockTable(locks, Date.now(), paint);
+    return `${paint("dim", new Date().toLocaleTimeString())}\n\n${view}${lostWords}`;
+  };
+  const draw = (): void => {
+    const all = page().split("\n");
+    const { rows = 24 } = context.screen ?? {};
+    const more = paint("dim", `(${all.length - rows + 1} more lines)`);
+    const lines = all.length < rows ? all : [...all.slice(0, rows - 2), more];
+    const text = lines.map((line) => `${line}${ERASE_LINE_REST}`).join("\r\n");
+    context.out(`${HOME_WITHOUT_WRAPPING}${text}${ERASE_REST_AND_WRAP}`);
+  };
+  const enter = () => {
+    context.out(ENTER);
+    const silence = context.onSignal("SIGWINCH", draw);
+    const redraws = setInterval(draw, REDRAW_MS);
+    return () => {
+      clearInterval(redraws);
+      silence();
+      context.out(LEAVE);
+    };
+  };
+  const redraw = (): void => {
+    leave ??= enter();
+    draw();
+  };
+  return {
+    show: (_, state) => {
+      locks = state.locks;
+      lostWords = "";
+      redraw();
+    },
+    lost: (sentence) => {
+      lostWords = `\n${paint("red", sentence.trimEnd())}`;
+      redraw();
+    },
+    close: () => leave?.(),
+  };
+}
+
+function linesView(isJson: boolean, { out, err }: CliContext): WatchView {
+  let isLost = false;
+  return {
+    show({ beganAnew, changed, gone }) {
+      isLost = false;
+      if (beganAnew)
+        err("rowlock: The watch began anew: it shows only the latest state of what changed meanwhile.\n");
+      const now = new Date();
+      const at = now.toISOString();
+      for (const lock of changed)
+        out(isJson ? jsonLine({ at, ...lock }) : `${at} ${lockLine(lock, now.getTime())}\n`);
+      for (const name of gone)
+        out(isJson ? jsonLine({ at, name, forgotten: true }) : `${at} ${shown(name)}: forgotten\n`);
+    },
+    lost(sentence) {
+      if (!isLost) err(sentence);
+      isLost = true;
+    },
+    close() {},
+  };
+}

@@ -48,7 +48,7 @@ const COMMANDS: Readonly<Record<string, Entry>> = {
   },
   watch: {
     about: "watch a lock, or all locks with a prefix, as they change",
-    load: async () => (await import("../../clients/shell/watch.ts")).watch,
+    load: async () => (await import("../../clients/shell/show.ts")).watch,
   },
   limit: {
     about: "show a limit, or set it",
