@@ -67,7 +67,7 @@ Examples:
   rowlock delete task/7 --if-version 12
 `;
 
-export const deleteRecord: Declare = (command, { out }) =>
+const deleteRecord: Declare = (command, { out }) =>
   command
     .argument("<name>", "the lock", parseName)
     .option("--if-version <version>", "only if the record has this version", countParser())
@@ -82,3 +82,5 @@ export const deleteRecord: Declare = (command, { out }) =>
           return EXIT.ok;
         },
     );
+
+export { deleteRecord as delete };

@@ -8,6 +8,7 @@ import { shown } from "../../clients/shell/print.ts";
 const HELP_WIDTH = 110;
 
 interface Entry {
+  readonly name: string;
   /** What the help says of the command. */
   readonly about: string;
   /** Called only if the command is named, so that each command loads only its own file. */
@@ -15,67 +16,49 @@ interface Entry {
 }
 
 /** Commands that run servers and look at databases, and then those of the shell, which call servers. */
-const COMMANDS: Readonly<Record<string, Entry>> = {
-  serve: {
-    about: "run a server until it gets SIGTERM or SIGINT",
-    load: async () => (await import("./serve.ts")).serve,
-  },
-  migrate: {
-    about: "bring the database's schema up to date, or show its state",
-    load: async () => (await import("./database.ts")).migrate,
-  },
-  doctor: {
-    about: "check a database: schema, durability, invariants",
-    load: async () => (await import("./database.ts")).doctor,
-  },
-  restored: {
-    about:
+const COMMANDS: readonly Entry[] = [
+  ...declaredBy(() => import("./serve.ts"), { serve: "run a server until it gets SIGTERM or SIGINT" }),
+  ...declaredBy(() => import("./database.ts"), {
+    migrate: "bring the database's schema up to date, or show its state",
+    doctor: "check a database: schema, durability, invariants",
+    restored:
       "record that the database was restored from a backup, and pause grants until lost leases have ended",
-    load: async () => (await import("./database.ts")).restored,
-  },
-  run: {
-    about: "run a command while holding a lock",
-    load: async () => (await import("../../clients/shell/acquire.ts")).run,
-  },
-  capture: {
-    about: "take locks that are free and due, and run a command under one",
-    load: async () => (await import("../../clients/shell/acquire.ts")).capture,
-  },
-  ls: { about: "list locks", load: async () => (await import("../../clients/shell/show.ts")).ls },
-  show: {
-    about: "show one lock: its limit, its holders, its waiters, its record",
-    load: async () => (await import("../../clients/shell/show.ts")).show,
-  },
-  watch: {
-    about: "watch a lock, or all locks with a prefix, as they change",
-    load: async () => (await import("../../clients/shell/show.ts")).watch,
-  },
-  limit: {
-    about: "show a limit, or set it",
-    load: async () => (await import("../../clients/shell/limit.ts")).limit,
-  },
-  update: {
-    about: "change a lock's record: its status, its attempts, when it is due",
-    load: async () => (await import("../../clients/shell/records.ts")).update,
-  },
-  delete: {
-    about: "delete a lock's record",
-    load: async () => (await import("../../clients/shell/records.ts")).deleteRecord,
-  },
-  acquire: {
-    about: "take a lock in a script, and keep it after this command",
-    load: async () => (await import("../../clients/shell/acquire.ts")).acquire,
-  },
-  renew: { about: "extend a lease", load: async () => (await import("../../clients/shell/leases.ts")).renew },
-  release: {
-    about: "release a lease, or end the leases of others by force",
-    load: async () => (await import("../../clients/shell/leases.ts")).release,
-  },
-  completion: {
-    about: "print a script that completes commands, flags and names of locks in bash, zsh or fish",
-    load: async () => (await import("../../clients/shell/completion.ts")).completion,
-  },
-};
+  }),
+  ...declaredBy(() => import("../../clients/shell/acquire.ts"), {
+    run: "run a command while holding a lock",
+    capture: "take locks that are free and due, and run a command under one",
+  }),
+  ...declaredBy(() => import("../../clients/shell/show.ts"), {
+    ls: "list locks",
+    show: "show one lock: its limit, its holders, its waiters, its record",
+    watch: "watch a lock, or all locks with a prefix, as they change",
+  }),
+  ...declaredBy(() => import("../../clients/shell/limit.ts"), { limit: "show a limit, or set it" }),
+  ...declaredBy(() => import("../../clients/shell/records.ts"), {
+    update: "change a lock's record: its status, its attempts, when it is due",
+    delete: "delete a lock's record",
+  }),
+  ...declaredBy(() => import("../../clients/shell/acquire.ts"), {
+    acquire: "take a lock in a script, and keep it after this command",
+  }),
+  ...declaredBy(() => import("../../clients/shell/leases.ts"), {
+    renew: "extend a lease",
+    release: "release a lease, or end the leases of others by force",
+  }),
+  ...declaredBy(() => import("../../clients/shell/completion.ts"), {
+    completion: "print a script that completes commands, flags and names of locks in bash, zsh or fish",
+  }),
+];
+
+/** The entries of commands that a file exports under their names. */
+function declaredBy<Name extends string>(
+  load: () => Promise<Record<NoInfer<Name>, Declare>>,
+  abouts: Record<Name, string>,
+): Entry[] {
+  return Object.entries<string>(abouts).map(([name, about]) => {
+    return { name, about, load: async () => (await load())[name as Name] };
+  });
+}
 
 /** The scripts of `rowlock completion` call this; no help shows it. */
 const COMPLETE = "__complete";
@@ -146,7 +129,7 @@ async function programWith(
       getErrHasColors: () => false,
     })
     .showHelpAfterError("(--help lists the commands and options)");
-  for (const [name, { about, load }] of Object.entries(COMMANDS)) {
+  for (const { name, about, load } of COMMANDS) {
     const command = new RowlockCommand(name, context, exit);
     program.addCommand(command.copyInheritedSettings(program).description(about));
     if (name === named) (await load())(command, context);
