@@ -4,10 +4,10 @@
 import { createPrivateKey, X509Certificate } from "node:crypto";
 import { formatListenAddress, isLoopback, type ListenAddress } from "./listen-address.ts";
 import { Refusal } from "./setting-kinds.ts";
-import { SETTINGS, type Setting, type SettingKey, type SettingValues } from "./settings.ts";
+import { nameOf, SETTINGS, type Setting, type SettingKey, type SettingValues } from "./settings.ts";
 import { readSources, reasonOf, type SourcesInput } from "./sources.ts";
 
-type TlsFiles = "tlsCertFile" | "tlsKeyFile" | "tlsClientCaFile";
+type TlsFiles = "tlsCert" | "tlsKey" | "tlsClientCa";
 
 /** PEM texts. */
 export interface TlsMaterial {
@@ -34,7 +34,7 @@ export type Loaded<Value> = { readonly config: Value } | { readonly faults: read
 /** Returns the whole configuration of a server, or everything that is wrong with it; each fault says what to do. */
 export function loadConfig(input: ConfigInput): Loaded<Config> {
   const { values, faults } = valuesOf(Object.keys(SETTINGS) as SettingKey[], input);
-  const { tlsCertFile, tlsKeyFile, tlsClientCaFile, ...rest } = values;
+  const { tlsCert, tlsKey, tlsClientCa, ...rest } = values;
   const tls = readTlsMaterial(values, input.readFile, faults);
   faults.push(...contradictions(values));
   return faults.length > 0 ? { faults } : { config: { ...(rest as Omit<Config, "tls">), tls } };
@@ -54,7 +54,8 @@ function valuesOf(keys: readonly SettingKey[], input: ConfigInput): { values: Ch
   const written = readSources(input, faults);
   const values: Partial<Record<SettingKey, unknown>> = {};
   for (const key of keys) {
-    const { name, kind, default: usual = "", secret }: Setting<unknown> = SETTINGS[key];
+    const { kind, default: usual = "", secret }: Setting<unknown> = SETTINGS[key];
+    const name = nameOf(key);
     const { text, where } = written.get(name) ?? { text: usual, where: "default" };
     const value = kind.read(text);
     if (!(value instanceof Refusal)) values[key] = value;
@@ -64,7 +65,7 @@ function valuesOf(keys: readonly SettingKey[], input: ConfigInput): { values: Ch
   try {
     if (checked.databaseUrl !== undefined) input.checkDatabaseUrl(checked.databaseUrl);
   } catch (error) {
-    faults.push(`${SETTINGS.databaseUrl.name}: ${(error as Error).message}`);
+    faults.push(`ROWLOCK_DATABASE_URL: ${(error as Error).message}`);
   }
   return { values: checked, faults };
 }
@@ -75,8 +76,8 @@ const AUDIBLE_LEVELS: readonly string[] = ["trace", "debug", "info"];
 /** Returns the faults of settings that contradict each other. */
 function contradictions(values: Checked): string[] {
   const faults: string[] = [];
-  const { listen, metricsListen, lanes, poolSize, tlsCertFile, allowPlaintext, auditLog, logLevel } = values;
-  if (listen && tlsCertFile === null && allowPlaintext === false && !isLoopback(listen.host)) {
+  const { listen, metricsListen, lanes, poolSize, tlsCert, allowPlaintext, auditLog, logLevel } = values;
+  if (listen && tlsCert === null && allowPlaintext === false && !isLoopback(listen.host)) {
     faults.push(
       `ROWLOCK_LISTEN is ${formatListenAddress(listen)}, which other machines can reach, and TLS is off: set ` +
         "ROWLOCK_TLS_CERT and ROWLOCK_TLS_KEY, or listen on 127.0.0.1, or, where the network itself is trusted, set " +
@@ -113,22 +114,22 @@ function sameAddress(a: ListenAddress, b: ListenAddress): boolean {
  * only if this adds no faults. null: there is no certificate with a key.
  */
 function readTlsMaterial(
-  { tlsCertFile = null, tlsKeyFile = null, tlsClientCaFile = null }: Checked,
+  { tlsCert = null, tlsKey = null, tlsClientCa = null }: Checked,
   readFile: (path: string) => string,
   faults: string[],
 ): TlsMaterial | null {
-  if (tlsKeyFile !== null && tlsCertFile === null)
+  if (tlsKey !== null && tlsCert === null)
     faults.push("ROWLOCK_TLS_KEY is set without ROWLOCK_TLS_CERT: set both, or neither.");
-  if (tlsCertFile !== null && tlsKeyFile === null)
+  if (tlsCert !== null && tlsKey === null)
     faults.push("ROWLOCK_TLS_CERT is set without ROWLOCK_TLS_KEY: set both, or neither.");
-  if (tlsClientCaFile !== null && tlsCertFile === null)
+  if (tlsClientCa !== null && tlsCert === null)
     faults.push(
       "ROWLOCK_TLS_CLIENT_CA is set without ROWLOCK_TLS_CERT: clients can prove who they are over TLS only.",
     );
   const asCertificate = (pem: string) => new X509Certificate(pem);
-  const cert = read("ROWLOCK_TLS_CERT", tlsCertFile, "a certificate", asCertificate);
-  const key = read("ROWLOCK_TLS_KEY", tlsKeyFile, "a private key without a passphrase", createPrivateKey);
-  const clientCa = read("ROWLOCK_TLS_CLIENT_CA", tlsClientCaFile, "certificates", asCertificate);
+  const cert = read("ROWLOCK_TLS_CERT", tlsCert, "a certificate", asCertificate);
+  const key = read("ROWLOCK_TLS_KEY", tlsKey, "a private key without a passphrase", createPrivateKey);
+  const clientCa = read("ROWLOCK_TLS_CLIENT_CA", tlsClientCa, "certificates", asCertificate);
   if (cert && key && !cert.parsed.checkPrivateKey(key.parsed))
     faults.push(
       "ROWLOCK_TLS_KEY is not the key of ROWLOCK_TLS_CERT: name the two files that were made together.",

@@ -22,15 +22,14 @@ export function parseListenAddress(text: string): ListenAddress | null {
   return port <= 65_535 ? { host: (parts[1] ?? parts[2]) as string, port } : null;
 }
 
-export function listenAddress(): Kind<ListenAddress> {
-  const examples = "127.0.0.1:50051, 0.0.0.0:50051 or [::1]:50051";
-  const advice = `write host:port, such as ${examples} (port 0 takes a free one)`;
-  return {
-    placeholder: "<host:port>",
-    bound: "host:port or [IPv6]:port, port 0 to 65535",
-    read: (text) => parseListenAddress(text) ?? new Refusal(advice),
-  };
-}
+const EXAMPLES = "127.0.0.1:50051, 0.0.0.0:50051 or [::1]:50051";
+
+export const listenAddress: Kind<ListenAddress> = {
+  placeholder: "<host:port>",
+  bound: "host:port or [IPv6]:port, port 0 to 65535",
+  read: (text) =>
+    parseListenAddress(text) ?? new Refusal(`write host:port, such as ${EXAMPLES} (port 0 takes a free one)`),
+};
 
 /** Whether the host stands for all addresses of the machine. */
 export function isAnyHost(host: string): boolean {

@@ -74,14 +74,12 @@ export function oneOf<const Word extends string>(words: readonly Word[]): Kind<W
   };
 }
 
-export function flag(): Kind<boolean> {
-  return {
-    placeholder: "[true|false]",
-    bound: "true or false",
-    read: (text) =>
-      text === "true" || text === "false" ? text === "true" : new Refusal("write true or false"),
-  };
-}
+export const flag: Kind<boolean> = {
+  placeholder: "[true|false]",
+  bound: "true or false",
+  read: (text) =>
+    text === "true" || text === "false" ? text === "true" : new Refusal("write true or false"),
+};
 
 /** The name of a file; null: none. The code that uses the file checks it. */
 export function file(bound: string): Kind<string | null> {
@@ -103,18 +101,14 @@ export function namePatterns(
     placeholder: "<patterns>",
     bound: `at most ${patternsMax}, a star only at the end`,
     read(text) {
-      const patterns = text.split(",").map((pattern) => pattern.trim());
-      const named = patterns.filter((pattern) => pattern !== "");
-      const { length } = named;
-      if (length > patternsMax)
+      const written = text.split(",").map((pattern) => pattern.trim());
+      const patterns = written.filter((pattern) => pattern !== "");
+      if (patterns.length > patternsMax)
         return new Refusal(
-          `it has ${length} patterns: keep at most ${patternsMax}, as each adds time series`,
+          `it has ${patterns.length} patterns: keep at most ${patternsMax}, as each adds time series`,
         );
-      for (const pattern of named) {
-        const advice = adviceOn(pattern);
-        if (advice) return new Refusal(advice);
-      }
-      return [...new Set(named)];
+      const advice = patterns.map(adviceOn).find((each) => each !== undefined);
+      return advice === undefined ? [...new Set(patterns)] : new Refusal(advice);
     },
   };
 

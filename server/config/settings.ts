@@ -1,5 +1,6 @@
-// Every setting of the server, in one table: name, default, bound, description. The flags of `rowlock serve`, its help
-// and the table in docs/settings.md are made from it. Reads nothing: config.ts reads the values.
+// Every setting of the server, in one table: default, bound, description. Names follow from keys: `queueMax` is
+// ROWLOCK_QUEUE_MAX. The flags of `rowlock serve`, its help and the table in docs/settings.md are made from the table. Reads
+// nothing: config.ts reads the values.
 
 import { NAME_BYTES_MAX } from "../core/bounds.ts";
 import { listenAddress } from "./listen-address.ts";
@@ -15,7 +16,6 @@ export const CLASS_OTHER = "other";
 const METRICS_CLASSES_MAX = 50;
 
 export interface Setting<Value> {
-  readonly name: string;
   /** Written as a person would write it; absent: an empty text. */
   readonly default?: string;
   readonly kind: Kind<Value>;
@@ -28,99 +28,83 @@ export interface Setting<Value> {
 /** The keys are those of Config, where the names of durations end in Ms. */
 export const SETTINGS = {
   databaseUrl: {
-    name: "ROWLOCK_DATABASE_URL",
     default: "sqlite:./rowlock.db",
     kind: text("<url>", "sqlite:path or mysql://user:password@host:port/database"),
     about: "The database with all state: MySQL or MariaDB, or an SQLite file for a single server.",
     secret: true,
   },
   listen: {
-    name: "ROWLOCK_LISTEN",
     default: "127.0.0.1:50051",
-    kind: listenAddress(),
+    kind: listenAddress,
     about: "The address for gRPC.",
   },
   advertise: {
-    name: "ROWLOCK_ADVERTISE",
     default: "auto",
-    kind: or("auto", listenAddress()),
+    kind: or("auto", listenAddress),
     about:
       "The address at which other servers over the database reach this one to report grants. auto: the " +
       "port of ROWLOCK_LISTEN at its host, or, if that is 0.0.0.0 or [::], at the address from which " +
       "this server connects to the database.",
   },
   metricsListen: {
-    name: "ROWLOCK_METRICS_LISTEN",
     default: "127.0.0.1:9464",
-    kind: or("off", listenAddress()),
+    kind: or("off", listenAddress),
     about: "The address for /metrics, /healthz and /readyz: plain HTTP, open to everyone who can reach it.",
   },
-  tlsCertFile: {
-    name: "ROWLOCK_TLS_CERT",
+  tlsCert: {
     kind: file("a PEM file"),
     about: "The certificate of the gRPC listener, with its chain; enables TLS.",
   },
-  tlsKeyFile: {
-    name: "ROWLOCK_TLS_KEY",
+  tlsKey: {
     kind: file("a PEM file"),
     about: "The private key of that certificate, without a passphrase.",
   },
-  tlsClientCaFile: {
-    name: "ROWLOCK_TLS_CLIENT_CA",
+  tlsClientCa: {
     kind: file("a PEM file"),
     about: "The certificates of the authorities whose clients may connect; enables mutual TLS.",
   },
   allowPlaintext: {
-    name: "ROWLOCK_ALLOW_PLAINTEXT",
     default: "false",
-    kind: flag(),
+    kind: flag,
     about: "Serve gRPC without TLS beyond this machine; only for a trusted network.",
   },
   migrate: {
-    name: "ROWLOCK_MIGRATE",
     default: "true",
-    kind: flag(),
+    kind: flag,
     about: "Migrate the database's schema at start; false leaves that to `rowlock migrate up`.",
   },
   weakDurability: {
-    name: "ROWLOCK_WEAK_DURABILITY",
     default: "false",
-    kind: flag(),
+    kind: flag,
     about: "Run on a database whose settings can lose acknowledged commits; a lock can then be held twice.",
   },
   startupTimeoutMs: {
-    name: "ROWLOCK_STARTUP_TIMEOUT",
     default: "30s",
     kind: duration("0s", "1h"),
     about: "How long to retry at start if the database is away.",
   },
   drainTimeoutMs: {
-    name: "ROWLOCK_DRAIN_TIMEOUT",
     // Docker kills a container that has not stopped after 10 s, and the connections to the database close last.
     default: "8s",
     kind: duration("100ms", "10m"),
     about: "How long running calls may take to finish when the server stops.",
   },
   graceMs: {
-    name: "ROWLOCK_GRACE",
     default: "10s",
     kind: duration("1s", "10m"),
     about: "How long a waiter that lost its connection keeps its place.",
   },
   pollIntervalMs: {
-    name: "ROWLOCK_POLL_INTERVAL",
     default: "100ms",
     kind: duration("10ms", "1m"),
     about: "How often a server asks the database what other servers did for its waiters.",
   },
   retentionMs: {
-    name: "ROWLOCK_RETENTION",
     default: "1h",
     kind: duration("1m", "30d"),
     about: "How long ended claims are kept, so that a late retry gets the old answer.",
   },
   idleLockRetentionMs: {
-    name: "ROWLOCK_IDLE_LOCK_RETENTION",
     default: "7d",
     kind: duration("1m", "3650d"),
     about:
@@ -128,7 +112,6 @@ export const SETTINGS = {
       "are not deleted.",
   },
   failOverPauseMs: {
-    name: "ROWLOCK_FAIL_OVER_PAUSE",
     default: "auto",
     kind: or("auto", duration("0s", "24d")),
     about:
@@ -136,26 +119,22 @@ export const SETTINGS = {
       "auto: as long as a lost lease may last.",
   },
   stateFile: {
-    name: "ROWLOCK_STATE_FILE",
     kind: file("a file in a directory that outlives the server"),
     about:
       "Remembers what the server wrote last, so that at its start it notices a database that was " +
       "restored in place. Each server needs its own file.",
   },
   queueMax: {
-    name: "ROWLOCK_QUEUE_MAX",
     default: "10000",
     kind: count(1, 1_000_000),
     about: "The most waiters of one lock; more are refused as QUEUE_FULL.",
   },
   commandsMax: {
-    name: "ROWLOCK_COMMANDS_MAX",
     default: "10000",
     kind: count(1, 1_000_000),
     about: "The most commands that wait for the database; more fail at once as RESOURCE_EXHAUSTED.",
   },
   streamsMax: {
-    name: "ROWLOCK_STREAMS_MAX",
     default: "1000",
     kind: count(1, 1_000_000),
     about:
@@ -163,19 +142,16 @@ export const SETTINGS = {
       "at once as RESOURCE_EXHAUSTED.",
   },
   sessionWaitsMax: {
-    name: "ROWLOCK_SESSION_WAITS_MAX",
     default: "5000",
     kind: count(1, 1_000_000),
     about: "The most concurrent waits in one session; more fail at once as RESOURCE_EXHAUSTED.",
   },
   sessionCommandsMax: {
-    name: "ROWLOCK_SESSION_COMMANDS_MAX",
     default: "5000",
     kind: count(1, 1_000_000),
     about: "The most other concurrent commands in one session; more fail at once as RESOURCE_EXHAUSTED.",
   },
   waitsMax: {
-    name: "ROWLOCK_WAITS_MAX",
     default: "auto",
     kind: or("auto", count(1, 10_000_000)),
     about:
@@ -183,7 +159,6 @@ export const SETTINGS = {
       "are still renewed. auto: as many as its memory holds.",
   },
   sessionsMax: {
-    name: "ROWLOCK_SESSIONS_MAX",
     default: "auto",
     kind: or("auto", count(1, 1_000_000)),
     about:
@@ -191,7 +166,6 @@ export const SETTINGS = {
       "many as its memory holds.",
   },
   connectionsMax: {
-    name: "ROWLOCK_CONNECTIONS_MAX",
     default: "auto",
     kind: or("auto", count(1, 1_000_000)),
     about:
@@ -199,7 +173,6 @@ export const SETTINGS = {
       "many as its memory holds.",
   },
   namesPerSecond: {
-    name: "ROWLOCK_NAMES_PER_SECOND",
     default: "auto",
     kind: or("auto", count(1, 10_000_000)),
     about:
@@ -207,44 +180,37 @@ export const SETTINGS = {
       "more fail at once as RESOURCE_EXHAUSTED. auto: as many as its memory allows.",
   },
   receiveBytesMax: {
-    name: "ROWLOCK_RECEIVE_BYTES_MAX",
     default: "65536",
     kind: count(1_024, 4_194_304),
     about: "The largest request, in bytes; a larger one fails as RESOURCE_EXHAUSTED.",
   },
   poolSize: {
-    name: "ROWLOCK_POOL_SIZE",
     default: "10",
     kind: count(2, 1_000),
     about: "Connections to MySQL or MariaDB. SQLite has one, and one lane.",
   },
   lanes: {
-    name: "ROWLOCK_LANES",
     default: "auto",
     kind: or("auto", count(1, 256)),
     about: "Concurrent transactions; fewer make larger batches. Must be below ROWLOCK_POOL_SIZE.",
   },
   metricsClasses: {
-    name: "ROWLOCK_METRICS_CLASSES",
     kind: namePatterns(METRICS_CLASSES_MAX, NAME_BYTES_MAX, CLASS_OTHER),
     about:
       "Names and patterns such as etl/*,web/* that metrics are kept apart by; the longest match counts, all other " +
       `names are \`${CLASS_OTHER}\`.`,
   },
   reflection: {
-    name: "ROWLOCK_REFLECTION",
     default: "true",
-    kind: flag(),
+    kind: flag,
     about: "Serve gRPC reflection, so that generic clients know the API.",
   },
   auditLog: {
-    name: "ROWLOCK_AUDIT_LOG",
     default: "false",
-    kind: flag(),
+    kind: flag,
     about: "Log each grant and each release at level info, to show who held which lock, and when.",
   },
   logLevel: {
-    name: "ROWLOCK_LOG_LEVEL",
     default: "info",
     kind: oneOf(["trace", "debug", "info", "warn", "error", "fatal", "silent"]),
     about: "The lowest level of log lines. The log is JSON lines on standard error.",
@@ -256,15 +222,28 @@ export type SettingValues = {
   readonly [Key in SettingKey]: (typeof SETTINGS)[Key]["kind"] extends Kind<infer Value> ? Value : never;
 };
 
+/** The name of a setting by its key: `ROWLOCK_QUEUE_MAX` for `queueMax`, `ROWLOCK_GRACE` for `graceMs`. */
+export function nameOf(key: string): string {
+  const words = key.replace(/Ms$/, "").replace(/[A-Z]/g, (letter) => `_${letter}`);
+  return PREFIX + words.toUpperCase();
+}
+
 /** All settings as help and the documents show them; the first one names the file that may hold the others. */
 export function describeSettings() {
   const config: Setting<unknown> = {
-    name: CONFIG_NAME,
     kind: file("a file"),
     about: "A file of NAME=value lines with these names; the environment beats it, and a flag beats both.",
   };
-  return [config, ...Object.values<Setting<unknown>>(SETTINGS)].map(
-    ({ name, default: usual = "", kind: { placeholder, bound }, about }) => {
+  return Object.entries<Setting<unknown>>({ config, ...SETTINGS }).map(
+    ([
+      key,
+      {
+        default: usual = "",
+        kind: { placeholder, bound },
+        about,
+      },
+    ]) => {
+      const name = nameOf(key);
       return { name, flag: `--${flagOf(name)}`, placeholder, default: usual, bound, about };
     },
   );

@@ -3,7 +3,7 @@
 
 import { parseEnv } from "node:util";
 import { SHELL_NAMES } from "../../clients/shell/context.ts";
-import { CONFIG_NAME, flagOf, PREFIX, SETTINGS } from "./settings.ts";
+import { CONFIG_NAME, flagOf, nameOf, PREFIX, SETTINGS } from "./settings.ts";
 
 export interface SourcesInput {
   /** As written, keyed by the setting's name: `{ ROWLOCK_LISTEN: "127.0.0.1:0" }`. */
@@ -101,7 +101,7 @@ export function reasonOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-const KNOWN_NAMES: ReadonlySet<string> = new Set(Object.values(SETTINGS).map((setting) => setting.name));
+const KNOWN_NAMES: ReadonlySet<string> = new Set(Object.keys(SETTINGS).map(nameOf));
 
 function isForeign(name: string, value: string): boolean {
   return (
