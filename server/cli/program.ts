@@ -33,8 +33,8 @@ const COMMANDS: readonly Entry[] = [
     show: "show one lock: its limit, its holders, its waiters, its record",
     watch: "watch a lock, or all locks with a prefix, as they change",
   }),
-  ...declaredBy(() => import("../../clients/shell/limit.ts"), { limit: "show a limit, or set it" }),
-  ...declaredBy(() => import("../../clients/shell/records.ts"), {
+  ...declaredBy(() => import("../../clients/shell/limits-and-records.ts"), {
+    limit: "show a limit, or set it",
     update: "change a lock's record: its status, its attempts, when it is due",
     delete: "delete a lock's record",
   }),

@@ -1,13 +1,13 @@
-// `rowlock limit`: shows limits, and sets them.
+// `rowlock limit`, `update` and `delete`: show and set limits, and change and delete a lock's record.
 
-import type { LimitSetting, LimitTarget, RowlockClient } from "../typescript/src/index.ts";
+import type { LimitSetting, LimitTarget, LockChanges, RowlockClient } from "../typescript/src/index.ts";
 import type { Declare } from "./command.ts";
 import { type CliContext, EXIT } from "./context.ts";
-import { countParser, given } from "./flags.ts";
-import { limitWords } from "./lock-views.ts";
+import { countParser, given, parseAttempts, parseName, parseNotBefore, parseStatus } from "./flags.ts";
+import { limitWords, recordRows } from "./lock-views.ts";
 import { columns, jsonLine, paintOf, said, shown } from "./print.ts";
 
-const HELP = `
+const LIMIT_HELP = `
 A limit says how many permits of a lock may be held at once: 1 unless one was set, and 0 pauses the lock. If you
 raise it, the next waiters get the lock at once. If you lower it, no lease ends.
 
@@ -22,7 +22,7 @@ Examples:
 /** How many settings are listed that override the one that was set. */
 const SHOWN_MAX = 20;
 
-interface Flags {
+interface LimitFlags {
   readonly pattern?: string;
   readonly unset?: true;
   readonly ifVersion?: number;
@@ -46,7 +46,7 @@ export const limit: Declare = (command, context) =>
     )
     .option("--reason <text>", "why; shown beside the limit")
     .option("--json", "one object per line")
-    .asks(HELP, (flags: Flags, first?: string, second?: string) => {
+    .asks(LIMIT_HELP, (flags: LimitFlags, first?: string, second?: string) => {
       const { pattern, unset, reason, ifVersion } = flags;
       const [name, permits] = pattern === undefined ? [first, second] : [undefined, first];
       if (pattern !== undefined && second !== undefined)
@@ -78,7 +78,7 @@ async function set(
   rowlock: RowlockClient,
   target: LimitTarget,
   limit: number | null,
-  { ifVersion, reason, json }: Flags,
+  { ifVersion, reason, json }: LimitFlags,
   { out, err }: CliContext,
 ): Promise<void> {
   const set = await rowlock.setLimit(target, limit, given({ ifVersion, reason }));
@@ -124,7 +124,7 @@ async function unaffected(rowlock: RowlockClient, pattern: string, limit: number
 async function showLimit(
   rowlock: RowlockClient,
   name: string,
-  { json }: Flags,
+  { json }: LimitFlags,
   { out }: CliContext,
 ): Promise<void> {
   const { limit } = await rowlock.getLock(name);
@@ -133,7 +133,7 @@ async function showLimit(
 
 async function listLimits(
   rowlock: RowlockClient,
-  { pattern, json }: Flags,
+  { pattern, json }: LimitFlags,
   context: CliContext,
 ): Promise<void> {
   const paint = paintOf(context);
@@ -150,3 +150,81 @@ async function listLimits(
 function nameOf({ name, pattern }: LimitSetting): string {
   return name ?? pattern ?? "";
 }
+
+const UPDATE_HELP = `
+Changes a lock's record, and creates the lock if it does not exist: a task for \`rowlock capture\`, or the next run of a
+job. It does not affect holders of the lock.
+
+Examples:
+  rowlock update task/7 --status new --attempts 3
+  rowlock update report --not-before 2030-01-01T06:00:00Z
+  rowlock update report --not-before 10m           from now
+  rowlock update report --not-before none          at any time
+  rowlock update task/8 --status new --if-version 0
+`;
+
+interface UpdateFlags {
+  readonly notBefore?: Pick<LockChanges, "notBefore" | "notBeforeIn">;
+  /** Wrapped in an object, because commander would take a plain null for an empty text. */
+  readonly attempts?: Pick<LockChanges, "attemptsLeft">;
+  readonly status?: string;
+  readonly ifVersion?: number;
+  readonly json?: true;
+}
+
+export const update: Declare = (command, { out }) =>
+  command
+    .argument("<name>", "the lock", parseName)
+    .option("--status <word>", "its status", parseStatus)
+    .option("--attempts <count>", "how many more times the lock may be granted; or unlimited", (text) => ({
+      attemptsLeft: text === "unlimited" ? null : parseAttempts(text),
+    }))
+    .option(
+      "--not-before <time>",
+      "grant the lock only from this instant on, or after this time from now; none: at any time",
+      parseNotBefore,
+    )
+    .option(
+      "--if-version <version>",
+      "only if the record has this version; 0: if there is none",
+      countParser(),
+    )
+    .option("--json", "one object")
+    .asks(UPDATE_HELP, ({ notBefore, attempts, status, ifVersion, json }: UpdateFlags, name: string) => {
+      if (!command.hasFaults && !notBefore && !attempts && status === undefined)
+        command.fault("say what to set: --status, --attempts or --not-before");
+      return async (rowlock) => {
+        const changes = { ...notBefore, ...attempts, ...given({ status, ifVersion }) };
+        const record = await rowlock.updateLock(name, changes);
+        if (json) out(jsonLine({ name, ...record }));
+        else out(columns([["name", shown(name)], ...recordRows(record, Date.now())]));
+        return EXIT.ok;
+      };
+    });
+
+const DELETE_HELP = `
+Deletes the lock's record, as if it had never had one. Its limit stays, and its fencing tokens go on rising. The
+server refuses this while somebody holds the lock or waits for it.
+
+Examples:
+  rowlock delete task/7
+  rowlock delete task/7 --if-version 12
+`;
+
+const deleteRecord: Declare = (command, { out }) =>
+  command
+    .argument("<name>", "the lock", parseName)
+    .option("--if-version <version>", "only if the record has this version", countParser())
+    .option("--json", "one object")
+    .asks(
+      DELETE_HELP,
+      ({ ifVersion, json }: { ifVersion?: number; json?: true }, name: string) =>
+        async (rowlock) => {
+          const deleted = await rowlock.deleteLock(name, given({ ifVersion }));
+          if (json) out(jsonLine({ name, deleted }));
+          else out(deleted ? "Deleted.\n" : "There was no record.\n");
+          return EXIT.ok;
+        },
+    );
+
+export { deleteRecord as delete };
