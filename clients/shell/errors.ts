@@ -69,14 +69,10 @@ function wordsFor(path: string): string {
 }
 
 function inWords({ reason, code, message, metadata }: RowlockError): string {
-  switch (reason) {
-    case "VERSION_MISMATCH":
-      return `Somebody else has changed this, to version ${metadata.version}: look at it, and try again.`;
-    case "DATABASE_UNAVAILABLE":
-      return `The server answers, but its database does not: try again later, or check its log. ${message}`;
-    default:
-      if (code === "PERMISSION_DENIED" || code === "UNAUTHENTICATED")
-        return `This was not allowed: ${message}`;
-      return SENTENCES[reason] ?? message;
-  }
+  if (reason === "VERSION_MISMATCH")
+    return `Somebody else has changed this, to version ${metadata.version}: look at it, and try again.`;
+  if (reason === "DATABASE_UNAVAILABLE")
+    return `The server answers, but its database does not: try again later, or check its log. ${message}`;
+  if (code === "PERMISSION_DENIED" || code === "UNAUTHENTICATED") return `This was not allowed: ${message}`;
+  return SENTENCES[reason] ?? message;
 }

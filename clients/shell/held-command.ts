@@ -60,15 +60,14 @@ export async function runUnder(
   const running = runHeld(words, lock, margin * KILL_AT_SHARE, context);
   interrupted.stop();
   const { code, notStarted } = await running;
+  if (notStarted) context.err(said(notStarted));
   if (lock.state === "lost") {
-    if (notStarted) context.err(said(notStarted));
     const { metadata } = lock.signal.reason as Partial<RowlockError>;
     const why = WHY_LOST[metadata?.end_reason ?? ""] ?? "its lease has ended";
     context.err(said(`The lock "${lock.name}" was lost, and the command was stopped: ${why}.`));
     return EXIT.lost;
   }
   if (notStarted) {
-    context.err(said(notStarted));
     await giveBack(lock, unused(asked));
     return code;
   }

@@ -65,14 +65,10 @@ export const release: Declare = (command, context) =>
     .option("--attempts <count>", "how many more times the lock may be granted", parseAttempts)
     .option("--json", "one object per line")
     .asks(RELEASE_HELP, (flags: ReleaseFlags, which: string) => {
-      const { force, reason, ticket, json } = flags;
+      const { force, reason, ticket, status, coolDown, attempts: attemptsLeft, json } = flags;
       if (force && reason === undefined) command.fault("--force needs a --reason: add why you end the lease");
       if (!force && (reason ?? ticket) !== undefined) command.fault("--reason and --ticket need --force");
-      const record = given({
-        status: flags.status,
-        coolDown: flags.coolDown,
-        attemptsLeft: flags.attempts,
-      });
+      const record = given({ status, coolDown, attemptsLeft });
       const isRecorded = Object.keys(record).length > 0;
       if (force && isRecorded)
         command.fault(

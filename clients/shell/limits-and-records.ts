@@ -47,7 +47,7 @@ export const limit: Declare = (command, context) =>
     .option("--reason <text>", "why; shown beside the limit")
     .option("--json", "one object per line")
     .asks(LIMIT_HELP, (flags: LimitFlags, first?: string, second?: string) => {
-      const { pattern, unset, reason, ifVersion } = flags;
+      const { pattern, unset, reason, ifVersion, json } = flags;
       const [name, permits] = pattern === undefined ? [first, second] : [undefined, first];
       if (pattern !== undefined && second !== undefined)
         command.fault("name a lock or a --pattern, not both");
@@ -68,8 +68,10 @@ export const limit: Declare = (command, context) =>
       if (isChange && !target) command.fault("name the lock whose limit to change, or a --pattern");
       return async (rowlock) => {
         if (isChange && target) await set(rowlock, target, unset ? null : Number(permits), flags, context);
-        else if (name !== undefined) await showLimit(rowlock, name, flags, context);
-        else await listLimits(rowlock, flags, context);
+        else if (name !== undefined) {
+          const { limit } = await rowlock.getLock(name);
+          context.out(json ? jsonLine({ name, ...limit }) : `${shown(name)}: limit ${limitWords(limit)}\n`);
+        } else await listLimits(rowlock, flags, context);
         return EXIT.ok;
       };
     });
@@ -89,9 +91,8 @@ async function set(
     return;
   }
   const draining = set.draining ? ", more than the limit allows: it drains" : "";
-  const whose = isPattern ? target.pattern : target.name;
   out(
-    `${shown(whose)}: limit ${set.limit} (version ${set.version}); ${set.heldPermits} held${draining}, ${set.waiting} waiting\n`,
+    `${shown(nameOf(target))}: limit ${set.limit} (version ${set.version}); ${set.heldPermits} held${draining}, ${set.waiting} waiting\n`,
   );
   if (set.serversBehind > 0) err(said(behindWords(set.serversBehind)));
   if (others.length === 0) return;
@@ -121,16 +122,6 @@ async function unaffected(rowlock: RowlockClient, pattern: string, limit: number
   return under.filter((each) => each.limit !== limit);
 }
 
-async function showLimit(
-  rowlock: RowlockClient,
-  name: string,
-  { json }: LimitFlags,
-  { out }: CliContext,
-): Promise<void> {
-  const { limit } = await rowlock.getLock(name);
-  out(json ? jsonLine({ name, ...limit }) : `${shown(name)}: limit ${limitWords(limit)}\n`);
-}
-
 async function listLimits(
   rowlock: RowlockClient,
   { pattern, json }: LimitFlags,
@@ -147,7 +138,7 @@ async function listLimits(
   if (!json) context.out(rows.length > 1 ? columns(rows) : "No limit was set: each lock has 1.\n");
 }
 
-function nameOf({ name, pattern }: LimitSetting): string {
+function nameOf({ name, pattern }: Pick<LimitSetting, "name" | "pattern">): string {
   return name ?? pattern ?? "";
 }
 

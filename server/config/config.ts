@@ -2,12 +2,11 @@
 // name in every source, and reports all faults at once. Reads files only through its caller.
 
 import { createPrivateKey, X509Certificate } from "node:crypto";
-import { formatListenAddress, isLoopback, type ListenAddress } from "./listen-address.ts";
+import { isDeepStrictEqual } from "node:util";
+import { formatListenAddress, isLoopback } from "./listen-address.ts";
 import { Refusal } from "./setting-kinds.ts";
 import { nameOf, SETTINGS, type Setting, type SettingKey, type SettingValues } from "./settings.ts";
 import { readSources, reasonOf, type SourcesInput } from "./sources.ts";
-
-type TlsFiles = "tlsCert" | "tlsKey" | "tlsClientCa";
 
 /** PEM texts. */
 export interface TlsMaterial {
@@ -18,7 +17,7 @@ export interface TlsMaterial {
 }
 
 /** A checked configuration. Durations are in milliseconds, the contents of PEM files are read. */
-export interface Config extends Omit<SettingValues, TlsFiles> {
+export interface Config extends Omit<SettingValues, "tlsCert" | "tlsKey" | "tlsClientCa"> {
   /** null: plain text. */
   readonly tls: TlsMaterial | null;
 }
@@ -59,7 +58,7 @@ function valuesOf(keys: readonly SettingKey[], input: ConfigInput): { values: Ch
     const { text, where } = written.get(name) ?? { text: usual, where: "default" };
     const value = kind.read(text);
     if (!(value instanceof Refusal)) values[key] = value;
-    else faults.push(`${name}${secret ? "" : ` is "${text}"`} (${where}): ${value.advice}.`);
+    else faults.push(`${name}${secret ? "" : ` is "${text}"`} (${where}): ${value.message}.`);
   }
   const checked = values as Checked;
   try {
@@ -84,7 +83,7 @@ function contradictions(values: Checked): string[] {
         "ROWLOCK_ALLOW_PLAINTEXT=true.",
     );
   }
-  if (listen && metricsListen && sameAddress(listen, metricsListen)) {
+  if (listen && metricsListen && listen.port !== 0 && isDeepStrictEqual(listen, metricsListen)) {
     faults.push(
       `ROWLOCK_LISTEN and ROWLOCK_METRICS_LISTEN are both ${formatListenAddress(listen)}: give each its own port.`,
     );
@@ -102,10 +101,6 @@ function contradictions(values: Checked): string[] {
     );
   }
   return faults;
-}
-
-function sameAddress(a: ListenAddress, b: ListenAddress): boolean {
-  return a.port !== 0 && a.port === b.port && a.host === b.host;
 }
 
 /**

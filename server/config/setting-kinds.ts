@@ -11,15 +11,8 @@ export interface Kind<Value> {
   read(text: string): Value | Refusal;
 }
 
-/** Why a text is no value. */
-export class Refusal {
-  /** What to write instead; completes the sentence "ROWLOCK_X is "…": ". */
-  readonly advice: string;
-
-  constructor(advice: string) {
-    this.advice = advice;
-  }
-}
+/** Why a text is no value. The message says what to write instead; it completes the sentence "ROWLOCK_X is "…": ". */
+export class Refusal extends Error {}
 
 /** Milliseconds, written like 500ms, 10s, 5m, 2h or 7d. */
 export function duration(min: string, max: string): Kind<number> {
@@ -60,7 +53,7 @@ export function or<Value>(word: string, { placeholder, bound, read }: Kind<Value
     read(text) {
       if (text === word) return null;
       const value = read(text);
-      return value instanceof Refusal ? new Refusal(`${value.advice}, or ${word}`) : value;
+      return value instanceof Refusal ? new Refusal(`${value.message}, or ${word}`) : value;
     },
   };
 }
