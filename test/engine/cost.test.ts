@@ -7,7 +7,7 @@ import { AcquireResponseSchema } from "#proto/rowlock/v1/lock_service_pb.js";
 import type { Claim } from "../../server/core/claim.ts";
 import { leaseMessage } from "../../server/grpc/messages/messages.ts";
 import { migrateUp } from "../../server/storage/migrate/migrate.ts";
-import { Trip } from "../../server/storage/mysql/connection/trip.ts";
+import { Trip } from "../../server/storage/mysql/connection/connection.ts";
 import { openStore } from "../../server/storage/open.ts";
 import type { Store } from "../../server/storage/store.ts";
 import * as asks from "../support/asks.ts";

@@ -2,14 +2,14 @@
 // the read, and in pages, so that no statement takes longer when more locks are busy.
 
 import { partsOf } from "../../core/bounds.ts";
-import { BUSY_LOCK_COLUMNS } from "../rows/columns.ts";
+import type { ClaimKey } from "../../core/claim.ts";
+import { busyLockColumnsBy } from "../rows/columns.ts";
+import { bigintOf, busyLockFromRow, claimKeyFromRow } from "../rows/from-rows.ts";
 import { STATE_CODES } from "../rows/values.ts";
 import { BUSY_CLAIMS_PAGE, BUSY_LOCKS_PAGE, CENSUS_MS_MAX } from "../storage-bounds.ts";
 import type { BusyLock, Store } from "../store.ts";
-import { type Connection, query, type Row } from "./connection/connection.ts";
+import { type Connection, query, type Row, type SqlValue } from "./connection/connection.ts";
 import type { MysqlPool } from "./connection/pool.ts";
-import type { SqlValue } from "./connection/trip.ts";
-import { bigintOf, countersFromRow, numberOrNull } from "./rows.ts";
 import { onSnapshot } from "./transaction/in-transaction.ts";
 
 const CLAIMS = "SELECT lock_id, ticket_number, deadline FROM rowlock_claim FORCE INDEX (rowlock_claim_due)";
@@ -18,7 +18,8 @@ const ENDLESS = `${CLAIMS} WHERE state = ? AND deadline IS NULL AND lock_id >= ?
 const ENDING = `${CLAIMS} WHERE state = ? AND deadline >= ?
     AND (deadline > ? OR lock_id > ? OR (lock_id = ? AND ticket_number > ?))
   ORDER BY deadline, lock_id, ticket_number LIMIT ${BUSY_CLAIMS_PAGE}`;
-const LOCKS = `SELECT ${BUSY_LOCK_COLUMNS} FROM rowlock_lock l WHERE l.id IN (?)`;
+const LOCKS = `SELECT ${busyLockColumnsBy("FORCE INDEX (rowlock_claim_queue)", "TRUE")}
+  FROM rowlock_lock l WHERE l.id IN (?)`;
 
 type ClaimPage = (after: Row | undefined) => [sql: string, ...values: SqlValue[]];
 
@@ -37,7 +38,7 @@ async function seeAll(connection: Connection, see: (locks: readonly BusyLock[]) 
         const ids = [...new Set(rows.map(([id]) => String(id)))].filter((id) => !seen.has(id));
         for (const id of ids) seen.add(id);
         for (const part of partsOf(ids, BUSY_LOCKS_PAGE))
-          see((await query(connection, "busy_locks", LOCKS, part.map(bigintOf))).map(busyLockOf));
+          see((await query(connection, "busy_locks", LOCKS, part.map(bigintOf))).map(busyLockFromRow));
         rows =
           rows.length < BUSY_CLAIMS_PAGE ? [] : await query(connection, "busy_locks", ...page(rows.at(-1)));
       }
@@ -48,23 +49,19 @@ async function seeAll(connection: Connection, see: (locks: readonly BusyLock[]) 
 /** Pages of claims without a deadline, which a comparison with a deadline would leave out. */
 function endless(state: number): ClaimPage {
   return (after) => {
-    const [lockId, ticketNumber] = keyOf(after);
+    const { lockId, ticketNumber } = keyOf(after);
     return [ENDLESS, state, lockId, lockId, ticketNumber];
   };
 }
 
 function ending(state: number): ClaimPage {
   return (after) => {
-    const [lockId, ticketNumber] = keyOf(after);
+    const { lockId, ticketNumber } = keyOf(after);
     const deadline = after ? bigintOf(after[2]) : 0n;
     return [ENDING, state, deadline, deadline, lockId, lockId, ticketNumber];
   };
 }
 
-function keyOf(after: Row | undefined): [lockId: bigint, ticketNumber: bigint] {
-  return after ? [bigintOf(after[0]), bigintOf(after[1])] : [0n, 0n];
-}
-
-function busyLockOf(row: Row): BusyLock {
-  return { lock: countersFromRow(row), oldestWaiterSinceUs: numberOrNull(row[row.length - 1]) };
+function keyOf(after: Row | undefined): ClaimKey {
+  return after ? claimKeyFromRow(after) : { lockId: 0n, ticketNumber: 0n };
 }

@@ -6,8 +6,7 @@ import { CHECK_MS_MAX } from "../storage-bounds.ts";
 import type { Finding, Store } from "../store.ts";
 import { type Connection, query } from "./connection/connection.ts";
 import type { MysqlPool } from "./connection/pool.ts";
-import { Trip } from "./connection/trip.ts";
-import { NOW_US } from "./rows.ts";
+import { NOW_US } from "./statements.ts";
 import { onSnapshot } from "./transaction/in-transaction.ts";
 
 const NO_TIMEOUT = `SET SESSION wait_timeout = 8
@@ -40,9 +39,8 @@ async function checkAll(connection: Connection, max: number): Promise<Finding[]>
   const checks = checkRows(Number(time?.[0]), max);
   let step = checks.next();
   while (!step.done) {
-    const trip = new Trip(step.value.name);
-    trip.add(step.value.sql, ...step.value.values);
-    step = checks.next(await connection.runNamed(trip));
+    const { name, sql, values } = step.value;
+    step = checks.next(await query(connection, name, sql, ...values));
   }
   return step.value;
 }

@@ -2,17 +2,16 @@
 // of the last decision, so idle locks cost nothing. A node of Galera first applies what the cluster committed before
 // the read began: otherwise rows could appear later with an earlier time, and no read would find them.
 
-import { pageOf } from "../rows/decided-order.ts";
+import { DECIDED_LIST, pageOf } from "../rows/decided-order.ts";
+import { bigintOf } from "../rows/from-rows.ts";
 import type { Store } from "../store.ts";
-import type { Connection, Row } from "./connection/connection.ts";
+import { type Connection, type Row, type SqlValue, Trip } from "./connection/connection.ts";
 import type { MysqlPool } from "./connection/pool.ts";
-import { type SqlValue, Trip } from "./connection/trip.ts";
-import { bigintOf, NOW_US, textOf } from "./rows.ts";
+import { NOW_US } from "./statements.ts";
 import { rowsOf } from "./transaction/in-transaction.ts";
 
 const META = `SELECT ${NOW_US}, epoch FROM rowlock_meta WHERE id = 1`;
-const LOCKS = `SELECT id, name, revision, holders, waiting, decided_at
-  FROM rowlock_lock FORCE INDEX (rowlock_lock_idle)`;
+const LOCKS = `SELECT ${DECIDED_LIST} FROM rowlock_lock FORCE INDEX (rowlock_lock_idle)`;
 // In two branches, so that each is one range of the index.
 const DECIDED = `(${LOCKS} WHERE decided_at = ? AND id > ? ORDER BY id LIMIT ?)
   UNION ALL (${LOCKS} WHERE decided_at > ? AND decided_at <= LEAST(?, ${NOW_US}) ORDER BY decided_at, id LIMIT ?)`;
@@ -27,19 +26,7 @@ export function decided(pool: MysqlPool): Pick<Store, "decidedSince"> {
       const [[meta], locks] = await pool.use((connection) => metaAndLocks(connection, values));
       if (!meta) throw new Error("The row of rowlock_meta is missing.");
       const [now, epoch] = meta;
-      const rows = locks.map(([id, name, revision, holders, waiting, decidedAt]) => ({
-        id: bigintOf(id),
-        name: textOf(name),
-        revision: bigintOf(revision),
-        holders: Number(holders),
-        waiting: Number(waiting),
-        decidedAtUs: Number(decidedAt),
-      }));
-      return {
-        nowUs: Number(now),
-        epoch: bigintOf(epoch),
-        ...pageOf(rows, max),
-      };
+      return { nowUs: Number(now), epoch: bigintOf(epoch), ...pageOf(locks, max) };
     },
   };
 }

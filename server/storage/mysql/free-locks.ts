@@ -3,23 +3,25 @@
 
 import { partsOf } from "../../core/bounds.ts";
 import type { DatabaseClock } from "../../core/database-clock.ts";
+import { NAMED_LOCK_LIST } from "../rows/columns.ts";
 import {
   type FoundFree,
   type FreeRange,
   type FreeReads,
   findFree,
+  freeLockFromRow,
   type GroupRange,
+  groupFromRow,
   longestFreeFirst,
-  type NamedLock,
+  namedLockFromRow,
   type WantedNames,
 } from "../rows/free-locks.ts";
 import { bytesOf, prefixRange } from "../rows/values.ts";
 import { BRANCHES_MAX, NAMES_MAX, PAUSED_PATTERNS_MAX } from "../storage-bounds.ts";
 import type { FreeLock, Store } from "../store.ts";
-import type { Connection, Row } from "./connection/connection.ts";
+import { type Connection, type Row, type SqlValue, Trip } from "./connection/connection.ts";
 import type { MysqlPool } from "./connection/pool.ts";
-import { type SqlValue, Trip } from "./connection/trip.ts";
-import { bigintOf, monotonicUs, NOW_US, numberOrNull, textOf } from "./rows.ts";
+import { monotonicUs, NOW_US } from "./statements.ts";
 import { rowsOf } from "./transaction/in-transaction.ts";
 
 const INDEX = "rowlock_record r FORCE INDEX (rowlock_record_due)";
@@ -40,7 +42,7 @@ const LAST = "SELECT ?, NULL, r.name, r.due_at, NULL FROM";
 const NEXT_DUE = `(SELECT r.due_at - ${NOW_US} FROM ${INDEX}
   WHERE r.folder = ? AND r.status = ? AND r.due_at > ${NOW_US} ORDER BY r.due_at LIMIT 1)`;
 
-const NAMED = `SELECT l.id, l.name, l.limit_value, l.holders, l.waiting, l.has_record, r.due_at, r.status
+const NAMED = `SELECT ${NAMED_LOCK_LIST}
   FROM rowlock_lock l FORCE INDEX (rowlock_lock_name) LEFT JOIN rowlock_record r ON r.lock_id = l.id
   WHERE l.name IN (?)`;
 
@@ -59,9 +61,7 @@ function readsOn(connection: Connection, clock: DatabaseClock): FreeReads {
       const trip = new Trip("record_groups");
       for (const range of ranges) trip.add(...groupBranch(range, entries));
       const results = await connection.run(trip);
-      return results.map((result) =>
-        rowsOf(result).map(([folder, status]) => ({ folder: textOf(folder), status: textOf(status) })),
-      );
+      return results.map((result) => rowsOf(result).map(groupFromRow));
     },
 
     async free(ranges, entries) {
@@ -88,7 +88,7 @@ function readsOn(connection: Connection, clock: DatabaseClock): FreeReads {
       const clockAt = trip.add(`SELECT ${NOW_US}`);
       const namedAt = partsOf(names, NAMES_MAX).map((part) => trip.add(NAMED, part.map(bytesOf)));
       const results = await connection.run(trip);
-      const locks = namedAt.flatMap((at) => rowsOf(results[at]).map(namedLock));
+      const locks = namedAt.flatMap((at) => rowsOf(results[at]).map(namedLockFromRow));
       const readUs = Number(rowsOf(results[clockAt])[0]?.[0]);
       return { nowUs: Math.max(readUs, clock.latestUs(monotonicUs()) ?? readUs), locks };
     },
@@ -140,8 +140,8 @@ function foundIn(ranges: readonly FreeRange[], rows: readonly Row[], entries: nu
   const found = ranges.map(() => ({ locks: [] as FreeLock[], end: null as FreeLock | null }));
   for (const [number, ...row] of rows) {
     const range = found[Number(number)];
-    if (row[0] === null && range) range.end = freeLock(row);
-    else range?.locks.push(freeLock(row));
+    if (row[0] === null && range) range.end = freeLockFromRow(row);
+    else range?.locks.push(freeLockFromRow(row));
   }
   // If all names of a range are wanted, the last lock is the last entry that was read.
   return found.map(({ locks, end }, number) => {
@@ -162,24 +162,4 @@ async function union(
   );
   const results = await connection.run(trip);
   return unionsAt.flatMap((at) => rowsOf(results[at]));
-}
-
-function freeLock([id, name, dueAt, limit]: Row): FreeLock {
-  return {
-    id: id === null ? null : bigintOf(id),
-    name: textOf(name),
-    freeSinceUs: Number(dueAt),
-    limit: numberOrNull(limit),
-  };
-}
-
-function namedLock([id, name, limit, holders, waiting, hasRecord, dueAt, status]: Row): NamedLock {
-  const isFree = Number(holders) + Number(waiting) === 0;
-  return {
-    id: bigintOf(id),
-    name: textOf(name),
-    limit: numberOrNull(limit),
-    freeSinceUs: hasRecord ? numberOrNull(dueAt) : isFree ? 0 : null,
-    status: status ? textOf(status) : "",
-  };
 }

@@ -5,15 +5,15 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { type ClaimKey, type ClaimRef, keyText } from "../../core/claim.ts";
 import type { DatabaseClock } from "../../core/database-clock.ts";
 import { ROLLED_BACK, retry } from "../retry.ts";
+import { claimKeyFromRow } from "../rows/from-rows.ts";
 import { bytesOf, STATE_CODES } from "../rows/values.ts";
 import { MARK_AGAIN_MS } from "../storage-bounds.ts";
 import type { Store } from "../store.ts";
 import { WITNESS_KEPT_US } from "../store.ts";
-import { type Connection, query, type Row } from "./connection/connection.ts";
+import { type Connection, query, Trip } from "./connection/connection.ts";
 import type { MysqlPool } from "./connection/pool.ts";
-import { Trip } from "./connection/trip.ts";
 import { askWhetherUsable, isUnusable, mustBeUsable } from "./connection/usable-server.ts";
-import { bigintOf, hasKey, hasSecret, monotonicUs, NOW_US } from "./rows.ts";
+import { hasKey, hasSecret, monotonicUs, NOW_US } from "./statements.ts";
 import { inTransaction, rowsOf, writtenBy } from "./transaction/in-transaction.ts";
 import type { LockCache } from "./transaction/lock-cache.ts";
 import { lockUnlocked } from "./transaction/row-locks.ts";
@@ -101,7 +101,7 @@ export function maintenance(pool: MysqlPool, cache: LockCache, clock: DatabaseCl
     // Where SKIP LOCKED is supported, it waits for no transaction.
     async purgeClaims(untilUs, max) {
       const ended = await pool.use((connection) => query(connection, "ended_claims", ENDED, untilUs, max));
-      const keys = ended.map(keyOf);
+      const keys = ended.map(claimKeyFromRow);
       if (keys.length === 0) return 0;
       return repeatedly((connection) => inTransaction(connection, () => purge(connection, keys)));
     },
@@ -156,7 +156,7 @@ async function prolongFree(
   const missingAt = missing.length > 0 ? addStillWaiting(trip, missing) : null;
   trip.addCommit();
   const results = await connection.run(trip);
-  return { kept, skipped: missingAt === null ? [] : rowsOf(results[missingAt]).map(keyOf) };
+  return { kept, skipped: missingAt === null ? [] : rowsOf(results[missingAt]).map(claimKeyFromRow) };
 }
 
 function addHeartbeat(trip: Trip, replica: bigint, claims: readonly ClaimRef[], keepForUs: number): void {
@@ -178,8 +178,4 @@ async function purge(connection: Connection, keys: readonly ClaimKey[]): Promise
   trip.addCommit();
   const results = await connection.run(trip);
   return purgedAt === null ? 0 : writtenBy(results[purgedAt]);
-}
-
-function keyOf([lockId, ticketNumber]: Row): ClaimKey {
-  return { lockId: bigintOf(lockId), ticketNumber: bigintOf(ticketNumber) };
 }

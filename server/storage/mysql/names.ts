@@ -7,14 +7,14 @@ import { NAME_BYTES_MAX, partsOf } from "../../core/bounds.ts";
 import { ROLLED_BACK, retry } from "../retry.ts";
 import { IDLE_LOCK_CONDITION } from "../rows/columns.ts";
 import { IdleScan } from "../rows/decided-order.ts";
+import { bigintOf, textOf } from "../rows/from-rows.ts";
 import { bytesOf } from "../rows/values.ts";
 import { IDLE_SCAN_MAX, NAMES_MAX } from "../storage-bounds.ts";
 import type { RoomForNames, Store } from "../store.ts";
 import { StoreError } from "../store.ts";
-import { type Connection, query, type Row } from "./connection/connection.ts";
+import { type Connection, query, type Row, Trip } from "./connection/connection.ts";
 import type { MysqlPool } from "./connection/pool.ts";
-import { Trip } from "./connection/trip.ts";
-import { bigintOf, NOW_US, textOf } from "./rows.ts";
+import { NOW_US } from "./statements.ts";
 import { mustStillBeOpen, WHILE_OPEN } from "./transaction/assertions.ts";
 import { inTransaction, rowsOf, writtenBy } from "./transaction/in-transaction.ts";
 

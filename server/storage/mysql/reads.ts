@@ -5,28 +5,24 @@ import { partsOf } from "../../core/bounds.ts";
 import type { Claim } from "../../core/claim.ts";
 import type { DatabaseClock } from "../../core/database-clock.ts";
 import type { Lock } from "../../core/lock.ts";
-import { waitedLocksBy } from "../rows/columns.ts";
-import { bytesOf, rangeAfter, STATE_CODES } from "../rows/values.ts";
-import { BRANCHES_MAX, LIST_ROWS_MAX } from "../storage-bounds.ts";
-import type { LockView, Polled, Store } from "../store.ts";
-import { type Connection, query, type Row } from "./connection/connection.ts";
-import type { MysqlPool } from "./connection/pool.ts";
-import { type SqlValue, Trip } from "./connection/trip.ts";
-import { readRules } from "./limit-rules.ts";
+import { CLAIM_LIST, LOCK_LIST, REPLICAS, waitedLocksBy } from "../rows/columns.ts";
 import {
   bigintOf,
-  CLAIM_LIST,
   claimFromRow,
   countersFromRow,
   guardFromRow,
-  hasKey,
   hasRecord,
-  LOCK_LIST,
-  monotonicUs,
-  NOW_US,
-  RECORDS,
-  textOf,
-} from "./rows.ts";
+  placeFromRow,
+  replicaFromRow,
+  waitedLockFromRow,
+} from "../rows/from-rows.ts";
+import { bytesOf, rangeAfter, STATE_CODES } from "../rows/values.ts";
+import { BRANCHES_MAX, LIST_ROWS_MAX } from "../storage-bounds.ts";
+import type { LockView, Polled, Store } from "../store.ts";
+import { type Connection, query, type Row, type SqlValue, Trip } from "./connection/connection.ts";
+import type { MysqlPool } from "./connection/pool.ts";
+import { readRules } from "./meta.ts";
+import { hasKey, monotonicUs, NOW_US, RECORDS } from "./statements.ts";
 import { onSnapshot, rowsOf } from "./transaction/in-transaction.ts";
 import { recordsOf } from "./transaction/records.ts";
 
@@ -63,8 +59,6 @@ const WAITED_LOCKS = {
   longest_wait: waitedLocksBy(WAITING, "longest_wait"),
   most_waiters: waitedLocksBy(WAITING, "most_waiters"),
 };
-const REPLICAS = `SELECT id, address, version, secret, started_at, rules_revision, deadline FROM rowlock_replica
-  ORDER BY started_at, id LIMIT ?`;
 
 export function reads(pool: MysqlPool, clock: DatabaseClock) {
   const read = (name: string, sql: string, ...values: readonly SqlValue[]) =>
@@ -116,11 +110,7 @@ export function reads(pool: MysqlPool, clock: DatabaseClock) {
 
     async queue(lockId) {
       const { nowUs, rows } = await timed(pool, "queue", QUEUE, lockId);
-      const places = rows.map(([ticketNumber, permits]) => ({
-        ticketNumber: bigintOf(ticketNumber),
-        permits: Number(permits),
-      }));
-      return { nowUs, places };
+      return { nowUs, places: rows.map(placeFromRow) };
     },
 
     // In order of ticket numbers, which is the order of grants.
@@ -138,12 +128,7 @@ export function reads(pool: MysqlPool, clock: DatabaseClock) {
 
     async waitedLocks(prefix, order, max) {
       const { from, below } = rangeAfter(prefix, null);
-      const rows = await read("waited_locks", WAITED_LOCKS[order], from, below, max);
-      return rows.map(([id, holders, waiting]) => ({
-        id: bigintOf(id),
-        holders: Number(holders),
-        waiting: Number(waiting),
-      }));
+      return (await read("waited_locks", WAITED_LOCKS[order], from, below, max)).map(waitedLockFromRow);
     },
 
     async views(ids, shown) {
@@ -164,19 +149,8 @@ export function reads(pool: MysqlPool, clock: DatabaseClock) {
     },
 
     async replicas(max) {
-      const { nowUs, rows } = await timed(pool, "replicas", REPLICAS, max);
-      return {
-        nowUs,
-        replicas: rows.map(([id, address, version, secret, since, rulesRevision, deadline]) => ({
-          id: bigintOf(id),
-          address: textOf(address),
-          version: textOf(version),
-          secret: textOf(secret),
-          sinceUs: Number(since),
-          rulesRevision: bigintOf(rulesRevision),
-          deadlineUs: Number(deadline),
-        })),
-      };
+      const { nowUs, rows } = await timed(pool, "replicas", `${REPLICAS} ?`, max);
+      return { nowUs, replicas: rows.map(replicaFromRow) };
     },
   } satisfies Partial<Store>;
 }

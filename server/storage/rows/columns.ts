@@ -28,8 +28,8 @@ export const LOCK_WRITTEN_COLUMNS = [
   "record_floor",
 ] as const;
 
-/** The columns of a guard row, in the order in which the stores read them. */
-export const LOCK_COLUMNS = ["id", "name", ...LOCK_WRITTEN_COLUMNS] as const;
+/** What is read of a guard row `l`. */
+export const LOCK_LIST = ["id", "name", ...LOCK_WRITTEN_COLUMNS].map((column) => `l.${column}`).join(", ");
 
 /** The columns of a claim that never change after it was added. */
 export const CLAIM_FIXED_COLUMNS = [
@@ -65,6 +65,9 @@ export const CLAIM_PLAIN_COLUMNS = [...CLAIM_FIXED_COLUMNS, ...CLAIM_CHANGING_CO
 /** All columns of a claim. Its terms never change. */
 export const CLAIM_COLUMNS = [...CLAIM_PLAIN_COLUMNS, "terms"] as const;
 
+/** What is read of a claim. */
+export const CLAIM_LIST = CLAIM_COLUMNS.join(", ");
+
 /** The columns of a record that a decision may change. */
 export const RECORD_CHANGING_COLUMNS = [
   "status",
@@ -85,11 +88,22 @@ export const RECORD_CHANGING_COLUMNS = [
 /** All columns of a record. */
 export const RECORD_COLUMNS = ["lock_id", "folder", "name", ...RECORD_CHANGING_COLUMNS] as const;
 
-/** The columns of a record that are read. The others only serve to find it. */
-export const RECORD_READ_COLUMNS = [
+/** What is read of a record. The other columns only serve to find it. */
+export const RECORD_LIST = [
   "lock_id",
   ...RECORD_CHANGING_COLUMNS.filter((column) => column !== "due_at"),
-] as const;
+].join(", ");
+
+/** What is read of a limit rule. */
+export const RULE_LIST = "prefix, limit_value, version, reason, change_mark";
+
+/** The register of replicas; the store adds the maximum number of rows. */
+export const REPLICAS = `SELECT id, address, version, secret, started_at, rules_revision, deadline
+  FROM rowlock_replica ORDER BY started_at, id LIMIT`;
+
+/** What is read of a lock by its name: its guard row `l`, and its record `r`. */
+export const NAMED_LOCK_LIST =
+  "l.id, l.name, l.limit_value, l.holders, l.waiting, l.has_record, r.due_at, r.status";
 
 /**
  * The condition for guard rows that may be removed, apart from their age: no claim, no record, and a limit that was
@@ -110,13 +124,10 @@ export const IDLE_LOCK_CONDITION = `(
  * @param inQueueIndex a condition that holds for every row in that index; TRUE if the index is not partial.
  */
 export function busyLockColumnsBy(queueIndex: string, inQueueIndex: string): string {
-  return `${LOCK_COLUMNS.map((column) => `l.${column}`).join(", ")},
+  return `${LOCK_LIST},
     (SELECT w.requested_at FROM rowlock_claim w ${queueIndex}
       WHERE ${inQueueIndex} AND w.lock_id = l.id AND w.state = 1 ORDER BY w.ticket_number LIMIT 1) AS oldest_waiter_since`;
 }
-
-/** What is read of a busy lock on MySQL and MariaDB. */
-export const BUSY_LOCK_COLUMNS = busyLockColumnsBy("FORCE INDEX (rowlock_claim_queue)", "TRUE");
 
 /**
  * Locks with waiters and with names in a range. Starts from the waiting claims, because most guard rows may be idle.

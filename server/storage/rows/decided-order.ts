@@ -1,23 +1,32 @@
 // Guard rows in the order of their last decisions: one page of them, and the scan for idle ones.
 
 import { IDLE_SCAN_MAX } from "../storage-bounds.ts";
-import type { DecidedLock, DecidedPage } from "../store.ts";
+import type { DecidedPage } from "../store.ts";
+import { bigintOf, type Row, textOf } from "./from-rows.ts";
 
-interface DecidedRow extends DecidedLock {
-  readonly decidedAtUs: number;
-}
+/** What is read of each guard row of a page. */
+export const DECIDED_LIST = "id, name, revision, holders, waiting, decided_at";
 
 /**
  * Cuts one page from the rows of two branches, each of which must have read up to `max`. Returns the first `max` rows
  * in order.
  */
-export function pageOf(rows: readonly DecidedRow[], max: number): Pick<DecidedPage, "locks" | "next"> {
-  const inOrder = rows.toSorted((a, b) => a.decidedAtUs - b.decidedAtUs || (a.id < b.id ? -1 : 1));
-  const page = inOrder.slice(0, max);
+export function pageOf(rows: readonly Row[], max: number): Pick<DecidedPage, "locks" | "next"> {
+  const decided = rows.map(([id, name, revision, holders, waiting, decidedAt]) => ({
+    atUs: Number(decidedAt),
+    lock: {
+      id: bigintOf(id),
+      name: textOf(name),
+      revision: bigintOf(revision),
+      holders: Number(holders),
+      waiting: Number(waiting),
+    },
+  }));
+  const page = decided.sort((a, b) => a.atUs - b.atUs || (a.lock.id < b.lock.id ? -1 : 1)).slice(0, max);
   const last = page.length === max ? page.at(-1) : undefined;
   return {
-    locks: page.map(({ decidedAtUs, ...lock }) => lock),
-    next: last ? { atUs: last.decidedAtUs, afterLockId: last.id } : null,
+    locks: page.map(({ lock }) => lock),
+    next: last ? { atUs: last.atUs, afterLockId: last.lock.id } : null,
   };
 }
 

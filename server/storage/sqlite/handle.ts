@@ -1,16 +1,13 @@
-// The open file: its statements, its clock, its transactions, and the meaning of its errors. SQLite is synchronous, so
-// each method of the store runs from its first statement to its last without interruption by other work of this
-// process. Transactions are therefore serial, and reads of several statements are consistent.
+// The open file: its statements, its clock and its transactions. SQLite is synchronous, so each method of the store runs
+// from its first statement to its last without interruption by other work of this process. Transactions are therefore serial, and reads of several statements are consistent.
 
 import type { DatabaseSync } from "node:sqlite";
 import type { Clock } from "../../core/database-clock.ts";
 import { DatabaseClock } from "../../core/database-clock.ts";
 import type { LimitRule } from "../../core/limit.ts";
+import { bigintOf, limitRuleFromRow } from "../rows/from-rows.ts";
 import { CLOCK_COARSE_US } from "../storage-bounds.ts";
-import type { Loaded, Store, StoreObserver } from "../store.ts";
-import { StoreError } from "../store.ts";
-import { sqliteError } from "./errors.ts";
-import { limitRuleFromRow } from "./rows.ts";
+import type { Loaded, StoreObserver } from "../store.ts";
 import { SqliteStatements } from "./statements.ts";
 
 export interface SqliteOptions {
@@ -21,13 +18,6 @@ export interface SqliteOptions {
   readonly observer?: StoreObserver;
 }
 
-/** Synchronous versions of a store's methods; `guarded` turns them into the store's methods. */
-export type AtOnce<Name extends keyof Store> = {
-  readonly [Each in Name]: Store[Each] extends (...given: infer Given) => Promise<infer Answer>
-    ? (...given: Given) => Answer
-    : never;
-};
-
 export class SqliteHandle {
   readonly clock = new DatabaseClock();
   readonly nowUs: () => number;
@@ -37,7 +27,6 @@ export class SqliteHandle {
   readonly #database: DatabaseSync;
   readonly #options: SqliteOptions;
   #rules: { readonly revision: unknown; readonly rules: readonly LimitRule[] } | null = null;
-  #closed = false;
 
   /** Takes ownership of an open database. */
   constructor(database: DatabaseSync, options: SqliteOptions) {
@@ -45,12 +34,12 @@ export class SqliteHandle {
     this.#options = options;
     this.nowUs = options.clock ?? (() => Date.now() * 1000);
     this.coarseUs = options.clock ? 0 : CLOCK_COARSE_US;
-    this.statements = new SqliteStatements(database, options.observer);
+    this.statements = new SqliteStatements(database, options.path, options.observer);
     options.observer?.connection("opened");
   }
 
   get isOpen(): boolean {
-    return !this.#closed;
+    return this.#database.isOpen;
   }
 
   get version(): string {
@@ -63,45 +52,20 @@ export class SqliteHandle {
   }
 
   meta(): Pick<Loaded, "failOver" | "rulesRevision" | "limitRules"> {
-    const meta = this.statements.get("meta");
-    const revision = meta?.rules_revision as bigint;
+    const [rulesRevision, epoch, atUs, grantsFromUs] = this.statements.get("meta") ?? [];
+    const revision = bigintOf(rulesRevision);
     if (this.#rules?.revision !== revision) {
       this.#rules = { revision, rules: this.statements.all("rules").map(limitRuleFromRow) };
     }
-    const failOver = {
-      epoch: meta?.epoch as bigint,
-      atUs: Number(meta?.failed_over_at),
-      grantsFromUs: Number(meta?.grants_from),
-    };
+    const failOver = { epoch: bigintOf(epoch), atUs: Number(atUs), grantsFromUs: Number(grantsFromUs) };
     return { failOver, rulesRevision: revision, limitRules: this.#rules?.rules ?? [] };
-  }
-
-  /**
-   * Turns synchronous methods into a store's methods: these refuse if the store is closed, and turn SQLite's errors
-   * into StoreErrors.
-   */
-  guarded<Name extends keyof Store>(methods: AtOnce<Name>): Pick<Store, Name> {
-    const all = Object.entries<(...given: unknown[]) => unknown>(methods);
-    return Object.fromEntries(
-      all.map(([name, run]) => [
-        name,
-        async (...given: unknown[]) => {
-          this.#mustBeOpen();
-          try {
-            return run(...given);
-          } catch (error) {
-            throw sqliteError(error, this.#options.path);
-          }
-        },
-      ]),
-    ) as unknown as Pick<Store, Name>;
   }
 
   inTransaction<Answer>(run: () => Answer): Answer {
     this.statements.run("begin");
     try {
       const answer = run();
-      this.#commit();
+      this.statements.run("commit");
       return answer;
     } catch (error) {
       this.#rollBack();
@@ -111,32 +75,9 @@ export class SqliteHandle {
 
   /** Can be called twice. */
   close(): void {
-    if (this.#closed) return;
-    this.#closed = true;
+    if (!this.isOpen) return;
     this.#database.close();
     this.#options.observer?.connection("closed");
-  }
-
-  /** Runs `run`. Refuses if the store is closed, and turns SQLite's errors into StoreErrors. */
-  guard<Answer>(run: () => Answer): Answer {
-    this.#mustBeOpen();
-    try {
-      return run();
-    } catch (error) {
-      throw sqliteError(error, this.#options.path);
-    }
-  }
-
-  #mustBeOpen(): void {
-    if (this.#closed) throw new StoreError("unavailable", "closed", "The store is closed.");
-  }
-
-  #commit(): void {
-    try {
-      this.statements.run("commit");
-    } catch (error) {
-      throw sqliteError(error, this.#options.path, true);
-    }
   }
 
   #rollBack(): void {

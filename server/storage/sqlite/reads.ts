@@ -2,14 +2,23 @@
 // writes nothing.
 
 import { setImmediate as otherWork } from "node:timers/promises";
-import type { Lock } from "../../core/lock.ts";
 import { pageOf } from "../rows/decided-order.ts";
+import {
+  bigintOf,
+  busyLockFromRow,
+  claimFromRow,
+  guardFromRow,
+  placeFromRow,
+  type Row,
+  replicaFromRow,
+  textOf,
+  waitedLockFromRow,
+} from "../rows/from-rows.ts";
 import { checkRows } from "../rows/invariants.ts";
 import { bytesOf, rangeAfter, STATE_CODES } from "../rows/values.ts";
 import { BUSY_LOCKS_PAGE, LIST_ROWS_MAX, LIST_SCAN_MAX } from "../storage-bounds.ts";
 import type { LockView, Polled, Store } from "../store.ts";
-import type { AtOnce, SqliteHandle } from "./handle.ts";
-import { claimFromRow, countersFromRow, guardFromRow, numberOrNull, type Row, textOf } from "./rows.ts";
+import type { SqliteHandle } from "./handle.ts";
 import { listOf, lockFromRow, type SqliteStatements } from "./statements.ts";
 
 const LISTS = { all: "list", busy: "list_busy", limited: "list_limited" } as const;
@@ -18,157 +27,119 @@ export function reads(handle: SqliteHandle) {
   const { statements, nowUs } = handle;
   const inState = (lockId: bigint, state: number, max: number) =>
     statements.all("claims_in_state", lockId, state, max).map(claimFromRow);
-  const viewOf = (lock: Lock, shown: number): LockView => ({
-    lock,
-    // Most locks of a long listing are idle: their counters show that there is nothing to read.
-    holders: shown > 0 && lock.holders > 0 ? inState(lock.id, STATE_CODES.held, shown) : [],
-    waiters: shown > 0 && lock.waiting > 0 ? inState(lock.id, STATE_CODES.waiting, shown) : [],
-  });
+  const viewOf = (row: Row, shown: number): LockView => {
+    const lock = lockFromRow(statements, row);
+    return {
+      lock,
+      // Most locks of a long listing are idle: their counters show that there is nothing to read.
+      holders: shown > 0 && lock.holders > 0 ? inState(lock.id, STATE_CODES.held, shown) : [],
+      waiters: shown > 0 && lock.waiting > 0 ? inState(lock.id, STATE_CODES.waiting, shown) : [],
+    };
+  };
   const found = (rows: readonly (Row | undefined)[]) => ({
     nowUs: nowUs(),
     claims: rows.filter((row) => row !== undefined).map(claimFromRow),
   });
   return {
-    find: (names) => find(statements, names),
+    find: async (names) => find(statements, names),
 
-    replicas: (max) => ({
+    replicas: async (max) => ({
       nowUs: nowUs(),
-      replicas: statements.all("replicas", max).map((row) => ({
-        id: row.id as bigint,
-        address: textOf(row.address),
-        version: textOf(row.version),
-        secret: textOf(row.secret),
-        sinceUs: Number(row.started_at),
-        rulesRevision: row.rules_revision as bigint,
-        deadlineUs: Number(row.deadline),
-      })),
+      replicas: statements.all("replicas", max).map(replicaFromRow),
     }),
 
-    poll(lockIds, aheadUs) {
+    async poll(lockIds, aheadUs) {
       const atLeastUs = nowUs() - handle.coarseUs;
-      const rulesRevision = statements.get("rules_revision")?.rules_revision as bigint;
+      const rulesRevision = bigintOf(statements.get("rules_revision")?.[0]);
       const polled: Polled = { revisions: new Map(), due: [], dueSoon: new Map(), rulesRevision };
       if (lockIds.length === 0) return polled;
       for (const row of statements.all("watch", atLeastUs, listOf(lockIds), atLeastUs + aheadUs)) {
-        const id = row.id as bigint;
-        polled.revisions.set(id, row.revision as bigint);
-        if (row.due_in === null) continue;
-        const inUs = Number(row.due_in);
-        if (inUs > 0) polled.dueSoon.set(id, inUs);
-        else polled.due.push(id);
+        const [id, revision, inUs] = row;
+        const lockId = bigintOf(id);
+        polled.revisions.set(lockId, bigintOf(revision));
+        if (inUs === null) continue;
+        if (Number(inUs) > 0) polled.dueSoon.set(lockId, Number(inUs));
+        else polled.due.push(lockId);
       }
       return polled;
     },
 
-    claims: (keys) => found(keys.map((key) => statements.get("claim", key.lockId, key.ticketNumber))),
+    claims: async (keys) => found(keys.map((key) => statements.get("claim", key.lockId, key.ticketNumber))),
 
-    claimsByRequest: (ids) => found(ids.map((id) => statements.get("claim_by_request", bytesOf(id)))),
+    claimsByRequest: async (ids) => found(ids.map((id) => statements.get("claim_by_request", bytesOf(id)))),
 
-    dueLocks(afterLockId, max) {
+    async dueLocks(afterLockId, max) {
       const { nowUs, atLeastUs } = handle.readClock();
       const rows = statements.all("due_locks", atLeastUs, afterLockId, max);
-      return { nowUs, lockIds: rows.map((row) => row.lock_id as bigint) };
+      return { nowUs, lockIds: rows.map(([id]) => bigintOf(id)) };
     },
 
-    queue: (lockId) => ({
-      nowUs: nowUs(),
-      places: statements.all("queue", lockId).map((row) => ({
-        ticketNumber: row.ticket_number as bigint,
-        permits: Number(row.permits),
-      })),
-    }),
+    queue: async (lockId) => ({ nowUs: nowUs(), places: statements.all("queue", lockId).map(placeFromRow) }),
 
     // In order of ticket numbers, which is the order of grants.
-    holders: (lockId, max) => ({ nowUs: nowUs(), claims: inState(lockId, STATE_CODES.held, max) }),
+    holders: async (lockId, max) => ({ nowUs: nowUs(), claims: inState(lockId, STATE_CODES.held, max) }),
 
-    list({ prefix, afterName, max, which }) {
+    async list({ prefix, afterName, max, which }) {
       const { from, below } = rangeAfter(prefix, afterName);
       const rowsMax = Math.min(max, LIST_ROWS_MAX);
       // Few of many rows may match, and the scan blocks this process, so it is limited to LIST_SCAN_MAX rows.
       const last = which === "all" ? undefined : statements.get("list_last", from, below, LIST_SCAN_MAX - 1);
-      const lastName = last ? textOf(last.name) : null;
+      const lastName = last ? textOf(last[0]) : null;
       const upTo = lastName === null ? below : rangeAfter("", lastName).from;
       const locks = statements.all(LISTS[which], from, upTo, rowsMax).map(guardFromRow);
       return { locks, next: locks.length === rowsMax ? (locks.at(-1)?.name ?? null) : lastName };
     },
 
-    decidedSince({ atUs, afterLockId }, untilUs, max) {
+    async decidedSince({ atUs, afterLockId }, untilUs, max) {
       const readUs = nowUs();
-      const meta = statements.get("meta");
+      const { epoch } = handle.meta().failOver;
       const rows = [
         ...statements.all("decided_at", atUs, afterLockId, max),
         ...statements.all("decided_after", atUs, Math.min(untilUs ?? readUs, readUs), max),
-      ].map((row) => ({
-        id: row.id as bigint,
-        name: textOf(row.name),
-        revision: row.revision as bigint,
-        holders: Number(row.holders),
-        waiting: Number(row.waiting),
-        decidedAtUs: Number(row.decided_at),
-      }));
-      return {
-        nowUs: readUs,
-        epoch: meta?.epoch as bigint,
-        ...pageOf(rows, max),
-      };
+      ];
+      return { nowUs: readUs, epoch, ...pageOf(rows, max) };
     },
 
-    waitedLocks(prefix, order, max) {
+    async waitedLocks(prefix, order, max) {
       const { from, below } = rangeAfter(prefix, null);
-      return statements.all(order, from, below, max).map((row) => ({
-        id: row.id as bigint,
-        holders: Number(row.holders),
-        waiting: Number(row.waiting),
-      }));
+      return statements.all(order, from, below, max).map(waitedLockFromRow);
     },
 
-    views: (ids, shown) =>
+    views: async (ids, shown) =>
       ids.flatMap((id) => {
         const row = statements.get("lock", id);
-        return row ? viewOf(lockFromRow(statements, row), shown) : [];
+        return row ? viewOf(row, shown) : [];
       }),
 
-    view(name, shown) {
+    async view(name, shown) {
       const row = statements.get("lock_by_name", bytesOf(name));
-      return row ? viewOf(lockFromRow(statements, row), shown) : null;
+      return row ? viewOf(row, shown) : null;
     },
 
-    limitRules: () => handle.meta().limitRules,
+    limitRules: async () => handle.meta().limitRules,
 
-    checkInvariants(max) {
+    /** In pages of some milliseconds each, between which this process does its other work. */
+    async busyLocks(see) {
+      for (let afterId = 0n; ; ) {
+        const locks = statements.all("busy_locks", afterId, BUSY_LOCKS_PAGE).map(busyLockFromRow);
+        see(locks);
+        const last = locks.at(-1);
+        if (!last || locks.length < BUSY_LOCKS_PAGE) return;
+        afterId = last.lock.id;
+        await otherWork();
+      }
+    },
+
+    async checkInvariants(max) {
       const run = checkRows(nowUs(), max);
       let step = run.next();
       while (!step.done) {
         const { name, sql, values } = step.value;
-        step = run.next(statements.read(name, sql, ...values));
+        step = run.next(statements.read(name, sql, values));
       }
       return step.value;
     },
-  } satisfies Partial<AtOnce<keyof Store>>;
-}
-
-/**
- * Reads all locks with holders or waiters in pages of some milliseconds each, between which this process does its other
- * work.
- */
-export function busyLocks(handle: SqliteHandle): Pick<Store, "busyLocks"> {
-  const { statements } = handle;
-  return {
-    async busyLocks(see) {
-      for (let afterId = 0n; ; ) {
-        const rows = handle.guard(() => statements.all("busy_locks", afterId, BUSY_LOCKS_PAGE));
-        see(
-          rows.map((row) => ({
-            lock: countersFromRow(row),
-            oldestWaiterSinceUs: numberOrNull(row.oldest_waiter_since),
-          })),
-        );
-        if (rows.length < BUSY_LOCKS_PAGE) return;
-        afterId = rows.at(-1)?.id as bigint;
-        await otherWork();
-      }
-    },
-  };
+  } satisfies Partial<Store>;
 }
 
 /** Returns the ids of the names that have a guard row. */
@@ -176,7 +147,7 @@ export function find(statements: SqliteStatements, names: readonly string[]): Ma
   const ids = new Map<string, bigint>();
   for (const name of names) {
     const row = statements.get("lock_id", bytesOf(name));
-    if (row) ids.set(name, row.id as bigint);
+    if (row) ids.set(name, bigintOf(row[0]));
   }
   return ids;
 }

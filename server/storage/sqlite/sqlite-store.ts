@@ -11,7 +11,7 @@ import { sqliteError } from "./errors.ts";
 import { openSqliteFile } from "./file.ts";
 import { freeLocks } from "./free-locks.ts";
 import { SqliteHandle, type SqliteOptions } from "./handle.ts";
-import { busyLocks, reads } from "./reads.ts";
+import { reads } from "./reads.ts";
 import { transactOn } from "./transaction.ts";
 import { writes } from "./writes.ts";
 
@@ -41,13 +41,10 @@ export function sqliteStore(database: DatabaseSync, options: SqliteOptions): Sto
     patientSlots: 1,
     readers: 1,
     clock: handle.clock,
-    ...handle.guarded({
-      transact: (plan, decide) => transactOn(handle, plan, decide, options.observer),
-      ...writes(handle),
-      ...reads(handle),
-    }),
+    transact: async (plan, decide) => transactOn(handle, plan, decide, options.observer),
+    ...writes(handle),
+    ...reads(handle),
     ...freeLocks(handle),
-    ...busyLocks(handle),
     checkDurability: async () => sqliteDurability(options.path),
     pool: () => ({ open: Number(handle.isOpen), idle: Number(handle.isOpen), waiting: 0 }),
     close: async () => handle.close(),

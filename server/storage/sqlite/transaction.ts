@@ -4,6 +4,7 @@ import { DUE_MAX, FORCE_RELEASE_MAX, QUEUE_HEAD_MAX } from "../../core/bounds.ts
 import type { Claim } from "../../core/claim.ts";
 import type { Clock } from "../../core/database-clock.ts";
 import type { Lock } from "../../core/lock.ts";
+import { claimFromRow, type Row } from "../rows/from-rows.ts";
 import {
   bytesOf,
   changingClaimValues,
@@ -17,8 +18,6 @@ import { HEADS_PER_RULE_LOCK } from "../storage-bounds.ts";
 import type { Changes, DecideRows, Loaded, LoadPlan, StoreObserver } from "../store.ts";
 import { LOCKS_PER_RULE_MAX } from "../store.ts";
 import type { SqliteHandle } from "./handle.ts";
-import type { Row } from "./rows.ts";
-import { claimFromRow } from "./rows.ts";
 import type { SqliteStatements } from "./statements.ts";
 import { listOf, lockFromRow } from "./statements.ts";
 
@@ -68,7 +67,7 @@ function load(
   const claims = new Map<string, Claim>();
   const add = (row: Row | undefined) => {
     if (!row) return;
-    const key = `${row.lock_id}.${row.ticket_number}`;
+    const key = `${row[0]}.${row[1]}`;
     if (!claims.has(key)) claims.set(key, claimFromRow(row));
   };
   for (const key of plan.claims) add(statements.get("claim", key.lockId, key.ticketNumber));

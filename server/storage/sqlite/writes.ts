@@ -2,39 +2,37 @@
 // marks of witnesses, and the deletion of rows that nothing needs any more.
 
 import { IdleScan } from "../rows/decided-order.ts";
+import { bigintOf, type Row } from "../rows/from-rows.ts";
 import { bytesOf } from "../rows/values.ts";
 import { type Store, WITNESS_KEPT_US } from "../store.ts";
-import type { AtOnce, SqliteHandle } from "./handle.ts";
+import type { SqliteHandle } from "./handle.ts";
 import { find } from "./reads.ts";
-import type { Row } from "./rows.ts";
 import { listOf } from "./statements.ts";
 
 export function writes(handle: SqliteHandle) {
   const { statements, nowUs } = handle;
   const scan = new IdleScan();
-  const inTransaction: SqliteHandle["inTransaction"] = (run) => handle.inTransaction(run);
   return {
-    resolve(names, roomFor = (missing) => missing) {
+    async resolve(names, roomFor = (missing) => missing) {
       const found = find(statements, names);
       const unknown = [...new Set(names.filter((name) => !found.has(name)))];
       if (unknown.length === 0) return found;
       const missing = unknown.slice(0, roomFor(unknown.length));
-      inTransaction(() => {
-        for (const name of missing) {
-          found.set(name, statements.get("add_lock", bytesOf(name), nowUs())?.id as bigint);
-        }
+      handle.inTransaction(() => {
+        for (const name of missing)
+          found.set(name, bigintOf(statements.get("add_lock", bytesOf(name), nowUs())?.[0]));
       });
       return found;
     },
 
-    failOver({ seenEpoch, epochMin, pauseUsMin, pauseUsMax }) {
+    async failOver({ seenEpoch, epochMin, pauseUsMin, pauseUsMax }) {
       const notedUs = nowUs();
       statements.run("fail_over", notedUs, epochMin, pauseUsMin, pauseUsMax, seenEpoch);
-      return Math.max(0, Number(statements.get("meta")?.grants_from) - notedUs);
+      return Math.max(0, handle.meta().failOver.grantsFromUs - notedUs);
     },
 
-    heartbeat: (replica, claims, keepForUs) =>
-      inTransaction(() => {
+    heartbeat: async (replica, claims, keepForUs) =>
+      handle.inTransaction(() => {
         const untilUs = nowUs() + keepForUs;
         for (const { lockId, ticketNumber, secret } of claims) {
           statements.run("heartbeat", replica, untilUs, lockId, ticketNumber, bytesOf(secret));
@@ -42,16 +40,16 @@ export function writes(handle: SqliteHandle) {
         return [];
       }),
 
-    register: ({ id, address, version, secret }, keepForUs, rulesRevision) =>
-      inTransaction(() => {
+    register: async ({ id, address, version, secret }, keepForUs, rulesRevision) =>
+      handle.inTransaction(() => {
         const atUs = nowUs();
         const texts = [address, version, secret].map(bytesOf);
         statements.run("register", id, ...texts, atUs, rulesRevision, atUs + keepForUs);
         statements.run("forget_replicas", atUs);
       }),
 
-    mark: (witness, expected, mark) =>
-      inTransaction(() => {
+    mark: async (witness, expected, mark) =>
+      handle.inTransaction(() => {
         const atUs = nowUs();
         const list = expected === null ? null : listOf(expected);
         const isDone = statements.run("mark", witness, mark, atUs, list) > 0;
@@ -59,34 +57,34 @@ export function writes(handle: SqliteHandle) {
         return { isDone, nowUs: atUs };
       }),
 
-    retire: (replica) =>
-      inTransaction(() => {
+    retire: async (replica) =>
+      handle.inTransaction(() => {
         statements.run("retire", replica);
         statements.run("unmark", replica);
       }),
 
-    purgeClaims: (untilUs, max) => statements.run("purge_claims", Math.min(untilUs, nowUs()), max),
+    purgeClaims: async (untilUs, max) => statements.run("purge_claims", Math.min(untilUs, nowUs()), max),
 
-    purgeLocks: (idleUs, max) =>
-      inTransaction(() => {
+    purgeLocks: async (idleUs, max) =>
+      handle.inTransaction(() => {
         const { decidedAtUs, id } = scan.after;
         const old = statements.all("old_locks", decidedAtUs, id, nowUs() - idleUs);
-        const idle = scan.take(old.map(oldRow), max);
+        const idle = scan.take(old.map(oldLockFromRow), max);
         for (const row of idle) {
           statements.run("raise_token_floor", row.lastToken, row.recordFloor);
           statements.run("remove_lock", row.id);
         }
         return idle.length;
       }),
-  } satisfies Partial<AtOnce<keyof Store>>;
+  } satisfies Partial<Store>;
 }
 
-function oldRow(row: Row) {
+function oldLockFromRow([id, decidedAt, isIdle, lastToken, recordFloor]: Row) {
   return {
-    id: row.id as bigint,
-    decidedAtUs: Number(row.decided_at),
-    isIdle: row.is_idle === 1n,
-    lastToken: row.last_token as bigint,
-    recordFloor: row.record_floor as bigint,
+    id: bigintOf(id),
+    decidedAtUs: Number(decidedAt),
+    isIdle: Number(isIdle) === 1,
+    lastToken: bigintOf(lastToken),
+    recordFloor: bigintOf(recordFloor),
   };
 }

@@ -7,7 +7,7 @@ import type { Connection as DriverConnection } from "mysql2";
 import { beforeEach, describe, expect, test, vi } from "vitest";
 import type { Server } from "../../../server/storage/mysql/connection/connect.ts";
 import { Connection } from "../../../server/storage/mysql/connection/connection.ts";
-import { adopt, failOver, isSuccessor } from "../../../server/storage/mysql/fail-over.ts";
+import { adopt, failOver, isSuccessor } from "../../../server/storage/mysql/meta.ts";
 import { mysqlDurability, openMysqlStore } from "../../../server/storage/mysql/mysql-store.ts";
 import {
   CONNECTIONS_BESIDE_LANES,

@@ -6,7 +6,7 @@ import { DatabaseClock } from "../../../server/core/database-clock.ts";
 import type { Lock } from "../../../server/core/lock.ts";
 import type { LockRecord } from "../../../server/core/record.ts";
 import type { Row } from "../../../server/storage/mysql/connection/connection.ts";
-import { RuleCache } from "../../../server/storage/mysql/limit-rules.ts";
+import { RuleCache } from "../../../server/storage/mysql/meta.ts";
 import { reads } from "../../../server/storage/mysql/reads.ts";
 import { changingRecordValues, claimValues, lockValues } from "../../../server/storage/rows/values.ts";
 import { BRANCHES_MAX, LIST_ROWS_MAX } from "../../../server/storage/storage-bounds.ts";

@@ -1,9 +1,8 @@
 // A pool with one connection, which answers trips as the test says and records everything sent. For tests of which
 // statements are sent and how their answers are used; tests on real databases cover what the statements do.
 
-import type { Connection, Row } from "../../../server/storage/mysql/connection/connection.ts";
+import type { Connection, Row, Trip } from "../../../server/storage/mysql/connection/connection.ts";
 import type { MysqlPool } from "../../../server/storage/mysql/connection/pool.ts";
-import type { Trip } from "../../../server/storage/mysql/connection/trip.ts";
 import { textOf } from "./transaction/lock-fixture.ts";
 
 /** The server's answer to a write inside a transaction. */
@@ -30,7 +29,6 @@ export class ScriptedPool {
     mayLag: false,
     serverIdentity: null as string | null,
     run: async (trip: Trip) => this.#run(trip),
-    runNamed: async (trip: Trip) => this.#run(trip)[0],
     destroy: (error: unknown) => void this.destroyed.push(error),
   };
   readonly #answer: Answer;

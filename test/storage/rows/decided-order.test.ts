@@ -3,14 +3,7 @@
 import { expect, test } from "vitest";
 import { pageOf } from "../../../server/storage/rows/decided-order.ts";
 
-const row = (id: number, decidedAtUs: number) => ({
-  id: BigInt(id),
-  name: `n${id}`,
-  revision: 1n,
-  holders: 0,
-  waiting: 0,
-  decidedAtUs,
-});
+const row = (id: number, decidedAtUs: number) => [BigInt(id), Buffer.from(`n${id}`), 1n, 0, 0, decidedAtUs];
 
 test("a page is in order of time and then of id, without the times", () => {
   const { locks, next } = pageOf([row(3, 5), row(9, 4), row(1, 5), row(2, 9)], 9);

@@ -2,10 +2,11 @@
 // damaged.
 
 import { describe, expect, test } from "vitest";
+import type { Row } from "../../../server/storage/rows/from-rows.ts";
 import { checkRows } from "../../../server/storage/rows/invariants.ts";
 import { CHECK_PAGE } from "../../../server/storage/storage-bounds.ts";
 
-type Rows = readonly Readonly<Record<string, unknown>>[];
+type Rows = readonly Row[];
 interface Asked {
   readonly name: string;
   readonly sql: string;
@@ -31,18 +32,17 @@ function checked(answer: (asked: Asked) => Rows | undefined, max = 100) {
   };
 }
 const named = (name: string, rows: Rows) => (asked: Asked) => (asked.name === name ? rows : undefined);
-const guard = (id: number, more: object = {}) => ({
-  lock_id: `${id}`,
-  name: bytes(`lock ${id}`),
-  ...{ limit_value: null, limit_version: "0", limit_reason: bytes("") },
-  ...{ held_permits: 0, shared_holders: 0, exclusive_holders: 0, holders: 0 },
-  ...more,
-});
-const rule = (prefix: string, limit: number | null) => ({
-  prefix: bytes(prefix),
-  limit_value: limit,
-  ...{ version: "1", reason: bytes(""), change_mark: "0" },
-});
+/** The columns of a guard row behind its name, in order. */
+const GUARD: Readonly<Record<string, Row[number]>> = {
+  ...{ limit_value: null, limit_version: "0", limit_reason: bytes(""), next_ticket: "1", last_token: "0" },
+  ...{ held_permits: 0, shared_holders: 0, exclusive_holders: 0, holders: 0, waiting: 0, waiting_permits: 0 },
+  ...{ revision: "0", has_record: 0, change_mark: "0", record_floor: "0" },
+};
+const guard = (id: number, more: Partial<typeof GUARD> = {}): Row => [
+  ...[`${id}`, bytes(`lock ${id}`)],
+  ...Object.values({ ...GUARD, ...more }),
+];
+const rule = (prefix: string, limit: number | null): Row => [bytes(prefix), limit, "1", bytes(""), "0"];
 
 describe("the check of all rows", () => {
   test("finds nothing if every check returns nothing", () => {
@@ -52,7 +52,7 @@ describe("the check of all rows", () => {
   });
 
   test("requests no more than it may find, and nothing more when it has found that", () => {
-    const row = { ...guard(1), exclusive_holders: 1 };
+    const row = [bytes("lock 1"), 1, 2, 3];
     let answered = 0;
     const { asked, findings } = checked(({ name }) => {
       if (name !== "check_overlap" && name !== "check_tokens") return undefined;
@@ -67,17 +67,9 @@ describe("the check of all rows", () => {
   });
 
   test("names wrong counters, and their right values", () => {
-    const counters = {
-      held_permits: 3,
-      real_held_permits: "3",
-      holders: 1n,
-      real_holders: "2",
-      waiting: 0,
-      real_waiting: 4,
-    };
-    const { findings } = checked(
-      named("check_counters", [{ lock_id: "1", name: bytes('a "lock"'), ...counters }]),
-    );
+    // Held permits, shared and exclusive holders, all holders, waiters and their permits: each as stored, then as counted.
+    const counters = [3, "3", 0, "0", 0, "0", 1n, "2", 0, 4, 0, "0"];
+    const { findings } = checked(named("check_counters", [[bytes('a "lock"'), ...counters]]));
     expect(findings).toMatchObject([{ severity: "error", check: "counters" }]);
     const [{ message } = { message: "" }] = findings;
     expect(message).toContain('"a \\"lock\\""');
@@ -87,12 +79,12 @@ describe("the check of all rows", () => {
   });
 
   test("reports how long grants are paused after a fail-over, which is no damage", () => {
-    const { asked, findings } = checked(named("check_fail_over", [{ grants_from: NOW_US + 2_000_001 }]));
+    const { asked, findings } = checked(named("check_fail_over", [[NOW_US + 2_000_001]]));
     expect(findings).toMatchObject([
       { severity: "warning", check: "fail_over", message: expect.stringContaining("for another 3 s") },
     ]);
     expect(asked.find(({ name }) => name === "check_fail_over")?.values).toEqual([NOW_US]);
-    expect(checked(named("check_fail_over", [{ grants_from: NOW_US + 1 }]), 0).findings).toEqual([]);
+    expect(checked(named("check_fail_over", [[NOW_US + 1]]), 0).findings).toEqual([]);
   });
 });
 
@@ -123,12 +115,12 @@ describe("more permits than a limit are", () => {
 });
 
 describe("the first waiter of a queue is", () => {
-  const first = (more: object) => guard(1, { ticket_number: "7", mode: 1, permits: 1, ...more });
-  const waits = (row: object, rules: Rows = []) =>
-    checked(
-      (asked) =>
-        named("check_not_granted", [row as Rows[number]])(asked) ?? named("check_rules", rules)(asked),
-    );
+  const first = ({ mode = 1, permits = 1, ...more }: Partial<typeof GUARD>): Row => [
+    ...guard(1, more),
+    ...["7", mode, permits],
+  ];
+  const waits = (row: Row, rules: Rows = []) =>
+    checked((asked) => named("check_not_granted", [row])(asked) ?? named("check_rules", rules)(asked));
 
   test("forgotten if it would fit", () => {
     const { findings, asked } = waits(first({}));

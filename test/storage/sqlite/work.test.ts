@@ -44,6 +44,7 @@ function failing(real: DatabaseSync): DatabaseSync {
         return {
           all: statement.all.bind(statement),
           get: statement.get.bind(statement),
+          setReturnArrays: statement.setReturnArrays.bind(statement),
           run: (...values: never[]) => {
             const failure = failures.get(sql);
             if (failure) throw failure;

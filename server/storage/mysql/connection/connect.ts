@@ -8,10 +8,8 @@ import type { MysqlAddress } from "../../database-url.ts";
 import { CONNECT_MS_MAX, LOCK_WAIT_S, TCP_KEEPALIVE_MS } from "../../storage-bounds.ts";
 import type { StoreObserver } from "../../store.ts";
 import { StoreError } from "../../store.ts";
-import type { Row } from "./connection.ts";
-import { Connection } from "./connection.ts";
+import { Connection, type Row, Trip } from "./connection.ts";
 import { classify, deadlineError } from "./errors.ts";
-import { Trip } from "./trip.ts";
 import { askWhetherUsable, mustBeUsable } from "./usable-server.ts";
 
 // READ COMMITTED, so that a read after a row lock sees what was committed before it. The server ends a connection that

@@ -1,18 +1,60 @@
-// One connection: sends trips, one at a time, measures their time, turns failures into StoreErrors, and knows whether
-// the connection may be used again. Does not know what the statements mean.
+// One connection, and the round trips that it makes. Sends trips, one at a time, measures their time, turns failures into
+// StoreErrors, and knows whether the connection may be used again. Does not know what the statements mean.
 
 import type { Socket } from "node:net";
 import type { Connection as DriverConnection } from "mysql2";
+import type { Value } from "../../rows/values.ts";
 import { CLOSE_MS_MAX, LOCK_WAIT_S } from "../../storage-bounds.ts";
 import type { StoreObserver } from "../../store.ts";
 import { StoreError } from "../../store.ts";
 import { bugOf, classify, deadlineError } from "./errors.ts";
-import { type SqlValue, Trip } from "./trip.ts";
 
 /** A row as the driver returns it: BIGINT as decimal text, smaller integers as numbers, VARBINARY and BLOB as bytes. */
 export type Row = readonly (string | number | Buffer | null)[];
-/** A row by column names. */
-export type NamedRow = Readonly<Record<string, string | number | Buffer | null>>;
+
+export type SqlValue = Value | readonly SqlValue[];
+
+/**
+ * One round trip to the database: statements that are sent together, with their values. Values are only numbers, bigints,
+ * bytes and NULL. The driver writes bytes as X'..' literals, so no character set and no sql_mode can change where a value
+ * ends.
+ */
+export class Trip {
+  /** The metric label. */
+  readonly name: string;
+  readonly values: SqlValue[] = [];
+  readonly #statements: string[] = [];
+  #commits = false;
+
+  constructor(name: string) {
+    this.name = name;
+  }
+
+  /** Adds a statement; returns the index of its result. */
+  add(statement: string, ...values: readonly SqlValue[]): number {
+    this.#statements.push(statement);
+    for (const value of values) this.values.push(value);
+    return this.#statements.length - 1;
+  }
+
+  /** Adds COMMIT as the last statement. Until the server answers it, the outcome of the transaction is unknown. */
+  addCommit(): void {
+    this.add("COMMIT");
+    this.#commits = true;
+  }
+
+  get commits(): boolean {
+    return this.#commits;
+  }
+
+  get length(): number {
+    return this.#statements.length;
+  }
+
+  get sql(): string {
+    return this.#statements.join(";\n");
+  }
+}
 
 export class Connection {
   isLent = false;
@@ -98,19 +140,9 @@ export class Connection {
     const startedMs = performance.now();
     try {
       const patience = this.#patience();
-      const results = await this.#send(trip, true, patience);
+      const results = await this.#send(trip, patience);
       if (patience !== "") return (results as unknown[]).slice(1);
       return trip.length === 1 ? [results] : (results as unknown[]);
-    } finally {
-      this.#observer.statement(trip.name, (performance.now() - startedMs) / 1000);
-    }
-  }
-
-  /** Sends a trip of one statement; returns its rows by column names. */
-  async runNamed(trip: Trip): Promise<NamedRow[]> {
-    const startedMs = performance.now();
-    try {
-      return (await this.#send(trip, false)) as NamedRow[];
     } finally {
       this.#observer.statement(trip.name, (performance.now() - startedMs) / 1000);
     }
@@ -147,7 +179,7 @@ export class Connection {
     return `SET SESSION innodb_lock_wait_timeout = ${this.isPatient ? LOCK_WAIT_S : 0};\n`;
   }
 
-  #send(trip: Trip, rowsAsArray: boolean, before = ""): Promise<unknown> {
+  #send(trip: Trip, before: string): Promise<unknown> {
     return new Promise((resolve, reject) => {
       const fail = (cause: unknown) => {
         this.#fail = null;
@@ -161,7 +193,7 @@ export class Connection {
       this.#fail = fail;
       this.sent += 1;
       this.#driver.query(
-        { sql: before + trip.sql, values: [...trip.values], rowsAsArray },
+        { sql: before + trip.sql, values: trip.values, rowsAsArray: true },
         (error, results) => {
           // The connection was lost meanwhile, so the trip has already failed.
           if (this.#fail !== fail) return;

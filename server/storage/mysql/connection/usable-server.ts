@@ -4,8 +4,7 @@
 // replica.
 
 import { StoreError } from "../../store.ts";
-import { type Connection, query, type Row } from "./connection.ts";
-import type { Trip } from "./trip.ts";
+import { type Connection, query, type Row, type Trip } from "./connection.ts";
 
 const READ_ONLY = ["read_only", "super_read_only", "innodb_read_only"];
 // SHOW returns no row for a variable that this server lacks, whereas @@name would fail. read_only is checked as a

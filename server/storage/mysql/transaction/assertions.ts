@@ -9,8 +9,8 @@ import { bytesOf } from "../../rows/values.ts";
 import { CLOCK_BEHIND_US_MAX } from "../../storage-bounds.ts";
 import type { Changes } from "../../store.ts";
 import { StoreError } from "../../store.ts";
-import type { SqlValue, Trip } from "../connection/trip.ts";
-import { NOW_US } from "../rows.ts";
+import type { SqlValue, Trip } from "../connection/connection.ts";
+import { NOW_US } from "../statements.ts";
 import type { Assumptions, Read } from "./read.ts";
 import { SHARED_NOWAIT } from "./row-locks.ts";
 

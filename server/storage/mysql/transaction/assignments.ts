@@ -3,7 +3,7 @@
 
 import { LOCK_COUNTER_COLUMNS } from "../../rows/columns.ts";
 import type { Value } from "../../rows/values.ts";
-import type { SqlValue } from "../connection/trip.ts";
+import type { SqlValue } from "../connection/connection.ts";
 
 const COUNTERS: ReadonlySet<string> = new Set(LOCK_COUNTER_COLUMNS);
 

@@ -9,27 +9,15 @@ import { DUE_MAX, FORCE_RELEASE_MAX, partsOf, QUEUE_HEAD_MAX } from "../../../co
 import { type Claim, type ClaimKey, keyText } from "../../../core/claim.ts";
 import type { Clock, DatabaseClock } from "../../../core/database-clock.ts";
 import type { Lock } from "../../../core/lock.ts";
-import { CLAIM_COLUMNS } from "../../rows/columns.ts";
+import { CLAIM_COLUMNS, CLAIM_LIST, LOCK_LIST } from "../../rows/columns.ts";
+import { bigintOf, claimFromRow, countersFromRow, hasRecord } from "../../rows/from-rows.ts";
 import { bytesOf, prefixRange } from "../../rows/values.ts";
 import { BRANCHES_MAX, HEADS_PER_RULE_LOCK } from "../../storage-bounds.ts";
 import type { Loaded, LoadPlan, LockPlan } from "../../store.ts";
 import { LOCKS_PER_RULE_MAX } from "../../store.ts";
-import type { Connection, Row } from "../connection/connection.ts";
-import { type SqlValue, Trip } from "../connection/trip.ts";
-import { isSuccessor } from "../fail-over.ts";
-import type { RuleCache } from "../limit-rules.ts";
-import {
-  bigintOf,
-  CLAIM_LIST,
-  claimFromRow,
-  countersFromRow,
-  hasKey,
-  hasRecord,
-  LOCK_LIST,
-  monotonicUs,
-  NOW_US,
-  RECORDS,
-} from "../rows.ts";
+import { type Connection, type Row, type SqlValue, Trip } from "../connection/connection.ts";
+import { isSuccessor, type RuleCache } from "../meta.ts";
+import { hasKey, monotonicUs, NOW_US, RECORDS } from "../statements.ts";
 import { rowsOf } from "./in-transaction.ts";
 import type { Before, Read } from "./read.ts";
 import { recordsOf } from "./records.ts";

@@ -15,7 +15,7 @@ import {
   UPDATE_ROWS_MAX,
 } from "../../storage-bounds.ts";
 import type { Changes, LoadPlan } from "../../store.ts";
-import { monotonicUs } from "../rows.ts";
+import { monotonicUs } from "../statements.ts";
 import { Copies } from "./copies.ts";
 import { inState, type LiveClaims, liveClaims, seenTo } from "./live-claims.ts";
 import type { Read } from "./read.ts";

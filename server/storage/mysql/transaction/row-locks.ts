@@ -6,11 +6,11 @@
 import type { Claim, ClaimKey } from "../../../core/claim.ts";
 import { isServerMade } from "../../../core/claim.ts";
 import type { Lock } from "../../../core/lock.ts";
+import { bigintOf } from "../../rows/from-rows.ts";
 import { bytesOf } from "../../rows/values.ts";
 import type { Changes } from "../../store.ts";
-import type { Connection } from "../connection/connection.ts";
-import { type SqlValue, Trip } from "../connection/trip.ts";
-import { bigintOf, hasKey } from "../rows.ts";
+import { type Connection, type SqlValue, Trip } from "../connection/connection.ts";
+import { hasKey } from "../statements.ts";
 import { rowsOf } from "./in-transaction.ts";
 import type { RecordChanges } from "./records.ts";
 

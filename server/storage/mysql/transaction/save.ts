@@ -23,9 +23,8 @@ import {
 import { UPDATE_ROWS_MAX } from "../../storage-bounds.ts";
 import type { Changes } from "../../store.ts";
 import { DECIDED_AT_STEP_US, StoreError } from "../../store.ts";
-import type { Connection } from "../connection/connection.ts";
-import { Trip } from "../connection/trip.ts";
-import { hasKey, hasSecret } from "../rows.ts";
+import { type Connection, Trip } from "../connection/connection.ts";
+import { hasKey, hasSecret } from "../statements.ts";
 import { type MetaCondition, unchanged, VALUE_WHILE_OPEN, WHILE_OPEN } from "./assertions.ts";
 import { type Arm, assignments } from "./assignments.ts";
 import { rowsOf } from "./in-transaction.ts";

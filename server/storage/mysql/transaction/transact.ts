@@ -5,10 +5,9 @@
 import type { DatabaseClock } from "../../../core/database-clock.ts";
 import type { DecideRows, LoadPlan, StoreObserver } from "../../store.ts";
 import { isRowLocked } from "../../store.ts";
-import type { Connection } from "../connection/connection.ts";
-import { Trip } from "../connection/trip.ts";
-import { RuleCache } from "../limit-rules.ts";
-import { monotonicUs } from "../rows.ts";
+import { type Connection, Trip } from "../connection/connection.ts";
+import { RuleCache } from "../meta.ts";
+import { monotonicUs } from "../statements.ts";
 import { assertRulesUnchanged, mustStillBeOpen, rulesLock } from "./assertions.ts";
 import { rollBack } from "./in-transaction.ts";
 import { BEGIN, load, loadAgain } from "./load.ts";

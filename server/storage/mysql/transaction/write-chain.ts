@@ -3,7 +3,7 @@
 // as a write. The check is necessary because rows may differ from those that were read: an operator who sets a database
 // back does not take our row locks.
 
-import type { SqlValue, Trip } from "../connection/trip.ts";
+import type { SqlValue, Trip } from "../connection/connection.ts";
 import { assertAllWritten, isMet, type MetaCondition, VALUE_WHILE_OPEN, WHILE_OPEN } from "./assertions.ts";
 
 export class WriteChain {

@@ -5,8 +5,7 @@ import { EventEmitter } from "node:events";
 import type { Socket } from "node:net";
 import type { Connection as DriverConnection } from "mysql2";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { Connection, wasGone } from "../../../../server/storage/mysql/connection/connection.ts";
-import { Trip } from "../../../../server/storage/mysql/connection/trip.ts";
+import { Connection, Trip, wasGone } from "../../../../server/storage/mysql/connection/connection.ts";
 import { CLOSE_MS_MAX, LOCK_WAIT_S } from "../../../../server/storage/storage-bounds.ts";
 import { StoreError } from "../../../../server/storage/store.ts";
 
@@ -89,14 +88,6 @@ describe("a trip", () => {
     const running = connection.run(tripOf("SELECT 1"));
     driver.answer([["row"]]);
     expect(await running).toEqual([[["row"]]]);
-  });
-
-  test("can be answered with rows by the names of columns", async () => {
-    const running = connection.runNamed(tripOf("SELECT 1 AS a"));
-    driver.answer([{ a: 1 }]);
-    expect(await running).toEqual([{ a: 1 }]);
-    expect(driver.sent[0]?.rowsAsArray).toBe(false);
-    expect(seen).toEqual(["trip true"]);
   });
 
   test("that the server refuses fails, and the connection goes on", async () => {

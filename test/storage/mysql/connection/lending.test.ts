@@ -6,9 +6,8 @@ import type { Socket } from "node:net";
 import type { Connection as DriverConnection } from "mysql2";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { Server } from "../../../../server/storage/mysql/connection/connect.ts";
-import { Connection } from "../../../../server/storage/mysql/connection/connection.ts";
+import { Connection, Trip } from "../../../../server/storage/mysql/connection/connection.ts";
 import { MysqlPool } from "../../../../server/storage/mysql/connection/pool.ts";
-import { Trip } from "../../../../server/storage/mysql/connection/trip.ts";
 import {
   IDLE_MS_MAX,
   IDLE_SWEEP_MS,

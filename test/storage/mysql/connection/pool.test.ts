@@ -3,8 +3,8 @@
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import { describe, expect, test } from "vitest";
+import { Trip } from "../../../../server/storage/mysql/connection/connection.ts";
 import { MysqlPool } from "../../../../server/storage/mysql/connection/pool.ts";
-import { Trip } from "../../../../server/storage/mysql/connection/trip.ts";
 import { mysqlFamily, reportLeftOut } from "../../../support/database.ts";
 import { openStage, until } from "../../../support/mysql-stage.ts";
 

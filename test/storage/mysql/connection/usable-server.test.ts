@@ -2,8 +2,7 @@
 // it, and no Galera node that has left its cluster.
 
 import { describe, expect, test } from "vitest";
-import type { Connection, Row } from "../../../../server/storage/mysql/connection/connection.ts";
-import { Trip } from "../../../../server/storage/mysql/connection/trip.ts";
+import { type Connection, type Row, Trip } from "../../../../server/storage/mysql/connection/connection.ts";
 import {
   askWhetherUsable,
   isUnusable,

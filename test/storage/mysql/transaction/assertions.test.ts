@@ -3,9 +3,8 @@
 
 import { describe, expect, test } from "vitest";
 import { DatabaseClock } from "../../../../server/core/database-clock.ts";
-import type { Connection } from "../../../../server/storage/mysql/connection/connection.ts";
-import { Trip } from "../../../../server/storage/mysql/connection/trip.ts";
-import { RuleCache } from "../../../../server/storage/mysql/limit-rules.ts";
+import { type Connection, Trip } from "../../../../server/storage/mysql/connection/connection.ts";
+import { RuleCache } from "../../../../server/storage/mysql/meta.ts";
 import { mustStillBeOpen } from "../../../../server/storage/mysql/transaction/assertions.ts";
 import { LockCache } from "../../../../server/storage/mysql/transaction/lock-cache.ts";
 import { transactOn } from "../../../../server/storage/mysql/transaction/transact.ts";

@@ -2,7 +2,7 @@
 
 import type { Claim } from "../../../../server/core/claim.ts";
 import type { Lock } from "../../../../server/core/lock.ts";
-import { type SqlValue, Trip } from "../../../../server/storage/mysql/connection/trip.ts";
+import { type SqlValue, Trip } from "../../../../server/storage/mysql/connection/connection.ts";
 import { CLAIM } from "../../../support/claims.ts";
 
 export const LOCK: Lock = {

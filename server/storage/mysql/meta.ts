@@ -1,16 +1,20 @@
-// Detects that the database is no longer the server through which the rows were last written, and records a fail-over.
-// The rows contain the identity of their server, so a copy that was promoted or restored elsewhere reveals itself, even
-// to a replica that has just started.
+// What a transaction reads of rowlock_meta: the limit rules, by their revision, and the identity of the server through
+// which the rows were last written. A database that was promoted or restored elsewhere thereby reveals itself, even to a
+// replica that has just started, and the fail-over is recorded here.
 
-import { newEpochBy } from "../rows/columns.ts";
+import type { LimitRule } from "../../core/limit.ts";
+import { newEpochBy, RULE_LIST } from "../rows/columns.ts";
+import { bigintOf, limitRuleFromRow, textOf } from "../rows/from-rows.ts";
 import { bytesOf } from "../rows/values.ts";
 import type { FailOverNote } from "../store.ts";
-import { type Connection, query, type Row } from "./connection/connection.ts";
+import { type Connection, query, type Row, Trip } from "./connection/connection.ts";
 import type { MysqlPool } from "./connection/pool.ts";
-import { Trip } from "./connection/trip.ts";
-import { NOW_US, textOf } from "./rows.ts";
+import { NOW_US } from "./statements.ts";
 import { rowsOf } from "./transaction/in-transaction.ts";
 
+// One statement, so that the revision belongs to exactly these rules.
+const RULES = `SELECT ${RULE_LIST}, rules_revision
+  FROM rowlock_meta m LEFT JOIN rowlock_limit_rule r ON TRUE WHERE m.id = 1 ORDER BY r.prefix`;
 const IDENTITY = "SELECT server_identity FROM rowlock_meta WHERE id = 1";
 const ADOPT = "UPDATE rowlock_meta SET server_identity = ? WHERE id = 1 AND server_identity IS NULL";
 const LONGEST_TTL = `SELECT COALESCE(MAX(ttl), 0) FROM rowlock_claim FORCE INDEX (rowlock_claim_due) WHERE state = 2`;
@@ -21,6 +25,40 @@ const NOTE = `UPDATE rowlock_meta
     server_identity = COALESCE(?, server_identity)
   WHERE id = 1 AND epoch = ?`;
 const PAUSE = `SELECT GREATEST(0, CAST(grants_from AS SIGNED) - ${NOW_US}) FROM rowlock_meta WHERE id = 1`;
+
+export interface RulesAt {
+  readonly revision: bigint;
+  readonly limitRules: readonly LimitRule[];
+}
+
+const NONE: RulesAt = { revision: -1n, limitRules: [] };
+
+/**
+ * Caches the limit rules that decisions use, so that they are read only after a change. A transaction that itself changes
+ * a rule must not use the shared cache: it may yet be rolled back.
+ */
+export class RuleCache {
+  #kept = NONE;
+
+  /** Returns the rules at this revision or a later one. Needs a round trip unless this revision is cached. */
+  async at(connection: Connection, revision: bigint): Promise<RulesAt> {
+    if (this.#kept.revision !== revision) this.#kept = await readRules(connection);
+    return this.#kept;
+  }
+
+  forget(): void {
+    this.#kept = NONE;
+  }
+}
+
+/** Reads the rules as this connection sees them now. */
+export async function readRules(connection: Connection): Promise<RulesAt> {
+  const rows = await query(connection, "load_rules", RULES);
+  return {
+    revision: bigintOf(rows[0]?.[5]),
+    limitRules: rows.filter((row) => row[0] !== null).map(limitRuleFromRow),
+  };
+}
 
 /** Writes the server's identity to rows that have none yet. Throws a StoreError if the schema is missing. */
 export async function adopt(connection: Connection): Promise<void> {

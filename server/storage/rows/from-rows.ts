@@ -1,0 +1,166 @@
+// Converts rows to the core's types, the same for every store; values.ts converts in the other direction. Rows are arrays
+// in the order of the lists in columns.ts. Integers arrive as numbers, as decimal text (BIGINT of MySQL) or as bigint
+// (SQLite): ids, versions, tickets and tokens become bigint; times, counts and sums are exact as numbers. Text is stored
+// as UTF-8 bytes.
+
+import type { Claim, ClaimKey } from "../../core/claim.ts";
+import type { LimitRule } from "../../core/limit.ts";
+import type { Counters, GuardRow } from "../../core/lock.ts";
+import type { LockRecord, RunEnd } from "../../core/record.ts";
+import type { BusyLock, QueuePlace, RegisteredReplica, WaitedLock } from "../store.ts";
+import { END_REASONS, MODES, STATES, wordOf } from "./values.ts";
+
+export type Row = readonly (string | number | bigint | Uint8Array | null)[];
+
+type Column = Row[number] | undefined;
+
+/** A row of LOCK_LIST. */
+export function guardFromRow(row: Row): GuardRow {
+  return { ...countersFromRow(row), hasRecord: hasRecord(row) };
+}
+
+export function countersFromRow(row: Row): Counters {
+  return {
+    id: bigintOf(row[0]),
+    name: textOf(row[1]),
+    limit: numberOrNull(row[2]),
+    limitVersion: bigintOf(row[3]),
+    limitReason: textOf(row[4]),
+    nextTicket: bigintOf(row[5]),
+    lastToken: bigintOf(row[6]),
+    heldPermits: Number(row[7]),
+    sharedHolders: Number(row[8]),
+    exclusiveHolders: Number(row[9]),
+    holders: Number(row[10]),
+    waiting: Number(row[11]),
+    waitingPermits: Number(row[12]),
+    revision: bigintOf(row[13]),
+    changeMark: bigintOf(row[15]),
+    recordFloor: bigintOf(row[16]),
+  };
+}
+
+/** Whether the guard row says that the lock has a record. */
+export function hasRecord(row: Row): boolean {
+  return Number(row[14]) !== 0;
+}
+
+/** A row of LOCK_LIST and the time since which the oldest waiter waits. */
+export function busyLockFromRow(row: Row): BusyLock {
+  return { lock: countersFromRow(row), oldestWaiterSinceUs: numberOrNull(row.at(-1)) };
+}
+
+/** A row of RECORD_LIST. */
+export function recordFromRow(row: Row): { readonly lockId: bigint; readonly record: LockRecord } {
+  const record = {
+    status: textOf(row[1]),
+    notBeforeUs: numberOrNull(row[2]),
+    attemptsLeft: numberOrNull(row[3]),
+    version: bigintOf(row[4]),
+    wakesAtUs: numberOrNull(row[5]),
+    attemptsSince: bigintOf(row[12]),
+    lastRun:
+      row[10] === null
+        ? null
+        : {
+            owner: textOf(row[6]),
+            fencingToken: bigintOf(row[7]),
+            grantedAtUs: Number(row[8]),
+            endedAtUs: Number(row[9]),
+            end: wordOf(END_REASONS, row[10]) as RunEnd,
+            status: textOf(row[11]),
+          },
+  };
+  return { lockId: bigintOf(row[0]), record };
+}
+
+/** A row of CLAIM_LIST. */
+export function claimFromRow(row: Row): Claim {
+  return {
+    lockId: bigintOf(row[0]),
+    ticketNumber: bigintOf(row[1]),
+    secret: textOf(row[2]),
+    requestId: textOf(row[3]),
+    mode: wordOf(MODES, row[4]),
+    permits: Number(row[5]),
+    owner: textOf(row[6]),
+    labels: JSON.parse(textOf(row[7])),
+    requestedAtUs: Number(row[8]),
+    waitUntilUs: numberOrNull(row[9]),
+    state: wordOf(STATES, row[10]),
+    ttlUs: numberOrNull(row[11]),
+    deadlineUs: numberOrNull(row[12]),
+    // 0 means absent; older rows store NULL (NOTHING in values.ts).
+    replica: bigintOf(row[13] ?? 0) || null,
+    provisional: Number(row[14]) !== 0,
+    fencingToken: bigintOf(row[15]),
+    grantedAtUs: Number(row[16]) || null,
+    endedAtUs: Number(row[17]) || null,
+    endReason: row[18] ? wordOf(END_REASONS, row[18]) : null,
+    endNote: textOf(row[19]),
+    terms: row[20] === null ? null : JSON.parse(textOf(row[20])),
+  };
+}
+
+/** A row that begins with the key of a claim. */
+export function claimKeyFromRow([lockId, ticketNumber]: Row): ClaimKey {
+  return { lockId: bigintOf(lockId), ticketNumber: bigintOf(ticketNumber) };
+}
+
+/** A row of RULE_LIST. */
+export function limitRuleFromRow([prefix, limit, version, reason, changeMark]: Row): LimitRule {
+  return {
+    prefix: textOf(prefix),
+    limit: numberOrNull(limit),
+    version: bigintOf(version),
+    reason: textOf(reason),
+    changeMark: bigintOf(changeMark),
+  };
+}
+
+/** A row of REPLICAS. */
+export function replicaFromRow([
+  id,
+  address,
+  version,
+  secret,
+  since,
+  revision,
+  deadline,
+]: Row): RegisteredReplica {
+  return {
+    id: bigintOf(id),
+    address: textOf(address),
+    version: textOf(version),
+    secret: textOf(secret),
+    sinceUs: Number(since),
+    rulesRevision: bigintOf(revision),
+    deadlineUs: Number(deadline),
+  };
+}
+
+/** A row of ticket_number, permits. */
+export function placeFromRow([ticketNumber, permits]: Row): QueuePlace {
+  return { ticketNumber: bigintOf(ticketNumber), permits: Number(permits) };
+}
+
+/** A row of `waitedLocksBy`. */
+export function waitedLockFromRow([id, holders, waiting]: Row): WaitedLock {
+  return { id: bigintOf(id), holders: Number(holders), waiting: Number(waiting) };
+}
+
+export function bigintOf(value: Column): bigint {
+  return BigInt(value as string | number | bigint);
+}
+
+export function numberOrNull(value: Column): number | null {
+  return value === null ? null : Number(value);
+}
+
+export function textOf(value: Column): string {
+  const bytes = value as Uint8Array;
+  const buffer = Buffer.isBuffer(bytes)
+    ? bytes
+    : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  return buffer.toString("utf8");
+}
