@@ -6,10 +6,10 @@ import { migrateUp, migrationStatus } from "./migrate/migrate.ts";
 import { durabilityOf, openStore } from "./open.ts";
 import { type RetryPolicy, retry } from "./retry.ts";
 import { START_PAUSE_MS, START_PAUSE_MS_MAX } from "./storage-bounds.ts";
-import type { Finding, Store, StoreObserver } from "./store.ts";
+import type { Finding, Store, StoreObserver, StoreOptions } from "./store.ts";
 import { StoreError } from "./store.ts";
 
-export interface ReadyOptions {
+export interface ReadyOptions extends Required<Pick<StoreOptions, "poolSize" | "lanes">> {
   readonly databaseUrl: string;
   /** How long to retry while the database is away. */
   readonly startupTimeoutMs: number;
@@ -17,9 +17,6 @@ export interface ReadyOptions {
   readonly migrate: boolean;
   /** Accept database settings that may lose acknowledged commits. */
   readonly weakDurability: boolean;
-  readonly poolSize: number;
-  /** Transactions at once; null: the store chooses. */
-  readonly lanes: number | null;
 }
 
 /** Receives what an operator should know of the opening; the process's log is one. */
@@ -46,7 +43,7 @@ export async function openReadyStore(
     const found = await durabilityOf(databaseUrl);
     refuseWeakDurability(found, options);
     await settleSchema(options, log);
-    const opened = await openStore(databaseUrl, { observer, poolSize, ...(lanes === null ? {} : { lanes }) });
+    const opened = await openStore(databaseUrl, { observer, poolSize, lanes });
     return { store: opened, findings: found };
   });
   for (const { check, message } of findings) log.warn({ check }, message);

@@ -2,27 +2,16 @@
 
 import { parseDatabaseUrl } from "./database-url.ts";
 import { openSqliteStore, sqliteDurability } from "./sqlite/sqlite-store.ts";
-import type { Finding, Store, StoreObserver } from "./store.ts";
-
-export interface OpenOptions {
-  readonly observer?: StoreObserver;
-  /** The most connections to a database server. SQLite always has one. */
-  readonly poolSize?: number;
-  /** Transactions at once. SQLite always runs one. */
-  readonly lanes?: number;
-}
+import type { Finding, Store, StoreOptions } from "./store.ts";
 
 /**
  * Opens the store at `url`: `mysql://user:password@host:port/database`, `sqlite:path` or `sqlite::memory:`. The schema
  * must be up to date. Throws an Error that lists the accepted forms if the URL cannot be parsed, and a StoreError if
  * the database cannot be used; no message contains the password.
  */
-export async function openStore(url: string, options: OpenOptions = {}): Promise<Store> {
+export async function openStore(url: string, options: StoreOptions = {}): Promise<Store> {
   const target = parseDatabaseUrl(url);
-  if (target.dialect === "sqlite") {
-    const { observer } = options;
-    return await openSqliteStore({ path: target.path, ...(observer ? { observer } : {}) });
-  }
+  if (target.dialect === "sqlite") return await openSqliteStore({ ...options, path: target.path });
   // The driver takes a while to load, and a server on SQLite does not need it.
   const { openMysqlStore } = await import("./mysql/mysql-store.ts");
   return await openMysqlStore({ ...target, ...options });

@@ -243,10 +243,7 @@ export interface DecidedPage {
 export const DECIDED_AT_STEP_US = 1_000_000;
 
 /** A waiter's place in a queue, for display. */
-export interface QueuePlace {
-  readonly ticketNumber: bigint;
-  readonly permits: number;
-}
+export type QueuePlace = Pick<Claim, "ticketNumber" | "permits">;
 
 /** A replica as it registers itself. */
 export interface ReplicaRow {
@@ -290,6 +287,15 @@ export interface StoreObserver {
   /** One deciding transaction: its duration, its round trips, and whether it was committed. */
   transaction(seconds: number, roundTrips: number, outcome: "committed" | "rolled_back"): void;
   connection(event: "opened" | "closed" | "destroyed"): void;
+}
+
+/** How to open a store. SQLite takes only the observer: it has one connection, and runs one transaction at once. */
+export interface StoreOptions {
+  readonly observer?: StoreObserver;
+  /** The most connections to a database server. */
+  readonly poolSize?: number;
+  /** Transactions at once; null or unset: chosen to fit the pool. */
+  readonly lanes?: number | null;
 }
 
 /** The state of a pool, for gauges. */

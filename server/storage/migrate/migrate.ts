@@ -6,8 +6,7 @@ import { migrations } from "../../../migrations/index.ts";
 import { IN_MEMORY, parseDatabaseUrl } from "../database-url.ts";
 import { sqliteError } from "../sqlite/errors.ts";
 import { openSqliteFile } from "../sqlite/file.ts";
-import { type Applied, runPending, type Schema } from "./schema.ts";
-import { sqliteSchema } from "./sqlite-schema.ts";
+import { type Applied, runPending, type Schema, sqliteSchema } from "./schema.ts";
 
 export interface MigrationStatus {
   readonly applied: readonly string[];

@@ -1,7 +1,17 @@
 // The one runner of migrations: one server at a time runs what is pending, in order. How a database keeps other servers
-// out, and how it runs and records a migration, is in sqlite-schema.ts and mysql-schema.ts.
+// out, and how it runs and records a migration, is in `sqliteSchema` and in mysql-schema.ts.
 
+import type { DatabaseSync } from "node:sqlite";
 import { type Migration, migrations } from "../../../migrations/index.ts";
+import type { MigrationTarget } from "../../../migrations/target.ts";
+
+const SQLITE_TABLE = `CREATE TABLE IF NOT EXISTS rowlock_migration (
+  id INTEGER PRIMARY KEY,
+  name TEXT NOT NULL UNIQUE,
+  migrated_at INTEGER NOT NULL,
+  needs TEXT
+) STRICT`;
+const SQLITE_ADD_COLUMN = "ALTER TABLE rowlock_migration ADD COLUMN needs TEXT";
 
 /** What a database stores about a migration that it has had. */
 export interface Applied {
@@ -37,4 +47,41 @@ export async function runPending(schema: Schema): Promise<string[]> {
 export async function pendingOf(schema: Schema): Promise<readonly Migration[]> {
   const applied = await schema.applied();
   return migrations.filter(({ name }) => !applied.some((had) => had.name === name));
+}
+
+/**
+ * The schema of a SQLite file. Each migration is one transaction. No other server can migrate the file, because it is open
+ * in this process only.
+ */
+export function sqliteSchema(database: DatabaseSync): Schema {
+  const run = async (statement: string) => database.exec(statement);
+  const addColumn: MigrationTarget["addColumn"] = (table, column, definition) =>
+    run(`ALTER TABLE ${table} ADD COLUMN ${column} ${definition}`);
+  return {
+    async applied() {
+      const table = database.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'rowlock_migration'").get();
+      if (!table) return [];
+      const rows = database.prepare("SELECT * FROM rowlock_migration ORDER BY id").all();
+      return rows.map(({ name, needs }) => ({ name: String(name), needs: String(needs ?? name) }));
+    },
+
+    inTurn: (work) => work(),
+
+    async run({ name, needs, up }) {
+      database.exec("BEGIN IMMEDIATE");
+      try {
+        database.exec(SQLITE_TABLE);
+        const columns = database.prepare("SELECT name FROM pragma_table_info('rowlock_migration')").all();
+        if (!columns.some((column) => column.name === "needs")) database.exec(SQLITE_ADD_COLUMN);
+        await up({ dialect: "sqlite", run, addColumn });
+        database
+          .prepare("INSERT INTO rowlock_migration (name, migrated_at, needs) VALUES (?, ?, ?)")
+          .run(name, Date.now() * 1000, needs ?? null);
+        database.exec("COMMIT");
+      } catch (error) {
+        if (database.isTransaction) database.exec("ROLLBACK");
+        throw error;
+      }
+    },
+  };
 }

@@ -48,16 +48,8 @@ async function checkAll(connection: Connection, max: number): Promise<Finding[]>
 /** Returns findings about settings that could lose acknowledged commits. Throws a StoreError. */
 export async function checkDurability(pool: MysqlPool): Promise<Finding[]> {
   const rows = await pool.use((connection) => query(connection, "durability", SETTINGS));
+  const { serverChanges, isCluster } = pool;
   const settings = new Map(rows.map(([name, value]) => [String(name), String(value).toUpperCase()]));
-  return durabilityFindings(settings, pool.serverChanges, pool.isCluster);
-}
-
-/** What a server with these settings, in upper case, could lose. */
-function durabilityFindings(
-  settings: ReadonlyMap<string, string>,
-  serverChanges: number,
-  isCluster: boolean,
-): Finding[] {
   const findings: Finding[] = [];
   const isOn = (name: string) => ["ON", "1"].includes(settings.get(name) ?? "OFF");
   const found = (severity: Finding["severity"], message: string) =>

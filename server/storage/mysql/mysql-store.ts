@@ -9,7 +9,7 @@ import {
   PATIENT_SLOTS_MAX,
   POOL_SIZE_DEFAULT,
 } from "../storage-bounds.ts";
-import type { Finding, Store, StoreObserver } from "../store.ts";
+import type { Finding, Store, StoreOptions } from "../store.ts";
 import { busyLocks } from "./busy-locks.ts";
 import { checkDurability, checks } from "./checks.ts";
 import { UNOBSERVED } from "./connection/connect.ts";
@@ -23,16 +23,8 @@ import { reads } from "./reads.ts";
 import { LockCache } from "./transaction/lock-cache.ts";
 import { transactOn } from "./transaction/transact.ts";
 
-export interface MysqlOptions extends MysqlAddress {
-  /** The most connections. */
-  readonly poolSize?: number;
-  /** Transactions at once; unset: chosen to fit the pool. */
-  readonly lanes?: number;
-  readonly observer?: StoreObserver;
-}
-
 /** Connects and checks that the schema exists; it must be up to date. Throws a StoreError that says what is missing. */
-export async function openMysqlStore(options: MysqlOptions): Promise<Store> {
+export async function openMysqlStore(options: MysqlAddress & StoreOptions): Promise<Store> {
   const { observer = UNOBSERVED, poolSize = POOL_SIZE_DEFAULT } = options;
   const pool = new MysqlPool(options, poolSize, observer);
   try {
@@ -44,24 +36,6 @@ export async function openMysqlStore(options: MysqlOptions): Promise<Store> {
   const lanes = options.lanes ?? Math.max(1, Math.min(LANES_DEFAULT, poolSize - CONNECTIONS_BESIDE_LANES));
   const besides = poolSize - lanes - CONNECTIONS_BESIDE_LANES;
   const patientSlots = Math.max(1, Math.min(PATIENT_SLOTS_MAX, besides));
-  const readers = Math.max(1, besides - patientSlots);
-  return { lanes, patientSlots, readers, ...mysqlStore(pool, observer) };
-}
-
-/** Reports which settings of this server could lose acknowledged commits; needs no schema. Throws a StoreError. */
-export async function mysqlDurability(address: MysqlAddress): Promise<Finding[]> {
-  const pool = new MysqlPool(address, 1, UNOBSERVED);
-  try {
-    return await checkDurability(pool);
-  } finally {
-    await pool.close();
-  }
-}
-
-function mysqlStore(
-  pool: MysqlPool,
-  observer: StoreObserver,
-): Omit<Store, "lanes" | "patientSlots" | "readers"> {
   const clock = new DatabaseClock();
   const cache = new LockCache(clock);
   const rules = new RuleCache();
@@ -73,6 +47,9 @@ function mysqlStore(
   return {
     product: pool.server?.product ?? "MySQL",
     localHost: pool.server?.localHost ?? null,
+    lanes,
+    patientSlots,
+    readers: Math.max(1, besides - patientSlots),
     clock,
     transact: (plan, decide) => pool.use((connection) => transactOn(connection, plan, decide, context)),
     failOver: (note) => failOver(pool, note),
@@ -86,4 +63,14 @@ function mysqlStore(
     pool: () => pool.state,
     close: () => pool.close(),
   };
+}
+
+/** Reports which settings of this server could lose acknowledged commits; needs no schema. Throws a StoreError. */
+export async function mysqlDurability(address: MysqlAddress): Promise<Finding[]> {
+  const pool = new MysqlPool(address, 1, UNOBSERVED);
+  try {
+    return await checkDurability(pool);
+  } finally {
+    await pool.close();
+  }
 }

@@ -7,15 +7,14 @@ import { DatabaseClock } from "../../core/database-clock.ts";
 import type { LimitRule } from "../../core/limit.ts";
 import { bigintOf, limitRuleFromRow } from "../rows/from-rows.ts";
 import { CLOCK_COARSE_US } from "../storage-bounds.ts";
-import type { Loaded, StoreObserver } from "../store.ts";
+import type { Loaded, StoreOptions } from "../store.ts";
 import { SqliteStatements } from "./statements.ts";
 
-export interface SqliteOptions {
+export interface SqliteOptions extends Pick<StoreOptions, "observer"> {
   /** A file, or `:memory:` for a database that ends with the store. */
   readonly path: string;
   /** The database's clock in microseconds since 1970. Unset: the system clock, in whole milliseconds. */
   readonly clock?: () => number;
-  readonly observer?: StoreObserver;
 }
 
 export class SqliteHandle {

@@ -3,8 +3,7 @@
 
 import type { DatabaseSync } from "node:sqlite";
 import { IN_MEMORY } from "../database-url.ts";
-import { pendingOf, runPending } from "../migrate/schema.ts";
-import { sqliteSchema } from "../migrate/sqlite-schema.ts";
+import { pendingOf, runPending, sqliteSchema } from "../migrate/schema.ts";
 import type { Finding, Store } from "../store.ts";
 import { StoreError } from "../store.ts";
 import { sqliteError } from "./errors.ts";

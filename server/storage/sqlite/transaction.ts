@@ -47,7 +47,7 @@ function decideAll(handle: SqliteHandle, first: LoadPlan, decide: DecideRows): v
   const clock = handle.readClock();
   let plan: LoadPlan | null = first;
   while (plan) {
-    const loaded = load(statements, plan, clock, handle.meta());
+    const loaded = load(handle, plan, clock);
     // Collected first, because the decision changes the locks.
     const recorded = new Set([...loaded.locks.values()].flatMap(({ id, record }) => (record ? [id] : [])));
     const changes = decide(loaded);
@@ -56,13 +56,10 @@ function decideAll(handle: SqliteHandle, first: LoadPlan, decide: DecideRows): v
   }
 }
 
-function load(
-  statements: SqliteStatements,
-  plan: LoadPlan,
-  clock: Clock,
-  { failOver, rulesRevision, limitRules }: Pick<Loaded, "failOver" | "rulesRevision" | "limitRules">,
-): Loaded {
+function load(handle: SqliteHandle, plan: LoadPlan, clock: Clock): Loaded {
+  const { statements } = handle;
   const { atLeastUs } = clock;
+  const meta = handle.meta();
   const guards = plan.rule ? locksOfRule(statements, plan.rule) : plannedLocks(statements, plan);
   const claims = new Map<string, Claim>();
   const add = (row: Row | undefined) => {
@@ -82,11 +79,9 @@ function load(
   }
   return {
     ...clock,
-    failOver,
+    ...meta,
     // A file has one server, and stays open as long as the server runs.
     isSuccessor: false,
-    rulesRevision,
-    limitRules,
     locks: new Map(guards.map(({ lock }) => [lock.id, lock])),
     claims: [...claims.values()],
     queues: new Map(

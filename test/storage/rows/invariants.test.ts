@@ -32,13 +32,14 @@ function checked(answer: (asked: Asked) => Rows | undefined, max = 100) {
   };
 }
 const named = (name: string, rows: Rows) => (asked: Asked) => (asked.name === name ? rows : undefined);
+type Columns = Readonly<Record<string, Row[number]>>;
 /** The columns of a guard row behind its name, in order. */
-const GUARD: Readonly<Record<string, Row[number]>> = {
+const GUARD: Columns = {
   ...{ limit_value: null, limit_version: "0", limit_reason: bytes(""), next_ticket: "1", last_token: "0" },
   ...{ held_permits: 0, shared_holders: 0, exclusive_holders: 0, holders: 0, waiting: 0, waiting_permits: 0 },
   ...{ revision: "0", has_record: 0, change_mark: "0", record_floor: "0" },
 };
-const guard = (id: number, more: Partial<typeof GUARD> = {}): Row => [
+const guard = (id: number, more: Columns = {}): Row => [
   ...[`${id}`, bytes(`lock ${id}`)],
   ...Object.values({ ...GUARD, ...more }),
 ];
@@ -115,7 +116,7 @@ describe("more permits than a limit are", () => {
 });
 
 describe("the first waiter of a queue is", () => {
-  const first = ({ mode = 1, permits = 1, ...more }: Partial<typeof GUARD>): Row => [
+  const first = ({ mode = 1, permits = 1, ...more }: Columns): Row => [
     ...guard(1, more),
     ...["7", mode, permits],
   ];

@@ -4,8 +4,7 @@
 import { existsSync, rmSync } from "node:fs";
 import type { DatabaseSync } from "node:sqlite";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { runPending } from "../../../server/storage/migrate/schema.ts";
-import { sqliteSchema } from "../../../server/storage/migrate/sqlite-schema.ts";
+import { runPending, sqliteSchema } from "../../../server/storage/migrate/schema.ts";
 import { durabilityOf, openStore } from "../../../server/storage/open.ts";
 import { openSqliteFile } from "../../../server/storage/sqlite/file.ts";
 import { sqliteStore } from "../../../server/storage/sqlite/sqlite-store.ts";

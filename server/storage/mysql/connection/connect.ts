@@ -92,7 +92,7 @@ function handshake(address: MysqlAddress, socket: Socket, observer: StoreObserve
     database,
     connectTimeout: CONNECT_MS_MAX,
     // A transaction takes two round trips because each sends several statements together. Values are never sent as
-    // text, see trip.ts.
+    // text, see `Trip`.
     multipleStatements: true,
     // BIGINT as decimal text: exact. The code that reads a column converts it to bigint or number.
     supportBigNumbers: true,

@@ -80,6 +80,8 @@ export class Connection {
   skipsLocked = false;
   /** Whether other nodes also commit decisions, which this node applies later: on Galera. */
   mayLag = false;
+  /** Called once when the connection is lost, even while it is idle. */
+  onLost: (() => void) | null = null;
   /** Whether the connection's present time-out makes it wait; the set-up makes it wait at first. */
   #waits = true;
   readonly #driver: DriverConnection;
@@ -88,7 +90,6 @@ export class Connection {
   #fail: ((error: unknown) => void) | null = null;
   #deadline: NodeJS.Timeout | undefined;
   #lost: unknown = null;
-  #onLost: (() => void) | null = null;
   #commitSent = false;
   #closed = false;
 
@@ -109,11 +110,6 @@ export class Connection {
   /** Whether the connection can be lent again. */
   get fit(): boolean {
     return this.alive && !this.inTransaction;
-  }
-
-  /** Called once when the connection is lost, even while it is idle. */
-  set onLost(listener: () => void) {
-    this.#onLost = listener;
   }
 
   /** Begins a loan of the connection. When `deadlineMs` have passed before `finish`, the connection is destroyed. */
@@ -158,7 +154,7 @@ export class Connection {
   async end(): Promise<void> {
     if (this.#closed) return;
     this.#lost ??= new Error("The connection was ended.");
-    this.#onLost = null;
+    this.onLost = null;
     await new Promise<void>((resolve) => {
       const patience = setTimeout(resolve, CLOSE_MS_MAX);
       this.#driver.end(() => {
@@ -209,8 +205,8 @@ export class Connection {
   #lose(cause: unknown): void {
     this.#lost ??= cause;
     this.#fail?.(cause);
-    const onLost = this.#onLost;
-    this.#onLost = null;
+    const { onLost } = this;
+    this.onLost = null;
     onLost?.();
   }
 

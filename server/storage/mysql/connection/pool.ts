@@ -19,6 +19,8 @@ import { openConnection, type Server } from "./connect.ts";
 import { type Connection, wasGone } from "./connection.ts";
 
 export class MysqlPool {
+  /** Called when a connection is lost or the server has changed: the database may have lost or changed data. */
+  onBroken = () => {};
   readonly #pool: Pool<Connection>;
   readonly #address: MysqlAddress;
   readonly #observer: StoreObserver;
@@ -29,7 +31,6 @@ export class MysqlPool {
   #server: Server | null = null;
   #serverChanges = 0;
   #generation = 0;
-  #onBroken = () => {};
   #closed = false;
 
   constructor(address: MysqlAddress, size: number, observer: StoreObserver) {
@@ -71,11 +72,6 @@ export class MysqlPool {
     return this.#serverChanges;
   }
 
-  /** Called when a connection is lost or the server has changed: the database may have lost or changed data. */
-  set onBroken(listener: () => void) {
-    this.#onBroken = listener;
-  }
-
   get state(): PoolState {
     const idle = [...this.#open].filter(({ isLent }) => !isLent).length;
     return { open: this.#open.size, idle, waiting: this.#pool.numPendingAcquires() };
@@ -115,7 +111,7 @@ export class MysqlPool {
   /** Retires all open connections: none of them is lent again. */
   renew(): void {
     this.#generation += 1;
-    this.#onBroken();
+    this.onBroken();
   }
 
   /**
@@ -190,7 +186,7 @@ export class MysqlPool {
 
   #remove(connection: Connection): void {
     if (!this.#open.delete(connection)) return;
-    this.#onBroken();
+    this.onBroken();
     connection.destroy(new Error("The connection was lost."));
   }
 
