@@ -6,7 +6,7 @@ import type { Declare } from "../../clients/shell/command.ts";
 import { type CliContext, EXIT, type ExitCode } from "../../clients/shell/context.ts";
 import { counted, shown } from "../../clients/shell/print.ts";
 import { duration, Refusal } from "../config/setting-kinds.ts";
-import { firstToken } from "../core/fail-over.ts";
+import { firstToken } from "../core/rows.ts";
 import { type MigrationStatus, migrateUp, migrationStatus } from "../storage/migrate/migrate.ts";
 import { openStore } from "../storage/open.ts";
 import { ROLLED_BACK, retry } from "../storage/retry.ts";

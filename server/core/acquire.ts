@@ -1,13 +1,12 @@
 // Decides an Acquire: returns the existing claim if the request id is known; otherwise grants at once, enqueues or
-// refuses.
+// refuses. Also knows who comes back to a claim. A sign of life counts from its arrival, not from the decision about
+// it: a waiter that was in time must not lose its place because another transaction held the lock's rows.
 
 import { mayGrant } from "./advance.ts";
 import { RETRY_AFTER_US_MIN } from "./bounds.ts";
-import type { Claim } from "./claim.ts";
-import { comesBackTo } from "./come-back.ts";
-import type { Acquire, OutcomeNamed, OutcomeOf, Refused } from "./command.ts";
-import type { Draft } from "./draft.ts";
-import { snapshot } from "./draft.ts";
+import { type Claim, sameSecret } from "./claim.ts";
+import type { Acquire, Attach, Command, OutcomeNamed, OutcomeOf, Refused } from "./command.ts";
+import { type Draft, snapshot } from "./draft.ts";
 import { fits, neverFits } from "./limit.ts";
 import { isDueNow, isExhausted, isInWantedStatus, statusOf } from "./record.ts";
 import { confirm, enqueue, grantAtOnce, keepAlive } from "./transitions.ts";
@@ -47,16 +46,47 @@ export function returning(
   claim: Claim,
   replica: bigint | null,
 ): OutcomeNamed<"held" | "waiting" | "ended"> {
-  switch (claim.state) {
-    case "waiting":
-      keepAlive(draft, claim, replica);
-      return { kind: "waiting", claim: snapshot(claim), place: null };
-    case "held":
-      confirm(draft, claim);
-      return { kind: "held", claim: snapshot(claim) };
-    case "ended":
-      return { kind: "ended", claim: snapshot(claim) };
+  if (claim.state === "waiting") keepAlive(draft, claim, replica);
+  else if (claim.state === "held") confirm(draft, claim);
+  return asItIs(claim);
+}
+
+/** The outcome for a claim that the command leaves in its state. */
+export function asItIs(claim: Claim): OutcomeNamed<"held" | "waiting" | "ended"> {
+  const { state } = claim;
+  if (state === "waiting") return { kind: state, claim: snapshot(claim), place: null };
+  return { kind: state, claim: snapshot(claim) };
+}
+
+/** Whether the command comes back to exactly this claim, by its id or by its request id. */
+export function comesBackTo(command: Command, claim: Claim): command is Acquire | Attach {
+  if (command.verb === "attach") {
+    const { lockId, ticketNumber, secret } = command.ref;
+    return claim.lockId === lockId && claim.ticketNumber === ticketNumber && sameSecret(claim.secret, secret);
   }
+  if (command.verb !== "acquire") return false;
+  return (
+    claim.requestId === command.requestId && claim.mode === command.mode && claim.permits === command.permits
+  );
+}
+
+/** Whether the claim waits, and its place had not run out `agoUs` ago. */
+export function wasKept(claim: Claim, nowUs: number, agoUs: number): boolean {
+  return claim.state === "waiting" && claim.deadlineUs !== null && claim.deadlineUs > nowUs - agoUs;
+}
+
+/**
+ * Keeps a place that has run out since the command arrived. To be called for each command that may come back to a
+ * claim, before ending what is due. Does not prolong a wait that is over. Ignores leases: an expired one is never
+ * revived.
+ *
+ * @param known the claim that the command names, on any lock. If it is on this lock, it is the draft's own object.
+ * @param ageUs time since the command arrived.
+ */
+export function keepInTime(draft: Draft, command: Command, known: Claim, ageUs: number): void {
+  const { nowUs, lock } = draft;
+  if (known.lockId !== lock.id || !wasKept(known, nowUs, ageUs) || wasKept(known, nowUs, 0)) return;
+  if (comesBackTo(command, known)) keepAlive(draft, known, command.replica);
 }
 
 /** Why a request that does not wait is not granted. */

@@ -1,14 +1,13 @@
 // Decides one transaction: from the rows of some locks, the commands for each of them and a time, to the rows to
 // write, the outcomes and the events. Pure: no I/O, no clock, no randomness. Throws only for bugs.
 
+import { keepInTime } from "./acquire.ts";
 import { endDue, grantWaiters } from "./advance.ts";
 import { afterEarlier, committedOf, type Marks } from "./changes.ts";
 import type { Claim } from "./claim.ts";
-import { keepInTime } from "./come-back.ts";
 import type { Change, Command, Event, Outcome, Release } from "./command.ts";
 import { decide, hasChanged, isChange } from "./decide.ts";
-import type { Draft } from "./draft.ts";
-import { openDraft } from "./draft.ts";
+import { type Draft, openDraft } from "./draft.ts";
 import type { Lock } from "./lock.ts";
 import { withWake } from "./record.ts";
 import type { Policy, Rows } from "./rows.ts";
@@ -87,15 +86,9 @@ export function decideBatch(rows: Rows, asked: AskedByLock, context: Context): D
     endDue(draft);
     grantWaiters(draft);
     const outcomes = ownAsked.map((one, index) => outcomeOf(draft, one.command, index, lookedUp, context));
+    const { nowUs, events } = draft;
     const { name: lockName, changeMark: markLeft } = lock;
-    decision.decided.set(lock.id, {
-      nowUs: rows.nowUs,
-      lockName,
-      outcomes,
-      markFound,
-      markLeft,
-      events: draft.events,
-    });
+    decision.decided.set(lock.id, { nowUs, lockName, outcomes, markFound, markLeft, events });
     close(draft, decision);
   }
   return decision;

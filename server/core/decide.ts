@@ -1,13 +1,13 @@
 // The decision about one command for a lock that has been brought up to the present time.
 
-import { acquire, returning } from "./acquire.ts";
+import { acquire, asItIs, returning } from "./acquire.ts";
 import { grantWaiters } from "./advance.ts";
-import type { Claim, ClaimRef } from "./claim.ts";
-import { sameSecret } from "./claim.ts";
+import { type Claim, type ClaimRef, sameSecret } from "./claim.ts";
 import type {
   Attach,
   Change,
   Command,
+  DeleteLock,
   Detach,
   ForceRelease,
   Outcome,
@@ -15,13 +15,13 @@ import type {
   Release,
   Renew,
   SetLimit,
+  UpdateLock,
   Withdraw,
 } from "./command.ts";
-import type { Draft } from "./draft.ts";
-import { snapshot } from "./draft.ts";
+import { type Draft, snapshot } from "./draft.ts";
 import { effectiveLimit } from "./limit.ts";
+import { type LockRecord, nextRecord } from "./record.ts";
 import { end, prolong, startGrace } from "./transitions.ts";
-import { deleteLock, updateLock } from "./update-lock.ts";
 
 /**
  * Applies one command and grants what it has made room for.
@@ -104,12 +104,9 @@ function detach(draft: Draft, command: Detach): OutcomeOf<"detach"> {
 function renew(draft: Draft, command: Renew): OutcomeOf<"renew"> {
   const claim = find(draft, command.ref);
   if (!claim) return { kind: "unknown_claim" };
-  if (claim.state === "held") {
-    prolong(draft, claim, command.ttlUs === undefined ? claim.ttlUs : command.ttlUs);
-    return { kind: "held", claim: snapshot(claim) };
-  }
-  if (claim.state === "waiting") return { kind: "waiting", claim: snapshot(claim), place: null };
-  return { kind: "ended", claim: snapshot(claim) };
+  const { ttlUs = claim.ttlUs } = command;
+  if (claim.state === "held") prolong(draft, claim, ttlUs);
+  return asItIs(claim);
 }
 
 function release(draft: Draft, command: Release): OutcomeOf<"release"> {
@@ -160,6 +157,53 @@ function forceRelease(draft: Draft, command: ForceRelease): OutcomeOf<"force_rel
   const { reason: note, caller } = command;
   for (const claim of chosen) end(draft, claim, "force_released", { note, caller });
   return { kind: "forced", ended: before, holdersLeft: command.chosen?.holdersLeft ?? draft.lock.holders };
+}
+
+/** Sets what the command names, and grants what that makes room for. */
+function updateLock(draft: Draft, command: UpdateLock): OutcomeOf<"update_lock"> {
+  const { lock, nowUs } = draft;
+  const { record: before } = lock;
+  const version = before?.version ?? 0n;
+  const { expectedVersion = version } = command;
+  if (expectedVersion !== version) return { kind: "version_mismatch", version };
+  const set = nextRecord(lock, changesOf(command, lock.lastToken, nowUs));
+  lock.record = set;
+  const { caller } = command;
+  draft.events.push({ kind: "record_changed", change: "set", lockId: lock.id, record: set, caller });
+  grantWaiters(draft);
+  return { kind: "record", lockId: lock.id, record: lock.record, setVersion: set.version };
+}
+
+/** Refused while anybody holds the lock or waits for it: they rely on its record. */
+function deleteLock(draft: Draft, command: DeleteLock): OutcomeOf<"delete_lock"> {
+  const { lock } = draft;
+  const { id: lockId, record } = lock;
+  if (lock.holders > 0 || lock.waiting > 0) return { kind: "in_use" };
+  const version = record?.version ?? 0n;
+  const { expectedVersion = version } = command;
+  if (expectedVersion !== version) return { kind: "version_mismatch", version };
+  if (!record) return { kind: "deleted", lockId, byThisCall: false, version };
+  draft.events.push({ kind: "record_changed", change: "deleted", lockId, record, caller: command.caller });
+  lock.record = null;
+  lock.recordFloor = record.version;
+  return { kind: "deleted", lockId, byThisCall: true, version };
+}
+
+function changesOf(
+  { notBefore, attemptsLeft, status }: UpdateLock,
+  lastToken: bigint,
+  nowUs: number,
+): Partial<Omit<LockRecord, "version">> {
+  return {
+    ...(notBefore !== undefined && { notBeforeUs: instantOf(notBefore, nowUs) }),
+    ...(attemptsLeft !== undefined && { attemptsLeft, attemptsSince: lastToken }),
+    ...(status !== undefined && { status }),
+  };
+}
+
+function instantOf(notBefore: NonNullable<UpdateLock["notBefore"]> | null, nowUs: number): number | null {
+  if (notBefore === null) return null;
+  return "atUs" in notBefore ? notBefore.atUs : nowUs + notBefore.inUs;
 }
 
 function find(draft: Draft, ref: ClaimRef): Claim | undefined {

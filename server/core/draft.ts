@@ -4,11 +4,9 @@
 import type { Claim } from "./claim.ts";
 import type { Event } from "./command.ts";
 import type { Clock } from "./database-clock.ts";
-import type { FailOver } from "./fail-over.ts";
-import type { EffectiveLimit, LimitRule } from "./limit.ts";
-import { effectiveLimit } from "./limit.ts";
+import { type EffectiveLimit, effectiveLimit, type LimitRule } from "./limit.ts";
 import type { Lock } from "./lock.ts";
-import type { Policy, Queue, Rows } from "./rows.ts";
+import type { FailOver, Policy, Queue, Rows } from "./rows.ts";
 
 export interface Draft {
   readonly policy: Policy;

@@ -35,15 +35,8 @@ export function effectiveLimit(
   lock: Pick<Lock, "name" | "limit" | "limitVersion" | "limitReason">,
   rules: readonly LimitRule[],
 ): EffectiveLimit {
-  if (lock.limit !== null) {
-    return {
-      limit: lock.limit,
-      source: "name",
-      pattern: "",
-      version: lock.limitVersion,
-      reason: lock.limitReason,
-    };
-  }
+  const { limit, limitVersion: version, limitReason: reason } = lock;
+  if (limit !== null) return { limit, source: "name", pattern: "", version, reason };
   let best: LimitRule | undefined;
   for (const rule of rules) {
     if (rule.limit === null || !lock.name.startsWith(rule.prefix)) continue;
@@ -58,7 +51,7 @@ export function effectiveLimit(
       reason: best.reason,
     };
   }
-  return { limit: LIMIT_DEFAULT, source: "default", pattern: "", version: lock.limitVersion, reason: "" };
+  return { limit: LIMIT_DEFAULT, source: "default", pattern: "", version, reason: "" };
 }
 
 type Asked = Pick<Claim, "mode" | "permits">;

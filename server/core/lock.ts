@@ -54,29 +54,18 @@ export function totalHeld(lock: Counters): number {
   return lock.heldPermits + lock.sharedHolders + lock.exclusiveHolders;
 }
 
-export function countHolder(lock: Lock, claim: Claim): void {
-  addHolder(lock, claim, 1);
+/** Counts a claim that is now held, or (-1) that is no longer held. */
+export function countHolder(lock: Lock, { mode, permits }: Claim, by: 1 | -1 = 1): void {
+  lock.holders += by;
+  if (mode === "permit") lock.heldPermits += by * permits;
+  else if (mode === "shared") lock.sharedHolders += by;
+  else lock.exclusiveHolders += by;
 }
 
-export function uncountHolder(lock: Lock, claim: Claim): void {
-  addHolder(lock, claim, -1);
-}
-
-export function countWaiter(lock: Lock, claim: Claim): void {
-  lock.waiting += 1;
-  lock.waitingPermits += claim.permits;
-}
-
-export function uncountWaiter(lock: Lock, claim: Claim): void {
-  lock.waiting -= 1;
-  lock.waitingPermits -= claim.permits;
-}
-
-function addHolder(lock: Lock, claim: Claim, sign: 1 | -1): void {
-  lock.holders += sign;
-  if (claim.mode === "permit") lock.heldPermits += sign * claim.permits;
-  else if (claim.mode === "shared") lock.sharedHolders += sign;
-  else lock.exclusiveHolders += sign;
+/** Counts a claim that now waits, or (-1) that no longer waits. */
+export function countWaiter(lock: Lock, { permits }: Claim, by: 1 | -1 = 1): void {
+  lock.waiting += by;
+  lock.waitingPermits += by * permits;
 }
 
 /**

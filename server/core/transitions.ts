@@ -3,18 +3,17 @@
 
 import type { Claim, EndReason } from "./claim.ts";
 import type { Acquire, Caller } from "./command.ts";
-import type { Draft } from "./draft.ts";
-import { snapshot, touch } from "./draft.ts";
-import { nextToken } from "./fail-over.ts";
-import { countHolder, countWaiter, isOwnName, uncountHolder, uncountWaiter } from "./lock.ts";
+import { type Draft, snapshot, touch } from "./draft.ts";
+import { countHolder, countWaiter, isOwnName } from "./lock.ts";
 import { afterGrant, afterLease, type RunResult } from "./record.ts";
+import { nextToken } from "./rows.ts";
 
 /**
  * Gives the lease to a waiter, for the grace period at most until somebody comes for it: a waiter that was there a
  * moment ago may be dead by now, may not read, or may be cut off.
  */
 export function grant(draft: Draft, claim: Claim): void {
-  uncountWaiter(draft.lock, claim);
+  countWaiter(draft.lock, claim, -1);
   holdForGrace(draft, claim);
   touch(draft, claim);
   recordGrant(draft, claim, true);
@@ -102,9 +101,9 @@ export function end(
 ): void {
   const { lock, nowUs, policy } = draft;
   const was = claim.state === "held" ? "held" : "waiting";
-  if (was === "held") uncountHolder(lock, claim);
+  if (was === "held") countHolder(lock, claim, -1);
   else {
-    uncountWaiter(lock, claim);
+    countWaiter(lock, claim, -1);
     const place = draft.queue.indexOf(claim);
     if (place >= 0) draft.queue.splice(place, 1);
   }

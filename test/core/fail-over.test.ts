@@ -3,7 +3,7 @@
 
 import { describe, expect, test } from "vitest";
 import { RETRY_AFTER_US_MIN } from "../../server/core/bounds.ts";
-import { nextToken } from "../../server/core/fail-over.ts";
+import { nextToken } from "../../server/core/rows.ts";
 import { OneLock, SECOND_US } from "./one-lock.ts";
 
 const PAUSE_US = 30 * SECOND_US;

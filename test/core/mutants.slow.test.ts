@@ -115,7 +115,7 @@ const MUTANTS: readonly Mutant[] = [
   },
   {
     fault: "goes on with the old tokens after a fail-over",
-    file: "fail-over.ts",
+    file: "rows.ts",
     from: "lastToken >= first ? lastToken + 1n : first",
     to: "lastToken >= first ? lastToken + 1n : lastToken + 1n",
   },
@@ -260,8 +260,8 @@ const MUTANTS: readonly Mutant[] = [
   {
     fault: "revives an expired lease",
     file: "decide.ts",
-    from: 'if (claim.state === "held") {\n    prolong',
-    to: 'if (claim.state !== "waiting") {\n    prolong',
+    from: 'if (claim.state === "held") prolong',
+    to: 'if (claim.state !== "waiting") prolong',
   },
   {
     fault: "lets a replica end the wait of a client that another one has by now",
@@ -451,7 +451,7 @@ const MUTANTS: readonly Mutant[] = [
   },
   {
     fault: "begins the versions of a record anew after a deletion",
-    file: "update-lock.ts",
+    file: "decide.ts",
     from: "lock.recordFloor = record.version;",
     to: "",
   },
@@ -469,13 +469,13 @@ const MUTANTS: readonly Mutant[] = [
   },
   {
     fault: "updates a record without looking at the expected version",
-    file: "update-lock.ts",
+    file: "decide.ts",
     from: 'if (expectedVersion !== version) return { kind: "version_mismatch", version };\n  const set',
     to: "const set",
   },
   {
     fault: "deletes the record of a lock that is waited for",
-    file: "update-lock.ts",
+    file: "decide.ts",
     from: "lock.holders > 0 || lock.waiting > 0",
     to: "lock.holders > 0",
   },

@@ -5,9 +5,8 @@ import { expect } from "vitest";
 import type { Claim } from "../../server/core/claim.ts";
 import type { Acquire, Command, Event, Outcome } from "../../server/core/command.ts";
 import type { Clock } from "../../server/core/database-clock.ts";
-import { type FailOver, NO_FAIL_OVER } from "../../server/core/fail-over.ts";
 import type { Lock } from "../../server/core/lock.ts";
-import type { Policy } from "../../server/core/rows.ts";
+import { type FailOver, NO_FAIL_OVER, type Policy } from "../../server/core/rows.ts";
 import { RowsInMemory } from "./rows-in-memory.ts";
 
 export const SECOND_US = 1_000_000;

@@ -6,8 +6,8 @@ import { RETRY_AFTER_US_MIN } from "../../server/core/bounds.ts";
 import type { ClaimRef, EndReason, Mode, Terms } from "../../server/core/claim.ts";
 import type { Acquire, Command, Release, UpdateLock } from "../../server/core/command.ts";
 import type { Clock } from "../../server/core/database-clock.ts";
-import { type FailOver, NO_FAIL_OVER } from "../../server/core/fail-over.ts";
 import type { RunResult } from "../../server/core/record.ts";
+import { type FailOver, NO_FAIL_OVER } from "../../server/core/rows.ts";
 
 export interface ModelSettings {
   readonly graceUs: number;

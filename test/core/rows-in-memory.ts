@@ -6,10 +6,9 @@ import type { Claim, ClaimKey } from "../../server/core/claim.ts";
 import type { Command, Event, Outcome } from "../../server/core/command.ts";
 import type { Clock } from "../../server/core/database-clock.ts";
 import { type Decision, decideBatch } from "../../server/core/decide-batch.ts";
-import type { FailOver } from "../../server/core/fail-over.ts";
 import type { LimitRule } from "../../server/core/limit.ts";
 import type { Lock } from "../../server/core/lock.ts";
-import type { Policy, Rows } from "../../server/core/rows.ts";
+import type { FailOver, Policy, Rows } from "../../server/core/rows.ts";
 
 /** The real core, or a copy of it with a planted fault. */
 export type Core = typeof decideBatch;

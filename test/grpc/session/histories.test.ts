@@ -7,7 +7,7 @@ import type { Claim as ClaimMessage, Mode as WireMode } from "#proto/rowlock/v1/
 import { WhenBusy } from "#proto/rowlock/v1/lock_pb.js";
 import type { SessionResult } from "#proto/rowlock/v1/lock_service_pb.js";
 import type { Command } from "../../../server/core/command.ts";
-import { NO_FAIL_OVER } from "../../../server/core/fail-over.ts";
+import { NO_FAIL_OVER } from "../../../server/core/rows.ts";
 import { type ModelOutcome, ReferenceModel } from "../../core/reference-model.ts";
 import type { TestServer } from "../../support/harness.ts";
 import { startServer } from "../../support/harness.ts";

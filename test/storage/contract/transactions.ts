@@ -4,7 +4,7 @@
 import { describe, expect, test } from "vitest";
 import { DUE_MAX, QUEUE_HEAD_MAX } from "../../../server/core/bounds.ts";
 import type { Claim } from "../../../server/core/claim.ts";
-import { uncountWaiter } from "../../../server/core/lock.ts";
+import { countWaiter } from "../../../server/core/lock.ts";
 import type { Loaded } from "../../../server/storage/store.ts";
 import { StoreError } from "../../../server/storage/store.ts";
 import type { FreshStore } from "../../support/store-fixture.ts";
@@ -170,7 +170,7 @@ export function contractOfTransactions(fresh: () => FreshStore): void {
         const head = loaded.queues.get(a)?.head[0];
         if (!lock || !head) throw new Error("The lock or its queue was not read.");
         head.state = "ended";
-        uncountWaiter(lock, head);
+        countWaiter(lock, head, -1);
         return { ...NO_CHANGES, locks: raised(loaded), changed: [head], again: rounds.length < 3 ? [a] : [] };
       });
       expect(rounds.map((round) => [...round.locks.keys()])).toEqual([[a, b], [a], [a]]);

@@ -4,7 +4,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { QUEUE_HEAD_MAX } from "../../../../server/core/bounds.ts";
 import type { Claim } from "../../../../server/core/claim.ts";
-import { countHolder, countWaiter, uncountHolder, uncountWaiter } from "../../../../server/core/lock.ts";
+import { countHolder, countWaiter } from "../../../../server/core/lock.ts";
 import { ROLLED_BACK, retry } from "../../../../server/storage/retry.ts";
 import {
   ALONE_AFTER_OTHERS,
@@ -144,7 +144,7 @@ describe.each(mysqlFamily())("on $flavour $version", (server) => {
       const ended = loaded.claims.find(({ ticketNumber }) => ticketNumber === holder.ticketNumber);
       const granted = loaded.queues.get(id)?.head[0];
       if (!lock || !ended || !granted) throw new Error("Not all of it is known.");
-      uncountHolder(lock, ended);
+      countHolder(lock, ended, -1);
       Object.assign(ended, { state: "ended", endReason: "released", endedAtUs: loaded.nowUs });
       lock.waiting -= 1;
       lock.waitingPermits -= granted.permits;
@@ -418,7 +418,7 @@ describe.each(mysqlFamily())("on $flavour $version", (server) => {
         const head = loaded.queues.get(id)?.head ?? [];
         ended = head.slice(0, (turn * 7) % 5);
         for (const claim of ended) {
-          if (lock) uncountWaiter(lock, claim);
+          if (lock) countWaiter(lock, claim, -1);
           Object.assign(claim, { state: "ended", endReason: "lapsed", endedAtUs: loaded.nowUs });
         }
         return { changed: ended };
