@@ -12,7 +12,7 @@ import { FORGETFUL, Witness, type WitnessMemory } from "./background/witness.ts"
 import { Captures } from "./capturing/captures.ts";
 import { Changes } from "./changes/changes.ts";
 import type { EngineObserver } from "./lock-engine.ts";
-import { secretMaker } from "./secrets.ts";
+import { secretMaker } from "./random.ts";
 import { Advances } from "./transaction/advances.ts";
 import { CheckedStore } from "./transaction/checked-store.ts";
 import { Commands } from "./transaction/commands.ts";

@@ -2,10 +2,8 @@
 // this server wrote last. The witness remembers that mark outside the database: in memory, and in a configured file, so
 // that a restarted server notices too.
 
-import { randomBytes } from "node:crypto";
-import { RANDOM_NUMBER_BYTES, randomNumberOf } from "../../core/rows.ts";
-import type { Store } from "../../storage/store.ts";
-import { WITNESS_KEPT_US } from "../../storage/store.ts";
+import { type Store, WITNESS_KEPT_US } from "../../storage/store.ts";
+import { newMark } from "../random.ts";
 import type { CheckedStore } from "../transaction/checked-store.ts";
 
 /** What a witness knows about the database. */
@@ -73,7 +71,3 @@ export class Witness {
 
 /** Memory that ends with the process. */
 export const FORGETFUL: WitnessMemory = { read: async () => null, write: async () => {} };
-
-function newMark(): bigint {
-  return randomNumberOf(randomBytes(RANDOM_NUMBER_BYTES));
-}

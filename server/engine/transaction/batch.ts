@@ -1,36 +1,20 @@
 // One attempt at a transaction: which rows to read for its commands, and what was decided over all rounds of reading. A
 // repeated transaction uses a new Batch. Does no I/O.
 
-import { randomBytes } from "node:crypto";
 import { QUEUE_HEAD_EXTRA, QUEUE_HEAD_MAX } from "../../core/bounds.ts";
-import type { ClaimKey } from "../../core/claim.ts";
-import { isServerMade } from "../../core/claim.ts";
+import { type ClaimKey, isServerMade } from "../../core/claim.ts";
 import type { Outcome } from "../../core/command.ts";
 import { hasChanged } from "../../core/decide.ts";
 import { type AskedByLock, type BatchEvent, type Decided, decideBatch } from "../../core/decide-batch.ts";
 import type { LimitRule } from "../../core/limit.ts";
 import type { Lock } from "../../core/lock.ts";
 import type { Policy } from "../../core/rows.ts";
-import { RANDOM_NUMBER_BYTES, randomNumberOf } from "../../core/rows.ts";
 import type { Changes, Loaded, LoadPlan } from "../../storage/store.ts";
-import { AGAIN_ROUNDS_MAX, REVISION_STEP_MAX } from "../engine-bounds.ts";
+import { AGAIN_ROUNDS_MAX } from "../engine-bounds.ts";
+import { newMark, newRevisionStep } from "../random.ts";
 
 const NO_COMMANDS: AskedByLock = new Map();
 const NOTHING_DECIDED: ReadonlyMap<bigint, Decided> = new Map();
-
-/**
- * The step by which a transaction raises the revisions of all its guard rows; one step for all, so that one statement
- * does it. The step is random, so that an unchanged revision proves an unchanged row: rows that were set back and
- * written again get other revisions, even after the same number of transactions.
- */
-function newRevisionStep(): bigint {
-  return BigInt(1 + Math.floor(Math.random() * REVISION_STEP_MAX));
-}
-
-/** A random mark, never 0. */
-export function newChangeMark(): bigint {
-  return randomNumberOf(randomBytes(RANDOM_NUMBER_BYTES)) | 1n;
-}
 
 export class Batch {
   readonly #asked: AskedByLock;
@@ -60,7 +44,7 @@ export class Batch {
 
   /** The mark that this attempt leaves at the locks it changes. Made on demand, because few attempts change a lock. */
   get mark(): bigint {
-    this.#mark ??= newChangeMark();
+    this.#mark ??= newMark();
     return this.#mark;
   }
 

@@ -16,10 +16,11 @@ import {
 } from "../../storage/store.ts";
 import { Fault, outcomeUnknown } from "../faults.ts";
 import type { EngineObserver, LimitRuleAnswer } from "../lock-engine.ts";
+import { newMark } from "../random.ts";
 import { lockSteps } from "../views/views.ts";
 import type { Advances } from "./advances.ts";
 import { withAttempts } from "./attempts.ts";
-import { Batch, newChangeMark } from "./batch.ts";
+import { Batch } from "./batch.ts";
 import type { RulesInForce } from "./rules-in-force.ts";
 
 export interface RuleChange {
@@ -69,7 +70,7 @@ export async function changeLimitRule(
 /** One call over all of its attempts, which share a mark: the mark shows whether any of them was committed. */
 class ChangingRule {
   readonly #change: RuleChange;
-  readonly #mark = newChangeMark();
+  readonly #mark = newMark();
   /** The mark that the last attempt found. */
   #markFound = 0n;
   #inDoubt = false;

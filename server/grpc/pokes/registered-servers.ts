@@ -4,7 +4,7 @@ import { randomBytes } from "node:crypto";
 import type { TlsMaterial } from "../../config/config.ts";
 import { formatListenAddress, isAnyHost, type ListenAddress } from "../../config/listen-address.ts";
 import { RANDOM_NUMBER_BYTES, randomNumberOf } from "../../core/rows.ts";
-import { secretMaker } from "../../engine/secrets.ts";
+import { secretMaker } from "../../engine/random.ts";
 import { OTHERS_ASKED_MAX } from "../grpc-bounds.ts";
 import { decidesThere } from "./poke-channel.ts";
 

@@ -6,7 +6,8 @@ import { QUEUE_HEAD_EXTRA, QUEUE_HEAD_MAX } from "../../../server/core/bounds.ts
 import { SERVER_MADE_PREFIX } from "../../../server/core/claim.ts";
 import type { Command } from "../../../server/core/command.ts";
 import { AGAIN_ROUNDS_MAX, REVISION_STEP_MAX } from "../../../server/engine/engine-bounds.ts";
-import { Batch, newChangeMark } from "../../../server/engine/transaction/batch.ts";
+import { newMark } from "../../../server/engine/random.ts";
+import { Batch } from "../../../server/engine/transaction/batch.ts";
 import { ACQUIRE, CLAIM } from "../../support/claims.ts";
 import { lockRow, ScriptedTransactions } from "../../support/scripted-transactions.ts";
 
@@ -142,7 +143,7 @@ describe("an attempt", () => {
     expect(batch.mark).toBe(batch.mark);
     expect(batchOf({}).mark).not.toBe(batch.mark);
     for (let one = 0; one < 100; one++) {
-      const mark = newChangeMark();
+      const mark = newMark();
       expect(mark > 0n && mark < 2n ** 63n).toBe(true);
     }
   });
