@@ -1,11 +1,14 @@
-// What follows a commit, in the same turn as the answers: registers followers, notifies observers, and wakes everyone
+// What follows a commit, all in one turn: answers callers, registers followers, notifies observers, and wakes everyone
 // who waited for what has just happened. Decides nothing; nothing here may throw.
 
 import type { Claim, ClaimKey } from "../core/claim.ts";
+import type { Outcome } from "../core/command.ts";
+import type { Decided } from "../core/decide-batch.ts";
 import type { Changes } from "./changes/changes.ts";
+import { outcomeUnknown } from "./faults.ts";
 import type { EngineObserver } from "./lock-engine.ts";
 import type { Advances } from "./transaction/advances.ts";
-import type { JobsByLock } from "./transaction/attempts.ts";
+import type { Job, JobsByLock } from "./transaction/attempts.ts";
 import type { Batch } from "./transaction/batch.ts";
 
 /** A claim that was granted after a wait, and the replica that its waiter hangs on. */
@@ -30,29 +33,37 @@ export class AfterCommit {
     this.#options = options;
   }
 
-  /** Runs after a transaction of commands. */
-  answered(jobs: JobsByLock, batch: Batch): void {
-    const { observer, changes } = this.#options;
+  /**
+   * Answers the commands of a transaction, and does what follows. Callers see their answers after this turn, so
+   * followers are registered before anyone acts on the answer `waiting`.
+   */
+  answer(jobs: JobsByLock, batch: Batch): void {
+    const { observer } = this.#options;
     let commands = 0;
     for (const [lockId, list] of jobs) {
       const decided = batch.decided.get(lockId);
       const revision = batch.locks.get(lockId)?.lock.revision;
       commands += list.length;
-      if (!decided || revision === undefined) continue;
       list.forEach((job, index) => {
         const outcome = batch.outcome(lockId, index);
-        if (!outcome || outcome.kind === "in_doubt") return;
-        if (outcome.kind === "waiting" && job.follower)
-          changes.followers.add(outcome.claim, job.follower, revision);
-        // Before anyone learns how the lease has ended, even if it ends in this same transaction.
-        if (outcome.kind === "held" && "caller" in job.command) job.command.caller?.holds?.(outcome.claim);
-        const seconds = (performance.now() - job.submittedMs) / 1e3;
-        const { lockName } = decided;
-        observer({ kind: "answered", command: job.command, outcome, lockName, seconds });
+        if (outcome?.kind === "in_doubt") job.reject(outcomeUnknown());
+        else if (!decided || !outcome || revision === undefined) job.resolve(null);
+        else this.#answerOne(job, outcome, decided, revision);
       });
     }
     observer({ kind: "batch", commands, locks: jobs.size });
     this.wake(batch);
+  }
+
+  #answerOne(job: Job, outcome: Outcome, { nowUs, lockName }: Decided, revision: bigint): void {
+    const { observer, changes } = this.#options;
+    const { lockId, command, follower, submittedMs } = job;
+    job.resolve({ outcome, nowUs, lockId, lockName });
+    if (outcome.kind === "waiting" && follower) changes.followers.add(outcome.claim, follower, revision);
+    // Before anyone learns how the lease has ended, even if it ends in this same transaction.
+    if (outcome.kind === "held" && "caller" in command) command.caller?.holds?.(outcome.claim);
+    const seconds = (performance.now() - submittedMs) / 1e3;
+    observer({ kind: "answered", command, outcome, lockName, seconds });
   }
 
   /** Notifies waiters here and on other replicas, and advances the locks that were left over. */

@@ -67,20 +67,20 @@ export function connect(options: EngineOptions) {
   const advances = new Advances({ submit, onFailure });
   const reads = new Reads(store);
   const views = new Views(store, store.readers);
-  const waking = { store, observer, onFailure, rulesInForce, advances, reads, views };
+  const waking = { store, checked, observer, onFailure, rulesInForce, advances, reads, views };
   const changes = new Changes({ ...waking, pollIntervalMs });
   const { followers } = changes;
   const base = { ...waking, policy, replica, health, newSecret: secretMaker(), changes, followers };
 
   const detachments = new Detachments({ ...base, submit });
   const returned = new ReturnedWaiters(base);
-  const witness = new Witness({ ...base, checked, memory: options.memory ?? FORGETFUL });
+  const witness = new Witness({ ...base, memory: options.memory ?? FORGETFUL });
   const changing = { ...base, detachments, returned, witness };
   const background = new Background({ ...changing, idleLockUs: options.idleLockUs });
 
   const afterCommit = new AfterCommit({ ...base, poke });
   const lanes = new Lanes({
-    ...{ ...changing, store: rulesInForce, background, afterCommit },
+    ...{ ...changing, store: checked, background, afterCommit },
     lanes: options.lanes,
     patientSlots: store.patientSlots,
     queuedMax: options.commandsQueuedMax,

@@ -35,6 +35,7 @@ function scene(observer?: AfterCommitOptions["observer"]) {
   const poked: unknown[] = [];
   const changed: bigint[] = [];
   const seen: unknown[] = [];
+  const answers: unknown[] = [];
   vi.spyOn(changes.places, "changed").mockImplementation((lockId) => void changed.push(lockId));
   const options = {
     observer: observer ?? ((event: { kind: string }) => void seen.push(event.kind)),
@@ -46,7 +47,7 @@ function scene(observer?: AfterCommitOptions["observer"]) {
   const batch = new Batch(new Map(), policy, []);
   return {
     after: new AfterCommit(options),
-    ...{ batch, followers, leases, owed, poked, changed, seen },
+    ...{ batch, followers, leases, owed, poked, changed, seen, answers },
   };
 }
 
@@ -140,13 +141,16 @@ test("this server's own changes need no poll, and places and watches hear of the
 /** Commits one transaction with these commands, and does what follows it. */
 async function answered(
   stage: ReturnType<typeof scene>,
-  asked: Record<string, readonly Pick<Job, "command" | "follower">[]>,
+  asked: Record<string, readonly (Pick<Job, "command" | "follower"> & Partial<Job>)[]>,
   store = new ScriptedTransactions(5n, 6n),
 ) {
   const jobs = new Map(
     Object.entries(asked).map(([id, list]) => [
       BigInt(id),
-      list.map((job) => ({ ...job, lockId: BigInt(id), submittedMs: performance.now() }) as Job),
+      list.map((job) => {
+        const resolve: Job["resolve"] = (answer) => void stage.answers.push(answer);
+        return { resolve, ...job, lockId: BigInt(id), submittedMs: performance.now() } as Job;
+      }),
     ]),
   );
   const roomy = { ...policy, queueMax: 10, graceUs: 1_000_000, attachedForUs: 1_000_000 };
@@ -157,7 +161,7 @@ async function answered(
   );
   await store.at(store.begun.length - 1).commit();
   await transacting;
-  stage.after.answered(jobs, batch);
+  stage.after.answer(jobs, batch);
   return batch;
 }
 const acquire = (requestId: string, overrides: object = {}): Command => ({
@@ -243,22 +247,36 @@ test("every answer is observed with the name of its lock, and unanswered command
     },
     store,
   );
-  const answers = seen.filter(({ kind }) => kind === "answered");
-  expect(answers).toMatchObject([
+  const observed = seen.filter(({ kind }) => kind === "answered");
+  expect(observed).toMatchObject([
     { lockName: "lock 5", outcome: { kind: "held" }, command: { requestId: "one" } },
   ]);
-  expect(answers[0]?.seconds).toBeGreaterThanOrEqual(0);
-  expect(answers[0]?.seconds).toBeLessThan(1);
+  expect(observed[0]?.seconds).toBeGreaterThanOrEqual(0);
+  expect(observed[0]?.seconds).toBeLessThan(1);
+  const { nowUs } = store;
+  const answer = { outcome: { kind: "held" }, nowUs, lockId: 5n, lockName: "lock 5" };
+  expect(stage.answers).toMatchObject([answer, null, null]);
   expect(seen.filter(({ kind }) => kind === "batch")).toEqual([{ kind: "batch", commands: 3, locks: 2 }]);
   expect(seen.filter(({ kind }) => kind === "event")).toMatchObject([{ lockName: "lock 5" }]);
 });
 
-test("a change that may have been made is not observed as answered", async () => {
+test("a caller sees its answer after its follower is registered and everyone has heard", async () => {
+  const told: string[] = [];
+  const stage = scene(({ kind }) => void told.push(kind));
+  const { promise, resolve } = Promise.withResolvers<unknown>();
+  const seen = promise.then(() => void told.push("seen"));
+  await answered(stage, { 5: [{ command: acquire("one"), follower: null, resolve }] });
+  await seen;
+  expect(told).toEqual(["answered", "batch", "event", "seen"]);
+});
+
+test("a change that may have been made fails, and is not observed as answered", async () => {
   const stage = scene();
   const setLimit: Command = {
     ...{ verb: "set_limit", name: "lock 5", limit: 3, expectedVersion: undefined, reason: "" },
   };
-  const asked = new Map([[5n, [{ command: setLimit, submittedMs: 0 } as Job]]]);
+  const reject = vi.fn();
+  const asked = new Map([[5n, [{ command: setLimit, submittedMs: 0, reject } as unknown as Job]]]);
   const store = new ScriptedTransactions(5n);
   const first = new Batch(asked, policy, []);
   const second = new Batch(asked, policy, [first]);
@@ -273,6 +291,7 @@ test("a change that may have been made is not observed as answered", async () =>
     (loaded) => second.decide(loaded),
   );
   await Promise.all([store.at(1).commit(), repeated]);
-  stage.after.answered(asked, second);
+  stage.after.answer(asked, second);
   expect(stage.seen).toEqual(["batch"]);
+  expect(reject.mock.calls).toMatchObject([[{ kind: "outcome_unknown" }]]);
 });

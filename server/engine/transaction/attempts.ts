@@ -42,8 +42,8 @@ export interface Deciding {
   readonly background: { lateHeartbeat(): Promise<void> | null };
 }
 
-/** A row that another transaction holds ends the attempts: the lanes have a better way on than a repetition. */
-const UNLESS_ROW_LOCKED: RetryPolicy<StoreError> = {
+/** A row that another transaction holds ends the attempts: the caller has a better way on than a repetition. */
+export const UNLESS_ROW_LOCKED: RetryPolicy<StoreError> = {
   ...ROLLED_BACK,
   isWorthIt: (error): error is StoreError => ROLLED_BACK.isWorthIt(error) && !isRowLocked(error),
 };
@@ -53,9 +53,8 @@ const UNLESS_ROW_LOCKED: RetryPolicy<StoreError> = {
  * transaction holds a row, throws an error that `isRowLocked` recognises: at once if `impatient`, otherwise after some
  * seconds.
  */
-export async function decideWork(work: Work, impatient: boolean, by: Deciding): Promise<Batch> {
+export function decideWork(work: Work, impatient: boolean, by: Deciding): Promise<Batch> {
   const { store, policy, observer, followers, background } = by;
-  const retried = ({ reason }: StoreError) => observer({ kind: "retried", cause: reason });
   const attempt = async () => {
     const late = background.lateHeartbeat();
     // The heartbeats are repeated by themselves, so their failure ends the decision.
@@ -70,13 +69,7 @@ export async function decideWork(work: Work, impatient: boolean, by: Deciding): 
     }
     return batch;
   };
-  try {
-    return await retry(UNLESS_ROW_LOCKED, attempt, retried);
-  } catch (error) {
-    if (!isRowLocked(error)) throw asFault(error);
-    retried(error);
-    throw error;
-  }
+  return withAttempts(attempt, observer, UNLESS_ROW_LOCKED);
 }
 
 /** Divides the work into at most `count` parts with about the same number of locks. */
@@ -84,19 +77,6 @@ export function parts({ jobs, earlier }: Work, count: number): Work[] {
   const locks = [...jobs];
   const size = Math.ceil(locks.length / count);
   return partsOf(locks, size).map((part) => ({ jobs: new Map(part), earlier }));
-}
-
-/** Answers the commands of a transaction that was committed. */
-export function answer(jobs: JobsByLock, batch: Batch): void {
-  for (const [lockId, list] of jobs) {
-    const decided = batch.decided.get(lockId);
-    list.forEach((job, index) => {
-      const outcome = batch.outcome(lockId, index);
-      if (outcome?.kind === "in_doubt") job.reject(outcomeUnknown());
-      else if (!decided || !outcome) job.resolve(null);
-      else job.resolve({ outcome, nowUs: decided.nowUs, lockId, lockName: decided.lockName });
-    });
-  }
 }
 
 /** Fails the commands of a transaction that is given up. Returns the error that most of them get. */
@@ -113,30 +93,24 @@ export function giveUp({ jobs, earlier }: Work, error: unknown): unknown {
 
 /**
  * Runs `attempt` until it succeeds or is not worth repeating. Throws a Fault for what the database cannot do, and
- * rethrows everything else (bugs) unchanged.
- *
- * @param isGivenUp whether the caller has a better way on than a repetition: the error is then rethrown unchanged.
+ * rethrows everything else (bugs) unchanged: with UNLESS_ROW_LOCKED also an error that `isRowLocked` recognises.
  */
 export async function withAttempts<Result>(
   attempt: () => Promise<Result>,
   observer: EngineObserver,
-  isGivenUp: (error: unknown) => boolean = () => false,
+  policy: RetryPolicy<StoreError> = ROLLED_BACK,
 ): Promise<Result> {
-  let isInDoubt = false;
-  const retried = ({ reason }: StoreError) => observer({ kind: "retried", cause: reason });
-  const policy: RetryPolicy<StoreError> = {
-    ...ROLLED_BACK,
-    isWorthIt: (error): error is StoreError => ROLLED_BACK.isWorthIt(error) && !isGivenUp(error),
+  let isDoubtful = false;
+  const failed = (error: StoreError) => {
+    isDoubtful ||= isInDoubt(error);
+    observer({ kind: "retried", cause: error.reason });
   };
   try {
-    return await retry(policy, attempt, (error) => {
-      isInDoubt ||= error.kind === "unknown_outcome";
-      retried(error);
-    });
+    return await retry(policy, attempt, failed);
   } catch (error) {
     if (!(error instanceof StoreError)) throw error;
-    if (!isGivenUp(error)) throw unavailable(error, isInDoubt);
-    retried(error);
+    if (policy !== UNLESS_ROW_LOCKED || !isRowLocked(error)) throw unavailable(error, isDoubtful);
+    failed(error);
     throw error;
   }
 }

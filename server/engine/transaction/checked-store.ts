@@ -1,7 +1,7 @@
 // The deciding transactions of a store: each checks that the database still knows what it has acknowledged. It does
 // not if a lagging copy was promoted or a backup restored: then the rows come from another server, or a lock's tokens
 // are lower than this replica has seen. Nobody can know what was lost. So the store notes the fail-over before anything
-// is decided, and from then on nothing is granted until leases that no row shows have ended. core/fail-over.ts has the
+// is decided, and from then on nothing is granted until leases that no row shows have ended. core/rows.ts has the
 // consequences for decisions.
 
 import { DURATION_US_MAX, TTL_US_DEFAULT } from "../../core/bounds.ts";
@@ -23,6 +23,7 @@ type Deciding = Pick<Store, "transact" | "failOver">;
 export class CheckedStore {
   readonly #store: Deciding;
   readonly #options: CheckedStoreOptions;
+  readonly #underWay = new Set<Promise<void>>();
   #highestEpoch = 0n;
   /** The last token of each lock in the highest epoch. */
   readonly #lastTokens = new RecentMap<bigint, bigint>(LOCKS_REMEMBERED_MAX);
@@ -37,7 +38,20 @@ export class CheckedStore {
   }
 
   /** As the store's `transact`. Every deciding transaction must use this one. */
-  async transact(plan: LoadPlan, decide: DecideRows): Promise<void> {
+  transact(plan: LoadPlan, decide: DecideRows): Promise<void> {
+    const transacting = this.#transact(plan, decide);
+    const over = () => void this.#underWay.delete(settled);
+    const settled = transacting.then(over, over);
+    this.#underWay.add(settled);
+    return transacting;
+  }
+
+  /** Resolves when all transactions now under way are over. */
+  async drained(): Promise<void> {
+    await Promise.all(this.#underWay);
+  }
+
+  async #transact(plan: LoadPlan, decide: DecideRows): Promise<void> {
     const written: [Loaded, Changes][] = [];
     try {
       await this.#store.transact(plan, (loaded) => {

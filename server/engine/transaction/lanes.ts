@@ -12,16 +12,7 @@ import { isRowLocked, ROW_LOCKED, StoreError } from "../../storage/store.ts";
 import { BATCH_COMMANDS_MAX, BATCH_LOCKS_MAX, RETURNED_AFTER_MS } from "../engine-bounds.ts";
 import { Fault, overloaded, shuttingDown, unavailable } from "../faults.ts";
 import type { Answer, AnswerTo, Follower } from "../lock-engine.ts";
-import {
-  answer,
-  type Deciding,
-  decideWork,
-  giveUp,
-  type Job,
-  type JobsByLock,
-  parts,
-  type Work,
-} from "./attempts.ts";
+import { type Deciding, decideWork, giveUp, type Job, parts, type Work } from "./attempts.ts";
 import type { Batch } from "./batch.ts";
 import { HeldUpLocks, PatientSlots, type Waiting } from "./held-up.ts";
 
@@ -32,10 +23,10 @@ export interface LanesOptions extends Deciding {
   readonly queuedMax: number;
   /** Learns of each command that waits long because another transaction holds its lock; perhaps twice of one. */
   readonly returned: { heldUp(job: Job): void };
-  /** Called after the commit, in the same turn as the answers. Must not throw. */
-  readonly afterCommit: { answered(jobs: JobsByLock, batch: Batch): void };
+  /** Answers the commands after the commit. Must not throw. */
+  readonly afterCommit: { answer(jobs: Work["jobs"], batch: Batch): void };
   /** Learns of the commits, and of the jobs that are given up with the error that their callers get. Must not throw. */
-  readonly health: { committed(jobs: JobsByLock): void; failed(error: unknown, jobs: JobsByLock): void };
+  readonly health: { committed(jobs: Work["jobs"]): void; failed(error: unknown, jobs: Work["jobs"]): void };
 }
 
 /** What happens to the commands of a lock that were taken from the queue. */
@@ -275,11 +266,8 @@ export class Lanes {
   }
 
   #done(work: Work, batch: Batch): void {
-    // Callers see their answers after this turn, so followers are registered before anyone acts on the answer
-    // `waiting`.
-    answer(work.jobs, batch);
     this.#options.health.committed(work.jobs);
-    this.#options.afterCommit.answered(work.jobs, batch);
+    this.#options.afterCommit.answer(work.jobs, batch);
     this.#release(work);
   }
 

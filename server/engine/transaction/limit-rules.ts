@@ -6,6 +6,7 @@
 import { effectiveLimit, type LimitRule, patternOf } from "../../core/limit.ts";
 import { type GuardRow, isDraining, totalHeld } from "../../core/lock.ts";
 import type { Policy } from "../../core/rows.ts";
+import { ROLLED_BACK } from "../../storage/retry.ts";
 import {
   isInDoubt,
   isRowLocked,
@@ -19,8 +20,9 @@ import type { EngineObserver, LimitRuleAnswer } from "../lock-engine.ts";
 import { newMark } from "../random.ts";
 import { lockSteps } from "../views/views.ts";
 import type { Advances } from "./advances.ts";
-import { withAttempts } from "./attempts.ts";
+import { UNLESS_ROW_LOCKED, withAttempts } from "./attempts.ts";
 import { Batch } from "./batch.ts";
+import type { CheckedStore } from "./checked-store.ts";
 import type { RulesInForce } from "./rules-in-force.ts";
 
 export interface RuleChange {
@@ -33,7 +35,8 @@ export interface RuleChange {
 export interface LimitRulesOptions {
   readonly policy: Policy;
   readonly store: Pick<Store, "list" | "limitRules">;
-  readonly rulesInForce: Pick<RulesInForce, "transact" | "everywhereAfter">;
+  readonly checked: Pick<CheckedStore, "transact">;
+  readonly rulesInForce: Pick<RulesInForce, "everywhereAfter">;
   readonly observer: EngineObserver;
   /** Wakes waiters and advances what one transaction left over. */
   readonly afterCommit: { wake(batch: Batch): void };
@@ -56,12 +59,11 @@ export async function changeLimitRule(
     while (typeof reached === "bigint") reached = await grantUnder({ prefix, afterLockId: reached }, options);
     if (reached === "held_up") await advanceUnder(prefix, options);
     const { changedAfter } = changing;
-    const { rulesInForce, observer } = options;
-    const behind =
-      changedAfter === undefined
-        ? 0
-        : await withAttempts(() => rulesInForce.everywhereAfter(changedAfter), observer);
-    return await withAttempts(() => describe(answer, behind, options.store), options.observer);
+    const { rulesInForce, store, observer } = options;
+    let behind = 0;
+    if (changedAfter !== undefined)
+      behind = await withAttempts(() => rulesInForce.everywhereAfter(changedAfter), observer);
+    return await withAttempts(() => describe(answer, behind, store), observer);
   } catch (error) {
     throw error instanceof Fault && changing.mayBeDone ? outcomeUnknown(error) : error;
   }
@@ -73,9 +75,8 @@ class ChangingRule {
   readonly #mark = newMark();
   /** The mark that the last attempt found. */
   #markFound = 0n;
-  #inDoubt = false;
-  /** The mark that the attempts with an unknown outcome found. */
-  #markFoundInDoubt = 0n;
+  /** The mark that the attempts with an unknown outcome found; undefined: there were none. */
+  #markFoundInDoubt: bigint | undefined;
   #answer: LimitRule | Refused | undefined;
   /** The revision of the rules that the last attempt to write a rule found. */
   changedAfter: bigint | undefined;
@@ -96,7 +97,7 @@ class ChangingRule {
       this.#answer = now;
       return undefined;
     }
-    if (this.#inDoubt && this.#markFound !== this.#markFoundInDoubt) throw outcomeUnknown();
+    if ((this.#markFoundInDoubt ?? this.#markFound) !== this.#markFound) throw outcomeUnknown();
     if (expectedVersion !== undefined && expectedVersion !== version) {
       this.#answer = { kind: "version_mismatch", version };
       return undefined;
@@ -107,22 +108,16 @@ class ChangingRule {
     return rule;
   }
 
-  /** Call if it is unknown whether the last attempt was committed. */
-  doubt(): void {
-    // A refused attempt has changed nothing.
-    if (!this.#answer || "kind" in this.#answer) return;
-    this.#inDoubt = true;
-    this.#markFoundInDoubt = this.#markFound;
-    this.#answer = undefined;
-  }
-
-  /** Call after any other failure: the last attempt was rolled back. */
-  rolledBack(): void {
+  /** Call after an attempt that failed. */
+  failed(error: unknown): void {
+    // An attempt that wrote no rule has changed nothing, and any other failure rolls the attempt back.
+    if (isInDoubt(error) && this.#answer && !("kind" in this.#answer))
+      this.#markFoundInDoubt = this.#markFound;
     this.#answer = undefined;
   }
 
   get mayBeDone(): boolean {
-    return this.#inDoubt || (this.#answer !== undefined && !("kind" in this.#answer));
+    return this.#markFoundInDoubt !== undefined || (this.#answer !== undefined && !("kind" in this.#answer));
   }
 
   /** The answer of the committed attempt. */
@@ -146,13 +141,13 @@ async function grantUnder(
 ): Promise<bigint | null | "held_up"> {
   const impatient = !rule.rulesOnly;
   const plan = { impatient, locks: [], claims: [], requestIds: [], holdersOf: [], rule };
-  const { rulesInForce, afterCommit, observer } = options;
+  const { checked, afterCommit, observer } = options;
   try {
     return await withAttempts(
       async () => {
         const batch = new Batch(new Map(), options.policy, []);
         let reached: bigint | null | undefined;
-        const transacting = rulesInForce.transact(plan, (loaded) => {
+        const transacting = checked.transact(plan, (loaded) => {
           if (reached !== undefined) return batch.decide(loaded);
           const ids = [...loaded.locks.keys()];
           reached = ids.length < LOCKS_PER_RULE_MAX ? null : (ids.at(-1) ?? null);
@@ -162,15 +157,14 @@ async function grantUnder(
           return { ...batch.decide({ ...loaded, limitRules }), rule: next };
         });
         await transacting.catch((error: unknown) => {
-          if (isInDoubt(error)) changing?.doubt();
-          else changing?.rolledBack();
+          changing?.failed(error);
           throw error;
         });
         afterCommit.wake(batch);
         return reached ?? null;
       },
       observer,
-      (error) => impatient && isRowLocked(error),
+      impatient ? UNLESS_ROW_LOCKED : ROLLED_BACK,
     );
   } catch (error) {
     if (isRowLocked(error)) return "held_up";
@@ -200,19 +194,12 @@ async function describe(
   let draining = false;
   for await (const locks of busyUnder(rule.prefix, store)) {
     for (const lock of locks) {
-      const limit = effectiveLimit(lock, limitRules);
+      const inForce = effectiveLimit(lock, limitRules);
       heldPermits += totalHeld(lock);
       waiting += lock.waiting;
-      if (limit.pattern === patternOf(rule) && isDraining(lock, limit.limit)) draining = true;
+      if (inForce.pattern === patternOf(rule) && isDraining(lock, inForce.limit)) draining = true;
     }
   }
-  return {
-    kind: "limit_rule",
-    limit: rule.limit,
-    version: rule.version,
-    heldPermits,
-    waiting,
-    draining,
-    serversBehind,
-  };
+  const { limit, version } = rule;
+  return { kind: "limit_rule", limit, version, heldPermits, waiting, draining, serversBehind };
 }

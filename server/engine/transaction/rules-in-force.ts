@@ -3,24 +3,20 @@
 // are over. A rule change waits until each server has registered: from then on no server decides by the older rules.
 
 import { setTimeout as sleep } from "node:timers/promises";
-import type { LoadPlan, ReplicaRow, Store } from "../../storage/store.ts";
-import { REPLICA_KEPT_US, REPLICAS_MAX } from "../../storage/store.ts";
+import { REPLICA_KEPT_US, REPLICAS_MAX, type ReplicaRow, type Store } from "../../storage/store.ts";
 import { RULES_ASKED_MS, RULES_AWAITED_MS } from "../engine-bounds.ts";
+import type { CheckedStore } from "./checked-store.ts";
 
 export interface RulesInForceOptions {
   readonly store: Pick<Store, "replicas" | "register">;
-  readonly checked: Pick<Store, "transact">;
+  readonly checked: Pick<CheckedStore, "drained">;
   /** This replica's entry in the register. */
   readonly entry: ReplicaRow;
   readonly onFailure: (loop: string, error: unknown) => void;
 }
 
-/** As in the store: runs a transaction that decides. */
-type Transact = Store["transact"];
-
 export class RulesInForce {
   readonly #options: RulesInForceOptions;
-  readonly #underWay = new Set<Promise<void>>();
   #seen = -1n;
   #seenTimes = 0;
   /** All decisions from now on use rules of this revision or a later one; -1: unknown. */
@@ -41,21 +37,12 @@ export class RulesInForce {
     return store.register(entry, REPLICA_KEPT_US, this.#revision);
   }
 
-  /** As the store's `transact`. Every deciding transaction must use this one. */
-  readonly transact: Transact = (plan: LoadPlan, decide) => {
-    const transacting = this.#options.checked.transact(plan, decide);
-    const over = () => void this.#underWay.delete(settled);
-    const settled = transacting.then(over, over);
-    this.#underWay.add(settled);
-    return transacting;
-  };
-
   /** Reports that new transactions read rules of this revision or a later one. Does not wait. */
   saw(revision: bigint): void {
     if (revision === this.#seen) return;
     this.#seen = revision;
     const times = ++this.#seenTimes;
-    void this.#drained().then(() => {
+    void this.#options.checked.drained().then(() => {
       if (times < this.#revisionTimes) return;
       this.#revision = revision;
       this.#revisionTimes = times;
@@ -69,8 +56,8 @@ export class RulesInForce {
    * Throws StoreErrors.
    */
   async everywhereAfter(revision: bigint): Promise<number> {
-    await this.#drained();
-    const { store, entry } = this.#options;
+    const { store, checked, entry } = this.#options;
+    await checked.drained();
     for (const untilMs = performance.now() + RULES_AWAITED_MS; ; await sleep(RULES_ASKED_MS)) {
       const { nowUs, replicas } = await store.replicas(REPLICAS_MAX);
       const behind = replicas.filter(
@@ -79,10 +66,5 @@ export class RulesInForce {
       );
       if (behind.length === 0 || performance.now() > untilMs) return behind.length;
     }
-  }
-
-  /** Resolves when all transactions now under way are over. */
-  async #drained(): Promise<void> {
-    await Promise.all(this.#underWay);
   }
 }

@@ -2,7 +2,7 @@
 
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { asFault, Fault, isHeldUp, mayBeDone, outcomeUnknown } from "../../../server/engine/faults.ts";
-import { decideWork, withAttempts } from "../../../server/engine/transaction/attempts.ts";
+import { decideWork, UNLESS_ROW_LOCKED, withAttempts } from "../../../server/engine/transaction/attempts.ts";
 import { ROLLED_BACK } from "../../../server/storage/retry.ts";
 import { CHANGED, ROW_LOCKED, StoreError } from "../../../server/storage/store.ts";
 
@@ -86,7 +86,7 @@ describe("a transaction", () => {
 });
 
 describe("a transaction that is repeated", () => {
-  const quick = async (errors: readonly StoreError[], isGivenUp?: (error: unknown) => boolean) => {
+  const quick = async (errors: readonly StoreError[], policy = ROLLED_BACK) => {
     vi.useFakeTimers({ toFake: ["performance", "setTimeout"] });
     const causes: string[] = [];
     let tries = 0;
@@ -97,7 +97,7 @@ describe("a transaction that is repeated", () => {
         return "done";
       },
       (event) => void (event.kind === "retried" && causes.push(event.cause)),
-      isGivenUp,
+      policy,
     ).catch((error: unknown) => error);
     await vi.runAllTimersAsync();
     const result = { ended: await ended, causes, tries };
@@ -129,13 +129,12 @@ describe("a transaction that is repeated", () => {
 
   test("fails at once if its caller has a better way on", async () => {
     const locked = new StoreError("transient", ROW_LOCKED, "A test's.");
-    const isLocked = (error: unknown) => error === locked;
-    expect(await quick([unlucky(), locked], isLocked)).toEqual({
+    expect(await quick([unlucky(), locked], UNLESS_ROW_LOCKED)).toEqual({
       ended: locked,
       causes: ["deadlock", ROW_LOCKED],
       tries: 2,
     });
-    expect((await quick([unlucky("unavailable")], isLocked)).ended).toBeInstanceOf(Fault);
+    expect((await quick([unlucky("unavailable")], UNLESS_ROW_LOCKED)).ended).toBeInstanceOf(Fault);
   });
 });
 

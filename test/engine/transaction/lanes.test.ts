@@ -2,6 +2,7 @@
 
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { Command } from "../../../server/core/command.ts";
+import { AfterCommit, type AfterCommitOptions } from "../../../server/engine/after-commit.ts";
 import {
   BATCH_COMMANDS_MAX,
   BATCH_LOCKS_MAX,
@@ -48,6 +49,10 @@ function scene(overrides: Partial<LanesOptions> = {}, count = 8) {
   const heldUp: bigint[] = [];
   const failed: unknown[] = [];
   const committed: bigint[][] = [];
+  const after = new AfterCommit({
+    changes: { followers: {}, committed() {} },
+    observer() {},
+  } as unknown as AfterCommitOptions);
   const lanes = new Lanes({
     policy: { graceUs: 1_000, attachedForUs: 1_000, retentionUs: 1_000, queueMax: 10 },
     store,
@@ -55,7 +60,12 @@ function scene(overrides: Partial<LanesOptions> = {}, count = 8) {
     followers: { follows: () => false },
     background: { lateHeartbeat: () => null },
     returned: { heldUp: (job) => heldUp.push(job.lockId) },
-    afterCommit: { answered: (jobs) => committed.push([...jobs.keys()]) },
+    afterCommit: {
+      answer(jobs, batch) {
+        committed.push([...jobs.keys()]);
+        after.answer(jobs, batch);
+      },
+    },
     health: { committed: () => {}, failed: (error) => failed.push(error) },
     observer: () => {},
     ...overrides,
@@ -187,16 +197,6 @@ describe("commands", () => {
     await turn();
     await at(0).commit();
     expect(await answer).toMatchObject({ outcome: { kind: "held" } });
-  });
-
-  test("are answered after the commit's listeners have run", async () => {
-    const told: string[] = [];
-    const { submit, at } = scene({ afterCommit: { answered: () => void told.push("committed") } });
-    const answer = submit(1n).then(() => told.push("answered"));
-    await turn();
-    await at(0).commit();
-    await answer;
-    expect(told).toEqual(["committed", "answered"]);
   });
 });
 

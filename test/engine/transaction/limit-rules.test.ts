@@ -50,8 +50,8 @@ function scene() {
     },
     advances: { owe: async (lockId: bigint) => void owed.push(lockId) },
     observer: (event: EngineEvent) => void (event.kind === "retried" && retried.push(event.cause)),
+    checked: store,
     rulesInForce: {
-      transact: store.transact.bind(store),
       async everywhereAfter(revision: bigint) {
         everywhere.push(revision);
         const { ofServers } = fault;

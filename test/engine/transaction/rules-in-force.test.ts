@@ -2,6 +2,7 @@
 
 import { afterEach, expect, test, vi } from "vitest";
 import { RULES_AWAITED_MS } from "../../../server/engine/engine-bounds.ts";
+import { CheckedStore } from "../../../server/engine/transaction/checked-store.ts";
 import { RulesInForce } from "../../../server/engine/transaction/rules-in-force.ts";
 import { REPLICA_KEPT_US, type RegisteredReplica } from "../../../server/storage/store.ts";
 import { NO_CHANGES, NO_PLAN } from "../../support/store-fixture.ts";
@@ -17,14 +18,15 @@ function scene() {
   const said: bigint[] = [];
   const begun: PromiseWithResolvers<void>[] = [];
   let asked = 0;
+  const transact = () => {
+    const transaction = Promise.withResolvers<void>();
+    begun.push(transaction);
+    return transaction.promise;
+  };
+  const failOver = () => Promise.reject(new Error("No fail-over is expected."));
+  const checked = new CheckedStore({ transact, failOver }, { pauseUs: null, onFailOver() {} });
   const rules = new RulesInForce({
-    checked: {
-      transact() {
-        const transaction = Promise.withResolvers<void>();
-        begun.push(transaction);
-        return transaction.promise;
-      },
-    },
+    checked,
     store: {
       async replicas() {
         asked += 1;
@@ -43,7 +45,7 @@ function scene() {
     replicas.splice(0, replicas.length, ...replicas.filter((replica) => replica.id !== id), row);
   };
   const begin = () => {
-    const transaction = rules.transact(NO_PLAN, () => NO_CHANGES).catch(() => {});
+    const transaction = checked.transact(NO_PLAN, () => NO_CHANGES).catch(() => {});
     const { resolve, reject } = begun.at(-1) as PromiseWithResolvers<void>;
     return { transaction, resolve, reject };
   };
