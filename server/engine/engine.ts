@@ -2,11 +2,10 @@
 // decides nothing itself. parts.ts connects the parts. lanes.ts and batch.ts carry commands; after-commit.ts and the
 // folder changes carry wake-ups.
 
-import type { Claim, ClaimKey, ClaimRef } from "../core/claim.ts";
-import { SERVER_MADE_PREFIX } from "../core/claim.ts";
+import { type Claim, type ClaimKey, type ClaimRef, SERVER_MADE_PREFIX } from "../core/claim.ts";
 import type { Asked, Caller, Place } from "../core/command.ts";
 import type { EffectiveLimit } from "../core/limit.ts";
-import type { Recent } from "./background/health.ts";
+import type { Health } from "./background/health.ts";
 import { shuttingDown } from "./faults.ts";
 import type {
   AcquireInput,
@@ -17,7 +16,6 @@ import type {
   LimitRuleAnswer,
   LimitSetting,
   LimitsQuery,
-  LockEngine,
   LocksQuery,
   LockWatch,
   ViewedLock,
@@ -26,7 +24,11 @@ import { connect, type EngineOptions, type Parts } from "./parts.ts";
 import { withoutRepeating } from "./transaction/attempts.ts";
 import { changeLimitRule } from "./transaction/limit-rules.ts";
 
-export class Engine implements LockEngine {
+/**
+ * The verbs of the server. Failures that are not the caller's fault are thrown, or rejected with, as Faults. A `caller`
+ * is the origin of a call: the log names it, and the engine reports to it at once which leases it holds.
+ */
+export class Engine {
   readonly #parts: Parts;
   #stopping: Promise<void> | undefined;
 
@@ -63,8 +65,8 @@ export class Engine implements LockEngine {
     await Promise.all([this.#parts.health.probe(this, heard), this.register().then(heard)]);
   }
 
-  /** What the decisions of the last seconds say about the database; excludes those of the probe. */
-  get recent(): Recent {
+  /** What the decisions of the last seconds say about the database. */
+  get recent(): Health["recent"] {
     return this.#parts.health.recent;
   }
 
@@ -88,6 +90,10 @@ export class Engine implements LockEngine {
     return this.#parts.changes.waitingCaptures.count;
   }
 
+  /**
+   * Asks for a lock. With a follower, this replica keeps a waiting claim alive until `detach`, and notifies the
+   * follower; without one, the claim lives for its grace period.
+   */
   acquire(input: AcquireInput, follower: Follower | null, caller?: Caller): Promise<AnswerTo<"acquire">> {
     const { newSecret, commands } = this.#parts;
     const requestId = input.requestId === "" ? SERVER_MADE_PREFIX + newSecret() : input.requestId;
@@ -96,6 +102,11 @@ export class Engine implements LockEngine {
     return commands.byName({ ...input, verb: "acquire", requestId, secret, replica, caller }, follower);
   }
 
+  /**
+   * Takes leases on some of many locks: those that are free and due now. No leases: there is nothing to take. Throws a
+   * Fault if no lease was taken and an Acquire failed, which may have taken something: a repeated call with the same
+   * request id finds out. Once the call is cancelled, the engine begins no further attempt.
+   */
   async capture(input: CaptureInput, caller?: Caller): Promise<Captured> {
     const { lanes, captures } = this.#parts;
     lanes.refuseWhenStopped();
@@ -103,6 +114,11 @@ export class Engine implements LockEngine {
     return await captures.capture({ input, afterWait: false, caller, isOver });
   }
 
+  /**
+   * As `capture`, but waits until there is at least one lease; the leases are then provisional. If the signal ends the
+   * wait while an attempt is under way, the attempt still decides and its leases are the answer. Otherwise the call
+   * rejects with the signal's reason, or with a Fault if something may have been taken.
+   */
   async captureWhenFree(input: CaptureInput, signal: AbortSignal, caller?: Caller): Promise<Captured> {
     const { lanes, captures, changes } = this.#parts;
     lanes.refuseWhenStopped();
@@ -113,11 +129,17 @@ export class Engine implements LockEngine {
     return await changes.waitingCaptures.wait(input, captured.retryAfterUs, signal, attempt);
   }
 
+  /** Comes back to a claim by its id. */
   attach(ref: ClaimRef, follower: Follower, caller?: Caller): Promise<AnswerTo<"attach">> {
     const { commands, replica } = this.#parts;
     return commands.byRef({ verb: "attach", ref, replica, caller }, follower);
   }
 
+  /**
+   * The follower no longer listens, or (null) nobody received the answer. If the claim has no other follower here, its
+   * place is kept for the grace period. If `canReturn` is false (the client has neither the ticket id nor a request id
+   * of its own), the claim is ended instead. The engine repeats this in the background until the database knows.
+   */
   detach(claim: Claim, follower: Follower | null, canReturn: boolean): void {
     const { changes, detachments, replica } = this.#parts;
     if (follower && changes.followers.remove(claim, follower)) return;
@@ -126,18 +148,28 @@ export class Engine implements LockEngine {
     else detachments.add(lockId, { verb: "detach", ref: claim, replica });
   }
 
+  /** A client has come for a lease that was granted after a wait: the lease is no longer provisional. */
   confirm(ref: ClaimRef, caller?: Caller): Promise<AnswerTo<"attach">> {
     return this.#parts.commands.byRef({ verb: "attach", ref, replica: null, caller });
   }
 
+  /**
+   * Calls `listener` once, synchronously, when this replica ends the lease for any reason. The listener must not throw.
+   * Returns a function that removes the listener.
+   */
   onLost(lease: ClaimRef, listener: (ended: Claim) => void): () => void {
     return this.#parts.changes.leases.add(lease, listener);
   }
 
+  /**
+   * Runs a command for the one lock that it names, or that its claim belongs to. Makes the lock if the verb does so:
+   * see `core/decide.ts`.
+   */
   ask<Asking extends Asked>(asked: Asking): Promise<AnswerTo<Asking["verb"]>> {
     return this.#parts.commands.ask(asked);
   }
 
+  /** Sets or (null) removes the limit of all names with a prefix. */
   async setLimitRule(
     prefix: string,
     limit: number | null,
@@ -155,36 +187,50 @@ export class Engine implements LockEngine {
     return answer;
   }
 
+  /** The latest time that the database's clock may show now. */
   nowUs(): number {
     return this.#parts.store.clock.latestUs(performance.now() * 1_000) ?? 0;
   }
 
+  /**
+   * The place of a waiter; null: the claim does not wait, or no longer waits. Many calls for one lock share one read.
+   */
   place(key: ClaimKey, caller?: Caller): Promise<Place | null> {
     return withoutRepeating(() => this.#parts.changes.places.of(key, caller));
   }
 
+  /** First holders of a lock, for a refusal. Many calls for one lock share one read. */
   holders(lockId: bigint, caller?: Caller): Promise<{ nowUs: number; claims: readonly Claim[] }> {
     return withoutRepeating(() => this.#parts.reads.holders(lockId, caller));
   }
 
+  /** The limit in force for a name, for a refusal. */
   limit(name: string, caller?: Caller): Promise<EffectiveLimit> {
     return withoutRepeating(() => this.#parts.reads.limit(name, caller));
   }
 
+  /** One lock, or what would apply to it if nobody has used the name. */
   view(name: string, caller?: Caller): Promise<ViewedLock> {
     return this.#parts.views.view(name, caller);
   }
 
+  /** Locks by prefix. Reads as it is iterated. Few listings are read at a time, so do not pause in between. */
   views(query: LocksQuery, caller?: Caller): AsyncIterable<ViewedLock> {
     return this.#parts.views.views(query, caller);
   }
 
+  /**
+   * Reports the locks under the prefix, and then their changes. The caller must close the watch. If there are too many
+   * watches or watched locks, the engine ends one watch of the caller that has most: this one, which then throws a
+   * Fault, or another.
+   */
   watchLocks(prefix: string, caller?: Caller): LockWatch {
     const { lanes, changes } = this.#parts;
     lanes.refuseWhenStopped();
     return changes.watches.open(prefix, caller);
   }
 
+  /** Limits that were set: of patterns, then of names, each in byte order. Reads as `views` does. */
   limits(query: LimitsQuery, caller?: Caller): AsyncIterable<LimitSetting> {
     return this.#parts.views.limits(query, caller);
   }
@@ -197,3 +243,9 @@ export class Engine implements LockEngine {
     await store.retire(replica);
   }
 }
+
+/** What the app uses to run the engine and to see whether it works. */
+type Running = "start" | "stop" | "poked" | "register" | "probe" | "recent" | "onTrouble" | "replica";
+
+/** The verbs alone, as grpc calls them. */
+export type LockEngine = Omit<Engine, Running | "waiterCount" | "waitingCaptures">;

@@ -1,8 +1,7 @@
-// What the server can do, as its callers (grpc) see it. engine.ts implements it. This file holds only the contract, so
-// that a caller depends on nothing behind it.
+// What callers ask of the engine, and what it answers and reports. engine.ts has the verbs.
 
-import type { Claim, ClaimKey, ClaimRef, Terms } from "../core/claim.ts";
-import type { Acquire, Asked, Caller, Command, Event, Outcome, OutcomeOf, Place } from "../core/command.ts";
+import type { Claim, Terms } from "../core/claim.ts";
+import type { Acquire, Caller, Command, Event, Outcome, OutcomeOf, Place } from "../core/command.ts";
 import type { EffectiveLimit } from "../core/limit.ts";
 import type { Lock } from "../core/lock.ts";
 
@@ -38,84 +37,6 @@ export interface Follower {
   settled(claim: Claim, nowUs: number): void;
   /** The place may have changed. Several changes may cause one call. Leave it out if places are not shown. */
   placed?(place: Place, nowUs: number): void;
-}
-
-/**
- * The verbs of the server. Failures that are not the caller's fault are thrown, or rejected with, as Faults. A `caller`
- * is the origin of a call: the log names it, and the engine reports to it at once which leases it holds.
- */
-export interface LockEngine {
-  /**
-   * Asks for a lock. With a follower, this replica keeps a waiting claim alive until `detach`, and notifies the
-   * follower; without one, the claim lives for its grace period.
-   */
-  acquire(input: AcquireInput, follower: Follower | null, caller?: Caller): Promise<AnswerTo<"acquire">>;
-  /**
-   * Takes leases on some of many locks: those that are free and due now. No leases: there is nothing to take. Throws a
-   * Fault if no lease was taken and an Acquire failed, which may have taken something: a repeated call with the same
-   * request id finds out. Once the call is cancelled, the engine begins no further attempt.
-   */
-  capture(input: CaptureInput, caller?: Caller): Promise<Captured>;
-  /**
-   * As `capture`, but waits until there is at least one lease; the leases are then provisional. If the signal ends the
-   * wait while an attempt is under way, the attempt still decides and its leases are the answer. Otherwise the call
-   * rejects with the signal's reason, or with a Fault if something may have been taken.
-   */
-  captureWhenFree(input: CaptureInput, signal: AbortSignal, caller?: Caller): Promise<Captured>;
-  /** Comes back to a claim by its id. */
-  attach(ref: ClaimRef, follower: Follower, caller?: Caller): Promise<AnswerTo<"attach">>;
-  /**
-   * The follower no longer listens, or (null) nobody received the answer. If the claim has no other follower here, its
-   * place is kept for the grace period. If `canReturn` is false (the client has neither the ticket id nor a request id
-   * of its own), the claim is ended instead. The engine repeats this in the background until the database knows.
-   */
-  detach(claim: Claim, follower: Follower | null, canReturn: boolean): void;
-  /** A client has come for a lease that was granted after a wait: the lease is no longer provisional. */
-  confirm(ref: ClaimRef, caller?: Caller): Promise<AnswerTo<"attach">>;
-  /**
-   * Calls `listener` once, synchronously, when this replica ends the lease for any reason. The listener must not throw.
-   * Returns a function that removes the listener.
-   */
-  onLost(lease: ClaimRef, listener: (ended: Claim) => void): () => void;
-  /**
-   * Runs a command for the one lock that it names, or that its claim belongs to. Makes the lock if the verb does so:
-   * see `core/decide.ts`.
-   */
-  ask<Asking extends Asked>(asked: Asking): Promise<AnswerTo<Asking["verb"]>>;
-  /** Sets or (null) removes the limit of all names with a prefix. */
-  setLimitRule(
-    prefix: string,
-    limit: number | null,
-    expectedVersion: bigint | undefined,
-    reason: string,
-    caller?: Caller,
-  ): Promise<LimitRuleAnswer>;
-
-  /** The latest time that the database's clock may show now. */
-  nowUs(): number;
-  /**
-   * The place of a waiter; null: the claim does not wait, or no longer waits. Many calls for one lock share one read.
-   */
-  place(key: ClaimKey, caller?: Caller): Promise<Place | null>;
-  /** First holders of a lock, for a refusal. Many calls for one lock share one read. */
-  holders(
-    lockId: bigint,
-    caller?: Caller,
-  ): Promise<{ readonly nowUs: number; readonly claims: readonly Claim[] }>;
-  /** The limit in force for a name, for a refusal. */
-  limit(name: string, caller?: Caller): Promise<EffectiveLimit>;
-  /** One lock, or what would apply to it if nobody has used the name. */
-  view(name: string, caller?: Caller): Promise<ViewedLock>;
-  /** Locks by prefix. Reads as it is iterated. Few listings are read at a time, so do not pause in between. */
-  views(query: LocksQuery, caller?: Caller): AsyncIterable<ViewedLock>;
-  /**
-   * Reports the locks under the prefix, and then their changes. The caller must close the watch. If there are too many
-   * watches or watched locks, the engine ends one watch of the caller that has most: this one, which then throws a
-   * Fault, or another.
-   */
-  watchLocks(prefix: string, caller?: Caller): LockWatch;
-  /** Limits that were set: of patterns, then of names, each in byte order. Reads as `views` does. */
-  limits(query: LimitsQuery, caller?: Caller): AsyncIterable<LimitSetting>;
 }
 
 export interface LocksQuery {

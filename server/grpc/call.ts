@@ -3,7 +3,7 @@
 
 import type { Claim, ClaimRef } from "../core/claim.ts";
 import type { Caller } from "../core/command.ts";
-import type { LockEngine } from "../engine/lock-engine.ts";
+import type { LockEngine } from "../engine/engine.ts";
 import type { Admission } from "./admission.ts";
 import type { PlaceTurns } from "./methods/place-updates.ts";
 import type { OpenWaits } from "./open-waits.ts";

@@ -5,7 +5,7 @@ import { Server, ServerCredentials, setLogger } from "@grpc/grpc-js";
 import type { TlsMaterial } from "../config/config.ts";
 import type { ListenAddress } from "../config/listen-address.ts";
 import { formatListenAddress } from "../config/listen-address.ts";
-import type { LockEngine } from "../engine/lock-engine.ts";
+import type { LockEngine } from "../engine/engine.ts";
 import type { Logger } from "../log/log.ts";
 import type { OutageLog } from "../log/outage-log.ts";
 import { AdmissionRoom } from "./admission.ts";

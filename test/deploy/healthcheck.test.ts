@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterEach, describe, expect, test } from "vitest";
 import type { TlsMaterial } from "../../server/config/config.ts";
-import type { LockEngine } from "../../server/engine/lock-engine.ts";
+import type { LockEngine } from "../../server/engine/engine.ts";
 import { createGrpcServer } from "../../server/grpc/server.ts";
 import { MetricsHttp } from "../../server/ops/http.ts";
 import { selfSignedCertificate } from "../process/certificate.ts";

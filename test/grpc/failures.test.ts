@@ -2,8 +2,8 @@
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { RowlockError } from "../../clients/typescript/src/bare/index.ts";
+import type { LockEngine } from "../../server/engine/engine.ts";
 import { Fault } from "../../server/engine/faults.ts";
-import type { LockEngine } from "../../server/engine/lock-engine.ts";
 import type { TestServer } from "../support/harness.ts";
 import { replacing, startServer } from "../support/harness.ts";
 import { violationsIn } from "../support/test-calls.ts";

@@ -6,9 +6,8 @@ import { expect } from "vitest";
 import { msOf } from "../../clients/typescript/src/times.ts";
 import type { Asked, Event } from "../../server/core/command.ts";
 import type { Policy } from "../../server/core/rows.ts";
-
-import type { Engine } from "../../server/engine/engine.ts";
-import type { AnswerTo, LockEngine, WatchEvent } from "../../server/engine/lock-engine.ts";
+import type { Engine, LockEngine } from "../../server/engine/engine.ts";
+import type { AnswerTo, WatchEvent } from "../../server/engine/lock-engine.ts";
 import type { CallObserver, Via } from "../../server/grpc/call-observer.ts";
 import type { GrpcServer, GrpcServerOptions } from "../../server/grpc/server.ts";
 import { createGrpcServer } from "../../server/grpc/server.ts";

@@ -4,22 +4,17 @@
 // clients' commands fail. One request waits behind the other, because a transaction that leaves a waiter also needs the
 // row of rowlock_meta.
 
+import type { Release } from "../../core/command.ts";
 import { probeName } from "../../core/lock.ts";
 import { PROBE_TTL_US, RECENT_DECISIONS_MS } from "../engine-bounds.ts";
 import { Fault, isHeldUp } from "../faults.ts";
-import type { AcquireInput, LockEngine } from "../lock-engine.ts";
+import type { AcquireInput, AnswerTo } from "../lock-engine.ts";
 import type { JobsByLock } from "../transaction/attempts.ts";
 
-/** What the decisions of the last seconds say about the database; excludes those of the probe. */
-export interface Recent {
-  /** Whether a transaction was committed. */
-  readonly committed: boolean;
-  /** performance.now() of the last commit; -Infinity: none so far. */
-  readonly committedMs: number;
-  /** The last failure that was due to the database; null: none. */
-  readonly failure: Fault | null;
-  /** Something failed that may concern only one lock, or was no decision. */
-  readonly isSuspect: boolean;
+/** The engine, as the probe uses it. */
+interface Probed {
+  acquire(input: AcquireInput, follower: null): Promise<AnswerTo<"acquire">>;
+  ask(release: Release): Promise<unknown>;
 }
 
 export class Health {
@@ -52,7 +47,7 @@ export class Health {
    * Makes the probe's decisions. Calls `heard` after each answer. Throws what a client's call would throw; leftovers
    * then end by themselves.
    */
-  async probe(engine: Pick<LockEngine, "acquire" | "ask">, heard: () => void): Promise<void> {
+  async probe(engine: Probed, heard: () => void): Promise<void> {
     const answers = await Promise.all([1, 2].map(() => engine.acquire(this.#probe, null)));
     heard();
     await Promise.all(
@@ -84,12 +79,17 @@ export class Health {
     this.onTrouble();
   }
 
-  get recent(): Recent {
+  /** What the decisions of the last seconds say about the database; excludes those of the probe. */
+  get recent() {
     const fromMs = performance.now() - RECENT_DECISIONS_MS;
     return {
+      /** Whether a transaction was committed. */
       committed: this.#committedMs >= fromMs,
+      /** performance.now() of the last commit; -Infinity: none so far. */
       committedMs: this.#committedMs,
+      /** The last failure that was due to the database; null: none. */
       failure: this.#failedMs >= fromMs ? this.#failure : null,
+      /** Something failed that may concern only one lock, or was no decision. */
       isSuspect: this.#suspectedMs >= fromMs,
     };
   }

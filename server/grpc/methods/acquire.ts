@@ -13,7 +13,8 @@ import {
 } from "../../core/bounds.ts";
 import type { Mode, Terms } from "../../core/claim.ts";
 import type { Place } from "../../core/command.ts";
-import type { AcquireInput, LockEngine } from "../../engine/lock-engine.ts";
+import type { LockEngine } from "../../engine/engine.ts";
+import type { AcquireInput } from "../../engine/lock-engine.ts";
 import type { Call, MethodContext } from "../call.ts";
 import { PLACE_TRIES_MAX } from "../grpc-bounds.ts";
 import { requestIdReused } from "../messages/call-error.ts";

@@ -4,7 +4,8 @@
 import type { Refusal } from "#proto/rowlock/v1/lock_pb.js";
 import type { Claim } from "../../core/claim.ts";
 import type { OutcomeNamed } from "../../core/command.ts";
-import type { Answer, LockEngine } from "../../engine/lock-engine.ts";
+import type { LockEngine } from "../../engine/engine.ts";
+import type { Answer } from "../../engine/lock-engine.ts";
 import type { Call } from "../call.ts";
 import { endedMessage, type Holders, refusedMessage, showsHolders } from "../messages/refusal.ts";
 

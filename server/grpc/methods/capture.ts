@@ -13,8 +13,9 @@ import {
   WAIT_US_MIN,
 } from "../../core/bounds.ts";
 import { isOwnName } from "../../core/lock.ts";
+import type { LockEngine } from "../../engine/engine.ts";
 import { isGivenUp } from "../../engine/faults.ts";
-import type { Captured, CaptureInput, CaptureTarget, LockEngine } from "../../engine/lock-engine.ts";
+import type { Captured, CaptureInput, CaptureTarget } from "../../engine/lock-engine.ts";
 import type { Call, MethodContext } from "../call.ts";
 import { VIOLATIONS_OF_NAMES_MAX } from "../grpc-bounds.ts";
 import { leaseMessage } from "../messages/messages.ts";

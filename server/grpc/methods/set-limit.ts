@@ -3,7 +3,7 @@
 import type { SetLimitRequest } from "#proto/rowlock/v1/lock_service_pb.js";
 import { LIMIT_DEFAULT, NAME_BYTES_MAX, PERMITS_MAX } from "../../core/bounds.ts";
 import { isDraining, totalHeld } from "../../core/lock.ts";
-import type { LockEngine } from "../../engine/lock-engine.ts";
+import type { LockEngine } from "../../engine/engine.ts";
 import type { Call, MethodContext } from "../call.ts";
 import { versionMismatch } from "../messages/call-error.ts";
 import { checkName, checkReason, checkText, Violations } from "./fields.ts";

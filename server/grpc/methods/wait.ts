@@ -3,7 +3,8 @@
 
 import type { Claim } from "../../core/claim.ts";
 import type { Place } from "../../core/command.ts";
-import type { Follower, LockEngine } from "../../engine/lock-engine.ts";
+import type { LockEngine } from "../../engine/engine.ts";
+import type { Follower } from "../../engine/lock-engine.ts";
 import type { Call } from "../call.ts";
 
 /** A claim as it was when it was granted or ended, and the time of that by the database's clock. */

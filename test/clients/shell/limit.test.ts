@@ -1,7 +1,7 @@
 // A limit for a pattern that some server may not apply yet: the shell says so, and what to do.
 
 import { afterEach, expect, test } from "vitest";
-import type { LockEngine } from "../../../server/engine/lock-engine.ts";
+import type { LockEngine } from "../../../server/engine/engine.ts";
 import { ranInProcess } from "../../cli/in-process.ts";
 import { startServer, type TestServer } from "../../support/harness.ts";
 

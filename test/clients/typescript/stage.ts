@@ -2,7 +2,7 @@
 
 import { afterEach } from "vitest";
 import { type ConnectOptions, connect, type RowlockClient } from "../../../clients/typescript/src/index.ts";
-import type { LockEngine } from "../../../server/engine/lock-engine.ts";
+import type { LockEngine } from "../../../server/engine/engine.ts";
 import { createGrpcServer } from "../../../server/grpc/server.ts";
 import { freshSqlite } from "../../support/database.ts";
 import { type StartOptions, silentObserver, startServer, type TestServer } from "../../support/harness.ts";
