@@ -35,12 +35,7 @@ export class FairGate {
 
   constructor(options: FairGateOptions) {
     this.#options = options;
-    this.#queue = new FairQueue({ max: options.queuedMax, eachMax: options.queuedEachMax });
-  }
-
-  /** Number of clients whose work waits. */
-  get sources(): number {
-    return this.#queue.sources;
+    this.#queue = new FairQueue(options.queuedMax, options.queuedEachMax);
   }
 
   /** Runs the work when it is the caller's turn. Throws as `begin` does, and what the work throws. */
@@ -82,30 +77,22 @@ export class FairGate {
   }
 }
 
-interface FairQueueOptions {
-  /** At most this many items of all sources. */
-  readonly max: number;
-  /** At most this many items of one source; unset: `max`. */
-  readonly eachMax?: number | undefined;
-}
-
 /**
  * A bounded queue that goes round its sources. Items of one source keep their order, and after one item of a source
  * come the other sources, so nobody waits for everything that one source has asked for. When the queue is full, the
  * source with most items loses the last item that it added. Knows nothing of the items.
  */
 export class FairQueue<Item> {
-  readonly #options: FairQueueOptions;
+  readonly #max: number;
+  readonly #eachMax: number;
   /** By source: the first item of the first source is next. No source is empty. */
   readonly #queues = new Map<unknown, Item[]>();
   #size = 0;
 
-  constructor(options: FairQueueOptions) {
-    this.#options = options;
-  }
-
-  get sources(): number {
-    return this.#queues.size;
+  /** Takes at most `max` items of all sources, and `eachMax` of one. */
+  constructor(max: number, eachMax = max) {
+    this.#max = max;
+    this.#eachMax = eachMax;
   }
 
   /**
@@ -114,11 +101,10 @@ export class FairQueue<Item> {
    * many items as any other.
    */
   add(source: unknown, item: Item): Item | null {
-    const { max, eachMax = max } = this.#options;
     const own = this.#queues.get(source) ?? [];
-    if (own.length >= eachMax) return item;
+    if (own.length >= this.#eachMax) return item;
     let refused: Item | null = null;
-    if (this.#size >= max) {
+    if (this.#size >= this.#max) {
       const longest = this.#longest();
       if (longest.length <= own.length + 1) return item;
       refused = longest.pop() ?? null;

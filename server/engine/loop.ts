@@ -9,8 +9,8 @@ export interface LoopOptions {
   readonly name: string;
   /** From the end of one run to the start of the next. */
   readonly intervalMs: number;
-  /** Share of the interval by which it varies, so that replicas do not run in step. */
-  readonly jitter: number;
+  /** Share of the interval by which it varies, so that replicas do not run in step; unset: it does not vary. */
+  readonly jitter?: number;
   /** Longest rest after failures; if unset, that of `Backoff`. */
   readonly restMsMax?: number;
   /** How long to rest after a run of this duration that succeeded; unset: no longer than the interval. */
@@ -48,7 +48,7 @@ export class Loop {
   }
 
   #schedule(): void {
-    const { intervalMs, jitter } = this.#options;
+    const { intervalMs, jitter = 0 } = this.#options;
     const waitMs = Math.max(intervalMs, this.#restMs, this.#backoff.restMs);
     this.#timer = setTimeout(() => this.#start(), waitMs * (1 + jitter * (Math.random() * 2 - 1)));
   }

@@ -21,7 +21,10 @@ export class OneAfterTheOther<About = undefined> {
     work: (before: About | undefined) => Promise<Result>,
   ): Promise<Result> {
     const before = this.#last.get(key);
-    const done = after(before, work);
+    const done = (async () => {
+      await before?.done.catch(() => {});
+      return await work(before?.about);
+    })();
     const entry = { about, done };
     this.#last.set(key, entry);
     try {
@@ -30,12 +33,4 @@ export class OneAfterTheOther<About = undefined> {
       if (this.#last.get(key) === entry) this.#last.delete(key);
     }
   }
-}
-
-async function after<About, Result>(
-  before: Entry<About> | undefined,
-  work: (before: About | undefined) => Promise<Result>,
-): Promise<Result> {
-  await before?.done.catch(() => {});
-  return await work(before?.about);
 }

@@ -5,8 +5,8 @@ import type { DecidedLock } from "../../storage/store.ts";
 
 export class KnownLocks {
   readonly #byName = new Map<string, DecidedLock>();
-  /** The rest of the present round over all locks. */
-  #rest: Iterator<DecidedLock> | undefined;
+  /** The rest of the present round over all locks. `take` leaves it open, as a Map's iterator cannot be closed. */
+  #rest: IteratorObject<DecidedLock> | undefined;
 
   get size(): number {
     return this.#byName.size;
@@ -43,16 +43,9 @@ export class KnownLocks {
 
   /** The next locks of a round over all of them. */
   nextOf(max: number): DecidedLock[] {
-    const part: DecidedLock[] = [];
-    while (part.length < max) {
-      this.#rest ??= this.#byName.values();
-      const { value, done } = this.#rest.next();
-      if (!done) part.push(value);
-      else {
-        this.#rest = undefined;
-        break;
-      }
-    }
+    this.#rest ??= this.#byName.values();
+    const part = [...this.#rest.take(max)];
+    if (part.length < max) this.#rest = undefined;
     return part;
   }
 

@@ -75,7 +75,6 @@ export class Places {
     this.#rounds = new Loop({
       name: "places",
       intervalMs: PLACES_PACE_MS,
-      jitter: 0,
       run: () => this.#reportAll(),
       onFailure: options.onFailure,
     });

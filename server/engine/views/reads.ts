@@ -69,12 +69,10 @@ export class SharedRead<Key, Value> {
    * Reads the key, or shares the next read of it. A shared read counts as that of the first `caller` who asked for it.
    */
   get(key: Key, caller?: Caller): Promise<Value> {
+    const start = () => this.#start(key, caller);
     const running = this.#running.get(key);
-    if (!running) return this.#start(key, caller);
-    running.next ??= running.current.then(
-      () => this.#start(key, caller),
-      () => this.#start(key, caller),
-    );
+    if (!running) return start();
+    running.next ??= running.current.then(start, start);
     return running.next;
   }
 

@@ -6,8 +6,7 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { SHOWN_BY_GET_MAX, SHOWN_BY_LIST_MAX } from "../../core/bounds.ts";
 import type { Caller } from "../../core/command.ts";
-import type { EffectiveLimit, LimitRule } from "../../core/limit.ts";
-import { effectiveLimit, patternOf } from "../../core/limit.ts";
+import { type EffectiveLimit, effectiveLimit, type LimitRule, patternOf } from "../../core/limit.ts";
 import type { GuardRow, Lock } from "../../core/lock.ts";
 import type { LockQuery, LockView, Store, WaitedLock } from "../../storage/store.ts";
 import { CLAIMS_PER_STEP_MAX, LISTINGS_AT_ONCE_MAX, LISTINGS_QUEUED_MAX } from "../engine-bounds.ts";
