@@ -8,6 +8,7 @@ import { Fault } from "../../server/engine/faults.ts";
 import type { Store } from "../../server/storage/store.ts";
 import { StoreError } from "../../server/storage/store.ts";
 import * as asks from "../support/asks.ts";
+import { CLAIM } from "../support/claims.ts";
 import { testDatabases } from "../support/database.ts";
 import { ask, claimOf, follower, type Replica, type Replicas, startReplicas } from "../support/replicas.ts";
 import { until } from "../support/until.ts";
@@ -171,7 +172,7 @@ describe("detachments", () => {
         if (failing) throw fault();
         told.push([lockId, command]);
       },
-      followers: { followsClaim: () => false },
+      followers: { claim: () => undefined },
       onFailure: (_loop, error) => void told.push(error),
     });
     detachments.add(1n, DETACH);
@@ -190,7 +191,7 @@ describe("detachments", () => {
         if (!isBack) throw fault();
         told.push(command);
       },
-      followers: { followsClaim: () => isBack },
+      followers: { claim: () => (isBack ? CLAIM : undefined) },
       onFailure: (_loop, error) => void told.push(error),
     });
     detachments.add(1n, DETACH);

@@ -4,16 +4,16 @@
 // is never reported ends with its grace period.
 
 import { partsOf } from "../../core/bounds.ts";
-import type { ClaimKey } from "../../core/claim.ts";
 import type { Command, Detach, Withdraw } from "../../core/command.ts";
 import { RecentMap } from "../../core/recent-map.ts";
+import type { Followers } from "../changes/followers.ts";
 import { DETACHMENTS_AT_ONCE, DETACHMENTS_MAX } from "../engine-bounds.ts";
 import { Fault } from "../faults.ts";
 
 export interface DetachmentsOptions {
   /** Throws a Fault. */
   readonly submit: (lockId: bigint, command: Command) => Promise<unknown>;
-  readonly followers: { followsClaim(key: ClaimKey): boolean };
+  readonly followers: Pick<Followers, "claim">;
   readonly onFailure: (loop: string, error: unknown) => void;
 }
 
@@ -72,7 +72,7 @@ export class Detachments {
     const { lockId, command } = detachment;
     try {
       detachment.isUnderWay = true;
-      const isBack = command.verb === "detach" && followers.followsClaim(command.ref);
+      const isBack = command.verb === "detach" && followers.claim(command.ref) !== undefined;
       if (!isBack) await submit(lockId, command);
     } catch (error) {
       detachment.isUnderWay = false;

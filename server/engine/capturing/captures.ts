@@ -11,13 +11,7 @@ import type { Acquire, Caller, OutcomeNamed } from "../../core/command.ts";
 import { RecentMap } from "../../core/recent-map.ts";
 import type { FreePosition, Store } from "../../storage/store.ts";
 import { lineOf } from "../changes/waiting-captures.ts";
-import {
-  CAPTURE_LINES_MAX,
-  CAPTURE_TRIED_MAX,
-  CAPTURES_AT_ONCE_MAX,
-  CAPTURES_QUEUED_EACH_MAX,
-  CAPTURES_QUEUED_MAX,
-} from "../engine-bounds.ts";
+import * as bounds from "../engine-bounds.ts";
 import { FairGate } from "../fair-gate.ts";
 import { Fault, isGivenUp, isHeldUp } from "../faults.ts";
 import type { Captured, CapturedLease, CaptureEvent, CaptureInput } from "../lock-engine.ts";
@@ -68,9 +62,9 @@ type Taken =
 export class Captures {
   readonly #options: CapturesOptions;
   readonly #gate = new FairGate({
-    atOnce: CAPTURES_AT_ONCE_MAX,
-    queuedMax: CAPTURES_QUEUED_MAX,
-    queuedEachMax: CAPTURES_QUEUED_EACH_MAX,
+    atOnce: bounds.CAPTURES_AT_ONCE_MAX,
+    queuedMax: bounds.CAPTURES_QUEUED_MAX,
+    queuedEachMax: bounds.CAPTURES_QUEUED_EACH_MAX,
     bound: "captures_queued",
   });
   readonly #taking: Taking = new Set();
@@ -79,7 +73,7 @@ export class Captures {
   /** By line: the search for candidates. */
   readonly #looking = new OneAfterTheOther();
   /** By line: where the next search continues, if the last one was cut short. */
-  readonly #reached = new RecentMap<string, FreePosition>(CAPTURE_LINES_MAX);
+  readonly #reached = new RecentMap<string, FreePosition>(bounds.CAPTURE_LINES_MAX);
   /** A recent search found names that patterns pause, so the next search must know the patterns first. */
   #arePatternsInTheWay = false;
 
@@ -135,7 +129,7 @@ export class Captures {
     const from = this.#reached.get(line) ?? null;
     const candidates = new Candidates(store, this.#taking, input.target, statuses, from);
     if (this.#arePatternsInTheWay) await this.#learnPatterns(candidates);
-    while (attempt.missing > 0 && attempt.tried < CAPTURE_TRIED_MAX && !attempt.isOver && !isOver()) {
+    while (attempt.missing > 0 && attempt.tried < bounds.CAPTURE_TRIED_MAX && !attempt.isOver && !isOver()) {
       const found = await this.#look(line, candidates, attempt.missing, isOver);
       if (found.length === 0) break;
       try {

@@ -7,19 +7,8 @@
 // Sweeps run only while there are listeners, and rest in between, to leave the database to others. A waiter must hear
 // sooner than that, and knows its lock: waiters.ts asks for it.
 
-import type { DecidedLock, DecidedPage, Store } from "../../storage/store.ts";
-import { DECIDED_AT_STEP_US } from "../../storage/store.ts";
-import {
-  CLOCK_BACK_US,
-  DECIDED_ROWS_MAX,
-  POLL_REST_MS_MAX,
-  SWEEP_BEHIND_MS,
-  TRANSACTION_US_MAX,
-  TRANSACTION_US_USUAL,
-  WATCH_REST_MS_MAX,
-  WATCH_REST_SHARE,
-  WIDE_SWEEP_MS,
-} from "../engine-bounds.ts";
+import { DECIDED_AT_STEP_US, type DecidedLock, type DecidedPage, type Store } from "../../storage/store.ts";
+import * as bounds from "../engine-bounds.ts";
 import { Loop } from "../loop.ts";
 
 /** Why earlier reports are no longer valid. */
@@ -62,9 +51,8 @@ export class ChangeFeed {
     this.#sweeps = new Loop({
       name: "watches",
       intervalMs: options.intervalMs,
-      jitter: 0,
-      restMsMax: POLL_REST_MS_MAX,
-      restMsAfter: (sweepMs) => Math.min(sweepMs * WATCH_REST_SHARE, WATCH_REST_MS_MAX),
+      restMsMax: bounds.POLL_REST_MS_MAX,
+      restMsAfter: (sweepMs) => Math.min(sweepMs * bounds.WATCH_REST_SHARE, bounds.WATCH_REST_MS_MAX),
       run: () => this.#sweep(),
       onFailure: options.onFailure,
     });
@@ -115,8 +103,10 @@ export class ChangeFeed {
   async #sweep(): Promise<void> {
     if (this.#sweptUs === null) return await this.#begin();
     const beganMs = performance.now();
-    const isWide = beganMs - this.#widelySweptMs >= WIDE_SWEEP_MS;
-    const sinceUs = isWide ? this.#widelySweptUs - TRANSACTION_US_MAX : this.#sweptUs - TRANSACTION_US_USUAL;
+    const isWide = beganMs - this.#widelySweptMs >= bounds.WIDE_SWEEP_MS;
+    const sinceUs = isWide
+      ? this.#widelySweptUs - bounds.TRANSACTION_US_MAX
+      : this.#sweptUs - bounds.TRANSACTION_US_USUAL;
     const first = await this.#page({ atUs: sinceUs - DECIDED_AT_STEP_US, afterLockId: 0n }, null);
     const gap = this.#gapBefore(first, beganMs);
     for (let page = first; page.next; ) page = await this.#page(page.next, first.nowUs);
@@ -125,7 +115,7 @@ export class ChangeFeed {
   }
 
   async #page(from: Parameters<Store["decidedSince"]>[0], untilUs: number | null): Promise<DecidedPage> {
-    const page = await this.#options.read(from, untilUs, DECIDED_ROWS_MAX);
+    const page = await this.#options.read(from, untilUs, bounds.DECIDED_ROWS_MAX);
     for (const lock of page.locks) this.#decided(lock);
     return page;
   }
@@ -136,8 +126,8 @@ export class ChangeFeed {
 
   #gapBefore({ nowUs, epoch }: DecidedPage, beganMs: number): Gap | null {
     if (epoch !== this.#epoch) return "failed_over";
-    if (nowUs < (this.#sweptUs ?? 0) - CLOCK_BACK_US) return "clock";
-    return beganMs - this.#sweptMs > SWEEP_BEHIND_MS ? "outage" : null;
+    if (nowUs < (this.#sweptUs ?? 0) - bounds.CLOCK_BACK_US) return "clock";
+    return beganMs - this.#sweptMs > bounds.SWEEP_BEHIND_MS ? "outage" : null;
   }
 
   #swept({ nowUs, epoch }: DecidedPage, beganMs: number, isWide: boolean): void {

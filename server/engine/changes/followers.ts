@@ -2,9 +2,12 @@
 // Keeps nothing that must survive: after a crash, clients return with their ticket or request ids.
 
 import type { Claim, ClaimKey, ClaimRef } from "../../core/claim.ts";
+import type { LimitRule } from "../../core/limit.ts";
 import type { Lock } from "../../core/lock.ts";
 import type { Follower } from "../lock-engine.ts";
-import type { RuleChanges, Rules } from "./rule-changes.ts";
+
+/** The limit rules of one decision. */
+export type Rules = readonly LimitRule[];
 
 interface FollowedClaim {
   /** The claim when its first follower came. */
@@ -96,10 +99,6 @@ export class Followers {
     return this.#locks.has(lockId);
   }
 
-  followsClaim(key: ClaimKey): boolean {
-    return this.#locks.get(key.lockId)?.claims.has(key.ticketNumber) ?? false;
-  }
-
   /** The claim, if it is followed here. */
   claim(key: ClaimKey): Claim | undefined {
     return this.#locks.get(key.lockId)?.claims.get(key.ticketNumber)?.claim;
@@ -136,7 +135,10 @@ export class Followers {
   }
 
   /** Whether the lock needs a new decision, because rules that concern it have changed. */
-  hasOldRules(lockId: bigint, changes: Pick<RuleChanges, "rules" | "concerns">): boolean {
+  hasOldRules(
+    lockId: bigint,
+    changes: { readonly rules: Rules; concerns(name: string, before: Rules): boolean },
+  ): boolean {
     const lock = this.#locks.get(lockId);
     if (!lock?.decidedBy || lock.decidedBy.rules === changes.rules) return false;
     const { name, rules } = lock.decidedBy;

@@ -9,19 +9,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Caller } from "../../core/command.ts";
 import { isOwnName } from "../../core/lock.ts";
 import type { DecidedLock, Store, WaitedLock } from "../../storage/store.ts";
-import {
-  KNOWN_CHECKED_MAX,
-  KNOWN_CHECKED_MS,
-  WATCH_CLAIMS_MAX,
-  WATCH_FAILED_MS,
-  WATCH_GONE_MAX,
-  WATCH_LOCKS_MAX,
-  WATCH_PACE_MS,
-  WATCH_PAUSE_MS,
-  WATCH_REST_MS_MAX,
-  WATCHED_LOCKS_MAX,
-  WATCHES_MAX,
-} from "../engine-bounds.ts";
+import * as bounds from "../engine-bounds.ts";
 import { sourceOf } from "../fair-gate.ts";
 import { Fault, overloaded } from "../faults.ts";
 import type { LockWatch, ViewedLock, WatchEvent, WatchUpdate } from "../lock-engine.ts";
@@ -52,7 +40,7 @@ export class LockWatches implements WatchSource, ChangeListener {
     this.#options = options;
     this.#checks = new Loop({
       name: "watches",
-      intervalMs: KNOWN_CHECKED_MS,
+      intervalMs: bounds.KNOWN_CHECKED_MS,
       jitter: 0.1,
       run: () => this.#checkKnown(),
       onFailure: options.onFailure,
@@ -66,7 +54,7 @@ export class LockWatches implements WatchSource, ChangeListener {
 
   /** At WATCHES_MAX, ends a watch of the client with most watches; throws a Fault if that is the caller. */
   open(prefix: string, caller?: Caller): LockWatch {
-    if (this.#watches.size >= WATCHES_MAX) this.#makeRoom(sourceOf(caller));
+    if (this.#watches.size >= bounds.WATCHES_MAX) this.#makeRoom(sourceOf(caller));
     const watch = new WatchedPrefix(prefix, this, caller);
     watch.known = this.#known.countUnder(prefix);
     this.#watches.add(watch);
@@ -108,7 +96,7 @@ export class LockWatches implements WatchSource, ChangeListener {
     const { prefix } = watch;
     const locks: ViewedLock[] = [];
     let claims = 0;
-    const query = { prefix, afterName, max: WATCH_LOCKS_MAX, busyOnly: false, order: "name" as const };
+    const query = { prefix, afterName, max: bounds.WATCH_LOCKS_MAX, busyOnly: false, order: "name" as const };
     for await (const view of this.#options.views.views(query, watch.caller, () => watch.isClosed)) {
       // Nobody wants the rest.
       if (watch.isClosed) break;
@@ -116,9 +104,9 @@ export class LockWatches implements WatchSource, ChangeListener {
       this.#see(view.lock, watch);
       locks.push(view);
       claims += view.holders.length + view.waiters.length;
-      if (claims >= WATCH_CLAIMS_MAX) return { locks, next: view.lock.name };
+      if (claims >= bounds.WATCH_CLAIMS_MAX) return { locks, next: view.lock.name };
     }
-    return { locks, next: locks.length < WATCH_LOCKS_MAX ? null : (locks.at(-1)?.lock.name ?? null) };
+    return { locks, next: locks.length < bounds.WATCH_LOCKS_MAX ? null : (locks.at(-1)?.lock.name ?? null) };
   }
 
   hungry(): void {
@@ -176,7 +164,7 @@ export class LockWatches implements WatchSource, ChangeListener {
     const lock: DecidedLock = { id, name, revision, holders, waiting };
     if (!this.#known.has(name)) for (const watch of matching) watch.known += 1;
     if (!this.#known.see(lock)) return;
-    if (this.#known.size > WATCHED_LOCKS_MAX) this.#endLargest();
+    if (this.#known.size > bounds.WATCHED_LOCKS_MAX) this.#endLargest();
     for (const watch of matching) if (watch !== by) watch.changed(lock);
     this.#sendSoon();
   }
@@ -195,9 +183,9 @@ export class LockWatches implements WatchSource, ChangeListener {
   #endLargest(): void {
     const why = overloaded(
       "watched_locks",
-      `More than ${WATCHED_LOCKS_MAX} locks are watched: use a longer prefix.`,
+      `More than ${bounds.WATCHED_LOCKS_MAX} locks are watched: use a longer prefix.`,
     );
-    while (this.#known.size > WATCHED_LOCKS_MAX) {
+    while (this.#known.size > bounds.WATCHED_LOCKS_MAX) {
       const [most] = largestOf(countsOf(this.#watches, ({ known }) => known)) ?? [];
       const own = [...this.#watches].filter(({ owner }) => owner === most);
       const largest = own.sort((a, b) => b.known - a.known)[0];
@@ -208,7 +196,7 @@ export class LockWatches implements WatchSource, ChangeListener {
 
   /** Finds locks that are gone, and changes that no sweep has found. */
   async #checkKnown(): Promise<void> {
-    const part = this.#known.nextOf(KNOWN_CHECKED_MAX);
+    const part = this.#known.nextOf(bounds.KNOWN_CHECKED_MAX);
     if (part.length === 0) return;
     const { revisions } = await this.#options.store.poll(
       part.map(({ id }) => id),
@@ -245,14 +233,14 @@ export class LockWatches implements WatchSource, ChangeListener {
 
   async #sendAll(): Promise<void> {
     const beganMs = performance.now();
-    let paceMs = WATCH_FAILED_MS;
+    let paceMs = bounds.WATCH_FAILED_MS;
     try {
       paceMs = await this.#sendRound();
     } catch (error) {
       this.#options.onFailure("watches", error);
     }
     // Rests as long as the read took, up to a maximum, to leave the database to others.
-    await this.#pause(Math.max(paceMs, Math.min(performance.now() - beganMs, WATCH_REST_MS_MAX)));
+    await this.#pause(Math.max(paceMs, Math.min(performance.now() - beganMs, bounds.WATCH_REST_MS_MAX)));
   }
 
   /** Sends what fits into one round. Resolves with the pause before the next round. */
@@ -268,12 +256,12 @@ export class LockWatches implements WatchSource, ChangeListener {
       this.#gone(lock);
     }
     for (const watch of hungry) {
-      watch.send(views, WATCH_GONE_MAX);
+      watch.send(views, bounds.WATCH_GONE_MAX);
       // Moves it behind the others for the next round.
       if (this.#watches.delete(watch)) this.#watches.add(watch);
     }
     const isAll = hungry.every((watch) => !watch.hasNews);
-    return isAll ? WATCH_PACE_MS : WATCH_PAUSE_MS;
+    return isAll ? bounds.WATCH_PACE_MS : bounds.WATCH_PAUSE_MS;
   }
 
   async #pause(ms: number): Promise<void> {
@@ -308,7 +296,8 @@ function firstOf(watches: readonly WatchedPrefix[]): readonly DecidedLock[] {
   let claims = 0;
   for (const { pending } of watches) {
     for (const lock of pending.values()) {
-      if (first.size >= WATCH_LOCKS_MAX || claims >= WATCH_CLAIMS_MAX) return [...first.values()];
+      if (first.size >= bounds.WATCH_LOCKS_MAX || claims >= bounds.WATCH_CLAIMS_MAX)
+        return [...first.values()];
       if (!first.has(lock.id)) claims += lock.holders + lock.waiting;
       first.set(lock.id, lock);
     }

@@ -6,21 +6,13 @@
 import { partsOf } from "../../core/bounds.ts";
 import { type Claim, type ClaimKey, keyText } from "../../core/claim.ts";
 import type { Store } from "../../storage/store.ts";
-import {
-  DUE_AFTER_MS,
-  DUE_AHEAD_US,
-  POKED_AGAIN_MS,
-  POKED_MAX,
-  POLL_LOCKS_MAX,
-  POLL_REST_MS_MAX,
-} from "../engine-bounds.ts";
+import * as bounds from "../engine-bounds.ts";
 import { Loop } from "../loop.ts";
 import type { Advances } from "../transaction/advances.ts";
 import type { RulesInForce } from "../transaction/rules-in-force.ts";
 import { DueTimers } from "./change-feed.ts";
-import { type Followers, gone } from "./followers.ts";
+import { type Followers, gone, type Rules } from "./followers.ts";
 import type { Places } from "./places.ts";
-import { RuleChanges } from "./rule-changes.ts";
 
 export interface WaitersOptions {
   readonly store: Pick<Store, "poll" | "claims" | "limitRules">;
@@ -56,8 +48,7 @@ export class Waiters {
     this.#ticks = new Loop({
       name: "poll",
       intervalMs,
-      jitter: 0,
-      restMsMax: POLL_REST_MS_MAX,
+      restMsMax: bounds.POLL_REST_MS_MAX,
       run: () => this.look(),
       onFailure,
     });
@@ -83,7 +74,7 @@ export class Waiters {
    * after them.
    */
   poked(claims: readonly ClaimKey[]): void {
-    this.#poked.push(...claims.slice(0, POKED_MAX - this.#poked.length));
+    this.#poked.push(...claims.slice(0, bounds.POKED_MAX - this.#poked.length));
     if (!this.#isStopped && this.#poked.length > 0) this.#readingPoked ??= this.#readPoked();
   }
 
@@ -106,8 +97,8 @@ export class Waiters {
       onFailure("poke", error);
       return;
     }
-    const waiting = claims.filter((claim) => followers.followsClaim(claim));
-    const againMs = POKED_AGAIN_MS[times];
+    const waiting = claims.filter((claim) => followers.claim(claim));
+    const againMs = bounds.POKED_AGAIN_MS[times];
     if (waiting.length === 0 || againMs === undefined || this.#isStopped) return;
     const timer = setTimeout(() => {
       this.#again.delete(timer);
@@ -129,18 +120,18 @@ export class Waiters {
   async look(lockIds?: readonly bigint[]): Promise<void> {
     const { followers } = this.#options;
     const followed = lockIds ? lockIds.filter((id) => followers.follows(id)) : followers.lockIds();
-    for (const part of partsOf(followed, POLL_LOCKS_MAX)) await this.#lookAtLocks(part);
+    for (const part of partsOf(followed, bounds.POLL_LOCKS_MAX)) await this.#lookAtLocks(part);
     // A rule change waits for all servers, even for those without waiters.
     if (!lockIds && followed.length === 0) await this.#lookAtLocks([]);
   }
 
   async #lookAtLocks(lockIds: readonly bigint[]): Promise<void> {
     const { store, followers, places, advances } = this.#options;
-    const { revisions, due, dueSoon, rulesRevision } = await store.poll(lockIds, DUE_AHEAD_US);
+    const { revisions, due, dueSoon, rulesRevision } = await store.poll(lockIds, bounds.DUE_AHEAD_US);
     this.#options.rulesInForce.saw(rulesRevision);
     // Not awaited: one lock must not delay the others.
     for (const lockId of due) void advances.start(lockId);
-    for (const [lockId, inUs] of dueSoon) this.#dueTimers.set(lockId, inUs / 1_000 + DUE_AFTER_MS);
+    for (const [lockId, inUs] of dueSoon) this.#dueTimers.set(lockId, inUs / 1_000 + bounds.DUE_AFTER_MS);
     // A missing guard row took its claims along; reading the claims notifies their followers.
     const stale = lockIds.filter((id) => followers.isStale(id, revisions.get(id) ?? -1n));
     const additions = stale.map((id) => followers.lastAddition(id));
@@ -157,7 +148,7 @@ export class Waiters {
   /** Notifies the followers of those claims that no longer wait. */
   async #readClaims(followed: readonly Claim[]): Promise<void> {
     const { store, followers } = this.#options;
-    for (const part of partsOf(followed, POLL_LOCKS_MAX)) {
+    for (const part of partsOf(followed, bounds.POLL_LOCKS_MAX)) {
       const { nowUs, claims } = await store.claims(part);
       const byKey = new Map(claims.map((claim) => [keyText(claim), claim]));
       for (const claim of part) {
@@ -167,4 +158,62 @@ export class Waiters {
       }
     }
   }
+}
+
+/**
+ * Finds the locks where a change of the limit rules may admit a waiter. If several servers of a database accept writes,
+ * one may keep a waiter by older rules while another one changes the rules, and neither sees the other. So each replica
+ * remembers the rules of its last decision about each lock followed here, and decides again if they have changed.
+ */
+export class RuleChanges {
+  readonly #read: Store["limitRules"];
+  readonly #onChanged: (prefixes: readonly string[]) => void;
+  #revision: bigint | null = null;
+  #rules: Rules = [];
+  /** Prefixes of the rules that have changed, by the older rules. */
+  #changed = new Map<Rules, readonly string[]>();
+
+  /** Calls `onChanged` with the prefixes of the rules that have changed since the rules were read before. */
+  constructor(read: Store["limitRules"], onChanged: (prefixes: readonly string[]) => void) {
+    this.#read = read;
+    this.#onChanged = onChanged;
+  }
+
+  /** The current rules. */
+  get rules(): Rules {
+    return this.#rules;
+  }
+
+  /** Reports the current revision of the rules. Throws StoreErrors; the caller must then report it again. */
+  async saw(revision: bigint): Promise<void> {
+    if (revision === this.#revision) return;
+    // These may be rules of a later revision. That revision is reported soon, and the rules are read again.
+    const rules = await this.#read();
+    const prefixes = this.#revision === null ? [] : changedPrefixes(this.#rules, rules);
+    this.#rules = rules;
+    this.#changed = new Map();
+    this.#revision = revision;
+    if (prefixes.length > 0) this.#onChanged(prefixes);
+  }
+
+  /** Whether the current rules might decide about a lock of this name differently from `before`. */
+  concerns(name: string, before: Rules): boolean {
+    if (before === this.#rules) return false;
+    let prefixes = this.#changed.get(before);
+    if (!prefixes) {
+      prefixes = changedPrefixes(before, this.#rules);
+      this.#changed.set(before, prefixes);
+    }
+    return prefixes.some((prefix) => name.startsWith(prefix));
+  }
+}
+
+function changedPrefixes(before: Rules, now: Rules): string[] {
+  const old = new Map(before.map((rule) => [rule.prefix, rule]));
+  const changed = now.filter(({ prefix, version, limit }) => {
+    const rule = old.get(prefix);
+    old.delete(prefix);
+    return rule ? rule.version !== version || rule.limit !== limit : limit !== null;
+  });
+  return [...changed.map(({ prefix }) => prefix), ...old.keys()];
 }

@@ -9,15 +9,7 @@
 import { hash } from "node:crypto";
 import { RecentMap } from "../../core/recent-map.ts";
 import type { DecidedLock } from "../../storage/store.ts";
-import {
-  CAPTURE_POLL_MS,
-  CAPTURE_POLL_MS_EACH,
-  CAPTURE_POLL_MS_MIN,
-  CAPTURE_REST_MS_MAX,
-  CAPTURE_REST_SHARE,
-  CAPTURE_SEEN_MAX,
-  UNAVAILABLE_RETRY_AFTER_MS,
-} from "../engine-bounds.ts";
+import * as bounds from "../engine-bounds.ts";
 import { Fault } from "../faults.ts";
 import type { Captured, CaptureInput, CaptureTarget } from "../lock-engine.ts";
 import { type ChangeFeed, type ChangeListener, DueTimers } from "./change-feed.ts";
@@ -41,7 +33,7 @@ export class WaitingCaptures implements ChangeListener {
   /** When a line looks again without a hint. */
   readonly #due = new DueTimers<CaptureLine>((line) => line.serve());
   /** Locks seen lately, each with its revision: the feed reports them repeatedly. */
-  readonly #seen = new RecentMap<bigint, bigint>(CAPTURE_SEEN_MAX);
+  readonly #seen = new RecentMap<bigint, bigint>(bounds.CAPTURE_SEEN_MAX);
 
   constructor(options: WaitingCapturesOptions) {
     this.#options = options;
@@ -113,7 +105,7 @@ export class WaitingCaptures implements ChangeListener {
       if (this.#lines.get(key) === line) this.#lines.delete(key);
       if (this.#lines.size === 0) this.#options.feed.end(this);
     };
-    const pollMs = () => Math.max(CAPTURE_POLL_MS, this.#lines.size * CAPTURE_POLL_MS_EACH);
+    const pollMs = () => Math.max(bounds.CAPTURE_POLL_MS, this.#lines.size * bounds.CAPTURE_POLL_MS_EACH);
     const line = new CaptureLine(input.target, this.#due, pollMs, onEmpty);
     const isFirst = this.#lines.size === 0;
     this.#lines.set(key, line);
@@ -266,7 +258,7 @@ export class CaptureLine {
     }
     // The database is away or overloaded: the capture keeps waiting.
     if (error.outcomeUnknown && waiting.canAskAgain) waiting.inDoubt = error;
-    return { nextInUs: UNAVAILABLE_RETRY_AFTER_MS * 1_000 };
+    return { nextInUs: bounds.UNAVAILABLE_RETRY_AFTER_MS * 1_000 };
   }
 
   #goBehind(waiting: Waiting): void {
@@ -279,11 +271,11 @@ export class CaptureLine {
   #serveIn(nextInUs: number | null, pollMs: number): void {
     if (this.#isServing) return;
     const nextMs = nextInUs === null ? pollMs : Math.ceil(nextInUs / 1_000);
-    this.#due.set(this, Math.max(CAPTURE_POLL_MS_MIN, Math.min(pollMs, nextMs)));
+    this.#due.set(this, Math.max(bounds.CAPTURE_POLL_MS_MIN, Math.min(pollMs, nextMs)));
   }
 }
 
 /** How long to rest after work that began at `beganMs`. */
 function restMs(beganMs: number): number {
-  return Math.min((performance.now() - beganMs) * CAPTURE_REST_SHARE, CAPTURE_REST_MS_MAX);
+  return Math.min((performance.now() - beganMs) * bounds.CAPTURE_REST_SHARE, bounds.CAPTURE_REST_MS_MAX);
 }

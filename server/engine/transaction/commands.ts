@@ -1,16 +1,7 @@
 // Finds the lock of a command, by its name or by the id of its claim, and submits the command to the lanes.
 
 import { isServerMade } from "../../core/claim.ts";
-import type {
-  Acquire,
-  Asked,
-  Attach,
-  Change,
-  Command,
-  OutcomeNamed,
-  Release,
-  Renew,
-} from "../../core/command.ts";
+import type { Acquire, Asked, Attach, Change, OutcomeNamed, Release, Renew } from "../../core/command.ts";
 import { makesLock } from "../../core/decide.ts";
 import type { Store } from "../../storage/store.ts";
 import { STALE_ID_TRIES_MAX, UNAVAILABLE_RETRY_AFTER_MS } from "../engine-bounds.ts";
@@ -24,7 +15,7 @@ export interface CommandsOptions {
   readonly lanes: Pick<Lanes, "submit">;
   readonly lockIds: Pick<LockIds, "get" | "known" | "forget">;
   readonly store: Pick<Store, "find">;
-  readonly detachments: { add(lockId: bigint, command: Extract<Command, { verb: "withdraw" }>): void };
+  readonly detachments: { add(lockId: bigint, command: { verb: "withdraw"; requestId: string }): void };
 }
 
 export class Commands {
@@ -54,7 +45,10 @@ export class Commands {
       const id = lockIds.get(name);
       const lockId = typeof id === "bigint" ? id : await id;
       const answer = await lanes.submit(lockId, command, follower).catch((error: unknown) => {
-        if (error instanceof Fault && error.outcomeUnknown) this.#withdrawServerMade(lockId, command);
+        const isInDoubt = error instanceof Fault && error.outcomeUnknown;
+        // The caller has no request id to repeat the call with.
+        if (isInDoubt && command.verb === "acquire" && isServerMade(command.requestId))
+          this.withdraw(lockId, command);
         throw error;
       });
       if (answer) return answer;
@@ -98,10 +92,5 @@ export class Commands {
     // The id of a new name is known by now, unless the row was never made.
     const id = lockId ?? lockIds.known(name);
     if (id !== undefined) detachments.add(id, { verb: "withdraw", requestId });
-  }
-
-  /** Withdraws an Acquire of unknown outcome if the caller has no request id to repeat it with. */
-  #withdrawServerMade(lockId: bigint, command: Command): void {
-    if (command.verb === "acquire" && isServerMade(command.requestId)) this.withdraw(lockId, command);
   }
 }

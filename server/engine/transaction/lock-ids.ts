@@ -3,13 +3,7 @@
 
 import { RecentMap } from "../../core/recent-map.ts";
 import type { Store } from "../../storage/store.ts";
-import {
-  LOCK_IDS_MAX,
-  NEW_NAMES_BURST_S,
-  NEW_NAMES_RETRY_AFTER_MS,
-  RESOLVE_NAMES_MAX,
-  RESOLVE_QUEUED_MAX,
-} from "../engine-bounds.ts";
+import * as bounds from "../engine-bounds.ts";
 import { Fault, overloaded } from "../faults.ts";
 import type { EngineObserver } from "../lock-engine.ts";
 import { withAttempts } from "./attempts.ts";
@@ -23,17 +17,11 @@ export interface LockIdsOptions {
   readonly namesPerSecond?: number | undefined;
 }
 
-interface Asked {
-  readonly promise: Promise<bigint>;
-  readonly resolve: (id: bigint) => void;
-  readonly reject: (error: unknown) => void;
-}
-
 export class LockIds {
   readonly #options: LockIdsOptions;
   /** Each use sets the entry again, so that the last used entries are kept. */
-  readonly #known = new RecentMap<string, bigint>(LOCK_IDS_MAX);
-  readonly #asked = new Map<string, Asked>();
+  readonly #known = new RecentMap<string, bigint>(bounds.LOCK_IDS_MAX);
+  readonly #asked = new Map<string, PromiseWithResolvers<bigint>>();
   readonly #newNames: NewNames;
   #busy = false;
 
@@ -66,8 +54,8 @@ export class LockIds {
     this.#known.delete(name);
   }
 
-  #ask(name: string): Asked {
-    if (this.#asked.size >= RESOLVE_QUEUED_MAX)
+  #ask(name: string): PromiseWithResolvers<bigint> {
+    if (this.#asked.size >= bounds.RESOLVE_QUEUED_MAX)
       throw overloaded("names_queued", "Too many new names are waiting for the database.");
     const asked = Promise.withResolvers<bigint>();
     this.#asked.set(name, asked);
@@ -81,7 +69,7 @@ export class LockIds {
   async #lookUp(): Promise<void> {
     const { store, observer, health } = this.#options;
     while (this.#asked.size > 0) {
-      const part = [...this.#asked].slice(0, RESOLVE_NAMES_MAX);
+      const part = [...this.#asked].slice(0, bounds.RESOLVE_NAMES_MAX);
       for (const [name] of part) this.#asked.delete(name);
       try {
         let isFull = false;
@@ -113,7 +101,7 @@ export class LockIds {
 
   #tooManyNew(): Fault {
     const message = `This server creates at most ${this.#newNames.perSecond} new names of locks a second.`;
-    return overloaded("names_created", message, NEW_NAMES_RETRY_AFTER_MS);
+    return overloaded("names_created", message, bounds.NEW_NAMES_RETRY_AFTER_MS);
   }
 
   #refuseAll(fault: Fault): void {
@@ -135,7 +123,7 @@ export class NewNames {
   constructor(perSecond: number, nowMs: () => number = () => performance.now()) {
     this.perSecond = perSecond;
     this.#nowMs = nowMs;
-    this.#left = perSecond * NEW_NAMES_BURST_S;
+    this.#left = perSecond * bounds.NEW_NAMES_BURST_S;
     this.#atMs = nowMs();
   }
 
@@ -144,7 +132,7 @@ export class NewNames {
     if (this.perSecond === Number.POSITIVE_INFINITY) return wanted;
     const nowMs = this.#nowMs();
     const earned = ((nowMs - this.#atMs) / 1_000) * this.perSecond;
-    this.#left = Math.min(this.perSecond * NEW_NAMES_BURST_S, this.#left + earned);
+    this.#left = Math.min(this.perSecond * bounds.NEW_NAMES_BURST_S, this.#left + earned);
     this.#atMs = nowMs;
     const taken = Math.min(wanted, Math.floor(this.#left));
     this.#left -= taken;

@@ -2,7 +2,7 @@
 // work, and not after they are back.
 
 import { beforeEach, describe, expect, test } from "vitest";
-import type { ClaimKey, ClaimRef } from "../../../server/core/claim.ts";
+import type { ClaimRef } from "../../../server/core/claim.ts";
 import type { Detach, Withdraw } from "../../../server/core/command.ts";
 import { Detachments } from "../../../server/engine/background/detachments.ts";
 import { DETACHMENTS_AT_ONCE, DETACHMENTS_MAX } from "../../../server/engine/engine-bounds.ts";
@@ -35,7 +35,7 @@ beforeEach(() => {
       const outcome = answer(number);
       return outcome instanceof Error ? Promise.reject(outcome) : Promise.resolve(outcome);
     },
-    followers: { followsClaim: ({ ticketNumber }: ClaimKey) => followed.has(Number(ticketNumber)) },
+    followers: { claim: ({ ticketNumber }) => (followed.has(Number(ticketNumber)) ? CLAIM : undefined) },
     onFailure: (loop, error) => void failures.push([loop, error]),
   });
 });

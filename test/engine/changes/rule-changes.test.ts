@@ -6,8 +6,7 @@ import type { Claim } from "../../../server/core/claim.ts";
 import type { LimitRule } from "../../../server/core/limit.ts";
 import { Followers } from "../../../server/engine/changes/followers.ts";
 import { Places } from "../../../server/engine/changes/places.ts";
-import { RuleChanges } from "../../../server/engine/changes/rule-changes.ts";
-import { Waiters } from "../../../server/engine/changes/waiters.ts";
+import { RuleChanges, Waiters } from "../../../server/engine/changes/waiters.ts";
 
 const rule = (prefix: string, limit: number | null, version = 1n): LimitRule => {
   return { prefix, limit, version, reason: "", changeMark: 0n };
