@@ -6,7 +6,7 @@
 import { effectiveLimit, type LimitRule } from "../core/limit.ts";
 import { isOwnName, totalHeld } from "../core/lock.ts";
 import { type BusyLock, REPLICAS_MAX, type Store } from "../storage/store.ts";
-import { ByClass, type LockClasses } from "./labels.ts";
+import { ByClass, type LockClasses } from "./series.ts";
 import type { AllSeries } from "./table.ts";
 
 /** Several scrapers share a count for this time. */

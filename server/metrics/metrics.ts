@@ -5,10 +5,9 @@ import { collectDefaultMetrics, Registry } from "prom-client";
 import type { EngineObserver } from "../engine/lock-engine.ts";
 import type { CallObserver } from "../grpc/call-observer.ts";
 import type { Store, StoreObserver } from "../storage/store.ts";
-import { LockClasses } from "./labels.ts";
 import { LockGauges, type LockSource } from "./lock-gauges.ts";
 import { callObserver, engineObserver, storeObserver } from "./observers.ts";
-import { liveSeries } from "./series.ts";
+import { LockClasses, liveSeries } from "./series.ts";
 import { type AllSeries, METRICS } from "./table.ts";
 
 export interface MetricsOptions {

@@ -3,8 +3,7 @@
 import fc from "fast-check";
 import { Counter, Histogram, Registry } from "prom-client";
 import { expect, test } from "vitest";
-import { LockClasses } from "../../server/metrics/labels.ts";
-import { counter, histogram, liveSeries } from "../../server/metrics/series.ts";
+import { counter, histogram, LockClasses, liveSeries } from "../../server/metrics/series.ts";
 
 const BUCKETS = [0.001, 0.5, 1, 10];
 const HELP = "What it is.";

@@ -158,9 +158,7 @@ export function numberOrNull(value: Column): number | null {
 }
 
 export function textOf(value: Column): string {
-  const bytes = value as Uint8Array;
-  const buffer = Buffer.isBuffer(bytes)
-    ? bytes
-    : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  return buffer.toString("utf8");
+  if (value instanceof Buffer) return value.toString();
+  const { buffer, byteOffset, byteLength } = value as Uint8Array;
+  return Buffer.from(buffer, byteOffset, byteLength).toString();
 }
