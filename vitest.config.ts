@@ -2,21 +2,24 @@
 import { globSync, readFileSync } from "node:fs";
 import { defineConfig } from "vitest/config";
 
-// Starting a process and loading the packages takes longer than most files, so files share processes. A real timer that
-// a file has left behind must not run on fake ones: files with fake timers share theirs only with each other.
+// Starting a process and loading the modules takes longer than most files, so files share processes and modules. A file
+// that replaces modules has a process of its own. A real timer that a file has left behind must not run on fake ones:
+// files with fake timers share theirs only with each other.
 const kindOf = (path: string) => {
   if (path.endsWith(".slow.test.ts")) return "slow";
-  return readFileSync(path, "utf8").includes("useFakeTimers") ? "fake timers" : "real timers";
+  const text = readFileSync(path, "utf8");
+  if (/\bvi\.(mock|doMock|resetModules)\(/.test(text)) return "replaced modules";
+  return text.includes("useFakeTimers") ? "fake timers" : "real timers";
 };
+const ISOLATED = ["slow", "replaced modules"];
 const kinds = Object.groupBy(globSync("test/**/*.test.ts"), kindOf);
 
 export default defineConfig({
   test: {
     projects: Object.entries(kinds).map(([name, include]) => ({
       extends: true,
-      test: { name, include, isolate: name === "slow" },
+      test: { name, include, isolate: ISOLATED.includes(name) },
     })),
-    setupFiles: ["test/support/fresh-modules.ts"],
     globalSetup: ["test/support/mysql-family/global-setup.ts"],
     reporters: ["default", "./test/support/closing-line-reporter.ts"],
     // More than there may be cores: most tests wait for a server most of their time. `npm run test:fast` has more, as it

@@ -2,16 +2,23 @@
 // error, and the parts after it are stopped all the same. If one was stuck, the others in its file probably are too,
 // and get almost no time.
 
+import { expect } from "vitest";
+
 const PATIENCE_MS = 5_000;
 const SHORT_MS = 100;
 /** Extra time that a busy machine may need to cut off unfinished work. */
 const LATE_MS = 2_000;
 
-let isStuck = false;
+/** The test file in which a part was stuck. */
+let stuckIn: string | undefined;
+
+function isStuck(): boolean {
+  return stuckIn !== undefined && stuckIn === expect.getState().testPath;
+}
 
 /** How long a server of this file may take to close its connections. */
 export function drainMs(): number {
-  return isStuck ? SHORT_MS : PATIENCE_MS;
+  return isStuck() ? SHORT_MS : PATIENCE_MS;
 }
 
 export interface Part {
@@ -51,14 +58,14 @@ export async function stopInTime(...parts: readonly Part[]): Promise<void> {
     const beganMs = performance.now();
     const timeOver = Promise.withResolvers<boolean>();
     // A drain cuts off at its own deadline, so this timer allows a little more.
-    const timer = setTimeout(() => timeOver.resolve(false), patienceMs + (isStuck ? SHORT_MS : LATE_MS));
+    const timer = setTimeout(() => timeOver.resolve(false), patienceMs + (isStuck() ? SHORT_MS : LATE_MS));
     const stopped = stop().then(
       () => true,
       (error: unknown) => failures.push(error) > 0,
     );
     if (!(await Promise.race([stopped, timeOver.promise]))) late.push(name);
     clearTimeout(timer);
-    isStuck ||= performance.now() - beganMs >= patienceMs;
+    if (performance.now() - beganMs >= patienceMs) stuckIn = expect.getState().testPath;
   }
   if (failures.length > 0) throw failures[0];
   if (late.length > 0) throw new Error(`This did not stop in time: ${late.join(", ")}.`);

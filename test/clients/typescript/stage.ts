@@ -1,6 +1,6 @@
 // What tests of the client share: servers over one database, and clients that are closed at the end.
 
-import { afterEach } from "vitest";
+import { onTestFinished } from "vitest";
 import { type ConnectOptions, connect, type RowlockClient } from "../../../clients/typescript/src/index.ts";
 import type { LockEngine } from "../../../server/engine/engine.ts";
 import { createGrpcServer } from "../../../server/grpc/server.ts";
@@ -9,23 +9,8 @@ import { type StartOptions, silentObserver, startServer, type TestServer } from 
 import { startReplicas } from "../../support/replicas.ts";
 import { drainMs, stopInTime } from "../../support/stop-in-time.ts";
 
-const cleanups: (() => unknown)[] = [];
-afterEach(async () => {
-  const failures: unknown[] = [];
-  for (const cleanup of cleanups.splice(0).reverse()) {
-    try {
-      await cleanup();
-    } catch (error) {
-      failures.push(error);
-    }
-  }
-  if (failures.length > 0) throw failures[0];
-});
-
-/** Cleanups run in reverse order. */
-export function afterwards(cleanup: () => unknown): void {
-  cleanups.push(cleanup);
-}
+/** Runs when the test is over, whatever its result; the last one first. */
+export const afterwards = onTestFinished;
 
 export async function start(options?: StartOptions): Promise<TestServer> {
   const server = await startServer(options);
@@ -33,7 +18,7 @@ export async function start(options?: StartOptions): Promise<TestServer> {
   const stop = server.stop;
   // A test may also stop the server itself.
   const once = Object.assign(server, { stop: () => (stopped ??= stop.call(server)) });
-  cleanups.push(once.stop);
+  afterwards(once.stop);
   return once;
 }
 
@@ -42,7 +27,7 @@ export function client(
   options: Omit<ConnectOptions, "addresses"> = {},
 ): RowlockClient {
   const rowlock = connect({ addresses, owner: "tester", ...options });
-  cleanups.push(() => rowlock.close());
+  afterwards(() => rowlock.close());
   return rowlock;
 }
 
