@@ -83,12 +83,19 @@ export class FreeIndex implements FreeReads {
   }
 }
 
-function isIn({ folder, status }: RecordGroup, range: GroupRange): boolean {
-  if (range.kind === "folder")
-    return folder === range.folder && (range.aboveStatus === null || status > range.aboveStatus);
-  const bytes = Buffer.from(folder);
-  const fromStart = Buffer.compare(bytes, range.from);
-  return (range.isAbove ? fromStart > 0 : fromStart >= 0) && Buffer.compare(bytes, range.below) < 0;
+function isIn({ folder, status }: RecordGroup, { kind, values: [first, second] }: GroupRange): boolean {
+  const fromFirst = Buffer.compare(Buffer.from(folder), first as Buffer);
+  const fromSecond = (text: string) => Buffer.compare(Buffer.from(text), second as Buffer);
+  switch (kind) {
+    case "in_folder":
+      return fromFirst === 0;
+    case "in_folder_above":
+      return fromFirst === 0 && fromSecond(status) > 0;
+    case "in_folders":
+      return fromFirst >= 0 && fromSecond(folder) < 0;
+    case "in_folders_above":
+      return fromFirst > 0 && fromSecond(folder) < 0;
+  }
 }
 
 function compare(a: string, b: string): number {

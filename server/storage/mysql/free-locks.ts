@@ -10,7 +10,6 @@ import {
   type FreeReads,
   findFree,
   freeLockFromRow,
-  type GroupRange,
   groupFromRow,
   longestFreeFirst,
   namedLockFromRow,
@@ -26,10 +25,12 @@ import { rowsOf } from "./transaction/in-transaction.ts";
 
 const INDEX = "rowlock_record r FORCE INDEX (rowlock_record_due)";
 const GROUP = `SELECT r.folder, r.status FROM ${INDEX}`;
-const IN_FOLDER = `(${GROUP} WHERE r.folder = ? ORDER BY r.status LIMIT ?)`;
-const IN_FOLDER_ABOVE = `(${GROUP} WHERE r.folder = ? AND r.status > ? ORDER BY r.status LIMIT ?)`;
-const IN_FOLDERS = `(${GROUP} WHERE r.folder >= ? AND r.folder < ? ORDER BY r.folder, r.status LIMIT ?)`;
-const IN_FOLDERS_ABOVE = `(${GROUP} WHERE r.folder > ? AND r.folder < ? ORDER BY r.folder, r.status LIMIT ?)`;
+const GROUPS = {
+  in_folder: `(${GROUP} WHERE r.folder = ? ORDER BY r.status LIMIT ?)`,
+  in_folder_above: `(${GROUP} WHERE r.folder = ? AND r.status > ? ORDER BY r.status LIMIT ?)`,
+  in_folders: `(${GROUP} WHERE r.folder >= ? AND r.folder < ? ORDER BY r.folder, r.status LIMIT ?)`,
+  in_folders_above: `(${GROUP} WHERE r.folder > ? AND r.folder < ? ORDER BY r.folder, r.status LIMIT ?)`,
+};
 
 // Each row begins with the number of its range, because a union keeps no order.
 const AT = "r.folder = ? AND r.status = ? AND r.due_at = ? AND r.name > ? ORDER BY r.name LIMIT ?";
@@ -59,7 +60,7 @@ function readsOn(connection: Connection, clock: DatabaseClock): FreeReads {
   return {
     async groups(ranges, entries) {
       const trip = new Trip("record_groups");
-      for (const range of ranges) trip.add(...groupBranch(range, entries));
+      for (const { kind, values } of ranges) trip.add(GROUPS[kind], ...values, entries);
       const results = await connection.run(trip);
       return results.map((result) => rowsOf(result).map(groupFromRow));
     },
@@ -93,15 +94,6 @@ function readsOn(connection: Connection, clock: DatabaseClock): FreeReads {
       return { nowUs: Math.max(readUs, clock.latestUs(monotonicUs()) ?? readUs), locks };
     },
   };
-}
-
-function groupBranch(range: GroupRange, entries: number): Branch {
-  if (range.kind === "folders")
-    return [range.isAbove ? IN_FOLDERS_ABOVE : IN_FOLDERS, range.from, range.below, entries];
-  const folder = bytesOf(range.folder);
-  return range.aboveStatus === null
-    ? [IN_FOLDER, folder, entries]
-    : [IN_FOLDER_ABOVE, folder, bytesOf(range.aboveStatus), entries];
 }
 
 /**

@@ -12,14 +12,16 @@ import {
 } from "../storage-bounds.ts";
 import type { FreeLock, FreePage, FreePosition, FreeSelector, RecordGroup, RecordGroups } from "../store.ts";
 import { bigintOf, numberOrNull, type Row, textOf } from "./from-rows.ts";
-import { folderOf, prefixRange } from "./values.ts";
+import { bytesOf, folderOf, prefixRange } from "./values.ts";
 
-/** A range of the index of records, of which the first entries are read for their groups. */
-export type GroupRange =
-  /** One folder, with statuses above this one (null: all). */
-  | { readonly kind: "folder"; readonly folder: string; readonly aboveStatus: string | null }
-  /** Folders from `from` (`isAbove`: after it) and below `below`. */
-  | { readonly kind: "folders"; readonly from: Buffer; readonly isAbove: boolean; readonly below: Buffer };
+/**
+ * A range of the index of records, of which the first entries are read for their groups: one folder, or its statuses above
+ * one; the folders from one on, or above it, and below another. `values` are these bounds.
+ */
+export interface GroupRange {
+  readonly kind: "in_folder" | "in_folder_above" | "in_folders" | "in_folders_above";
+  readonly values: readonly Buffer[];
+}
 
 /** A range of free locks of one group. */
 export interface FreeRange {
@@ -147,14 +149,17 @@ async function groupsAfter(
 function groupRangesAfter(prefix: string, last: RecordGroup | null): GroupRange[] {
   const own = folderOf(prefix);
   const { from, below } = prefixRange(prefix);
-  const { folder = own, status = null } = last ?? {};
+  const folder = last?.folder ?? own;
   // The folder that contains the prefix sorts before all folders that begin with the prefix, and may itself begin with
   // it.
   const isBefore = folder === own && own !== prefix;
-  const isAbove = !isBefore || own === prefix;
   return [
-    { kind: "folder", folder, aboveStatus: status },
-    { kind: "folders", from: isBefore ? from : Buffer.from(folder), isAbove, below },
+    last
+      ? { kind: "in_folder_above", values: [bytesOf(folder), bytesOf(last.status)] }
+      : { kind: "in_folder", values: [bytesOf(folder)] },
+    isBefore
+      ? { kind: "in_folders", values: [from, below] }
+      : { kind: "in_folders_above", values: [bytesOf(folder), below] },
   ];
 }
 

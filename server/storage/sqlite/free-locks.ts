@@ -5,12 +5,10 @@ import {
   type FreeReads,
   findFree,
   freeLockFromRow,
-  type GroupRange,
   groupFromRow,
   isWanted,
   namedLockFromRow,
 } from "../rows/free-locks.ts";
-import type { Row } from "../rows/from-rows.ts";
 import { bytesOf } from "../rows/values.ts";
 import type { Store } from "../store.ts";
 import type { SqliteHandle } from "./handle.ts";
@@ -24,20 +22,9 @@ export function freeLocks(handle: SqliteHandle): Pick<Store, "freeLocks"> {
 
 function readsOn(handle: SqliteHandle): FreeReads {
   const { statements, nowUs } = handle;
-
-  const groupRows = (range: GroupRange, entries: number): Row[] => {
-    if (range.kind === "folders") {
-      const name = range.isAbove ? "group_in_folders_above" : "group_in_folders";
-      return statements.all(name, range.from, range.below, entries);
-    }
-    const folder = bytesOf(range.folder);
-    return range.aboveStatus === null
-      ? statements.all("group_in_folder", folder, entries)
-      : statements.all("group_in_folder_above", folder, bytesOf(range.aboveStatus), entries);
-  };
-
   return {
-    groups: (ranges, entries) => ranges.map((range) => groupRows(range, entries).map(groupFromRow)),
+    groups: (ranges, entries) =>
+      ranges.map(({ kind, values }) => statements.all(`group_${kind}`, ...values, entries).map(groupFromRow)),
 
     free(ranges, entries) {
       const readUs = nowUs() - handle.coarseUs;
