@@ -24,7 +24,7 @@ import { DEADLINE_SLACK_MS } from "./grpc-bounds.ts";
 import { decode, encode } from "./messages/encoding.ts";
 import { failureOf } from "./messages/status.ts";
 import type { Sessions } from "./session/sessions.ts";
-import { type Answer, type AnyVerb, ROWS } from "./verbs.ts";
+import { type Answer, type AnyVerb, checked, ROWS } from "./verbs.ts";
 
 /** What the calls outside sessions share. */
 export interface Served extends Frame {
@@ -57,7 +57,7 @@ export function unaryHandler(verb: AnyVerb, served: Served): handleUnaryCall<Buf
     let call: OwnCall | undefined;
     try {
       call = connections.open(grpcCall, verb);
-      const asked = verb.check(decode(input, grpcCall.request), methods);
+      const asked = checked(verb, decode(input, grpcCall.request), methods);
       const answer = encode(output, (await verb.run(methods, asked, call)) as Answer);
       observe(served, verb, grpcCall, status.OK, startedMs);
       callback(null, answer);
@@ -79,7 +79,7 @@ export function streamHandler(verb: AnyVerb, served: Served): handleServerStream
     observer.streamOpened();
     try {
       call = connections.open(grpcCall, verb);
-      const asked = verb.check(decode(input, grpcCall.request), methods);
+      const asked = checked(verb, decode(input, grpcCall.request), methods);
       await verb.run(methods, asked, call, sendTo(grpcCall, output));
       observe(served, verb, grpcCall, status.OK, startedMs);
       grpcCall.end();

@@ -15,6 +15,7 @@ import {
 import type { Call, MethodContext, Send } from "./call.ts";
 import { acquire, checkAcquire } from "./methods/acquire.ts";
 import { capture, checkCapture } from "./methods/capture.ts";
+import { Violations } from "./methods/fields.ts";
 import {
   checkGetLock,
   checkListLimits,
@@ -53,8 +54,12 @@ type Lease = MessageInitShape<typeof LeaseSchema>;
 
 export interface Verb<Of extends Described = Described, Asked = never> {
   readonly of: Of;
-  /** Checks the request. Throws a CallError with all violations. */
-  readonly check: (message: MessageShape<Of["input"]>, context: MethodContext) => Asked;
+  /** Adds what is wrong with the request to `violations`. What it returns is only good if it adds nothing. */
+  readonly check: (
+    message: MessageShape<Of["input"]>,
+    violations: Violations,
+    context: MethodContext,
+  ) => Asked;
   /**
    * Resolves with the answer, or with its bytes: a method that encodes part by part holds up no other calls for long. A
    * stream sends messages, and closes when the promise settles. May throw a CallError or a Fault.
@@ -77,7 +82,7 @@ export type Answer = MessageInitShape<DescMessage>;
 
 /** A verb of any type. */
 export interface AnyVerb extends Pick<Verb, "of" | "admission"> {
-  check(message: Message, context: MethodContext): unknown;
+  check(message: Message, violations: Violations, context: MethodContext): unknown;
   /** Only streams send, and only unary methods return an answer. */
   run(
     context: MethodContext,
@@ -107,14 +112,15 @@ type Rows = {
   readonly [Name in VerbName]: Verb<Name extends keyof Contract ? Contract[Name] : typeof RENEW_LEASES>;
 };
 
+/** A row as it is written below: most verbs neither wait nor answer with leases. */
+type Row<Of extends Described, Asked> = Pick<Verb<Of, Asked>, "check" | "run" | "admission"> &
+  Partial<Pick<Verb<Of>, "isWait" | "leases">>;
+
 /** Ties what `check` returns to what `run` takes. */
-function verb<Of extends Described, Asked>(of: Of, row: Omit<Verb<Of, Asked>, "of">): Verb<Of> {
-  return { of, ...row } as unknown as Verb<Of>;
+function verb<Of extends Described, Asked>(of: Of, row: Row<Of, Asked>): Verb<Of> {
+  return { of, isWait: () => false, leases: () => [], ...row } as unknown as Verb<Of>;
 }
 
-const never = () => false;
-const always = () => true;
-const none = () => [];
 const { method } = LockService;
 
 /**
@@ -122,25 +128,17 @@ const { method } = LockService;
  * or keeps them, then changes by operators and schedulers, then requests for leases, and last what only reads.
  */
 export const VERBS = {
-  release: verb(method.release, {
-    check: checkRelease,
-    run: release,
-    admission: "urgent",
-    isWait: never,
-    leases: none,
-  }),
+  release: verb(method.release, { check: checkRelease, run: release, admission: "urgent" }),
   renew: verb(method.renew, {
     check: checkRenew,
     run: renew,
     admission: "urgent",
-    isWait: never,
     leases: ({ lease }) => (lease ? [lease] : []),
   }),
   renewLeases: verb(RENEW_LEASES, {
     check: checkRenewLeases,
     run: renewLeases,
     admission: "urgent",
-    isWait: never,
     leases: ({ leases = [] }) =>
       leases.flatMap(({ outcome }) => (outcome?.case === "lease" ? [outcome.value] : [])),
   }),
@@ -148,30 +146,10 @@ export const VERBS = {
     check: checkForceRelease,
     run: forceRelease,
     admission: "ordinary",
-    isWait: never,
-    leases: none,
   }),
-  setLimit: verb(method.setLimit, {
-    check: checkSetLimit,
-    run: setLimit,
-    admission: "ordinary",
-    isWait: never,
-    leases: none,
-  }),
-  updateLock: verb(method.updateLock, {
-    check: checkUpdateLock,
-    run: updateLock,
-    admission: "ordinary",
-    isWait: never,
-    leases: none,
-  }),
-  deleteLock: verb(method.deleteLock, {
-    check: checkDeleteLock,
-    run: deleteLock,
-    admission: "ordinary",
-    isWait: never,
-    leases: none,
-  }),
+  setLimit: verb(method.setLimit, { check: checkSetLimit, run: setLimit, admission: "ordinary" }),
+  updateLock: verb(method.updateLock, { check: checkUpdateLock, run: updateLock, admission: "ordinary" }),
+  deleteLock: verb(method.deleteLock, { check: checkDeleteLock, run: deleteLock, admission: "ordinary" }),
   acquire: verb(method.acquire, {
     check: checkAcquire,
     run: acquire,
@@ -191,36 +169,17 @@ export const VERBS = {
     check: checkWaitInQueue,
     run: waitInQueue,
     admission: "ordinary",
-    isWait: always,
+    isWait: () => true,
     leases: ({ update }) => (update?.case === "granted" ? [update.value] : []),
   }),
-  getLock: verb(method.getLock, {
-    check: checkGetLock,
-    run: getLock,
-    admission: "none",
-    isWait: never,
-    leases: none,
-  }),
-  listLocks: verb(method.listLocks, {
-    check: checkListLocks,
-    run: listLocks,
-    admission: "none",
-    isWait: never,
-    leases: none,
-  }),
-  listLimits: verb(method.listLimits, {
-    check: checkListLimits,
-    run: listLimits,
-    admission: "none",
-    isWait: never,
-    leases: none,
-  }),
+  getLock: verb(method.getLock, { check: checkGetLock, run: getLock, admission: "none" }),
+  listLocks: verb(method.listLocks, { check: checkListLocks, run: listLocks, admission: "none" }),
+  listLimits: verb(method.listLimits, { check: checkListLimits, run: listLimits, admission: "none" }),
   watchLocks: verb(method.watchLocks, {
     check: checkWatchLocks,
     run: watchLocks,
     admission: "none",
-    isWait: always,
-    leases: none,
+    isWait: () => true,
   }),
 } as const satisfies Rows & Readonly<Record<keyof Contract, unknown>>;
 
@@ -234,6 +193,12 @@ export function inOrder(commands: readonly SessionCommand[]): readonly SessionCo
   if (commands.length < 2) return commands;
   const rank = ({ command }: SessionCommand) => ORDER.indexOf(command.case);
   return [...commands].sort((a, b) => rank(a) - rank(b));
+}
+
+/** Checks a request as its verb demands. Throws a CallError with all violations. */
+export function checked(verb: AnyVerb, message: Message, context: MethodContext): unknown {
+  const violations = new Violations();
+  return violations.checked(verb.check(message, violations, context));
 }
 
 /** The field of the verb's answers in SessionResult. */

@@ -27,7 +27,7 @@ import {
   checkRequestId,
   checkTerms,
   checkText,
-  Violations,
+  type Violations,
 } from "./fields.ts";
 import { Wait } from "./wait.ts";
 
@@ -127,9 +127,7 @@ const WHEN_BUSY: Record<WireWhenBusy, WhenBusy> = {
   [WireWhenBusy.WAIT]: "wait",
 };
 
-/** Throws a CallError with all violations. */
-export function checkAcquire(message: AcquireRequest): CheckedAcquire {
-  const violations = new Violations();
+export function checkAcquire(message: AcquireRequest, violations: Violations): CheckedAcquire {
   const whenBusy = checkWhenBusy(message, violations);
   if (whenBusy === "refuse" && message.maxWait) {
     violations.add(
@@ -137,11 +135,10 @@ export function checkAcquire(message: AcquireRequest): CheckedAcquire {
       "needs a call that waits: set when_busy to WHEN_BUSY_ENQUEUE or WHEN_BUSY_WAIT",
     );
   }
-  const ask = checkAsk(message, whenBusy !== "refuse", violations);
-  return violations.checked({ ask, whenBusy });
+  return { ask: checkAsk(message, whenBusy !== "refuse", violations), whenBusy };
 }
 
-/** Checks a request inside a WaitInQueueRequest, which always waits. Adds to `violations`. */
+/** Checks a request inside a WaitInQueueRequest, which always waits. */
 export function checkNestedAcquire(message: AcquireRequest, violations: Violations): AcquireInput {
   checkWhenBusy(message, violations);
   if (message.whenBusy === WireWhenBusy.REFUSE) {

@@ -28,7 +28,7 @@ import {
   checkRequestId,
   checkTerms,
   checkText,
-  Violations,
+  type Violations,
 } from "./fields.ts";
 
 /**
@@ -87,9 +87,7 @@ interface CheckedCapture {
   readonly maxWaitUs: number | null;
 }
 
-/** Throws a CallError with all violations. */
-export function checkCapture(message: CaptureRequest): CheckedCapture {
-  const violations = new Violations();
+export function checkCapture(message: CaptureRequest, violations: Violations): CheckedCapture {
   const { ttl, maxWait } = message;
   const ask = {
     target: checkTarget(message, violations),
@@ -105,7 +103,7 @@ export function checkCapture(message: CaptureRequest): CheckedCapture {
   const maxWaitUs = maxWait
     ? checkDuration(maxWait, { minUs: WAIT_US_MIN, maxUs: DURATION_US_MAX }, "max_wait", violations)
     : null;
-  return violations.checked({ ask, maxWaitUs });
+  return { ask, maxWaitUs };
 }
 
 function checkMax({ maxLeases }: CaptureRequest, violations: Violations): number {

@@ -14,7 +14,7 @@ import type { LimitSetting, LimitsQuery, LocksQuery, ViewedLock } from "../../en
 import type { Call, MethodContext } from "../call.ts";
 import { PAGE_BYTES_MAX } from "../grpc-bounds.ts";
 import { limitSettingMessage, lockMessage } from "../messages/messages.ts";
-import { checkName, checkText, Violations } from "./fields.ts";
+import { checkName, checkText, type Violations } from "./fields.ts";
 
 /** Describes a lock, even if nobody has used the name. */
 export async function getLock({ engine }: MethodContext, name: string, call: Call) {
@@ -112,30 +112,27 @@ interface CheckedListLimits extends Omit<LimitsQuery, "max"> {
 /** The fields that all requests for a page share. */
 type PageRequest = Pick<ListLocksRequest, "prefix" | "pageSize" | "pageToken">;
 
-export function checkGetLock({ name }: GetLockRequest): string {
-  const violations = new Violations();
-  return violations.checked(checkName(name, "name", violations));
+export function checkGetLock({ name }: GetLockRequest, violations: Violations): string {
+  return checkName(name, "name", violations);
 }
 
-export function checkListLocks(message: ListLocksRequest): CheckedListLocks {
-  const violations = new Violations();
+export function checkListLocks(message: ListLocksRequest, violations: Violations): CheckedListLocks {
   const order = checkOrder(message, violations);
-  return violations.checked({
+  return {
     ...checkPage(message, violations),
     afterName: checkAfterName(message, order, violations),
     busyOnly: message.busyOnly,
     order,
-  });
+  };
 }
 
-export function checkListLimits(message: ListLimitsRequest): CheckedListLimits {
-  const violations = new Violations();
+export function checkListLimits(message: ListLimitsRequest, violations: Violations): CheckedListLimits {
   const page = checkPage(message, violations);
   const { pageToken } = message;
-  if (pageToken === "") return violations.checked({ ...page, after: null });
+  if (pageToken === "") return { ...page, after: null };
   const after = settingOfPageToken(pageToken);
   checkPlace(after?.target ?? null, message, violations);
-  return violations.checked({ ...page, after });
+  return { ...page, after };
 }
 
 function checkPage({ prefix, pageSize }: PageRequest, violations: Violations) {

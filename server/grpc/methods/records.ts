@@ -3,12 +3,12 @@
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import type { DeleteLockRequest, UpdateLockRequest } from "#proto/rowlock/v1/lock_service_pb.js";
 import { DELAY_US_MAX } from "../../core/bounds.ts";
-import type { UpdateLock } from "../../core/command.ts";
+import type { DeleteLock, UpdateLock } from "../../core/command.ts";
 import type { LockEngine } from "../../engine/engine.ts";
 import type { Call, MethodContext } from "../call.ts";
 import { lockInUse, recordVersionMismatch } from "../messages/call-error.ts";
 import { recordMessage } from "../messages/messages.ts";
-import { checkAttempts, checkDelay, checkName, checkStatus, NANOS_MAX, Violations } from "./fields.ts";
+import { checkAttempts, checkDelay, checkName, checkStatus, NANOS_MAX, type Violations } from "./fields.ts";
 
 /** Throws BAD_REQUEST, or VERSION_MISMATCH if the record does not have the expected version. */
 export async function updateLock({ engine }: MethodContext, update: CheckedUpdateLock, call: Call) {
@@ -45,18 +45,13 @@ export async function deleteLock(
 }
 
 type CheckedUpdateLock = Omit<UpdateLock, "verb" | "caller">;
+type CheckedDeleteLock = Pick<DeleteLock, "name" | "expectedVersion">;
 
-interface CheckedDeleteLock {
-  readonly name: string;
-  readonly expectedVersion: bigint | undefined;
-}
-
-/** Throws a CallError with all violations. */
 export function checkUpdateLock(
   message: UpdateLockRequest,
+  violations: Violations,
   { engine }: { readonly engine: Pick<LockEngine, "nowUs"> },
 ): CheckedUpdateLock {
-  const violations = new Violations();
   // The engine may not have read the database's clock yet, so the local clock stands in: this time only bounds
   // not_before, to catch mistakes in a unit.
   const nowUs = Math.max(engine.nowUs(), Date.now() * 1_000);
@@ -74,7 +69,7 @@ export function checkUpdateLock(
       "or another field must be set: not_before, not_before_in, unset_not_before, attempts_left, unset_attempts_left",
     );
   }
-  return violations.checked(update);
+  return update;
 }
 
 function checkNotBefore(
@@ -123,7 +118,9 @@ function checkNewAttempts(
   return checked ?? (unsetAttemptsLeft ? null : undefined);
 }
 
-export function checkDeleteLock({ name, expectedVersion }: DeleteLockRequest): CheckedDeleteLock {
-  const violations = new Violations();
-  return violations.checked({ name: checkName(name, "name", violations), expectedVersion });
+export function checkDeleteLock(
+  { name, expectedVersion }: DeleteLockRequest,
+  violations: Violations,
+): CheckedDeleteLock {
+  return { name: checkName(name, "name", violations), expectedVersion };
 }

@@ -7,7 +7,7 @@ import type {
   RenewRequest,
 } from "#proto/rowlock/v1/lock_service_pb.js";
 import { DURATION_US_MAX, TTL_US_MIN } from "../../core/bounds.ts";
-import type { ClaimRef } from "../../core/claim.ts";
+import type { ForceRelease, Release, Renew } from "../../core/command.ts";
 import type { RunResult } from "../../core/record.ts";
 import { OVERLOADED_RETRY_AFTER_MS } from "../../engine/engine-bounds.ts";
 import { Fault } from "../../engine/faults.ts";
@@ -24,7 +24,7 @@ import {
   checkName,
   checkReason,
   checkStatus,
-  Violations,
+  type Violations,
 } from "./fields.ts";
 
 /** Throws LEASE_LOST, NOT_GRANTED_YET or UNKNOWN_CLAIM. */
@@ -134,51 +134,29 @@ export async function forceRelease(
 
 const TICKET_NUMBER_MAX = 2n ** 63n - 1n;
 
-export interface CheckedRenew {
-  readonly ref: ClaimRef;
-  /** undefined: the time to live last asked for. */
-  readonly ttlUs: number | undefined;
-}
+type CheckedRenew = Pick<Renew, "ref" | "ttlUs">;
+type CheckedRelease = Pick<Release, "ref" | "result">;
+type CheckedForceRelease = Pick<ForceRelease, "name" | "ticketNumber" | "reason">;
 
-interface CheckedRelease {
-  readonly ref: ClaimRef;
-  readonly result: RunResult | null;
-}
-
-interface CheckedForceRelease {
-  readonly name: string;
-  /** null: all holders. */
-  readonly ticketNumber: bigint | null;
-  readonly reason: string;
-}
-
-export function checkRenew(message: RenewRequest): CheckedRenew {
-  const violations = new Violations();
-  return violations.checked(checkRenewFields(message, violations));
-}
-
-function checkRenewFields({ leaseId, ttl }: RenewRequest, violations: Violations): CheckedRenew {
+export function checkRenew({ leaseId, ttl }: RenewRequest, violations: Violations): CheckedRenew {
   const ref = checkClaimId(leaseId, "lease_id", violations);
   const ttlUs = ttl && checkDuration(ttl, { minUs: TTL_US_MIN, maxUs: DURATION_US_MAX }, "ttl", violations);
   return { ref, ttlUs };
 }
 
-export function checkRenewLeases({ leases }: RenewLeases): CheckedRenew[] {
-  const violations = new Violations();
+export function checkRenewLeases({ leases }: RenewLeases, violations: Violations): CheckedRenew[] {
   const isMany = leases.length >= 1 && leases.length <= RENEWED_AT_ONCE_MAX;
   if (!isMany) violations.add("leases", `has ${leases.length}; name 1 to ${RENEWED_AT_ONCE_MAX} leases`);
-  const checked = (isMany ? leases : []).map((lease, index) =>
-    checkRenewFields(lease, violations.within(`leases[${index}]`)),
+  return (isMany ? leases : []).map((lease, index) =>
+    checkRenew(lease, violations.within(`leases[${index}]`)),
   );
-  return violations.checked(checked);
 }
 
-export function checkRelease(message: ReleaseRequest): CheckedRelease {
-  const violations = new Violations();
-  return violations.checked({
+export function checkRelease(message: ReleaseRequest, violations: Violations): CheckedRelease {
+  return {
     ref: checkClaimId(message.leaseId, "lease_id", violations),
     result: checkResult(message, violations),
-  });
+  };
 }
 
 /** null: the request says nothing about the lock's record. */
@@ -194,10 +172,11 @@ function checkResult(message: ReleaseRequest, violations: Violations): RunResult
   };
 }
 
-export function checkForceRelease(message: ForceReleaseRequest): CheckedForceRelease {
-  const violations = new Violations();
-  const target = checkTarget(message.target, violations);
-  return violations.checked({ ...target, reason: checkReason(message.reason, true, violations) });
+export function checkForceRelease(
+  { target, reason }: ForceReleaseRequest,
+  violations: Violations,
+): CheckedForceRelease {
+  return { ...checkTarget(target, violations), reason: checkReason(reason, true, violations) };
 }
 
 function checkTarget(

@@ -2,11 +2,12 @@
 
 import type { SetLimitRequest } from "#proto/rowlock/v1/lock_service_pb.js";
 import { LIMIT_DEFAULT, NAME_BYTES_MAX, PERMITS_MAX } from "../../core/bounds.ts";
+import type { SetLimit } from "../../core/command.ts";
 import { isDraining, totalHeld } from "../../core/lock.ts";
 import type { LockEngine } from "../../engine/engine.ts";
 import type { Call, MethodContext } from "../call.ts";
 import { versionMismatch } from "../messages/call-error.ts";
-import { checkName, checkReason, checkText, Violations } from "./fields.ts";
+import { checkName, checkReason, checkText, type Violations } from "./fields.ts";
 
 /** Throws BAD_REQUEST, or VERSION_MISMATCH if the setting does not have the expected version. */
 export async function setLimit({ engine }: MethodContext, request: CheckedSetLimit, call: Call) {
@@ -63,23 +64,17 @@ type LimitTarget =
   /** All names with a prefix, which may be empty. */
   | { readonly kind: "pattern"; readonly prefix: string };
 
-export interface CheckedSetLimit {
+interface CheckedSetLimit extends Pick<SetLimit, "limit" | "expectedVersion" | "reason"> {
   readonly target: LimitTarget;
-  /** null: remove the setting. */
-  readonly limit: number | null;
-  readonly expectedVersion: bigint | undefined;
-  readonly reason: string;
 }
 
-/** Throws a CallError with all violations. */
-export function checkSetLimit(message: SetLimitRequest): CheckedSetLimit {
-  const violations = new Violations();
-  return violations.checked({
+export function checkSetLimit(message: SetLimitRequest, violations: Violations): CheckedSetLimit {
+  return {
     target: checkTarget(message.target, violations),
     limit: checkLimit(message, violations),
     expectedVersion: message.expectedVersion,
     reason: checkReason(message.reason, false, violations),
-  });
+  };
 }
 
 function checkTarget(target: SetLimitRequest["target"], violations: Violations): LimitTarget {

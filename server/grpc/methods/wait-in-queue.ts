@@ -12,7 +12,7 @@ import { requestIdReused, unknownClaim } from "../messages/call-error.ts";
 import { leaseMessage, ticketMessage } from "../messages/messages.ts";
 import { checkNestedAcquire } from "./acquire.ts";
 import { endOf, giveBackUnheard, refusalOf } from "./answers.ts";
-import { checkClaimId, checkDuration, NO_CLAIM, Violations } from "./fields.ts";
+import { checkClaimId, checkDuration, NO_CLAIM, type Violations } from "./fields.ts";
 import { PlaceUpdates } from "./place-updates.ts";
 import { Wait } from "./wait.ts";
 
@@ -154,14 +154,12 @@ type WaitTarget =
   | { readonly kind: "ask"; readonly ask: AcquireInput }
   | { readonly kind: "ticket"; readonly ref: ClaimRef };
 
-export interface CheckedWait {
+interface CheckedWait {
   readonly target: WaitTarget;
   readonly updateIntervalMs: number;
 }
 
-/** Throws a CallError with all violations. */
-export function checkWaitInQueue(message: WaitInQueueRequest): CheckedWait {
-  const violations = new Violations();
+export function checkWaitInQueue(message: WaitInQueueRequest, violations: Violations): CheckedWait {
   const target = checkTarget(message.target, violations);
   const intervalUs = message.minUpdateInterval
     ? checkDuration(
@@ -171,7 +169,7 @@ export function checkWaitInQueue(message: WaitInQueueRequest): CheckedWait {
         violations,
       )
     : UPDATE_INTERVAL_US_DEFAULT;
-  return violations.checked({ target, updateIntervalMs: intervalUs / 1_000 });
+  return { target, updateIntervalMs: intervalUs / 1_000 };
 }
 
 function checkTarget(target: WaitInQueueRequest["target"], violations: Violations): WaitTarget {

@@ -9,7 +9,7 @@ import type { WatchUpdate } from "../../engine/lock-engine.ts";
 import type { Call, MethodContext, Send } from "../call.ts";
 import { WATCH_BYTES_MAX } from "../grpc-bounds.ts";
 import { lockMessage } from "../messages/messages.ts";
-import { checkText, Violations } from "./fields.ts";
+import { checkText, type Violations } from "./fields.ts";
 
 type Message = Omit<WatchLocksResponse, "$typeName">;
 
@@ -75,7 +75,6 @@ function messagesOf({ beganAnew, locks, deleted, complete }: WatchUpdate): Messa
 }
 
 /** Returns the prefix. */
-export function checkWatchLocks({ prefix }: WatchLocksRequest): string {
-  const violations = new Violations();
-  return violations.checked(checkText(prefix, NAME_BYTES_MAX, "prefix", violations));
+export function checkWatchLocks({ prefix }: WatchLocksRequest, violations: Violations): string {
+  return checkText(prefix, NAME_BYTES_MAX, "prefix", violations);
 }

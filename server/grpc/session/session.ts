@@ -35,7 +35,7 @@ import { failureOf, packedStatus } from "../messages/status.ts";
 import { durationMessage } from "../messages/times.ts";
 import { checkDuration, checkLabels, checkText, Violations } from "../methods/fields.ts";
 import type { OpenWaits } from "../open-waits.ts";
-import { type Answer, type AnyVerb, inOrder, ROWS, resultField } from "../verbs.ts";
+import { type Answer, type AnyVerb, checked, inOrder, ROWS, resultField } from "../verbs.ts";
 import { Outbox } from "./outbox.ts";
 import { SessionCall, type SessionClient } from "./session-call.ts";
 import { SessionLeases } from "./session-leases.ts";
@@ -223,8 +223,8 @@ export class Session {
       const timeoutMs = checkTimeout(command.timeout);
       if (timeoutMs !== undefined) call.limitTo(timeoutMs, () => this.#fail(call, timedOut()));
       this.#complete(asked);
-      const checked = verb.check(asked.value, this.#context.methods);
-      this.#run(call, verb, checked, asked.case === "release" ? asked.value.leaseId : undefined);
+      const request = checked(verb, asked.value, this.#context.methods);
+      this.#run(call, verb, request, asked.case === "release" ? asked.value.leaseId : undefined);
     } catch (error) {
       this.#workIsOver(call);
       this.#fail(call, error);

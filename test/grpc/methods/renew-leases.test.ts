@@ -8,6 +8,7 @@ import { formatClaimId } from "../../../server/core/claim.ts";
 import type { Renew } from "../../../server/core/command.ts";
 import { Fault } from "../../../server/engine/faults.ts";
 import { RENEWED_LATER_MS_MAX } from "../../../server/grpc/grpc-bounds.ts";
+import { Violations } from "../../../server/grpc/methods/fields.ts";
 import { checkRenewLeases, renewLeases } from "../../../server/grpc/methods/renew-and-release.ts";
 import { fakeCall } from "../../support/fake-call.ts";
 
@@ -65,7 +66,7 @@ function scene(count: number) {
       void told.push([Number(ref.ticketNumber), how?.endReason ?? undefined]),
   });
   const leases = Array.from({ length: count }, (_, index) => ({ leaseId: formatClaimId(refOf(index + 1)) }));
-  const asked = checkRenewLeases(create(RenewLeasesSchema, { leases }));
+  const asked = checkRenewLeases(create(RenewLeasesSchema, { leases }), new Violations());
   const answer = renewLeases({ engine } as never, asked, call);
   const outcomes = answer.then((message) =>
     message.leases.map(({ outcome }) =>

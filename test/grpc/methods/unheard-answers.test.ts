@@ -9,6 +9,7 @@ import type { Claim } from "../../../server/core/claim.ts";
 import type { Place } from "../../../server/core/command.ts";
 import { PLACE_TRIES_MAX } from "../../../server/grpc/grpc-bounds.ts";
 import { acquire, checkAcquire } from "../../../server/grpc/methods/acquire.ts";
+import { Violations } from "../../../server/grpc/methods/fields.ts";
 import { fakeCall } from "../../support/fake-call.ts";
 
 const NOW_US = 1_800_000_000_000_000;
@@ -55,7 +56,11 @@ async function played({ state, place = null, places = [], cancelled = false, req
   const call = fakeCall();
   if (cancelled) call.cancel();
   const message = create(AcquireRequestSchema, { name: "a", requestId, whenBusy: WhenBusy.ENQUEUE });
-  const { outcome } = await acquire({ engine, graceUs: 10_000_000 } as never, checkAcquire(message), call);
+  const { outcome } = await acquire(
+    { engine, graceUs: 10_000_000 } as never,
+    checkAcquire(message, new Violations()),
+    call,
+  );
   return { outcome, detached, decisions };
 }
 

@@ -10,6 +10,7 @@ import { ListOrder } from "#proto/rowlock/v1/lock_service_pb.js";
 import { CallError } from "../../../server/grpc/messages/call-error.ts";
 import { checkAcquire } from "../../../server/grpc/methods/acquire.ts";
 import { checkCapture } from "../../../server/grpc/methods/capture.ts";
+import { Violations } from "../../../server/grpc/methods/fields.ts";
 import {
   checkGetLock,
   checkListLimits,
@@ -41,7 +42,12 @@ type Row<Schema extends DescMessage> = [
   violations: Record<string, RegExp | string>,
 ];
 
-/** All violations that a check finds. */
+type Check<Schema extends DescMessage, Request = unknown> = (
+  message: MessageShape<Schema>,
+  violations: Violations,
+) => Request;
+
+/** All violations that a check throws. */
 function violationsOf(check: () => unknown) {
   try {
     check();
@@ -55,11 +61,12 @@ function violationsOf(check: () => unknown) {
 /** Each row is refused with exactly these violations. */
 function refuses<Schema extends DescMessage>(
   schema: Schema,
-  check: (message: MessageShape<Schema>) => unknown,
+  check: Check<Schema>,
   rows: Row<Schema>[],
 ): void {
+  const accept = accepted(schema, check);
   test.each(rows)("refuses %s", (_, request, expected) => {
-    const violations = violationsOf(() => check(create(schema, request)));
+    const violations = violationsOf(() => accept(request));
     expect(violations.map(({ field }) => field).sort()).toEqual(Object.keys(expected).sort());
     for (const { field, description } of violations) expect(description).toMatch(expected[field] as RegExp);
   });
@@ -68,9 +75,12 @@ function refuses<Schema extends DescMessage>(
 /** The decoded request; fields that are not given have valid values. */
 function accepted<Schema extends DescMessage, Request>(
   schema: Schema,
-  check: (message: MessageShape<Schema>) => Request,
+  check: Check<Schema, Request>,
 ): (request: MessageInitShape<Schema>) => Request {
-  return (request) => check(create(schema, request));
+  return (request) => {
+    const violations = new Violations();
+    return violations.checked(check(create(schema, request), violations));
+  };
 }
 
 describe("AcquireRequest", () => {
@@ -192,9 +202,9 @@ describe("AcquireRequest", () => {
   ]);
 
   test("refuses a label for its key and for its value", () => {
-    const message = create(schema, { name: "a", labels: { ["k".repeat(64)]: "v".repeat(256), good: "x" } });
+    const labels = { ["k".repeat(64)]: "v".repeat(256), good: "x" };
     const field = `labels["${"k".repeat(24)}"]`;
-    expect(violationsOf(() => checkAcquire(message))).toEqual([
+    expect(violationsOf(() => accept({ name: "a", labels }))).toEqual([
       { field, description: "has a key of 64 bytes; use 1 to 63 bytes of UTF-8" },
       { field, description: "is 256 bytes long; use at most 255 bytes of UTF-8" },
     ]);
@@ -583,8 +593,8 @@ describe("the part of a ReleaseRequest for the record", () => {
 describe("UpdateLockRequest", () => {
   const schema = requests.UpdateLockRequestSchema;
   const NOW_US = 1_800_000_000_000_000;
-  const check = (message: MessageShape<typeof schema>) =>
-    checkUpdateLock(message, { engine: { nowUs: () => NOW_US } });
+  const check: Check<typeof schema, ReturnType<typeof checkUpdateLock>> = (message, violations) =>
+    checkUpdateLock(message, violations, { engine: { nowUs: () => NOW_US } });
   beforeAll(() => void vi.useFakeTimers({ toFake: ["Date"], now: NOW_US / 1_000 }));
   afterAll(() => void vi.useRealTimers());
   const accept = accepted(schema, check);
@@ -853,10 +863,9 @@ describe("the timeout of a command", () => {
 });
 
 describe("a span that is out of bounds", () => {
+  const accept = accepted(requests.RenewRequestSchema, checkRenew);
   const descriptionOf = (seconds: number | bigint, nanos: number) =>
-    violationsOf(() =>
-      checkRenew(create(requests.RenewRequestSchema, { leaseId: ID, ttl: span(seconds, nanos) })),
-    )[0]?.description;
+    violationsOf(() => accept({ leaseId: ID, ttl: span(seconds, nanos) }))[0]?.description;
 
   test.each<[number | bigint, number, RegExp]>([
     [0, -500_000_000, /^is -0\.5 s;/],
