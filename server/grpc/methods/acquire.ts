@@ -2,15 +2,7 @@
 
 import { Mode as WireMode, WhenBusy as WireWhenBusy } from "#proto/rowlock/v1/lock_pb.js";
 import type { AcquireRequest, AcquireResponse } from "#proto/rowlock/v1/lock_service_pb.js";
-import {
-  DURATION_US_MAX,
-  PERMITS_MAX,
-  REQUEST_ID_BYTES_MAX,
-  TEXT_BYTES_MAX,
-  TTL_US_DEFAULT,
-  TTL_US_MIN,
-  WAIT_US_MIN,
-} from "../../core/bounds.ts";
+import { PERMITS_MAX, REQUEST_ID_BYTES_MAX, TEXT_BYTES_MAX, TTL_US_DEFAULT } from "../../core/bounds.ts";
 import type { Mode, Terms } from "../../core/claim.ts";
 import type { Place } from "../../core/command.ts";
 import type { LockEngine } from "../../engine/engine.ts";
@@ -22,12 +14,15 @@ import { leaseMessage, ticketMessage } from "../messages/messages.ts";
 import { endOf, giveBackUnheard, refusalOf } from "./answers.ts";
 import {
   checkDuration,
+  checkEnum,
   checkLabels,
   checkName,
   checkRequestId,
   checkTerms,
   checkText,
+  TTL,
   type Violations,
+  WAIT,
 } from "./fields.ts";
 import { Wait } from "./wait.ts";
 
@@ -151,7 +146,8 @@ export function checkNestedAcquire(message: AcquireRequest, violations: Violatio
 }
 
 function checkAsk(message: AcquireRequest, mayWait: boolean, violations: Violations): AcquireInput {
-  const mode = checkMode(message, violations);
+  const modes = "MODE_PERMIT, MODE_SHARED or MODE_EXCLUSIVE";
+  const mode = checkEnum(message.mode, MODES, "mode", modes, violations) ?? "permit";
   return {
     name: checkName(message.name, "name", violations),
     mode,
@@ -162,33 +158,14 @@ function checkAsk(message: AcquireRequest, mayWait: boolean, violations: Violati
     labels: checkLabels(message.labels, violations),
     terms: checkOwnTerms(message, violations),
     mayWait,
-    maxWaitUs: message.maxWait
-      ? checkDuration(message.maxWait, { minUs: WAIT_US_MIN, maxUs: DURATION_US_MAX }, "max_wait", violations)
-      : null,
+    maxWaitUs: checkDuration(message.maxWait, WAIT, "max_wait", violations) ?? null,
   };
 }
 
-function checkMode({ mode }: AcquireRequest, violations: Violations): Mode {
-  // Enums of proto3 are open: any number can arrive.
-  const known: Mode | undefined = MODES[mode];
-  if (!known)
-    violations.add(
-      "mode",
-      `is ${mode}, which is not a known value: use MODE_PERMIT, MODE_SHARED or MODE_EXCLUSIVE`,
-    );
-  return known ?? "permit";
-}
-
 function checkWhenBusy({ whenBusy }: AcquireRequest, violations: Violations): WhenBusy {
-  const known: WhenBusy | undefined = WHEN_BUSY[whenBusy];
-  if (!known) {
-    violations.add(
-      "when_busy",
-      `is ${whenBusy}, which is not a known value: use WHEN_BUSY_REFUSE, WHEN_BUSY_ENQUEUE or WHEN_BUSY_WAIT`,
-    );
-  }
-  // Treated as a request that waits, so that a max_wait beside it is not reported as well.
-  return known ?? "wait";
+  const names = "WHEN_BUSY_REFUSE, WHEN_BUSY_ENQUEUE or WHEN_BUSY_WAIT";
+  // Any other value is treated as a request that waits, so that a max_wait beside it is not reported as well.
+  return checkEnum(whenBusy, WHEN_BUSY, "when_busy", names, violations) ?? "wait";
 }
 
 function checkPermits({ permits }: AcquireRequest, mode: Mode, violations: Violations): number {
@@ -202,10 +179,8 @@ function checkPermits({ permits }: AcquireRequest, mode: Mode, violations: Viola
 
 function checkTtl({ ttl, noExpiry }: AcquireRequest, violations: Violations): number | null {
   if (noExpiry && ttl) violations.add("ttl", "contradicts no_expiry: set one of them");
-  const ttlUs = ttl
-    ? checkDuration(ttl, { minUs: TTL_US_MIN, maxUs: DURATION_US_MAX }, "ttl", violations)
-    : TTL_US_DEFAULT;
-  return noExpiry ? null : ttlUs;
+  const ttlUs = checkDuration(ttl, TTL, "ttl", violations);
+  return noExpiry ? null : (ttlUs ?? TTL_US_DEFAULT);
 }
 
 function checkOwnTerms(message: AcquireRequest, violations: Violations): Terms | null {

@@ -5,12 +5,9 @@ import {
   CAPTURE_MAX,
   CAPTURE_NAMES_MAX,
   CAPTURE_REQUEST_ID_BYTES_MAX,
-  DURATION_US_MAX,
   NAME_BYTES_MAX,
   TEXT_BYTES_MAX,
   TTL_US_DEFAULT,
-  TTL_US_MIN,
-  WAIT_US_MIN,
 } from "../../core/bounds.ts";
 import { isOwnName } from "../../core/lock.ts";
 import type { LockEngine } from "../../engine/engine.ts";
@@ -28,7 +25,9 @@ import {
   checkRequestId,
   checkTerms,
   checkText,
+  TTL,
   type Violations,
+  WAIT,
 } from "./fields.ts";
 
 /**
@@ -93,17 +92,12 @@ export function checkCapture(message: CaptureRequest, violations: Violations): C
     target: checkTarget(message, violations),
     max: checkMax(message, violations),
     terms: checkTerms(message, violations),
-    ttlUs: ttl
-      ? checkDuration(ttl, { minUs: TTL_US_MIN, maxUs: DURATION_US_MAX }, "ttl", violations)
-      : TTL_US_DEFAULT,
+    ttlUs: checkDuration(ttl, TTL, "ttl", violations) ?? TTL_US_DEFAULT,
     requestId: checkRequestId(message.requestId, CAPTURE_REQUEST_ID_BYTES_MAX, violations),
     owner: checkText(message.owner, TEXT_BYTES_MAX, "owner", violations),
     labels: checkLabels(message.labels, violations),
   };
-  const maxWaitUs = maxWait
-    ? checkDuration(maxWait, { minUs: WAIT_US_MIN, maxUs: DURATION_US_MAX }, "max_wait", violations)
-    : null;
-  return { ask, maxWaitUs };
+  return { ask, maxWaitUs: checkDuration(maxWait, WAIT, "max_wait", violations) ?? null };
 }
 
 function checkMax({ maxLeases }: CaptureRequest, violations: Violations): number {

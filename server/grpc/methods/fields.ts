@@ -6,12 +6,15 @@ import type { AcquireRequest } from "#proto/rowlock/v1/lock_service_pb.js";
 import {
   ATTEMPTS_MAX,
   DELAY_US_MAX,
+  DURATION_US_MAX,
   LABEL_KEY_BYTES_MAX,
   LABELS_MAX,
   NAME_BYTES_MAX,
   STATUS_BYTES_MAX,
   STATUSES_MAX,
   TEXT_BYTES_MAX,
+  TTL_US_MIN,
+  WAIT_US_MIN,
 } from "../../core/bounds.ts";
 import type { Terms } from "../../core/claim.ts";
 import { type ClaimRef, parseClaimId, SERVER_MADE_PREFIX } from "../../core/claim.ts";
@@ -24,8 +27,16 @@ import { spanText, spanUs } from "../messages/times.ts";
 const DURATION_SECONDS_MAX = 315_576_000_000n;
 export const NANOS_MAX = 999_999_999;
 
+interface Bounds {
+  readonly minUs: number;
+  readonly maxUs: number;
+}
+
+export const TTL: Bounds = { minUs: TTL_US_MIN, maxUs: DURATION_US_MAX };
+/** How long a call may wait. */
+export const WAIT: Bounds = { minUs: WAIT_US_MIN, maxUs: DURATION_US_MAX };
 /** How long a lock may rest between two leases. */
-const DELAY = { minUs: 0, maxUs: DELAY_US_MAX };
+export const DELAY: Bounds = { minUs: 0, maxUs: DELAY_US_MAX };
 
 /** Stands in for a claim id that was refused. */
 export const NO_CLAIM: ClaimRef = { lockId: 0n, ticketNumber: 0n, secret: "" };
@@ -76,6 +87,22 @@ export function checkText(text: string, bytesMax: number, field: string, violati
   return text;
 }
 
+/**
+ * What the value of an enum means; undefined: nothing. `names`: all values, for the error. Enums of proto3 are open: any
+ * number can arrive.
+ */
+export function checkEnum<Meaning>(
+  value: number,
+  meanings: Readonly<Record<number, Meaning>>,
+  field: string,
+  names: string,
+  violations: Violations,
+): Meaning | undefined {
+  const meaning = meanings[value];
+  if (!meaning) violations.add(field, `is ${value}, which is not a known value: use ${names}`);
+  return meaning;
+}
+
 /** The reason that a caller gives for a change. */
 export function checkReason(text: string, required: boolean, violations: Violations): string {
   if (required && text === "")
@@ -84,15 +111,16 @@ export function checkReason(text: string, required: boolean, violations: Violati
 }
 
 /**
- * Returns a span of time in microseconds. Rounds parts of a microsecond up, so that nothing ends before the requested
- * time; the bounds apply to the exact value.
+ * Returns a span of time in microseconds; undefined: the request gives none. Rounds parts of a microsecond up, so that
+ * nothing ends before the requested time; the bounds apply to the exact value.
  */
 export function checkDuration(
-  duration: Duration,
-  bounds: { readonly minUs: number; readonly maxUs: number },
+  duration: Duration | undefined,
+  { minUs, maxUs }: Bounds,
   field: string,
   violations: Violations,
-): number {
+): number | undefined {
+  if (!duration) return undefined;
   const { seconds, nanos } = duration;
   if (!isWellFormed(seconds, nanos)) {
     violations.add(
@@ -103,11 +131,8 @@ export function checkDuration(
   }
   // A number is exact to the nanosecond within 104 days, and to a part of a microsecond within any bounds.
   const us = spanUs(duration);
-  if (us < bounds.minUs || us > bounds.maxUs) {
-    violations.add(
-      field,
-      `is ${secondsText(seconds, nanos)}; use ${spanText(bounds.minUs)} to ${spanText(bounds.maxUs)}`,
-    );
+  if (us < minUs || us > maxUs) {
+    violations.add(field, `is ${secondsText(seconds, nanos)}; use ${spanText(minUs)} to ${spanText(maxUs)}`);
   }
   return Math.ceil(us);
 }
@@ -168,8 +193,8 @@ interface TermsRequest {
 export function checkTerms(message: TermsRequest, violations: Violations): Terms | null {
   const { minInterval, lockDelay, statusIfLost, ifStatus } = message;
   const terms = {
-    minIntervalUs: minInterval ? checkDuration(minInterval, DELAY, "min_interval", violations) : null,
-    lockDelayUs: lockDelay ? checkDuration(lockDelay, DELAY, "lock_delay", violations) : null,
+    minIntervalUs: checkDuration(minInterval, DELAY, "min_interval", violations) ?? null,
+    lockDelayUs: checkDuration(lockDelay, DELAY, "lock_delay", violations) ?? null,
     statusIfLost: checkStatus(statusIfLost, "status_if_lost", violations) ?? null,
     ifStatus: checkStatuses(ifStatus, violations),
   };
@@ -192,15 +217,6 @@ export function checkStatus(
   violations: Violations,
 ): string | undefined {
   return status === undefined ? undefined : checkText(status, STATUS_BYTES_MAX, field, violations);
-}
-
-/** Microseconds from now to the next grant; undefined: the request gives none. */
-export function checkDelay(
-  delay: Duration | undefined,
-  field: string,
-  violations: Violations,
-): number | undefined {
-  return delay && checkDuration(delay, DELAY, field, violations);
 }
 
 /** undefined: the request gives none. */

@@ -14,7 +14,7 @@ import type { LimitSetting, LimitsQuery, LocksQuery, ViewedLock } from "../../en
 import type { Call, MethodContext } from "../call.ts";
 import { PAGE_BYTES_MAX } from "../grpc-bounds.ts";
 import { limitSettingMessage, lockMessage } from "../messages/messages.ts";
-import { checkName, checkText, type Violations } from "./fields.ts";
+import { checkEnum, checkName, checkText, type Violations } from "./fields.ts";
 
 /** Describes a lock, even if nobody has used the name. */
 export async function getLock({ engine }: MethodContext, name: string, call: Call) {
@@ -149,15 +149,8 @@ function checkPage({ prefix, pageSize }: PageRequest, violations: Violations) {
 }
 
 function checkOrder({ order }: ListLocksRequest, violations: Violations): LocksQuery["order"] {
-  // Enums of proto3 are open: any number can arrive.
-  const known: LocksQuery["order"] | undefined = ORDERS[order];
-  if (!known) {
-    violations.add(
-      "order",
-      `is ${order}, which is not a known value: use LIST_ORDER_NAME, LIST_ORDER_LONGEST_WAIT or LIST_ORDER_MOST_WAITERS`,
-    );
-  }
-  return known ?? "name";
+  const names = "LIST_ORDER_NAME, LIST_ORDER_LONGEST_WAIT or LIST_ORDER_MOST_WAITERS";
+  return checkEnum(order, ORDERS, "order", names, violations) ?? "name";
 }
 
 function checkAfterName(

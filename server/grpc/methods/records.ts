@@ -8,7 +8,15 @@ import type { LockEngine } from "../../engine/engine.ts";
 import type { Call, MethodContext } from "../call.ts";
 import { lockInUse, recordVersionMismatch } from "../messages/call-error.ts";
 import { recordMessage } from "../messages/messages.ts";
-import { checkAttempts, checkDelay, checkName, checkStatus, NANOS_MAX, type Violations } from "./fields.ts";
+import {
+  checkAttempts,
+  checkDuration,
+  checkName,
+  checkStatus,
+  DELAY,
+  NANOS_MAX,
+  type Violations,
+} from "./fields.ts";
 
 /** Throws BAD_REQUEST, or VERSION_MISMATCH if the record does not have the expected version. */
 export async function updateLock({ engine }: MethodContext, update: CheckedUpdateLock, call: Call) {
@@ -78,7 +86,7 @@ function checkNotBefore(
   violations: Violations,
 ): UpdateLock["notBefore"] {
   const atUs = notBefore && checkInstant(notBefore, nowUs, violations);
-  const inUs = checkDelay(notBeforeIn, "not_before_in", violations);
+  const inUs = checkDuration(notBeforeIn, DELAY, "not_before_in", violations);
   if (notBefore && notBeforeIn) violations.add("not_before_in", "contradicts not_before: set one of them");
   if (unsetNotBefore && (notBefore || notBeforeIn)) {
     violations.add(

@@ -6,7 +6,6 @@ import type {
   RenewLeases,
   RenewRequest,
 } from "#proto/rowlock/v1/lock_service_pb.js";
-import { DURATION_US_MAX, TTL_US_MIN } from "../../core/bounds.ts";
 import type { ForceRelease, Release, Renew } from "../../core/command.ts";
 import type { RunResult } from "../../core/record.ts";
 import { OVERLOADED_RETRY_AFTER_MS } from "../../engine/engine-bounds.ts";
@@ -19,11 +18,12 @@ import { failureOf } from "../messages/status.ts";
 import {
   checkAttempts,
   checkClaimId,
-  checkDelay,
   checkDuration,
   checkName,
   checkReason,
   checkStatus,
+  DELAY,
+  TTL,
   type Violations,
 } from "./fields.ts";
 
@@ -140,8 +140,7 @@ type CheckedForceRelease = Pick<ForceRelease, "name" | "ticketNumber" | "reason"
 
 export function checkRenew({ leaseId, ttl }: RenewRequest, violations: Violations): CheckedRenew {
   const ref = checkClaimId(leaseId, "lease_id", violations);
-  const ttlUs = ttl && checkDuration(ttl, { minUs: TTL_US_MIN, maxUs: DURATION_US_MAX }, "ttl", violations);
-  return { ref, ttlUs };
+  return { ref, ttlUs: checkDuration(ttl, TTL, "ttl", violations) };
 }
 
 export function checkRenewLeases({ leases }: RenewLeases, violations: Violations): CheckedRenew[] {
@@ -161,7 +160,7 @@ export function checkRelease(message: ReleaseRequest, violations: Violations): C
 
 /** null: the request says nothing about the lock's record. */
 function checkResult(message: ReleaseRequest, violations: Violations): RunResult | null {
-  const coolDownUs = checkDelay(message.coolDown, "cool_down", violations);
+  const coolDownUs = checkDuration(message.coolDown, DELAY, "cool_down", violations);
   const status = checkStatus(message.status, "status", violations);
   const attemptsLeft = checkAttempts(message.attemptsLeft, violations);
   if (coolDownUs === undefined && status === undefined && attemptsLeft === undefined) return null;

@@ -161,15 +161,9 @@ interface CheckedWait {
 
 export function checkWaitInQueue(message: WaitInQueueRequest, violations: Violations): CheckedWait {
   const target = checkTarget(message.target, violations);
-  const intervalUs = message.minUpdateInterval
-    ? checkDuration(
-        message.minUpdateInterval,
-        { minUs: 0, maxUs: UPDATE_INTERVAL_US_MAX },
-        "min_update_interval",
-        violations,
-      )
-    : UPDATE_INTERVAL_US_DEFAULT;
-  return { target, updateIntervalMs: intervalUs / 1_000 };
+  const bounds = { minUs: 0, maxUs: UPDATE_INTERVAL_US_MAX };
+  const intervalUs = checkDuration(message.minUpdateInterval, bounds, "min_update_interval", violations);
+  return { target, updateIntervalMs: (intervalUs ?? UPDATE_INTERVAL_US_DEFAULT) / 1_000 };
 }
 
 function checkTarget(target: WaitInQueueRequest["target"], violations: Violations): WaitTarget {

@@ -7,7 +7,7 @@ import type { ServerDuplexStream } from "@grpc/grpc-js";
 import { status } from "@grpc/grpc-js";
 import type { SessionCommand, SessionOpen } from "#proto/rowlock/v1/lock_service_pb.js";
 import { SessionRequestSchema, SessionResultSchema } from "#proto/rowlock/v1/lock_service_pb.js";
-import { DURATION_US_MAX, TEXT_BYTES_MAX, WAIT_US_MIN } from "../../core/bounds.ts";
+import { TEXT_BYTES_MAX } from "../../core/bounds.ts";
 import { ClientGone } from "../../engine/faults.ts";
 import { Admission, type AdmissionRoom } from "../admission.ts";
 import type { MethodContext } from "../call.ts";
@@ -33,7 +33,7 @@ import {
 import { decode, encode } from "../messages/encoding.ts";
 import { failureOf, packedStatus } from "../messages/status.ts";
 import { durationMessage } from "../messages/times.ts";
-import { checkDuration, checkLabels, checkText, Violations } from "../methods/fields.ts";
+import { checkDuration, checkLabels, checkText, Violations, WAIT } from "../methods/fields.ts";
 import type { OpenWaits } from "../open-waits.ts";
 import { type Answer, type AnyVerb, checked, inOrder, ROWS, resultField } from "../verbs.ts";
 import { Outbox } from "./outbox.ts";
@@ -351,7 +351,6 @@ export function checkOpen(open: SessionOpen | undefined, isFirst: boolean): Sess
 /** Returns milliseconds; undefined: no timeout. Throws a CallError with all violations. */
 export function checkTimeout(timeout: Duration | undefined): number | undefined {
   const violations = new Violations();
-  const us =
-    timeout && checkDuration(timeout, { minUs: WAIT_US_MIN, maxUs: DURATION_US_MAX }, "timeout", violations);
+  const us = checkDuration(timeout, WAIT, "timeout", violations);
   return violations.checked(us && us / 1_000);
 }
