@@ -105,7 +105,7 @@ export class OpenWaits {
     const { waits, isShort } = this.#room;
     const open = this.#stops.size;
     const isGreedy = open >= waits * CROWDED_SHARE && own >= waits * OWN_SHARE;
-    if (isShort() || open >= waits || isGreedy) throw serverIsFull("server_waits", "waits");
+    if (isShort() || open >= waits || isGreedy) throw serverIsFull("waits");
   }
 
   /** Returns a function that ends the watch, and that returns false if the watch had already ended. */

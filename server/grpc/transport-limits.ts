@@ -5,7 +5,8 @@ import type { Http2SecureServer, Http2Server, SecureServerOptions, ServerHttp2Se
 import type { Server, ServerInterceptingCallInterface, ServerInterceptor } from "@grpc/grpc-js";
 import { status } from "@grpc/grpc-js";
 import { HANDSHAKE_MS, REFUSED_IN_A_ROW_MAX, RESETS_BURST_SHARE, RESETS_PER_SECOND } from "./grpc-bounds.ts";
-import { statusOf } from "./messages/status.ts";
+import { messageTooLarge } from "./messages/call-error.ts";
+import { failureOf } from "./messages/status.ts";
 
 export interface ConnectionLimits {
   /** Open calls on one connection at most. */
@@ -72,17 +73,9 @@ export function explainReceiveLimit(receiveBytesMax: number): ServerInterceptor 
     call.sendStatus = (sent) => {
       // This server's own answers carry their details.
       const isBare = sent.code === status.RESOURCE_EXHAUSTED && !sent.metadata;
-      send(isBare ? tooLarge(receiveBytesMax) : sent);
+      send(isBare ? failureOf(messageTooLarge(receiveBytesMax)).status : sent);
     };
     // An interceptor may return the call that it was given; only the type asks for the class that wraps it.
     return call as ReturnType<ServerInterceptor>;
   };
-}
-
-function tooLarge(receiveBytesMax: number) {
-  return statusOf(
-    "MESSAGE_TOO_LARGE",
-    `The message is larger than the ${receiveBytesMax} bytes that this server accepts.`,
-    { metadata: { bytes_max: String(receiveBytesMax) } },
-  );
 }

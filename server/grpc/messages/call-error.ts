@@ -125,17 +125,21 @@ export function lockInUse(name: string): CallError {
   );
 }
 
+/** `bound`: its name in the table of errors. */
+function overloaded(bound: string, message: string): CallError {
+  return new CallError("OVERLOADED", message, { metadata: { bound }, retryAfterMs: WAITS_RETRY_AFTER_MS });
+}
+
 /** `waitsMax`: the waits that one connection may have. */
 export function tooManyWaits(waitsMax: number): CallError {
-  return new CallError(
-    "OVERLOADED",
+  return overloaded(
+    "waits_on_connection",
     `This connection has ${waitsMax} open waits, which is as many as it may have: open another connection.`,
-    { metadata: { bound: "waits_on_connection" }, retryAfterMs: WAITS_RETRY_AFTER_MS },
   );
 }
 
 export function tooManySessionWaits(waitsMax: number): CallError {
-  return sessionBound(
+  return overloaded(
     "session_waits",
     `This session has ${waitsMax} open waits, which is as many as it may have: cancel some, or open another session.`,
   );
@@ -143,39 +147,29 @@ export function tooManySessionWaits(waitsMax: number): CallError {
 
 /** `bound`: the name of a bound of one connection or of one session, as in the table of errors. */
 export function tooMuchUnderWay(bound: string): CallError {
-  return new CallError(
-    "OVERLOADED",
+  return overloaded(
+    bound,
     "This client has too many calls under way, including cancelled ones that are not over yet: wait until some of them end.",
-    { metadata: { bound }, retryAfterMs: WAITS_RETRY_AFTER_MS },
   );
 }
 
-/** `what`: waits or sessions, for which the server has no more room. */
-export function serverIsFull(bound: string, what: string): CallError {
-  return new CallError(
-    "OVERLOADED",
+/** `what`: for which the server has no more room. */
+export function serverIsFull(what: "waits" | "sessions"): CallError {
+  return overloaded(
+    `server_${what}`,
     `This server has no room for more ${what}: try again later, or use another server.`,
-    {
-      metadata: { bound },
-      retryAfterMs: WAITS_RETRY_AFTER_MS,
-    },
   );
-}
-
-/** `bound`: the name of a bound of one session, as in the table of errors. */
-function sessionBound(bound: string, message: string): CallError {
-  return new CallError("OVERLOADED", message, { metadata: { bound }, retryAfterMs: WAITS_RETRY_AFTER_MS });
 }
 
 export function tooManyCommands(commandsMax: number): CallError {
-  return sessionBound(
+  return overloaded(
     "session_commands",
     `This session has ${commandsMax} commands under way, which is as many as it may have: wait for some to be answered.`,
   );
 }
 
 export function unreadResults(): CallError {
-  return sessionBound("results_unread", "Too many results are unread: read the session's responses.");
+  return overloaded("results_unread", "Too many results are unread: read the session's responses.");
 }
 
 /** `number`: 0, or that of an open call of the session. */
@@ -209,12 +203,22 @@ export function cancelled(): CallError {
 
 /** Has the reason of `shuttingDown`, because the client has to do the same. */
 export function servedElsewhere(): CallError {
-  const message = "This server has lost its database, but another server reaches it: repeat the call there.";
+  return shuttingDown(
+    "This server has lost its database, but another server reaches it: repeat the call there.",
+  );
+}
+
+export function shuttingDown(
+  message = "This server is stopping: call again, through another one.",
+): CallError {
   return new CallError("SHUTTING_DOWN", message, { retryAfterMs: SHUTTING_DOWN_RETRY_AFTER_MS });
 }
 
-export function shuttingDown(): CallError {
-  return new CallError("SHUTTING_DOWN", "This server is stopping: call again, through another one.", {
-    retryAfterMs: SHUTTING_DOWN_RETRY_AFTER_MS,
-  });
+/** A request is larger than the server accepts. */
+export function messageTooLarge(bytesMax: number): CallError {
+  return new CallError(
+    "MESSAGE_TOO_LARGE",
+    `The message is larger than the ${bytesMax} bytes that this server accepts.`,
+    { metadata: { bytes_max: String(bytesMax) } },
+  );
 }

@@ -149,13 +149,8 @@ export function limitMessage(limit: EffectiveLimit): Limit {
   });
 }
 
-export function recordMessage({
-  notBeforeUs,
-  attemptsLeft,
-  status,
-  lastRun,
-  version,
-}: LockRecord): LockRecordMessage {
+export function recordMessage(record: LockRecord): LockRecordMessage {
+  const { notBeforeUs, attemptsLeft, status, lastRun, version } = record;
   return create(LockRecordSchema, {
     ...(notBeforeUs !== null && { notBefore: timestampMessage(notBeforeUs) }),
     ...(attemptsLeft !== null && { attemptsLeft }),
@@ -165,36 +160,24 @@ export function recordMessage({
   });
 }
 
-function lastRunMessage({
-  owner,
-  fencingToken,
-  grantedAtUs,
-  endedAtUs,
-  end,
-  status,
-}: LastRun): LastRunMessage {
+function lastRunMessage(run: LastRun): LastRunMessage {
   return create(LastRunSchema, {
-    owner,
-    fencingToken,
-    grantedAt: timestampMessage(grantedAtUs),
-    endedAt: timestampMessage(endedAtUs),
-    endReason: reasonMessage(end),
-    status,
+    owner: run.owner,
+    fencingToken: run.fencingToken,
+    grantedAt: timestampMessage(run.grantedAtUs),
+    endedAt: timestampMessage(run.endedAtUs),
+    endReason: REASONS[run.end],
+    status: run.status,
   });
 }
 
-const REFUSED: Record<Refused, RefusalReason> = {
+/** Why a request was refused, or how a claim ended. */
+export const REASONS: Readonly<Record<Refused | EndReason, RefusalReason>> = {
   busy: RefusalReason.BUSY,
   paused: RefusalReason.PAUSED,
   failed_over: RefusalReason.PAUSED,
   queue_full: RefusalReason.QUEUE_FULL,
-  never_fits: RefusalReason.NEVER_FITS,
   not_before: RefusalReason.NOT_BEFORE,
-  exhausted: RefusalReason.EXHAUSTED,
-  status_mismatch: RefusalReason.STATUS_MISMATCH,
-};
-
-const ENDED: Record<EndReason, RefusalReason> = {
   released: RefusalReason.RELEASED,
   expired: RefusalReason.EXPIRED,
   force_released: RefusalReason.FORCE_RELEASED,
@@ -205,13 +188,3 @@ const ENDED: Record<EndReason, RefusalReason> = {
   exhausted: RefusalReason.EXHAUSTED,
   status_mismatch: RefusalReason.STATUS_MISMATCH,
 };
-
-/** Why a request was refused. */
-export function refusedReason(reason: Refused): RefusalReason {
-  return REFUSED[reason];
-}
-
-/** How a claim ended. */
-export function reasonMessage(reason: EndReason): RefusalReason {
-  return ENDED[reason];
-}

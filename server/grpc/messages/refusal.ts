@@ -2,12 +2,12 @@
 // holders.
 
 import { create } from "@bufbuild/protobuf";
-import { type Refusal, type RefusalReason, RefusalSchema } from "#proto/rowlock/v1/lock_pb.js";
+import { type Refusal, RefusalSchema } from "#proto/rowlock/v1/lock_pb.js";
 import { SHOWN_BY_REFUSAL_MAX } from "../../core/bounds.ts";
 import type { Claim, EndReason } from "../../core/claim.ts";
 import type { OutcomeNamed, Refused } from "../../core/command.ts";
 import type { EffectiveLimit } from "../../core/limit.ts";
-import { claimMessage, limitMessage, reasonMessage, refusedReason } from "./messages.ts";
+import { claimMessage, limitMessage, REASONS } from "./messages.ts";
 import { durationMessage, leaseLeftUs, spanText } from "./times.ts";
 
 /** The first holders of a lock, and when they were read. */
@@ -28,16 +28,13 @@ export function refusedMessage(
   permits: number,
   holders: Holders | null,
 ): Refusal {
-  const message = refusedText(lockName, refused, permits, holders);
-  const retryUs = refused.forUs ?? (holders && nextEndUs(holders));
   const byLimit = refused.reason === "paused" || refused.reason === "never_fits";
-  return refusal(refusedReason(refused.reason), {
-    message,
-    lockName,
-    holders,
-    retryUs,
-    limit: byLimit ? refused.limit : null,
+  return create(RefusalSchema, {
+    reason: REASONS[refused.reason],
+    message: refusedText(lockName, refused, permits, holders),
     status: refused.status ?? "",
+    ...shownHolders(lockName, holders, refused.forUs),
+    ...(byLimit && { limit: limitMessage(refused.limit) }),
   });
 }
 
@@ -52,38 +49,22 @@ export function endedMessage(
   limit: EffectiveLimit | null = null,
 ): Refusal {
   const reason = claim.endReason as EndReason;
-  const message = `${quoted(lockName)}: ${endedText(claim, reason)}`;
-  return refusal(reasonMessage(reason), {
-    message,
-    lockName,
-    holders,
-    retryUs: holders && nextEndUs(holders),
-    limit,
+  return create(RefusalSchema, {
+    reason: REASONS[reason],
+    message: `${quoted(lockName)}: ${endedText(claim, reason)}`,
     status: reason === "status_mismatch" ? claim.endNote : "",
+    ...shownHolders(lockName, holders),
+    ...(limit && { limit: limitMessage(limit) }),
   });
 }
 
-interface RefusalParts {
-  readonly message: string;
-  readonly lockName: string;
-  readonly holders: Holders | null;
-  readonly retryUs: number | null;
-  readonly limit: EffectiveLimit | null;
-  readonly status: string;
-}
-
-function refusal(
-  reason: RefusalReason,
-  { message, lockName, holders, retryUs, limit, status }: RefusalParts,
-): Refusal {
-  return create(RefusalSchema, {
-    reason,
-    message,
-    status,
+/** The fields about holders. `forUs`: how long the refusal stays so at least; by default, until the first lease ends. */
+function shownHolders(lockName: string, holders: Holders | null, forUs?: number) {
+  const retryUs = forUs ?? (holders && nextEndUs(holders));
+  return {
     holders: holders?.claims.map((claim) => claimMessage(claim, lockName)) ?? [],
     ...(retryUs !== null && { retryAfter: durationMessage(retryUs) }),
-    ...(limit !== null && { limit: limitMessage(limit) }),
-  });
+  };
 }
 
 function refusedText(

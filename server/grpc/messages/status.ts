@@ -52,27 +52,11 @@ export function packedStatus({ metadata }: StatusObject): Buffer {
 }
 
 function failure(reason: Reason, message: string, details: CallErrorDetails): Failure {
-  const packed = pack(reason, message, details);
-  return { packed, status: statusObject(packed), reason, incident: undefined };
-}
-
-/** The status for a reason, with its details in the trailer. */
-export function statusOf(reason: Reason, message: string, details: CallErrorDetails = {}): StatusObject {
-  return statusObject(pack(reason, message, details));
-}
-
-function pack(reason: Reason, message: string, details: CallErrorDetails): Status {
-  return create(StatusSchema, {
-    code: CODE_OF_REASON[reason],
-    message,
-    details: detailsOf(reason, details),
-  });
-}
-
-function statusObject(packed: Status): StatusObject {
+  const code = CODE_OF_REASON[reason];
+  const packed = create(StatusSchema, { code, message, details: detailsOf(reason, details) });
   const metadata = new Metadata();
   metadata.set(DETAILS_KEY, Buffer.from(toBinary(StatusSchema, packed)));
-  return { code: packed.code, details: packed.message, metadata };
+  return { packed, status: { code, details: message, metadata }, reason, incident: undefined };
 }
 
 function detailsOf(reason: Reason, { metadata, violations, retryAfterMs }: CallErrorDetails): Any[] {

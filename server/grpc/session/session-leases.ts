@@ -11,7 +11,7 @@ import { formatClaimId, parseClaimId } from "../../core/claim.ts";
 import type { LockEngine } from "../../engine/engine.ts";
 import { Fault } from "../../engine/faults.ts";
 import { LEASE_FORGOTTEN_AFTER_MS } from "../grpc-bounds.ts";
-import { leaseMessage, reasonMessage } from "../messages/messages.ts";
+import { leaseMessage, REASONS } from "../messages/messages.ts";
 import { durationMessage, spanUs } from "../messages/times.ts";
 
 type AnyLease = MessageInitShape<typeof LeaseSchema>;
@@ -217,7 +217,7 @@ export class SessionLeases {
 
   #sayLost({ leaseId, lockName }: SessionLease, { endReason }: Claim): void {
     if (!endReason) return;
-    const reason = reasonMessage(endReason);
+    const reason = REASONS[endReason];
     this.#options.say({ lost: [{ $typeName: "rowlock.v1.LostLease", leaseId, lockName, reason }] });
   }
 

@@ -23,7 +23,7 @@ export class Sessions {
   readonly handler: handleBidiStreamingCall<Buffer, Buffer> = async (stream) => {
     const { observer, faultLog } = this.#context.frame;
     if (this.#open.size >= this.#room.sessions || this.#room.isShort()) {
-      stream.emit("error", failureOf(serverIsFull("server_sessions", "sessions")).status);
+      stream.emit("error", failureOf(serverIsFull("sessions")).status);
       return;
     }
     const openedMs = performance.now();

@@ -79,7 +79,7 @@ describe("an error of the contract", () => {
     [callErrors.tooManyWaits(5), "waits_on_connection"],
     [callErrors.tooManySessionWaits(5), "session_waits"],
     [callErrors.tooMuchUnderWay("session_commands"), "session_commands"],
-    [callErrors.serverIsFull("server_waits", "waits"), "server_waits"],
+    [callErrors.serverIsFull("waits"), "server_waits"],
     [callErrors.unreadResults(), "results_unread"],
     [callErrors.tooManyCommands(5), "session_commands"],
   ])("about a bound names it, and advises a retry after a second: %s", (thrown, bound) => {
