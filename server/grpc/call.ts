@@ -1,10 +1,12 @@
 // What a method of the contract gets with its request: the context that all methods share, and its call. The call comes
-// by itself or as a command of a session. Types only.
+// by itself (OwnCall) or as a command of a session (session-call.ts).
 
 import type { Claim, ClaimRef } from "../core/claim.ts";
 import type { Caller } from "../core/command.ts";
 import type { LockEngine } from "../engine/engine.ts";
-import type { Admission } from "./admission.ts";
+import { ClientGone } from "../engine/faults.ts";
+import { Admission, type AdmissionRoom } from "./admission.ts";
+import { tooMuchUnderWay } from "./messages/call-error.ts";
 import type { PlaceTurns } from "./methods/place-updates.ts";
 import type { OpenWaits } from "./open-waits.ts";
 
@@ -36,3 +38,103 @@ export interface Call extends Caller {
 
 /** Sends one message, and calls `written` when the connection has taken it. */
 export type Send<Message> = (message: Message, written?: () => void) => void;
+
+const BOUND = "calls_on_connection";
+
+/** What is needed of grpc-js's calls. */
+interface GrpcCall {
+  readonly cancelled: boolean;
+  getPeer(): string;
+  once(event: "cancelled", listener: () => void): unknown;
+}
+
+interface Connection extends Client {
+  readonly peer: string;
+  calls: number;
+}
+
+/**
+ * The open calls of each connection outside its sessions, from arrival until their work is over, even if cancelled. The
+ * calls of a connection share as much of the engine as a session gets. Keeps nothing about connections without open
+ * calls.
+ */
+export class ConnectionCalls {
+  readonly #callsMax: number;
+  readonly #room: AdmissionRoom;
+  readonly #waits: Pick<OpenWaits, "enter">;
+  /** By the client's address and port. */
+  readonly #open = new Map<string, Connection>();
+
+  constructor(callsMax: number, room: AdmissionRoom, waits: Pick<OpenWaits, "enter">) {
+    this.#callsMax = callsMax;
+    this.#room = room;
+    this.#waits = waits;
+  }
+
+  /** Connections with open calls. */
+  get connections(): number {
+    return this.#open.size;
+  }
+
+  /** Opens a call, which must be closed. Throws OVERLOADED if the connection already has `callsMax` open calls. */
+  open(grpcCall: GrpcCall, verb: { readonly admission: string }): OwnCall {
+    const peer = grpcCall.getPeer();
+    const connection = this.#open.get(peer) ?? this.#opened(peer);
+    if (connection.calls >= this.#callsMax) throw tooMuchUnderWay(BOUND);
+    connection.calls += 1;
+    return new OwnCall(grpcCall, verb.admission === "urgent", connection, this.#left);
+  }
+
+  #opened(peer: string): Connection {
+    const connection = { peer, admission: new Admission(this.#room, BOUND), waits: this.#waits, calls: 0 };
+    this.#open.set(peer, connection);
+    return connection;
+  }
+
+  readonly #left = (connection: Connection): void => {
+    connection.calls -= 1;
+    if (connection.calls === 0) this.#open.delete(connection.peer);
+  };
+}
+
+/** A call outside sessions. */
+export class OwnCall implements Call {
+  readonly client: Connection;
+  readonly isUrgent: boolean;
+  readonly #closed: (connection: Connection) => void;
+  /** Makes its signal only when it is asked for one. */
+  readonly #cancelled = new AbortController();
+  #isOver = false;
+
+  constructor(
+    grpcCall: GrpcCall,
+    isUrgent: boolean,
+    client: Connection,
+    closed: (connection: Connection) => void,
+  ) {
+    this.client = client;
+    this.isUrgent = isUrgent;
+    this.#closed = closed;
+    if (grpcCall.cancelled) this.#gone();
+    else grpcCall.once("cancelled", this.#gone);
+  }
+
+  get signal(): AbortSignal {
+    return this.#cancelled.signal;
+  }
+
+  getPeer(): string {
+    return this.client.peer;
+  }
+
+  /** Its work is over. */
+  close(): void {
+    this.#isOver = true;
+    this.#closed(this.client);
+  }
+
+  /** grpc-js reports every call as cancelled when its stream closes, even after its answer. */
+  readonly #gone = (): void => {
+    if (!this.#isOver) this.#cancelled.abort(new ClientGone());
+  };
+}

@@ -17,11 +17,10 @@ import type {
 import { status } from "@grpc/grpc-js";
 import { LockService } from "#proto/rowlock/v1/lock_service_pb.js";
 import { ClientGone } from "../engine/faults.ts";
-import type { MethodContext, Send } from "./call.ts";
+import type { ConnectionCalls, MethodContext, OwnCall, Send } from "./call.ts";
 import type { Frame } from "./call-observer.ts";
-import type { ConnectionCalls, OwnCall } from "./connection-calls.ts";
 import { DEADLINE_SLACK_MS } from "./grpc-bounds.ts";
-import { decode, encode } from "./messages/encoding.ts";
+import { decode, encode } from "./messages/messages.ts";
 import { failureOf } from "./messages/status.ts";
 import type { Sessions } from "./session/sessions.ts";
 import { type Answer, type AnyVerb, checked, ROWS } from "./verbs.ts";

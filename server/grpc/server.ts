@@ -1,6 +1,7 @@
 // The gRPC server: its bounds, services, start and drain. Owns the listener and the open calls. The caller owns the
 // engine, which must outlive the drain, because calls that the drain ends still detach from it.
 
+import { promisify } from "node:util";
 import { Server, ServerCredentials, setLogger } from "@grpc/grpc-js";
 import type { TlsMaterial } from "../config/config.ts";
 import type { ListenAddress } from "../config/listen-address.ts";
@@ -9,9 +10,9 @@ import type { LockEngine } from "../engine/engine.ts";
 import type { Logger } from "../log/log.ts";
 import type { OutageLog } from "../log/outage-log.ts";
 import { AdmissionRoom } from "./admission.ts";
+import { ConnectionCalls } from "./call.ts";
 import type { CallObserver } from "./call-observer.ts";
 import { FaultLog } from "./call-observer.ts";
-import { ConnectionCalls } from "./connection-calls.ts";
 import { KEEPALIVE_MS, KEEPALIVE_TIMEOUT_MS, SHORT_CALLS_MAX } from "./grpc-bounds.ts";
 import { lockServiceDefinition, lockServiceHandlers } from "./lock-service.ts";
 import { PlaceTurns } from "./methods/place-updates.ts";
@@ -117,7 +118,8 @@ export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
 
   return {
     async start(listen) {
-      const port = await bind(server, listen, credentialsOf(options.tls));
+      const bind = promisify(server.bindAsync.bind(server));
+      const port = await bind(formatListenAddress(listen), credentialsOf(options.tls));
       bound = { host: listen.host, port };
       standard.setServing(true);
       return bound;
@@ -140,15 +142,6 @@ function credentialsOf(tls: TlsMaterial | null): ServerCredentials {
   const clientCa = tls.clientCa === null ? null : Buffer.from(tls.clientCa);
   const pair = { cert_chain: Buffer.from(tls.certificate), private_key: Buffer.from(tls.key) };
   return ServerCredentials.createSsl(clientCa, [pair], clientCa !== null);
-}
-
-function bind(server: Server, listen: ListenAddress, credentials: ServerCredentials): Promise<number> {
-  return new Promise((resolve, reject) => {
-    server.bindAsync(formatListenAddress(listen), credentials, (error, port) => {
-      if (error) reject(error);
-      else resolve(port);
-    });
-  });
 }
 
 /**

@@ -4,7 +4,7 @@ import { create } from "@bufbuild/protobuf";
 import { beforeEach, describe, expect, test } from "vitest";
 import { ClientGone } from "../../server/engine/faults.ts";
 import { Admission, AdmissionRoom } from "../../server/grpc/admission.ts";
-import { ConnectionCalls } from "../../server/grpc/connection-calls.ts";
+import { ConnectionCalls } from "../../server/grpc/call.ts";
 import { COMMANDS_AT_ONCE } from "../../server/grpc/grpc-bounds.ts";
 import type { CallError } from "../../server/grpc/messages/call-error.ts";
 import { type AnyVerb, ROWS, type VerbName } from "../../server/grpc/verbs.ts";

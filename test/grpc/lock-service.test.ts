@@ -12,8 +12,8 @@ import {
 } from "#proto/rowlock/v1/lock_service_pb.js";
 import { ClientGone, Fault } from "../../server/engine/faults.ts";
 import { AdmissionRoom } from "../../server/grpc/admission.ts";
+import { ConnectionCalls } from "../../server/grpc/call.ts";
 import { FaultLog } from "../../server/grpc/call-observer.ts";
-import { ConnectionCalls } from "../../server/grpc/connection-calls.ts";
 import { FAULT_LOG_INTERVAL_MS } from "../../server/grpc/grpc-bounds.ts";
 import { streamHandler, unaryHandler } from "../../server/grpc/lock-service.ts";
 import { lockInUse } from "../../server/grpc/messages/call-error.ts";

@@ -1,7 +1,8 @@
-// Claims, places and locks as messages. Pure. Only a Lease and a Ticket contain a secret id: they go to the client that
-// asked for them.
+// Messages from and to bytes, without a copy if none is needed, and claims, places and locks as messages. Pure. Only a
+// Lease and a Ticket contain a secret id: they go to the client that asked for them.
 
-import { create } from "@bufbuild/protobuf";
+import type { DescMessage, MessageInitShape, MessageShape } from "@bufbuild/protobuf";
+import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
 import {
   type Claim as ClaimMessage,
   ClaimSchema,
@@ -39,6 +40,7 @@ import type { EffectiveLimit } from "../../core/limit.ts";
 import { isDraining, totalHeld } from "../../core/lock.ts";
 import type { LastRun, LockRecord } from "../../core/record.ts";
 import type { LimitSetting, ViewedLock } from "../../engine/lock-engine.ts";
+import { CallError } from "./call-error.ts";
 import { durationMessage, leaseLeftUs, timestampMessage } from "./times.ts";
 
 const MODES: Record<Mode, WireMode> = {
@@ -58,6 +60,26 @@ const SOURCES: Record<EffectiveLimit["source"], LimitSource> = {
   pattern: LimitSource.PATTERN,
   name: LimitSource.NAME,
 };
+
+/** Throws a CallError (MALFORMED_MESSAGE) if the bytes are not that message. */
+export function decode<Schema extends DescMessage>(schema: Schema, bytes: Buffer): MessageShape<Schema> {
+  try {
+    return fromBinary(schema, bytes, { readUnknownFields: false });
+  } catch {
+    // Every error of the decoder is about the caller's bytes.
+    throw new CallError(
+      "MALFORMED_MESSAGE",
+      `The bytes are not a ${schema.typeName}: encode it as protobuf, and all text in it as UTF-8.`,
+    );
+  }
+}
+
+/** Encodes an answer, or returns it if it already consists of bytes. */
+export function encode(schema: DescMessage, answer: MessageInitShape<DescMessage> | Buffer): Buffer {
+  if (Buffer.isBuffer(answer)) return answer;
+  const bytes = toBinary(schema, create(schema, answer), { writeUnknownFields: false });
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+}
 
 /** A held claim. `nowUs`: when its remaining time counts from, by the database's clock. */
 export function leaseMessage(claim: Claim, lockName: string, nowUs: number): Lease {

@@ -11,7 +11,7 @@ import type { Call, MethodContext } from "../call.ts";
 import { PLACE_TRIES_MAX } from "../grpc-bounds.ts";
 import { requestIdReused } from "../messages/call-error.ts";
 import { leaseMessage, ticketMessage } from "../messages/messages.ts";
-import { endOf, giveBackUnheard, refusalOf } from "./answers.ts";
+import { endOf, giveBackUnheard, refusalOf, Wait } from "./claims.ts";
 import {
   checkDuration,
   checkEnum,
@@ -24,7 +24,6 @@ import {
   type Violations,
   WAIT,
 } from "./fields.ts";
-import { Wait } from "./wait.ts";
 
 type AcquireAnswer = Awaited<ReturnType<LockEngine["acquire"]>>;
 type Outcome = AcquireResponse["outcome"];

@@ -17,7 +17,7 @@ import type { Call, MethodContext } from "../call.ts";
 import { VIOLATIONS_OF_NAMES_MAX } from "../grpc-bounds.ts";
 import { leaseMessage } from "../messages/messages.ts";
 import { durationMessage } from "../messages/times.ts";
-import { giveBackUnheard } from "./answers.ts";
+import { giveBackUnheard } from "./claims.ts";
 import {
   checkDuration,
   checkLabels,

@@ -24,7 +24,7 @@ export async function getLock({ engine }: MethodContext, name: string, call: Cal
 /** Answers with one page. The orders by waiters have no further pages. Throws ClientGone if the client hangs up. */
 export async function listLocks(
   { engine }: MethodContext,
-  { pageSize, ...query }: CheckedListLocks,
+  { pageSize, ...query }: Paged<LocksQuery>,
   call: Call,
 ) {
   const page = new Page(pageSize);
@@ -40,7 +40,7 @@ export async function listLocks(
 
 export async function listLimits(
   { engine }: MethodContext,
-  { pageSize, ...query }: CheckedListLimits,
+  { pageSize, ...query }: Paged<LimitsQuery>,
   call: Call,
 ) {
   const settings: LimitSetting[] = [];
@@ -101,13 +101,7 @@ const ORDERS: Record<ListOrder, LocksQuery["order"]> = {
   [ListOrder.MOST_WAITERS]: "most_waiters",
 };
 
-interface CheckedListLocks extends Omit<LocksQuery, "max"> {
-  readonly pageSize: number;
-}
-
-interface CheckedListLimits extends Omit<LimitsQuery, "max"> {
-  readonly pageSize: number;
-}
+type Paged<Query> = Omit<Query, "max"> & { readonly pageSize: number };
 
 /** The fields that all requests for a page share. */
 type PageRequest = Pick<ListLocksRequest, "prefix" | "pageSize" | "pageToken">;
@@ -116,7 +110,7 @@ export function checkGetLock({ name }: GetLockRequest, violations: Violations): 
   return checkName(name, "name", violations);
 }
 
-export function checkListLocks(message: ListLocksRequest, violations: Violations): CheckedListLocks {
+export function checkListLocks(message: ListLocksRequest, violations: Violations): Paged<LocksQuery> {
   const order = checkOrder(message, violations);
   return {
     ...checkPage(message, violations),
@@ -126,7 +120,7 @@ export function checkListLocks(message: ListLocksRequest, violations: Violations
   };
 }
 
-export function checkListLimits(message: ListLimitsRequest, violations: Violations): CheckedListLimits {
+export function checkListLimits(message: ListLimitsRequest, violations: Violations): Paged<LimitsQuery> {
   const page = checkPage(message, violations);
   const { pageToken } = message;
   if (pageToken === "") return { ...page, after: null };

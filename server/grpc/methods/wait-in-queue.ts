@@ -11,10 +11,9 @@ import type { Call, MethodContext, Send } from "../call.ts";
 import { requestIdReused, unknownClaim } from "../messages/call-error.ts";
 import { leaseMessage, ticketMessage } from "../messages/messages.ts";
 import { checkNestedAcquire } from "./acquire.ts";
-import { endOf, giveBackUnheard, refusalOf } from "./answers.ts";
+import { endOf, giveBackUnheard, refusalOf, Wait } from "./claims.ts";
 import { checkClaimId, checkDuration, NO_CLAIM, type Violations } from "./fields.ts";
 import { PlaceUpdates } from "./place-updates.ts";
-import { Wait } from "./wait.ts";
 
 type Update = WaitInQueueResponse["update"];
 type SendUpdate = Send<{ readonly update: Update }>;
@@ -56,7 +55,7 @@ class QueueStream {
     try {
       const last = await this.#last(await this.#ask());
       this.#updates?.stop();
-      this.#sendUpdate(last);
+      this.#send({ update: last });
     } finally {
       this.#updates?.stop();
       this.#wait.close();
@@ -95,7 +94,9 @@ class QueueStream {
   }
 
   async #refused(answer: Parameters<typeof refusalOf>[1]): Promise<Update> {
-    return { case: "ended", value: await refusalOf(this.#context.engine, answer, this.#permits, this.#call) };
+    const { target } = this.#request;
+    const permits = target.kind === "ask" ? target.ask.permits : 0;
+    return { case: "ended", value: await refusalOf(this.#context.engine, answer, permits, this.#call) };
   }
 
   #afterWaiting(claim: Claim, place: Place | null, lockName: string, nowUs: number): Promise<Update> {
@@ -106,7 +107,7 @@ class QueueStream {
         if (this.#call.signal.aborted) return;
         try {
           const value = ticketMessage(claim, lockName, at, atUs, this.#context.graceUs);
-          this.#sendUpdate({ case: "position", value }, written);
+          this.#send({ update: { case: "position", value } }, written);
           this.#isShown = true;
         } catch (error) {
           // A timer or the engine calls this, and must not see errors from here.
@@ -137,15 +138,6 @@ class QueueStream {
   #canReturn(): boolean {
     const { target } = this.#request;
     return target.kind === "ticket" || target.ask.requestId !== "" || this.#isShown;
-  }
-
-  get #permits(): number {
-    const { target } = this.#request;
-    return target.kind === "ask" ? target.ask.permits : 0;
-  }
-
-  #sendUpdate(update: Update, written?: () => void): void {
-    this.#send({ update }, written);
   }
 }
 

@@ -46,32 +46,26 @@ export async function watchLocks(
 
 /** One message, or several if the locks are too large for one. */
 function messagesOf({ beganAnew, locks, deleted, complete }: WatchUpdate): Message[] {
-  const messages: Message[] = [];
   let part: Lock[] = [];
+  const parts = [part];
   let bytes = 0;
   for (const view of locks) {
     const lock = lockMessage(view);
     const size = toBinary(LockSchema, lock).length;
     if (bytes + size > WATCH_BYTES_MAX && part.length > 0) {
-      messages.push({
-        beganAnew: beganAnew && messages.length === 0,
-        locks: part,
-        deleted: [],
-        complete: false,
-      });
       part = [];
+      parts.push(part);
       bytes = 0;
     }
     part.push(lock);
     bytes += size;
   }
-  messages.push({
-    beganAnew: beganAnew && messages.length === 0,
-    locks: part,
-    deleted: [...deleted],
-    complete,
-  });
-  return messages;
+  return parts.map((locks, index) => ({
+    beganAnew: beganAnew && index === 0,
+    locks,
+    deleted: locks === part ? [...deleted] : [],
+    complete: complete && locks === part,
+  }));
 }
 
 /** Returns the prefix. */

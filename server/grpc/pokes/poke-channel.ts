@@ -11,7 +11,7 @@ import { parseListenAddress } from "../../config/listen-address.ts";
 import type { ClaimKey } from "../../core/claim.ts";
 import { POKE_TIMEOUT_MS } from "../grpc-bounds.ts";
 import { definitionOf } from "../lock-service.ts";
-import { encode } from "../messages/encoding.ts";
+import { encode } from "../messages/messages.ts";
 
 export interface PokeChannel {
   /** Calls `done` once: with the reason why the poke did not get through, or with null. */

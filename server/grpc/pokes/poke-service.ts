@@ -2,6 +2,7 @@
 // does not know the secret which this server has put into the register. A caller that knows it can make this server
 // read some claims, and make one decision of its own at a time.
 
+import type { MessageShape } from "@bufbuild/protobuf";
 import type { ServiceDefinition, UntypedServiceImplementation } from "@grpc/grpc-js";
 import { status } from "@grpc/grpc-js";
 import { ReplicaService } from "#proto/rowlock/internal/v1/replica_service_pb.js";
@@ -10,7 +11,7 @@ import { sameSecret } from "../../core/claim.ts";
 import type { CallObserver } from "../call-observer.ts";
 import { POKED_CLAIMS_MAX } from "../grpc-bounds.ts";
 import { definitionOf } from "../lock-service.ts";
-import { decode, encode } from "../messages/encoding.ts";
+import { decode, encode } from "../messages/messages.ts";
 
 export interface PokeServiceOptions {
   readonly secret: string;
@@ -34,33 +35,31 @@ export function pokeServiceHandlers(
   observer: Pick<CallObserver, "poke">,
 ): UntypedServiceImplementation {
   return {
-    Poke(call: { request: Buffer }, callback: Answer) {
-      try {
-        const message = decode(poke.input, call.request);
-        if (!sameSecret(message.secret, secret)) {
-          callback(STRANGER);
-          return;
-        }
-        const claims = message.claims.slice(0, POKED_CLAIMS_MAX);
-        observer.poke("received", claims.length);
-        onPoke(claims);
-        callback(null, encode(poke.output, {}));
-      } catch (error) {
-        callback({ code: status.INVALID_ARGUMENT, details: String(error) });
-      }
-    },
-
-    Decide(call: { request: Buffer }, callback: Answer) {
-      try {
-        const message = decode(decide.input, call.request);
-        if (!sameSecret(message.secret, secret)) callback(STRANGER);
-        else
-          void decides().then((does) => (does ? callback(null, encode(decide.output, {})) : callback(BLIND)));
-      } catch (error) {
-        callback({ code: status.INVALID_ARGUMENT, details: String(error) });
-      }
-    },
+    Poke: handler(poke.input, (message, answer) => {
+      const claims = message.claims.slice(0, POKED_CLAIMS_MAX);
+      observer.poke("received", claims.length);
+      onPoke(claims);
+      answer(null, encode(poke.output, {}));
+    }),
+    Decide: handler(decide.input, (_message, answer) => {
+      void decides().then((does) => (does ? answer(null, encode(decide.output, {})) : answer(BLIND)));
+    }),
   };
+
+  function handler<Schema extends typeof poke.input | typeof decide.input>(
+    schema: Schema,
+    run: (message: MessageShape<Schema>, answer: Answer) => void,
+  ) {
+    return (call: { request: Buffer }, answer: Answer) => {
+      try {
+        const message = decode(schema, call.request);
+        if (sameSecret(message.secret, secret)) run(message, answer);
+        else answer(STRANGER);
+      } catch (error) {
+        answer({ code: status.INVALID_ARGUMENT, details: String(error) });
+      }
+    };
+  }
 }
 
 const STRANGER = { code: status.PERMISSION_DENIED, details: "This is not the secret of this server." };

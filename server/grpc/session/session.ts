@@ -30,7 +30,7 @@ import {
   tooManyCommands,
   unreadResults,
 } from "../messages/call-error.ts";
-import { decode, encode } from "../messages/encoding.ts";
+import { decode, encode } from "../messages/messages.ts";
 import { failureOf, packedStatus } from "../messages/status.ts";
 import { durationMessage } from "../messages/times.ts";
 import { checkDuration, checkLabels, checkText, Violations, WAIT } from "../methods/fields.ts";

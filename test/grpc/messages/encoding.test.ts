@@ -4,7 +4,7 @@ import { create } from "@bufbuild/protobuf";
 import { expect, test } from "vitest";
 import { DeleteLockRequestSchema, DeleteLockResponseSchema } from "#proto/rowlock/v1/lock_service_pb.js";
 import { CallError } from "../../../server/grpc/messages/call-error.ts";
-import { decode, encode } from "../../../server/grpc/messages/encoding.ts";
+import { decode, encode } from "../../../server/grpc/messages/messages.ts";
 
 /** Field 1 as text; and field 100, which none of our messages has. */
 const NAMED = Buffer.from([0x0a, 1, 0x61]);

@@ -14,9 +14,9 @@ import {
 } from "#proto/rowlock/v1/lock_pb.js";
 import type { Claim, EndReason } from "../../../server/core/claim.ts";
 import type { Lock } from "../../../server/core/lock.ts";
-import { encode } from "../../../server/grpc/messages/encoding.ts";
 import {
   claimMessage,
+  encode,
   leaseMessage,
   lockMessage,
   recordMessage,

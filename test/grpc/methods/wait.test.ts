@@ -3,7 +3,7 @@
 
 import { expect, test } from "vitest";
 import type { Claim } from "../../../server/core/claim.ts";
-import { Wait } from "../../../server/grpc/methods/wait.ts";
+import { Wait } from "../../../server/grpc/methods/claims.ts";
 import { fakeCall } from "../../support/fake-call.ts";
 
 const waiting = { state: "waiting", ticketNumber: 1n } as Claim;

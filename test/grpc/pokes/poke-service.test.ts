@@ -4,7 +4,7 @@ import { status } from "@grpc/grpc-js";
 import { describe, expect, test } from "vitest";
 import { ReplicaService } from "#proto/rowlock/internal/v1/replica_service_pb.js";
 import { POKED_CLAIMS_MAX } from "../../../server/grpc/grpc-bounds.ts";
-import { encode } from "../../../server/grpc/messages/encoding.ts";
+import { encode } from "../../../server/grpc/messages/messages.ts";
 import { pokeServiceHandlers } from "../../../server/grpc/pokes/poke-service.ts";
 
 const SECRET = "abcdefghijklmnopqrstuv";

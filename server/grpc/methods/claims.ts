@@ -1,11 +1,13 @@
-// One call that follows one claim until the claim is granted or ends: a blocked Acquire or a WaitInQueue. The engine
-// knows it as a follower; it detaches if the call ends before the claim does.
+// What the methods that ask for locks do with claims: follow one until it is granted or ends, say why there is no
+// lease, with the holders that the engine's answer leaves out, and end claims whose answer nobody receives.
 
+import type { Refusal } from "#proto/rowlock/v1/lock_pb.js";
 import type { Claim } from "../../core/claim.ts";
-import type { Place } from "../../core/command.ts";
+import type { OutcomeNamed, Place } from "../../core/command.ts";
 import type { LockEngine } from "../../engine/engine.ts";
-import type { Follower } from "../../engine/lock-engine.ts";
+import type { Answer, Follower } from "../../engine/lock-engine.ts";
 import type { Call } from "../call.ts";
+import { endedMessage, type Holders, refusedMessage, showsHolders } from "../messages/refusal.ts";
 
 /** A claim as it was when it was granted or ended, and the time of that by the database's clock. */
 export interface Settled {
@@ -13,6 +15,10 @@ export interface Settled {
   readonly nowUs: number;
 }
 
+/**
+ * One call that follows one claim: a blocked Acquire or a WaitInQueue. The engine knows it as a follower; it detaches if
+ * the call ends before the claim does.
+ */
 export class Wait implements Follower {
   readonly placed?: (place: Place, nowUs: number) => void;
   readonly #engine: Pick<LockEngine, "detach">;
@@ -83,4 +89,45 @@ export class Wait implements Follower {
   close(): void {
     this.#over();
   }
+}
+
+/** Says why a request for `permits` gets no lease. */
+export async function refusalOf(
+  engine: LockEngine,
+  answer: Answer<OutcomeNamed<"refused">>,
+  permits: number,
+  call: Call,
+): Promise<Refusal> {
+  const holders = await holdersFor(engine, answer.lockId, answer.outcome.reason, call);
+  return refusedMessage(answer.lockName, answer.outcome, permits, holders);
+}
+
+/** Says how a claim ended. */
+export async function endOf(
+  engine: LockEngine,
+  claim: Claim,
+  lockName: string,
+  call: Call,
+): Promise<Refusal> {
+  const { endReason, lockId } = claim;
+  const holders = endReason && (await holdersFor(engine, lockId, endReason, call));
+  const limit = endReason === "never_fits" ? await engine.limit(lockName, call) : null;
+  return endedMessage(lockName, claim, holders || null, limit);
+}
+
+async function holdersFor(
+  engine: LockEngine,
+  lockId: bigint,
+  reason: Parameters<typeof showsHolders>[0],
+  call: Call,
+): Promise<Holders | null> {
+  return showsHolders(reason) ? await engine.holders(lockId, call) : null;
+}
+
+/**
+ * Ends the claim of a client that hung up before its answer and cannot come back: others would wait for it in vain.
+ * `canReturn`: the client has seen the id, or chose a request id of its own.
+ */
+export function giveBackUnheard(engine: LockEngine, claim: Claim, call: Call, canReturn: boolean): void {
+  if (!canReturn && call.signal.aborted) engine.detach(claim, null, false);
 }
