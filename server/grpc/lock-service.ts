@@ -144,6 +144,6 @@ export function definitionOf(method: DescMethod): MethodDefinition<Buffer, Buffe
   };
 }
 
-function asItIs(bytes: Buffer): Buffer {
+export function asItIs(bytes: Buffer): Buffer {
   return bytes;
 }

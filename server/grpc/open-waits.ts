@@ -16,13 +16,6 @@ export interface ServerRoom {
   readonly isShort: () => boolean;
 }
 
-export const NO_BOUND: ServerRoom = {
-  waits: Number.POSITIVE_INFINITY,
-  sessions: Number.POSITIVE_INFINITY,
-  connections: Number.POSITIVE_INFINITY,
-  isShort: () => false,
-};
-
 /**
  * Once the server has CROWDED_SHARE of its waits, a client with OWN_SHARE of them gets no more: one client must not
  * take all.

@@ -16,7 +16,7 @@ import { FaultLog } from "./call-observer.ts";
 import { KEEPALIVE_MS, KEEPALIVE_TIMEOUT_MS, SHORT_CALLS_MAX } from "./grpc-bounds.ts";
 import { lockServiceDefinition, lockServiceHandlers } from "./lock-service.ts";
 import { PlaceTurns } from "./methods/place-updates.ts";
-import { NO_BOUND, OpenWaits, type ServerRoom } from "./open-waits.ts";
+import { OpenWaits, type ServerRoom } from "./open-waits.ts";
 import { type PokeServiceOptions, pokeServiceDefinition, pokeServiceHandlers } from "./pokes/poke-service.ts";
 import { Sessions } from "./session/sessions.ts";
 import { StandardServices } from "./standard-services.ts";
@@ -32,8 +32,7 @@ export interface GrpcServerOptions {
   readonly tls: TlsMaterial | null;
   /** How long a waiter that lost its connection keeps its place; tickets report it. */
   readonly graceMs: number;
-  /** Unset: unbounded. */
-  readonly room?: ServerRoom;
+  readonly room: ServerRoom;
   /** Open waits on one connection at most: blocked calls and streams. */
   readonly streamsMax: number;
   /** This server's id, as sessions report it to clients. */
@@ -68,7 +67,7 @@ export interface GrpcServer {
 
 /** Makes a server that listens once it is started. Sets the logger that grpc-js has for the whole process. */
 export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
-  const { engine, observer, logger, graceMs } = options;
+  const { engine, observer, logger, graceMs, room } = options;
   // grpc-js has one logger for the whole process, and writes to the error output unless it is given another.
   setLogger({ error: (...words: unknown[]) => logger.warn({ words: words.join(" ") }, "grpc-js warns") });
   const openMax = options.streamsMax + SHORT_CALLS_MAX;
@@ -81,7 +80,6 @@ export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
     "grpc.enable_channelz": 0,
     interceptors: [explainReceiveLimit(options.receiveBytesMax)],
   });
-  const room = options.room ?? NO_BOUND;
   limitConnections(server, { openMax, connectionsMax: room.connections, handshakeMs: options.handshakeMs });
   const openWaits = new OpenWaits(options.streamsMax, room);
   const methods = { engine, turns: new PlaceTurns(), graceUs: graceMs * 1_000 };

@@ -13,6 +13,7 @@ import { createGrpcServer } from "../../server/grpc/server.ts";
 import { MetricsHttp } from "../../server/ops/http.ts";
 import { selfSignedCertificate } from "../process/certificate.ts";
 import { silentObserver } from "../support/harness.ts";
+import { NO_BOUND } from "../support/no-bound.ts";
 
 const HEALTHCHECK = fileURLToPath(new URL("../../deploy/healthcheck.mjs", import.meta.url));
 const NOBODY_LISTENS = "127.0.0.1:1";
@@ -42,6 +43,7 @@ async function grpcServer(host = "127.0.0.1", tls: TlsMaterial | null = null) {
     logger: { debug() {}, info() {}, warn() {}, error() {} },
     tls,
     graceMs: 10_000,
+    room: NO_BOUND,
     streamsMax: 1,
     replica: "1",
     sessionWaitsMax: 1,

@@ -11,10 +11,10 @@ import { afterEach, describe, expect, test } from "vitest";
 import { WhenBusy } from "#proto/rowlock/v1/lock_pb.js";
 import type { RowlockError } from "../../clients/typescript/src/bare/index.ts";
 import { RESETS_BURST_SHARE, SHORT_CALLS_MAX } from "../../server/grpc/grpc-bounds.ts";
-import { NO_BOUND } from "../../server/grpc/open-waits.ts";
 import { selfSignedCertificate } from "../process/certificate.ts";
 import type { TestServer } from "../support/harness.ts";
 import { startServer, until } from "../support/harness.ts";
+import { NO_BOUND } from "../support/no-bound.ts";
 import { TestCalls } from "../support/test-calls.ts";
 
 const WAITS_MAX = 20;

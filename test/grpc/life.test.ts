@@ -14,6 +14,7 @@ import { createGrpcServer, type GrpcServer } from "../../server/grpc/server.ts";
 import { selfSignedCertificate } from "../process/certificate.ts";
 import type { StartOptions, TestServer } from "../support/harness.ts";
 import { replacing, silentObserver, startServer, until } from "../support/harness.ts";
+import { NO_BOUND } from "../support/no-bound.ts";
 import { leaseIn, TestCalls } from "../support/test-calls.ts";
 
 const BUF = fileURLToPath(new URL("../../node_modules/.bin/buf", import.meta.url));
@@ -41,6 +42,7 @@ function unstarted({ engine }: TestServer): GrpcServer {
     logger: { debug() {}, info() {}, warn() {}, error() {} },
     tls: null,
     graceMs: 10_000,
+    room: NO_BOUND,
     streamsMax: 1,
     replica: "1",
     sessionWaitsMax: 1,

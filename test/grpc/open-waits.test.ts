@@ -3,8 +3,9 @@
 import { describe, expect, test } from "vitest";
 import { ClientGone } from "../../server/engine/faults.ts";
 import { CallError } from "../../server/grpc/messages/call-error.ts";
-import { NO_BOUND, OpenWaits } from "../../server/grpc/open-waits.ts";
+import { OpenWaits } from "../../server/grpc/open-waits.ts";
 import { type FakeCall, fakeCall } from "../support/fake-call.ts";
+import { NO_BOUND } from "../support/no-bound.ts";
 
 const MANY = 1_000;
 

@@ -14,6 +14,7 @@ import { createGrpcServer } from "../../server/grpc/server.ts";
 import { migrateUp } from "../../server/storage/migrate/migrate.ts";
 import { openStore } from "../../server/storage/open.ts";
 import type { Store } from "../../server/storage/store.ts";
+import { NO_BOUND } from "./no-bound.ts";
 import { drainingInTime, drainMs, stopInTime } from "./stop-in-time.ts";
 import { TestCalls } from "./test-calls.ts";
 import { startEngine } from "./test-engine.ts";
@@ -106,6 +107,7 @@ export async function startServer(options: StartOptions = {}): Promise<TestServe
       logger: seen.logger,
       tls: null,
       graceMs: policy.graceUs / 1_000,
+      room: NO_BOUND,
       streamsMax: 1_000,
       replica: String(engine.replica),
       sessionWaitsMax: 5_000,

@@ -10,7 +10,7 @@ import type { TlsMaterial } from "../../config/config.ts";
 import { parseListenAddress } from "../../config/listen-address.ts";
 import type { ClaimKey } from "../../core/claim.ts";
 import { POKE_TIMEOUT_MS } from "../grpc-bounds.ts";
-import { definitionOf } from "../lock-service.ts";
+import { asItIs, definitionOf } from "../lock-service.ts";
 import { encode } from "../messages/messages.ts";
 
 export interface PokeChannel {
@@ -84,8 +84,4 @@ function checked(address: string, { certificate, key, clientCa }: TlsMaterial) {
  */
 function whyNotServer(host: string, shown: PeerCertificate, own: Buffer): Error | undefined {
   return own.equals(shown.raw) ? undefined : checkServerIdentity(host, shown);
-}
-
-function asItIs(bytes: Buffer): Buffer {
-  return bytes;
 }

@@ -7,7 +7,7 @@ import type { ClaimKey } from "../../core/claim.ts";
 import type { CallObserver } from "../call-observer.ts";
 import { POKE_REST_MS, POKED_CLAIMS_MAX } from "../grpc-bounds.ts";
 import { type PokeChannel, pokeChannel } from "./poke-channel.ts";
-import type { OwnReplica } from "./registered-servers.ts";
+import { isReachable, type OwnReplica } from "./registered-servers.ts";
 
 export interface PokeSenderOptions {
   /** Reads the register. */
@@ -65,9 +65,7 @@ export class PokeSender {
       if (this.#isClosed) return;
       this.#forgetAllBut(new Set(replicas.map(({ id }) => id)).add(replica));
       const target = replicas.find(({ id }) => id === replica);
-      // A server of an earlier version has no secret, and one that listens on any free port (0) cannot say where it
-      // is.
-      if (!target?.secret || target.address.endsWith(":0")) return this.#rest(replica, peer);
+      if (!target || !isReachable(target)) return this.#rest(replica, peer);
       const { connect = pokeChannel, tls } = this.#options;
       peer.channel = connect(target.address, tls);
       peer.secret = target.secret;

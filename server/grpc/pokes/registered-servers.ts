@@ -43,10 +43,12 @@ export class OwnReplica {
   }
 }
 
-interface Registered {
-  readonly id: bigint;
-  readonly address: string;
-  readonly secret: string;
+/** A server of an earlier version has no secret, and one that listens on any free port (0) cannot say where it is. */
+export function isReachable({ address, secret }: Pick<OwnReplica, "address" | "secret">): boolean {
+  return secret !== "" && !address.endsWith(":0");
+}
+
+interface Registered extends Pick<OwnReplica, "id" | "address" | "secret"> {
   readonly deadlineUs: number;
 }
 
@@ -78,8 +80,7 @@ export class OtherServers {
     const { own, register } = this.#options;
     const { nowUs, replicas } = await register();
     const others = replicas.filter(({ id, deadlineUs }) => id !== own && deadlineUs > nowUs);
-    // A server that listens on any free port (0) cannot say where it is.
-    this.#others = others.filter(({ address, secret }) => secret !== "" && !address.endsWith(":0"));
+    this.#others = others.filter(isReachable);
   }
 
   /** Whether one of them decides within the time. Asks the few that registered last. Never rejects. */

@@ -6,6 +6,7 @@ import type { LockEngine } from "../../../server/engine/engine.ts";
 import { createGrpcServer } from "../../../server/grpc/server.ts";
 import { freshSqlite } from "../../support/database.ts";
 import { type StartOptions, silentObserver, startServer, type TestServer } from "../../support/harness.ts";
+import { NO_BOUND } from "../../support/no-bound.ts";
 import { startReplicas } from "../../support/replicas.ts";
 import { drainMs, stopInTime } from "../../support/stop-in-time.ts";
 
@@ -49,6 +50,7 @@ export async function startPair(rules = {}, wrapFirst = (engine: LockEngine) => 
       logger: { debug() {}, info() {}, warn() {}, error() {} },
       tls: null,
       graceMs: ("graceUs" in rules ? Number(rules.graceUs) : 10_000_000) / 1_000,
+      room: NO_BOUND,
       streamsMax: 1_000,
       replica: String(id),
       sessionWaitsMax: 5_000,

@@ -13,10 +13,11 @@ import { AdmissionRoom } from "../../../server/grpc/admission.ts";
 import type { Call } from "../../../server/grpc/call.ts";
 import { FaultLog } from "../../../server/grpc/call-observer.ts";
 import { PlaceTurns } from "../../../server/grpc/methods/place-updates.ts";
-import { NO_BOUND, OpenWaits } from "../../../server/grpc/open-waits.ts";
+import { OpenWaits } from "../../../server/grpc/open-waits.ts";
 import { Session, type SessionContext } from "../../../server/grpc/session/session.ts";
 import { Sessions } from "../../../server/grpc/session/sessions.ts";
 import { silentObserver } from "../../support/harness.ts";
+import { NO_BOUND } from "../../support/no-bound.ts";
 
 const GRACE_MS = 10_000;
 const SILENCE_MS = 5_000;

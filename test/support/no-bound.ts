@@ -1,0 +1,10 @@
+// A server's room for tests that are not about it.
+
+import type { ServerRoom } from "../../server/grpc/open-waits.ts";
+
+export const NO_BOUND: ServerRoom = {
+  waits: Number.POSITIVE_INFINITY,
+  sessions: Number.POSITIVE_INFINITY,
+  connections: Number.POSITIVE_INFINITY,
+  isShort: () => false,
+};
