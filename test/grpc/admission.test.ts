@@ -7,7 +7,7 @@ import { Admission, AdmissionRoom } from "../../server/grpc/admission.ts";
 import { ConnectionCalls } from "../../server/grpc/call.ts";
 import { COMMANDS_AT_ONCE } from "../../server/grpc/grpc-bounds.ts";
 import type { CallError } from "../../server/grpc/messages/call-error.ts";
-import { type AnyVerb, ROWS, type VerbName } from "../../server/grpc/verbs.ts";
+import { type AnyVerb, checked, ROWS, type VerbName } from "../../server/grpc/verbs.ts";
 import { fakeCall } from "../support/fake-call.ts";
 
 interface Running {
@@ -248,10 +248,11 @@ describe("of the verbs", () => {
     };
     const methods = { engine: new Proxy({}, { get }), graceUs: 1 } as never;
     const ask = (verb: VerbName, request: object) => {
-      const { of, check, run, admission: kind } = ROWS[verb] as AnyVerb;
+      const row = ROWS[verb] as AnyVerb;
       const client = { ...fakeCall().client, admission };
-      const call = fakeCall({ client, isUrgent: kind === "urgent" });
-      const answer = run(methods, check(create(of.input, request as never), methods), call, () => {});
+      const call = fakeCall({ client, isUrgent: row.admission === "urgent" });
+      const message = create(row.of.input, request as never);
+      const answer = row.run(methods, checked(row, message, methods), call, () => {});
       return { call, answer };
     };
     return { admission, asked, ask };

@@ -135,7 +135,7 @@ export async function forceRelease(
 const TICKET_NUMBER_MAX = 2n ** 63n - 1n;
 
 type CheckedRenew = Pick<Renew, "ref" | "ttlUs">;
-type CheckedRelease = Pick<Release, "ref" | "result">;
+type CheckedRelease = Required<Pick<Release, "ref" | "result">>;
 type CheckedForceRelease = Pick<ForceRelease, "name" | "ticketNumber" | "reason">;
 
 export function checkRenew({ leaseId, ttl }: RenewRequest, violations: Violations): CheckedRenew {
