@@ -3,15 +3,15 @@ import { globSync, readFileSync } from "node:fs";
 import { defineConfig } from "vitest/config";
 
 // Starting a process and loading the modules takes longer than most files, so files share processes and modules. A file
-// that replaces modules has a process of its own. A real timer that a file has left behind must not run on fake ones:
-// files with fake timers share theirs only with each other.
+// that replaces modules, or imports the tests of others, has a process of its own. A real timer that a file has left
+// behind must not run on fake ones: files with fake timers share theirs only with each other.
 const kindOf = (path: string) => {
   if (path.endsWith(".slow.test.ts")) return "slow";
   const text = readFileSync(path, "utf8");
-  if (/\bvi\.(mock|doMock|resetModules)\(/.test(text)) return "replaced modules";
+  if (/\bvi\.(mock|doMock)\(|\bawait import\(/.test(text)) return "own modules";
   return text.includes("useFakeTimers") ? "fake timers" : "real timers";
 };
-const ISOLATED = ["slow", "replaced modules"];
+const ISOLATED = ["slow", "own modules"];
 const kinds = Object.groupBy(globSync("test/**/*.test.ts"), kindOf);
 
 export default defineConfig({

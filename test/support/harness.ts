@@ -21,10 +21,10 @@ import { startEngine } from "./test-engine.ts";
 
 export { until } from "./until.ts";
 
-/** The client class that this test file's servers come with. */
+/** The class of the clients that servers come with. */
 let Client: typeof TestCalls = TestCalls;
 
-/** From now on, servers come with clients of this class, whose calls use another transport. */
+/** From now on, servers of this process come with clients of this class, whose calls use another transport. */
 export function useClients(kind: typeof TestCalls): void {
   Client = kind;
 }
