@@ -11,7 +11,10 @@ import {
 import { folderOf } from "../../server/storage/rows/values.ts";
 import type { FreeLock, RecordGroup } from "../../server/storage/store.ts";
 
-type Entry = { -readonly [Field in keyof NamedLock]: NamedLock[Field] } & { readonly folder: string };
+type Entry = { -readonly [Field in keyof NamedLock]: NamedLock[Field] } & {
+  readonly folder: string;
+  readonly folderBytes: Buffer;
+};
 
 export class FreeIndex implements FreeReads {
   readonly locks: Entry[] = [];
@@ -26,7 +29,9 @@ export class FreeIndex implements FreeReads {
   /** Adds a lock. `freeSinceUs`: null if it is not free. */
   add(name: string, freeSinceUs: number | null = this.locks.length, status = "new"): void {
     const id = BigInt(this.locks.length + 1);
-    this.locks.push({ id, name, freeSinceUs, status, limit: null, folder: folderOf(name) });
+    const folder = folderOf(name);
+    const folderBytes = Buffer.from(folder);
+    this.locks.push({ id, name, freeSinceUs, status, limit: null, folder, folderBytes });
   }
 
   groups(ranges: readonly GroupRange[], entries: number): RecordGroup[][] {
@@ -83,18 +88,18 @@ export class FreeIndex implements FreeReads {
   }
 }
 
-function isIn({ folder, status }: RecordGroup, { kind, values: [first, second] }: GroupRange): boolean {
-  const fromFirst = Buffer.compare(Buffer.from(folder), first as Buffer);
-  const fromSecond = (text: string) => Buffer.compare(Buffer.from(text), second as Buffer);
+function isIn({ folderBytes, status }: Entry, { kind, values: [first, second] }: GroupRange): boolean {
+  const fromFirst = Buffer.compare(folderBytes, first as Buffer);
+  const fromSecond = (bytes: Buffer) => Buffer.compare(bytes, second as Buffer);
   switch (kind) {
     case "in_folder":
       return fromFirst === 0;
     case "in_folder_above":
-      return fromFirst === 0 && fromSecond(status) > 0;
+      return fromFirst === 0 && fromSecond(Buffer.from(status)) > 0;
     case "in_folders":
-      return fromFirst >= 0 && fromSecond(folder) < 0;
+      return fromFirst >= 0 && fromSecond(folderBytes) < 0;
     case "in_folders_above":
-      return fromFirst > 0 && fromSecond(folder) < 0;
+      return fromFirst > 0 && fromSecond(folderBytes) < 0;
   }
 }
 
