@@ -1,6 +1,6 @@
-// The engine: loads, decides, saves and wakes for every verb. This file has the verbs, and starts and stops the parts; it
-// decides nothing itself. parts.ts connects the parts. lanes.ts and batch.ts carry commands; after-commit.ts and the
-// folder changes carry wake-ups.
+// The engine: loads, decides, saves and wakes for every verb. This file has the verbs, and starts and stops the parts;
+// it decides nothing itself. parts.ts connects the parts. lanes.ts and batch.ts carry commands; after-commit.ts and
+// the folder changes carry wake-ups.
 
 import { type Claim, type ClaimKey, type ClaimRef, SERVER_MADE_PREFIX } from "../core/claim.ts";
 import type { Asked, Caller, Place } from "../core/command.ts";

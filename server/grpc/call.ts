@@ -33,7 +33,7 @@ export interface Call extends Caller {
   /** In a session: how a lease has ended that the call was given or has kept, and that no answer has reported yet. */
   endOf?(lease: ClaimRef): Claim | undefined;
   /** In a session: the call's answer reports that the lease has ended; `how`: the ended claim, if known. */
-  tellsEnd?(lease: ClaimRef, how?: Claim): void;
+  reportsEnd?(lease: ClaimRef, how?: Claim): void;
 }
 
 /** Sends one message, and calls `written` when the connection has taken it. */

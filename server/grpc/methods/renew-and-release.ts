@@ -42,10 +42,10 @@ async function renewed({ engine }: MethodContext, { ref, ttlUs }: CheckedRenew, 
     case "waiting":
       throw notGrantedYet();
     case "ended":
-      call.tellsEnd?.(ref, outcome.claim);
+      call.reportsEnd?.(ref, outcome.claim);
       throw leaseLost(outcome.claim);
     case "unknown_claim":
-      call.tellsEnd?.(ref);
+      call.reportsEnd?.(ref);
       throw unknownClaim();
   }
 }
@@ -109,7 +109,7 @@ export async function release({ engine }: MethodContext, { ref, result }: Checke
     case "waiting":
       throw notGrantedYet();
     case "unknown_claim":
-      call.tellsEnd?.(ref);
+      call.reportsEnd?.(ref);
       throw unknownClaim();
   }
 }

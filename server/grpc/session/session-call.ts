@@ -73,7 +73,7 @@ export class SessionCall implements Call {
     return this.client.leases.endOf(lease);
   }
 
-  tellsEnd(lease: ClaimRef, how?: Claim): void {
+  reportsEnd(lease: ClaimRef, how?: Claim): void {
     this.client.leases.reportedEnded(lease, how);
   }
 

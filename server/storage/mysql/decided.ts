@@ -1,6 +1,7 @@
-// Reads the guard rows that were decided about lately, for the feed of changes. Locks nothing and reads along the index by the time
-// of the last decision, so idle locks cost nothing. A node of Galera first applies what the cluster committed before
-// the read began: otherwise rows could appear later with an earlier time, and no read would find them.
+// Reads the guard rows that were decided about lately, for the feed of changes. Locks nothing and reads along the
+// index by the time of the last decision, so idle locks cost nothing. A node of Galera first applies what the cluster
+// committed before the read began: otherwise rows could appear later with an earlier time, and no read would find
+// them.
 
 import { DECIDED_LIST, pageOf } from "../rows/decided-order.ts";
 import { bigintOf } from "../rows/from-rows.ts";

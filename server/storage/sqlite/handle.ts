@@ -1,5 +1,6 @@
 // The open file: its statements, its clock and its transactions. SQLite is synchronous, so each method of the store runs
-// from its first statement to its last without interruption by other work of this process. Transactions are therefore serial, and reads of several statements are consistent.
+// from its first statement to its last without interruption by other work of this process. Transactions are therefore
+// serial, and reads of several statements are consistent.
 
 import type { DatabaseSync } from "node:sqlite";
 import type { Clock } from "../../core/database-clock.ts";

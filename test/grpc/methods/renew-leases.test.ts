@@ -62,7 +62,7 @@ function scene(count: number) {
   };
   const call = fakeCall({
     endOf: (ref: ClaimRef) => endedMeanwhile.get(Number(ref.ticketNumber)),
-    tellsEnd: (ref: ClaimRef, how?: Claim) =>
+    reportsEnd: (ref: ClaimRef, how?: Claim) =>
       void told.push([Number(ref.ticketNumber), how?.endReason ?? undefined]),
   });
   const leases = Array.from({ length: count }, (_, index) => ({ leaseId: formatClaimId(refOf(index + 1)) }));

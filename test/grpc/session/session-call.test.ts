@@ -61,8 +61,8 @@ test("ends are requested from and reported to the session", () => {
   const { call, said } = scene();
   expect(call.getPeer()).toBe("one:1");
   expect(call.endOf(claim(2))?.ticketNumber).toBe(20n);
-  call.tellsEnd(claim(3), claim(4));
-  call.tellsEnd(claim(5));
+  call.reportsEnd(claim(3), claim(4));
+  call.reportsEnd(claim(5));
   expect(said).toEqual(["ended 3 as 4", "ended 5 as undefined"]);
 });
 
