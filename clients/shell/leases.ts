@@ -1,5 +1,5 @@
-// `rowlock renew` and `release`: leases for scripts, which know them by the ids that \`rowlock acquire\` and
-// \`capture\` print; and how an operator ends the leases of others.
+// `rowlock renew` and `release`: leases for scripts, which know them by the ids that `rowlock acquire` and
+// `capture` print; and how an operator ends the leases of others.
 
 import type { RowlockClient } from "../typescript/src/index.ts";
 import type { Declare } from "./command.ts";
