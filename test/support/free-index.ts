@@ -56,7 +56,11 @@ export class FreeIndex implements FreeReads {
             ? lock.freeSinceUs > after.freeSinceUs
             : lock.freeSinceUs === after.freeSinceUs && lock.name > after.name),
       );
-      const locks = longestFreeFirst(found).slice(0, entries);
+      // To order only what is read saves seconds over tens of thousands of locks.
+      const times = found.map(({ freeSinceUs }) => freeSinceUs).sort((a, b) => a - b);
+      const lastUs = times[entries - 1] ?? Number.POSITIVE_INFINITY;
+      const first = found.filter(({ freeSinceUs }) => freeSinceUs <= lastUs);
+      const locks = longestFreeFirst(first).slice(0, entries);
       this.entriesRead += locks.length;
       return {
         locks: locks.filter((lock) => !wanted || isWanted(lock, wanted)),
