@@ -23,9 +23,15 @@ import type { WaitedLock } from "../../../server/storage/store.ts";
 
 type Row = Pick<Lock, "id" | "name" | "revision" | "holders" | "waiting">;
 
-// Only the pace of the checks is on a fake clock.
-beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] }));
-afterEach(() => void vi.useRealTimers());
+// Only the pace of the checks is on a fake clock. It has no jitter, so that one check begins in each interval.
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+  vi.spyOn(Math, "random").mockReturnValue(0.5);
+});
+afterEach(() => {
+  vi.useRealTimers();
+  vi.restoreAllMocks();
+});
 
 const turn = () => new Promise(setImmediate);
 const settled = async () => {
