@@ -1,5 +1,5 @@
-// Calls with one answer, including those that give claims back and that nobody waits for; release and renewal of a lease
-// by its id, for example of one that was handed over.
+// Calls with one answer. Some of them give claims back in the background. A lease can be released and renewed by its id,
+// for example after it was handed over.
 
 package rowlock
 
@@ -58,7 +58,7 @@ func (v *verbs) begin(asked *question, done func(result *rowlockv1.SessionResult
 	})
 }
 
-// goOn repeats a failed question for as long as the program lives, because nobody waits for it and the lease that it ends
+// goOn repeats a failed question for as long as the program lives: no caller would repeat it, and the lease that it ends
 // would not expire.
 func (v *verbs) goOn(asked *question, failed *Error) {
 	if failed != nil && failed.Reason == ErrClosed {

@@ -174,13 +174,18 @@ describe("the calls on one connection", () => {
     expect(calls.connections).toBe(0);
   });
 
-  test("are cancelled with grpc-js's calls, also with one that was cancelled before", () => {
-    const calls = new ConnectionCalls(9, new AdmissionRoom(), waits);
+  /** Opens a call that grpc-js reports as cancelled when the test says so. */
+  function cancellable(calls: ConnectionCalls) {
     let cancel = () => {};
     const once = (_event: "cancelled", listener: () => void) => {
       cancel = listener;
     };
-    const open = calls.open({ ...from("one"), once }, verb);
+    return { call: calls.open({ ...from("one"), once }, verb), cancel: () => cancel() };
+  }
+
+  test("are cancelled with grpc-js's calls, also with one that was cancelled before", () => {
+    const calls = new ConnectionCalls(9, new AdmissionRoom(), waits);
+    const { call: open, cancel } = cancellable(calls);
     const gone = calls.open({ ...from("one"), cancelled: true }, verb);
     expect([open.signal.aborted, gone.signal.aborted]).toEqual([false, true]);
     cancel();
@@ -189,12 +194,7 @@ describe("the calls on one connection", () => {
   });
 
   test("are not cancelled when grpc-js reports the end of a stream after the answer", () => {
-    const calls = new ConnectionCalls(9, new AdmissionRoom(), waits);
-    let cancel = () => {};
-    const once = (_event: "cancelled", listener: () => void) => {
-      cancel = listener;
-    };
-    const call = calls.open({ ...from("one"), once }, verb);
+    const { call, cancel } = cancellable(new ConnectionCalls(9, new AdmissionRoom(), waits));
     call.close();
     cancel();
     expect(call.signal.aborted).toBe(false);

@@ -42,10 +42,16 @@ export interface Deciding {
   readonly background: { lateHeartbeat(): Promise<void> | null };
 }
 
+interface AttemptsPolicy extends RetryPolicy<StoreError> {
+  /** Errors that the caller handles itself; unset: none. */
+  readonly isCallers?: (error: StoreError) => boolean;
+}
+
 /** A row that another transaction holds ends the attempts: the caller has a better way on than a repetition. */
-export const UNLESS_ROW_LOCKED: RetryPolicy<StoreError> = {
+export const UNLESS_ROW_LOCKED: AttemptsPolicy = {
   ...ROLLED_BACK,
   isWorthIt: (error): error is StoreError => ROLLED_BACK.isWorthIt(error) && !isRowLocked(error),
+  isCallers: isRowLocked,
 };
 
 /**
@@ -93,12 +99,12 @@ export function giveUp({ jobs, earlier }: Work, error: unknown): unknown {
 
 /**
  * Runs `attempt` until it succeeds or is not worth repeating. Throws a Fault for what the database cannot do, and
- * rethrows everything else (bugs) unchanged: with UNLESS_ROW_LOCKED also an error that `isRowLocked` recognises.
+ * rethrows unchanged the errors that are the caller's, and bugs.
  */
 export async function withAttempts<Result>(
   attempt: () => Promise<Result>,
   observer: EngineObserver,
-  policy: RetryPolicy<StoreError> = ROLLED_BACK,
+  policy: AttemptsPolicy = ROLLED_BACK,
 ): Promise<Result> {
   let isDoubtful = false;
   const failed = (error: StoreError) => {
@@ -109,7 +115,7 @@ export async function withAttempts<Result>(
     return await retry(policy, attempt, failed);
   } catch (error) {
     if (!(error instanceof StoreError)) throw error;
-    if (policy !== UNLESS_ROW_LOCKED || !isRowLocked(error)) throw unavailable(error, isDoubtful);
+    if (!policy.isCallers?.(error)) throw unavailable(error, isDoubtful);
     failed(error);
     throw error;
   }

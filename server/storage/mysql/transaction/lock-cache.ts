@@ -5,6 +5,7 @@
 import type { ClaimRef } from "../../../core/claim.ts";
 import type { DatabaseClock } from "../../../core/database-clock.ts";
 import type { Lock } from "../../../core/lock.ts";
+import { NO_FAIL_OVER } from "../../../core/rows.ts";
 import {
   ALONE_AFTER_OTHERS,
   CACHED_CLAIMS_MAX,
@@ -51,7 +52,7 @@ export class LockCache {
   #meta: Pick<Read["loaded"], "rulesRevision" | "limitRules" | "failOver"> = {
     rulesRevision: -1n,
     limitRules: [],
-    failOver: { epoch: 0n, atUs: 0, grantsFromUs: 0 },
+    failOver: NO_FAIL_OVER,
   };
 
   constructor(clock: DatabaseClock) {
