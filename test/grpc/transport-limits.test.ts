@@ -1,5 +1,5 @@
 // What one connection may do, and the answer to a message that is too large, with a server and connections without
-// real work. Real connections: connections.test.ts.
+// real work. Real connections: resets.slow.test.ts.
 
 import { EventEmitter } from "node:events";
 import { Metadata, status } from "@grpc/grpc-js";

@@ -21,6 +21,7 @@ import {
 import { msOf } from "../../clients/typescript/src/times.ts";
 import { QueueStream } from "./queue-stream.ts";
 import { TestCalls } from "./test-calls.ts";
+import { HANGS_MS } from "./until.ts";
 import { WatchedLocks } from "./watched-locks.ts";
 
 export type Command = NonNullable<MessageInitShape<typeof SessionCommandSchema>["command"]>;
@@ -99,10 +100,22 @@ export class BareSession {
 
   /** Resolves with what `find` finds in the responses, as soon as it is there. */
   async until<Found>(find: (responses: readonly SessionResponse[]) => Found | undefined): Promise<Found> {
-    for (;;) {
-      const found = find(this.responses);
-      if (found !== undefined) return found;
-      await Promise.race([new Promise<void>((resolve) => this.#arrived.push(resolve)), this.#failed()]);
+    let hangs: NodeJS.Timeout | undefined;
+    const hung = new Promise<never>((_, reject) => {
+      hangs = setTimeout(
+        () => reject(new Error("The session does not send what this test waits for.")),
+        HANGS_MS,
+      );
+    });
+    try {
+      for (;;) {
+        const found = find(this.responses);
+        if (found !== undefined) return found;
+        const arrived = new Promise<void>((resolve) => this.#arrived.push(resolve));
+        await Promise.race([arrived, this.#failed(), hung]);
+      }
+    } finally {
+      clearTimeout(hangs);
     }
   }
 

@@ -1,10 +1,16 @@
 // If there are too many watches or watched locks, the client with the most of them is refused. Nothing is kept of
 // closed watches.
 
-import { beforeEach, describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, test, vi } from "vitest";
 import { LockWatches } from "../../../server/engine/changes/lock-watches.ts";
 import { WATCHED_LOCKS_MAX, WATCHES_MAX } from "../../../server/engine/engine-bounds.ts";
 import type { LocksQuery, LockWatch, ViewedLock } from "../../../server/engine/lock-engine.ts";
+
+// A smaller bound than the real one, which takes seconds to reach.
+vi.mock("../../../server/engine/engine-bounds.ts", async (original) => ({
+  ...(await original<typeof import("../../../server/engine/engine-bounds.ts")>()),
+  WATCHED_LOCKS_MAX: 2_000,
+}));
 
 /** How many locks there are under each prefix. */
 let sizes: Map<string, number>;

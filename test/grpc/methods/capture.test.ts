@@ -4,7 +4,6 @@
 import { afterEach, describe, expect, test } from "vitest";
 import { WhenBusy } from "#proto/rowlock/v1/lock_pb.js";
 import type { RequestOf, RowlockError } from "../../../clients/typescript/src/bare/index.ts";
-import * as asks from "../../support/asks.ts";
 import type { TestServer } from "../../support/harness.ts";
 import { expectLeft, startServer, until } from "../../support/harness.ts";
 import { violationsIn } from "../../support/test-calls.ts";
@@ -17,8 +16,6 @@ afterEach(async () => {
   expect(server.loopFailures).toEqual([]);
 });
 
-/** Locks that are due before the wanted ones: more than one search can read one by one. */
-const MANY = 8_000;
 const seconds = (count: number) => ({ seconds: BigInt(count), nanos: 0 });
 const at = (second: number) => ({ seconds: BigInt(second), nanos: 0 });
 
@@ -135,36 +132,6 @@ describe("a capture", () => {
     expect(namesOf(await capture({ prefix: "q/", maxLeases: 2 }))).toEqual(["q/b/1", "q/ba"]);
     expect(namesOf(await capture({ prefix: "q/b" }))).toEqual(["q/bb/deep/1"]);
     expect(namesOf(await capture({ prefix: "q" }))).toEqual(["q", "qq/1", "q/a/1"]);
-  });
-
-  test("goes past more unavailable locks than it reads at a time", async () => {
-    server = await startServer();
-    const { client } = server;
-    await client.call("setLimit", { target: { case: "pattern", value: "t/no/*" }, limit: 0 });
-    const all = Array.from({ length: 700 }, (_, index) => `t/no/${1_000 + index}`);
-    await Promise.all(all.map((name) => client.call("updateLock", { name, status: "new" })));
-    await put({ "t/yes": { notBefore: at(1) } });
-    expect(namesOf(await capture({ prefix: "t/" }))).toEqual(["t/yes"]);
-  });
-
-  test("finds what is behind thousands of other names in its folder, and behind thousands of paused ones", async () => {
-    server = await startServer();
-    const { client, engine } = server;
-    const update = {
-      notBefore: undefined,
-      attemptsLeft: undefined,
-      status: "new",
-      expectedVersion: undefined,
-    };
-    const others = Array.from({ length: MANY }, (_, index) => `jobs/mail-${10_000 + index}`);
-    for (let at = 0; at < MANY; at += 1_000)
-      await Promise.all(
-        others.slice(at, at + 1_000).map((name) => engine.ask(asks.updateLock({ ...update, name }))),
-      );
-    await put({ "jobs/report-1": { notBefore: at(1) }, "jobs/report-2": { notBefore: at(2) } });
-    expect(namesOf(await capture({ prefix: "jobs/report-", maxLeases: 1 }))).toEqual(["jobs/report-1"]);
-    await client.call("setLimit", { target: { case: "pattern", value: "jobs/mail-*" }, limit: 0 });
-    expect(namesOf(await capture({ prefix: "jobs/", maxLeases: 1 }))).toEqual(["jobs/report-2"]);
   });
 
   test("of names takes unused ones, too, and in order of their bytes", async () => {

@@ -810,7 +810,7 @@ describe("bounds", () => {
 
   test("sessions that come and go leave nothing behind", async () => {
     const server = await start();
-    for (let index = 0; index < 200; index++) {
+    for (let index = 0; index < 50; index++) {
       const session = new BareSession(server.client);
       await leaseOf(
         session,
