@@ -1,9 +1,7 @@
-// All randomness of the engine but pauses: secrets of claims, and marks and revision steps that no other transaction
-// repeats.
+// Random values that nobody guesses or repeats: secrets of claims, and marks of changes.
 
 import { randomBytes, randomFillSync } from "node:crypto";
 import { RANDOM_NUMBER_BYTES, randomNumberOf } from "../core/rows.ts";
-import { REVISION_STEP_MAX } from "./engine-bounds.ts";
 
 const SECRET_BYTES = 16;
 const POOL_BYTES = 4_096;
@@ -28,13 +26,4 @@ export function secretMaker(): () => string {
 /** A random mark, never 0. */
 export function newMark(): bigint {
   return randomNumberOf(randomBytes(RANDOM_NUMBER_BYTES)) | 1n;
-}
-
-/**
- * The step by which a transaction raises the revisions of all its guard rows; one step for all, so that one statement
- * does it. The step is random, so that an unchanged revision proves an unchanged row: rows that were set back and
- * written again get other revisions, even after the same number of transactions.
- */
-export function newRevisionStep(): bigint {
-  return BigInt(1 + Math.floor(Math.random() * REVISION_STEP_MAX));
 }

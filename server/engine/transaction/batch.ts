@@ -10,8 +10,8 @@ import type { LimitRule } from "../../core/limit.ts";
 import type { Lock } from "../../core/lock.ts";
 import type { Policy } from "../../core/rows.ts";
 import type { Changes, Loaded, LoadPlan } from "../../storage/store.ts";
-import { AGAIN_ROUNDS_MAX } from "../engine-bounds.ts";
-import { newMark, newRevisionStep } from "../random.ts";
+import { AGAIN_ROUNDS_MAX, REVISION_STEP_MAX } from "../engine-bounds.ts";
+import { newMark } from "../random.ts";
 
 const NO_COMMANDS: AskedByLock = new Map();
 const NOTHING_DECIDED: ReadonlyMap<bigint, Decided> = new Map();
@@ -21,7 +21,12 @@ export class Batch {
   readonly #policy: Policy;
   /** Earlier attempts with an unknown outcome: commands must recognise the work of those attempts. */
   readonly #earlier: readonly Batch[];
-  readonly #revisionStep = newRevisionStep();
+  /**
+   * What the transaction adds to the revisions of all its guard rows: one step for all, so that one statement does it.
+   * The step is random, so that an unchanged revision proves an unchanged row: rows that were set back and written
+   * again get other revisions, even after the same number of transactions.
+   */
+  readonly #revisionStep = BigInt(1 + Math.floor(Math.random() * REVISION_STEP_MAX));
   #mark: bigint | undefined;
   #round = 0;
 
