@@ -24,7 +24,7 @@ const MAY_BE_CIRCULAR = "storage/mysql/transaction/";
 /** Rooms in the order of the table, each with what it may import; a folder below a room has the room's name. */
 const rooms = new Map<string, readonly string[]>();
 for (const [, room = "", cell = ""] of readFileSync(join(root, "ARCHITECTURE.md"), "utf8").matchAll(
-  /^\| `([\w./]+)` \| [^|]+ \| ?([^|]*)\|$/gm,
+  /^\| `([\w./-]+)` \| [^|]+ \| ?([^|]*)\|$/gm,
 )) {
   const named = [...cell.matchAll(/`([^`]+)`/g)].map(([, name]) => withoutSlash(name as string));
   rooms.set(withoutSlash(room), cell.startsWith("as ") ? (rooms.get(named[0] as string) ?? []) : named);

@@ -5,7 +5,7 @@
 import type { DatabaseSync } from "node:sqlite";
 import type { Clock } from "../../core/database-clock.ts";
 import { DatabaseClock } from "../../core/database-clock.ts";
-import type { LimitRule } from "../../core/limit.ts";
+import { KnownLocks } from "../known-locks/known-locks.ts";
 import { bigintOf, limitRuleFromRow } from "../rows/from-rows.ts";
 import { CLOCK_COARSE_US } from "../storage-bounds.ts";
 import type { Loaded, StoreOptions } from "../store.ts";
@@ -18,15 +18,19 @@ export interface SqliteOptions extends Pick<StoreOptions, "observer"> {
   readonly clock?: () => number;
 }
 
+type Meta = Pick<Loaded, "failOver" | "rulesRevision" | "limitRules">;
+
 export class SqliteHandle {
   readonly clock = new DatabaseClock();
   readonly nowUs: () => number;
   /** The size of the clock's steps in microseconds; a lower bound of the time subtracts it. */
   readonly coarseUs: number;
   readonly statements: SqliteStatements;
+  /** Always current, because only this process writes the file. */
+  readonly known = new KnownLocks();
   readonly #database: DatabaseSync;
   readonly #options: SqliteOptions;
-  #rules: { readonly revision: unknown; readonly rules: readonly LimitRule[] } | null = null;
+  #meta: Meta | null = null;
 
   /** Takes ownership of an open database. */
   constructor(database: DatabaseSync, options: SqliteOptions) {
@@ -51,14 +55,23 @@ export class SqliteHandle {
     return this.clock.read(this.nowUs(), readUs, readUs, this.coarseUs);
   }
 
-  meta(): Pick<Loaded, "failOver" | "rulesRevision" | "limitRules"> {
+  /** The row of rowlock_meta and the rules, which are read once. Whoever writes them calls `forgetMeta`. */
+  meta(): Meta {
+    this.#meta ??= this.#readMeta();
+    return this.#meta;
+  }
+
+  forgetMeta(): void {
+    this.#meta = null;
+  }
+
+  #readMeta(): Meta {
     const [rulesRevision, epoch, atUs, grantsFromUs] = this.statements.get("meta") ?? [];
-    const revision = bigintOf(rulesRevision);
-    if (this.#rules?.revision !== revision) {
-      this.#rules = { revision, rules: this.statements.all("rules").map(limitRuleFromRow) };
-    }
-    const failOver = { epoch: bigintOf(epoch), atUs: Number(atUs), grantsFromUs: Number(grantsFromUs) };
-    return { failOver, rulesRevision: revision, limitRules: this.#rules?.rules ?? [] };
+    return {
+      failOver: { epoch: bigintOf(epoch), atUs: Number(atUs), grantsFromUs: Number(grantsFromUs) },
+      rulesRevision: bigintOf(rulesRevision),
+      limitRules: this.statements.all("rules").map(limitRuleFromRow),
+    };
   }
 
   inTransaction<Answer>(run: () => Answer): Answer {
@@ -81,8 +94,8 @@ export class SqliteHandle {
   }
 
   #rollBack(): void {
-    // After a rollback, the revision of rules that were read in the transaction may return with other rules.
-    this.#rules = null;
+    // What was read in the transaction was never committed.
+    this.forgetMeta();
     // Some errors have already ended the transaction.
     if (this.#database.isTransaction) this.statements.run("rollback");
   }

@@ -1,9 +1,11 @@
-// One deciding transaction: load, decide, save. It locks the whole database, so it locks no single guard rows.
+// One deciding transaction: load, decide, save. It locks the whole database, so it locks no single guard rows. Only this
+// process writes the file, so the rows that it knows are current, and it reads only the others.
 
 import { DUE_MAX, FORCE_RELEASE_MAX, QUEUE_HEAD_MAX } from "../../core/bounds.ts";
 import type { Claim } from "../../core/claim.ts";
 import type { Clock } from "../../core/database-clock.ts";
 import type { Lock } from "../../core/lock.ts";
+import type { Before } from "../known-locks/copies.ts";
 import { claimFromRow, type Row } from "../rows/from-rows.ts";
 import {
   bytesOf,
@@ -34,29 +36,60 @@ export function transactOn(
   const startedMs = performance.now();
   let outcome: "committed" | "rolled_back" = "rolled_back";
   try {
-    handle.inTransaction(() => decideAll(handle, plan, decide));
+    const decided = handle.inTransaction(() => decideAll(handle, plan, decide));
+    if (decided) handle.known.learn(decided.read, decided.changes);
     outcome = "committed";
+  } catch (error) {
+    handle.known.doubt(plan.locks.map(({ id }) => id));
+    throw error;
   } finally {
     // There is no network between the server and its file, so there are no round trips.
     observer?.transaction((performance.now() - startedMs) / 1000, 0, outcome);
   }
 }
 
-function decideAll(handle: SqliteHandle, first: LoadPlan, decide: DecideRows): void {
-  const { statements } = handle;
+/** What a decision uses, and the rows as they were before it. */
+interface Read {
+  readonly loaded: Loaded;
+  readonly before: Pick<Before, "lock">;
+}
+
+/** Returns what was read and written; null: in several rounds, or by new rules, so the locks must be read again. */
+function decideAll(
+  handle: SqliteHandle,
+  plan: LoadPlan,
+  decide: DecideRows,
+): { readonly read: Read; readonly changes: Changes } | null {
+  const { known } = handle;
   const clock = handle.readClock();
-  let plan: LoadPlan | null = first;
-  while (plan) {
-    const loaded = load(handle, plan, clock);
-    // Collected first, because the decision changes the locks.
-    const recorded = new Set([...loaded.locks.values()].flatMap(({ id, record }) => (record ? [id] : [])));
-    const changes = decide(loaded);
-    save(statements, changes, recorded, clock.atLeastUs);
-    plan = changes.again.length > 0 ? furtherPlan(changes.again) : null;
+  const first = recall(handle, plan, clock) ?? load(handle, known.widened(plan), clock);
+  for (let read = first; ; ) {
+    const changes = decide(read.loaded);
+    save(handle, changes, read.before, clock.atLeastUs);
+    if (changes.again.length > 0) read = load(handle, furtherPlan(changes.again), clock);
+    else if (read === first && !plan.rule) return { read, changes };
+    else {
+      known.doubt(first.loaded.locks.keys());
+      return null;
+    }
   }
 }
 
-function load(handle: SqliteHandle, plan: LoadPlan, clock: Clock): Loaded {
+/** Returns what a load would read, from memory; null: not all of it is known. */
+function recall(handle: SqliteHandle, plan: LoadPlan, clock: Clock): Read | null {
+  const known = handle.known.read(plan, clock);
+  if (!known) return null;
+  const { before, newRequestIds, ...rows } = known;
+  // Claims that have ended, and those of other locks.
+  const claims = [...rows.claims];
+  for (const id of newRequestIds) {
+    const row = handle.statements.get("claim_by_request", bytesOf(id));
+    if (row) claims.push(claimFromRow(row));
+  }
+  return { loaded: { ...clock, ...handle.meta(), isSuccessor: false, ...rows, claims }, before };
+}
+
+function load(handle: SqliteHandle, plan: LoadPlan, clock: Clock): Read {
   const { statements } = handle;
   const { atLeastUs } = clock;
   const meta = handle.meta();
@@ -77,7 +110,9 @@ function load(handle: SqliteHandle, plan: LoadPlan, clock: Clock): Loaded {
   for (const id of plan.holdersOf) {
     for (const row of statements.all("claims_in_state", id, STATE_CODES.held, FORCE_RELEASE_MAX)) add(row);
   }
-  return {
+  // Copies, because the decision changes the locks.
+  const before = new Map(guards.map(({ lock }) => [lock.id, { ...lock }]));
+  const loaded = {
     ...clock,
     ...meta,
     // A file has one server, and stays open as long as the server runs.
@@ -90,22 +125,18 @@ function load(handle: SqliteHandle, plan: LoadPlan, clock: Clock): Loaded {
         .map(({ lock, heads }) => [lock.id, queueHead(statements, lock, heads)]),
     ),
   };
+  return { loaded, before: { lock: (id) => before.get(id) } };
 }
 
-/** `recorded`: the locks that had a record before the decision. */
-function save(
-  statements: SqliteStatements,
-  changes: Changes,
-  recorded: ReadonlySet<bigint>,
-  decidedAtUs: number,
-): void {
+function save(handle: SqliteHandle, changes: Changes, before: Read["before"], decidedAtUs: number): void {
+  const { statements } = handle;
   for (const lock of changes.locks) {
     mustExist(
       statements.run("write_lock", ...lockValues(lock), decidedAtUs, lock.id),
       `guard row ${lock.id}`,
     );
     if (lock.record) statements.run("write_record", ...recordValues(lock));
-    else if (recorded.has(lock.id)) statements.run("remove_record", lock.id);
+    else if (before.lock(lock.id)?.record) statements.run("remove_record", lock.id);
   }
   for (const claim of changes.added) {
     statements.run("add_claim", ...claimValues(claim));
@@ -127,6 +158,7 @@ function save(
       rule.changeMark,
     );
     statements.run("raise_rules_revision");
+    handle.forgetMeta();
   }
 }
 

@@ -10,7 +10,7 @@ import { find } from "./reads.ts";
 import { listOf } from "./statements.ts";
 
 export function writes(handle: SqliteHandle) {
-  const { statements, nowUs } = handle;
+  const { statements, known, nowUs } = handle;
   const scan = new IdleScan();
   return {
     async resolve(names, roomFor = (missing) => missing) {
@@ -28,17 +28,20 @@ export function writes(handle: SqliteHandle) {
     async failOver({ seenEpoch, epochMin, pauseUsMin, pauseUsMax }) {
       const notedUs = nowUs();
       statements.run("fail_over", notedUs, epochMin, pauseUsMin, pauseUsMax, seenEpoch);
+      handle.forgetMeta();
       return Math.max(0, handle.meta().failOver.grantsFromUs - notedUs);
     },
 
-    heartbeat: async (replica, claims, keepForUs) =>
+    async heartbeat(replica, claims, keepForUs) {
+      const untilUs = nowUs() + keepForUs;
       handle.inTransaction(() => {
-        const untilUs = nowUs() + keepForUs;
         for (const { lockId, ticketNumber, secret } of claims) {
           statements.run("heartbeat", replica, untilUs, lockId, ticketNumber, bytesOf(secret));
         }
-        return [];
-      }),
+      });
+      known.prolonged(replica, claims, untilUs);
+      return [];
+    },
 
     register: async ({ id, address, version, secret }, keepForUs, rulesRevision) =>
       handle.inTransaction(() => {
@@ -73,6 +76,7 @@ export function writes(handle: SqliteHandle) {
         for (const row of idle) {
           statements.run("raise_token_floor", row.lastToken, row.recordFloor);
           statements.run("remove_lock", row.id);
+          known.forget(row.id);
         }
         return idle.length;
       }),

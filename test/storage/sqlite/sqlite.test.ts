@@ -24,12 +24,17 @@ async function freshInMemory(
 ): Promise<FreshStore> {
   const database = openSqliteFile(":memory:");
   await runPending(sqliteSchema(database));
-  const store = sqliteStore(database, { path: ":memory:", ...options });
+  const open = () => sqliteStore(database, { path: ":memory:", ...options });
+  let opened = open();
   return {
-    store,
+    store: new Proxy(opened, { get: (_, name) => Reflect.get(opened, name) }),
     other: null,
-    tamper: async (sql, ...values) => void database.prepare(sql).run(...values),
-    close: () => store.close(),
+    async tamper(sql, ...values) {
+      database.prepare(sql).run(...values);
+      // Nobody else can write the file of an open store, so a store need not notice it.
+      opened = open();
+    },
+    close: () => opened.close(),
   };
 }
 
@@ -248,7 +253,7 @@ describe("an SQLite database", () => {
     const id = await lockId(store, "a");
     await addClaims(store, id, { state: "ended" }, { state: "ended" }, { state: "held" }, {}, {});
     const { queues } = await load(store, { locks: planned(id) });
-    expect(queues.get(id)?.head.map(({ ticketNumber }) => ticketNumber)).toEqual([4n]);
+    expect(queues.get(id)?.head.map(({ ticketNumber }) => ticketNumber)).toEqual([4n, 5n]);
     const entries = database.prepare(
       "SELECT SUM(ncell) AS live FROM dbstat WHERE name = 'rowlock_claim_queue'",
     );

@@ -105,10 +105,11 @@ describe("no work is spent on", () => {
     expect(await decided(idle)).not.toContain("claims_in_state");
     expect(await decided(idle)).not.toContain("due_claims");
     expect(await decided(busy)).toContain("claims_in_state");
-    expect(await ranIn(() => transact(store, {}, () => NO_CHANGES))).toEqual(["begin", "meta", "commit"]);
-    await addClaims(store, busy, { state: "held", dueInUs: 1 });
+    expect(await ranIn(() => transact(store, {}, () => NO_CHANGES))).toEqual(["begin", "commit"]);
+    const late = await lockId(store, "late");
+    await addClaims(store, late, { state: "held", dueInUs: 1 });
     nowUs += SECOND_US;
-    expect(await decided(busy)).toContain("due_claims");
+    expect(await decided(late)).toContain("due_claims");
   });
 
   test("limit rules that have not changed since the last read", async () => {
@@ -158,6 +159,83 @@ describe("no work is spent on", () => {
     const prepare = vi.spyOn(database, "prepare");
     for (let times = 0; times < 3; times++) await store.view("a", 1);
     expect(prepare).toHaveBeenCalledTimes(1);
+  });
+});
+
+describe("a lock that this process has written", () => {
+  const decided = (id: bigint, plan = {}) => ranIn(() => load(store, { locks: planned(id), ...plan }));
+  const FROM_MEMORY = ["begin", "write_lock", "commit"];
+
+  async function knownLock(...claims: Parameters<typeof addClaims>[2][]): Promise<bigint> {
+    const id = await lockId(store, "known");
+    await addClaims(store, id, ...claims);
+    for (let times = 0; times < 2; times++) await load(store, { locks: planned(id) });
+    return id;
+  }
+
+  test("is not read again, nor are its holders and waiters", async () => {
+    const id = await knownLock({ state: "held" }, {});
+    const { claims } = await store.holders(id, 1);
+    expect(await decided(id, { claims, holdersOf: [id] })).toEqual(FROM_MEMORY);
+    const known = await load(store, { locks: planned(id), claims });
+    expect(known.claims).toEqual(claims);
+    expect(known.locks.get(id)).toMatchObject({ holders: 1, waiting: 1 });
+    expect(known.queues.get(id)?.head).toHaveLength(1);
+  });
+
+  test("is read for a request id that none of its live claims has", async () => {
+    const id = await knownLock({ state: "ended", requestId: "ended before" });
+    expect(await decided(id, { requestIds: ["new"] })).toEqual([
+      ...["begin", "claim_by_request", "write_lock", "commit"],
+    ]);
+    const { claims } = await load(store, { locks: planned(id), requestIds: ["ended before"] });
+    expect(claims).toMatchObject([{ state: "ended", requestId: "ended before" }]);
+  });
+
+  test("keeps a place that was extended, and ends one that ran out", async () => {
+    const id = await knownLock({ dueInUs: 5 * SECOND_US });
+    const places = (await store.claims([{ lockId: id, ticketNumber: 1n }])).claims;
+    await store.heartbeat(7n, places, 60 * SECOND_US);
+    nowUs += 10 * SECOND_US;
+    expect(await decided(id)).toEqual(FROM_MEMORY);
+    expect((await load(store, { locks: planned(id) })).queues.get(id)?.head).toMatchObject([
+      { replica: 7n, deadlineUs: nowUs + 50 * SECOND_US },
+    ]);
+    nowUs += 60 * SECOND_US;
+    expect((await load(store, { locks: planned(id) })).claims).toMatchObject([{ ticketNumber: 1n }]);
+  });
+
+  test("is read again after a transaction that failed", async () => {
+    const id = await knownLock({ state: "held" });
+    failures.set("COMMIT", Object.assign(new Error("as SQLite says it"), { errcode: 13 }));
+    await expect(
+      store.transact({ ...NO_PLAN, locks: planned(id) }, (loaded) => {
+        for (const lock of loaded.locks.values()) lock.limit = 9;
+        return { ...NO_CHANGES, locks: [...loaded.locks.values()] };
+      }),
+    ).rejects.toMatchObject({ reason: "full" });
+    failures.clear();
+    expect(await decided(id)).toContain("lock");
+    expect((await load(store, { locks: planned(id) })).locks.get(id)?.limit).toBeNull();
+  });
+
+  test("is decided about by the present rules", async () => {
+    const id = await knownLock({ state: "held" });
+    const rule = { prefix: "k", limit: 3, version: 1n, reason: "", changeMark: 1n };
+    await transact(store, { rule: { prefix: "k", afterLockId: 0n } }, () => ({ ...NO_CHANGES, rule }));
+    expect((await load(store, { locks: planned(id) })).limitRules).toEqual([rule]);
+  });
+
+  test("is unknown once it was removed", async () => {
+    const id = await lockId(store, "idle");
+    for (let times = 0; times < 3; times++) await load(store, { locks: planned(id) });
+    expect(await decided(id)).toEqual(FROM_MEMORY);
+    nowUs += 10 * SECOND_US;
+    expect(await store.purgeLocks(SECOND_US, 10)).toBe(1);
+    await transact(store, { locks: planned(id) }, (loaded) => {
+      expect(loaded.locks.size).toBe(0);
+      return NO_CHANGES;
+    });
   });
 });
 

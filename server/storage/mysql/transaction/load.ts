@@ -9,6 +9,7 @@ import { DUE_MAX, FORCE_RELEASE_MAX, partsOf, QUEUE_HEAD_MAX } from "../../../co
 import { type Claim, type ClaimKey, keyText } from "../../../core/claim.ts";
 import type { Clock, DatabaseClock } from "../../../core/database-clock.ts";
 import type { Lock } from "../../../core/lock.ts";
+import type { Before } from "../../known-locks/copies.ts";
 import { CLAIM_COLUMNS, CLAIM_LIST, LOCK_LIST } from "../../rows/columns.ts";
 import { bigintOf, claimFromRow, countersFromRow, hasRecord } from "../../rows/from-rows.ts";
 import { bytesOf, prefixRange } from "../../rows/values.ts";
@@ -19,7 +20,7 @@ import { type Connection, type Row, type SqlValue, Trip } from "../connection/co
 import { isSuccessor, type RuleCache } from "../meta.ts";
 import { hasKey, monotonicUs, NOW_US, RECORDS } from "../statements.ts";
 import { rowsOf } from "./in-transaction.ts";
-import type { Before, Read } from "./read.ts";
+import type { Read } from "./read.ts";
 import { recordsOf } from "./records.ts";
 import { NOWAIT } from "./row-locks.ts";
 

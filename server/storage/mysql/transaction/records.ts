@@ -5,13 +5,13 @@
 import { partsOf } from "../../../core/bounds.ts";
 import type { Lock } from "../../../core/lock.ts";
 import type { LockRecord } from "../../../core/record.ts";
+import type { Before } from "../../known-locks/copies.ts";
 import { RECORD_CHANGING_COLUMNS, RECORD_COLUMNS } from "../../rows/columns.ts";
 import { recordFromRow } from "../../rows/from-rows.ts";
 import { changingRecordValues, recordValues } from "../../rows/values.ts";
 import { UPDATE_ROWS_MAX } from "../../storage-bounds.ts";
 import type { Row } from "../connection/connection.ts";
 import { type Arm, assignments } from "./assignments.ts";
-import type { Before } from "./read.ts";
 import type { WriteChain } from "./write-chain.ts";
 
 const ADD = `INSERT INTO rowlock_record (${RECORD_COLUMNS.join(", ")})`;

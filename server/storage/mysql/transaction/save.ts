@@ -6,6 +6,7 @@ import { partsOf } from "../../../core/bounds.ts";
 import type { Claim } from "../../../core/claim.ts";
 import type { LimitRule } from "../../../core/limit.ts";
 import type { Lock } from "../../../core/lock.ts";
+import type { Before } from "../../known-locks/copies.ts";
 import {
   CLAIM_CHANGING_COLUMNS,
   CLAIM_COLUMNS,
@@ -28,7 +29,7 @@ import { hasKey, hasSecret } from "../statements.ts";
 import { type MetaCondition, unchanged, VALUE_WHILE_OPEN, WHILE_OPEN } from "./assertions.ts";
 import { type Arm, assignments } from "./assignments.ts";
 import { rowsOf } from "./in-transaction.ts";
-import type { Before, Read } from "./read.ts";
+import type { Read } from "./read.ts";
 import { addRecordWrites, type RecordChanges } from "./records.ts";
 import { WriteChain } from "./write-chain.ts";
 

@@ -37,7 +37,7 @@ export async function transactOn(
 ): Promise<void> {
   const { cache, clock, observer } = context;
   const startedMs = performance.now();
-  const cached = cache.read(plan, connection.serverIdentity);
+  const cached = cache.assume(plan, connection.serverIdentity);
   connection.isPatient = !plan.impatient;
   let outcome: "committed" | "rolled_back" = "rolled_back";
   connection.inTransaction = true;

@@ -73,7 +73,6 @@ class Known {
       {
         loaded: { ...read, locks: before, claims: holders },
         before: { lock: (id) => before.get(id), claim: () => undefined },
-        assumptions: null,
       },
       { ...NO_CHANGES, locks: after, added, changed },
     );
@@ -98,7 +97,7 @@ class Known {
   }
 
   read(plan: Partial<LoadPlan> = {}, server: string | null = SERVER) {
-    return this.cache.read({ ...NO_PLAN, locks: planned(1n), ...plan }, server);
+    return this.cache.assume({ ...NO_PLAN, locks: planned(1n), ...plan }, server);
   }
 
   widened(plan: Partial<LoadPlan> = {}): LoadPlan {

@@ -239,7 +239,7 @@ describe("a decision with several rounds", () => {
   test("uses nothing that was known of its locks the next time", async () => {
     await learn();
     await goOn({}, [1n]);
-    expect(database.cache.read({ ...EMPTY_PLAN, locks: planned(1n) }, "it")).toBeNull();
+    expect(database.cache.assume({ ...EMPTY_PLAN, locks: planned(1n) }, "it")).toBeNull();
   });
 
   test("asserts the rules if its first round has left waiters", async () => {
@@ -311,14 +311,14 @@ describe("a change of a rule", () => {
     database.answers.set("SELECT DISTINCT c.lock_id", [["1"]]);
     database.rules = [RULE];
     await decide({ locks: [], rule: { prefix: "etl/", afterLockId: 0n } });
-    expect(database.cache.read({ ...EMPTY_PLAN, locks: planned(1n) }, "it")).toBeNull();
+    expect(database.cache.assume({ ...EMPTY_PLAN, locks: planned(1n) }, "it")).toBeNull();
     expect((await decide({ locks: planned(2n) })).limitRules).toEqual([]);
   });
 });
 
 describe("after a failure", () => {
   const BAD_LUCK = new StoreError("transient", "deadlock", "A deadlock.");
-  const isKnown = () => database.cache.read({ ...EMPTY_PLAN, locks: planned(1n) }, "it") !== null;
+  const isKnown = () => database.cache.assume({ ...EMPTY_PLAN, locks: planned(1n) }, "it") !== null;
 
   test("everything is rolled back, and the caller gets the reason", async () => {
     const bug = new Error("a bug");

@@ -1,12 +1,12 @@
 // What a decision receives of a cached lock: copies, each claim once, and nothing if the time leaves a doubt.
 
 import { beforeEach, describe, expect, test } from "vitest";
-import { DUE_MAX, FORCE_RELEASE_MAX } from "../../../../server/core/bounds.ts";
-import type { Claim } from "../../../../server/core/claim.ts";
-import type { Lock } from "../../../../server/core/lock.ts";
-import { Copies } from "../../../../server/storage/mysql/transaction/copies.ts";
-import { RECORD } from "../../../support/claims.ts";
-import { held, LOCK, numbers, waiting } from "./lock-fixture.ts";
+import { DUE_MAX, FORCE_RELEASE_MAX } from "../../../server/core/bounds.ts";
+import type { Claim } from "../../../server/core/claim.ts";
+import type { Lock } from "../../../server/core/lock.ts";
+import { Copies } from "../../../server/storage/known-locks/copies.ts";
+import { RECORD } from "../../support/claims.ts";
+import { held, LOCK, numbers, waiting } from "../mysql/transaction/lock-fixture.ts";
 
 const EARLIEST_US = 900;
 const LATEST_US = 1_000;

@@ -1,16 +1,16 @@
 // What a server knows of a lock's claims after a write: all holders and the head of the queue, or nothing.
 
 import { describe, expect, test } from "vitest";
-import type { Claim } from "../../../../server/core/claim.ts";
-import type { Lock } from "../../../../server/core/lock.ts";
+import type { Claim } from "../../../server/core/claim.ts";
+import type { Lock } from "../../../server/core/lock.ts";
 import {
   inState,
   type LiveClaims,
   liveClaims,
   seenTo,
-} from "../../../../server/storage/mysql/transaction/live-claims.ts";
-import { CACHED_HOLDERS_MAX, CACHED_QUEUE_MAX } from "../../../../server/storage/storage-bounds.ts";
-import { ended, held, LOCK, numbers, waiting } from "./lock-fixture.ts";
+} from "../../../server/storage/known-locks/live-claims.ts";
+import { CACHED_HOLDERS_MAX, CACHED_QUEUE_MAX } from "../../../server/storage/storage-bounds.ts";
+import { ended, held, LOCK, numbers, waiting } from "../mysql/transaction/lock-fixture.ts";
 
 const lockOf = (holders: number, inQueue: number): Lock => ({ ...LOCK, holders, waiting: inQueue });
 const knownOf = (queueTo: bigint | null, ...claims: Claim[]): LiveClaims => ({

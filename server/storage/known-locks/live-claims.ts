@@ -1,8 +1,8 @@
 // The cached claims of a lock: all holders, and the head of its queue. Pure.
 
-import type { Claim } from "../../../core/claim.ts";
-import type { Lock } from "../../../core/lock.ts";
-import { CACHED_HOLDERS_MAX, CACHED_QUEUE_MAX } from "../../storage-bounds.ts";
+import type { Claim } from "../../core/claim.ts";
+import type { Lock } from "../../core/lock.ts";
+import { CACHED_HOLDERS_MAX, CACHED_QUEUE_MAX } from "../storage-bounds.ts";
 
 /** All holders, and the first waiters; in order of ticket numbers. */
 export interface LiveClaims {

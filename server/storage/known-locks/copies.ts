@@ -1,11 +1,17 @@
 // Copies of cached rows, in the form of a load. A decision gets copies because it changes what it is given.
 
-import { DUE_MAX, FORCE_RELEASE_MAX } from "../../../core/bounds.ts";
-import type { Claim, ClaimKey } from "../../../core/claim.ts";
-import type { Clock } from "../../../core/database-clock.ts";
-import type { Lock } from "../../../core/lock.ts";
+import { DUE_MAX, FORCE_RELEASE_MAX } from "../../core/bounds.ts";
+import type { Claim, ClaimKey } from "../../core/claim.ts";
+import type { Clock } from "../../core/database-clock.ts";
+import type { Lock } from "../../core/lock.ts";
 import { inState, type LiveClaims } from "./live-claims.ts";
-import type { Before } from "./read.ts";
+
+/** The original rows. The decision changes the loaded ones, so a comparison with these shows what to write. */
+export interface Before {
+  lock(id: bigint): Lock | undefined;
+  /** Undefined: the claim was not read. */
+  claim(key: ClaimKey): Claim | undefined;
+}
 
 export interface KnownLock {
   readonly lock: Lock;
