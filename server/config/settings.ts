@@ -30,7 +30,9 @@ export const SETTINGS = {
   databaseUrl: {
     default: "sqlite:./rowlock.db",
     kind: text("<url>", "sqlite:path or mysql://user:password@host:port/database"),
-    about: "The database with all state: MySQL or MariaDB, or an SQLite file for a single server.",
+    about:
+      "The database with all state: MySQL or MariaDB, or an SQLite file for a single server. If MySQL runs on the same " +
+      "machine, ?socket=/path after the database's name uses its Unix socket.",
     secret: true,
   },
   listen: {

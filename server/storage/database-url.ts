@@ -7,6 +7,8 @@ export type DatabaseUrl =
 export interface MysqlAddress {
   readonly host: string;
   readonly port: number;
+  /** The path of a Unix socket, which is used instead of host and port; null: none. */
+  readonly socket: string | null;
   readonly user: string;
   readonly password: string;
   readonly database: string;
@@ -18,7 +20,8 @@ export const IN_MEMORY = ":memory:";
 const MYSQL_PORT = 3306;
 const ACCEPTED =
   "Accepted are mysql://user:password@host:port/database (also for MariaDB; special characters of the password " +
-  "percent-encoded), sqlite:path/to/file.db and sqlite::memory:.";
+  "percent-encoded), mysql://user:password@localhost/database?socket=/path/of/mysqld.sock, sqlite:path/to/file.db and " +
+  "sqlite::memory:.";
 
 /** Parses a database URL. Throws an Error that tells an operator what to fix and that never contains the password. */
 export function parseDatabaseUrl(url: string): DatabaseUrl {
@@ -32,7 +35,9 @@ export function parseDatabaseUrl(url: string): DatabaseUrl {
 export function describeDatabaseUrl(url: DatabaseUrl): string {
   if (url.dialect === "sqlite") return `sqlite:${url.path}`;
   const host = url.host.includes(":") ? `[${url.host}]` : url.host;
-  return `mysql://${encodeURIComponent(url.user)}@${host}:${url.port}/${encodeURIComponent(url.database)}`;
+  const [user, database] = [url.user, url.database].map(encodeURIComponent);
+  if (url.socket !== null) return `mysql://${user}@${host}/${database}?socket=${url.socket}`;
+  return `mysql://${user}@${host}:${url.port}/${database}`;
 }
 
 function sqliteUrl(rest: string): DatabaseUrl {
@@ -62,11 +67,16 @@ function mysqlUrl(url: string): DatabaseUrl {
   if (parsed.username === "") throw refused("it names no user");
   if (database === "" || database.includes("/"))
     throw refused("it does not name one database after the host");
-  if (parsed.search !== "" || parsed.hash !== "") throw refused("nothing may follow the database's name");
+  const { socket = null, ...others } = Object.fromEntries(parsed.searchParams);
+  if (Object.keys(others).length > 0 || parsed.hash !== "")
+    throw refused("nothing but ?socket= may follow the database's name");
+  if (socket !== null && !socket.startsWith("/")) throw refused("its socket is not an absolute path");
+  if (socket !== null && parsed.port !== "") throw refused("it has a port and a socket");
   return {
     dialect: "mysql",
     host: parsed.hostname.replace(/^\[(.*)\]$/, "$1"),
     port: parsed.port === "" ? MYSQL_PORT : Number(parsed.port),
+    socket,
     user: decoded(parsed.username),
     password: decoded(parsed.password),
     database,

@@ -17,7 +17,8 @@ describe("a database URL", () => {
   });
 
   test("names a database on a MySQL or MariaDB server", () => {
-    const local = { dialect: "mysql", host: "db", port: 3306, user: "u", password: "", database: "locks" };
+    const where = { host: "db", port: 3306, socket: null };
+    const local = { dialect: "mysql", ...where, user: "u", password: "", database: "locks" };
     expect(parseDatabaseUrl("mysql://u@db/locks")).toEqual(local);
     expect(parseDatabaseUrl("mariadb://u@db/locks")).toEqual(local);
     expect(parseDatabaseUrl("mysql://u:p%40%2F%3A%25@db:3307/locks")).toEqual({
@@ -26,6 +27,10 @@ describe("a database URL", () => {
       password: "p@/:%",
     });
     expect(parseDatabaseUrl("mysql://u@[::1]:3307/locks")).toEqual({ ...local, host: "::1", port: 3307 });
+    expect(parseDatabaseUrl("mysql://u@db/locks?socket=/run/my%20db/s.sock")).toEqual({
+      ...local,
+      socket: "/run/my db/s.sock",
+    });
   });
 
   test.for([
@@ -42,6 +47,10 @@ describe("a database URL", () => {
     "mysql://u:s3cret@db/",
     "mysql://u:s3cret@db/a/b",
     "mysql://u:s3cret@db/locks?ssl=true",
+    "mysql://u:s3cret@db/locks?socket=/run/s.sock&ssl=true",
+    "mysql://u:s3cret@db/locks?socket=s.sock",
+    "mysql://u:s3cret@db/locks?socket=",
+    "mysql://u:s3cret@db:3306/locks?socket=/run/s.sock",
     "mysql://u:s3cret@db:port/locks",
     "mysql://u:s3cret%@db/locks",
     "mysql://u:s3cret%zz@db/locks",
@@ -83,6 +92,9 @@ describe("a database URL", () => {
       "mysql://u@db:3306/locks",
     );
     expect(describeDatabaseUrl(parseDatabaseUrl("mysql://u@[::1]/locks"))).toBe("mysql://u@[::1]:3306/locks");
+    expect(describeDatabaseUrl(parseDatabaseUrl("mysql://u:s3cret@localhost/locks?socket=/run/s.sock"))).toBe(
+      "mysql://u@localhost/locks?socket=/run/s.sock",
+    );
     expect(describeDatabaseUrl(parseDatabaseUrl("sqlite::memory:"))).toBe("sqlite::memory:");
   });
 });

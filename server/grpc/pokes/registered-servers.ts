@@ -2,7 +2,12 @@
 
 import { randomBytes } from "node:crypto";
 import type { TlsMaterial } from "../../config/config.ts";
-import { formatListenAddress, isAnyHost, type ListenAddress } from "../../config/listen-address.ts";
+import {
+  formatListenAddress,
+  isAnyHost,
+  type ListenAddress,
+  parseListenAddress,
+} from "../../config/listen-address.ts";
 import { RANDOM_NUMBER_BYTES, randomNumberOf } from "../../core/rows.ts";
 import { secretMaker } from "../../engine/random.ts";
 import { OTHERS_ASKED_MAX } from "../grpc-bounds.ts";
@@ -43,9 +48,13 @@ export class OwnReplica {
   }
 }
 
-/** A server of an earlier version has no secret, and one that listens on any free port (0) cannot say where it is. */
+/**
+ * A server of an earlier version has no secret. A server that listens on any free port (0), or on all hosts without
+ * knowing its own, cannot say where it is.
+ */
 export function isReachable({ address, secret }: Pick<OwnReplica, "address" | "secret">): boolean {
-  return secret !== "" && !address.endsWith(":0");
+  const where = parseListenAddress(address);
+  return secret !== "" && where !== null && where.port !== 0 && !isAnyHost(where.host);
 }
 
 interface Registered extends Pick<OwnReplica, "id" | "address" | "secret"> {

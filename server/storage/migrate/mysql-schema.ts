@@ -58,11 +58,12 @@ export async function withMysqlSchema<Answer>(
   use: (schema: Schema) => Promise<Answer>,
   patience: MigratePatience = {},
 ): Promise<Answer> {
-  const { host, port, user, password, database } = address;
+  const { host, port, socket, user, password, database } = address;
+  const where = socket === null ? { host, port } : { socketPath: socket };
   const silent = { warn() {}, error() {}, debug() {}, deprecate() {} };
   const knex = knexOf({
     client: "mysql2",
-    connection: { host, port, user, password, database, connectTimeout: CONNECT_MS_MAX },
+    connection: { ...where, user, password, database, connectTimeout: CONNECT_MS_MAX },
     // One connection holds the row lock, and the other one migrates: a schema statement would end the lock's transaction.
     pool: { min: 0, max: 2 },
     acquireConnectionTimeout: CONNECT_MS_MAX + 1_000,

@@ -51,6 +51,7 @@ test("a bounded number of live servers with an address is asked", async () => {
   rows = [
     row(2n, "dead:1", { deadlineUs: 99 }),
     row(3n, "anywhere:0"),
+    row(4n, "0.0.0.0:50051"),
     ...Array.from({ length: 9 }, (_, index) => row(BigInt(10 + index), `there:${index}`)),
     row(30n, "earlier-version:1", { secret: "" }),
   ];

@@ -22,7 +22,7 @@ vi.mock(import("../../../server/storage/mysql/connection/connect.ts"), async (or
   openConnection: (() => database.open()) as never,
 }));
 
-const ADDRESS = { host: "db", port: 1, user: "u", password: "p", database: "d" };
+const ADDRESS = { host: "db", port: 1, socket: null, user: "u", password: "p", database: "d" };
 const OBSERVER = { statement() {}, transaction() {}, connection() {} };
 const SERVER: Server = {
   product: "MariaDB 11.4",

@@ -39,7 +39,7 @@ export interface Server {
   readonly identity: string | null;
   /** Whether the server is a node of such a cluster or group. */
   readonly isCluster: boolean;
-  /** The local address of the connection. */
+  /** The local address of the connection; null: it has none, because it is a Unix socket. */
   readonly localHost: string | null;
 }
 
@@ -51,13 +51,7 @@ export async function openConnection(
   address: MysqlAddress,
   observer: StoreObserver,
 ): Promise<{ connection: Connection; server: Server }> {
-  const socket = connect({
-    host: address.host,
-    port: address.port,
-    noDelay: true,
-    keepAlive: true,
-    keepAliveInitialDelay: TCP_KEEPALIVE_MS,
-  });
+  const socket = connectTo(address);
   const patience = setTimeout(() => socket.destroy(deadlineError()), CONNECT_MS_MAX);
   try {
     const connection = await handshake(address, socket, observer);
@@ -79,6 +73,17 @@ export async function openConnection(
   } finally {
     clearTimeout(patience);
   }
+}
+
+function connectTo({ host, port, socket }: MysqlAddress): Socket {
+  if (socket !== null) return connect({ path: socket });
+  return connect({
+    host,
+    port,
+    noDelay: true,
+    keepAlive: true,
+    keepAliveInitialDelay: TCP_KEEPALIVE_MS,
+  });
 }
 
 function handshake(address: MysqlAddress, socket: Socket, observer: StoreObserver): Promise<Connection> {

@@ -114,6 +114,9 @@ describe("an error of the network", () => {
     ["EPIPE", "transient connection_lost, reconnect"],
     ["PROTOCOL_CONNECTION_LOST", "transient connection_lost, reconnect"],
     ["ECONNREFUSED", "unavailable unreachable, reconnect"],
+    ["ENOENT", "unavailable unreachable, reconnect"],
+    ["ENOTSOCK", "unavailable unreachable, reconnect"],
+    ["EACCES", "unavailable unreachable, reconnect"],
     ["ENOTFOUND", "unavailable unreachable, reconnect"],
     ["ETIMEDOUT", "unavailable unreachable, reconnect"],
   ])("%s is %s", (code, expected) => {

@@ -48,7 +48,7 @@ interface Opened {
   readonly driver: FakeDriver;
 }
 
-const ADDRESS = { host: "db", port: 1, user: "u", password: "p", database: "d" };
+const ADDRESS = { host: "db", port: 1, socket: null, user: "u", password: "p", database: "d" };
 const OBSERVER = { statement() {}, transaction() {}, connection() {} };
 let opened: Opened[];
 let server: Server;
