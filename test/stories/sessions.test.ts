@@ -1,7 +1,9 @@
 // Sessions when two things happen at once: a crowd is cancelled during a heartbeat that reports it alive, servers
 // restart in turn under 500 waiters and 100 leases, a server is killed, many waits run beside renewals.
 
+import { status } from "@grpc/grpc-js";
 import { afterEach, describe, expect, test } from "vitest";
+import type { RenewedLease } from "#proto/rowlock/v1/lock_service_pb.js";
 import type { Store } from "../../server/storage/store.ts";
 import { processStage } from "../process/stage.ts";
 import { freshDatabase, mysqlFamily, testDatabases } from "../support/database.ts";
@@ -63,6 +65,32 @@ async function leasesOf(session: BareSession, names: readonly string[]): Promise
   });
 }
 
+type Renewed = RenewedLease["outcome"];
+
+const allAre = (kind: Renewed["case"], outcomes: readonly Renewed[]) =>
+  outcomes.every((outcome) => outcome.case === kind);
+
+/** Renews the leases, on a slow machine several times, until the outcomes are as expected. */
+async function renewed(
+  session: BareSession,
+  leases: readonly { readonly leaseId: string }[],
+  isExpected: (outcomes: readonly Renewed[]) => boolean,
+): Promise<readonly Renewed[]> {
+  for (;;) {
+    const [call] = session.ask({ case: "renewLeases", value: { leases } } as Command) as [bigint];
+    const outcomes = await outcomesOf(session, call);
+    if (isExpected(outcomes)) return outcomes;
+    for (const outcome of outcomes)
+      if (outcome.case === "error") expect(outcome.value.code).toBe(status.UNAVAILABLE);
+  }
+}
+
+async function outcomesOf(session: BareSession, call: bigint): Promise<Renewed[]> {
+  const result = await session.last(call);
+  if (result.case !== "renewLeases") throw new Error(`answered by ${result.case}`);
+  return result.value.leases.map(({ outcome }) => outcome);
+}
+
 /** Opens a session that takes over the leases and places of a lost one, in few messages. */
 async function takeUp(client: TestCalls, leaseIds: readonly string[], tickets: readonly string[]) {
   const session = new BareSession(client);
@@ -72,7 +100,11 @@ async function takeUp(client: TestCalls, leaseIds: readonly string[], tickets: r
     ...tickets.map(comeBack),
   ) as [bigint, ...bigint[]];
   session.keepAlive(500);
-  return { session, renewed: await session.last(renewing), tickets: await ticketsOf(session, waiting) };
+  const first = await outcomesOf(session, renewing);
+  const kept = allAre("lease", first)
+    ? first
+    : await renewed(session, leases, (outcomes) => allAre("lease", outcomes));
+  return { session, renewed: kept, tickets: await ticketsOf(session, waiting) };
 }
 
 describe.each(mysqlFamily())("on $flavour $version", (found) => {
@@ -88,21 +120,17 @@ describe.each(mysqlFamily())("on $flavour $version", (found) => {
     cleanups.push(async () => stranger.close());
     await stranger.run("BEGIN");
     await stranger.run("SELECT 1 FROM rowlock_lock WHERE name = ? FOR UPDATE", [Buffer.from("renewed/0")]);
-    const [call] = session.ask({ case: "renewLeases", value: { leases } } as Command) as [bigint];
-    const result = await session.last(call);
-    if (result.case !== "renewLeases") throw new Error(`answered by ${result.case}`);
-    const [first, ...others] = result.value.leases.map(({ outcome }) => outcome);
+    const [first, ...others] = await renewed(session, leases, (outcomes) =>
+      allAre("lease", outcomes.slice(1)),
+    );
     // The engine still waits for this lock's row; a caller that waits until the engine gives up gets another answer.
     expect(first).toMatchObject({
       case: "error",
       value: { message: expect.stringContaining("not renewed yet") },
     });
-    expect(new Set(others.map((outcome) => outcome.case))).toEqual(new Set(["lease"]));
+    expect(others).toHaveLength(LEASES - 1);
     await stranger.run("ROLLBACK");
-    const [again] = session.ask({ case: "renewLeases", value: { leases } } as Command) as [bigint];
-    expect(await session.last(again)).toMatchObject({
-      value: { leases: leases.map(() => ({ outcome: { case: "lease" } })) },
-    });
+    expect(await renewed(session, leases, (outcomes) => allAre("lease", outcomes))).toHaveLength(LEASES);
   });
 });
 
@@ -201,10 +229,7 @@ describe.each(mysqlFamily().map((found) => ({ found, label: `${found.flavour} ${
         const next = await takeUp(far.client, leases, tickets);
         session = next.session;
         expect(next.tickets).toEqual(tickets);
-        expect(next.renewed).toMatchObject({
-          case: "renewLeases",
-          value: { leases: leases.map(() => ({ outcome: { case: "lease" } })) },
-        });
+        expect(next.renewed).toHaveLength(leases.length);
         await stopping;
         [near, far] = [far, await start({ url })];
       }
@@ -237,10 +262,7 @@ describe.each(mysqlFamily().map((found) => ({ found, label: `${found.flavour} ${
       await expect(session.ended).rejects.toMatchObject({ code: "UNAVAILABLE" });
       const next = await takeUp(other.client, leases, tickets);
       expect(next.tickets).toEqual(tickets);
-      expect(next.renewed).toMatchObject({
-        case: "renewLeases",
-        value: { leases: leases.map(() => ({ outcome: { case: "lease" } })) },
-      });
+      expect(next.renewed).toHaveLength(leases.length);
       next.session.cancel();
       await until(() => other.engine.waiterCount === 0);
     });

@@ -48,7 +48,15 @@ export async function contend({ replicas, seed, runMs, onStart, onOver }: Conten
   const [, named, underPattern] = targets as [Target, Target, Target];
   for (const { id } of [named, underPattern]) beliefs.limiting(id, 1);
 
-  const calling = (index: number) => ({ replicas, beliefs, chance: chanceFrom(seed + index), untilMs });
+  // A slow machine takes longer until every client has had its turn.
+  const isOver = () => performance.now() >= untilMs && beliefs.grants > CLIENTS;
+  const calling = (index: number) => ({
+    replicas,
+    beliefs,
+    chance: chanceFrom(seed + index),
+    untilMs,
+    isOver,
+  });
   const clients = Array.from({ length: CLIENTS }, (_, index) =>
     new UnluckyClient({ name: `client ${index}`, targets, ...calling(index) }).run(),
   );
@@ -61,7 +69,7 @@ export async function contend({ replicas, seed, runMs, onStart, onOver }: Conten
   /** Changes the limit of a lock, by its name or by a pattern, until the time is over. */
   async function operate(target: Target, prefix: string | null): Promise<void> {
     for (let limit = 1; ; limit = 1 + Math.floor(chance() * 3)) {
-      const last = performance.now() >= untilMs;
+      const last = isOver();
       if (last) limit = 2;
       const inForce = beliefs.limiting(target.id, limit);
       const { engine } = replicas[Math.floor(chance() * replicas.length)] as Replica;
@@ -91,7 +99,6 @@ export async function contend({ replicas, seed, runMs, onStart, onOver }: Conten
     sleep(runMs).then(onOver),
   ]);
   expect(beliefs.breaches).toEqual([]);
-  expect(beliefs.grants).toBeGreaterThan(CLIENTS);
 
   const { engine, store } = replicas[0] as Replica;
   const quietByMs = performance.now() + QUIET_MS_MAX;

@@ -65,7 +65,7 @@ export class TaskWorker {
 
   /** Makes tasks and works on them until the time is over. */
   async run(): Promise<void> {
-    while (performance.now() < this.#options.untilMs) {
+    while (!this.#options.isOver()) {
       if (this.#calls.maybe(0.5)) await this.#make();
       await this.work(0.05, [this.#calls.one(["new", "lost"])]);
     }

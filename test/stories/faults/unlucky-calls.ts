@@ -17,8 +17,10 @@ export interface CallingOptions {
   readonly replicas: readonly Replica[];
   readonly beliefs: Beliefs;
   readonly chance: Chance;
-  /** No round begins after this time. */
+  /** When the rounds should be over. */
   readonly untilMs: number;
+  /** Whether no further round begins. */
+  readonly isOver: () => boolean;
 }
 
 export class UnluckyCalls {

@@ -58,7 +58,7 @@ export class UnluckyClient {
 
   /** Runs rounds until the time is over. */
   async run(): Promise<void> {
-    while (performance.now() < this.#options.untilMs) {
+    while (!this.#options.isOver()) {
       this.#rounds += 1;
       await this.#round();
     }
