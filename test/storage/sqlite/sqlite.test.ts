@@ -284,10 +284,14 @@ describe("an SQLite database", () => {
   test("assumes that the system's clock, in whole milliseconds, is up to one behind when it ends what is due", async () => {
     const store = await openStore("sqlite::memory:");
     const id = await lockId(store, "a");
-    const [claim] = await addClaims(store, id, { state: "held", dueInUs: 0 });
-    const { nowUs, atLeastUs, claims } = await load(store, { locks: planned(id) });
-    expect(atLeastUs).toBe(nowUs - 1_000);
-    expect(claims.length).toBe(atLeastUs >= (claim?.deadlineUs as number) ? 1 : 0);
+    // A holder may be read for other reasons, too.
+    const [claim] = await addClaims(store, id, { dueInUs: 0 });
+    for (let isDue = false; !isDue; ) {
+      const { nowUs, atLeastUs, claims } = await load(store, { locks: planned(id) });
+      expect(atLeastUs).toBe(nowUs - 1_000);
+      isDue = atLeastUs >= (claim?.deadlineUs as number);
+      expect(claims.length).toBe(isDue ? 1 : 0);
+    }
     await store.close();
   });
 
