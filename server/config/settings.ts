@@ -31,8 +31,8 @@ export const SETTINGS = {
     default: "sqlite:./rowlock.db",
     kind: text("<url>", "sqlite:path or mysql://user:password@host:port/database"),
     about:
-      "The database with all state: MySQL or MariaDB, or an SQLite file for a single server. If MySQL runs on the same " +
-      "machine, ?socket=/path after the database's name uses its Unix socket.",
+      "The database with all state: MySQL or MariaDB, or an SQLite file for a single server. If the database server " +
+      "runs on the same machine, ?socket=/path after the database's name connects through its Unix socket.",
     secret: true,
   },
   listen: {

@@ -1,4 +1,4 @@
-// Random values that nobody guesses or repeats: secrets of claims, and marks of changes.
+// Random values that nobody can guess and that do not repeat: secrets of claims, and marks of changes.
 
 import { randomBytes, randomFillSync } from "node:crypto";
 import { RANDOM_NUMBER_BYTES, randomNumberOf } from "../core/rows.ts";

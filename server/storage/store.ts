@@ -315,7 +315,7 @@ export type RoomForNames = (missing: number) => number;
 export interface Store {
   /** Product and version, for the start-up message and build info: `MariaDB 10.11.19`. */
   readonly product: string;
-  /** This process's own address on its connection to the database; null: no network. */
+  /** This process's own address on its connection to the database; null: it has none (SQLite, or a Unix socket). */
   readonly localHost: string | null;
   /** How many transactions are worth running at once. */
   readonly lanes: number;

@@ -49,8 +49,8 @@ export class OwnReplica {
 }
 
 /**
- * A server of an earlier version has no secret. A server that listens on any free port (0), or on all hosts without
- * knowing its own, cannot say where it is.
+ * A server of an earlier version has no secret. A server that listens on any free port (0) cannot say where it is, nor can
+ * one that listens on all hosts and has no address of its own.
  */
 export function isReachable({ address, secret }: Pick<OwnReplica, "address" | "secret">): boolean {
   const where = parseListenAddress(address);

@@ -3,8 +3,8 @@
 // part of the queue is read. Only a server's own heartbeats change a claim without its guard row, and they only extend a
 // place. So a place that seems to have run out must be read from the database.
 //
-// Another server may have written meanwhile, which the revision of the guard row shows: a store with several servers
-// asserts it in the transaction.
+// Another server may have written the lock since. Its write changes the revision of the guard row, so a store with
+// several servers asserts the known revision in its transaction.
 
 import type { ClaimRef } from "../../core/claim.ts";
 import type { Clock } from "../../core/database-clock.ts";
@@ -38,8 +38,8 @@ interface CachedLock {
   /** null: not all of its holders are known. */
   readonly claims: LiveClaims | null;
   /**
-   * Whether this server has requested the claims since another server last wrote the lock. "not yet": something has
-   * failed, so a read must first show whether another server has written.
+   * Whether this server has requested the claims since another server last wrote the lock. "not yet": the lock was
+   * doubted, so a read must first show whether another server has written.
    */
   readonly asked: "yes" | "no" | "not yet";
   /**
@@ -118,7 +118,10 @@ export class KnownLocks {
     }
   }
 
-  /** Call after a failure with the locks concerned: the next decision about them reads the database. */
+  /**
+   * Forgets the claims of these locks, so that the next decision about them reads the database. Call it after a failure,
+   * after a decision in several rounds, and after a change of a rule.
+   */
   doubt(ids: Iterable<bigint>): void {
     for (const id of ids) {
       const known = this.#locks.get(id);

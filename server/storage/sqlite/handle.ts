@@ -55,7 +55,7 @@ export class SqliteHandle {
     return this.clock.read(this.nowUs(), readUs, readUs, this.coarseUs);
   }
 
-  /** The row of rowlock_meta and the rules, which are read once. Whoever writes them calls `forgetMeta`. */
+  /** What decisions use of rowlock_meta, and the rules. Read once; code that changes either calls `forgetMeta`. */
   meta(): Meta {
     this.#meta ??= this.#readMeta();
     return this.#meta;
@@ -94,7 +94,7 @@ export class SqliteHandle {
   }
 
   #rollBack(): void {
-    // What was read in the transaction was never committed.
+    // `meta` may have read rows that the rollback undoes.
     this.forgetMeta();
     // Some errors have already ended the transaction.
     if (this.#database.isTransaction) this.statements.run("rollback");

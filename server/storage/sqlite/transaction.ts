@@ -1,5 +1,6 @@
 // One deciding transaction: load, decide, save. It locks the whole database, so it locks no single guard rows. Only this
-// process writes the file, so the rows that it knows are current, and it reads only the others.
+// process writes the file, so the rows that the process knows are current. A transaction reads only unknown rows and
+// unknown request ids.
 
 import { DUE_MAX, FORCE_RELEASE_MAX, QUEUE_HEAD_MAX } from "../../core/bounds.ts";
 import type { Claim } from "../../core/claim.ts";
@@ -54,7 +55,7 @@ interface Read {
   readonly before: Pick<Before, "lock">;
 }
 
-/** Returns what was read and written; null: in several rounds, or by new rules, so the locks must be read again. */
+/** Returns what the transaction read and wrote; null: it took several rounds or changed a rule, so nothing is learnt. */
 function decideAll(
   handle: SqliteHandle,
   plan: LoadPlan,
@@ -80,7 +81,7 @@ function recall(handle: SqliteHandle, plan: LoadPlan, clock: Clock): Read | null
   const known = handle.known.read(plan, clock);
   if (!known) return null;
   const { before, newRequestIds, ...rows } = known;
-  // Claims that have ended, and those of other locks.
+  // The id may belong to a claim that has ended, or to a claim of another lock.
   const claims = [...rows.claims];
   for (const id of newRequestIds) {
     const row = handle.statements.get("claim_by_request", bytesOf(id));

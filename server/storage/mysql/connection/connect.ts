@@ -39,7 +39,7 @@ export interface Server {
   readonly identity: string | null;
   /** Whether the server is a node of such a cluster or group. */
   readonly isCluster: boolean;
-  /** The local address of the connection; null: it has none, because it is a Unix socket. */
+  /** The local address of the connection; null: a Unix socket has none. */
   readonly localHost: string | null;
 }
 

@@ -157,7 +157,7 @@ const BY_CODE = mapOf<string>(
   [unreachable("its host name cannot be resolved now"), "EAI_AGAIN"],
   [unreachable("its address does not answer"), "ETIMEDOUT"],
   [unreachable("there is no socket at this path"), "ENOENT", "ENOTSOCK"],
-  [unreachable("this user must not use its socket"), "EACCES"],
+  [unreachable("the account that runs Rowlock may not open its socket"), "EACCES"],
   [STATEMENT_TIMEOUT, "ROWLOCK_DEADLINE"],
 );
 

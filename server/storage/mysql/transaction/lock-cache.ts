@@ -1,6 +1,5 @@
-// The optimistic loader: assumes that the locks which this server knows are as it last wrote them, and the row of
-// rowlock_meta as it last saw it. The statement that writes the guard rows then proves it, and the transaction needs one
-// trip instead of two.
+// The optimistic loader: assumes that known locks and the row of rowlock_meta are unchanged. The transaction's writes then
+// prove this, and the transaction needs one trip instead of two.
 
 import type { DatabaseClock } from "../../../core/database-clock.ts";
 import { NO_FAIL_OVER } from "../../../core/rows.ts";
