@@ -7,7 +7,7 @@ import { connect as connectSocket } from "node:net";
 import { afterEach, describe, expect, test } from "vitest";
 import { RESETS_BURST_SHARE, SHORT_CALLS_MAX } from "../../server/grpc/grpc-bounds.ts";
 import type { TestServer } from "../support/harness.ts";
-import { startServer } from "../support/harness.ts";
+import { startServer, until } from "../support/harness.ts";
 import type { TestCalls } from "../support/test-calls.ts";
 
 const BUSY = { target: { case: "acquire" as const, value: { name: "busy" } } };
@@ -47,6 +47,8 @@ describe("a client that cancels many calls", () => {
     };
     for (const count of [BURST, ROUND]) {
       await giveUp(count);
+      // A slow server has not seen all of the cancellations yet.
+      await until(() => server.openStreams() === 1);
       await client.call("renew", { leaseId });
     }
     await client.call("release", { leaseId });

@@ -21,7 +21,6 @@ import {
 import { msOf } from "../../clients/typescript/src/times.ts";
 import { QueueStream } from "./queue-stream.ts";
 import { TestCalls } from "./test-calls.ts";
-import { HANGS_MS } from "./until.ts";
 import { WatchedLocks } from "./watched-locks.ts";
 
 export type Command = NonNullable<MessageInitShape<typeof SessionCommandSchema>["command"]>;
@@ -36,6 +35,9 @@ export const comeBack = (ticketId: string) =>
 export const renew = (leaseId: string) => ({ case: "renew", value: { leaseId } }) as Command;
 export const release = (leaseId: string) => ({ case: "release", value: { leaseId } }) as Command;
 export const cancel = (call: bigint) => ({ case: "cancel", value: call }) as Command;
+
+/** Slightly less than the time-out of a test, so that a wait that hangs fails where it stands. */
+const HANGS_MS = 110_000;
 
 /** One session, message by message. Sends acknowledgements only when the test asks for them. */
 export class BareSession {
