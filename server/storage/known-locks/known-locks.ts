@@ -17,8 +17,7 @@ import {
   CACHED_QUEUE_MAX,
 } from "../storage-bounds.ts";
 import type { Changes, Loaded, LoadPlan } from "../store.ts";
-import { type Before, Copies } from "./copies.ts";
-import { inState, type LiveClaims, liveClaims, seenTo } from "./live-claims.ts";
+import { type Before, Copies, inState, type LiveClaims, liveClaims, seenTo } from "./live-claims.ts";
 
 /** The rows of a plan as this server last wrote them. */
 export interface KnownRows extends Pick<Loaded, "locks" | "claims" | "queues"> {

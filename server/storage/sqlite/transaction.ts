@@ -6,7 +6,7 @@ import { DUE_MAX, FORCE_RELEASE_MAX, QUEUE_HEAD_MAX } from "../../core/bounds.ts
 import type { Claim } from "../../core/claim.ts";
 import type { Clock } from "../../core/database-clock.ts";
 import type { Lock } from "../../core/lock.ts";
-import type { Before } from "../known-locks/copies.ts";
+import type { Before } from "../known-locks/live-claims.ts";
 import { claimFromRow, type Row } from "../rows/from-rows.ts";
 import {
   bytesOf,

@@ -4,7 +4,7 @@ import { beforeEach, describe, expect, test } from "vitest";
 import { DUE_MAX, FORCE_RELEASE_MAX } from "../../../server/core/bounds.ts";
 import type { Claim } from "../../../server/core/claim.ts";
 import type { Lock } from "../../../server/core/lock.ts";
-import { Copies } from "../../../server/storage/known-locks/copies.ts";
+import { Copies } from "../../../server/storage/known-locks/live-claims.ts";
 import { RECORD } from "../../support/claims.ts";
 import { held, LOCK, numbers, waiting } from "../mysql/transaction/lock-fixture.ts";
 

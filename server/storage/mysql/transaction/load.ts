@@ -9,7 +9,7 @@ import { DUE_MAX, FORCE_RELEASE_MAX, partsOf, QUEUE_HEAD_MAX } from "../../../co
 import { type Claim, type ClaimKey, keyText } from "../../../core/claim.ts";
 import type { Clock, DatabaseClock } from "../../../core/database-clock.ts";
 import type { Lock } from "../../../core/lock.ts";
-import type { Before } from "../../known-locks/copies.ts";
+import type { Before } from "../../known-locks/live-claims.ts";
 import { CLAIM_COLUMNS, CLAIM_LIST, LOCK_LIST } from "../../rows/columns.ts";
 import { bigintOf, claimFromRow, countersFromRow, hasRecord } from "../../rows/from-rows.ts";
 import { bytesOf, prefixRange } from "../../rows/values.ts";

@@ -1,7 +1,7 @@
 // What a decision uses, from either source: `load` reads it with the guard rows locked; `LockCache` returns what this
 // server itself last wrote, which the transaction must then prove to be current.
 
-import type { Before } from "../../known-locks/copies.ts";
+import type { Before } from "../../known-locks/live-claims.ts";
 import type { Loaded } from "../../store.ts";
 
 export interface Read {

@@ -5,7 +5,7 @@
 import { partsOf } from "../../../core/bounds.ts";
 import type { Lock } from "../../../core/lock.ts";
 import type { LockRecord } from "../../../core/record.ts";
-import type { Before } from "../../known-locks/copies.ts";
+import type { Before } from "../../known-locks/live-claims.ts";
 import { RECORD_CHANGING_COLUMNS, RECORD_COLUMNS } from "../../rows/columns.ts";
 import { recordFromRow } from "../../rows/from-rows.ts";
 import { changingRecordValues, recordValues } from "../../rows/values.ts";

@@ -6,7 +6,7 @@ import { partsOf } from "../../../core/bounds.ts";
 import type { Claim } from "../../../core/claim.ts";
 import type { LimitRule } from "../../../core/limit.ts";
 import type { Lock } from "../../../core/lock.ts";
-import type { Before } from "../../known-locks/copies.ts";
+import type { Before } from "../../known-locks/live-claims.ts";
 import {
   CLAIM_CHANGING_COLUMNS,
   CLAIM_COLUMNS,
