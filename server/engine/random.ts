@@ -1,4 +1,4 @@
-// Random values that nobody can guess and that do not repeat: secrets of claims, and marks of changes.
+// Random values: secrets of claims, which nobody can guess, and marks of changes, which do not repeat.
 
 import { randomBytes, randomFillSync } from "node:crypto";
 import { RANDOM_NUMBER_BYTES, randomNumberOf } from "../core/rows.ts";

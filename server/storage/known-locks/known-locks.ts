@@ -100,7 +100,7 @@ export class KnownLocks {
     const written = Map.groupBy([...changes.changed, ...changes.added], ({ lockId }) => lockId);
     for (const lock of changes.locks) {
       const known = this.#locks.get(lock.id);
-      this.#remove(lock.id);
+      this.forget(lock.id);
       const lockRead = before.lock(lock.id);
       const own = known !== undefined && known.lock.revision === lockRead?.revision;
       const alone = aloneAfter(known, own);
@@ -113,7 +113,7 @@ export class KnownLocks {
     }
     for (const id of this.#locks.keys()) {
       if (this.#locks.size <= CACHED_LOCKS_MAX && this.#claims <= CACHED_CLAIMS_MAX) break;
-      this.#remove(id);
+      this.forget(id);
     }
   }
 
@@ -132,7 +132,8 @@ export class KnownLocks {
 
   /** Call when the lock's guard row is removed. */
   forget(id: bigint): void {
-    this.#remove(id);
+    this.#claims -= this.#locks.get(id)?.claims?.all.size ?? 0;
+    this.#locks.delete(id);
   }
 
   /** Call when the database may have become another one or may have been set back. */
@@ -149,11 +150,6 @@ export class KnownLocks {
       claim.deadlineUs = Math.min(untilUs, claim.waitUntilUs ?? Number.POSITIVE_INFINITY);
       claim.replica = replica;
     }
-  }
-
-  #remove(id: bigint): void {
-    this.#claims -= this.#locks.get(id)?.claims?.all.size ?? 0;
-    this.#locks.delete(id);
   }
 
   #findRequest(plan: LoadPlan, requestId: string, copies: Copies): boolean {

@@ -1,5 +1,5 @@
-// The claims of known locks: which of them are kept after a lock was written, and the copies that a decision gets in the
-// form of a load, because it changes what it is given. Pure.
+// The claims of known locks: which of them are kept after a lock was written, and what a decision gets of them in the
+// form of a load. A decision changes the rows that it gets, so it gets copies. Pure.
 
 import { DUE_MAX, FORCE_RELEASE_MAX } from "../../core/bounds.ts";
 import type { Claim, ClaimKey } from "../../core/claim.ts";

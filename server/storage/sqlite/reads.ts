@@ -50,7 +50,7 @@ export function reads(handle: SqliteHandle) {
 
     async poll(lockIds, aheadUs) {
       const atLeastUs = nowUs() - handle.coarseUs;
-      const rulesRevision = bigintOf(statements.get("rules_revision")?.[0]);
+      const { rulesRevision } = handle.meta();
       const polled: Polled = { revisions: new Map(), due: [], dueSoon: new Map(), rulesRevision };
       if (lockIds.length === 0) return polled;
       for (const row of statements.all("watch", atLeastUs, listOf(lockIds), atLeastUs + aheadUs)) {

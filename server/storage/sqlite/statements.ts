@@ -75,7 +75,6 @@ const SQL = {
     WHERE id = 1 AND epoch = ?5`,
   meta: "SELECT rules_revision, epoch, failed_over_at, grants_from FROM rowlock_meta WHERE id = 1",
   rules: `SELECT ${RULE_LIST} FROM rowlock_limit_rule ORDER BY prefix`,
-  rules_revision: "SELECT rules_revision FROM rowlock_meta WHERE id = 1",
   write_rule: `INSERT INTO rowlock_limit_rule (${RULE_LIST}) VALUES (?, ?, ?, ?, ?)
     ON CONFLICT (prefix) DO UPDATE
     SET limit_value = excluded.limit_value, version = excluded.version, reason = excluded.reason,

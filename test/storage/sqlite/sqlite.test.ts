@@ -31,7 +31,7 @@ async function freshInMemory(
     other: null,
     async tamper(sql, ...values) {
       database.prepare(sql).run(...values);
-      // Nobody else can write the file of an open store, so a store need not notice it.
+      // The open store does not read again what it knows. A new store knows nothing yet.
       opened = open();
     },
     close: () => opened.close(),
