@@ -9,6 +9,7 @@ import * as changeMarks from "./0005-change-marks.ts";
 import * as witnesses from "./0006-witnesses.ts";
 import * as rulesInForce from "./0008-rules-in-force.ts";
 import * as attemptsSince from "./0009-attempts-since.ts";
+import * as firstHolders from "./0010-first-holders.ts";
 import type { MigrationTarget } from "./target.ts";
 
 export interface Migration {
@@ -33,4 +34,5 @@ export const migrations: readonly Migration[] = [
   { name: "0006-witnesses", up: witnesses.up },
   { name: "0008-rules-in-force", up: rulesInForce.up },
   { name: "0009-attempts-since", up: attemptsSince.up },
+  { name: "0010-first-holders", up: firstHolders.up },
 ];

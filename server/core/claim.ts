@@ -12,7 +12,7 @@
 // request id and its id as ended. Then the row is deleted.
 //
 // `deadlineUs` is when the present state runs out: the lease ends (HELD), the place lapses or the wait is over
-// (WAITING), the row may be deleted (ENDED). It is one column, so that one index finds all that is due.
+// (WAITING), the row may be deleted (ENDED).
 
 import { CLAIM_ID_CHARS_MAX } from "./bounds.ts";
 
@@ -40,6 +40,13 @@ export interface ClaimKey {
 /** A claim's key as text, for maps and sets. */
 export function keyText({ lockId, ticketNumber }: ClaimKey): string {
   return `${lockId}.${ticketNumber}`;
+}
+
+/** Sorts claims by lock, and by ticket number, which is the order of requests and of grants. */
+export function inOrder(claims: Claim[]): Claim[] {
+  const isBefore = (a: Claim, b: Claim) =>
+    a.lockId === b.lockId ? a.ticketNumber < b.ticketNumber : a.lockId < b.lockId;
+  return claims.sort((a, b) => (isBefore(a, b) ? -1 : 1));
 }
 
 /** Identifies a claim and proves the right to act on it: the content of a ticket or lease id. */

@@ -80,9 +80,7 @@ export const LIST_SCAN_MAX = 2_000;
  */
 export const IDLE_SCAN_MAX = 1_000;
 
-/** Claims that one statement of the census of busy locks reads: some milliseconds. */
-export const BUSY_CLAIMS_PAGE = 2_000;
-/** Locks that one statement of that census reads: some milliseconds. */
+/** Locks that one statement of the census of busy locks reads: some milliseconds. */
 export const BUSY_LOCKS_PAGE = 500;
 /** The time limit of the whole census on MySQL. */
 export const CENSUS_MS_MAX = 60_000;

@@ -31,7 +31,10 @@ export interface LoadPlan {
   readonly locks: readonly LockPlan[];
   /** Claims to read by key. Keys without a claim are missing from the result. */
   readonly claims: readonly ClaimKey[];
-  /** Claims to read by request id, whatever lock they belong to. */
+  /**
+   * Claims to read by request id: those of clients whatever lock they belong to, and those that a server made only among
+   * the live claims of `locks`.
+   */
   readonly requestIds: readonly string[];
   /** Locks whose holders are to be read, oldest first, at most FORCE_RELEASE_MAX of each. */
   readonly holdersOf: readonly bigint[];
@@ -350,8 +353,8 @@ export interface Store {
   failOver(note: FailOverNote): Promise<number>;
 
   /**
-   * Extends the places of waiters whose streams this replica serves: deadline = min(now + keepForUs, wait_until),
-   * replica = this one, if the claim still waits. Locks no guard row: it changes no state, and a claim that a decision
+   * Extends the places of waiters whose streams this replica serves to min(now + keepForUs, wait_until), never to an earlier
+   * time, with this replica, if the claim still waits. Locks no guard row: it changes no state, and a claim that a decision
    * has just ended stays ended. Returns the waiters that it skipped because another transaction holds their rows; a
    * store that cannot skip rows waits for them.
    */
@@ -381,13 +384,18 @@ export interface Store {
   poll(lockIds: readonly bigint[], aheadUs: number): Promise<Polled>;
   /** Returns claims by key, as committed, and the clock of the read. */
   claims(keys: readonly ClaimKey[]): Promise<{ nowUs: number; claims: Claim[] }>;
-  /** Returns claims by request id, whatever lock they belong to, as committed, and the clock of the read. */
+  /** Returns claims by a client's request id, whatever lock they belong to, as committed, and the clock of the read. */
   claimsByRequest(requestIds: readonly string[]): Promise<{ nowUs: number; claims: Claim[] }>;
   /**
    * Returns locks with ids above `afterLockId` that have a held or waiting claim whose deadline has passed, or a record
-   * whose `wakesAtUs` has passed; in ascending order, with the clock of the read.
+   * whose `wakesAtUs` has passed; in ascending order, with the clock of the read. `next`: the id after which the next step
+   * begins; null: there are no more. Looks at about `max` locks, and writes their bounds of deadlines anew, so a step may
+   * return none although others follow.
    */
-  dueLocks(afterLockId: bigint, max: number): Promise<{ nowUs: number; lockIds: bigint[] }>;
+  dueLocks(
+    afterLockId: bigint,
+    max: number,
+  ): Promise<{ nowUs: number; lockIds: bigint[]; next: bigint | null }>;
   /** Deletes ended claims whose retention has passed by the database's clock and before `untilUs`; returns how many. */
   purgeClaims(untilUs: number, max: number): Promise<number>;
   /**

@@ -65,6 +65,8 @@ function heldBy(holders: Holders): Lock {
     waitingPermits: 0,
     changeMark: 0n,
     recordFloor: 0n,
+    firstHolder: null,
+    queueFrom: 1n,
     record: null,
     revision: 0n,
   };

@@ -64,6 +64,8 @@ export class RowsInMemory {
       waitingPermits: 0,
       changeMark: 0n,
       recordFloor: 0n,
+      firstHolder: null,
+      queueFrom: 1n,
       record: null,
       revision: 0n,
     });

@@ -28,6 +28,8 @@ const LOCK: Lock = {
   waitingPermits: 1,
   changeMark: 0n,
   recordFloor: 0n,
+  firstHolder: null,
+  queueFrom: 1n,
   record: null,
   revision: 9n,
 };

@@ -89,8 +89,8 @@ describe.each(mysqlFamily())("on $flavour $version", (server) => {
     const revived = await Promise.all(
       NAMES.map(async (name) => {
         const { claim } = await lease(name);
-        const check = `SELECT 1 FROM rowlock_claim WHERE lock_id = ? AND ticket_number = ? AND state = 2
-          AND deadline > CAST(UNIX_TIMESTAMP(NOW(6)) * 1000000 AS SIGNED)`;
+        const check = `SELECT 1 FROM rowlock_lock WHERE id = ? AND holder_ticket_number = ? AND holder_state = 2
+          AND holder_deadline > CAST(UNIX_TIMESTAMP(NOW(6)) * 1000000 AS SIGNED)`;
         const key = [String(claim.lockId), String(claim.ticketNumber)];
         await until(async () => (await plain.run(check, key)).length === 0);
         return (await here.engine.ask(asks.renew(claim, undefined))).outcome.kind;

@@ -37,7 +37,16 @@ export function lockRow(id: bigint, overrides: Partial<Lock> = {}): Lock {
   return {
     ...{ id, name: `lock ${id}`, limit: null, limitVersion: 0n, limitReason: "" },
     ...{ nextTicket: 1n, lastToken: 0n, heldPermits: 0, sharedHolders: 0, exclusiveHolders: 0, holders: 0 },
-    ...{ waiting: 0, waitingPermits: 0, changeMark: 0n, recordFloor: 0n, record: null, revision: 0n },
+    ...{
+      waiting: 0,
+      waitingPermits: 0,
+      changeMark: 0n,
+      recordFloor: 0n,
+      firstHolder: null,
+      queueFrom: 1n,
+      record: null,
+      revision: 0n,
+    },
     ...overrides,
   };
 }

@@ -32,7 +32,7 @@ export type Wanted = Partial<Claim> & { readonly dueInUs?: number | null };
 
 /** Empties the database. The rules' revision continues, because stores may cache rules by it. */
 export async function empty({ tamper }: FreshStore): Promise<void> {
-  for (const table of ["claim", "record", "lock", "limit_rule", "replica", "witness"])
+  for (const table of ["claim", "history", "request", "record", "lock", "limit_rule", "replica", "witness"])
     await tamper(`DELETE FROM rowlock_${table}`);
   await tamper("UPDATE rowlock_meta SET token_floor = 0, rules_revision = rules_revision + 1");
   await tamper("UPDATE rowlock_meta SET epoch = 0, failed_over_at = 0, grants_from = 0");

@@ -12,11 +12,14 @@ import pymysql
 from pymysql.connections import Connection
 from pymysql.constants import CLIENT
 
-# The syntax works in MySQL and MariaDB. Run it once per transaction: a second time, while a release waits, deadlocks.
+# The syntax works in MySQL and MariaDB. The first holder is in the row of the lock, further ones in rowlock_claim.
 _LEASE_HELD = """
-  SELECT 1 FROM rowlock_lock l JOIN rowlock_claim c FORCE INDEX (rowlock_claim_queue) ON c.lock_id = l.id
-  WHERE l.name = %s AND c.fencing_token = %s AND c.state = 2
-    AND (c.deadline IS NULL OR c.deadline > CAST(UNIX_TIMESTAMP(NOW(6)) * 1000000 AS SIGNED))
+  SELECT 1 FROM rowlock_lock l LEFT JOIN rowlock_claim c ON c.lock_id = l.id AND c.ticket_number =
+    (SELECT h.ticket_number FROM rowlock_claim h
+     WHERE h.lock_id = l.id AND h.ticket_number < l.queue_from AND h.fencing_token = %s)
+  WHERE l.name = %s AND (c.state = 2 OR l.holder_state = 2 AND l.holder_fencing_token = %s)
+    AND COALESCE(
+      IF(c.state = 2, c.deadline, l.holder_deadline) > CAST(UNIX_TIMESTAMP(NOW(6)) * 1000000 AS SIGNED), TRUE)
   LOCK IN SHARE MODE"""
 
 
@@ -60,7 +63,7 @@ def guarded_write(
         connection.begin()
         try:
             # Keep this short: calls that renew or end the lease wait for this transaction.
-            is_held = cursor.execute(_LEASE_HELD, (lock_name, token)) > 0
+            is_held = cursor.execute(_LEASE_HELD, (token, lock_name, token)) > 0
             update = f"UPDATE {_quoted(table)} SET value = %s WHERE k = %s"  # noqa: S608
             is_written = is_held and cursor.execute(update, (value, key)) > 0
             connection.commit()

@@ -42,7 +42,7 @@ export async function guardedWrite(
   await connection.beginTransaction();
   try {
     // Keep this short: calls that renew or end the lease wait for this transaction.
-    const [leases] = await connection.query<RowDataPacket[]>(LEASE_HELD, [lockName, token]);
+    const [leases] = await connection.query<RowDataPacket[]>(LEASE_HELD, [token, lockName, token]);
     let isWritten = false;
     if (leases.length > 0) {
       const update = "UPDATE ?? SET value = ? WHERE k = ?";
@@ -57,9 +57,12 @@ export async function guardedWrite(
   }
 }
 
-/** It works in MySQL and MariaDB. Run it once per transaction: a second time, while a release waits, deadlocks. */
+/** Works in MySQL and MariaDB. The first holder is in the row of the lock, further ones in rowlock_claim. */
 const LEASE_HELD = `
-  SELECT 1 FROM rowlock_lock l JOIN rowlock_claim c FORCE INDEX (rowlock_claim_queue) ON c.lock_id = l.id
-  WHERE l.name = ? AND c.fencing_token = ? AND c.state = 2
-    AND (c.deadline IS NULL OR c.deadline > CAST(UNIX_TIMESTAMP(NOW(6)) * 1000000 AS SIGNED))
+  SELECT 1 FROM rowlock_lock l LEFT JOIN rowlock_claim c ON c.lock_id = l.id AND c.ticket_number =
+    (SELECT h.ticket_number FROM rowlock_claim h
+     WHERE h.lock_id = l.id AND h.ticket_number < l.queue_from AND h.fencing_token = ?)
+  WHERE l.name = ? AND (c.state = 2 OR l.holder_state = 2 AND l.holder_fencing_token = ?)
+    AND COALESCE(
+      IF(c.state = 2, c.deadline, l.holder_deadline) > CAST(UNIX_TIMESTAMP(NOW(6)) * 1000000 AS SIGNED), TRUE)
   LOCK IN SHARE MODE`;

@@ -127,12 +127,11 @@ export class Background {
     const { store, advances } = this.#options;
     for (let round = 0; round < bounds.SWEEP_ROUNDS_MAX; round++) {
       // The read also makes a replica that decides nothing look at the clock.
-      const { lockIds } = await store.dueLocks(this.#sweptTo, bounds.SWEEP_LOCKS_MAX);
+      const { lockIds, next } = await store.dueLocks(this.#sweptTo, bounds.SWEEP_LOCKS_MAX);
       // An advance does not wait for row locks, so this takes no longer than the lanes need.
       await Promise.all(lockIds.map((lockId) => advances.start(lockId)));
-      const isRound = lockIds.length < bounds.SWEEP_LOCKS_MAX;
-      this.#sweptTo = isRound ? 0n : (lockIds.at(-1) ?? 0n);
-      if (isRound) return;
+      this.#sweptTo = next ?? 0n;
+      if (next === null) return;
     }
   }
 

@@ -3,7 +3,7 @@
 // them.
 
 import { comesBackTo, wasKept } from "../../core/acquire.ts";
-import type { Claim, ClaimKey, ClaimRef } from "../../core/claim.ts";
+import { type Claim, type ClaimKey, type ClaimRef, isServerMade } from "../../core/claim.ts";
 import type { Policy } from "../../core/rows.ts";
 import type { Store } from "../../storage/store.ts";
 import { RETURNED_READ_MAX } from "../engine-bounds.ts";
@@ -17,11 +17,17 @@ export interface ReturnedWaitersOptions {
   readonly onFailure: (loop: string, error: unknown) => void;
 }
 
+interface Unread {
+  readonly job: Job;
+  /** The claims that earlier attempts at the command made. */
+  readonly made: readonly ClaimKey[];
+}
+
 export class ReturnedWaiters {
   readonly #options: ReturnedWaitersOptions;
   /** Commands that wait, each with the place that it comes back to; null: none is known. */
   readonly #pending = new Map<Job, ClaimRef | null>();
-  #unread: Job[] = [];
+  #unread: Unread[] = [];
   #isReading = false;
 
   constructor(options: ReturnedWaitersOptions) {
@@ -31,13 +37,13 @@ export class ReturnedWaiters {
   /**
    * Reports that the command has to wait. If it comes back to a place, the place is kept until the command is answered.
    */
-  heldUp(job: Job): void {
+  heldUp(job: Job, made: readonly ClaimKey[] = []): void {
     const { verb } = job.command;
     if ((verb !== "attach" && verb !== "acquire") || this.#pending.has(job)) return;
     this.#pending.set(job, null);
     const over = () => void this.#pending.delete(job);
     job.answer.then(over, over);
-    this.#unread.push(job);
+    this.#unread.push({ job, made });
     if (this.#isReading) return;
     this.#isReading = true;
     void this.#read();
@@ -59,15 +65,17 @@ export class ReturnedWaiters {
     this.#isReading = false;
   }
 
-  async #keep(jobs: readonly Job[]): Promise<void> {
+  async #keep(unread: readonly Unread[]): Promise<void> {
     const { store, policy, replica } = this.#options;
-    const refs: ClaimKey[] = [];
+    const jobs = unread.map(({ job }) => job);
+    const keys: ClaimKey[] = unread.flatMap(({ made }) => made);
     const requestIds: string[] = [];
     for (const { command } of jobs) {
-      if (command.verb === "attach") refs.push(command.ref);
-      else if (command.verb === "acquire") requestIds.push(command.requestId);
+      if (command.verb === "attach") keys.push(command.ref);
+      else if (command.verb === "acquire" && !isServerMade(command.requestId))
+        requestIds.push(command.requestId);
     }
-    const reads = await Promise.all([store.claims(refs), store.claimsByRequest(requestIds)]);
+    const reads = await Promise.all([store.claims(keys), store.claimsByRequest(requestIds)]);
     const readMs = performance.now();
     const kept: Claim[] = [];
     for (const { nowUs, claims } of reads) {

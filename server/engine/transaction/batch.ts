@@ -59,11 +59,10 @@ export class Batch {
     const requestIds: string[] = [];
     const holdersOf: bigint[] = [];
     for (const [lockId, asked] of this.#asked) {
-      for (const { command } of asked) {
+      for (const [index, { command }] of asked.entries()) {
         if (command.verb === "acquire") {
-          if (this.#earlier.length > 0 || !isServerMade(command.requestId)) {
-            requestIds.push(command.requestId);
-          }
+          if (isServerMade(command.requestId)) claims.push(...claimsMadeBy(this.#earlier, lockId, index));
+          else requestIds.push(command.requestId);
         } else if (command.verb === "withdraw") requestIds.push(command.requestId);
         else if (command.verb === "force_release") {
           if (command.ticketNumber === null) holdersOf.push(lockId);
@@ -123,4 +122,15 @@ export class Batch {
     // The answer about a limit has the counts that this transaction leaves behind, including all of its grants.
     return outcome?.kind === "limit" && written ? { ...outcome, lock: written.lock } : outcome;
   }
+}
+
+/**
+ * The claims that these attempts made for an Acquire, if they were committed. No client can repeat a request id that the
+ * server made, so only these claims can have it.
+ */
+export function claimsMadeBy(attempts: readonly Batch[], lockId: bigint, index: number): ClaimKey[] {
+  return attempts.flatMap(({ decided }) => {
+    const outcome = decided.get(lockId)?.outcomes[index];
+    return outcome && "claim" in outcome ? [outcome.claim] : [];
+  });
 }

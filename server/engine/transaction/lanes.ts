@@ -6,6 +6,7 @@
 // locks until that one is alone. The commands of that lock go to the patient slots, and for a while they go there
 // without a try in a lane. The other locks proceed.
 
+import type { ClaimKey } from "../../core/claim.ts";
 import type { Command } from "../../core/command.ts";
 import { ROLLED_BACK } from "../../storage/retry.ts";
 import { isRowLocked, ROW_LOCKED, StoreError } from "../../storage/store.ts";
@@ -13,7 +14,7 @@ import { BATCH_COMMANDS_MAX, BATCH_LOCKS_MAX, RETURNED_AFTER_MS } from "../engin
 import { Fault, overloaded, shuttingDown, unavailable } from "../faults.ts";
 import type { Answer, AnswerTo, Follower } from "../lock-engine.ts";
 import { type Deciding, decideWork, giveUp, type Job, parts, type Work } from "./attempts.ts";
-import type { Batch } from "./batch.ts";
+import { type Batch, claimsMadeBy } from "./batch.ts";
 import { HeldUpLocks, PatientSlots, type Waiting } from "./held-up.ts";
 
 export interface LanesOptions extends Deciding {
@@ -21,8 +22,11 @@ export interface LanesOptions extends Deciding {
   readonly patientSlots: number;
   /** At most this many queued commands. */
   readonly queuedMax: number;
-  /** Learns of each command that waits long because another transaction holds its lock; perhaps twice of one. */
-  readonly returned: { heldUp(job: Job): void };
+  /**
+   * Learns of each command that waits long because another transaction holds its lock, with the claims that earlier
+   * attempts made for it; perhaps twice of one.
+   */
+  readonly returned: { heldUp(job: Job, made?: readonly ClaimKey[]): void };
   /** Answers the commands after the commit. Must not throw. */
   readonly afterCommit: { answer(jobs: Work["jobs"], batch: Batch): void };
   /** Learns of the commits, and of the jobs that are given up with the error that their callers get. Must not throw. */
@@ -205,7 +209,7 @@ export class Lanes {
     if (work.jobs.size === 0) return;
     for (const [lockId, jobs] of work.jobs) {
       this.#queuedCount += jobs.length;
-      const timer = setTimeout(() => this.#waitForLong(lockId, jobs), RETURNED_AFTER_MS);
+      const timer = setTimeout(() => this.#waitForLong(lockId, jobs, work.earlier), RETURNED_AFTER_MS);
       this.#underWay.set(lockId, { kind: "patient", timer });
     }
     this.#slots.add({ work, hold, sinceMs: performance.now() });
@@ -260,9 +264,11 @@ export class Lanes {
     return { jobs: left, earlier };
   }
 
-  #waitForLong(lockId: bigint, jobs: readonly Job[]): void {
+  #waitForLong(lockId: bigint, jobs: readonly Job[], earlier: Work["earlier"]): void {
     this.#underWay.set(lockId, HELD_UP);
-    for (const job of [...jobs, ...(this.#queued.get(lockId) ?? [])]) this.#options.returned.heldUp(job);
+    const { returned } = this.#options;
+    for (const [index, job] of jobs.entries()) returned.heldUp(job, claimsMadeBy(earlier, lockId, index));
+    for (const job of this.#queued.get(lockId) ?? []) returned.heldUp(job);
   }
 
   #done(work: Work, batch: Batch): void {

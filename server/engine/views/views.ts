@@ -149,6 +149,8 @@ function unused(name: string): Lock {
     waitingPermits: 0,
     changeMark: 0n,
     recordFloor: 0n,
+    firstHolder: null,
+    queueFrom: 1n,
     record: null,
     revision: 0n,
   };

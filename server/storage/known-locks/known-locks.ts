@@ -6,7 +6,7 @@
 // Another server may have written the lock since. Its write changes the revision of the guard row, so a store with
 // several servers asserts the known revision in its transaction.
 
-import type { ClaimRef } from "../../core/claim.ts";
+import { type ClaimRef, isServerMade } from "../../core/claim.ts";
 import type { Clock } from "../../core/database-clock.ts";
 import type { Lock } from "../../core/lock.ts";
 import {
@@ -22,7 +22,7 @@ import { type Before, Copies, inState, type LiveClaims, liveClaims, seenTo } fro
 /** The rows of a plan as this server last wrote them. */
 export interface KnownRows extends Pick<Loaded, "locks" | "claims" | "queues"> {
   readonly before: Before;
-  /** Request ids of the plan that no known claim has. */
+  /** Request ids of clients in the plan that no known claim has. */
   readonly newRequestIds: readonly string[];
 }
 
@@ -88,7 +88,10 @@ export class KnownLocks {
       if (!claim || !copies.locks.has(lockId)) return null;
       copies.ask(claim);
     }
-    const newRequestIds = plan.requestIds.filter((requestId) => !this.#findRequest(plan, requestId, copies));
+    // Only these locks could have a claim under a request id that the server made.
+    const newRequestIds = plan.requestIds.filter(
+      (requestId) => !this.#findRequest(plan, requestId, copies) && !isServerMade(requestId),
+    );
     const { locks, queues } = copies;
     return { locks, claims: [...copies.asked], queues, before: copies, newRequestIds };
   }

@@ -38,8 +38,9 @@ const MAKE_TABLE = `CREATE TABLE IF NOT EXISTS ${TABLE} (
 /** Its single row is the lock. Never changed. */
 const LOCK_TABLE = "rowlock_migration_turn";
 
-/** Error number: the table already has a column of this name. */
+/** Error numbers: the table already has a column, or an index, of this name. */
 const COLUMN_EXISTS = 1060;
+const INDEX_EXISTS = 1061;
 
 export interface MigratePatience {
   /** Called with a message while the wait is long enough for a person to wonder, at most every LOG_EVERY_MS. */
@@ -177,16 +178,21 @@ function doesAnotherMigrate(error: unknown): error is unknown {
 }
 
 function targetOf(knex: Knex): MigrationTarget {
+  const runUnless = async (isThere: number, statement: string) => {
+    try {
+      await knex.raw(statement);
+    } catch (error) {
+      if ((error as { errno?: unknown }).errno !== isThere) throw error;
+    }
+  };
   return {
     dialect: "mysql",
     run: async (statement) => void (await knex.raw(statement)),
-    async addColumn(table, column, definition) {
-      try {
-        await knex.raw(`ALTER TABLE ${table} ADD COLUMN ${column} ${definition}`);
-      } catch (error) {
-        if ((error as { errno?: unknown }).errno !== COLUMN_EXISTS) throw error;
-      }
-    },
+    addColumn: (table, column, definition) =>
+      runUnless(COLUMN_EXISTS, `ALTER TABLE ${table} ADD COLUMN ${column} ${definition}`),
+    addIndex: (table, index, columns) =>
+      runUnless(INDEX_EXISTS, `ALTER TABLE ${table} ADD KEY ${index} (${columns})`),
+    hasColumn: (table, column) => knex.schema.hasColumn(table, column),
   };
 }
 

@@ -57,6 +57,10 @@ export function sqliteSchema(database: DatabaseSync): Schema {
   const run = async (statement: string) => database.exec(statement);
   const addColumn: MigrationTarget["addColumn"] = (table, column, definition) =>
     run(`ALTER TABLE ${table} ADD COLUMN ${column} ${definition}`);
+  const addIndex: MigrationTarget["addIndex"] = (table, index, columns) =>
+    run(`CREATE INDEX ${index} ON ${table} (${columns})`);
+  const hasColumn: MigrationTarget["hasColumn"] = async (table, column) =>
+    database.prepare(`SELECT 1 FROM pragma_table_info('${table}') WHERE name = ?`).get(column) !== undefined;
   return {
     async applied() {
       const table = database.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'rowlock_migration'").get();
@@ -71,9 +75,8 @@ export function sqliteSchema(database: DatabaseSync): Schema {
       database.exec("BEGIN IMMEDIATE");
       try {
         database.exec(SQLITE_TABLE);
-        const columns = database.prepare("SELECT name FROM pragma_table_info('rowlock_migration')").all();
-        if (!columns.some((column) => column.name === "needs")) database.exec(SQLITE_ADD_COLUMN);
-        await up({ dialect: "sqlite", run, addColumn });
+        if (!(await hasColumn("rowlock_migration", "needs"))) database.exec(SQLITE_ADD_COLUMN);
+        await up({ dialect: "sqlite", run, addColumn, addIndex, hasColumn });
         database
           .prepare("INSERT INTO rowlock_migration (name, migrated_at, needs) VALUES (?, ?, ?)")
           .run(name, Date.now() * 1000, needs ?? null);

@@ -1,12 +1,12 @@
 // The small writes outside decisions: signs of life of waiters and replicas, marks of witnesses, and the deletion of
-// ended claims. None of them changes what a decision rests on, so none locks a guard row.
+// ended claims. None of them changes what a decision rests on, so none waits for a guard row.
 
 import { setTimeout as sleep } from "node:timers/promises";
 import { type ClaimKey, type ClaimRef, keyText } from "../../core/claim.ts";
 import type { DatabaseClock } from "../../core/database-clock.ts";
 import { ROLLED_BACK, retry } from "../retry.ts";
-import { claimKeyFromRow } from "../rows/from-rows.ts";
-import { bytesOf, STATE_CODES } from "../rows/values.ts";
+import { bigintOf, claimKeyFromRow } from "../rows/from-rows.ts";
+import { bytesOf } from "../rows/values.ts";
 import { MARK_AGAIN_MS } from "../storage-bounds.ts";
 import type { Store } from "../store.ts";
 import { WITNESS_KEPT_US } from "../store.ts";
@@ -16,12 +16,11 @@ import { askWhetherUsable, isUnusable, mustBeUsable } from "./connection/usable-
 import { hasKey, hasSecret, monotonicUs, NOW_US } from "./statements.ts";
 import { inTransaction, rowsOf, writtenBy } from "./transaction/in-transaction.ts";
 import type { LockCache } from "./transaction/lock-cache.ts";
-import { lockUnlocked } from "./transaction/row-locks.ts";
 
 // Also extends a place that has run out but that no decision has ended: the claim still waits, and its stream is
-// connected.
+// connected. Never sets a deadline earlier, because next_deadline would then be no lower bound.
 const HEARTBEAT = `UPDATE rowlock_claim FORCE INDEX (PRIMARY)
-  SET deadline = LEAST(${NOW_US} + ?, COALESCE(wait_until, ${NOW_US} + ?)), replica = ?
+  SET deadline = GREATEST(deadline, LEAST(${NOW_US} + ?, COALESCE(wait_until, ${NOW_US} + ?))), replica = ?
   WHERE state = 1 AND`;
 const STILL_WAITING = `SELECT lock_id, ticket_number FROM rowlock_claim FORCE INDEX (PRIMARY)
   WHERE state = 1 AND`;
@@ -35,9 +34,13 @@ const MARK_ANEW = `INSERT INTO rowlock_witness (id, mark, written_at) VALUES (?,
   ON DUPLICATE KEY UPDATE mark = ?, written_at = ${NOW_US}`;
 const FORGET_MARKS = `DELETE FROM rowlock_witness WHERE written_at <= ${NOW_US} - ? LIMIT 100`;
 const UNMARK = "DELETE FROM rowlock_witness WHERE id = ?";
-const ENDED = `SELECT lock_id, ticket_number FROM rowlock_claim FORCE INDEX (rowlock_claim_due)
-  WHERE state = 3 AND deadline <= LEAST(?, ${NOW_US}) ORDER BY deadline LIMIT ?`;
-const PURGE = "DELETE rowlock_claim FROM rowlock_claim FORCE INDEX (PRIMARY) WHERE state = 3 AND";
+const ENDED = `SELECT deadline, lock_id, ticket_number FROM rowlock_history
+  WHERE deadline <= LEAST(?, ${NOW_US}) ORDER BY deadline, lock_id, ticket_number LIMIT ?`;
+// In order of time, so this is one range of the primary key, to which no server adds. Most request ids were made by
+// servers, and have no rows.
+const PURGE = `DELETE h, r FROM rowlock_history h FORCE INDEX (PRIMARY)
+  LEFT JOIN rowlock_request r FORCE INDEX (PRIMARY) ON r.request_id = h.request_id
+  WHERE h.deadline <= ? AND (h.deadline < ? OR h.lock_id < ? OR (h.lock_id = ? AND h.ticket_number <= ?))`;
 
 /** The claims whose places were extended, and those that still wait but whose rows another transaction holds. */
 interface Heartbeat {
@@ -97,13 +100,14 @@ export function maintenance(pool: MysqlPool, cache: LockCache, clock: DatabaseCl
       await repeatedly((connection) => connection.run(trip));
     },
 
-    // Reads first, then deletes by primary key the rows that no other transaction holds. So it locks no other rows.
-    // Where SKIP LOCKED is supported, it waits for no transaction.
     async purgeClaims(untilUs, max) {
       const ended = await pool.use((connection) => query(connection, "ended_claims", ENDED, untilUs, max));
-      const keys = ended.map(claimKeyFromRow);
-      if (keys.length === 0) return 0;
-      return repeatedly((connection) => inTransaction(connection, () => purge(connection, keys)));
+      const last = ended.at(-1)?.map(bigintOf);
+      if (!last) return 0;
+      const [deadline, lockId, ticketNumber] = last as [bigint, bigint, bigint];
+      const upTo = [deadline, deadline, lockId, lockId, ticketNumber];
+      await repeatedly((connection) => query(connection, "purge_claims", PURGE, ...upTo));
+      return ended.length;
     },
   } satisfies Partial<Store>;
 }
@@ -147,7 +151,7 @@ async function prolongFree(
   claims: readonly ClaimRef[],
   keepForUs: number,
 ): Promise<Heartbeat> {
-  const free = await lockUnlocked(connection, "heartbeat_load", STATE_CODES.waiting, claims);
+  const free = await lockUnlocked(connection, claims);
   const found = new Set(free.map(keyText));
   const kept = claims.filter((claim) => found.has(keyText(claim)));
   const missing = claims.filter((claim) => !found.has(keyText(claim)));
@@ -169,13 +173,11 @@ function addStillWaiting(trip: Trip, claims: readonly ClaimRef[]): number {
   return trip.add(`${STILL_WAITING} ${sql}`, ...values);
 }
 
-async function purge(connection: Connection, keys: readonly ClaimKey[]): Promise<number> {
-  const skips = connection.skipsLocked;
-  const free = skips ? await lockUnlocked(connection, "purge_claims_load", STATE_CODES.ended, keys) : keys;
-  const trip = new Trip("purge_claims");
-  const key = free.length > 0 ? hasKey(free) : null;
-  const purgedAt = key ? trip.add(`${PURGE} ${key.sql}`, ...key.values) : null;
-  trip.addCommit();
-  const results = await connection.run(trip);
-  return purgedAt === null ? 0 : writtenBy(results[purgedAt]);
+/** Begins a transaction and locks those of the waiters that no other transaction has locked. */
+async function lockUnlocked(connection: Connection, keys: readonly ClaimKey[]): Promise<ClaimKey[]> {
+  const trip = new Trip("heartbeat_load");
+  const key = hasKey(keys);
+  trip.add("START TRANSACTION");
+  const lockedAt = trip.add(`${STILL_WAITING} ${key.sql} FOR UPDATE SKIP LOCKED`, ...key.values);
+  return rowsOf((await connection.run(trip))[lockedAt]).map(claimKeyFromRow);
 }

@@ -17,7 +17,10 @@ const RULES = `SELECT ${RULE_LIST}, rules_revision
   FROM rowlock_meta m LEFT JOIN rowlock_limit_rule r ON TRUE WHERE m.id = 1 ORDER BY r.prefix`;
 const IDENTITY = "SELECT server_identity FROM rowlock_meta WHERE id = 1";
 const ADOPT = "UPDATE rowlock_meta SET server_identity = ? WHERE id = 1 AND server_identity IS NULL";
-const LONGEST_TTL = `SELECT COALESCE(MAX(ttl), 0) FROM rowlock_claim FORCE INDEX (rowlock_claim_due) WHERE state = 2`;
+const LONGEST_TTL = `SELECT COALESCE(MAX(ttl), 0) FROM (
+    SELECT holder_ttl AS ttl FROM rowlock_lock FORCE INDEX (rowlock_lock_due)
+      WHERE next_deadline IS NOT NULL AND holder_state = 2
+    UNION ALL SELECT ttl FROM rowlock_claim WHERE state = 2) held`;
 // The database evaluates assignments from left to right, after the condition.
 const NOTE = `UPDATE rowlock_meta
   SET epoch = ${newEpochBy("GREATEST", "?", NOW_US)}, failed_over_at = ${NOW_US},

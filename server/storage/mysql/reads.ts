@@ -1,11 +1,23 @@
-// Reads outside transactions: for polls, for the sweep and for display. Locks nothing. A result may be outdated when it
+// Reads outside transactions: for polls, for the sweep and for display. Only the sweep locks rows, to write bounds. A result may be outdated when it
 // is used, so code that acts on it must decide again.
 
 import { partsOf } from "../../core/bounds.ts";
-import type { Claim } from "../../core/claim.ts";
+import { type Claim, inOrder } from "../../core/claim.ts";
 import type { DatabaseClock } from "../../core/database-clock.ts";
 import type { Lock } from "../../core/lock.ts";
-import { CLAIM_LIST, LOCK_LIST, REPLICAS, waitedLocksBy } from "../rows/columns.ts";
+import { ROLLED_BACK, retry } from "../retry.ts";
+import {
+  CLAIM_LIST,
+  earliestDeadlineBy,
+  exactBoundBy,
+  HAS_HOLDER,
+  HISTORY_LIST,
+  HOLDER_LIST,
+  LOCK_LIST,
+  REPLICAS,
+  waitedLocksBy,
+} from "../rows/columns.ts";
+import { boundFromRow, dueStep, isStale } from "../rows/due-locks.ts";
 import {
   bigintOf,
   claimFromRow,
@@ -16,35 +28,51 @@ import {
   replicaFromRow,
   waitedLockFromRow,
 } from "../rows/from-rows.ts";
-import { bytesOf, rangeAfter, STATE_CODES } from "../rows/values.ts";
+import { bytesOf, rangeAfter } from "../rows/values.ts";
 import { BRANCHES_MAX, LIST_ROWS_MAX } from "../storage-bounds.ts";
 import type { LockView, Polled, Store } from "../store.ts";
 import { type Connection, query, type Row, type SqlValue, Trip } from "./connection/connection.ts";
 import type { MysqlPool } from "./connection/pool.ts";
 import { readRules } from "./meta.ts";
-import { hasKey, monotonicUs, NOW_US, RECORDS } from "./statements.ts";
-import { onSnapshot, rowsOf } from "./transaction/in-transaction.ts";
+import {
+  type Branch,
+  claimsByKey,
+  claimsByRequest,
+  monotonicUs,
+  NOW_US,
+  QUEUE_FROM,
+  RECORDS,
+} from "./statements.ts";
+import { mustStillBeOpen, WHILE_OPEN } from "./transaction/assertions.ts";
+import { inTransaction, onSnapshot, rowsOf } from "./transaction/in-transaction.ts";
 import { recordsOf } from "./transaction/records.ts";
 
 const CLOCK = `SELECT ${NOW_US}`;
-const LIVE_AND_DUE = `rowlock_claim FORCE INDEX (rowlock_claim_due)
-  WHERE state IN (1, 2) AND deadline <= ${NOW_US}`;
 const WAKES = `rowlock_record FORCE INDEX (rowlock_record_wake) WHERE wakes_at <= ${NOW_US}`;
 const WAKES_IN = `IF(has_record = 1, (SELECT r.wakes_at FROM rowlock_record r WHERE r.lock_id = id) - ${NOW_US}, NULL)`;
 const RULES_REVISION = "SELECT NULL, rules_revision, NULL FROM rowlock_meta WHERE id = 1";
 const POLL = `${RULES_REVISION} UNION ALL SELECT id, revision, ${WAKES_IN} FROM rowlock_lock FORCE INDEX (PRIMARY) WHERE id IN (?)
-  UNION ALL SELECT lock_id, NULL, MIN(deadline) - ${NOW_US} FROM ${LIVE_AND_DUE} + ? AND lock_id IN (?) GROUP BY lock_id
+  UNION ALL SELECT l.id, NULL, ${earliestDeadlineBy("LEAST")} - ${NOW_US} FROM rowlock_lock l FORCE INDEX (PRIMARY)
+    WHERE l.id IN (?) AND l.next_deadline <= ${NOW_US} + ?
   UNION ALL SELECT l.id, NULL, 0 FROM rowlock_meta m JOIN rowlock_lock l FORCE INDEX (PRIMARY)
     ON l.decided_at < m.grants_from AND l.waiting > 0
     WHERE m.id = 1 AND m.grants_from > 0 AND m.grants_from <= ${NOW_US} AND l.id IN (?)`;
-const DUE_LOCKS = `(SELECT DISTINCT lock_id FROM ${LIVE_AND_DUE} AND lock_id > ? ORDER BY lock_id LIMIT ?)
-  UNION (SELECT lock_id FROM ${WAKES} AND lock_id > ? ORDER BY lock_id LIMIT ?) ORDER BY lock_id LIMIT ?`;
-const CLAIMS = `SELECT ${CLAIM_LIST} FROM rowlock_claim FORCE INDEX (PRIMARY) WHERE`;
-const BY_REQUEST = `SELECT ${CLAIM_LIST} FROM rowlock_claim FORCE INDEX (rowlock_claim_request) WHERE request_id IN (?)`;
-const QUEUE = `SELECT ticket_number, permits FROM rowlock_claim FORCE INDEX (rowlock_claim_queue)
-  WHERE lock_id = ? AND state = 1 ORDER BY ticket_number`;
-const IN_STATE = `SELECT ${CLAIM_LIST} FROM rowlock_claim FORCE INDEX (rowlock_claim_queue)
-  WHERE lock_id = ? AND state = ? ORDER BY ticket_number LIMIT ?`;
+const EXACT_BOUND = exactBoundBy("LEAST");
+const PASSED = `SELECT l.id, ${EXACT_BOUND} FROM
+  (SELECT id FROM rowlock_lock FORCE INDEX (rowlock_lock_due) WHERE next_deadline <= ${NOW_US} AND id > ? ORDER BY id LIMIT ?) p
+  JOIN rowlock_lock l FORCE INDEX (PRIMARY) ON l.id = p.id ORDER BY l.id`;
+const WOKEN = `SELECT lock_id FROM ${WAKES} AND lock_id > ? ORDER BY lock_id LIMIT ?`;
+const STALE_LOCK = "SELECT id FROM rowlock_lock FORCE INDEX (PRIMARY) WHERE id IN (?) ORDER BY id FOR UPDATE";
+// A statement of its own after the row locks, so that it sees every claim that was committed before them.
+const WRITE_BOUNDS = `UPDATE rowlock_lock l FORCE INDEX (PRIMARY) SET l.next_deadline = ${EXACT_BOUND}
+  WHERE l.id IN (?) ${WHILE_OPEN}`;
+const LISTS = { holder: HOLDER_LIST, claim: CLAIM_LIST, history: HISTORY_LIST };
+const CLAIMS = `SELECT ${CLAIM_LIST} FROM rowlock_claim c FORCE INDEX (PRIMARY) WHERE c.lock_id = ?`;
+const QUEUE = `SELECT ticket_number, permits FROM rowlock_claim FORCE INDEX (PRIMARY)
+  WHERE lock_id = ? AND ticket_number >= ${QUEUE_FROM} ORDER BY ticket_number`;
+const FIRST_HOLDER = `SELECT ${HOLDER_LIST} FROM rowlock_lock l FORCE INDEX (PRIMARY) WHERE l.id = ? AND ${HAS_HOLDER}`;
+const HOLDERS = `${CLAIMS} AND c.ticket_number < ${QUEUE_FROM} ORDER BY c.ticket_number LIMIT ?`;
+const WAITERS = `${CLAIMS} AND c.ticket_number >= ${QUEUE_FROM} ORDER BY c.ticket_number LIMIT ?`;
 const LOCK = `SELECT ${LOCK_LIST} FROM rowlock_lock l WHERE l.name = ?`;
 const LOCKS = `SELECT ${LOCK_LIST} FROM rowlock_lock l WHERE l.id IN (?)`;
 const UNDER_PREFIX = `SELECT ${LOCK_LIST} FROM rowlock_lock l FORCE INDEX (rowlock_lock_name)
@@ -54,10 +82,9 @@ const WHICH = {
   busy: "AND (l.holders > 0 OR l.waiting > 0)",
   limited: "AND l.limit_value IS NOT NULL",
 };
-const WAITING = "FORCE INDEX (rowlock_claim_due)";
 const WAITED_LOCKS = {
-  longest_wait: waitedLocksBy(WAITING, "longest_wait"),
-  most_waiters: waitedLocksBy(WAITING, "most_waiters"),
+  longest_wait: waitedLocksBy("longest_wait"),
+  most_waiters: waitedLocksBy("most_waiters"),
 };
 
 export function reads(pool: MysqlPool, clock: DatabaseClock) {
@@ -71,7 +98,7 @@ export function reads(pool: MysqlPool, clock: DatabaseClock) {
       const rows =
         lockIds.length === 0
           ? await read("watch_rules", RULES_REVISION)
-          : await read("watch", POLL, lockIds, aheadUs, lockIds, lockIds);
+          : await read("watch", POLL, lockIds, lockIds, aheadUs, lockIds);
       for (const [id, revision, inUs] of rows) {
         if (id === null) {
           rulesRevision = bigintOf(revision);
@@ -87,35 +114,46 @@ export function reads(pool: MysqlPool, clock: DatabaseClock) {
 
     async dueLocks(afterLockId, max) {
       const askedUs = monotonicUs();
-      const { nowUs, rows } = await timed(
-        pool,
-        "due_locks",
-        DUE_LOCKS,
-        ...[afterLockId, max, afterLockId, max, max],
-      );
+      const trip = new Trip("due_locks");
+      const passedAt = trip.add(PASSED, afterLockId, max);
+      const wokenAt = trip.add(WOKEN, afterLockId, max);
+      const clockAt = trip.add(CLOCK);
+      const results = await pool.use((connection) => connection.run(trip));
+      const nowUs = Number(rowsOf(results[clockAt])[0]?.[0]);
       clock.read(nowUs, askedUs, monotonicUs());
-      return { nowUs, lockIds: rows.map(([id]) => bigintOf(id)) };
+      const bounds = rowsOf(results[passedAt]).map(boundFromRow);
+      const woken = rowsOf(results[wokenAt]).map(([id]) => bigintOf(id));
+      const step = dueStep(bounds, woken, nowUs, max);
+      const stale = bounds.filter((bound) => isStale(bound, nowUs)).map(({ id }) => id);
+      try {
+        if (stale.length > 0) await writeBounds(pool, stale);
+      } catch (error) {
+        // What is due must be decided nevertheless. The bounds are still lower bounds, and the next step writes them.
+        if (step.lockIds.length === 0) throw error;
+      }
+      return { nowUs, ...step };
     },
 
     async claims(keys) {
-      if (keys.length === 0) return claimsAt(await timed(pool, "clock"));
-      const key = hasKey(keys);
-      return claimsAt(await timed(pool, "claims", `${CLAIMS} ${key.sql}`, ...key.values));
+      return claimsAt(await timedUnion(pool, "claims", claimsByKey(LISTS, keys)));
     },
 
     async claimsByRequest(requestIds) {
-      if (requestIds.length === 0) return claimsAt(await timed(pool, "clock"));
-      return claimsAt(await timed(pool, "claims_by_request", BY_REQUEST, requestIds.map(bytesOf)));
+      return claimsAt(await timedUnion(pool, "claims_by_request", claimsByRequest(LISTS, requestIds)));
     },
 
     async queue(lockId) {
-      const { nowUs, rows } = await timed(pool, "queue", QUEUE, lockId);
+      const { nowUs, rows } = await timed(pool, "queue", QUEUE, lockId, lockId);
       return { nowUs, places: rows.map(placeFromRow) };
     },
 
-    // In order of ticket numbers, which is the order of grants.
     async holders(lockId, max) {
-      return claimsAt(await timed(pool, "holders", IN_STATE, lockId, STATE_CODES.held, max));
+      const branches = [
+        [`(${FIRST_HOLDER})`, lockId] as const,
+        [`(${HOLDERS})`, lockId, lockId, max] as const,
+      ];
+      const { nowUs, claims } = claimsAt(await timedUnion(pool, "holders", branches));
+      return { nowUs, claims: claims.slice(0, max) };
     },
 
     async list({ prefix, afterName, max, which }) {
@@ -170,7 +208,8 @@ function polledOf(
 }
 
 function claimsAt({ nowUs, rows }: Timed): { nowUs: number; claims: Claim[] } {
-  return { nowUs, claims: rows.map(claimFromRow) };
+  // SQL does not guarantee the order of a union.
+  return { nowUs, claims: inOrder(rows.map(claimFromRow)) };
 }
 
 /** Returns locks with their first holders and waiters, all as of one moment. */
@@ -190,7 +229,7 @@ function onSnapshotViews(
         const own = claimsOf.get(lock.id) ?? [];
         return {
           lock,
-          holders: own.filter(({ state }) => state === "held"),
+          holders: own.filter(({ state }) => state === "held").slice(0, shown),
           waiters: own.filter(({ state }) => state === "waiting"),
         };
       });
@@ -209,18 +248,45 @@ async function withRecords(connection: Connection, rows: readonly Row[]): Promis
 
 /** Skips queues and holders that are empty according to the counters. */
 async function firstClaims(connection: Connection, locks: readonly Lock[], shown: number): Promise<Claim[]> {
-  const wanted = locks.flatMap((lock) => [
-    ...(lock.holders > 0 ? [[lock.id, STATE_CODES.held] as const] : []),
-    ...(lock.waiting > 0 ? [[lock.id, STATE_CODES.waiting] as const] : []),
+  const branches = locks.flatMap(({ id, firstHolder, holders, waiting }): Branch[] => [
+    ...(firstHolder === null ? [] : [[`(${FIRST_HOLDER})`, id] as const]),
+    ...(holders > (firstHolder === null ? 0 : 1) ? [[`(${HOLDERS})`, id, id, shown] as const] : []),
+    ...(waiting > 0 ? [[`(${WAITERS})`, id, id, shown] as const] : []),
   ]);
   const claims: Claim[] = [];
-  for (const part of partsOf(wanted, BRANCHES_MAX)) {
-    const sql = part.map(() => `(${IN_STATE})`).join(" UNION ALL ");
-    const values = part.flatMap(([id, state]) => [id, state, shown]);
+  for (const part of partsOf(branches, BRANCHES_MAX)) {
+    const { sql, values } = unionOf(part);
     claims.push(...(await query(connection, "shown_claims", sql, ...values)).map(claimFromRow));
   }
-  // Each branch is in order, but SQL does not guarantee the order of the union.
-  return claims.sort((a, b) => (a.ticketNumber < b.ticketNumber ? -1 : 1));
+  return inOrder(claims);
+}
+
+/**
+ * Writes the exact bounds of these locks. Where rows can be skipped, those that another transaction holds keep theirs
+ * until the next step.
+ */
+async function writeBounds(pool: MysqlPool, ids: readonly bigint[]): Promise<void> {
+  await retry(ROLLED_BACK, () =>
+    pool.write((connection) =>
+      inTransaction(connection, async () => {
+        const lock = new Trip("due_locks_load");
+        lock.add("START TRANSACTION");
+        const lockedAt = lock.add(connection.skipsLocked ? `${STALE_LOCK} SKIP LOCKED` : STALE_LOCK, ids);
+        const locked = rowsOf((await connection.run(lock))[lockedAt]).map(([id]) => bigintOf(id));
+        const save = new Trip("due_locks_save");
+        if (locked.length > 0) save.add(WRITE_BOUNDS, locked);
+        save.addCommit();
+        mustStillBeOpen((await connection.run(save)).slice(0, -1));
+      }),
+    ),
+  );
+}
+
+function unionOf(branches: readonly Branch[]): { sql: string; values: SqlValue[] } {
+  return {
+    sql: branches.map(([sql]) => sql).join(" UNION ALL "),
+    values: branches.flatMap(([, ...values]) => values),
+  };
 }
 
 interface Timed {
@@ -243,4 +309,11 @@ async function timed(
     nowUs: Number(rowsOf(results[clockAt])[0]?.[0]),
     rows: rowsAt === null ? [] : rowsOf(results[rowsAt]),
   };
+}
+
+/** As `timed`, with one statement of these branches; without branches only the clock. */
+function timedUnion(pool: MysqlPool, name: string, branches: readonly Branch[]): Promise<Timed> {
+  if (branches.length === 0) return timed(pool, "clock");
+  const { sql, values } = unionOf(branches);
+  return timed(pool, name, sql, ...values);
 }

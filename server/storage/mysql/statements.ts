@@ -2,7 +2,7 @@
 // keys, in the form that the optimizers turn into look-ups by primary key.
 
 import type { ClaimKey, ClaimRef } from "../../core/claim.ts";
-import { RECORD_LIST } from "../rows/columns.ts";
+import { HAS_HOLDER, RECORD_LIST } from "../rows/columns.ts";
 import { bytesOf } from "../rows/values.ts";
 import type { SqlValue } from "./connection/connection.ts";
 
@@ -15,6 +15,63 @@ export const NOW_US = "CAST(UNIX_TIMESTAMP(NOW(6)) * 1000000 AS SIGNED)";
 /** The process's monotonic clock in microseconds. Readings of the database's clock are compared with it. */
 export function monotonicUs(): number {
   return performance.now() * 1_000;
+}
+
+/** The ticket number from which a queue begins. Value: the id of the lock. */
+export const QUEUE_FROM = "(SELECT q.queue_from FROM rowlock_lock q FORCE INDEX (PRIMARY) WHERE q.id = ?)";
+
+/** What to select of claims, by the table that they are in. */
+export interface ClaimLists {
+  readonly holder: string;
+  readonly claim: string;
+  readonly history: string;
+}
+
+export type Branch = readonly [sql: string, ...values: SqlValue[]];
+
+const HISTORY = "rowlock_history h FORCE INDEX (rowlock_history_claim)";
+
+/**
+ * Selects claims by key: a branch for each table, that of the guard rows first. They must be branches of one statement,
+ * unless the guard rows are locked: otherwise a claim that moves is seen in no table or in two.
+ */
+export function claimsByKey(lists: ClaimLists, keys: readonly ClaimKey[]): Branch[] {
+  if (keys.length === 0) return [];
+  const { sql, values } = hasKey(keys);
+  const inGuardRows = `l.id IN (?) AND ${sql.replace("lock_id", "l.id").replace("ticket_number", "l.holder_ticket_number")}`;
+  return [
+    [
+      `(SELECT ${lists.holder} FROM rowlock_lock l FORCE INDEX (PRIMARY) WHERE ${HAS_HOLDER} AND ${inGuardRows})`,
+      keys.map(({ lockId }) => lockId),
+      ...values,
+    ],
+    [`(SELECT ${lists.claim} FROM rowlock_claim c FORCE INDEX (PRIMARY) WHERE ${sql})`, ...values],
+    [`(SELECT ${lists.history} FROM ${HISTORY} WHERE ${sql})`, ...values],
+  ];
+}
+
+/** Selects claims by the request ids of clients, as `claimsByKey` does. */
+export function claimsByRequest(lists: ClaimLists, requestIds: readonly string[]): Branch[] {
+  if (requestIds.length === 0) return [];
+  const ids = requestIds.map(bytesOf);
+  const from = "FROM rowlock_request r FORCE INDEX (PRIMARY)";
+  return [
+    [
+      `(SELECT ${lists.holder} ${from} STRAIGHT_JOIN rowlock_lock l FORCE INDEX (PRIMARY) ON l.id = r.lock_id
+        WHERE r.request_id IN (?) AND ${HAS_HOLDER} AND l.holder_ticket_number = r.ticket_number)`,
+      ids,
+    ],
+    [
+      `(SELECT ${lists.claim} ${from} STRAIGHT_JOIN rowlock_claim c FORCE INDEX (PRIMARY)
+        ON c.lock_id = r.lock_id AND c.ticket_number = r.ticket_number WHERE r.request_id IN (?))`,
+      ids,
+    ],
+    [
+      `(SELECT ${lists.history} ${from} STRAIGHT_JOIN ${HISTORY}
+        ON h.lock_id = r.lock_id AND h.ticket_number = r.ticket_number WHERE r.request_id IN (?))`,
+      ids,
+    ],
+  ];
 }
 
 export interface KeyCondition {

@@ -17,7 +17,7 @@ export const LOCK_COUNTER_COLUMNS = [
   "revision",
 ] as const;
 
-/** The columns of a guard row that a decision may change. The store itself sets `decided_at`. */
+/** The columns of a guard row that a decision may change, apart from its holder. The store itself sets `decided_at`. */
 export const LOCK_WRITTEN_COLUMNS = [
   "limit_value",
   "limit_version",
@@ -26,14 +26,20 @@ export const LOCK_WRITTEN_COLUMNS = [
   "has_record",
   "change_mark",
   "record_floor",
+  "queue_from",
 ] as const;
 
+/** A guard row has a holder: the claim in its columns `holder_` holds the lock. */
+export const HAS_HOLDER = "l.holder_state = 2";
+
 /** What is read of a guard row `l`. */
-export const LOCK_LIST = ["id", "name", ...LOCK_WRITTEN_COLUMNS].map((column) => `l.${column}`).join(", ");
+export const LOCK_LIST = [
+  ...["id", "name", ...LOCK_WRITTEN_COLUMNS].map((column) => `l.${column}`),
+  `CASE WHEN ${HAS_HOLDER} THEN l.holder_ticket_number END`,
+].join(", ");
 
 /** The columns of a claim that never change after it was added. */
-export const CLAIM_FIXED_COLUMNS = [
-  "lock_id",
+const CLAIM_FIXED_COLUMNS = [
   "ticket_number",
   "secret",
   "request_id",
@@ -41,11 +47,12 @@ export const CLAIM_FIXED_COLUMNS = [
   "permits",
   "owner",
   "labels",
+  "terms",
   "requested_at",
   "wait_until",
 ] as const;
 
-/** The columns of a claim that a decision may change. */
+/** The columns of a live claim that a decision may change. */
 export const CLAIM_CHANGING_COLUMNS = [
   "state",
   "ttl",
@@ -54,19 +61,67 @@ export const CLAIM_CHANGING_COLUMNS = [
   "provisional",
   "fencing_token",
   "granted_at",
-  "ended_at",
-  "end_reason",
-  "end_note",
 ] as const;
 
-/** The columns in which an INSERT writes claims without terms. */
-export const CLAIM_PLAIN_COLUMNS = [...CLAIM_FIXED_COLUMNS, ...CLAIM_CHANGING_COLUMNS] as const;
+const CLAIM_OWN_COLUMNS = [...CLAIM_FIXED_COLUMNS, ...CLAIM_CHANGING_COLUMNS] as const;
+const END_COLUMNS = ["ended_at", "end_reason", "end_note"] as const;
 
-/** All columns of a claim. Its terms never change. */
-export const CLAIM_COLUMNS = [...CLAIM_PLAIN_COLUMNS, "terms"] as const;
+/** All columns of rowlock_claim. */
+export const CLAIM_COLUMNS = ["lock_id", ...CLAIM_OWN_COLUMNS] as const;
 
-/** What is read of a claim. */
-export const CLAIM_LIST = CLAIM_COLUMNS.join(", ");
+/** The columns of a guard row that contain its first holder. */
+export const HOLDER_COLUMNS = CLAIM_OWN_COLUMNS.map((column) => `holder_${column}`);
+
+/** All columns of rowlock_history. */
+export const HISTORY_COLUMNS = [
+  ...CLAIM_COLUMNS.filter((column) => column !== "state"),
+  ...END_COLUMNS,
+] as const;
+
+// A claim is read as the same list of columns, wherever it is.
+
+/** What is read of a claim `c` in rowlock_claim. */
+export const CLAIM_LIST = [...CLAIM_COLUMNS.map((column) => `c.${column}`), "NULL, NULL, NULL"].join(", ");
+
+/** What is read of the holder in a guard row `l`. */
+export const HOLDER_LIST = [
+  "l.id",
+  ...HOLDER_COLUMNS.map((column) => `l.${column}`),
+  "NULL, NULL, NULL",
+].join(", ");
+
+/** What is read of an ended claim `h`. */
+export const HISTORY_LIST = [
+  ...CLAIM_COLUMNS.map((column) => (column === "state" ? "3" : `h.${column}`)),
+  ...END_COLUMNS.map((column) => `h.${column}`),
+].join(", ");
+
+/** The number of values in each of these three lists. */
+export const CLAIM_ROW_LENGTH = CLAIM_COLUMNS.length + END_COLUMNS.length;
+
+/** What a decision reads of a guard row `l`: the lock, its bound of deadlines, and its holder. */
+export const GUARD_LIST = `${LOCK_LIST}, l.next_deadline, ${HOLDER_LIST}`;
+
+/** The part of a row of GUARD_LIST that is a row of HOLDER_LIST. */
+export const HOLDER_PART = LOCK_WRITTEN_COLUMNS.length + 4;
+
+/** The `next_deadline` of a lock whose claims never end: the latest time that is exact as a number. */
+export const NEVER_DUE_US = Number.MAX_SAFE_INTEGER;
+
+/**
+ * The earliest deadline of the live claims of lock `l`, as committed; NEVER_DUE_US if none of them ends.
+ *
+ * @param least the database's function for the least of its arguments.
+ */
+export function earliestDeadlineBy(least: string): string {
+  return `${least}(CASE WHEN ${HAS_HOLDER} THEN COALESCE(l.holder_deadline, ${NEVER_DUE_US}) ELSE ${NEVER_DUE_US} END,
+    COALESCE((SELECT MIN(c.deadline) FROM rowlock_claim c WHERE c.lock_id = l.id), ${NEVER_DUE_US}))`;
+}
+
+/** The value of `next_deadline` that is exact for lock `l`. */
+export function exactBoundBy(least: string): string {
+  return `CASE WHEN l.holders = 0 AND l.waiting = 0 THEN NULL ELSE ${earliestDeadlineBy(least)} END`;
+}
 
 /** The columns of a record that a decision may change. */
 export const RECORD_CHANGING_COLUMNS = [
@@ -106,39 +161,31 @@ export const NAMED_LOCK_LIST =
   "l.id, l.name, l.limit_value, l.holders, l.waiting, l.has_record, r.due_at, r.status";
 
 /**
- * The condition for guard rows that may be removed, apart from their age: no claim, no record, and a limit that was
- * never set. If the limit was set and removed, the row stays, because its version must keep rising for a
+ * The condition for guard rows that may be removed, apart from their age: no claim, live or ended, no record, and a limit
+ * that was never set. If the limit was set and removed, the row stays, because its version must keep rising for a
  * compare-and-set to work.
  *
  * A guard row that `resolve` creates has the present time as `decided_at`: with 0, it could be removed again before its
  * first use.
  */
 export const IDLE_LOCK_CONDITION = `(
-  l.limit_value IS NULL AND l.limit_version = 0 AND l.has_record = 0
-  AND NOT EXISTS (SELECT 1 FROM rowlock_claim c WHERE c.lock_id = l.id))`;
+  l.limit_value IS NULL AND l.limit_version = 0 AND l.has_record = 0 AND l.holder_state = 0
+  AND NOT EXISTS (SELECT 1 FROM rowlock_claim c WHERE c.lock_id = l.id)
+  AND NOT EXISTS (SELECT 1 FROM rowlock_history h WHERE h.lock_id = l.id))`;
 
-/**
- * What is read of a busy lock: its guard row `l`, and the time since which its oldest waiter waits.
- *
- * @param queueIndex a hint to find the oldest waiter through rowlock_claim_queue, if the database needs one.
- * @param inQueueIndex a condition that holds for every row in that index; TRUE if the index is not partial.
- */
-export function busyLockColumnsBy(queueIndex: string, inQueueIndex: string): string {
-  return `${LOCK_LIST},
-    (SELECT w.requested_at FROM rowlock_claim w ${queueIndex}
-      WHERE ${inQueueIndex} AND w.lock_id = l.id AND w.state = 1 ORDER BY w.ticket_number LIMIT 1) AS oldest_waiter_since`;
-}
+/** What is read of a busy lock: its guard row `l`, and the time since which its oldest waiter waits. */
+export const BUSY_LOCK_LIST = `${LOCK_LIST},
+  (SELECT c.requested_at FROM rowlock_claim c
+    WHERE c.lock_id = l.id AND c.ticket_number >= l.queue_from ORDER BY c.ticket_number LIMIT 1)`;
 
 /**
  * Locks with waiters and with names in a range. Starts from the waiting claims, because most guard rows may be idle.
  * Values: the lowest name, the name above the range, and the maximum number of rows.
- *
- * @param waitingIndex a hint to find the waiting claims through rowlock_claim_due, which contains every column needed.
  */
-export function waitedLocksBy(waitingIndex: string, order: "longest_wait" | "most_waiters"): string {
+export function waitedLocksBy(order: "longest_wait" | "most_waiters"): string {
   return `
   SELECT l.id, l.holders, l.waiting
-  FROM (SELECT lock_id, MIN(ticket_number) AS ticket_number FROM rowlock_claim ${waitingIndex}
+  FROM (SELECT lock_id, MIN(ticket_number) AS ticket_number FROM rowlock_claim
     WHERE state = 1 GROUP BY lock_id) f
   JOIN rowlock_lock l ON l.id = f.lock_id
   JOIN rowlock_claim w ON w.lock_id = f.lock_id AND w.ticket_number = f.ticket_number

@@ -7,7 +7,8 @@ import type { Claim, ClaimKey } from "../../core/claim.ts";
 import type { LimitRule } from "../../core/limit.ts";
 import type { Counters, GuardRow } from "../../core/lock.ts";
 import type { LockRecord, RunEnd } from "../../core/record.ts";
-import type { BusyLock, QueuePlace, RegisteredReplica, WaitedLock } from "../store.ts";
+import type { BusyLock, LoadPlan, QueuePlace, RegisteredReplica, WaitedLock } from "../store.ts";
+import { HOLDER_PART } from "./columns.ts";
 import { END_REASONS, MODES, STATES, wordOf } from "./values.ts";
 
 export type Row = readonly (string | number | bigint | Uint8Array | null)[];
@@ -37,6 +38,8 @@ export function countersFromRow(row: Row): Counters {
     revision: bigintOf(row[13]),
     changeMark: bigintOf(row[15]),
     recordFloor: bigintOf(row[16]),
+    queueFrom: bigintOf(row[17]),
+    firstHolder: row[18] === null ? null : bigintOf(row[18]),
   };
 }
 
@@ -74,8 +77,9 @@ export function recordFromRow(row: Row): { readonly lockId: bigint; readonly rec
   return { lockId: bigintOf(row[0]), record };
 }
 
-/** A row of CLAIM_LIST. */
+/** A row of CLAIM_LIST, HOLDER_LIST or HISTORY_LIST. */
 export function claimFromRow(row: Row): Claim {
+  const endReason = Number(row[19]);
   return {
     lockId: bigintOf(row[0]),
     ticketNumber: bigintOf(row[1]),
@@ -85,21 +89,44 @@ export function claimFromRow(row: Row): Claim {
     permits: Number(row[5]),
     owner: textOf(row[6]),
     labels: JSON.parse(textOf(row[7])),
-    requestedAtUs: Number(row[8]),
-    waitUntilUs: numberOrNull(row[9]),
-    state: wordOf(STATES, row[10]),
-    ttlUs: numberOrNull(row[11]),
-    deadlineUs: numberOrNull(row[12]),
-    // 0 means absent; older rows store NULL (NOTHING in values.ts).
-    replica: bigintOf(row[13] ?? 0) || null,
-    provisional: Number(row[14]) !== 0,
-    fencingToken: bigintOf(row[15]),
-    grantedAtUs: Number(row[16]) || null,
-    endedAtUs: Number(row[17]) || null,
-    endReason: row[18] ? wordOf(END_REASONS, row[18]) : null,
-    endNote: textOf(row[19]),
-    terms: row[20] === null ? null : JSON.parse(textOf(row[20])),
+    terms: row[8] === null ? null : JSON.parse(textOf(row[8])),
+    requestedAtUs: Number(row[9]),
+    waitUntilUs: numberOrNull(row[10]),
+    state: wordOf(STATES, row[11]),
+    ttlUs: numberOrNull(row[12]),
+    deadlineUs: numberOrNull(row[13]),
+    // 0 means absent (NOTHING in values.ts).
+    replica: bigintOf(row[14]) || null,
+    provisional: Number(row[15]) !== 0,
+    fencingToken: bigintOf(row[16]),
+    grantedAtUs: Number(row[17]) || null,
+    // NULL for a live claim.
+    endedAtUs: Number(row[18]) || null,
+    endReason: endReason ? wordOf(END_REASONS, endReason) : null,
+    endNote: row[20] === null ? "" : textOf(row[20]),
   };
+}
+
+/** The holder in a row of GUARD_LIST; null: the guard row has none. */
+export function holderFromRow(row: Row): Claim | null {
+  return row[HOLDER_PART - 2] === null ? null : claimFromRow(row.slice(HOLDER_PART));
+}
+
+/** Whether a load of the plan has to return the holder of a guard row. */
+export function isAskedFor(holder: Claim, plan: LoadPlan, nowUs: number): boolean {
+  const { lockId, ticketNumber, requestId, deadlineUs } = holder;
+  return (
+    (deadlineUs !== null && deadlineUs <= nowUs) ||
+    plan.holdersOf.includes(lockId) ||
+    plan.requestIds.includes(requestId) ||
+    plan.claims.some((key) => key.lockId === lockId && key.ticketNumber === ticketNumber)
+  );
+}
+
+/** Whether something of this lock may be due, by a row of GUARD_LIST. */
+export function mayBeDue(row: Row, nowUs: number): boolean {
+  const nextDeadline = row[HOLDER_PART - 1];
+  return nextDeadline !== null && Number(nextDeadline) <= nowUs;
 }
 
 /** A row that begins with the key of a claim. */

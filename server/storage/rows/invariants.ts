@@ -5,7 +5,7 @@
 import { effectiveLimit, fits } from "../../core/limit.ts";
 import { CHECK_PAGE } from "../storage-bounds.ts";
 import type { Finding } from "../store.ts";
-import { LOCK_LIST, RULE_LIST } from "./columns.ts";
+import { LOCK_LIST, NEVER_DUE_US, RULE_LIST } from "./columns.ts";
 import { bigintOf, countersFromRow, limitRuleFromRow, type Row, textOf } from "./from-rows.ts";
 import { MODES, wordOf } from "./values.ts";
 
@@ -27,6 +27,24 @@ const COUNTED = [
   "waiting_permits",
 ];
 
+/** Live claims, in a guard row or in rowlock_claim. */
+const LIVE = claimsIn(
+  ["ticket_number", "state", "mode", "permits", "fencing_token", "ttl", "deadline", "request_id"],
+  ["holder", "claim"],
+);
+/** All claims, as often as they are in a table. */
+const ALL = claimsIn(["ticket_number", "fencing_token", "request_id"], ["holder", "claim", "history"]);
+
+function claimsIn(columns: readonly string[], tables: readonly ("holder" | "claim" | "history")[]): string {
+  const from = {
+    holder: `SELECT id AS lock_id, ${columns.map((column) => `holder_${column} AS ${column}`).join(", ")}
+      FROM rowlock_lock WHERE holder_state <> 0`,
+    claim: `SELECT lock_id, ${columns.join(", ")} FROM rowlock_claim`,
+    history: `SELECT lock_id, ${columns.join(", ")} FROM rowlock_history`,
+  };
+  return `(${tables.map((table) => from[table]).join(" UNION ALL ")})`;
+}
+
 const COUNTS = `
   SELECT lock_id,
     SUM(CASE WHEN state = 2 AND mode = 1 THEN permits ELSE 0 END) AS held_permits,
@@ -35,7 +53,13 @@ const COUNTS = `
     SUM(CASE WHEN state = 2 THEN 1 ELSE 0 END) AS holders,
     SUM(CASE WHEN state = 1 THEN 1 ELSE 0 END) AS waiting,
     SUM(CASE WHEN state = 1 THEN permits ELSE 0 END) AS waiting_permits
-  FROM rowlock_claim WHERE state IN (1, 2) GROUP BY lock_id`;
+  FROM ${LIVE} c GROUP BY lock_id`;
+
+/** The earliest deadline of each lock with live claims. */
+const EARLIEST = `SELECT lock_id, MIN(COALESCE(deadline, ${NEVER_DUE_US})) AS deadline FROM ${LIVE} c GROUP BY lock_id`;
+
+/** A claim of a client: its request id is not one that a server made. */
+const FROM_CLIENT = "(SUBSTR(c.request_id, 1, 1) <> x'00' OR SUBSTR(c.request_id, 1, 2) = x'0000')";
 
 /** The time from which a lock with a record may be captured; NULL if it is not free. */
 const FREE_SINCE = `(CASE WHEN l.holders = 0 AND l.waiting = 0 AND COALESCE(r.attempts_left, 1) > 0
@@ -58,7 +82,7 @@ const PLAIN: readonly { check: string; sql: string; message: (row: Row) => strin
   },
   {
     check: "no_guard",
-    sql: `SELECT c.lock_id, COUNT(*) FROM rowlock_claim c LEFT JOIN rowlock_lock l ON l.id = c.lock_id
+    sql: `SELECT c.lock_id, COUNT(*) FROM ${ALL} c LEFT JOIN rowlock_lock l ON l.id = c.lock_id
       WHERE l.id IS NULL GROUP BY c.lock_id`,
     message: ([lockId, claims]) => `${claims} claims belong to lock ${lockId}, which has no guard row.`,
   },
@@ -72,7 +96,7 @@ const PLAIN: readonly { check: string; sql: string; message: (row: Row) => strin
   },
   {
     check: "tokens",
-    sql: `SELECT l.name, c.fencing_token, COUNT(*) FROM rowlock_claim c JOIN rowlock_lock l ON l.id = c.lock_id
+    sql: `SELECT l.name, c.fencing_token, COUNT(*) FROM ${ALL} c JOIN rowlock_lock l ON l.id = c.lock_id
       WHERE c.fencing_token > 0 GROUP BY l.id, l.name, c.fencing_token HAVING COUNT(*) > 1`,
     message: ([name, token, claims]) =>
       `The fencing token ${token} of ${lockNamed(name)} was given to ${claims} claims.`,
@@ -80,7 +104,7 @@ const PLAIN: readonly { check: string; sql: string; message: (row: Row) => strin
   {
     check: "tokens",
     sql: `SELECT l.name, l.last_token, c.fencing_token, c.ticket_number
-      FROM rowlock_claim c JOIN rowlock_lock l ON l.id = c.lock_id
+      FROM ${LIVE} c JOIN rowlock_lock l ON l.id = c.lock_id
       WHERE c.fencing_token > l.last_token OR (c.state = 2 AND c.fencing_token = 0)`,
     message: ([name, last, token, ticket]) =>
       `Claim ${ticket} of ${lockNamed(name)} has the fencing token ${token}; the last one given is ${last}.`,
@@ -90,7 +114,7 @@ const PLAIN: readonly { check: string; sql: string; message: (row: Row) => strin
     sql: `SELECT l.name, h.ticket_number, h.fencing_token, h.token_before
       FROM (SELECT lock_id, ticket_number, fencing_token,
               LAG(fencing_token) OVER (PARTITION BY lock_id ORDER BY ticket_number) AS token_before
-            FROM rowlock_claim WHERE state = 2) h
+            FROM ${LIVE} c WHERE state = 2) h
       JOIN rowlock_lock l ON l.id = h.lock_id
       WHERE h.fencing_token < h.token_before`,
     message: ([name, ticket, token, before]) =>
@@ -103,7 +127,7 @@ const PLAIN: readonly { check: string; sql: string; message: (row: Row) => strin
       FROM (SELECT lock_id,
               MIN(CASE WHEN state = 1 THEN ticket_number END) AS first_waiter,
               MAX(CASE WHEN state = 2 THEN ticket_number END) AS last_holder
-            FROM rowlock_claim WHERE state IN (1, 2) GROUP BY lock_id) c
+            FROM ${LIVE} live GROUP BY lock_id) c
       JOIN rowlock_lock l ON l.id = c.lock_id
       WHERE c.last_holder > c.first_waiter`,
     message: ([name, waiter, holder]) =>
@@ -112,16 +136,51 @@ const PLAIN: readonly { check: string; sql: string; message: (row: Row) => strin
   {
     check: "tickets",
     sql: `SELECT l.name, l.next_ticket, MAX(c.ticket_number)
-      FROM rowlock_claim c JOIN rowlock_lock l ON l.id = c.lock_id
+      FROM ${ALL} c JOIN rowlock_lock l ON l.id = c.lock_id
       WHERE c.ticket_number >= l.next_ticket GROUP BY l.id, l.name, l.next_ticket`,
     message: ([name, next, last]) =>
       `${lockNamed(name)} has the ticket number ${last}, but its next one is ${next}.`,
   },
   {
     check: "deadlines",
-    sql: `SELECT l.name, c.ticket_number FROM rowlock_claim c JOIN rowlock_lock l ON l.id = c.lock_id
+    sql: `SELECT l.name, c.ticket_number FROM ${LIVE} c JOIN rowlock_lock l ON l.id = c.lock_id
       WHERE c.deadline IS NULL AND (c.state <> 2 OR c.ttl IS NOT NULL)`,
     message: ([name, ticket]) => `Claim ${ticket} of ${lockNamed(name)} must expire but has no deadline.`,
+  },
+  {
+    check: "deadlines",
+    sql: `SELECT l.name, l.next_deadline, c.deadline FROM rowlock_lock l JOIN (${EARLIEST}) c ON c.lock_id = l.id
+      WHERE l.next_deadline IS NULL OR l.next_deadline > c.deadline`,
+    message: ([name, bound, deadline]) =>
+      `The next_deadline of ${lockNamed(name)} is ${bound}, but one of its claims ends at ${deadline}: nothing ends it in time.`,
+  },
+  {
+    check: "queue_from",
+    sql: `SELECT l.name, l.queue_from, c.state, c.ticket_number FROM ${LIVE} c JOIN rowlock_lock l ON l.id = c.lock_id
+      WHERE (c.state = 2) <> (c.ticket_number < l.queue_from)`,
+    message: ([name, from, state, ticket]) =>
+      `Claim ${ticket} of ${lockNamed(name)} ${Number(state) === 2 ? "holds" : "waits"}, but the queue begins at ${from}.`,
+  },
+  {
+    check: "placement",
+    sql: `SELECT l.name, c.ticket_number FROM ${ALL} c JOIN rowlock_lock l ON l.id = c.lock_id
+      GROUP BY l.id, l.name, c.ticket_number HAVING COUNT(*) > 1`,
+    message: ([name, ticket]) => `Claim ${ticket} of ${lockNamed(name)} is in more than one table.`,
+  },
+  {
+    check: "requests",
+    sql: `SELECT l.name, c.ticket_number FROM ${ALL} c JOIN rowlock_lock l ON l.id = c.lock_id
+      LEFT JOIN rowlock_request r ON r.request_id = c.request_id
+      WHERE ${FROM_CLIENT} AND (r.lock_id IS NULL OR r.lock_id <> c.lock_id OR r.ticket_number <> c.ticket_number)`,
+    message: ([name, ticket]) =>
+      `The request id of claim ${ticket} of ${lockNamed(name)} leads to no claim or to another one.`,
+  },
+  {
+    check: "requests",
+    sql: `SELECT r.lock_id, r.ticket_number FROM rowlock_request r
+      LEFT JOIN ${ALL} c ON c.request_id = r.request_id WHERE c.request_id IS NULL`,
+    message: ([lockId, ticket]) =>
+      `A request id leads to claim ${ticket} of lock ${lockId}, which does not exist.`,
   },
   {
     check: "no_guard",
@@ -170,8 +229,8 @@ const FIRST_WAITERS = `
   SELECT ${LOCK_LIST}, c.ticket_number, c.mode, c.permits
   FROM rowlock_lock l JOIN rowlock_claim c ON c.lock_id = l.id AND c.ticket_number =
     (SELECT MIN(w.ticket_number) FROM rowlock_claim w WHERE w.lock_id = l.id AND w.state = 1)
-  WHERE l.id > ? AND l.waiting > 0 AND NOT EXISTS
-    (SELECT 1 FROM rowlock_claim d WHERE d.lock_id = l.id AND d.state IN (1, 2) AND d.deadline <= ?)
+  WHERE l.id > ? AND l.waiting > 0 AND NOT (l.holder_state <> 0 AND COALESCE(l.holder_deadline, ${NEVER_DUE_US}) <= ?)
+    AND NOT EXISTS (SELECT 1 FROM rowlock_claim d WHERE d.lock_id = l.id AND d.deadline <= ?)
     AND NOT EXISTS (SELECT 1 FROM rowlock_record r WHERE r.lock_id = l.id AND (r.not_before > ? OR r.wakes_at <= ?))
     AND NOT EXISTS (SELECT 1 FROM rowlock_meta m WHERE m.grants_from > ? OR l.decided_at < m.grants_from)
   ORDER BY l.id LIMIT ${CHECK_PAGE}`;
@@ -206,7 +265,7 @@ export function* checkRows(nowUs: number, max: number): InvariantRun {
     const message = `${lockNamed(name)} has waiters, and no wake-up scheduled for when it becomes due.`;
     return { severity: "error", check: "records", message };
   });
-  const dueBy = [nowUs, nowUs, nowUs, nowUs];
+  const dueBy = [nowUs, nowUs, nowUs, nowUs, nowUs];
   yield* checkPages(findings, max, "not_granted", FIRST_WAITERS, dueBy, (row) => {
     const lock = countersFromRow(row);
     const [ticket, mode, permits] = row.slice(-3);

@@ -34,8 +34,8 @@ function wordsOf<Word extends string>(codes: Readonly<Record<Word, number>>): re
 }
 
 /**
- * Stored in numeric columns for what a claim does not have yet or no longer has. Not NULL, which occupies no space: a
- * row that keeps its size is updated in place. Older rows may contain NULL.
+ * Stored in numeric columns for what a claim does not have yet. Not NULL, which occupies no space: a row that keeps its
+ * size is updated in place.
  */
 const NOTHING = 0;
 
@@ -72,13 +72,13 @@ export function lockValues(lock: Lock): Value[] {
     lock.record ? 1 : 0,
     lock.changeMark,
     lock.recordFloor,
+    lock.queueFrom,
   ];
 }
 
-/** Values for CLAIM_FIXED_COLUMNS. */
+/** Values for the columns that never change. */
 function fixedClaimValues(claim: Claim): Value[] {
   return [
-    claim.lockId,
     claim.ticketNumber,
     bytesOf(claim.secret),
     bytesOf(claim.requestId),
@@ -86,32 +86,44 @@ function fixedClaimValues(claim: Claim): Value[] {
     claim.permits,
     bytesOf(claim.owner),
     bytesOf(JSON.stringify(claim.labels)),
+    claim.terms === null ? null : bytesOf(JSON.stringify(claim.terms)),
     claim.requestedAtUs,
     claim.waitUntilUs,
   ];
 }
 
-/** Values for CLAIM_COLUMNS. */
-export function claimValues(claim: Claim): Value[] {
-  const terms = claim.terms === null ? null : bytesOf(JSON.stringify(claim.terms));
-  return [...plainClaimValues(claim), terms];
-}
-
-/** Values for CLAIM_PLAIN_COLUMNS. */
-export function plainClaimValues(claim: Claim): Value[] {
-  return [...fixedClaimValues(claim), ...changingClaimValues(claim)];
-}
-
 /** Values for CLAIM_CHANGING_COLUMNS. */
 export function changingClaimValues(claim: Claim): Value[] {
+  return [STATE_CODES[claim.state], ...leaseValues(claim)];
+}
+
+function leaseValues(claim: Claim): Value[] {
   return [
-    STATE_CODES[claim.state],
     claim.ttlUs,
     claim.deadlineUs,
     claim.replica ?? NOTHING,
     claim.provisional ? 1 : 0,
     claim.fencingToken,
     claim.grantedAtUs ?? NOTHING,
+  ];
+}
+
+/** Values for CLAIM_COLUMNS. */
+export function claimValues(claim: Claim): Value[] {
+  return [claim.lockId, ...holderValues(claim)];
+}
+
+/** Values for HOLDER_COLUMNS. */
+export function holderValues(claim: Claim): Value[] {
+  return [...fixedClaimValues(claim), ...changingClaimValues(claim)];
+}
+
+/** Values for HISTORY_COLUMNS. */
+export function historyValues(claim: Claim): Value[] {
+  return [
+    claim.lockId,
+    ...fixedClaimValues(claim),
+    ...leaseValues(claim),
     claim.endedAtUs ?? NOTHING,
     claim.endReason === null ? NOTHING : END_REASON_CODES[claim.endReason],
     bytesOf(claim.endNote),

@@ -13,7 +13,7 @@ const CORRUPT = 11;
 const FULL = 13;
 const CANTOPEN = 14;
 const NOTADB = 26;
-const CONSTRAINT_UNIQUE = 2067;
+const CONSTRAINT_PRIMARYKEY = 1555;
 
 /**
  * Returns the StoreError for an error of SQLite. Any other error, and an error that only a bug can cause, is returned
@@ -25,7 +25,7 @@ const CONSTRAINT_UNIQUE = 2067;
 export function sqliteError(error: unknown, file: string, committing = false): unknown {
   const code = resultCode(error);
   if (code === null) return error;
-  if (code === CONSTRAINT_UNIQUE) {
+  if (code === CONSTRAINT_PRIMARYKEY && (error as Error).message.includes("rowlock_request")) {
     const message = "Another claim with the same request id was committed first.";
     return new StoreError("transient", "duplicate_request", message, { cause: error });
   }

@@ -2,7 +2,9 @@
 // writes nothing.
 
 import { setImmediate as otherWork } from "node:timers/promises";
+import { partsOf } from "../../core/bounds.ts";
 import { pageOf } from "../rows/decided-order.ts";
+import { boundFromRow, dueStep, isStale } from "../rows/due-locks.ts";
 import {
   bigintOf,
   busyLockFromRow,
@@ -15,25 +17,31 @@ import {
   waitedLockFromRow,
 } from "../rows/from-rows.ts";
 import { checkRows } from "../rows/invariants.ts";
-import { bytesOf, rangeAfter, STATE_CODES } from "../rows/values.ts";
+import { bytesOf, rangeAfter } from "../rows/values.ts";
 import { BUSY_LOCKS_PAGE, LIST_ROWS_MAX, LIST_SCAN_MAX } from "../storage-bounds.ts";
 import type { LockView, Polled, Store } from "../store.ts";
 import type { SqliteHandle } from "./handle.ts";
-import { listOf, lockFromRow, type SqliteStatements } from "./statements.ts";
+import {
+  claimByRequest,
+  guardFrom,
+  holdersOf,
+  listOf,
+  type SqliteStatements,
+  waitersOf,
+} from "./statements.ts";
 
 const LISTS = { all: "list", busy: "list_busy", limited: "list_limited" } as const;
 
 export function reads(handle: SqliteHandle) {
   const { statements, nowUs } = handle;
-  const inState = (lockId: bigint, state: number, max: number) =>
-    statements.all("claims_in_state", lockId, state, max).map(claimFromRow);
   const viewOf = (row: Row, shown: number): LockView => {
-    const lock = lockFromRow(statements, row);
+    const guard = guardFrom(statements, row);
+    const { lock } = guard;
     return {
       lock,
       // Most locks of a long listing are idle: their counters show that there is nothing to read.
-      holders: shown > 0 && lock.holders > 0 ? inState(lock.id, STATE_CODES.held, shown) : [],
-      waiters: shown > 0 && lock.waiting > 0 ? inState(lock.id, STATE_CODES.waiting, shown) : [],
+      holders: shown > 0 && lock.holders > 0 ? holdersOf(statements, guard, shown) : [],
+      waiters: shown > 0 && lock.waiting > 0 ? waitersOf(statements, guard, shown) : [],
     };
   };
   const found = (rows: readonly (Row | undefined)[]) => ({
@@ -66,18 +74,27 @@ export function reads(handle: SqliteHandle) {
 
     claims: async (keys) => found(keys.map((key) => statements.get("claim", key.lockId, key.ticketNumber))),
 
-    claimsByRequest: async (ids) => found(ids.map((id) => statements.get("claim_by_request", bytesOf(id)))),
+    claimsByRequest: async (ids) => found(ids.map((id) => claimByRequest(statements, id))),
 
     async dueLocks(afterLockId, max) {
       const { nowUs, atLeastUs } = handle.readClock();
-      const rows = statements.all("due_locks", atLeastUs, afterLockId, max);
-      return { nowUs, lockIds: rows.map(([id]) => bigintOf(id)) };
+      const bounds = statements.all("due_locks", atLeastUs, afterLockId, max).map(boundFromRow);
+      const stale = bounds.filter((bound) => isStale(bound, atLeastUs));
+      if (stale.length > 0) {
+        handle.inTransaction(() => {
+          for (const { id, atUs } of stale) statements.run("write_bound", atUs, id);
+        });
+      }
+      const woken = statements.all("woken_locks", atLeastUs, afterLockId, max).map(([id]) => bigintOf(id));
+      return { nowUs, ...dueStep(bounds, woken, atLeastUs, max) };
     },
 
     queue: async (lockId) => ({ nowUs: nowUs(), places: statements.all("queue", lockId).map(placeFromRow) }),
 
-    // In order of ticket numbers, which is the order of grants.
-    holders: async (lockId, max) => ({ nowUs: nowUs(), claims: inState(lockId, STATE_CODES.held, max) }),
+    async holders(lockId, max) {
+      const row = statements.get("lock", lockId);
+      return { nowUs: nowUs(), claims: row ? holdersOf(statements, guardFrom(statements, row), max) : [] };
+    },
 
     async list({ prefix, afterName, max, which }) {
       const { from, below } = rangeAfter(prefix, afterName);
@@ -120,12 +137,9 @@ export function reads(handle: SqliteHandle) {
 
     /** In pages of some milliseconds each, between which this process does its other work. */
     async busyLocks(see) {
-      for (let afterId = 0n; ; ) {
-        const locks = statements.all("busy_locks", afterId, BUSY_LOCKS_PAGE).map(busyLockFromRow);
-        see(locks);
-        const last = locks.at(-1);
-        if (!last || locks.length < BUSY_LOCKS_PAGE) return;
-        afterId = last.lock.id;
+      const ids = statements.all("busy_ids").map(([id]) => bigintOf(id));
+      for (const part of partsOf(ids, BUSY_LOCKS_PAGE)) {
+        see(statements.all("busy_locks", listOf(part)).map(busyLockFromRow));
         await otherWork();
       }
     },

@@ -3,16 +3,26 @@
 // length.
 
 import type { DatabaseSync, SQLInputValue, StatementResultingChanges, StatementSync } from "node:sqlite";
+import { type Claim, inOrder } from "../../core/claim.ts";
 import type { Lock } from "../../core/lock.ts";
 import {
-  busyLockColumnsBy,
+  BUSY_LOCK_LIST,
   CLAIM_CHANGING_COLUMNS,
   CLAIM_COLUMNS,
   CLAIM_LIST,
+  earliestDeadlineBy,
+  exactBoundBy,
+  GUARD_LIST,
+  HAS_HOLDER,
+  HISTORY_COLUMNS,
+  HISTORY_LIST,
+  HOLDER_COLUMNS,
+  HOLDER_LIST,
   IDLE_LOCK_CONDITION,
   LOCK_LIST,
   LOCK_WRITTEN_COLUMNS,
   NAMED_LOCK_LIST,
+  NEVER_DUE_US,
   newEpochBy,
   RECORD_CHANGING_COLUMNS,
   RECORD_COLUMNS,
@@ -22,18 +32,28 @@ import {
   waitedLocksBy,
 } from "../rows/columns.ts";
 import { DECIDED_LIST } from "../rows/decided-order.ts";
-import { countersFromRow, hasRecord, type Row, recordFromRow } from "../rows/from-rows.ts";
+import {
+  claimFromRow,
+  countersFromRow,
+  hasRecord,
+  holderFromRow,
+  type Row,
+  recordFromRow,
+} from "../rows/from-rows.ts";
+import { bytesOf } from "../rows/values.ts";
 import { IDLE_SCAN_MAX } from "../storage-bounds.ts";
 import type { StoreObserver } from "../store.ts";
 import { StoreError } from "../store.ts";
 import { sqliteError } from "./errors.ts";
 
-const WRITTEN_LOCK = [...LOCK_WRITTEN_COLUMNS, "decided_at"];
-// Without this, the planner would read along the primary key, which gives the same order but passes all ended claims.
-const QUEUE_INDEX = "INDEXED BY rowlock_claim_queue";
-/** The condition of the partial queue index, word for word: SQLite uses the index only for queries that repeat it. */
-const IN_QUEUE_INDEX = "state <> 3";
-const DUE_INDEX = "INDEXED BY rowlock_claim_due";
+const setsOf = (columns: readonly string[]) => columns.map((column) => `${column} = ?`).join(", ");
+const placesOf = (columns: readonly unknown[]) => columns.map(() => "?").join(", ");
+
+// Values: the columns; the deadline that replaces one in the near future, that near future, and a deadline that the
+// bound must not exceed, each NULL if there is none; the id.
+const WRITE_LOCK = `UPDATE rowlock_lock SET ${setsOf([...LOCK_WRITTEN_COLUMNS, "decided_at"])}`;
+const BOUNDED = `next_deadline = iif(next_deadline < ?, ?, coalesce(min(next_deadline, ?), next_deadline, ?)) WHERE id = ?`;
+const DUE_LOCKS = "rowlock_lock l INDEXED BY rowlock_lock_due";
 const UNDER_PREFIX = `SELECT ${LOCK_LIST} FROM rowlock_lock l WHERE l.name >= ? AND l.name < ?`;
 const DUE_RECORDS = "rowlock_record INDEXED BY rowlock_record_due";
 const GROUP = `SELECT folder, status FROM ${DUE_RECORDS}`;
@@ -41,18 +61,7 @@ const FREE = `SELECT r.lock_id, r.name, r.due_at, l.limit_value
     FROM rowlock_record r INDEXED BY rowlock_record_due CROSS JOIN rowlock_lock l ON l.id = r.lock_id
     WHERE r.folder = ? AND r.status = ?`;
 const DECIDED = `SELECT ${DECIDED_LIST} FROM rowlock_lock INDEXED BY rowlock_lock_idle`;
-/**
- * Live claims past their deadline. The index is named because the planner does not know that few claims are ever
- * overdue.
- */
-const DUE = "rowlock_claim INDEXED BY rowlock_claim_due WHERE state IN (1, 2) AND deadline <= ?";
-const DUE_BY = DUE.replace("?", "?3");
-/**
- * Claims of one lock, in one state, in order. Without the hint, the planner reads along the primary key, past all ended
- * claims.
- */
-const OF_LOCK = `rowlock_claim ${QUEUE_INDEX} WHERE ${IN_QUEUE_INDEX} AND lock_id = ?`;
-const NEXT_BUSY = `SELECT lock_id FROM rowlock_claim ${QUEUE_INDEX} WHERE ${IN_QUEUE_INDEX} AND lock_id >`;
+const HOLDERS = `SELECT ${CLAIM_LIST} FROM rowlock_claim c WHERE c.lock_id = ?`;
 /** A maximum number of rows. SQLite recompiles a statement for each value of a bare parameter in LIMIT. */
 const GIVEN = "(? + 0)";
 
@@ -64,14 +73,17 @@ const SQL = {
   lock_id: "SELECT id FROM rowlock_lock WHERE name = ?",
   add_lock: `INSERT INTO rowlock_lock (name, last_token, record_floor, decided_at)
     SELECT ?, token_floor, token_floor, ? FROM rowlock_meta WHERE id = 1 RETURNING id`,
-  lock: `SELECT ${LOCK_LIST} FROM rowlock_lock l WHERE l.id = ?`,
-  locks_under_prefix: `SELECT ${LOCK_LIST} FROM rowlock_lock l
+  lock: `SELECT ${GUARD_LIST} FROM rowlock_lock l WHERE l.id = ?`,
+  locks_under_prefix: `SELECT ${GUARD_LIST} FROM rowlock_lock l
     WHERE l.name >= ? AND l.name < ? AND l.waiting > 0 AND l.id > ? ORDER BY l.id LIMIT ${GIVEN}`,
-  write_lock: `UPDATE rowlock_lock SET ${WRITTEN_LOCK.map((column) => `${column} = ?`).join(", ")} WHERE id = ?`,
+  write_lock: `${WRITE_LOCK}, ${BOUNDED}`,
+  write_lock_and_holder: `${WRITE_LOCK}, ${setsOf(HOLDER_COLUMNS)}, ${BOUNDED}`,
+  write_lock_without_holder: `${WRITE_LOCK}, holder_state = 0, ${BOUNDED}`,
 
   fail_over: `UPDATE rowlock_meta SET epoch = ${newEpochBy("max", "?2", "?1")}, failed_over_at = ?1,
     grants_from = max(grants_from, ?1 + min(?4, max(?3,
-      coalesce((SELECT max(ttl) FROM rowlock_claim INDEXED BY rowlock_claim_due WHERE state = 2), 0))))
+      coalesce((SELECT max(holder_ttl) FROM ${DUE_LOCKS} WHERE next_deadline IS NOT NULL AND holder_state = 2), 0),
+      coalesce((SELECT max(ttl) FROM rowlock_claim WHERE state = 2), 0))))
     WHERE id = 1 AND epoch = ?5`,
   meta: "SELECT rules_revision, epoch, failed_over_at, grants_from FROM rowlock_meta WHERE id = 1",
   rules: `SELECT ${RULE_LIST} FROM rowlock_limit_rule ORDER BY prefix`,
@@ -81,23 +93,29 @@ const SQL = {
       change_mark = excluded.change_mark`,
   raise_rules_revision: "UPDATE rowlock_meta SET rules_revision = rules_revision + 1 WHERE id = 1",
 
-  claim: `SELECT ${CLAIM_LIST} FROM rowlock_claim WHERE lock_id = ? AND ticket_number = ?`,
-  claim_by_request: `SELECT ${CLAIM_LIST} FROM rowlock_claim WHERE request_id = ?`,
-  claims_in_state: `SELECT ${CLAIM_LIST} FROM ${OF_LOCK} AND state = ? ORDER BY ticket_number LIMIT ${GIVEN}`,
-  anything_due: `SELECT 1 FROM ${DUE} LIMIT 1`,
-  due_claims: `SELECT ${CLAIM_LIST} FROM ${DUE} AND lock_id IN (SELECT value FROM json_each(?))
-    ORDER BY state DESC LIMIT ${GIVEN}`,
+  // One statement each, with a branch for each table that may have the claim.
+  claim: `SELECT ${HOLDER_LIST} FROM rowlock_lock l WHERE l.id = ?1 AND ${HAS_HOLDER} AND l.holder_ticket_number = ?2
+    UNION ALL SELECT ${CLAIM_LIST} FROM rowlock_claim c WHERE c.lock_id = ?1 AND c.ticket_number = ?2
+    UNION ALL SELECT ${HISTORY_LIST} FROM rowlock_history h WHERE h.lock_id = ?1 AND h.ticket_number = ?2`,
+  request: "SELECT lock_id, ticket_number FROM rowlock_request WHERE request_id = ?",
+  holders: `${HOLDERS} AND c.ticket_number < ? ORDER BY c.ticket_number LIMIT ${GIVEN}`,
+  waiters: `${HOLDERS} AND c.ticket_number >= ? ORDER BY c.ticket_number LIMIT ${GIVEN}`,
+  due_claims: `${HOLDERS} AND c.deadline <= ? ORDER BY c.state DESC, c.ticket_number LIMIT ${GIVEN}`,
+  live_claim_of_request: `${HOLDERS} AND c.request_id = ?`,
   record: `SELECT ${RECORD_LIST} FROM rowlock_record WHERE lock_id = ?`,
   write_record: `INSERT INTO rowlock_record (${RECORD_COLUMNS.join(", ")})
     VALUES (${RECORD_COLUMNS.map(() => "?").join(", ")}) ON CONFLICT (lock_id) DO UPDATE
     SET ${RECORD_CHANGING_COLUMNS.map((column) => `${column} = excluded.${column}`).join(", ")}`,
   remove_record: "DELETE FROM rowlock_record WHERE lock_id = ?",
-  add_claim: `INSERT INTO rowlock_claim (${CLAIM_LIST})
-    VALUES (${CLAIM_COLUMNS.map(() => "?").join(", ")})`,
-  write_claim: `UPDATE rowlock_claim SET ${CLAIM_CHANGING_COLUMNS.map((column) => `${column} = ?`).join(", ")}
+  add_claim: `INSERT INTO rowlock_claim (${CLAIM_COLUMNS.join(", ")}) VALUES (${placesOf(CLAIM_COLUMNS)})`,
+  write_claim: `UPDATE rowlock_claim SET ${setsOf(CLAIM_CHANGING_COLUMNS)}
     WHERE lock_id = ? AND ticket_number = ? AND secret = ?`,
+  remove_claim: "DELETE FROM rowlock_claim WHERE lock_id = ? AND ticket_number = ? AND secret = ?",
+  add_to_history: `INSERT INTO rowlock_history (${HISTORY_COLUMNS.join(", ")}) VALUES (${placesOf(HISTORY_COLUMNS)})`,
+  add_request: "INSERT INTO rowlock_request (request_id, lock_id, ticket_number) VALUES (?, ?, ?)",
 
-  heartbeat: `UPDATE rowlock_claim SET replica = ?1, deadline = min(?2, coalesce(wait_until, ?2))
+  // Never sets a deadline earlier, because next_deadline would then be no lower bound.
+  heartbeat: `UPDATE rowlock_claim SET replica = ?1, deadline = max(deadline, min(?2, coalesce(wait_until, ?2)))
     WHERE lock_id = ?3 AND ticket_number = ?4 AND secret = ?5 AND state = 1`,
   register: `INSERT INTO rowlock_replica (id, address, version, secret, started_at, rules_revision, deadline)
     VALUES (?, ?, ?, ?, ?, ?, ?)
@@ -114,16 +132,21 @@ const SQL = {
   unmark: "DELETE FROM rowlock_witness WHERE id = ?",
 
   watch: `SELECT l.id, l.revision, iif(m.grants_from > 0 AND m.grants_from <= ?1 AND l.decided_at < m.grants_from
-      AND l.waiting > 0, 0, min(coalesce(d.deadline, r.wakes_at), coalesce(r.wakes_at, d.deadline)) - ?1) AS due_in
-    FROM rowlock_lock l JOIN rowlock_meta m ON m.id = 1
-    LEFT JOIN (SELECT lock_id, min(deadline) AS deadline FROM ${DUE_BY} GROUP BY lock_id) d ON d.lock_id = l.id
-    LEFT JOIN rowlock_record r ON l.has_record = 1 AND r.lock_id = l.id AND r.wakes_at <= ?3
-    WHERE l.id IN (SELECT value FROM json_each(?2))`,
-  due_locks: `SELECT lock_id FROM ${DUE.replace("?", "?1")} AND lock_id > ?2
-    UNION SELECT lock_id FROM rowlock_record INDEXED BY rowlock_record_wake WHERE wakes_at <= ?1 AND lock_id > ?2
-    ORDER BY lock_id LIMIT (?3 + 0)`,
-  purge_claims: `DELETE FROM rowlock_claim WHERE (lock_id, ticket_number) IN
-    (SELECT lock_id, ticket_number FROM rowlock_claim WHERE state = 3 AND deadline <= ? ORDER BY deadline LIMIT ${GIVEN})`,
+      AND l.waiting > 0, 0, min(coalesce(l.ends_at, r.wakes_at), coalesce(r.wakes_at, l.ends_at)) - ?1) AS due_in
+    FROM (SELECT l.id, l.revision, l.decided_at, l.waiting, l.has_record,
+        iif(l.next_deadline <= ?3, nullif(${earliestDeadlineBy("min")}, ${NEVER_DUE_US}), NULL) AS ends_at
+      FROM rowlock_lock l WHERE l.id IN (SELECT value FROM json_each(?2))) l
+    JOIN rowlock_meta m ON m.id = 1
+    LEFT JOIN rowlock_record r ON l.has_record = 1 AND r.lock_id = l.id AND r.wakes_at <= ?3`,
+  due_locks: `SELECT l.id, ${exactBoundBy("min")} FROM rowlock_lock l WHERE l.id IN
+    (SELECT l.id FROM ${DUE_LOCKS} WHERE l.next_deadline <= ? AND l.id > ? ORDER BY l.id LIMIT ${GIVEN}) ORDER BY l.id`,
+  write_bound: "UPDATE rowlock_lock SET next_deadline = ? WHERE id = ?",
+  woken_locks: `SELECT lock_id FROM rowlock_record INDEXED BY rowlock_record_wake WHERE wakes_at <= ? AND lock_id > ?
+    ORDER BY lock_id LIMIT ${GIVEN}`,
+  purge_claims: `DELETE FROM rowlock_history WHERE (deadline, lock_id, ticket_number) IN
+    (SELECT deadline, lock_id, ticket_number FROM rowlock_history WHERE deadline <= ?
+      ORDER BY deadline, lock_id, ticket_number LIMIT ${GIVEN}) RETURNING request_id`,
+  remove_request: "DELETE FROM rowlock_request WHERE request_id = ?",
   old_locks: `SELECT l.id, l.decided_at, ${IDLE_LOCK_CONDITION}, l.last_token, l.record_floor
     FROM rowlock_lock l INDEXED BY rowlock_lock_idle
     WHERE l.decided_at >= ?1 AND (l.decided_at > ?1 OR l.id > ?2) AND l.decided_at < ?3
@@ -131,8 +154,8 @@ const SQL = {
   raise_token_floor: "UPDATE rowlock_meta SET token_floor = max(token_floor, ?, ?) WHERE id = 1",
   remove_lock: "DELETE FROM rowlock_lock WHERE id = ?",
 
-  queue: `SELECT ticket_number, permits FROM rowlock_claim ${QUEUE_INDEX}
-    WHERE ${IN_QUEUE_INDEX} AND lock_id = ? AND state = 1 ORDER BY ticket_number`,
+  queue: `SELECT ticket_number, permits FROM rowlock_claim WHERE lock_id = ?1
+    AND ticket_number >= (SELECT queue_from FROM rowlock_lock WHERE id = ?1) ORDER BY ticket_number`,
   group_in_folder: `${GROUP} WHERE folder = ? ORDER BY status LIMIT ${GIVEN}`,
   group_in_folder_above: `${GROUP} WHERE folder = ? AND status > ? ORDER BY status LIMIT ${GIVEN}`,
   group_in_folders: `${GROUP} WHERE folder >= ? AND folder < ? ORDER BY folder, status LIMIT ${GIVEN}`,
@@ -149,15 +172,12 @@ const SQL = {
   list_busy: `${UNDER_PREFIX} AND (l.holders > 0 OR l.waiting > 0) ORDER BY l.name LIMIT ${GIVEN}`,
   list_limited: `${UNDER_PREFIX} AND l.limit_value IS NOT NULL ORDER BY l.name LIMIT ${GIVEN}`,
   list_last: "SELECT name FROM rowlock_lock WHERE name >= ? AND name < ? ORDER BY name LIMIT 1 OFFSET ?",
-  longest_wait: waitedLocksBy(DUE_INDEX, "longest_wait"),
-  most_waiters: waitedLocksBy(DUE_INDEX, "most_waiters"),
-  lock_by_name: `SELECT ${LOCK_LIST} FROM rowlock_lock l WHERE l.name = ?`,
-  // Skips from one lock to the next, however many claims are between them.
-  busy_locks: `WITH RECURSIVE busy (id) AS (
-      SELECT (${NEXT_BUSY} ?1 ORDER BY lock_id LIMIT 1)
-      UNION ALL SELECT (${NEXT_BUSY} busy.id ORDER BY lock_id LIMIT 1) FROM busy WHERE busy.id IS NOT NULL LIMIT (?2 + 0))
-    SELECT ${busyLockColumnsBy(QUEUE_INDEX, IN_QUEUE_INDEX)}
-    FROM busy CROSS JOIN rowlock_lock l ON l.id = busy.id`,
+  longest_wait: waitedLocksBy("longest_wait"),
+  most_waiters: waitedLocksBy("most_waiters"),
+  lock_by_name: `SELECT ${GUARD_LIST} FROM rowlock_lock l WHERE l.name = ?`,
+  busy_ids: `SELECT id FROM ${DUE_LOCKS} WHERE next_deadline IS NOT NULL`,
+  busy_locks: `SELECT ${BUSY_LOCK_LIST} FROM rowlock_lock l
+    WHERE l.id IN (SELECT value FROM json_each(?)) AND (l.holders > 0 OR l.waiting > 0)`,
 } as const;
 
 export type StatementName = keyof typeof SQL;
@@ -225,8 +245,37 @@ export function listOf(ids: Iterable<bigint>): string {
   return `[${[...ids].join(",")}]`;
 }
 
-/** Returns the lock of a guard row. Reads its record if the guard row says that there is one. */
-export function lockFromRow(statements: SqliteStatements, row: Row): Lock {
+/** A guard row as a decision needs it, and as a person wants to see it. */
+export interface Guard {
+  readonly lock: Lock;
+  /** The first holder; null: there is none in the guard row. */
+  readonly holder: Claim | null;
+}
+
+/** A row of GUARD_LIST. Reads the lock's record if the guard row says that there is one. */
+export function guardFrom(statements: SqliteStatements, row: Row): Guard {
+  return { lock: lockFromRow(statements, row), holder: holderFromRow(row) };
+}
+
+/** The claim with a client's request id, on any lock. */
+export function claimByRequest(statements: SqliteStatements, requestId: string): Row | undefined {
+  const request = statements.get("request", bytesOf(requestId));
+  return request && statements.get("claim", ...(request as [bigint, bigint]));
+}
+
+/** The first holders, in order of ticket numbers. */
+export function holdersOf(statements: SqliteStatements, { lock, holder }: Guard, max: number): Claim[] {
+  if (holder && lock.holders === 1) return [holder];
+  const further = statements.all("holders", lock.id, lock.queueFrom, max).map(claimFromRow);
+  return inOrder(holder ? [holder, ...further] : further).slice(0, max);
+}
+
+/** The first waiters, in order. */
+export function waitersOf(statements: SqliteStatements, { lock }: Guard, max: number): Claim[] {
+  return statements.all("waiters", lock.id, lock.queueFrom, max).map(claimFromRow);
+}
+
+function lockFromRow(statements: SqliteStatements, row: Row): Lock {
   const guard = countersFromRow(row);
   if (!hasRecord(row)) return { ...guard, record: null };
   const record = statements.get("record", guard.id);

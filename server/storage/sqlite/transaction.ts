@@ -3,26 +3,34 @@
 // unknown request ids.
 
 import { DUE_MAX, FORCE_RELEASE_MAX, QUEUE_HEAD_MAX } from "../../core/bounds.ts";
-import type { Claim } from "../../core/claim.ts";
+import { type Claim, isServerMade, keyText } from "../../core/claim.ts";
 import type { Clock } from "../../core/database-clock.ts";
 import type { Lock } from "../../core/lock.ts";
 import type { Before } from "../known-locks/live-claims.ts";
-import { claimFromRow, type Row } from "../rows/from-rows.ts";
+import { claimFromRow, isAskedFor, mayBeDue, type Row } from "../rows/from-rows.ts";
+import { boundsOf, type Moves, movesOf } from "../rows/placement.ts";
 import {
   bytesOf,
   changingClaimValues,
   claimValues,
+  historyValues,
+  holderValues,
   lockValues,
   prefixRange,
   recordValues,
-  STATE_CODES,
 } from "../rows/values.ts";
 import { HEADS_PER_RULE_LOCK } from "../storage-bounds.ts";
 import type { Changes, DecideRows, Loaded, LoadPlan, StoreObserver } from "../store.ts";
 import { LOCKS_PER_RULE_MAX } from "../store.ts";
 import type { SqliteHandle } from "./handle.ts";
-import type { SqliteStatements } from "./statements.ts";
-import { listOf, lockFromRow } from "./statements.ts";
+import {
+  claimByRequest,
+  type Guard,
+  guardFrom,
+  holdersOf,
+  type SqliteStatements,
+  waitersOf,
+} from "./statements.ts";
 
 /**
  * Runs the transaction. Throws the error of `decide`, or SQLite's; nothing was committed unless the error's kind is
@@ -66,7 +74,7 @@ function decideAll(
   const first = recall(handle, plan, clock) ?? load(handle, known.widened(plan), clock);
   for (let read = first; ; ) {
     const changes = decide(read.loaded);
-    save(handle, changes, read.before, clock.atLeastUs);
+    save(handle, changes, read.before, clock);
     if (changes.again.length > 0) read = load(handle, furtherPlan(changes.again), clock);
     else if (read === first && !plan.rule) return { read, changes };
     else {
@@ -84,7 +92,7 @@ function recall(handle: SqliteHandle, plan: LoadPlan, clock: Clock): Read | null
   // The id may belong to a claim that has ended, or to a claim of another lock.
   const claims = [...rows.claims];
   for (const id of newRequestIds) {
-    const row = handle.statements.get("claim_by_request", bytesOf(id));
+    const row = claimByRequest(handle.statements, id);
     if (row) claims.push(claimFromRow(row));
   }
   return { loaded: { ...clock, ...handle.meta(), isSuccessor: false, ...rows, claims }, before };
@@ -93,29 +101,37 @@ function recall(handle: SqliteHandle, plan: LoadPlan, clock: Clock): Read | null
 function load(handle: SqliteHandle, plan: LoadPlan, clock: Clock): Read {
   const { statements } = handle;
   const { atLeastUs } = clock;
-  const meta = handle.meta();
-  const guards = plan.rule ? locksOfRule(statements, plan.rule) : plannedLocks(statements, plan);
+  const guards = plan.rule
+    ? locksOfRule(statements, plan.rule, atLeastUs)
+    : plannedLocks(statements, plan, atLeastUs);
   const claims = new Map<string, Claim>();
-  const add = (row: Row | undefined) => {
-    if (!row) return;
-    const key = `${row[0]}.${row[1]}`;
-    if (!claims.has(key)) claims.set(key, claimFromRow(row));
+  const add = (claim: Claim) => {
+    const key = keyText(claim);
+    if (!claims.has(key)) claims.set(key, claim);
   };
-  for (const key of plan.claims) add(statements.get("claim", key.lockId, key.ticketNumber));
-  for (const id of plan.requestIds) add(statements.get("claim_by_request", bytesOf(id)));
-  // Claims are rarely due, and this check costs a tenth of reading the due ones.
-  if (guards.length > 0 && statements.get("anything_due", atLeastUs)) {
-    const ids = listOf(guards.map(({ lock }) => lock.id));
-    for (const row of statements.all("due_claims", atLeastUs, ids, DUE_MAX)) add(row);
+  const addRow = (row: Row | undefined) => {
+    if (row) add(claimFromRow(row));
+  };
+  // Each claim once, although it may be asked for in several ways.
+  for (const { holder } of guards) {
+    if (holder && isAskedFor(holder, plan, atLeastUs)) add(holder);
   }
-  for (const id of plan.holdersOf) {
-    for (const row of statements.all("claims_in_state", id, STATE_CODES.held, FORCE_RELEASE_MAX)) add(row);
+  for (const key of plan.claims)
+    if (!claims.has(keyText(key))) addRow(statements.get("claim", key.lockId, key.ticketNumber));
+  for (const id of plan.requestIds) {
+    if (!isServerMade(id)) addRow(claimByRequest(statements, id));
+    else for (const { lock } of guards) addRow(statements.get("live_claim_of_request", lock.id, bytesOf(id)));
   }
+  for (const { lock, isPassed } of guards) {
+    if (isPassed) statements.all("due_claims", lock.id, atLeastUs, DUE_MAX).forEach(addRow);
+  }
+  for (const guard of guards)
+    if (plan.holdersOf.includes(guard.lock.id)) holdersOf(statements, guard, FORCE_RELEASE_MAX).forEach(add);
   // Copies, because the decision changes the locks.
   const before = new Map(guards.map(({ lock }) => [lock.id, { ...lock }]));
   const loaded = {
     ...clock,
-    ...meta,
+    ...handle.meta(),
     // A file has one server, and stays open as long as the server runs.
     isSuccessor: false,
     locks: new Map(guards.map(({ lock }) => [lock.id, lock])),
@@ -123,31 +139,32 @@ function load(handle: SqliteHandle, plan: LoadPlan, clock: Clock): Read {
     queues: new Map(
       guards
         .filter(({ lock }) => lock.waiting > 0)
-        .map(({ lock, heads }) => [lock.id, queueHead(statements, lock, heads)]),
+        .map((guard) => [guard.lock.id, queueHead(statements, guard)]),
     ),
   };
   return { loaded, before: { lock: (id) => before.get(id) } };
 }
 
-function save(handle: SqliteHandle, changes: Changes, before: Read["before"], decidedAtUs: number): void {
+function save(handle: SqliteHandle, changes: Changes, before: Read["before"], clock: Clock): void {
   const { statements } = handle;
+  const moves = movesOf(changes, clock.nowUs);
   for (const lock of changes.locks) {
-    mustExist(
-      statements.run("write_lock", ...lockValues(lock), decidedAtUs, lock.id),
-      `guard row ${lock.id}`,
-    );
+    mustExist(writeLock(statements, lock, moves, clock.atLeastUs), `guard row ${lock.id}`);
     if (lock.record) statements.run("write_record", ...recordValues(lock));
     else if (before.lock(lock.id)?.record) statements.run("remove_record", lock.id);
   }
-  for (const claim of changes.added) {
-    statements.run("add_claim", ...claimValues(claim));
+  for (const claim of moves.added) statements.run("add_claim", ...claimValues(claim));
+  for (const claim of moves.changed) {
+    mustExist(
+      statements.run("write_claim", ...changingClaimValues(claim), ...refOf(claim)),
+      `claim ${keyText(claim)}`,
+    );
   }
-  for (const claim of changes.changed) {
-    const { lockId, ticketNumber } = claim;
-    const ref = [lockId, ticketNumber, bytesOf(claim.secret)];
-    const written = statements.run("write_claim", ...changingClaimValues(claim), ...ref);
-    mustExist(written, `claim ${ticketNumber} of lock ${lockId}`);
-  }
+  for (const claim of moves.removed)
+    mustExist(statements.run("remove_claim", ...refOf(claim)), `claim ${keyText(claim)}`);
+  for (const claim of moves.ended) statements.run("add_to_history", ...historyValues(claim));
+  for (const { requestId, lockId, ticketNumber } of moves.requests)
+    statements.run("add_request", bytesOf(requestId), lockId, ticketNumber);
   const { rule } = changes;
   if (rule) {
     statements.run(
@@ -163,6 +180,20 @@ function save(handle: SqliteHandle, changes: Changes, before: Read["before"], de
   }
 }
 
+function writeLock(statements: SqliteStatements, lock: Lock, moves: Moves, decidedAtUs: number): number {
+  const move = moves.holders.get(lock.id);
+  const { soonUs, laterUs, atMostUs } = boundsOf(lock, moves, decidedAtUs);
+  const values = [...lockValues(lock), decidedAtUs];
+  const bounds = [soonUs, laterUs, atMostUs, atMostUs, lock.id];
+  if (!move) return statements.run("write_lock", ...values, ...bounds);
+  if (!move.holder) return statements.run("write_lock_without_holder", ...values, ...bounds);
+  return statements.run("write_lock_and_holder", ...values, ...holderValues(move.holder), ...bounds);
+}
+
+function refOf({ lockId, ticketNumber, secret }: Claim): [bigint, bigint, Buffer] {
+  return [lockId, ticketNumber, bytesOf(secret)];
+}
+
 /** The plan for what a decision left unfinished. */
 function furtherPlan(again: readonly bigint[]): LoadPlan {
   return {
@@ -173,31 +204,40 @@ function furtherPlan(again: readonly bigint[]): LoadPlan {
   };
 }
 
-interface Guard {
-  readonly lock: Lock;
+interface PlannedGuard extends Guard {
   readonly heads: number;
+  /** Whether something of the lock may be due. */
+  readonly isPassed: boolean;
 }
 
-function plannedLocks(statements: SqliteStatements, plan: LoadPlan): Guard[] {
-  const guards: Guard[] = [];
+function plannedLocks(statements: SqliteStatements, plan: LoadPlan, atUs: number): PlannedGuard[] {
+  const guards: PlannedGuard[] = [];
   for (const { id, heads } of plan.locks) {
     const row = statements.get("lock", id);
-    if (row) guards.push({ lock: lockFromRow(statements, row), heads });
+    if (row) guards.push({ ...guardFrom(statements, row), heads, isPassed: mayBeDue(row, atUs) });
   }
   return guards;
 }
 
-function locksOfRule(statements: SqliteStatements, rule: NonNullable<LoadPlan["rule"]>): Guard[] {
+function locksOfRule(
+  statements: SqliteStatements,
+  rule: NonNullable<LoadPlan["rule"]>,
+  atUs: number,
+): PlannedGuard[] {
   if (rule.rulesOnly) return [];
   const { from, below } = prefixRange(rule.prefix);
-  return statements
-    .all("locks_under_prefix", from, below, rule.afterLockId, LOCKS_PER_RULE_MAX)
-    .map((row) => ({ lock: lockFromRow(statements, row), heads: HEADS_PER_RULE_LOCK }));
+  const rows = statements.all("locks_under_prefix", from, below, rule.afterLockId, LOCKS_PER_RULE_MAX);
+  return rows.map((row) => ({
+    ...guardFrom(statements, row),
+    heads: HEADS_PER_RULE_LOCK,
+    isPassed: mayBeDue(row, atUs),
+  }));
 }
 
-function queueHead(statements: SqliteStatements, lock: Lock, heads: number) {
-  const rows = statements.all("claims_in_state", lock.id, STATE_CODES.waiting, heads);
-  return { head: rows.map(claimFromRow), complete: rows.length < heads || rows.length >= lock.waiting };
+function queueHead(statements: SqliteStatements, guard: PlannedGuard) {
+  const { lock, heads } = guard;
+  const head = waitersOf(statements, guard, heads);
+  return { head, complete: head.length < heads || head.length >= lock.waiting };
 }
 
 /** A decision writes only what it read in this transaction, so a missing row is a bug and must not go unnoticed. */

@@ -60,7 +60,9 @@ function scene() {
     },
     dueLocks: (after: bigint, max: number) => {
       dueAsked.push(after);
-      return fails({ nowUs: 0, lockIds: due.filter((id) => id > after).slice(0, max) });
+      const left = due.filter((id) => id > after);
+      const lockIds = left.slice(0, max);
+      return fails({ nowUs: 0, lockIds, next: left.length > max ? (lockIds.at(-1) ?? null) : null });
     },
     purgeClaims: purge("claims"),
     purgeLocks: purge("locks"),

@@ -2,7 +2,7 @@
 // that comes too late does not.
 
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import type { Claim, ClaimRef } from "../../../server/core/claim.ts";
+import { type Claim, type ClaimRef, SERVER_MADE_PREFIX } from "../../../server/core/claim.ts";
 import type { Command } from "../../../server/core/command.ts";
 import { ReturnedWaiters } from "../../../server/engine/background/returned-waiters.ts";
 import { RETURNED_READ_MAX } from "../../../server/engine/engine-bounds.ts";
@@ -86,6 +86,21 @@ test("a place is kept for a waiter that comes back by ticket or request id, unti
   second.reject(new Error("A fault made by a test."));
   await turn();
   expect(kept()).toEqual([]);
+});
+
+test("a place is kept for an Acquire whose request id the server made, if an earlier attempt made that place", async () => {
+  const own = waiting(1n, { requestId: `${SERVER_MADE_PREFIX}own` });
+  const another = waiting(2n, { requestId: `${SERVER_MADE_PREFIX}another` });
+  const { returned, byRequest, reads, kept } = scene(own, another);
+  const job = byRequest(own.requestId);
+  await turn();
+  // Only clients' request ids are looked up.
+  expect(reads).toEqual([0, 0]);
+  expect(kept()).toEqual([]);
+  job.resolve(null);
+  returned.heldUp({ ...job, answer: Promise.withResolvers<Answer | null>().promise }, [own, another]);
+  await turn();
+  expect(kept()).toEqual([1n]);
 });
 
 test("a place that ran out before the command arrived is not revived, and one that ran out since is kept", async () => {

@@ -55,11 +55,21 @@ describe("an attempt reads", () => {
     expect(requestIds).toEqual(["mine"]);
   });
 
-  test("claims by request ids that may have been used before, and by those of the server only when it repeats", () => {
+  test("claims by the request ids of clients, and by the numbers that an earlier attempt gave to those of the server", async () => {
     const own = `${SERVER_MADE_PREFIX}own`;
     const commands = [acquire("theirs"), acquire(own)];
-    expect(planOf(batchOf({ 1: commands })).requestIds).toEqual(["theirs"]);
-    expect(planOf(batchOf({ 1: commands }, [batchOf({})])).requestIds).toEqual(["theirs", own]);
+    expect(planOf(batchOf({ 1: commands }))).toMatchObject({ requestIds: ["theirs"], claims: [] });
+    const earlier = batchOf({ 1: commands });
+    expect(planOf(batchOf({ 1: commands }, [earlier]))).toMatchObject({ requestIds: ["theirs"], claims: [] });
+    const store = new ScriptedTransactions();
+    store.locks.set(1n, lockRow(1n, { limit: 2, nextTicket: 7n }));
+    const transacting = store.transact(planOf(earlier), (loaded) => earlier.decide(loaded));
+    const failing = expect(transacting).rejects.toMatchObject({ kind: "unknown_outcome" });
+    await store.at(0).rollBackUnheard();
+    await failing;
+    const { requestIds, claims } = planOf(batchOf({ 1: commands }, [earlier]));
+    expect(requestIds).toEqual(["theirs"]);
+    expect(claims).toMatchObject([{ lockId: 1n, ticketNumber: 8n, requestId: own }]);
   });
 
   test("the claims that commands name, and all holders if all are to be ended", () => {

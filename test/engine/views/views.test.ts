@@ -79,6 +79,8 @@ function lockOf(id: bigint, live: Pick<Lock, "holders" | "waiting">): Lock {
     waitingPermits: live.waiting,
     changeMark: 0n,
     recordFloor: 0n,
+    firstHolder: null,
+    queueFrom: 1n,
     record: null,
     revision: 1n,
     ...live,

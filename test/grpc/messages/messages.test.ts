@@ -84,6 +84,8 @@ function lock(overrides: Partial<Lock> = {}): Lock {
     waitingPermits: 1,
     changeMark: 0n,
     recordFloor: 0n,
+    firstHolder: null,
+    queueFrom: 1n,
     record: null,
     revision: 1n,
     ...overrides,

@@ -100,7 +100,8 @@ export function contractOfInvariants(fresh: () => FreshStore): void {
       const { store, tamper } = fresh();
       await addClaims(store, await lockId(store, "a"), HELD, {});
       await tamper("DELETE FROM rowlock_lock");
-      expect(await found()).toEqual(["error no_guard"]);
+      // The guard row had the holder.
+      expect(await found()).toEqual(["error no_guard", "error requests"]);
     });
 
     test.for<[string, Wanted, Wanted]>([
@@ -132,13 +133,19 @@ export function contractOfInvariants(fresh: () => FreshStore): void {
     });
 
     test.for<[string, string]>([
-      ["above the one given last", "UPDATE rowlock_claim SET fencing_token = 9"],
-      ["of 0 at a holder", "UPDATE rowlock_claim SET fencing_token = 0"],
+      ["above the one given last", "UPDATE rowlock_lock SET holder_fencing_token = 9"],
+      ["of 0 at a holder", "UPDATE rowlock_lock SET holder_fencing_token = 0"],
+      ["above the one given last, at a further holder", "UPDATE rowlock_claim SET fencing_token = 9"],
     ])("finds a token %s", async ([, sql]) => {
       const { store, tamper } = fresh();
-      await addClaims(store, await lockId(store, "a"), HELD);
+      await addClaims(
+        store,
+        await lockId(store, "a"),
+        { ...HELD, mode: "shared" },
+        { ...HELD, mode: "shared" },
+      );
       await tamper(sql);
-      expect(await found()).toEqual(["error tokens"]);
+      expect(await found()).toContain("error tokens");
     });
 
     test("finds a ticket number that will be issued again", async () => {
@@ -153,9 +160,51 @@ export function contractOfInvariants(fresh: () => FreshStore): void {
 
     test("finds a claim that would never end", async () => {
       const { store, tamper } = fresh();
-      await addClaims(store, await lockId(store, "a"), HELD, {}, { state: "ended" });
+      await addClaims(store, await lockId(store, "a"), HELD, {});
       await tamper("UPDATE rowlock_claim SET deadline = NULL");
-      expect(await found()).toEqual(["error deadlines", "error deadlines", "error deadlines"]);
+      await tamper("UPDATE rowlock_lock SET holder_deadline = NULL");
+      expect(await found()).toEqual(["error deadlines", "error deadlines"]);
+    });
+
+    test.for([
+      ["is missing", "next_deadline = NULL"],
+      ["is later than a deadline", "next_deadline = next_deadline + 1"],
+    ])("finds a lock whose bound of deadlines %s", async ([, wrong]) => {
+      const { store, tamper } = fresh();
+      await addClaims(store, await lockId(store, "a"), HELD, {});
+      expect(await found()).toEqual([]);
+      await tamper(`UPDATE rowlock_lock SET ${wrong}`);
+      expect(await found()).toEqual(["error deadlines"]);
+    });
+
+    test.for([
+      ["after a waiter", "queue_from + 1"],
+      ["before a holder", "queue_from - 1"],
+    ])("finds a queue that begins %s", async ([, wrong]) => {
+      const { store, tamper } = fresh();
+      await addClaims(store, await lockId(store, "a"), HELD, {});
+      await tamper(`UPDATE rowlock_lock SET queue_from = ${wrong}`);
+      expect(await found()).toEqual(["error queue_from"]);
+    });
+
+    test("finds a claim in two tables", async () => {
+      const { store, tamper } = fresh();
+      await addClaims(store, await lockId(store, "a"), { state: "ended" }, HELD);
+      await tamper("UPDATE rowlock_history SET ticket_number = 2");
+      expect(await found()).toEqual(["error placement", "error requests"]);
+    });
+
+    test("finds request ids without their claims, and claims without their request ids", async () => {
+      const { store, tamper } = fresh();
+      await addClaims(store, await lockId(store, "a"), HELD, {}, { requestId: "\0made by a server" });
+      expect(await found()).toEqual([]);
+      await tamper("UPDATE rowlock_request SET ticket_number = ticket_number + 1");
+      expect(await found()).toEqual(["error requests", "error requests"]);
+      await tamper("DELETE FROM rowlock_claim");
+      await tamper(
+        "UPDATE rowlock_lock SET holder_state = 0, waiting = 0, waiting_permits = 0, holders = 0, held_permits = 0",
+      );
+      expect(await found()).toEqual(["error requests", "error requests"]);
     });
 
     test("finds a waiter that was granted out of turn", async () => {
@@ -163,7 +212,7 @@ export function contractOfInvariants(fresh: () => FreshStore): void {
       const id = await lockId(store, "a");
       await limit(id, 2);
       const [first] = (await addClaims(store, id, {}, { ...HELD, permits: 2 })) as [Claim];
-      expect(await found()).toEqual(["error order"]);
+      expect(await found()).toEqual(["error order", "error queue_from"]);
       await changeClaims(store, { ...first, state: "held", fencingToken: 2n });
       await changeLock(store, id, (lock) =>
         Object.assign(lock, {

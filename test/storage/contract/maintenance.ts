@@ -9,7 +9,6 @@ import type { FreshStore } from "../../support/store-fixture.ts";
 import {
   addClaims,
   BIG,
-  changeClaims,
   changeLock,
   load,
   lockId,
@@ -33,7 +32,7 @@ export function contractOfMaintenance(fresh: () => FreshStore): void {
         store,
         id,
         { replica: BIG, dueInUs: SECOND_US * 20 },
-        { dueInUs: HOUR_US * 2 },
+        { dueInUs: SECOND_US * 30 },
       );
       const before = (await store.claims([])).nowUs;
       const revision = (await store.view("a", 0))?.lock.revision;
@@ -48,6 +47,14 @@ export function contractOfMaintenance(fresh: () => FreshStore): void {
         own.map((claim, i) => ({ ...claim, replica: BIG, deadlineUs: claims[i]?.deadlineUs })),
       );
       expect((await store.view("a", 0))?.lock.revision).toBe(revision);
+    });
+
+    test("never makes a place end earlier", async () => {
+      const { store } = fresh();
+      const id = await lockId(store, "a");
+      const [claim] = (await addClaims(store, id, { dueInUs: 2 * HOUR_US })) as [Claim];
+      await store.heartbeat(1n, [claim], HOUR_US);
+      expect(await readClaim(store, claim)).toEqual({ ...claim, replica: 1n });
     });
 
     test("keeps no place beyond the end of its wait", async () => {
@@ -181,6 +188,33 @@ export function contractOfMaintenance(fresh: () => FreshStore): void {
       expect((await store.dueLocks(expected[2] as bigint, 2)).lockIds).toEqual([]);
     });
 
+    test("are not those whose claims end later than the bound says, which is written anew", async () => {
+      const { store, tamper } = fresh();
+      const ids = await store.resolve(["free", "held", "waited for", "endless", "due"]);
+      const add = (name: string, ...wanted: Parameters<typeof addClaims>[2][]) =>
+        addClaims(store, ids.get(name) as bigint, ...wanted);
+      await add("held", { state: "held", dueInUs: 2 * HOUR_US });
+      await add("waited for", { state: "held", dueInUs: 3 * HOUR_US }, { dueInUs: HOUR_US });
+      await add("endless", { state: "held", dueInUs: null });
+      await add("due", { state: "held", dueInUs: -1 });
+      await tamper("UPDATE rowlock_lock SET next_deadline = 1");
+      expect(await store.checkInvariants(10)).toEqual([]);
+      let after: bigint | null = 0n;
+      const found: bigint[] = [];
+      for (let steps = 0; after !== null; steps++) {
+        expect(steps).toBeLessThan(5);
+        const step: Awaited<ReturnType<Store["dueLocks"]>> = await store.dueLocks(after, 2);
+        found.push(...step.lockIds);
+        after = step.next;
+      }
+      expect(found).toEqual([ids.get("due")]);
+      // The bounds are exact now: a microsecond more is too much.
+      await tamper("UPDATE rowlock_lock SET next_deadline = next_deadline + 1");
+      const wrong = await store.checkInvariants(10);
+      // That of the lock that is due is left to the decision.
+      expect(wrong.map(({ check }) => check)).toEqual(["deadlines", "deadlines", "deadlines"]);
+    });
+
     test("come with the revisions of the watched locks, without missing ones", async () => {
       const { store } = fresh();
       const [a, b, c] = [await lockId(store, "a"), await lockId(store, "b"), await lockId(store, "c")];
@@ -225,20 +259,27 @@ export function contractOfMaintenance(fresh: () => FreshStore): void {
 
   describe("cleaning up", () => {
     test("deletes ended claims whose retention has passed, and no others", async () => {
-      const { store } = fresh();
+      const { store, tamper } = fresh();
       const [a, b] = [await lockId(store, "a"), await lockId(store, "b")];
       const kept = await addClaims(
         store,
         a,
-        { state: "ended", dueInUs: HOUR_US },
+        { state: "ended", dueInUs: 2 * HOUR_US },
         { state: "held", dueInUs: -HOUR_US },
         { dueInUs: -HOUR_US },
         { state: "held", dueInUs: null },
       );
-      const old = Array.from({ length: 4 }, () => ({ state: "ended" as const, dueInUs: -1 }));
+      const old = Array.from({ length: 4 }, () => ({ state: "ended" as const, dueInUs: HOUR_US }));
       const gone = [...(await addClaims(store, a, ...old)), ...(await addClaims(store, b, ...old))];
       const { nowUs } = await load(store, {});
-      expect(await store.purgeClaims((gone[0]?.deadlineUs ?? 0) - 1, 5)).toBe(0);
+      expect(await store.purgeClaims(nowUs, 5)).toBe(0);
+      // Time passes.
+      await tamper(
+        "UPDATE rowlock_history SET deadline = deadline - ? WHERE deadline < ?",
+        HOUR_US,
+        nowUs + HOUR_US,
+      );
+      expect(await store.purgeClaims((gone[0]?.deadlineUs ?? 0) - HOUR_US - 1, 5)).toBe(0);
       expect(await store.purgeClaims(nowUs, 5)).toBe(5);
       expect(await store.purgeClaims(nowUs, 5)).toBe(3);
       // The caller may not know yet that the clock was set back.
@@ -317,10 +358,10 @@ export function contractOfMaintenance(fresh: () => FreshStore): void {
     test("makes a guard row that it deletes during a decision missing, and a retry creates it", async () => {
       const { store, tamper } = fresh();
       const id = await lockId(store, "a");
-      const claims = await addClaims(store, id, { state: "ended", dueInUs: HOUR_US });
+      await addClaims(store, id, { state: "ended", dueInUs: HOUR_US });
       await tamper("UPDATE rowlock_lock SET decided_at = 1");
       expect(await store.purgeLocks(HOUR_US, 10)).toBe(0);
-      await changeClaims(store, ...claims.map((claim) => ({ ...claim, deadlineUs: 1 })));
+      await tamper("UPDATE rowlock_history SET deadline = 1");
       expect(await store.purgeClaims(1, 10)).toBe(1);
       await tamper("UPDATE rowlock_lock SET decided_at = 1");
       expect(await store.purgeLocks(HOUR_US, 10)).toBe(1);

@@ -248,12 +248,16 @@ export function contractOfTransactions(fresh: () => FreshStore): void {
     test("a claim is written only if its secret is still there, and all others with it or none", async () => {
       const { store } = fresh();
       const [a, b] = [await lockId(store, "a"), await lockId(store, "b")];
-      const [first] = (await addClaims(store, a, { state: "held" })) as [Claim];
+      const [first] = (await addClaims(store, a, {})) as [Claim];
       const [second, third] = (await addClaims(store, b, { state: "held" }, {})) as [Claim, Claim];
       const before = (await store.view("b", 0))?.lock;
-      const noted = [first, second, third].map((claim) => ({ ...claim, endNote: "noted" }));
-      for (const strange of noted) {
-        const written = noted.map((claim) =>
+      const later = [first, second, third].map((claim) => ({
+        ...claim,
+        deadlineUs: Number(claim.deadlineUs) + 1,
+      }));
+      // The second one is in its guard row, which the transaction has read and locked.
+      for (const strange of [later[0], later[2]]) {
+        const written = later.map((claim) =>
           claim === strange ? { ...claim, secret: "s".repeat(22) } : claim,
         );
         const ids = a < b ? [a, b] : [b, a];
@@ -267,8 +271,8 @@ export function contractOfTransactions(fresh: () => FreshStore): void {
       expect((await store.claims([first, second, third])).claims).toEqual([first, second, third]);
       expect((await store.view("b", 0))?.lock).toEqual(before);
       // Writes some of them unchanged and one changed.
-      await changeClaims(store, first, { ...second, endNote: "noted" }, third);
-      expect((await readClaim(store, second)).endNote).toBe("noted");
+      await changeClaims(store, first, { ...second, deadlineUs: 7 }, third);
+      expect((await readClaim(store, second)).deadlineUs).toBe(7);
     });
 
     test("many claims of many locks are written at once", async () => {

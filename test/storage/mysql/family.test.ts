@@ -9,11 +9,9 @@ import { migrateUp, migrationStatus } from "../../../server/storage/migrate/migr
 import { type MigratePatience, withMysqlSchema } from "../../../server/storage/migrate/mysql-schema.ts";
 import { runPending } from "../../../server/storage/migrate/schema.ts";
 import { openStore } from "../../../server/storage/open.ts";
-import type { LockView } from "../../../server/storage/store.ts";
 import type { FoundServer, FreshDatabase } from "../../support/database.ts";
 import { freshDatabase, mysqlFamily, reportLeftOut } from "../../support/database.ts";
 import type { FreshStore } from "../../support/store-fixture.ts";
-import { until } from "../../support/until.ts";
 import { runStoreContract } from "../contract/contract.ts";
 
 async function freshOn(server: FoundServer): Promise<FreshStore> {
@@ -126,28 +124,6 @@ for (const server of mysqlFamily()) {
       await (await openStore(fresh.url)).close();
     });
 
-    test("add records to existing rows, while a server of the version before goes on", async () => {
-      await migrateUp(fresh.url);
-      await run(
-        "DROP TABLE rowlock_record",
-        "ALTER TABLE rowlock_lock DROP COLUMN has_record",
-        "ALTER TABLE rowlock_claim DROP COLUMN terms",
-        "DELETE FROM rowlock_migration WHERE name = '0002-lock-records'",
-        "INSERT INTO rowlock_lock (name) VALUES ('first')",
-      );
-      expect((await migrationStatus(fresh.url)).pending).toEqual(["0002-lock-records"]);
-      const old = await oldServer(fresh.url);
-      await old.turns(5);
-      expect(await migrateUp(fresh.url)).toEqual(["0002-lock-records"]);
-      await old.turns(5);
-      const granted = await old.stop();
-      const store = await openStore(fresh.url);
-      const { lock, holders } = (await store.view("first", 100)) as LockView;
-      expect(lock).toMatchObject({ record: null, lastToken: granted, holders: Number(granted) });
-      expect(holders.map(({ terms }) => terms)).toEqual(holders.map(() => null));
-      await store.close();
-    });
-
     test("of records go on after a cut-off half-way", async () => {
       await migrateUp(fresh.url);
       await run(
@@ -183,44 +159,4 @@ for (const server of mysqlFamily()) {
       await expect(unreachable).rejects.toThrow("127.0.0.1:1");
     });
   });
-}
-
-/** Grants one lock repeatedly, with the statements of an older server that has no records. */
-async function oldServer(url: string) {
-  const connection = await createConnection({ uri: url });
-  let granted = 0n;
-  let isStopped = false;
-  const grant = async () => {
-    await connection.query("START TRANSACTION");
-    await connection.query("SELECT next_ticket FROM rowlock_lock WHERE name = 'first' FOR UPDATE");
-    await connection.query(
-      `INSERT INTO rowlock_claim (lock_id, ticket_number, secret, request_id, state, mode, permits, owner, labels,
-         requested_at, provisional, fencing_token, granted_at, end_note)
-       SELECT id, next_ticket, REPEAT('s', 22), CONCAT('request ', next_ticket), 2, 1, 1, '', '{}', 1, 0,
-         last_token + 1, 1, '' FROM rowlock_lock WHERE name = 'first'`,
-    );
-    await connection.query(
-      `UPDATE rowlock_lock SET next_ticket = next_ticket + 1, last_token = last_token + 1, holders = holders + 1,
-         held_permits = held_permits + 1, revision = revision + 1 WHERE name = 'first'`,
-    );
-    await connection.query("COMMIT");
-    granted += 1n;
-  };
-  const going = (async () => {
-    while (!isStopped) await grant();
-  })();
-  return {
-    /** Resolves after `count` more grants; rejects if a grant fails. */
-    async turns(count: number): Promise<void> {
-      const from = granted;
-      await Promise.race([going, until(() => granted >= from + BigInt(count))]);
-    },
-    /** Stops, and returns the number of grants. */
-    async stop(): Promise<bigint> {
-      isStopped = true;
-      await going;
-      await connection.end();
-      return granted;
-    },
-  };
 }

@@ -6,10 +6,9 @@ import { busyLocks } from "../../../server/storage/mysql/busy-locks.ts";
 import type { Row } from "../../../server/storage/mysql/connection/connection.ts";
 import { decided } from "../../../server/storage/mysql/decided.ts";
 import { freeLocks } from "../../../server/storage/mysql/free-locks.ts";
-import { lockValues } from "../../../server/storage/rows/values.ts";
+import { NEVER_DUE_US } from "../../../server/storage/rows/columns.ts";
 import {
   BRANCHES_MAX,
-  BUSY_CLAIMS_PAGE,
   BUSY_LOCKS_PAGE,
   NAMES_MAX,
   PAUSED_PATTERNS_MAX,
@@ -23,7 +22,7 @@ import {
   type RecordGroup,
 } from "../../../server/storage/store.ts";
 import { ScriptedPool } from "./scripted-pool.ts";
-import { LOCK } from "./transaction/lock-fixture.ts";
+import { guardRow, LOCK } from "./transaction/lock-fixture.ts";
 
 const bytes = (text: string) => Buffer.from(text);
 
@@ -249,50 +248,87 @@ describe("groups of locks with records", () => {
 });
 
 describe("busy locks", () => {
-  /** Claims in the order of the index that is used; the test supplies each page. */
-  async function census(pages: readonly (readonly Row[])[]) {
+  /** The rows of each page of the index; and which locks have become free since they got their bounds. */
+  async function census(pages: readonly (readonly Row[])[], free: readonly string[] = []) {
     const left = [...pages];
     const scripted = new ScriptedPool((sql) => {
-      if (sql.startsWith("SELECT lock_id, ticket_number")) return left.shift() ?? [];
-      const ids = /l\.id IN \(([^)]*)\)/.exec(sql)?.[1]?.split(", ");
-      return ids?.map((id) => [id, bytes(`lock ${id}`), ...(lockValues(LOCK) as unknown as Row), "77"]);
+      if (sql.startsWith("SELECT l.next_deadline")) return left.shift() ?? [];
+      const ids = /l\.id IN \(([^)]*)\)/
+        .exec(sql)?.[1]
+        ?.split(", ")
+        .filter((id) => !free.includes(id));
+      return ids?.map((id) => [
+        ...(guardRow({ ...LOCK, id: BigInt(id), name: `lock ${id}` }) as unknown as Row),
+        "77",
+      ]);
     });
     const parts: (readonly BusyLock[])[] = [];
     await busyLocks(scripted.pool).busyLocks((locks) => void parts.push(locks));
-    const claims = scripted.sql.filter((sql) => sql.startsWith("SELECT lock_id"));
-    return { scripted, parts, claims, ids: parts.flat().map(({ lock }) => Number(lock.id)) };
+    const pagesRead = scripted.sql.filter((sql) => sql.startsWith("SELECT l.next_deadline"));
+    return { scripted, parts, pagesRead, ids: parts.flat().map(({ lock }) => Number(lock.id)) };
   }
+  /** A full page of locks with ids from this one on. */
+  const full = (from: number, deadline: string) =>
+    Array.from({ length: BUSY_LOCKS_PAGE }, (_, at): Row => [deadline, `${from + at}`]);
 
-  test("are each seen once, however many claims they have, on one snapshot", async () => {
-    const { scripted, ids, parts, claims } = await census([
+  test("are each seen once, with the time since which the oldest waiter waits, on one snapshot", async () => {
+    const { scripted, ids, parts, pagesRead } = await census([
       [
-        ["1", "1", null],
-        ["1", "2", null],
-        ["2", "1", null],
-      ],
-      [
-        ["2", "5", "90"],
-        ["3", "1", "95"],
+        ["70", "4"],
+        ["90", "2"],
+        [`${NEVER_DUE_US}`, "3"],
       ],
     ]);
-    expect(ids).toEqual([1, 2, 3]);
-    expect(parts[0]?.[0]).toMatchObject({ lock: { name: "lock 1" }, oldestWaiterSinceUs: 77 });
-    // Held and waiting claims, each with and without a deadline.
-    expect(claims).toHaveLength(4);
+    expect(ids).toEqual([4, 2, 3]);
+    expect(parts[0]?.[0]).toMatchObject({ lock: { name: "lock 4" }, oldestWaiterSinceUs: 77 });
+    expect(pagesRead).toHaveLength(1);
     expect([scripted.names[0], scripted.names.at(-1)]).toEqual(["begin_snapshot", "end_snapshot"]);
   });
 
-  test("go on behind the last claim of a full page", async () => {
-    const full = (deadline: string | null) =>
-      Array.from({ length: BUSY_CLAIMS_PAGE }, (_, claim): Row => [`${claim + 1}`, "4", deadline]);
-    const { ids, parts, claims } = await census([full(null), [["9000", "1", null]], full("60"), []]);
-    expect(ids).toHaveLength(BUSY_CLAIMS_PAGE + 1);
-    expect(Math.max(...parts.map((part) => part.length))).toBe(BUSY_LOCKS_PAGE);
-    expect(claims).toHaveLength(6);
-    expect(claims[1]).toContain(
-      `lock_id >= ${BUSY_CLAIMS_PAGE} AND (lock_id > ${BUSY_CLAIMS_PAGE} OR ticket_number > 4)`,
+  test("are only those that have holders or waiters, of all that have a bound", async () => {
+    const { ids, scripted } = await census(
+      [
+        [
+          ["70", "4"],
+          ["70", "5"],
+        ],
+      ],
+      ["4"],
     );
-    expect(claims[3]).toContain(`deadline >= 60 AND (deadline > 60 OR lock_id > ${BUSY_CLAIMS_PAGE} OR`);
+    expect(ids).toEqual([5]);
+    expect(scripted.sql.find((sql) => sql.includes("IN (4, 5)"))).toMatch(
+      /AND \(l\.holders > 0 OR l\.waiting > 0\)$/,
+    );
+  });
+
+  test("are none: no lock is read", async () => {
+    const { parts, pagesRead } = await census([]);
+    expect(parts).toEqual([]);
+    expect(pagesRead).toHaveLength(1);
+  });
+
+  test("go on behind the last lock of a full page", async () => {
+    const { ids, parts, pagesRead } = await census([full(1, "60"), full(5_000, "60"), [["61", "1000"]]]);
+    expect(ids).toHaveLength(2 * BUSY_LOCKS_PAGE + 1);
+    expect(new Set(ids).size).toBe(ids.length);
+    expect(parts.map((part) => part.length)).toEqual([BUSY_LOCKS_PAGE, BUSY_LOCKS_PAGE, 1]);
+    const behind = (deadline: number, id: number) =>
+      `l.next_deadline >= ${deadline} AND (l.next_deadline > ${deadline} OR l.id > ${id}) ` +
+      `ORDER BY l.next_deadline, l.id LIMIT ${BUSY_LOCKS_PAGE}`;
+    expect(pagesRead.map((sql) => sql.split(" WHERE ")[1])).toEqual([
+      behind(0, 0),
+      behind(60, BUSY_LOCKS_PAGE),
+      behind(60, 4_999 + BUSY_LOCKS_PAGE),
+    ]);
+  });
+
+  test("go on behind a full page of locks that are all free", async () => {
+    const all = full(1, "60");
+    const { ids } = await census(
+      [all, [["61", "1000"]]],
+      all.map(([, id]) => `${id}`),
+    );
+    expect(ids).toEqual([1_000]);
   });
 });
 

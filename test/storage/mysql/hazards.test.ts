@@ -57,6 +57,20 @@ describe.each(mysqlFamily())("on $flavour $version", (server) => {
   }
   const holdGuard = (id: bigint) =>
     hold("SELECT id FROM rowlock_lock FORCE INDEX (PRIMARY) WHERE id = ?", id);
+  /** Holds the rows of waiters and of further holders. */
+  const holdClaims = (id: bigint) =>
+    hold("SELECT 1 FROM rowlock_claim FORCE INDEX (PRIMARY) WHERE lock_id = ?", id);
+
+  /** Adds two holders; returns the second, which has a row in rowlock_claim. */
+  async function addFurtherHolder(target: Store, id: bigint): Promise<Claim> {
+    const [, further] = (await addClaims(target, id, { state: "held" }, { state: "held" })) as [Claim, Claim];
+    return further;
+  }
+
+  /** Changes each claim, so that its row is written. */
+  const touch = (claims: readonly Claim[]) => {
+    for (const claim of claims) claim.replica = (claim.replica ?? 0n) + 1n;
+  };
 
   /** Writes a limit. With `goOn` a second round follows; otherwise it commits. */
   const setLimit = (target: Store, id: bigint, limit: number, goOn = false) => {
@@ -88,23 +102,20 @@ describe.each(mysqlFamily())("on $flavour $version", (server) => {
 
   test("a connection that is killed before COMMIT was sent leaves nothing, and the error is retryable", async () => {
     const id = await lockId(store, name());
-    const [claim] = await addClaims(store, id, { state: "held" });
-    const free = await hold("SELECT 1 FROM rowlock_claim FORCE INDEX (PRIMARY) WHERE lock_id = ?", id);
+    const claim = await addFurtherHolder(store, id);
+    const free = await holdClaims(id);
     let round = 0;
-    const writing = store.transact(
-      { ...NO_PLAN, locks: planned(id), claims: claim ? [claim] : [] },
-      (loaded) => {
-        for (const lock of loaded.locks.values()) lock.limit = 5;
-        for (const each of loaded.claims) each.endNote = "changed";
-        // A second round follows, so the first trip that writes has no COMMIT in it.
-        return {
-          ...NO_CHANGES,
-          locks: raised(loaded),
-          changed: loaded.claims,
-          again: round++ === 0 ? [id] : [],
-        };
-      },
-    );
+    const writing = store.transact({ ...NO_PLAN, locks: planned(id), claims: [claim] }, (loaded) => {
+      for (const lock of loaded.locks.values()) lock.limit = 5;
+      touch(loaded.claims);
+      // A second round follows, so the first trip that writes has no COMMIT in it.
+      return {
+        ...NO_CHANGES,
+        locks: raised(loaded),
+        changed: loaded.claims,
+        again: round++ === 0 ? [id] : [],
+      };
+    });
     const failed = refusal(writing);
     await plain.run(`KILL ${await statementOf(plain, stage.address.database, "UPDATE rowlock_claim")}`);
     expect(await failed).toMatchObject({ kind: "transient", reason: "connection_lost" });
@@ -114,16 +125,13 @@ describe.each(mysqlFamily())("on $flavour $version", (server) => {
 
   test("a connection that is killed after COMMIT was sent is an unknown outcome, even if nothing was written", async () => {
     const id = await lockId(store, name());
-    const [claim] = await addClaims(store, id, { state: "held" });
-    const free = await hold("SELECT 1 FROM rowlock_claim FORCE INDEX (PRIMARY) WHERE lock_id = ?", id);
-    const writing = store.transact(
-      { ...NO_PLAN, locks: planned(id), claims: claim ? [claim] : [] },
-      (loaded) => {
-        for (const lock of loaded.locks.values()) lock.limit = 5;
-        for (const each of loaded.claims) each.endNote = "changed";
-        return { ...NO_CHANGES, locks: raised(loaded), changed: loaded.claims };
-      },
-    );
+    const claim = await addFurtherHolder(store, id);
+    const free = await holdClaims(id);
+    const writing = store.transact({ ...NO_PLAN, locks: planned(id), claims: [claim] }, (loaded) => {
+      for (const lock of loaded.locks.values()) lock.limit = 5;
+      touch(loaded.claims);
+      return { ...NO_CHANGES, locks: raised(loaded), changed: loaded.claims };
+    });
     const failed = refusal(writing);
     await plain.run(`KILL ${await statementOf(plain, stage.address.database, "UPDATE rowlock_claim")}`);
     expect((await failed).kind).toBe("unknown_outcome");
@@ -201,18 +209,13 @@ describe.each(mysqlFamily())("on $flavour $version", (server) => {
 
   test("an impatient transaction waits for no row that it has to lock, and patient ones still do", async () => {
     const id = await lockId(store, name());
-    const [claim] = (await addClaims(store, id, { state: "held" })) as [Claim];
+    const claim = await addFurtherHolder(store, id);
     const plan = { ...NO_PLAN, locks: planned(id), claims: [claim] };
-    let writes = 0;
     const write: DecideRows = (loaded) => {
-      writes += 1;
-      for (const each of loaded.claims) each.endNote = `changed ${writes}`;
+      touch(loaded.claims);
       return { ...NO_CHANGES, locks: raised(loaded), changed: loaded.claims };
     };
-    const holds = [
-      () => holdGuard(id),
-      () => hold("SELECT 1 FROM rowlock_claim FORCE INDEX (PRIMARY) WHERE lock_id = ?", id),
-    ];
+    const holds = [() => holdGuard(id), () => holdClaims(id)];
     for (const holding of holds) {
       const free = await holding();
       const waitedMs = await leastMs(5, async () => {
@@ -230,49 +233,75 @@ describe.each(mysqlFamily())("on $flavour $version", (server) => {
 
   test("a heartbeat waits for no row, and returns the waiters that it could not write", async () => {
     const id = await lockId(store, name());
-    const [held, free, lease] = (await addClaims(store, id, {}, {}, { state: "held" })) as [
+    const isHeld = { state: "held" } as const;
+    const [first, further, held, free] = (await addClaims(store, id, isHeld, isHeld, {}, {})) as [
+      Claim,
       Claim,
       Claim,
       Claim,
     ];
+    const all = [first, further, held, free];
     const one = "SELECT 1 FROM rowlock_claim FORCE INDEX (PRIMARY) WHERE lock_id = ? AND ticket_number = ?";
     const release = await hold(one, id, held.ticketNumber);
     const key = { lockId: id, ticketNumber: held.ticketNumber };
-    expect(await store.heartbeat(7n, [held, free, lease], 600_000_000)).toEqual([key]);
-    const byTicket = async () =>
-      (await store.claims([held, free, lease])).claims.map(({ replica }) => replica);
-    expect(await byTicket()).toEqual([null, 7n, null]);
+    expect(await store.heartbeat(7n, all, 600_000_000)).toEqual([key]);
+    const byTicket = async () => (await store.claims(all)).claims.map(({ replica }) => replica);
+    expect(await byTicket()).toEqual([null, null, null, 7n]);
     await release();
     expect(await store.heartbeat(7n, [held], 600_000_000)).toEqual([]);
-    expect(await byTicket()).toEqual([7n, 7n, null]);
+    expect(await byTicket()).toEqual([null, null, 7n, 7n]);
   });
 
-  test("locked rows are not deleted, and the deletion waits for none of them", async () => {
+  test("locked guard rows are not deleted, and the deletion waits for none of them", async () => {
     const other = await openStage(server);
     try {
       const small = await other.store();
       const ids = await small.resolve(["claimed", "idle", "held"]);
-      const claimed = ids.get("claimed") as bigint;
-      const [held] = (await addClaims(
-        small,
-        claimed,
-        { state: "ended", dueInUs: -1 },
-        { state: "ended", dueInUs: -1 },
-      )) as [Claim];
+      const ended = { state: "ended", dueInUs: 600_000_000 } as const;
+      await addClaims(small, ids.get("claimed") as bigint, ended);
       const connection = await other.connection();
       await connection.run("START TRANSACTION");
-      const one = "FORCE INDEX (PRIMARY) WHERE lock_id = ? AND ticket_number = ? LOCK IN SHARE MODE";
-      await connection.run(`SELECT 1 FROM rowlock_claim ${one}`, [claimed, held.ticketNumber]);
+      await connection.run("SELECT 1 FROM rowlock_history LOCK IN SHARE MODE");
       await connection.run(
         "SELECT 1 FROM rowlock_lock FORCE INDEX (PRIMARY) WHERE id = ? LOCK IN SHARE MODE",
         [ids.get("held")],
       );
-      expect(await small.purgeClaims(Number.MAX_SAFE_INTEGER, 10)).toBe(1);
       await until(async () => (await small.purgeLocks(0, 10)) === 1);
-      expect((await small.find(["idle", "held"])).size).toBe(1);
+      expect((await small.find(["claimed", "idle", "held"])).size).toBe(2);
+      expect((await small.find(["idle"])).size).toBe(0);
       await connection.run("COMMIT");
-      expect(await small.purgeClaims(Number.MAX_SAFE_INTEGER, 10)).toBe(1);
       await until(async () => (await small.purgeLocks(0, 10)) > 0);
+      expect((await small.find(["claimed", "idle", "held"])).size).toBe(1);
+    } finally {
+      await other.close();
+    }
+  });
+
+  test("old history is deleted beside a transaction that adds some, and soon after one that locks it", async () => {
+    const other = await openStage(server);
+    try {
+      const small = await other.store();
+      const ended = { state: "ended", dueInUs: 600_000_000 } as const;
+      await addClaims(small, await lockId(small, "claimed"), ended, ended, ended, ended);
+      const purge = () => small.purgeClaims(Number.MAX_SAFE_INTEGER, 10);
+      const [adding, locking] = [await other.connection(), await other.connection()];
+      await adding.run("UPDATE rowlock_history SET deadline = ticket_number WHERE ticket_number <= 2");
+      // As a release does.
+      await adding.run(`CREATE TEMPORARY TABLE last SELECT * FROM rowlock_history WHERE ticket_number = 4;
+        UPDATE last SET ticket_number = 5; START TRANSACTION; INSERT INTO rowlock_history SELECT * FROM last`);
+      expect(await purge()).toBe(2);
+      await adding.run("COMMIT");
+
+      await locking.run("UPDATE rowlock_history SET deadline = ticket_number WHERE ticket_number <= 4");
+      await locking.run("START TRANSACTION");
+      await locking.run(
+        "SELECT 1 FROM rowlock_history FORCE INDEX (PRIMARY) WHERE deadline = 4 LOCK IN SHARE MODE",
+      );
+      const startedMs = performance.now();
+      expect(await refusal(purge())).toMatchObject({ kind: "transient", reason: "lock_wait_timeout" });
+      expect(performance.now() - startedMs).toBeLessThan(DEFAULT_LOCK_WAIT_MS / 2);
+      await locking.run("COMMIT");
+      expect(await purge()).toBe(2);
     } finally {
       await other.close();
     }
@@ -285,8 +314,8 @@ describe.each(mysqlFamily())("on $flavour $version", (server) => {
       const ids = await small.resolve(["a", "b", "c"]);
       const [a, b, c] = ["a", "b", "c"].map((each) => ids.get(each) as bigint);
       if (!a || !b || !c) throw new Error("The names were not resolved.");
-      await addClaims(small, a, { state: "held" });
-      const held = await addClaims(small, b, { state: "held" });
+      await addFurtherHolder(small, a);
+      const held = await addClaims(small, b, { state: "held" }, { state: "held" });
       const connection = await other.connection();
       await connection.run("START TRANSACTION");
       await connection.run("SELECT id FROM rowlock_lock FORCE INDEX (PRIMARY) WHERE id = ? FOR UPDATE", [a]);
@@ -295,7 +324,8 @@ describe.each(mysqlFamily())("on $flavour $version", (server) => {
       ]);
       // The rows of `a` are held to the end: a statement that waits for one of them would fail.
       await small.transact({ ...NO_PLAN, locks: planned(b, c), holdersOf: [b] }, (loaded) => {
-        for (const claim of loaded.claims) claim.endNote = "changed";
+        expect(loaded.claims).toHaveLength(2);
+        touch(loaded.claims);
         return { ...NO_CHANGES, locks: raised(loaded), changed: loaded.claims };
       });
       expect(await small.heartbeat(1n, held, 1_000_000)).toEqual([]);
@@ -344,16 +374,13 @@ describe.each(mysqlFamily())("on $flavour $version", (server) => {
   test("a rule that changes during a decision leaves no waiter behind", async () => {
     const other = await stage.store();
     const id = await lockId(store, name());
-    const [claim] = await addClaims(store, id, { state: "held" });
-    const free = await hold("SELECT 1 FROM rowlock_claim FORCE INDEX (PRIMARY) WHERE lock_id = ?", id);
-    const enqueuing = store.transact(
-      { ...NO_PLAN, locks: planned(id), claims: claim ? [claim] : [] },
-      (loaded) => {
-        for (const lock of loaded.locks.values()) lock.waiting += 1;
-        for (const each of loaded.claims) each.endNote = "changed";
-        return { ...NO_CHANGES, locks: raised(loaded), changed: loaded.claims };
-      },
-    );
+    const claim = await addFurtherHolder(store, id);
+    const free = await holdClaims(id);
+    const enqueuing = store.transact({ ...NO_PLAN, locks: planned(id), claims: [claim] }, (loaded) => {
+      for (const lock of loaded.locks.values()) lock.waiting += 1;
+      touch(loaded.claims);
+      return { ...NO_CHANGES, locks: raised(loaded), changed: loaded.claims };
+    });
     const failed = refusal(enqueuing);
     await statementOf(plain, stage.address.database, "UPDATE rowlock_claim");
     await other.transact({ ...NO_PLAN, rule: { prefix: "haz", afterLockId: 0n } }, () => ({

@@ -3,6 +3,7 @@
 
 import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { type Lease, Mode } from "#proto/rowlock/v1/lock_pb.js";
 import { freshDatabase, mysqlFamily } from "../../support/database.ts";
 import type { TestServer } from "../../support/harness.ts";
 import { startServer } from "../../support/harness.ts";
@@ -17,18 +18,23 @@ function checkOf(flavour: "mysql" | "mariadb", lockName: string, fencingToken: b
   const [, forMariadb] = pasted.match(/-- on MariaDB: (.*)$/m) ?? [];
   const asked = pasted
     .replace("'etl/load'", `'${lockName}'`)
-    .replace("= 42", `= ${fencingToken}`)
+    .replaceAll("= 42", `= ${fencingToken}`)
     .replace("FOR SHARE", flavour === "mysql" ? "FOR SHARE" : (forMariadb as string));
   return asked.replace(/--.*$/m, "").split(";").slice(0, -1);
 }
 
 test("docs/clients.md has the statements", () => {
-  expect(checkOf("mariadb", "a", 7n).join()).toMatch(/'a' AND c\.fencing_token = 7 .*LOCK IN SHARE MODE$/s);
+  const statements = checkOf("mariadb", "a", 7n).join();
+  expect(statements).toMatch(
+    /h\.fencing_token = 7\).* l\.name = 'a' .*l\.holder_fencing_token = 7\).*LOCK IN SHARE MODE$/s,
+  );
+  expect(statements).not.toContain("42");
 });
 
 describe.each(mysqlFamily())("on $flavour $version", (database) => {
   let server: TestServer;
   let user: PlainConnection;
+  let other: PlainConnection;
   let databaseName: string;
   const cleanups: (() => unknown)[] = [];
 
@@ -40,6 +46,8 @@ describe.each(mysqlFamily())("on $flavour $version", (database) => {
     cleanups.push(() => server.stop());
     user = await openPlainConnection(url);
     cleanups.push(() => user.close());
+    other = await openPlainConnection(url);
+    cleanups.push(() => other.close());
   });
   afterAll(async () => {
     for (const cleanup of cleanups.reverse()) await cleanup();
@@ -72,46 +80,160 @@ describe.each(mysqlFamily())("on $flavour $version", (database) => {
 
     expect(await begin("fenced", lease.fencingToken)).toBe(1);
     expect(await ask("fenced", next)).toBe(0);
-    let released = false;
-    const release = server.client.call("release", { leaseId: lease.leaseId }).then((answer) => {
-      released = true;
-      return answer;
-    });
-    await statementOf(user, databaseName, "UPDATE rowlock_claim");
-    // The release has reached the claim's row and waits there.
-    const [claim] = await user.run("SELECT state FROM rowlock_claim WHERE fencing_token = ?", [
-      String(lease.fencingToken),
-    ]);
-    expect(claim?.state).toBe(2);
-    expect(released).toBe(false);
+    const release = await releaseThatWaits(lease);
+    const [guard] = await user.run(
+      "SELECT holder_state, holder_fencing_token FROM rowlock_lock WHERE name = ?",
+      ["fenced"],
+    );
+    expect(guard).toEqual({ holder_state: 2, holder_fencing_token: Number(lease.fencingToken) });
+    expect(release.isDone()).toBe(false);
     expect(server.events.filter(({ kind }) => kind === "granted")).toHaveLength(1);
+    // Another check in the same transaction needs nothing that the release has locked.
+    expect(await ask("fenced", lease.fencingToken)).toBe(1);
     await user.run("COMMIT");
 
-    expect(await release).toMatchObject({ released: true });
+    expect(await release.answer).toMatchObject({ released: true });
     expect((await stream.granted()).fencingToken).toBe(next);
     expect(await found("fenced", lease.fencingToken)).toBe(0);
     expect(await found("fenced", next)).toBe(1);
   });
 
-  test("the transaction delays no other lock, neither a busy one nor a new one", async () => {
-    const busy = await server.client.lease({ name: "busy" });
-    const lease = await server.client.lease({ name: "last" });
-    expect(await begin("last", lease.fencingToken)).toBe(1);
-    expect((await server.client.lease({ name: "new" })).fencingToken).toBe(1n);
-    expect(await server.client.call("release", { leaseId: busy.leaseId })).toMatchObject({ released: true });
-    expect((await server.client.lease({ name: "busy" })).fencingToken).toBe(busy.fencingToken + 1n);
-    await user.run("COMMIT");
+  /** Releases the lease; resolves when the release has reached the lock's row, which a transaction must hold. */
+  async function releaseThatWaits({ leaseId }: Lease) {
+    let isDone = false;
+    const answer = server.client.call("release", { leaseId }).then((answered) => {
+      isDone = true;
+      return answered;
+    });
+    await statementOf(user, databaseName, "UPDATE rowlock_lock");
+    return { answer, isDone: () => isDone };
+  }
+
+  const SHARINGS = [
+    ["a semaphore", { permits: 1 }],
+    ["readers", { mode: Mode.SHARED }],
+  ] as const;
+
+  test.each(SHARINGS)(
+    "%s: further leases are found like the first, also after the first has ended",
+    async (what, how) => {
+      const name = `shared by ${what}`;
+      await server.client.call("setLimit", { target: { case: "name", value: name }, limit: 2 });
+      const take = () => server.client.lease({ name, ...how });
+      const [first, second] = [await take(), await take()];
+      const further =
+        "SELECT c.fencing_token FROM rowlock_claim c JOIN rowlock_lock l ON l.id = c.lock_id WHERE l.name = ?";
+      expect(await user.run(further, [name])).toEqual([{ fencing_token: Number(second.fencingToken) }]);
+      expect(await found(name, first.fencingToken)).toBe(1);
+      expect(await found(name, second.fencingToken + 1n)).toBe(0);
+
+      expect(await begin(name, second.fencingToken)).toBe(1);
+      const release = await releaseThatWaits(second);
+      expect(await ask(name, second.fencingToken)).toBe(1);
+      expect(await ask(name, first.fencingToken)).toBe(1);
+      expect(release.isDone()).toBe(false);
+      await user.run("COMMIT");
+      expect(await release.answer).toMatchObject({ released: true });
+      expect(await found(name, second.fencingToken)).toBe(0);
+
+      const third = await take();
+      expect(await server.client.call("release", { leaseId: first.leaseId })).toMatchObject({
+        released: true,
+      });
+      expect(await found(name, first.fencingToken)).toBe(0);
+      expect(await found(name, third.fencingToken)).toBe(1);
+      const fourth = await take();
+      // The row of the lock has the fourth lease now, and the third is where it was.
+      expect(await user.run(further, [name])).toEqual([{ fencing_token: Number(third.fencingToken) }]);
+      expect(await found(name, third.fencingToken)).toBe(1);
+      expect(await found(name, fourth.fencingToken)).toBe(1);
+    },
+  );
+
+  test("waiters keep their places during the transaction, and the check waits for none of their rows", async () => {
+    const name = "waited for";
+    await server.client.call("setLimit", { target: { case: "name", value: name }, limit: 2 });
+    const leases = [await server.client.lease({ name }), await server.client.lease({ name })];
+    const streams = [1, 2].map(() => server.client.wait({ target: { case: "acquire", value: { name } } }));
+    for (const stream of streams) await stream.position();
+    const waiters = `FROM rowlock_claim c JOIN rowlock_lock l ON l.id = c.lock_id AND c.ticket_number >= l.queue_from
+      WHERE l.name = '${name}'`;
+    const deadlines = async () =>
+      (await user.run(`SELECT c.deadline ${waiters} ORDER BY c.ticket_number`)).map((row) =>
+        Number(row.deadline),
+      );
+    const rows = await user.run(`SELECT c.lock_id, c.ticket_number ${waiters}`);
+    expect(rows).toHaveLength(2);
+    /** Locks the waiters' rows in a stranger's transaction. */
+    const lockRows = async () => {
+      await other.run("SET innodb_lock_wait_timeout = 1");
+      await other.run("START TRANSACTION");
+      const row = "rowlock_claim FORCE INDEX (PRIMARY) WHERE lock_id = ? AND ticket_number = ?";
+      for (const { lock_id, ticket_number } of rows)
+        await other.run(`SELECT 1 FROM ${row} FOR UPDATE`, [lock_id, ticket_number]);
+    };
+    for (const { fencingToken } of leases) {
+      expect(await begin(name, fencingToken)).toBe(1);
+      await lockRows();
+      await other.run("COMMIT");
+      const before = await deadlines();
+      expect(before).toHaveLength(2);
+      // A heartbeat has extended each place.
+      await until(async () => (await deadlines()).every((deadline, at) => deadline > (before[at] as number)));
+      await user.run("COMMIT");
+    }
+    await lockRows();
+    await user.run("SET innodb_lock_wait_timeout = 1");
+    for (const { fencingToken } of leases) expect(await found(name, fencingToken)).toBe(1);
+    await user.run("SET innodb_lock_wait_timeout = DEFAULT");
+    await other.run("COMMIT");
+    for (const { leaseId } of leases) await server.client.call("release", { leaseId });
+    for (const stream of streams) await stream.granted();
   });
 
-  test("a lease is not found from the instant at which it ends", async () => {
-    const lease = await server.client.lease({ name: "short", ttl: { seconds: 3n, nanos: 0 } });
-    const endless = await server.client.lease({ name: "endless", noExpiry: true });
-    expect(await found("short", lease.fencingToken)).toBe(1);
-    await until(async () => (await found("short", lease.fencingToken)) === 0);
-    const [row] = await user.run("SELECT NOW(6) >= FROM_UNIXTIME(?) AS ended", [
-      `${lease.expiresAt?.seconds}.${String(lease.expiresAt?.nanos).padStart(9, "0")}`,
-    ]);
-    expect(Number(row?.ended)).toBe(1);
-    expect(await found("endless", endless.fencingToken)).toBe(1);
+  test("the transaction delays no other lock, neither a busy one nor a new one", async () => {
+    for (const limit of [1, 2]) {
+      const name = `last of ${limit}`;
+      await server.client.call("setLimit", { target: { case: "name", value: name }, limit });
+      const busy = await server.client.lease({ name: "busy" });
+      for (let others = 1; others < limit; others++) await server.client.lease({ name });
+      const lease = await server.client.lease({ name });
+      expect(await begin(name, lease.fencingToken)).toBe(1);
+      expect((await server.client.lease({ name: `new beside ${limit}` })).fencingToken).toBe(1n);
+      expect(await server.client.call("release", { leaseId: busy.leaseId })).toMatchObject({
+        released: true,
+      });
+      const again = await server.client.lease({ name: "busy" });
+      expect(again.fencingToken).toBe(busy.fencingToken + 1n);
+      await user.run("COMMIT");
+      await server.client.call("release", { leaseId: again.leaseId });
+    }
   });
+
+  test.each(["first", "further"])(
+    "the lease of a %s holder is not found from the instant at which it ends",
+    async (which) => {
+      const [short, endless] = [`short and ${which}`, `endless and ${which}`];
+      for (const name of [short, endless]) {
+        await server.client.call("setLimit", { target: { case: "name", value: name }, limit: 2 });
+        if (which === "further") await server.client.lease({ name });
+      }
+      const lease = await server.client.lease({ name: short, ttl: { seconds: 3n, nanos: 0 } });
+      const forever = await server.client.lease({ name: endless, noExpiry: true });
+      expect(await found(short, lease.fencingToken)).toBe(1);
+      // In one transaction, so that no server can end the lease meanwhile.
+      expect(await begin(short, lease.fencingToken)).toBe(1);
+      await until(async () => (await ask(short, lease.fencingToken)) === 0);
+      const [row] = await user.run("SELECT NOW(6) >= FROM_UNIXTIME(?) AS ended", [
+        `${lease.expiresAt?.seconds}.${String(lease.expiresAt?.nanos).padStart(9, "0")}`,
+      ]);
+      expect(Number(row?.ended)).toBe(1);
+      await user.run("COMMIT");
+      await server.event(
+        (event) => event.kind === "ended" && event.claim.fencingToken === lease.fencingToken,
+      );
+      expect(await found(short, lease.fencingToken)).toBe(0);
+      expect(await found(endless, forever.fencingToken)).toBe(1);
+    },
+  );
 });

@@ -114,6 +114,9 @@ describe("idle guard rows", () => {
     expect(guards).toContain("id IN (1, 3, 4, 5)");
     // A row that was decided about since it was found is not idle.
     expect(still).toContain("l.decided_at < 900");
+    // Nor is one with a holder, with a waiter, or with a claim that has ended lately.
+    for (const condition of ["l.holder_state = 0", "FROM rowlock_claim", "FROM rowlock_history"])
+      expect(still).toContain(condition);
     const [raise, remove, commit] = scripted.trips[2]?.sql ?? [];
     expect(raise).toContain("GREATEST(token_floor, 12)");
     expect(remove).toContain("IN (1, 3, 5)");

@@ -8,18 +8,23 @@ import type { LockRecord } from "../../../server/core/record.ts";
 import type { Row } from "../../../server/storage/mysql/connection/connection.ts";
 import { RuleCache } from "../../../server/storage/mysql/meta.ts";
 import { reads } from "../../../server/storage/mysql/reads.ts";
-import { changingRecordValues, claimValues, lockValues } from "../../../server/storage/rows/values.ts";
+import { NEVER_DUE_US } from "../../../server/storage/rows/columns.ts";
+import { changingRecordValues } from "../../../server/storage/rows/values.ts";
 import { BRANCHES_MAX, LIST_ROWS_MAX } from "../../../server/storage/storage-bounds.ts";
+import { StoreError } from "../../../server/storage/store.ts";
 import { RECORD, TERMS } from "../../support/claims.ts";
-import { ScriptedPool } from "./scripted-pool.ts";
-import { ended, held, LOCK, waiting } from "./transaction/lock-fixture.ts";
+import { ScriptedPool, written } from "./scripted-pool.ts";
+import * as fixture from "./transaction/lock-fixture.ts";
+import { asRead, ended, LOCK } from "./transaction/lock-fixture.ts";
 
 const bytes = (text: string) => Buffer.from(text);
 /** As the driver returns it: a value too large for a number comes as text. */
 const driven = (values: readonly unknown[]): Row =>
   values.map((value) => (typeof value === "bigint" ? `${value}` : value)) as unknown as Row;
-const guardRow = (lock: Lock): Row => driven([lock.id, bytes(lock.name), ...lockValues(lock)]);
-const claimRow = (claim: Claim): Row => driven(claimValues(claim));
+const guardRow = (lock: Lock): Row => driven(fixture.guardRow(lock));
+const claimRow = (claim: Claim): Row => driven(fixture.claimRow(claim));
+const held = (...of: Parameters<typeof fixture.held>): Claim => asRead(fixture.held(...of));
+const waiting = (...of: Parameters<typeof fixture.waiting>): Claim => asRead(fixture.waiting(...of));
 const recordRow = (lock: Lock): Row => {
   const values = changingRecordValues(lock);
   // All fields but the lookup time.
@@ -71,6 +76,20 @@ describe("a poll", () => {
       due: [],
       dueSoon: new Map([[1n, 50]]),
     });
+    // A lock whose bound was too early, and whose claims never end.
+    expect(await watching(["1", "11", null], ["1", null, NEVER_DUE_US - 900])).toMatchObject({
+      due: [],
+      dueSoon: new Map(),
+    });
+  });
+
+  test("looks only at locks whose bound of deadlines is near, and at all of their deadlines", async () => {
+    const { scripted, poll } = scene(() => [RULES]);
+    await poll([1n, 2n], 50);
+    const near = scripted.sql[0]?.split(" UNION ALL ").find((branch) => branch.includes("next_deadline"));
+    expect(near).toMatch(/WHERE l\.id IN \(1, 2\) AND l\.next_deadline <= .* \+ 50$/);
+    expect(near).toContain("holder_deadline");
+    expect(near).toContain("MIN(c.deadline)");
   });
 
   test("for no lock reads the revision of the rules alone", async () => {
@@ -86,13 +105,12 @@ describe("a poll", () => {
 });
 
 describe("claims that are read", () => {
+  // The first one is in its guard row, the second in rowlock_claim, and the third in the history.
   const CLAIMS: Claim[] = [
     held(1, { ttlUs: 5, deadlineUs: 2 ** 50, replica: 2n ** 60n, provisional: true, labels: { a: "é" } }),
     waiting(2, {
       waitUntilUs: 7,
       replica: 3n,
-      endedAtUs: null,
-      endReason: null,
       mode: "shared",
       owner: "me",
       terms: { ...TERMS, ifStatus: ["é"] },
@@ -105,10 +123,57 @@ describe("claims that are read", () => {
     expect(await claims(CLAIMS)).toEqual({ nowUs: 900, claims: CLAIMS });
   });
 
-  test("treat NULL and 0 alike", async () => {
+  test("come in order of their locks and numbers, whatever table they are in", async () => {
+    const all = [held(9), waiting(10), held(3, { lockId: 2n }), ended(8), ended(4, { lockId: 2n })];
+    const read = scene((sql) => (sql.includes("rowlock_claim") ? all.map(claimRow) : undefined));
+    const inOrder = ["1.8", "1.9", "1.10", "2.3", "2.4"];
+    for (const { claims } of [await read.claims(all), await read.claimsByRequest(["r"])])
+      expect(claims.map(({ lockId, ticketNumber }) => `${lockId}.${ticketNumber}`)).toEqual(inOrder);
+  });
+
+  test("by key are searched in all tables by one statement, so that none moves meanwhile", async () => {
+    for (const [keys, condition] of [
+      [[held(4)], "(lock_id = 1 AND ticket_number = 4)"],
+      [[held(4), held(5)], "(lock_id, ticket_number) IN ((1, 4), (1, 5))"],
+    ] as const) {
+      const { scripted, claims } = scene();
+      await claims(keys);
+      expect(scripted.names).toEqual(["claims"]);
+      const branches = scripted.sql[0]?.split(" UNION ALL ");
+      expect(branches).toEqual([
+        expect.stringMatching(/FROM rowlock_lock l WHERE l\.holder_state = 2 AND l\.id IN \(1(, 1)?\) AND /),
+        expect.stringMatching(/FROM rowlock_claim c WHERE /),
+        expect.stringMatching(/FROM rowlock_history h WHERE /),
+      ]);
+      expect(branches?.map((sql) => sql.slice(-condition.length - 1))).toEqual([
+        expect.stringContaining("ticket_number"),
+        `${condition})`,
+        `${condition})`,
+      ]);
+      const ofGuard = condition.replace("lock_id", "l.id").replace("ticket_number", "l.holder_ticket_number");
+      expect(branches?.[0]?.endsWith(`AND ${ofGuard})`)).toBe(true);
+    }
+  });
+
+  test("by request id are found where the row of the id says, by one statement", async () => {
+    const { scripted, claimsByRequest } = scene();
+    await claimsByRequest(["a", "b"]);
+    const branches = scripted.sql[0]?.split(" UNION ALL ");
+    expect(branches?.map((sql) => / STRAIGHT_JOIN (\w+) /.exec(sql)?.[1])).toEqual([
+      "rowlock_lock",
+      "rowlock_claim",
+      "rowlock_history",
+    ]);
+    for (const sql of branches ?? []) {
+      expect(sql).toContain("FROM rowlock_request r ");
+      expect(sql).toContain("r.request_id IN ('a', 'b')");
+    }
+  });
+
+  test("have no replica and no time of a grant if these are 0", async () => {
     const [, claim] = CLAIMS as [Claim, Claim];
-    const row = [...claimRow({ ...claim, replica: null })];
-    for (const at of [13, 16, 17, 18]) row[at] = null;
+    const row = claimRow({ ...claim, replica: null, grantedAtUs: null });
+    expect([row[14], row[17]].map(Number)).toEqual([0, 0]);
     const { claimsByRequest } = scene((sql) => (sql.includes("rowlock_claim") ? [row] : undefined));
     expect((await claimsByRequest(["r"])).claims).toEqual([{ ...claim, replica: null }]);
   });
@@ -127,7 +192,7 @@ describe("claims that are read", () => {
           ["4", 1],
           ["9", 2],
         ];
-      return sql.startsWith("SELECT lock_id") ? [claimRow(CLAIMS[0] as Claim)] : undefined;
+      return sql.startsWith("(SELECT l.id") ? [claimRow(CLAIMS[0] as Claim)] : undefined;
     });
     expect(await queue(1n)).toEqual({
       nowUs: 900,
@@ -140,12 +205,113 @@ describe("claims that are read", () => {
     for (const { sql } of scripted.trips) expect(sql.at(-1)).toMatch(/^SELECT CAST/);
   });
 
-  test("and are due are as of a reading of the clock, which others use from then on", async () => {
-    const { clock, dueLocks } = scene((sql) =>
-      sql.startsWith("(SELECT DISTINCT") ? [["3"], ["5"]] : undefined,
+  test("as holders are the first one of the guard row and further ones, the lowest numbers first", async () => {
+    const all = [held(7), held(3), held(5)];
+    const { scripted, holders } = scene((sql) =>
+      sql.startsWith("(SELECT l.id") ? all.map(claimRow) : undefined,
     );
-    expect(await dueLocks(2n, 10)).toEqual({ nowUs: 900, lockIds: [3n, 5n] });
+    expect((await holders(1n, 2)).claims).toEqual([held(3), held(5)]);
+    expect(scripted.sql[0]).toMatch(/ UNION ALL .* c\.ticket_number < \(SELECT q\.queue_from .* LIMIT 2\)$/);
+  });
+});
+
+describe("due locks", () => {
+  /** With rows of a lock and its exact bound, and locks that wake; `locked`: those that no other transaction holds. */
+  const passing = (bounds: readonly Row[], woken: readonly string[] = [], locked: readonly string[] = []) =>
+    scene((sql) => {
+      if (sql.startsWith("SELECT l.id, CASE")) return bounds;
+      if (sql.startsWith("SELECT lock_id FROM rowlock_record")) return woken.map((id) => [id]);
+      return sql.startsWith("SELECT id FROM rowlock_lock") ? locked.map((id) => [id]) : undefined;
+    });
+
+  test("are as of a reading of the clock, which others use from then on", async () => {
+    const { scripted, clock, dueLocks } = passing(
+      [
+        ["3", "899"],
+        ["5", "900"],
+      ],
+      ["4"],
+    );
+    expect(await dueLocks(2n, 10)).toEqual({ nowUs: 900, lockIds: [3n, 4n, 5n], next: null });
     expect(clock.latestUs(performance.now() * 1_000)).toBeGreaterThanOrEqual(900);
+    expect(scripted.names).toEqual(["due_locks"]);
+    expect(scripted.writes).toBe(0);
+  });
+
+  test("are searched in steps, of so many locks whose bounds have passed, and so many that wake", async () => {
+    const { scripted, dueLocks } = passing(
+      [
+        ["3", "1"],
+        ["7", "1"],
+      ],
+      ["4"],
+    );
+    expect(await dueLocks(2n, 2)).toEqual({ nowUs: 900, lockIds: [3n, 4n], next: 4n });
+    const [passed, woken] = scripted.sql;
+    expect(passed).toMatch(/next_deadline <= .* AND id > 2 ORDER BY id LIMIT 2\)/);
+    expect(woken).toMatch(/wakes_at <= .* AND lock_id > 2 ORDER BY lock_id LIMIT 2$/);
+  });
+
+  test("are no others whose bound has passed: these get their exact bounds, unless another transaction holds them", async () => {
+    const { scripted, dueLocks } = passing(
+      [
+        ["3", null],
+        ["4", "900"],
+        ["5", "901"],
+        ["6", `${NEVER_DUE_US}`],
+      ],
+      [],
+      ["3", "6"],
+    );
+    scripted.connection.skipsLocked = true;
+    expect(await dueLocks(2n, 4)).toEqual({ nowUs: 900, lockIds: [4n], next: 6n });
+    expect(scripted.names).toEqual(["due_locks", "due_locks_load", "due_locks_save"]);
+    expect(scripted.trips[1]?.sql).toEqual([
+      "START TRANSACTION",
+      "SELECT id FROM rowlock_lock WHERE id IN (3, 5, 6) ORDER BY id FOR UPDATE SKIP LOCKED",
+    ]);
+    expect(scripted.trips[2]?.sql).toEqual([
+      expect.stringMatching(
+        /^UPDATE rowlock_lock l SET l\.next_deadline = CASE .* END WHERE l\.id IN \(3, 6\)$/,
+      ),
+      "COMMIT",
+    ]);
+    expect(scripted.connection.inTransaction).toBe(false);
+    expect(scripted.writes).toBe(1);
+  });
+
+  test("are found although another transaction holds all those that are not due", async () => {
+    const { scripted, dueLocks } = passing([
+      ["3", null],
+      ["4", "1"],
+    ]);
+    expect((await dueLocks(2n, 9)).lockIds).toEqual([4n]);
+    expect(scripted.trips[1]?.sql[1]?.endsWith("FOR UPDATE")).toBe(true);
+    expect(scripted.trips.at(-1)?.sql).toEqual(["COMMIT"]);
+  });
+
+  test("are found after a second try, if the database has rolled the first one back", async () => {
+    const { scripted, dueLocks } = passing([["3", null]], [], ["3"]);
+    scripted.failures.set("due_locks_load", [new StoreError("transient", "deadlock", "A test's.")]);
+    expect(await dueLocks(2n, 9)).toEqual({ nowUs: 900, lockIds: [], next: null });
+    expect(scripted.names.slice(1)).toEqual([
+      "due_locks_load",
+      "rollback",
+      "due_locks_load",
+      "due_locks_save",
+    ]);
+    // A node of a cluster says only by the status of an answer that it has rolled back.
+    let isOpen = false;
+    const cut = scene((sql) => {
+      if (sql.startsWith("SELECT l.id, CASE")) return [["3", null]];
+      if (sql.startsWith("SELECT id FROM rowlock_lock")) return [["3"]];
+      if (!sql.startsWith("UPDATE")) return undefined;
+      const answer = isOpen ? written(1) : { ...written(1), serverStatus: 0b10 };
+      isOpen = true;
+      return answer;
+    });
+    await cut.dueLocks(2n, 9);
+    expect(cut.scripted.names.filter((name) => name === "due_locks_save")).toHaveLength(2);
   });
 });
 
@@ -187,8 +353,10 @@ describe("a view", () => {
     scene((sql) => {
       if (sql.startsWith("SELECT l.id")) return locks.map(guardRow);
       if (sql.includes("FROM rowlock_record")) return locks.filter(({ record }) => record).map(recordRow);
-      return sql.startsWith("(SELECT lock_id") ? claims.map(claimRow) : undefined;
+      return sql.startsWith("(SELECT") ? claims.map(claimRow) : undefined;
     });
+  const branchesOf = (scripted: ScriptedPool) =>
+    scripted.sql.filter((sql) => sql.startsWith("(SELECT")).flatMap((sql) => sql.split(" UNION ALL "));
 
   test("is in the requested order, without missing locks", async () => {
     const { scripted, views } = viewing([lock(1), lock(2), lock(3)]);
@@ -200,7 +368,7 @@ describe("a view", () => {
   });
 
   test("shows holders and waiters of each lock apart, in their order, as of one moment", async () => {
-    const [one, two] = [lock(1, { holders: 2, waiting: 1 }), lock(2, { waiting: 1 })];
+    const [one, two] = [lock(1, { holders: 2, waiting: 1, firstHolder: 10n }), lock(2, { waiting: 1 })];
     const claims = [waiting(9), held(10), held(8), waiting(3, { lockId: 2n })];
     const { scripted, views } = viewing([one, two], claims);
     const [first, second] = await views([1n, 2n], 5);
@@ -208,9 +376,33 @@ describe("a view", () => {
     expect(first?.waiters.map(({ ticketNumber }) => ticketNumber)).toEqual([9n]);
     expect(second).toMatchObject({ holders: [], waiters: [{ ticketNumber: 3n }] });
     // The query does not look for holders of the second lock.
-    expect(
-      scripted.sql.find((sql) => sql.startsWith("(SELECT lock_id"))?.match(/lock_id = \d/g),
-    ).toHaveLength(3);
+    expect(branchesOf(scripted)).toEqual([
+      expect.stringMatching(/FROM rowlock_lock l WHERE l\.id = 1 AND l\.holder_state = 2\)$/),
+      expect.stringMatching(/c\.lock_id = 1 AND c\.ticket_number < .* LIMIT 5\)$/),
+      expect.stringMatching(/c\.lock_id = 1 AND c\.ticket_number >= .* LIMIT 5\)$/),
+      expect.stringMatching(/c\.lock_id = 2 AND c\.ticket_number >= .* LIMIT 5\)$/),
+    ]);
+  });
+
+  test("looks for further holders only if there are some, and for the first one only if it is in the guard row", async () => {
+    const branches = async (...locks: Lock[]) => {
+      const { scripted, views } = viewing(locks);
+      await views(
+        locks.map(({ id }) => id),
+        5,
+      );
+      return branchesOf(scripted).map((sql) => / WHERE (.*?\d)\b/.exec(sql)?.[1]);
+    };
+    expect(await branches(lock(1, { holders: 1, firstHolder: 1n }))).toEqual(["l.id = 1"]);
+    expect(await branches(lock(1, { holders: 1 }))).toEqual(["c.lock_id = 1"]);
+    expect(await branches(lock(1, { holders: 2, firstHolder: 1n }))).toEqual(["l.id = 1", "c.lock_id = 1"]);
+    expect(await branches(lock(1), lock(2))).toEqual([]);
+  });
+
+  test("shows no more holders than requested, although the first one is read apart", async () => {
+    const claims = [held(8), held(9), held(10)];
+    const { views } = viewing([lock(1, { holders: 3, firstHolder: 9n })], claims);
+    expect((await views([1n], 2))[0]?.holders).toEqual([held(8), held(9)]);
   });
 
   test("without holders and waiters reads no claims", async () => {

@@ -50,6 +50,8 @@ describe("a heartbeat of waiters", () => {
     const [update] = scripted.sql;
     expect(update).toMatch(/^UPDATE rowlock_claim .* replica = 7 /);
     expect(update).toContain("IN ((1, 1), (1, 2), (1, 3))");
+    // No place ends earlier than it did, because the bound of its lock may be that end.
+    expect(update).toContain("SET deadline = GREATEST(deadline, LEAST(");
     // And no other claim that has since got one of their numbers.
     expect(update).toContain(`secret IN ('${CLAIMS[0]?.secret}'`);
     // The cache keeps them no longer than the rows do.
@@ -72,6 +74,13 @@ describe("a heartbeat of waiters", () => {
     const { scripted, prolonged, heartbeat } = scene(someHeld);
     scripted.connection.skipsLocked = true;
     expect(await heartbeat(7n, CLAIMS, KEEP_US)).toEqual([{ lockId: 1n, ticketNumber: 2n }]);
+    expect(scripted.names).toEqual(["heartbeat_load", "heartbeat"]);
+    expect(scripted.trips[0]?.sql).toEqual([
+      "START TRANSACTION",
+      expect.stringMatching(
+        /state = 1 AND \(lock_id, ticket_number\) IN \(\(1, 1\), \(1, 2\), \(1, 3\)\) FOR UPDATE SKIP LOCKED$/,
+      ),
+    ]);
     expect(prolonged).toEqual([[7n, [1n], BEFORE_US + KEEP_US]]);
     const [update, rest, commit] = scripted.trips.at(-1)?.sql ?? [];
     expect(update).toMatch(/^UPDATE rowlock_claim .*lock_id = 1 AND ticket_number = 1\)/);
@@ -181,45 +190,50 @@ describe("a mark", () => {
 });
 
 describe("ended claims", () => {
+  /** The end of the range: the last one in order of time. */
   const ENDED = [
-    ["1", "1"],
-    ["1", "2"],
+    ["70", "9", "1"],
+    ["80", "4", "2"],
   ] as const;
-  const purging = (free: readonly (readonly string[])[]) =>
+  const purging = (rows: readonly (readonly string[])[] = ENDED) =>
     scene((sql) => {
-      if (sql.endsWith("FOR UPDATE SKIP LOCKED")) return free;
-      if (sql.startsWith("SELECT lock_id")) return ENDED;
-      return sql.startsWith("DELETE") ? written(free.length) : undefined;
+      if (sql.startsWith("SELECT deadline, lock_id")) return rows;
+      return sql.startsWith("DELETE") ? written(3) : undefined;
     });
 
-  test("are absent: nothing is locked", async () => {
-    const { scripted, purgeClaims } = scene();
+  test("are absent: nothing is deleted", async () => {
+    const { scripted, purgeClaims } = purging([]);
     expect(await purgeClaims(10, 5)).toBe(0);
     expect(scripted.names).toEqual(["ended_claims"]);
+    expect(scripted.writes).toBe(0);
   });
 
-  test("are deleted unless another transaction holds them", async () => {
-    const { scripted, purgeClaims } = purging([["1", "2"]]);
-    scripted.connection.skipsLocked = true;
-    expect(await purgeClaims(10, 5)).toBe(1);
-    expect(scripted.trips.at(-1)?.sql).toEqual([
-      expect.stringMatching(/^DELETE .*lock_id = 1 AND ticket_number = 2\)$/),
-      "COMMIT",
-    ]);
+  test("are searched in order of time, until the time of the caller and of the database", async () => {
+    const { scripted, purgeClaims } = purging();
+    await purgeClaims(90, 5);
+    expect(scripted.sql[0]).toMatch(
+      /deadline <= LEAST\(90, .* ORDER BY deadline, lock_id, ticket_number LIMIT 5$/,
+    );
   });
 
-  test("are all locked by others: nothing is deleted, and the transaction ends", async () => {
-    const { scripted, purgeClaims } = purging([]);
-    scripted.connection.skipsLocked = true;
-    expect(await purgeClaims(10, 5)).toBe(0);
-    expect(scripted.trips.at(-1)?.sql).toEqual(["COMMIT"]);
-    expect(scripted.connection.inTransaction).toBe(false);
-  });
-
-  test("are deleted at once if the database cannot skip locked rows", async () => {
-    const { scripted, purgeClaims } = purging(ENDED);
-    expect(await purgeClaims(10, 5)).toBe(2);
+  test("are deleted as one range, up to the last one that was found, with their request ids", async () => {
+    const { scripted, purgeClaims } = purging();
+    // Not the number of deleted rows, which includes those of request ids.
+    expect(await purgeClaims(90, 5)).toBe(2);
     expect(scripted.names).toEqual(["ended_claims", "purge_claims"]);
-    expect(scripted.sql.at(-2)).toContain("IN ((1, 1), (1, 2))");
+    expect(scripted.sql[1]).toBe(
+      "DELETE h, r FROM rowlock_history h LEFT JOIN rowlock_request r ON r.request_id = h.request_id " +
+        "WHERE h.deadline <= 80 AND (h.deadline < 80 OR h.lock_id < 4 OR (h.lock_id = 4 AND h.ticket_number <= 2))",
+    );
+    expect(scripted.writes).toBe(1);
+  });
+
+  test("are deleted again after the database has rolled it back", async () => {
+    const { scripted, purgeClaims } = purging();
+    scripted.failures.set("purge_claims", [deadlock()]);
+    const purged = purgeClaims(90, 5);
+    await vi.runAllTimersAsync();
+    expect(await purged).toBe(2);
+    expect(scripted.names).toEqual(["ended_claims", "purge_claims", "purge_claims"]);
   });
 });

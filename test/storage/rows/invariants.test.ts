@@ -33,11 +33,12 @@ function checked(answer: (asked: Asked) => Rows | undefined, max = 100) {
 }
 const named = (name: string, rows: Rows) => (asked: Asked) => (asked.name === name ? rows : undefined);
 type Columns = Readonly<Record<string, Row[number]>>;
-/** The columns of a guard row behind its name, in order. */
+/** What is read of a guard row behind its name, in order. */
 const GUARD: Columns = {
   ...{ limit_value: null, limit_version: "0", limit_reason: bytes(""), next_ticket: "1", last_token: "0" },
   ...{ held_permits: 0, shared_holders: 0, exclusive_holders: 0, holders: 0, waiting: 0, waiting_permits: 0 },
   ...{ revision: "0", has_record: 0, change_mark: "0", record_floor: "0" },
+  ...{ queue_from: "1", first_holder: null },
 };
 const guard = (id: number, more: Columns = {}): Row => [
   ...[`${id}`, bytes(`lock ${id}`)],
@@ -129,7 +130,7 @@ describe("the first waiter of a queue is", () => {
       { severity: "error", check: "not_granted", message: expect.stringContaining("Claim 7") },
     ]);
     const { values } = asked.find(({ name }) => name === "check_not_granted") as Asked;
-    expect(values).toEqual([0n, NOW_US, NOW_US, NOW_US, NOW_US]);
+    expect(values).toEqual([0n, NOW_US, NOW_US, NOW_US, NOW_US, NOW_US]);
     expect(waits(first({ permits: 2, held_permits: 1, holders: 1, limit_value: 3 })).found).toHaveLength(1);
     expect(waits(first({ mode: 2, shared_holders: 1, holders: 1 })).found).toHaveLength(1);
   });

@@ -2,20 +2,16 @@
 
 import { expect, test } from "vitest";
 import type { Claim } from "../../../server/core/claim.ts";
-import { CLAIM_PLAIN_COLUMNS } from "../../../server/storage/rows/columns.ts";
-import { folderOf, plainClaimValues, wordOf } from "../../../server/storage/rows/values.ts";
+import { HOLDER_COLUMNS } from "../../../server/storage/rows/columns.ts";
+import { folderOf, holderValues, wordOf } from "../../../server/storage/rows/values.ts";
 import { CLAIM } from "../../support/claims.ts";
 
-test("a claim that waits, holds and ends keeps the size of its row, so that the database updates it in place", () => {
-  const nothing = { fencingToken: 0n, grantedAtUs: null, endedAtUs: null, endReason: null };
-  const waiting: Claim = { ...CLAIM, ...nothing, state: "waiting", ttlUs: 1, deadlineUs: 2, replica: 3n };
-  const held: Claim = { ...waiting, state: "held", fencingToken: 4n, grantedAtUs: 5 };
-  const ended: Claim = { ...held, state: "ended", replica: null, endedAtUs: 6, endReason: "released" };
-  const missing = (claim: Claim) =>
-    CLAIM_PLAIN_COLUMNS.filter((_, at) => plainClaimValues(claim)[at] === null);
-  expect(missing(waiting)).toEqual(["wait_until"]);
-  expect(missing(held)).toEqual(missing(waiting));
-  expect(missing(ended)).toEqual(missing(waiting));
+test("a lease keeps the size of its guard row, so that the database updates it in place", () => {
+  const granted: Claim = { ...CLAIM, ttlUs: 1, deadlineUs: 2, replica: 3n, fencingToken: 4n, grantedAtUs: 5 };
+  const confirmed: Claim = { ...granted, replica: null, provisional: false };
+  const missing = (claim: Claim) => HOLDER_COLUMNS.filter((_, at) => holderValues(claim)[at] === null);
+  expect(missing(granted)).toEqual(["holder_terms", "holder_wait_until"]);
+  expect(missing(confirmed)).toEqual(missing(granted));
 });
 
 test("an unknown code is an error, and no word", () => {

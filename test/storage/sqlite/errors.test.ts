@@ -8,7 +8,11 @@ import { sqliteError } from "../../../server/storage/sqlite/errors.ts";
 import { StoreError } from "../../../server/storage/store.ts";
 
 const FILE = "/data/rowlock.db";
-const failed = (errcode: unknown) => Object.assign(new Error("as SQLite says it"), { errcode });
+const failed = (errcode: unknown, message = "as SQLite says it") =>
+  Object.assign(new Error(message), { errcode });
+/** A row with the primary key of another one. */
+const KEY_EXISTS = 1555;
+const sameRequest = () => failed(KEY_EXISTS, "UNIQUE constraint failed: rowlock_request.request_id");
 const meaning = (errcode: number, committing?: boolean) => {
   const error = sqliteError(failed(errcode), FILE, committing);
   return error instanceof StoreError ? `${error.kind} ${error.reason}` : error;
@@ -24,9 +28,15 @@ describe("an error of SQLite", () => {
     [13, "unavailable full"],
     [14, "unavailable cannot_open"],
     [26, "unavailable corrupt"],
-    [2067, "transient duplicate_request"],
   ])("%i is %s", (code, expected) => {
     expect(meaning(code)).toBe(expected);
+  });
+
+  test("is a request that another one repeats, if its request id has a row", () => {
+    expect(sqliteError(sameRequest(), FILE)).toMatchObject({
+      kind: "transient",
+      reason: "duplicate_request",
+    });
   });
 
   test("with an extended code means what its primary code does", () => {
@@ -35,8 +45,7 @@ describe("an error of SQLite", () => {
   });
 
   test("keeps its cause for the log, and names the file", () => {
-    for (const code of [10, 13, 2067]) {
-      const cause = failed(code);
+    for (const cause of [failed(10), failed(13), sameRequest()]) {
       expect(sqliteError(cause, FILE)).toMatchObject({ cause });
     }
     expect(sqliteError(failed(13), FILE)).toMatchObject({ message: expect.stringContaining(FILE) });
@@ -47,6 +56,8 @@ describe("an error of SQLite", () => {
       failed(19),
       failed(1),
       failed("13"),
+      failed(KEY_EXISTS, "UNIQUE constraint failed: rowlock_claim.lock_id, rowlock_claim.ticket_number"),
+      failed(2067, "UNIQUE constraint failed: rowlock_lock.name"),
       new Error("a bug"),
       "a text",
       { errcode: 13 },

@@ -93,18 +93,18 @@ describe("no work is spent on", () => {
     await addClaims(store, busy, { state: "held" }, {});
     expect(await ranIn(() => store.views([idle], 10))).toEqual(["lock"]);
     expect(await ranIn(() => store.views([busy], 0))).toEqual(["lock"]);
-    expect(await ranIn(() => store.views([busy], 1))).toEqual(["lock", "claims_in_state", "claims_in_state"]);
+    expect(await ranIn(() => store.views([busy], 1))).toEqual(["lock", "waiters"]);
     await addClaims(store, idle, {});
-    expect(await ranIn(() => store.view("idle", 1))).toEqual(["lock_by_name", "claims_in_state"]);
+    expect(await ranIn(() => store.view("idle", 1))).toEqual(["lock_by_name", "waiters"]);
   });
 
   test("the queue of a lock without waiters, and what is due if nothing is decided", async () => {
     const [idle, busy] = [await lockId(store, "idle"), await lockId(store, "busy")];
     await addClaims(store, busy, {});
     const decided = (...ids: bigint[]) => ranIn(() => load(store, { locks: planned(...ids) }));
-    expect(await decided(idle)).not.toContain("claims_in_state");
+    expect(await decided(idle)).not.toContain("waiters");
     expect(await decided(idle)).not.toContain("due_claims");
-    expect(await decided(busy)).toContain("claims_in_state");
+    expect(await decided(busy)).toContain("waiters");
     expect(await ranIn(() => transact(store, {}, () => NO_CHANGES))).toEqual(["begin", "commit"]);
     const late = await lockId(store, "late");
     await addClaims(store, late, { state: "held", dueInUs: 1 });
@@ -186,7 +186,7 @@ describe("a lock that this process has written", () => {
   test("is read for a request id that none of its live claims has", async () => {
     const id = await knownLock({ state: "ended", requestId: "ended before" });
     expect(await decided(id, { requestIds: ["new"] })).toEqual([
-      ...["begin", "claim_by_request", "write_lock", "commit"],
+      ...["begin", "request", "write_lock", "commit"],
     ]);
     const { claims } = await load(store, { locks: planned(id), requestIds: ["ended before"] });
     expect(claims).toMatchObject([{ state: "ended", requestId: "ended before" }]);

@@ -18,12 +18,14 @@ func FencedWrite(ctx context.Context, db *sql.DB, table, key, value string, toke
 	return isWritten(db.ExecContext(ctx, update, value, token, key, token))
 }
 
-// leaseHeld works on MySQL and MariaDB. Run it once in a transaction: a second time, while a release waits, is a
-// deadlock.
+// leaseHeld works on MySQL and MariaDB. The first holder is in the row of the lock, further ones in rowlock_claim.
 const leaseHeld = `
-	SELECT 1 FROM rowlock_lock l JOIN rowlock_claim c FORCE INDEX (rowlock_claim_queue) ON c.lock_id = l.id
-	WHERE l.name = ? AND c.fencing_token = ? AND c.state = 2
-	  AND (c.deadline IS NULL OR c.deadline > CAST(UNIX_TIMESTAMP(NOW(6)) * 1000000 AS SIGNED))
+	SELECT 1 FROM rowlock_lock l LEFT JOIN rowlock_claim c ON c.lock_id = l.id AND c.ticket_number =
+	  (SELECT h.ticket_number FROM rowlock_claim h
+	   WHERE h.lock_id = l.id AND h.ticket_number < l.queue_from AND h.fencing_token = ?)
+	WHERE l.name = ? AND (c.state = 2 OR l.holder_state = 2 AND l.holder_fencing_token = ?)
+	  AND COALESCE(
+	    IF(c.state = 2, c.deadline, l.holder_deadline) > CAST(UNIX_TIMESTAMP(NOW(6)) * 1000000 AS SIGNED), TRUE)
 	LOCK IN SHARE MODE`
 
 // GuardedWrite writes the value in a transaction that finds the lease to be held, so that the lease cannot end before
@@ -41,7 +43,7 @@ func GuardedWrite(
 	defer tx.Rollback()
 	// Keep the transaction short from here on: renewing or ending the lease waits for it.
 	var found int
-	err = tx.QueryRowContext(ctx, leaseHeld, lockName, token).Scan(&found)
+	err = tx.QueryRowContext(ctx, leaseHeld, token, lockName, token).Scan(&found)
 	if err == sql.ErrNoRows {
 		return false, nil
 	}

@@ -19,7 +19,7 @@ const ABORT_IF = `INSERT INTO rowlock_meta (id, rules_revision, token_floor)
 const UNCHANGED = `rules_revision = ? AND epoch = ? AND failed_over_at = ? AND grants_from = ? AND server_identity = ?
     AND ${NOW_US} BETWEEN ? AND ?`;
 const NO_SUCH_REQUEST = `AND NOT EXISTS
-  (SELECT 1 FROM rowlock_claim FORCE INDEX (rowlock_claim_request) WHERE request_id IN (?))`;
+  (SELECT 1 FROM rowlock_request FORCE INDEX (PRIMARY) WHERE request_id IN (?))`;
 
 // Only MariaDB executes the text in these comments.
 
@@ -35,8 +35,8 @@ export interface MetaCondition {
   readonly sql: string;
   readonly values: readonly SqlValue[];
   readonly lock: string;
-  /** Whether the condition also reads claims. */
-  readonly readsClaims: boolean;
+  /** Whether the condition also reads request ids. */
+  readonly readsRequests: boolean;
 }
 
 /** Asserts that the preceding write wrote `rows` rows, and that the condition is met. */
@@ -95,9 +95,9 @@ export function unchanged(
     atLeastUs,
     Math.min(nowUs + CLOCK_BEHIND_US_MAX, firstEnd(changes, read) - 1),
   ];
-  if (unseen.length === 0) return { sql: UNCHANGED, values, lock, readsClaims: false };
+  if (unseen.length === 0) return { sql: UNCHANGED, values, lock, readsRequests: false };
   const sql = `${UNCHANGED} ${NO_SUCH_REQUEST}`;
-  return { sql, values: [...values, unseen.map(bytesOf)], lock, readsClaims: true };
+  return { sql, values: [...values, unseen.map(bytesOf)], lock, readsRequests: true };
 }
 
 /**

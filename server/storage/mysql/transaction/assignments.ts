@@ -7,11 +7,15 @@ import type { SqlValue } from "../connection/connection.ts";
 
 const COUNTERS: ReadonlySet<string> = new Set(LOCK_COUNTER_COLUMNS);
 
+/** The new value of a column that means nothing any more: the statement may write it if that makes it shorter. */
+export const ANY_VALUE = Symbol("any value");
+
 /** The values of one row before and after the decision, in the order of the columns. */
 export interface RowChange {
-  /** Empty for a claim that was not read: all its columns are written. */
-  readonly before: readonly Value[];
-  readonly after: readonly Value[];
+  /** Undefined: unknown, so the column is written. */
+  readonly before: readonly (Value | undefined)[];
+  /** Undefined: the column is not written. */
+  readonly after: readonly (Value | undefined | typeof ANY_VALUE)[];
 }
 
 /** The part of a CASE that selects one row of the statement. */
@@ -31,7 +35,7 @@ export function assignments(
     if (!first) return;
     const value = first.after[at] as Value;
     const difference = COUNTERS.has(column) ? differenceAt(first, at) : null;
-    if (rows.every(({ after }) => isSame(after[at], value))) {
+    if (rows.every(({ after }) => after[at] === ANY_VALUE || isSame(after[at], value))) {
       sets.push(`${column} = ?`);
       values.push(value);
     } else if (difference !== null && rows.every((row) => differenceAt(row, at) === difference)) {
@@ -51,10 +55,10 @@ export function assignments(
 }
 
 function isMoved({ before, after }: RowChange, at: number): boolean {
-  return !isSame(before[at], after[at]);
+  return after[at] !== undefined && after[at] !== ANY_VALUE && !isSame(before[at], after[at]);
 }
 
-function isSame(a: Value | undefined, b: Value | undefined): boolean {
+function isSame(a: RowChange["after"][number], b: RowChange["after"][number]): boolean {
   return a === b || (Buffer.isBuffer(a) && Buffer.isBuffer(b) && a.equals(b));
 }
 

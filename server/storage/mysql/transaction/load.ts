@@ -6,48 +6,66 @@
 // guard rows that other transactions hold.
 
 import { DUE_MAX, FORCE_RELEASE_MAX, partsOf, QUEUE_HEAD_MAX } from "../../../core/bounds.ts";
-import { type Claim, type ClaimKey, keyText } from "../../../core/claim.ts";
+import { type Claim, type ClaimKey, isServerMade, keyText } from "../../../core/claim.ts";
 import type { Clock, DatabaseClock } from "../../../core/database-clock.ts";
 import type { Lock } from "../../../core/lock.ts";
 import type { Before } from "../../known-locks/live-claims.ts";
-import { CLAIM_COLUMNS, CLAIM_LIST, LOCK_LIST } from "../../rows/columns.ts";
-import { bigintOf, claimFromRow, countersFromRow, hasRecord } from "../../rows/from-rows.ts";
+import { CLAIM_LIST, CLAIM_ROW_LENGTH, GUARD_LIST, HISTORY_LIST, HOLDER_LIST } from "../../rows/columns.ts";
+import {
+  bigintOf,
+  claimFromRow,
+  countersFromRow,
+  hasRecord,
+  holderFromRow,
+  isAskedFor,
+  mayBeDue,
+} from "../../rows/from-rows.ts";
 import { bytesOf, prefixRange } from "../../rows/values.ts";
 import { BRANCHES_MAX, HEADS_PER_RULE_LOCK } from "../../storage-bounds.ts";
 import type { Loaded, LoadPlan, LockPlan } from "../../store.ts";
 import { LOCKS_PER_RULE_MAX } from "../../store.ts";
-import { type Connection, type Row, type SqlValue, Trip } from "../connection/connection.ts";
+import { type Connection, type Row, Trip } from "../connection/connection.ts";
 import { isSuccessor, type RuleCache } from "../meta.ts";
-import { hasKey, monotonicUs, NOW_US, RECORDS } from "../statements.ts";
+import {
+  type Branch,
+  claimsByKey,
+  claimsByRequest,
+  monotonicUs,
+  NOW_US,
+  QUEUE_FROM,
+  RECORDS,
+} from "../statements.ts";
 import { rowsOf } from "./in-transaction.ts";
 import type { Read } from "./read.ts";
 import { recordsOf } from "./records.ts";
 import { NOWAIT } from "./row-locks.ts";
 
 export const BEGIN = "START TRANSACTION";
-const GUARDS = `SELECT ${LOCK_LIST} FROM rowlock_lock l FORCE INDEX (PRIMARY) WHERE l.id IN (?) ORDER BY l.id FOR UPDATE`;
+const GUARDS = `SELECT ${GUARD_LIST} FROM rowlock_lock l FORCE INDEX (PRIMARY) WHERE l.id IN (?) ORDER BY l.id FOR UPDATE`;
 const GUARDS_AT_ONCE = `${GUARDS} ${NOWAIT}`;
 const META = `SELECT ${NOW_US}, rules_revision, epoch, failed_over_at, grants_from, server_identity
   FROM rowlock_meta WHERE id = 1`;
 
 // Branches of one statement, because the driver spends more on each result than the database on each branch. The last
 // column says whether the row was read as part of a queue.
-const ASKED = `${CLAIM_LIST}, 0`;
 const PART_OF_HEAD = 1;
-const HEAD = `${CLAIM_LIST}, ${PART_OF_HEAD}`;
-const DUE = `(SELECT ${ASKED} FROM rowlock_claim FORCE INDEX (rowlock_claim_due)
-  WHERE state IN (1, 2) AND deadline <= ${NOW_US} AND lock_id IN (?) ORDER BY state DESC LIMIT ${DUE_MAX})`;
-const BY_KEY = `SELECT ${ASKED} FROM rowlock_claim FORCE INDEX (PRIMARY) WHERE`;
-const BY_REQUEST = `(SELECT ${ASKED} FROM rowlock_claim FORCE INDEX (rowlock_claim_request) WHERE request_id IN (?))`;
-const HOLDERS = `(SELECT ${ASKED} FROM rowlock_claim FORCE INDEX (rowlock_claim_queue)
-  WHERE lock_id = ? AND state = 2 ORDER BY ticket_number LIMIT ${FORCE_RELEASE_MAX})`;
-const QUEUE_HEAD = `(SELECT ${HEAD} FROM rowlock_claim FORCE INDEX (rowlock_claim_queue)
-  WHERE lock_id = ? AND state = 1 ORDER BY ticket_number LIMIT ?)`;
+const CLAIMS = `SELECT ${CLAIM_LIST}, 0 FROM rowlock_claim c FORCE INDEX (PRIMARY) WHERE`;
+const LISTS = {
+  holder: `${HOLDER_LIST}, 0`,
+  claim: `${CLAIM_LIST}, 0`,
+  history: `${HISTORY_LIST}, 0`,
+};
+const BY_SERVER_MADE_REQUEST = `(${CLAIMS} c.lock_id IN (?) AND c.request_id IN (?))`;
+const HOLDERS = `(${CLAIMS} c.lock_id = ? AND c.ticket_number < ${QUEUE_FROM}
+  ORDER BY c.ticket_number LIMIT ${FORCE_RELEASE_MAX})`;
+const QUEUE_HEAD = `(SELECT ${CLAIM_LIST}, ${PART_OF_HEAD} FROM rowlock_claim c FORCE INDEX (PRIMARY)
+  WHERE c.lock_id = ? AND c.ticket_number >= ${QUEUE_FROM} ORDER BY c.ticket_number LIMIT ?)`;
+const DUE = `(${CLAIMS} c.lock_id = ? AND c.deadline <= ? ORDER BY c.state DESC, c.ticket_number LIMIT ${DUE_MAX})`;
 
 // A transaction that changes a rule locks this row first, and its locks after that.
 const RULES_LOCK = "SELECT rules_revision FROM rowlock_meta WHERE id = 1 FOR UPDATE";
 const WAITED_FOR = `SELECT DISTINCT c.lock_id
-  FROM rowlock_claim c FORCE INDEX (rowlock_claim_due) JOIN rowlock_lock l ON l.id = c.lock_id
+  FROM rowlock_claim c FORCE INDEX (PRIMARY) JOIN rowlock_lock l ON l.id = c.lock_id
   WHERE c.state = 1 AND c.lock_id > ? AND l.name >= ? AND l.name < ? ORDER BY c.lock_id LIMIT ${LOCKS_PER_RULE_MAX}`;
 
 /** Begins the transaction, locks the guard rows and reads what the plan asks for. Throws a StoreError. */
@@ -102,7 +120,7 @@ async function read(
   const ids = plan.locks.map(({ id }) => id);
   const guardsAt = ids.length > 0 ? trip.add(plan.impatient ? GUARDS_AT_ONCE : GUARDS, ids) : null;
   const metaAt = trip.add(META);
-  const claimsAt = addBranches(trip, branchesOf(plan, ids));
+  const claimsAt = addBranches(trip, branchesOf(plan, new Set(ids)));
   const askedUs = monotonicUs();
   const results = await connection.run(trip);
   const answeredUs = monotonicUs();
@@ -110,7 +128,7 @@ async function read(
   const [meta] = rowsOf(results[metaAt]);
   if (!meta) throw new Error("The row of rowlock_meta is missing.");
   const [now, rulesRevision, epoch, atUs, grantsFromUs, identity] = meta;
-  const rows = new ReadRows();
+  const rows = new ReadRows(plan, Number(now));
   if (guardsAt !== null) rows.takeLocks(rowsOf(results[guardsAt]));
   for (const at of claimsAt) rows.takeClaims(rowsOf(results[at]));
   const { revision, limitRules } = await rules.at(connection, bigintOf(rulesRevision));
@@ -131,19 +149,29 @@ async function read(
   };
 }
 
-type Branch = readonly [sql: string, ...values: SqlValue[]];
-
-function branchesOf(plan: LoadPlan, ids: readonly bigint[]): Branch[] {
+function branchesOf(plan: LoadPlan, planned: ReadonlySet<bigint>): Branch[] {
   const branches: Branch[] = [];
-  if (ids.length > 0) branches.push([DUE, ids]);
-  if (plan.claims.length > 0) {
-    const { sql, values } = hasKey(plan.claims);
-    branches.push([`(${BY_KEY} ${sql})`, ...values]);
-  }
-  if (plan.requestIds.length > 0) branches.push([BY_REQUEST, plan.requestIds.map(bytesOf)]);
-  for (const id of plan.holdersOf) branches.push([HOLDERS, id]);
+  const isPlanned = ({ lockId }: ClaimKey) => planned.has(lockId);
+  // The guard rows of the plan are read anyway, with their holders.
+  branches.push(...claimsByKey(LISTS, plan.claims.filter(isPlanned)).slice(1));
+  branches.push(
+    ...claimsByKey(
+      LISTS,
+      plan.claims.filter((key) => !isPlanned(key)),
+    ),
+  );
+  branches.push(
+    ...claimsByRequest(
+      LISTS,
+      plan.requestIds.filter((id) => !isServerMade(id)),
+    ),
+  );
+  const serverMade = plan.requestIds.filter(isServerMade);
+  if (serverMade.length > 0 && planned.size > 0)
+    branches.push([BY_SERVER_MADE_REQUEST, [...planned], serverMade.map(bytesOf)]);
+  for (const id of plan.holdersOf) branches.push([HOLDERS, id, id]);
   for (const { id, heads, likelyQueue } of plan.locks)
-    if (likelyQueue) branches.push([QUEUE_HEAD, id, heads]);
+    if (likelyQueue) branches.push([QUEUE_HEAD, id, id, heads]);
   return branches;
 }
 
@@ -157,16 +185,18 @@ function addBranches(trip: Trip, branches: readonly Branch[]): number[] {
   return places;
 }
 
-/** Reads what only the guard rows reveal: records, and the heads of queues that the plan did not expect. */
+/**
+ * Reads what only the guard rows reveal: records, what is due, and the heads of queues that the plan did not expect.
+ */
 async function readFurther(connection: Connection, plan: LoadPlan, rows: ReadRows): Promise<void> {
   const unread = plan.locks.filter((lock) => !lock.likelyQueue && isWaitedFor(rows, lock));
-  const { recorded } = rows;
-  if (unread.length === 0 && recorded.length === 0) return;
+  const { recorded, passed, nowUs } = rows;
+  if (unread.length === 0 && recorded.length === 0 && passed.length === 0) return;
   const trip = new Trip(recorded.length > 0 ? "load_records" : "load_queues");
-  const places = addBranches(
-    trip,
-    unread.map(({ id, heads }): Branch => [QUEUE_HEAD, id, heads]),
-  );
+  const places = addBranches(trip, [
+    ...passed.map((id): Branch => [DUE, id, nowUs]),
+    ...unread.map(({ id, heads }): Branch => [QUEUE_HEAD, id, id, heads]),
+  ]);
   const recordsAt = recorded.length > 0 ? trip.add(RECORDS, recorded) : null;
   const results = await connection.run(trip);
   for (const at of places) rows.takeClaims(rowsOf(results[at]));
@@ -200,9 +230,19 @@ class ReadRows implements Before {
   readonly heads = new Map<bigint, Claim[]>();
   /** Ids of locks that have records. */
   readonly recorded: bigint[] = [];
+  /** Ids of locks of which something may be due. */
+  readonly passed: bigint[] = [];
+  readonly nowUs: number;
+  readonly #plan: LoadPlan;
   readonly #locksBefore = new Map<bigint, Lock>();
   readonly #claims = new Map<string, { readonly claim: Claim; readonly before: Claim }>();
   readonly #asked = new Set<Claim>();
+
+  /** `nowUs`: the database's clock; what has a deadline until then is due. */
+  constructor(plan: LoadPlan, nowUs: number) {
+    this.#plan = plan;
+    this.nowUs = nowUs;
+  }
 
   lock(id: bigint): Lock | undefined {
     return this.#locksBefore.get(id);
@@ -218,6 +258,11 @@ class ReadRows implements Before {
       this.locks.set(lock.id, lock);
       this.#locksBefore.set(lock.id, { ...lock });
       if (hasRecord(row)) this.recorded.push(lock.id);
+      if (mayBeDue(row, this.nowUs)) this.passed.push(lock.id);
+      const holder = holderFromRow(row);
+      if (!holder) continue;
+      const claim = this.#claimOf(holder);
+      if (isAskedFor(claim, this.#plan, this.nowUs)) this.#ask(claim);
     }
   }
 
@@ -228,18 +273,25 @@ class ReadRows implements Before {
 
   takeClaims(rows: readonly Row[]): void {
     for (const row of rows) {
-      const key = `${row[0]}.${row[1]}`;
-      let claim = this.#claims.get(key)?.claim;
-      if (!claim) {
-        claim = claimFromRow(row);
-        this.#claims.set(key, { claim, before: { ...claim } });
-      }
-      if (Number(row[CLAIM_COLUMNS.length]) === PART_OF_HEAD) this.#addHead(claim);
-      else if (!this.#asked.has(claim)) {
-        this.#asked.add(claim);
-        this.asked.push(claim);
-      }
+      const claim = this.#claimOf(claimFromRow(row));
+      if (Number(row[CLAIM_ROW_LENGTH]) === PART_OF_HEAD) this.#addHead(claim);
+      else this.#ask(claim);
     }
+  }
+
+  /** The object of the claim. */
+  #claimOf(read: Claim): Claim {
+    const key = keyText(read);
+    const known = this.#claims.get(key);
+    if (known) return known.claim;
+    this.#claims.set(key, { claim: read, before: { ...read } });
+    return read;
+  }
+
+  #ask(claim: Claim): void {
+    if (this.#asked.has(claim)) return;
+    this.#asked.add(claim);
+    this.asked.push(claim);
   }
 
   #addHead(claim: Claim): void {

@@ -3,15 +3,12 @@
 // Connection.isPatient). MySQL has NOWAIT for reads only, so there an impatient transaction locks the rows that it is
 // about to write by reading them directly before.
 
-import type { Claim, ClaimKey } from "../../../core/claim.ts";
-import { isServerMade } from "../../../core/claim.ts";
+import type { Claim } from "../../../core/claim.ts";
 import type { Lock } from "../../../core/lock.ts";
-import { bigintOf } from "../../rows/from-rows.ts";
+import type { Moves } from "../../rows/placement.ts";
 import { bytesOf } from "../../rows/values.ts";
-import type { Changes } from "../../store.ts";
-import { type Connection, type SqlValue, Trip } from "../connection/connection.ts";
+import type { Connection, SqlValue, Trip } from "../connection/connection.ts";
 import { hasKey } from "../statements.ts";
-import { rowsOf } from "./in-transaction.ts";
 import type { RecordChanges } from "./records.ts";
 
 /** Clauses that end a SELECT which locks rows. */
@@ -31,10 +28,8 @@ const RECORDS = `(SELECT COUNT(*) FROM rowlock_record FORCE INDEX (PRIMARY)
 const CLAIMS = "SELECT COUNT(*) FROM rowlock_claim FORCE INDEX (PRIMARY) WHERE";
 // Detects claims with the same request ids that another transaction is adding. As far as is known, no such claims
 // exist, and look-ups of missing keys touch no neighbouring rows, so NOWAIT works here.
-const REQUESTS = `(SELECT COUNT(*) FROM rowlock_claim FORCE INDEX (rowlock_claim_request)
+const REQUESTS = `(SELECT COUNT(*) FROM rowlock_request FORCE INDEX (PRIMARY)
   WHERE request_id IN (?) FOR UPDATE NOWAIT)`;
-
-const UNLOCKED = "SELECT lock_id, ticket_number FROM rowlock_claim FORCE INDEX (PRIMARY) WHERE";
 
 /**
  * On MySQL, adds the statements that lock all rows which the changes will write, and the guard rows if they are not
@@ -44,16 +39,17 @@ const UNLOCKED = "SELECT lock_id, ticket_number FROM rowlock_claim FORCE INDEX (
 export function addRowLocks(
   trip: Trip,
   connection: Connection,
-  changes: Changes,
+  moves: Moves,
   guards: readonly Lock[],
   recordChanges: RecordChanges | null,
 ): void {
   if (connection.setsPatience) return;
   const records = recordChanges ? [...recordChanges.changed, ...recordChanges.removed] : [];
-  const rows = guards.length + changes.changed.length + records.length;
+  const claims = [...moves.changed, ...moves.removed];
+  const rows = guards.length + claims.length + records.length;
   const locks =
-    rows > ROWS_ONE_BY_ONE_MAX ? lists(changes, guards, records) : rowByRow(changes, guards, records);
-  const requests = changes.added.filter(isCallersOwn).map(({ requestId }) => bytesOf(requestId));
+    rows > ROWS_ONE_BY_ONE_MAX ? lists(claims, guards, records) : rowByRow(claims, guards, records);
+  const requests = moves.requests.map(({ requestId }) => bytesOf(requestId));
   if (requests.length > 0) locks.push([REQUESTS, requests]);
   if (locks.length === 0) return;
   trip.add(`DO ${locks.map(([sql]) => sql).join(", ")}`, ...locks.flatMap(([, ...values]) => values));
@@ -62,50 +58,22 @@ export function addRowLocks(
 /** An expression that locks rows, with its values. */
 type Locking = [sql: string, ...values: SqlValue[]];
 
-function rowByRow({ changed }: Changes, guards: readonly Lock[], records: readonly Lock[]): Locking[] {
+function rowByRow(claims: readonly Claim[], guards: readonly Lock[], records: readonly Lock[]): Locking[] {
   return [
     ...guards.map(({ id }): Locking => [GUARD, id]),
-    ...changed.map(({ lockId, ticketNumber }): Locking => [CLAIM, lockId, ticketNumber]),
+    ...claims.map(({ lockId, ticketNumber }): Locking => [CLAIM, lockId, ticketNumber]),
     ...records.map(({ id }): Locking => [RECORD, id]),
   ];
 }
 
 /** If a row is missing, the sum is negative, which an unsigned number cannot represent: error 1690. */
-function lists({ changed }: Changes, guards: readonly Lock[], records: readonly Lock[]): Locking[] {
-  const key = hasKey(changed);
+function lists(claims: readonly Claim[], guards: readonly Lock[], records: readonly Lock[]): Locking[] {
+  const key = hasKey(claims);
   const counts: Locking[] = [];
   if (guards.length > 0) counts.push([GUARDS, guards.map(({ id }) => id)]);
-  if (changed.length > 0) counts.push([`(${CLAIMS} ${key.sql} FOR UPDATE SKIP LOCKED)`, ...key.values]);
+  if (claims.length > 0) counts.push([`(${CLAIMS} ${key.sql} FOR UPDATE SKIP LOCKED)`, ...key.values]);
   if (records.length > 0) counts.push([RECORDS, records.map(({ id }) => id)]);
   const sum = `${counts.map(([sql]) => sql).join(" + ")} - CAST(? AS UNSIGNED)`;
-  const rows = guards.length + changed.length + records.length;
+  const rows = guards.length + claims.length + records.length;
   return [[sum, ...counts.flatMap(([, ...values]) => values), rows]];
-}
-
-/**
- * Begins a transaction and locks those of the claims that are in this state and that no other transaction has locked.
- */
-export async function lockUnlocked(
-  connection: Connection,
-  name: string,
-  state: number,
-  keys: readonly ClaimKey[],
-): Promise<ClaimKey[]> {
-  const trip = new Trip(name);
-  const key = hasKey(keys);
-  trip.add("START TRANSACTION");
-  const lockedAt = trip.add(
-    `${UNLOCKED} state = ? AND ${key.sql} FOR UPDATE SKIP LOCKED`,
-    state,
-    ...key.values,
-  );
-  return rowsOf((await connection.run(trip))[lockedAt]).map(([lockId, ticketNumber]) => ({
-    lockId: bigintOf(lockId),
-    ticketNumber: bigintOf(ticketNumber),
-  }));
-}
-
-/** Whether the request id comes from a client. Ids that the server generates never repeat. */
-function isCallersOwn({ requestId }: Claim): boolean {
-  return !isServerMade(requestId);
 }

@@ -10,24 +10,29 @@ import type { Before } from "../../known-locks/live-claims.ts";
 import {
   CLAIM_CHANGING_COLUMNS,
   CLAIM_COLUMNS,
-  CLAIM_PLAIN_COLUMNS,
+  HISTORY_COLUMNS,
+  HOLDER_COLUMNS,
   LOCK_WRITTEN_COLUMNS,
+  NEVER_DUE_US,
 } from "../../rows/columns.ts";
+import type { Moves } from "../../rows/placement.ts";
 import {
   bytesOf,
   changingClaimValues,
   claimValues,
+  historyValues,
+  holderValues,
   lockValues,
-  plainClaimValues,
   STATE_CODES,
+  type Value,
 } from "../../rows/values.ts";
 import { UPDATE_ROWS_MAX } from "../../storage-bounds.ts";
 import type { Changes } from "../../store.ts";
 import { DECIDED_AT_STEP_US, StoreError } from "../../store.ts";
 import { type Connection, Trip } from "../connection/connection.ts";
 import { hasKey, hasSecret } from "../statements.ts";
-import { type MetaCondition, unchanged, VALUE_WHILE_OPEN, WHILE_OPEN } from "./assertions.ts";
-import { type Arm, assignments } from "./assignments.ts";
+import { unchanged, VALUE_WHILE_OPEN, WHILE_OPEN } from "./assertions.ts";
+import { ANY_VALUE, type Arm, assignments, type RowChange } from "./assignments.ts";
 import { rowsOf } from "./in-transaction.ts";
 import type { Read } from "./read.ts";
 import { addRecordWrites, type RecordChanges } from "./records.ts";
@@ -43,8 +48,23 @@ const DECIDED_AT = "decided_at = IF(decided_at < ?, ?, decided_at)";
 
 const REVISION_AT = LOCK_WRITTEN_COLUMNS.indexOf("revision");
 
-const ADD_PLAIN_CLAIMS = `INSERT INTO rowlock_claim (${CLAIM_PLAIN_COLUMNS.join(", ")})`;
+/** The state of a guard row without a holder. */
+const NO_STATE = 0;
+const GUARD_COLUMNS = [...LOCK_WRITTEN_COLUMNS, ...HOLDER_COLUMNS];
+
+const HOLDER_ENDS = `COALESCE(holder_deadline, ${NEVER_DUE_US})`;
+// Comes last in its statement: the database assigns from left to right, so this reads the new values of the row. A lock
+// whose only live claim is in its guard row has an exact bound. It is written when less than half of the time is left:
+// so the sweep need not look at a lease that is renewed in time, and the index of bounds seldom changes.
+const BOUND = `next_deadline = CASE WHEN holders + waiting = 0 THEN next_deadline
+  WHEN holders = 1 AND waiting = 0 AND holder_state = 2
+  THEN IF(next_deadline BETWEEN ? + (${HOLDER_ENDS} - ?) DIV 2 AND ${HOLDER_ENDS}, next_deadline, ${HOLDER_ENDS})
+  ELSE LEAST(COALESCE(next_deadline, ?), ?) END`;
+
 const ADD_CLAIMS = `INSERT INTO rowlock_claim (${CLAIM_COLUMNS.join(", ")})`;
+const REMOVE_CLAIMS = "DELETE c FROM rowlock_claim c FORCE INDEX (PRIMARY) WHERE";
+const ADD_TO_HISTORY = `INSERT INTO rowlock_history (${HISTORY_COLUMNS.join(", ")})`;
+const ADD_REQUESTS = "INSERT INTO rowlock_request (request_id, lock_id, ticket_number)";
 const ADD_RULE = `INSERT INTO rowlock_limit_rule (prefix, limit_value, version, reason, change_mark)
   VALUES (${VALUE_WHILE_OPEN}, ?, ?, ?, ?)
   ON DUPLICATE KEY UPDATE limit_value = ?, version = ?, reason = ?, change_mark = ?`;
@@ -53,8 +73,7 @@ const ADD_RULE = `INSERT INTO rowlock_limit_rule (prefix, limit_value, version, 
 const RAISE_RULES_REVISION = `UPDATE rowlock_meta
   SET rules_revision = rules_revision + 1 + CAST(FLOOR(RAND() * 1048576) AS UNSIGNED) WHERE id = 1 ${WHILE_OPEN}`;
 
-const REQUESTS =
-  "SELECT 1 FROM rowlock_claim FORCE INDEX (rowlock_claim_request) WHERE request_id IN (?) LIMIT 1";
+const REQUESTS = "SELECT 1 FROM rowlock_request FORCE INDEX (PRIMARY) WHERE request_id IN (?) LIMIT 1";
 
 /**
  * Sends the trip that writes the changes; returns its results. Throws a StoreError, or an Error if a claim's ticket
@@ -83,12 +102,12 @@ export async function runWrites(connection: Connection, trip: Trip, { added }: C
 /**
  * Adds the statements that write the changes. The guard rows come first: if they are not locked yet, these statements
  * lock them, and only at the assumed revisions. The last statement verifies that everything was written and that the
- * assumptions hold, with a lock on the rules if `lockOfRules` names one. It is the statement that adds claims, or one
- * more.
+ * assumptions hold, with a lock on the rules if `lockOfRules` names one. It is the last one that adds rows, or one more.
  */
 export function addWrites(
   trip: Trip,
   changes: Changes,
+  moves: Moves,
   records: RecordChanges | null,
   read: Read,
   lockOfRules: string,
@@ -96,27 +115,40 @@ export function addWrites(
   const { before, assumptions, loaded } = read;
   const writes = new WriteChain(trip);
   for (const part of partsOf(changes.locks, UPDATE_ROWS_MAX))
-    addGuardUpdate(writes, part, before, loaded.atLeastUs, assumptions !== null);
+    addGuardUpdate(writes, part, moves, before, loaded.atLeastUs, assumptions !== null);
   // Revisions are random, so a guard row at its known revision also proves that its claims are as they were known.
-  addClaimUpdates(writes, changes, before, assumptions ? hasKey : hasSecret);
+  const matching = assumptions ? hasKey : hasSecret;
+  addClaimUpdates(writes, moves.changed, before, matching);
+  for (const part of partsOf(moves.removed, UPDATE_ROWS_MAX)) {
+    const { sql, values } = matching(part);
+    writes.update(part.length, `${REMOVE_CLAIMS} ${sql}`, ...values);
+  }
   if (records) addRecordWrites(writes, records, before);
   const condition = assumptions && unchanged(changes, read, assumptions, lockOfRules);
-  // A statement that adds claims must not read other claims.
-  const isLast = changes.added.length > 0 && !condition?.readsClaims;
-  if (changes.added.length > 0) addClaims(writes, changes, isLast ? condition : null);
+  const added = addedRows(moves);
+  // A statement that adds request ids must not read others.
+  const isLast = added.length > 0 && !condition?.readsRequests;
+  for (const [at, { sql, rows }] of added.entries())
+    writes.insert(sql, rows, isLast && at === added.length - 1 ? condition : null);
   if (!isLast) writes.check(condition);
   if (changes.rule) addRuleWrites(trip, changes.rule);
 }
 
-function addClaims(writes: WriteChain, { added }: Changes, condition: MetaCondition | null): void {
-  const arePlain = added.every(({ terms }) => terms === null);
-  if (arePlain) writes.insert(ADD_PLAIN_CLAIMS, added.map(plainClaimValues), condition);
-  else writes.insert(ADD_CLAIMS, added.map(claimValues), condition);
+function addedRows({ added, ended, requests }: Moves): { sql: string; rows: Value[][] }[] {
+  return [
+    { sql: ADD_CLAIMS, rows: added.map(claimValues) },
+    { sql: ADD_TO_HISTORY, rows: ended.map(historyValues) },
+    { sql: ADD_REQUESTS, rows: requests.map(requestValues) },
+  ].filter(({ rows }) => rows.length > 0);
+}
+
+function requestValues({ requestId, lockId, ticketNumber }: Claim): Value[] {
+  return [bytesOf(requestId), lockId, ticketNumber];
 }
 
 function addClaimUpdates(
   writes: WriteChain,
-  { changed }: Changes,
+  changed: readonly Claim[],
   before: Before,
   matching: typeof hasSecret,
 ): void {
@@ -167,6 +199,7 @@ function addClaimUpdate(
 function addGuardUpdate(
   writes: WriteChain,
   locks: readonly Lock[],
+  moves: Moves,
   before: Before,
   atLeastUs: number,
   onlyAsKnown: boolean,
@@ -174,13 +207,20 @@ function addGuardUpdate(
   const rows = locks.map((lock) => {
     const old = before.lock(lock.id);
     if (!old) throw new Error(`Lock ${lock.id} was decided about but never read.`);
-    return { before: lockValues(old), after: lockValues(lock) };
+    const holder = holderChange(lock.id, moves, before);
+    return {
+      before: [...lockValues(old), ...holder.before],
+      after: [...lockValues(lock), ...holder.after],
+    };
   });
   const arm = (index: number): Arm => ["WHEN ?", (locks[index] as Lock).id];
-  const { sets, values } = assignments(LOCK_WRITTEN_COLUMNS, rows, arm, "CASE id");
+  const { sets, values } = assignments(GUARD_COLUMNS, rows, arm, "CASE id");
   // The database skips an UPDATE that changes nothing, and then a cluster would not see that the row was decided about.
   const decidedAt = sets.length > 0 ? [atLeastUs - DECIDED_AT_STEP_US, atLeastUs] : [atLeastUs];
   sets.push(sets.length > 0 ? DECIDED_AT : "decided_at = ?");
+  const earliestUs = moves.earliestUs ?? NEVER_DUE_US;
+  const bound = locks.some(isBusy) ? [atLeastUs, atLeastUs, earliestUs, earliestUs] : [];
+  if (bound.length > 0) sets.push(BOUND);
   const asKnown = onlyAsKnown
     ? `AND revision = CASE id ${locks.map(() => "WHEN ? THEN ?").join(" ")} END`
     : "";
@@ -189,7 +229,30 @@ function addGuardUpdate(
     `UPDATE rowlock_lock FORCE INDEX (PRIMARY) SET ${sets.join(", ")} WHERE id IN (?) ${asKnown}`,
     ...values,
     ...decidedAt,
+    ...bound,
     locks.map(({ id }) => id),
     ...(onlyAsKnown ? locks.flatMap(({ id }, at) => [id, rows[at]?.before[REVISION_AT] as bigint]) : []),
   );
 }
+
+function isBusy({ holders, waiting }: Lock): boolean {
+  return holders > 0 || waiting > 0;
+}
+
+/**
+ * The columns of the first holder. What a release leaves behind means nothing, and stays unless other rows of the
+ * statement get the same value: so the row keeps its size.
+ */
+function holderChange(lockId: bigint, { holders }: Moves, before: Before): RowChange {
+  const move = holders.get(lockId);
+  if (!move) return NO_CHANGE;
+  if (!move.holder) return NO_HOLDER;
+  const old = move.isNew ? undefined : before.claim(move.holder);
+  return { before: old ? holderValues(old) : [], after: holderValues(move.holder) };
+}
+
+const NO_CHANGE: RowChange = { before: [], after: [] };
+const NO_HOLDER: RowChange = {
+  before: [],
+  after: HOLDER_COLUMNS.map((column) => (column === "holder_state" ? NO_STATE : ANY_VALUE)),
+};

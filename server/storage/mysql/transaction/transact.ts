@@ -3,6 +3,7 @@
 // `lock-cache.ts` read, `save.ts` writes.
 
 import type { DatabaseClock } from "../../../core/database-clock.ts";
+import { movesOf } from "../../rows/placement.ts";
 import type { DecideRows, LoadPlan, StoreObserver } from "../../store.ts";
 import { isRowLocked } from "../../store.ts";
 import { type Connection, Trip } from "../connection/connection.ts";
@@ -74,15 +75,15 @@ async function decideAll(
   for (let read = first; ; ) {
     const changes = decide(read.loaded);
     waitersLeft ||= leavesWaiters(changes);
+    const moves = movesOf(changes, read.loaded.nowUs);
     const records = recordChanges(changes.locks, read.before);
     const last = changes.again.length === 0;
     const trip = new Trip(read.assumptions ? "decide_commit" : last ? "save_commit" : "save");
     if (read.assumptions) trip.add(BEGIN);
-    if (plan.impatient)
-      addRowLocks(trip, connection, changes, read.assumptions ? changes.locks : [], records);
+    if (plan.impatient) addRowLocks(trip, connection, moves, read.assumptions ? changes.locks : [], records);
     // A transaction that changes a rule already holds the rules exclusively.
     const lockOfRules = last && waitersLeft && !plan.rule ? rulesLock(plan.impatient ?? false) : "";
-    addWrites(trip, changes, records, read, lockOfRules);
+    addWrites(trip, changes, moves, records, read, lockOfRules);
     if (!last) {
       mustStillBeOpen(await runWrites(connection, trip, changes));
       read = await loadAgain(connection, changes.again, rules, clock, first.loaded);

@@ -114,14 +114,17 @@ describe.each([...binaries])("on a %s of its own", (flavour, binary) => {
       GRANT SELECT, INSERT, UPDATE, DELETE ON ${database}.* TO 'small'@'%'`);
     const store = await stage.store({ user: "small", password: "small", poolSize: 1 });
     const id = await lockId(store, "small");
-    const added = await addClaims(store, id, { state: "held" }, { state: "ended", dueInUs: -1 });
+    const reader = { state: "held", mode: "shared" } as const;
+    const added = await addClaims(store, id, reader, reader, {}, { state: "ended", dueInUs: 600_000_000 });
+    await plain.run(`UPDATE ${database}.rowlock_history SET deadline = 1`);
     await store.register({ id: 1n, address: "here", version: "1", secret: "" }, 1_000_000, 0n);
     await store.heartbeat(1n, added, 1_000_000);
     await store.poll([id], 0);
     expect(await store.purgeClaims(Number.MAX_SAFE_INTEGER, 10)).toBe(1);
     await lockId(store, "idle");
     await until(async () => (await store.purgeLocks(0, 10)) > 0);
-    expect((await store.view("small", 10))?.holders.length).toBe(1);
+    expect((await store.view("small", 10))?.holders.length).toBe(2);
+    expect((await store.view("small", 10))?.waiters).toMatchObject([{ replica: 1n }]);
     expect(await store.checkInvariants(10)).toEqual([]);
     expect(await store.checkDurability()).toEqual([]);
 
@@ -143,16 +146,17 @@ describe.each([...binaries])("on a %s of its own", (flavour, binary) => {
       ...(await target.resolve(Array.from({ length: 300 }, (_, each) => `wide/${each}`))).values(),
     ];
     ids.sort((a, b) => (a < b ? -1 : 1));
-    const added = await addClaimsTo(target, ids, { state: "held" }, { state: "waiting" });
-    await plain.run("ANALYZE TABLE rowlock_lock, rowlock_claim");
+    const isHeld = { state: "held" } as const;
+    const added = await addClaimsTo(target, ids, isHeld, isHeld, { state: "waiting" });
+    await plain.run("ANALYZE TABLE rowlock_lock, rowlock_claim, rowlock_history, rowlock_request");
     const first = await rowsRead();
     const byAsking = (await rowsRead()) - first;
-    for (const count of [1, 2]) {
+    for (const count of [1, 2, 3]) {
       const claims = added.slice(0, count);
       const locks = planned(...new Set(claims.map((claim) => claim.lockId)));
       const write = () =>
         target.transact({ ...NO_PLAN, locks, claims }, (loaded) => {
-          for (const claim of loaded.claims) claim.endNote += "!";
+          for (const claim of loaded.claims) claim.replica = (claim.replica ?? 0n) + 1n;
           return { ...NO_CHANGES, locks: raised(loaded), changed: loaded.claims };
         });
       const steps = [write, () => target.heartbeat(1n, claims, 1), () => target.claims(claims)];

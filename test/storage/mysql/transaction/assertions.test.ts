@@ -9,8 +9,9 @@ import { mustStillBeOpen } from "../../../../server/storage/mysql/transaction/as
 import { LockCache } from "../../../../server/storage/mysql/transaction/lock-cache.ts";
 import { transactOn } from "../../../../server/storage/mysql/transaction/transact.ts";
 import { WriteChain } from "../../../../server/storage/mysql/transaction/write-chain.ts";
-import { CLAIM } from "../../../support/claims.ts";
-import { NO_CHANGES, NO_PLAN, planned } from "../../../support/store-fixture.ts";
+import { CLAIM_ROW_LENGTH } from "../../../../server/storage/rows/columns.ts";
+import { NO_CHANGES, NO_PLAN, planned, raised } from "../../../support/store-fixture.ts";
+import { guardRow, LOCK, waiting } from "./lock-fixture.ts";
 
 const OPEN = { affectedRows: 1, serverStatus: 0b11 };
 const GONE = { affectedRows: 1, serverStatus: 0b10 };
@@ -42,6 +43,8 @@ describe("a decision", () => {
       return statements.map((sql) => {
         if (sql.includes("FROM rowlock_meta m LEFT JOIN")) return [[null, ...Array(9).fill("0")]];
         if (sql.startsWith("SELECT") && sql.includes("rules_revision")) return [[now, "7", "0", 0, 0, null]];
+        if (sql.startsWith("SELECT l.id"))
+          return [[...guardRow(LOCK), ...Array(1 + CLAIM_ROW_LENGTH).fill(null)]];
         if (sql.startsWith("SELECT") || sql.startsWith("(SELECT")) return [];
         if (!/^(INSERT|UPDATE|DELETE)/.test(sql)) return OPEN;
         return trip.name === goneIn && writes++ === goneAt ? GONE : OPEN;
@@ -60,10 +63,10 @@ describe("a decision", () => {
     await transactOn(
       connection,
       { ...NO_PLAN, locks: planned(1n) },
-      () => {
+      (loaded) => {
         round += 1;
-        const added = [{ ...CLAIM, ticketNumber: BigInt(round) }];
-        return { ...NO_CHANGES, added, changed: [CLAIM], again: round === 1 ? [1n] : [] };
+        const [added, changed] = [[waiting(round + 1)], [waiting(1)]];
+        return { ...NO_CHANGES, locks: raised(loaded), added, changed, again: round === 1 ? [1n] : [] };
       },
       { rules: new RuleCache(), cache: new LockCache(clock), clock, observer },
     );
@@ -75,7 +78,8 @@ describe("a decision", () => {
   });
 
   test.each(["save", "save_commit"])("is retryable if a write of its %s found it closed", async (trip) => {
-    for (const write of [0, 1])
+    // The guard row, the changed claim, the added claim, and its request id.
+    for (const write of [0, 1, 2, 3])
       await expect(decide(trip, write)).rejects.toMatchObject({ kind: "transient" });
   });
 });

@@ -1,7 +1,7 @@
 // A database of a few rows behind a connection, which answers the reads of transactions and records everything sent. Its
 // writes change nothing: tests on real databases cover what they do.
 
-import type { Claim } from "../../../../server/core/claim.ts";
+import { type Claim, type ClaimKey, isServerMade } from "../../../../server/core/claim.ts";
 import type { Clock, DatabaseClock } from "../../../../server/core/database-clock.ts";
 import type { LimitRule } from "../../../../server/core/limit.ts";
 import type { Lock } from "../../../../server/core/lock.ts";
@@ -9,12 +9,14 @@ import type { Connection, Row, Trip } from "../../../../server/storage/mysql/con
 import { RuleCache } from "../../../../server/storage/mysql/meta.ts";
 import { LockCache } from "../../../../server/storage/mysql/transaction/lock-cache.ts";
 import { transactOn } from "../../../../server/storage/mysql/transaction/transact.ts";
-import { bytesOf, claimValues, lockValues } from "../../../../server/storage/rows/values.ts";
+import { CLAIM_ROW_LENGTH, NEVER_DUE_US } from "../../../../server/storage/rows/columns.ts";
+import { bytesOf } from "../../../../server/storage/rows/values.ts";
 import type { DecideRows, LoadPlan } from "../../../../server/storage/store.ts";
 import { NO_PLAN } from "../../../support/store-fixture.ts";
-import { textOf } from "./lock-fixture.ts";
+import { claimRow, guardRow, textOf } from "./lock-fixture.ts";
 
 const OPEN = { affectedRows: 1, serverStatus: 0b11 };
+const NO_HOLDER: Row = Array<null>(CLAIM_ROW_LENGTH).fill(null);
 
 /** Known exactly from the first reading on, so that no test depends on timing. */
 class SteadyClock implements Pick<DatabaseClock, "read" | "estimate" | "doubt"> {
@@ -41,6 +43,7 @@ export class FakeDatabase {
   isEmpty = false;
   rules: LimitRule[] = [];
   readonly locks = new Map<bigint, Lock>();
+  /** Each is in the table that belongs to its state: see `#tableOf`. */
   claims: Claim[] = [];
   /** The error of a trip, by the trip's name. */
   readonly failures = new Map<string, Error>();
@@ -106,8 +109,7 @@ export class FakeDatabase {
     if (sql.startsWith("SELECT CAST(UNIX_TIMESTAMP"))
       return this.isEmpty ? [] : [[this.nowUs, "7", "3", 10, 20, this.identity && bytesOf(this.identity)]];
     if (sql.startsWith("SELECT l.id")) return this.#guards(sql);
-    if (sql.startsWith("(SELECT lock_id"))
-      return sql.split(" UNION ALL ").flatMap((each) => this.#claims(each));
+    if (sql.startsWith("(SELECT")) return sql.split(" UNION ALL ").flatMap((each) => this.#claims(each));
     return /^\(?SELECT/.test(sql) ? [] : OPEN;
   }
 
@@ -127,23 +129,59 @@ export class FakeDatabase {
     const ids = /IN \(([^)]*)\)/.exec(sql)?.[1]?.split(", ") ?? [];
     return ids.flatMap((id) => {
       const lock = this.locks.get(BigInt(id));
-      return lock ? [[lock.id, bytesOf(lock.name), ...lockValues(lock)]] : [];
+      if (!lock) return [];
+      const live = this.claims.filter(({ lockId, state }) => lockId === lock.id && state !== "ended");
+      const holder = live.find((claim) => this.#tableOf(claim) === "l");
+      const nextDeadline =
+        live.length === 0 ? null : Math.min(...live.map(({ deadlineUs }) => deadlineUs ?? NEVER_DUE_US));
+      return [[...guardRow(lock), nextDeadline, ...(holder ? claimRow(holder) : NO_HOLDER)]];
     });
   }
 
+  /** The rows of one branch of a read. It may contain any of these conditions. */
   #claims(sql: string): unknown[] {
-    const state = sql.includes("state = 2") ? "held" : sql.includes("state = 1") ? "waiting" : null;
-    const lockId = /lock_id = (\d+)/.exec(sql)?.[1];
-    const ticket = /ticket_number = (\d+)/.exec(sql)?.[1];
+    const table = /SELECT ([lch])\./.exec(sql)?.[1];
+    const keys = [
+      ...sql.matchAll(/\((?:(?:lock_id|l\.id) = )?(\d+)(?: AND (?:l\.holder_)?ticket_number =|,) (\d+)\)/g),
+    ];
+    const ofLock = /c\.lock_id = (\d+)/.exec(sql)?.[1];
+    const ofLocks = /c\.lock_id IN \(([^)]*)\)/.exec(sql)?.[1]?.split(", ");
+    const requestIds = /([cr])\.request_id IN \(([^)]*)\)/.exec(sql);
+    const dueBy = /c\.deadline <= (\d+)/.exec(sql)?.[1];
+    const side = /c\.ticket_number (<|>=) \(SELECT q\.queue_from/.exec(sql)?.[1];
     const max = Number(/LIMIT (\d+)/.exec(sql)?.[1] ?? 1_000);
-    const requestIds = /request_id IN \(([^)]*)\)/.exec(sql)?.[1];
+    const part = Number(/, (\d) FROM/.exec(sql)?.[1]);
+    const isWanted = (claim: Claim) => {
+      const { lockId, ticketNumber, requestId, deadlineUs } = claim;
+      if (this.#tableOf(claim) !== table) return false;
+      if (
+        keys.length > 0 &&
+        !keys.some(([, id, number]) => `${lockId}.${ticketNumber}` === `${id}.${number}`)
+      )
+        return false;
+      if (ofLock !== undefined && `${lockId}` !== ofLock) return false;
+      if (ofLocks && !ofLocks.includes(`${lockId}`)) return false;
+      if (requestIds) {
+        // A request id that a server made has no row in rowlock_request.
+        if (requestIds[1] === "r" && isServerMade(requestId)) return false;
+        if (!requestIds[2]?.includes(`'${requestId}'`)) return false;
+      }
+      if (dueBy !== undefined && (deadlineUs === null || deadlineUs > Number(dueBy))) return false;
+      return side === undefined || this.#holds(claim) === (side === "<");
+    };
     return this.claims
-      .filter((claim) => state === null || claim.state === state)
-      .filter((claim) => lockId === undefined || `${claim.lockId}` === lockId)
-      .filter((claim) => ticket === undefined || `${claim.ticketNumber}` === ticket)
-      .filter((claim) => requestIds === undefined || requestIds.includes(`'${claim.requestId}'`))
-      .filter((claim) => !sql.includes("deadline <=") || (claim.deadlineUs ?? this.nowUs + 1) <= this.nowUs)
+      .filter(isWanted)
       .slice(0, max)
-      .map((claim) => [...claimValues(claim), state === "waiting" ? 1 : 0]);
+      .map((claim) => [...claimRow(claim), part]);
+  }
+
+  /** The alias of the table that has the claim. */
+  #tableOf({ state, lockId, ticketNumber }: Claim): "l" | "c" | "h" {
+    if (state === "ended") return "h";
+    return this.locks.get(lockId)?.firstHolder === ticketNumber ? "l" : "c";
+  }
+
+  #holds({ lockId, ticketNumber }: ClaimKey): boolean {
+    return ticketNumber < (this.locks.get(lockId)?.queueFrom ?? 1n);
   }
 }

@@ -340,6 +340,15 @@ describe("a decision uses the cache", () => {
     expect(read?.loaded.claims).toEqual([waiting(2)]);
   });
 
+  test("and asserts nothing of request ids that servers made, which only its locks could have", () => {
+    const serverMade = "\0made by a server";
+    const read = withHolder().read({ requestIds: [serverMade, "\0\0of a Capture\x000"] });
+    expect(read?.assumptions?.newRequestIds).toEqual(["\0\0of a Capture\x000"]);
+    const known = new Known();
+    known.learn({}, waiting(2, { requestId: serverMade }));
+    expect(known.read({ requestIds: [serverMade] })?.loaded.claims).toMatchObject([{ ticketNumber: 2n }]);
+  });
+
   test("for a whole queue only if all of it is known", () => {
     const known = new Known();
     known.write([{ waiting: 9 }]);

@@ -3,6 +3,13 @@
 import type { Claim } from "../../../../server/core/claim.ts";
 import type { Lock } from "../../../../server/core/lock.ts";
 import { type SqlValue, Trip } from "../../../../server/storage/mysql/connection/connection.ts";
+import {
+  bytesOf,
+  claimValues,
+  END_REASON_CODES,
+  lockValues,
+  type Value,
+} from "../../../../server/storage/rows/values.ts";
 import { CLAIM } from "../../../support/claims.ts";
 
 export const LOCK: Lock = {
@@ -21,6 +28,8 @@ export const LOCK: Lock = {
   waitingPermits: 0,
   changeMark: 0n,
   recordFloor: 0n,
+  firstHolder: null,
+  queueFrom: 1n,
   record: null,
   revision: 1n,
 };
@@ -36,6 +45,26 @@ export function waiting(ticketNumber: number, more: Partial<Claim> = {}): Claim 
 
 export function ended(ticketNumber: number, more: Partial<Claim> = {}): Claim {
   return held(ticketNumber, { state: "ended", ...more });
+}
+
+/** As a store reads it: a live claim has no values for how it ended. */
+export function asRead(claim: Claim): Claim {
+  return claim.state === "ended" ? claim : { ...claim, endedAtUs: null, endReason: null, endNote: "" };
+}
+
+/** A row of CLAIM_LIST, HOLDER_LIST or HISTORY_LIST. */
+export function claimRow(claim: Claim): Value[] {
+  const { state, endedAtUs, endReason, endNote } = claim;
+  const end = endReason && END_REASON_CODES[endReason];
+  return [
+    ...claimValues(claim),
+    ...(state === "ended" ? [endedAtUs, end, bytesOf(endNote)] : [null, null, null]),
+  ];
+}
+
+/** A row of LOCK_LIST. */
+export function guardRow(lock: Lock): Value[] {
+  return [lock.id, bytesOf(lock.name), ...lockValues(lock), lock.firstHolder];
 }
 
 /** Consecutive ticket numbers. */

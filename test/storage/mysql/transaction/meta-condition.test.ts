@@ -55,8 +55,10 @@ describe("request ids that are assumed to be new", () => {
   test("are searched, except those whose unique key is written anyway", () => {
     const added = [held(1, { requestId: "added" }), held(2, { requestId: "another" })];
     const condition = conditionOf({ newRequestIds: ["added", "never seen", "nor this"], added });
-    expect(textOf(condition)).toMatch(/NOT EXISTS .* WHERE request_id IN \('never seen', 'nor this'\)\)$/);
-    expect(condition.readsClaims).toBe(true);
+    expect(textOf(condition)).toMatch(
+      /NOT EXISTS .* FROM rowlock_request WHERE request_id IN \('never seen', 'nor this'\)\)$/,
+    );
+    expect(condition.readsRequests).toBe(true);
     expect(condition.lock).toBe("LOCKED");
   });
 
@@ -64,7 +66,7 @@ describe("request ids that are assumed to be new", () => {
     for (const newRequestIds of [[], ["added"]]) {
       const condition = conditionOf({ newRequestIds, added: [held(1, { requestId: "added" })] });
       expect(textOf(condition)).not.toContain("request_id");
-      expect(condition.readsClaims).toBe(false);
+      expect(condition.readsRequests).toBe(false);
     }
   });
 });
@@ -109,7 +111,7 @@ describe("a lease that goes on", () => {
 });
 
 describe("an assertion", () => {
-  const FACTS: MetaCondition = { sql: "a = ?", values: [9], lock: "LOCKED", readsClaims: false };
+  const FACTS: MetaCondition = { sql: "a = ?", values: [9], lock: "LOCKED", readsRequests: false };
   const asserted = (condition: MetaCondition | null) => {
     const { trip, statements } = openTrip();
     assertAllWritten(trip, 3, condition);

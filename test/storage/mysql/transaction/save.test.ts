@@ -8,36 +8,39 @@ import type { LockRecord } from "../../../../server/core/record.ts";
 import type { Read } from "../../../../server/storage/mysql/transaction/read.ts";
 import { recordChanges } from "../../../../server/storage/mysql/transaction/records.ts";
 import { addWrites } from "../../../../server/storage/mysql/transaction/save.ts";
+import { movesOf } from "../../../../server/storage/rows/placement.ts";
 import { CLAIM, RECORD, TERMS } from "../../../support/claims.ts";
-import { LOCK, openTrip } from "./lock-fixture.ts";
+import { ended, LOCK, openTrip, textOf, waiting } from "./lock-fixture.ts";
 
+/** As the decision leaves it; the store adds where the holder is. */
 const HELD: Lock = { ...LOCK, nextTicket: 2n, lastToken: 1n, heldPermits: 1, holders: 1, revision: 2n };
 const THREE_LEFT: LockRecord = { ...RECORD, attemptsLeft: 3, version: 7n };
 const SPACED: Terms = { ...TERMS, minIntervalUs: 1 };
 
-/** The statements that write the changed lock, together with an added or changed claim. */
-function sent(from: Lock, to: Lock, added: readonly Claim[], changed: readonly Claim[] = []): string[] {
+/** The statements that write the changed lock, together with added or changed claims. */
+function written(from: Lock, to: Lock, added: readonly Claim[], changed: readonly Claim[] = []) {
   const { trip, statements } = openTrip();
   const before = { lock: () => from, claim: () => CLAIM };
   const loaded = { atLeastUs: 0, nowUs: 0 } as Read["loaded"];
   const read = { loaded, before, rulesRevision: "0", assumptions: null };
-  const changes = { locks: [to], added, changed, again: [] };
-  addWrites(trip, changes, recordChanges([to], before), read, "");
-  return statements.map(({ sql }) => sql);
+  const changes = { locks: [{ ...to }], added, changed, again: [] };
+  addWrites(trip, changes, movesOf(changes, loaded.nowUs), recordChanges(changes.locks, before), read, "");
+  return statements;
+}
+
+function sent(...rows: Parameters<typeof written>): string[] {
+  return written(...rows).map(({ sql }) => sql);
 }
 
 test("a grant and an end at a lock without a record do not mention records", () => {
   const grant = sent(LOCK, HELD, [CLAIM]);
-  const end = sent(
-    HELD,
-    { ...LOCK, nextTicket: 2n, lastToken: 1n, revision: 3n },
-    [],
-    [{ ...CLAIM, endedAtUs: 9 }],
-  );
-  // The guard row and the claim. If no claim is added, a further statement checks that both were written.
+  const holding = { ...HELD, firstHolder: 1n, queueFrom: 2n };
+  const free = { ...holding, heldPermits: 0, holders: 0, revision: 3n };
+  const end = sent(holding, free, [], [ended(1, { deadlineUs: 9 })]);
+  // The guard row, with the claim, and its request id; the guard row and the history.
   expect(grant).toHaveLength(2);
-  expect(end).toHaveLength(3);
-  expect([...grant, ...end].join("\n")).not.toMatch(/record|terms/);
+  expect(end).toHaveLength(2);
+  expect([...grant, ...end].join("\n")).not.toContain("record");
 });
 
 test.each([
@@ -67,7 +70,30 @@ test("an unchanged record is not written again", () => {
   expect(touched.join("\n")).not.toContain("rowlock_record");
 });
 
-test("terms are written with those claims that have some, and the others beside them", () => {
-  const statements = sent(LOCK, HELD, [CLAIM, { ...CLAIM, ticketNumber: 2n, terms: SPACED }]);
-  expect(statements.at(-1)).toContain("terms)");
+test("a grant and an end of a claim whose request id the server made are two statements each", () => {
+  const requestId = "\0made by a server";
+  const holding = { ...HELD, firstHolder: 1n, queueFrom: 2n };
+  const grant = sent(LOCK, HELD, [{ ...CLAIM, requestId }]);
+  // The guard row with the claim, and the check that it was written.
+  expect(grant).toEqual([
+    expect.stringMatching(/^UPDATE rowlock_lock/),
+    expect.stringContaining("ROW_COUNT()"),
+  ]);
+  const free = { ...holding, heldPermits: 0, holders: 0, revision: 3n };
+  expect(sent(holding, free, [], [ended(1, { requestId, deadlineUs: 9 })])).toEqual([
+    expect.stringMatching(/^UPDATE rowlock_lock/),
+    expect.stringMatching(/^INSERT INTO rowlock_history/),
+  ]);
+});
+
+test("terms are written with those claims that have some, wherever they are, and others have none", () => {
+  const text = (...added: Claim[]) => written(LOCK, HELD, added).map(textOf);
+  const terms = SPACED;
+  const [guard, claims] = text({ ...CLAIM, terms }, waiting(2), waiting(3, { terms }));
+  expect(guard).toContain(`holder_terms = '${JSON.stringify(terms)}'`);
+  expect(claims).toContain("labels, terms, requested_at");
+  expect(claims?.match(/'\{\}', [^ ]+,/g)).toEqual(["'{}', null,", `'{}', '${JSON.stringify(terms)}',`]);
+  expect(text(CLAIM)[0]).toContain("holder_terms = null");
+  const [, history] = text(ended(1, { terms, deadlineUs: 9 }));
+  expect(history).toContain(`'{}', '${JSON.stringify(terms)}',`);
 });

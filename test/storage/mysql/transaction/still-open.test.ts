@@ -69,18 +69,14 @@ describe.each(mariadbs)("on $flavour $version", (server) => {
     "nothing is written by a %s after it, and the decision is retryable",
     async (trip) => {
       const id = await lockId(store, `lost before ${trip}`);
-      const [claim] = (await addClaims(store, id, { state: "held" })) as [Claim];
-      const added: Claim = {
-        ...claim,
-        ticketNumber: 2n,
-        requestId: `added after ${trip}`,
-        fencingToken: 2n,
-      };
-      const before = await load(store, { locks: planned(id), claims: [claim] });
+      // The first one is in the guard row.
+      const claims = (await addClaims(store, id, { state: "held" }, {})) as [Claim, Claim];
+      const added: Claim = { ...claims[1], ticketNumber: 3n, requestId: `added after ${trip}` };
+      const before = await load(store, { locks: planned(id), claims });
       const attempt = (adds: boolean) => {
         let round = 0;
-        return decideOn([id], [claim], (loaded) => {
-          for (const each of loaded.claims) each.endNote = "changed";
+        return decideOn([id], claims, (loaded) => {
+          for (const each of loaded.claims) each.deadlineUs = Number(each.deadlineUs) + 1;
           return {
             ...NO_CHANGES,
             locks: raised(loaded),
@@ -94,19 +90,18 @@ describe.each(mariadbs)("on $flavour $version", (server) => {
       for (const adds of [true, false]) {
         expect(await refusal(attempt(adds))).toMatchObject({ kind: "transient" });
       }
-      const after = await load(store, { locks: planned(id), claims: [claim, added] });
+      const after = await load(store, { locks: planned(id), claims: [...claims, added] });
       expect(after.claims).toEqual(before.claims);
+      expect(after.claims).toHaveLength(2);
       expect(after.locks.get(id)?.revision).toBe((before.locks.get(id)?.revision as bigint) + 1n);
       lostBefore = "";
       await attempt(true);
-      expect((await load(store, { locks: planned(id), claims: [claim, added] })).claims).toHaveLength(2);
+      expect((await load(store, { locks: planned(id), claims: [...claims, added] })).claims).toHaveLength(3);
       // Corrects the counters, so that the database is sound again.
       await changeLock(store, id, (lock) => {
-        lock.nextTicket = 3n;
-        lock.lastToken = 2n;
-        lock.holders = 2;
-        lock.heldPermits = 2;
-        lock.limit = 2;
+        lock.nextTicket = 4n;
+        lock.waiting = 2;
+        lock.waitingPermits = 2;
       });
       expect(await store.checkInvariants(10)).toEqual([]);
     },

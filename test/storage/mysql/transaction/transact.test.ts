@@ -5,14 +5,13 @@ import { beforeEach, describe, expect, test, vi } from "vitest";
 import { QUEUE_HEAD_MAX } from "../../../../server/core/bounds.ts";
 import type { Claim } from "../../../../server/core/claim.ts";
 import { inTransaction, onSnapshot } from "../../../../server/storage/mysql/transaction/in-transaction.ts";
-import { lockUnlocked } from "../../../../server/storage/mysql/transaction/row-locks.ts";
 import { BRANCHES_MAX, HEADS_PER_RULE_LOCK } from "../../../../server/storage/storage-bounds.ts";
 import type { Changes, Loaded, LoadPlan } from "../../../../server/storage/store.ts";
 import { ROW_LOCKED, StoreError } from "../../../../server/storage/store.ts";
 import { RECORD } from "../../../support/claims.ts";
 import { NO_CHANGES, planned, raised } from "../../../support/store-fixture.ts";
 import { FakeDatabase } from "./fake-database.ts";
-import { held, LOCK, numbers, waiting } from "./lock-fixture.ts";
+import { asRead, ended, held, LOCK, numbers, waiting } from "./lock-fixture.ts";
 
 const RULE = { prefix: "etl/", limit: 3, version: 8n, reason: "why", changeMark: 9n };
 
@@ -58,7 +57,6 @@ describe("a transaction", () => {
       "START TRANSACTION",
       expect.stringMatching(/^SELECT l.id, .* WHERE l.id IN \(1, 2\) ORDER BY l.id FOR UPDATE$/),
       expect.stringMatching(/^SELECT .* FROM rowlock_meta/),
-      expect.stringMatching(/^\(SELECT .* deadline <= .* lock_id IN \(1, 2\)/),
     ]);
     expect(database.sqlOf("save_commit")).toEqual([
       expect.stringMatching(/^UPDATE rowlock_lock .* WHERE id IN \(1, 2\)$/),
@@ -118,9 +116,10 @@ describe("a transaction", () => {
     await decide({ impatient: true }, { changed: [held(1)] });
     expect(database.names).toEqual(["decide_commit"]);
     expect(database.sqlOf("decide_commit")[1]).toMatch(/^DO \(SELECT 1 FROM rowlock_lock .*rowlock_claim/);
-    await decide({ impatient: true, locks: planned(2n) }, { changed: [held(1)] });
+    const other = held(1, { lockId: 2n });
+    await decide({ impatient: true, locks: planned(2n) }, { changed: [other] });
     expect(database.sqlOf("save_commit")[0]).toMatch(/^DO \(SELECT 1 FROM rowlock_claim/);
-    await decide({ locks: planned(2n) }, { changed: [held(1)] });
+    await decide({ locks: planned(2n) }, { changed: [other] });
     expect(database.sqlOf("save_commit").join()).not.toContain("DO (");
   });
 
@@ -132,29 +131,69 @@ describe("a transaction", () => {
 });
 
 describe("claims", () => {
+  const HEADS = [{ id: 1n, heads: 9, likelyQueue: true }];
+  const SERVER_MADE = "\0made by a server";
+  const due = (number: number) => held(number, { deadlineUs: database.nowUs - 1 });
   beforeEach(() => {
-    database.locks.set(1n, { ...LOCK, holders: 2, waiting: 3 });
-    database.claims = [
-      held(1, { deadlineUs: database.nowUs - 1 }),
-      held(2),
-      ...numbers(3, 5).map((number) => waiting(number)),
-    ];
+    database.locks.set(1n, { ...LOCK, holders: 2, waiting: 3, firstHolder: 1n, queueFrom: 3n });
+    database.claims = [held(1), held(2), ...numbers(3, 5).map((number) => waiting(number))];
   });
 
-  test("that are due are read with the guard rows, and no others", async () => {
+  /** Replaces claims of the database by others with the same numbers, as if another server had written them. */
+  const become = (...claims: Claim[]) => {
+    database.cache.forgetAll();
+    const replaced = new Set(ticketsOf(claims));
+    const others = database.claims.filter(({ ticketNumber }) => !replaced.has(Number(ticketNumber)));
+    database.claims = [...claims, ...others];
+  };
+
+  test("that nothing asks for are not read, except the expected head of a queue", async () => {
     const { claims, queues } = await decide({ locks: [{ id: 1n, heads: 2, likelyQueue: true }] });
-    expect(ticketsOf(claims)).toEqual([1]);
+    expect(ticketsOf(claims)).toEqual([]);
     expect(ticketsOf(queues.get(1n)?.head)).toEqual([3, 4]);
     expect(queues.get(1n)?.complete).toBe(false);
-    expect(database.names).not.toContain("load_queues");
+    expect(database.names).toEqual(["load", "load_rules", "save_commit"]);
+  });
+
+  test("that are due are read in one trip more, if the bound of their lock has passed, and no others", async () => {
+    become(due(1));
+    expect(ticketsOf((await decide({ locks: HEADS })).claims)).toEqual([1]);
+    become(held(1), due(2));
+    expect(ticketsOf((await decide({ locks: HEADS })).claims)).toEqual([2]);
+    become(
+      due(1),
+      waiting(4, { deadlineUs: database.nowUs }),
+      waiting(5, { deadlineUs: database.nowUs + 1 }),
+    );
+    const { claims, queues } = await decide({ locks: HEADS });
+    expect(ticketsOf(claims).sort()).toEqual([1, 2, 4]);
+    expect(queues.get(1n)?.complete).toBe(true);
+    expect(database.names).toEqual([
+      ...["load", "load_rules", "load_queues", "save_commit"],
+      ...["load", "load_queues", "save_commit"],
+      ...["load", "load_queues", "save_commit"],
+    ]);
+    // The other lock has nothing due.
+    database.cache.forgetAll();
+    await decide({ locks: [...HEADS, ...planned(2n)] });
+    expect(database.sqlOf("load_queues")).toEqual([
+      expect.stringMatching(
+        /^\(SELECT [^()]* c\.lock_id = 1 AND c\.deadline <= 5000000000 ORDER BY [^()]*\)$/,
+      ),
+    ]);
+  });
+
+  test("are not due if only the bound of their lock has passed", async () => {
+    become(waiting(4, { deadlineUs: database.nowUs }));
+    database.answers.set("c.deadline <=", []);
+    expect((await decide({ locks: HEADS })).claims).toEqual([]);
   });
 
   test("are read by key, by request id and as holders, and each is one object", async () => {
-    const locks = [{ id: 1n, heads: 9, likelyQueue: true }];
     let isSame = false;
     await database.transact(
       {
-        locks,
+        locks: HEADS,
         claims: [waiting(4)],
         requestIds: [waiting(4).requestId, waiting(5).requestId],
         holdersOf: [1n],
@@ -170,6 +209,61 @@ describe("claims", () => {
     expect(isSame).toBe(true);
   });
 
+  test.each<[string, Partial<LoadPlan>]>([
+    ["its key", { claims: [held(1)] }],
+    ["its request id", { requestIds: [held(1).requestId] }],
+    ["the holders of its lock", { holdersOf: [1n] }],
+  ])("in a guard row are read with it, if the plan asks for %s", async (_, plan) => {
+    database.claims = [held(1)];
+    const read = await decide({ locks: HEADS, ...plan });
+    expect(read.claims).toEqual([asRead(held(1))]);
+    expect(read.locks.get(1n)?.firstHolder).toBe(1n);
+    database.cache.forgetAll();
+    expect((await decide({ locks: HEADS })).claims).toEqual([]);
+  });
+
+  test("by key are searched among live and ended ones, and in the guard row if it is not read anyway", async () => {
+    become(ended(4));
+    expect((await decide({ locks: HEADS, claims: [held(2), ended(4)] })).claims).toEqual([
+      asRead(held(2)),
+      ended(4),
+    ]);
+    expect(tablesOf(database.sqlOf("load")[3])).toEqual([
+      "rowlock_claim",
+      "rowlock_history",
+      "rowlock_claim",
+    ]);
+    database.cache.forgetAll();
+    const elsewhere = { locks: planned(2n), claims: [held(1), held(2), ended(4)] };
+    expect(ticketsOf((await decide(elsewhere)).claims).sort()).toEqual([1, 2, 4]);
+    expect(tablesOf(database.sqlOf("load")[3])).toEqual(["rowlock_lock", "rowlock_claim", "rowlock_history"]);
+  });
+
+  test("by a client's request id are searched in all tables, whatever lock they belong to", async () => {
+    become(ended(4));
+    const requestIds = [held(1), held(2), ended(4)].map(({ requestId }) => requestId);
+    const { claims } = await decide({ locks: planned(2n), requestIds });
+    expect(ticketsOf(claims).sort()).toEqual([1, 2, 4]);
+    expect(database.sqlOf("load")[3]?.match(/FROM rowlock_request r/g)).toHaveLength(3);
+  });
+
+  test.each([
+    ["the first holder", held(1, { requestId: SERVER_MADE }), [1]],
+    ["a further holder", held(2, { requestId: SERVER_MADE }), [2]],
+    ["a waiter", waiting(5, { requestId: SERVER_MADE }), [5]],
+    ["an ended claim", ended(5, { requestId: SERVER_MADE }), []],
+  ])(
+    "by a request id that a server made are live claims of the locks read: %s",
+    async (_, claim, expected) => {
+      become(claim);
+      const { claims } = await decide({ locks: HEADS, requestIds: [SERVER_MADE] });
+      expect(ticketsOf(claims)).toEqual(expected);
+      expect(database.sqlOf("load").join()).not.toContain("rowlock_request");
+      const elsewhere = await decide({ locks: planned(2n), requestIds: [SERVER_MADE] });
+      expect(elsewhere.claims).toEqual([]);
+    },
+  );
+
   test("of an unexpected queue are read in one trip more", async () => {
     const { queues } = await decide({ locks: planned(1n) });
     expect(database.names).toEqual(["load", "load_rules", "load_queues", "save_commit"]);
@@ -182,17 +276,57 @@ describe("claims", () => {
     const ids = numbers(10, 10 + BRANCHES_MAX).map(BigInt);
     await decide({ locks: ids.map((id) => ({ id, heads: 1, likelyQueue: true })) });
     const branches = database.sqlOf("load").slice(3);
-    expect(branches.map((sql) => sql.split(" UNION ALL ").length)).toEqual([BRANCHES_MAX, 2]);
+    expect(branches.map((sql) => sql.split(" UNION ALL ").length)).toEqual([BRANCHES_MAX, 1]);
   });
 
   test("are written only if the decision has changed them, and only over the old values", async () => {
-    await database.transact({ locks: planned(2n), claims: [waiting(4)] }, (loaded) => {
-      for (const claim of loaded.claims) claim.endNote = "changed";
+    await database.transact({ locks: planned(1n), claims: [held(1), waiting(4)] }, (loaded) => {
+      for (const claim of loaded.claims) claim.deadlineUs = 9;
       return { ...NO_CHANGES, locks: raised(loaded), changed: loaded.claims };
     });
-    expect(database.sqlOf("save_commit")[1]).toMatch(/^UPDATE rowlock_claim SET end_note = 'changed' WHERE/);
+    const [guard, claim] = database.sqlOf("save_commit");
+    expect(guard).toMatch(/^UPDATE rowlock_lock SET revision = 2, holder_deadline = 9, decided_at/);
+    expect(claim).toMatch(/^UPDATE rowlock_claim SET deadline = 9 WHERE/);
+  });
+
+  test("move between the tables as the decision has placed them", async () => {
+    await database.transact({ locks: HEADS, claims: [held(1)] }, (loaded) => {
+      const [holder] = loaded.claims as [Claim];
+      const [waiter] = (loaded.queues.get(1n)?.head ?? []) as [Claim];
+      Object.assign(holder, { state: "ended", endReason: "released", deadlineUs: loaded.nowUs + 1 });
+      Object.assign(waiter, { state: "held", fencingToken: 2n });
+      return { ...NO_CHANGES, locks: raised(loaded), changed: [holder, waiter] };
+    });
+    const [guard, ...others] = database.sqlOf("save_commit");
+    expect(guard).toContain("holder_ticket_number = 3,");
+    expect(guard).toContain("queue_from = 4,");
+    expect(others).toEqual([
+      expect.stringMatching(/^DELETE c FROM rowlock_claim c WHERE \(lock_id = 1 AND ticket_number = 3\)/),
+      expect.stringMatching(/^INSERT INTO rowlock_history .* VALUES \(IF\(ROW_COUNT\(\) = 1, 1, NULL\), 1, /),
+      expect.stringMatching(/rules_revision <> 7/),
+      "COMMIT",
+    ]);
+  });
+
+  test("that a decision ends and that are not remembered leave their tables only", async () => {
+    database.locks.set(1n, { ...LOCK, holders: 2, firstHolder: 1n, queueFrom: 3n });
+    await database.transact({ locks: HEADS, claims: [held(1)] }, (loaded) => {
+      const [holder] = loaded.claims as [Claim];
+      Object.assign(holder, { state: "ended", endReason: "released", deadlineUs: loaded.nowUs });
+      return { ...NO_CHANGES, locks: raised(loaded), changed: [holder] };
+    });
+    expect(database.sqlOf("save_commit")).toEqual([
+      expect.stringMatching(/^UPDATE rowlock_lock SET revision = 2, holder_state = 0,/),
+      expect.stringMatching(/ROW_COUNT\(\) <> 1$/),
+      "COMMIT",
+    ]);
   });
 });
+
+/** The tables of the branches of a read. */
+function tablesOf(sql = ""): (string | undefined)[] {
+  return sql.split(" UNION ALL ").map((branch) => / FROM (rowlock_\w+) [lch] /.exec(branch)?.[1]);
+}
 
 test("a record is read if the guard row shows one, and the decision may change it", async () => {
   database.locks.set(1n, { ...LOCK, record: RECORD });
@@ -377,10 +511,10 @@ describe("a claim that exists already", () => {
   beforeEach(() => database.failures.set("save_commit", TWICE));
 
   test("under the same request id makes the decision retryable", async () => {
-    database.answers.set("SELECT 1 FROM rowlock_claim", [[1]]);
+    database.answers.set("SELECT 1 FROM rowlock_request", [[1]]);
     await expect(add(held(1, { requestId: "a" }), held(2, { requestId: "b" }))).rejects.toBe(TWICE);
     expect(database.sqlOf("duplicate_request")).toEqual([
-      "SELECT 1 FROM rowlock_claim WHERE request_id IN ('a', 'b') LIMIT 1",
+      "SELECT 1 FROM rowlock_request WHERE request_id IN ('a', 'b') LIMIT 1",
     ]);
   });
 
@@ -427,18 +561,6 @@ describe("other transactions", () => {
         ],
       },
       { name: "end_snapshot", sql: ["COMMIT"] },
-    ]);
-  });
-
-  test("lock those of some claims that no other transaction has locked", async () => {
-    database.answers.set("SKIP LOCKED", [["1", "4"]]);
-    const locked = await lockUnlocked(database.connection, "some", 1, [waiting(4), waiting(5)]);
-    expect(locked).toEqual([{ lockId: 1n, ticketNumber: 4n }]);
-    expect(database.sqlOf("some")).toEqual([
-      "START TRANSACTION",
-      expect.stringMatching(
-        /state = 1 AND \(lock_id, ticket_number\) IN \(\(1, 4\), \(1, 5\)\) FOR UPDATE SKIP LOCKED$/,
-      ),
     ]);
   });
 });

@@ -62,16 +62,22 @@ describe.each(mysqlFamily())("on $flavour $version", (server) => {
     ["a claim is gone", "DELETE FROM rowlock_claim WHERE lock_id = ? AND ticket_number = 2"],
     [
       "a claim is another one",
-      "UPDATE rowlock_claim SET secret = REVERSE(secret) WHERE lock_id = ? AND ticket_number = 1",
+      "UPDATE rowlock_claim SET secret = REVERSE(secret) WHERE lock_id = ? AND ticket_number = 2",
+    ],
+    ["a claim that ends is gone", "DELETE FROM rowlock_claim WHERE lock_id = ? AND ticket_number = 3"],
+    [
+      "a claim that ends is another one",
+      "UPDATE rowlock_claim SET secret = REVERSE(secret) WHERE lock_id = ? AND ticket_number = 3",
     ],
   ] as const;
 
   test.each(CASES)("nothing is written if %s, and the decision is retryable", async (what, sql) => {
     for (const goesOn of [false, true]) {
       const id = await lockId(store, `${what} ${goesOn}`);
-      const claims = (await addClaims(store, id, { state: "held" }, {})) as [Claim, Claim];
+      // The first one is in the guard row.
+      const claims = (await addClaims(store, id, { state: "held" }, {}, {})) as [Claim, Claim, Claim];
       await changeLock(store, id, (lock) => Object.assign(lock, { record: RECORD }));
-      const added: Claim = { ...claims[1], ticketNumber: 3n, requestId: `${what} ${goesOn}` };
+      const added: Claim = { ...claims[1], ticketNumber: 4n, requestId: `${what} ${goesOn}` };
       const clock = new DatabaseClock();
       const context = { rules: new RuleCache(), cache: new LockCache(clock), clock, observer: UNOBSERVED };
       before = [sql, id];
@@ -80,7 +86,16 @@ describe.each(mysqlFamily())("on $flavour $version", (server) => {
         connection,
         { ...NO_PLAN, locks: planned(id), claims },
         (loaded) => {
-          for (const claim of loaded.claims) claim.endNote = "changed";
+          const [first, second, third] = loaded.claims.toSorted((a, b) =>
+            Number(a.ticketNumber - b.ticketNumber),
+          );
+          Object.assign(first ?? {}, { deadlineUs: loaded.nowUs + 1 });
+          Object.assign(second ?? {}, { deadlineUs: loaded.nowUs + 1 });
+          Object.assign(third ?? {}, {
+            state: "ended",
+            endReason: "cancelled",
+            deadlineUs: loaded.nowUs + 1,
+          });
           for (const lock of loaded.locks.values()) lock.record = { ...RECORD, status: `changed ${round}` };
           const again = goesOn && round++ === 0 ? [id] : [];
           return { ...NO_CHANGES, locks: raised(loaded), added: [added], changed: loaded.claims, again };

@@ -12,6 +12,8 @@ import { recordChanges, recordsOf } from "../../../../server/storage/mysql/trans
 import { addRowLocks } from "../../../../server/storage/mysql/transaction/row-locks.ts";
 import { addWrites, leavesWaiters } from "../../../../server/storage/mysql/transaction/save.ts";
 import { WriteChain } from "../../../../server/storage/mysql/transaction/write-chain.ts";
+import { HOLDER_COLUMNS, NEVER_DUE_US } from "../../../../server/storage/rows/columns.ts";
+import { type Moves, movesOf } from "../../../../server/storage/rows/placement.ts";
 import { UPDATE_ROWS_MAX } from "../../../../server/storage/storage-bounds.ts";
 import type { Changes } from "../../../../server/storage/store.ts";
 import { RECORD, TERMS } from "../../../support/claims.ts";
@@ -38,8 +40,24 @@ function written(
   const loaded = { nowUs: NOW_US, atLeastUs: NOW_US, failOver, rulesRevision: 7n } as Read["loaded"];
   const assumptions = isKnown ? { newRequestIds, serverIdentity: "it" } : null;
   const all = { ...NO_CHANGES, ...changes };
-  addWrites(trip, all, recordChanges(all.locks, before), { loaded, before, assumptions }, "LOCKED");
+  const read = { loaded, before, assumptions };
+  addWrites(trip, all, movesOf(all, NOW_US), recordChanges(all.locks, before), read, "LOCKED");
   return statements.map(textOf);
+}
+
+/** The statements that write the claims of one lock, which has these claims, behind the one that writes its guard row. */
+function writtenBehindGuard(
+  changes: Pick<Partial<Changes>, "added" | "changed">,
+  claims: readonly Claim[] = [],
+  more: Partial<Lock> = {},
+): string[] {
+  const from = lock(1, more);
+  const [guard, ...others] = written(
+    { ...changes, locks: [{ ...from, revision: 2n }] },
+    { locks: [from], claims },
+  );
+  expect(guard).toMatch(/^UPDATE rowlock_lock /);
+  return others;
 }
 const lock = (id: number, more: Partial<Lock> = {}): Lock => ({
   ...LOCK,
@@ -48,9 +66,24 @@ const lock = (id: number, more: Partial<Lock> = {}): Lock => ({
   ...more,
 });
 const DECIDED_AT = "decided_at = IF(decided_at < 4000000, 5000000, decided_at)";
+/** A lock with a first holder, and a place for more. */
+const HELD = { holders: 1, firstHolder: 1n, queueFrom: 2n };
+const HELD_TWICE = { ...HELD, holders: 2, queueFrom: 3n };
+const LATER_US = NOW_US + 9;
+
+/** How a guard row sets `next_deadline`, if the live claims that are written end at this time at the earliest. */
+function boundBy(earliestUs: number): string {
+  const ends = `COALESCE(holder_deadline, ${NEVER_DUE_US})`;
+  return (
+    "next_deadline = CASE WHEN holders + waiting = 0 THEN next_deadline " +
+    "WHEN holders = 1 AND waiting = 0 AND holder_state = 2 " +
+    `THEN IF(next_deadline BETWEEN 5000000 + (${ends} - 5000000) DIV 2 AND ${ends}, next_deadline, ${ends}) ` +
+    `ELSE LEAST(COALESCE(next_deadline, ${earliestUs}), ${earliestUs}) END`
+  );
+}
 
 describe("a chain of writes", () => {
-  const FACTS: MetaCondition = { sql: "a = ?", values: [9], lock: "LOCKED", readsClaims: false };
+  const FACTS: MetaCondition = { sql: "a = ?", values: [9], lock: "LOCKED", readsRequests: false };
   const chain = (use: (writes: WriteChain) => void) => {
     const { trip, statements } = openTrip();
     use(new WriteChain(trip));
@@ -103,7 +136,8 @@ describe("guard rows", () => {
     const rows = [lock(1, { holders: 4 }), lock(2)];
     const after = [lock(1, { holders: 5, revision: 2n }), lock(2, { holders: 1, revision: 2n })];
     expect(written({ locks: after }, { locks: rows })).toEqual([
-      `UPDATE rowlock_lock SET holders = holders + 1, revision = 2, ${DECIDED_AT} WHERE id IN (1, 2)`,
+      `UPDATE rowlock_lock SET holders = holders + 1, revision = 2, ${DECIDED_AT}, ` +
+        `${boundBy(NEVER_DUE_US)} WHERE id IN (1, 2)`,
       expect.stringMatching(/ROW_COUNT\(\) <> 2$/),
     ]);
   });
@@ -145,55 +179,190 @@ describe("guard rows", () => {
   });
 });
 
+describe("the first holder of a guard row", () => {
+  /** The assignments to the guard rows of locks 1, 2 ..., after what every write of them sets. */
+  const sets = (changes: Partial<Changes>, claims: readonly Claim[], ...froms: Partial<Lock>[]) => {
+    const locks = froms.map((from, at) => lock(at + 1, from));
+    const after = locks.map((from) => ({ ...from, revision: 2n }));
+    const [sql = ""] = written({ ...changes, locks: after }, { locks, claims });
+    return /SET revision = 2, (.*?),? ?decided_at = /.exec(sql)?.[1]?.trim();
+  };
+
+  test("is written whole when it comes, over what an earlier one left", () => {
+    const added = [held(3, { deadlineUs: 9, owner: "me", terms: TERMS })];
+    const whole = sets({ added }, [], { nextTicket: 4n });
+    expect(whole?.match(/holder_\w+(?= = )/g)).toEqual(HOLDER_COLUMNS);
+    expect(whole).toMatch(
+      /^queue_from = 4, holder_ticket_number = 3, holder_secret = 'secret-of-this-claim__', /,
+    );
+    for (const part of [
+      "request_id = 'request 1.3'",
+      "owner = 'me'",
+      "state = 2",
+      "deadline = 9",
+      "ttl = null",
+    ])
+      expect(whole).toContain(`holder_${part},`);
+    // A waiter that was read before comes whole, too, because it was in another row.
+    const granted = [held(3, { deadlineUs: 9, owner: "me", terms: TERMS })];
+    expect(sets({ changed: granted }, [waiting(3)], { nextTicket: 4n })).toBe(whole);
+  });
+
+  test("is written where it changes while it stays", () => {
+    expect(sets({ changed: [held(1, { deadlineUs: 9 })] }, [held(1)], HELD)).toBe("holder_deadline = 9");
+    expect(sets({ changed: [held(1)] }, [held(1)], HELD)).toBe("");
+    // It was not read.
+    expect(sets({ changed: [held(1)] }, [], HELD)?.match(/holder_\w+(?= = )/g)).toEqual(HOLDER_COLUMNS);
+  });
+
+  test("leaves all but its state when it goes, so that the row keeps its size", () => {
+    expect(sets({ changed: [ended(1)] }, [held(1)], { ...HELD, holders: 0 })).toBe("holder_state = 0");
+  });
+
+  test("of each lock is written by the same statement, and only where something happens to it", () => {
+    const of = (lockId: bigint, more: Partial<Claim> = {}) => held(1, { lockId, secret: "s", ...more });
+    const changed = [of(1n, { deadlineUs: 8 }), of(2n, { state: "ended" })];
+    const added = [of(3n, { deadlineUs: 9 })];
+    const text = sets({ changed, added }, [of(1n)], HELD, HELD, {}, { ...HELD, queueFrom: 5n });
+    expect(text).toContain("holder_state = CASE id WHEN 2 THEN 0 WHEN 3 THEN 2 ELSE holder_state END,");
+    expect(text).toContain("holder_deadline = CASE id WHEN 1 THEN 8 WHEN 3 THEN 9 ELSE holder_deadline END,");
+    expect(text).toContain("holder_secret = CASE id WHEN 3 THEN 's' ELSE holder_secret END,");
+    expect(text).toContain("queue_from = CASE id WHEN 3 THEN 2 ELSE queue_from END,");
+  });
+});
+
+describe("the bound of deadlines", () => {
+  const guard = (changes: Partial<Changes>, from: Partial<Lock>, claims: readonly Claim[] = []) =>
+    written(
+      { ...changes, locks: [lock(1, { ...from, revision: 2n })] },
+      { locks: [lock(1, from)], claims },
+    )[0];
+
+  test("is set last, so that it sees the new values, at a lock that has holders or waiters", () => {
+    for (const [from, change, earliestUs] of [
+      [{ waiting: 1 }, { added: [waiting(1, { deadlineUs: 7 }), waiting(2, { deadlineUs: 6 })] }, 6],
+      [{ ...HELD, queueFrom: 1n, firstHolder: null }, { added: [held(1, { deadlineUs: 8 })] }, 8],
+      [HELD_TWICE, { changed: [held(1, { deadlineUs: null })] }, NEVER_DUE_US],
+      [HELD, {}, NEVER_DUE_US],
+    ] as const)
+      expect(guard(change, from)?.endsWith(`${DECIDED_AT}, ${boundBy(earliestUs)} WHERE id IN (1)`)).toBe(
+        true,
+      );
+  });
+
+  test("is set at the busy ones of several locks, although others are released", () => {
+    const locks = [lock(1, { ...HELD, holders: 0 }), lock(2, { holders: 1 })];
+    const changes = { locks, changed: [ended(1)], added: [held(1, { lockId: 2n, deadlineUs: 8 })] };
+    const [sql] = written(changes, { locks: [lock(1, HELD), lock(2)], claims: [held(1)] });
+    expect(sql?.endsWith(`${boundBy(8)} WHERE id IN (1, 2)`)).toBe(true);
+  });
+
+  test("is left as it is at a lock that is released, because that is taken again soon", () => {
+    expect(guard({ changed: [ended(1)] }, { ...HELD, holders: 0 }, [held(1)])).not.toContain("next_deadline");
+  });
+});
+
 describe("claims", () => {
   test("are written only if they are those that were read, and not others with their numbers", () => {
-    const sql = written({ changed: [held(1, { deadlineUs: 9 })] }, { claims: [held(1)] });
-    expect(sql[0]).toBe(
+    const sql = writtenBehindGuard({ changed: [waiting(1, { deadlineUs: 9 })] }, [waiting(1)]);
+    expect(sql).toEqual([
       "UPDATE rowlock_claim SET deadline = 9 WHERE (lock_id = 1 AND ticket_number = 1) " +
-        "AND secret IN ('secret-of-this-claim__')",
-    );
+        "AND secret IN ('secret-of-this-claim__') AND ROW_COUNT() = 1",
+      expect.stringMatching(/ROW_COUNT\(\) <> 1$/),
+    ]);
   });
 
   test("that were not read in this transaction are proven by the revision of their lock", () => {
-    const rows = { locks: [lock(1)], claims: [held(1)] };
-    const sql = written(
-      { locks: [lock(1, { revision: 2n })], changed: [held(1, { deadlineUs: 9 })] },
-      rows,
-      true,
-    );
-    expect(sql[1]).toBe(
+    const rows = { locks: [lock(1)], claims: [waiting(1), waiting(2)] };
+    const changed = [waiting(1, { deadlineUs: 9 }), ended(2, { deadlineUs: LATER_US })];
+    const sql = written({ locks: [lock(1, { revision: 2n })], changed }, rows, true);
+    expect(sql.slice(1, 3)).toEqual([
       "UPDATE rowlock_claim SET deadline = 9 WHERE (lock_id = 1 AND ticket_number = 1) AND ROW_COUNT() = 1",
-    );
+      "DELETE c FROM rowlock_claim c WHERE (lock_id = 1 AND ticket_number = 2) AND ROW_COUNT() = 1",
+    ]);
   });
 
   test("that were not read are written whole", () => {
-    const [sql] = written({ changed: [held(1)] });
-    for (const column of ["state", "ttl", "deadline", "replica", "fencing_token", "end_reason", "end_note"])
+    const [sql] = writtenBehindGuard({ changed: [waiting(1)] });
+    for (const column of ["state", "ttl", "deadline", "replica", "fencing_token", "granted_at"])
       expect(sql).toContain(`${column} = `);
   });
 
   test("that do not change are not written", () => {
-    expect(written({ changed: [held(1)] }, { claims: [held(1)] })).toEqual([]);
+    const [check] = writtenBehindGuard({ changed: [waiting(1)] }, [waiting(1)]);
+    expect(check).toMatch(/^INSERT INTO rowlock_meta .* ROW_COUNT\(\) <> 1$/);
   });
 
-  test("that are few are written by one statement, and many by one for each kind of change", () => {
-    const rows = numbers(1, 5).map((number) => waiting(number));
-    const after = [ended(1), held(2), ended(3), held(4), held(5)];
+  test("that are few are written by one statement, and many by one for each state", () => {
+    const rows = [
+      ...numbers(2, 4).map((number) => waiting(number)),
+      ...numbers(5, 6).map((number) => held(number)),
+    ];
+    const after = rows.map((claim) => ({ ...claim, deadlineUs: 9 }));
     const sql = (count: number) =>
-      written({ changed: after.slice(0, count) }, { claims: rows })
+      writtenBehindGuard({ changed: after.slice(0, count) }, rows, HELD)
         .filter((each) => each.startsWith("UPDATE"))
         .map((each) => /IN \((\(.*?\))\) AND secret/.exec(each)?.[1]);
-    expect(sql(4)).toEqual(["(1, 1), (1, 2), (1, 3), (1, 4)"]);
-    expect(sql(5)).toEqual(["(1, 2), (1, 4), (1, 5)", "(1, 1), (1, 3)"]);
-    expect(written({ changed: after.slice(0, 2) }, { claims: rows })[0]).toContain(
-      "state = CASE WHEN lock_id = 1 AND ticket_number = 1 THEN 3 WHEN lock_id = 1 AND ticket_number = 2 THEN 2 ELSE",
+    expect(sql(4)).toEqual(["(1, 2), (1, 3), (1, 4), (1, 5)"]);
+    expect(sql(5)).toEqual(["(1, 2), (1, 3), (1, 4)", "(1, 5), (1, 6)"]);
+    const granted = [waiting(2), held(3)];
+    expect(writtenBehindGuard({ changed: granted }, [held(2), waiting(3)], HELD)[0]).toContain(
+      "state = CASE WHEN lock_id = 1 AND ticket_number = 2 THEN 1 WHEN lock_id = 1 AND ticket_number = 3 THEN 2 ELSE",
     );
   });
 
-  test("are added with their terms if one has some", () => {
-    const added = [held(1), held(2, { terms: TERMS })];
-    expect(written({ added })[0]).toMatch(/end_note, terms\) VALUES \(1, 1, .*, null\), \(1, 2, .*\}'\)$/);
-    expect(written({ added: [held(1)] })[0]).toMatch(/end_note\) VALUES \(1, 1, /);
+  test("are added with all that they have, with the bytes of their terms or none", () => {
+    const added = [waiting(1), waiting(2, { terms: TERMS })];
+    expect(writtenBehindGuard({ added })[0]).toMatch(
+      /labels, terms, .*, granted_at\) VALUES \(IF\(ROW_COUNT\(\) = 1, 1, NULL\), 1, .*'\{\}', null, .*\), \(1, 2, .*'\{\}', '\{"min/,
+    );
+  });
+
+  test("that leave for the guard row or the history are removed, only if they are those that were read", () => {
+    const changed = [ended(2, { deadlineUs: LATER_US }), held(3)];
+    const [sql] = writtenBehindGuard({ changed }, [waiting(2), waiting(3)]);
+    expect(sql).toBe(
+      "DELETE c FROM rowlock_claim c WHERE (lock_id, ticket_number) IN ((1, 2), (1, 3)) " +
+        "AND secret IN ('secret-of-this-claim__', 'secret-of-this-claim__') AND ROW_COUNT() = 1",
+    );
+  });
+
+  test("that leave in great numbers are removed in parts", () => {
+    const rows = numbers(1, UPDATE_ROWS_MAX + 1).map((number) => waiting(number));
+    const sql = writtenBehindGuard({ changed: rows.map((claim) => ({ ...claim, state: "ended" })) }, rows);
+    expect(sql.map((each) => each.split(" ")[0])).toEqual(["DELETE", "DELETE", "INSERT"]);
+    expect(sql[1]).toMatch(
+      new RegExp(`= ${rows.length}\\) AND secret .* AND ROW_COUNT\\(\\) = ${UPDATE_ROWS_MAX}$`),
+    );
+    expect(sql[2]).toMatch(/ROW_COUNT\(\) <> 1$/);
+  });
+
+  test("are added to the history when they end, with how they ended", () => {
+    const first = ended(1, { deadlineUs: LATER_US, endReason: "released", endNote: "why", endedAtUs: 7 });
+    const second = ended(2, { deadlineUs: LATER_US, endReason: "cancelled" });
+    const sql = writtenBehindGuard({ changed: [first, second] }, [held(1), waiting(2)], HELD);
+    expect(sql).toEqual([
+      expect.stringMatching(/^DELETE c FROM rowlock_claim .*ticket_number = 2/),
+      expect.stringMatching(
+        /^INSERT INTO rowlock_history .*ended_at, end_reason, end_note\) VALUES \(IF\(ROW_COUNT\(\) = 1, 1, NULL\), 1, .*, 7, 1, 'why'\), \(1, 2, .*, 4, ''\)$/,
+      ),
+    ]);
+  });
+
+  test("are added with the request ids that clients chose, last of all", () => {
+    const serverMade = waiting(3, { requestId: "\0made by a server" });
+    const gone = ended(4, { deadlineUs: LATER_US });
+    const sql = writtenBehindGuard({ added: [held(1), waiting(2), serverMade, gone] });
+    expect(sql).toEqual([
+      expect.stringMatching(/^INSERT INTO rowlock_claim .*NULL\), 2, .*, \(1, 3, [^()]*\)$/),
+      expect.stringMatching(/^INSERT INTO rowlock_history .* VALUES \(IF\(ROW_COUNT\(\) = 2, 1, NULL\), 4, /),
+      "INSERT INTO rowlock_request (request_id, lock_id, ticket_number) " +
+        "VALUES (IF(ROW_COUNT() = 1, 'request 1.1', NULL), 1, 1), ('request 1.2', 1, 2), ('request 1.4', 1, 4)",
+    ]);
+    // Then only the guard row was written.
+    expect(writtenBehindGuard({ added: [{ ...serverMade, state: "held" }] })).toEqual([
+      expect.stringMatching(/^INSERT INTO rowlock_meta .* ROW_COUNT\(\) <> 1$/),
+    ]);
   });
 });
 
@@ -202,17 +371,33 @@ describe("a decision without a read", () => {
   const locks = [lock(1, { revision: 2n })];
   const isFact = expect.stringMatching(/rules_revision = 7 AND .* LOCKED/);
 
-  test("asserts what it used with the last statement: the one that adds claims, or an extra one", () => {
-    const adding = written({ locks, added: [held(1)] }, rows, true);
+  const made = { requestId: "\0made by a server" };
+
+  test.each<[string, Partial<Changes>]>([
+    ["rowlock_claim", { added: [waiting(1, made)] }],
+    ["rowlock_history", { added: [ended(1, { ...made, deadlineUs: LATER_US })] }],
+    ["rowlock_request", { added: [held(1)] }],
+  ])("asserts what it used with the last statement: the one that adds rows to %s", (table, changes) => {
+    const adding = written({ ...changes, locks: locks.map((each) => ({ ...each })) }, rows, true);
     expect(adding).toEqual([expect.stringMatching(/^UPDATE rowlock_lock/), isFact]);
-    expect(adding[1]).toMatch(/^INSERT INTO rowlock_claim .* VALUES \(IF\(ROW_COUNT\(\) = 1 AND/);
+    expect(adding[1]).toMatch(new RegExp(`^INSERT INTO ${table} .* VALUES \\(IF\\(ROW_COUNT\\(\\) = 1 AND`));
+  });
+
+  test("asserts what it used once, if it adds rows to several tables", () => {
+    const added = [waiting(1), ended(2, { deadlineUs: LATER_US })];
+    const sql = written({ locks, added }, rows, true);
+    expect(sql.map((each) => each.includes("rules_revision"))).toEqual([false, false, false, true]);
+    expect(sql.at(-1)).toMatch(/^INSERT INTO rowlock_request /);
+  });
+
+  test("asserts what it used with an extra statement if it adds none", () => {
     const alone = written({ locks }, rows, true);
     expect(alone).toEqual([expect.stringMatching(/^UPDATE rowlock_lock/), isFact]);
     expect(alone[1]).toMatch(/NOT \(ROW_COUNT\(\) = 1 AND/);
   });
 
-  test("searches request ids in a statement of its own, because one that adds claims cannot", () => {
-    const sql = written({ locks, added: [held(1)] }, rows, true, ["never seen"]);
+  test("searches request ids in a statement of its own, because one that adds them cannot", () => {
+    const sql = written({ locks: [lock(1, { revision: 2n })], added: [held(1)] }, rows, true, ["never seen"]);
     expect(sql).toHaveLength(3);
     expect(sql[1]).not.toContain("rules_revision");
     expect(sql[2]).toMatch(/NOT \(ROW_COUNT\(\) = 1 AND .*'never seen'/);
@@ -303,22 +488,24 @@ describe("records", () => {
 
 describe("rows that an impatient transaction is about to write", () => {
   const locked = (
-    changes: Partial<Changes>,
+    moves: Partial<Moves>,
     guards: readonly Lock[] = [],
     records: { changed?: readonly Lock[]; removed?: readonly Lock[]; added?: readonly Lock[] } | null = null,
     setsPatience = false,
   ) => {
     const { trip, statements } = openTrip();
     const recordChanges = records && { added: [], changed: [], removed: [], ...records };
-    addRowLocks(trip, { setsPatience } as Connection, { ...NO_CHANGES, ...changes }, guards, recordChanges);
+    const all = { ...movesOf(NO_CHANGES, NOW_US), ...moves };
+    addRowLocks(trip, { setsPatience } as Connection, all, guards, recordChanges);
     return statements.map(textOf);
   };
   const ONE = /SELECT 1 FROM rowlock_\w+ WHERE [^()]* FOR UPDATE NOWAIT/g;
 
   test("are locked one by one if they are few", () => {
     const records = { changed: [lock(3)], removed: [lock(4)], added: [lock(5)] };
-    const [sql, ...others] = locked({ changed: [held(7)] }, [lock(1)], records);
+    const [sql, ...others] = locked({ removed: [held(7)] }, [lock(1)], records);
     expect(others).toEqual([]);
+    expect(locked({ changed: [held(7)] }, [lock(1)], records)).toEqual([sql]);
     expect(sql?.match(ONE)).toEqual([
       "SELECT 1 FROM rowlock_lock WHERE id = 1 FOR UPDATE NOWAIT",
       "SELECT 1 FROM rowlock_claim WHERE lock_id = 1 AND ticket_number = 7 FOR UPDATE NOWAIT",
@@ -329,7 +516,7 @@ describe("rows that an impatient transaction is about to write", () => {
 
   test("are counted if they are more, so that a missing one fails the statement", () => {
     const records = { changed: [lock(3)], removed: [lock(4)] };
-    const [sql] = locked({ changed: [held(7), held(8)] }, [lock(1)], records);
+    const [sql] = locked({ changed: [held(7)], removed: [held(8)] }, [lock(1)], records);
     expect(sql).toBe(
       "DO (SELECT COUNT(*) FROM rowlock_lock WHERE id IN (1) FOR UPDATE SKIP LOCKED) " +
         "+ (SELECT COUNT(*) FROM rowlock_claim WHERE (lock_id, ticket_number) IN ((1, 7), (1, 8)) FOR UPDATE SKIP LOCKED) " +
@@ -355,9 +542,11 @@ describe("rows that an impatient transaction is about to write", () => {
 
   test("are locked with the request ids that callers chose, which others may be adding", () => {
     const own = held(1, { requestId: "a caller's own" });
-    expect(locked({ added: [own] })).toEqual([
-      "DO (SELECT COUNT(*) FROM rowlock_claim WHERE request_id IN ('a caller's own') FOR UPDATE NOWAIT)",
+    expect(locked({ requests: [own] })).toEqual([
+      "DO (SELECT COUNT(*) FROM rowlock_request WHERE request_id IN ('a caller's own') FOR UPDATE NOWAIT)",
     ]);
+    // Their claims may be in the guard row, or in a table to which the decision only adds.
+    expect(locked({ added: [own], ended: [own] })).toEqual([]);
   });
 
   test("are locked by the writes themselves on a server with a statement for not waiting", () => {

@@ -11,12 +11,15 @@ import java.sql.SQLException;
 
 /** A store whose writes are fenced. */
 public final class FencedStore {
-  /** Works on MySQL and MariaDB. Run it once in a transaction: a second time, while a release waits, is a deadlock. */
+  /** Works on MySQL and MariaDB. The first holder is in the row of the lock, further ones in rowlock_claim. */
   private static final String LEASE_HELD =
       """
-      SELECT 1 FROM rowlock_lock l JOIN rowlock_claim c FORCE INDEX (rowlock_claim_queue) ON c.lock_id = l.id
-      WHERE l.name = ? AND c.fencing_token = ? AND c.state = 2
-        AND (c.deadline IS NULL OR c.deadline > CAST(UNIX_TIMESTAMP(NOW(6)) * 1000000 AS SIGNED))
+      SELECT 1 FROM rowlock_lock l LEFT JOIN rowlock_claim c ON c.lock_id = l.id AND c.ticket_number =
+        (SELECT h.ticket_number FROM rowlock_claim h
+         WHERE h.lock_id = l.id AND h.ticket_number < l.queue_from AND h.fencing_token = ?)
+      WHERE l.name = ? AND (c.state = 2 OR l.holder_state = 2 AND l.holder_fencing_token = ?)
+        AND COALESCE(
+          IF(c.state = 2, c.deadline, l.holder_deadline) > CAST(UNIX_TIMESTAMP(NOW(6)) * 1000000 AS SIGNED), TRUE)
       LOCK IN SHARE MODE""";
 
   private FencedStore() {}
@@ -82,8 +85,9 @@ public final class FencedStore {
   private static boolean isLeaseHeld(Connection connection, String lockName, long token)
       throws SQLException {
     try (PreparedStatement select = connection.prepareStatement(LEASE_HELD)) {
-      select.setString(1, lockName);
-      select.setLong(2, token);
+      select.setLong(1, token);
+      select.setString(2, lockName);
+      select.setLong(3, token);
       try (ResultSet found = select.executeQuery()) {
         return found.next();
       }
