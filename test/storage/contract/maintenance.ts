@@ -275,7 +275,7 @@ export function contractOfMaintenance(fresh: () => FreshStore): void {
       expect(await store.purgeClaims(nowUs, 5)).toBe(0);
       // Time passes.
       await tamper(
-        "UPDATE rowlock_history SET deadline = deadline - ? WHERE deadline < ?",
+        "UPDATE rowlock_history SET deadline = deadline - ? WHERE deadline <= ?",
         HOUR_US,
         nowUs + HOUR_US,
       );
