@@ -10,7 +10,7 @@ import { parseArgs } from "node:util";
 import { partsOf } from "../../server/core/bounds.ts";
 import { acquire, type Command, wait } from "../support/session-client.ts";
 import { TestCalls } from "../support/test-calls.ts";
-import { databaseCpuSeconds } from "./database-cpu.ts";
+import { databaseCpuSeconds } from "./cpu-time.ts";
 import { LeanSession } from "./lean-session.ts";
 import { scrape } from "./scrape.ts";
 import { DatabaseServers } from "./systems/database-servers.ts";

@@ -64,6 +64,10 @@ describe.skipIf(!isGoHere())("the bench (its callers need Go)", () => {
           JSON.stringify(both),
         ).not.toEqual([]);
       }
+      const session = samples.filter(({ work }) => work === works.at(-1));
+      expect(session.every(({ serverUs = 0, databaseUs }) => serverUs > 0 && databaseUs === undefined)).toBe(
+        true,
+      );
       for (const work of works)
         expect(stdout).toMatch(new RegExp(`^\\| ${work} \\| rowlock-sqlite \\| [\\d,]+ \\(`, "m"));
     } finally {

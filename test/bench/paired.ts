@@ -11,7 +11,7 @@ import { join } from "node:path";
 import { parseArgs } from "node:util";
 import type { Flavour } from "../support/mysql-family/found-server.ts";
 import { postGuardian } from "../support/mysql-family/guardian.ts";
-import { databaseCpuSeconds } from "./database-cpu.ts";
+import { databaseCpuSeconds } from "./cpu-time.ts";
 import { buildDriver, drive } from "./go-driver.ts";
 import { scrape } from "./scrape.ts";
 import { DatabaseServers } from "./systems/database-servers.ts";

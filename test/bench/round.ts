@@ -3,6 +3,7 @@
 
 import { mkdir, rm } from "node:fs/promises";
 import { join } from "node:path";
+import { cpuSeconds, databaseCpuSeconds } from "./cpu-time.ts";
 import { drive } from "./go-driver.ts";
 import type { Sample } from "./sample.ts";
 import { meanBetween, scrape } from "./scrape.ts";
@@ -106,12 +107,33 @@ async function measureOnce(plan: Plan, system: StartedSystem, work: Work): Promi
   const { metrics } = system;
   const target = work.session ? { ...system.target, system: "session" } : system.target;
   const before = metrics && (await scrape(metrics));
+  const cpuBefore = await cpuOf(system);
   const outcomes = await drive(plan.driver, target, work.task, plan.warmUpS, plan.seconds);
+  const cpuAfter = await cpuOf(system);
   const after = metrics && (await scrape(metrics));
-  // The server's counters cannot be divided among parts.
-  if (!before || !after || outcomes.length !== 1) return outcomes;
+  const [outcome] = outcomes;
+  // What is counted by the processes cannot be divided among parts.
+  if (!outcome || outcomes.length > 1) return outcomes;
+  // The warm-up takes processor time too; it is assumed to make pairs at the same rate.
+  const pairs = outcome.perSecond * (plan.seconds + plan.warmUpS);
+  const us = (process: keyof CpuSeconds) => ((cpuAfter[process] - cpuBefore[process]) * 1e6) / pairs;
+  const measured = {
+    ...outcome,
+    ...(system.pids.length > 0 && { serverUs: us("server") }),
+    ...(system.hasDatabase && { databaseUs: us("database") }),
+  };
+  if (!before || !after) return [measured];
   const mean = (name: string) => meanBetween(before, after, name);
   const commandsPerTransaction = mean("rowlock_transaction_commands");
   const roundTripsPerTransaction = mean("rowlock_transaction_round_trips");
-  return outcomes.map((outcome) => ({ ...outcome, commandsPerTransaction, roundTripsPerTransaction }));
+  return [{ ...measured, commandsPerTransaction, roundTripsPerTransaction }];
+}
+
+interface CpuSeconds {
+  readonly server: number;
+  readonly database: number;
+}
+
+async function cpuOf({ pids }: StartedSystem): Promise<CpuSeconds> {
+  return { server: await cpuSeconds(pids), database: await databaseCpuSeconds() };
 }

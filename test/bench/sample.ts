@@ -14,6 +14,9 @@ export interface Sample {
   /** For Rowlock's own transactions. */
   readonly commandsPerTransaction?: number | undefined;
   readonly roundTripsPerTransaction?: number | undefined;
+  /** Microseconds of processor time a pair: of the system itself, and of its database. */
+  readonly serverUs?: number;
+  readonly databaseUs?: number;
   /** The rate divided by the other system's rate in the same round. */
   readonly ofEtcd?: number;
   readonly ofNothing?: number;

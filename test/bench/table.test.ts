@@ -55,13 +55,13 @@ test("a session is compared with etcd's unary calls, and with a session that doe
 test("the table has dashes for what a system cannot do, and shows how often it failed", () => {
   const work = "hot";
   const samples: Sample[] = [
-    { round: 1, work, system: "a", perSecond: 10, p50Ms: 1, p99Ms: 2 },
+    { round: 1, work, system: "a", perSecond: 10, serverUs: 31.4, p50Ms: 1, p99Ms: 2 },
     { round: 2, work, system: "a", failure: "refused" },
     { round: 1, work, system: "b" },
   ];
   expect(table(samples, ["b", "a"]).split("\n").slice(2)).toEqual([
-    "| hot | b | – | – | – | – | – | – | – |",
-    "| hot | a | 10; 1 failed | – | – | 1.00 | 2.00 | – | – |",
+    "| hot | b | – | – | – | – | – | – | – | – | – |",
+    "| hot | a | 10; 1 failed | – | – | 31 | – | 1.00 | 2.00 | – | – |",
     "",
   ]);
 });

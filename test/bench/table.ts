@@ -10,6 +10,8 @@ const COLUMNS: readonly (readonly [heading: string, figure: Figure, digits: numb
   ["per second", "perSecond", 0],
   ["÷ etcd", "ofEtcd", 2],
   ["÷ nothing", "ofNothing", 2],
+  ["server µs", "serverUs", 0],
+  ["database µs", "databaseUs", 0],
   ["p50 ms", "p50Ms", 2],
   ["p99 ms", "p99Ms", 2],
   ["commands per transaction", "commandsPerTransaction", 1],

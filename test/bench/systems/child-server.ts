@@ -10,6 +10,7 @@ const PATIENCE_MS = 30_000;
 export interface ChildServer {
   /** The match of its message about where it listens. */
   readonly said: RegExpExecArray;
+  readonly pid: number;
   stop(): Promise<void>;
 }
 
@@ -55,7 +56,7 @@ export async function startChildServer(
     PATIENCE_MS,
   );
   try {
-    return { said: await listening.promise, stop };
+    return { said: await listening.promise, pid: child.pid as number, stop };
   } catch (error) {
     await stop();
     throw error;

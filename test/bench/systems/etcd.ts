@@ -19,7 +19,7 @@ export const etcd: System = {
     };
     const args = Object.entries(flags).map(([flag, value]) => `--${flag}=${value}`);
     const says = /etcd Version: (\S+)[\s\S]*ready to serve client requests/i;
-    const { said, stop } = await startChildServer("etcd", args, directory, says);
-    return { version: said[1] as string, target: { system: "etcd", address }, stop };
+    const { said, pid, stop } = await startChildServer("etcd", args, directory, says);
+    return { version: said[1] as string, target: { system: "etcd", address }, pids: [pid], stop };
   },
 };

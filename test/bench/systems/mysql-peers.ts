@@ -14,6 +14,8 @@ function onMysql(name: string): System {
       return {
         version: server.version,
         target: { system: name, address: `${username}:${password}@tcp(${host})/${database}` },
+        pids: [],
+        hasDatabase: true,
         // The server is stopped at the end of the round.
         stop: async () => {},
       };

@@ -9,10 +9,16 @@ const program = join(import.meta.dirname, "../nothing-server.ts");
 export const nothing: System = {
   name: "nothing",
   async start({ directory }) {
-    const { said, stop } = await startChildServer(process.execPath, [program], directory, /^gRPC (\S+)$/m);
+    const { said, pid, stop } = await startChildServer(
+      process.execPath,
+      [program],
+      directory,
+      /^gRPC (\S+)$/m,
+    );
     return {
       version: `grpc-js on Node ${process.versions.node}`,
       target: { system: "rowlock", address: said[1] as string },
+      pids: [pid],
       isRowlock: true,
       stop,
     };

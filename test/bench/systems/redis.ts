@@ -12,10 +12,11 @@ export const redis: System = {
     const port = await freePort();
     const args = ["--bind", "127.0.0.1", "--port", String(port), "--dir", directory, ...DURABLE];
     const says = /Redis version=([^,\s]+)[\s\S]*Ready to accept connections/;
-    const { said, stop } = await startChildServer("redis-server", args, directory, says);
+    const { said, pid, stop } = await startChildServer("redis-server", args, directory, says);
     return {
       version: said[1] as string,
       target: { system: "redis", address: `127.0.0.1:${port}` },
+      pids: [pid],
       stop,
     };
   },

@@ -55,6 +55,8 @@ export function severalOnMariadb(servers: number): System {
         target: { system: "rowlock", address: all.map(({ target }) => target.address).join(",") },
         isRowlock: true,
         hasQueue: true,
+        pids: all.flatMap(({ pids }) => pids),
+        hasDatabase: true,
         async stop() {
           await Promise.all(all.map((one) => one.stop()));
         },
@@ -95,12 +97,14 @@ export async function serve(
   const program = join(root, "server/main.ts");
   const ports = ["--listen", "127.0.0.1:0", "--metrics-listen", "127.0.0.1:0"];
   const args = [program, "serve", "--database-url", databaseUrl, ...ports, "--log-level", "warn", ...flags];
-  const { said, stop } = await startChildServer(process.execPath, args, directory, LISTENS);
+  const { said, pid, stop } = await startChildServer(process.execPath, args, directory, LISTENS);
   return {
     target: { system: "rowlock", address: said[1] as string },
     metrics: said[2] as string,
     isRowlock: true,
     hasQueue: true,
+    pids: [pid],
+    hasDatabase: !databaseUrl.startsWith("sqlite:"),
     stop,
   };
 }

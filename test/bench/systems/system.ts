@@ -27,6 +27,10 @@ export interface StartedSystem {
   readonly hasQueue?: boolean;
   /** The address of its metrics, for Rowlock only. */
   readonly metrics?: string;
+  /** Its own processes; empty: callers use the database directly. */
+  readonly pids: readonly number[];
+  /** Whether it keeps its locks in a database server. */
+  readonly hasDatabase?: boolean;
   /** How many consecutive bare transactions its database does per second. */
   bareTransactionsPerSecond?(seconds: number): Promise<number>;
   stop(): Promise<void>;

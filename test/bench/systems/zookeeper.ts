@@ -28,10 +28,11 @@ export const zookeeper: System = {
     await writeFile(join(directory, "zoo.cfg"), lines.join(""));
     const program = ["-cp", JARS.join(":"), "org.apache.zookeeper.server.ZooKeeperServerMain", "zoo.cfg"];
     const says = /zookeeper\.version=([\w.]+)[\s\S]*PrepRequestProcessor \(sid:0\) started/;
-    const { said, stop } = await startChildServer("java", program, directory, says);
+    const { said, pid, stop } = await startChildServer("java", program, directory, says);
     return {
       version: said[1] as string,
       target: { system: "zookeeper", address: `127.0.0.1:${port}` },
+      pids: [pid],
       stop,
     };
   },
