@@ -7,8 +7,8 @@ import { bigintOf, busyLockFromRow } from "../rows/from-rows.ts";
 import { BUSY_LOCKS_PAGE, CENSUS_MS_MAX } from "../storage-bounds.ts";
 import type { BusyLock, Store } from "../store.ts";
 import { type Connection, query } from "./connection/connection.ts";
+import { onSnapshot } from "./connection/in-transaction.ts";
 import type { MysqlPool } from "./connection/pool.ts";
-import { onSnapshot } from "./transaction/in-transaction.ts";
 
 const PAGE = `SELECT l.next_deadline, l.id FROM rowlock_lock l FORCE INDEX (rowlock_lock_due)
   WHERE l.next_deadline >= ? AND (l.next_deadline > ? OR l.id > ?)

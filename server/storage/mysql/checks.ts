@@ -5,9 +5,9 @@ import { checkRows } from "../rows/invariants.ts";
 import { CHECK_MS_MAX } from "../storage-bounds.ts";
 import type { Finding, Store } from "../store.ts";
 import { type Connection, query } from "./connection/connection.ts";
+import { onSnapshot } from "./connection/in-transaction.ts";
 import type { MysqlPool } from "./connection/pool.ts";
 import { NOW_US } from "./statements.ts";
-import { onSnapshot } from "./transaction/in-transaction.ts";
 
 const NO_TIMEOUT = `SET SESSION wait_timeout = 8
   /*!80000 , max_execution_time = 0 */ /*M!100304 , max_statement_time = 0 */`;

@@ -7,9 +7,9 @@ import { DECIDED_LIST, pageOf } from "../rows/decided-order.ts";
 import { bigintOf } from "../rows/from-rows.ts";
 import type { Store } from "../store.ts";
 import { type Connection, type Row, type SqlValue, Trip } from "./connection/connection.ts";
+import { rowsOf } from "./connection/in-transaction.ts";
 import type { MysqlPool } from "./connection/pool.ts";
 import { NOW_US } from "./statements.ts";
-import { rowsOf } from "./transaction/in-transaction.ts";
 
 const META = `SELECT ${NOW_US}, epoch FROM rowlock_meta WHERE id = 1`;
 const LOCKS = `SELECT ${DECIDED_LIST} FROM rowlock_lock FORCE INDEX (rowlock_lock_idle)`;

@@ -19,9 +19,9 @@ import { bytesOf, prefixRange } from "../rows/values.ts";
 import { BRANCHES_MAX, NAMES_MAX, PAUSED_PATTERNS_MAX } from "../storage-bounds.ts";
 import type { FreeLock, Store } from "../store.ts";
 import { type Connection, type Row, type SqlValue, Trip } from "./connection/connection.ts";
+import { rowsOf } from "./connection/in-transaction.ts";
 import type { MysqlPool } from "./connection/pool.ts";
 import { monotonicUs, NOW_US } from "./statements.ts";
-import { rowsOf } from "./transaction/in-transaction.ts";
 
 const INDEX = "rowlock_record r FORCE INDEX (rowlock_record_due)";
 const GROUP = `SELECT r.folder, r.status FROM ${INDEX}`;

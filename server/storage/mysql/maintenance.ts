@@ -11,11 +11,11 @@ import { MARK_AGAIN_MS } from "../storage-bounds.ts";
 import type { Store } from "../store.ts";
 import { WITNESS_KEPT_US } from "../store.ts";
 import { type Connection, query, Trip } from "./connection/connection.ts";
+import { inTransaction, rowsOf, writtenBy } from "./connection/in-transaction.ts";
 import type { MysqlPool } from "./connection/pool.ts";
 import { askWhetherUsable, isUnusable, mustBeUsable } from "./connection/usable-server.ts";
+import type { LockCache } from "./lock-cache.ts";
 import { hasKey, hasSecret, monotonicUs, NOW_US } from "./statements.ts";
-import { inTransaction, rowsOf, writtenBy } from "./transaction/in-transaction.ts";
-import type { LockCache } from "./transaction/lock-cache.ts";
 
 // Also extends a place that has run out but that no decision has ended: the claim still waits, and its stream is
 // connected. Never sets a deadline earlier, because next_deadline would then be no lower bound.

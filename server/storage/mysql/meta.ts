@@ -8,9 +8,9 @@ import { bigintOf, limitRuleFromRow, textOf } from "../rows/from-rows.ts";
 import { bytesOf } from "../rows/values.ts";
 import type { FailOverNote } from "../store.ts";
 import { type Connection, query, type Row, Trip } from "./connection/connection.ts";
+import { rowsOf } from "./connection/in-transaction.ts";
 import type { MysqlPool } from "./connection/pool.ts";
 import { NOW_US } from "./statements.ts";
-import { rowsOf } from "./transaction/in-transaction.ts";
 
 // One statement, so that the revision belongs to exactly these rules.
 const RULES = `SELECT ${RULE_LIST}, rules_revision

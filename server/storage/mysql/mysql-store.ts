@@ -16,11 +16,11 @@ import { UNOBSERVED } from "./connection/connect.ts";
 import { MysqlPool } from "./connection/pool.ts";
 import { decided } from "./decided.ts";
 import { freeLocks } from "./free-locks.ts";
+import { LockCache } from "./lock-cache.ts";
 import { maintenance } from "./maintenance.ts";
 import { adopt, failOver, RuleCache } from "./meta.ts";
 import { names } from "./names.ts";
 import { reads } from "./reads.ts";
-import { LockCache } from "./transaction/lock-cache.ts";
 import { transactOn } from "./transaction/transact.ts";
 
 /** Connects and checks that the schema exists; it must be up to date. Throws a StoreError that says what is missing. */

@@ -13,10 +13,10 @@ import { IDLE_SCAN_MAX, NAMES_MAX } from "../storage-bounds.ts";
 import type { RoomForNames, Store } from "../store.ts";
 import { StoreError } from "../store.ts";
 import { type Connection, query, type Row, Trip } from "./connection/connection.ts";
+import { inTransaction, rowsOf, writtenBy } from "./connection/in-transaction.ts";
 import type { MysqlPool } from "./connection/pool.ts";
 import { NOW_US } from "./statements.ts";
 import { mustStillBeOpen, WHILE_OPEN } from "./transaction/assertions.ts";
-import { inTransaction, rowsOf, writtenBy } from "./transaction/in-transaction.ts";
 
 const FIND = "SELECT id, name FROM rowlock_lock FORCE INDEX (rowlock_lock_name) WHERE name IN (?)";
 // One statement with a known number of rows, which takes no lock on the counter of ids. The rows are in order of names,

@@ -25,6 +25,7 @@ import {
   guardFromRow,
   hasRecord,
   placeFromRow,
+  recordsOf,
   replicaFromRow,
   waitedLockFromRow,
 } from "../rows/from-rows.ts";
@@ -32,6 +33,7 @@ import { bytesOf, rangeAfter } from "../rows/values.ts";
 import { BRANCHES_MAX, LIST_ROWS_MAX } from "../storage-bounds.ts";
 import type { LockView, Polled, Store } from "../store.ts";
 import { type Connection, query, type Row, type SqlValue, Trip } from "./connection/connection.ts";
+import { inTransaction, onSnapshot, rowsOf } from "./connection/in-transaction.ts";
 import type { MysqlPool } from "./connection/pool.ts";
 import { readRules } from "./meta.ts";
 import {
@@ -44,8 +46,6 @@ import {
   RECORDS,
 } from "./statements.ts";
 import { mustStillBeOpen, WHILE_OPEN } from "./transaction/assertions.ts";
-import { inTransaction, onSnapshot, rowsOf } from "./transaction/in-transaction.ts";
-import { recordsOf } from "./transaction/records.ts";
 
 const CLOCK = `SELECT ${NOW_US}`;
 const WAKES = `rowlock_record FORCE INDEX (rowlock_record_wake) WHERE wakes_at <= ${NOW_US}`;

@@ -103,3 +103,7 @@ export function hasSecret(claims: readonly ClaimRef[]): KeyCondition {
     values: [...values, claims.map(({ secret }) => bytesOf(secret))],
   };
 }
+
+/** Clauses that end a SELECT which locks rows. */
+export const NOWAIT = "NOWAIT";
+export const SHARED_NOWAIT = "/*!80000 FOR SHARE NOWAIT */ /*M!100304 LOCK IN SHARE MODE NOWAIT */";

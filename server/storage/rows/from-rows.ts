@@ -77,6 +77,20 @@ export function recordFromRow(row: Row): { readonly lockId: bigint; readonly rec
   return { lockId: bigintOf(row[0]), record };
 }
 
+/** Returns records by lock id. Throws if one of the locks has none, because its guard row says that it has one. */
+export function recordsOf(lockIds: readonly bigint[], rows: readonly Row[]): Map<bigint, LockRecord> {
+  const records = new Map(
+    rows.map((row) => {
+      const { lockId, record } = recordFromRow(row);
+      return [lockId, record];
+    }),
+  );
+  const missing = lockIds.find((id) => !records.has(id));
+  if (missing !== undefined)
+    throw new Error(`Lock ${missing} has no record, although its guard row says that it has one.`);
+  return records;
+}
+
 /** A row of CLAIM_LIST, HOLDER_LIST or HISTORY_LIST. */
 export function claimFromRow(row: Row): Claim {
   const endReason = Number(row[19]);

@@ -3,8 +3,8 @@
 
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { DatabaseClock } from "../../../server/core/database-clock.ts";
+import type { LockCache } from "../../../server/storage/mysql/lock-cache.ts";
 import { maintenance } from "../../../server/storage/mysql/maintenance.ts";
-import type { LockCache } from "../../../server/storage/mysql/transaction/lock-cache.ts";
 import { MARK_AGAIN_MS } from "../../../server/storage/storage-bounds.ts";
 import { StoreError } from "../../../server/storage/store.ts";
 import { ScriptedPool, written } from "./scripted-pool.ts";

@@ -91,14 +91,14 @@ const STATEMENT_TIMEOUT: Meaning = {
 };
 /**
  * Raised only by our own statements that insert NULL on purpose to make a transaction fail: those in
- * storage/mysql/transaction/assertions.ts and write-chain.ts.
+ * storage/mysql/transaction/assertions.ts.
  */
 const CHANGED_MEANWHILE: Meaning = {
   reason: CHANGED,
   kind: "transient",
   message: "Rows that this decision relied on have changed, or its transaction was no longer open.",
 };
-/** storage/mysql/transaction/save.ts makes sure that the duplicate key is the request id and not another key. */
+/** storage/mysql/transaction/write.ts makes sure that the duplicate key is the request id and not another key. */
 const DUPLICATE_REQUEST: Meaning = {
   reason: "duplicate_request",
   kind: "transient",

@@ -10,9 +10,8 @@ import { CLOCK_BEHIND_US_MAX } from "../../storage-bounds.ts";
 import type { Changes } from "../../store.ts";
 import { StoreError } from "../../store.ts";
 import type { SqlValue, Trip } from "../connection/connection.ts";
-import { NOW_US } from "../statements.ts";
+import { NOW_US, SHARED_NOWAIT } from "../statements.ts";
 import type { Assumptions, Read } from "./read.ts";
-import { SHARED_NOWAIT } from "./row-locks.ts";
 
 const ABORT_IF = `INSERT INTO rowlock_meta (id, rules_revision, token_floor)
   SELECT 2, NULL, 0 FROM rowlock_meta WHERE id = 1 AND`;
@@ -51,7 +50,7 @@ export function assertAllWritten(trip: Trip, rows: number, condition: MetaCondit
 }
 
 /** An expression for the truth of the condition, for use in a statement. Takes the values of the condition. */
-export function isMet({ sql, lock }: MetaCondition): string {
+function isMet({ sql, lock }: MetaCondition): string {
   return `(SELECT ${sql} FROM rowlock_meta WHERE id = 1 ${lock})`;
 }
 
@@ -127,5 +126,57 @@ export function mustStillBeOpen(writes: readonly unknown[]): void {
       "deadlock",
       "The database rolled this transaction back in favour of another node's writes.",
     );
+  }
+}
+
+/**
+ * The writes of a transaction as a chain: each write has an effect only if the write before it wrote all of its rows, so
+ * the row count of the last one vouches for all. No further statements count rows, because each would cost as much as a
+ * write. The check is necessary because rows may differ from those that were read: an operator who sets a database back
+ * does not take our row locks.
+ */
+export class WriteChain {
+  readonly #trip: Trip;
+  /** The rows that the last write must have written; null: there is no write yet. */
+  #rows: number | null = null;
+
+  constructor(trip: Trip) {
+    this.#trip = trip;
+  }
+
+  /** Adds an UPDATE or DELETE of `rows` rows; `sql` must end in its WHERE clause. */
+  update(rows: number, sql: string, ...values: readonly SqlValue[]): void {
+    const link = this.#link();
+    this.#trip.add(
+      `${sql} ${link.length > 0 ? "AND ROW_COUNT() = ?" : ""} ${WHILE_OPEN}`,
+      ...values,
+      ...link,
+    );
+    this.#rows = rows;
+  }
+
+  /** Adds an INSERT of rows whose first column cannot be NULL. If a condition is given, it also asserts that one. */
+  insert(sql: string, rows: readonly (readonly SqlValue[])[], condition: MetaCondition | null = null): void {
+    const [[key = null, ...first] = [], ...others] = rows;
+    const link = this.#link();
+    const conditions = [
+      ...(link.length > 0 ? ["ROW_COUNT() = ?"] : []),
+      ...(condition ? [isMet(condition)] : []),
+    ];
+    const value =
+      conditions.length > 0 ? `IF(${conditions.join(" AND ")}, ${VALUE_WHILE_OPEN}, NULL)` : VALUE_WHILE_OPEN;
+    const values = [...link, ...(condition?.values ?? []), key, first];
+    if (others.length === 0) this.#trip.add(`${sql} VALUES (${value}, ?)`, ...values);
+    else this.#trip.add(`${sql} VALUES (${value}, ?), ?`, ...values, others);
+    this.#rows = rows.length;
+  }
+
+  /** Adds the check of the last write, and so of all writes, and of the condition. Must directly follow that write. */
+  check(condition: MetaCondition | null): void {
+    if (this.#rows !== null) assertAllWritten(this.#trip, this.#rows, condition);
+  }
+
+  #link(): number[] {
+    return this.#rows === null ? [] : [this.#rows];
   }
 }

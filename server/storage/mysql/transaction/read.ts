@@ -1,8 +1,46 @@
-// What a decision uses, from either source: `load` reads it with the guard rows locked; `LockCache` returns what this
-// server itself last wrote, which the transaction must then prove to be current.
+// What a decision uses, from either source. `load` locks the rows and reads them. `LockCache` returns what this server
+// itself last wrote, which the transaction must then prove to be current.
+//
+// A load locks the guard rows first, exclusively, by primary key in
+// ascending order. Later statements read everything else, including the clock, so that none of it is older than the
+// locks.
+//
+// Every statement that could lock names its index: on a small table the optimizer would scan all rows and wait for
+// guard rows that other transactions hold.
 
+import { DUE_MAX, FORCE_RELEASE_MAX, partsOf, QUEUE_HEAD_MAX } from "../../../core/bounds.ts";
+import { type Claim, type ClaimKey, isServerMade, keyText } from "../../../core/claim.ts";
+import type { Clock, DatabaseClock } from "../../../core/database-clock.ts";
+import type { Lock } from "../../../core/lock.ts";
 import type { Before } from "../../known-locks/live-claims.ts";
-import type { Loaded } from "../../store.ts";
+import { CLAIM_LIST, CLAIM_ROW_LENGTH, GUARD_LIST, HISTORY_LIST, HOLDER_LIST } from "../../rows/columns.ts";
+import {
+  bigintOf,
+  claimFromRow,
+  countersFromRow,
+  hasRecord,
+  holderFromRow,
+  isAskedFor,
+  mayBeDue,
+  recordsOf,
+} from "../../rows/from-rows.ts";
+import { bytesOf, prefixRange } from "../../rows/values.ts";
+import { BRANCHES_MAX, HEADS_PER_RULE_LOCK } from "../../storage-bounds.ts";
+import type { Loaded, LoadPlan, LockPlan } from "../../store.ts";
+import { LOCKS_PER_RULE_MAX } from "../../store.ts";
+import { type Connection, type Row, Trip } from "../connection/connection.ts";
+import { rowsOf } from "../connection/in-transaction.ts";
+import { isSuccessor, type RuleCache } from "../meta.ts";
+import {
+  type Branch,
+  claimsByKey,
+  claimsByRequest,
+  monotonicUs,
+  NOW_US,
+  NOWAIT,
+  QUEUE_FROM,
+  RECORDS,
+} from "../statements.ts";
 
 export interface Read {
   readonly loaded: Loaded;
@@ -17,4 +55,265 @@ export interface Assumptions {
   readonly newRequestIds: readonly string[];
   /** The identity of the server that the rows belong to. */
   readonly serverIdentity: string;
+}
+
+export const BEGIN = "START TRANSACTION";
+const GUARDS = `SELECT ${GUARD_LIST} FROM rowlock_lock l FORCE INDEX (PRIMARY) WHERE l.id IN (?) ORDER BY l.id FOR UPDATE`;
+const GUARDS_AT_ONCE = `${GUARDS} ${NOWAIT}`;
+const META = `SELECT ${NOW_US}, rules_revision, epoch, failed_over_at, grants_from, server_identity
+  FROM rowlock_meta WHERE id = 1`;
+
+// Branches of one statement, because the driver spends more on each result than the database on each branch. The last
+// column says whether the row was read as part of a queue.
+const PART_OF_HEAD = 1;
+const CLAIMS = `SELECT ${CLAIM_LIST}, 0 FROM rowlock_claim c FORCE INDEX (PRIMARY) WHERE`;
+const LISTS = {
+  holder: `${HOLDER_LIST}, 0`,
+  claim: `${CLAIM_LIST}, 0`,
+  history: `${HISTORY_LIST}, 0`,
+};
+const BY_SERVER_MADE_REQUEST = `(${CLAIMS} c.lock_id IN (?) AND c.request_id IN (?))`;
+const HOLDERS = `(${CLAIMS} c.lock_id = ? AND c.ticket_number < ${QUEUE_FROM}
+  ORDER BY c.ticket_number LIMIT ${FORCE_RELEASE_MAX})`;
+const QUEUE_HEAD = `(SELECT ${CLAIM_LIST}, ${PART_OF_HEAD} FROM rowlock_claim c FORCE INDEX (PRIMARY)
+  WHERE c.lock_id = ? AND c.ticket_number >= ${QUEUE_FROM} ORDER BY c.ticket_number LIMIT ?)`;
+const DUE = `(${CLAIMS} c.lock_id = ? AND c.deadline <= ? ORDER BY c.state DESC, c.ticket_number LIMIT ${DUE_MAX})`;
+
+// A transaction that changes a rule locks this row first, and its locks after that.
+const RULES_LOCK = "SELECT rules_revision FROM rowlock_meta WHERE id = 1 FOR UPDATE";
+const WAITED_FOR = `SELECT DISTINCT c.lock_id
+  FROM rowlock_claim c FORCE INDEX (PRIMARY) JOIN rowlock_lock l ON l.id = c.lock_id
+  WHERE c.state = 1 AND c.lock_id > ? AND l.name >= ? AND l.name < ? ORDER BY c.lock_id LIMIT ${LOCKS_PER_RULE_MAX}`;
+
+/** Begins the transaction, locks the guard rows and reads what the plan asks for. Throws a StoreError. */
+export async function load(
+  connection: Connection,
+  plan: LoadPlan,
+  rules: RuleCache,
+  clock: DatabaseClock,
+): Promise<Read> {
+  if (!plan.rule) {
+    const trip = new Trip("load");
+    trip.add(BEGIN);
+    return read(connection, trip, plan, rules, clock);
+  }
+  const trip = new Trip("load_rule");
+  const { from, below } = prefixRange(plan.rule.prefix);
+  trip.add(BEGIN);
+  trip.add(RULES_LOCK);
+  if (plan.rule.rulesOnly) return read(connection, trip, plan, rules, clock);
+  const idsAt = trip.add(WAITED_FOR, plan.rule.afterLockId, from, below);
+  const results = await connection.run(trip);
+  const locks = rowsOf(results[idsAt]).map(([id]) => ({
+    id: bigintOf(id),
+    heads: HEADS_PER_RULE_LOCK,
+    likelyQueue: true,
+  }));
+  return read(connection, new Trip("load"), { ...plan, locks }, rules, clock);
+}
+
+/** Reads again the locks that a decision left unfinished, in the same transaction and with the same clock. */
+export async function loadAgain(
+  connection: Connection,
+  again: readonly bigint[],
+  rules: RuleCache,
+  clock: DatabaseClock,
+  { nowUs, atLeastUs, jumpedAtUs, backAtUs }: Clock,
+): Promise<Read> {
+  const ids = [...again].sort((a, b) => (a < b ? -1 : 1));
+  const locks = ids.map((id) => ({ id, heads: QUEUE_HEAD_MAX, likelyQueue: true }));
+  const plan = { locks, claims: [], requestIds: [], holdersOf: [] };
+  const next = await read(connection, new Trip("load"), plan, rules, clock);
+  return { ...next, loaded: { ...next.loaded, nowUs, atLeastUs, jumpedAtUs, backAtUs } };
+}
+
+async function read(
+  connection: Connection,
+  trip: Trip,
+  plan: LoadPlan,
+  rules: RuleCache,
+  clock: DatabaseClock,
+): Promise<Read> {
+  const ids = plan.locks.map(({ id }) => id);
+  const guardsAt = ids.length > 0 ? trip.add(plan.impatient ? GUARDS_AT_ONCE : GUARDS, ids) : null;
+  const metaAt = trip.add(META);
+  const claimsAt = addBranches(trip, branchesOf(plan, new Set(ids)));
+  const askedUs = monotonicUs();
+  const results = await connection.run(trip);
+  const answeredUs = monotonicUs();
+
+  const [meta] = rowsOf(results[metaAt]);
+  if (!meta) throw new Error("The row of rowlock_meta is missing.");
+  const [now, rulesRevision, epoch, atUs, grantsFromUs, identity] = meta;
+  const rows = new ReadRows(plan, Number(now));
+  if (guardsAt !== null) rows.takeLocks(rowsOf(results[guardsAt]));
+  for (const at of claimsAt) rows.takeClaims(rowsOf(results[at]));
+  const { revision, limitRules } = await rules.at(connection, bigintOf(rulesRevision));
+  await readFurther(connection, plan, rows);
+  return {
+    loaded: {
+      ...clock.read(Number(now), askedUs, answeredUs),
+      failOver: { epoch: bigintOf(epoch), atUs: Number(atUs), grantsFromUs: Number(grantsFromUs) },
+      isSuccessor: isSuccessor(connection, identity),
+      rulesRevision: revision,
+      limitRules,
+      locks: rows.locks,
+      claims: rows.asked,
+      queues: queuesOf(plan, rows),
+    },
+    before: rows,
+    assumptions: null,
+  };
+}
+
+function branchesOf(plan: LoadPlan, planned: ReadonlySet<bigint>): Branch[] {
+  const branches: Branch[] = [];
+  const isPlanned = ({ lockId }: ClaimKey) => planned.has(lockId);
+  // The guard rows of the plan are read anyway, with their holders.
+  branches.push(...claimsByKey(LISTS, plan.claims.filter(isPlanned)).slice(1));
+  branches.push(
+    ...claimsByKey(
+      LISTS,
+      plan.claims.filter((key) => !isPlanned(key)),
+    ),
+  );
+  branches.push(
+    ...claimsByRequest(
+      LISTS,
+      plan.requestIds.filter((id) => !isServerMade(id)),
+    ),
+  );
+  const serverMade = plan.requestIds.filter(isServerMade);
+  if (serverMade.length > 0 && planned.size > 0)
+    branches.push([BY_SERVER_MADE_REQUEST, [...planned], serverMade.map(bytesOf)]);
+  for (const id of plan.holdersOf) branches.push([HOLDERS, id, id]);
+  for (const { id, heads, likelyQueue } of plan.locks)
+    if (likelyQueue) branches.push([QUEUE_HEAD, id, id, heads]);
+  return branches;
+}
+
+/** Adds the branches in as few statements as possible; returns the indexes of their results. */
+function addBranches(trip: Trip, branches: readonly Branch[]): number[] {
+  const places: number[] = [];
+  for (const part of partsOf(branches, BRANCHES_MAX)) {
+    const sql = part.map(([text]) => text).join(" UNION ALL ");
+    places.push(trip.add(sql, ...part.flatMap(([, ...values]) => values)));
+  }
+  return places;
+}
+
+/**
+ * Reads what only the guard rows reveal: records, what is due, and the heads of queues that the plan did not expect.
+ */
+async function readFurther(connection: Connection, plan: LoadPlan, rows: ReadRows): Promise<void> {
+  const unread = plan.locks.filter((lock) => !lock.likelyQueue && isWaitedFor(rows, lock));
+  const { recorded, passed, nowUs } = rows;
+  if (unread.length === 0 && recorded.length === 0 && passed.length === 0) return;
+  const trip = new Trip(recorded.length > 0 ? "load_records" : "load_queues");
+  const places = addBranches(trip, [
+    ...passed.map((id): Branch => [DUE, id, nowUs]),
+    ...unread.map(({ id, heads }): Branch => [QUEUE_HEAD, id, id, heads]),
+  ]);
+  const recordsAt = recorded.length > 0 ? trip.add(RECORDS, recorded) : null;
+  const results = await connection.run(trip);
+  for (const at of places) rows.takeClaims(rowsOf(results[at]));
+  if (recordsAt !== null) rows.takeRecords(rowsOf(results[recordsAt]));
+}
+
+function isWaitedFor({ locks }: ReadRows, { id }: LockPlan): boolean {
+  return (locks.get(id)?.waiting ?? 0) > 0;
+}
+
+/** Returns the heads of all queues by lock, and whether each is the whole queue. */
+function queuesOf(plan: LoadPlan, rows: ReadRows): Loaded["queues"] {
+  const { locks } = rows;
+  const waitedFor = plan.locks.filter((lock) => isWaitedFor(rows, lock));
+  const queues = new Map<bigint, { head: readonly Claim[]; complete: boolean }>();
+  for (const { id, heads } of waitedFor) {
+    const head = rows.heads.get(id) ?? [];
+    const waiting = locks.get(id)?.waiting ?? 0;
+    queues.set(id, { head, complete: head.length < heads || head.length >= waiting });
+  }
+  return queues;
+}
+
+/**
+ * Collects rows. A claim becomes one object, however many branches have read it; the original state of each row is
+ * kept.
+ */
+class ReadRows implements Before {
+  readonly locks = new Map<bigint, Lock>();
+  readonly asked: Claim[] = [];
+  readonly heads = new Map<bigint, Claim[]>();
+  /** Ids of locks that have records. */
+  readonly recorded: bigint[] = [];
+  /** Ids of locks of which something may be due. */
+  readonly passed: bigint[] = [];
+  readonly nowUs: number;
+  readonly #plan: LoadPlan;
+  readonly #locksBefore = new Map<bigint, Lock>();
+  readonly #claims = new Map<string, { readonly claim: Claim; readonly before: Claim }>();
+  readonly #asked = new Set<Claim>();
+
+  /** `nowUs`: the database's clock; what has a deadline until then is due. */
+  constructor(plan: LoadPlan, nowUs: number) {
+    this.#plan = plan;
+    this.nowUs = nowUs;
+  }
+
+  lock(id: bigint): Lock | undefined {
+    return this.#locksBefore.get(id);
+  }
+
+  claim(key: ClaimKey): Claim | undefined {
+    return this.#claims.get(keyText(key))?.before;
+  }
+
+  takeLocks(rows: readonly Row[]): void {
+    for (const row of rows) {
+      const lock = { ...countersFromRow(row), record: null };
+      this.locks.set(lock.id, lock);
+      this.#locksBefore.set(lock.id, { ...lock });
+      if (hasRecord(row)) this.recorded.push(lock.id);
+      if (mayBeDue(row, this.nowUs)) this.passed.push(lock.id);
+      const holder = holderFromRow(row);
+      if (!holder) continue;
+      const claim = this.#claimOf(holder);
+      if (isAskedFor(claim, this.#plan, this.nowUs)) this.#ask(claim);
+    }
+  }
+
+  takeRecords(rows: readonly Row[]): void {
+    for (const [id, record] of recordsOf(this.recorded, rows))
+      for (const lock of [this.locks.get(id), this.#locksBefore.get(id)]) if (lock) lock.record = record;
+  }
+
+  takeClaims(rows: readonly Row[]): void {
+    for (const row of rows) {
+      const claim = this.#claimOf(claimFromRow(row));
+      if (Number(row[CLAIM_ROW_LENGTH]) === PART_OF_HEAD) this.#addHead(claim);
+      else this.#ask(claim);
+    }
+  }
+
+  /** The object of the claim. */
+  #claimOf(read: Claim): Claim {
+    const key = keyText(read);
+    const known = this.#claims.get(key);
+    if (known) return known.claim;
+    this.#claims.set(key, { claim: read, before: { ...read } });
+    return read;
+  }
+
+  #ask(claim: Claim): void {
+    if (this.#asked.has(claim)) return;
+    this.#asked.add(claim);
+    this.asked.push(claim);
+  }
+
+  #addHead(claim: Claim): void {
+    const head = this.heads.get(claim.lockId);
+    if (head) head.push(claim);
+    else this.heads.set(claim.lockId, [claim]);
+  }
 }

@@ -9,11 +9,7 @@ import type { Moves } from "../../rows/placement.ts";
 import { bytesOf } from "../../rows/values.ts";
 import type { Connection, SqlValue, Trip } from "../connection/connection.ts";
 import { hasKey } from "../statements.ts";
-import type { RecordChanges } from "./records.ts";
-
-/** Clauses that end a SELECT which locks rows. */
-export const NOWAIT = "NOWAIT";
-export const SHARED_NOWAIT = "/*!80000 FOR SHARE NOWAIT */ /*M!100304 LOCK IN SHARE MODE NOWAIT */";
+import type { RecordChanges } from "./write.ts";
 
 // Up to this many rows are locked one by one, and a row that another transaction holds is an error. More rows are
 // locked faster by a list with SKIP LOCKED: rows that others hold are missing from the count. NOWAIT does not work for

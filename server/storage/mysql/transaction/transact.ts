@@ -1,22 +1,20 @@
 // One deciding transaction: load, decide, save. It takes two round trips if nothing unexpected turns up, and one if it
-// is optimistic because the cache contains everything to load. The caller supplies the decision; `load.ts` and
-// `lock-cache.ts` read, `save.ts` writes.
+// is optimistic because the cache contains everything to load. The caller supplies the decision; `read.ts` and
+// `lock-cache.ts` read, `write.ts` writes.
 
 import type { DatabaseClock } from "../../../core/database-clock.ts";
 import { movesOf } from "../../rows/placement.ts";
 import type { DecideRows, LoadPlan, StoreObserver } from "../../store.ts";
 import { isRowLocked } from "../../store.ts";
 import { type Connection, Trip } from "../connection/connection.ts";
+import { rollBack } from "../connection/in-transaction.ts";
+import type { LockCache } from "../lock-cache.ts";
 import { RuleCache } from "../meta.ts";
 import { monotonicUs } from "../statements.ts";
 import { assertRulesUnchanged, mustStillBeOpen, rulesLock } from "./assertions.ts";
-import { rollBack } from "./in-transaction.ts";
-import { BEGIN, load, loadAgain } from "./load.ts";
-import type { LockCache } from "./lock-cache.ts";
-import type { Read } from "./read.ts";
-import { recordChanges } from "./records.ts";
+import { BEGIN, load, loadAgain, type Read } from "./read.ts";
 import { addRowLocks } from "./row-locks.ts";
-import { addWrites, leavesWaiters, runWrites } from "./save.ts";
+import { addWrites, leavesWaiters, recordChanges, runWrites } from "./write.ts";
 
 /** What the transactions of a store share. */
 export interface TransactContext {

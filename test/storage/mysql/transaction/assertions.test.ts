@@ -4,11 +4,10 @@
 import { describe, expect, test } from "vitest";
 import { DatabaseClock } from "../../../../server/core/database-clock.ts";
 import { type Connection, Trip } from "../../../../server/storage/mysql/connection/connection.ts";
+import { LockCache } from "../../../../server/storage/mysql/lock-cache.ts";
 import { RuleCache } from "../../../../server/storage/mysql/meta.ts";
-import { mustStillBeOpen } from "../../../../server/storage/mysql/transaction/assertions.ts";
-import { LockCache } from "../../../../server/storage/mysql/transaction/lock-cache.ts";
+import { mustStillBeOpen, WriteChain } from "../../../../server/storage/mysql/transaction/assertions.ts";
 import { transactOn } from "../../../../server/storage/mysql/transaction/transact.ts";
-import { WriteChain } from "../../../../server/storage/mysql/transaction/write-chain.ts";
 import { CLAIM_ROW_LENGTH } from "../../../../server/storage/rows/columns.ts";
 import { NO_CHANGES, NO_PLAN, planned, raised } from "../../../support/store-fixture.ts";
 import { guardRow, LOCK, waiting } from "./lock-fixture.ts";

@@ -6,8 +6,8 @@ import type { Clock, DatabaseClock } from "../../../../server/core/database-cloc
 import type { LimitRule } from "../../../../server/core/limit.ts";
 import type { Lock } from "../../../../server/core/lock.ts";
 import type { Connection, Row, Trip } from "../../../../server/storage/mysql/connection/connection.ts";
+import { LockCache } from "../../../../server/storage/mysql/lock-cache.ts";
 import { RuleCache } from "../../../../server/storage/mysql/meta.ts";
-import { LockCache } from "../../../../server/storage/mysql/transaction/lock-cache.ts";
 import { transactOn } from "../../../../server/storage/mysql/transaction/transact.ts";
 import { CLAIM_ROW_LENGTH, NEVER_DUE_US } from "../../../../server/storage/rows/columns.ts";
 import { bytesOf } from "../../../../server/storage/rows/values.ts";

@@ -5,7 +5,7 @@ import { describe, expect, test } from "vitest";
 import type { Claim } from "../../../../server/core/claim.ts";
 import type { DatabaseClock } from "../../../../server/core/database-clock.ts";
 import type { Lock } from "../../../../server/core/lock.ts";
-import { LockCache } from "../../../../server/storage/mysql/transaction/lock-cache.ts";
+import { LockCache } from "../../../../server/storage/mysql/lock-cache.ts";
 import {
   ALONE_AFTER_OTHERS,
   CACHED_CLAIMS_MAX,

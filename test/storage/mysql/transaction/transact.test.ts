@@ -4,7 +4,7 @@
 import { beforeEach, describe, expect, test, vi } from "vitest";
 import { QUEUE_HEAD_MAX } from "../../../../server/core/bounds.ts";
 import type { Claim } from "../../../../server/core/claim.ts";
-import { inTransaction, onSnapshot } from "../../../../server/storage/mysql/transaction/in-transaction.ts";
+import { inTransaction, onSnapshot } from "../../../../server/storage/mysql/connection/in-transaction.ts";
 import { BRANCHES_MAX, HEADS_PER_RULE_LOCK } from "../../../../server/storage/storage-bounds.ts";
 import type { Changes, Loaded, LoadPlan } from "../../../../server/storage/store.ts";
 import { ROW_LOCKED, StoreError } from "../../../../server/storage/store.ts";

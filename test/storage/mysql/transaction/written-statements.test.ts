@@ -7,12 +7,16 @@ import type { Lock } from "../../../../server/core/lock.ts";
 import type { LockRecord } from "../../../../server/core/record.ts";
 import type { Connection } from "../../../../server/storage/mysql/connection/connection.ts";
 import type { MetaCondition } from "../../../../server/storage/mysql/transaction/assertions.ts";
+import { WriteChain } from "../../../../server/storage/mysql/transaction/assertions.ts";
 import type { Read } from "../../../../server/storage/mysql/transaction/read.ts";
-import { recordChanges, recordsOf } from "../../../../server/storage/mysql/transaction/records.ts";
 import { addRowLocks } from "../../../../server/storage/mysql/transaction/row-locks.ts";
-import { addWrites, leavesWaiters } from "../../../../server/storage/mysql/transaction/save.ts";
-import { WriteChain } from "../../../../server/storage/mysql/transaction/write-chain.ts";
+import {
+  addWrites,
+  leavesWaiters,
+  recordChanges,
+} from "../../../../server/storage/mysql/transaction/write.ts";
 import { HOLDER_COLUMNS, NEVER_DUE_US } from "../../../../server/storage/rows/columns.ts";
+import { recordsOf } from "../../../../server/storage/rows/from-rows.ts";
 import { type Moves, movesOf } from "../../../../server/storage/rows/placement.ts";
 import { UPDATE_ROWS_MAX } from "../../../../server/storage/storage-bounds.ts";
 import type { Changes } from "../../../../server/storage/store.ts";

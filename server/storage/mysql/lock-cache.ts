@@ -1,13 +1,13 @@
 // The optimistic loader: assumes that known locks and the row of rowlock_meta are unchanged. The transaction's writes then
 // prove this, and the transaction needs one trip instead of two.
 
-import type { DatabaseClock } from "../../../core/database-clock.ts";
-import { NO_FAIL_OVER } from "../../../core/rows.ts";
-import { KnownLocks } from "../../known-locks/known-locks.ts";
-import { CLOCK_UNSURE_US_MAX, UPDATE_ROWS_MAX } from "../../storage-bounds.ts";
-import type { Changes, LoadPlan } from "../../store.ts";
-import { monotonicUs } from "../statements.ts";
-import type { Read } from "./read.ts";
+import type { DatabaseClock } from "../../core/database-clock.ts";
+import { NO_FAIL_OVER } from "../../core/rows.ts";
+import { KnownLocks } from "../known-locks/known-locks.ts";
+import { CLOCK_UNSURE_US_MAX, UPDATE_ROWS_MAX } from "../storage-bounds.ts";
+import type { Changes, LoadPlan } from "../store.ts";
+import { monotonicUs } from "./statements.ts";
+import type { Read } from "./transaction/read.ts";
 
 export class LockCache extends KnownLocks {
   readonly #clock: DatabaseClock;

@@ -1,7 +1,7 @@
 // The frame of a transaction. After any error it rolls the whole transaction back; if the rollback fails, it destroys
 // the connection, so that no transaction stays open in the pool.
 
-import { type Connection, type Row, Trip } from "../connection/connection.ts";
+import { type Connection, type Row, Trip } from "./connection.ts";
 
 /** Runs `work`, whose first trip must begin the transaction and whose last trip must commit it. */
 export async function inTransaction<Answer>(

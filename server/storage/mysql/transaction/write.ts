@@ -14,15 +14,19 @@ import {
   HOLDER_COLUMNS,
   LOCK_WRITTEN_COLUMNS,
   NEVER_DUE_US,
+  RECORD_CHANGING_COLUMNS,
+  RECORD_COLUMNS,
 } from "../../rows/columns.ts";
 import type { Moves } from "../../rows/placement.ts";
 import {
   bytesOf,
   changingClaimValues,
+  changingRecordValues,
   claimValues,
   historyValues,
   holderValues,
   lockValues,
+  recordValues,
   STATE_CODES,
   type Value,
 } from "../../rows/values.ts";
@@ -30,13 +34,11 @@ import { UPDATE_ROWS_MAX } from "../../storage-bounds.ts";
 import type { Changes } from "../../store.ts";
 import { DECIDED_AT_STEP_US, StoreError } from "../../store.ts";
 import { type Connection, Trip } from "../connection/connection.ts";
+import { rowsOf } from "../connection/in-transaction.ts";
 import { hasKey, hasSecret } from "../statements.ts";
-import { unchanged, VALUE_WHILE_OPEN, WHILE_OPEN } from "./assertions.ts";
+import { unchanged, VALUE_WHILE_OPEN, WHILE_OPEN, WriteChain } from "./assertions.ts";
 import { ANY_VALUE, type Arm, assignments, type RowChange } from "./assignments.ts";
-import { rowsOf } from "./in-transaction.ts";
 import type { Read } from "./read.ts";
-import { addRecordWrites, type RecordChanges } from "./records.ts";
-import { WriteChain } from "./write-chain.ts";
 
 /**
  * Up to this many changed claims are written by one statement. If there are more, each statement writes the claims that
@@ -65,6 +67,9 @@ const ADD_CLAIMS = `INSERT INTO rowlock_claim (${CLAIM_COLUMNS.join(", ")})`;
 const REMOVE_CLAIMS = "DELETE c FROM rowlock_claim c FORCE INDEX (PRIMARY) WHERE";
 const ADD_TO_HISTORY = `INSERT INTO rowlock_history (${HISTORY_COLUMNS.join(", ")})`;
 const ADD_REQUESTS = "INSERT INTO rowlock_request (request_id, lock_id, ticket_number)";
+const ADD_RECORDS = `INSERT INTO rowlock_record (${RECORD_COLUMNS.join(", ")})`;
+const REMOVE_RECORDS = "DELETE r FROM rowlock_record r FORCE INDEX (PRIMARY) WHERE r.lock_id IN (?)";
+
 const ADD_RULE = `INSERT INTO rowlock_limit_rule (prefix, limit_value, version, reason, change_mark)
   VALUES (${VALUE_WHILE_OPEN}, ?, ?, ?, ?)
   ON DUPLICATE KEY UPDATE limit_value = ?, version = ?, reason = ?, change_mark = ?`;
@@ -256,3 +261,58 @@ const NO_HOLDER: RowChange = {
   before: [],
   after: HOLDER_COLUMNS.map((column) => (column === "holder_state" ? NO_STATE : ANY_VALUE)),
 };
+
+/** Locks, by what happens to their records. */
+export interface RecordChanges {
+  readonly added: readonly Lock[];
+  readonly changed: readonly Lock[];
+  readonly removed: readonly Lock[];
+}
+
+/** Returns what to write; null if none of the locks has or had a record. */
+export function recordChanges(locks: readonly Lock[], before: Before): RecordChanges | null {
+  let changes: { added: Lock[]; changed: Lock[]; removed: Lock[] } | null = null;
+  for (const lock of locks) {
+    const old = before.lock(lock.id)?.record ?? null;
+    if (!lock.record && !old) continue;
+    changes ??= { added: [], changed: [], removed: [] };
+    if (!old) changes.added.push(lock);
+    else if (!lock.record) changes.removed.push(lock);
+    else if (hasRecordChanged(lock, before)) changes.changed.push(lock);
+  }
+  return changes;
+}
+
+/** Becoming free or taken also changes the record, because `due_at` depends on it. */
+function hasRecordChanged(lock: Lock, before: Before): boolean {
+  const old = before.lock(lock.id) as Lock;
+  if (lock.record !== old.record) return true;
+  return (lock.holders === 0 && lock.waiting === 0) !== (old.holders === 0 && old.waiting === 0);
+}
+
+function addRecordWrites(writes: WriteChain, changes: RecordChanges, before: Before): void {
+  const { added, changed, removed } = changes;
+  if (added.length > 0) writes.insert(ADD_RECORDS, added.map(recordValues));
+  for (const part of partsOf(changed, UPDATE_ROWS_MAX)) addRecordUpdate(writes, part, before);
+  if (removed.length > 0) writes.update(removed.length, REMOVE_RECORDS, removed.map(idOf));
+}
+
+function addRecordUpdate(writes: WriteChain, locks: readonly Lock[], before: Before): void {
+  const rows = locks.map((lock) => ({
+    before: changingRecordValues(before.lock(lock.id) as Lock),
+    after: changingRecordValues(lock),
+  }));
+  const arm = (index: number): Arm => ["WHEN ?", (locks[index] as Lock).id];
+  const { sets, values } = assignments(RECORD_CHANGING_COLUMNS, rows, arm, "CASE lock_id");
+  if (sets.length === 0) return;
+  writes.update(
+    locks.length,
+    `UPDATE rowlock_record FORCE INDEX (PRIMARY) SET ${sets.join(", ")} WHERE lock_id IN (?)`,
+    ...values,
+    locks.map(idOf),
+  );
+}
+
+function idOf({ id }: Lock): bigint {
+  return id;
+}
