@@ -179,10 +179,11 @@ async function fillGuardRows(target: MigrationTarget, columns: Column[]) {
       ? `UPDATE ${first} JOIN ${lock} ON l.id = f.lock_id SET ${holder}`
       : `UPDATE rowlock_lock SET ${holder} FROM ${first} WHERE rowlock_lock.id = f.lock_id`,
   );
+  // The plus signs keep SQLite from reading an index of all claims in the order of the minimum, for each lock anew.
   const ofLock = `FROM rowlock_claim c WHERE c.lock_id = l.id AND ${IS_OLD}`;
   await target.run(`UPDATE ${lock} SET
-    queue_from = COALESCE((SELECT MIN(c.ticket_number) ${ofLock} AND c.state = 1), next_ticket),
-    next_deadline = COALESCE((SELECT MIN(c.deadline) ${ofLock} AND c.state IN (1, 2)), ${Number.MAX_SAFE_INTEGER})
+    queue_from = COALESCE((SELECT MIN(+c.ticket_number) ${ofLock} AND c.state = 1), next_ticket),
+    next_deadline = COALESCE((SELECT MIN(+c.deadline) ${ofLock} AND c.state IN (1, 2)), ${Number.MAX_SAFE_INTEGER})
     WHERE holders > 0 OR waiting > 0`);
 }
 
