@@ -50,6 +50,17 @@ async function takeAllRoom({ client }: ServingServer): Promise<string[]> {
   }
 }
 
+/**
+ * Takes locks until the table of guard rows is larger than 64 pages. While it is smaller, MySQL reserves too few pages
+ * for a row that grows, and stops at an assertion of its own (btr0cur.cc) if there is no space for a further one.
+ */
+async function outgrowFirstExtent({ client }: ServingServer): Promise<string[]> {
+  const names = Array.from({ length: 256 }, (_, index) => large(`large/before/${index}/`));
+  for (let from = 0; from < names.length; from += 32)
+    await Promise.all(names.slice(from, from + 32).map((request) => client.lease(request)));
+  return names.map(({ name }) => name);
+}
+
 async function busyNames({ client }: ServingServer): Promise<string[]> {
   const names: string[] = [];
   for (let pageToken = ""; ; ) {
@@ -238,10 +249,11 @@ describe.each(binaries)("a %s", (flavour, binary) => {
       const url = await database();
       const server = await stage.serving(url);
       const kept = await heldAndWaitedFor(server);
+      const earlier = await outgrowFirstExtent(server);
       disk?.fill();
       try {
         const granted = await takeAllRoom(server);
-        expect(await busyNames(server)).toEqual(granted.sort());
+        expect(await busyNames(server)).toEqual([...earlier, ...granted].sort());
         // Commands that need no more space still work.
         await server.client.call("renew", { leaseId: kept.lease.leaseId, ttl: HOUR });
       } finally {
