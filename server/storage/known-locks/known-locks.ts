@@ -88,10 +88,7 @@ export class KnownLocks {
       if (!claim || !copies.locks.has(lockId)) return null;
       copies.ask(claim);
     }
-    // Only these locks could have a claim under a request id that the server made.
-    const newRequestIds = plan.requestIds.filter(
-      (requestId) => !this.#findRequest(plan, requestId, copies) && !isServerMade(requestId),
-    );
+    const newRequestIds = this.#askByRequest(plan, copies);
     const { locks, queues } = copies;
     return { locks, claims: [...copies.asked], queues, before: copies, newRequestIds };
   }
@@ -155,15 +152,18 @@ export class KnownLocks {
     }
   }
 
-  #findRequest(plan: LoadPlan, requestId: string, copies: Copies): boolean {
-    for (const { id } of plan.locks) {
-      for (const claim of this.#locks.get(id)?.claims?.all.values() ?? []) {
-        if (claim.requestId !== requestId) continue;
-        copies.ask(claim);
-        return true;
-      }
+  /**
+   * Adds the claims of the plan's locks that have its request ids. Returns the clients' request ids without a claim: no
+   * claim of another lock has a request id that the server made.
+   */
+  #askByRequest({ locks, requestIds }: LoadPlan, copies: Copies): string[] {
+    const unknown = new Set(requestIds);
+    if (unknown.size === 0) return [];
+    for (const { id } of locks) {
+      for (const claim of this.#locks.get(id)?.claims?.all.values() ?? [])
+        if (unknown.delete(claim.requestId)) copies.ask(claim);
     }
-    return false;
+    return [...unknown].filter((requestId) => !isServerMade(requestId));
   }
 }
 

@@ -6,9 +6,10 @@
 import { DECIDED_LIST, pageOf } from "../rows/decided-order.ts";
 import { bigintOf } from "../rows/from-rows.ts";
 import type { Store } from "../store.ts";
-import { type Connection, type Row, type SqlValue, Trip } from "./connection/connection.ts";
+import { type Connection, type Row, Trip } from "./connection/connection.ts";
 import { rowsOf } from "./connection/in-transaction.ts";
 import type { MysqlPool } from "./connection/pool.ts";
+import type { SqlValue } from "./connection/sql-text.ts";
 import { NOW_US } from "./statements.ts";
 
 const META = `SELECT ${NOW_US}, epoch FROM rowlock_meta WHERE id = 1`;

@@ -18,9 +18,10 @@ import {
 import { bytesOf, prefixRange } from "../rows/values.ts";
 import { BRANCHES_MAX, NAMES_MAX, PAUSED_PATTERNS_MAX } from "../storage-bounds.ts";
 import type { FreeLock, Store } from "../store.ts";
-import { type Connection, type Row, type SqlValue, Trip } from "./connection/connection.ts";
+import { type Connection, type Row, Trip } from "./connection/connection.ts";
 import { rowsOf } from "./connection/in-transaction.ts";
 import type { MysqlPool } from "./connection/pool.ts";
+import type { SqlValue } from "./connection/sql-text.ts";
 import { monotonicUs, NOW_US } from "./statements.ts";
 
 const INDEX = "rowlock_record r FORCE INDEX (rowlock_record_due)";

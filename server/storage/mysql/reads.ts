@@ -32,9 +32,10 @@ import {
 import { bytesOf, rangeAfter } from "../rows/values.ts";
 import { BRANCHES_MAX, LIST_ROWS_MAX } from "../storage-bounds.ts";
 import type { LockView, Polled, Store } from "../store.ts";
-import { type Connection, query, type Row, type SqlValue, Trip } from "./connection/connection.ts";
+import { type Connection, query, type Row, Trip } from "./connection/connection.ts";
 import { inTransaction, onSnapshot, rowsOf } from "./connection/in-transaction.ts";
 import type { MysqlPool } from "./connection/pool.ts";
+import type { SqlValue } from "./connection/sql-text.ts";
 import { readRules } from "./meta.ts";
 import {
   type Branch,

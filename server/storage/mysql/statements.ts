@@ -4,7 +4,7 @@
 import type { ClaimKey, ClaimRef } from "../../core/claim.ts";
 import { HAS_HOLDER, RECORD_LIST } from "../rows/columns.ts";
 import { bytesOf } from "../rows/values.ts";
-import type { SqlValue } from "./connection/connection.ts";
+import type { SqlValue } from "./connection/sql-text.ts";
 
 /** Value: the ids of locks that have records. */
 export const RECORDS = `SELECT ${RECORD_LIST} FROM rowlock_record FORCE INDEX (PRIMARY) WHERE lock_id IN (?)`;

@@ -99,6 +99,8 @@ function handshake(address: MysqlAddress, socket: Socket, observer: StoreObserve
     // A transaction takes two round trips because each sends several statements together. Values are never sent as
     // text, see `Trip`.
     multipleStatements: true,
+    // Trips contain their values already; the driver would search the text for places to put some.
+    queryFormat: (sql: string) => sql,
     // BIGINT as decimal text: exact. The code that reads a column converts it to bigint or number.
     supportBigNumbers: true,
     bigNumberStrings: true,

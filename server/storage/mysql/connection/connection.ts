@@ -3,22 +3,16 @@
 
 import type { Socket } from "node:net";
 import type { Connection as DriverConnection } from "mysql2";
-import type { Value } from "../../rows/values.ts";
 import { CLOSE_MS_MAX, LOCK_WAIT_S } from "../../storage-bounds.ts";
 import type { StoreObserver } from "../../store.ts";
 import { StoreError } from "../../store.ts";
 import { bugOf, classify, deadlineError } from "./errors.ts";
+import { type SqlValue, withValues } from "./sql-text.ts";
 
 /** A row as the driver returns it: BIGINT as decimal text, smaller integers as numbers, VARBINARY and BLOB as bytes. */
 export type Row = readonly (string | number | Buffer | null)[];
 
-export type SqlValue = Value | readonly SqlValue[];
-
-/**
- * One round trip to the database: statements that are sent together, with their values. Values are only numbers, bigints,
- * bytes and NULL. The driver writes bytes as X'..' literals, so no character set and no sql_mode can change where a value
- * ends.
- */
+/** One round trip to the database: statements that are sent together, with their values. */
 export class Trip {
   /** The metric label. */
   readonly name: string;
@@ -53,6 +47,11 @@ export class Trip {
 
   get sql(): string {
     return this.#statements.join(";\n");
+  }
+
+  /** What is sent. */
+  get text(): string {
+    return withValues(this.sql, this.values);
   }
 }
 
@@ -188,17 +187,14 @@ export class Connection {
       if (this.#lost !== null) return fail(this.#lost);
       this.#fail = fail;
       this.sent += 1;
-      this.#driver.query(
-        { sql: before + trip.sql, values: trip.values, rowsAsArray: true },
-        (error, results) => {
-          // The connection was lost meanwhile, so the trip has already failed.
-          if (this.#fail !== fail) return;
-          if (error) return fail(error);
-          this.#fail = null;
-          this.answered += 1;
-          resolve(results);
-        },
-      );
+      this.#driver.query({ sql: before + trip.text, rowsAsArray: true }, (error, results) => {
+        // The connection was lost meanwhile, so the trip has already failed.
+        if (this.#fail !== fail) return;
+        if (error) return fail(error);
+        this.#fail = null;
+        this.answered += 1;
+        resolve(results);
+      });
     });
   }
 

@@ -9,7 +9,8 @@ import { bytesOf } from "../../rows/values.ts";
 import { CLOCK_BEHIND_US_MAX } from "../../storage-bounds.ts";
 import type { Changes } from "../../store.ts";
 import { StoreError } from "../../store.ts";
-import type { SqlValue, Trip } from "../connection/connection.ts";
+import type { Trip } from "../connection/connection.ts";
+import type { SqlValue } from "../connection/sql-text.ts";
 import { NOW_US, SHARED_NOWAIT } from "../statements.ts";
 import type { Assumptions, Read } from "./read.ts";
 
@@ -84,7 +85,8 @@ export function unchanged(
 ): MetaCondition {
   const { nowUs, atLeastUs, failOver, rulesRevision } = read.loaded;
   // The unique key checks the request ids of added claims.
-  const unseen = newRequestIds.filter((id) => !changes.added.some(({ requestId }) => requestId === id));
+  const added = new Set(changes.added.map(({ requestId }) => requestId));
+  const unseen = newRequestIds.filter((id) => !added.has(id));
   const values: SqlValue[] = [
     rulesRevision,
     failOver.epoch,

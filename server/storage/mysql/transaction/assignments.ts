@@ -3,19 +3,16 @@
 
 import { LOCK_COUNTER_COLUMNS } from "../../rows/columns.ts";
 import type { Value } from "../../rows/values.ts";
-import type { SqlValue } from "../connection/connection.ts";
+import type { SqlValue } from "../connection/sql-text.ts";
 
-const COUNTERS: ReadonlySet<string> = new Set(LOCK_COUNTER_COLUMNS);
-
-/** The new value of a column that means nothing any more: the statement may write it if that makes it shorter. */
-export const ANY_VALUE = Symbol("any value");
+const COUNTERS: ReadonlySet<string> = new Set([...LOCK_COUNTER_COLUMNS, "queue_from"]);
 
 /** The values of one row before and after the decision, in the order of the columns. */
 export interface RowChange {
   /** Undefined: unknown, so the column is written. */
   readonly before: readonly (Value | undefined)[];
   /** Undefined: the column is not written. */
-  readonly after: readonly (Value | undefined | typeof ANY_VALUE)[];
+  readonly after: readonly (Value | undefined)[];
 }
 
 /** The part of a CASE that selects one row of the statement. */
@@ -35,7 +32,7 @@ export function assignments(
     if (!first) return;
     const value = first.after[at] as Value;
     const difference = COUNTERS.has(column) ? differenceAt(first, at) : null;
-    if (rows.every(({ after }) => after[at] === ANY_VALUE || isSame(after[at], value))) {
+    if (rows.every(({ after }) => isSame(after[at], value))) {
       sets.push(`${column} = ?`);
       values.push(value);
     } else if (difference !== null && rows.every((row) => differenceAt(row, at) === difference)) {
@@ -48,14 +45,15 @@ export function assignments(
         values.push(...selecting, row.after[at] as Value);
         return [`${sql} THEN ?`];
       });
-      sets.push(`${column} = ${cases} ${arms.join(" ")} ELSE ${column} END`);
+      const others = arms.length < rows.length ? `ELSE ${column}` : "";
+      sets.push(`${column} = ${cases} ${arms.join(" ")} ${others} END`);
     }
   });
   return { sets, values };
 }
 
 function isMoved({ before, after }: RowChange, at: number): boolean {
-  return after[at] !== undefined && after[at] !== ANY_VALUE && !isSame(before[at], after[at]);
+  return after[at] !== undefined && !isSame(before[at], after[at]);
 }
 
 function isSame(a: RowChange["after"][number], b: RowChange["after"][number]): boolean {

@@ -7,7 +7,8 @@ import type { Claim } from "../../../core/claim.ts";
 import type { Lock } from "../../../core/lock.ts";
 import type { Moves } from "../../rows/placement.ts";
 import { bytesOf } from "../../rows/values.ts";
-import type { Connection, SqlValue, Trip } from "../connection/connection.ts";
+import type { Connection, Trip } from "../connection/connection.ts";
+import type { SqlValue } from "../connection/sql-text.ts";
 import { hasKey } from "../statements.ts";
 import type { RecordChanges } from "./write.ts";
 

@@ -81,7 +81,7 @@ async function decideAll(
     if (plan.impatient) addRowLocks(trip, connection, moves, read.assumptions ? changes.locks : [], records);
     // A transaction that changes a rule already holds the rules exclusively.
     const lockOfRules = last && waitersLeft && !plan.rule ? rulesLock(plan.impatient ?? false) : "";
-    addWrites(trip, changes, moves, records, read, lockOfRules);
+    addWrites(trip, changes, moves, records, read, { lockOfRules, mayReorder: plan.impatient ?? false });
     if (!last) {
       mustStillBeOpen(await runWrites(connection, trip, changes));
       read = await loadAgain(connection, changes.again, rules, clock, first.loaded);

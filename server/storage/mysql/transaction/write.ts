@@ -37,7 +37,7 @@ import { type Connection, Trip } from "../connection/connection.ts";
 import { rowsOf } from "../connection/in-transaction.ts";
 import { hasKey, hasSecret } from "../statements.ts";
 import { unchanged, VALUE_WHILE_OPEN, WHILE_OPEN, WriteChain } from "./assertions.ts";
-import { ANY_VALUE, type Arm, assignments, type RowChange } from "./assignments.ts";
+import { type Arm, assignments, type RowChange } from "./assignments.ts";
 import type { Read } from "./read.ts";
 
 /**
@@ -46,6 +46,9 @@ import type { Read } from "./read.ts";
  */
 const CHANGED_TOGETHER_MAX = 4;
 
+/** The same for guard rows: if there are more, each statement writes those whose holders change alike. */
+const GUARDS_TOGETHER_MAX = 6;
+
 const DECIDED_AT = "decided_at = IF(decided_at < ?, ?, decided_at)";
 
 const REVISION_AT = LOCK_WRITTEN_COLUMNS.indexOf("revision");
@@ -53,6 +56,11 @@ const REVISION_AT = LOCK_WRITTEN_COLUMNS.indexOf("revision");
 /** The state of a guard row without a holder. */
 const NO_STATE = 0;
 const GUARD_COLUMNS = [...LOCK_WRITTEN_COLUMNS, ...HOLDER_COLUMNS];
+const NEXT_TICKET_AT = GUARD_COLUMNS.indexOf("next_ticket");
+const TICKET_AT = GUARD_COLUMNS.indexOf("holder_ticket_number");
+const STATE_AT = HOLDER_COLUMNS.indexOf("holder_state");
+/** Selects guard rows. MariaDB compares numbers with and without a sign as decimals, which takes long. */
+const CASE_ID = "CASE CAST(id AS SIGNED)";
 
 const HOLDER_ENDS = `COALESCE(holder_deadline, ${NEVER_DUE_US})`;
 // Comes last in its statement: the database assigns from left to right, so this reads the new values of the row. A lock
@@ -104,10 +112,17 @@ export async function runWrites(connection: Connection, trip: Trip, { added }: C
   }
 }
 
+export interface WriteOptions {
+  /** The clause that locks the rules; empty if they need no lock. */
+  readonly lockOfRules: string;
+  /** Whether guard rows may be locked in any order, because the transaction waits for no row lock. */
+  readonly mayReorder: boolean;
+}
+
 /**
  * Adds the statements that write the changes. The guard rows come first: if they are not locked yet, these statements
  * lock them, and only at the assumed revisions. The last statement verifies that everything was written and that the
- * assumptions hold, with a lock on the rules if `lockOfRules` names one. It is the last one that adds rows, or one more.
+ * assumptions hold. It is the last one that adds rows, or one more.
  */
 export function addWrites(
   trip: Trip,
@@ -115,12 +130,13 @@ export function addWrites(
   moves: Moves,
   records: RecordChanges | null,
   read: Read,
-  lockOfRules: string,
+  { lockOfRules, mayReorder }: WriteOptions,
 ): void {
   const { before, assumptions, loaded } = read;
   const writes = new WriteChain(trip);
-  for (const part of partsOf(changes.locks, UPDATE_ROWS_MAX))
-    addGuardUpdate(writes, part, moves, before, loaded.atLeastUs, assumptions !== null);
+  for (const locks of guardsAlike(changes.locks, moves, mayReorder))
+    for (const part of partsOf(locks, UPDATE_ROWS_MAX))
+      addGuardUpdate(writes, part, moves, before, loaded.atLeastUs, assumptions !== null);
   // Revisions are random, so a guard row at its known revision also proves that its claims are as they were known.
   const matching = assumptions ? hasKey : hasSecret;
   addClaimUpdates(writes, moves.changed, before, matching);
@@ -201,6 +217,18 @@ function addClaimUpdate(
   );
 }
 
+/** Divides guard rows so that those of a statement change alike, and few columns need a CASE. */
+function guardsAlike(locks: readonly Lock[], { holders }: Moves, mayReorder: boolean): Lock[][] {
+  if (!mayReorder || locks.length <= GUARDS_TOGETHER_MAX) return [[...locks]];
+  const howHolderChanges = ({ id }: Lock) => {
+    const move = holders.get(id);
+    if (!move) return "not at all";
+    if (!move.holder) return "none";
+    return move.isNew ? "new" : "renewed";
+  };
+  return [...Map.groupBy(locks, howHolderChanges).values()];
+}
+
 function addGuardUpdate(
   writes: WriteChain,
   locks: readonly Lock[],
@@ -219,7 +247,11 @@ function addGuardUpdate(
     };
   });
   const arm = (index: number): Arm => ["WHEN ?", (locks[index] as Lock).id];
-  const { sets, values } = assignments(GUARD_COLUMNS, rows, arm, "CASE id");
+  const takesNext = rows.every(isNextTicket);
+  if (takesNext) for (const { after } of rows) after[TICKET_AT] = undefined;
+  const { sets, values } = assignments(GUARD_COLUMNS, rows, arm, CASE_ID);
+  // The database assigns from left to right.
+  if (takesNext) sets.push("holder_ticket_number = next_ticket - 1");
   // The database skips an UPDATE that changes nothing, and then a cluster would not see that the row was decided about.
   const decidedAt = sets.length > 0 ? [atLeastUs - DECIDED_AT_STEP_US, atLeastUs] : [atLeastUs];
   sets.push(sets.length > 0 ? DECIDED_AT : "decided_at = ?");
@@ -227,7 +259,7 @@ function addGuardUpdate(
   const bound = locks.some(isBusy) ? [atLeastUs, atLeastUs, earliestUs, earliestUs] : [];
   if (bound.length > 0) sets.push(BOUND);
   const asKnown = onlyAsKnown
-    ? `AND revision = CASE id ${locks.map(() => "WHEN ? THEN ?").join(" ")} END`
+    ? `AND revision = ${CASE_ID} ${locks.map(() => "WHEN ? THEN ?").join(" ")} END`
     : "";
   writes.update(
     locks.length,
@@ -244,10 +276,13 @@ function isBusy({ holders, waiting }: Lock): boolean {
   return holders > 0 || waiting > 0;
 }
 
-/**
- * The columns of the first holder. What a release leaves behind means nothing, and stays unless other rows of the
- * statement get the same value: so the row keeps its size.
- */
+/** Whether the guard row gets a holder with the ticket that was made last. */
+function isNextTicket({ before, after }: RowChange): boolean {
+  const ticket = before[TICKET_AT] === undefined ? after[TICKET_AT] : undefined;
+  return ticket !== undefined && (ticket as bigint) + 1n === after[NEXT_TICKET_AT];
+}
+
+/** The columns of the first holder. A release leaves all but the state behind, so that the row keeps its size. */
 function holderChange(lockId: bigint, { holders }: Moves, before: Before): RowChange {
   const move = holders.get(lockId);
   if (!move) return NO_CHANGE;
@@ -259,7 +294,7 @@ function holderChange(lockId: bigint, { holders }: Moves, before: Before): RowCh
 const NO_CHANGE: RowChange = { before: [], after: [] };
 const NO_HOLDER: RowChange = {
   before: [],
-  after: HOLDER_COLUMNS.map((column) => (column === "holder_state" ? NO_STATE : ANY_VALUE)),
+  after: HOLDER_COLUMNS.map((_, at) => (at === STATE_AT ? NO_STATE : undefined)),
 };
 
 /** Locks, by what happens to their records. */
@@ -303,7 +338,7 @@ function addRecordUpdate(writes: WriteChain, locks: readonly Lock[], before: Bef
     after: changingRecordValues(lock),
   }));
   const arm = (index: number): Arm => ["WHEN ?", (locks[index] as Lock).id];
-  const { sets, values } = assignments(RECORD_CHANGING_COLUMNS, rows, arm, "CASE lock_id");
+  const { sets, values } = assignments(RECORD_CHANGING_COLUMNS, rows, arm, "CASE CAST(lock_id AS SIGNED)");
   if (sets.length === 0) return;
   writes.update(
     locks.length,

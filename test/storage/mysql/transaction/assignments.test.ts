@@ -35,30 +35,25 @@ describe("a column", () => {
   test("that counts and moves by the same in all rows is moved", () => {
     expect(set("revision", [1n, 2n], [7n, 8n])).toBe("revision = revision + 1");
     expect(set("holders", [5, 3], [2, 0])).toBe("holders = holders + -2");
+    expect(set("queue_from", [5n, 6n], [2n, 3n])).toBe("queue_from = queue_from + 1");
   });
 
   test("that counts and moves in some rows only is selected row by row for these", () => {
     expect(set("holders", [1, 2], [7, 7], [3, 4])).toBe(
       "holders = CASE id WHEN 1 THEN 2 WHEN 3 THEN 4 ELSE holders END",
     );
-    expect(set("holders", [1, 2], [7, 9])).toBe(
-      "holders = CASE id WHEN 1 THEN 2 WHEN 2 THEN 9 ELSE holders END",
-    );
+    expect(set("holders", [1, 2], [7, 9])).toBe("holders = CASE id WHEN 1 THEN 2 WHEN 2 THEN 9 END");
   });
 
   test("that is no counter is never moved, though its values may differ by the same", () => {
-    expect(set("deadline", [1, 2], [5, 6])).toBe(
-      "deadline = CASE id WHEN 1 THEN 2 WHEN 2 THEN 6 ELSE deadline END",
-    );
+    expect(set("deadline", [1, 2], [5, 6])).toBe("deadline = CASE id WHEN 1 THEN 2 WHEN 2 THEN 6 END");
     expect(set("limit_value", [null, 2], [5, null])).toBe(
-      "limit_value = CASE id WHEN 1 THEN 2 WHEN 2 THEN null ELSE limit_value END",
+      "limit_value = CASE id WHEN 1 THEN 2 WHEN 2 THEN null END",
     );
   });
 
   test("is written to rows that were not read", () => {
-    expect(set("ttl", [undefined, 1], [undefined, 2])).toBe(
-      "ttl = CASE id WHEN 1 THEN 1 WHEN 2 THEN 2 ELSE ttl END",
-    );
+    expect(set("ttl", [undefined, 1], [undefined, 2])).toBe("ttl = CASE id WHEN 1 THEN 1 WHEN 2 THEN 2 END");
     expect(set("ttl", [undefined, null])).toBe("ttl = null");
   });
 });
@@ -74,6 +69,6 @@ test("columns are written in their order, each with its own values", () => {
     "CASE",
   );
   expect(textOf({ sql: sets.join("; "), values })).toBe(
-    "holders = holders + 1; waiting = CASE WHEN 0 AND 10 THEN 4 WHEN 1 AND 20 THEN 8 ELSE waiting END",
+    "holders = holders + 1; waiting = CASE WHEN 0 AND 10 THEN 4 WHEN 1 AND 20 THEN 8 END",
   );
 });

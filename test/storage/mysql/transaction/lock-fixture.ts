@@ -2,7 +2,8 @@
 
 import type { Claim } from "../../../../server/core/claim.ts";
 import type { Lock } from "../../../../server/core/lock.ts";
-import { type SqlValue, Trip } from "../../../../server/storage/mysql/connection/connection.ts";
+import { Trip } from "../../../../server/storage/mysql/connection/connection.ts";
+import type { SqlValue } from "../../../../server/storage/mysql/connection/sql-text.ts";
 import {
   bytesOf,
   claimValues,

@@ -23,7 +23,9 @@ function written(from: Lock, to: Lock, added: readonly Claim[], changed: readonl
   const loaded = { atLeastUs: 0, nowUs: 0 } as Read["loaded"];
   const read = { loaded, before, rulesRevision: "0", assumptions: null };
   const changes = { locks: [{ ...to }], added, changed, again: [] };
-  addWrites(trip, changes, movesOf(changes, loaded.nowUs), recordChanges(changes.locks, before), read, "");
+  const moves = movesOf(changes, loaded.nowUs);
+  const options = { lockOfRules: "", mayReorder: true };
+  addWrites(trip, changes, moves, recordChanges(changes.locks, before), read, options);
   return statements;
 }
 

@@ -32,6 +32,7 @@ function written(
   rows: { locks?: readonly Lock[]; claims?: readonly Claim[] } = {},
   isKnown = false,
   newRequestIds: readonly string[] = [],
+  mayReorder = true,
 ): string[] {
   const { trip, statements } = openTrip();
   const locks = new Map(rows.locks?.map((lock) => [lock.id, lock]));
@@ -45,7 +46,8 @@ function written(
   const assumptions = isKnown ? { newRequestIds, serverIdentity: "it" } : null;
   const all = { ...NO_CHANGES, ...changes };
   const read = { loaded, before, assumptions };
-  addWrites(trip, all, movesOf(all, NOW_US), recordChanges(all.locks, before), read, "LOCKED");
+  const options = { lockOfRules: "LOCKED", mayReorder };
+  addWrites(trip, all, movesOf(all, NOW_US), recordChanges(all.locks, before), read, options);
   return statements.map(textOf);
 }
 
@@ -150,7 +152,7 @@ describe("guard rows", () => {
     const rows = [lock(1), lock(2), lock(3)];
     const after = [lock(1, { limit: 5 }), lock(2, { limit: 6 }), lock(3)];
     expect(written({ locks: after }, { locks: rows })[0]).toContain(
-      "SET limit_value = CASE id WHEN 1 THEN 5 WHEN 2 THEN 6 ELSE limit_value END,",
+      "SET limit_value = CASE CAST(id AS SIGNED) WHEN 1 THEN 5 WHEN 2 THEN 6 ELSE limit_value END,",
     );
   });
 
@@ -165,7 +167,7 @@ describe("guard rows", () => {
     const after = rows.map((row) => ({ ...row, revision: row.revision + 1n }));
     expect(written({ locks: after }, { locks: rows }, true)[0]).toBe(
       `UPDATE rowlock_lock SET revision = revision + 1, ${DECIDED_AT} ` +
-        "WHERE id IN (1, 2) AND revision = CASE id WHEN 1 THEN 70 WHEN 2 THEN 80 END",
+        "WHERE id IN (1, 2) AND revision = CASE CAST(id AS SIGNED) WHEN 1 THEN 70 WHEN 2 THEN 80 END",
     );
   });
 
@@ -176,6 +178,30 @@ describe("guard rows", () => {
     expect(sql[1]).toMatch(
       new RegExp(`WHERE id IN \\(${rows.length}\\) AND ROW_COUNT\\(\\) = ${UPDATE_ROWS_MAX}$`),
     );
+  });
+
+  test("that are many are written by one statement for each way in which their holders change", () => {
+    const ids = numbers(1, 8);
+    const rows = ids.map((id) => lock(id, id > 4 ? HELD : {}));
+    const after = ids.map((id) => lock(id, id > 4 ? HELD : { nextTicket: 2n }));
+    const changes = {
+      locks: after.map((row) => ({ ...row, revision: 2n })),
+      added: ids.slice(0, 4).map((id) => held(1, { lockId: BigInt(id), secret: `secret ${id}` })),
+      changed: ids.slice(4).map((id) => ended(1, { lockId: BigInt(id) })),
+    };
+    const updates = (mayReorder: boolean) =>
+      written(changes, { locks: rows }, true, [], mayReorder).filter((sql) => sql.startsWith("UPDATE"));
+    const [taken, released, ...others] = updates(true);
+    expect(others).toEqual([]);
+    expect(taken).toContain("SET next_ticket = 2, revision = 2, queue_from = 2, ");
+    expect(taken).toContain(
+      "holder_secret = CASE CAST(id AS SIGNED) WHEN 1 THEN 'secret 1' WHEN 2 THEN 'secret 2' WHEN 3 THEN 'secret 3' WHEN 4 THEN 'secret 4' END, ",
+    );
+    expect(taken).toContain("WHERE id IN (1, 2, 3, 4) AND revision = ");
+    expect(released).toContain("SET revision = 2, holder_state = 0, decided_at = ");
+    expect(released).toContain("WHERE id IN (5, 6, 7, 8) AND revision = ");
+    // A transaction that waits for row locks takes them in the order of ids.
+    expect(updates(false)).toHaveLength(1);
   });
 
   test("that were never read cannot be written", () => {
@@ -195,10 +221,10 @@ describe("the first holder of a guard row", () => {
   test("is written whole when it comes, over what an earlier one left", () => {
     const added = [held(3, { deadlineUs: 9, owner: "me", terms: TERMS })];
     const whole = sets({ added }, [], { nextTicket: 4n });
-    expect(whole?.match(/holder_\w+(?= = )/g)).toEqual(HOLDER_COLUMNS);
-    expect(whole).toMatch(
-      /^queue_from = 4, holder_ticket_number = 3, holder_secret = 'secret-of-this-claim__', /,
-    );
+    expect(whole?.match(/holder_\w+(?= = )/g)?.toSorted()).toEqual(HOLDER_COLUMNS.toSorted());
+    expect(whole).toMatch(/^queue_from = 4, holder_secret = 'secret-of-this-claim__', /);
+    // The ticket is the last one that was made.
+    expect(whole).toMatch(/, holder_ticket_number = next_ticket - 1$/);
     for (const part of [
       "request_id = 'request 1.3'",
       "owner = 'me'",
@@ -228,10 +254,14 @@ describe("the first holder of a guard row", () => {
     const changed = [of(1n, { deadlineUs: 8 }), of(2n, { state: "ended" })];
     const added = [of(3n, { deadlineUs: 9 })];
     const text = sets({ changed, added }, [of(1n)], HELD, HELD, {}, { ...HELD, queueFrom: 5n });
-    expect(text).toContain("holder_state = CASE id WHEN 2 THEN 0 WHEN 3 THEN 2 ELSE holder_state END,");
-    expect(text).toContain("holder_deadline = CASE id WHEN 1 THEN 8 WHEN 3 THEN 9 ELSE holder_deadline END,");
-    expect(text).toContain("holder_secret = CASE id WHEN 3 THEN 's' ELSE holder_secret END,");
-    expect(text).toContain("queue_from = CASE id WHEN 3 THEN 2 ELSE queue_from END,");
+    expect(text).toContain(
+      "holder_state = CASE CAST(id AS SIGNED) WHEN 2 THEN 0 WHEN 3 THEN 2 ELSE holder_state END,",
+    );
+    expect(text).toContain(
+      "holder_deadline = CASE CAST(id AS SIGNED) WHEN 1 THEN 8 WHEN 3 THEN 9 ELSE holder_deadline END,",
+    );
+    expect(text).toContain("holder_secret = CASE CAST(id AS SIGNED) WHEN 3 THEN 's' ELSE holder_secret END,");
+    expect(text).toContain("queue_from = CASE CAST(id AS SIGNED) WHEN 3 THEN 2 ELSE queue_from END,");
   });
 });
 
@@ -311,7 +341,7 @@ describe("claims", () => {
     expect(sql(5)).toEqual(["(1, 2), (1, 3), (1, 4)", "(1, 5), (1, 6)"]);
     const granted = [waiting(2), held(3)];
     expect(writtenBehindGuard({ changed: granted }, [held(2), waiting(3)], HELD)[0]).toContain(
-      "state = CASE WHEN lock_id = 1 AND ticket_number = 2 THEN 1 WHEN lock_id = 1 AND ticket_number = 3 THEN 2 ELSE",
+      "state = CASE WHEN lock_id = 1 AND ticket_number = 2 THEN 1 WHEN lock_id = 1 AND ticket_number = 3 THEN 2 END,",
     );
   });
 
@@ -437,7 +467,7 @@ describe("records", () => {
     const before = [remembers(1), remembers(2), remembers(3)];
     const after = [remembers(1, { status: "x" }), remembers(2, { status: "y" }), lock(3)];
     expect(statements(before, after)).toEqual([
-      "UPDATE rowlock_record SET status = CASE lock_id WHEN 1 THEN 'x' WHEN 2 THEN 'y' ELSE status END " +
+      "UPDATE rowlock_record SET status = CASE CAST(lock_id AS SIGNED) WHEN 1 THEN 'x' WHEN 2 THEN 'y' END " +
         "WHERE lock_id IN (1, 2) AND ROW_COUNT() = 3",
       "DELETE r FROM rowlock_record r WHERE r.lock_id IN (3) AND ROW_COUNT() = 2",
     ]);
