@@ -67,6 +67,34 @@ const ENDED: Wanted = {
 
 export function contractOfRows(fresh: () => FreshStore): void {
   describe("rows", () => {
+    test("many claims that end in one transaction are read as they ended", async () => {
+      const { store } = fresh();
+      const held: Claim[] = [];
+      for (const [index, wanted] of [BARE, FULL, {}, {}, {}, {}].entries()) {
+        const id = await lockId(store, `lock ${index}`);
+        held.push(...(await addClaims(store, id, { ...wanted, state: "held" })));
+      }
+      const end: Pick<Claim, "state" | "deadlineUs" | "replica" | "endedAtUs" | "endReason" | "endNote"> = {
+        ...{ state: "ended", deadlineUs: LATEST_US - 7, replica: null },
+        ...{ endedAtUs: LATEST_US - 8, endReason: "released", endNote: "" },
+      };
+      const ended = held.map(
+        (claim, index): Claim => ({
+          ...claim,
+          ...end,
+          ...(index === 3 && { endReason: "force_released", endNote: "it's 🌙" }),
+          // Changed in the same transaction.
+          ...(index === 4 && { ttlUs: 17 }),
+        }),
+      );
+      await changeClaims(store, ...ended);
+      for (const claim of ended) expect(await readClaim(store, claim)).toEqual(claim);
+      const requestIds = ended.map(({ requestId }) => requestId);
+      const found = (await load(store, { requestIds })).claims;
+      expect(found).toHaveLength(ended.length);
+      expect(found).toEqual(expect.arrayContaining(ended));
+    });
+
     test.for([
       ["with every field filled to its brim", FULL],
       ["with nothing in every field that may be empty", BARE],
