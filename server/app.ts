@@ -94,13 +94,13 @@ async function startParts(
     events.observe(event);
   };
 
-  const store = await openReadyStore(config, metrics.store, log).catch(cannotStart);
+  const heapMax = heapMaxIn(memoryMax);
+  const room = roomIn(heapMax, config);
+  const store = await openReadyStore({ ...config, ...room }, metrics.store, log).catch(cannotStart);
   stops.defer(() => store.close());
   metrics.observeStore(store, { version, node: nodeVersion, database: store.product });
   const register = () => store.replicas(REPLICAS_MAX);
 
-  const heapMax = heapMaxIn(memoryMax);
-  const room = roomIn(heapMax, config);
   const memory = new Memory({
     heapMax,
     onChange: (isShort, usedBytes) => {

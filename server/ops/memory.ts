@@ -19,6 +19,8 @@ const SESSION_BYTES = 16 * 1_024;
 const CONNECTION_BYTES = 16 * 1_024;
 /** What a new name of a lock takes in the caches until other names replace it, rounded up. */
 const NAME_BYTES = 1_024;
+/** Measured and rounded up: a lock with one holder, as the store remembers it. */
+const KNOWN_LOCK_BYTES = 1_700;
 /** Seconds of new names for which there is room at once. */
 const NAMES_S = 10;
 /** Shares of the rest of the heap. What is left over is for calls under way and for garbage. */
@@ -26,6 +28,7 @@ const WAITS_SHARE = 1 / 2;
 const SESSIONS_SHARE = 1 / 8;
 const CONNECTIONS_SHARE = 1 / 8;
 const NAMES_SHARE = 1 / 16;
+const KNOWN_LOCKS_SHARE = 1 / 16;
 /** Even a server with next to no memory serves this many. */
 const ROOM_MIN = 100;
 /**
@@ -41,6 +44,8 @@ export interface Room {
   readonly sessions: number;
   readonly connections: number;
   readonly namesPerSecond: number;
+  /** Locks whose rows the store remembers. */
+  readonly knownLocks: number;
 }
 
 /**
@@ -65,6 +70,7 @@ export function roomIn(
     sessions: set.sessionsMax ?? count(SESSIONS_SHARE, SESSION_BYTES),
     connections: set.connectionsMax ?? count(CONNECTIONS_SHARE, CONNECTION_BYTES),
     namesPerSecond: set.namesPerSecond ?? count(NAMES_SHARE, NAME_BYTES * NAMES_S),
+    knownLocks: count(KNOWN_LOCKS_SHARE, KNOWN_LOCK_BYTES),
   };
 }
 

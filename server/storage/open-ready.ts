@@ -9,7 +9,9 @@ import { START_PAUSE_MS, START_PAUSE_MS_MAX } from "./storage-bounds.ts";
 import type { Finding, Store, StoreObserver, StoreOptions } from "./store.ts";
 import { StoreError } from "./store.ts";
 
-export interface ReadyOptions extends Required<Pick<StoreOptions, "poolSize" | "lanes">> {
+export interface ReadyOptions
+  extends Required<Pick<StoreOptions, "poolSize" | "lanes">>,
+    Pick<StoreOptions, "knownLocks"> {
   readonly databaseUrl: string;
   /** How long to retry while the database is away. */
   readonly startupTimeoutMs: number;
@@ -37,13 +39,13 @@ export async function openReadyStore(
   observer: StoreObserver,
   log: OpeningLog,
 ): Promise<Store> {
-  const { databaseUrl, poolSize, lanes } = options;
+  const { databaseUrl, poolSize, lanes, knownLocks } = options;
   const { store, findings } = await persistently(options, log, async () => {
     // First, so that nothing is created in a database that is then refused.
     const found = await durabilityOf(databaseUrl);
     refuseWeakDurability(found, options);
     await settleSchema(options, log);
-    const opened = await openStore(databaseUrl, { observer, poolSize, lanes });
+    const opened = await openStore(databaseUrl, { observer, poolSize, lanes, knownLocks });
     return { store: opened, findings: found };
   });
   for (const { check, message } of findings) log.warn({ check }, message);

@@ -95,10 +95,10 @@ export const START_PAUSE_MS = 250;
 /** The longest of these pauses. */
 export const START_PAUSE_MS_MAX = 5_000;
 
-/** Locks that a server caches for optimistic decisions. The whole cache is some 40 MB. */
-export const CACHED_LOCKS_MAX = 20_000;
-/** Live claims of all cached locks. */
-export const CACHED_CLAIMS_MAX = 50_000;
+/** Locks that a store remembers if it is not told how many: about 1.6 KB each with one holder. */
+export const KNOWN_LOCKS_DEFAULT = 20_000;
+/** Live claims of all remembered locks, for each lock that may be remembered. */
+export const KNOWN_CLAIMS_OF_LOCK = 2;
 /** Holders of one cached lock. */
 export const CACHED_HOLDERS_MAX = 500;
 /** Waiters that are cached from the head of one queue. */

@@ -299,6 +299,8 @@ export interface StoreOptions {
   readonly poolSize?: number;
   /** Transactions at once; null or unset: chosen to fit the pool. */
   readonly lanes?: number | null;
+  /** At most this many locks whose rows the store remembers. */
+  readonly knownLocks?: number | undefined;
 }
 
 /** The state of a pool, for gauges. */

@@ -13,8 +13,9 @@ test("there is room for thousands of waits in a small container, and for more in
   expect(small.sessions).toBeGreaterThan(1_000);
   expect(small.connections).toBeGreaterThan(1_000);
   expect(small.namesPerSecond).toBeGreaterThan(1_000);
+  expect(small.knownLocks).toBeGreaterThan(5_000);
   const large = roomIn(4_096 * MIB);
-  for (const what of ["waits", "sessions", "connections", "namesPerSecond"] as const)
+  for (const what of ["waits", "sessions", "connections", "namesPerSecond", "knownLocks"] as const)
     expect(large[what]).toBeGreaterThan(15 * small[what]);
 });
 
@@ -24,6 +25,7 @@ test("there is room for a few waits, however little memory there is", () => {
     sessions: 100,
     connections: 100,
     namesPerSecond: 100,
+    knownLocks: 100,
   });
 });
 

@@ -11,10 +11,10 @@ import type { Clock } from "../../core/database-clock.ts";
 import type { Lock } from "../../core/lock.ts";
 import {
   ALONE_AFTER_OTHERS,
-  CACHED_CLAIMS_MAX,
   CACHED_HOLDERS_MAX,
-  CACHED_LOCKS_MAX,
   CACHED_QUEUE_MAX,
+  KNOWN_CLAIMS_OF_LOCK,
+  KNOWN_LOCKS_DEFAULT,
 } from "../storage-bounds.ts";
 import type { Changes, Loaded, LoadPlan } from "../store.ts";
 import { type Before, Copies, inState, type LiveClaims, liveClaims, seenTo } from "./live-claims.ts";
@@ -53,6 +53,11 @@ export class KnownLocks {
   readonly #locks = new Map<bigint, CachedLock>();
   /** The number of cached claims of all locks. */
   #claims = 0;
+  readonly #locksMax: number;
+
+  constructor(locksMax = KNOWN_LOCKS_DEFAULT) {
+    this.#locksMax = locksMax;
+  }
 
   /** Returns the plan, extended by what must be read so that its locks can be cached afterwards. */
   widened(plan: LoadPlan): LoadPlan {
@@ -112,7 +117,7 @@ export class KnownLocks {
       this.#claims += claims?.all.size ?? 0;
     }
     for (const id of this.#locks.keys()) {
-      if (this.#locks.size <= CACHED_LOCKS_MAX && this.#claims <= CACHED_CLAIMS_MAX) break;
+      if (this.#locks.size <= this.#locksMax && this.#claims <= KNOWN_CLAIMS_OF_LOCK * this.#locksMax) break;
       this.forget(id);
     }
   }

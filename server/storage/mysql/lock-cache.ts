@@ -17,8 +17,8 @@ export class LockCache extends KnownLocks {
     failOver: NO_FAIL_OVER,
   };
 
-  constructor(clock: DatabaseClock) {
-    super();
+  constructor(clock: DatabaseClock, locksMax?: number) {
+    super(locksMax);
     this.#clock = clock;
   }
 

@@ -11,7 +11,7 @@ import { CLOCK_COARSE_US } from "../storage-bounds.ts";
 import type { Loaded, StoreOptions } from "../store.ts";
 import { SqliteStatements } from "./statements.ts";
 
-export interface SqliteOptions extends Pick<StoreOptions, "observer"> {
+export interface SqliteOptions extends Pick<StoreOptions, "observer" | "knownLocks"> {
   /** A file, or `:memory:` for a database that ends with the store. */
   readonly path: string;
   /** The database's clock in microseconds since 1970. Unset: the system clock, in whole milliseconds. */
@@ -27,7 +27,7 @@ export class SqliteHandle {
   readonly coarseUs: number;
   readonly statements: SqliteStatements;
   /** Always current, because only this process writes the file. */
-  readonly known = new KnownLocks();
+  readonly known: KnownLocks;
   readonly #database: DatabaseSync;
   readonly #options: SqliteOptions;
   #meta: Meta | null = null;
@@ -36,6 +36,7 @@ export class SqliteHandle {
   constructor(database: DatabaseSync, options: SqliteOptions) {
     this.#database = database;
     this.#options = options;
+    this.known = new KnownLocks(options.knownLocks);
     this.nowUs = options.clock ?? (() => Date.now() * 1000);
     this.coarseUs = options.clock ? 0 : CLOCK_COARSE_US;
     this.statements = new SqliteStatements(database, options.path, options.observer);
