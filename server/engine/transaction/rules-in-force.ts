@@ -23,6 +23,8 @@ export class RulesInForce {
   #revision = -1n;
   /** The value of `#seenTimes` when this revision was seen. */
   #revisionTimes = 0;
+  /** Registrations under way, by what they say. Their promises never reject. */
+  readonly #registering = new Map<Promise<unknown>, string>();
 
   constructor(options: RulesInForceOptions) {
     this.#options = options;
@@ -32,9 +34,16 @@ export class RulesInForce {
    * Renews this replica's entry in the register, with the rules that are in force. This proves that the database can be
    * written. Throws StoreErrors.
    */
-  register(): Promise<void> {
+  async register(): Promise<void> {
     const { store, entry } = this.#options;
-    return store.register(entry, REPLICA_KEPT_US, this.#revision);
+    const says = () => `${entry.address} ${this.#revision}`;
+    // On another connection, an older entry could arrive last: without the port, other servers cannot ask this one.
+    const others = [...this.#registering].filter(([, said]) => said !== says());
+    await Promise.all(others.map(([over]) => over));
+    const registered = store.register(entry, REPLICA_KEPT_US, this.#revision);
+    const over = registered.catch(() => {}).finally(() => this.#registering.delete(over));
+    this.#registering.set(over, says());
+    await registered;
   }
 
   /** Reports that new transactions read rules of this revision or a later one. Does not wait. */

@@ -82,6 +82,33 @@ test("the register has the rules in force whenever the entry is renewed", async 
   expect(said).toEqual([-1n, 7n, 7n]);
 });
 
+test("an entry that says something new arrives after the older ones, and the same entry waits for none", async () => {
+  const arrived: string[] = [];
+  const begun: (() => void)[] = [];
+  const entry = { ...ENTRY, address: "here:0" };
+  const store = {
+    replicas: () => Promise.reject(new Error("No read is expected.")),
+    register({ address }: typeof ENTRY): Promise<void> {
+      return new Promise((resolve) => begun.push(() => resolve(void arrived.push(address))));
+    },
+  };
+  const checked = { drained: async () => {} };
+  const rules = new RulesInForce({ checked, store, entry, onFailure: () => {} });
+  const first = [rules.register(), rules.register()];
+  await turn();
+  expect(begun).toHaveLength(2);
+  entry.address = "here:1";
+  const second = rules.register();
+  begun[1]?.();
+  await turn();
+  expect(begun).toHaveLength(2);
+  begun[0]?.();
+  await turn();
+  begun[2]?.();
+  await Promise.all([...first, second]);
+  expect(arrived).toEqual(["here:0", "here:0", "here:1"]);
+});
+
 test("rules that change again and again come into force one after the other, and never go back", async () => {
   const { rules, said, begin } = scene();
   const first = begin();
