@@ -78,16 +78,6 @@ export const HISTORY_COLUMNS = [
   ...END_COLUMNS,
 ] as const;
 
-/**
- * The values of HISTORY_COLUMNS for a claim that was the holder in guard row `l`, whose bytes stay there when it ends.
- * Question marks: its new deadline, when and why it ended, and the note.
- */
-export const ENDED_HOLDER_LIST = HISTORY_COLUMNS.map((column) => {
-  if (column === "lock_id") return "l.id";
-  if (column === "replica") return "0";
-  return column === "deadline" || END_COLUMNS.some((end) => end === column) ? "?" : `l.holder_${column}`;
-}).join(", ");
-
 // A claim is read as the same list of columns, wherever it is.
 
 /** What is read of a claim `c` in rowlock_claim. */

@@ -146,7 +146,7 @@ export class WriteChain {
     this.#trip = trip;
   }
 
-  /** Adds an UPDATE, a DELETE or an INSERT ... SELECT of `rows` rows; `sql` must end in its WHERE clause. */
+  /** Adds an UPDATE or DELETE of `rows` rows; `sql` must end in its WHERE clause. */
   update(rows: number, sql: string, ...values: readonly SqlValue[]): void {
     const link = this.#link();
     this.#trip.add(

@@ -10,7 +10,6 @@ import type { Before } from "../../known-locks/live-claims.ts";
 import {
   CLAIM_CHANGING_COLUMNS,
   CLAIM_COLUMNS,
-  ENDED_HOLDER_LIST,
   HISTORY_COLUMNS,
   HOLDER_COLUMNS,
   LOCK_WRITTEN_COLUMNS,
@@ -24,7 +23,6 @@ import {
   changingClaimValues,
   changingRecordValues,
   claimValues,
-  END_REASON_CODES,
   historyValues,
   holderValues,
   lockValues,
@@ -47,9 +45,6 @@ import type { Read } from "./read.ts";
  * have the same new state.
  */
 const CHANGED_TOGETHER_MAX = 4;
-
-/** Fewer ended claims are written with their values, because a SELECT costs more to prepare than a few values to parse. */
-const COPIED_MIN = 4;
 
 /** The same for guard rows: if there are more, each statement writes those whose holders change alike. */
 const GUARDS_TOGETHER_MAX = 6;
@@ -79,9 +74,6 @@ const BOUND = `next_deadline = CASE WHEN holders + waiting = 0 THEN next_deadlin
 const ADD_CLAIMS = `INSERT INTO rowlock_claim (${CLAIM_COLUMNS.join(", ")})`;
 const REMOVE_CLAIMS = "DELETE c FROM rowlock_claim c FORCE INDEX (PRIMARY) WHERE";
 const ADD_TO_HISTORY = `INSERT INTO rowlock_history (${HISTORY_COLUMNS.join(", ")})`;
-/** Sends less than the values would take, and the database has less to parse. */
-const COPY_TO_HISTORY = `${ADD_TO_HISTORY} SELECT ${ENDED_HOLDER_LIST}
-  FROM rowlock_lock l FORCE INDEX (PRIMARY) WHERE l.id IN (?)`;
 const ADD_REQUESTS = "INSERT INTO rowlock_request (request_id, lock_id, ticket_number)";
 const ADD_RECORDS = `INSERT INTO rowlock_record (${RECORD_COLUMNS.join(", ")})`;
 const REMOVE_RECORDS = "DELETE r FROM rowlock_record r FORCE INDEX (PRIMARY) WHERE r.lock_id IN (?)";
@@ -153,10 +145,8 @@ export function addWrites(
     writes.update(part.length, `${REMOVE_CLAIMS} ${sql}`, ...values);
   }
   if (records) addRecordWrites(writes, records, before);
-  const { copied, others } = endedClaims(moves, before);
-  for (const alike of copied) for (const part of partsOf(alike, UPDATE_ROWS_MAX)) addCopies(writes, part);
   const condition = assumptions && unchanged(changes, read, assumptions, lockOfRules);
-  const added = addedRows({ ...moves, ended: others });
+  const added = addedRows(moves);
   // A statement that adds request ids must not read others.
   const isLast = added.length > 0 && !condition?.readsRequests;
   for (const [at, { sql, rows }] of added.entries())
@@ -165,54 +155,12 @@ export function addWrites(
   if (changes.rule) addRuleWrites(trip, changes.rule);
 }
 
-function addedRows({
-  added,
-  ended,
-  requests,
-}: Pick<Moves, "added" | "ended" | "requests">): { sql: string; rows: Value[][] }[] {
+function addedRows({ added, ended, requests }: Moves): { sql: string; rows: Value[][] }[] {
   return [
     { sql: ADD_CLAIMS, rows: added.map(claimValues) },
     { sql: ADD_TO_HISTORY, rows: ended.map(historyValues) },
     { sql: ADD_REQUESTS, rows: requests.map(requestValues) },
   ].filter(({ rows }) => rows.length > 0);
-}
-
-/** Divides ended claims into those that a statement can copy from their guard rows, by how they ended, and the others. */
-function endedClaims({ ended, holders }: Moves, before: Before): { copied: Claim[][]; others: Claim[] } {
-  const how = (claim: Claim) =>
-    isStillInGuardRow(claim, holders, before)
-      ? `${claim.deadlineUs} ${claim.endReason} ${claim.endNote}`
-      : null;
-  const alike = Map.groupBy(ended, how);
-  const others = alike.get(null) ?? [];
-  alike.delete(null);
-  const copied: Claim[][] = [];
-  for (const claims of alike.values()) {
-    if (claims.length >= COPIED_MIN) copied.push(claims);
-    else others.push(...claims);
-  }
-  return { copied, others };
-}
-
-/** Whether the guard row still has the bytes of the claim, and these have not changed before it ended. */
-function isStillInGuardRow(claim: Claim, holders: Moves["holders"], before: Before): boolean {
-  const { lockId, ticketNumber, ttlUs, provisional } = claim;
-  if (before.lock(lockId)?.firstHolder !== ticketNumber || holders.get(lockId)?.holder !== null) return false;
-  const old = before.claim(claim);
-  return old !== undefined && old.ttlUs === ttlUs && old.provisional === provisional;
-}
-
-function addCopies(writes: WriteChain, claims: readonly Claim[]): void {
-  const { deadlineUs, endedAtUs, endReason, endNote } = claims[0] as Claim;
-  writes.update(
-    claims.length,
-    COPY_TO_HISTORY,
-    deadlineUs,
-    endedAtUs,
-    endReason && END_REASON_CODES[endReason],
-    bytesOf(endNote),
-    claims.map(({ lockId }) => lockId),
-  );
 }
 
 function requestValues({ requestId, lockId, ticketNumber }: Claim): Value[] {

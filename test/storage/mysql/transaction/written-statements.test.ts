@@ -378,33 +378,9 @@ describe("claims", () => {
     expect(sql).toEqual([
       expect.stringMatching(/^DELETE c FROM rowlock_claim .*ticket_number = 2/),
       expect.stringMatching(
-        /^INSERT INTO rowlock_history .*ended_at, end_reason, end_note\) VALUES \(IF\(ROW_COUNT\(\) = 1, 1, NULL\), 2, .*, 4, ''\), \(1, 1, .*, 7, 1, 'why'\)$/,
+        /^INSERT INTO rowlock_history .*ended_at, end_reason, end_note\) VALUES \(IF\(ROW_COUNT\(\) = 1, 1, NULL\), 1, .*, 7, 1, 'why'\), \(1, 2, .*, 4, ''\)$/,
       ),
     ]);
-  });
-
-  test("that end alike are copied from their guard rows to the history if they are many", () => {
-    const inserts = (count: number, more: (index: number) => Partial<Claim> = () => ({})) => {
-      const ids = numbers(1, count);
-      const claims = ids.map((id) => held(1, { lockId: BigInt(id), secret: `secret ${id}` }));
-      const end = { deadlineUs: NOW_US + 8, endedAtUs: NOW_US, endReason: "released" } as const;
-      const changed = claims.map((claim, index) =>
-        ended(1, { ...claim, ...end, state: "ended", ...more(index) }),
-      );
-      const rows = ids.map((id) => lock(id, HELD));
-      const changes = { locks: ids.map((id) => lock(id, { ...HELD, holders: 0 })), changed };
-      return written(changes, { locks: rows, claims }).filter((sql) => sql.includes("rowlock_history"));
-    };
-    const [copy, ...none] = inserts(4);
-    expect(none).toEqual([]);
-    expect(copy).toMatch(/^INSERT INTO rowlock_history \(.*\) SELECT l\.id, l\.holder_ticket_number, /);
-    expect(copy).toMatch(
-      /l\.holder_ttl, 5000008, 0, l\.holder_provisional, .*, 5000000, 1, '' FROM rowlock_lock l/,
-    );
-    expect(copy).toMatch(/WHERE l\.id IN \(1, 2, 3, 4\) AND ROW_COUNT\(\) = 4$/);
-    expect(inserts(3).map((sql) => sql.includes("SELECT"))).toEqual([false]);
-    const mixed = inserts(8, (index) => (index < 4 ? {} : index < 6 ? { endNote: "x" } : { ttlUs: 3 }));
-    expect(mixed.map((sql) => sql.includes("SELECT"))).toEqual([true, false]);
   });
 
   test("are added with the request ids that clients chose, last of all", () => {
