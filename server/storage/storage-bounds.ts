@@ -124,3 +124,7 @@ export const CLOCK_COARSE_US = 1_000;
  */
 export const OPEN_TRIES_MAX = 3;
 export const OPEN_PAUSE_MS_MAX = 200;
+
+/** SQLite's memory for pages, in KiB, and how long its log grows before it is written into the file, in pages of 4 KiB. */
+export const CACHE_KIB = 32_768;
+export const LOG_PAGES = 8_192;

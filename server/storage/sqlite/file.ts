@@ -3,7 +3,7 @@
 import { accessSync, closeSync, constants, openSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import { IN_MEMORY } from "../database-url.ts";
-import { OPEN_PAUSE_MS_MAX, OPEN_TRIES_MAX } from "../storage-bounds.ts";
+import { CACHE_KIB, LOG_PAGES, OPEN_PAUSE_MS_MAX, OPEN_TRIES_MAX } from "../storage-bounds.ts";
 import { StoreError } from "../store.ts";
 import { READONLY, sqliteError } from "./errors.ts";
 
@@ -34,6 +34,10 @@ function open(path: string): DatabaseSync {
     database.exec("PRAGMA locking_mode = EXCLUSIVE");
     database.exec("PRAGMA journal_mode = WAL");
     database.exec("PRAGMA synchronous = FULL");
+    // Request ids are random, so each one is in another page. With more memory fewer pages are read, and with a longer
+    // log a page that is written again and again goes into the file once.
+    database.exec(`PRAGMA cache_size = -${CACHE_KIB}`);
+    database.exec(`PRAGMA wal_autocheckpoint = ${LOG_PAGES}`);
     database.exec("BEGIN IMMEDIATE; COMMIT");
     return database;
   } catch (error) {
