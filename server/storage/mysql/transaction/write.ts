@@ -250,7 +250,7 @@ function addGuardUpdate(
   const takesNext = rows.every(isNextTicket);
   if (takesNext) for (const { after } of rows) after[TICKET_AT] = undefined;
   const { sets, values } = assignments(GUARD_COLUMNS, rows, arm, CASE_ID);
-  // The database assigns from left to right.
+  // One expression instead of a CASE for each row. The database assigns from left to right.
   if (takesNext) sets.push("holder_ticket_number = next_ticket - 1");
   // The database skips an UPDATE that changes nothing, and then a cluster would not see that the row was decided about.
   const decidedAt = sets.length > 0 ? [atLeastUs - DECIDED_AT_STEP_US, atLeastUs] : [atLeastUs];
