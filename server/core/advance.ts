@@ -1,7 +1,7 @@
 // Applies time and order: ends what is due, then grants to the head of the queue while it fits. Grants go strictly by
 // ticket number, so nobody passes a heavy request at the head that waits for its permits.
 
-import type { Claim, EndReason } from "./claim.ts";
+import { type Claim, type EndReason, inOrder } from "./claim.ts";
 import type { Draft } from "./draft.ts";
 import { fits, neverFits } from "./limit.ts";
 import { isDueNow, isExhausted, isInWantedStatus, statusOf } from "./record.ts";
@@ -16,8 +16,7 @@ export function endDue(draft: Draft): void {
   for (const claim of draft.claims.values()) {
     if (claim.state !== "ended" && isDue(draft, claim)) due.push(claim);
   }
-  if (due.length > 1) due.sort((a, b) => (a.ticketNumber < b.ticketNumber ? -1 : 1));
-  for (const claim of due) end(draft, claim, dueReason(claim));
+  for (const claim of inOrder(due)) end(draft, claim, dueReason(claim));
 }
 
 /** Grants to the first waiters while they fit. */

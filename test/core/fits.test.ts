@@ -4,6 +4,7 @@ import { describe, expect, test } from "vitest";
 import type { Mode } from "../../server/core/claim.ts";
 import { fits, neverFits } from "../../server/core/limit.ts";
 import type { Lock } from "../../server/core/lock.ts";
+import { FREE_LOCK } from "../support/claims.ts";
 import { compatible } from "./reference-model.ts";
 
 type Holders = readonly { readonly mode: Mode; readonly permits: number }[];
@@ -50,24 +51,10 @@ describe("a request", () => {
 function heldBy(holders: Holders): Lock {
   const of = (mode: Mode) => holders.filter((holder) => holder.mode === mode);
   return {
-    id: 1n,
-    name: "etl/load",
-    limit: null,
-    limitVersion: 0n,
-    limitReason: "",
-    nextTicket: 1n,
-    lastToken: 0n,
+    ...FREE_LOCK,
     heldPermits: of("permit").reduce((sum, holder) => sum + holder.permits, 0),
     sharedHolders: of("shared").length,
     exclusiveHolders: of("exclusive").length,
     holders: holders.length,
-    waiting: 0,
-    waitingPermits: 0,
-    changeMark: 0n,
-    recordFloor: 0n,
-    firstHolder: null,
-    queueFrom: 1n,
-    record: null,
-    revision: 0n,
   };
 }

@@ -9,6 +9,7 @@ import { type Decision, decideBatch } from "../../server/core/decide-batch.ts";
 import type { LimitRule } from "../../server/core/limit.ts";
 import type { Lock } from "../../server/core/lock.ts";
 import type { FailOver, Policy, Rows } from "../../server/core/rows.ts";
+import { FREE_LOCK } from "../support/claims.ts";
 
 /** The real core, or a copy of it with a planted fault. */
 export type Core = typeof decideBatch;
@@ -48,27 +49,8 @@ export class RowsInMemory {
   }
 
   addLock(name: string, tokenFloor = 0n): void {
-    this.locks.set(name, {
-      id: BigInt(this.locks.size + 1),
-      name,
-      limit: null,
-      limitVersion: 0n,
-      limitReason: "",
-      nextTicket: 1n,
-      lastToken: tokenFloor,
-      heldPermits: 0,
-      sharedHolders: 0,
-      exclusiveHolders: 0,
-      holders: 0,
-      waiting: 0,
-      waitingPermits: 0,
-      changeMark: 0n,
-      recordFloor: 0n,
-      firstHolder: null,
-      queueFrom: 1n,
-      record: null,
-      revision: 0n,
-    });
+    const id = BigInt(this.locks.size + 1);
+    this.locks.set(name, { ...FREE_LOCK, id, name, lastToken: tokenFloor });
   }
 
   /** The stored guard row. */

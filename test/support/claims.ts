@@ -1,7 +1,8 @@
-// A claim, its request, and an empty record, for the tests of code that is given them.
+// A claim, its request, a free lock, and an empty record, for the tests of code that is given them.
 
 import type { Claim, Terms } from "../../server/core/claim.ts";
 import type { Acquire } from "../../server/core/command.ts";
+import type { Lock } from "../../server/core/lock.ts";
 import type { LockRecord } from "../../server/core/record.ts";
 
 export const CLAIM: Claim = {
@@ -41,6 +42,29 @@ export const ACQUIRE: Acquire = {
   mayWait: false,
   maxWaitUs: null,
   replica: null,
+};
+
+/** Never taken so far. */
+export const FREE_LOCK: Lock = {
+  id: 1n,
+  name: "etl/load",
+  limit: null,
+  limitVersion: 0n,
+  limitReason: "",
+  nextTicket: 1n,
+  lastToken: 0n,
+  heldPermits: 0,
+  sharedHolders: 0,
+  exclusiveHolders: 0,
+  holders: 0,
+  waiting: 0,
+  waitingPermits: 0,
+  changeMark: 0n,
+  recordFloor: 0n,
+  firstHolder: null,
+  queueFrom: 1n,
+  record: null,
+  revision: 0n,
 };
 
 export const RECORD: LockRecord = {

@@ -7,7 +7,7 @@ import type { Lock } from "../../server/core/lock.ts";
 import { NO_FAIL_OVER } from "../../server/core/rows.ts";
 import type { Changes, DecideRows, Loaded, LoadPlan, Store } from "../../server/storage/store.ts";
 import { CHANGED, LOCKS_PER_RULE_MAX, ROW_LOCKED, StoreError } from "../../server/storage/store.ts";
-import { CLAIM } from "./claims.ts";
+import { CLAIM, FREE_LOCK } from "./claims.ts";
 
 export const held = () => new StoreError("transient", ROW_LOCKED, "A row is held by a test.");
 export const changedSince = () => new StoreError("transient", CHANGED, "A test's.");
@@ -34,21 +34,7 @@ export interface Begun {
 }
 
 export function lockRow(id: bigint, overrides: Partial<Lock> = {}): Lock {
-  return {
-    ...{ id, name: `lock ${id}`, limit: null, limitVersion: 0n, limitReason: "" },
-    ...{ nextTicket: 1n, lastToken: 0n, heldPermits: 0, sharedHolders: 0, exclusiveHolders: 0, holders: 0 },
-    ...{
-      waiting: 0,
-      waitingPermits: 0,
-      changeMark: 0n,
-      recordFloor: 0n,
-      firstHolder: null,
-      queueFrom: 1n,
-      record: null,
-      revision: 0n,
-    },
-    ...overrides,
-  };
+  return { ...FREE_LOCK, id, name: `lock ${id}`, ...overrides };
 }
 
 export class ScriptedTransactions implements Pick<Store, "transact"> {

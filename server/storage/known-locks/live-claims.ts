@@ -2,7 +2,7 @@
 // form of a load. A decision changes the rows that it gets, so it gets copies. Pure.
 
 import { DUE_MAX, FORCE_RELEASE_MAX } from "../../core/bounds.ts";
-import type { Claim, ClaimKey } from "../../core/claim.ts";
+import { type Claim, type ClaimKey, inOrder } from "../../core/claim.ts";
 import type { Clock } from "../../core/database-clock.ts";
 import type { Lock } from "../../core/lock.ts";
 import { CACHED_HOLDERS_MAX, CACHED_QUEUE_MAX } from "../storage-bounds.ts";
@@ -56,7 +56,9 @@ export function liveClaims(
   }
   if (holders !== lock.holders || holders > CACHED_HOLDERS_MAX) return null;
   if (queueTo === null && waiting !== lock.waiting) return null;
-  const ordered = areInOrder ? all : inOrder([...all.values()]);
+  const ordered = areInOrder
+    ? all
+    : new Map(inOrder([...all.values()]).map((claim) => [claim.ticketNumber, claim]));
   if (waiting > CACHED_QUEUE_MAX) queueTo = cutQueue(ordered);
   return { all: ordered, queueTo };
 }
@@ -79,14 +81,6 @@ function isBehind(ticketNumber: bigint, queueTo: bigint | null): boolean {
 function furtherOf(a: bigint | null, b: bigint | null): bigint | null {
   if (a === null || b === null) return null;
   return a > b ? a : b;
-}
-
-function inOrder(claims: readonly Claim[]): Map<bigint, Claim> {
-  return new Map(claims.toSorted(byTicket).map((claim) => [claim.ticketNumber, { ...claim }]));
-}
-
-function byTicket(a: Claim, b: Claim): number {
-  return a.ticketNumber < b.ticketNumber ? -1 : 1;
 }
 
 /** The original rows. The decision changes the loaded ones, so a comparison with these shows what to write. */

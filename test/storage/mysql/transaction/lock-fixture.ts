@@ -11,29 +11,9 @@ import {
   lockValues,
   type Value,
 } from "../../../../server/storage/rows/values.ts";
-import { CLAIM } from "../../../support/claims.ts";
+import { CLAIM, FREE_LOCK } from "../../../support/claims.ts";
 
-export const LOCK: Lock = {
-  id: 1n,
-  name: "etl/a",
-  limit: null,
-  limitVersion: 0n,
-  limitReason: "",
-  nextTicket: 1n,
-  lastToken: 0n,
-  heldPermits: 0,
-  sharedHolders: 0,
-  exclusiveHolders: 0,
-  holders: 0,
-  waiting: 0,
-  waitingPermits: 0,
-  changeMark: 0n,
-  recordFloor: 0n,
-  firstHolder: null,
-  queueFrom: 1n,
-  record: null,
-  revision: 1n,
-};
+export const LOCK: Lock = { ...FREE_LOCK, name: "etl/a", revision: 1n };
 
 export function held(ticketNumber: number, more: Partial<Claim> = {}): Claim {
   const requestId = `request ${more.lockId ?? CLAIM.lockId}.${ticketNumber}`;
