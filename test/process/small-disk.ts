@@ -15,7 +15,7 @@ export interface SmallDisk {
   readonly directory: string;
   /** Takes all remaining space. May be called again. */
   fill(): void;
-  /** Frees what `fill` took. */
+  /** Frees what `fill` took. May be called again. */
   makeRoom(): void;
   /** From now on nothing can be written. Nobody may have a file open for writing. */
   becomeReadOnly(): void;
@@ -49,7 +49,7 @@ export function mountSmallDisk(mebibytes: number): SmallDisk {
       for (const bytes of PIECES) writeUntilFull(file, Buffer.alloc(bytes));
       closeSync(file);
     },
-    makeRoom: () => rmSync(ballast),
+    makeRoom: () => rmSync(ballast, { force: true }),
     becomeReadOnly: () => void execFileSync("mount", ["-o", "remount,ro", directory]),
     remove() {
       if (!mounted) return;
