@@ -730,7 +730,10 @@ type Claim struct {
 	// The claim is held, and nobody has confirmed it: no Renew, no repeated Acquire, no acknowledgement in a session. Set
 	// for a provisional lease, which ends with the grace period: see Lease.provisional. Also set for a lease without end,
 	// even one that was granted at once: it never expires, and perhaps nobody knows of it.
-	Unclaimed     bool `protobuf:"varint,12,opt,name=unclaimed,proto3" json:"unclaimed,omitempty"`
+	Unclaimed bool `protobuf:"varint,12,opt,name=unclaimed,proto3" json:"unclaimed,omitempty"`
+	// Who asked for it, as the server has verified: the name of a token or a certificate. `owner` is only what the caller
+	// says. Empty if the server asks nobody who they are.
+	Principal     string `protobuf:"bytes,13,opt,name=principal,proto3" json:"principal,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -847,6 +850,13 @@ func (x *Claim) GetUnclaimed() bool {
 		return x.Unclaimed
 	}
 	return false
+}
+
+func (x *Claim) GetPrincipal() string {
+	if x != nil {
+		return x.Principal
+	}
+	return ""
 }
 
 // How many permits may be held at once, and why that many.
@@ -1277,7 +1287,7 @@ const file_rowlock_v1_lock_proto_rawDesc = "" +
 	"\vretry_after\x18\x04 \x01(\v2\x19.google.protobuf.DurationR\n" +
 	"retryAfter\x12'\n" +
 	"\x05limit\x18\x05 \x01(\v2\x11.rowlock.v1.LimitR\x05limit\x12\x16\n" +
-	"\x06status\x18\x06 \x01(\tR\x06status\"\xb7\x04\n" +
+	"\x06status\x18\x06 \x01(\tR\x06status\"\xd5\x04\n" +
 	"\x05Claim\x12\x1b\n" +
 	"\tlock_name\x18\x01 \x01(\tR\blockName\x12#\n" +
 	"\rticket_number\x18\x02 \x01(\x04R\fticketNumber\x12,\n" +
@@ -1293,7 +1303,8 @@ const file_rowlock_v1_lock_proto_rawDesc = "" +
 	" \x01(\v2\x1a.google.protobuf.TimestampR\tgrantedAt\x129\n" +
 	"\n" +
 	"expires_at\x18\v \x01(\v2\x1a.google.protobuf.TimestampR\texpiresAt\x12\x1c\n" +
-	"\tunclaimed\x18\f \x01(\bR\tunclaimed\x1a9\n" +
+	"\tunclaimed\x18\f \x01(\bR\tunclaimed\x12\x1c\n" +
+	"\tprincipal\x18\r \x01(\tR\tprincipal\x1a9\n" +
 	"\vLabelsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\x9a\x01\n" +

@@ -331,6 +331,14 @@ export declare type Claim = Message<"rowlock.v1.Claim"> & {
    * @generated from field: bool unclaimed = 12;
    */
   unclaimed: boolean;
+
+  /**
+   * Who asked for it, as the server has verified: the name of a token or a certificate. `owner` is only what the caller
+   * says. Empty if the server asks nobody who they are.
+   *
+   * @generated from field: string principal = 13;
+   */
+  principal: string;
 };
 
 /**

@@ -26,7 +26,9 @@
 //                                           waits; open another one), `session_waits`, `session_commands` (of one
 //                                           session), `results_unread` (the client of a session does not read),
 //                                           `server_waits`, `server_sessions` (the server has no memory for more;
-//                                           another server may; open ones go on)
+//                                           another server may; open ones go on), and the quotas of the caller:
+//                                           `quota_claims`, `quota_waiters`, `quota_sessions`, `quota_calls`,
+//                                           `quota_records`, `quota_names`
 //   RESOURCE_EXHAUSTED  MESSAGE_TOO_LARGE   the message exceeds the server's receive limit, which metadata has as
 //                                           `bytes_max`
 //   UNKNOWN             OUTCOME_UNKNOWN     SetLimit, UpdateLock, DeleteLock, ForceRelease: the database did not report
@@ -35,6 +37,14 @@
 //                                           is still away. Read the present state, then decide again
 //   UNAVAILABLE         DATABASE_UNAVAILABLE, SHUTTING_DOWN
 //   UNAVAILABLE         SESSION_SILENT      the client of the session was silent for too long
+//   UNAUTHENTICATED     CREDENTIALS_MISSING the server wants to know who calls: send `authorization: Bearer TOKEN`, or
+//                                           connect with a client certificate
+//   UNAUTHENTICATED     CREDENTIALS_WRONG   the server does not know the token, or nobody whom it trusts has signed it
+//   UNAUTHENTICATED     CREDENTIALS_EXPIRED the token or certificate is past its end: get a new one, and call again.
+//                                           Leases and places are kept
+//   PERMISSION_DENIED   RIGHT_MISSING       the policy of the server does not allow this; metadata has the right that is
+//                                           missing as `right` and the caller as `principal`. The answer is the same
+//                                           whether the lock exists or not
 //   DEADLINE_EXCEEDED   TIMEOUT             the timeout of a session's command has passed; the command may have taken
 //                                           effect
 //   CANCELLED           CANCELLED           the client cancelled a command of its session; it may have taken effect
@@ -2103,8 +2113,9 @@ export declare const LockService: GenService<{
    * stops, or when it has lost its database and another server has not: then it sends `going_away`, takes no more
    * commands, ends waits with that error, and finishes its other calls. INVALID_ARGUMENT BAD_REQUEST if the first
    * request lacks `open`, or a later one has it. UNAVAILABLE SESSION_SILENT. RESOURCE_EXHAUSTED OVERLOADED with the
-   * bound `results_unread` if the client does not read its results. Otherwise as any call, for example for a message
-   * that is too large.
+   * bound `results_unread` if the client does not read its results. UNAUTHENTICATED CREDENTIALS_EXPIRED when the
+   * token of its first request expires, and PERMISSION_DENIED RIGHT_MISSING when the caller loses a right: leases and
+   * places are kept, as with any end. Otherwise as any call, for example for a message that is too large.
    *
    * @generated from rpc rowlock.v1.LockService.Session
    */

@@ -143,7 +143,7 @@ class Refusal(_message.Message):
     def __init__(self, reason: _Optional[_Union[RefusalReason, str]] = ..., message: _Optional[str] = ..., holders: _Optional[_Iterable[_Union[Claim, _Mapping]]] = ..., retry_after: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., limit: _Optional[_Union[Limit, _Mapping]] = ..., status: _Optional[str] = ...) -> None: ...
 
 class Claim(_message.Message):
-    __slots__ = ("lock_name", "ticket_number", "state", "mode", "permits", "owner", "labels", "fencing_token", "requested_at", "granted_at", "expires_at", "unclaimed")
+    __slots__ = ("lock_name", "ticket_number", "state", "mode", "permits", "owner", "labels", "fencing_token", "requested_at", "granted_at", "expires_at", "unclaimed", "principal")
     class LabelsEntry(_message.Message):
         __slots__ = ("key", "value")
         KEY_FIELD_NUMBER: _ClassVar[int]
@@ -163,6 +163,7 @@ class Claim(_message.Message):
     GRANTED_AT_FIELD_NUMBER: _ClassVar[int]
     EXPIRES_AT_FIELD_NUMBER: _ClassVar[int]
     UNCLAIMED_FIELD_NUMBER: _ClassVar[int]
+    PRINCIPAL_FIELD_NUMBER: _ClassVar[int]
     lock_name: str
     ticket_number: int
     state: ClaimState
@@ -175,7 +176,8 @@ class Claim(_message.Message):
     granted_at: _timestamp_pb2.Timestamp
     expires_at: _timestamp_pb2.Timestamp
     unclaimed: bool
-    def __init__(self, lock_name: _Optional[str] = ..., ticket_number: _Optional[int] = ..., state: _Optional[_Union[ClaimState, str]] = ..., mode: _Optional[_Union[Mode, str]] = ..., permits: _Optional[int] = ..., owner: _Optional[str] = ..., labels: _Optional[_Mapping[str, str]] = ..., fencing_token: _Optional[int] = ..., requested_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., granted_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., expires_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., unclaimed: bool = ...) -> None: ...
+    principal: str
+    def __init__(self, lock_name: _Optional[str] = ..., ticket_number: _Optional[int] = ..., state: _Optional[_Union[ClaimState, str]] = ..., mode: _Optional[_Union[Mode, str]] = ..., permits: _Optional[int] = ..., owner: _Optional[str] = ..., labels: _Optional[_Mapping[str, str]] = ..., fencing_token: _Optional[int] = ..., requested_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., granted_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., expires_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., unclaimed: bool = ..., principal: _Optional[str] = ...) -> None: ...
 
 class Limit(_message.Message):
     __slots__ = ("limit", "source", "pattern", "version", "reason")

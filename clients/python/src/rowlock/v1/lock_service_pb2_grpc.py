@@ -283,8 +283,9 @@ class LockServiceServicer(object):
         stops, or when it has lost its database and another server has not: then it sends `going_away`, takes no more
         commands, ends waits with that error, and finishes its other calls. INVALID_ARGUMENT BAD_REQUEST if the first
         request lacks `open`, or a later one has it. UNAVAILABLE SESSION_SILENT. RESOURCE_EXHAUSTED OVERLOADED with the
-        bound `results_unread` if the client does not read its results. Otherwise as any call, for example for a message
-        that is too large.
+        bound `results_unread` if the client does not read its results. UNAUTHENTICATED CREDENTIALS_EXPIRED when the
+        token of its first request expires, and PERMISSION_DENIED RIGHT_MISSING when the caller loses a right: leases and
+        places are kept, as with any end. Otherwise as any call, for example for a message that is too large.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

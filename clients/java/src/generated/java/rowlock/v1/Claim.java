@@ -25,6 +25,7 @@ private static final long serialVersionUID = 0L;
     state_ = 0;
     mode_ = 0;
     owner_ = "";
+    principal_ = "";
   }
 
   @java.lang.Override
@@ -481,6 +482,55 @@ java.lang.String defaultValue) {
     return unclaimed_;
   }
 
+  public static final int PRINCIPAL_FIELD_NUMBER = 13;
+  @SuppressWarnings("serial")
+  private volatile java.lang.Object principal_ = "";
+  /**
+   * <pre>
+   * Who asked for it, as the server has verified: the name of a token or a certificate. `owner` is only what the caller
+   * says. Empty if the server asks nobody who they are.
+   * </pre>
+   *
+   * <code>string principal = 13;</code>
+   * @return The principal.
+   */
+  @java.lang.Override
+  public java.lang.String getPrincipal() {
+    java.lang.Object ref = principal_;
+    if (ref instanceof java.lang.String) {
+      return (java.lang.String) ref;
+    } else {
+      com.google.protobuf.ByteString bs = 
+          (com.google.protobuf.ByteString) ref;
+      java.lang.String s = bs.toStringUtf8();
+      principal_ = s;
+      return s;
+    }
+  }
+  /**
+   * <pre>
+   * Who asked for it, as the server has verified: the name of a token or a certificate. `owner` is only what the caller
+   * says. Empty if the server asks nobody who they are.
+   * </pre>
+   *
+   * <code>string principal = 13;</code>
+   * @return The bytes for principal.
+   */
+  @java.lang.Override
+  public com.google.protobuf.ByteString
+      getPrincipalBytes() {
+    java.lang.Object ref = principal_;
+    if (ref instanceof java.lang.String) {
+      com.google.protobuf.ByteString b = 
+          com.google.protobuf.ByteString.copyFromUtf8(
+              (java.lang.String) ref);
+      principal_ = b;
+      return b;
+    } else {
+      return (com.google.protobuf.ByteString) ref;
+    }
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -533,6 +583,9 @@ java.lang.String defaultValue) {
     }
     if (unclaimed_ != false) {
       output.writeBool(12, unclaimed_);
+    }
+    if (!com.google.protobuf.GeneratedMessageV3.isStringEmpty(principal_)) {
+      com.google.protobuf.GeneratedMessageV3.writeString(output, 13, principal_);
     }
     getUnknownFields().writeTo(output);
   }
@@ -595,6 +648,9 @@ java.lang.String defaultValue) {
       size += com.google.protobuf.CodedOutputStream
         .computeBoolSize(12, unclaimed_);
     }
+    if (!com.google.protobuf.GeneratedMessageV3.isStringEmpty(principal_)) {
+      size += com.google.protobuf.GeneratedMessageV3.computeStringSize(13, principal_);
+    }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
     return size;
@@ -641,6 +697,8 @@ java.lang.String defaultValue) {
     }
     if (getUnclaimed()
         != other.getUnclaimed()) return false;
+    if (!getPrincipal()
+        .equals(other.getPrincipal())) return false;
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -687,6 +745,8 @@ java.lang.String defaultValue) {
     hash = (37 * hash) + UNCLAIMED_FIELD_NUMBER;
     hash = (53 * hash) + com.google.protobuf.Internal.hashBoolean(
         getUnclaimed());
+    hash = (37 * hash) + PRINCIPAL_FIELD_NUMBER;
+    hash = (53 * hash) + getPrincipal().hashCode();
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
     return hash;
@@ -876,6 +936,7 @@ java.lang.String defaultValue) {
         expiresAtBuilder_ = null;
       }
       unclaimed_ = false;
+      principal_ = "";
       return this;
     }
 
@@ -955,6 +1016,9 @@ java.lang.String defaultValue) {
       }
       if (((from_bitField0_ & 0x00000800) != 0)) {
         result.unclaimed_ = unclaimed_;
+      }
+      if (((from_bitField0_ & 0x00001000) != 0)) {
+        result.principal_ = principal_;
       }
       result.bitField0_ |= to_bitField0_;
     }
@@ -1042,6 +1106,11 @@ java.lang.String defaultValue) {
       }
       if (other.getUnclaimed() != false) {
         setUnclaimed(other.getUnclaimed());
+      }
+      if (!other.getPrincipal().isEmpty()) {
+        principal_ = other.principal_;
+        bitField0_ |= 0x00001000;
+        onChanged();
       }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
@@ -1139,6 +1208,11 @@ java.lang.String defaultValue) {
               bitField0_ |= 0x00000800;
               break;
             } // case 96
+            case 106: {
+              principal_ = input.readStringRequireUtf8();
+              bitField0_ |= 0x00001000;
+              break;
+            } // case 106
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -2302,6 +2376,103 @@ java.lang.String defaultValue) {
     public Builder clearUnclaimed() {
       bitField0_ = (bitField0_ & ~0x00000800);
       unclaimed_ = false;
+      onChanged();
+      return this;
+    }
+
+    private java.lang.Object principal_ = "";
+    /**
+     * <pre>
+     * Who asked for it, as the server has verified: the name of a token or a certificate. `owner` is only what the caller
+     * says. Empty if the server asks nobody who they are.
+     * </pre>
+     *
+     * <code>string principal = 13;</code>
+     * @return The principal.
+     */
+    public java.lang.String getPrincipal() {
+      java.lang.Object ref = principal_;
+      if (!(ref instanceof java.lang.String)) {
+        com.google.protobuf.ByteString bs =
+            (com.google.protobuf.ByteString) ref;
+        java.lang.String s = bs.toStringUtf8();
+        principal_ = s;
+        return s;
+      } else {
+        return (java.lang.String) ref;
+      }
+    }
+    /**
+     * <pre>
+     * Who asked for it, as the server has verified: the name of a token or a certificate. `owner` is only what the caller
+     * says. Empty if the server asks nobody who they are.
+     * </pre>
+     *
+     * <code>string principal = 13;</code>
+     * @return The bytes for principal.
+     */
+    public com.google.protobuf.ByteString
+        getPrincipalBytes() {
+      java.lang.Object ref = principal_;
+      if (ref instanceof String) {
+        com.google.protobuf.ByteString b = 
+            com.google.protobuf.ByteString.copyFromUtf8(
+                (java.lang.String) ref);
+        principal_ = b;
+        return b;
+      } else {
+        return (com.google.protobuf.ByteString) ref;
+      }
+    }
+    /**
+     * <pre>
+     * Who asked for it, as the server has verified: the name of a token or a certificate. `owner` is only what the caller
+     * says. Empty if the server asks nobody who they are.
+     * </pre>
+     *
+     * <code>string principal = 13;</code>
+     * @param value The principal to set.
+     * @return This builder for chaining.
+     */
+    public Builder setPrincipal(
+        java.lang.String value) {
+      if (value == null) { throw new NullPointerException(); }
+      principal_ = value;
+      bitField0_ |= 0x00001000;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Who asked for it, as the server has verified: the name of a token or a certificate. `owner` is only what the caller
+     * says. Empty if the server asks nobody who they are.
+     * </pre>
+     *
+     * <code>string principal = 13;</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearPrincipal() {
+      principal_ = getDefaultInstance().getPrincipal();
+      bitField0_ = (bitField0_ & ~0x00001000);
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Who asked for it, as the server has verified: the name of a token or a certificate. `owner` is only what the caller
+     * says. Empty if the server asks nobody who they are.
+     * </pre>
+     *
+     * <code>string principal = 13;</code>
+     * @param value The bytes for principal to set.
+     * @return This builder for chaining.
+     */
+    public Builder setPrincipalBytes(
+        com.google.protobuf.ByteString value) {
+      if (value == null) { throw new NullPointerException(); }
+      checkByteStringIsUtf8(value);
+      principal_ = value;
+      bitField0_ |= 0x00001000;
       onChanged();
       return this;
     }

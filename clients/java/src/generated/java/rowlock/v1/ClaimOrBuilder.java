@@ -266,4 +266,26 @@ java.lang.String defaultValue);
    * @return The unclaimed.
    */
   boolean getUnclaimed();
+
+  /**
+   * <pre>
+   * Who asked for it, as the server has verified: the name of a token or a certificate. `owner` is only what the caller
+   * says. Empty if the server asks nobody who they are.
+   * </pre>
+   *
+   * <code>string principal = 13;</code>
+   * @return The principal.
+   */
+  java.lang.String getPrincipal();
+  /**
+   * <pre>
+   * Who asked for it, as the server has verified: the name of a token or a certificate. `owner` is only what the caller
+   * says. Empty if the server asks nobody who they are.
+   * </pre>
+   *
+   * <code>string principal = 13;</code>
+   * @return The bytes for principal.
+   */
+  com.google.protobuf.ByteString
+      getPrincipalBytes();
 }

@@ -89,7 +89,7 @@ public final class LockProto {
       "(\0132\021.rowlock.v1.Claim\022.\n\013retry_after\030\004 \001" +
       "(\0132\031.google.protobuf.Duration\022 \n\005limit\030\005" +
       " \001(\0132\021.rowlock.v1.Limit\022\016\n\006status\030\006 \001(\t\"" +
-      "\262\003\n\005Claim\022\021\n\tlock_name\030\001 \001(\t\022\025\n\rticket_n" +
+      "\305\003\n\005Claim\022\021\n\tlock_name\030\001 \001(\t\022\025\n\rticket_n" +
       "umber\030\002 \001(\004\022%\n\005state\030\003 \001(\0162\026.rowlock.v1." +
       "ClaimState\022\036\n\004mode\030\004 \001(\0162\020.rowlock.v1.Mo" +
       "de\022\017\n\007permits\030\005 \001(\r\022\r\n\005owner\030\006 \001(\t\022-\n\006la" +
@@ -98,53 +98,53 @@ public final class LockProto {
       "\030\t \001(\0132\032.google.protobuf.Timestamp\022.\n\ngr" +
       "anted_at\030\n \001(\0132\032.google.protobuf.Timesta" +
       "mp\022.\n\nexpires_at\030\013 \001(\0132\032.google.protobuf" +
-      ".Timestamp\022\021\n\tunclaimed\030\014 \001(\010\032-\n\013LabelsE" +
-      "ntry\022\013\n\003key\030\001 \001(\t\022\r\n\005value\030\002 \001(\t:\0028\001\"q\n\005" +
-      "Limit\022\r\n\005limit\030\001 \001(\r\022\'\n\006source\030\002 \001(\0162\027.r" +
-      "owlock.v1.LimitSource\022\017\n\007pattern\030\003 \001(\t\022\017" +
-      "\n\007version\030\004 \001(\004\022\016\n\006reason\030\005 \001(\t\"\262\001\n\nLock" +
-      "Record\022.\n\nnot_before\030\001 \001(\0132\032.google.prot" +
-      "obuf.Timestamp\022\032\n\rattempts_left\030\002 \001(\rH\000\210" +
-      "\001\001\022\016\n\006status\030\003 \001(\t\022%\n\010last_run\030\004 \001(\0132\023.r" +
-      "owlock.v1.LastRun\022\017\n\007version\030\005 \001(\004B\020\n\016_a" +
-      "ttempts_left\"\314\001\n\007LastRun\022\r\n\005owner\030\001 \001(\t\022" +
-      "\025\n\rfencing_token\030\002 \001(\004\022.\n\ngranted_at\030\003 \001" +
-      "(\0132\032.google.protobuf.Timestamp\022,\n\010ended_" +
-      "at\030\004 \001(\0132\032.google.protobuf.Timestamp\022-\n\n" +
-      "end_reason\030\005 \001(\0162\031.rowlock.v1.RefusalRea" +
-      "son\022\016\n\006status\030\006 \001(\t\"\221\002\n\004Lock\022\014\n\004name\030\001 \001" +
-      "(\t\022 \n\005limit\030\002 \001(\0132\021.rowlock.v1.Limit\022\024\n\014" +
-      "held_permits\030\003 \001(\004\022\024\n\014holder_count\030\004 \001(\r" +
-      "\022\017\n\007waiting\030\005 \001(\r\022\020\n\010draining\030\006 \001(\010\022\032\n\022l" +
-      "ast_fencing_token\030\007 \001(\004\022\"\n\007holders\030\010 \003(\013" +
-      "2\021.rowlock.v1.Claim\022\"\n\007waiters\030\t \003(\0132\021.r" +
-      "owlock.v1.Claim\022&\n\006record\030\n \001(\0132\026.rowloc" +
-      "k.v1.LockRecord*R\n\004Mode\022\024\n\020MODE_UNSPECIF" +
-      "IED\020\000\022\017\n\013MODE_PERMIT\020\001\022\017\n\013MODE_SHARED\020\002\022" +
-      "\022\n\016MODE_EXCLUSIVE\020\003*f\n\010WhenBusy\022\031\n\025WHEN_" +
-      "BUSY_UNSPECIFIED\020\000\022\024\n\020WHEN_BUSY_REFUSE\020\001" +
-      "\022\025\n\021WHEN_BUSY_ENQUEUE\020\002\022\022\n\016WHEN_BUSY_WAI" +
-      "T\020\003*\265\003\n\rRefusalReason\022\036\n\032REFUSAL_REASON_" +
-      "UNSPECIFIED\020\000\022\027\n\023REFUSAL_REASON_BUSY\020\001\022\031" +
-      "\n\025REFUSAL_REASON_PAUSED\020\002\022\035\n\031REFUSAL_REA" +
-      "SON_QUEUE_FULL\020\003\022\034\n\030REFUSAL_REASON_TIMED" +
-      "_OUT\020\004\022\035\n\031REFUSAL_REASON_NEVER_FITS\020\005\022\034\n" +
-      "\030REFUSAL_REASON_CANCELLED\020\006\022\031\n\025REFUSAL_R" +
-      "EASON_LAPSED\020\007\022\032\n\026REFUSAL_REASON_EXPIRED" +
-      "\020\010\022\033\n\027REFUSAL_REASON_RELEASED\020\t\022!\n\035REFUS" +
-      "AL_REASON_FORCE_RELEASED\020\n\022\035\n\031REFUSAL_RE" +
-      "ASON_NOT_BEFORE\020\013\022\034\n\030REFUSAL_REASON_EXHA" +
-      "USTED\020\014\022\"\n\036REFUSAL_REASON_STATUS_MISMATC" +
-      "H\020\r*X\n\nClaimState\022\033\n\027CLAIM_STATE_UNSPECI" +
-      "FIED\020\000\022\027\n\023CLAIM_STATE_WAITING\020\001\022\024\n\020CLAIM" +
-      "_STATE_HELD\020\002*v\n\013LimitSource\022\034\n\030LIMIT_SO" +
-      "URCE_UNSPECIFIED\020\000\022\030\n\024LIMIT_SOURCE_DEFAU" +
-      "LT\020\001\022\030\n\024LIMIT_SOURCE_PATTERN\020\002\022\025\n\021LIMIT_" +
-      "SOURCE_NAME\020\003B\233\001\n\nrowlock.v1B\tLockProtoP" +
-      "\001Z9github.com/rowlock/rowlock/clients/go" +
-      "/rowlockv1;rowlockv1\242\002\003RLK\252\002\nRowlock.V1\312" +
-      "\002\nRowlock\\V1\342\002\026Rowlock\\V1\\GPBMetadata\352\002\013" +
-      "Rowlock::V1b\006proto3"
+      ".Timestamp\022\021\n\tunclaimed\030\014 \001(\010\022\021\n\tprincip" +
+      "al\030\r \001(\t\032-\n\013LabelsEntry\022\013\n\003key\030\001 \001(\t\022\r\n\005" +
+      "value\030\002 \001(\t:\0028\001\"q\n\005Limit\022\r\n\005limit\030\001 \001(\r\022" +
+      "\'\n\006source\030\002 \001(\0162\027.rowlock.v1.LimitSource" +
+      "\022\017\n\007pattern\030\003 \001(\t\022\017\n\007version\030\004 \001(\004\022\016\n\006re" +
+      "ason\030\005 \001(\t\"\262\001\n\nLockRecord\022.\n\nnot_before\030" +
+      "\001 \001(\0132\032.google.protobuf.Timestamp\022\032\n\ratt" +
+      "empts_left\030\002 \001(\rH\000\210\001\001\022\016\n\006status\030\003 \001(\t\022%\n" +
+      "\010last_run\030\004 \001(\0132\023.rowlock.v1.LastRun\022\017\n\007" +
+      "version\030\005 \001(\004B\020\n\016_attempts_left\"\314\001\n\007Last" +
+      "Run\022\r\n\005owner\030\001 \001(\t\022\025\n\rfencing_token\030\002 \001(" +
+      "\004\022.\n\ngranted_at\030\003 \001(\0132\032.google.protobuf." +
+      "Timestamp\022,\n\010ended_at\030\004 \001(\0132\032.google.pro" +
+      "tobuf.Timestamp\022-\n\nend_reason\030\005 \001(\0162\031.ro" +
+      "wlock.v1.RefusalReason\022\016\n\006status\030\006 \001(\t\"\221" +
+      "\002\n\004Lock\022\014\n\004name\030\001 \001(\t\022 \n\005limit\030\002 \001(\0132\021.r" +
+      "owlock.v1.Limit\022\024\n\014held_permits\030\003 \001(\004\022\024\n" +
+      "\014holder_count\030\004 \001(\r\022\017\n\007waiting\030\005 \001(\r\022\020\n\010" +
+      "draining\030\006 \001(\010\022\032\n\022last_fencing_token\030\007 \001" +
+      "(\004\022\"\n\007holders\030\010 \003(\0132\021.rowlock.v1.Claim\022\"" +
+      "\n\007waiters\030\t \003(\0132\021.rowlock.v1.Claim\022&\n\006re" +
+      "cord\030\n \001(\0132\026.rowlock.v1.LockRecord*R\n\004Mo" +
+      "de\022\024\n\020MODE_UNSPECIFIED\020\000\022\017\n\013MODE_PERMIT\020" +
+      "\001\022\017\n\013MODE_SHARED\020\002\022\022\n\016MODE_EXCLUSIVE\020\003*f" +
+      "\n\010WhenBusy\022\031\n\025WHEN_BUSY_UNSPECIFIED\020\000\022\024\n" +
+      "\020WHEN_BUSY_REFUSE\020\001\022\025\n\021WHEN_BUSY_ENQUEUE" +
+      "\020\002\022\022\n\016WHEN_BUSY_WAIT\020\003*\265\003\n\rRefusalReason" +
+      "\022\036\n\032REFUSAL_REASON_UNSPECIFIED\020\000\022\027\n\023REFU" +
+      "SAL_REASON_BUSY\020\001\022\031\n\025REFUSAL_REASON_PAUS" +
+      "ED\020\002\022\035\n\031REFUSAL_REASON_QUEUE_FULL\020\003\022\034\n\030R" +
+      "EFUSAL_REASON_TIMED_OUT\020\004\022\035\n\031REFUSAL_REA" +
+      "SON_NEVER_FITS\020\005\022\034\n\030REFUSAL_REASON_CANCE" +
+      "LLED\020\006\022\031\n\025REFUSAL_REASON_LAPSED\020\007\022\032\n\026REF" +
+      "USAL_REASON_EXPIRED\020\010\022\033\n\027REFUSAL_REASON_" +
+      "RELEASED\020\t\022!\n\035REFUSAL_REASON_FORCE_RELEA" +
+      "SED\020\n\022\035\n\031REFUSAL_REASON_NOT_BEFORE\020\013\022\034\n\030" +
+      "REFUSAL_REASON_EXHAUSTED\020\014\022\"\n\036REFUSAL_RE" +
+      "ASON_STATUS_MISMATCH\020\r*X\n\nClaimState\022\033\n\027" +
+      "CLAIM_STATE_UNSPECIFIED\020\000\022\027\n\023CLAIM_STATE" +
+      "_WAITING\020\001\022\024\n\020CLAIM_STATE_HELD\020\002*v\n\013Limi" +
+      "tSource\022\034\n\030LIMIT_SOURCE_UNSPECIFIED\020\000\022\030\n" +
+      "\024LIMIT_SOURCE_DEFAULT\020\001\022\030\n\024LIMIT_SOURCE_" +
+      "PATTERN\020\002\022\025\n\021LIMIT_SOURCE_NAME\020\003B\233\001\n\nrow" +
+      "lock.v1B\tLockProtoP\001Z9github.com/rowlock" +
+      "/rowlock/clients/go/rowlockv1;rowlockv1\242" +
+      "\002\003RLK\252\002\nRowlock.V1\312\002\nRowlock\\V1\342\002\026Rowloc" +
+      "k\\V1\\GPBMetadata\352\002\013Rowlock::V1b\006proto3"
     };
     descriptor = com.google.protobuf.Descriptors.FileDescriptor
       .internalBuildGeneratedFileFrom(descriptorData,
@@ -175,7 +175,7 @@ public final class LockProto {
     internal_static_rowlock_v1_Claim_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_rowlock_v1_Claim_descriptor,
-        new java.lang.String[] { "LockName", "TicketNumber", "State", "Mode", "Permits", "Owner", "Labels", "FencingToken", "RequestedAt", "GrantedAt", "ExpiresAt", "Unclaimed", });
+        new java.lang.String[] { "LockName", "TicketNumber", "State", "Mode", "Permits", "Owner", "Labels", "FencingToken", "RequestedAt", "GrantedAt", "ExpiresAt", "Unclaimed", "Principal", });
     internal_static_rowlock_v1_Claim_LabelsEntry_descriptor =
       internal_static_rowlock_v1_Claim_descriptor.getNestedTypes().get(0);
     internal_static_rowlock_v1_Claim_LabelsEntry_fieldAccessorTable = new

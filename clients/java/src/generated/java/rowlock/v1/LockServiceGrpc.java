@@ -718,8 +718,9 @@ public final class LockServiceGrpc {
      * stops, or when it has lost its database and another server has not: then it sends `going_away`, takes no more
      * commands, ends waits with that error, and finishes its other calls. INVALID_ARGUMENT BAD_REQUEST if the first
      * request lacks `open`, or a later one has it. UNAVAILABLE SESSION_SILENT. RESOURCE_EXHAUSTED OVERLOADED with the
-     * bound `results_unread` if the client does not read its results. Otherwise as any call, for example for a message
-     * that is too large.
+     * bound `results_unread` if the client does not read its results. UNAUTHENTICATED CREDENTIALS_EXPIRED when the
+     * token of its first request expires, and PERMISSION_DENIED RIGHT_MISSING when the caller loses a right: leases and
+     * places are kept, as with any end. Otherwise as any call, for example for a message that is too large.
      * </pre>
      */
     default io.grpc.stub.StreamObserver<rowlock.v1.SessionRequest> session(
@@ -977,8 +978,9 @@ public final class LockServiceGrpc {
      * stops, or when it has lost its database and another server has not: then it sends `going_away`, takes no more
      * commands, ends waits with that error, and finishes its other calls. INVALID_ARGUMENT BAD_REQUEST if the first
      * request lacks `open`, or a later one has it. UNAVAILABLE SESSION_SILENT. RESOURCE_EXHAUSTED OVERLOADED with the
-     * bound `results_unread` if the client does not read its results. Otherwise as any call, for example for a message
-     * that is too large.
+     * bound `results_unread` if the client does not read its results. UNAUTHENTICATED CREDENTIALS_EXPIRED when the
+     * token of its first request expires, and PERMISSION_DENIED RIGHT_MISSING when the caller loses a right: leases and
+     * places are kept, as with any end. Otherwise as any call, for example for a message that is too large.
      * </pre>
      */
     public io.grpc.stub.StreamObserver<rowlock.v1.SessionRequest> session(
@@ -1213,8 +1215,9 @@ public final class LockServiceGrpc {
      * stops, or when it has lost its database and another server has not: then it sends `going_away`, takes no more
      * commands, ends waits with that error, and finishes its other calls. INVALID_ARGUMENT BAD_REQUEST if the first
      * request lacks `open`, or a later one has it. UNAVAILABLE SESSION_SILENT. RESOURCE_EXHAUSTED OVERLOADED with the
-     * bound `results_unread` if the client does not read its results. Otherwise as any call, for example for a message
-     * that is too large.
+     * bound `results_unread` if the client does not read its results. UNAUTHENTICATED CREDENTIALS_EXPIRED when the
+     * token of its first request expires, and PERMISSION_DENIED RIGHT_MISSING when the caller loses a right: leases and
+     * places are kept, as with any end. Otherwise as any call, for example for a message that is too large.
      * </pre>
      */
     @io.grpc.ExperimentalApi("https://github.com/grpc/grpc-java/issues/10918")
