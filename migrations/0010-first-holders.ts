@@ -67,6 +67,8 @@ interface Column {
   readonly isNullable?: boolean;
   /** The value in a guard row that has had no holder yet. */
   readonly none?: string;
+  /** The old table has no such column. */
+  readonly isNew?: boolean;
 }
 
 /** The columns of a claim, except its lock. */
@@ -78,6 +80,7 @@ function claimColumns({ number, time, small, count, bytes, long, noBytes }: Type
     { name: "mode", type: small, none: "0" },
     { name: "permits", type: count, none: "0" },
     { name: "owner", type: bytes(255), none: noBytes },
+    { name: "principal", type: bytes(255), none: noBytes, isNew: true },
     // MySQL allows no default for a BLOB.
     { name: "labels", type: long },
     { name: "terms", type: long, isNullable: true },
@@ -94,7 +97,8 @@ function claimColumns({ number, time, small, count, bytes, long, noBytes }: Type
 }
 
 /** The value of a column of an old row `c`, which may be NULL where new rows contain 0. */
-function oldValueOf({ name, none }: Column): string {
+function oldValueOf({ name, none, isNew }: Column): string {
+  if (isNew) return none as string;
   return none === "0" ? `COALESCE(c.${name}, 0)` : `c.${name}`;
 }
 
@@ -210,11 +214,12 @@ const MODE = "CASE mode WHEN 1 THEN 'permit' WHEN 2 THEN 'shared' ELSE 'exclusiv
 
 function views(create: string, text: (column: string) => string, time: (column: string) => string): string[] {
   const facts = (at: string) => `l.name AS lock_bytes, ${at}ticket_number AS ticket_number,
-    ${at}fencing_token AS fencing_token, ${at}owner AS owner_bytes, ${at}labels AS label_bytes, ${at}mode AS mode,
+    ${at}fencing_token AS fencing_token, ${at}owner AS owner_bytes,
+    ${at}principal AS principal_bytes, ${at}labels AS label_bytes, ${at}mode AS mode,
     ${at}permits AS permits, ${at}requested_at AS requested_us, ${at}granted_at AS granted_us,
     ${at}deadline AS deadline_us, ${at}wait_until AS wait_until_us`;
   const shown = `${text("lock_bytes")} AS lock_name, ticket_number, ${text("owner_bytes")} AS owner,
-    ${text("label_bytes")} AS labels, ${MODE} AS mode, permits, ${time("requested_us")} AS requested_at`;
+    ${text("principal_bytes")} AS principal, ${text("label_bytes")} AS labels, ${MODE} AS mode, permits, ${time("requested_us")} AS requested_at`;
   const further = "rowlock_lock l JOIN rowlock_claim c ON c.lock_id = l.id";
   return [
     `${create} rowlock_lease AS SELECT ${shown}, fencing_token, ${time("granted_us")} AS granted_at,

@@ -66,8 +66,16 @@ export function comesBackTo(command: Command, claim: Claim): command is Acquire 
   }
   if (command.verb !== "acquire") return false;
   return (
-    claim.requestId === command.requestId && claim.mode === command.mode && claim.permits === command.permits
+    claim.requestId === command.requestId &&
+    claim.mode === command.mode &&
+    claim.permits === command.permits &&
+    // The answer contains the id that proves the right to the claim, so it is for nobody else.
+    (claim.principal === "" || claim.principal === principalOf(command))
   );
+}
+
+function principalOf({ caller }: Acquire): string {
+  return caller?.principal ?? "";
 }
 
 /** Whether the claim waits, and its place had not run out `agoUs` ago. */
@@ -118,6 +126,7 @@ function newClaim(draft: Draft, command: Acquire): Claim {
     mode: command.mode,
     permits: command.permits,
     owner: command.owner,
+    principal: principalOf(command),
     labels: command.labels,
     requestedAtUs: nowUs,
     waitUntilUs: command.maxWaitUs === null ? null : nowUs + command.maxWaitUs,

@@ -76,7 +76,10 @@ export interface Claim {
   readonly mode: Mode;
   /** 1 for shared and exclusive. */
   readonly permits: number;
+  /** What the caller says of itself. */
   readonly owner: string;
+  /** Who the caller is, as the server has verified; empty if it asks nobody. */
+  readonly principal: string;
   readonly labels: Readonly<Record<string, string>>;
   readonly requestedAtUs: number;
   /** When the wait is over at the latest; null: it lasts while there are signs of life. */

@@ -9,6 +9,8 @@ import type { LockRecord, RunResult } from "./record.ts";
 export interface Caller {
   /** The address of the other end of the connection. */
   getPeer(): string;
+  /** Who it is, as the server has verified; empty or unset if it asks nobody. */
+  readonly principal?: string;
   /** Aborted when nobody waits for the answer any more; the reason is a ClientGone. */
   readonly signal?: AbortSignal;
   /** Shared by all calls of a session, and by no others; unset: the connection's address takes its role. */

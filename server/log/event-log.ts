@@ -174,6 +174,7 @@ function who(claim: Claim, lockName: string) {
     lock: lockName,
     ticket: String(claim.ticketNumber),
     owner: claim.owner,
+    ...(claim.principal !== "" && { principal: claim.principal }),
     mode: claim.mode,
     permits: claim.permits,
     token: String(claim.fencingToken),

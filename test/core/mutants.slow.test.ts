@@ -482,8 +482,8 @@ const MUTANTS: readonly Mutant[] = [
   {
     fault: "ends leases that run out together in any order",
     file: "advance.ts",
-    from: "(a.ticketNumber < b.ticketNumber ? -1 : 1)",
-    to: "(a.ticketNumber < b.ticketNumber ? 1 : -1)",
+    from: "of inOrder(due)",
+    to: "of inOrder(due).reverse()",
   },
 ];
 

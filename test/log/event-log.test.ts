@@ -25,6 +25,7 @@ const CLAIM: Claim = {
   mode: "permit",
   permits: 1,
   owner: "worker-1",
+  principal: "",
   labels: {},
   requestedAtUs: 0,
   waitUntilUs: null,

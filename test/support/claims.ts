@@ -13,6 +13,7 @@ export const CLAIM: Claim = {
   mode: "permit",
   permits: 1,
   owner: "",
+  principal: "",
   labels: {},
   requestedAtUs: 0,
   waitUntilUs: null,

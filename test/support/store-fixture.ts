@@ -153,6 +153,7 @@ function claimOf(lock: Lock, nowUs: number, { dueInUs, ...wanted }: Wanted): Cla
     mode: "permit",
     permits: 1,
     owner: "",
+    principal: "",
     labels: {},
     requestedAtUs: nowUs,
     waitUntilUs: null,

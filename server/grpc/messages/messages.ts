@@ -133,6 +133,7 @@ export function claimMessage(claim: Claim, lockName: string): ClaimMessage {
     mode: MODES[claim.mode],
     permits: claim.permits,
     owner: claim.owner,
+    principal: claim.principal,
     labels: claim.labels,
     fencingToken: claim.fencingToken,
     requestedAt: timestampMessage(claim.requestedAtUs),

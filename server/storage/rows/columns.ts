@@ -46,6 +46,7 @@ const CLAIM_FIXED_COLUMNS = [
   "mode",
   "permits",
   "owner",
+  "principal",
   "labels",
   "terms",
   "requested_at",

@@ -93,7 +93,7 @@ export function recordsOf(lockIds: readonly bigint[], rows: readonly Row[]): Map
 
 /** A row of CLAIM_LIST, HOLDER_LIST or HISTORY_LIST. */
 export function claimFromRow(row: Row): Claim {
-  const endReason = Number(row[19]);
+  const endReason = Number(row[20]);
   return {
     lockId: bigintOf(row[0]),
     ticketNumber: bigintOf(row[1]),
@@ -102,22 +102,23 @@ export function claimFromRow(row: Row): Claim {
     mode: wordOf(MODES, row[4]),
     permits: Number(row[5]),
     owner: textOf(row[6]),
-    labels: JSON.parse(textOf(row[7])),
-    terms: row[8] === null ? null : JSON.parse(textOf(row[8])),
-    requestedAtUs: Number(row[9]),
-    waitUntilUs: numberOrNull(row[10]),
-    state: wordOf(STATES, row[11]),
-    ttlUs: numberOrNull(row[12]),
-    deadlineUs: numberOrNull(row[13]),
+    principal: textOf(row[7]),
+    labels: JSON.parse(textOf(row[8])),
+    terms: row[9] === null ? null : JSON.parse(textOf(row[9])),
+    requestedAtUs: Number(row[10]),
+    waitUntilUs: numberOrNull(row[11]),
+    state: wordOf(STATES, row[12]),
+    ttlUs: numberOrNull(row[13]),
+    deadlineUs: numberOrNull(row[14]),
     // 0 means absent (NOTHING in values.ts).
-    replica: bigintOf(row[14]) || null,
-    provisional: Number(row[15]) !== 0,
-    fencingToken: bigintOf(row[16]),
-    grantedAtUs: Number(row[17]) || null,
+    replica: bigintOf(row[15]) || null,
+    provisional: Number(row[16]) !== 0,
+    fencingToken: bigintOf(row[17]),
+    grantedAtUs: Number(row[18]) || null,
     // NULL for a live claim.
-    endedAtUs: Number(row[18]) || null,
+    endedAtUs: Number(row[19]) || null,
     endReason: endReason ? wordOf(END_REASONS, endReason) : null,
-    endNote: row[20] === null ? "" : textOf(row[20]),
+    endNote: row[21] === null ? "" : textOf(row[21]),
   };
 }
 

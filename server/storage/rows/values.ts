@@ -85,6 +85,7 @@ function fixedClaimValues(claim: Claim): Value[] {
     MODE_CODES[claim.mode],
     claim.permits,
     bytesOf(claim.owner),
+    bytesOf(claim.principal),
     bytesOf(JSON.stringify(claim.labels)),
     claim.terms === null ? null : bytesOf(JSON.stringify(claim.terms)),
     claim.requestedAtUs,

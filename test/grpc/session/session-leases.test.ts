@@ -61,6 +61,7 @@ function claimOf(ticket: number, change: Partial<Claim> = {}): Claim {
     mode: "permit",
     permits: 1,
     owner: "",
+    principal: "",
     labels: {},
     requestedAtUs: NOW_US,
     waitUntilUs: null,

@@ -26,6 +26,7 @@ const FULL: Wanted = {
   mode: "exclusive",
   permits: 1_000_000,
   owner: `${"🔒".repeat(63)}abc`,
+  principal: `spiffe://a/${"🔒".repeat(61)}`,
   labels: { job: "nightly 🌙", empty: "", "": "no key", 'quote"\\': "\0'\n", __proto: "x" },
   requestedAtUs: LATEST_US,
   waitUntilUs: LATEST_US - 1,

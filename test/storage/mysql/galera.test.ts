@@ -386,6 +386,7 @@ function holderOf(lockId: bigint, ticketNumber: bigint, nowUs: number): Claim {
     mode: "permit",
     permits: 1,
     owner: "",
+    principal: "",
     labels: {},
     requestedAtUs: nowUs,
     waitUntilUs: null,
