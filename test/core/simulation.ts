@@ -320,7 +320,14 @@ function extent({ ttlUs, deadlineUs, grantedAtUs }: Claim): string {
 
 /** The fields of a row that the model knows. */
 function seenRow(claim: Claim): ModelRow {
-  const { lockId: _lock, owner: _owner, principal: _principal, labels: _labels, terms: _terms, ...seen } = claim;
+  const {
+    lockId: _lock,
+    owner: _owner,
+    principal: _principal,
+    labels: _labels,
+    terms: _terms,
+    ...seen
+  } = claim;
   return seen;
 }
 

@@ -24,7 +24,15 @@ function claimOf(ticket: number, change: Partial<Claim> = {}): Claim {
     ttlUs: TTL_US,
     endedAtUs: null,
   };
-  const kind = { mode: "permit", permits: 1, owner: "", principal: "", labels: {}, requestId: "", terms: null } as const;
+  const kind = {
+    mode: "permit",
+    permits: 1,
+    owner: "",
+    principal: "",
+    labels: {},
+    requestId: "",
+    terms: null,
+  } as const;
   const end = { endReason: null, endNote: "", replica: null, fencingToken: 1n, provisional: true } as const;
   return { ...ref, ...times, ...kind, ...end, state: "held", deadlineUs: NOW_US + TTL_US, ...change };
 }
