@@ -24,6 +24,10 @@ const COMMANDS: readonly Entry[] = [
     restored:
       "record that the database was restored from a backup, and pause grants until lost leases have ended",
   }),
+  ...declaredBy(() => import("./access.ts"), {
+    token: "make a bearer token",
+    policy: "check a policy file, and ask it who may do what",
+  }),
   ...declaredBy(() => import("../../clients/shell/acquire.ts"), {
     run: "run a command while holding a lock",
     capture: "take locks that are free and due, and run a command under one",

@@ -3,6 +3,8 @@
 
 import { createPrivateKey, X509Certificate } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
+import type { AccessFiles } from "../access/from-files.ts";
+import { accessConfig } from "./access-config.ts";
 import { formatListenAddress, isLoopback } from "./listen-address.ts";
 import { Refusal } from "./setting-kinds.ts";
 import { nameOf, SETTINGS, type Setting, type SettingKey, type SettingValues } from "./settings.ts";
@@ -17,9 +19,12 @@ export interface TlsMaterial {
 }
 
 /** A checked configuration. Durations are in milliseconds, the contents of PEM files are read. */
-export interface Config extends Omit<SettingValues, "tlsCert" | "tlsKey" | "tlsClientCa"> {
+export interface Config extends Omit<SettingValues, "tlsCert" | "tlsKey" | "tlsClientCa" | "reflection"> {
   /** null: plain text. */
   readonly tls: TlsMaterial | null;
+  /** null: nobody is asked who they are. */
+  readonly access: AccessFiles | null;
+  readonly reflection: boolean;
 }
 
 export interface ConfigInput extends SourcesInput {
@@ -35,8 +40,12 @@ export function loadConfig(input: ConfigInput): Loaded<Config> {
   const { values, faults } = valuesOf(Object.keys(SETTINGS) as SettingKey[], input);
   const { tlsCert, tlsKey, tlsClientCa, ...rest } = values;
   const tls = readTlsMaterial(values, input.readFile, faults);
+  const access = accessConfig(values, input.readFile, faults);
   faults.push(...contradictions(values));
-  return faults.length > 0 ? { faults } : { config: { ...(rest as Omit<Config, "tls">), tls } };
+  if (faults.length > 0) return { faults };
+  const { reflection, ...others } = rest as SettingValues;
+  const isOpen = access === null || isLoopback(others.listen.host);
+  return { config: { ...others, tls, access, reflection: reflection ?? isOpen } };
 }
 
 /** Returns only what commands need that work on the database and serve nothing. */

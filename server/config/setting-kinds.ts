@@ -67,6 +67,20 @@ export function oneOf<const Word extends string>(words: readonly Word[]): Kind<W
   };
 }
 
+/** Some of these words, separated by commas; at least one. */
+export function listOf<const Word extends string>(words: readonly Word[]): Kind<readonly Word[]> {
+  const bound = `of ${words.join(", ")}`;
+  return {
+    placeholder: "<words>",
+    bound,
+    read(text) {
+      const written = text.split(",").map((word) => word.trim());
+      const known = words.filter((word) => written.includes(word));
+      return known.length === new Set(written).size ? known : new Refusal(`write one or more ${bound}`);
+    },
+  };
+}
+
 export const flag: Kind<boolean> = {
   placeholder: "[true|false]",
   bound: "true or false",

@@ -2,9 +2,22 @@
 // ROWLOCK_QUEUE_MAX. The flags of `rowlock serve`, its help and the table in docs/settings.md are made from the table. Reads
 // nothing: config.ts reads the values.
 
+import { CERTIFICATE_NAMES } from "../access/certificate.ts";
+import { JWT_ALGORITHMS } from "../access/jwt.ts";
 import { NAME_BYTES_MAX } from "../core/bounds.ts";
 import { listenAddress } from "./listen-address.ts";
-import { count, duration, file, flag, type Kind, namePatterns, oneOf, or, text } from "./setting-kinds.ts";
+import {
+  count,
+  duration,
+  file,
+  flag,
+  type Kind,
+  listOf,
+  namePatterns,
+  oneOf,
+  or,
+  text,
+} from "./setting-kinds.ts";
 
 /** The prefix of all setting names. */
 export const PREFIX = "ROWLOCK_";
@@ -69,6 +82,54 @@ export const SETTINGS = {
     default: "false",
     kind: flag,
     about: "Serve gRPC without TLS beyond this machine; only for a trusted network.",
+  },
+  tokensFile: {
+    kind: file("a file of lines that `rowlock token new` makes"),
+    about: "Whose bearer tokens are known, as hashes. The server then wants to know who calls.",
+  },
+  jwtIssuer: {
+    kind: text("<url>", "as in the claim iss"),
+    about: "Whose JWTs are accepted as bearer tokens; needs ROWLOCK_JWT_AUDIENCE and ROWLOCK_JWT_KEYS.",
+  },
+  jwtAudience: {
+    kind: text("<name>", "as in the claim aud"),
+    about: "For whom a JWT must be made: the name that the issuer knows this service by.",
+  },
+  jwtKeys: {
+    kind: text("<file or url>", "a JWKS file, or an https URL"),
+    about: "The issuer's public keys. A URL is read every five minutes, and when a JWT names an unknown key.",
+  },
+  jwtAlgorithms: {
+    default: "RS256,ES256",
+    kind: listOf(JWT_ALGORITHMS),
+    about: "The algorithms by which a JWT may be signed.",
+  },
+  jwtNameClaim: {
+    default: "sub",
+    kind: text("<claim>", "such as sub or email"),
+    about: "The claim of a JWT that names the caller.",
+  },
+  jwtClockSkewMs: {
+    default: "30s",
+    kind: duration("0s", "10m"),
+    about: "How far the clocks of the issuer and of this server may differ.",
+  },
+  certificateNames: {
+    default: "off",
+    kind: or("off", oneOf(CERTIFICATE_NAMES)),
+    about:
+      "What of a client's certificate names the caller: its SPIFFE URI, its first DNS name or its common name. off: " +
+      "certificates open the connection only.",
+  },
+  policyFile: {
+    kind: file("a YAML file"),
+    about:
+      "Who may do what on which locks; what it does not allow is denied. Without it, known callers may do all.",
+  },
+  allowPlaintextTokens: {
+    default: "false",
+    kind: flag,
+    about: "Take bearer tokens without TLS beyond this machine, where whoever listens can use them.",
   },
   migrate: {
     default: "true",
@@ -203,9 +264,11 @@ export const SETTINGS = {
       `names are \`${CLASS_OTHER}\`.`,
   },
   reflection: {
-    default: "true",
-    kind: flag,
-    about: "Serve gRPC reflection, so that generic clients know the API.",
+    default: "auto",
+    kind: or("auto", flag),
+    about:
+      "Serve gRPC reflection, so that generic clients know the API. auto: unless the server asks who calls and listens " +
+      "beyond this machine.",
   },
   auditLog: {
     default: "false",

@@ -163,6 +163,9 @@ export const OWED_AT_ONCE_MAX = 256;
 export const LISTINGS_AT_ONCE_MAX = 2;
 export const LISTINGS_QUEUED_MAX = 100;
 export const CLAIMS_PER_STEP_MAX = 20;
+/** Locks read in a step, and locks with waiters that are gone through, for a caller that may not see all of them. */
+export const SEARCHED_PER_STEP = 200;
+export const WAITED_LOCKS_MAX = 10_000;
 /** Reads that complete answers (holders, place) and wait for their turn: as many as commands may wait by default. */
 export const ANSWERS_QUEUED_MAX = 10_000;
 

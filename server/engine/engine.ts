@@ -204,6 +204,12 @@ export class Engine {
     return withoutRepeating(() => this.#parts.reads.holders(lockId, caller));
   }
 
+  /** The name of a lock; null: there is no lock with this id. At once if this server has used it lately. */
+  lockName(lockId: bigint, caller?: Caller): string | null | Promise<string | null> {
+    const { lockIds } = this.#parts;
+    return lockIds.nameOf(lockId) ?? this.#readLockName(lockId, caller);
+  }
+
   /** The limit in force for a name, for a refusal. */
   limit(name: string, caller?: Caller): Promise<EffectiveLimit> {
     return withoutRepeating(() => this.#parts.reads.limit(name, caller));
@@ -233,6 +239,13 @@ export class Engine {
   /** Limits that were set: of patterns, then of names, each in byte order. Reads as `views` does. */
   limits(query: LimitsQuery, caller?: Caller): AsyncIterable<LimitSetting> {
     return this.#parts.views.limits(query, caller);
+  }
+
+  async #readLockName(lockId: bigint, caller?: Caller): Promise<string | null> {
+    const { lockIds, reads } = this.#parts;
+    const name = await withoutRepeating(() => reads.lockName(lockId, caller));
+    if (name !== null) lockIds.learnName(lockId, name);
+    return name;
   }
 
   async #stop(): Promise<void> {

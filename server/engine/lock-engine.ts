@@ -41,6 +41,8 @@ export interface Follower {
 
 export interface LocksQuery {
   readonly prefix: string;
+  /** Locks with other names are left out; null or unset: none are. */
+  readonly isSeen?: ((name: string) => boolean) | null;
   /** Only with the order by name, in byte order. */
   readonly afterName: string | null;
   readonly max: number;
@@ -52,6 +54,8 @@ export interface LocksQuery {
 export interface LimitsQuery {
   /** A prefix of names, and of patterns as they are written. */
   readonly prefix: string;
+  /** As in LocksQuery. A pattern counts as a name. */
+  readonly isSeen?: LocksQuery["isSeen"];
   readonly after: Pick<LimitSetting, "kind" | "target"> | null;
   /** At most this many names. */
   readonly max: number;

@@ -88,7 +88,7 @@ export function connect(options: EngineOptions) {
   const lockIds = new LockIds({ ...base, namesPerSecond: options.namesPerSecond });
   const commands = new Commands({ ...changing, lanes, lockIds });
   const captures = new Captures({ ...base, store: reads.inTurn, commands });
-  return { ...changing, background, afterCommit, lanes, commands, captures };
+  return { ...changing, background, afterCommit, lanes, lockIds, commands, captures };
 }
 
 /** Hides events about the servers' own locks, which do not interest users and operators. */

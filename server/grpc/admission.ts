@@ -1,4 +1,5 @@
-// Bounds how many commands of one client (a session or a connection) run in the engine at a time, so that a client
+// Bounds how many commands of one client run in the engine at a time (a principal or, if nobody is asked who they are, a
+// session or a connection), so that a client
 // which sends thousands does not delay all others. All clients with commands in the engine get an equal share of its
 // room. A client's urgent commands (renewals, releases and confirmations) run before its other commands. A cancelled
 // command keeps its place until its work is over; one that was cancelled before it begins is dropped when its turn
@@ -17,6 +18,8 @@ interface Queued {
 export class AdmissionRoom {
   readonly #atOnce: number;
   readonly #shareMin: number;
+  /** Of principals with commands in the engine or in the queue. */
+  readonly ofPrincipals = new Map<string, Admission>();
   /** Clients that have commands in the engine. */
   busy = 0;
 
@@ -36,15 +39,22 @@ export class Admission {
   readonly #room: AdmissionRoom;
   readonly #bound: string;
   readonly #queuedMax: number;
+  readonly #whenIdle: () => void;
   #underWay = 0;
   readonly #urgent: Queued[] = [];
   readonly #others: Queued[] = [];
 
   /** `bound`: what errors call the bound on waiting commands. */
-  constructor(room: AdmissionRoom, bound: string, queuedMax = ADMISSION_QUEUED_MAX) {
+  constructor(
+    room: AdmissionRoom,
+    bound: string,
+    queuedMax = ADMISSION_QUEUED_MAX,
+    whenIdle: () => void = () => {},
+  ) {
     this.#room = room;
     this.#bound = bound;
     this.#queuedMax = queuedMax;
+    this.#whenIdle = whenIdle;
   }
 
   /** Commands that wait for their turn. */
@@ -98,12 +108,34 @@ export class Admission {
     if (this.#underWay === 0) this.#room.busy -= 1;
     while (this.#underWay === 0 || this.#underWay < this.#room.share) {
       const next = this.#urgent.shift() ?? this.#others.shift();
-      if (!next) return;
+      if (!next) {
+        if (this.#underWay === 0) this.#whenIdle();
+        return;
+      }
       if (next.signal?.aborted) next.drop(next.signal.reason);
       else {
         this.#enter();
         next.go();
       }
     }
+  };
+}
+
+/** Admits the commands of one client. All sessions and connections of a principal share one admission. */
+export function admissionOf(room: AdmissionRoom, bound: string, principal: string): Pick<Admission, "run"> {
+  if (principal === "") return new Admission(room, bound);
+  const { ofPrincipals } = room;
+  return {
+    run(call, command) {
+      let shared = ofPrincipals.get(principal);
+      if (!shared) {
+        // Nothing is kept of principals that ask for nothing.
+        shared = new Admission(room, "principal_commands", ADMISSION_QUEUED_MAX, () =>
+          ofPrincipals.delete(principal),
+        );
+        ofPrincipals.set(principal, shared);
+      }
+      return shared.run(call, command);
+    },
   };
 }

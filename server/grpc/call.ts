@@ -1,11 +1,12 @@
 // What a method of the contract gets with its request: the context that all methods share, and its call. The call comes
 // by itself (OwnCall) or as a command of a session (session-call.ts).
 
+import type { Identity } from "../access/access.ts";
 import type { Claim, ClaimRef } from "../core/claim.ts";
 import type { Caller } from "../core/command.ts";
 import type { LockEngine } from "../engine/engine.ts";
 import { ClientGone } from "../engine/faults.ts";
-import { Admission, type AdmissionRoom } from "./admission.ts";
+import { type Admission, type AdmissionRoom, admissionOf } from "./admission.ts";
 import { tooMuchUnderWay } from "./messages/call-error.ts";
 import type { PlaceTurns } from "./methods/place-updates.ts";
 import type { OpenWaits } from "./open-waits.ts";
@@ -20,6 +21,7 @@ export interface MethodContext {
 
 /** Whose call it is: a session, or a connection with its calls outside sessions. */
 export interface Client {
+  readonly identity: Identity;
   /** Admits the client's commands to the engine. */
   readonly admission: Pick<Admission, "run">;
   readonly waits: Pick<OpenWaits, "enter">;
@@ -49,6 +51,7 @@ interface GrpcCall {
 }
 
 interface Connection extends Client {
+  readonly key: string;
   readonly peer: string;
   calls: number;
 }
@@ -62,7 +65,7 @@ export class ConnectionCalls {
   readonly #callsMax: number;
   readonly #room: AdmissionRoom;
   readonly #waits: Pick<OpenWaits, "enter">;
-  /** By the client's address and port. */
+  /** By the client's address and port, and by its principal: a proxy's connection carries the calls of many. */
   readonly #open = new Map<string, Connection>();
 
   constructor(callsMax: number, room: AdmissionRoom, waits: Pick<OpenWaits, "enter">) {
@@ -77,23 +80,26 @@ export class ConnectionCalls {
   }
 
   /** Opens a call, which must be closed. Throws OVERLOADED if the connection already has `callsMax` open calls. */
-  open(grpcCall: GrpcCall, verb: { readonly admission: string }): OwnCall {
+  open(grpcCall: GrpcCall, verb: { readonly admission: string }, identity: Identity): OwnCall {
     const peer = grpcCall.getPeer();
-    const connection = this.#open.get(peer) ?? this.#opened(peer);
+    const { principal } = identity;
+    const key = principal === "" ? peer : `${peer} ${principal}`;
+    const connection = this.#open.get(key) ?? this.#opened(key, peer, identity);
     if (connection.calls >= this.#callsMax) throw tooMuchUnderWay(BOUND);
     connection.calls += 1;
     return new OwnCall(grpcCall, verb.admission === "urgent", connection, this.#left);
   }
 
-  #opened(peer: string): Connection {
-    const connection = { peer, admission: new Admission(this.#room, BOUND), waits: this.#waits, calls: 0 };
-    this.#open.set(peer, connection);
+  #opened(key: string, peer: string, identity: Identity): Connection {
+    const admission = admissionOf(this.#room, BOUND, identity.principal);
+    const connection = { key, peer, identity, admission, waits: this.#waits, calls: 0 };
+    this.#open.set(key, connection);
     return connection;
   }
 
   readonly #left = (connection: Connection): void => {
     connection.calls -= 1;
-    if (connection.calls === 0) this.#open.delete(connection.peer);
+    if (connection.calls === 0) this.#open.delete(connection.key);
   };
 }
 
@@ -121,6 +127,10 @@ export class OwnCall implements Call {
 
   get signal(): AbortSignal {
     return this.#cancelled.signal;
+  }
+
+  get principal(): string {
+    return this.client.identity.principal;
   }
 
   getPeer(): string {

@@ -16,10 +16,13 @@ import type {
 } from "@grpc/grpc-js";
 import { status } from "@grpc/grpc-js";
 import { LockService } from "#proto/rowlock/v1/lock_service_pb.js";
+import type { Gate } from "../access/access.ts";
 import { ClientGone } from "../engine/faults.ts";
+import { authorize } from "./authorize.ts";
 import type { ConnectionCalls, MethodContext, OwnCall, Send } from "./call.ts";
 import type { Frame } from "./call-observer.ts";
 import { DEADLINE_SLACK_MS } from "./grpc-bounds.ts";
+import { identified } from "./identified.ts";
 import { decode, encode } from "./messages/messages.ts";
 import { failureOf } from "./messages/status.ts";
 import type { Sessions } from "./session/sessions.ts";
@@ -29,9 +32,13 @@ import { type Answer, type AnyVerb, checked, ROWS } from "./verbs.ts";
 export interface Served extends Frame {
   readonly methods: MethodContext;
   readonly connections: ConnectionCalls;
+  readonly gate: Gate;
 }
 
-type GrpcCall = Pick<ServerUnaryCall<Buffer, Buffer>, "cancelled" | "getDeadline">;
+type GrpcCall = Pick<
+  ServerUnaryCall<Buffer, Buffer>,
+  "cancelled" | "getDeadline" | "metadata" | "getAuthContext"
+>;
 
 /** Keyed by the method's name: `Acquire`. */
 export const lockServiceDefinition: ServiceDefinition = Object.fromEntries(
@@ -50,13 +57,14 @@ export function lockServiceHandlers(served: Served, sessions: Sessions): Untyped
 /** Serves a unary method. Answers everything that the method throws with a status. */
 export function unaryHandler(verb: AnyVerb, served: Served): handleUnaryCall<Buffer, Buffer> {
   const { input, output } = verb.of;
-  const { methods, connections } = served;
+  const { methods, connections, gate } = served;
   return async (grpcCall, callback) => {
     const startedMs = performance.now();
     let call: OwnCall | undefined;
     try {
-      call = connections.open(grpcCall, verb);
+      call = connections.open(grpcCall, verb, await identified(gate, grpcCall));
       const asked = checked(verb, decode(input, grpcCall.request), methods);
+      await authorize(call, verb.needs, verb.touches(asked), methods.engine);
       const answer = encode(output, (await verb.run(methods, asked, call)) as Answer);
       observe(served, verb, grpcCall, status.OK, startedMs);
       callback(null, answer);
@@ -71,14 +79,15 @@ export function unaryHandler(verb: AnyVerb, served: Served): handleUnaryCall<Buf
 /** Serves a method that streams its answers. Ends the stream with a status, whatever the method throws. */
 export function streamHandler(verb: AnyVerb, served: Served): handleServerStreamingCall<Buffer, Buffer> {
   const { input, output } = verb.of;
-  const { methods, connections, observer } = served;
+  const { methods, connections, gate, observer } = served;
   return async (grpcCall) => {
     const startedMs = performance.now();
     let call: OwnCall | undefined;
     observer.streamOpened();
     try {
-      call = connections.open(grpcCall, verb);
+      call = connections.open(grpcCall, verb, await identified(gate, grpcCall));
       const asked = checked(verb, decode(input, grpcCall.request), methods);
+      await authorize(call, verb.needs, verb.touches(asked), methods.engine);
       await verb.run(methods, asked, call, sendTo(grpcCall, output));
       observe(served, verb, grpcCall, status.OK, startedMs);
       grpcCall.end();

@@ -2,6 +2,7 @@
 // Counts the waits of each connection, so that they leave room for Renew and Release, and those of the whole server, so
 // that they fit into its memory. Owns no claim and answers nobody.
 
+import type { Identity, Loss } from "../access/access.ts";
 import { serverIsFull, shuttingDown, tooManySessionWaits, tooManyWaits } from "./messages/call-error.ts";
 
 /**
@@ -25,6 +26,7 @@ const OWN_SHARE = 1 / 16;
 
 /** A call that waits. */
 interface Waiting {
+  readonly client: { readonly identity: Identity };
   readonly signal: AbortSignal;
   getPeer(): string;
 }
@@ -32,7 +34,7 @@ interface Waiting {
 type Stop = (why: Error) => void;
 
 export class OpenWaits {
-  readonly #stops = new Set<Stop>();
+  readonly #open = new Map<Stop, Identity>();
   readonly #perConnectionMax: number;
   readonly #room: ServerRoom;
   /** By the client's address and port; a missing entry means no waits. */
@@ -46,7 +48,7 @@ export class OpenWaits {
 
   /** Open waits of the whole server. */
   get count(): number {
-    return this.#stops.size;
+    return this.#open.size;
   }
 
   /** Connections with open waits. */
@@ -90,27 +92,35 @@ export class OpenWaits {
   /** Ends all open waits, and every later one as it begins. Can be called twice. */
   drain(): void {
     this.#isDraining = true;
-    for (const stop of this.#stops) stop(shuttingDown());
+    for (const stop of this.#open.keys()) stop(shuttingDown());
+  }
+
+  /** Ends the waits whose callers have lost what they came with. */
+  endLost(loss: Loss): void {
+    for (const [stop, identity] of this.#open) {
+      const why = loss(identity);
+      if (why) stop(why);
+    }
   }
 
   /** `own`: waits that the connection or session already has. */
   #checkRoom(own: number): void {
     const { waits, isShort } = this.#room;
-    const open = this.#stops.size;
+    const open = this.#open.size;
     const isGreedy = open >= waits * CROWDED_SHARE && own >= waits * OWN_SHARE;
     if (isShort() || open >= waits || isGreedy) throw serverIsFull("waits");
   }
 
   /** Returns a function that ends the watch, and that returns false if the watch had already ended. */
-  #watch({ signal }: Waiting, stop: Stop): () => boolean {
+  #watch({ signal, client }: Waiting, stop: Stop): () => boolean {
     const gone = () => stop(signal.reason);
     signal.addEventListener("abort", gone);
-    this.#stops.add(stop);
+    this.#open.set(stop, client.identity);
     if (signal.aborted) gone();
     else if (this.#isDraining) stop(shuttingDown());
     return () => {
       signal.removeEventListener("abort", gone);
-      return this.#stops.delete(stop);
+      return this.#open.delete(stop);
     };
   }
 

@@ -3,6 +3,7 @@
 
 import { promisify } from "node:util";
 import { Server, ServerCredentials, setLogger } from "@grpc/grpc-js";
+import { type Gate, type Loss, OPEN_GATE } from "../access/access.ts";
 import type { TlsMaterial } from "../config/config.ts";
 import type { ListenAddress } from "../config/listen-address.ts";
 import { formatListenAddress } from "../config/listen-address.ts";
@@ -25,6 +26,8 @@ import { explainReceiveLimit, limitConnections } from "./transport-limits.ts";
 export interface GrpcServerOptions {
   readonly engine: LockEngine;
   readonly observer: CallObserver;
+  /** Who may call; unset: everybody. */
+  readonly gate?: Gate;
   readonly logger: Logger;
   /** Takes the call failures that belong to a database outage; unset: they are logged like all others. */
   readonly outage?: Pick<OutageLog, "failed">;
@@ -56,6 +59,8 @@ export interface GrpcServer {
   start(listen: ListenAddress): Promise<ListenAddress>;
   /** Sets the health status, which is SERVING after the start. No effect once the drain has begun. */
   setServing(serving: boolean): void;
+  /** Ends the sessions and waits whose callers have lost what they came with: their token, or a right. */
+  endLost(loss: Loss): void;
   /** Sends the clients of sessions to another server, which has the database that this one has lost. */
   sendElsewhere(): void;
   /**
@@ -85,6 +90,7 @@ export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
   const methods = { engine, turns: new PlaceTurns(), graceUs: graceMs * 1_000 };
   const admission = new AdmissionRoom();
   const connections = new ConnectionCalls(openMax, admission, openWaits);
+  const { gate = OPEN_GATE } = options;
   const frame = { observer, faultLog: new FaultLog(logger, options.outage) };
   const sessions = new Sessions(
     {
@@ -92,6 +98,7 @@ export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
       admission,
       openWaits,
       frame,
+      gate,
       replica: options.replica,
       waitsMax: options.sessionWaitsMax,
       commandsMax: options.sessionCommandsMax,
@@ -99,7 +106,10 @@ export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
     },
     room,
   );
-  server.addService(lockServiceDefinition, lockServiceHandlers({ ...frame, methods, connections }, sessions));
+  server.addService(
+    lockServiceDefinition,
+    lockServiceHandlers({ ...frame, methods, connections, gate }, sessions),
+  );
   if (options.pokes) server.addService(pokeServiceDefinition, pokeServiceHandlers(options.pokes, observer));
   const standard = new StandardServices(server, options.reflection);
   let bound: ListenAddress | undefined;
@@ -124,6 +134,10 @@ export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
     },
     setServing(serving) {
       if (!draining) standard.setServing(serving);
+    },
+    endLost(loss) {
+      sessions.endLost(loss);
+      openWaits.endLost(loss);
     },
     sendElsewhere() {
       if (!draining) sessions.sendElsewhere();

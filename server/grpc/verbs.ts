@@ -12,6 +12,8 @@ import {
   RenewLeasesSchema,
   SessionResultSchema,
 } from "#proto/rowlock/v1/lock_service_pb.js";
+import type { Needed, Right } from "../access/rights.ts";
+import { NOTHING, type Touched } from "./authorize.ts";
 import type { Call, MethodContext, Send } from "./call.ts";
 import { acquire, checkAcquire } from "./methods/acquire.ts";
 import { capture, checkCapture } from "./methods/capture.ts";
@@ -70,6 +72,10 @@ export interface Verb<Of extends Described = Described, Asked = never> {
     call: Call,
     send: Send<MessageInitShape<Of["output"]>>,
   ) => Promise<Of["methodKind"] extends "unary" ? MessageInitShape<Of["output"]> | Buffer : void>;
+  /** The right that it needs. */
+  readonly needs: Needed;
+  /** The locks on which its caller needs that right. */
+  readonly touches: (asked: Asked) => Touched;
   /** How its commands are admitted to the engine: see `admission.ts`. Reads take turns in the engine instead. */
   readonly admission: "urgent" | "ordinary" | "none";
   /** Whether the request counts as a wait. */
@@ -81,7 +87,7 @@ export interface Verb<Of extends Described = Described, Asked = never> {
 export type Answer = MessageInitShape<DescMessage>;
 
 /** A verb of any type. */
-export interface AnyVerb extends Pick<Verb, "of" | "admission"> {
+export interface AnyVerb extends Pick<Verb, "of" | "admission" | "needs"> {
   check(message: Message, violations: Violations, context: MethodContext): unknown;
   /** Only streams send, and only unary methods return an answer. */
   run(
@@ -90,6 +96,7 @@ export interface AnyVerb extends Pick<Verb, "of" | "admission"> {
     call: Call,
     send?: Send<Answer>,
   ): Promise<Answer | Buffer | undefined>;
+  touches(asked: unknown): Touched;
   isWait(message: Message): boolean;
   leases(answer: Answer | Buffer): readonly Lease[];
 }
@@ -113,12 +120,13 @@ type Rows = {
 };
 
 /** A row as it is written below: most verbs neither wait nor answer with leases. */
-type Row<Of extends Described, Asked> = Pick<Verb<Of, Asked>, "check" | "run" | "admission"> &
-  Partial<Pick<Verb<Of>, "isWait" | "leases">>;
+type Row<Of extends Described, Asked> = Pick<Verb<Of, Asked>, "check" | "run" | "admission" | "touches"> &
+  Partial<Pick<Verb<Of>, "isWait" | "leases">> & { readonly right: Right };
 
 /** Ties what `check` returns to what `run` takes. */
 function verb<Of extends Described, Asked>(of: Of, row: Row<Of, Asked>): Verb<Of> {
-  return { of, isWait: () => false, leases: () => [], ...row } as unknown as Verb<Of>;
+  const needs: Needed = { verb: of.name, right: row.right };
+  return { of, needs, isWait: () => false, leases: () => [], ...row } as unknown as Verb<Of>;
 }
 
 const { method } = LockService;
@@ -128,17 +136,28 @@ const { method } = LockService;
  * or keeps them, then changes by operators and schedulers, then requests for leases, and last what only reads.
  */
 export const VERBS = {
-  release: verb(method.release, { check: checkRelease, run: release, admission: "urgent" }),
+  release: verb(method.release, {
+    check: checkRelease,
+    run: release,
+    admission: "urgent",
+    right: "use",
+    touches: ({ ref }) => ({ lockId: ref.lockId }),
+  }),
   renew: verb(method.renew, {
     check: checkRenew,
     run: renew,
     admission: "urgent",
+    right: "use",
+    touches: ({ ref }) => ({ lockId: ref.lockId }),
     leases: ({ lease }) => (lease ? [lease] : []),
   }),
   renewLeases: verb(RENEW_LEASES, {
     check: checkRenewLeases,
     run: renewLeases,
     admission: "urgent",
+    right: "use",
+    // Asked for each lease by itself, so that a lease without the right costs only its own renewal.
+    touches: () => NOTHING,
     leases: ({ leases = [] }) =>
       leases.flatMap(({ outcome }) => (outcome?.case === "lease" ? [outcome.value] : [])),
   }),
@@ -146,14 +165,36 @@ export const VERBS = {
     check: checkForceRelease,
     run: forceRelease,
     admission: "ordinary",
+    right: "operate",
+    touches: ({ name }) => ({ names: [name] }),
   }),
-  setLimit: verb(method.setLimit, { check: checkSetLimit, run: setLimit, admission: "ordinary" }),
-  updateLock: verb(method.updateLock, { check: checkUpdateLock, run: updateLock, admission: "ordinary" }),
-  deleteLock: verb(method.deleteLock, { check: checkDeleteLock, run: deleteLock, admission: "ordinary" }),
+  setLimit: verb(method.setLimit, {
+    check: checkSetLimit,
+    run: setLimit,
+    admission: "ordinary",
+    right: "operate",
+    touches: ({ target }) => (target.kind === "name" ? { names: [target.name] } : { prefix: target.prefix }),
+  }),
+  updateLock: verb(method.updateLock, {
+    check: checkUpdateLock,
+    run: updateLock,
+    admission: "ordinary",
+    right: "operate",
+    touches: ({ name }) => ({ names: [name] }),
+  }),
+  deleteLock: verb(method.deleteLock, {
+    check: checkDeleteLock,
+    run: deleteLock,
+    admission: "ordinary",
+    right: "admin",
+    touches: ({ name }) => ({ names: [name] }),
+  }),
   acquire: verb(method.acquire, {
     check: checkAcquire,
     run: acquire,
     admission: "ordinary",
+    right: "use",
+    touches: ({ ask }) => ({ names: [ask.name] }),
     isWait: ({ whenBusy }) => whenBusy === WhenBusy.WAIT,
     leases: ({ outcome }) => (outcome?.case === "lease" ? [outcome.value] : []),
   }),
@@ -162,6 +203,9 @@ export const VERBS = {
     run: capture,
     // A capture that waits is not admitted: it takes no room from commands that do not wait.
     admission: "ordinary",
+    right: "use",
+    touches: ({ ask: { target } }) =>
+      target.kind === "names" ? { names: target.names } : { prefix: target.prefix },
     isWait: ({ maxWait }) => maxWait !== undefined,
     leases: ({ leases = [] }) => leases,
   }),
@@ -169,16 +213,39 @@ export const VERBS = {
     check: checkWaitInQueue,
     run: waitInQueue,
     admission: "ordinary",
+    right: "use",
+    touches: ({ target }) =>
+      target.kind === "ask" ? { names: [target.ask.name] } : { lockId: target.ref.lockId },
     isWait: () => true,
     leases: ({ update }) => (update?.case === "granted" ? [update.value] : []),
   }),
-  getLock: verb(method.getLock, { check: checkGetLock, run: getLock, admission: "none" }),
-  listLocks: verb(method.listLocks, { check: checkListLocks, run: listLocks, admission: "none" }),
-  listLimits: verb(method.listLimits, { check: checkListLimits, run: listLimits, admission: "none" }),
+  getLock: verb(method.getLock, {
+    check: checkGetLock,
+    run: getLock,
+    admission: "none",
+    right: "read",
+    touches: (name) => ({ names: [name] }),
+  }),
+  listLocks: verb(method.listLocks, {
+    check: checkListLocks,
+    run: listLocks,
+    admission: "none",
+    right: "read",
+    touches: () => NOTHING,
+  }),
+  listLimits: verb(method.listLimits, {
+    check: checkListLimits,
+    run: listLimits,
+    admission: "none",
+    right: "read",
+    touches: () => NOTHING,
+  }),
   watchLocks: verb(method.watchLocks, {
     check: checkWatchLocks,
     run: watchLocks,
     admission: "none",
+    right: "read",
+    touches: () => NOTHING,
     isWait: () => true,
   }),
 } as const satisfies Rows & Readonly<Record<keyof Contract, unknown>>;

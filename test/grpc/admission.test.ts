@@ -2,6 +2,7 @@
 
 import { create } from "@bufbuild/protobuf";
 import { beforeEach, describe, expect, test } from "vitest";
+import { NOBODY } from "../../server/access/access.ts";
 import { ClientGone } from "../../server/engine/faults.ts";
 import { Admission, AdmissionRoom } from "../../server/grpc/admission.ts";
 import { ConnectionCalls } from "../../server/grpc/call.ts";
@@ -146,7 +147,7 @@ describe("the calls on one connection", () => {
 
   test("are bounded until their work is over, and those of others are not", () => {
     const calls = new ConnectionCalls(2, new AdmissionRoom(), waits);
-    const open = (peer: string) => calls.open(from(peer), verb);
+    const open = (peer: string) => calls.open(from(peer), verb, NOBODY);
     const first = open("one");
     open("one");
     expect(boundOf(() => open("one"))).toBe("calls_on_connection");
@@ -159,7 +160,7 @@ describe("the calls on one connection", () => {
   test("share one place in the engine, and leave nothing behind", async () => {
     const calls = new ConnectionCalls(10_000, new AdmissionRoom(), waits);
     const ask = (peer: string) => {
-      const call = calls.open(from(peer), verb);
+      const call = calls.open(from(peer), verb, NOBODY);
       return call.client.admission.run(call, run("acquire")).finally(() => call.close());
     };
     for (let index = 0; index < COMMANDS_AT_ONCE + 10; index++) void ask("greedy");
@@ -180,13 +181,13 @@ describe("the calls on one connection", () => {
     const once = (_event: "cancelled", listener: () => void) => {
       cancel = listener;
     };
-    return { call: calls.open({ ...from("one"), once }, verb), cancel: () => cancel() };
+    return { call: calls.open({ ...from("one"), once }, verb, NOBODY), cancel: () => cancel() };
   }
 
   test("are cancelled with grpc-js's calls, also with one that was cancelled before", () => {
     const calls = new ConnectionCalls(9, new AdmissionRoom(), waits);
     const { call: open, cancel } = cancellable(calls);
-    const gone = calls.open({ ...from("one"), cancelled: true }, verb);
+    const gone = calls.open({ ...from("one"), cancelled: true }, verb, NOBODY);
     expect([open.signal.aborted, gone.signal.aborted]).toEqual([false, true]);
     cancel();
     expect(open.signal.reason).toBeInstanceOf(ClientGone);

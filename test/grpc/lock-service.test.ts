@@ -10,8 +10,10 @@ import {
   LockService,
   WatchLocksResponseSchema,
 } from "#proto/rowlock/v1/lock_service_pb.js";
+import { OPEN_GATE } from "../../server/access/access.ts";
 import { ClientGone, Fault } from "../../server/engine/faults.ts";
 import { AdmissionRoom } from "../../server/grpc/admission.ts";
+import { NOTHING } from "../../server/grpc/authorize.ts";
 import { ConnectionCalls } from "../../server/grpc/call.ts";
 import { FaultLog } from "../../server/grpc/call-observer.ts";
 import { FAULT_LOG_INTERVAL_MS } from "../../server/grpc/grpc-bounds.ts";
@@ -48,11 +50,18 @@ function served(of: AnyVerb["of"], run: Run) {
     check: (message) => message,
     run: (_context, asked, _call, send) => run(asked, send),
     admission: "none",
+    needs: { verb: of.name, right: "read" },
+    touches: () => NOTHING,
     isWait: () => false,
     leases: () => [],
   };
   const connections = new ConnectionCalls(9, new AdmissionRoom(), fakeCall().client.waits);
-  return { ...world, verb, connections, serving: { ...world.context, methods: {} as never, connections } };
+  return {
+    ...world,
+    verb,
+    connections,
+    serving: { ...world.context, methods: {} as never, connections, gate: OPEN_GATE },
+  };
 }
 
 const BYTES = Buffer.from(toBinary(DeleteLockRequestSchema, create(DeleteLockRequestSchema, { name: "a" })));

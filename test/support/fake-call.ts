@@ -1,5 +1,6 @@
 // A call for tests of methods without a server: its client is admitted at once and may wait as often as it likes.
 
+import { NOBODY } from "../../server/access/access.ts";
 import { ClientGone } from "../../server/engine/faults.ts";
 import type { Call } from "../../server/grpc/call.ts";
 
@@ -10,7 +11,11 @@ export interface FakeCall extends Call {
 export function fakeCall(more: Partial<Call> = {}): FakeCall {
   const cancelled = new AbortController();
   return {
-    client: { admission: { run: (_call, command) => command() }, waits: { enter: () => () => {} } },
+    client: {
+      identity: NOBODY,
+      admission: { run: (_call, command) => command() },
+      waits: { enter: () => () => {} },
+    },
     isUrgent: false,
     signal: cancelled.signal,
     getPeer: () => "one:1",

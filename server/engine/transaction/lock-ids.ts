@@ -21,6 +21,8 @@ export class LockIds {
   readonly #options: LockIdsOptions;
   /** Each use sets the entry again, so that the last used entries are kept. */
   readonly #known = new RecentMap<string, bigint>(bounds.LOCK_IDS_MAX);
+  /** Names by id. An id never gets another name. */
+  readonly #names = new RecentMap<bigint, string>(bounds.LOCK_IDS_MAX);
   readonly #asked = new Map<string, PromiseWithResolvers<bigint>>();
   readonly #newNames: NewNames;
   #busy = false;
@@ -47,6 +49,16 @@ export class LockIds {
   /** The id, if it is known. */
   known(name: string): bigint | undefined {
     return this.#known.get(name);
+  }
+
+  /** The name of the lock with this id, if it is remembered. */
+  nameOf(id: bigint): string | undefined {
+    return this.#names.get(id);
+  }
+
+  /** Remembers the name of a lock that was read by its id. */
+  learnName(id: bigint, name: string): void {
+    this.#names.set(id, name);
   }
 
   /** Call when the guard row with this id is gone or has another name. */
@@ -84,6 +96,7 @@ export class LockIds {
           const id = ids.get(name);
           if (id !== undefined) {
             this.#known.set(name, id);
+            this.#names.set(id, name);
             asked.resolve(id);
           } else if (isFull) asked.reject(this.#tooManyNew());
           else throw new Error("The store resolved a batch of names without one of them.");

@@ -5,7 +5,7 @@ import { SHOWN_BY_REFUSAL_MAX } from "../../core/bounds.ts";
 import type { Claim } from "../../core/claim.ts";
 import type { Caller } from "../../core/command.ts";
 import type { EffectiveLimit } from "../../core/limit.ts";
-import type { Store } from "../../storage/store.ts";
+import type { LockView, Store } from "../../storage/store.ts";
 import { ANSWERS_QUEUED_MAX, LISTINGS_AT_ONCE_MAX } from "../engine-bounds.ts";
 import { FairGate } from "../fair-gate.ts";
 import { inOwnTurn, limitFor } from "./views.ts";
@@ -17,6 +17,7 @@ export class Reads {
   readonly #store: Omit<Store, "transact" | "failOver">;
   readonly #gate: FairGate;
   readonly #holders: SharedRead<bigint, { nowUs: number; claims: Claim[] }>;
+  readonly #names: SharedRead<bigint, LockView[]>;
   /** The same reads as of the store. Each waits for its turn, and then has its own turn of the event loop. */
   readonly inTurn: InTurn;
 
@@ -28,6 +29,7 @@ export class Reads {
     this.#holders = new SharedRead((lockId, caller) =>
       gate.run(() => store.holders(lockId, SHOWN_BY_REFUSAL_MAX), caller),
     );
+    this.#names = new SharedRead((lockId, caller) => gate.run(() => store.views([lockId], 0), caller));
     const inTurn = <Read>(read: () => Promise<Read>) => gate.run(() => inOwnTurn(read));
     this.inTurn = {
       decidedSince: (...asked) => inTurn(() => store.decidedSince(...asked)),
@@ -41,6 +43,12 @@ export class Reads {
   /** First holders of a lock. Many calls for one lock share one read. */
   holders(lockId: bigint, caller?: Caller): Promise<{ nowUs: number; claims: readonly Claim[] }> {
     return this.#holders.get(lockId, caller);
+  }
+
+  /** The name of the lock with this id; null: there is none. */
+  async lockName(lockId: bigint, caller?: Caller): Promise<string | null> {
+    const [view] = await this.#names.get(lockId, caller);
+    return view?.lock.name ?? null;
   }
 
   queue(lockId: bigint, caller?: Caller): ReturnType<Store["queue"]> {

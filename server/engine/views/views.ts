@@ -9,7 +9,13 @@ import type { Caller } from "../../core/command.ts";
 import { type EffectiveLimit, effectiveLimit, type LimitRule, patternOf } from "../../core/limit.ts";
 import type { GuardRow, Lock } from "../../core/lock.ts";
 import type { LockQuery, LockView, Store, WaitedLock } from "../../storage/store.ts";
-import { CLAIMS_PER_STEP_MAX, LISTINGS_AT_ONCE_MAX, LISTINGS_QUEUED_MAX } from "../engine-bounds.ts";
+import {
+  CLAIMS_PER_STEP_MAX,
+  LISTINGS_AT_ONCE_MAX,
+  LISTINGS_QUEUED_MAX,
+  SEARCHED_PER_STEP,
+  WAITED_LOCKS_MAX,
+} from "../engine-bounds.ts";
 import { FairGate } from "../fair-gate.ts";
 import { asFault } from "../faults.ts";
 import type { LimitSetting, LimitsQuery, LocksQuery, ViewedLock } from "../lock-engine.ts";
@@ -40,9 +46,11 @@ export class Views {
   /** `isOver`: whether nobody wants more; the reading then stops. */
   views(query: LocksQuery, caller?: Caller, isOver = () => false): AsyncIterable<ViewedLock> {
     const read = async function* (store: Source, rules: readonly LimitRule[]) {
+      const isSeen = query.isSeen ?? (() => true);
       for await (const locks of listed(store, query)) {
         if (isOver()) return;
-        for await (const view of viewSteps(store, locks)) yield described(view, rules);
+        for await (const view of viewSteps(store, locks))
+          if (isSeen(view.lock.name)) yield described(view, rules);
       }
     };
     return this.#inTurn(caller, read, isOver);
@@ -91,11 +99,14 @@ export async function limitFor(
 export async function* limitSettings(
   store: Pick<Store, "list">,
   rules: readonly LimitRule[],
-  { prefix, after, max }: LimitsQuery,
+  { prefix, after, max, isSeen }: LimitsQuery,
 ): AsyncGenerator<LimitSetting, void, void> {
-  if (after?.kind !== "name") yield* patterns(rules, prefix, after?.target ?? null);
+  if (after?.kind !== "name") {
+    for (const setting of patterns(rules, prefix, after?.target ?? null))
+      if (isSeen?.(setting.target) ?? true) yield setting;
+  }
   const afterName = after?.kind === "name" ? after.target : null;
-  for await (const locks of lockSteps(store, { prefix, afterName, max, which: "limited" })) {
+  for await (const locks of lockSteps(store, { prefix, afterName, max, which: "limited" }, isSeen)) {
     for (const { name, limit, limitVersion, limitReason } of locks) {
       if (limit === null) continue;
       yield { kind: "name", target: name, limit, version: limitVersion, reason: limitReason };
@@ -122,9 +133,12 @@ function* patterns(
   }
 }
 
-async function* listed(store: Source, { prefix, afterName, max, busyOnly, order }: LocksQuery) {
-  if (order === "name") yield* lockSteps(store, { prefix, afterName, max, which: busyOnly ? "busy" : "all" });
-  else yield await inOwnTurn(() => store.waitedLocks(prefix, order, max));
+async function* listed(store: Source, query: LocksQuery) {
+  const { prefix, afterName, max, busyOnly, order, isSeen } = query;
+  if (order === "name")
+    yield* lockSteps(store, { prefix, afterName, max, which: busyOnly ? "busy" : "all" }, isSeen);
+  // Only their views show the names, so any of them may be one that is seen.
+  else yield await inOwnTurn(() => store.waitedLocks(prefix, order, isSeen ? WAITED_LOCKS_MAX : max));
 }
 
 function described(view: LockView, rules: readonly LimitRule[]): ViewedLock {
@@ -162,16 +176,19 @@ export async function inOwnTurn<Answer>(read: () => Promise<Answer>): Promise<An
   return await read();
 }
 
-/** At most `max` guard rows, in the byte order of their names. Throws StoreErrors. */
+/** At most `max` guard rows, in the byte order of their names; those that are not seen do not count. Throws StoreErrors. */
 export async function* lockSteps(
   store: Pick<Store, "list">,
   query: LockQuery,
+  isSeen: LocksQuery["isSeen"] = null,
 ): AsyncGenerator<readonly GuardRow[], void, void> {
   let { afterName, max } = query;
   do {
-    const { locks, next } = await inOwnTurn(() => store.list({ ...query, afterName, max }));
-    yield locks;
-    max -= locks.length;
+    const atOnce = isSeen ? Math.max(max, SEARCHED_PER_STEP) : max;
+    const { locks, next } = await inOwnTurn(() => store.list({ ...query, afterName, max: atOnce }));
+    const seen = isSeen ? locks.filter(({ name }) => isSeen(name)).slice(0, max) : locks;
+    yield seen;
+    max -= seen.length;
     afterName = next;
   } while (afterName !== null && max > 0);
 }

@@ -8,7 +8,9 @@ import { anyPack } from "@bufbuild/protobuf/wkt";
 import { Metadata, type StatusObject } from "@grpc/grpc-js";
 import { BadRequestSchema, ErrorInfoSchema, RetryInfoSchema } from "#proto/google/rpc/error_details_pb.js";
 import { type Status, StatusSchema } from "#proto/google/rpc/status_pb.js";
+import { AccessError } from "../../access/access-error.ts";
 import { Fault, type FaultKind } from "../../engine/faults.ts";
+import { SHUTTING_DOWN_RETRY_AFTER_MS } from "../grpc-bounds.ts";
 import { CallError, type CallErrorDetails, CODE_OF_REASON, type Reason } from "./call-error.ts";
 import { durationMessage } from "./times.ts";
 
@@ -35,6 +37,14 @@ export interface Failure {
 /** Never throws, whatever was thrown. */
 export function failureOf(thrown: unknown): Failure {
   if (thrown instanceof CallError) return failure(thrown.reason, thrown.message, thrown.details);
+  if (thrown instanceof AccessError) {
+    const { reason, message, metadata } = thrown;
+    const mayPass = reason === "KEYS_UNAVAILABLE";
+    return failure(reason, message, {
+      metadata,
+      ...(mayPass && { retryAfterMs: SHUTTING_DOWN_RETRY_AFTER_MS }),
+    });
+  }
   if (thrown instanceof Fault) {
     return failure(REASON_OF_FAULT[thrown.kind], thrown.message, {
       ...(thrown.retryAfterMs > 0 && { retryAfterMs: thrown.retryAfterMs }),

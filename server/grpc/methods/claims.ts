@@ -6,6 +6,7 @@ import type { Claim } from "../../core/claim.ts";
 import type { OutcomeNamed, Place } from "../../core/command.ts";
 import type { LockEngine } from "../../engine/engine.ts";
 import type { Answer, Follower } from "../../engine/lock-engine.ts";
+import { maySeeHolders } from "../authorize.ts";
 import type { Call } from "../call.ts";
 import { endedMessage, type Holders, refusedMessage, showsHolders } from "../messages/refusal.ts";
 
@@ -98,7 +99,7 @@ export async function refusalOf(
   permits: number,
   call: Call,
 ): Promise<Refusal> {
-  const holders = await holdersFor(engine, answer.lockId, answer.outcome.reason, call);
+  const holders = await holdersFor(engine, answer, answer.outcome.reason, call);
   return refusedMessage(answer.lockName, answer.outcome, permits, holders);
 }
 
@@ -110,18 +111,19 @@ export async function endOf(
   call: Call,
 ): Promise<Refusal> {
   const { endReason, lockId } = claim;
-  const holders = endReason && (await holdersFor(engine, lockId, endReason, call));
+  const holders = endReason && (await holdersFor(engine, { lockId, lockName }, endReason, call));
   const limit = endReason === "never_fits" ? await engine.limit(lockName, call) : null;
   return endedMessage(lockName, claim, holders || null, limit);
 }
 
+/** null: the reason has nothing to do with holders, or the caller may not see them. */
 async function holdersFor(
   engine: LockEngine,
-  lockId: bigint,
+  { lockId, lockName }: Pick<Answer, "lockId" | "lockName">,
   reason: Parameters<typeof showsHolders>[0],
   call: Call,
 ): Promise<Holders | null> {
-  return showsHolders(reason) ? await engine.holders(lockId, call) : null;
+  return showsHolders(reason) && maySeeHolders(call, lockName) ? await engine.holders(lockId, call) : null;
 }
 
 /**

@@ -11,6 +11,7 @@ import {
 } from "#proto/rowlock/v1/lock_service_pb.js";
 import { NAME_BYTES_MAX, PAGE_SIZE_DEFAULT, PAGE_SIZE_MAX } from "../../core/bounds.ts";
 import type { LimitSetting, LimitsQuery, LocksQuery, ViewedLock } from "../../engine/lock-engine.ts";
+import { seenUnder } from "../authorize.ts";
 import type { Call, MethodContext } from "../call.ts";
 import { PAGE_BYTES_MAX } from "../grpc-bounds.ts";
 import { limitSettingMessage, lockMessage } from "../messages/messages.ts";
@@ -29,7 +30,10 @@ export async function listLocks(
 ) {
   const page = new Page(pageSize);
   // One more than the page holds shows whether another page follows.
-  for await (const description of engine.views({ ...query, max: pageSize + 1 }, call)) {
+  for await (const description of engine.views(
+    { ...query, ...seenUnder(call, "ListLocks", query.prefix), max: pageSize + 1 },
+    call,
+  )) {
     call.signal.throwIfAborted();
     if (page.take(description)) continue;
     // In an order by waiters, no token can say where the next page would begin.
@@ -45,7 +49,10 @@ export async function listLimits(
 ) {
   const settings: LimitSetting[] = [];
   // One more than the page holds shows whether another page follows.
-  for await (const setting of engine.limits({ ...query, max: pageSize + 1 }, call)) {
+  for await (const setting of engine.limits(
+    { ...query, ...seenUnder(call, "ListLimits", query.prefix), max: pageSize + 1 },
+    call,
+  )) {
     if (settings.length === pageSize) {
       const nextPageToken = limitsTokenAfter(settings.at(-1) as LimitSetting);
       return { limits: settings.map(limitSettingMessage), nextPageToken };
@@ -101,7 +108,7 @@ const ORDERS: Record<ListOrder, LocksQuery["order"]> = {
   [ListOrder.MOST_WAITERS]: "most_waiters",
 };
 
-type Paged<Query> = Omit<Query, "max"> & { readonly pageSize: number };
+type Paged<Query> = Omit<Query, "max" | "isSeen"> & { readonly pageSize: number };
 
 /** The fields that all requests for a page share. */
 type PageRequest = Pick<ListLocksRequest, "prefix" | "pageSize" | "pageToken">;

@@ -6,10 +6,13 @@ import type {
   RenewLeases,
   RenewRequest,
 } from "#proto/rowlock/v1/lock_service_pb.js";
+import { AccessError } from "../../access/access-error.ts";
+import type { Needed } from "../../access/rights.ts";
 import type { ForceRelease, Release, Renew } from "../../core/command.ts";
 import type { RunResult } from "../../core/record.ts";
 import { OVERLOADED_RETRY_AFTER_MS } from "../../engine/engine-bounds.ts";
 import { Fault } from "../../engine/faults.ts";
+import { authorize } from "../authorize.ts";
 import type { Call, MethodContext } from "../call.ts";
 import { RENEWED_AT_ONCE_MAX, RENEWED_LATER_MS_MAX } from "../grpc-bounds.ts";
 import { CallError, leaseLost, notGrantedYet, unknownClaim, unknownLock } from "../messages/call-error.ts";
@@ -65,11 +68,13 @@ export async function renewLeases(context: MethodContext, asked: readonly Checke
   const leases = await Promise.all(
     asked.map(async (checked) => {
       try {
+        await authorize(call, RENEW, { lockId: checked.ref.lockId }, context.engine);
         const value = await Promise.race([renewed(context, checked, call), late.promise]);
         return { outcome: { case: "lease" as const, value } };
       } catch (error) {
         // Anything else is a bug, and fails the whole command.
-        if (!(error instanceof CallError || error instanceof Fault)) throw error;
+        if (!(error instanceof CallError || error instanceof Fault || error instanceof AccessError))
+          throw error;
         return { outcome: failed(error) };
       } finally {
         first();
@@ -85,6 +90,9 @@ export async function renewLeases(context: MethodContext, asked: readonly Checke
     }),
   };
 }
+
+/** A policy knows renewals by one name. */
+const RENEW: Needed = { verb: "Renew", right: "use" };
 
 function failed(error: unknown) {
   return { case: "error" as const, value: failureOf(error).packed };

@@ -6,6 +6,7 @@ import { type Lock, LockSchema } from "#proto/rowlock/v1/lock_pb.js";
 import type { WatchLocksRequest, WatchLocksResponse } from "#proto/rowlock/v1/lock_service_pb.js";
 import { NAME_BYTES_MAX } from "../../core/bounds.ts";
 import type { WatchUpdate } from "../../engine/lock-engine.ts";
+import { type Seen, seenUnder } from "../authorize.ts";
 import type { Call, MethodContext, Send } from "../call.ts";
 import { WATCH_BYTES_MAX } from "../grpc-bounds.ts";
 import { lockMessage } from "../messages/messages.ts";
@@ -19,7 +20,8 @@ export async function watchLocks(
   call: Call,
   send: Send<Message>,
 ): Promise<void> {
-  const watch = engine.watchLocks(prefix, call);
+  const seen = seenUnder(call, "WatchLocks", prefix);
+  const watch = engine.watchLocks(seen.prefix, call);
   const stopped = Promise.withResolvers<never>();
   // Avoids an unhandled rejection if nobody waits for it.
   stopped.promise.catch(() => {});
@@ -31,7 +33,7 @@ export async function watchLocks(
   try {
     leave = call.client.waits.enter(call, stop);
     for (;;) {
-      for (const part of messagesOf(await watch.next())) {
+      for (const part of messagesOf(shown(await watch.next(), seen))) {
         const written = new Promise<void>((resolve) => send(part, resolve));
         await Promise.race([written, stopped.promise]);
       }
@@ -42,6 +44,12 @@ export async function watchLocks(
   } finally {
     leave();
   }
+}
+
+function shown(update: WatchUpdate, { isSeen }: Seen): WatchUpdate {
+  if (!isSeen) return update;
+  const locks = update.locks.filter(({ lock }) => isSeen(lock.name));
+  return { ...update, locks, deleted: update.deleted.filter(isSeen) };
 }
 
 /** One message, or several if the locks are too large for one. */

@@ -53,6 +53,10 @@ export class SessionCall implements Call {
     return this.client;
   }
 
+  get principal(): string {
+    return this.client.identity.principal;
+  }
+
   getPeer(): string {
     return this.client.peer;
   }

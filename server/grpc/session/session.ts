@@ -7,9 +7,11 @@ import type { ServerDuplexStream } from "@grpc/grpc-js";
 import { status } from "@grpc/grpc-js";
 import type { SessionCommand, SessionOpen } from "#proto/rowlock/v1/lock_service_pb.js";
 import { SessionRequestSchema, SessionResultSchema } from "#proto/rowlock/v1/lock_service_pb.js";
+import type { Gate, Identity } from "../../access/access.ts";
 import { TEXT_BYTES_MAX } from "../../core/bounds.ts";
 import { ClientGone } from "../../engine/faults.ts";
-import { Admission, type AdmissionRoom } from "../admission.ts";
+import { type AdmissionRoom, admissionOf } from "../admission.ts";
+import { authorize } from "../authorize.ts";
 import type { MethodContext } from "../call.ts";
 import type { Frame } from "../call-observer.ts";
 import {
@@ -45,6 +47,7 @@ export interface SessionContext {
   readonly admission: AdmissionRoom;
   readonly openWaits: OpenWaits;
   readonly frame: Frame;
+  readonly gate: Gate;
   /** This server's id, as clients get it. */
   readonly replica: string;
   /** At most, for one session: waits, and other commands under way. */
@@ -87,11 +90,11 @@ export class Session {
   /** Commands since the session last paused for other sessions. */
   #sincePause = 0;
 
-  constructor(context: SessionContext, stream: Stream) {
+  constructor(context: SessionContext, stream: Stream, identity: Identity) {
     const { methods, admission, openWaits, frame, waitsMax } = context;
     const graceMs = methods.graceUs / 1_000;
     const { engine } = methods;
-    const admitted = new Admission(admission, "session_commands");
+    const admitted = admissionOf(admission, "session_commands", identity.principal);
     this.#context = context;
     this.#stream = stream;
     this.#outbox = new Outbox({
@@ -109,9 +112,18 @@ export class Session {
       onBug: (error) => frame.faultLog.failed("Session", failureOf(error), error),
     });
     const waits = openWaits.ofSession(waitsMax);
-    this.#client = { peer: stream.getPeer(), admission: admitted, waits, leases: this.#leases };
+    this.#client = { identity, peer: stream.getPeer(), admission: admitted, waits, leases: this.#leases };
     this.#silenceMs = graceMs * SILENCE_PER_GRACE;
     this.#silenceTimer = setInterval(() => this.#listen(), this.#silenceMs / LOOKS);
+  }
+
+  get identity(): Identity {
+    return this.#client.identity;
+  }
+
+  /** Ends the session with an error. Its places and leases stay. */
+  end(why: Error): void {
+    this.#end(why);
   }
 
   /** Resolves when the session has ended in good order; rejects with whatever else has ended it. */
@@ -223,8 +235,11 @@ export class Session {
       const timeoutMs = checkTimeout(command.timeout);
       if (timeoutMs !== undefined) call.limitTo(timeoutMs, () => this.#fail(call, timedOut()));
       this.#complete(asked);
-      const request = checked(verb, asked.value, this.#context.methods);
-      this.#run(call, verb, request, asked.case === "release" ? asked.value.leaseId : undefined);
+      const { methods } = this.#context;
+      const request = checked(verb, asked.value, methods);
+      const leaseId = asked.case === "release" ? asked.value.leaseId : undefined;
+      const authorizing = authorize(call, verb.needs, verb.touches(request), methods.engine);
+      this.#run(call, verb, request, leaseId, authorizing);
     } catch (error) {
       this.#workIsOver(call);
       this.#fail(call, error);
@@ -246,10 +261,17 @@ export class Session {
   }
 
   // Not async: an async frame would keep the request in memory for as long as the call waits.
-  #run(call: SessionCall, verb: AnyVerb, asked: unknown, leaseId: string | undefined): void {
+  #run(
+    call: SessionCall,
+    verb: AnyVerb,
+    asked: unknown,
+    leaseId: string | undefined,
+    authorizing: Promise<void> | undefined,
+  ): void {
     if (leaseId !== undefined) this.#leases.givesBack(leaseId);
     const send = (answer: Answer, written?: () => void) => this.#send(call, verb, answer, written);
-    verb.run(this.#context.methods, asked, call, send).then(
+    const run = () => verb.run(this.#context.methods, asked, call, send);
+    (authorizing ? authorizing.then(run) : run()).then(
       (answer) => {
         if (leaseId !== undefined) this.#leases.gaveBack(leaseId, true);
         // A stream resolves with undefined: it has sent everything by then.

@@ -1,8 +1,10 @@
 // The open sessions of this server, and the frame around each: counts it, and ends its stream with a status.
 
-import type { handleBidiStreamingCall } from "@grpc/grpc-js";
+import type { handleBidiStreamingCall, ServerDuplexStream } from "@grpc/grpc-js";
 import { status } from "@grpc/grpc-js";
+import type { Loss } from "../../access/access.ts";
 import { ClientGone } from "../../engine/faults.ts";
+import { identified } from "../identified.ts";
 import { serverIsFull } from "../messages/call-error.ts";
 import { failureOf } from "../messages/status.ts";
 import type { ServerRoom } from "../open-waits.ts";
@@ -19,18 +21,21 @@ export class Sessions {
     this.#room = room;
   }
 
-  /** Serves one Session call. Refuses it with OVERLOADED if the server has no room for it. */
+  /** Serves one Session call. Refuses it if the server has no room for it, or does not know who calls. */
   readonly handler: handleBidiStreamingCall<Buffer, Buffer> = async (stream) => {
     const { observer, faultLog } = this.#context.frame;
-    if (this.#open.size >= this.#room.sessions || this.#room.isShort()) {
-      stream.emit("error", failureOf(serverIsFull("sessions")).status);
+    let session: Session;
+    try {
+      session = await this.#begun(stream);
+    } catch (error) {
+      const failure = failureOf(error);
+      faultLog.failed("Session", failure, error);
+      stream.emit("error", failure.status);
       return;
     }
     const openedMs = performance.now();
     const closed = (code: status) =>
       observer.sessionClosed(status[code], (performance.now() - openedMs) / 1e3);
-    const session = new Session(this.#context, stream);
-    this.#open.add(session);
     observer.sessionOpened();
     try {
       if (this.#isDraining) session.drain();
@@ -48,6 +53,22 @@ export class Sessions {
       this.#open.delete(session);
     }
   };
+
+  async #begun(stream: ServerDuplexStream<Buffer, Buffer>): Promise<Session> {
+    const identity = await identified(this.#context.gate, stream);
+    if (this.#open.size >= this.#room.sessions || this.#room.isShort()) throw serverIsFull("sessions");
+    const session = new Session(this.#context, stream, identity);
+    this.#open.add(session);
+    return session;
+  }
+
+  /** Ends the sessions whose callers have lost what they came with. */
+  endLost(loss: Loss): void {
+    for (const session of this.#open) {
+      const why = loss(session.identity);
+      if (why) session.end(why);
+    }
+  }
 
   /** Sends the clients of open sessions to another server. Still accepts new sessions. */
   sendElsewhere(): void {

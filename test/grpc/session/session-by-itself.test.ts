@@ -7,6 +7,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { SessionResponse } from "#proto/rowlock/v1/lock_service_pb.js";
 import { SessionRequestSchema, SessionResponseSchema } from "#proto/rowlock/v1/lock_service_pb.js";
 import { RowlockError } from "../../../clients/typescript/src/bare/index.ts";
+import { NOBODY, OPEN_GATE } from "../../../server/access/access.ts";
 import type { DeleteLock } from "../../../server/core/command.ts";
 import { isGivenUp } from "../../../server/engine/faults.ts";
 import { AdmissionRoom } from "../../../server/grpc/admission.ts";
@@ -112,6 +113,7 @@ function context() {
     openWaits,
     admission: new AdmissionRoom(),
     frame: { observer, faultLog: new FaultLog(logger) },
+    gate: OPEN_GATE,
     replica: "7",
     waitsMax: 3,
     commandsMax: 2,
@@ -133,7 +135,7 @@ const cancel = (call: bigint) => ({ command: { case: "cancel" as const, value: c
 async function stage(open: Request["open"] | null = { owner: "etl", labels: { host: "a1" } }) {
   const world = context();
   const stream = new FakeStream();
-  const session = new Session(world.sessionContext, stream as never);
+  const session = new Session(world.sessionContext, stream as never, NOBODY);
   let end: unknown = "not ended";
   session.run().then(
     () => {
@@ -410,7 +412,7 @@ describe("a session ends", () => {
   test("at once if its client was gone before it began", async () => {
     const { sessionContext } = context();
     const stream = Object.assign(new FakeStream(), { cancelled: true });
-    const session = new Session(sessionContext, stream as never);
+    const session = new Session(sessionContext, stream as never, NOBODY);
     await expect(session.run()).rejects.toThrow("does not wait any more");
   });
 

@@ -1,0 +1,64 @@
+// Why a caller is turned away. grpc/messages/status.ts makes a status of it.
+
+import type { Needed } from "./rights.ts";
+
+export type AccessReason =
+  | "CREDENTIALS_MISSING"
+  | "CREDENTIALS_WRONG"
+  | "CREDENTIALS_EXPIRED"
+  | "KEYS_UNAVAILABLE"
+  | "RIGHT_MISSING";
+
+export class AccessError extends Error {
+  readonly reason: AccessReason;
+  readonly metadata: Readonly<Record<string, string>>;
+
+  constructor(reason: AccessReason, message: string, metadata: Readonly<Record<string, string>> = {}) {
+    super(message);
+    this.name = "AccessError";
+    this.reason = reason;
+    this.metadata = metadata;
+  }
+}
+
+export function credentialsMissing(accepted: string): AccessError {
+  return new AccessError("CREDENTIALS_MISSING", `This server wants to know who calls: ${accepted}.`);
+}
+
+/** `why` completes "The server does not accept these credentials: ". Never contains them. */
+export function credentialsWrong(why: string): AccessError {
+  return new AccessError("CREDENTIALS_WRONG", `The server does not accept these credentials: ${why}.`);
+}
+
+export function credentialsExpired(): AccessError {
+  return new AccessError(
+    "CREDENTIALS_EXPIRED",
+    "These credentials have expired: get new ones, and call again. Leases and places are kept.",
+  );
+}
+
+/** Nothing is known about these credentials; a repeated call may find out. */
+export function keysUnavailable(): AccessError {
+  return new AccessError(
+    "KEYS_UNAVAILABLE",
+    "The server could not load the keys that JWTs are checked with: try again; its log says why.",
+  );
+}
+
+/** `what`: the locks, for people. */
+export function rightMissing(principal: string, { verb, right }: Needed, what: string): AccessError {
+  return new AccessError(
+    "RIGHT_MISSING",
+    `The policy of this server does not allow ${verb} on ${what} to ${principal}: it needs the right \`${right}\`.`,
+    { right, principal },
+  );
+}
+
+export function rightLost(principal: string): AccessError {
+  return new AccessError(
+    "RIGHT_MISSING",
+    `The policy of this server has changed, and ${principal} has lost a right: call again for what is still allowed. ` +
+      "Leases and places are kept.",
+    { principal },
+  );
+}

@@ -1,0 +1,166 @@
+// Who calls, and what each caller may do: by the tokens, keys and policy in force, each of which may be replaced while
+// the server runs.
+
+import { RecentMap } from "../core/recent-map.ts";
+import {
+  type AccessError,
+  credentialsExpired,
+  credentialsMissing,
+  credentialsWrong,
+  rightLost,
+} from "./access-error.ts";
+import { type CertificateNames, principalOfCertificate } from "./certificate.ts";
+import { type JwtRules, type KeySet, looksLikeJwt, principalOfJwt } from "./jwt.ts";
+import { type Allowed, EVERYTHING, type Policy, type Quota } from "./policy.ts";
+import type { Principal } from "./principal.ts";
+import { hashOf, type Tokens } from "./tokens-file.ts";
+
+/** What a call brings to prove who it is. */
+export interface Credentials {
+  /** Values of its `authorization` headers. */
+  readonly authorization: readonly string[];
+  /** The certificate of its connection, in DER; null: it has none that TLS has verified. */
+  readonly certificate: () => Buffer | null;
+}
+
+/** A caller: all calls with the same credentials share one. */
+export interface Identity {
+  /** Empty if nobody is asked who they are. */
+  readonly principal: string;
+  readonly allowed: Allowed;
+  readonly quota: Quota;
+  /** Why it does not count any more; null: it does. */
+  ended(nowMs: number): AccessError | null;
+}
+
+const NO_QUOTA: Quota = {};
+
+/** Everybody, if nobody is asked who they are. */
+export const NOBODY: Identity = { principal: "", allowed: EVERYTHING, quota: NO_QUOTA, ended: () => null };
+
+/** What `grpc/` needs: it asks for each call. */
+export interface Gate {
+  /** Throws, or rejects with, an AccessError. */
+  identify(credentials: Credentials): Identity | Promise<Identity>;
+}
+
+/** Lets everybody in. */
+export const OPEN_GATE: Gate = { identify: () => NOBODY };
+
+export interface AccessOptions {
+  /** Unset: there is no tokens file. */
+  readonly tokens?: Tokens | undefined;
+  readonly jwt?: { readonly rules: JwtRules; readonly keys: KeySet } | undefined;
+  /** Unset: certificates name nobody. */
+  readonly certificates?: CertificateNames | undefined;
+  /** Unset: whoever is known may do everything. */
+  readonly policy?: Policy | undefined;
+}
+
+/** Verified JWTs that are remembered, so that only the first call of each is slow. */
+const JWTS_MAX = 10_000;
+const TOKEN_CHARS_MAX = 16_384;
+
+/** Tells which of the identities in use have ended by a change; null: this one has not. */
+export type Loss = (identity: Identity) => AccessError | null;
+
+export class Access implements Gate {
+  readonly #jwt: AccessOptions["jwt"];
+  readonly #certificates: CertificateNames | undefined;
+  readonly #accepted: string;
+  #tokens: Tokens | undefined;
+  #policy: Policy | undefined;
+  /** Identities by token, for JWTs, and by hash, for tokens of the file. */
+  readonly #ofJwt = new RecentMap<string, Identity>(JWTS_MAX);
+  readonly #ofToken = new Map<string, Identity>();
+  /** Called when rights were lost. Must not throw. */
+  onLoss: (loss: Loss) => void = () => {};
+
+  constructor({ tokens, jwt, certificates, policy }: AccessOptions) {
+    this.#tokens = tokens;
+    this.#jwt = jwt;
+    this.#certificates = certificates;
+    this.#policy = policy;
+    const ways = [
+      ...(tokens || jwt ? ["send `authorization: Bearer TOKEN`"] : []),
+      ...(certificates ? ["connect with a client certificate"] : []),
+    ];
+    this.#accepted = ways.join(", or ");
+  }
+
+  replaceTokens(tokens: Tokens): void {
+    this.#tokens = tokens;
+    this.#ofToken.clear();
+  }
+
+  /** What the old policy allowed and the new one does not is lost. */
+  replacePolicy(policy: Policy): void {
+    const before = this.#policy;
+    this.#policy = policy;
+    this.onLoss(({ principal }) => {
+      const isLess = !before || !policy.of(principal).containsAll(before.of(principal));
+      return isLess ? rightLost(principal) : null;
+    });
+  }
+
+  identify({ authorization, certificate }: Credentials): Identity | Promise<Identity> {
+    const [header] = authorization;
+    if (header === undefined) return this.#byCertificate(certificate);
+    if (authorization.length > 1) throw credentialsWrong("the call has several authorization headers");
+    const token = /^bearer +(\S+) *$/i.exec(header)?.[1];
+    if (token === undefined) throw credentialsWrong("the authorization header is not `Bearer TOKEN`");
+    if (token.length > TOKEN_CHARS_MAX) throw credentialsWrong("the token is too long");
+    return this.#byToken(token);
+  }
+
+  #byCertificate(certificate: Credentials["certificate"]): Identity {
+    const raw = this.#certificates ? certificate() : null;
+    if (raw === null) throw credentialsMissing(this.#accepted);
+    const identity = this.#identityOf(principalOfCertificate(raw, this.#certificates as CertificateNames));
+    const ended = identity.ended(Date.now());
+    if (ended) throw ended;
+    return identity;
+  }
+
+  #byToken(token: string): Identity | Promise<Identity> {
+    const verified = this.#ofJwt.get(token);
+    if (verified) {
+      const ended = verified.ended(Date.now());
+      if (!ended) return verified;
+      this.#ofJwt.delete(token);
+    }
+    if (this.#jwt && looksLikeJwt(token)) return this.#byJwt(token, this.#jwt);
+    const hash = hashOf(token);
+    const known = this.#ofToken.get(hash);
+    if (known) return known;
+    const name = this.#tokens?.get(hash);
+    if (name === undefined) throw credentialsWrong("the server does not know the token");
+    const isKnown = () => this.#tokens?.get(hash) === name;
+    const identity = this.#identityOf({ name, endsMs: null, isKnown });
+    this.#ofToken.set(hash, identity);
+    return identity;
+  }
+
+  async #byJwt(token: string, { rules, keys }: NonNullable<AccessOptions["jwt"]>): Promise<Identity> {
+    const identity = this.#identityOf(await principalOfJwt(token, rules, keys));
+    this.#ofJwt.set(token, identity);
+    return identity;
+  }
+
+  #identityOf({ name, endsMs, isKnown }: Principal): Identity {
+    const policyOf = () => this.#policy?.of(name);
+    return {
+      principal: name,
+      get allowed() {
+        return policyOf() ?? EVERYTHING;
+      },
+      get quota() {
+        return policyOf()?.quota ?? NO_QUOTA;
+      },
+      ended(nowMs) {
+        if (endsMs !== null && nowMs >= endsMs) return credentialsExpired();
+        return isKnown() ? null : credentialsWrong("they are not in force any more");
+      },
+    };
+  }
+}

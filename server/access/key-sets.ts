@@ -1,0 +1,136 @@
+// Key sets for JWTs, from a file or from a URL. A URL that cannot be reached, or that answers with something else, leaves
+// the last keys in force.
+
+import { setTimeout as sleep } from "node:timers/promises";
+import type { JSONWebKeySet } from "jose";
+import type { KeySet } from "./jwt.ts";
+
+export type ReadKeys = { readonly value: JSONWebKeySet } | { readonly faults: readonly string[] };
+
+/** Reads a JWKS. Refuses secret keys: a key set that is handed around must not contain them. */
+export function readKeys(text: string): ReadKeys {
+  let parsed: unknown;
+  try {
+    parsed = JSON.parse(text);
+  } catch {
+    return { faults: ['it is not JSON: save the issuer\'s key set, which begins {"keys": [...]}'] };
+  }
+  const keys = (parsed as { keys?: unknown } | null)?.keys;
+  if (!Array.isArray(keys) || keys.length === 0)
+    return { faults: ['it has no keys: save the issuer\'s key set, which begins {"keys": [...]}'] };
+  const secret = keys.findIndex((key) => key?.kty === "oct" || key?.d !== undefined);
+  if (secret >= 0)
+    return {
+      faults: [`key ${secret + 1} of the set is secret: put only public keys into it, and replace that key`],
+    };
+  return { value: { keys } };
+}
+
+/** The keys of a file, which its watcher replaces. */
+export class FileKeys implements KeySet {
+  #keys: JSONWebKeySet | null = null;
+
+  replace(keys: JSONWebKeySet): void {
+    this.#keys = keys;
+  }
+
+  current(): JSONWebKeySet | null {
+    return this.#keys;
+  }
+
+  async refresh(): Promise<void> {}
+}
+
+/** How often the keys are fetched again. */
+const REFRESH_EVERY_MS = 300_000;
+/** An unknown key in a token asks for newer keys no more often than this. */
+const REFRESH_AGAIN_MS = 10_000;
+const FETCH_MS_MAX = 5_000;
+const BYTES_MAX = 1_048_576;
+
+export interface UrlKeysOptions {
+  readonly url: string;
+  /** Called after each try: null if it worked, otherwise why not. */
+  readonly onOutcome: (why: string | null) => void;
+  readonly fetched?: (url: string) => Promise<string>;
+  readonly everyMs?: number;
+  readonly againMs?: number;
+}
+
+/** The keys behind a URL, fetched again from time to time, and when a token names an unknown key. */
+export class UrlKeys implements KeySet {
+  readonly #options: Required<UrlKeysOptions>;
+  readonly #stopped = new AbortController();
+  #keys: JSONWebKeySet | null = null;
+  #fetching: Promise<void> | null = null;
+  #fetchedMs = Number.NEGATIVE_INFINITY;
+
+  constructor(options: UrlKeysOptions) {
+    this.#options = { fetched: textOf, everyMs: REFRESH_EVERY_MS, againMs: REFRESH_AGAIN_MS, ...options };
+  }
+
+  /** Fetches the keys, whether or not that works, and goes on to do so until `stop`. */
+  async start(): Promise<void> {
+    await this.#fetch();
+    void this.#goOn();
+  }
+
+  stop(): void {
+    this.#stopped.abort();
+  }
+
+  current(): JSONWebKeySet | null {
+    return this.#keys;
+  }
+
+  async refresh(): Promise<void> {
+    const isRecent = performance.now() - this.#fetchedMs < this.#options.againMs;
+    if (this.#fetching || !isRecent) await this.#fetch();
+  }
+
+  async #goOn(): Promise<void> {
+    const { signal } = this.#stopped;
+    const { everyMs, againMs } = this.#options;
+    while (!signal.aborted) {
+      await sleep(this.#keys ? everyMs : againMs, undefined, { signal, ref: false }).catch(() => {});
+      if (!signal.aborted) await this.#fetch();
+    }
+  }
+
+  #fetch(): Promise<void> {
+    this.#fetching ??= this.#fetchOnce().finally(() => {
+      this.#fetching = null;
+      this.#fetchedMs = performance.now();
+    });
+    return this.#fetching;
+  }
+
+  async #fetchOnce(): Promise<void> {
+    const { url, onOutcome, fetched } = this.#options;
+    try {
+      const read = readKeys(await fetched(url));
+      if ("faults" in read) return onOutcome(read.faults.join("; "));
+      this.#keys = read.value;
+      onOutcome(null);
+    } catch (error) {
+      onOutcome(messageOf(error));
+    }
+  }
+}
+
+/** fetch says "fetch failed", and its cause says why. */
+function messageOf(error: unknown): string {
+  const { message, cause } = error as Error;
+  return cause instanceof Error ? `${message}: ${cause.message}` : message;
+}
+
+async function textOf(url: string): Promise<string> {
+  const response = await fetch(url, { signal: AbortSignal.timeout(FETCH_MS_MAX), redirect: "error" });
+  if (!response.ok) throw new Error(`it answered ${response.status}`);
+  let text = "";
+  for await (const part of (response.body ?? []) as AsyncIterable<Uint8Array>) {
+    text += Buffer.from(part).toString("latin1");
+    if (text.length > BYTES_MAX) throw new Error(`it answered with more than ${BYTES_MAX} bytes`);
+  }
+  return Buffer.from(text, "latin1").toString();
+}

@@ -1,0 +1,171 @@
+// Reads a policy from YAML. Finds all faults at once, each with its line, so that a file is either wholly in force or
+// not at all.
+
+import { isMap, isScalar, isSeq, LineCounter, type Node, parseDocument, type YAMLMap } from "yaml";
+import { NAME_BYTES_MAX, TEXT_BYTES_MAX } from "../core/bounds.ts";
+import { type Pattern, parsePattern } from "./pattern.ts";
+import { Policy, type QuotaRule, type Rule } from "./policy.ts";
+import { SOURCES } from "./principal.ts";
+import { RIGHTS, VERB_NAMES } from "./rights.ts";
+
+/** A policy, or all of its faults, each a sentence with its line. */
+export type ReadPolicy = { readonly value: Policy } | { readonly faults: readonly string[] };
+
+const QUOTA_FIELDS = {
+  claims: "claims",
+  waiters: "waiters",
+  sessions: "sessions",
+  calls_per_second: "callsPerSecond",
+  records: "records",
+  new_names_per_minute: "newNamesPerMinute",
+} as const;
+
+const QUOTA_MAX = 1_000_000_000;
+const RULES_MAX = 10_000;
+
+export function readPolicy(text: string): ReadPolicy {
+  return new Reader(text).read();
+}
+
+/** What a rule may allow. */
+const WORDS: readonly string[] = [...RIGHTS, ...VERB_NAMES];
+
+class Reader {
+  readonly #faults: string[] = [];
+  readonly #lines = new LineCounter();
+  readonly #text: string;
+
+  constructor(text: string) {
+    this.#text = text;
+  }
+
+  read(): ReadPolicy {
+    const document = parseDocument(this.#text, { lineCounter: this.#lines, prettyErrors: false });
+    for (const { message, pos } of document.errors)
+      this.#faults.push(`line ${this.#lines.linePos(pos[0]).line}: ${message}`);
+    if (this.#faults.length > 0) return { faults: this.#faults };
+    const top = this.#mapping(document.contents, "the policy", ["rules", "quotas"]);
+    const rules = this.#list(top?.get("rules", true), "rules", top, (node) => this.#rule(node));
+    const quotas = top?.has("quotas")
+      ? this.#list(top.get("quotas", true), "quotas", top, (node) => this.#quota(node))
+      : [];
+    if (this.#faults.length > 0) return { faults: this.#faults };
+    return { value: new Policy(rules, quotas) };
+  }
+
+  #rule(node: unknown): Rule {
+    const map = this.#mapping(node, "a rule", ["who", "may", "on"]);
+    const words = this.#texts(map, "may", (word, at) => {
+      if (WORDS.includes(word)) return word;
+      this.#fault(at, `"${word}" is neither a right nor a verb: use ${WORDS.join(", ")}`);
+      return undefined;
+    });
+    return {
+      who: this.#who(map),
+      may: new Set(words),
+      on: this.#texts(map, "on", (name, at) => this.#pattern(name, NAME_BYTES_MAX, "etl/*", at)),
+      line: this.#lineOf(node),
+    };
+  }
+
+  #quota(node: unknown): QuotaRule {
+    const fields = Object.keys(QUOTA_FIELDS) as (keyof typeof QUOTA_FIELDS)[];
+    const map = this.#mapping(node, "a quota", ["who", ...fields]);
+    const bounds: Record<string, number> = {};
+    for (const field of fields) {
+      const value = map?.get(field, true);
+      if (value === undefined) continue;
+      const count = isScalar(value) ? value.value : undefined;
+      if (typeof count === "number" && Number.isInteger(count) && count >= 0 && count <= QUOTA_MAX)
+        bounds[QUOTA_FIELDS[field]] = count;
+      else this.#fault(value, `${field} is not a whole number from 0 to ${QUOTA_MAX}`);
+    }
+    if (map && Object.keys(bounds).length === 0)
+      this.#fault(node, `the quota bounds nothing: set one of ${fields.join(", ")}`);
+    return { who: this.#who(map), ...bounds };
+  }
+
+  #who(map: YAMLMap | undefined): Pattern[] {
+    return this.#texts(map, "who", (name, at) => {
+      const isKnown = name === "*" || SOURCES.some((source) => name.startsWith(`${source}:`));
+      if (!isKnown) {
+        const begins = SOURCES.map((source) => `${source}:`).join(", ");
+        this.#fault(at, `"${name}" can be nobody: the name of a caller begins with ${begins}`);
+        return undefined;
+      }
+      return this.#pattern(name, TEXT_BYTES_MAX, "token:etl-*", at);
+    });
+  }
+
+  #pattern(name: string, bytesMax: number, example: string, at: unknown): Pattern | undefined {
+    const pattern = parsePattern(name);
+    if (!pattern)
+      this.#fault(at, `"${name}" has a star before its end: write a prefix and a star, as ${example}`);
+    else if (name === "") this.#fault(at, "an empty name matches nothing: write a name, or * for all");
+    else if (Buffer.byteLength(name) > bytesMax)
+      this.#fault(at, `the name that begins "${name.slice(0, 20)}" is longer than ${bytesMax} bytes`);
+    else return pattern;
+    return undefined;
+  }
+
+  /** A list of texts, or one text by itself. There must be at least one. */
+  #texts<Value>(
+    map: YAMLMap | undefined,
+    field: string,
+    read: (text: string, at: unknown) => Value | undefined,
+  ): Value[] {
+    if (!map) return [];
+    const node = map.get(field, true) as unknown;
+    const items: readonly unknown[] = isSeq(node) ? node.items : node === undefined ? [] : [node];
+    if (items.length === 0) this.#fault(node ?? map, `${field} is missing or empty: name at least one`);
+    return items.flatMap((item) => {
+      const text = isScalar(item) ? item.value : undefined;
+      if (typeof text === "string") return read(text, item) ?? [];
+      this.#fault(
+        item,
+        `${field} has something that is not a text: put names in quotes if they look like numbers`,
+      );
+      return [];
+    });
+  }
+
+  #list<Item>(
+    node: unknown,
+    field: string,
+    parent: YAMLMap | undefined,
+    read: (node: unknown) => Item,
+  ): Item[] {
+    if (!parent) return [];
+    if (!isSeq(node)) {
+      this.#fault(
+        node ?? parent,
+        `${field} is missing or not a list: write "${field}:" and a line "- who: ..." for each`,
+      );
+      return [];
+    }
+    if (node.items.length > RULES_MAX)
+      this.#fault(node, `${field} has ${node.items.length} entries; use at most ${RULES_MAX}`);
+    return node.items.slice(0, RULES_MAX).map(read);
+  }
+
+  #mapping(node: unknown, what: string, fields: readonly string[]): YAMLMap | undefined {
+    if (!isMap(node)) {
+      this.#fault(node, `${what} is not a mapping: write ${fields.map((field) => `"${field}:"`).join(", ")}`);
+      return undefined;
+    }
+    for (const { key } of node.items) {
+      const name = isScalar(key) ? String(key.value) : "";
+      if (!fields.includes(name)) this.#fault(key, `${what} has no "${name}": use ${fields.join(", ")}`);
+    }
+    return node;
+  }
+
+  #fault(at: unknown, sentence: string): void {
+    this.#faults.push(`line ${this.#lineOf(at)}: ${sentence}`);
+  }
+
+  #lineOf(at: unknown): number {
+    const range = (at as Node | null | undefined)?.range;
+    return range ? this.#lines.linePos(range[0]).line : 1;
+  }
+}

@@ -1,0 +1,136 @@
+// Who may do what on which locks. Rules only allow, so their order means nothing: what no rule allows is denied. Pure;
+// policy-file.ts reads policies.
+
+import { commonPrefix, covers, matches, type Pattern } from "./pattern.ts";
+import type { PrincipalName } from "./principal.ts";
+import type { Needed } from "./rights.ts";
+
+/** These principals may do this on these locks. */
+export interface Rule {
+  readonly who: readonly Pattern[];
+  /** Rights, and names of verbs. */
+  readonly may: ReadonlySet<string>;
+  readonly on: readonly Pattern[];
+  /** For people: where it was written. */
+  readonly line: number;
+}
+
+/** Each bound is absent if it was not written. */
+export interface Quota {
+  readonly claims?: number;
+  readonly waiters?: number;
+  readonly sessions?: number;
+  readonly callsPerSecond?: number;
+  readonly records?: number;
+  readonly newNamesPerMinute?: number;
+}
+
+export interface QuotaRule extends Quota {
+  readonly who: readonly Pattern[];
+}
+
+/** What the policy allows one principal. */
+export interface Allowed {
+  on(needed: Needed, name: string): boolean;
+  /** On all locks with the prefix. */
+  under(needed: Needed, prefix: string): boolean;
+  /** The longest prefix of all names with the prefix on which it is allowed; null: there are none. */
+  within(needed: Needed, prefix: string): string | null;
+}
+
+/** What is allowed if there is no policy. */
+export const EVERYTHING: Allowed = {
+  on: () => true,
+  under: () => true,
+  within: (_needed, prefix) => prefix,
+};
+
+/** Principals whose rules are remembered; more begin anew. */
+const REMEMBERED_MAX = 10_000;
+
+export class Policy {
+  readonly #rules: readonly Rule[];
+  readonly #quotas: readonly QuotaRule[];
+  readonly #remembered = new Map<PrincipalName, RulesOfOne>();
+
+  constructor(rules: readonly Rule[], quotas: readonly QuotaRule[] = []) {
+    this.#rules = rules;
+    this.#quotas = quotas;
+  }
+
+  of(principal: PrincipalName): RulesOfOne {
+    const known = this.#remembered.get(principal);
+    if (known) return known;
+    if (this.#remembered.size >= REMEMBERED_MAX) this.#remembered.clear();
+    const rules = this.#rules.filter(({ who }) => who.some((pattern) => matches(pattern, principal)));
+    const found = new RulesOfOne(rules, quotaOf(this.#quotas, principal));
+    this.#remembered.set(principal, found);
+    return found;
+  }
+}
+
+/** The rules of one principal, and its quota. */
+export class RulesOfOne implements Allowed {
+  readonly quota: Quota;
+  readonly #rules: readonly Rule[];
+
+  constructor(rules: readonly Rule[], quota: Quota) {
+    this.#rules = rules;
+    this.quota = quota;
+  }
+
+  on(needed: Needed, name: string): boolean {
+    return this.ruleFor(needed, name) !== undefined;
+  }
+
+  /** The first rule that allows it, for people. */
+  ruleFor(needed: Needed, name: string): Rule | undefined {
+    return this.#about(needed).find(({ on }) => on.some((pattern) => matches(pattern, name)));
+  }
+
+  under(needed: Needed, prefix: string): boolean {
+    return this.#about(needed).some(({ on }) => on.some((pattern) => covers(pattern, prefix)));
+  }
+
+  within(needed: Needed, prefix: string): string | null {
+    const found = this.#about(needed).flatMap(({ on }) => on.map((pattern) => commonPrefix(pattern, prefix)));
+    return found.filter((each) => each !== null).reduce(sharedStart, null);
+  }
+
+  /** Whether these rules allow everything that the others do. */
+  containsAll(others: RulesOfOne): boolean {
+    const texts = new Set(this.#rules.flatMap(grantsOf));
+    return others.#rules.flatMap(grantsOf).every((text) => texts.has(text));
+  }
+
+  #about({ verb, right }: Needed): readonly Rule[] {
+    return this.#rules.filter(({ may }) => may.has(right) || may.has(verb));
+  }
+}
+
+/** What a rule allows, one text for each right and pattern. */
+function grantsOf({ may, on }: Rule): string[] {
+  return [...may].flatMap((each) => on.map(({ text, isPrefix }) => `${each} ${isPrefix} ${text}`));
+}
+
+function sharedStart(a: string | null, b: string | null): string | null {
+  if (a === null || b === null) return a ?? b;
+  let length = 0;
+  while (length < a.length && a[length] === b[length]) length += 1;
+  return a.slice(0, length).toWellFormed() === a.slice(0, length)
+    ? a.slice(0, length)
+    : a.slice(0, length - 1);
+}
+
+/** Each bound is that of the longest pattern that matches and has the bound. */
+function quotaOf(quotas: readonly QuotaRule[], principal: PrincipalName): Quota {
+  const fitting = quotas.flatMap(({ who, ...quota }) =>
+    who
+      .filter((pattern) => matches(pattern, principal))
+      .map(({ text, isPrefix }) => ({
+        length: text.length + (isPrefix ? 0 : 1),
+        quota,
+      })),
+  );
+  return Object.assign({}, ...fitting.sort((a, b) => a.length - b.length).map(({ quota }) => quota));
+}

@@ -1,0 +1,74 @@
+// Whether a caller may do what it asks for. Asked after the check of a request and before its method, so that a request
+// with faults is told of them, and nothing is done or told without a right.
+
+import { rightMissing } from "../access/access-error.ts";
+import { EVERYTHING } from "../access/policy.ts";
+import type { Needed } from "../access/rights.ts";
+import type { LockEngine } from "../engine/engine.ts";
+import type { Client } from "./call.ts";
+
+/** What a request touches. A verb that only shows names leaves out those that its caller may not see instead. */
+export interface Touched {
+  /** Names of locks. */
+  readonly names?: readonly string[];
+  /** All locks with this prefix. */
+  readonly prefix?: string;
+  /** The lock of a claim. */
+  readonly lockId?: bigint;
+}
+
+export const NOTHING: Touched = {};
+
+type ByClient = { readonly client: Pick<Client, "identity"> };
+
+/**
+ * Throws RIGHT_MISSING, or rejects with it if the name of a lock must be looked up first. undefined: it is allowed. A
+ * lock that does not exist is allowed: the method says what it says to everybody.
+ */
+export function authorize(
+  { client: { identity } }: ByClient,
+  needed: Needed,
+  { names, prefix, lockId }: Touched,
+  engine: Pick<LockEngine, "lockName">,
+): Promise<void> | undefined {
+  const { allowed, principal } = identity;
+  if (allowed === EVERYTHING) return undefined;
+  const denied = names?.find((name) => !allowed.on(needed, name));
+  if (denied !== undefined) throw rightMissing(principal, needed, `"${denied}"`);
+  if (prefix !== undefined && !allowed.under(needed, prefix))
+    throw rightMissing(principal, needed, `all of "${prefix}*"`);
+  if (lockId === undefined) return undefined;
+  const check = (name: string | null) => {
+    // The name is not told: numbers of locks can be guessed.
+    if (name !== null && !allowed.on(needed, name))
+      throw rightMissing(principal, needed, "the lock of this lease or ticket");
+  };
+  const found = engine.lockName(lockId);
+  if (found instanceof Promise) return found.then(check);
+  check(found);
+  return undefined;
+}
+
+/** Names that a caller may see. */
+export interface Seen {
+  /** All of them begin with this. */
+  readonly prefix: string;
+  /** null: it may see all with that prefix. */
+  readonly isSeen: ((name: string) => boolean) | null;
+}
+
+/** What a listing of the prefix may show. Throws RIGHT_MISSING if that is nothing at all. */
+export function seenUnder({ client: { identity } }: ByClient, verb: string, prefix: string): Seen {
+  const { allowed, principal } = identity;
+  if (allowed === EVERYTHING) return { prefix, isSeen: null };
+  const needed: Needed = { verb, right: "read" };
+  const within = allowed.within(needed, prefix);
+  if (within === null) throw rightMissing(principal, needed, `"${prefix}*"`);
+  if (allowed.under(needed, within)) return { prefix: within, isSeen: null };
+  return { prefix: within, isSeen: (name) => allowed.on(needed, name) };
+}
+
+/** Whether a refusal may show the caller who holds the lock. */
+export function maySeeHolders({ client: { identity } }: ByClient, lockName: string): boolean {
+  return identity.allowed.on({ verb: "GetLock", right: "read" }, lockName);
+}
