@@ -31,7 +31,7 @@ export function readPolicy(text: string): ReadPolicy {
 const WORDS: readonly string[] = [...RIGHTS, ...VERB_NAMES];
 
 class Reader {
-  readonly #faults: string[] = [];
+  readonly #faults: { readonly line: number; readonly sentence: string }[] = [];
   readonly #lines = new LineCounter();
   readonly #text: string;
 
@@ -42,15 +42,21 @@ class Reader {
   read(): ReadPolicy {
     const document = parseDocument(this.#text, { lineCounter: this.#lines, prettyErrors: false });
     for (const { message, pos } of document.errors)
-      this.#faults.push(`line ${this.#lines.linePos(pos[0]).line}: ${message}`);
-    if (this.#faults.length > 0) return { faults: this.#faults };
+      this.#faults.push({ line: this.#lines.linePos(pos[0]).line, sentence: message });
+    if (this.#faults.length > 0) return this.#refused();
     const top = this.#mapping(document.contents, "the policy", ["rules", "quotas"]);
     const rules = this.#list(top?.get("rules", true), "rules", top, (node) => this.#rule(node));
     const quotas = top?.has("quotas")
       ? this.#list(top.get("quotas", true), "quotas", top, (node) => this.#quota(node))
       : [];
-    if (this.#faults.length > 0) return { faults: this.#faults };
+    if (this.#faults.length > 0) return this.#refused();
     return { value: new Policy(rules, quotas) };
+  }
+
+  /** All faults, in the order of their lines. */
+  #refused() {
+    const sorted = this.#faults.toSorted((a, b) => a.line - b.line);
+    return { faults: sorted.map(({ line, sentence }) => `line ${line}: ${sentence}`) };
   }
 
   #rule(node: unknown): Rule {
@@ -80,7 +86,7 @@ class Reader {
         bounds[QUOTA_FIELDS[field]] = count;
       else this.#fault(value, `${field} is not a whole number from 0 to ${QUOTA_MAX}`);
     }
-    if (map && Object.keys(bounds).length === 0)
+    if (map && !fields.some((field) => map.has(field)))
       this.#fault(node, `the quota bounds nothing: set one of ${fields.join(", ")}`);
     return { who: this.#who(map), ...bounds };
   }
@@ -161,7 +167,7 @@ class Reader {
   }
 
   #fault(at: unknown, sentence: string): void {
-    this.#faults.push(`line ${this.#lineOf(at)}: ${sentence}`);
+    this.#faults.push({ line: this.#lineOf(at), sentence });
   }
 
   #lineOf(at: unknown): number {

@@ -48,15 +48,21 @@ export function certificateAuthority(): Authority {
 
 /**
  * A certificate for `localhost` and 127.0.0.1 signed by the authority, valid from an hour ago for a day, or until
- * `untilMs`.
+ * `untilMs`. `uris`: further names of its subject.
  */
-export function signedCertificate(authority: Authority, commonName: string, untilMs?: number): Certificate {
+export function signedCertificate(
+  authority: Authority,
+  commonName: string,
+  untilMs?: number,
+  uris: readonly string[] = [],
+): Certificate {
   const own = keyPair();
   const cert = certificate({
     name: nameOf(commonName),
     publicKey: own.publicKey,
     issuer: authority.name,
     issuerKey: authority.privateKey,
+    uris,
     ...(untilMs !== undefined && { untilMs }),
   });
   return { cert, key: keyPem(own.privateKey) };
@@ -69,14 +75,20 @@ interface Contents {
   readonly issuerKey: KeyObject;
   readonly isAuthority?: boolean;
   readonly untilMs?: number;
+  readonly uris?: readonly string[];
 }
 
 /** The certificate as PEM. */
 function certificate(contents: Contents): string {
-  const { name, publicKey, issuer, issuerKey, isAuthority = false, untilMs = Date.now() + DAY_MS } = contents;
+  const { name, publicKey, issuer, issuerKey, isAuthority = false, uris = [] } = contents;
+  const { untilMs = Date.now() + DAY_MS } = contents;
   const algorithm = sequence(hex(OID_ECDSA_WITH_SHA256));
   const validity = sequence(generalizedTime(Date.now() - HOUR_MS), generalizedTime(untilMs));
-  const altNames = sequence(der(0x82, Buffer.from("localhost")), der(0x87, Buffer.from([127, 0, 0, 1])));
+  const altNames = sequence(
+    der(0x82, Buffer.from("localhost")),
+    der(0x87, Buffer.from([127, 0, 0, 1])),
+    ...uris.map((uri) => der(0x86, Buffer.from(uri))),
+  );
   const extension = isAuthority
     ? sequence(hex(OID_BASIC_CONSTRAINTS), der(0x01, Buffer.from([0xff])), der(0x04, sequence(hex("0101ff"))))
     : sequence(hex(OID_SUBJECT_ALT_NAME), der(0x04, altNames));

@@ -1,0 +1,276 @@
+// Every verb, by itself and in a session, as nobody, as a stranger, as a user, as an operator and as an admin, on a name
+// with rights and on one without, compared with the table in docs/security.md.
+
+import { readFileSync } from "node:fs";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { LockService } from "#proto/rowlock/v1/lock_service_pb.js";
+import { RowlockError } from "../../clients/typescript/src/bare/index.ts";
+import { Access } from "../../server/access/access.ts";
+import { readPolicy } from "../../server/access/policy-file.ts";
+import { newToken, readTokens } from "../../server/access/tokens-file.ts";
+import { startServer, type TestServer } from "../support/harness.ts";
+import { SessionClient } from "../support/session-client.ts";
+import { TestCalls } from "../support/test-calls.ts";
+
+const ROLES = ["nobody", "stranger", "user", "operator", "admin"] as const;
+
+const POLICY = `
+rules:
+  - { who: token:root, may: [read, use, operate, admin], on: "*" }
+  - { who: token:user, may: [read, use], on: mine/* }
+  - { who: token:operator, may: [read, use, operate], on: mine/* }
+  - { who: token:admin, may: [read, use, operate, admin], on: mine/* }
+`;
+
+/** The table of docs/security.md: verb, right, and for each role "yes", or the reason of the refusal. */
+const TABLE = readFileSync(new URL("../../docs/security.md", import.meta.url), "utf8")
+  .split("\n")
+  .filter((line) => /^\| `[A-Z]/.test(line))
+  .map((line) =>
+    line
+      .split("|")
+      .slice(1, -1)
+      .map((cell) => cell.trim().replaceAll("`", "")),
+  );
+
+let server: TestServer;
+let root: TestCalls;
+const tokens = new Map<string, string>();
+const clients: TestCalls[] = [];
+
+beforeAll(async () => {
+  const made = ["root", ...ROLES.slice(1)].map((name) => ({ name, ...newToken(name) }));
+  for (const { name, token } of made) tokens.set(name, token);
+  const read = readTokens(made.map(({ line }) => line).join("\n"));
+  const policy = readPolicy(POLICY);
+  if ("faults" in read || "faults" in policy) throw new Error("The files of the test have faults.");
+  const access = new Access({ tokens: read.value, policy: policy.value });
+  server = await startServer({ grpc: { gate: access } });
+  root = clientOf("root", TestCalls);
+});
+
+afterAll(async () => {
+  for (const client of clients) client.close();
+  await server.stop();
+});
+
+function clientOf(name: string, Kind: typeof TestCalls): TestCalls {
+  const token = tokens.get(name);
+  const client = new Kind(server.address, {
+    headers: token === undefined ? {} : { authorization: `Bearer ${token}` },
+  });
+  clients.push(client);
+  return client;
+}
+
+const TTL = { seconds: 60n, nanos: 0 };
+
+/** Makes what the verb needs of a lock, as root, and returns the verb's call, which would succeed with the right. */
+const CALLS: Record<string, (name: string) => Promise<(client: TestCalls) => Promise<unknown>>> = {
+  Acquire: async (name) => (client) => client.call("acquire", { name, ttl: TTL }),
+  WaitInQueue: async (name) => async (client) => {
+    const stream = client.wait({ target: { case: "acquire", value: { name, ttl: TTL } } });
+    return await stream.granted();
+  },
+  "WaitInQueue by its ticket": async (name) => {
+    const { leaseId } = await root.lease({ name, ttl: TTL });
+    const { ticketId } = await root.ticket({ name, ttl: TTL });
+    return async (client) => {
+      const stream = client.wait({ target: { case: "ticketId", value: ticketId } });
+      await stream.position();
+      await root.call("release", { leaseId });
+      return await stream.granted();
+    };
+  },
+  Capture: async (name) => {
+    await root.call("updateLock", { name, status: "ready" });
+    return (client) => client.call("capture", { names: [name], maxLeases: 1, ttl: TTL });
+  },
+  "Capture by a prefix": async (name) => {
+    await root.call("updateLock", { name, status: "ready" });
+    return (client) => client.call("capture", { prefix: `${name.split("/")[0]}/`, maxLeases: 1, ttl: TTL });
+  },
+  Renew: async (name) => {
+    const { leaseId } = await root.lease({ name, ttl: TTL });
+    return (client) => client.call("renew", { leaseId });
+  },
+  Release: async (name) => {
+    const { leaseId } = await root.lease({ name, ttl: TTL });
+    return (client) => client.call("release", { leaseId });
+  },
+  GetLock: async (name) => {
+    await root.lease({ name, ttl: TTL });
+    return (client) => client.call("getLock", { name });
+  },
+  ListLocks: async (name) => {
+    await root.lease({ name, ttl: TTL });
+    return (client) => client.call("listLocks", { prefix: name });
+  },
+  ListLimits: async (name) => {
+    await root.call("setLimit", { target: { case: "name", value: name }, limit: 2 });
+    return (client) => client.call("listLimits", { prefix: name });
+  },
+  WatchLocks: async (name) => {
+    await root.lease({ name, ttl: TTL });
+    return async (client) => {
+      const watch = client.watch(name);
+      try {
+        return await watch.shows(name);
+      } finally {
+        watch.cancel();
+      }
+    };
+  },
+  ForceRelease: async (name) => {
+    await root.lease({ name, ttl: TTL });
+    return (client) =>
+      client.call("forceRelease", { target: { case: "name", value: name }, reason: "a test" });
+  },
+  SetLimit: async (name) => (client) =>
+    client.call("setLimit", { target: { case: "name", value: name }, limit: 3 }),
+  "SetLimit of a pattern": async (name) => (client) =>
+    client.call("setLimit", { target: { case: "pattern", value: `${name}*` }, limit: 3 }),
+  UpdateLock: async (name) => (client) => client.call("updateLock", { name, status: "changed" }),
+  DeleteLock: async (name) => {
+    await root.call("updateLock", { name, status: "ready" });
+    return (client) => client.call("deleteLock", { name });
+  },
+};
+
+/** "yes", or the reason of the refusal. */
+async function outcome(call: () => Promise<unknown>): Promise<string> {
+  try {
+    await call();
+    return "yes";
+  } catch (error) {
+    if (!(error instanceof RowlockError)) throw error;
+    return error.reason;
+  }
+}
+
+let names = 0;
+
+describe.each([
+  ["by itself", TestCalls],
+  ["in a session", SessionClient],
+] as const)("each verb %s", (_how, Kind) => {
+  test("is allowed to whom the table says, and changes nothing for others", async () => {
+    const expected: string[][] = [];
+    const found: string[][] = [];
+    for (const [verb = "", right = "", ...cells] of TABLE) {
+      const row = [verb, right];
+      for (const role of ROLES) {
+        const client = clientOf(role, Kind);
+        const prepare = CALLS[verb];
+        if (!prepare) throw new Error(`The test does not know how to call ${verb}.`);
+        const name = `mine/${++names}`;
+        const call = await prepare(name);
+        row.push(await outcome(() => call(client)));
+        const other = `other/${++names}`;
+        const callOther = await prepare(other);
+        const before = await stateOf(other);
+        const denied = await outcome(() => callOther(client));
+        expect([role, verb, denied]).toEqual([
+          role,
+          verb,
+          role === "nobody" ? "CREDENTIALS_MISSING" : "RIGHT_MISSING",
+        ]);
+        expect(await stateOf(other)).toEqual(before);
+      }
+      expected.push([verb, right, ...cells]);
+      found.push(row);
+    }
+    expect(found).toEqual(expected);
+  }, 60_000);
+});
+
+/** What nobody without a right may have changed. */
+async function stateOf(name: string) {
+  const { lock } = await root.call("getLock", { name });
+  const { limit, holders, waiters, record } = lock ?? {};
+  const numbers = (claims: readonly { ticketNumber: bigint }[] = []) =>
+    claims.map(({ ticketNumber }) => ticketNumber);
+  return { limit: limit?.limit, holders: numbers(holders), waiters: numbers(waiters), record };
+}
+
+test("the table has each verb of the contract, with the right that it needs", () => {
+  const verbs = new Set(TABLE.map(([verb = ""]) => verb.split(" ")[0]));
+  const contract = LockService.methods.map(({ name }) => name).filter((name) => name !== "Session");
+  expect([...verbs].sort()).toEqual(contract.sort());
+  expect(TABLE.every(([, right = ""]) => ["read", "use", "operate", "admin"].includes(right))).toBe(true);
+});
+
+describe("who has no right", () => {
+  test("gets the same answer for a name that exists as for one that does not", async () => {
+    const client = clientOf("user", TestCalls);
+    await root.lease({ name: "other/exists", ttl: TTL });
+    const answers = await Promise.all(
+      ["other/exists", "other/absent"].map(async (name) => {
+        const error = await client.call("getLock", { name }).catch((thrown: unknown) => thrown);
+        return { ...(error as RowlockError), message: (error as Error).message.replaceAll(name, "NAME") };
+      }),
+    );
+    expect(answers[0]).toEqual(answers[1]);
+    expect(answers[0]?.message).toContain("it needs the right `read`");
+  });
+
+  test("is shown nothing of other names in a listing, a watch and a page token", async () => {
+    const client = clientOf("user", TestCalls);
+    for (const name of ["mine/a", "mine/b", "mine/c", "nine/x", "min"]) await root.lease({ name, ttl: TTL });
+    const seen: string[] = [];
+    let pageToken = "";
+    do {
+      const page = await client.call("listLocks", { prefix: "", pageSize: 2, pageToken });
+      seen.push(...page.locks.map(({ name }) => name));
+      pageToken = page.nextPageToken;
+      expect(Buffer.from(pageToken, "base64url").toString()).toMatch(/^(mine\/.*)?$/);
+    } while (pageToken !== "");
+    expect(seen).toEqual(expect.arrayContaining(["mine/a", "mine/b", "mine/c"]));
+    expect(seen.filter((name) => !name.startsWith("mine/"))).toEqual([]);
+    const watch = client.watch("");
+    await watch.complete();
+    expect([...watch.locks.keys()].filter((name) => !name.startsWith("mine/"))).toEqual([]);
+    watch.cancel();
+  });
+});
+
+test("a caller that may use a lock and not see it learns that it is busy, and not from whom", async () => {
+  const made = newToken("blind");
+  const read = readTokens(made.line);
+  const policy = readPolicy("rules: [{ who: token:blind, may: use, on: '*' }]");
+  if ("faults" in read || "faults" in policy) throw new Error("The files of the test have faults.");
+  const gate = new Access({ tokens: read.value, policy: policy.value });
+  const blind = await startServer({ grpc: { gate } });
+  const client = new TestCalls(blind.address, { headers: { authorization: `Bearer ${made.token}` } });
+  try {
+    await client.lease({ name: "held", ttl: TTL, owner: "secret owner" });
+    const refusal = await client.refusal({ name: "held", ttl: TTL });
+    expect(refusal.holders).toEqual([]);
+    expect(
+      JSON.stringify(refusal, (_key, value) => (typeof value === "bigint" ? String(value) : value)),
+    ).not.toContain("secret owner");
+  } finally {
+    client.close();
+    await blind.stop();
+  }
+});
+
+test("the principal is shown beside the owner", async () => {
+  const client = clientOf("operator", SessionClient);
+  await client.lease({ name: "mine/shown", ttl: TTL, owner: "whatever it says" });
+  const { lock } = await client.call("getLock", { name: "mine/shown" });
+  expect(lock?.holders).toMatchObject([{ owner: "whatever it says", principal: "token:operator" }]);
+});
+
+test("a renewal of several leases fails only for those without the right", async () => {
+  const client = clientOf("user", SessionClient) as SessionClient;
+  const mine = await client.lease({ name: "mine/kept", ttl: TTL });
+  const other = await root.lease({ name: "other/kept", ttl: TTL });
+  const { leases } = (await client.call(
+    "renewLeases" as never,
+    {
+      leases: [{ leaseId: other.leaseId }, { leaseId: mine.leaseId }],
+    } as never,
+  )) as { leases: { outcome: { case: string } }[] };
+  expect(leases.map(({ outcome }) => outcome.case)).toEqual(["error", "lease"]);
+});
