@@ -1,0 +1,198 @@
+// Files that are read again while the server runs: certificates, keys, tokens, a policy. A change counts when two looks
+// in a row have found it, so that a file that is being written, or half of a pair, is not taken for the new one; SIGHUP
+// makes it count at once. Content is compared instead of times, and nothing relies on notices of the file system:
+// Kubernetes swaps a link above the files. Files that cannot be used change nothing, and that is reported once.
+
+import { readFile } from "node:fs/promises";
+
+/** Returns the text of a file, or throws. */
+export type ReadFile = (path: string) => string;
+
+/** What files say, or everything that is wrong with them, each a sentence for an operator. */
+export type Checked<Value> = { readonly value: Value } | { readonly faults: readonly string[] };
+
+/** Files that belong together, such as a certificate and its key: all of them are in force, or none. */
+export interface FileGroup<Value> {
+  /** A stable word for metrics and the log, such as `certificate`. */
+  readonly what: string;
+  readonly paths: readonly string[];
+  /** Checks the files as they were checked at the start. While it finds faults, it is called with each look. */
+  readonly load: (read: ReadFile) => Checked<Value> | Promise<Checked<Value>>;
+  /** Puts the value in force. Also called with the first look, and if the files say again what they said before. */
+  readonly onNew: (value: Value) => void;
+}
+
+/** Reported when it changes. `first`: in force since the first look; `new`: since a later one; `failed`: not in force. */
+export type FilesOutcome =
+  | { readonly kind: "first" | "new"; readonly what: string }
+  | { readonly kind: "failed"; readonly what: string; readonly faults: readonly string[] };
+
+export interface ReloadedFilesOptions {
+  readonly onOutcome: (outcome: FilesOutcome) => void;
+  /** Default: reads from the disk. */
+  readonly readFile?: (path: string) => Promise<string>;
+  readonly intervalMs?: number;
+  readonly readMsMax?: number;
+}
+
+const LOOK_EVERY_MS = 1_000;
+/** Longest wait for a file: one on a network may never answer. */
+const READ_MS_MAX = 5_000;
+
+type Found = { readonly text: string } | { readonly error: unknown };
+
+interface Watched {
+  readonly group: FileGroup<unknown>;
+  /** As the last look found them. */
+  found: readonly Found[] | undefined;
+  /** As they were last checked. */
+  checked: readonly Found[] | undefined;
+  /** The faults that were reported last; empty: there are none. */
+  faults: readonly string[];
+}
+
+export class ReloadedFiles {
+  readonly #options: Required<ReloadedFilesOptions>;
+  readonly #groups: Watched[] = [];
+  #timer: NodeJS.Timeout | undefined;
+  /** The look under way, or the last one. */
+  #look: Promise<void> = Promise.resolve();
+  #isLooking = false;
+  /** The look that `reload` has asked for and that has not begun. */
+  #asked: Promise<void> | undefined;
+  #isStopped = false;
+  /** A read has not ended in time. */
+  #isHanging = false;
+
+  constructor(options: ReloadedFilesOptions) {
+    this.#options = {
+      readFile: (path) => readFile(path, "utf8"),
+      intervalMs: LOOK_EVERY_MS,
+      readMsMax: READ_MS_MAX,
+      ...options,
+    };
+  }
+
+  /** The words of all groups. */
+  get names(): readonly string[] {
+    return this.#groups.map(({ group }) => group.what);
+  }
+
+  /** Call it before `start`. */
+  add<Value>(group: FileGroup<Value>): void {
+    // A group only ever gets the values that it has loaded itself.
+    const added = group as FileGroup<unknown>;
+    this.#groups.push({ group: added, found: undefined, checked: undefined, faults: [] });
+  }
+
+  /** Takes the first look, and goes on looking. Never rejects. */
+  async start(): Promise<void> {
+    if (this.#groups.length === 0) return;
+    await this.reload();
+    if (this.#isStopped) return;
+    this.#timer = setInterval(() => {
+      if (!this.#isLooking && !this.#asked) void this.#begin(false);
+    }, this.#options.intervalMs);
+  }
+
+  /** Looks now. What has changed counts at once, and faults are reported again. Never rejects. */
+  reload(): Promise<void> {
+    this.#asked ??= this.#look.then(() => {
+      this.#asked = undefined;
+      return this.#begin(true);
+    });
+    return this.#asked;
+  }
+
+  /** From now on, nothing comes into force. Can be called twice. */
+  stop(): void {
+    this.#isStopped = true;
+    clearInterval(this.#timer);
+  }
+
+  #begin(isAsked: boolean): Promise<void> {
+    this.#look = this.#lookAtAll(isAsked);
+    return this.#look;
+  }
+
+  async #lookAtAll(isAsked: boolean): Promise<void> {
+    this.#isLooking = true;
+    for (const watched of this.#groups) if (!this.#isStopped) await this.#lookAt(watched, isAsked);
+    this.#isLooking = false;
+  }
+
+  async #lookAt(watched: Watched, isAsked: boolean): Promise<void> {
+    const { group, found: before, checked } = watched;
+    const found: Found[] = [];
+    for (const path of group.paths) found.push(await this.#read(path));
+    if (this.#isStopped) return;
+    watched.found = found;
+    const isSettled = isAsked || same(found, before);
+    const isDue = !same(found, checked) || watched.faults.length > 0;
+    if (!isSettled || !isDue) return;
+    const faults = await this.#load(group, found);
+    if (this.#isStopped) return;
+    const isKnown = faults.length > 0 && faults.join() === watched.faults.join();
+    watched.checked = found;
+    watched.faults = faults;
+    if (isKnown && !isAsked) return;
+    const { what } = group;
+    this.#options.onOutcome(
+      faults.length > 0 ? { kind: "failed", what, faults } : { kind: checked ? "new" : "first", what },
+    );
+  }
+
+  /** Returns the faults that keep the files from coming into force; none: they are in force. */
+  async #load(group: FileGroup<unknown>, found: readonly Found[]): Promise<readonly string[]> {
+    const texts = new Map(group.paths.map((path, index) => [path, found[index]]));
+    try {
+      const loaded = await group.load((path) => {
+        const file = texts.get(path) ?? {
+          error: new Error(`${path} is not among the files of ${group.what}`),
+        };
+        if ("error" in file) throw file.error;
+        return file.text;
+      });
+      if ("faults" in loaded) return loaded.faults;
+      if (!this.#isStopped) group.onNew(loaded.value);
+      return [];
+    } catch (error) {
+      // A bug, or content that no check has foreseen: neither may end a server that runs well with what it has.
+      return [`They cannot be used: ${error instanceof Error ? error.message : String(error)}.`];
+    }
+  }
+
+  /**
+   * Reads one file after the other, and none while a read hangs: that read occupies one of the few threads that Node
+   * has for files and for names of hosts.
+   */
+  async #read(path: string): Promise<Found> {
+    const { readFile, readMsMax } = this.#options;
+    const late: Found = { error: new Error(`no answer within ${readMsMax} ms`) };
+    if (this.#isHanging) return late;
+    const timeOver = Promise.withResolvers<Found>();
+    const timer = setTimeout(() => timeOver.resolve(late), readMsMax);
+    const reading = readFile(path).then(
+      (text): Found => ({ text }),
+      (error: unknown): Found => ({ error }),
+    );
+    const found = await Promise.race([reading, timeOver.promise]);
+    clearTimeout(timer);
+    if (found === late) {
+      this.#isHanging = true;
+      void reading.then(() => {
+        this.#isHanging = false;
+      });
+    }
+    return found;
+  }
+}
+
+function same(found: readonly Found[], others: readonly Found[] | undefined): boolean {
+  return found.every((file, index) => contentOf(file) === contentOf(others?.[index]));
+}
+
+/** Errors of the same kind are the same content. */
+function contentOf(file: Found | undefined): string | undefined {
+  return file && ("text" in file ? `text ${file.text}` : `error ${String(file.error)}`);
+}
