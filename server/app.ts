@@ -3,9 +3,11 @@
 
 import { once } from "node:events";
 import { createServer } from "node:net";
+import { type AccessFiles, accessFromFiles, type StartedAccess } from "./access/from-files.ts";
 import type { Config } from "./config/config.ts";
 import type { ListenAddress } from "./config/listen-address.ts";
-import { formatListenAddress } from "./config/listen-address.ts";
+import { formatListenAddress, isLoopback } from "./config/listen-address.ts";
+import { type FilesOutcome, ReloadedFiles } from "./config/reloaded-files.ts";
 import { Engine } from "./engine/engine.ts";
 import { HEARTBEATS_PER_GRACE } from "./engine/engine-bounds.ts";
 import type { EngineObserver } from "./engine/lock-engine.ts";
@@ -57,6 +59,9 @@ const LEARN_INTERVAL_MS = 1_000;
  * takes at most 10 s by default.
  */
 const RETIRE_MS = 1_000;
+
+/** How often the server looks for callers whose token or certificate has expired, or is not in force any more. */
+const ENDED_CHECKED_MS = 250;
 
 /** Starts a server. Throws a StartupError for what an operator can fix; everything is stopped again by then. */
 export async function startApp(config: Config, options: AppOptions): Promise<App> {
@@ -138,9 +143,16 @@ async function startParts(
   await engine.start().catch(cannotStart);
   stops.defer(() => engine.stop());
 
+  const files = new ReloadedFiles({ onOutcome: (outcome) => reportFiles(outcome, log) });
+  stops.defer(() => files.stop());
+  const started = config.access && startAccess(config.access, files, log, stops);
+  await Promise.all([files.start(), started?.fetchedKeys?.start()]);
+  sayWhoMayCall(config, log);
+
   const grpc = createGrpcServer({
     ...config,
     engine,
+    ...(started && { gate: started.access }),
     replica: String(engine.replica),
     observer: metrics.calls,
     logger: log,
@@ -152,6 +164,15 @@ async function startParts(
       decides: () => readiness.decides(),
     },
   });
+
+  if (started) {
+    started.access.onLoss = (loss) => grpc.endLost(loss);
+    const ending = setInterval(
+      () => grpc.endLost((identity) => identity.ended(Date.now())),
+      ENDED_CHECKED_MS,
+    );
+    stops.defer(() => clearInterval(ending));
+  }
 
   const others = new OtherServers({ own: engine.replica, register, tls: config.tls });
   const readiness = new Readiness({
@@ -207,6 +228,39 @@ async function startParts(
     metricsAddress: httpAddress && formatListenAddress(httpAddress),
     databaseProduct: store.product,
   };
+}
+
+function startAccess(
+  files: AccessFiles,
+  watcher: ReloadedFiles,
+  log: Log,
+  stops: AsyncDisposableStack,
+): StartedAccess {
+  const started = accessFromFiles(files, watcher, (why) => {
+    if (why === null) log.debug("fetched the keys that JWTs are checked with");
+    else
+      log.warn(
+        { why },
+        "the keys that JWTs are checked with could not be fetched: the last ones stay in force",
+      );
+  });
+  stops.defer(() => started.fetchedKeys?.stop());
+  return started;
+}
+
+function reportFiles(outcome: FilesOutcome, log: Log): void {
+  const { kind, what } = outcome;
+  if (kind === "failed")
+    log.error({ what, faults: outcome.faults }, "files cannot be used: what was in force stays in force");
+  else log.info({ what }, kind === "first" ? "files are in force" : "changed files are in force");
+}
+
+/** What an operator should know of a server that others can reach. */
+function sayWhoMayCall({ access, listen }: Config, log: Log): void {
+  if (isLoopback(listen.host)) return;
+  if (!access) log.warn("everybody who reaches this server may do everything: see docs/security.md");
+  else if (access.policyFile === null)
+    log.warn("everybody with credentials may do everything: set ROWLOCK_POLICY_FILE, see docs/security.md");
 }
 
 /**

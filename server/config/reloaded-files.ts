@@ -35,7 +35,7 @@ export interface ReloadedFilesOptions {
   readonly readMsMax?: number;
 }
 
-const LOOK_EVERY_MS = 1_000;
+const LOOK_EVERY_MS = 300;
 /** Longest wait for a file: one on a network may never answer. */
 const READ_MS_MAX = 5_000;
 

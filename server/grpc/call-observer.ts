@@ -28,11 +28,21 @@ export interface CallObserver {
   sessionMessage(direction: "received" | "sent", items: number, bytes: number): void;
 }
 
-const LOGGED: ReadonlySet<Reason> = new Set(["DATABASE_UNAVAILABLE", "OUTCOME_UNKNOWN", "OVERLOADED"]);
+/** What is logged of failures that are no bugs. */
+const LOGGED: Partial<Record<Reason, string>> = {
+  DATABASE_UNAVAILABLE: "calls fail",
+  OUTCOME_UNKNOWN: "calls fail",
+  OVERLOADED: "calls fail",
+  KEYS_UNAVAILABLE: "calls fail",
+  CREDENTIALS_MISSING: "calls are refused",
+  CREDENTIALS_WRONG: "calls are refused",
+  CREDENTIALS_EXPIRED: "calls are refused",
+  RIGHT_MISSING: "calls are refused",
+};
 
 /**
- * Logs calls that failed through no fault of the caller: each bug in full, other faults once per reason and interval
- * with the number suppressed in between. Failures that belong to a database outage go to the outage log, which also
+ * Logs calls that failed through no fault of the caller, and those that were refused for who the caller is: each bug in
+ * full, the others once per reason and interval with the number suppressed in between. Failures that belong to a database outage go to the outage log, which also
  * covers background loops.
  */
 export class FaultLog {
@@ -51,10 +61,10 @@ export class FaultLog {
     const { reason, incident } = failure;
     if (incident) {
       this.#logger.error({ method, incident, err: cause }, "call failed: a bug in the server");
-    } else if (LOGGED.has(reason)) {
+    } else if (LOGGED[reason]) {
       if (this.#outage?.failed({ method }, cause)) return;
       const suppressed = this.#seldom.suppressed(reason);
-      if (suppressed !== null) this.#logger.warn({ method, reason, suppressed, err: cause }, "calls fail");
+      if (suppressed !== null) this.#logger.warn({ method, reason, suppressed, err: cause }, LOGGED[reason]);
     }
   }
 }

@@ -12,10 +12,14 @@ const CLAIM_ID = /\b([0-9a-z]{1,13}\.[0-9a-z]{1,13})\.[A-Za-z0-9_-]{22}(?![A-Za-
 const SECRET_FIELD =
   /"(secret|password|authorization|(?:lease|ticket|request)_?[iI]d)":(?:"(?:[^"\\]|\\.)*"|[^,}\]"]+)/g;
 
-/** The line without passwords, ticket and lease ids, request ids and other proofs of a right. */
+/** Tokens of the tokens file, and JWTs. */
+const TOKEN = /\b(rowlock_)[A-Za-z0-9_-]{43}|\b(eyJ)[\w-]+\.[\w-]+\.[\w-]+/g;
+
+/** The line without passwords, tokens, ticket and lease ids, request ids and other proofs of a right. */
 export function strikeSecrets(line: string): string {
   return line
     .replace(SECRET_FIELD, `"$1":"${STRUCK}"`)
+    .replace(TOKEN, `$1$2${STRUCK}`)
     .replace(URL_PASSWORD, `$1:${STRUCK}@`)
     .replace(CLAIM_ID, `$1.${STRUCK}`);
 }

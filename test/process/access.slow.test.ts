@@ -1,0 +1,260 @@
+// A real server that asks who calls: tokens, JWTs and certificates, and what happens to sessions, waits and leases when
+// files change while it runs.
+
+import { mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { exportJWK, generateKeyPair, SignJWT } from "jose";
+import { beforeEach, describe, expect, test } from "vitest";
+import { newToken } from "../../server/access/tokens-file.ts";
+import { BareSession } from "../support/session-client.ts";
+import { TestCalls } from "../support/test-calls.ts";
+import { certificateAuthority, selfSignedCertificate, signedCertificate } from "./certificate.ts";
+import { processStage } from "./stage.ts";
+
+const stage = processStage();
+const TTL = { seconds: 60n, nanos: 0 };
+/** From the change of a file to the end of a session. A busy machine may take a little longer than the second promised. */
+const SOON_MS = 3_000;
+
+let folder: string;
+const path = (name: string) => join(folder, name);
+/** Replaces the file at once, as Kubernetes and careful scripts do. */
+function put(name: string, text: string): string {
+  writeFileSync(path(`${name}.new`), text);
+  renameSync(path(`${name}.new`), path(name));
+  return path(name);
+}
+
+const policyOf = (...rules: string[]) => `rules:\n${rules.map((rule) => `  - ${rule}\n`).join("")}`;
+const USE_ALL = '{ who: "*", may: [read, use], on: "*" }';
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "rowlock-access-"));
+  stage.afterwards(() => rmSync(folder, { recursive: true, force: true }));
+});
+
+function callsWith(address: string, token: string): TestCalls {
+  const client = new TestCalls(address, { headers: { authorization: `Bearer ${token}` } });
+  stage.afterwards(() => client.close());
+  return client;
+}
+
+/** The session shows a lock: it goes on, and has the right. */
+async function seen(session: BareSession, name: string): Promise<void> {
+  const [call] = session.ask({ case: "getLock", value: { name } });
+  expect((await session.last(call as bigint)).case).toBe("getLock");
+}
+
+const failed = (ended: Promise<unknown>) =>
+  ended.then(
+    () => {
+      throw new Error("It has ended in good order.");
+    },
+    (error: unknown) => error,
+  );
+
+describe("a server with a tokens file and a policy", () => {
+  const [nightly, other] = [newToken("nightly"), newToken("other")];
+
+  async function start() {
+    const tokens = put("tokens", `${nightly.line}\n${other.line}\n`);
+    const policy = put("policy", policyOf(USE_ALL));
+    const server = await stage.serving("sqlite::memory:", "--tokens-file", tokens, "--policy-file", policy);
+    return {
+      ...server,
+      nightly: callsWith(server.grpcAddress, nightly.token),
+      other: callsWith(server.grpcAddress, other.token),
+    };
+  }
+
+  test("answers nobody and wrong tokens with what to do", async () => {
+    const server = await start();
+    await expect(server.client.lease({ name: "a" })).rejects.toMatchObject({
+      code: "UNAUTHENTICATED",
+      reason: "CREDENTIALS_MISSING",
+      message: expect.stringContaining("authorization: Bearer TOKEN"),
+    });
+    const wrong = callsWith(server.grpcAddress, newToken("nightly").token);
+    await expect(wrong.lease({ name: "a" })).rejects.toMatchObject({ reason: "CREDENTIALS_WRONG" });
+    await expect(failed(new BareSession(wrong).ended)).resolves.toMatchObject({
+      reason: "CREDENTIALS_WRONG",
+    });
+    expect((await server.nightly.lease({ name: "a", ttl: TTL })).leaseId).not.toBe("");
+  });
+
+  test("ends the sessions and waits of a token that is removed, keeps their leases, and leaves others alone", async () => {
+    const server = await start();
+    const session = new BareSession(server.nightly);
+    const kept = new BareSession(server.other);
+    const { leaseId } = await server.nightly.lease({ name: "held", ttl: TTL });
+    const wait = server.nightly.wait({
+      target: { case: "acquire", value: { name: "held", requestId: "w", ttl: TTL } },
+    });
+    await wait.position();
+    const fromMs = performance.now();
+    put("tokens", `${other.line}\n`);
+    expect(await failed(session.ended)).toMatchObject({
+      code: "UNAUTHENTICATED",
+      reason: "CREDENTIALS_WRONG",
+    });
+    expect(await wait.failure()).toMatchObject({ reason: "CREDENTIALS_WRONG" });
+    expect(performance.now() - fromMs).toBeLessThan(SOON_MS);
+    await expect(server.nightly.call("renew", { leaseId })).rejects.toMatchObject({
+      reason: "CREDENTIALS_WRONG",
+    });
+    // Another caller with the id and the right keeps the lease: it is still there.
+    await server.other.call("renew", { leaseId });
+    await seen(kept, "held");
+  });
+
+  test("ends the sessions of whoever loses a right, and of nobody else", async () => {
+    const server = await start();
+    const session = new BareSession(server.nightly);
+    const kept = new BareSession(server.other);
+    await seen(kept, "x");
+    await seen(session, "x");
+    const fromMs = performance.now();
+    put(
+      "policy",
+      policyOf(
+        '{ who: token:other, may: [read, use], on: "*" }',
+        '{ who: token:nightly, may: [read], on: "*" }',
+      ),
+    );
+    expect(await failed(session.ended)).toMatchObject({ code: "PERMISSION_DENIED", reason: "RIGHT_MISSING" });
+    expect(performance.now() - fromMs).toBeLessThan(SOON_MS);
+    await expect(server.nightly.lease({ name: "x" })).rejects.toMatchObject({ reason: "RIGHT_MISSING" });
+    await seen(kept, "x");
+  });
+
+  test("keeps the old policy while the new one has faults, and says which", async () => {
+    const server = await start();
+    put("policy", "rules:\n  - who: nightly\n    may: [us]\n    on: x\n");
+    const [line] = await server.process.logged(/.*"what":"policy".*cannot be used.*/);
+    expect(line).toContain("line 2: ");
+    expect(line).toContain("line 3: ");
+    await server.nightly.lease({ name: "still", ttl: TTL });
+    put("policy", policyOf('{ who: token:other, may: use, on: "*" }'));
+    await server.process.logged(/"what":"policy","msg":"changed files are in force"/);
+    await expect(server.nightly.lease({ name: "no more" })).rejects.toMatchObject({
+      reason: "RIGHT_MISSING",
+    });
+  });
+
+  test("says nothing of a token in its log, its metrics and its errors", async () => {
+    const server = await start();
+    await server.nightly.lease({ name: "a", ttl: TTL });
+    const wrong = newToken("x");
+    await callsWith(server.grpcAddress, wrong.token)
+      .lease({ name: "a" })
+      .catch(() => {});
+    await server.process.logged(/CREDENTIALS_WRONG/);
+    const metrics = await (await fetch(`${server.metricsUrl}/metrics`)).text();
+    server.process.kill("SIGTERM");
+    const { out, err } = await server.process.exited;
+    for (const secret of [nightly.token, other.token, wrong.token])
+      expect(out + err + metrics).not.toContain(secret);
+  });
+});
+
+test("a session ends when its JWT expires, and its lease goes on under a new one", async () => {
+  const { publicKey, privateKey } = await generateKeyPair("ES256", { extractable: true });
+  const jwk = { ...(await exportJWK(publicKey)), kid: "one", alg: "ES256" };
+  const keys = put("keys.json", JSON.stringify({ keys: [jwk] }));
+  const signed = (seconds: number) =>
+    new SignJWT({
+      iss: "https://issuer.example",
+      aud: "rowlock",
+      sub: "loader",
+      exp: Math.floor(Date.now() / 1_000) + seconds,
+    })
+      .setProtectedHeader({ alg: "ES256", kid: "one" })
+      .sign(privateKey);
+  const server = await stage.serving(
+    "sqlite::memory:",
+    ...["--jwt-issuer", "https://issuer.example", "--jwt-audience", "rowlock", "--jwt-keys", keys],
+    ...["--jwt-clock-skew", "0s"],
+  );
+  const first = callsWith(server.grpcAddress, await signed(3));
+  const session = new BareSession(first);
+  const { leaseId } = await first.lease({ name: "held", ttl: TTL });
+  expect(await failed(session.ended)).toMatchObject({
+    code: "UNAUTHENTICATED",
+    reason: "CREDENTIALS_EXPIRED",
+  });
+  await expect(first.call("renew", { leaseId })).rejects.toMatchObject({ reason: "CREDENTIALS_EXPIRED" });
+  const second = callsWith(server.grpcAddress, await signed(60));
+  const { lease } = await second.call("renew", { leaseId });
+  expect(lease?.lockName).toBe("held");
+  const { lock } = await second.call("getLock", { name: "held" });
+  expect(lock?.holders).toMatchObject([{ principal: "jwt:loader" }]);
+});
+
+test("a client certificate names its caller", async () => {
+  const authority = certificateAuthority();
+  const own = selfSignedCertificate();
+  const client = signedCertificate(authority, "loader", undefined, ["spiffe://example.org/etl/loader"]);
+  const server = await stage.serving(
+    "sqlite::memory:",
+    ...["--tls-cert", put("server.crt", own.cert), "--tls-key", put("server.key", own.key)],
+    ...["--tls-client-ca", put("clients.crt", authority.cert), "--certificate-names", "spiffe"],
+    ...[
+      "--policy-file",
+      put("policy", policyOf('{ who: "cert:spiffe://example.org/etl/*", may: [read, use], on: etl/* }')),
+    ],
+  );
+  const calls = new TestCalls(server.grpcAddress.replace("127.0.0.1", "localhost"), {
+    tls: { ca: own.cert, ...client },
+  });
+  stage.afterwards(() => calls.close());
+  await calls.lease({ name: "etl/a", ttl: TTL });
+  const { lock } = await calls.call("getLock", { name: "etl/a" });
+  expect(lock?.holders).toMatchObject([{ principal: "cert:spiffe://example.org/etl/loader" }]);
+  await expect(calls.lease({ name: "web/a" })).rejects.toMatchObject({ reason: "RIGHT_MISSING" });
+});
+
+test("a server that others can reach says who may do what, or that it will not start", async () => {
+  const open = stage.rowlock([
+    "serve",
+    "--listen",
+    "0.0.0.0:0",
+    "--metrics-listen",
+    "off",
+    "--database-url",
+    "sqlite::memory:",
+    "--allow-plaintext",
+  ]);
+  await open.logged(/everybody who reaches this server may do everything/);
+  const tokens = put("tokens", `${newToken("a").line}\n`);
+  const refused = stage.rowlock([
+    "serve",
+    "--listen",
+    "0.0.0.0:0",
+    "--metrics-listen",
+    "off",
+    "--database-url",
+    "sqlite::memory:",
+    "--allow-plaintext",
+    "--tokens-file",
+    tokens,
+  ]);
+  expect((await refused.exited).err).toContain("ROWLOCK_ALLOW_PLAINTEXT_TOKENS=true");
+});
+
+test("all faults of the files and settings are told at once", async () => {
+  const { exited } = stage.rowlock([
+    ...["serve", "--tokens-file", put("tokens", "x\ny z\n"), "--policy-file", put("policy", "rules: 1\n")],
+    ...["--jwt-issuer", "https://issuer.example", "--certificate-names", "cn"],
+  ]);
+  const { err, code } = await exited;
+  expect(code).toBe(1);
+  for (const fault of [
+    /tokens: line 1 is not/,
+    /tokens: line 2 is not/,
+    /policy: line 1: rules is missing or not a list/,
+    /ROWLOCK_JWT_ISSUER is set without ROWLOCK_JWT_AUDIENCE and ROWLOCK_JWT_KEYS/,
+    /ROWLOCK_CERTIFICATE_NAMES is set without ROWLOCK_TLS_CLIENT_CA/,
+  ])
+    expect(err).toMatch(fault);
+});
