@@ -3,11 +3,10 @@
 
 import { once } from "node:events";
 import { createServer } from "node:net";
-import { type AccessFiles, accessFromFiles, type StartedAccess } from "./access/from-files.ts";
 import type { Config } from "./config/config.ts";
 import type { ListenAddress } from "./config/listen-address.ts";
 import { formatListenAddress, isLoopback } from "./config/listen-address.ts";
-import { type FilesOutcome, ReloadedFiles } from "./config/reloaded-files.ts";
+import { ReloadedFiles } from "./config/reloaded-files.ts";
 import { Engine } from "./engine/engine.ts";
 import { HEARTBEATS_PER_GRACE } from "./engine/engine-bounds.ts";
 import type { EngineObserver } from "./engine/lock-engine.ts";
@@ -23,6 +22,7 @@ import { MetricsHttp } from "./ops/http.ts";
 import { heapMaxIn, Memory, roomIn } from "./ops/memory.ts";
 import { Readiness } from "./ops/readiness.ts";
 import { StateFileError, stateFile } from "./ops/state-file.ts";
+import { logFiles, startAccess } from "./start-access.ts";
 import { openReadyStore } from "./storage/open-ready.ts";
 import { REPLICAS_MAX, StoreError } from "./storage/store.ts";
 
@@ -60,9 +60,6 @@ const LEARN_INTERVAL_MS = 1_000;
  */
 const RETIRE_MS = 1_000;
 
-/** How often the server looks for callers whose token or certificate has expired, or is not in force any more. */
-const ENDED_CHECKED_MS = 250;
-
 /** Starts a server. Throws a StartupError for what an operator can fix; everything is stopped again by then. */
 export async function startApp(config: Config, options: AppOptions): Promise<App> {
   // Checked first: a server that cannot be reached afterwards must not do anything to the database.
@@ -94,8 +91,11 @@ async function startParts(
   const metrics = new Metrics({ classes: config.metricsClasses, nodeMetrics: true });
   const outage = new OutageLog(log);
   const events = new EventLog(log, { audit: config.auditLog, outage });
+  const files = new ReloadedFiles({ onOutcome: (outcome) => logFiles(outcome, log) });
+  const callers = config.access && startAccess(config.access, files, () => store, log);
   const observer: EngineObserver = (event) => {
     metrics.engine(event);
+    callers?.observe(event);
     events.observe(event);
   };
 
@@ -143,16 +143,15 @@ async function startParts(
   await engine.start().catch(cannotStart);
   stops.defer(() => engine.stop());
 
-  const files = new ReloadedFiles({ onOutcome: (outcome) => reportFiles(outcome, log) });
   stops.defer(() => files.stop());
-  const started = config.access && startAccess(config.access, files, log, stops);
-  await Promise.all([files.start(), started?.fetchedKeys?.start()]);
+  await (callers?.begin() ?? files.start());
+  stops.defer(() => callers?.stop());
   sayWhoMayCall(config, log);
 
   const grpc = createGrpcServer({
     ...config,
     engine,
-    ...(started && { gate: started.access }),
+    ...(callers && { gate: callers.access, usage: callers.usage }),
     replica: String(engine.replica),
     observer: metrics.calls,
     logger: log,
@@ -165,14 +164,7 @@ async function startParts(
     },
   });
 
-  if (started) {
-    started.access.onLoss = (loss) => grpc.endLost(loss);
-    const ending = setInterval(
-      () => grpc.endLost((identity) => identity.ended(Date.now())),
-      ENDED_CHECKED_MS,
-    );
-    stops.defer(() => clearInterval(ending));
-  }
+  callers?.watch((loss) => grpc.endLost(loss));
 
   const others = new OtherServers({ own: engine.replica, register, tls: config.tls });
   const readiness = new Readiness({
@@ -228,31 +220,6 @@ async function startParts(
     metricsAddress: httpAddress && formatListenAddress(httpAddress),
     databaseProduct: store.product,
   };
-}
-
-function startAccess(
-  files: AccessFiles,
-  watcher: ReloadedFiles,
-  log: Log,
-  stops: AsyncDisposableStack,
-): StartedAccess {
-  const started = accessFromFiles(files, watcher, (why) => {
-    if (why === null) log.debug("fetched the keys that JWTs are checked with");
-    else
-      log.warn(
-        { why },
-        "the keys that JWTs are checked with could not be fetched: the last ones stay in force",
-      );
-  });
-  stops.defer(() => started.fetchedKeys?.stop());
-  return started;
-}
-
-function reportFiles(outcome: FilesOutcome, log: Log): void {
-  const { kind, what } = outcome;
-  if (kind === "failed")
-    log.error({ what, faults: outcome.faults }, "files cannot be used: what was in force stays in force");
-  else log.info({ what }, kind === "first" ? "files are in force" : "changed files are in force");
 }
 
 /** What an operator should know of a server that others can reach. */

@@ -1,4 +1,4 @@
-// Why a caller is turned away. grpc/messages/status.ts makes a status of it.
+// Why a caller is turned away, or has to wait. grpc/messages/status.ts makes a status of it.
 
 import type { Needed } from "./rights.ts";
 
@@ -7,17 +7,26 @@ export type AccessReason =
   | "CREDENTIALS_WRONG"
   | "CREDENTIALS_EXPIRED"
   | "KEYS_UNAVAILABLE"
+  | "OVERLOADED"
   | "RIGHT_MISSING";
 
 export class AccessError extends Error {
   readonly reason: AccessReason;
   readonly metadata: Readonly<Record<string, string>>;
+  /** undefined: to repeat the call as it is cannot help. */
+  readonly retryAfterMs: number | undefined;
 
-  constructor(reason: AccessReason, message: string, metadata: Readonly<Record<string, string>> = {}) {
+  constructor(
+    reason: AccessReason,
+    message: string,
+    metadata: Readonly<Record<string, string>> = {},
+    retryAfterMs?: number,
+  ) {
     super(message);
     this.name = "AccessError";
     this.reason = reason;
     this.metadata = metadata;
+    this.retryAfterMs = retryAfterMs;
   }
 }
 
@@ -37,11 +46,15 @@ export function credentialsExpired(): AccessError {
   );
 }
 
+const KEYS_RETRY_AFTER_MS = 1_000;
+
 /** Nothing is known about these credentials; a repeated call may find out. */
 export function keysUnavailable(): AccessError {
   return new AccessError(
     "KEYS_UNAVAILABLE",
     "The server could not load the keys that JWTs are checked with: try again; its log says why.",
+    {},
+    KEYS_RETRY_AFTER_MS,
   );
 }
 

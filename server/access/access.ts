@@ -88,6 +88,11 @@ export class Access implements Gate {
     this.#accepted = ways.join(", or ");
   }
 
+  /** Whether live claims must be counted: see Usage. */
+  get boundsClaims(): boolean {
+    return this.#policy?.boundsClaims ?? false;
+  }
+
   replaceTokens(tokens: Tokens): void {
     this.#tokens = tokens;
     this.#ofToken.clear();

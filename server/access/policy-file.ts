@@ -16,7 +16,6 @@ const QUOTA_FIELDS = {
   waiters: "waiters",
   sessions: "sessions",
   calls_per_second: "callsPerSecond",
-  records: "records",
   new_names_per_minute: "newNamesPerMinute",
 } as const;
 

@@ -21,7 +21,6 @@ export interface Quota {
   readonly waiters?: number;
   readonly sessions?: number;
   readonly callsPerSecond?: number;
-  readonly records?: number;
   readonly newNamesPerMinute?: number;
 }
 
@@ -56,6 +55,11 @@ export class Policy {
   constructor(rules: readonly Rule[], quotas: readonly QuotaRule[] = []) {
     this.#rules = rules;
     this.#quotas = quotas;
+  }
+
+  /** Whether a quota is about live claims, so that they must be counted. */
+  get boundsClaims(): boolean {
+    return this.#quotas.some(({ claims, waiters }) => claims !== undefined || waiters !== undefined);
   }
 
   of(principal: PrincipalName): RulesOfOne {

@@ -11,6 +11,8 @@ export interface Caller {
   getPeer(): string;
   /** Who it is, as the server has verified; empty or unset if it asks nobody. */
   readonly principal?: string;
+  /** Asked before a new name of a lock is made for it; false: it has made too many lately. */
+  mayMakeName?(): boolean;
   /** Aborted when nobody waits for the answer any more; the reason is a ClientGone. */
   readonly signal?: AbortSignal;
   /** Shared by all calls of a session, and by no others; unset: the connection's address takes its role. */

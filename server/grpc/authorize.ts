@@ -1,6 +1,7 @@
 // Whether a caller may do what it asks for. Asked after the check of a request and before its method, so that a request
 // with faults is told of them, and nothing is done or told without a right.
 
+import { NOBODY } from "../access/access.ts";
 import { rightMissing } from "../access/access-error.ts";
 import { EVERYTHING } from "../access/policy.ts";
 import type { Needed } from "../access/rights.ts";
@@ -18,6 +19,29 @@ export interface Touched {
 }
 
 export const NOTHING: Touched = {};
+
+/** What it needs to know of a verb. */
+interface AuthorizedVerb {
+  readonly needs: Needed;
+  readonly admission: string;
+  touches(asked: unknown): Touched;
+}
+
+/**
+ * Counts a call, and asks whether its caller may make it: throws or rejects as `authorize`, and throws OVERLOADED beyond
+ * the calls of its quota. What keeps leases or gives them back does not count.
+ */
+export function admitCall(
+  call: { readonly client: Pick<Client, "identity" | "usage"> },
+  verb: AuthorizedVerb,
+  asked: unknown,
+  engine: Pick<LockEngine, "lockName">,
+): Promise<void> | undefined {
+  const { identity, usage } = call.client;
+  if (identity === NOBODY) return undefined;
+  if (verb.admission !== "urgent") usage.call(identity);
+  return authorize(call, verb.needs, verb.touches(asked), engine);
+}
 
 type ByClient = { readonly client: Pick<Client, "identity"> };
 

@@ -2,6 +2,7 @@
 // by itself (OwnCall) or as a command of a session (session-call.ts).
 
 import type { Identity } from "../access/access.ts";
+import type { Usage } from "../access/usage.ts";
 import type { Claim, ClaimRef } from "../core/claim.ts";
 import type { Caller } from "../core/command.ts";
 import type { LockEngine } from "../engine/engine.ts";
@@ -22,6 +23,7 @@ export interface MethodContext {
 /** Whose call it is: a session, or a connection with its calls outside sessions. */
 export interface Client {
   readonly identity: Identity;
+  readonly usage: Usage;
   /** Admits the client's commands to the engine. */
   readonly admission: Pick<Admission, "run">;
   readonly waits: Pick<OpenWaits, "enter">;
@@ -65,13 +67,15 @@ export class ConnectionCalls {
   readonly #callsMax: number;
   readonly #room: AdmissionRoom;
   readonly #waits: Pick<OpenWaits, "enter">;
+  readonly #usage: Usage;
   /** By the client's address and port, and by its principal: a proxy's connection carries the calls of many. */
   readonly #open = new Map<string, Connection>();
 
-  constructor(callsMax: number, room: AdmissionRoom, waits: Pick<OpenWaits, "enter">) {
+  constructor(callsMax: number, room: AdmissionRoom, waits: Pick<OpenWaits, "enter">, usage: Usage) {
     this.#callsMax = callsMax;
     this.#room = room;
     this.#waits = waits;
+    this.#usage = usage;
   }
 
   /** Connections with open calls. */
@@ -92,7 +96,8 @@ export class ConnectionCalls {
 
   #opened(key: string, peer: string, identity: Identity): Connection {
     const admission = admissionOf(this.#room, BOUND, identity.principal);
-    const connection = { key, peer, identity, admission, waits: this.#waits, calls: 0 };
+    const own = { waits: this.#waits, usage: this.#usage, calls: 0 };
+    const connection = { key, peer, identity, admission, ...own };
     this.#open.set(key, connection);
     return connection;
   }
@@ -131,6 +136,11 @@ export class OwnCall implements Call {
 
   get principal(): string {
     return this.client.identity.principal;
+  }
+
+  mayMakeName(): boolean {
+    const { usage, identity } = this.client;
+    return usage.mayMakeName(identity);
   }
 
   getPeer(): string {

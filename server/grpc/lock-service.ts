@@ -18,7 +18,7 @@ import { status } from "@grpc/grpc-js";
 import { LockService } from "#proto/rowlock/v1/lock_service_pb.js";
 import type { Gate } from "../access/access.ts";
 import { ClientGone } from "../engine/faults.ts";
-import { authorize } from "./authorize.ts";
+import { admitCall } from "./authorize.ts";
 import type { ConnectionCalls, MethodContext, OwnCall, Send } from "./call.ts";
 import type { Frame } from "./call-observer.ts";
 import { DEADLINE_SLACK_MS } from "./grpc-bounds.ts";
@@ -64,7 +64,7 @@ export function unaryHandler(verb: AnyVerb, served: Served): handleUnaryCall<Buf
     try {
       call = connections.open(grpcCall, verb, await identified(gate, grpcCall));
       const asked = checked(verb, decode(input, grpcCall.request), methods);
-      await authorize(call, verb.needs, verb.touches(asked), methods.engine);
+      await admitCall(call, verb, asked, methods.engine);
       const answer = encode(output, (await verb.run(methods, asked, call)) as Answer);
       observe(served, verb, grpcCall, status.OK, startedMs);
       callback(null, answer);
@@ -87,7 +87,7 @@ export function streamHandler(verb: AnyVerb, served: Served): handleServerStream
     try {
       call = connections.open(grpcCall, verb, await identified(gate, grpcCall));
       const asked = checked(verb, decode(input, grpcCall.request), methods);
-      await authorize(call, verb.needs, verb.touches(asked), methods.engine);
+      await admitCall(call, verb, asked, methods.engine);
       await verb.run(methods, asked, call, sendTo(grpcCall, output));
       observe(served, verb, grpcCall, status.OK, startedMs);
       grpcCall.end();

@@ -4,6 +4,7 @@
 import { promisify } from "node:util";
 import { Server, ServerCredentials, setLogger } from "@grpc/grpc-js";
 import { type Gate, type Loss, OPEN_GATE } from "../access/access.ts";
+import { Usage } from "../access/usage.ts";
 import type { TlsMaterial } from "../config/config.ts";
 import type { ListenAddress } from "../config/listen-address.ts";
 import { formatListenAddress } from "../config/listen-address.ts";
@@ -28,6 +29,8 @@ export interface GrpcServerOptions {
   readonly observer: CallObserver;
   /** Who may call; unset: everybody. */
   readonly gate?: Gate;
+  /** Counts what callers use of their quotas; unset: a counter of the server's own. */
+  readonly usage?: Usage;
   readonly logger: Logger;
   /** Takes the call failures that belong to a database outage; unset: they are logged like all others. */
   readonly outage?: Pick<OutageLog, "failed">;
@@ -89,8 +92,8 @@ export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
   const openWaits = new OpenWaits(options.streamsMax, room);
   const methods = { engine, turns: new PlaceTurns(), graceUs: graceMs * 1_000 };
   const admission = new AdmissionRoom();
-  const connections = new ConnectionCalls(openMax, admission, openWaits);
-  const { gate = OPEN_GATE } = options;
+  const { gate = OPEN_GATE, usage = new Usage() } = options;
+  const connections = new ConnectionCalls(openMax, admission, openWaits, usage);
   const frame = { observer, faultLog: new FaultLog(logger, options.outage) };
   const sessions = new Sessions(
     {
@@ -99,6 +102,7 @@ export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
       openWaits,
       frame,
       gate,
+      usage,
       replica: options.replica,
       waitsMax: options.sessionWaitsMax,
       commandsMax: options.sessionCommandsMax,

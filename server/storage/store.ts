@@ -310,8 +310,15 @@ export interface PoolState {
   readonly waiting: number;
 }
 
-/** Returns how many of `missing` guard rows may be created. */
-export type RoomForNames = (missing: number) => number;
+/** Live claims of one principal; `claims` includes the waiters. */
+export interface ClaimsOfPrincipal {
+  readonly principal: string;
+  readonly claims: number;
+  readonly waiters: number;
+}
+
+/** Returns those of the missing names whose guard rows may be created. */
+export type MayMake = (missing: readonly string[]) => readonly string[];
 
 /**
  * The engine's access to a database. `resolve`, `transact` and `failOver` try once, and their callers retry them. The
@@ -332,11 +339,13 @@ export interface Store {
   readonly readers: number;
 
   /**
-   * Returns the ids of the named locks. Creates missing guard rows, in statements of their own, as many as `roomFor`
-   * allows; names beyond that are left out. A new guard row starts at the token floor, so that a name that was removed
+   * Returns the ids of the named locks. Creates missing guard rows, in statements of their own, if `mayMake`
+   * names them; the others are left out. A new guard row starts at the token floor, so that a name that was removed
    * and returns never repeats an old token. Names are byte strings in UTF-8; `Job`, `job` and `Job ` are three names.
    */
-  resolve(names: readonly string[], roomFor?: RoomForNames): Promise<Map<string, bigint>>;
+  resolve(names: readonly string[], mayMake?: MayMake): Promise<Map<string, bigint>>;
+  /** How many live claims each principal has; those without a principal are left out. Reads all of them. */
+  claimsOfPrincipals(): Promise<ClaimsOfPrincipal[]>;
   /** Returns the ids of the named locks without creating guard rows; unknown names are left out. */
   find(names: readonly string[]): Promise<Map<string, bigint>>;
 

@@ -3,6 +3,7 @@
 import { create } from "@bufbuild/protobuf";
 import { beforeEach, describe, expect, test } from "vitest";
 import { NOBODY } from "../../server/access/access.ts";
+import { Usage } from "../../server/access/usage.ts";
 import { ClientGone } from "../../server/engine/faults.ts";
 import { Admission, AdmissionRoom } from "../../server/grpc/admission.ts";
 import { ConnectionCalls } from "../../server/grpc/call.ts";
@@ -146,7 +147,7 @@ describe("the calls on one connection", () => {
   };
 
   test("are bounded until their work is over, and those of others are not", () => {
-    const calls = new ConnectionCalls(2, new AdmissionRoom(), waits);
+    const calls = new ConnectionCalls(2, new AdmissionRoom(), waits, new Usage());
     const open = (peer: string) => calls.open(from(peer), verb, NOBODY);
     const first = open("one");
     open("one");
@@ -158,7 +159,7 @@ describe("the calls on one connection", () => {
   });
 
   test("share one place in the engine, and leave nothing behind", async () => {
-    const calls = new ConnectionCalls(10_000, new AdmissionRoom(), waits);
+    const calls = new ConnectionCalls(10_000, new AdmissionRoom(), waits, new Usage());
     const ask = (peer: string) => {
       const call = calls.open(from(peer), verb, NOBODY);
       return call.client.admission.run(call, run("acquire")).finally(() => call.close());
@@ -185,7 +186,7 @@ describe("the calls on one connection", () => {
   }
 
   test("are cancelled with grpc-js's calls, also with one that was cancelled before", () => {
-    const calls = new ConnectionCalls(9, new AdmissionRoom(), waits);
+    const calls = new ConnectionCalls(9, new AdmissionRoom(), waits, new Usage());
     const { call: open, cancel } = cancellable(calls);
     const gone = calls.open({ ...from("one"), cancelled: true }, verb, NOBODY);
     expect([open.signal.aborted, gone.signal.aborted]).toEqual([false, true]);
@@ -195,7 +196,7 @@ describe("the calls on one connection", () => {
   });
 
   test("are not cancelled when grpc-js reports the end of a stream after the answer", () => {
-    const { call, cancel } = cancellable(new ConnectionCalls(9, new AdmissionRoom(), waits));
+    const { call, cancel } = cancellable(new ConnectionCalls(9, new AdmissionRoom(), waits, new Usage()));
     call.close();
     cancel();
     expect(call.signal.aborted).toBe(false);

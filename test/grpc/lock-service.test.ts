@@ -11,6 +11,7 @@ import {
   WatchLocksResponseSchema,
 } from "#proto/rowlock/v1/lock_service_pb.js";
 import { OPEN_GATE } from "../../server/access/access.ts";
+import { Usage } from "../../server/access/usage.ts";
 import { ClientGone, Fault } from "../../server/engine/faults.ts";
 import { AdmissionRoom } from "../../server/grpc/admission.ts";
 import { NOTHING } from "../../server/grpc/authorize.ts";
@@ -55,7 +56,7 @@ function served(of: AnyVerb["of"], run: Run) {
     isWait: () => false,
     leases: () => [],
   };
-  const connections = new ConnectionCalls(9, new AdmissionRoom(), fakeCall().client.waits);
+  const connections = new ConnectionCalls(9, new AdmissionRoom(), fakeCall().client.waits, new Usage());
   return {
     ...world,
     verb,

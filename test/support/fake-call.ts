@@ -1,6 +1,7 @@
 // A call for tests of methods without a server: its client is admitted at once and may wait as often as it likes.
 
 import { NOBODY } from "../../server/access/access.ts";
+import { Usage } from "../../server/access/usage.ts";
 import { ClientGone } from "../../server/engine/faults.ts";
 import type { Call } from "../../server/grpc/call.ts";
 
@@ -13,6 +14,7 @@ export function fakeCall(more: Partial<Call> = {}): FakeCall {
   return {
     client: {
       identity: NOBODY,
+      usage: new Usage(),
       admission: { run: (_call, command) => command() },
       waits: { enter: () => () => {} },
     },

@@ -42,7 +42,7 @@ export class Commands {
     const { lanes, lockIds } = this.#options;
     const { name } = command;
     for (let tries = 1; tries <= STALE_ID_TRIES_MAX; tries++) {
-      const id = lockIds.get(name);
+      const id = lockIds.get(name, command.caller);
       const lockId = typeof id === "bigint" ? id : await id;
       const answer = await lanes.submit(lockId, command, follower).catch((error: unknown) => {
         const isInDoubt = error instanceof Fault && error.outcomeUnknown;

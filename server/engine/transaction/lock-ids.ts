@@ -1,6 +1,7 @@
 // Resolves a lock's name to the id of its guard row. Remembers ids, because they rarely change. A user of an id checks
 // the name under the guard row's lock; if the id was stale, it calls `forget` and asks again.
 
+import type { Caller } from "../../core/command.ts";
 import { RecentMap } from "../../core/recent-map.ts";
 import type { Store } from "../../storage/store.ts";
 import * as bounds from "../engine-bounds.ts";
@@ -17,13 +18,18 @@ export interface LockIdsOptions {
   readonly namesPerSecond?: number | undefined;
 }
 
+/** A name that is looked up, for whoever asked for it first. */
+interface AskedName extends PromiseWithResolvers<bigint> {
+  readonly caller: Caller | undefined;
+}
+
 export class LockIds {
   readonly #options: LockIdsOptions;
   /** Each use sets the entry again, so that the last used entries are kept. */
   readonly #known = new RecentMap<string, bigint>(bounds.LOCK_IDS_MAX);
   /** Names by id. An id never gets another name. */
   readonly #names = new RecentMap<bigint, string>(bounds.LOCK_IDS_MAX);
-  readonly #asked = new Map<string, PromiseWithResolvers<bigint>>();
+  readonly #asked = new Map<string, AskedName>();
   readonly #newNames: NewNames;
   #busy = false;
 
@@ -36,13 +42,13 @@ export class LockIds {
    * The id, at once if it is known; otherwise looked up together with other names that are asked for meanwhile. Throws
    * a Fault if too many names wait; rejects with a Fault if the name is new and too many were created lately.
    */
-  get(name: string): bigint | Promise<bigint> {
+  get(name: string, caller?: Caller): bigint | Promise<bigint> {
     const known = this.#known.get(name);
     if (known !== undefined) {
       this.#known.set(name, known);
       return known;
     }
-    const asked = this.#asked.get(name) ?? this.#ask(name);
+    const asked = this.#asked.get(name) ?? this.#ask(name, caller);
     return asked.promise;
   }
 
@@ -66,10 +72,10 @@ export class LockIds {
     this.#known.delete(name);
   }
 
-  #ask(name: string): PromiseWithResolvers<bigint> {
+  #ask(name: string, caller: Caller | undefined): AskedName {
     if (this.#asked.size >= bounds.RESOLVE_QUEUED_MAX)
       throw overloaded("names_queued", "Too many new names are waiting for the database.");
-    const asked = Promise.withResolvers<bigint>();
+    const asked = { ...Promise.withResolvers<bigint>(), caller };
     this.#asked.set(name, asked);
     if (!this.#busy) {
       this.#busy = true;
@@ -84,21 +90,24 @@ export class LockIds {
       const part = [...this.#asked].slice(0, bounds.RESOLVE_NAMES_MAX);
       for (const [name] of part) this.#asked.delete(name);
       try {
-        let isFull = false;
-        const roomFor = (missing: number) => {
-          const room = this.#newNames.take(missing);
-          isFull = room < missing;
-          return room;
-        };
+        const asked = new Map(part);
+        const refused = new Map<string, Fault>();
+        const mayMake = (missing: readonly string[]) =>
+          missing.filter((name) => {
+            const why = this.#refusal(asked.get(name)?.caller);
+            if (why) refused.set(name, why);
+            return !why;
+          });
         const names = part.map(([name]) => name);
-        const ids = await withAttempts(() => store.resolve(names, roomFor), observer);
+        const ids = await withAttempts(() => store.resolve(names, mayMake), observer);
         for (const [name, asked] of part) {
           const id = ids.get(name);
+          const why = refused.get(name);
           if (id !== undefined) {
             this.#known.set(name, id);
             this.#names.set(id, name);
             asked.resolve(id);
-          } else if (isFull) asked.reject(this.#tooManyNew());
+          } else if (why) asked.reject(why);
           else throw new Error("The store resolved a batch of names without one of them.");
         }
       } catch (error) {
@@ -112,7 +121,14 @@ export class LockIds {
     this.#busy = false;
   }
 
-  #tooManyNew(): Fault {
+  /** Why a new name is not made; undefined: it is. */
+  #refusal(caller: Caller | undefined): Fault | undefined {
+    if (caller?.mayMakeName?.() === false) {
+      const message =
+        "The policy of this server gives this caller no more new names of locks in this minute.";
+      return overloaded("quota_names", message, bounds.NEW_NAMES_RETRY_AFTER_MS);
+    }
+    if (this.#newNames.take(1) === 1) return undefined;
     const message = `This server creates at most ${this.#newNames.perSecond} new names of locks a second.`;
     return overloaded("names_created", message, bounds.NEW_NAMES_RETRY_AFTER_MS);
   }

@@ -10,7 +10,6 @@ import { BadRequestSchema, ErrorInfoSchema, RetryInfoSchema } from "#proto/googl
 import { type Status, StatusSchema } from "#proto/google/rpc/status_pb.js";
 import { AccessError } from "../../access/access-error.ts";
 import { Fault, type FaultKind } from "../../engine/faults.ts";
-import { SHUTTING_DOWN_RETRY_AFTER_MS } from "../grpc-bounds.ts";
 import { CallError, type CallErrorDetails, CODE_OF_REASON, type Reason } from "./call-error.ts";
 import { durationMessage } from "./times.ts";
 
@@ -38,12 +37,8 @@ export interface Failure {
 export function failureOf(thrown: unknown): Failure {
   if (thrown instanceof CallError) return failure(thrown.reason, thrown.message, thrown.details);
   if (thrown instanceof AccessError) {
-    const { reason, message, metadata } = thrown;
-    const mayPass = reason === "KEYS_UNAVAILABLE";
-    return failure(reason, message, {
-      metadata,
-      ...(mayPass && { retryAfterMs: SHUTTING_DOWN_RETRY_AFTER_MS }),
-    });
+    const { reason, message, metadata, retryAfterMs } = thrown;
+    return failure(reason, message, { metadata, ...(retryAfterMs !== undefined && { retryAfterMs }) });
   }
   if (thrown instanceof Fault) {
     return failure(REASON_OF_FAULT[thrown.kind], thrown.message, {

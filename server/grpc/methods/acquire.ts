@@ -11,7 +11,7 @@ import type { Call, MethodContext } from "../call.ts";
 import { PLACE_TRIES_MAX } from "../grpc-bounds.ts";
 import { requestIdReused } from "../messages/call-error.ts";
 import { leaseMessage, ticketMessage } from "../messages/messages.ts";
-import { endOf, giveBackUnheard, refusalOf, Wait } from "./claims.ts";
+import { asking, endOf, giveBackUnheard, refusalOf, Wait } from "./claims.ts";
 import {
   checkDuration,
   checkEnum,
@@ -44,7 +44,7 @@ export async function acquire(context: MethodContext, { ask, whenBusy }: Checked
 async function atOnce(context: MethodContext, ask: AcquireInput, call: Call): Promise<Outcome> {
   const { engine, graceUs } = context;
   for (let tries = 1; ; tries++) {
-    const answer = await call.client.admission.run(call, () => engine.acquire(ask, null, call));
+    const answer = await asking(call, askedFor(ask), () => engine.acquire(ask, null, call));
     if (answer.outcome.kind !== "waiting") return await answered(context, answer, ask, call);
     const { claim } = answer.outcome;
     // The place is missing only if the claim existed before, so only for a request id that is used again.
@@ -60,7 +60,7 @@ async function untilGranted(context: MethodContext, ask: AcquireInput, call: Cal
   const { engine } = context;
   const wait = new Wait(engine, call);
   try {
-    const answer = await call.client.admission.run(call, () => engine.acquire(ask, wait, call));
+    const answer = await asking(call, askedFor(ask), () => engine.acquire(ask, wait, call));
     const { outcome, lockName } = answer;
     if (outcome.kind !== "waiting") return await answered(context, answer, ask, call);
     const { claim, nowUs } = await wait.untilSettled(outcome.claim, () => canReturn(ask));
@@ -93,6 +93,11 @@ async function answered(
     case "waiting":
       throw new Error("A claim that waits is answered by a ticket or by its end.");
   }
+}
+
+/** What an Acquire may add to the claims of its caller. */
+export function askedFor({ mayWait }: AcquireInput) {
+  return { claims: 1, waiters: mayWait ? 1 : 0 };
 }
 
 /** Whether a client that received no answer can ask for the same claim again. */

@@ -17,7 +17,7 @@ import type { Call, MethodContext } from "../call.ts";
 import { VIOLATIONS_OF_NAMES_MAX } from "../grpc-bounds.ts";
 import { leaseMessage } from "../messages/messages.ts";
 import { durationMessage } from "../messages/times.ts";
-import { giveBackUnheard } from "./claims.ts";
+import { asking, giveBackUnheard } from "./claims.ts";
 import {
   checkDuration,
   checkLabels,
@@ -37,7 +37,7 @@ import {
 export async function capture({ engine }: MethodContext, { ask, maxWaitUs }: CheckedCapture, call: Call) {
   const captured =
     maxWaitUs === null
-      ? await call.client.admission.run(call, () => engine.capture(ask, call))
+      ? await asking(call, { claims: ask.max, waiters: 0 }, () => engine.capture(ask, call))
       : await whenFree(engine, ask, Math.ceil(maxWaitUs / 1_000), call);
   return answerOf(captured, ask, engine, call);
 }
@@ -50,6 +50,9 @@ async function whenFree(
   maxWaitMs: number,
   call: Call,
 ): Promise<Captured> {
+  const { usage, identity } = call.client;
+  // It takes nothing for as long as it waits, so it keeps no room.
+  usage.ask(identity, { claims: ask.max, waiters: 0 })();
   const stopped = new AbortController();
   const leave = call.client.waits.enter(call, (why) => stopped.abort(why));
   const timer = setTimeout(() => stopped.abort(new TimeOver()), maxWaitMs);

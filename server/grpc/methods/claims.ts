@@ -2,6 +2,8 @@
 // lease, with the holders that the engine's answer leaves out, and end claims whose answer nobody receives.
 
 import type { Refusal } from "#proto/rowlock/v1/lock_pb.js";
+import { NOBODY } from "../../access/access.ts";
+import type { AskedFor } from "../../access/usage.ts";
 import type { Claim } from "../../core/claim.ts";
 import type { OutcomeNamed, Place } from "../../core/command.ts";
 import type { LockEngine } from "../../engine/engine.ts";
@@ -90,6 +92,17 @@ export class Wait implements Follower {
   close(): void {
     this.#over();
   }
+}
+
+/**
+ * Runs a command that asks for leases or places. Throws OVERLOADED beyond the quota of its caller; until the command is
+ * decided, its room in the quota is kept.
+ */
+export function asking<Answer>(call: Call, asked: AskedFor, command: () => Promise<Answer>): Promise<Answer> {
+  const { admission, identity, usage } = call.client;
+  if (identity === NOBODY) return admission.run(call, command);
+  const done = usage.ask(identity, asked);
+  return (async () => admission.run(call, command))().finally(done);
 }
 
 /** Says why a request for `permits` gets no lease. */

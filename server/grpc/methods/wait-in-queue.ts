@@ -10,8 +10,8 @@ import type { AcquireInput } from "../../engine/lock-engine.ts";
 import type { Call, MethodContext, Send } from "../call.ts";
 import { requestIdReused, unknownClaim } from "../messages/call-error.ts";
 import { leaseMessage, ticketMessage } from "../messages/messages.ts";
-import { checkNestedAcquire } from "./acquire.ts";
-import { endOf, giveBackUnheard, refusalOf, Wait } from "./claims.ts";
+import { askedFor, checkNestedAcquire } from "./acquire.ts";
+import { asking, endOf, giveBackUnheard, refusalOf, Wait } from "./claims.ts";
 import { checkClaimId, checkDuration, NO_CLAIM, type Violations } from "./fields.ts";
 import { PlaceUpdates } from "./place-updates.ts";
 
@@ -84,13 +84,9 @@ class QueueStream {
     const { engine } = this.#context;
     const { target } = this.#request;
     const call = this.#call;
-    return call.client.admission.run(
-      call,
-      (): Promise<WaitAnswer> =>
-        target.kind === "ask"
-          ? engine.acquire(target.ask, this.#wait, call)
-          : engine.attach(target.ref, this.#wait, call),
-    );
+    if (target.kind === "ask")
+      return asking(call, askedFor(target.ask), () => engine.acquire(target.ask, this.#wait, call));
+    return call.client.admission.run(call, () => engine.attach(target.ref, this.#wait, call));
   }
 
   async #refused(answer: Parameters<typeof refusalOf>[1]): Promise<Update> {

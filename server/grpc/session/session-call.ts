@@ -57,6 +57,11 @@ export class SessionCall implements Call {
     return this.client.identity.principal;
   }
 
+  mayMakeName(): boolean {
+    const { usage, identity } = this.client;
+    return usage.mayMakeName(identity);
+  }
+
   getPeer(): string {
     return this.client.peer;
   }

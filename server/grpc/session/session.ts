@@ -8,10 +8,11 @@ import { status } from "@grpc/grpc-js";
 import type { SessionCommand, SessionOpen } from "#proto/rowlock/v1/lock_service_pb.js";
 import { SessionRequestSchema, SessionResultSchema } from "#proto/rowlock/v1/lock_service_pb.js";
 import type { Gate, Identity } from "../../access/access.ts";
+import type { Usage } from "../../access/usage.ts";
 import { TEXT_BYTES_MAX } from "../../core/bounds.ts";
 import { ClientGone } from "../../engine/faults.ts";
 import { type AdmissionRoom, admissionOf } from "../admission.ts";
-import { authorize } from "../authorize.ts";
+import { admitCall } from "../authorize.ts";
 import type { MethodContext } from "../call.ts";
 import type { Frame } from "../call-observer.ts";
 import {
@@ -48,6 +49,7 @@ export interface SessionContext {
   readonly openWaits: OpenWaits;
   readonly frame: Frame;
   readonly gate: Gate;
+  readonly usage: Usage;
   /** This server's id, as clients get it. */
   readonly replica: string;
   /** At most, for one session: waits, and other commands under way. */
@@ -91,7 +93,7 @@ export class Session {
   #sincePause = 0;
 
   constructor(context: SessionContext, stream: Stream, identity: Identity) {
-    const { methods, admission, openWaits, frame, waitsMax } = context;
+    const { methods, admission, openWaits, frame, usage, waitsMax } = context;
     const graceMs = methods.graceUs / 1_000;
     const { engine } = methods;
     const admitted = admissionOf(admission, "session_commands", identity.principal);
@@ -112,7 +114,14 @@ export class Session {
       onBug: (error) => frame.faultLog.failed("Session", failureOf(error), error),
     });
     const waits = openWaits.ofSession(waitsMax);
-    this.#client = { identity, peer: stream.getPeer(), admission: admitted, waits, leases: this.#leases };
+    this.#client = {
+      identity,
+      usage,
+      peer: stream.getPeer(),
+      admission: admitted,
+      waits,
+      leases: this.#leases,
+    };
     this.#silenceMs = graceMs * SILENCE_PER_GRACE;
     this.#silenceTimer = setInterval(() => this.#listen(), this.#silenceMs / LOOKS);
   }
@@ -238,7 +247,7 @@ export class Session {
       const { methods } = this.#context;
       const request = checked(verb, asked.value, methods);
       const leaseId = asked.case === "release" ? asked.value.leaseId : undefined;
-      const authorizing = authorize(call, verb.needs, verb.touches(request), methods.engine);
+      const authorizing = admitCall(call, verb, request, methods.engine);
       this.#run(call, verb, request, leaseId, authorizing);
     } catch (error) {
       this.#workIsOver(call);

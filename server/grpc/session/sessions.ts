@@ -2,7 +2,7 @@
 
 import type { handleBidiStreamingCall, ServerDuplexStream } from "@grpc/grpc-js";
 import { status } from "@grpc/grpc-js";
-import type { Loss } from "../../access/access.ts";
+import type { Identity, Loss } from "../../access/access.ts";
 import { ClientGone } from "../../engine/faults.ts";
 import { identified } from "../identified.ts";
 import { serverIsFull } from "../messages/call-error.ts";
@@ -10,10 +10,13 @@ import { failureOf } from "../messages/status.ts";
 import type { ServerRoom } from "../open-waits.ts";
 import { Session, type SessionContext } from "./session.ts";
 
+type Stream = ServerDuplexStream<Buffer, Buffer>;
+
 export class Sessions {
   readonly #context: SessionContext;
   readonly #room: ServerRoom;
-  readonly #open = new Set<Session>();
+  /** Each with what is called when it has ended. */
+  readonly #open = new Map<Session, () => void>();
   #isDraining = false;
 
   constructor(context: SessionContext, room: ServerRoom) {
@@ -23,16 +26,20 @@ export class Sessions {
 
   /** Serves one Session call. Refuses it if the server has no room for it, or does not know who calls. */
   readonly handler: handleBidiStreamingCall<Buffer, Buffer> = async (stream) => {
-    const { observer, faultLog } = this.#context.frame;
-    let session: Session;
     try {
-      session = await this.#begun(stream);
+      const found = identified(this.#context.gate, stream);
+      // In the same turn if it is known already: the stream may end, and the server may stop, in between.
+      const session = this.#begun(stream, found instanceof Promise ? await found : found);
+      await this.#serve(stream, session);
     } catch (error) {
       const failure = failureOf(error);
-      faultLog.failed("Session", failure, error);
+      this.#context.frame.faultLog.failed("Session", failure, error);
       stream.emit("error", failure.status);
-      return;
     }
+  };
+
+  async #serve(stream: Stream, session: Session): Promise<void> {
+    const { observer, faultLog } = this.#context.frame;
     const openedMs = performance.now();
     const closed = (code: status) =>
       observer.sessionClosed(status[code], (performance.now() - openedMs) / 1e3);
@@ -50,21 +57,22 @@ export class Sessions {
       // In grpc-js, this ends a stream with a status. After a cancellation, nobody would receive it.
       if (!stream.cancelled) stream.emit("error", failure.status);
     } finally {
+      this.#open.get(session)?.();
       this.#open.delete(session);
     }
-  };
+  }
 
-  async #begun(stream: ServerDuplexStream<Buffer, Buffer>): Promise<Session> {
-    const identity = await identified(this.#context.gate, stream);
+  #begun(stream: Stream, identity: Identity): Session {
     if (this.#open.size >= this.#room.sessions || this.#room.isShort()) throw serverIsFull("sessions");
+    const left = this.#context.usage.session(identity);
     const session = new Session(this.#context, stream, identity);
-    this.#open.add(session);
+    this.#open.set(session, left);
     return session;
   }
 
   /** Ends the sessions whose callers have lost what they came with. */
   endLost(loss: Loss): void {
-    for (const session of this.#open) {
+    for (const session of this.#open.keys()) {
       const why = loss(session.identity);
       if (why) session.end(why);
     }
@@ -72,13 +80,13 @@ export class Sessions {
 
   /** Sends the clients of open sessions to another server. Still accepts new sessions. */
   sendElsewhere(): void {
-    for (const session of this.#open) session.sendElsewhere();
+    for (const session of this.#open.keys()) session.sendElsewhere();
   }
 
   /** Sends the clients of all sessions, also of later ones, to another server. Can be called twice. */
   drain(): void {
     if (this.#isDraining) return;
     this.#isDraining = true;
-    for (const session of this.#open) session.drain();
+    for (const session of this.#open.keys()) session.drain();
   }
 }

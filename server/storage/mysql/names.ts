@@ -10,7 +10,7 @@ import { IdleScan } from "../rows/decided-order.ts";
 import { bigintOf, textOf } from "../rows/from-rows.ts";
 import { bytesOf } from "../rows/values.ts";
 import { IDLE_SCAN_MAX, NAMES_MAX } from "../storage-bounds.ts";
-import type { RoomForNames, Store } from "../store.ts";
+import type { MayMake, Store } from "../store.ts";
 import { StoreError } from "../store.ts";
 import { type Connection, query, type Row, Trip } from "./connection/connection.ts";
 import { inTransaction, rowsOf, writtenBy } from "./connection/in-transaction.ts";
@@ -40,7 +40,7 @@ const REMOVE = `DELETE l FROM rowlock_lock l FORCE INDEX (PRIMARY) WHERE l.id IN
 export function names(pool: MysqlPool): Pick<Store, "resolve" | "find" | "purgeLocks"> {
   const scan = new IdleScan();
   return {
-    resolve: (wanted, roomFor) => resolveNames(pool, wanted, roomFor),
+    resolve: (wanted, mayMake) => resolveNames(pool, wanted, mayMake),
     find: (wanted) => findNames(pool, wanted),
     purgeLocks: (idleUs, max) => purgeLocks(pool, scan, idleUs, max),
   };
@@ -55,16 +55,16 @@ async function findNames(pool: MysqlPool, names: readonly string[]): Promise<Map
   return ids;
 }
 
-/** Returns the ids of the names, after creating as many missing rows as `roomFor` allows. */
+/** Returns the ids of the names, after creating those of the missing rows that `mayMake` names. */
 async function resolveNames(
   pool: MysqlPool,
   names: readonly string[],
-  roomFor: RoomForNames = (missing) => missing,
+  mayMake: MayMake = (missing) => missing,
 ): Promise<Map<string, bigint>> {
   const ids = await findNames(pool, names);
   const unknown = [...new Set(names)].filter((name) => !ids.has(name));
   if (unknown.length === 0) return ids;
-  const missing = unknown.slice(0, roomFor(unknown.length));
+  const missing = mayMake(unknown);
   const bytes = missing.map(nameBytes).sort(Buffer.compare);
   for (const part of partsOf(bytes, NAMES_MAX))
     addIds(ids, await pool.write((connection) => make(connection, part)));

@@ -8,6 +8,7 @@ import type { Lock } from "../../core/lock.ts";
 import { ROLLED_BACK, retry } from "../retry.ts";
 import {
   CLAIM_LIST,
+  CLAIMS_OF_PRINCIPALS,
   earliestDeadlineBy,
   exactBoundBy,
   HAS_HOLDER,
@@ -21,6 +22,7 @@ import { boundFromRow, dueStep, isStale } from "../rows/due-locks.ts";
 import {
   bigintOf,
   claimFromRow,
+  claimsOfPrincipalFromRow,
   countersFromRow,
   guardFromRow,
   hasRecord,
@@ -185,6 +187,11 @@ export function reads(pool: MysqlPool, clock: DatabaseClock) {
     async limitRules() {
       const { limitRules } = await pool.use(readRules);
       return limitRules;
+    },
+
+    async claimsOfPrincipals() {
+      const rows = await read("claims_of_principals", CLAIMS_OF_PRINCIPALS);
+      return rows.map(claimsOfPrincipalFromRow).filter(({ principal }) => principal !== "");
     },
 
     async replicas(max) {

@@ -124,6 +124,14 @@ export function exactBoundBy(least: string): string {
   return `CASE WHEN l.holders = 0 AND l.waiting = 0 THEN NULL ELSE ${earliestDeadlineBy(least)} END`;
 }
 
+/** The live claims of each principal: principal, claims, waiters. */
+export const CLAIMS_OF_PRINCIPALS = `SELECT principal, SUM(claims), SUM(waiters) FROM (
+  SELECT l.holder_principal AS principal, COUNT(*) AS claims, 0 AS waiters FROM rowlock_lock l
+    WHERE ${HAS_HOLDER} GROUP BY l.holder_principal
+  UNION ALL
+  SELECT c.principal, COUNT(*), SUM(CASE WHEN c.state = 1 THEN 1 ELSE 0 END) FROM rowlock_claim c GROUP BY c.principal) counts
+  GROUP BY principal`;
+
 /** The columns of a record that a decision may change. */
 export const RECORD_CHANGING_COLUMNS = [
   "status",

@@ -7,7 +7,14 @@ import type { Claim, ClaimKey } from "../../core/claim.ts";
 import type { LimitRule } from "../../core/limit.ts";
 import type { Counters, GuardRow } from "../../core/lock.ts";
 import type { LockRecord, RunEnd } from "../../core/record.ts";
-import type { BusyLock, LoadPlan, QueuePlace, RegisteredReplica, WaitedLock } from "../store.ts";
+import type {
+  BusyLock,
+  ClaimsOfPrincipal,
+  LoadPlan,
+  QueuePlace,
+  RegisteredReplica,
+  WaitedLock,
+} from "../store.ts";
 import { HOLDER_PART } from "./columns.ts";
 import { END_REASONS, MODES, STATES, wordOf } from "./values.ts";
 
@@ -120,6 +127,11 @@ export function claimFromRow(row: Row): Claim {
     endReason: endReason ? wordOf(END_REASONS, endReason) : null,
     endNote: row[21] === null ? "" : textOf(row[21]),
   };
+}
+
+/** A row of CLAIMS_OF_PRINCIPALS. */
+export function claimsOfPrincipalFromRow(row: Row): ClaimsOfPrincipal {
+  return { principal: textOf(row[0]), claims: Number(row[1]), waiters: Number(row[2]) };
 }
 
 /** The holder in a row of GUARD_LIST; null: the guard row has none. */

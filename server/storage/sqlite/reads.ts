@@ -9,6 +9,7 @@ import {
   bigintOf,
   busyLockFromRow,
   claimFromRow,
+  claimsOfPrincipalFromRow,
   guardFromRow,
   placeFromRow,
   type Row,
@@ -50,6 +51,11 @@ export function reads(handle: SqliteHandle) {
   });
   return {
     find: async (names) => find(statements, names),
+
+    async claimsOfPrincipals() {
+      const rows = statements.all("claims_of_principals").map(claimsOfPrincipalFromRow);
+      return rows.filter(({ principal }) => principal !== "");
+    },
 
     replicas: async (max) => ({
       nowUs: nowUs(),

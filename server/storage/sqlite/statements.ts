@@ -10,6 +10,7 @@ import {
   CLAIM_CHANGING_COLUMNS,
   CLAIM_COLUMNS,
   CLAIM_LIST,
+  CLAIMS_OF_PRINCIPALS,
   earliestDeadlineBy,
   exactBoundBy,
   GUARD_LIST,
@@ -123,6 +124,7 @@ const SQL = {
     rules_revision = excluded.rules_revision, deadline = excluded.deadline`,
   forget_replicas: "DELETE FROM rowlock_replica WHERE deadline <= ?",
   replicas: `${REPLICAS} ${GIVEN}`,
+  claims_of_principals: CLAIMS_OF_PRINCIPALS,
   retire: "DELETE FROM rowlock_replica WHERE id = ?",
   mark: `INSERT INTO rowlock_witness (id, mark, written_at)
     SELECT ?1, ?2, ?3 WHERE ?4 IS NULL OR EXISTS (SELECT 1 FROM rowlock_witness WHERE id = ?1)

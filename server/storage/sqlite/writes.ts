@@ -13,11 +13,11 @@ export function writes(handle: SqliteHandle) {
   const { statements, known, nowUs } = handle;
   const scan = new IdleScan();
   return {
-    async resolve(names, roomFor = (missing) => missing) {
+    async resolve(names, mayMake = (missing) => missing) {
       const found = find(statements, names);
       const unknown = [...new Set(names.filter((name) => !found.has(name)))];
       if (unknown.length === 0) return found;
-      const missing = unknown.slice(0, roomFor(unknown.length));
+      const missing = mayMake(unknown);
       handle.inTransaction(() => {
         for (const name of missing)
           found.set(name, bigintOf(statements.get("add_lock", bytesOf(name), nowUs())?.[0]));

@@ -60,9 +60,9 @@ describe("the ids of locks", () => {
   test("of new names are refused beyond the bound a second, and those of existing names are not", async () => {
     vi.useFakeTimers({ toFake: ["performance"] });
     const rows = new Map([["old", 1n]]);
-    const ids = idsBy(async (part, roomFor) => {
+    const ids = idsBy(async (part, mayMake) => {
       const missing = part.filter((name) => !rows.has(name));
-      for (const name of missing.slice(0, roomFor?.(missing.length))) rows.set(name, BigInt(rows.size + 1));
+      for (const name of mayMake?.(missing) ?? missing) rows.set(name, BigInt(rows.size + 1));
       return new Map(part.flatMap((name) => (rows.has(name) ? [[name, rows.get(name) as bigint]] : [])));
     }, 1);
     const asked = await Promise.allSettled([...names(12), "old"].map((name) => ids.get(name)));

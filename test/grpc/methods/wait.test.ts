@@ -15,14 +15,17 @@ function scene() {
   const holds: Claim[] = [];
   let stop = (_why: Error) => {};
   let left = 0;
-  const { admission, identity } = fakeCall().client;
+  const { admission, identity, usage } = fakeCall().client;
   const enter = (_call: unknown, end: (why: Error) => void) => {
     stop = end;
     return () => void left++;
   };
   const wait = new Wait(
     { detach: (...args: [Claim, unknown, boolean]) => void detached.push(args) } as never,
-    fakeCall({ client: { identity, admission, waits: { enter } }, holds: (claim) => void holds.push(claim) }),
+    fakeCall({
+      client: { identity, usage, admission, waits: { enter } },
+      holds: (claim) => void holds.push(claim),
+    }),
   );
   return { wait, detached, holds, stop: (why: string) => stop(new Error(why)), left: () => left };
 }

@@ -8,6 +8,7 @@ import type { SessionResponse } from "#proto/rowlock/v1/lock_service_pb.js";
 import { SessionRequestSchema, SessionResponseSchema } from "#proto/rowlock/v1/lock_service_pb.js";
 import { RowlockError } from "../../../clients/typescript/src/bare/index.ts";
 import { NOBODY, OPEN_GATE } from "../../../server/access/access.ts";
+import { Usage } from "../../../server/access/usage.ts";
 import type { DeleteLock } from "../../../server/core/command.ts";
 import { isGivenUp } from "../../../server/engine/faults.ts";
 import { AdmissionRoom } from "../../../server/grpc/admission.ts";
@@ -114,6 +115,7 @@ function context() {
     admission: new AdmissionRoom(),
     frame: { observer, faultLog: new FaultLog(logger) },
     gate: OPEN_GATE,
+    usage: new Usage(),
     replica: "7",
     waitsMax: 3,
     commandsMax: 2,

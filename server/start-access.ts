@@ -1,0 +1,88 @@
+// Starts what decides who may call: reads its files now and whenever they change, ends who has lost what they came with,
+// and counts the live claims that quotas are about.
+
+import type { Access, Loss } from "./access/access.ts";
+import { type AccessFiles, accessFromFiles } from "./access/from-files.ts";
+import { Usage } from "./access/usage.ts";
+import type { FilesOutcome, ReloadedFiles } from "./config/reloaded-files.ts";
+import type { EngineEvent } from "./engine/lock-engine.ts";
+import { Loop } from "./engine/loop.ts";
+import type { Log } from "./log/log.ts";
+import type { Store } from "./storage/store.ts";
+
+export interface StartedAccess {
+  readonly access: Access;
+  readonly usage: Usage;
+  /** Reads everything for the first time. Call it before anybody may call. */
+  begin(): Promise<void>;
+  /** To be told of everything that the engine does. */
+  observe(event: EngineEvent): void;
+  /** From now on, calls `endLost` when callers have lost what they came with. */
+  watch(endLost: (loss: Loss) => void): void;
+  stop(): Promise<void>;
+}
+
+/** How often it looks for callers whose token or certificate has expired, or is not in force any more. */
+const ENDED_CHECKED_MS = 250;
+/** How often live claims are counted, and how long after a count none begins, as a multiple of its time. */
+const COUNT_EVERY_MS = 5_000;
+const COUNT_REST_SHARE = 9;
+
+export function startAccess(
+  where: AccessFiles,
+  files: ReloadedFiles,
+  store: () => Pick<Store, "claimsOfPrincipals">,
+  log: Log,
+): StartedAccess {
+  const usage = new Usage();
+  const { access, fetchedKeys } = accessFromFiles(where, files, (why) => {
+    if (why === null) log.debug("fetched the keys that JWTs are checked with");
+    else log.warn({ why }, "the keys for JWTs could not be fetched: the last ones stay in force");
+  });
+  const count = async () => {
+    if (access.boundsClaims) usage.counted(await store().claimsOfPrincipals());
+  };
+  const counting = new Loop({
+    name: "quotas",
+    intervalMs: COUNT_EVERY_MS,
+    jitter: 0.1,
+    restMsAfter: (runMs) => COUNT_REST_SHARE * runMs,
+    run: count,
+    onFailure: (loop, error) => log.debug({ loop, err: error }, "live claims could not be counted"),
+  });
+  let ending: NodeJS.Timeout | undefined;
+  return {
+    access,
+    usage,
+    async begin() {
+      await Promise.all([files.start(), fetchedKeys?.start(), count()]);
+      counting.start();
+    },
+    observe: (event) => countClaims(usage, event),
+    watch(endLost) {
+      access.onLoss = endLost;
+      ending = setInterval(() => endLost((identity) => identity.ended(Date.now())), ENDED_CHECKED_MS);
+    },
+    async stop() {
+      clearInterval(ending);
+      fetchedKeys?.stop();
+      await counting.stop();
+    },
+  };
+}
+
+/** What this server has decided changes the number of live claims. */
+function countClaims(usage: Usage, told: EngineEvent): void {
+  if (told.kind !== "event") return;
+  const { event } = told;
+  if (event.kind === "enqueued") usage.decided(event.claim.principal, 1, 1);
+  else if (event.kind === "granted")
+    usage.decided(event.claim.principal, event.queued ? 0 : 1, event.queued ? -1 : 0);
+  else if (event.kind === "ended") usage.decided(event.claim.principal, -1, event.was === "waiting" ? -1 : 0);
+}
+
+export function logFiles({ kind, what, ...outcome }: FilesOutcome, log: Log): void {
+  if ("faults" in outcome)
+    log.error({ what, faults: outcome.faults }, "files cannot be used: what was in force stays in force");
+  else log.info({ what }, kind === "first" ? "files are in force" : "changed files are in force");
+}
