@@ -265,7 +265,12 @@ func (c *calls) failed(one *call, err *Error) {
 		return
 	}
 	isMoving := one.usage != c.current
+	wasSent := one.wasSent
 	c.leave(one)
+	if err.isOfCredentials() {
+		// The server has not looked at the call.
+		one.wasSent = wasSent
+	}
 	if isMoving {
 		c.again(one)
 		return

@@ -47,10 +47,14 @@ func TestATokenIsSentAndItsRefusalReported(t *testing.T) {
 		} {
 			config := rowlock.Config{Addresses: []string{address}, Token: token}
 			client := connect(t, config)
-			_, err := client.Lock(background, nameOf(t))
+			_, err := client.Lock(background, nameOf(t), rowlock.TTL(rowlock.Forever))
 			failed, ok := errors.AsType[*rowlock.Error](err)
 			if !ok || failed.Reason != reason || failed.Code != codes.Unauthenticated {
 				t.Fatal(reason, err)
+			}
+			// No server can hold it for this client.
+			if failed.Metadata["request_id"] != "" {
+				t.Error(err)
 			}
 			if text := fmt.Sprintf("%v %+v %+v", err, failed, config.Token); strings.Contains(text, "secret") {
 				t.Error(text)
@@ -326,4 +330,20 @@ func TestARenewalThatIsDeniedIsRepeatedSlowly(t *testing.T) {
 	if state := lock.State(); state == rowlock.Lost {
 		t.Error(state)
 	}
+}
+
+func TestASourceThatHangsCountsAsATryThatFailed(t *testing.T) {
+	t.Parallel()
+	var asked atomic.Int32
+	client := connect(t, rowlock.Config{
+		Addresses: []string{sharedAddress(t)}, ConnectTimeout: 200 * time.Millisecond,
+		Token: rowlock.TokenFunc(func(ctx context.Context) (string, error) {
+			if asked.Add(1) == 1 {
+				<-ctx.Done()
+				return "", ctx.Err()
+			}
+			return oldToken, nil
+		}),
+	})
+	mustLock(t, client, nameOf(t))
 }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from rowlock.connection.channels import Metadata, metadata_of
 from rowlock.errors import RowlockError
@@ -18,7 +18,7 @@ class Prepared:
 
     headers: Metadata
     """The headers without the token."""
-    token: str | None
+    token: str | None = field(repr=False)
     tls: Certificates | None
 
     @property
