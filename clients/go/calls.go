@@ -65,6 +65,8 @@ type call struct {
 	askedAt time.Duration
 	// wasSent reports whether the server of an earlier connection may know of the call.
 	wasSent bool
+	// isAnswered: a server has given the call a place.
+	isAnswered bool
 	// timesSent counts the connections that have taken the call.
 	timesSent int
 	isOver    bool
@@ -166,9 +168,11 @@ func (c *calls) failUnsent(err *Error) {
 	}
 }
 
-// failAsked fails all calls that somebody waits for.
+// failAsked fails all calls that somebody waits for. Calls with a place stay if only the credentials are refused and others
+// may come: the server keeps a place for a while.
 func (c *calls) failAsked(err *Error) {
-	for _, one := range c.inOrder(func(one *call) bool { return !one.givesBack }) {
+	mayPass := err.isOfCredentials() && c.config.mayGetCredentials()
+	for _, one := range c.inOrder(func(one *call) bool { return !one.givesBack && !(mayPass && one.isAnswered) }) {
 		c.fail(one, err)
 	}
 }
@@ -232,6 +236,8 @@ func (c *calls) results(results []*rowlockv1.SessionResult, basis time.Duration)
 		one.askedAt = Forever
 		if one.answered(result, at) {
 			c.close(one)
+		} else {
+			one.isAnswered = true
 		}
 	}
 	c.pump()
@@ -259,7 +265,12 @@ func (c *calls) failed(one *call, err *Error) {
 		return
 	}
 	isMoving := one.usage != c.current
+	wasSent := one.wasSent
 	c.leave(one)
+	if err.isOfCredentials() {
+		// The server has not looked at the call.
+		one.wasSent = wasSent
+	}
 	if isMoving {
 		c.again(one)
 		return
@@ -412,6 +423,9 @@ func (c *calls) noAnswer(one *call, within time.Duration) *Error {
 	message := fmt.Sprintf("no answer within %v from %s: check that a server runs there, and that it and this client agree on TLS;",
 		within.Round(time.Millisecond), strings.Join(c.config.Addresses, ", "))
 	why := c.lastError()
+	if why != nil && why.isOfCredentials() {
+		return why
+	}
 	if why == nil {
 		return newError(ErrNoServer, codes.Unavailable, message)
 	}

@@ -18,26 +18,37 @@ import (
 // receiveBytesMax is large because one message may hold several listings.
 const receiveBytesMax = 64 << 20
 
-// connectTo prepares a connection, which gRPC opens at first use, and a context that sends the headers.
-func connectTo(ctx context.Context, address string, config Config) (context.Context, *grpc.ClientConn, *Error) {
+// connectTo prepares a connection, which gRPC opens at first use, and a context that sends the headers. ctx is done when
+// the connection has ended.
+func connectTo(ctx context.Context, turns *turns, address string, config Config) (context.Context, *grpc.ClientConn, *Error) {
 	headers, err := headersOf(ctx, config)
 	if err != nil {
 		message := fmt.Sprintf("MakeHeaders failed for %s: %v", address, err)
 		return nil, nil, newError(ErrUnknown, codes.Unauthenticated, message, err)
 	}
-	conn, err := dial(address, config.TLS)
+	sent := metadata.New(headers)
+	var options []grpc.DialOption
+	if config.Token != nil {
+		token, failed := openToken(ctx, turns, config.Token)
+		if failed != nil {
+			return nil, nil, failed
+		}
+		sent.Delete("authorization")
+		options = append(options, grpc.WithPerRPCCredentials(token))
+	}
+	conn, err := dial(address, config.TLS, options...)
 	if err != nil {
 		return nil, nil, newError(ErrUnknown, codes.Unavailable, err.Error(), err)
 	}
-	return metadata.NewOutgoingContext(ctx, metadata.New(headers)), conn, nil
+	return metadata.NewOutgoingContext(ctx, sent), conn, nil
 }
 
-func dial(address string, config *tls.Config) (*grpc.ClientConn, error) {
+func dial(address string, config *tls.Config, more ...grpc.DialOption) (*grpc.ClientConn, error) {
 	security := insecure.NewCredentials()
 	if config != nil {
 		security = credentials.NewTLS(config)
 	}
-	return grpc.NewClient(address,
+	return grpc.NewClient(address, append(more,
 		grpc.WithTransportCredentials(security),
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(receiveBytesMax)),
 		grpc.WithUserAgent("rowlock-go/"+Version),
@@ -45,7 +56,7 @@ func dial(address string, config *tls.Config) (*grpc.ClientConn, error) {
 		grpc.WithDisableRetry(),
 		grpc.WithDisableServiceConfig(),
 		grpc.WithIdleTimeout(0),
-	)
+	)...)
 }
 
 func headersOf(ctx context.Context, config Config) (map[string]string, error) {

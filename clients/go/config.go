@@ -27,9 +27,15 @@ type Config struct {
 	Owner string
 	// Labels are further information for those people, for all claims of this client.
 	Labels map[string]string
-	// TLS configures TLS; nil: plain text. Set RootCAs for a certificate authority of your own, ServerName if the
-	// certificate names something else than the address, and Certificates if the server asks for one.
+	// TLS configures TLS; nil: plain text. Set RootCAs for a certificate authority of your own, and ServerName if the
+	// certificate names something else than the address. If the server asks for a certificate, set Certificates, or
+	// GetClientCertificate, which is called for each new connection, so that it can read renewed files.
 	TLS *tls.Config
+	// Token says who calls, to servers that want to know. Without TLS it is only sent to this machine, unless
+	// AllowTokenInPlaintext is set.
+	Token *TokenSource
+	// AllowTokenInPlaintext sends the token without TLS to any address, where everybody on the way can read it.
+	AllowTokenInPlaintext bool
 	// Headers are sent to each server, for example for a proxy that checks them.
 	Headers map[string]string
 	// MakeHeaders makes further headers for each connection. If it fails, the calls that wait at that moment fail.
@@ -68,6 +74,11 @@ type ConnectionEvent struct {
 	Err error
 }
 
+// mayGetCredentials reports whether another connection may have other credentials than the last one.
+func (c *Config) mayGetCredentials() bool {
+	return c.Token != nil && !c.Token.isFixed || c.MakeHeaders != nil || c.TLS != nil && c.TLS.GetClientCertificate != nil
+}
+
 // checked is a copy of the configuration with all defaults, or an error if it cannot work.
 func (c Config) checked() (Config, error) {
 	// Clone these, because the caller may change its own.
@@ -77,6 +88,14 @@ func (c Config) checked() (Config, error) {
 	}
 	if len(c.Addresses) == 0 || slices.Contains(c.Addresses, "") {
 		return c, mistake("Addresses", "name at least one server, as host:port")
+	}
+	if c.Token != nil && c.TLS == nil && !c.AllowTokenInPlaintext {
+		for _, address := range c.Addresses {
+			if !isLoopback(address) {
+				return c, mistake("Token", fmt.Sprintf("the connection to %s is not encrypted, so others could read the token: "+
+					"set TLS, or AllowTokenInPlaintext if nobody listens on the way", address))
+			}
+		}
 	}
 	if c.ConnectTimeout == 0 {
 		c.ConnectTimeout = connectTimeoutDefault

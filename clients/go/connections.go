@@ -60,6 +60,9 @@ type connections struct {
 	bytesMax  int
 	openedAt  time.Duration
 	isClosed  bool
+	// isAskedAgain: since a server has last answered, a connection was opened at once because the credentials of the one
+	// before were refused.
+	isAskedAgain bool
 	// lastError is why the last connection ended or could not be opened.
 	lastError *Error
 }
@@ -134,6 +137,7 @@ func (c *connections) responded(from connection, response *rowlockv1.SessionResp
 	if opened := response.GetOpened(); opened != nil && from == c.current {
 		c.openTimer.stop()
 		c.openedAt = c.turns.now()
+		c.isAskedAgain = false
 		c.callbacks.connection(ConnectionEvent{
 			Address: from.address(), IsConnected: true, Replica: opened.GetReplica(), Via: from.via(),
 		})
@@ -145,7 +149,7 @@ func (c *connections) responded(from connection, response *rowlockv1.SessionResp
 		c.current = nil
 		c.openTimer.stop()
 		c.listener.leaving(from)
-		c.next(newError(ErrShuttingDown, codes.Unavailable, from.address()+" is stopping"), c.hasLasted(from))
+		c.next(newError(ErrShuttingDown, codes.Unavailable, from.address()+" is stopping"), c.hasLasted(from), false)
 	}
 	c.listener.responded(from, response, basis)
 }
@@ -170,20 +174,24 @@ func (c *connections) ended(from connection, err *Error) {
 		}
 	}
 	c.callbacks.connection(ConnectionEvent{Address: from.address(), Err: err})
+	isRefused := wasCurrent && from.opened() == nil
+	// The next connection asks the source of the credentials again, which may have others by now.
+	isAskingAgain := isRefused && err.isOfCredentials() && !c.isAskedAgain && c.config.mayGetCredentials()
 	// Before the listener is notified, since it then asks for a connection at once.
 	if wasCurrent {
-		c.next(err, c.hasLasted(from))
+		c.isAskedAgain = c.isAskedAgain || isAskingAgain
+		c.next(err, c.hasLasted(from), isAskingAgain)
 		c.listener.leaving(from)
 	}
 	c.listener.ended(from, err)
 	isHopeless := slices.Contains(hopelessCodes, err.Code) || err.Reason == ErrMessageTooLarge
-	if wasCurrent && isHopeless && from.opened() == nil {
+	if isRefused && isHopeless && !isAskingAgain {
 		c.listener.hopeless(err)
 	}
 }
 
 // next opens the next connection: at once, or after a pause if all servers have failed in turn.
-func (c *connections) next(err *Error, hasLasted bool) {
+func (c *connections) next(err *Error, hasLasted, isAtOnce bool) {
 	c.lastError = err
 	c.failures++
 	if hasLasted {
@@ -195,7 +203,7 @@ func (c *connections) next(err *Error, hasLasted bool) {
 		return
 	}
 	pause := time.Duration(0)
-	if c.failures > 0 && c.failures%count == 0 {
+	if c.failures > 0 && c.failures%count == 0 && !isAtOnce {
 		pause = backoff(c.failures/count, 0)
 	}
 	c.timer = c.turns.after(pause, func() {

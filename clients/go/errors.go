@@ -60,12 +60,18 @@ func (e *Error) Unwrap() []error {
 
 // isUndone reports whether the server has answered that nothing was done.
 func (e *Error) isUndone() bool {
-	return e.Reason == ErrOverloaded || e.Reason == ErrDatabaseUnavailable || e.Reason == ErrShuttingDown
+	return e.Reason == ErrOverloaded || e.Reason == ErrDatabaseUnavailable || e.Reason == ErrShuttingDown || e.isOfCredentials()
 }
 
-// isTransient reports whether the same call may succeed a little later.
+// isOfCredentials reports whether the server does not accept who calls, or the client has no token.
+func (e *Error) isOfCredentials() bool {
+	return e.Reason == ErrCredentialsMissing || e.Reason == ErrCredentialsWrong || e.Reason == ErrCredentialsExpired
+}
+
+// isTransient reports whether the same call may succeed a little later. If the server refuses the credentials of a unary
+// call, the next connection decides whether others help.
 func (e *Error) isTransient() bool {
-	return e.Code == codes.Unavailable || e.Reason == ErrOverloaded
+	return e.Code == codes.Unavailable || e.Reason == ErrOverloaded || e.isOfCredentials()
 }
 
 // refusesSession reports whether this error, at the end of a session that never opened, means that the server has taken
@@ -76,6 +82,9 @@ func (e *Error) refusesSession() bool {
 
 // leavesDoubt reports whether a server that knew of the call may have carried it out nevertheless.
 func (e *Error) leavesDoubt() bool {
+	if e.Reason == ErrRightMissing {
+		return false
+	}
 	switch e.Code {
 	case codes.InvalidArgument, codes.NotFound, codes.AlreadyExists, codes.FailedPrecondition, codes.Aborted:
 		return false
@@ -119,6 +128,13 @@ func errorOfCall(err error) *Error {
 	return failed
 }
 
+// whatToDo about credentials that a server refuses. The server's own sentence knows nothing of this client.
+var whatToDo = map[Reason]string{
+	ErrCredentialsMissing: "set the Token of the Config, or a client certificate in its TLS",
+	ErrCredentialsWrong:   "check what the Token of the Config gives",
+	ErrCredentialsExpired: "the Token of the Config, or the client certificate in its TLS, must be a newer one",
+}
+
 // errorOfStatus converts the status of a call in a session.
 func errorOfStatus(failed *statuspb.Status) *Error {
 	err := newError(ErrUnknown, codes.Code(failed.GetCode()), failed.GetMessage())
@@ -128,6 +144,9 @@ func errorOfStatus(failed *statuspb.Status) *Error {
 			if detail.GetDomain() == "rowlock" {
 				err.Reason = Reason(detail.GetReason())
 				err.Metadata = detail.GetMetadata()
+				if advice := whatToDo[err.Reason]; advice != "" {
+					err.Message = fmt.Sprintf("%s (%s)", err.Message, advice)
+				}
 			}
 		case *errdetails.RetryInfo:
 			err.RetryAfter = detail.GetRetryDelay().AsDuration()

@@ -19,6 +19,8 @@ const (
 	// renewAgain is the pause before a failed renewal is tried again: short, but at most two tries in a third of the
 	// shortest ttl.
 	renewAgain = 150 * time.Millisecond
+	// renewDenied is the pause after the server's policy has denied a renewal. Only a change of the policy can help.
+	renewDenied = time.Second
 )
 
 // leaseKeeper renews all leases that this client holds, many in one command. It notices leases that are lost: by the
@@ -193,7 +195,11 @@ func (k *leaseKeeper) failed(lease *heldLease, err *Error) {
 		k.lose(lease.id, err)
 		return
 	}
-	lease.renewAt = k.turns.now() + max(renewAgain, err.RetryAfter)
+	pause := renewAgain
+	if err.Reason == ErrRightMissing {
+		pause = renewDenied
+	}
+	lease.renewAt = k.turns.now() + max(pause, err.RetryAfter)
 	if lease.state() == Uncertain && k.connections.isOpen() {
 		k.connections.leave(err)
 	}

@@ -30,8 +30,17 @@ const (
 	ErrDatabaseUnavailable Reason = "DATABASE_UNAVAILABLE"
 	ErrShuttingDown        Reason = "SHUTTING_DOWN"
 	ErrSessionSilent       Reason = "SESSION_SILENT"
-	ErrTimeout             Reason = "TIMEOUT"
-	ErrInternal            Reason = "INTERNAL"
+	// ErrCredentialsMissing: the server wants to know who calls, or the Token of the [Config] has given no token.
+	ErrCredentialsMissing Reason = "CREDENTIALS_MISSING"
+	// ErrCredentialsWrong: the server does not know the token, or does not trust who has signed it.
+	ErrCredentialsWrong Reason = "CREDENTIALS_WRONG"
+	// ErrCredentialsExpired: the token or certificate is past its end. The server keeps leases and places.
+	ErrCredentialsExpired Reason = "CREDENTIALS_EXPIRED"
+	// ErrRightMissing: the policy of the server does not allow the call; right in [Error.Metadata] is what is missing,
+	// and principal is the caller.
+	ErrRightMissing Reason = "RIGHT_MISSING"
+	ErrTimeout      Reason = "TIMEOUT"
+	ErrInternal     Reason = "INTERNAL"
 )
 
 // Reasons for which a lock was refused: see [Refusal].

@@ -169,17 +169,17 @@ func TestCallsReportedAsNotDoneAreRepeated(t *testing.T) {
 }
 
 // serve starts a server of the test's own, and returns its address.
-func serve(t *testing.T, own rowlockv1.LockServiceServer) string {
+func serve(t *testing.T, own rowlockv1.LockServiceServer, options ...grpc.ServerOption) string {
 	t.Helper()
-	address, begin := serveLater(t, own)
+	address, begin := serveLater(t, own, options...)
 	begin()
 	return address
 }
 
 // serveLater listens, but answers nothing until begin is called.
-func serveLater(t *testing.T, own rowlockv1.LockServiceServer) (address string, begin func()) {
+func serveLater(t *testing.T, own rowlockv1.LockServiceServer, options ...grpc.ServerOption) (address string, begin func()) {
 	t.Helper()
-	service := grpc.NewServer()
+	service := grpc.NewServer(options...)
 	rowlockv1.RegisterLockServiceServer(service, own)
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

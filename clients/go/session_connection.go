@@ -174,7 +174,7 @@ func (s *sessionConnection) wakeUp() {
 
 // converse opens the session and reads it to its end, outside of turns.
 func (s *sessionConnection) converse(ctx context.Context, config Config) *Error {
-	ctx, conn, failed := connectTo(ctx, s.at, config)
+	ctx, conn, failed := connectTo(ctx, s.turns, s.at, config)
 	if failed != nil {
 		return failed
 	}

@@ -155,7 +155,7 @@ func (u *unaryConnection) endIfIdle() {
 
 // connect checks whether a server is there, and keeps the connection until it is over.
 func (u *unaryConnection) connect() {
-	ctx, conn, failed := connectTo(u.ctx, u.at, u.config)
+	ctx, conn, failed := connectTo(u.ctx, u.turns, u.at, u.config)
 	if failed != nil {
 		u.turns.take(func() { u.end(failed) })
 		return
@@ -165,8 +165,8 @@ func (u *unaryConnection) connect() {
 	asked := u.turns.now()
 	_, err := u.service.GetLock(ctx, &rowlockv1.GetLockRequest{Name: probedName})
 	u.turns.take(func() {
-		if err != nil && !errorOfCall(err).isOfServer() {
-			u.end(errorOfCall(err))
+		if failed := errorOfCall(err); err != nil && (!failed.isOfServer() || failed.isOfCredentials()) {
+			u.end(failed)
 		} else {
 			u.isThere(asked)
 		}
@@ -212,8 +212,9 @@ func (u *unaryConnection) begin(command *rowlockv1.SessionCommand) {
 // answer reports the outcome of a command as a session would.
 func (u *unaryConnection) answer(call uint64, basis time.Duration, result *rowlockv1.SessionResult, err error) {
 	response := &rowlockv1.SessionResponse{}
+	var failed *Error
 	if err != nil {
-		failed := errorOfCall(err)
+		failed = errorOfCall(err)
 		if isConnectionLost(failed) {
 			u.end(failed)
 			return
@@ -225,6 +226,10 @@ func (u *unaryConnection) answer(call uint64, basis time.Duration, result *rowlo
 	result.Call = call
 	response.Results = []*rowlockv1.SessionResult{result}
 	u.listener.responded(u, response, basis)
+	if failed != nil && failed.isOfCredentials() {
+		// As a session would end.
+		u.end(failed)
+	}
 }
 
 // isConnectionLost reports whether no server has answered the call.
@@ -332,7 +337,7 @@ func (u *unaryConnection) renewLeases(ctx context.Context, asked *rowlockv1.Rene
 		outcome := &rowlockv1.RenewedLease{Outcome: &rowlockv1.RenewedLease_Lease{Lease: answer.GetLease()}}
 		if err != nil {
 			failed := errorOfCall(err)
-			if isConnectionLost(failed) || failed.Reason == ErrShuttingDown {
+			if isConnectionLost(failed) || failed.isOfCredentials() || failed.Reason == ErrShuttingDown {
 				return nil, err
 			}
 			outcome.Outcome = &rowlockv1.RenewedLease_Error{Error: statusOf(err)}

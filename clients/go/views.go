@@ -34,7 +34,10 @@ type ClaimView struct {
 	Mode         Mode
 	Permits      uint32
 	Owner        string
-	Labels       map[string]string
+	// Principal is who asked, as the server has verified it; Owner is only what the caller says. Empty if the server asks
+	// nobody who they are.
+	Principal string
+	Labels    map[string]string
 	// Token is the fencing token of a holder; 0 for a waiter.
 	Token       uint64
 	RequestedAt time.Time
@@ -105,6 +108,7 @@ func claimOf(claim *rowlockv1.Claim) ClaimView {
 		Mode:         modeOf(claim.GetMode()),
 		Permits:      claim.GetPermits(),
 		Owner:        claim.GetOwner(),
+		Principal:    claim.GetPrincipal(),
 		Labels:       claim.GetLabels(),
 		Token:        claim.GetFencingToken(),
 		RequestedAt:  timeOf(claim.GetRequestedAt()),

@@ -3,8 +3,10 @@
 package main
 
 import (
+	"context"
 	"crypto/tls"
 	"crypto/x509"
+	"encoding/json"
 	"fmt"
 	"os"
 	"runtime"
@@ -36,6 +38,11 @@ func (d *driver) connect(asked *command) (any, error) {
 			return nil, err
 		}
 	}
+	var err error
+	if config.Token, err = d.tokenSource(asked); err != nil {
+		return nil, err
+	}
+	config.AllowTokenInPlaintext = asked.AllowTokenInPlaintext
 	client, err := rowlock.Connect(config)
 	if err != nil {
 		return nil, err
@@ -43,6 +50,42 @@ func (d *driver) connect(asked *command) (any, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.clients[asked.Client] = client
+	return object{}, nil
+}
+
+// tokenSource is the source of the client's token; nil if the command names none.
+func (d *driver) tokenSource(asked *command) (*rowlock.TokenSource, error) {
+	switch {
+	case asked.Token != nil:
+		var token string
+		err := json.Unmarshal(*asked.Token, &token)
+		return rowlock.StaticToken(token), err
+	case asked.TokenFile != "":
+		return rowlock.TokenFile(asked.TokenFile), nil
+	case asked.TokenFunction != "":
+		d.setTokenOf(asked.Client, asked.TokenFunction)
+		return rowlock.TokenFunc(func(context.Context) (string, error) {
+			d.mu.Lock()
+			defer d.mu.Unlock()
+			return d.tokens[asked.Client], nil
+		}), nil
+	default:
+		return nil, nil
+	}
+}
+
+func (d *driver) setTokenOf(client, token string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.tokens[client] = token
+}
+
+func (d *driver) setToken(asked *command) (any, error) {
+	var token string
+	if err := json.Unmarshal(*asked.Token, &token); err != nil {
+		return nil, err
+	}
+	d.setTokenOf(asked.Client, token)
 	return object{}, nil
 }
 
@@ -57,11 +100,11 @@ func (f *tlsFiles) read() (*tls.Config, error) {
 		config.RootCAs.AppendCertsFromPEM(pem)
 	}
 	if f.CertFile != "" {
-		own, err := tls.LoadX509KeyPair(f.CertFile, f.KeyFile)
-		if err != nil {
-			return nil, err
+		// Called for each new connection, as the README shows.
+		config.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
+			own, err := tls.LoadX509KeyPair(f.CertFile, f.KeyFile)
+			return &own, err
 		}
-		config.Certificates = []tls.Certificate{own}
 	}
 	return config, nil
 }

@@ -18,6 +18,7 @@ type verb func(*driver, *command) (any, error)
 
 var verbs = map[string]verb{
 	"connect":      (*driver).connect,
+	"setToken":     (*driver).setToken,
 	"acquire":      (*driver).acquire,
 	"capture":      (*driver).capture,
 	"giveUp":       (*driver).giveUp,
@@ -43,6 +44,8 @@ var verbs = map[string]verb{
 type driver struct {
 	mu      sync.Mutex
 	clients map[string]*rowlock.Client
+	// tokens are what the token functions of the clients return, by name of the client.
+	tokens  map[string]string
 	handles map[string]*handle
 
 	// saying is held while a line is written.
@@ -50,7 +53,7 @@ type driver struct {
 }
 
 func main() {
-	d := &driver{clients: map[string]*rowlock.Client{}, handles: map[string]*handle{}}
+	d := &driver{clients: map[string]*rowlock.Client{}, tokens: map[string]string{}, handles: map[string]*handle{}}
 	if err := d.run(); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)

@@ -151,7 +151,7 @@ func claimsOf(claims []rowlock.ClaimView) []object {
 	shown := []object{}
 	for _, claim := range claims {
 		one := object{
-			"owner": claim.Owner, "permits": claim.Permits, "mode": claim.Mode,
+			"owner": claim.Owner, "principal": claim.Principal, "permits": claim.Permits, "mode": claim.Mode,
 			"ticketNumber": strconv.FormatUint(claim.TicketNumber, 10), "labels": claim.Labels,
 		}
 		if claim.State == rowlock.ClaimHeld {

@@ -113,6 +113,7 @@ def record_json(record: RecordView) -> dict[str, Any]:
 def _claim_json(claim: ClaimView) -> dict[str, Any]:
     return {
         "owner": claim.owner,
+        "principal": claim.principal,
         "permits": claim.permits,
         "mode": claim.mode,
         "ticketNumber": str(claim.ticket_number),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from pathlib import Path
 from typing import Any
 
 from answers import AnyLock, captured_json, lock_json, ms, outcome_json, place_json, record_json
@@ -12,7 +11,7 @@ from asked import Command, capture_options, changes_of, lock_options, release_op
 from fenced_store import connect_to, fenced_write, guarded_write
 from side import Asking, Scope, Side
 
-from rowlock import LimitSetting, LockView, TlsOptions
+from rowlock import LimitSetting, LockView, TlsOptions, TokenFile
 
 Answer = Callable[[dict[str, Any]], None]
 
@@ -24,6 +23,8 @@ class Commands:
         self._side = side
         self._tell = tell
         self._clients: dict[str, Any] = {}
+        # What the token functions of the clients return.
+        self._tokens: dict[str, str] = {}
         self._locks: dict[str, AnyLock] = {}
         self._asking: dict[str, Asking | Scope] = {}
         self._scopes: dict[str, Scope] = {}
@@ -32,6 +33,7 @@ class Commands:
         """Run a command: answer once, or raise."""
         runs: dict[str, Callable[[Command], Awaitable[dict[str, Any]]]] = {
             "connect": self._connect,
+            "setToken": self._set_token,
             "giveUp": self._give_up,
             "leave": self._leave,
             "state": self._state,
@@ -72,12 +74,31 @@ class Commands:
         tls = command.get("tls")
         if tls is not None:
             options["tls"] = TlsOptions(
-                ca=_bytes_of(tls.get("caFile")),
-                cert=_bytes_of(tls.get("certFile")),
-                key=_bytes_of(tls.get("keyFile")),
+                ca=tls.get("caFile"),
+                cert=tls.get("certFile"),
+                key=tls.get("keyFile"),
                 server_name=tls.get("serverName"),
             )
+        options.update(self._token_options(command))
         self._clients[command["client"]] = self._side.connect(command["addresses"], **options)
+        return {}
+
+    def _token_options(self, command: Command) -> dict[str, Any]:
+        options: dict[str, Any] = {}
+        if command.get("allowTokenInPlaintext"):
+            options["allow_token_in_plaintext"] = True
+        if command.get("token") is not None:
+            options["token"] = command["token"]
+        elif command.get("tokenFile") is not None:
+            options["token"] = TokenFile(command["tokenFile"])
+        elif command.get("tokenFunction") is not None:
+            client = command["client"]
+            self._tokens[client] = command["tokenFunction"]
+            options["token"] = lambda: self._tokens[client]
+        return options
+
+    async def _set_token(self, command: Command) -> dict[str, Any]:
+        self._tokens[command["client"]] = command["token"]
         return {}
 
     async def _acquire(self, command: Command, answer: Answer) -> None:
@@ -219,10 +240,6 @@ class Commands:
     async def _close(self, command: Command) -> dict[str, Any]:
         await self._side.call(self._clients[command["client"]].close)
         return {}
-
-
-def _bytes_of(path: str | None) -> bytes | None:
-    return None if path is None else Path(path).read_bytes()
 
 
 def _ttl_of(command: Command) -> dict[str, float]:

@@ -30,6 +30,7 @@ from rowlock.reason import Reason
 from rowlock.records import LastRunView, LockChanges, RecordOptions, RecordView, ReleaseOptions
 from rowlock.refusal import Refusal
 from rowlock.times import FOREVER
+from rowlock.token_source import TokenFile
 from rowlock.views import (
     ClaimView,
     ForceReleased,
@@ -77,6 +78,7 @@ __all__ = [
     "RenewedLease",
     "RowlockError",
     "TlsOptions",
+    "TokenFile",
     "TryOptions",
     "Violation",
     "WaitOptions",

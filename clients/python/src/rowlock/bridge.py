@@ -20,6 +20,9 @@ Value = TypeVar("Value")
 MakeHeaders = Callable[[], Headers]
 """Makes the headers of one connection, on its own thread. It may block."""
 
+MakeToken = Callable[[], str]
+"""Gives the token of one connection, on its own thread. It may block."""
+
 # Seconds that `close` waits for callbacks of the user that are still to run.
 _CALLBACKS_WITHIN = 1.0
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Callable, Mapping, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, cast
 
-from rowlock.bridge import Bridge, MakeHeaders
+from rowlock.bridge import Bridge, MakeHeaders, MakeToken
 from rowlock.captured import Captured
 from rowlock.lock import Lock
 from rowlock.engine.held_lease import HeldLease
@@ -29,6 +29,7 @@ from rowlock.options import (
 from rowlock.reason import Reason
 from rowlock.records import LockChanges, RecordView, ReleaseOptions, last_words_of
 from rowlock.refusal import Refusal
+from rowlock.token_source import TokenFile
 from rowlock.views import (
     ForceReleased,
     LimitInForce,
@@ -49,6 +50,8 @@ def connect(
     owner: str | None = None,
     labels: Mapping[str, str] | None = None,
     tls: bool | TlsOptions = False,
+    token: str | TokenFile | MakeToken | None = None,
+    allow_token_in_plaintext: bool = False,
     headers: Headers | MakeHeaders | None = None,
     connect_timeout: float = 3.0,
     give_up_after: float = 30.0,
@@ -59,6 +62,9 @@ def connect(
     addresses: `host:port` of each server, in the order in which the client tries them.
     owner, labels: shown to people who look at a lock; an owner of None means `hostname:pid`.
     tls: True: trust the authorities that gRPC brings along. False: plain text.
+    token: by which the servers know who calls. A function is called for each new connection, and about once a second where
+        no session gets through, on its own thread; it may block.
+    allow_token_in_plaintext: send the token without TLS to other machines, where everybody on the way can read it.
     headers: sent with each new connection; a function is called for each of them, on its own thread; it may block.
     connect_timeout: seconds to wait for a server's first answer before the client tries the next address.
     give_up_after: seconds without any server's answer after which a call fails.
@@ -69,6 +75,8 @@ def connect(
         owner=owner,
         labels=labels,
         tls=tls,
+        token=token,
+        allow_token_in_plaintext=allow_token_in_plaintext,
         connect_timeout=connect_timeout,
         give_up_after=give_up_after,
     )

@@ -17,6 +17,14 @@ _DOMAIN = "rowlock"
 _DETAILS = "grpc-status-details-bin"
 _CODES: dict[int, str] = {code.value[0]: code.name for code in grpc.StatusCode}
 _TRANSIENT_CODE = "UNAVAILABLE"
+# What to do about credentials that a server refuses. The server's own sentence knows nothing of this client.
+_WHAT_TO_DO: dict[Reason | str, str] = {
+    Reason.CREDENTIALS_MISSING: "set the token option of connect, or a client certificate in its tls",
+    Reason.CREDENTIALS_WRONG: "check what the token option of connect gives",
+    Reason.CREDENTIALS_EXPIRED: (
+        "the token option of connect, or the client certificate in its tls, must give a newer one"
+    ),
+}
 
 
 @dataclass(frozen=True)
@@ -65,9 +73,14 @@ class RowlockError(Exception):
         return self.code == _TRANSIENT_CODE or self.reason == Reason.OVERLOADED
 
     @property
+    def is_of_credentials(self) -> bool:
+        """Whether the server does not accept who calls, or the client has no token or certificate."""
+        return self.reason in _WHAT_TO_DO
+
+    @property
     def is_in_doubt(self) -> bool:
         """Whether the call may have taken effect, if a server heard it."""
-        return self.is_transient or self.reason == Reason.CLOSED
+        return self.is_transient or self.is_of_credentials or self.reason == Reason.CLOSED
 
 
 class LockLost(RowlockError):
@@ -156,7 +169,7 @@ def of_status(status: Status) -> RowlockError:
     return kind(
         reason,
         _CODES.get(status.code, "UNKNOWN"),
-        status.message,
+        f"{status.message} ({_WHAT_TO_DO[reason]})" if reason in _WHAT_TO_DO else status.message,
         violations=tuple(Violation(each.field, each.description) for each in bad.field_violations),
         metadata=dict(info.metadata),
         retry_after=seconds_of(retry.retry_delay) if retry.HasField("retry_delay") else None,

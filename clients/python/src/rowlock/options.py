@@ -6,13 +6,15 @@ import math
 import os
 import socket
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal, Union
 
 from rowlock.cancellation import Cancellation
 from rowlock.mode import Mode, proto_mode
 from rowlock.records import RecordOptions, Terms
 from rowlock.times import FOREVER, check_seconds, check_seconds_or_forever, duration_of
+from rowlock.token_source import TokenFile, TokenSource, is_loopback
 from rowlock.v1 import lock_service_pb2
 
 Headers = Mapping[str, str]
@@ -24,21 +26,52 @@ _MARGIN_MAX = 2.0
 _POSITION_INTERVAL = 1.0
 
 
+Pem = Union[bytes, str, "os.PathLike[str]"]
+"""PEM, or the path of a file with it, which is read again for each new connection."""
+
+
 @dataclass(frozen=True)
 class TlsOptions:
-    """The certificates of a TLS connection, all in PEM. Raises ValueError if only one of `cert` and `key` is given."""
+    """The certificates of a TLS connection. Raises ValueError if only one of `cert` and `key` is given.
 
-    ca: bytes | None = None
+    Each is PEM as bytes, or the path of a file, which is read again for each new connection, so that a renewed
+    certificate needs no restart.
+    """
+
+    ca: Pem | None = None
     """Certificates of the authorities to trust; None: those that gRPC brings along."""
-    cert: bytes | None = None
+    cert: Pem | None = None
     """The client's own certificate, if the server asks for one; it needs `key`."""
-    key: bytes | None = None
+    key: Pem | None = field(default=None, repr=False)
     server_name: str | None = None
     """The name in the server's certificate, if it differs from the address."""
 
     def __post_init__(self) -> None:
         if (self.cert is None) != (self.key is None):
             raise ValueError("tls: set both cert and key, or neither")
+
+    @property
+    def has_files(self) -> bool:
+        """Whether any certificate or key is in a file."""
+        return any(isinstance(each, (str, os.PathLike)) for each in (self.ca, self.cert, self.key))
+
+    def loaded(self) -> Certificates:
+        """Return what the files contain now. Raises OSError."""
+        return Certificates(_pem_of(self.ca), _pem_of(self.cert), _pem_of(self.key), self.server_name)
+
+
+@dataclass(frozen=True)
+class Certificates:
+    """The certificates of one connection: TlsOptions without files."""
+
+    ca: bytes | None
+    cert: bytes | None
+    key: bytes | None = field(repr=False)
+    server_name: str | None
+
+
+def _pem_of(pem: Pem | None) -> bytes | None:
+    return pem if pem is None or isinstance(pem, bytes) else Path(pem).read_bytes()
 
 
 @dataclass(frozen=True)
@@ -171,6 +204,7 @@ class Settings:
     owner: str
     labels: Mapping[str, str]
     tls: TlsOptions | None
+    token: TokenSource | None
     connect_timeout: float
     give_up_after: float
 
@@ -206,6 +240,8 @@ def settings_of(
     owner: str | None,
     labels: Mapping[str, str] | None,
     tls: bool | TlsOptions,
+    token: str | TokenFile | Callable[[], Any] | None,
+    allow_token_in_plaintext: bool,
     connect_timeout: float,
     give_up_after: float,
 ) -> Settings:
@@ -217,11 +253,18 @@ def settings_of(
         check_seconds_or_forever(name, seconds)
         if seconds <= 0:
             raise ValueError(f"{name}: {seconds} must be above 0")
+    remote = [each for each in named if not is_loopback(each)]
+    if token is not None and not tls and remote and not allow_token_in_plaintext:
+        raise ValueError(
+            f"token: the connection to {remote[0]} is not encrypted, so others could read the token; "
+            "set tls, or allow_token_in_plaintext if nobody listens on the way"
+        )
     return Settings(
         addresses=named,
         owner=f"{socket.gethostname()}:{os.getpid()}" if owner is None else owner,
         labels=dict(labels or {}),
         tls=(TlsOptions() if tls else None) if isinstance(tls, bool) else tls,
+        token=None if token is None else TokenSource(token),
         connect_timeout=connect_timeout,
         give_up_after=give_up_after,
     )

@@ -29,6 +29,14 @@ class Reason(str, Enum):
     DATABASE_UNAVAILABLE = "DATABASE_UNAVAILABLE"
     SHUTTING_DOWN = "SHUTTING_DOWN"
     SESSION_SILENT = "SESSION_SILENT"
+    # CREDENTIALS_MISSING: the server wants to know who calls, or the client's token option gives no token.
+    # CREDENTIALS_WRONG: the server does not know the token, or does not trust who has signed it.
+    # CREDENTIALS_EXPIRED: the token or certificate is past its end; the server keeps leases and places.
+    # RIGHT_MISSING: the server's policy does not allow the call; `metadata` has the `right` and the `principal`.
+    CREDENTIALS_MISSING = "CREDENTIALS_MISSING"
+    CREDENTIALS_WRONG = "CREDENTIALS_WRONG"
+    CREDENTIALS_EXPIRED = "CREDENTIALS_EXPIRED"
+    RIGHT_MISSING = "RIGHT_MISSING"
     TIMEOUT = "TIMEOUT"
     INTERNAL = "INTERNAL"
     # Refusals, and ends of claims. CANCELLED is also the error of a wait that its caller cancelled.

@@ -24,6 +24,8 @@ class ClaimView:
     mode: Mode
     permits: int
     owner: str
+    principal: str
+    """Who asked, as the server has verified it; `owner` is only what the caller says. Empty if it asks nobody."""
     labels: Mapping[str, str] = field(hash=False)
     token: int | None
     """The fencing token; None for a waiter."""
@@ -130,6 +132,7 @@ def claim_view(claim: lock_pb2.Claim) -> ClaimView:
         mode=mode_of(claim.mode),
         permits=claim.permits,
         owner=claim.owner,
+        principal=claim.principal,
         labels=dict(claim.labels),
         token=claim.fencing_token if is_held else None,
         requested_at=instant_of(claim.requested_at) if claim.HasField("requested_at") else None,

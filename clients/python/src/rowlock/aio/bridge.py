@@ -7,6 +7,7 @@ import inspect
 import sys
 from collections.abc import Awaitable, Callable, Generator
 from concurrent.futures import Future
+from dataclasses import replace
 from typing import Any, TypeVar
 
 from rowlock.engine.engine import Engine
@@ -19,6 +20,10 @@ Value = TypeVar("Value")
 
 MakeHeaders = Callable[[], Headers | Awaitable[Headers]]
 """Makes the headers of one connection, on the loop. It may be a coroutine function."""
+
+
+MakeToken = Callable[[], "str | Awaitable[str]"]
+"""Gives the token of one connection, on the loop. It may be a coroutine function."""
 
 
 class Lost:
@@ -101,10 +106,13 @@ class Bridge:
         headers: Headers | MakeHeaders,
         on_connection: Callable[[ConnectionEvent], object] | None,
     ) -> None:
-        self._headers = headers
         self._on_connection = on_connection
         self._loop: asyncio.AbstractEventLoop | None = None
-        self.engine = Engine(settings, self._made_headers if callable(headers) else headers, self._notify)
+        if settings.token:
+            settings = replace(settings, token=settings.token.called_by(self._made))
+        self.engine = Engine(
+            settings, (lambda: self._made(headers)) if callable(headers) else headers, self._notify
+        )
         self._verbs = Verbs(self.engine)
 
     def open(self) -> Engine:
@@ -166,15 +174,15 @@ class Bridge:
         if call:
             self.run(lambda: call(event))
 
-    def _made_headers(self) -> Headers:
-        """Runs on its own thread, which waits for the loop."""
-        assert self._loop is not None
-        return asyncio.run_coroutine_threadsafe(self._make_headers(), self._loop).result()
+    def _made(self, make: Callable[[], Value | Awaitable[Value]]) -> Value:
+        """Return what a function of the user makes on the loop, for which this thread of its own waits."""
 
-    async def _make_headers(self) -> Headers:
-        assert callable(self._headers)
-        made = self._headers()
-        return await made if inspect.isawaitable(made) else made
+        async def made() -> Value:
+            value = make()
+            return await value if inspect.isawaitable(value) else value
+
+        assert self._loop is not None
+        return asyncio.run_coroutine_threadsafe(made(), self._loop).result()
 
 
 def _call_soon(loop: asyncio.AbstractEventLoop, run: Callable[[], object]) -> None:

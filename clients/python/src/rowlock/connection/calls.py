@@ -24,6 +24,10 @@ Kind = Literal["urgent", "other", "wait"]
 _KINDS: tuple[Kind, ...] = ("urgent", "other", "wait")
 
 
+# A connection that ends with one of these codes before the server's first answer has taken no command.
+_REFUSING_CODES = ("INVALID_ARGUMENT", "UNAUTHENTICATED", "PERMISSION_DENIED", "UNIMPLEMENTED")
+
+
 @dataclass(frozen=True)
 class Ask:
     """What a call asks for, and how it is repeated."""
@@ -52,7 +56,9 @@ class Call:
         self.asked_at = 0.0
         """When it was sent last; infinity once it was answered."""
         self.times_sent = 0
-        """How many times it was sent, whether or not a server received it."""
+        """How many times it was sent, whether or not a server received it, but for those that a server has refused."""
+        self.is_placed = False
+        """Whether a server has given it a place."""
         self.is_over = False
         self.failures = 0
         self.last_error: RowlockError | None = None
@@ -137,10 +143,11 @@ class Calls:
         else:
             run()
 
-    def fail_all(self, error: RowlockError) -> None:
-        """Fail all open calls, in the order in which they began."""
+    def fail_all(self, error: RowlockError, *, but_placed: bool = False) -> None:
+        """Fail all open calls, in the order in which they began; with `but_placed`, not those that have a place."""
         for call in sorted(self._open, key=lambda call: call.order):
-            self._fail(call, error)
+            if not (but_placed and call.is_placed):
+                self._fail(call, error)
 
     def begun(self, connection: Connection) -> None:
         """Send calls to this connection from now on."""
@@ -177,6 +184,8 @@ class Calls:
             call.asked_at = math.inf
             if call.ask.answered(result, at):
                 self._close(call)
+            else:
+                call.is_placed = True
         self._pump()
 
     def ended(self, connection: Connection, error: RowlockError) -> None:
@@ -187,6 +196,8 @@ class Calls:
         ]
         for call in lost:
             self._leave(call)
+            if connection.opened is None and error.code in _REFUSING_CODES:
+                call.times_sent -= 1
             if call.ask.repeat == "always":
                 self._again(call)
             else:
@@ -194,8 +205,14 @@ class Calls:
 
     def _failed(self, call: Call, error: RowlockError) -> None:
         repeat = call.ask.repeat
-        is_safe = repeat == "always" or (repeat == "unsent" and error.is_undone)
-        if not error.is_transient or not is_safe:
+        is_undone = error.is_undone
+        may_pass = error.is_transient
+        if error.is_of_credentials:
+            # The server has refused a unary call. The next connection finds out whether other credentials help.
+            call.times_sent -= 1
+            is_undone = may_pass = True
+        is_safe = repeat == "always" or (repeat == "unsent" and is_undone)
+        if not may_pass or not is_safe:
             self._fail(call, error)
             return
         is_moving = call.usage is not self._current
@@ -317,6 +334,8 @@ class Calls:
         if call.last_error:
             return call.last_error
         why = self._last_error()
+        if why and why.is_of_credentials:
+            return why
         words = f" {why.message}" if why else ""
         error = RowlockError(
             Reason.NO_SERVER,

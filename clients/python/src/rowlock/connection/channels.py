@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import grpc
 
-from rowlock.options import Headers, TlsOptions
+from rowlock.options import Certificates, Headers
 
 # One message may hold the answers to several listings.
 _RECEIVE_BYTES_MAX = 67_108_864
@@ -12,7 +12,7 @@ _RECEIVE_BYTES_MAX = 67_108_864
 Metadata = tuple[tuple[str, str], ...]
 
 
-def open_channel(address: str, tls: TlsOptions | None) -> grpc.Channel:
+def open_channel(address: str, tls: Certificates | None) -> grpc.Channel:
     """Make a channel; it connects with the first call."""
     options: list[tuple[str, int | str]] = [
         ("grpc.max_receive_message_length", _RECEIVE_BYTES_MAX),

@@ -13,13 +13,14 @@ from typing import Protocol
 
 from rowlock.backoff import backoff
 from rowlock.clock import Clock
-from rowlock.connection.channels import Metadata, metadata_of, open_channel
+from rowlock.connection.channels import open_channel
 from rowlock.connection.connection import Connection
+from rowlock.connection.preparation import Preparation, Prepared
 from rowlock.connection.session_connection import SessionConnection
 from rowlock.connection.unary_connection import UnaryConnection
 from rowlock.errors import RowlockError
 from rowlock.event_loop import EventLoop, Timer
-from rowlock.options import ConnectionEvent, Headers, Settings
+from rowlock.options import ConnectionEvent, Settings
 from rowlock.reason import Reason
 from rowlock.v1.lock_service_pb2 import SessionResponse
 
@@ -65,14 +66,14 @@ class Connections:
     def __init__(
         self,
         settings: Settings,
-        headers: Headers | Callable[[], Headers],
+        preparation: Preparation,
         loop: EventLoop,
         now: Clock,
         listener: Listener,
     ) -> None:
-        """If `headers` is a function, it may block: a separate thread calls it."""
+        """If the preparation may block, it has a separate thread."""
         self._settings = settings
-        self._headers = headers
+        self._preparation = preparation
         self._loop = loop
         self._now = now
         self._listener = listener
@@ -82,7 +83,7 @@ class Connections:
         # The number of the current attempt to open a connection; 0: none.
         self._attempt = 0
         self._attempts = 0
-        self._metadata: Metadata = ()
+        self._prepared = Prepared((), None, None)
         self._pause: Timer | None = None
         self._open_timer: Timer | None = None
         self._address = 0
@@ -90,6 +91,9 @@ class Connections:
         self._bytes_max = _BYTES_MAX_AT_FIRST
         self._opened_at = math.inf
         self._is_closed = False
+        # Since a server has last answered, a connection was opened at once as the credentials of the one before were
+        # refused.
+        self._is_asked_again = False
         self.last_error: RowlockError | None = None
         """Why the last connection ended, or could not be opened."""
 
@@ -112,15 +116,12 @@ class Connections:
         self._open_timer = self._loop.call_later(
             self._settings.connect_timeout, lambda: self._timed_out(attempt)
         )
-        headers = self._headers
-        if callable(headers):
-            asking = threading.Thread(
-                target=self._ask_for_headers, args=(attempt, headers), name="rowlock-headers", daemon=True
-            )
-            asking.start()
+        if self._preparation.may_change:
+            threading.Thread(
+                target=self._prepare, args=(attempt,), name="rowlock-prepare", daemon=True
+            ).start()
         else:
-            metadata = metadata_of(headers)
-            self._loop.post(lambda: self._open(attempt, metadata))
+            self._prepare(attempt)
 
     def leave(self, error: RowlockError) -> None:
         """Move to another server, as this one answers but fails the renewals.
@@ -155,24 +156,30 @@ class Connections:
             else:
                 connection.close(within, one_closed)
 
-    def _ask_for_headers(self, attempt: int, make: Callable[[], Headers]) -> None:
-        """Runs on its own thread."""
+    def _prepare(self, attempt: int) -> None:
+        """Runs on its own thread, if it may block."""
         try:
-            metadata = metadata_of(make())
-        # SystemExit, too: it would end this thread silently, and nobody would report that there are no headers.
-        except BaseException as failure:
-            message = f"The headers function failed: {failure}"
-            error = RowlockError(Reason.UNKNOWN, "UNAUTHENTICATED", message)
-            error.__cause__ = failure
-            self._loop.post(lambda: self._no_headers(attempt, error))
+            prepared = self._preparation.prepare()
+        except RowlockError as failure:
+            error = failure
+            self._loop.post(lambda: self._unprepared(attempt, error))
             return
-        self._loop.post(lambda: self._open(attempt, metadata))
+        self._loop.post(lambda: self._open(attempt, prepared))
 
-    def _no_headers(self, attempt: int, error: RowlockError) -> None:
+    def _unprepared(self, attempt: int, error: RowlockError) -> None:
         if attempt != self._attempt:
             return
-        self._next(error, has_lasted=False)
-        self._listener.hopeless(error)
+        self._listener.notify(ConnectionEvent("disconnected", self._address_now, "session", error=error))
+        is_asking_again = self._asks_again(error)
+        self._next(error, at_once=is_asking_again)
+        if not is_asking_again:
+            self._listener.hopeless(error)
+
+    def _asks_again(self, error: RowlockError) -> bool:
+        """Whether a connection was refused for credentials for the first time, and the next one may have others."""
+        first = error.is_of_credentials and not self._is_asked_again and self._preparation.may_change
+        self._is_asked_again = self._is_asked_again or first
+        return first
 
     def _timed_out(self, attempt: int) -> None:
         """The headers or the server's first answer did not come in time."""
@@ -184,7 +191,7 @@ class Connections:
         )
         connection = self._current
         if connection is None:
-            self._next(error, has_lasted=False)
+            self._next(error)
             return
         connection.destroy()
         self.ended(connection, error)
@@ -193,16 +200,16 @@ class Connections:
     def _address_now(self) -> str:
         return self._settings.addresses[self._address % len(self._settings.addresses)]
 
-    def _open(self, attempt: int, metadata: Metadata) -> None:
+    def _open(self, attempt: int, prepared: Prepared) -> None:
         if attempt != self._attempt or self._is_closed:
             return
         settings, address = self._settings, self._address_now
-        self._metadata = metadata
+        self._prepared = prepared
         self._begin(
             SessionConnection(
                 address,
-                open_channel(address, settings.tls),
-                metadata,
+                open_channel(address, prepared.tls),
+                prepared.metadata,
                 owner=settings.owner,
                 labels=settings.labels,
                 bytes_max=self._bytes_max,
@@ -213,12 +220,13 @@ class Connections:
         )
 
     def _open_unary(self, address: str) -> None:
-        settings = self._settings
+        settings, prepared = self._settings, self._prepared
         self._begin(
             UnaryConnection(
                 address,
-                open_channel(address, settings.tls),
-                self._metadata,
+                open_channel(address, prepared.tls),
+                prepared,
+                self._preparation.token,
                 owner=settings.owner,
                 labels=settings.labels,
                 loop=self._loop,
@@ -236,6 +244,7 @@ class Connections:
         """Take a response."""
         if response.HasField("opened") and connection is self._current:
             self._stop_timers()
+            self._is_asked_again = False
             if isinstance(connection, SessionConnection):
                 self._bytes_max = connection.bytes_max
             self._opened_at = self._now()
@@ -246,7 +255,7 @@ class Connections:
             self._listener.leaving(connection)
             message = f"{connection.address} is stopping."
             stopping = RowlockError(Reason.SHUTTING_DOWN, "UNAVAILABLE", message)
-            self._next(stopping, self._has_lasted(connection))
+            self._next(stopping, has_lasted=self._has_lasted(connection))
         self._listener.responded(connection, response, basis)
 
     def ended(self, connection: Connection, error: RowlockError) -> None:
@@ -264,14 +273,16 @@ class Connections:
         self._listener.notify(
             ConnectionEvent("disconnected", connection.address, connection.via, error=error)
         )
+        is_refused = was_current and connection.opened is None
+        is_asking_again = is_refused and self._asks_again(error)
         # Before the listener is notified, as the listener asks for a connection at once.
         if was_current:
-            self._next(error, self._has_lasted(connection))
+            self._next(error, has_lasted=self._has_lasted(connection), at_once=is_asking_again)
         self._listener.ended(connection, error)
-        if was_current and _is_hopeless(connection, error):
+        if is_refused and _is_hopeless(error) and not is_asking_again:
             self._listener.hopeless(error)
 
-    def _next(self, error: RowlockError, has_lasted: bool) -> None:
+    def _next(self, error: RowlockError, *, has_lasted: bool = False, at_once: bool = False) -> None:
         """Try the next server: at once, or after a pause when all servers have failed in turn."""
         self._stop_timers()
         count = len(self._settings.addresses)
@@ -279,7 +290,7 @@ class Connections:
         self._failures = 0 if has_lasted else self._failures + 1
         self._address = (self._address + 1) % count
         rounds, rest = divmod(self._failures, count)
-        pause = backoff(rounds) if rounds > 0 and rest == 0 else 0.0
+        pause = backoff(rounds) if rounds > 0 and rest == 0 and not at_once else 0.0
         if not self._is_closed:
             self._pause = self._loop.call_later(pause, self._after_pause)
 
@@ -305,7 +316,5 @@ def _is_no_stream(connection: Connection, error: RowlockError) -> bool:
     return not is_answered and error.reason == Reason.UNKNOWN and error.code in _SESSION_REFUSED_CODES
 
 
-def _is_hopeless(connection: Connection, error: RowlockError) -> bool:
-    if connection.opened is not None:
-        return False
+def _is_hopeless(error: RowlockError) -> bool:
     return error.code in _HOPELESS_CODES or error.reason == Reason.MESSAGE_TOO_LARGE

@@ -7,6 +7,7 @@ their call was sent as their basis.
 
 from __future__ import annotations
 
+import threading
 from collections import deque
 from collections.abc import Callable, Mapping
 from typing import Any, Literal
@@ -15,18 +16,20 @@ import grpc
 from google.rpc.status_pb2 import Status
 
 from rowlock.clock import Clock
-from rowlock.connection.channels import Metadata
 from rowlock.connection.connection import Listener
 from rowlock.connection.polled_wait import PolledWait
+from rowlock.connection.preparation import Prepared
 from rowlock.errors import RowlockError, of_status, status_of
 from rowlock.event_loop import EventLoop
 from rowlock.reason import Reason
 from rowlock.times import seconds_of
+from rowlock.token_source import TokenSource
 from rowlock.v1.lock_pb2 import Ticket
 from rowlock.v1.lock_service_pb2 import (
     AcquireRequest,
     AcquireResponse,
     CaptureRequest,
+    GetLockRequest,
     RenewedLease,
     RenewedLeases,
     RenewResponse,
@@ -45,6 +48,10 @@ _WAITS_MAX = 100_000
 _BYTES_MAX = 2**31 - 1
 # Polls of all waits together.
 _POLLS_AT_ONCE = 50
+# Seconds for which calls use a token before its source is asked again.
+_ASK_AGAIN_AFTER = 1.0
+# A read of this lock finds out whether a server is there. It creates no lock.
+_PROBED_NAME = "rowlock/client"
 
 _Method = Any
 # Takes the answer of a call, or the status with which it failed, and the time at which it was sent.
@@ -52,7 +59,7 @@ _Done = Callable[[object, float], None]
 
 
 class UnaryConnection:
-    """Counts as open from the beginning; the first call finds out whether there is a server."""
+    """Counts as open when a server has answered, unless it refuses the credentials."""
 
     via: Literal["session", "unary"] = "unary"
     renewals_max = 1
@@ -61,7 +68,8 @@ class UnaryConnection:
         self,
         address: str,
         channel: grpc.Channel,
-        metadata: Metadata,
+        prepared: Prepared,
+        token: TokenSource | None,
         *,
         owner: str,
         labels: Mapping[str, str],
@@ -72,7 +80,11 @@ class UnaryConnection:
         self.address = address
         self.opened: SessionOpened | None = None
         self._channel = channel
-        self._metadata = metadata
+        self._prepared = prepared
+        self._metadata = prepared.metadata
+        self._token = token if token and not token.is_fixed else None
+        self._asked_at = now()
+        self._is_asking = False
         self._owner = owner
         self._labels = labels
         self._loop = loop
@@ -123,11 +135,17 @@ class UnaryConnection:
         self._channel.close()
 
     def _begin(self) -> None:
+        """Ask any question, as only an answer shows whether the server accepts the credentials."""
+        self._call(self._stub.GetLock, GetLockRequest(name=_PROBED_NAME), self._begun)
+
+    def _begun(self, answer: object, sent_at: float) -> None:
+        if isinstance(answer, Status) and of_status(answer).is_of_credentials:
+            return
         self.opened = SessionOpened(
             waits_max=_WAITS_MAX, commands_max=_COMMANDS_MAX, message_bytes_max=_BYTES_MAX
         )
         if not self._is_over:
-            self._listener.responded(self, SessionResponse(opened=self.opened), self._now())
+            self._listener.responded(self, SessionResponse(opened=self.opened), sent_at)
 
     def _command(self, number: int, command: SessionCommand) -> None:
         stub = self._stub
@@ -280,6 +298,7 @@ class UnaryConnection:
         if self._is_over:
             return None
         sent_at = self._now()
+        self._renew_token(sent_at)
 
         def ended(call: Any) -> None:
             if is_wanted():
@@ -289,6 +308,29 @@ class UnaryConnection:
         # gRPC calls it on one of its own threads.
         future.add_done_callback(lambda call: self._loop.post(lambda: ended(call)))
         return future
+
+    def _renew_token(self, now: float) -> None:
+        """Ask the source again in the background, so that no renewal waits for it."""
+        token = self._token
+        if token is None or self._is_asking or now - self._asked_at < _ASK_AGAIN_AFTER:
+            return
+        self._is_asking = True
+
+        def ask() -> None:
+            try:
+                text = token.ask()
+            except RowlockError:
+                # The server says whether the token that is in use is still good.
+                text = None
+            self._loop.post(lambda: self._renewed_token(text))
+
+        threading.Thread(target=ask, name="rowlock-token", daemon=True).start()
+
+    def _renewed_token(self, text: str | None) -> None:
+        self._is_asking = False
+        self._asked_at = self._now()
+        if text is not None:
+            self._metadata = self._prepared.with_token(text)
 
     def _done(self, ended: Any, done: _Done, sent_at: float) -> None:
         if self._is_over:
@@ -305,8 +347,9 @@ class UnaryConnection:
             self._listener.ended(self, failure)
             return
         done(status, sent_at)
-        # The listener repeats the other open calls at another server.
-        if failure.reason == Reason.SHUTTING_DOWN and not self._is_over:
+        # The listener repeats the other open calls at another server, or with other credentials.
+        is_left = failure.reason == Reason.SHUTTING_DOWN or failure.is_of_credentials
+        if is_left and not self._is_over:
             self.destroy()
             self._listener.ended(self, failure)
 

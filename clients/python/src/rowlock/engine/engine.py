@@ -17,6 +17,7 @@ from rowlock.clock import now as clock_now
 from rowlock.connection.calls import Calls
 from rowlock.connection.connection import Connection
 from rowlock.connection.connections import Connections
+from rowlock.connection.preparation import Preparation
 from rowlock.engine.acquisition import Acquisition, Outcome
 from rowlock.engine.ask_once import Repeat, ask_once
 from rowlock.engine.callbacks import Latest, Run
@@ -70,10 +71,11 @@ class Engine:
             last_error=lambda: self._connections.last_error,
         )
         self._keeper = LeaseKeeper(self._calls, self._loop, now)
-        self._connections = Connections(settings, headers, self._loop, now, self)
+        self._preparation = Preparation(settings, headers)
+        self._connections = Connections(settings, self._preparation, self._loop, now, self)
         self._keeper.connections = self._connections
         self._left_behind = LeftBehind(
-            settings, headers, lambda lease_id: self._held.find(lease_id) is not None
+            settings, self._preparation, lambda lease_id: self._held.find(lease_id) is not None
         )
         self._held = HeldLocks(self._calls, self._keeper, self._left_behind, settings.give_up_after)
         self._acquisitions: set[Acquisition | Capture] = set()
@@ -251,8 +253,13 @@ class Engine:
         self._calls.ended(connection, error)
 
     def hopeless(self, error: RowlockError) -> None:
-        """Fail all open calls, as every server would."""
-        self._calls.fail_all(error)
+        """Fail all open calls, as every server would.
+
+        Calls with a place stay if only the credentials are refused and others may come: the server keeps a place for a
+        while.
+        """
+        may_pass = error.is_of_credentials and self._preparation.may_change
+        self._calls.fail_all(error, but_placed=may_pass)
 
     def notify(self, event: ConnectionEvent) -> None:
         """Notify the user."""

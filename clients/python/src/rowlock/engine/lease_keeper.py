@@ -30,6 +30,8 @@ from rowlock.v1.lock_service_pb2 import (
 _LOOK_EVERY = 1.0
 # Seconds until a failed renewal is retried: soon, but at most twice in a third of the shortest ttl.
 _RENEW_AGAIN = 0.15
+# Seconds after the server's policy has denied a renewal, as only a change of the policy can help.
+_RENEW_DENIED = 1.0
 # The reasons by which the server says that a lease has ended.
 _GONE = (Reason.LEASE_LOST, Reason.UNKNOWN_CLAIM)
 
@@ -156,7 +158,8 @@ class LeaseKeeper:
         if error.reason in _GONE:
             self._lose(lease.id, error)
             return
-        lease.renew_at = self._now() + max(_RENEW_AGAIN, error.retry_after or 0.0)
+        pause = _RENEW_DENIED if error.reason == Reason.RIGHT_MISSING else _RENEW_AGAIN
+        lease.renew_at = self._now() + max(pause, error.retry_after or 0.0)
         if lease.state is LockState.UNCERTAIN and self.connections and self._is_open:
             self.connections.leave(error)
 

@@ -13,9 +13,10 @@ from typing import Union, cast
 import grpc
 
 from rowlock.backoff import backoff
-from rowlock.connection.channels import Metadata, metadata_of, open_channel
+from rowlock.connection.channels import Metadata, open_channel
+from rowlock.connection.preparation import Preparation
 from rowlock.errors import of_status, status_of
-from rowlock.options import Headers, Settings
+from rowlock.options import Settings
 from rowlock.reason import Reason
 from rowlock.v1.lock_pb2 import WHEN_BUSY_ENQUEUE
 from rowlock.v1.lock_service_pb2 import AcquireRequest, AcquireResponse, ReleaseRequest
@@ -36,12 +37,12 @@ class LeftBehind:
     def __init__(
         self,
         settings: Settings,
-        headers: Headers | Callable[[], Headers],
+        preparation: Preparation,
         is_held: Callable[[str], bool],
     ) -> None:
         """`is_held`: whether the caller has come back for the lease of this id."""
         self._settings = settings
-        self._headers = headers
+        self._preparation = preparation
         self._is_held = is_held
         self._answer_within = min(settings.connect_timeout, _ANSWER_WITHIN_MAX)
         self._mutex = threading.RLock()
@@ -94,9 +95,9 @@ class LeftBehind:
     def _give_all_back(self) -> None:
         """Give back all claims through one server; raise if it does not answer or cannot do it."""
         addresses = self._settings.addresses
-        headers = self._headers() if callable(self._headers) else self._headers
-        metadata = metadata_of(headers)
-        with open_channel(addresses[self._address % len(addresses)], self._settings.tls) as channel:
+        prepared = self._preparation.prepare()
+        metadata = prepared.metadata
+        with open_channel(addresses[self._address % len(addresses)], prepared.tls) as channel:
             stub = LockServiceStub(channel)
             with self._mutex:
                 claims = list(self._claims.items())

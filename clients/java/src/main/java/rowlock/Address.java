@@ -2,6 +2,9 @@
 
 package rowlock;
 
+import java.net.InetAddress;
+import java.net.UnknownHostException;
+
 record Address(String host, int port) {
   private static final int PORT_MAX = 65_535;
 
@@ -17,6 +20,16 @@ record Address(String host, int port) {
         return new Address(isBracketed ? host.substring(1, host.length() - 1) : host, port);
     }
     throw new IllegalArgumentException("addresses: \"" + text + "\" must be host:port");
+  }
+
+  /** Whether what is sent to this address stays on this machine. It asks no name server. */
+  boolean isLoopback() {
+    if (host.equalsIgnoreCase("localhost") || host.matches("127(\\.\\d{1,3}){3}")) return true;
+    try {
+      return host.contains(":") && InetAddress.getByName(host).isLoopbackAddress();
+    } catch (UnknownHostException noAddress) {
+      return false;
+    }
   }
 
   @Override

@@ -20,6 +20,9 @@ final class Call {
   /** Counts the connections that have taken it. */
   int timesSent;
 
+  /** Whether a server has given it a place. */
+  boolean isPlaced;
+
   boolean isOver;
   int failures;
 

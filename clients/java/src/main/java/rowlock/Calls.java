@@ -101,9 +101,14 @@ final class Calls {
       if (call.ask.kind() != Ask.Kind.URGENT && !call.mayBeKnown()) fail(call, error);
   }
 
-  /** Fails all calls that somebody waits for. */
-  void failAsked(RowlockException error) {
-    for (Call call : List.copyOf(open)) if (!call.ask.givesBack()) fail(call, error);
+  /**
+   * Fails all calls that somebody waits for.
+   *
+   * @param mayPass whether calls with a place stay, which the server keeps for a while
+   */
+  void failAsked(RowlockException error, boolean mayPass) {
+    for (Call call : List.copyOf(open))
+      if (!call.ask.givesBack() && !(mayPass && call.isPlaced)) fail(call, error);
   }
 
   void failAll(RowlockException error) {
@@ -152,6 +157,7 @@ final class Calls {
     long at = Math.min(basis, call.asked);
     call.asked = Times.FOREVER;
     if (call.ask.answered(result, at)) close(call);
+    else call.isPlaced = true;
   }
 
   /** Calls that were under way over this connection are sent again over another one, or fail. */
@@ -181,7 +187,10 @@ final class Calls {
       return;
     }
     boolean isMoving = call.usage != current;
+    boolean wasSent = call.wasSent;
     leave(call);
+    // The server has not looked at the call.
+    if (error.isOfCredentials()) call.wasSent = wasSent;
     if (isMoving) {
       queue(call);
       return;
@@ -304,6 +313,7 @@ final class Calls {
   private RowlockException noAnswer(Call call, long within) {
     if (call.lastError != null) return call.lastError;
     RowlockException why = lastError.get();
+    if (why != null && why.isOfCredentials()) return why;
     String servers = addresses.stream().map(Address::toString).collect(Collectors.joining(", "));
     String message =
         "No server has answered within "

@@ -2,12 +2,13 @@
 
 package rowlock;
 
+import io.grpc.ClientInterceptor;
 import io.grpc.Grpc;
 import io.grpc.InsecureChannelCredentials;
 import io.grpc.ManagedChannel;
 import io.grpc.ManagedChannelBuilder;
 import io.grpc.Metadata;
-import io.grpc.stub.MetadataUtils;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 
@@ -18,7 +19,8 @@ final class Channels {
   private Channels() {}
 
   /** Makes a channel that connects at first use. Errors come from the calls. */
-  static ManagedChannel open(Address address, Optional<TlsOptions> tls, Metadata headers) {
+  static ManagedChannel open(
+      Address address, Optional<TlsOptions> tls, List<ClientInterceptor> interceptors) {
     ManagedChannelBuilder<?> builder =
         Grpc.newChannelBuilderForAddress(
             address.host(),
@@ -27,7 +29,7 @@ final class Channels {
     tls.flatMap(options -> options.serverName).ifPresent(builder::overrideAuthority);
     return builder
         .maxInboundMessageSize(RECEIVE_BYTES_MAX)
-        .intercept(MetadataUtils.newAttachHeadersInterceptor(headers))
+        .intercept(interceptors)
         // The owner of the connection decides whether and when to try again.
         .disableRetry()
         // Safe, because all callbacks only pass things on to the loop.

@@ -14,6 +14,7 @@ import java.util.OptionalLong;
  * @param mode how it is or will be held
  * @param permits how many permits it has or wants
  * @param owner the owner that the caller gave
+ * @param principal who asked, as the server has verified it; empty if it asks nobody who they are
  * @param labels the labels that the caller gave
  * @param token the fencing token; empty for a waiter
  * @param requestedAt when the request arrived
@@ -28,6 +29,7 @@ public record ClaimView(
     Mode mode,
     int permits,
     String owner,
+    String principal,
     Map<String, String> labels,
     OptionalLong token,
     Optional<Instant> requestedAt,
@@ -50,6 +52,7 @@ public record ClaimView(
         Mode.of(claim.getMode()),
         claim.getPermits(),
         claim.getOwner(),
+        claim.getPrincipal(),
         Map.copyOf(claim.getLabelsMap()),
         isHeld ? OptionalLong.of(claim.getFencingToken()) : OptionalLong.empty(),
         when(claim.hasRequestedAt(), claim.getRequestedAt()),

@@ -1,5 +1,6 @@
 package rowlock;
 
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -17,7 +18,10 @@ public final class ConnectOptions {
   final String owner;
   final Map<String, String> labels;
   final Optional<TlsOptions> tls;
+  final Optional<TokenSource> token;
+  private final boolean mayTokenBeInPlaintext;
   final Supplier<Map<String, String>> headers;
+  final boolean areHeadersFixed;
   final long connectTimeout;
   final long giveUpAfter;
   final Consumer<ConnectionEvent> onConnection;
@@ -35,7 +39,11 @@ public final class ConnectOptions {
           checkText("labels", value);
         });
     tls = builder.tls;
+    token = builder.token;
+    mayTokenBeInPlaintext = builder.mayTokenBeInPlaintext;
+    if (token.isPresent() && tls.isEmpty() && !mayTokenBeInPlaintext) checkLoopback();
     headers = builder.headers;
+    areHeadersFixed = builder.areHeadersFixed;
     connectTimeout = positive("connectTimeout", builder.connectTimeout);
     giveUpAfter = positive("giveUpAfter", builder.giveUpAfter);
     onConnection = builder.onConnection;
@@ -46,8 +54,21 @@ public final class ConnectOptions {
     Builder builder = new Builder(addresses.stream().map(Address::toString).toList());
     builder.owner(owner).headers(headers).connectTimeout(Duration.ofNanos(connectTimeout));
     builder.giveUpAfter(Duration.ofNanos(giveUpAfter)).tls = tls;
+    builder.areHeadersFixed = areHeadersFixed;
+    builder.token = token;
+    builder.mayTokenBeInPlaintext = mayTokenBeInPlaintext;
     builder.labels.putAll(labels);
     return builder.build();
+  }
+
+  private void checkLoopback() {
+    for (Address address : addresses)
+      if (!address.isLoopback())
+        throw new IllegalArgumentException(
+            "token: the connection to "
+                + address
+                + " is not encrypted, so others could read the token; set tls, or allowTokenInPlaintext if nobody"
+                + " listens on the way");
   }
 
   private static void checkText(String name, String text) {
@@ -77,7 +98,10 @@ public final class ConnectOptions {
     private Optional<String> owner = Optional.empty();
     private final Map<String, String> labels = new LinkedHashMap<>();
     private Optional<TlsOptions> tls = Optional.empty();
+    private Optional<TokenSource> token = Optional.empty();
+    private boolean mayTokenBeInPlaintext;
     private Supplier<Map<String, String>> headers = Map::of;
+    private boolean areHeadersFixed = true;
     private Duration connectTimeout = CONNECT_TIMEOUT;
     private Duration giveUpAfter = GIVE_UP_AFTER;
     private Consumer<ConnectionEvent> onConnection = event -> {};
@@ -121,6 +145,52 @@ public final class ConnectOptions {
     }
 
     /**
+     * Sets the token by which the servers know who calls. Without TLS it is only sent to this machine.
+     *
+     * @param token which stays the same: when it expires, calls fail with {@link Reason#CREDENTIALS_EXPIRED}
+     * @return this builder
+     */
+    public Builder token(String token) {
+      this.token = Optional.of(TokenSource.of(token));
+      return this;
+    }
+
+    /**
+     * Sets a function that gives the token, when the client opens a connection, and about once a second while it makes
+     * unary calls. It should return the same token until a little before that expires.
+     *
+     * @param source called on a thread of the client, and may block
+     * @return this builder
+     */
+    public Builder token(Supplier<String> source) {
+      token = Optional.of(TokenSource.of(source));
+      return this;
+    }
+
+    /**
+     * Sets a file with the token. The client reads it when it opens a connection, and about once a second while it makes
+     * unary calls, so a renewed token needs no restart. Space around the token does not count.
+     *
+     * @param file which is replaced when the token is renewed
+     * @return this builder
+     */
+    public Builder tokenFile(Path file) {
+      token = Optional.of(TokenSource.ofFile(file));
+      return this;
+    }
+
+    /**
+     * Sends the token without TLS to other machines, too, where everybody on the way can read it.
+     *
+     * @param isAllowed false by default
+     * @return this builder
+     */
+    public Builder allowTokenInPlaintext(boolean isAllowed) {
+      mayTokenBeInPlaintext = isAllowed;
+      return this;
+    }
+
+    /**
      * Sets headers that are sent to each server, for example for a proxy that checks them.
      *
      * @param headers by name
@@ -129,7 +199,9 @@ public final class ConnectOptions {
     public Builder headers(Map<String, String> headers) {
       Map<String, String> copy = Map.copyOf(headers);
       Channels.metadataOf(copy);
-      return headers(() -> copy);
+      headers(() -> copy);
+      areHeadersFixed = true;
+      return this;
     }
 
     /**
@@ -141,6 +213,7 @@ public final class ConnectOptions {
      */
     public Builder headers(Supplier<Map<String, String>> headers) {
       this.headers = headers;
+      areHeadersFixed = false;
       return this;
     }
 

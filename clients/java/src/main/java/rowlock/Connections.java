@@ -4,7 +4,6 @@
 
 package rowlock;
 
-import io.grpc.Metadata;
 import io.grpc.Status;
 import java.util.ArrayList;
 import java.util.LinkedHashSet;
@@ -53,6 +52,7 @@ final class Connections implements Connection.Listener {
   private final Callbacks callbacks;
   private final Executor inTurn;
   private final ConnectOptions options;
+  private final Preparation preparation;
 
   /** Whether anything is held or asked for. */
   private final BooleanSupplier isNeeded;
@@ -63,7 +63,11 @@ final class Connections implements Connection.Listener {
   private final Set<Connection> all = new LinkedHashSet<>();
 
   private Connection current;
-  private boolean isOpening;
+
+  /** The number of the current try to open a connection; 0: none. */
+  private long opening;
+
+  private long tries;
   private EventLoop.Timer timer;
   private EventLoop.Timer openTimer;
   private int address;
@@ -71,6 +75,13 @@ final class Connections implements Connection.Listener {
   private int bytesMax = BYTES_MAX_AT_FIRST;
   private long openedAt;
   private boolean isClosed;
+
+  /**
+   * Since a server has last answered, a connection was opened at once because the credentials of the one before were
+   * refused.
+   */
+  private boolean isAskedAgain;
+
   private RowlockException lastError;
 
   Connections(
@@ -78,6 +89,7 @@ final class Connections implements Connection.Listener {
       Clock clock,
       Callbacks callbacks,
       ConnectOptions options,
+      Preparation preparation,
       BooleanSupplier isNeeded,
       Listener listener) {
     this.loop = loop;
@@ -85,6 +97,7 @@ final class Connections implements Connection.Listener {
     this.callbacks = callbacks;
     this.inTurn = callbacks.inTurn();
     this.options = options;
+    this.preparation = preparation;
     this.isNeeded = isNeeded;
     this.listener = listener;
   }
@@ -101,16 +114,17 @@ final class Connections implements Connection.Listener {
 
   /** Opens a connection unless there is one. */
   void need() {
-    if (current != null || timer != null || isOpening || isClosed) return;
-    isOpening = true;
-    // On another thread, because the user's function may block, for example to fetch a token.
+    if (current != null || timer != null || opening != 0 || isClosed) return;
+    long attempt = opening = ++tries;
+    openTimer = loop.after(options.connectTimeout, () -> tooLate(attempt));
+    // On another thread, because the user's functions may block, for example to fetch a token.
     callbacks.run(
         () -> {
           try {
-            Metadata headers = Channels.metadataOf(options.headers.get());
-            loop.run(() -> open(headers));
-          } catch (RuntimeException | Error thrown) {
-            loop.run(() -> headersFailed(thrown));
+            Preparation.Prepared prepared = preparation.prepare();
+            loop.run(() -> open(attempt, prepared));
+          } catch (RowlockException failure) {
+            loop.run(() -> unprepared(attempt, failure));
           }
         });
   }
@@ -139,7 +153,7 @@ final class Connections implements Connection.Listener {
   void close(long within, Runnable closed) {
     isClosed = true;
     EventLoop.cancel(timer);
-    EventLoop.cancel(openTimer);
+    stopOpening();
     List<Connection> closing = new ArrayList<>(all);
     all.clear();
     current = null;
@@ -158,50 +172,73 @@ final class Connections implements Connection.Listener {
     one.run();
   }
 
-  private void headersFailed(Throwable thrown) {
-    isOpening = false;
-    if (isClosed) return;
-    RowlockException error =
-        new RowlockException(
-            "The headers function failed: " + thrown,
-            ErrorDetails.of(Reason.UNKNOWN, Status.Code.UNAUTHENTICATED),
-            thrown);
-    next(error, false);
-    listener.onHopeless(error);
+  private void unprepared(long attempt, RowlockException error) {
+    if (attempt != opening) return;
+    stopOpening();
+    tell(new ConnectionEvent.Disconnected(addressNow().toString(), error));
+    boolean isAskingAgain = asksAgain(error);
+    next(error, false, isAskingAgain);
+    if (!isAskingAgain) listener.onHopeless(error);
   }
 
-  private void open(Metadata headers) {
-    isOpening = false;
-    if (isClosed) return;
-    Address at = options.addresses.get(address % options.addresses.size());
+  /** Whether a connection was refused for credentials for the first time, and the next one may have others. */
+  private boolean asksAgain(RowlockException error) {
+    boolean isFirst = error.isOfCredentials() && !isAskedAgain && preparation.mayChange();
+    isAskedAgain = isAskedAgain || isFirst;
+    return isFirst;
+  }
+
+  private Address addressNow() {
+    return options.addresses.get(address % options.addresses.size());
+  }
+
+  private void open(long attempt, Preparation.Prepared prepared) {
+    if (attempt != opening) return;
+    Address at = addressNow();
     Connection connection =
         new SessionConnection(
             loop,
             clock,
             at,
-            Channels.open(at, options.tls, headers),
+            prepared.open(at),
             options.owner,
             options.labels,
             bytesMax,
-            new Listening(headers));
+            new Listening(prepared));
     all.add(connection);
     current = connection;
-    openTimer = loop.after(options.connectTimeout, () -> tooLate(connection));
     listener.onBegun(connection);
   }
 
-  private void tooLate(Connection connection) {
-    connection.destroy();
+  /** A function of the user, or the first answer of the server, did not come in time. */
+  private void tooLate(long attempt) {
+    if (attempt != opening) return;
     String message =
-        connection.address() + " did not answer within " + options.connectTimeout / 1_000_000 + " ms.";
-    onEnded(connection, new RowlockException(Reason.UNKNOWN, Status.Code.UNAVAILABLE, message));
+        addressNow() + " did not answer within " + options.connectTimeout / 1_000_000 + " ms.";
+    RowlockException error =
+        new RowlockException(Reason.UNKNOWN, Status.Code.UNAVAILABLE, message);
+    if (current == null) {
+      stopOpening();
+      next(error, false, false);
+      return;
+    }
+    Connection silent = current;
+    silent.destroy();
+    onEnded(silent, error);
+  }
+
+  private void stopOpening() {
+    opening = 0;
+    EventLoop.cancel(openTimer);
   }
 
   @Override
   public void onResponded(Connection connection, SessionResponse response, long basis) {
     if (response.hasOpened() && connection == current) {
-      EventLoop.cancel(openTimer);
-      bytesMax = connection.opened().bytesMax();
+      stopOpening();
+      isAskedAgain = false;
+      // The bound of a session. A connection of unary calls has none.
+      if (connection.via() == ConnectionEvent.Via.SESSION) bytesMax = connection.opened().bytesMax();
       openedAt = clock.now();
       tell(
           new ConnectionEvent.Connected(
@@ -209,12 +246,13 @@ final class Connections implements Connection.Listener {
     }
     if (response.getGoingAway() && connection == current) {
       current = null;
-      EventLoop.cancel(openTimer);
+      stopOpening();
       listener.onLeaving(connection);
       next(
           new RowlockException(
               Reason.SHUTTING_DOWN, Status.Code.UNAVAILABLE, connection.address() + " is stopping."),
-          hasLasted(connection));
+          hasLasted(connection),
+          false);
     }
     listener.onResponded(connection, response, basis);
   }
@@ -225,19 +263,21 @@ final class Connections implements Connection.Listener {
     boolean wasCurrent = connection == current;
     if (wasCurrent) {
       current = null;
-      EventLoop.cancel(openTimer);
+      stopOpening();
     }
     tell(new ConnectionEvent.Disconnected(connection.address().toString(), error));
     boolean isHopeless =
         HOPELESS_CODES.contains(error.code()) || error.reason() == Reason.MESSAGE_TOO_LARGE;
+    boolean isRefused = wasCurrent && connection.opened() == null;
+    boolean isAskingAgain = isRefused && asksAgain(error);
     // Before the listener is notified, since it then asks for a connection at once.
-    if (wasCurrent) next(error, hasLasted(connection));
+    if (wasCurrent) next(error, hasLasted(connection), isAskingAgain);
     listener.onEnded(connection, error);
-    if (wasCurrent && isHopeless && connection.opened() == null) listener.onHopeless(error);
+    if (isRefused && isHopeless && !isAskingAgain) listener.onHopeless(error);
   }
 
   /** Opens the next connection: at once, or after a pause if all servers have failed in turn. */
-  private void next(RowlockException error, boolean hasLasted) {
+  private void next(RowlockException error, boolean hasLasted, boolean isAtOnce) {
     lastError = error;
     failures = hasLasted ? 0 : failures + 1;
     int count = options.addresses.size();
@@ -246,7 +286,7 @@ final class Connections implements Connection.Listener {
     if (isClosed) return;
     timer =
         loop.after(
-            isRound ? Backoff.nanos(failures / count, 0) : 0,
+            isRound && !isAtOnce ? Backoff.nanos(failures / count, 0) : 0,
             () -> {
               timer = null;
               if (isNeeded.getAsBoolean()) need();
@@ -263,10 +303,10 @@ final class Connections implements Connection.Listener {
 
   /** The listener of a session. If the session is refused, it switches to unary calls at the same address. */
   private final class Listening implements Connection.Listener {
-    private final Metadata headers;
+    private final Preparation.Prepared prepared;
 
-    Listening(Metadata headers) {
-      this.headers = headers;
+    Listening(Preparation.Prepared prepared) {
+      this.prepared = prepared;
     }
 
     @Override
@@ -286,7 +326,6 @@ final class Connections implements Connection.Listener {
     }
 
     private void goUnary(Connection refused, RowlockException error) {
-      EventLoop.cancel(openTimer);
       all.remove(refused);
       lastError = error;
       Connection unary =
@@ -294,16 +333,14 @@ final class Connections implements Connection.Listener {
               loop,
               clock,
               refused.address(),
-              Channels.open(refused.address(), options.tls, headers),
+              prepared.open(refused.address()),
               options.owner,
               options.labels,
               Connections.this);
       all.add(unary);
       current = unary;
-      openedAt = clock.now();
       // The listener then sends the calls of the session over the new connection.
       listener.onEnded(refused, error);
-      tell(new ConnectionEvent.Connected(refused.address().toString(), "", unary.via()));
       listener.onBegun(unary);
     }
   }

@@ -72,7 +72,8 @@ record ErrorDetails(
 
   /** The error of one call in a session, or of a status that a unary call carried. */
   static RowlockException errorOf(com.google.rpc.Status status) {
-    return new RowlockException(status.getMessage(), of(status), null);
+    ErrorDetails details = of(status);
+    return new RowlockException(details.advised(status.getMessage()), details, null);
   }
 
   /** The error of a failed gRPC call. */
@@ -93,7 +94,20 @@ record ErrorDetails(
     // If a connection cannot be opened, only the cause says more than "io exception".
     boolean saysMore = !details.isOfServer && root != failure && root.getMessage() != null;
     String message = saysMore ? status.getMessage() + " (" + root.getMessage() + ")" : status.getMessage();
-    return new RowlockException(message, details, failure);
+    return new RowlockException(details.advised(message), details, failure);
+  }
+
+  /** A message with what to do about refused credentials. The server's own sentence knows nothing of this client. */
+  private String advised(String message) {
+    String advice =
+        switch (reason) {
+          case CREDENTIALS_MISSING -> "set the token of the ConnectOptions, or a certificate in their TlsOptions";
+          case CREDENTIALS_WRONG -> "check what the token of the ConnectOptions gives";
+          case CREDENTIALS_EXPIRED ->
+              "the token of the ConnectOptions, or the certificate in their TlsOptions, must be a newer one";
+          default -> null;
+        };
+    return advice == null ? message : message + " (" + advice + ")";
   }
 
   private static ErrorDetails of(com.google.rpc.Status status) {

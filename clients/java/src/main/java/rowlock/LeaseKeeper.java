@@ -27,6 +27,9 @@ final class LeaseKeeper {
   /** The pause before a failed renewal is tried again: short, but at most two tries in a third of the shortest ttl. */
   static final long RENEW_AGAIN = Times.ofMillis(150);
 
+  /** The pause after the server's policy has denied a renewal. Only a change of the policy can help. */
+  private static final long RENEW_DENIED = Times.ofMillis(1_000);
+
   /** Reasons that say that the lease has ended, perhaps long ago. */
   private static final Set<Reason> GONE = Set.of(Reason.LEASE_LOST, Reason.UNKNOWN_CLAIM);
 
@@ -197,7 +200,8 @@ final class LeaseKeeper {
       return;
     }
     long atLeast = error.retryAfter().map(Times::ofDuration).orElse(0L);
-    lease.renewAt = clock.now() + Math.max(RENEW_AGAIN, atLeast);
+    long pause = error.reason() == Reason.RIGHT_MISSING ? RENEW_DENIED : RENEW_AGAIN;
+    lease.renewAt = clock.now() + Math.max(pause, atLeast);
     if (lease.state() == LockState.UNCERTAIN && open.get().isPresent()) leave.accept(error);
   }
 

@@ -64,6 +64,14 @@ public enum Reason {
   SHUTTING_DOWN,
   /** The server has not heard from this client for too long. */
   SESSION_SILENT,
+  /** The server wants to know who calls, or the token of the {@link ConnectOptions} gives none. */
+  CREDENTIALS_MISSING,
+  /** The server does not know the token, or does not trust who has signed it. */
+  CREDENTIALS_WRONG,
+  /** The token or certificate is past its end. The server keeps leases and places. */
+  CREDENTIALS_EXPIRED,
+  /** The policy of the server does not allow the call; the metadata has the {@code right} and the {@code principal}. */
+  RIGHT_MISSING,
   /** The time of the call is over; it may have taken effect. */
   TIMEOUT,
   /** A bug of the server. */

@@ -53,6 +53,7 @@ public final class RowlockClient implements AutoCloseable {
   private final Clock clock = new Clock();
   private final Callbacks callbacks = new Callbacks();
   private final Executor positions = callbacks.inTurn();
+  private final Preparation preparation;
   private final Connections connections;
   private final Calls calls;
   private final LeaseKeeper keeper;
@@ -67,8 +68,10 @@ public final class RowlockClient implements AutoCloseable {
 
   private RowlockClient(ConnectOptions options) {
     this.options = options;
+    preparation = new Preparation(options, callbacks);
     connections =
-        new Connections(loop, clock, callbacks, options, this::isNeeded, new ConnectionsListener());
+        new Connections(
+            loop, clock, callbacks, options, preparation, this::isNeeded, new ConnectionsListener());
     calls = new Calls(loop, clock, options.addresses, connections::need, connections::lastError);
     keeper =
         new LeaseKeeper(
@@ -712,7 +715,7 @@ public final class RowlockClient implements AutoCloseable {
 
     @Override
     public void onHopeless(RowlockException error) {
-      calls.failAsked(error);
+      calls.failAsked(error, error.isOfCredentials() && preparation.mayChange());
     }
 
     /** Whether the response has a lease that the server waits to have acknowledged. */

@@ -80,7 +80,7 @@ public final class RowlockException extends RuntimeException {
 
   /** Whether a server that knew of the call may have carried it out nevertheless. */
   boolean leavesDoubt() {
-    return !DECIDED.contains(code());
+    return reason() != Reason.RIGHT_MISSING && !DECIDED.contains(code());
   }
 
   /** Whether this error, at the end of a session that never opened, means that the server has taken no command. */
@@ -164,12 +164,23 @@ public final class RowlockException extends RuntimeException {
   boolean isUndone() {
     return reason() == Reason.OVERLOADED
         || reason() == Reason.DATABASE_UNAVAILABLE
-        || reason() == Reason.SHUTTING_DOWN;
+        || reason() == Reason.SHUTTING_DOWN
+        || isOfCredentials();
   }
 
-  /** Whether the same call may succeed a little later. */
+  /**
+   * Whether the same call may succeed a little later. If the server refuses the credentials of a unary call, the next
+   * connection finds out whether others help.
+   */
   boolean isTransient() {
-    return code() == Status.Code.UNAVAILABLE || reason() == Reason.OVERLOADED;
+    return code() == Status.Code.UNAVAILABLE || reason() == Reason.OVERLOADED || isOfCredentials();
+  }
+
+  /** Whether the server does not accept who calls, or the client has no token or certificate. */
+  boolean isOfCredentials() {
+    return reason() == Reason.CREDENTIALS_MISSING
+        || reason() == Reason.CREDENTIALS_WRONG
+        || reason() == Reason.CREDENTIALS_EXPIRED;
   }
 
   /** Whether a Rowlock server has sent it, and not something on the way there. */

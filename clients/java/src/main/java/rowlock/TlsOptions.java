@@ -14,15 +14,18 @@ import java.util.Optional;
 public final class TlsOptions {
   final ChannelCredentials credentials;
   final Optional<String> serverName;
+  final boolean hasCertificate;
+  private final Builder files;
 
   private TlsOptions(Builder builder) {
+    files = new Builder(builder);
     TlsChannelCredentials.Builder tls = TlsChannelCredentials.newBuilder();
     try {
-      builder.ca.ifPresent(pem -> tls.trustManager(Trust.of(pem)));
+      builder.ca.ifPresent(file -> tls.trustManager(Trust.of(read(file))));
       if (builder.certificate.isPresent())
         tls.keyManager(
-            new ByteArrayInputStream(builder.certificate.get()),
-            new ByteArrayInputStream(builder.key.orElseThrow()));
+            new ByteArrayInputStream(read(builder.certificate.get())),
+            new ByteArrayInputStream(read(builder.key.orElseThrow())));
     } catch (IOException unreadable) {
       throw new UncheckedIOException(unreadable);
     }
@@ -30,6 +33,20 @@ public final class TlsOptions {
     // Reads the files, so that what cannot work fails here.
     Grpc.newChannelBuilder("localhost:1", credentials);
     serverName = builder.serverName;
+    hasCertificate = builder.certificate.isPresent();
+  }
+
+  /** The same options with what the files hold now. Throws an exception if they are of no use. */
+  TlsOptions renewed() {
+    return files.build();
+  }
+
+  private static byte[] read(Path file) {
+    try {
+      return Files.readAllBytes(file);
+    } catch (IOException unreadable) {
+      throw new UncheckedIOException(unreadable);
+    }
   }
 
   /**
@@ -52,34 +69,42 @@ public final class TlsOptions {
 
   /** Chooses options for TLS. */
   public static final class Builder {
-    private Optional<byte[]> ca = Optional.empty();
-    private Optional<byte[]> certificate = Optional.empty();
-    private Optional<byte[]> key = Optional.empty();
+    private Optional<Path> ca = Optional.empty();
+    private Optional<Path> certificate = Optional.empty();
+    private Optional<Path> key = Optional.empty();
     private Optional<String> serverName = Optional.empty();
 
     private Builder() {}
 
+    private Builder(Builder other) {
+      ca = other.ca;
+      certificate = other.certificate;
+      key = other.key;
+      serverName = other.serverName;
+    }
+
     /**
      * Sets the certificates of the authorities to trust. Default: those that Java trusts.
      *
-     * @param file read at once
+     * @param file read by {@link #build}, and again for each new connection
      * @return this builder
      */
     public Builder ca(Path file) {
-      ca = Optional.of(read(file));
+      ca = Optional.of(file);
       return this;
     }
 
     /**
      * Sets the client's own certificate, for a server that asks for one.
      *
-     * @param certificate with its chain; read at once
-     * @param key in PKCS #8; read at once
+     * @param certificate with its chain; read by {@link #build}, and again for each new connection, so a renewed
+     * certificate needs no restart
+     * @param key in PKCS #8; read at the same times
      * @return this builder
      */
     public Builder certificate(Path certificate, Path key) {
-      this.certificate = Optional.of(read(certificate));
-      this.key = Optional.of(read(key));
+      this.certificate = Optional.of(certificate);
+      this.key = Optional.of(key);
       return this;
     }
 
@@ -99,17 +124,10 @@ public final class TlsOptions {
      *
      * @return options
      * @throws IllegalArgumentException for files that hold something else
+     * @throws UncheckedIOException for files that cannot be read
      */
     public TlsOptions build() {
       return new TlsOptions(this);
-    }
-
-    private static byte[] read(Path file) {
-      try {
-        return Files.readAllBytes(file);
-      } catch (IOException unreadable) {
-        throw new UncheckedIOException(unreadable);
-      }
     }
   }
 }

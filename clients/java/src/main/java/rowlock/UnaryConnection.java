@@ -20,17 +20,22 @@ import java.util.function.BiFunction;
 import java.util.function.Consumer;
 import rowlock.v1.AcquireRequest;
 import rowlock.v1.CaptureRequest;
+import rowlock.v1.GetLockRequest;
 import rowlock.v1.LockServiceGrpc;
 import rowlock.v1.RenewRequest;
 import rowlock.v1.RenewedLease;
 import rowlock.v1.RenewedLeases;
 import rowlock.v1.SessionCommand;
+import rowlock.v1.SessionOpened;
 import rowlock.v1.SessionResponse;
 import rowlock.v1.SessionResult;
 
 final class UnaryConnection implements Connection {
   /** A call without an answer in this time means that the server is gone. */
   private static final long ANSWER_WITHIN = Times.ofMillis(10_000);
+
+  /** A read of this lock finds out whether a server is there. It creates no lock. */
+  private static final String PROBED_NAME = "rowlock/client";
 
   /** Without bounds: the server itself reports what is too much. */
   private static final Opened OPENED =
@@ -51,6 +56,10 @@ final class UnaryConnection implements Connection {
   /** Numbers of the calls whose results are still wanted. */
   private final Set<Long> open = new HashSet<>();
 
+  /** Null until a server has answered without refusing the credentials. */
+  private Opened opened;
+
+  private boolean isRefused;
   private boolean isOver;
 
   UnaryConnection(
@@ -68,6 +77,21 @@ final class UnaryConnection implements Connection {
     this.owner = owner;
     this.labels = labels;
     this.listener = listener;
+    long basis = clock.now();
+    call(
+        LockServiceGrpc.getGetLockMethod(),
+        GetLockRequest.newBuilder().setName(PROBED_NAME).build(),
+        answer -> begin(basis),
+        error -> {
+          if (!ErrorDetails.errorOf(error).isOfCredentials()) begin(basis);
+        });
+  }
+
+  private void begin(long basis) {
+    opened = OPENED;
+    SessionResponse response =
+        SessionResponse.newBuilder().setOpened(SessionOpened.getDefaultInstance()).build();
+    listener.onResponded(this, response, basis);
   }
 
   @Override
@@ -77,7 +101,7 @@ final class UnaryConnection implements Connection {
 
   @Override
   public Opened opened() {
-    return OPENED;
+    return opened;
   }
 
   @Override
@@ -154,7 +178,7 @@ final class UnaryConnection implements Connection {
 
   @Override
   public boolean hasSent(long number) {
-    return true;
+    return !isRefused;
   }
 
   @Override
@@ -278,6 +302,11 @@ final class UnaryConnection implements Connection {
                     || error.code() == Status.Code.DEADLINE_EXCEEDED));
     if (!isGone) {
       failed.accept(StatusProto.fromThrowable(failure));
+      if (!error.isOfCredentials() || isOver) return;
+      // As a session would end.
+      isRefused = opened == null;
+      over();
+      listener.onEnded(this, error);
       return;
     }
     over();

@@ -125,7 +125,7 @@ class OptionsTest {
     Path file = Files.writeString(folder.resolve("ca.pem"), "no certificate");
     TlsOptions.Builder options = TlsOptions.builder().ca(file);
     assertThrows(IllegalArgumentException.class, options::build);
-    assertThrows(UncheckedIOException.class, () -> TlsOptions.builder().ca(folder.resolve("none")));
+    assertThrows(UncheckedIOException.class, () -> TlsOptions.builder().ca(folder.resolve("none")).build());
   }
 
   @Test

@@ -84,7 +84,7 @@ class SessionConnectionTest {
         loop,
         new Clock(),
         address,
-        Channels.open(address, Optional.empty(), Channels.metadataOf(Map.of())),
+        Channels.open(address, Optional.empty(), List.of()),
         "anna",
         Map.of(),
         bytesMax,

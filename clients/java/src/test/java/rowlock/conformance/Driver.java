@@ -37,11 +37,16 @@ public final class Driver {
 
   private final PrintStream out = new PrintStream(System.out, false, StandardCharsets.UTF_8);
   private final Map<String, RowlockClient> clients = new ConcurrentHashMap<>();
+
+  /** What the token functions of the clients return. */
+  private final Map<String, String> tokens = new ConcurrentHashMap<>();
+
   private final ExecutorService threads = Executors.newCachedThreadPool();
   private final Map<String, Verb> verbs = new HashMap<>();
 
   private Driver() {
     verbs.put("connect", this::connect);
+    verbs.put("setToken", this::setToken);
     verbs.put("close", this::close);
     verbs.put("block", Driver::block);
     new OperatorVerbs(this::clientOf).addTo(verbs);
@@ -117,7 +122,25 @@ public final class Driver {
     if (has(asked, "connectTimeoutMs")) options.connectTimeout(millis(asked, "connectTimeoutMs"));
     if (has(asked, "headers")) options.headers(texts(asked, "headers"));
     if (has(asked, "tls")) options.tls(tls(asked.getAsJsonObject("tls")));
+    chooseToken(asked, options);
     clients.put(text(asked, "client"), RowlockClient.connect(options.build()));
+    return Map.of();
+  }
+
+  private void chooseToken(JsonObject asked, ConnectOptions.Builder options) {
+    String client = text(asked, "client");
+    if (has(asked, "token")) options.token(text(asked, "token"));
+    if (has(asked, "tokenFile")) options.tokenFile(Path.of(text(asked, "tokenFile")));
+    if (has(asked, "tokenFunction")) {
+      tokens.put(client, text(asked, "tokenFunction"));
+      options.token(() -> tokens.get(client));
+    }
+    if (has(asked, "allowTokenInPlaintext"))
+      options.allowTokenInPlaintext(asked.get("allowTokenInPlaintext").getAsBoolean());
+  }
+
+  private Map<String, ?> setToken(JsonObject asked) {
+    tokens.put(text(asked, "client"), text(asked, "token"));
     return Map.of();
   }
 

@@ -102,6 +102,7 @@ record OperatorVerbs(Function<JsonObject, RowlockClient> clientOf) {
   private static Map<String, ?> shown(ClaimView claim) {
     Map<String, Object> shown = new HashMap<>();
     shown.put("owner", claim.owner());
+    shown.put("principal", claim.principal());
     shown.put("permits", claim.permits());
     shown.put("mode", claim.mode().name().toLowerCase(Locale.ROOT));
     shown.put("ticketNumber", String.valueOf(claim.ticketNumber()));
