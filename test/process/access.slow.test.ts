@@ -258,3 +258,51 @@ test("all faults of the files and settings are told at once", async () => {
   ])
     expect(err).toMatch(fault);
 });
+
+test("a caller beyond its quota is told which, keeps what it has, and others are served", async () => {
+  const [greedy, other] = [newToken("greedy"), newToken("other")];
+  const server = await stage.serving(
+    "sqlite::memory:",
+    ...["--tokens-file", put("tokens", `${greedy.line}\n${other.line}\n`)],
+    ...[
+      "--policy-file",
+      put(
+        "policy",
+        `${policyOf(USE_ALL)}quotas:\n  - who: token:greedy\n    claims: 3\n    waiters: 1\n    sessions: 1\n    new_names_per_minute: 5\n`,
+      ),
+    ],
+  );
+  const calls = callsWith(server.grpcAddress, greedy.token);
+  const others = callsWith(server.grpcAddress, other.token);
+  const overloaded = (bound: string) => ({
+    code: "RESOURCE_EXHAUSTED",
+    reason: "OVERLOADED",
+    metadata: { bound },
+  });
+
+  const leases = [await calls.lease({ name: "a", ttl: TTL }), await calls.lease({ name: "b", ttl: TTL })];
+  await calls.ticket({ name: "a", ttl: TTL });
+  await expect(calls.lease({ name: "c", ttl: TTL })).rejects.toMatchObject(overloaded("quota_claims"));
+  await others.lease({ name: "c", ttl: TTL });
+  for (const { leaseId } of leases) await calls.call("renew", { leaseId });
+  await calls.call("release", { leaseId: leases[1]?.leaseId ?? "" });
+  await expect(calls.ticket({ name: "c", ttl: TTL })).rejects.toMatchObject(overloaded("quota_waiters"));
+
+  const session = new BareSession(calls);
+  await seen(session, "a");
+  await expect(failed(new BareSession(calls).ended)).resolves.toMatchObject(overloaded("quota_sessions"));
+  await seen(session, "a");
+  session.end();
+  await session.ended;
+
+  const outcomes: string[] = [];
+  for (let name = 0; name < 8; name++) {
+    const { leaseId } = await calls.lease({ name: `new ${name}`, ttl: TTL }).catch((error) => {
+      outcomes.push(error.metadata.bound);
+      return { leaseId: "" };
+    });
+    if (leaseId !== "") await calls.call("release", { leaseId });
+  }
+  expect(new Set(outcomes)).toEqual(new Set(["quota_names"]));
+  await others.lease({ name: "new for others", ttl: TTL });
+});

@@ -47,6 +47,19 @@ export function contractOfListings(fresh: () => FreshStore): void {
     return read;
   };
 
+  test("live claims are counted by principal: holders in guard rows, further holders and waiters", async () => {
+    const { store } = fresh();
+    const [a, b] = [await lockId(store, "a"), await lockId(store, "b")];
+    const by = (principal: string, state: "held" | "waiting" | "ended") => ({ principal, state }) as const;
+    await addClaims(store, a, by("token:x", "held"), by("token:x", "held"), by("token:y", "waiting"));
+    await addClaims(store, b, by("token:y", "held"), by("", "held"), by("token:z", "ended"));
+    const counts = await store.claimsOfPrincipals();
+    expect(counts.toSorted((one, other) => (one.principal < other.principal ? -1 : 1))).toEqual([
+      { principal: "token:x", claims: 2, waiters: 0 },
+      { principal: "token:y", claims: 2, waiters: 1 },
+    ]);
+  });
+
   describe("a listing", () => {
     test("is in the order of bytes", async () => {
       await fresh().store.resolve(NAMES.toReversed());
