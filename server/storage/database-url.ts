@@ -36,7 +36,10 @@ export function describeDatabaseUrl(url: DatabaseUrl): string {
   if (url.dialect === "sqlite") return `sqlite:${url.path}`;
   const host = url.host.includes(":") ? `[${url.host}]` : url.host;
   const [user, database] = [url.user, url.database].map(encodeURIComponent);
-  if (url.socket !== null) return `mysql://${user}@${host}/${database}?socket=${url.socket}`;
+  if (url.socket !== null) {
+    const socket = url.socket.split("/").map(encodeURIComponent).join("/");
+    return `mysql://${user}@${host}/${database}?socket=${socket}`;
+  }
   return `mysql://${user}@${host}:${url.port}/${database}`;
 }
 
