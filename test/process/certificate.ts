@@ -2,7 +2,8 @@
 // expires.
 
 import type { KeyObject } from "node:crypto";
-import { generateKeyPairSync, randomBytes, sign } from "node:crypto";
+import { createPublicKey, generateKeyPairSync, randomBytes, sign } from "node:crypto";
+import { isIPv4 } from "node:net";
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
@@ -40,17 +41,37 @@ export function selfSignedCertificate(commonName = "localhost", untilMs?: number
 
 /** A certificate authority, valid for a day. */
 export function certificateAuthority(): Authority {
-  const { publicKey, privateKey } = keyPair();
+  return authorityWith(keyPair().privateKey);
+}
+
+/** The same authority with a certificate that is valid until `untilMs`. */
+export function authorityUntil({ privateKey }: Authority, untilMs: number): Authority {
+  return authorityWith(privateKey, untilMs);
+}
+
+function authorityWith(privateKey: KeyObject, untilMs?: number): Authority {
   const name = nameOf("authority of a test");
-  const cert = certificate({ name, publicKey, issuer: name, issuerKey: privateKey, isAuthority: true });
+  const cert = certificate({
+    name,
+    publicKey: createPublicKey(privateKey),
+    issuer: name,
+    issuerKey: privateKey,
+    isAuthority: true,
+    ...(untilMs !== undefined && { untilMs }),
+  });
   return { cert, key: keyPem(privateKey), name, privateKey };
 }
 
 /**
- * A certificate for `localhost` and 127.0.0.1 signed by the authority, valid from an hour ago for a day, or until
- * `untilMs`.
+ * A certificate signed by the authority, valid from an hour ago for a day, or until `untilMs`, for these names and IPv4
+ * addresses, or for `localhost` and 127.0.0.1.
  */
-export function signedCertificate(authority: Authority, commonName: string, untilMs?: number): Certificate {
+export function signedCertificate(
+  authority: Authority,
+  commonName: string,
+  untilMs?: number,
+  names?: readonly string[],
+): Certificate {
   const own = keyPair();
   const cert = certificate({
     name: nameOf(commonName),
@@ -58,6 +79,7 @@ export function signedCertificate(authority: Authority, commonName: string, unti
     issuer: authority.name,
     issuerKey: authority.privateKey,
     ...(untilMs !== undefined && { untilMs }),
+    ...(names !== undefined && { names }),
   });
   return { cert, key: keyPem(own.privateKey) };
 }
@@ -69,14 +91,20 @@ interface Contents {
   readonly issuerKey: KeyObject;
   readonly isAuthority?: boolean;
   readonly untilMs?: number;
+  readonly names?: readonly string[];
 }
 
 /** The certificate as PEM. */
 function certificate(contents: Contents): string {
   const { name, publicKey, issuer, issuerKey, isAuthority = false, untilMs = Date.now() + DAY_MS } = contents;
+  const { names = ["localhost", "127.0.0.1"] } = contents;
   const algorithm = sequence(hex(OID_ECDSA_WITH_SHA256));
   const validity = sequence(generalizedTime(Date.now() - HOUR_MS), generalizedTime(untilMs));
-  const altNames = sequence(der(0x82, Buffer.from("localhost")), der(0x87, Buffer.from([127, 0, 0, 1])));
+  const altNames = sequence(
+    ...names.map((each) =>
+      isIPv4(each) ? der(0x87, Buffer.from(each.split(".").map(Number))) : der(0x82, Buffer.from(each)),
+    ),
+  );
   const extension = isAuthority
     ? sequence(hex(OID_BASIC_CONSTRAINTS), der(0x01, Buffer.from([0xff])), der(0x04, sequence(hex("0101ff"))))
     : sequence(hex(OID_SUBJECT_ALT_NAME), der(0x04, altNames));
