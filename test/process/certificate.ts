@@ -63,14 +63,15 @@ function authorityWith(privateKey: KeyObject, untilMs?: number): Authority {
 }
 
 /**
- * A certificate signed by the authority, valid from an hour ago for a day, or until `untilMs`, for these names and IPv4
- * addresses, or for `localhost` and 127.0.0.1.
+ * A certificate signed by the authority, valid from an hour ago for a day, or until `untilMs`, for these hosts (names and
+ * IPv4 addresses), or for `localhost` and 127.0.0.1. `uris`: further names of its subject.
  */
 export function signedCertificate(
   authority: Authority,
   commonName: string,
   untilMs?: number,
-  names?: readonly string[],
+  uris: readonly string[] = [],
+  hosts?: readonly string[],
 ): Certificate {
   const own = keyPair();
   const cert = certificate({
@@ -78,8 +79,9 @@ export function signedCertificate(
     publicKey: own.publicKey,
     issuer: authority.name,
     issuerKey: authority.privateKey,
+    uris,
+    ...(hosts !== undefined && { hosts }),
     ...(untilMs !== undefined && { untilMs }),
-    ...(names !== undefined && { names }),
   });
   return { cert, key: keyPem(own.privateKey) };
 }
@@ -91,19 +93,21 @@ interface Contents {
   readonly issuerKey: KeyObject;
   readonly isAuthority?: boolean;
   readonly untilMs?: number;
-  readonly names?: readonly string[];
+  readonly uris?: readonly string[];
+  readonly hosts?: readonly string[];
 }
 
 /** The certificate as PEM. */
 function certificate(contents: Contents): string {
-  const { name, publicKey, issuer, issuerKey, isAuthority = false, untilMs = Date.now() + DAY_MS } = contents;
-  const { names = ["localhost", "127.0.0.1"] } = contents;
+  const { name, publicKey, issuer, issuerKey, isAuthority = false, uris = [] } = contents;
+  const { untilMs = Date.now() + DAY_MS, hosts = ["localhost", "127.0.0.1"] } = contents;
   const algorithm = sequence(hex(OID_ECDSA_WITH_SHA256));
   const validity = sequence(generalizedTime(Date.now() - HOUR_MS), generalizedTime(untilMs));
   const altNames = sequence(
-    ...names.map((each) =>
-      isIPv4(each) ? der(0x87, Buffer.from(each.split(".").map(Number))) : der(0x82, Buffer.from(each)),
+    ...hosts.map((host) =>
+      isIPv4(host) ? der(0x87, Buffer.from(host.split(".").map(Number))) : der(0x82, Buffer.from(host)),
     ),
+    ...uris.map((uri) => der(0x86, Buffer.from(uri))),
   );
   const extension = isAuthority
     ? sequence(hex(OID_BASIC_CONSTRAINTS), der(0x01, Buffer.from([0xff])), der(0x04, sequence(hex("0101ff"))))
