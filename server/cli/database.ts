@@ -5,6 +5,7 @@ import { InvalidArgumentError } from "commander";
 import type { Declare } from "../../clients/shell/command.ts";
 import { type CliContext, EXIT, type ExitCode } from "../../clients/shell/context.ts";
 import { counted, shown } from "../../clients/shell/print.ts";
+import type { DatabaseConfig } from "../config/config.ts";
 import { duration, Refusal } from "../config/setting-kinds.ts";
 import { firstToken } from "../core/rows.ts";
 import { type MigrationStatus, migrateUp, migrationStatus } from "../storage/migrate/migrate.ts";
@@ -48,21 +49,35 @@ export const migrate: Declare = (command, context) => {
   const status = command.createCommand("status").description("list applied and pending migrations");
   for (const each of [up, status]) command.addCommand(each.copyInheritedSettings(command));
 
-  onDatabase(up, context, UP_HELP + MIGRATE_EXAMPLES, EXIT.failed, "", async (url) => {
-    const ran = await migrateUp(url, { log: (message) => err(`${message}\n`) });
-    for (const name of ran) out(`ran ${name}\n`);
-    out(ran.length === 0 ? "The schema is up to date already.\n" : "The schema is up to date.\n");
-    return EXIT.ok;
-  });
+  onDatabase(
+    up,
+    context,
+    UP_HELP + MIGRATE_EXAMPLES,
+    EXIT.failed,
+    "",
+    async ({ databaseUrl, databaseLogin: login }) => {
+      const ran = await migrateUp(databaseUrl, { log: (message) => err(`${message}\n`), login });
+      for (const name of ran) out(`ran ${name}\n`);
+      out(ran.length === 0 ? "The schema is up to date already.\n" : "The schema is up to date.\n");
+      return EXIT.ok;
+    },
+  );
 
-  onDatabase(status, context, STATUS_HELP + MIGRATE_EXAMPLES, EXIT.unchecked, "", async (url) => {
-    const found = await migrationStatus(url);
-    const { applied, pending, unknown } = found;
-    for (const name of applied) out(`${unknown.includes(name) ? "unknown" : "applied"}  ${shown(name)}\n`);
-    for (const name of pending) out(`pending  ${name}\n`);
-    out(`${verdict(found)}\n`);
-    return isUsable(found) ? EXIT.ok : EXIT.failed;
-  });
+  onDatabase(
+    status,
+    context,
+    STATUS_HELP + MIGRATE_EXAMPLES,
+    EXIT.unchecked,
+    "",
+    async ({ databaseUrl, databaseLogin }) => {
+      const found = await migrationStatus(databaseUrl, databaseLogin);
+      const { applied, pending, unknown } = found;
+      for (const name of applied) out(`${unknown.includes(name) ? "unknown" : "applied"}  ${shown(name)}\n`);
+      for (const name of pending) out(`pending  ${name}\n`);
+      out(`${verdict(found)}\n`);
+      return isUsable(found) ? EXIT.ok : EXIT.failed;
+    },
+  );
 };
 
 /** Whether this version of Rowlock can use the schema. */
@@ -104,17 +119,17 @@ Examples:
 `;
 
 export const doctor: Declare = (command, context) =>
-  onDatabase(command, context, DOCTOR_HELP, EXIT.unchecked, "This could not be checked. ", async (url) => {
+  onDatabase(command, context, DOCTOR_HELP, EXIT.unchecked, "This could not be checked. ", async (config) => {
     try {
-      return await check(url, context);
+      return await check(config, context);
     } catch (error) {
       if (!(error instanceof StoreError && error.reason === "cluster_not_ready")) throw error;
       return report(context, [{ severity: "error", check: "cluster", message: error.message }]);
     }
   });
 
-async function check(url: string, context: CliContext): Promise<ExitCode> {
-  const status = await migrationStatus(url);
+async function check(config: DatabaseConfig, context: CliContext): Promise<ExitCode> {
+  const status = await migrationStatus(config.databaseUrl, config.databaseLogin);
   const { applied, unknown } = status;
   if (applied.length === 0) {
     context.err(
@@ -127,11 +142,14 @@ async function check(url: string, context: CliContext): Promise<ExitCode> {
     return report(context, [{ severity: "error", check: "schema", message: verdict(status) }]);
   const newer = unknown.length > 0 ? `, ${unknown.length} of a newer server, which this one can use` : "";
   context.out(`ok       schema: ${noneOr(applied.length, "migration")}, none pending${newer}\n`);
-  return report(context, await withStore(url, (store) => findings(store, context)));
+  return report(context, await withStore(config, (store) => findings(store, context)));
 }
 
-async function withStore<Answer>(url: string, use: (store: Store) => Promise<Answer>): Promise<Answer> {
-  const store = await openStore(url);
+async function withStore<Answer>(
+  { databaseUrl, databaseLogin: login }: DatabaseConfig,
+  use: (store: Store) => Promise<Answer>,
+): Promise<Answer> {
+  const store = await openStore(databaseUrl, { login });
   try {
     return await use(store);
   } finally {
@@ -208,9 +226,9 @@ export const restored: Declare = (command, context) => {
       throw new InvalidArgumentError(`write a duration, ${PAUSE.bound}`);
     },
   );
-  onDatabase(command, context, RESTORED_HELP, EXIT.failed, "Nothing was recorded. ", async (url) => {
+  onDatabase(command, context, RESTORED_HELP, EXIT.failed, "Nothing was recorded. ", async (config) => {
     const { pause } = command.opts<{ pause: number }>();
-    await withStore(url, (store) => record(store, pause * 1_000, context));
+    await withStore(config, (store) => record(store, pause * 1_000, context));
     return EXIT.ok;
   });
 };

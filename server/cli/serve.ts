@@ -21,7 +21,8 @@ Examples:
   rowlock serve --listen 0.0.0.0:50051 --tls-cert server.crt --tls-key server.key
   rowlock serve --config /etc/rowlock.env --log-level debug
 
-Put the password of a database into the environment or the file: other users of a machine can see flags.
+Put the password of a database into the environment, the settings file or the file of
+--database-password-file: other users of a machine can see flags.
 `;
 
 export const serve: Declare = (command, context) => {
@@ -74,7 +75,7 @@ function banner(config: Config, running: Omit<App, "stop">, version: string): st
     "",
     `  gRPC      ${running.grpcAddress} (${transport(config)})`,
     `  metrics   ${running.metricsAddress === null ? "off" : `http://${running.metricsAddress}/metrics`}`,
-    `  database  ${running.databaseProduct}, ${describeDatabaseUrl(target)}`,
+    `  database  ${running.databaseProduct}, ${describeDatabaseUrl(target)}${config.databaseLogin.tls ? " (TLS)" : ""}`,
   ];
   if (target.dialect === "sqlite") {
     lines.push(

@@ -4,8 +4,8 @@ import { type Command, Option } from "commander";
 import type { RowlockCommand } from "../../clients/shell/command.ts";
 import type { CliContext, ExitCode } from "../../clients/shell/context.ts";
 import { shown } from "../../clients/shell/print.ts";
-import { type ConfigInput, type Loaded, loadDatabaseConfig } from "../config/config.ts";
-import { describeSettings } from "../config/settings.ts";
+import { type ConfigInput, type DatabaseConfig, type Loaded, loadDatabaseConfig } from "../config/config.ts";
+import { CONFIG_NAME, DATABASE_KEYS, describeSettings, nameOf } from "../config/settings.ts";
 import { parseDatabaseUrl } from "../storage/database-url.ts";
 import { StoreError } from "../storage/store.ts";
 
@@ -29,14 +29,14 @@ export function onDatabase(
   help: string,
   failed: ExitCode,
   whatFailed: string,
-  run: (url: string) => Promise<ExitCode>,
+  run: (config: DatabaseConfig) => Promise<ExitCode>,
 ): void {
-  addSettingOptions(command, ["ROWLOCK_CONFIG", "ROWLOCK_DATABASE_URL"]);
+  addSettingOptions(command, [CONFIG_NAME, ...DATABASE_KEYS.map(nameOf)]);
   command.runs(help, async () => {
     const config = loadedOrReported(loadDatabaseConfig(configInput(command, context)), context);
     if (!config) return failed;
     try {
-      return await run(config.databaseUrl);
+      return await run(config);
     } catch (error) {
       if (!(error instanceof StoreError)) throw error;
       context.err(`${whatFailed}${shown(error.message)}\n`);
@@ -54,7 +54,7 @@ export function configInput(command: Command, context: CliContext): ConfigInput 
     // `--allow-plaintext` without a value means true.
     argvFlags[setting.name] = given === true ? "true" : given;
   }
-  return { argvFlags, env: context.env, readFile: context.readFile, checkDatabaseUrl: parseDatabaseUrl };
+  return { argvFlags, env: context.env, readFile: context.readFile, parseDatabaseUrl };
 }
 
 /** Returns the configuration, or prints its faults and returns null. */

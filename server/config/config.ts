@@ -1,14 +1,23 @@
 // Puts the configuration of a server together: file < environment < flag. Checks each value that takes effect and each
 // name in every source, and reports all faults at once. Reads files only through its caller.
 
-import { createPrivateKey, X509Certificate } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
 import type { AccessFiles } from "../access/from-files.ts";
 import { accessConfig } from "./access-config.ts";
+import { type DatabaseLogin, type DatabasePlace, readDatabaseLogin } from "./database-login.ts";
 import { formatListenAddress, isLoopback } from "./listen-address.ts";
+import { readCertificates, readKeyPair } from "./pem-files.ts";
 import { Refusal } from "./setting-kinds.ts";
-import { nameOf, SETTINGS, type Setting, type SettingKey, type SettingValues } from "./settings.ts";
-import { readSources, reasonOf, type SourcesInput } from "./sources.ts";
+import {
+  type Checked,
+  DATABASE_KEYS,
+  nameOf,
+  SETTINGS,
+  type Setting,
+  type SettingKey,
+  type SettingValues,
+} from "./settings.ts";
+import { readSources, type SourcesInput } from "./sources.ts";
 
 /** PEM texts. */
 export interface TlsMaterial {
@@ -19,17 +28,29 @@ export interface TlsMaterial {
 }
 
 /** A checked configuration. Durations are in milliseconds, the contents of PEM files are read. */
-export interface Config extends Omit<SettingValues, "tlsCert" | "tlsKey" | "tlsClientCa" | "reflection"> {
+export interface Config extends Omit<SettingValues, ReadSetting> {
   /** null: plain text. */
   readonly tls: TlsMaterial | null;
   /** null: nobody is asked who they are. */
   readonly access: AccessFiles | null;
   readonly reflection: boolean;
+  readonly databaseLogin: DatabaseLogin;
 }
+
+/** Settings that other fields stand for. */
+type ReadSetting =
+  | "tlsCert"
+  | "tlsKey"
+  | "tlsClientCa"
+  | "reflection"
+  | Exclude<(typeof DATABASE_KEYS)[number], "databaseUrl">;
+
+/** What commands need that work on the database and serve nothing. */
+export type DatabaseConfig = Pick<Config, "databaseUrl" | "databaseLogin">;
 
 export interface ConfigInput extends SourcesInput {
   /** Throws an Error if the database URL cannot be used; its message may be shown. */
-  readonly checkDatabaseUrl: (url: string) => void;
+  readonly parseDatabaseUrl: (url: string) => DatabasePlace;
 }
 
 /** A configuration, or all of its faults, each a sentence for an operator. */
@@ -37,27 +58,35 @@ export type Loaded<Value> = { readonly config: Value } | { readonly faults: read
 
 /** Returns the whole configuration of a server, or everything that is wrong with it; each fault says what to do. */
 export function loadConfig(input: ConfigInput): Loaded<Config> {
-  const { values, faults } = valuesOf(Object.keys(SETTINGS) as SettingKey[], input);
-  const { tlsCert, tlsKey, tlsClientCa, ...rest } = values;
+  const { values, place, faults } = valuesOf(Object.keys(SETTINGS) as SettingKey[], input);
+  const { tlsCert, tlsKey, tlsClientCa, ...others } = values;
+  const { databaseCa, databaseCert, databaseKey, databaseVerifyName, databasePasswordFile, ...rest } = others;
+  const databaseLogin = readDatabaseLogin(values, place, input.readFile, faults);
   const tls = readTlsMaterial(values, input.readFile, faults);
   const access = accessConfig(values, input.readFile, faults);
   faults.push(...contradictions(values));
   if (faults.length > 0) return { faults };
-  const { reflection, ...others } = rest as SettingValues;
-  const isOpen = access === null || isLoopback(others.listen.host);
-  return { config: { ...others, tls, access, reflection: reflection ?? isOpen } };
+  const { reflection, ...checked } = rest as SettingValues;
+  const isOpen = access === null || isLoopback(checked.listen.host);
+  return { config: { ...checked, databaseLogin, tls, access, reflection: reflection ?? isOpen } };
 }
 
 /** Returns only what commands need that work on the database and serve nothing. */
-export function loadDatabaseConfig(input: ConfigInput): Loaded<Pick<Config, "databaseUrl">> {
-  const { values, faults } = valuesOf(["databaseUrl"], input);
-  return faults.length > 0 ? { faults } : { config: { databaseUrl: values.databaseUrl as string } };
+export function loadDatabaseConfig(input: ConfigInput): Loaded<DatabaseConfig> {
+  const { values, place, faults } = valuesOf(DATABASE_KEYS, input);
+  const databaseLogin = readDatabaseLogin(values, place, input.readFile, faults);
+  if (faults.length > 0) return { faults };
+  return { config: { databaseUrl: values.databaseUrl as string, databaseLogin } };
 }
 
-/** Settings without those that have a fault of their own: a check across settings runs only if all of them are there. */
-type Checked = Partial<SettingValues>;
+interface Values {
+  readonly values: Checked;
+  /** null: the URL cannot be used. */
+  readonly place: DatabasePlace | null;
+  readonly faults: string[];
+}
 
-function valuesOf(keys: readonly SettingKey[], input: ConfigInput): { values: Checked; faults: string[] } {
+function valuesOf(keys: readonly SettingKey[], input: ConfigInput): Values {
   const faults: string[] = [];
   const written = readSources(input, faults);
   const values: Partial<Record<SettingKey, unknown>> = {};
@@ -70,12 +99,13 @@ function valuesOf(keys: readonly SettingKey[], input: ConfigInput): { values: Ch
     else faults.push(`${name}${secret ? "" : ` is "${text}"`} (${where}): ${value.message}.`);
   }
   const checked = values as Checked;
+  let place: DatabasePlace | null = null;
   try {
-    if (checked.databaseUrl !== undefined) input.checkDatabaseUrl(checked.databaseUrl);
+    if (checked.databaseUrl !== undefined) place = input.parseDatabaseUrl(checked.databaseUrl);
   } catch (error) {
     faults.push(`ROWLOCK_DATABASE_URL: ${(error as Error).message}`);
   }
-  return { values: checked, faults };
+  return { values: checked, place, faults };
 }
 
 /** Log levels at which lines of level info are written. */
@@ -122,41 +152,11 @@ function readTlsMaterial(
   readFile: (path: string) => string,
   faults: string[],
 ): TlsMaterial | null {
-  if (tlsKey !== null && tlsCert === null)
-    faults.push("ROWLOCK_TLS_KEY is set without ROWLOCK_TLS_CERT: set both, or neither.");
-  if (tlsCert !== null && tlsKey === null)
-    faults.push("ROWLOCK_TLS_CERT is set without ROWLOCK_TLS_KEY: set both, or neither.");
   if (tlsClientCa !== null && tlsCert === null)
     faults.push(
       "ROWLOCK_TLS_CLIENT_CA is set without ROWLOCK_TLS_CERT: clients can prove who they are over TLS only.",
     );
-  const asCertificate = (pem: string) => new X509Certificate(pem);
-  const cert = read("ROWLOCK_TLS_CERT", tlsCert, "a certificate", asCertificate);
-  const key = read("ROWLOCK_TLS_KEY", tlsKey, "a private key without a passphrase", createPrivateKey);
-  const clientCa = read("ROWLOCK_TLS_CLIENT_CA", tlsClientCa, "certificates", asCertificate);
-  if (cert && key && !cert.parsed.checkPrivateKey(key.parsed))
-    faults.push(
-      "ROWLOCK_TLS_KEY is not the key of ROWLOCK_TLS_CERT: name the two files that were made together.",
-    );
-  return cert && key && { certificate: cert.pem, key: key.pem, clientCa: clientCa?.pem ?? null };
-
-  function read<Parsed>(name: string, path: string | null, what: string, parse: (pem: string) => Parsed) {
-    if (path === null) return null;
-    let pem: string;
-    try {
-      pem = readFile(path);
-    } catch (error) {
-      faults.push(
-        `${name} is "${path}", which cannot be read (${reasonOf(error)}): name a PEM file that this user may read.`,
-      );
-      return null;
-    }
-    try {
-      return { pem, parsed: parse(pem) };
-    } catch {
-      // OpenSSL's message helps nobody, and may quote the file.
-      faults.push(`${name} does not hold ${what} in PEM form: name a file that begins with -----BEGIN.`);
-      return null;
-    }
-  }
+  const pair = readKeyPair(["ROWLOCK_TLS_CERT", tlsCert], ["ROWLOCK_TLS_KEY", tlsKey], readFile, faults);
+  const clientCa = readCertificates("ROWLOCK_TLS_CLIENT_CA", tlsClientCa, readFile, faults);
+  return pair && { ...pair, clientCa };
 }

@@ -48,6 +48,33 @@ export const SETTINGS = {
       "runs on the same machine, ?socket=/path after the database's name connects through its Unix socket.",
     secret: true,
   },
+  databaseCa: {
+    kind: file("a PEM file, or system"),
+    about:
+      "The certificates of the authorities that may sign the certificate of the MySQL or MariaDB server; Rowlock then " +
+      "connects to it over TLS only. system: the authorities that this machine and Node trust.",
+  },
+  databaseCert: {
+    kind: file("a PEM file"),
+    about: "The certificate that this server shows to the database server, with its chain.",
+  },
+  databaseKey: {
+    kind: file("a PEM file"),
+    about: "The private key of that certificate, without a passphrase.",
+  },
+  databaseVerifyName: {
+    default: "true",
+    kind: flag,
+    about:
+      "Check that the certificate of the database server names the host of ROWLOCK_DATABASE_URL; false accepts every " +
+      "certificate that an authority of ROWLOCK_DATABASE_CA has signed.",
+  },
+  databasePasswordFile: {
+    kind: file("a file"),
+    about:
+      "The file with the password of the database user, which replaces the password in ROWLOCK_DATABASE_URL. It is " +
+      "read at start, and again when the database refuses the login.",
+  },
   listen: {
     default: "127.0.0.1:50051",
     kind: listenAddress,
@@ -283,9 +310,23 @@ export const SETTINGS = {
 } as const satisfies Record<string, Setting<unknown>>;
 
 export type SettingKey = keyof typeof SETTINGS;
+
+/** The settings that commands need which work on the database and serve nothing. */
+export const DATABASE_KEYS = [
+  "databaseUrl",
+  "databaseCa",
+  "databaseCert",
+  "databaseKey",
+  "databaseVerifyName",
+  "databasePasswordFile",
+] as const satisfies readonly SettingKey[];
+
 export type SettingValues = {
   readonly [Key in SettingKey]: (typeof SETTINGS)[Key]["kind"] extends Kind<infer Value> ? Value : never;
 };
+
+/** Settings without those that have a fault of their own: a check across settings runs only if all of them are there. */
+export type Checked = Partial<SettingValues>;
 
 /** The name of a setting by its key: `ROWLOCK_QUEUE_MAX` for `queueMax`, `ROWLOCK_GRACE` for `graceMs`. */
 export function nameOf(key: string): string {

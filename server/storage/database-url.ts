@@ -12,6 +12,33 @@ export interface MysqlAddress {
   readonly user: string;
   readonly password: string;
   readonly database: string;
+  /** Absent: plain text, and the password above. */
+  readonly login?: DatabaseLogin | undefined;
+}
+
+/** What proves to a database server who this server is, and the other way round, beyond the URL. */
+export interface DatabaseLogin {
+  /** null: plain text. */
+  readonly tls: DatabaseTls | null;
+  /** Replaces the password of the URL; null: nothing does. */
+  readonly passwordFile: PasswordFile | null;
+}
+
+/** PEM texts. */
+export interface DatabaseTls {
+  readonly ca: string;
+  /** What this server shows of itself; null: nothing. */
+  readonly own: { readonly certificate: string; readonly key: string } | null;
+  /** Whether the certificate of the database server has to name the host. */
+  readonly verifyName: boolean;
+}
+
+/** A password that changes while the server runs. */
+export interface PasswordFile {
+  /** As last read. */
+  readonly current: string;
+  /** Reads the file again. An Error says in a sentence why it holds no password. */
+  renew(): string | Error;
 }
 
 /** The path of a database without a file. The data lives as long as the store that opened it. */
@@ -36,7 +63,10 @@ export function describeDatabaseUrl(url: DatabaseUrl): string {
   if (url.dialect === "sqlite") return `sqlite:${url.path}`;
   const host = url.host.includes(":") ? `[${url.host}]` : url.host;
   const [user, database] = [url.user, url.database].map(encodeURIComponent);
-  if (url.socket !== null) return `mysql://${user}@${host}/${database}?socket=${url.socket}`;
+  if (url.socket !== null) {
+    const socket = url.socket.split("/").map(encodeURIComponent).join("/");
+    return `mysql://${user}@${host}/${database}?socket=${socket}`;
+  }
   return `mysql://${user}@${host}:${url.port}/${database}`;
 }
 
@@ -69,7 +99,9 @@ function mysqlUrl(url: string): DatabaseUrl {
     throw refused("it does not name one database after the host");
   const { socket = null, ...others } = Object.fromEntries(parsed.searchParams);
   if (Object.keys(others).length > 0 || parsed.hash !== "")
-    throw refused("nothing but ?socket= may follow the database's name");
+    throw refused(
+      "nothing but ?socket= may follow the database's name (for TLS to the database, set ROWLOCK_DATABASE_CA)",
+    );
   if (socket !== null && !socket.startsWith("/")) throw refused("its socket is not an absolute path");
   if (socket !== null && parsed.port !== "") throw refused("it has a port and a socket");
   return {

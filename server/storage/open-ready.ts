@@ -1,7 +1,7 @@
 // Opens a store that a server can rely on: reachable, with the right schema, and durable. Retries within a bound while
 // the database is away. Every problem that it cannot fix becomes a StoreError whose message says what to do.
 
-import { describeDatabaseUrl, parseDatabaseUrl } from "./database-url.ts";
+import { type DatabaseLogin, describeDatabaseUrl, parseDatabaseUrl } from "./database-url.ts";
 import { migrateUp, migrationStatus } from "./migrate/migrate.ts";
 import { durabilityOf, openStore } from "./open.ts";
 import { type RetryPolicy, retry } from "./retry.ts";
@@ -13,6 +13,7 @@ export interface ReadyOptions
   extends Required<Pick<StoreOptions, "poolSize" | "lanes">>,
     Pick<StoreOptions, "knownLocks"> {
   readonly databaseUrl: string;
+  readonly databaseLogin?: DatabaseLogin;
   /** How long to retry while the database is away. */
   readonly startupTimeoutMs: number;
   /** Whether to bring the schema up to date. If false, an outdated schema is an error. */
@@ -29,7 +30,14 @@ export interface OpeningLog {
 }
 
 /** Errors that waiting cannot fix. */
-const FINAL_REASONS = new Set(["access_denied", "schema", "newer_schema", "no_database", "weak_durability"]);
+const FINAL_REASONS = new Set([
+  "access_denied",
+  "tls",
+  "schema",
+  "newer_schema",
+  "no_database",
+  "weak_durability",
+]);
 
 /**
  * Opens the store and logs its durability findings as warnings. Throws a StoreError, the last one if retries run out.
@@ -39,21 +47,24 @@ export async function openReadyStore(
   observer: StoreObserver,
   log: OpeningLog,
 ): Promise<Store> {
-  const { databaseUrl, poolSize, lanes, knownLocks } = options;
+  const { databaseUrl, databaseLogin: login, poolSize, lanes, knownLocks } = options;
   const { store, findings } = await persistently(options, log, async () => {
     // First, so that nothing is created in a database that is then refused.
-    const found = await durabilityOf(databaseUrl);
+    const found = await durabilityOf(databaseUrl, login);
     refuseWeakDurability(found, options);
     await settleSchema(options, log);
-    const opened = await openStore(databaseUrl, { observer, poolSize, lanes, knownLocks });
+    const opened = await openStore(databaseUrl, { observer, poolSize, lanes, knownLocks, login });
     return { store: opened, findings: found };
   });
   for (const { check, message } of findings) log.warn({ check }, message);
   return store;
 }
 
-async function settleSchema({ databaseUrl, migrate }: ReadyOptions, log: OpeningLog): Promise<void> {
-  const { unknown, breaking, pending } = await migrationStatus(databaseUrl);
+async function settleSchema(
+  { databaseUrl, databaseLogin: login, migrate }: ReadyOptions,
+  log: OpeningLog,
+): Promise<void> {
+  const { unknown, breaking, pending } = await migrationStatus(databaseUrl, login);
   if (breaking.length > 0) {
     throw new StoreError(
       "unavailable",
@@ -72,7 +83,7 @@ async function settleSchema({ databaseUrl, migrate }: ReadyOptions, log: Opening
       `The database's schema lacks ${pending.join(", ")}, and ROWLOCK_MIGRATE is false. Run \`rowlock migrate up\`.`,
     );
   }
-  const done = await migrateUp(databaseUrl, { log: (message) => log.info({}, message) });
+  const done = await migrateUp(databaseUrl, { log: (message) => log.info({}, message), login });
   if (done.length > 0) log.info({ migrations: done }, "schema brought up to date");
 }
 

@@ -1,6 +1,6 @@
 // Opens the store that a database URL names. The only file that knows both kinds of store.
 
-import { parseDatabaseUrl } from "./database-url.ts";
+import { type DatabaseLogin, parseDatabaseUrl } from "./database-url.ts";
 import { openSqliteStore, sqliteDurability } from "./sqlite/sqlite-store.ts";
 import type { Finding, Store, StoreOptions } from "./store.ts";
 
@@ -9,7 +9,10 @@ import type { Finding, Store, StoreOptions } from "./store.ts";
  * must be up to date. Throws an Error that lists the accepted forms if the URL cannot be parsed, and a StoreError if
  * the database cannot be used; no message contains the password.
  */
-export async function openStore(url: string, options: StoreOptions = {}): Promise<Store> {
+export async function openStore(
+  url: string,
+  options: StoreOptions & { readonly login?: DatabaseLogin | undefined } = {},
+): Promise<Store> {
   const target = parseDatabaseUrl(url);
   if (target.dialect === "sqlite") return await openSqliteStore({ ...options, path: target.path });
   // The driver takes a while to load, and a server on SQLite does not need it.
@@ -21,9 +24,9 @@ export async function openStore(url: string, options: StoreOptions = {}): Promis
  * Reports which settings of the database at `url` could lose acknowledged commits. The schema may be missing, and
  * nothing is changed. Throws what openStore throws.
  */
-export async function durabilityOf(url: string): Promise<Finding[]> {
+export async function durabilityOf(url: string, login?: DatabaseLogin): Promise<Finding[]> {
   const target = parseDatabaseUrl(url);
   if (target.dialect === "sqlite") return sqliteDurability(target.path);
   const { mysqlDurability } = await import("./mysql/mysql-store.ts");
-  return await mysqlDurability(target);
+  return await mysqlDurability({ ...target, login });
 }

@@ -24,7 +24,7 @@ function load(written: Written) {
     argvFlags: written.flags ?? {},
     env: written.env ?? {},
     readFile: (path) => files[path] ?? readFileSync(path, "utf8"),
-    checkDatabaseUrl: parseDatabaseUrl,
+    parseDatabaseUrl,
   });
 }
 
@@ -43,6 +43,7 @@ describe("without any setting", () => {
   test("a server has its documented defaults", () => {
     expect(configOf({})).toEqual({
       databaseUrl: "sqlite:./rowlock.db",
+      databaseLogin: { tls: null, passwordFile: null },
       listen: { host: "127.0.0.1", port: 50051 },
       advertise: null,
       metricsListen: { host: "127.0.0.1", port: 9464 },
@@ -258,11 +259,138 @@ describe("the database", () => {
     expect(faults[0]).not.toContain("hush");
   });
 
-  test("is the only setting that commands without a server need", () => {
-    const input = { argvFlags: {}, readFile: () => "", checkDatabaseUrl: parseDatabaseUrl };
+  test("and its login are all that commands without a server need", () => {
+    const input = { argvFlags: {}, readFile: () => "", parseDatabaseUrl };
     const env = { ROWLOCK_DATABASE_URL: "sqlite:x", ROWLOCK_LISTEN: "0.0.0.0:1" };
-    expect(loadDatabaseConfig({ ...input, env })).toEqual({ config: { databaseUrl: "sqlite:x" } });
+    expect(loadDatabaseConfig({ ...input, env })).toEqual({
+      config: { databaseUrl: "sqlite:x", databaseLogin: { tls: null, passwordFile: null } },
+    });
     expect(loadDatabaseConfig({ ...input, env: { ROWLOCK_DATABASE_URL: "x" } })).toHaveProperty("faults");
+    const wrong = { ROWLOCK_DATABASE_URL: "mysql://u@db/x", ROWLOCK_DATABASE_CA: "junk" };
+    expect(loadDatabaseConfig({ ...input, env: wrong })).toHaveProperty("faults");
+  });
+});
+
+describe("the login to the database", () => {
+  const MYSQL = { ROWLOCK_DATABASE_URL: "mysql://u@db/x" };
+  const PAIR = { ROWLOCK_DATABASE_CERT: "own.crt", ROWLOCK_DATABASE_KEY: "own.key" };
+
+  test("is over TLS if there are authorities, and then names are verified", () => {
+    const { tls } = configOf({ env: { ...MYSQL, ROWLOCK_DATABASE_CA: "own.crt" } }).databaseLogin;
+    expect(tls).toEqual({ ca: OWN.cert, own: null, verifyName: true });
+    const env = { ...MYSQL, ...PAIR, ROWLOCK_DATABASE_CA: "own.crt", ROWLOCK_DATABASE_VERIFY_NAME: "false" };
+    expect(configOf({ env }).databaseLogin.tls).toEqual({
+      ca: OWN.cert,
+      own: { certificate: OWN.cert, key: OWN.key },
+      verifyName: false,
+    });
+  });
+
+  test("trusts the machine's authorities on request", () => {
+    const { tls } = configOf({ env: { ...MYSQL, ROWLOCK_DATABASE_CA: "system" } }).databaseLogin;
+    expect(tls?.ca.match(/BEGIN CERTIFICATE/g)?.length).toBeGreaterThan(50);
+    expect(tls?.verifyName).toBe(true);
+  });
+
+  test("reports all faults of its files at once, beside those of other settings", () => {
+    const env = {
+      ...MYSQL,
+      ROWLOCK_DATABASE_CA: "/no/such",
+      ROWLOCK_DATABASE_CERT: "junk",
+      ROWLOCK_DATABASE_KEY: "own.crt",
+      ROWLOCK_DATABASE_PASSWORD_FILE: "/no/password",
+      ROWLOCK_TLS_KEY: "own.key",
+    };
+    expect(faultsOf({ env })).toEqual([
+      expect.stringMatching(/^ROWLOCK_DATABASE_CERT does not hold a certificate/),
+      expect.stringMatching(/^ROWLOCK_DATABASE_KEY does not hold a private key/),
+      expect.stringMatching(/^ROWLOCK_DATABASE_CA .*ENOENT/),
+      'ROWLOCK_DATABASE_PASSWORD_FILE is "/no/password", which cannot be read (ENOENT): name a file that this user ' +
+        "may read.",
+      expect.stringMatching(/^ROWLOCK_TLS_KEY is set without/),
+    ]);
+  });
+
+  test.each<[string, Record<string, string>]>([
+    ["ROWLOCK_DATABASE_CERT is set without ROWLOCK_DATABASE_CA", PAIR],
+    [
+      "ROWLOCK_DATABASE_CERT is set without ROWLOCK_DATABASE_KEY",
+      { ROWLOCK_DATABASE_CA: "own.crt", ROWLOCK_DATABASE_CERT: "own.crt" },
+    ],
+    [
+      "ROWLOCK_DATABASE_KEY is set without ROWLOCK_DATABASE_CERT",
+      { ROWLOCK_DATABASE_CA: "own.crt", ROWLOCK_DATABASE_KEY: "own.key" },
+    ],
+    [
+      "ROWLOCK_DATABASE_KEY is not the key of ROWLOCK_DATABASE_CERT",
+      { ...PAIR, ROWLOCK_DATABASE_CA: "own.crt", ROWLOCK_DATABASE_KEY: "other.key" },
+    ],
+    [
+      "ROWLOCK_DATABASE_VERIFY_NAME is false without ROWLOCK_DATABASE_CA",
+      { ROWLOCK_DATABASE_VERIFY_NAME: "false" },
+    ],
+    [
+      "ROWLOCK_DATABASE_VERIFY_NAME is false and ROWLOCK_DATABASE_CA is system",
+      { ROWLOCK_DATABASE_VERIFY_NAME: "false", ROWLOCK_DATABASE_CA: "system" },
+    ],
+    [
+      "ROWLOCK_DATABASE_CA is set and ROWLOCK_DATABASE_URL leads to SQLite",
+      { ROWLOCK_DATABASE_URL: "sqlite:x.db", ROWLOCK_DATABASE_CA: "own.crt" },
+    ],
+    [
+      "ROWLOCK_DATABASE_PASSWORD_FILE is set and ROWLOCK_DATABASE_URL leads to SQLite",
+      { ROWLOCK_DATABASE_URL: "", ROWLOCK_DATABASE_PASSWORD_FILE: "password" },
+    ],
+    [
+      "ROWLOCK_DATABASE_CA is set and ROWLOCK_DATABASE_URL has a Unix socket",
+      { ROWLOCK_DATABASE_URL: "mysql://u@db/x?socket=/s", ROWLOCK_DATABASE_CA: "own.crt" },
+    ],
+    [
+      "ROWLOCK_DATABASE_PASSWORD_FILE is set and ROWLOCK_DATABASE_URL has a password, too",
+      { ROWLOCK_DATABASE_URL: "mysql://u:hush@db/x", ROWLOCK_DATABASE_PASSWORD_FILE: "password" },
+    ],
+    [
+      'ROWLOCK_DATABASE_PASSWORD_FILE is "empty", which is empty',
+      { ROWLOCK_DATABASE_PASSWORD_FILE: "empty" },
+    ],
+  ])("is refused: %s", (fault, env) => {
+    const faults = faultsOf({ env: { ...MYSQL, ...env }, files: { password: "hush", empty: "\n" } });
+    expect(faults).toEqual([expect.stringContaining(fault)]);
+    expect(faults[0]).not.toContain("hush");
+  });
+
+  test.each([
+    ["hush\n", "hush"],
+    ["hush\r\n", "hush"],
+    ["hush", "hush"],
+    [" hu sh \n\n", " hu sh \n"],
+  ])("takes the password from %j", (text, password) => {
+    const { passwordFile } = configOf({
+      env: { ...MYSQL, ROWLOCK_DATABASE_PASSWORD_FILE: "f" },
+      files: { f: text },
+    }).databaseLogin;
+    expect(passwordFile?.current).toBe(password);
+  });
+
+  test("keeps the password until it is renewed, and then until the file holds another one", () => {
+    const files: Record<string, string> = { f: "old" };
+    const env = { ...MYSQL, ROWLOCK_DATABASE_PASSWORD_FILE: "f" };
+    const loaded = loadDatabaseConfig({
+      argvFlags: {},
+      env,
+      parseDatabaseUrl,
+      readFile: (path) => files[path] ?? readFileSync(path, "utf8"),
+    });
+    const file = "config" in loaded ? loaded.config.databaseLogin.passwordFile : null;
+    files.f = "new";
+    expect(file?.current).toBe("old");
+    expect(file?.renew()).toBe("new");
+    expect(file?.current).toBe("new");
+    files.f = "";
+    expect(file?.renew()).toMatchObject({ message: expect.stringContaining('"f", which is empty') });
+    delete files.f;
+    expect(file?.renew()).toMatchObject({ message: expect.stringContaining("ENOENT") });
+    expect(file?.current).toBe("new");
   });
 });
 

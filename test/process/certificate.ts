@@ -2,7 +2,8 @@
 // expires.
 
 import type { KeyObject } from "node:crypto";
-import { generateKeyPairSync, randomBytes, sign } from "node:crypto";
+import { createPublicKey, generateKeyPairSync, randomBytes, sign } from "node:crypto";
+import { isIPv4 } from "node:net";
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
@@ -40,21 +41,37 @@ export function selfSignedCertificate(commonName = "localhost", untilMs?: number
 
 /** A certificate authority, valid for a day. */
 export function certificateAuthority(): Authority {
-  const { publicKey, privateKey } = keyPair();
+  return authorityWith(keyPair().privateKey);
+}
+
+/** The same authority with a certificate that is valid until `untilMs`. */
+export function authorityUntil({ privateKey }: Authority, untilMs: number): Authority {
+  return authorityWith(privateKey, untilMs);
+}
+
+function authorityWith(privateKey: KeyObject, untilMs?: number): Authority {
   const name = nameOf("authority of a test");
-  const cert = certificate({ name, publicKey, issuer: name, issuerKey: privateKey, isAuthority: true });
+  const cert = certificate({
+    name,
+    publicKey: createPublicKey(privateKey),
+    issuer: name,
+    issuerKey: privateKey,
+    isAuthority: true,
+    ...(untilMs !== undefined && { untilMs }),
+  });
   return { cert, key: keyPem(privateKey), name, privateKey };
 }
 
 /**
- * A certificate for `localhost` and 127.0.0.1 signed by the authority, valid from an hour ago for a day, or until
- * `untilMs`. `uris`: further names of its subject.
+ * A certificate signed by the authority, valid from an hour ago for a day, or until `untilMs`, for these hosts (names and
+ * IPv4 addresses), or for `localhost` and 127.0.0.1. `uris`: further names of its subject.
  */
 export function signedCertificate(
   authority: Authority,
   commonName: string,
   untilMs?: number,
   uris: readonly string[] = [],
+  hosts?: readonly string[],
 ): Certificate {
   const own = keyPair();
   const cert = certificate({
@@ -63,6 +80,7 @@ export function signedCertificate(
     issuer: authority.name,
     issuerKey: authority.privateKey,
     uris,
+    ...(hosts !== undefined && { hosts }),
     ...(untilMs !== undefined && { untilMs }),
   });
   return { cert, key: keyPem(own.privateKey) };
@@ -76,17 +94,19 @@ interface Contents {
   readonly isAuthority?: boolean;
   readonly untilMs?: number;
   readonly uris?: readonly string[];
+  readonly hosts?: readonly string[];
 }
 
 /** The certificate as PEM. */
 function certificate(contents: Contents): string {
   const { name, publicKey, issuer, issuerKey, isAuthority = false, uris = [] } = contents;
-  const { untilMs = Date.now() + DAY_MS } = contents;
+  const { untilMs = Date.now() + DAY_MS, hosts = ["localhost", "127.0.0.1"] } = contents;
   const algorithm = sequence(hex(OID_ECDSA_WITH_SHA256));
   const validity = sequence(generalizedTime(Date.now() - HOUR_MS), generalizedTime(untilMs));
   const altNames = sequence(
-    der(0x82, Buffer.from("localhost")),
-    der(0x87, Buffer.from([127, 0, 0, 1])),
+    ...hosts.map((host) =>
+      isIPv4(host) ? der(0x87, Buffer.from(host.split(".").map(Number))) : der(0x82, Buffer.from(host)),
+    ),
     ...uris.map((uri) => der(0x86, Buffer.from(uri))),
   );
   const extension = isAuthority

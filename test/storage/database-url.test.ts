@@ -95,6 +95,8 @@ describe("a database URL", () => {
     expect(describeDatabaseUrl(parseDatabaseUrl("mysql://u:s3cret@localhost/locks?socket=/run/s.sock"))).toBe(
       "mysql://u@localhost/locks?socket=/run/s.sock",
     );
+    const odd = "mysql://u@localhost/locks?socket=/run/my%20db/%3F%23%25.sock";
+    expect(describeDatabaseUrl(parseDatabaseUrl(odd))).toBe(odd);
     expect(describeDatabaseUrl(parseDatabaseUrl("sqlite::memory:"))).toBe("sqlite::memory:");
   });
 });

@@ -99,7 +99,7 @@ describe("a database that is away", () => {
     expect(error.message).not.toContain("a-password");
   });
 
-  test.each(["access_denied", "schema", "newer_schema", "no_database", "weak_durability"])(
+  test.each(["access_denied", "tls", "schema", "newer_schema", "no_database", "weak_durability"])(
     "is not waited for if it is %s, which no waiting cures",
     async (reason) => {
       const failure = failed(reason);

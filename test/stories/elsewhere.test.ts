@@ -5,6 +5,7 @@ import { afterEach, describe, expect, test } from "vitest";
 import { type App, startApp } from "../../server/app.ts";
 import { loadConfig } from "../../server/config/config.ts";
 import { createLog } from "../../server/log/log.ts";
+import { parseDatabaseUrl } from "../../server/storage/database-url.ts";
 import { freshDatabase, mysqlFamily, reportLeftOut } from "../support/database.ts";
 import { startLateProxy } from "../support/late-proxy.ts";
 import { BareSession, renew } from "../support/session-client.ts";
@@ -32,7 +33,7 @@ async function start(databaseUrl: string): Promise<{ app: App; client: TestCalls
     readFile: (path) => {
       throw new Error(`no ${path} here`);
     },
-    checkDatabaseUrl: () => {},
+    parseDatabaseUrl,
   });
   if (!("config" in loaded)) throw new Error(loaded.faults.join("; "));
   const app = await startApp(loaded.config, {

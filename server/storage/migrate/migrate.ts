@@ -3,7 +3,7 @@
 
 import { existsSync } from "node:fs";
 import { migrations } from "../../../migrations/index.ts";
-import { IN_MEMORY, parseDatabaseUrl } from "../database-url.ts";
+import { type DatabaseLogin, IN_MEMORY, parseDatabaseUrl } from "../database-url.ts";
 import { sqliteError } from "../sqlite/errors.ts";
 import { openSqliteFile } from "../sqlite/file.ts";
 import { type Applied, runPending, type Schema, sqliteSchema } from "./schema.ts";
@@ -25,19 +25,19 @@ export interface MigrationStatus {
  */
 export async function migrateUp(
   url: string,
-  options?: { log?: (message: string) => void },
+  { login, ...patience }: { log?: (message: string) => void; login?: DatabaseLogin | undefined } = {},
 ): Promise<readonly string[]> {
   const target = parseDatabaseUrl(url);
   if (target.dialect === "sqlite") {
     return target.path === IN_MEMORY ? [] : await withSqliteSchema(target.path, runPending);
   }
   const { withMysqlSchema } = await import("./mysql-schema.ts");
-  return await withMysqlSchema(target, "be brought up to date", runPending, options);
+  return await withMysqlSchema({ ...target, login }, "be brought up to date", runPending, patience);
 }
 
 /** Returns the state of the schema. One in memory is always up to date. Changes nothing. */
-export async function migrationStatus(url: string): Promise<MigrationStatus> {
-  const had = await appliedTo(url);
+export async function migrationStatus(url: string, login?: DatabaseLogin): Promise<MigrationStatus> {
+  const had = await appliedTo(url, login);
   const ours = migrations.map(({ name }) => name);
   const applied = had.map(({ name }) => name);
   const unknown = had.filter(({ name }) => !ours.includes(name));
@@ -49,7 +49,7 @@ export async function migrationStatus(url: string): Promise<MigrationStatus> {
   };
 }
 
-async function appliedTo(url: string): Promise<Applied[]> {
+async function appliedTo(url: string, login: DatabaseLogin | undefined): Promise<Applied[]> {
   const target = parseDatabaseUrl(url);
   const applied = (schema: Schema) => schema.applied();
   if (target.dialect === "sqlite") {
@@ -58,7 +58,7 @@ async function appliedTo(url: string): Promise<Applied[]> {
     return existsSync(target.path) ? await withSqliteSchema(target.path, applied) : [];
   }
   const { withMysqlSchema } = await import("./mysql-schema.ts");
-  return await withMysqlSchema(target, "be read", applied);
+  return await withMysqlSchema({ ...target, login }, "be read", applied);
 }
 
 async function withSqliteSchema<Answer>(

@@ -6,6 +6,7 @@ import type { MigrationTarget } from "../../../migrations/target.ts";
 import { describeDatabaseUrl, type MysqlAddress } from "../database-url.ts";
 import { openConnection, UNOBSERVED } from "../mysql/connection/connect.ts";
 import { classify } from "../mysql/connection/errors.ts";
+import { connectTo, logIn, loginOptions, withPassword } from "../mysql/connection/login.ts";
 import { type RetryPolicy, retry } from "../retry.ts";
 import { StoreError } from "../store.ts";
 import type { Applied, Schema } from "./schema.ts";
@@ -59,12 +60,16 @@ export async function withMysqlSchema<Answer>(
   use: (schema: Schema) => Promise<Answer>,
   patience: MigratePatience = {},
 ): Promise<Answer> {
-  const { host, port, socket, user, password, database } = address;
-  const where = socket === null ? { host, port } : { socketPath: socket };
+  const accepted = await acceptedAddress(address).catch((error: StoreError) => {
+    throw named(error, address, what);
+  });
   const silent = { warn() {}, error() {}, debug() {}, deprecate() {} };
   const knex = knexOf({
     client: "mysql2",
-    connection: { ...where, user, password, database, connectTimeout: CONNECT_MS_MAX },
+    connection: {
+      ...loginOptions(accepted, () => connectTo(accepted)),
+      connectTimeout: CONNECT_MS_MAX,
+    },
     // One connection holds the row lock, and the other one migrates: a schema statement would end the lock's transaction.
     pool: { min: 0, max: 2 },
     acquireConnectionTimeout: CONNECT_MS_MAX + 1_000,
@@ -78,6 +83,24 @@ export async function withMysqlSchema<Answer>(
   } finally {
     await knex.destroy();
   }
+}
+
+/**
+ * Returns the address with the password that the database accepts. Knex would not renew a password, nor say what an error of
+ * TLS means.
+ */
+async function acceptedAddress(address: MysqlAddress): Promise<MysqlAddress> {
+  return await withPassword(address, async (present) => {
+    const socket = connectTo(present);
+    try {
+      const driver = await logIn(present, socket, { connectTimeout: CONNECT_MS_MAX });
+      driver.end();
+      return present;
+    } catch (error) {
+      socket.destroy();
+      throw error;
+    }
+  });
 }
 
 function schemaOf(knex: Knex, address: MysqlAddress, patience: MigratePatience): Schema {
@@ -201,7 +224,14 @@ function withServer(error: unknown, address: MysqlAddress, what: string): unknow
   if (error instanceof StoreError) return error;
   const known = classify(error).error;
   if (known.reason === "unexpected") return error;
+  return named(known, address, what);
+}
+
+function named(
+  { kind, reason, message, cause }: StoreError,
+  address: MysqlAddress,
+  what: string,
+): StoreError {
   const database = describeDatabaseUrl({ dialect: "mysql", ...address });
-  const message = `The schema of ${database} cannot ${what}. ${known.message}`;
-  return new StoreError(known.kind, known.reason, message, { cause: error });
+  return new StoreError(kind, reason, `The schema of ${database} cannot ${what}. ${message}`, { cause });
 }

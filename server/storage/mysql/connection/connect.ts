@@ -2,14 +2,13 @@
 // for row locks for a bounded time. The server ends it soon after this process stops.
 
 import type { Socket } from "node:net";
-import { connect } from "node:net";
-import { createConnection } from "mysql2";
 import type { MysqlAddress } from "../../database-url.ts";
-import { CONNECT_MS_MAX, LOCK_WAIT_S, TCP_KEEPALIVE_MS } from "../../storage-bounds.ts";
+import { CONNECT_MS_MAX, LOCK_WAIT_S } from "../../storage-bounds.ts";
 import type { StoreObserver } from "../../store.ts";
 import { StoreError } from "../../store.ts";
 import { Connection, type Row, Trip } from "./connection.ts";
 import { classify, deadlineError } from "./errors.ts";
+import { connectTo, logIn, withPassword } from "./login.ts";
 import { askWhetherUsable, mustBeUsable } from "./usable-server.ts";
 
 // READ COMMITTED, so that a read after a row lock sees what was committed before it. The server ends a connection that
@@ -43,14 +42,20 @@ export interface Server {
   readonly localHost: string | null;
 }
 
+export interface Opened {
+  readonly connection: Connection;
+  readonly server: Server;
+}
+
 /**
- * Opens a connection that is ready for work, within CONNECT_MS_MAX. Throws a StoreError: the reason why no connection
- * could be opened, or the error of `mustBeUsable`.
+ * Opens a connection that is ready for work, within CONNECT_MS_MAX, or twice that if the password has changed. Throws a
+ * StoreError: the reason why no connection could be opened, or the error of `mustBeUsable`.
  */
-export async function openConnection(
-  address: MysqlAddress,
-  observer: StoreObserver,
-): Promise<{ connection: Connection; server: Server }> {
+export async function openConnection(address: MysqlAddress, observer: StoreObserver): Promise<Opened> {
+  return await withPassword(address, (present) => attempt(present, observer));
+}
+
+async function attempt(address: MysqlAddress, observer: StoreObserver): Promise<Opened> {
   const socket = connectTo(address);
   const patience = setTimeout(() => socket.destroy(deadlineError()), CONNECT_MS_MAX);
   try {
@@ -75,26 +80,12 @@ export async function openConnection(
   }
 }
 
-function connectTo({ host, port, socket }: MysqlAddress): Socket {
-  if (socket !== null) return connect({ path: socket });
-  return connect({
-    host,
-    port,
-    noDelay: true,
-    keepAlive: true,
-    keepAliveInitialDelay: TCP_KEEPALIVE_MS,
-  });
-}
-
-function handshake(address: MysqlAddress, socket: Socket, observer: StoreObserver): Promise<Connection> {
-  const { host, port, user, password, database } = address;
-  const driver = createConnection({
-    stream: () => socket,
-    host,
-    port,
-    user,
-    password,
-    database,
+async function handshake(
+  address: MysqlAddress,
+  socket: Socket,
+  observer: StoreObserver,
+): Promise<Connection> {
+  const driver = await logIn(address, socket, {
     connectTimeout: CONNECT_MS_MAX,
     // A transaction takes two round trips because each sends several statements together. Values are never sent as
     // text, see `Trip`.
@@ -106,14 +97,7 @@ function handshake(address: MysqlAddress, socket: Socket, observer: StoreObserve
     bigNumberStrings: true,
     flags: ["-LOCAL_FILES"],
   });
-  return new Promise((resolve, reject) => {
-    // Never removed: an `error` event without a listener would end the process.
-    driver.on("error", reject);
-    driver.connect((error) => {
-      if (error) reject(error);
-      else resolve(new Connection(driver, socket, observer));
-    });
-  });
+  return new Connection(driver, socket, observer);
 }
 
 async function setUp(

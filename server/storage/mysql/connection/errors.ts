@@ -3,6 +3,7 @@
 // message; the cause is attached without its SQL.
 
 import { CHANGED, ROW_LOCKED, StoreError } from "../../store.ts";
+import { SECURE_TRANSPORT_REQUIRED, TLS } from "./tls-errors.ts";
 
 interface Meaning {
   readonly reason: string;
@@ -58,6 +59,12 @@ const ACCESS: Meaning = {
   kind: "unavailable",
   message:
     "The database denies access to this user: check the user, its password and its privileges on the database.",
+  reconnect: true,
+};
+const TLS_REQUIRED: Meaning = {
+  reason: TLS,
+  kind: "unavailable",
+  message: SECURE_TRANSPORT_REQUIRED,
   reconnect: true,
 };
 const BINLOG: Meaning = {
@@ -140,7 +147,9 @@ const BY_NUMBER = mapOf<number>(
   [BINLOG, 1665],
   [NO_DATABASE, 1049],
   [SCHEMA, 1054, 1109, 1146],
-  [ACCESS, 1044, 1045, 1142, 1143, 1227, 1698],
+  // The last four: the password has expired, or the account is locked.
+  [ACCESS, 1044, 1045, 1142, 1143, 1227, 1698, 1820, 1862, 3118, 4151],
+  [TLS_REQUIRED, 3159],
   [BUSY, 1040, 1203, 1226, 1129],
   [STATEMENT_TIMEOUT, 1969, 3024],
 );

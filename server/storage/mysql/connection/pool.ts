@@ -46,7 +46,7 @@ export class MysqlPool {
       max: size,
       acquireTimeoutMillis: POOL_WAIT_MS_MAX,
       // Never reached: openConnection and end() have their own bounds.
-      createTimeoutMillis: 2 * CONNECT_MS_MAX,
+      createTimeoutMillis: 3 * CONNECT_MS_MAX,
       destroyTimeoutMillis: 2 * CLOSE_MS_MAX,
       idleTimeoutMillis: IDLE_MS_MAX,
       reapIntervalMillis: IDLE_SWEEP_MS,

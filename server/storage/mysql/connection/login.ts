@@ -1,0 +1,114 @@
+// Logs in to a database server: over TLS if the settings ask for it, with the password that is right now. Every refusal
+// says what to do about it, and no message contains the password.
+
+import { connect, isIP, type Socket } from "node:net";
+import type { TLSSocket } from "node:tls";
+import { type ConnectionOptions, createConnection, type Connection as Driver, type SslOptions } from "mysql2";
+import type { DatabaseTls, MysqlAddress } from "../../database-url.ts";
+import { TCP_KEEPALIVE_MS } from "../../storage-bounds.ts";
+import { StoreError } from "../../store.ts";
+import { classify } from "./errors.ts";
+import { tlsError } from "./tls-errors.ts";
+
+/** The error number for a wrong password, and for a user that must use TLS or show a certificate and does not. */
+const ACCESS_DENIED = 1045;
+
+/** Begins to connect. */
+export function connectTo({ host, port, socket }: MysqlAddress): Socket {
+  if (socket !== null) return connect({ path: socket });
+  const connecting = connect({
+    host,
+    port,
+    noDelay: true,
+    keepAlive: true,
+    keepAliveInitialDelay: TCP_KEEPALIVE_MS,
+  });
+  // The driver gives Node no host if it is an IP address, and Node would then verify the certificate for the name of the
+  // socket under it. That is `localhost` unless it is set here; Node itself sets it only for names.
+  return isIP(host) === 0 ? connecting : Object.assign(connecting, { _host: host });
+}
+
+/** What the driver needs to log in over this socket. */
+export function loginOptions(address: MysqlAddress, socket: () => Socket) {
+  const { host, port, user, password, database, login } = address;
+  const tls = login?.tls ?? null;
+  return { stream: socket, host, port, user, password, database, ...(tls && { ssl: sslOf(tls) }) } as const;
+}
+
+/** Logs in over this socket. Rejects with a StoreError. The caller bounds the time, and destroys the socket after a failure. */
+export function logIn(address: MysqlAddress, socket: Socket, options: ConnectionOptions): Promise<Driver> {
+  const driver = createConnection({ ...loginOptions(address, () => socket), ...options });
+  return new Promise((resolve, reject) => {
+    const refuse = (cause: unknown) => reject(refusal(cause, driver, address));
+    // Never removed: an `error` event without a listener would end the process.
+    driver.on("error", refuse);
+    driver.connect((error) => {
+      if (error) refuse(error);
+      else resolve(driver);
+    });
+  });
+}
+
+/**
+ * Runs `attempt` with the address and its present password. If that password comes from a file and is refused, reads the
+ * file again, and runs `attempt` once more if the password in it has changed.
+ */
+export async function withPassword<Answer>(
+  address: MysqlAddress,
+  attempt: (address: MysqlAddress) => Promise<Answer>,
+): Promise<Answer> {
+  const file = address.login?.passwordFile ?? null;
+  if (file === null) return await attempt(address);
+  const tried = file.current;
+  try {
+    return await attempt({ ...address, password: tried });
+  } catch (error) {
+    if (!(error instanceof StoreError) || error.reason !== "access_denied") throw error;
+    const password = file.renew();
+    if (password instanceof Error) {
+      throw new StoreError(error.kind, error.reason, `${error.message} ${password.message}`, {
+        cause: error.cause,
+      });
+    }
+    if (password === tried) throw error;
+    return await attempt({ ...address, password });
+  }
+}
+
+/** The driver keeps what it can reuse of handshakes by this object, so all connections get the same. */
+const SSL = new WeakMap<DatabaseTls, SslOptions>();
+
+function sslOf(tls: DatabaseTls): SslOptions {
+  const { ca, own, verifyName } = tls;
+  const ssl: SslOptions = SSL.get(tls) ?? {
+    ca,
+    ...(own && { cert: own.certificate, key: own.key }),
+    rejectUnauthorized: true,
+    verifyIdentity: verifyName,
+  };
+  SSL.set(tls, ssl);
+  return ssl;
+}
+
+function refusal(cause: unknown, driver: Driver, address: MysqlAddress): StoreError {
+  // The driver replaces the code of the error by one of its own.
+  const { stream } = driver as unknown as { readonly stream: Partial<TLSSocket> };
+  const verification = stream.authorizationError as unknown;
+  const ofTls = tlsError(cause, typeof verification === "string" ? verification : null);
+  if (ofTls) return ofTls;
+  const { error } = classify(cause);
+  if ((cause as { errno?: unknown }).errno !== ACCESS_DENIED) return error;
+  return new StoreError(error.kind, error.reason, `${error.message} ${hint(address)}`, {
+    cause: error.cause,
+  });
+}
+
+/** What else than a wrong password may be the reason: servers do not say which. */
+function hint({ login }: MysqlAddress): string {
+  const tls = login?.tls ?? null;
+  if (tls === null)
+    return "If the server or this user demands TLS (require_secure_transport, REQUIRE SSL), set ROWLOCK_DATABASE_CA.";
+  if (tls.own === null)
+    return "If this user has to show a certificate (REQUIRE X509), set ROWLOCK_DATABASE_CERT and ROWLOCK_DATABASE_KEY.";
+  return "If this user has to show a certain certificate (REQUIRE SUBJECT, REQUIRE ISSUER), name it in ROWLOCK_DATABASE_CERT.";
+}
