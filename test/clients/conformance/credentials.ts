@@ -51,6 +51,8 @@ export class Credentials {
         ROWLOCK_JWT_ISSUER: ISSUER,
         ROWLOCK_JWT_AUDIENCE: AUDIENCE,
         ROWLOCK_JWT_KEYS: this.#keysFile,
+        // The tokens expire within a test.
+        ROWLOCK_JWT_CLOCK_SKEW: "0s",
       }),
     };
   }
