@@ -19,7 +19,7 @@ export type { ClientReason, Reason, ServerReason } from "./reason.ts";
 export type { LastRunView, LockChanges, RecordOptions, RecordView, ReleaseOptions } from "./records.ts";
 export type { Refusal, RefusalName } from "./refusal.ts";
 export { RowlockError, type Violation } from "./rowlock-error.ts";
-export type { TokenSource } from "./token.ts";
+export type { TokenSource } from "./token-source.ts";
 export type {
   ForceReleased,
   ForceReleaseTarget,

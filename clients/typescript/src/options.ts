@@ -4,7 +4,7 @@ import { isIP } from "node:net";
 import { hostname } from "node:os";
 import type { Mode } from "./mode.ts";
 import type { RecordOptions } from "./records.ts";
-import { checkToken, refuseTokenInPlaintext, type TokenSource } from "./token.ts";
+import { checkToken, refuseTokenInPlaintext, type TokenSource } from "./token-source.ts";
 
 /** Without end. */
 export type Forever = "forever";

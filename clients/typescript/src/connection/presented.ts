@@ -3,7 +3,7 @@
 
 import type { ConnectOptions, Headers, TlsOptions } from "../options.ts";
 import { RowlockError } from "../rowlock-error.ts";
-import { readToken } from "../token.ts";
+import { readToken } from "../token-source.ts";
 
 type Presented = Pick<ConnectOptions, "headers" | "token" | "tls">;
 

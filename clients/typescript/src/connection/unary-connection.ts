@@ -17,7 +17,7 @@ import type { RequestOf, ResponseOf, UnaryMethod } from "../bare/methods.ts";
 import type { Clock } from "../clock.ts";
 import type { Headers, TlsOptions } from "../options.ts";
 import { RowlockError } from "../rowlock-error.ts";
-import { readToken, type TokenSource } from "../token.ts";
+import { readToken, type TokenSource } from "../token-source.ts";
 import type { Command, Connection, ConnectionOptions, Opened, Result } from "./connection.ts";
 import { waitByPolling } from "./polled-wait.ts";
 import { withToken } from "./presented.ts";

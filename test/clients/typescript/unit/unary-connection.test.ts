@@ -6,7 +6,7 @@ import { Clock } from "../../../../clients/typescript/src/clock.ts";
 import type { Command, News } from "../../../../clients/typescript/src/connection/connection.ts";
 import { UnaryConnection } from "../../../../clients/typescript/src/connection/unary-connection.ts";
 import { RowlockError } from "../../../../clients/typescript/src/rowlock-error.ts";
-import type { TokenSource } from "../../../../clients/typescript/src/token.ts";
+import type { TokenSource } from "../../../../clients/typescript/src/token-source.ts";
 import { AcquireRequestSchema } from "../../../../proto/gen/rowlock/v1/lock_service_pb.js";
 
 interface Asked {

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { mayChange, presentedHeaders } from "../../../../clients/typescript/src/connection/presented.ts";
 import { type ConnectOptions, settingsOf } from "../../../../clients/typescript/src/options.ts";
-import { readToken, type TokenSource } from "../../../../clients/typescript/src/token.ts";
+import { readToken, type TokenSource } from "../../../../clients/typescript/src/token-source.ts";
 
 function fileWith(content: string): string {
   const folder = mkdtempSync(join(tmpdir(), "rowlock-token-"));
