@@ -153,9 +153,8 @@ export class Connections {
   }
 
   #failedToOpen(error: RowlockError): void {
-    const isHopeless = this.#isHopeless(error);
     this.#next(error, false);
-    if (isHopeless) this.#options.onHopeless(error, this.#mayChange(error));
+    this.#refused(error);
   }
 
   /** Rejects with a RowlockError; if the headers are only late, with UNAVAILABLE, so that the next try asks again. */
@@ -206,7 +205,6 @@ export class Connections {
     if (!this.#all.delete(connection)) return;
     const wasCurrent = connection === this.#current;
     const hasNoSessions = !connection.opened && connection.via === "session" && refusesSessions(error);
-    const isHopeless = wasCurrent && !connection.opened && !hasNoSessions && this.#isHopeless(error);
     this.#tell({ kind: "disconnected", address: connection.address, error });
     if (wasCurrent) {
       if (hasNoSessions) this.#tryUnary(error);
@@ -214,22 +212,20 @@ export class Connections {
       this.#left(connection, error);
     }
     this.#options.onEnded(connection, error);
-    if (isHopeless) this.#options.onHopeless(error, this.#mayChange(error));
+    if (wasCurrent && !connection.opened && !hasNoSessions) this.#refused(error);
   }
 
   /**
-   * Whether to give up the calls that wait for a connection. At the first refusal of credentials that may have changed
-   * since they were read, the next try reads them again first. Call it once for each failed try.
+   * Takes a failed try to connect: reports it if the next try would fail in the same way. Credentials may have changed
+   * since they were read, so at their first refusal the next try first reads them again.
    */
-  #isHopeless(error: RowlockError): boolean {
-    if (!error.isOfCredentials)
-      return HOPELESS_CODES.includes(error.code) || error.reason === "MESSAGE_TOO_LARGE";
-    this.#refusals += 1;
-    return this.#refusals > 1 || !this.#mayChange(error);
-  }
-
-  #mayChange({ isOfCredentials }: RowlockError): boolean {
-    return isOfCredentials && mayChange(this.#options.settings);
+  #refused(error: RowlockError): void {
+    const { isOfCredentials, code, reason } = error;
+    const canChange = isOfCredentials && mayChange(this.#options.settings);
+    if (isOfCredentials) this.#refusals += 1;
+    if (canChange && this.#refusals === 1) return;
+    if (HOPELESS_CODES.includes(code) || reason === "MESSAGE_TOO_LARGE")
+      this.#options.onHopeless(error, canChange);
   }
 
   /** Closes the connection if nobody has needed it since the last check. The next call opens another one. */
