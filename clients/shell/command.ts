@@ -6,7 +6,7 @@ import { Command, InvalidArgumentError } from "commander";
 import type { RowlockClient } from "../typescript/src/index.ts";
 import type { CliContext, ExitCode } from "./context.ts";
 import { exitCodeOf, sentenceOf } from "./errors.ts";
-import { addServerOptions, SERVER_HELP, type Servers, serversOf } from "./servers.ts";
+import { addServerOptions, connectOptionsOf, SERVER_HELP, type Servers, serversOf } from "./servers.ts";
 
 /** After one of these errors, any further fault may be wrong, so the command reports at once. */
 const ENDING = ["commander.unknownOption", "commander.unknownCommand", "commander.optionMissingArgument"];
@@ -64,7 +64,7 @@ export class RowlockCommand extends Command {
   /** Loads the client only here. Reports an error as a sentence that says what to do. */
   async #withClient(servers: Servers, work: Work): Promise<ExitCode> {
     const { connect, RowlockError } = await import("../typescript/src/index.ts");
-    const rowlock = connect(servers);
+    const rowlock = connect(connectOptionsOf(servers));
     try {
       return await work(rowlock, servers);
     } catch (error) {

@@ -50,6 +50,8 @@ export const EXIT = {
   notAcquired: 75,
   /** The lock was lost while the command ran. */
   lost: 76,
+  /** The server does not know who asks, or its policy does not allow what was asked. */
+  denied: 77,
   /** As in shells: the command cannot be executed, or there is no command of this name. */
   notExecutable: 126,
   noCommand: 127,
@@ -58,7 +60,7 @@ export const EXIT = {
 /** One of EXIT, or the exit code of a command that was run. */
 export type ExitCode = number;
 
-/** Where the servers are, and how to verify them. Each has a flag of the same name. */
+/** Where the servers are, how to verify them, and who asks. Each has a flag of the same name. */
 export const WHERE = {
   addr: "ROWLOCK_ADDR",
   server: "ROWLOCK_SERVER",
@@ -66,6 +68,7 @@ export const WHERE = {
   cert: "ROWLOCK_CERT",
   key: "ROWLOCK_KEY",
   serverName: "ROWLOCK_SERVER_NAME",
+  tokenFile: "ROWLOCK_TOKEN_FILE",
 } as const;
 
 /** Describe the lock that a command runs under. */

@@ -33,6 +33,7 @@ const SENTENCES: Readonly<Record<string, string>> = {
 
 export function exitCodeOf(error: RowlockError): ExitCode {
   if (isNoServer(error) || error.isTransient) return EXIT.noServer;
+  if (isDenied(error)) return EXIT.denied;
   return error.refusal ? EXIT.notAcquired : EXIT.failed;
 }
 
@@ -48,7 +49,11 @@ export async function sentenceOf(error: RowlockError, servers: Servers): Promise
       "The server rejected this request",
       error.violations.map(({ field, description }) => `${wordsFor(field)} ${description}`),
     );
-  return said(inWords(error));
+  return said(isDenied(error) ? deniedInWords(error, servers) : inWords(error));
+}
+
+function isDenied({ code }: RowlockError): boolean {
+  return code === "PERMISSION_DENIED" || code === "UNAUTHENTICATED";
 }
 
 /** Something else may have answered, such as another kind of server or a proxy: it has no reasons of ours. */
@@ -68,11 +73,25 @@ function wordsFor(path: string): string {
   return `${WORDS[field] ?? `--${field.replaceAll("_", "-")}`}${key && ` ${key.slice(1, -1)}`}`;
 }
 
-function inWords({ reason, code, message, metadata }: RowlockError): string {
+function deniedInWords({ reason, message, metadata }: RowlockError, { tokenFile, files }: Servers): string {
+  const what = tokenFile !== undefined ? `the token in ${tokenFile}` : `the certificate in ${files?.cert}`;
+  const hasAny = tokenFile !== undefined || files?.cert !== undefined;
+  if (reason === "RIGHT_MISSING")
+    return `The policy of the server does not give ${metadata.principal} the right "${metadata.right}" for this: ask those who write the policy.`;
+  // With credentials, only the client itself misses some, and its message says why.
+  if (reason === "CREDENTIALS_MISSING" && !hasAny)
+    return "The server wants to know who asks: name a file that contains your token with --token-file, or your certificate with --cert and --key.";
+  if (reason === "CREDENTIALS_WRONG" && hasAny)
+    return `The server does not know ${what}: ask those who run it for another one.`;
+  if (reason === "CREDENTIALS_EXPIRED" && hasAny)
+    return `The server does not accept ${what} any more, as it has expired: get a new one.`;
+  return `This was not allowed: ${message}`;
+}
+
+function inWords({ reason, message, metadata }: RowlockError): string {
   if (reason === "VERSION_MISMATCH")
     return `Somebody else has changed this, to version ${metadata.version}: look at it, and try again.`;
   if (reason === "DATABASE_UNAVAILABLE")
     return `The server answers, but its database does not: try again later, or check its log. ${message}`;
-  if (code === "PERMISSION_DENIED" || code === "UNAUTHENTICATED") return `This was not allowed: ${message}`;
   return SENTENCES[reason] ?? message;
 }

@@ -26,7 +26,8 @@ const KILL_AT_SHARE = 3 / 4;
 /** Why a lock was lost, by the reason in the error's metadata. */
 const WHY_LOST: Readonly<Record<string, string>> = {
   FORCE_RELEASED: "an operator has ended its lease",
-  EXPIRED: "its lease could not be renewed in time: no server answered, or this machine slept",
+  EXPIRED:
+    "its lease could not be renewed in time: no server answered or accepted who asks, or this machine slept",
   RELEASED: "somebody who knew the lease's id released it",
 };
 

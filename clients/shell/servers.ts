@@ -1,14 +1,16 @@
-// Where the servers are and how to verify them: by flags, the environment or the file of named servers, which has for
-// each name its addresses and the files that TLS needs. Finds all that is wrong with these before anything is sent. Checks
+// Where the servers are, how to verify them and who asks: by flags, the environment or the file of named servers, which
+// has for each name its addresses and the files of TLS and of the token. Finds all that is wrong with these before anything is sent. Checks
 // the file by hand, because a library for that takes longer to load than the rest of a command.
 
 import { isIP } from "node:net";
 import { homedir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import type { Command } from "commander";
+import type { ConnectOptions } from "../typescript/src/index.ts";
 import { type CliContext, WHERE } from "./context.ts";
 import { given, timeParser } from "./flags.ts";
 import type { TlsFiles } from "./tls-files.ts";
+import { checkTokenFile, refuseTokenInPlaintext } from "./token-file.ts";
 
 const ADDRESS = "127.0.0.1:50051";
 const PORT_MAX = 65_535;
@@ -21,21 +23,49 @@ const EXAMPLE = '{"production": {"addresses": ["locks-1:50051", "locks-2:50051"]
 export const SERVER_HELP = `
 Name the server with --addr or ROWLOCK_ADDR: host:port, or several of them separated by commas, which are tried in turn.
 Or use its name in ${SERVERS_FILE} with --server or ROWLOCK_SERVER. Default: ${ADDRESS}.
---ca, --cert, --key and --server-name can also be set as ROWLOCK_CA and so on.
+--ca, --cert, --key, --server-name and --token-file can also be set as ROWLOCK_CA and so on.
 `;
 
-/** Where to connect: the options of the client's `connect`. */
+/** Where to connect. */
 export interface Servers {
   readonly addresses: readonly string[];
   readonly giveUpAfter: number;
+  /** The contents of the files when the command began. */
   readonly tls?: true | TlsFiles;
+  /** The paths of the same files. */
+  readonly files?: TlsFiles;
+  readonly tokenFile?: string;
+  readonly allowTokenInPlaintext?: true;
 }
 
-interface Flags extends TlsFiles {
+/**
+ * The options of the client's `connect`. The client reads the files itself, again for each connection, because a
+ * command may run for longer than a token or a certificate is valid.
+ */
+export function connectOptionsOf(servers: Servers): ConnectOptions {
+  const { addresses, giveUpAfter, tls, files = {}, tokenFile, allowTokenInPlaintext } = servers;
+  const { serverName, ...paths } = files;
+  const pems = Object.entries(paths).map(([part, file]) => [part, { file }]);
+  return {
+    addresses,
+    giveUpAfter,
+    ...given({ allowTokenInPlaintext }),
+    ...(tls && { tls: tls === true || { ...Object.fromEntries(pems), ...given({ serverName }) } }),
+    ...(tokenFile !== undefined && { token: { file: tokenFile } }),
+  };
+}
+
+/** What a flag, the environment and a named server can say. */
+interface Files extends TlsFiles {
+  readonly tokenFile?: string;
+}
+
+interface Flags extends Files {
   readonly addr?: string;
   readonly server?: string;
   readonly giveUpAfter?: number;
   readonly tls?: true;
+  readonly allowTokenInPlaintext?: true;
 }
 
 type Fault = (sentence: string) => void;
@@ -49,7 +79,9 @@ export function addServerOptions(command: Command): Command {
     .option("--ca <file>", "encrypt, and trust the authority with this certificate")
     .option("--cert <file>", "a client certificate, for a server that requires one")
     .option("--key <file>", "the client certificate's key")
-    .option("--server-name <name>", "the name in the server's certificate, if it differs from the address");
+    .option("--server-name <name>", "the name in the server's certificate, if it differs from the address")
+    .option("--token-file <file>", "who asks: a file that contains a token that the server knows")
+    .option("--allow-token-in-plaintext", "send the token without TLS, as something else protects it");
 }
 
 /** Calls `fault` for each thing that is wrong. The result counts only if nothing is. */
@@ -60,7 +92,7 @@ export async function serversOf(flags: Flags, context: CliContext, fault: Fault)
     const wrong = wrongAddress(address);
     if (wrong) fault(`${where}: ${wrong}`);
   }
-  const files = filesOf(flags, named, context);
+  const { tokenFile, ...files } = filesOf(flags, named, context);
   const isEncrypted = (flags.tls ?? named?.tls) || Object.keys(files).length > 0;
   // Loaded only here, because node:crypto takes longer to load than the rest of this file.
   const tls = isEncrypted ? (await import("./tls-files.ts")).tlsOf(files, context, fault) : undefined;
@@ -69,7 +101,12 @@ export async function serversOf(flags: Flags, context: CliContext, fault: Fault)
     fault(
       `${where}: with TLS, the server's certificate must match its name, and ${unnamed} is an IP address: use the name in the certificate, or add --server-name`,
     );
-  return { addresses, giveUpAfter: flags.giveUpAfter ?? GIVE_UP_AFTER_MS, ...given({ tls }) };
+  const allowTokenInPlaintext = (flags.allowTokenInPlaintext ?? named?.allowTokenInPlaintext) || undefined;
+  if (tokenFile !== undefined) checkTokenFile(tokenFile, context, fault);
+  if (tokenFile !== undefined && !tls && !allowTokenInPlaintext)
+    refuseTokenInPlaintext(addresses.filter((address) => !wrongAddress(address)).map(hostOf), fault);
+  const giveUpAfter = flags.giveUpAfter ?? GIVE_UP_AFTER_MS;
+  return { addresses, giveUpAfter, files, ...given({ tls, tokenFile, allowTokenInPlaintext }) };
 }
 
 function whichNamed({ addr, server }: Flags, context: CliContext, fault: Fault): NamedServer | undefined {
@@ -95,9 +132,15 @@ function addressesOf(
 }
 
 /** Flags come first. A named server has files of its own and does not use those of the environment. */
-function filesOf(flags: Flags, named: NamedServer | undefined, { env }: CliContext): TlsFiles {
-  const file = (part: keyof TlsFiles) => flags[part] ?? (named ? named[part] : env[WHERE[part]] || undefined);
-  return given({ ca: file("ca"), cert: file("cert"), key: file("key"), serverName: file("serverName") });
+function filesOf(flags: Flags, named: NamedServer | undefined, { env }: CliContext): Files {
+  const file = (part: keyof Files) => flags[part] ?? (named ? named[part] : env[WHERE[part]] || undefined);
+  return given({
+    ca: file("ca"),
+    cert: file("cert"),
+    key: file("key"),
+    serverName: file("serverName"),
+    tokenFile: file("tokenFile"),
+  });
 }
 
 /** Says what is wrong with the address and what to do; undefined: nothing. */
@@ -119,10 +162,11 @@ export function hostOf(address: string): string {
 }
 
 /** Relative paths in the file start from its folder; here, all are absolute. */
-interface NamedServer extends TlsFiles {
+interface NamedServer extends Files {
   readonly addresses: readonly string[];
   /** Encrypt, and trust the authorities that Node trusts. */
   readonly tls?: boolean;
+  readonly allowTokenInPlaintext?: true;
 }
 
 const isText = (value: unknown) => typeof value === "string" && value !== "";
@@ -139,6 +183,8 @@ const FIELDS: Readonly<Record<string, { wanted: string; isRight: (value: unknown
   cert: PATH,
   key: PATH,
   serverName: { wanted: "a name", isRight: isText },
+  tokenFile: PATH,
+  allowTokenInPlaintext: { wanted: "true or false", isRight: (value) => typeof value === "boolean" },
 };
 
 /** The names in the file; none if there is no file that can be read. */

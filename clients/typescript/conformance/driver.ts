@@ -8,10 +8,12 @@ import { fencedStoreVerbs } from "./fenced-store-verbs.ts";
 import { HeldLocks } from "./held-locks.ts";
 import { operatorVerbs } from "./operator-verbs.ts";
 import { recordVerbs } from "./record-verbs.ts";
-import { readTls } from "./tls-files.ts";
+import { tlsOf } from "./tls-files.ts";
+import { TokenFunctions } from "./token-functions.ts";
 import type { Command, Verb } from "./verb.ts";
 
 const clients = new Map<string, RowlockClient>();
+const tokens = new TokenFunctions();
 const locks = new HeldLocks(clientOf, (event) => say(event));
 
 const verbs: Readonly<Record<string, Verb>> = {
@@ -21,16 +23,25 @@ const verbs: Readonly<Record<string, Verb>> = {
   ...fencedStoreVerbs,
   connect: async (asked) => {
     const { client, addresses, owner, labels, giveUpAfterMs, connectTimeoutMs, tls, headers } = asked;
+    const { token, tokenFile, tokenFunction, allowTokenInPlaintext } = asked;
     const options: ConnectOptions = {
       addresses,
       ...(owner !== undefined && { owner }),
       ...(labels && { labels }),
       ...(giveUpAfterMs !== undefined && { giveUpAfter: giveUpAfterMs }),
       ...(connectTimeoutMs !== undefined && { connectTimeout: connectTimeoutMs }),
-      ...(tls && { tls: await readTls(tls) }),
+      ...(tls && { tls: tlsOf(tls) }),
       ...(headers && { headers }),
+      ...(token !== undefined && { token }),
+      ...(tokenFile !== undefined && { token: { file: tokenFile } }),
+      ...(tokenFunction !== undefined && { token: tokens.functionOf(client, tokenFunction) }),
+      ...(allowTokenInPlaintext !== undefined && { allowTokenInPlaintext }),
     };
     clients.set(client, connect(options));
+    return {};
+  },
+  setToken: async ({ client, token }) => {
+    tokens.set(client, token);
     return {};
   },
   close: async (asked) => {

@@ -68,9 +68,10 @@ export function operatorVerbs(clientOf: (command: Command) => RowlockClient): Re
   };
 }
 
-function claimOf({ owner, token, permits, mode, ticketNumber, labels }: ClaimView): object {
+function claimOf({ owner, principal, token, permits, mode, ticketNumber, labels }: ClaimView): object {
   return {
     owner,
+    ...(principal !== undefined && { principal }),
     ...(token !== undefined && { token: String(token) }),
     permits,
     mode,

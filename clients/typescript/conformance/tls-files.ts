@@ -1,6 +1,5 @@
-// Reads the TLS files that the protocol names, for the client's options.
+// Converts the TLS files that the protocol names to the client's options. The client reads the files.
 
-import { readFile } from "node:fs/promises";
 import type { TlsOptions } from "../src/index.ts";
 
 interface TlsFiles {
@@ -10,11 +9,11 @@ interface TlsFiles {
   readonly serverName?: string;
 }
 
-export async function readTls({ caFile, certFile, keyFile, serverName }: TlsFiles): Promise<TlsOptions> {
+export function tlsOf({ caFile, certFile, keyFile, serverName }: TlsFiles): TlsOptions {
   return {
-    ...(caFile !== undefined && { ca: await readFile(caFile) }),
-    ...(certFile !== undefined && { cert: await readFile(certFile) }),
-    ...(keyFile !== undefined && { key: await readFile(keyFile) }),
+    ...(caFile !== undefined && { ca: { file: caFile } }),
+    ...(certFile !== undefined && { cert: { file: certFile } }),
+    ...(keyFile !== undefined && { key: { file: keyFile } }),
     ...(serverName !== undefined && { serverName }),
   };
 }

@@ -275,8 +275,7 @@ export class Acquisition {
    */
   #leave(error: RowlockError): RowlockError {
     const { asked, giveBackUnheard, name } = this.#options;
-    const isInDoubt = error.isTransient || error.reason === "CLOSED";
-    if (!isInDoubt || !this.#call?.mayBeKnown) return error;
+    if (!error.leavesInDoubt || !this.#call?.mayBeKnown) return error;
     const isOwn = asked.requestId === undefined || this.#isAbandoned;
     if (this.#ticketId) {
       if (isOwn) this.#giveBack(this.#ticketId);

@@ -1,12 +1,17 @@
 // The gRPC channel to one server, and the metadata of its calls.
 
+import { readFileSync } from "node:fs";
 import { type ChannelCredentials, type ChannelOptions, Client, credentials, Metadata } from "@grpc/grpc-js";
-import type { Headers, TlsOptions } from "./options.ts";
+import type { Headers, Pem, TlsOptions } from "./options.ts";
+import { RowlockError } from "./rowlock-error.ts";
 
 /** One message may hold the answers to several listings. */
 const RECEIVE_BYTES_MAX = 67_108_864;
 
-/** Makes a channel. It connects when it is first used; its calls report what goes wrong. */
+/**
+ * Makes a channel. It connects when it is first used; its calls report what goes wrong. Throws CREDENTIALS_MISSING if a
+ * file of `tls` cannot be read, or what it contains cannot be used.
+ */
 export function openChannel(
   address: string,
   tls: boolean | TlsOptions | undefined,
@@ -36,6 +41,33 @@ export function metadataOf(headers: Headers): Metadata {
 function credentialsOf(tls: boolean | TlsOptions | undefined): ChannelCredentials {
   if (!tls) return credentials.createInsecure();
   const { ca, cert, key }: TlsOptions = tls === true ? {} : tls;
-  const bytes = (pem: string | Buffer | undefined) => (pem === undefined ? null : Buffer.from(pem));
-  return credentials.createSsl(bytes(ca), bytes(key), bytes(cert));
+  const [root, ownKey, own] = [ca, key, cert].map(bytesOf) as (Buffer | null)[];
+  try {
+    return credentials.createSsl(root, ownKey, own);
+  } catch (error) {
+    // The certificate and the key may be from before and after a renewal.
+    throw RowlockError.noCredentials(
+      `The certificate, key or authority of tls cannot be used: ${wordsOf(error)}.`,
+      error,
+    );
+  }
+}
+
+/** Reads a file at once and whole: such files are small, and a connection needs all of them. */
+function bytesOf(pem: Pem | undefined): Buffer | null {
+  if (pem === undefined) return null;
+  if (typeof pem === "string" || pem instanceof Uint8Array) return Buffer.from(pem);
+  try {
+    return readFileSync(pem.file);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    throw RowlockError.noCredentials(
+      `The file ${pem.file} of tls cannot be read (${code ?? wordsOf(error)}).`,
+      error,
+    );
+  }
+}
+
+function wordsOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }

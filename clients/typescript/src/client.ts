@@ -113,7 +113,8 @@ export class RowlockClient implements AsyncDisposable {
         this.#calls.leaving(connection, error);
       },
       onEnded: (connection, error) => this.#calls.ended(connection, error),
-      onHopeless: (error) => this.#calls.failAll(error),
+      onHopeless: (error, mayChange) =>
+        mayChange ? this.#calls.failUnanswered(error) : this.#calls.failAll(error),
     });
   }
 

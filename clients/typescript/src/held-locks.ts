@@ -62,7 +62,7 @@ export class HeldLocks {
 
   /** Takes a failed release: if it is in doubt, a lease without end is left behind; any other ends by itself. */
   #unheard(id: string, { ttl }: Asked, error: unknown): void {
-    const isInDoubt = error instanceof RowlockError && (error.isTransient || error.reason === "CLOSED");
+    const isInDoubt = error instanceof RowlockError && error.leavesInDoubt;
     if (ttl === "forever" && isInDoubt) this.#leftBehind.addClaim(id);
   }
 

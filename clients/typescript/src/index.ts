@@ -11,6 +11,7 @@ export type {
   Forever,
   Headers,
   LockOptions,
+  Pem,
   Place,
   TlsOptions,
 } from "./options.ts";
@@ -18,6 +19,7 @@ export type { ClientReason, Reason, ServerReason } from "./reason.ts";
 export type { LastRunView, LockChanges, RecordOptions, RecordView, ReleaseOptions } from "./records.ts";
 export type { Refusal, RefusalName } from "./refusal.ts";
 export { RowlockError, type Violation } from "./rowlock-error.ts";
+export type { TokenSource } from "./token-source.ts";
 export type {
   ForceReleased,
   ForceReleaseTarget,

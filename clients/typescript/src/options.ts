@@ -4,16 +4,20 @@ import { isIP } from "node:net";
 import { hostname } from "node:os";
 import type { Mode } from "./mode.ts";
 import type { RecordOptions } from "./records.ts";
+import { checkToken, refuseTokenInPlaintext, type TokenSource } from "./token-source.ts";
 
 /** Without end. */
 export type Forever = "forever";
 
+/** Text in PEM, or a file that contains it, which the client reads again for each new connection. */
+export type Pem = string | Buffer | { readonly file: string };
+
 export interface TlsOptions {
-  /** Certificates of the authorities to trust, in PEM; unset: those that Node trusts. */
-  readonly ca?: string | Buffer;
-  /** The client's own certificate, in PEM, if the server asks for one; it needs `key`. */
-  readonly cert?: string | Buffer;
-  readonly key?: string | Buffer;
+  /** Certificates of the authorities to trust; unset: those that Node trusts. */
+  readonly ca?: Pem;
+  /** The client's own certificate, if the server asks for one; it needs `key`. */
+  readonly cert?: Pem;
+  readonly key?: Pem;
   /** The name in the server's certificate, if it differs from the address. */
   readonly serverName?: string;
 }
@@ -43,10 +47,14 @@ export interface ConnectOptions {
   readonly labels?: Readonly<Record<string, string>>;
   /** true: trust the authorities that Node trusts. Unset: plain text. */
   readonly tls?: boolean | TlsOptions;
+  /** By which a server knows who calls: sent as `authorization: Bearer TOKEN`. It needs `tls`, except within a machine. */
+  readonly token?: TokenSource;
+  /** true: send the token without `tls`, as something else protects the connection, such as a proxy on this machine. */
+  readonly allowTokenInPlaintext?: boolean;
   /** Sent with each new connection, for a proxy or an authenticator before the server; a function is called for each. */
   readonly headers?: Headers | (() => Headers | Promise<Headers>);
   /**
-   * How long to wait for `headers`, and then for a server's first answer, before the client tries the next address;
+   * How long to wait for `headers` and `token`, and then for a server's first answer, before the client tries the next address;
    * 3,000 by default.
    */
   readonly connectTimeout?: number;
@@ -129,6 +137,11 @@ export function settingsOf(options: ConnectOptions): Settings {
     throw new RangeError(
       `addresses: with TLS, use the name in the certificate instead of ${unnamed}, or set tls.serverName`,
     );
+  const { token, allowTokenInPlaintext, headers } = options;
+  if (token !== undefined && !tls && !allowTokenInPlaintext) refuseTokenInPlaintext(addresses);
+  if (typeof token === "string") checkToken(token);
+  if (token !== undefined && typeof headers === "object" && hasAuthorization(headers))
+    throw new RangeError("headers: leave authorization out, as the token is sent in it");
   const { connectTimeout = 3_000, giveUpAfter = 30_000, idleAfter = 300_000 } = options;
   checkMs("connectTimeout", connectTimeout);
   checkMs("giveUpAfter", giveUpAfter);
@@ -148,6 +161,10 @@ export function marginOf({ ttl = TTL_MS, margin }: Pick<LockOptions, "ttl" | "ma
 
 function hostOf(address: string): string {
   return address.replace(/:\d+$/, "").replace(/^\[|\]$/g, "");
+}
+
+function hasAuthorization(headers: Headers): boolean {
+  return Object.keys(headers).some((name) => name.toLowerCase() === "authorization");
 }
 
 function checkMs(name: string, ms: number): void {

@@ -2,7 +2,12 @@
 
 import type { RefusalName } from "./refusal.ts";
 
-/** The server's reasons; the table in lock_service.proto explains them. */
+/**
+ * The server's reasons; the table in lock_service.proto explains them. CREDENTIALS_MISSING, CREDENTIALS_WRONG and
+ * CREDENTIALS_EXPIRED: the server does not know who calls; the first one is also this client's, if it cannot read its
+ * token or the files of its `tls`. RIGHT_MISSING: the server knows who calls (`principal` of the metadata), and its
+ * policy does not allow the call (`right`).
+ */
 export type ServerReason =
   | "BAD_REQUEST"
   | "MALFORMED_MESSAGE"
@@ -19,6 +24,10 @@ export type ServerReason =
   | "DATABASE_UNAVAILABLE"
   | "SHUTTING_DOWN"
   | "SESSION_SILENT"
+  | "CREDENTIALS_MISSING"
+  | "CREDENTIALS_WRONG"
+  | "CREDENTIALS_EXPIRED"
+  | "RIGHT_MISSING"
   | "TIMEOUT"
   | "CANCELLED"
   | "INTERNAL";

@@ -95,6 +95,11 @@ export class RowlockError extends Error {
     return new RowlockError("UNKNOWN", "INTERNAL", String(error), { cause: error });
   }
 
+  /** Makes the error of a client that cannot present its credentials. */
+  static noCredentials(message: string, cause?: unknown): RowlockError {
+    return new RowlockError("CREDENTIALS_MISSING", "UNAUTHENTICATED", message, { cause });
+  }
+
   static stopping(address: string): RowlockError {
     return new RowlockError("SHUTTING_DOWN", "UNAVAILABLE", `${address} is stopping.`);
   }
@@ -125,6 +130,11 @@ export class RowlockError extends Error {
     return new RowlockError("CLOSED", "CANCELLED", "This client was closed.");
   }
 
+  /** Whether it is unknown who calls. The call was not made; with other credentials, it may be. */
+  get isOfCredentials(): boolean {
+    return this.reason.startsWith("CREDENTIALS_");
+  }
+
   /** Whether the server has answered that it changed nothing, so that a retry is safe. */
   get isUndone(): boolean {
     return (
@@ -146,6 +156,11 @@ export class RowlockError extends Error {
       retryAfterMs: this.retryAfterMs,
       cause: this,
     });
+  }
+
+  /** Whether an earlier try of the same call may have taken effect, although this one has not. */
+  get leavesInDoubt(): boolean {
+    return this.isTransient || this.isOfCredentials || this.reason === "CLOSED";
   }
 
   /** Whether the same call may succeed a little later. It does not say that a retry is safe: see `isUndone`. */

@@ -15,7 +15,10 @@ export interface ClaimView {
   readonly state: "waiting" | "held";
   readonly mode: Mode;
   readonly permits: number;
+  /** Who holds it or waits, as they say. */
   readonly owner: string;
+  /** Who asked for it, as the server has verified; unset: the server asked nobody who they are. */
+  readonly principal?: string;
   readonly labels: Readonly<Record<string, string>>;
   /** The fencing token; unset for a waiter. */
   readonly token?: bigint;
@@ -66,7 +69,8 @@ export interface LimitSetting {
 }
 
 export function claimView(claim: Claim): ClaimView {
-  const { lockName, ticketNumber, permits, owner, labels, requestedAt, grantedAt, expiresAt } = claim;
+  const { lockName, ticketNumber, permits, owner, principal, labels } = claim;
+  const { requestedAt, grantedAt, expiresAt } = claim;
   const isHeld = claim.state === ClaimState.HELD;
   return {
     lockName,
@@ -75,6 +79,7 @@ export function claimView(claim: Claim): ClaimView {
     mode: modeOf(claim.mode),
     permits,
     owner,
+    ...(principal !== "" && { principal }),
     labels,
     ...(isHeld && { token: claim.fencingToken }),
     ...(requestedAt && { requestedAt: dateOf(requestedAt) }),

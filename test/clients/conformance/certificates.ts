@@ -38,5 +38,9 @@ export async function makeCertificates(tls: "valid" | "expired", ofClients: bool
   const client = signedCertificate(authority, "client");
   const clientCert = await write("client", client.cert);
   const clientKey = await write("client-key", client.key);
-  return { flags: [...flags, "--tls-client-ca", ca], files: { ca, clientCert, clientKey }, remove };
+  const expired = signedCertificate(authority, "client", Date.now() - HALF_AN_HOUR_MS);
+  const expiredCert = await write("expired", expired.cert);
+  const expiredKey = await write("expired-key", expired.key);
+  const files = { ca, clientCert, clientKey, expiredCert, expiredKey };
+  return { flags: [...flags, "--tls-client-ca", ca], files, remove };
 }

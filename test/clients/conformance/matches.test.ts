@@ -9,6 +9,7 @@ test.each([
   ["lists, entry by entry", [{ a: 1, b: 2 }, 3], [{ a: 1 }, 3]],
   ["a number between two", 5, { $min: 5, $max: 5 }],
   ["words in a text", "It has EXPIRED.", { $matches: "expired|ended" }],
+  ["a text without some words", "It has expired.", { $lacks: "secret" }],
   ["entries of a list", [{ a: 1 }, { a: 2 }, { a: 3 }], { $has: [{ a: 3 }, { a: 1 }] }],
   ["one of several", { state: "held" }, { state: { $oneOf: ["held", "uncertain"] } }],
   ["null for what is not there", { a: null }, { a: { $absent: true }, b: { $absent: true } }],
@@ -23,6 +24,12 @@ test.each([
   ["a longer list", [1, 2], [1], "it should be [1], and is [1,2]"],
   ["a number that is too large", 6, { $max: 5 }, "it should be {$max: 5}, and is 6"],
   ["a text for a number", "6", { $min: 5 }, 'it should be {$min: 5}, and is "6"'],
+  [
+    "a text with words",
+    "a secret",
+    { $lacks: "secret" },
+    'it should be {$lacks: "secret"}, and is "a secret"',
+  ],
   [
     "a list without the entry",
     [{ a: 1 }],

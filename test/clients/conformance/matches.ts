@@ -2,6 +2,7 @@
 //
 //   {$min: 1, $max: 5}   a number in this range
 //   {$matches: "words"}  a text that contains a match of this regular expression
+//   {$lacks: "words"}    a text that does not contain these words
 //   {$has: [...]}        a list in which some entry matches each of these
 //   {$oneOf: [...]}      one of these
 //   {$absent: true}      absent, or null
@@ -32,6 +33,7 @@ const RULES: Readonly<Record<string, Rule>> = {
   $min: (actual, least: number) => typeof actual === "number" && actual >= least,
   $max: (actual, most: number) => typeof actual === "number" && actual <= most,
   $matches: (actual, pattern: string) => typeof actual === "string" && new RegExp(pattern, "i").test(actual),
+  $lacks: (actual, unwanted: string) => typeof actual === "string" && !actual.includes(unwanted),
   $has: (actual, wanted: unknown[]) =>
     Array.isArray(actual) &&
     wanted.every((one) => actual.some((entry) => mismatch(entry, one) === undefined)),

@@ -10,19 +10,25 @@ const START_PATIENCE_MS = 60_000;
 export class RowlockServer {
   readonly address: string;
   readonly #args: readonly string[];
+  readonly #env: Readonly<Record<string, string>>;
   readonly #release: () => void;
   #process: RowlockProcess | undefined;
 
-  private constructor(address: string, args: readonly string[]) {
+  private constructor(address: string, args: readonly string[], env: Readonly<Record<string, string>>) {
     this.address = address;
     this.#args = args;
+    this.#env = env;
     this.#release = endWithRunner(() => this.signal("SIGKILL"));
   }
 
-  static async start(databaseUrl: string, flags: readonly string[] = []): Promise<RowlockServer> {
+  static async start(
+    databaseUrl: string,
+    flags: readonly string[] = [],
+    env: Readonly<Record<string, string>> = {},
+  ): Promise<RowlockServer> {
     const address = `127.0.0.1:${await freePort()}`;
     const own = ["--listen", address, "--metrics-listen", "127.0.0.1:0", "--database-url", databaseUrl];
-    const server = new RowlockServer(address, ["serve", ...own, ...flags]);
+    const server = new RowlockServer(address, ["serve", ...own, ...flags], env);
     try {
       await server.start();
       return server;
@@ -35,7 +41,7 @@ export class RowlockServer {
   /** Waits until the server takes calls. */
   async start(): Promise<void> {
     await this.gone();
-    this.#process = new RowlockProcess(this.#args, {}, undefined, START_PATIENCE_MS);
+    this.#process = new RowlockProcess(this.#args, this.#env, undefined, START_PATIENCE_MS);
     await screenOf(this.#process);
   }
 

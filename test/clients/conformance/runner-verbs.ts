@@ -4,6 +4,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { createConnection } from "mysql2/promise";
 import { bareCall } from "./bare-call.ts";
+import type { Tokens } from "./credentials.ts";
 import type { Json } from "./driver-process.ts";
 import { check, checkAsked, heardNow, inTime } from "./expectations.ts";
 import { mismatch } from "./matches.ts";
@@ -139,13 +140,42 @@ export const RUNNER_VERBS: Readonly<Record<string, Verb>> = {
   /** Adds a client. */
   connect: async (stage, step) => {
     const { client, ...spec } = step.about as { client: string };
-    await stage.connect(client, spec);
+    check(stage, step, await stage.connect(client, spec), performance.now());
+  },
+  /** The tokens that a server accepts from now on: `tokens: {SERVER: {PRINCIPAL: [TOKEN, ...]}}`. */
+  tokens: async (stage, { about }) => {
+    for (const [name, tokens] of Object.entries(about as Record<string, Tokens>))
+      await named(stage.credentials, name).replace(tokens, stage.addressOf(name));
+  },
+  /** Makes a JWT, `{token}`, which a server with `jwt: true` accepts: `jwt: {subject, lastsMs, at?: SERVER}`. */
+  jwt: async (stage, step) => {
+    const { subject, lastsMs, at: name = stage.firstServer } = step.about as Asked;
+    const token = named(stage.credentials, name).jwt(subject, lastsMs);
+    check(stage, step, heardNow({ result: { token } }), performance.now());
+  },
+  /** Writes or replaces files: `write: {NAME: TEXT}`. `${NAME}` is the path. */
+  write: async (stage, { about }) => {
+    const files = await stage.files();
+    for (const [name, text] of Object.entries(about as Record<string, string>))
+      stage.values.set(name, await files.write(name, text));
+  },
+  /** The same, with the content of other files: `copy: {NAME: PATH}`. */
+  copy: async (stage, { about }) => {
+    const files = await stage.files();
+    for (const [name, path] of Object.entries(about as Record<string, string>))
+      stage.values.set(name, await files.copy(name, path));
   },
   /** Sleeps, for steps where time itself matters. */
   pause: async (_, { about }) => {
     await sleep(about as number);
   },
 };
+
+interface Asked {
+  readonly subject: string;
+  readonly lastsMs: number;
+  readonly at?: string;
+}
 
 /** As in JSON: large numbers as texts, instants in milliseconds since 1970. */
 function plain(value: unknown): unknown {

@@ -12,6 +12,10 @@ const Server = z.strictObject({
   tls: z.enum(["valid", "expired"]).optional(),
   /** Accepts only clients with the certificate in `clientCert` and `clientKey`. */
   clientCertificate: z.boolean().default(false),
+  /** Asks who calls, and accepts these tokens: the tokens of each principal. */
+  tokens: z.record(z.string(), z.array(z.string())).optional(),
+  /** Asks who calls, and accepts JWTs of the verb `jwt`. */
+  jwt: z.boolean().default(false),
 });
 export type ServerSpec = z.infer<typeof Server>;
 

@@ -6,7 +6,9 @@ import { type DroppingProxy, startDroppingProxy } from "../../support/dropping-p
 import { type RefusingProxy, startRefusingProxy } from "../../support/refusing-proxy.ts";
 import { Cast } from "./cast.ts";
 import { makeCertificates } from "./certificates.ts";
+import { Credentials } from "./credentials.ts";
 import { type Asked, type Heard, type Json, PATIENCE_MS } from "./driver-process.ts";
+import { type Files, makeFiles } from "./files.ts";
 import type { Language } from "./language.ts";
 import { RowlockServer } from "./rowlock-server.ts";
 import { type ClientSpec, type ProxySpec, type Scenario, type ServerSpec, slugOf } from "./scenario.ts";
@@ -27,6 +29,8 @@ export class Stage {
   readonly servers = new Map<string, RowlockServer>();
   readonly proxies = new Map<string, DroppingProxy>();
   readonly refusing = new Map<string, RefusingProxy>();
+  /** What servers that ask who calls accept, by their names. */
+  readonly credentials = new Map<string, Credentials>();
   /** Answers and events, by the names that steps use for them. */
   readonly heard = new Map<string, Heard>();
   /** Commands whose answers later steps await. */
@@ -37,6 +41,7 @@ export class Stage {
   readonly #addresses = new Map<string, string>();
   readonly #lookers = new Map<string, RowlockClient>();
   readonly #cleanups: (() => unknown)[] = [];
+  #files: Files | undefined;
 
   constructor(language: Language, scenario: Scenario) {
     this.#language = language;
@@ -63,17 +68,19 @@ export class Stage {
       for (const [name, spec] of Object.entries(servers)) await this.#startServer(name, spec, url);
     }
     for (const [name, spec] of Object.entries(proxies)) await this.#startProxy(name, spec);
-    for (const [name, spec] of Object.entries(clients)) await this.connect(name, spec);
+    for (const [name, spec] of Object.entries(clients)) {
+      const { error } = (await this.connect(name, spec)).line;
+      if (error) throw new Error(`connect ${name}: ${JSON.stringify(error)}`);
+    }
   }
 
   /** Adds a client that is its own owner, so that it shows in views of a lock. */
-  async connect(name: string, { driver, to = this.firstServer, ...more }: ClientSpec): Promise<void> {
+  async connect(name: string, { driver, to = this.firstServer, ...more }: ClientSpec): Promise<Heard> {
     if (to === TELLING) await this.#startTellingServer();
     this.cast.add(name, driver);
     const addresses = [to].flat().map((each) => this.addressOf(each));
     const command = { do: "connect", client: name, addresses, owner: name, ...this.fill(more) };
-    const { error } = (await this.cast.ask(command).answer).line;
-    if (error) throw new Error(`connect ${name}: ${JSON.stringify(error)}`);
+    return await this.cast.ask(command).answer;
   }
 
   get firstServer(): string {
@@ -95,14 +102,26 @@ export class Stage {
   looker(server = this.firstServer): RowlockClient {
     const found = this.#lookers.get(server);
     if (found) return found;
+    const credentials = this.credentials.get(server);
     const looker = connect({
       addresses: this.addressOf(server),
       owner: "looker",
       giveUpAfter: PATIENCE_MS,
+      ...(credentials && { token: credentials.looker }),
     });
     this.#lookers.set(server, looker);
     this.#cleanups.push(() => looker.close());
     return looker;
+  }
+
+  /** Files of this scenario, which its steps write. */
+  async files(): Promise<Files> {
+    if (!this.#files) {
+      const files = await makeFiles();
+      this.#cleanups.push(() => files.remove());
+      this.#files = files;
+    }
+    return this.#files;
   }
 
   /** If the steps went well, the scenario's drivers must also end well. */
@@ -117,7 +136,7 @@ export class Stage {
 
   async #startServer(
     name: string,
-    { flags, tls, clientCertificate }: ServerSpec,
+    { flags, tls, clientCertificate, tokens, jwt }: ServerSpec,
     url: string,
   ): Promise<void> {
     const certificates = tls && (await makeCertificates(tls, clientCertificate));
@@ -125,7 +144,13 @@ export class Stage {
       this.#cleanups.push(() => certificates.remove());
       for (const [file, path] of Object.entries(certificates.files)) this.values.set(file, path);
     }
-    const server = await RowlockServer.start(url, [...flags, ...(certificates?.flags ?? [])]);
+    const credentials = tokens || jwt ? await Credentials.make(tokens ?? {}, jwt) : undefined;
+    if (credentials) {
+      this.#cleanups.push(() => credentials.remove());
+      this.credentials.set(name, credentials);
+    }
+    const all = [...flags, ...(certificates?.flags ?? [])];
+    const server = await RowlockServer.start(url, all, credentials?.env);
     this.#cleanups.push(() => server.destroy());
     this.servers.set(name, server);
     this.#addresses.set(name, server.address);

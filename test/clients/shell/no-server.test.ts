@@ -1,9 +1,12 @@
 // What the shell prints if no Rowlock server answers: what is there instead, and what to do. Never a stack trace.
 
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createServer as createHttp, type Server } from "node:http";
 import { createServer as createHttp2, createSecureServer } from "node:http2";
 import { createServer as createHttps } from "node:https";
 import { type AddressInfo, createServer as createTcp, type Server as NetServer, type Socket } from "node:net";
+import { tmpdir } from "node:os";
+import { basename, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { ranInProcess } from "../../cli/in-process.ts";
 import { selfSignedCertificate } from "../../process/certificate.ts";
@@ -20,7 +23,10 @@ const files: Readonly<Record<string, string>> = {
   "expired.crt": expired.cert,
   junk: "junk",
 };
-const undone: (() => unknown)[] = [];
+/** The client reads the files itself. */
+const folder = mkdtempSync(join(tmpdir(), "rowlock-no-server-"));
+for (const [name, content] of Object.entries(files)) writeFileSync(join(folder, name), content);
+const undone: (() => unknown)[] = [() => rmSync(folder, { recursive: true })];
 afterAll(async () => {
   for (const undo of undone.splice(0).reverse()) await undo();
 });
@@ -64,7 +70,7 @@ beforeAll(async () => {
 });
 
 function readFile(path: string): string {
-  const text = files[path];
+  const text = files[basename(path)];
   if (text === undefined) throw Object.assign(new Error("ENOENT"), { code: "ENOENT" });
   return text;
 }
@@ -109,7 +115,7 @@ describe("in plain text", () => {
 });
 
 describe("with TLS", () => {
-  const NAMED = ["--ca", "own.crt"];
+  const NAMED = ["--ca", join(folder, "own.crt")];
   test.each([
     [
       "a server in plain text",
@@ -121,7 +127,7 @@ describe("with TLS", () => {
     [
       "another authority",
       "TLS",
-      ["--ca", "other.crt"],
+      ["--ca", join(folder, "other.crt")],
       /is not from a trusted authority: name its authority/,
     ],
     ["no authority", "TLS", ["--tls"], /is not from a trusted authority: name its authority/],

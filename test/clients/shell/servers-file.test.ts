@@ -1,6 +1,9 @@
 // The file of named servers: where it is, what it may contain, and that all of its mistakes are reported at once.
 
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { ranInProcess } from "../../cli/in-process.ts";
 import { selfSignedCertificate } from "../../process/certificate.ts";
 import { startServer, type TestServer } from "../../support/harness.ts";
@@ -42,13 +45,23 @@ describe("a server has its name", () => {
   });
 
   test("with the paths of files relative to its folder", async () => {
-    const { cert } = selfSignedCertificate();
-    const servers = { secure: { addresses: "localhost:9", ca: "ca.pem" } };
+    const { cert, key } = selfSignedCertificate();
+    const files = { ca: "ca.pem", cert: "own/cert.pem", key: "own/key.pem", tokenFile: "token" };
+    const servers = { secure: { addresses: "localhost:9", ...files } };
     const args = ["ls", "--server", "secure", "--give-up-after", "100ms"];
-    const found = await ran(args, servers, {}, { "/home/test/.config/rowlock/ca.pem": cert });
+    const home = mkdtempSync(join(tmpdir(), "rowlock-servers-"));
+    onTestFinished(() => rmSync(home, { recursive: true }));
+    const folder = join(home, "rowlock");
+    mkdirSync(join(folder, "own"), { recursive: true });
+    writeFileSync(join(folder, "servers.json"), JSON.stringify(servers));
+    const contents = { "ca.pem": cert, "own/cert.pem": cert, "own/key.pem": key, token: "a-token" };
+    for (const [name, content] of Object.entries(contents)) writeFileSync(join(folder, name), content);
+    const real = (path: string) => readFileSync(path, "utf8");
+    const found = await ranInProcess(args, { XDG_CONFIG_HOME: home }, real);
     expect(found).toMatchObject({ code: 69, err: expect.stringContaining("nobody listens") });
     const missing = await ran(args, servers);
-    expect(missing.err).toContain("/home/test/.config/rowlock/ca.pem: there is no such file");
+    for (const file of Object.values(files))
+      expect(missing.err).toContain(`/home/test/.config/rowlock/${file}: there is no such file`);
   });
 
   test("but not together with an address", async () => {

@@ -19,8 +19,8 @@ import { Responses, SessionStream } from "./streams.ts";
 export interface BareOptions {
   /** true: trust the authorities that Node trusts. Unset: plain text. */
   readonly tls?: boolean | TlsOptions | undefined;
-  /** Sent with each call. */
-  readonly headers?: Headers | undefined;
+  /** Sent with each call; a function is called for each. */
+  readonly headers?: Headers | (() => Headers) | undefined;
   /** More channel options of grpc-js. */
   readonly channel?: ChannelOptions;
 }
@@ -35,12 +35,19 @@ export interface BareCallOptions {
 /** The bare calls of one server, over one channel. Nothing is repeated, renewed or remembered. */
 export class BareCalls {
   readonly #channel: Client;
-  readonly #metadata: Metadata;
+  readonly #headers: () => Headers;
 
-  /** @param address `host:port`. It connects with the first call. */
+  /**
+   * @param address `host:port`. It connects with the first call. Throws CREDENTIALS_MISSING if a file of `tls` cannot
+   * be used.
+   */
   constructor(address: string, { tls, headers = {}, channel }: BareOptions = {}) {
     this.#channel = openChannel(address, tls, channel);
-    this.#metadata = metadataOf(headers);
+    this.#headers = typeof headers === "function" ? headers : () => headers;
+  }
+
+  get #metadata(): Metadata {
+    return metadataOf(this.#headers());
   }
 
   /** Makes a unary call. Rejects with a RowlockError; a refusal is an answer. Whether a retry is safe is up to you. */

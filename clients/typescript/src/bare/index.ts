@@ -8,7 +8,7 @@ export {
   WhenBusy,
 } from "#proto/rowlock/v1/lock_pb.js";
 export { ListOrder } from "#proto/rowlock/v1/lock_service_pb.js";
-export type { Headers, TlsOptions } from "../options.ts";
+export type { Headers, Pem, TlsOptions } from "../options.ts";
 export type { ClientReason, Reason, ServerReason } from "../reason.ts";
 export { RowlockError, type Violation } from "../rowlock-error.ts";
 export { type BareCallOptions, BareCalls, type BareOptions } from "./bare-calls.ts";

@@ -36,6 +36,8 @@ export class Call {
   askedMs = 0;
   /** How many times a connection has taken it. */
   timesSent = 0;
+  /** Whether a server has answered it, for example with a place. */
+  wasAnswered = false;
   /** Whether an earlier connection that took it had reached its server. */
   wasReached = false;
   isOver = false;

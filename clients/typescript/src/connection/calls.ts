@@ -85,6 +85,16 @@ export class Calls {
     for (const call of [...this.#open]) this.#fail(call, error);
   }
 
+  /**
+   * Fails the calls that no server has answered. The others, such as waits that have their places, go on waiting for a
+   * server; when their time is over, they fail with this error.
+   */
+  failUnanswered(error: RowlockError): void {
+    for (const call of [...this.#open])
+      if (call.wasAnswered) call.lastError = error;
+      else this.#fail(call, error);
+  }
+
   /** Sends calls to this connection from now on. */
   begun(connection: Connection): void {
     this.#current = { connection, commands: 0, waits: 0 };
@@ -115,6 +125,8 @@ export class Calls {
       clearTimeout(call.giveUpTimer);
       call.giveUpTimer = undefined;
       call.failures = 0;
+      call.lastError = undefined;
+      call.wasAnswered = true;
       // The first result counts from when the call was sent, as the server may have heard later requests of this client
       // between its decision and its response. A grant after a place counts from the response's basis, as nothing else
       // says when it was made.
@@ -137,6 +149,8 @@ export class Calls {
 
   #failed(call: Call, error: RowlockError): void {
     const { repeat } = call.ask;
+    // This connection ends next, and then the call is repeated with other credentials.
+    if (error.isOfCredentials && call.usage?.connection.via === "unary" && repeat === "always") return;
     const isSafe = repeat === "always" || (repeat === "unsent" && error.isUndone);
     if (!error.isTransient || !isSafe) {
       this.#fail(call, error);

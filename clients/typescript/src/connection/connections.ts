@@ -8,6 +8,7 @@ import type { Clock } from "../clock.ts";
 import type { ConnectionEvent, Headers, Settings } from "../options.ts";
 import { RowlockError } from "../rowlock-error.ts";
 import type { Connection, News } from "./connection.ts";
+import { mayChange, presentedHeaders } from "./presented.ts";
 import { SessionConnection } from "./session-connection.ts";
 import { UnaryConnection } from "./unary-connection.ts";
 
@@ -37,8 +38,10 @@ export interface ConnectionsOptions {
   readonly onLeaving: (connection: Connection, error: RowlockError) => void;
   /** A connection has ended: no more answers come from it. */
   readonly onEnded: (connection: Connection, error: RowlockError) => void;
-  /** Every server would answer with this error. */
-  readonly onHopeless: (error: RowlockError) => void;
+  /**
+   * Every server would answer with this error; if `mayChange`, only until the source of the credentials returns others.
+   */
+  readonly onHopeless: (error: RowlockError, mayChange: boolean) => void;
 }
 
 export class Connections {
@@ -55,6 +58,8 @@ export class Connections {
   #wasNeeded = false;
   #address = 0;
   #failures = 0;
+  /** How many tries in a row have been refused for what this client presents. */
+  #refusals = 0;
   #bytesMax = BYTES_MAX_AT_FIRST;
   #openedMs = 0;
   #isClosed = false;
@@ -101,7 +106,7 @@ export class Connections {
   }
 
   async #openNext(): Promise<void> {
-    const { addresses, tls, owner, labels, connectTimeout } = this.#options.settings;
+    const { addresses, tls, token, owner, labels, connectTimeout } = this.#options.settings;
     const address = addresses[this.#address % addresses.length] as string;
     this.#isOpening = true;
     let headers: Headers;
@@ -109,9 +114,7 @@ export class Connections {
       headers = await this.#headers();
     } catch (error) {
       this.#isOpening = false;
-      const failure = RowlockError.of(error);
-      this.#next(failure, false);
-      if (HOPELESS_CODES.includes(failure.code)) this.#options.onHopeless(failure);
+      this.#failedToOpen(RowlockError.of(error));
       return;
     }
     this.#isOpening = false;
@@ -124,15 +127,21 @@ export class Connections {
       onNews: (news: News, basisMs: number) => this.#heard(connection, news, basisMs),
       onEnded: (error: RowlockError) => this.#ended(connection, error),
     };
-    const connection: Connection =
-      this.#via === "session"
-        ? new SessionConnection({
-            ...common,
-            channel: openChannel(address, tls),
-            headers,
-            bytesMax: this.#bytesMax,
-          })
-        : new UnaryConnection({ ...common, tls, headers });
+    let connection: Connection;
+    try {
+      connection =
+        this.#via === "session"
+          ? new SessionConnection({
+              ...common,
+              channel: openChannel(address, tls),
+              headers,
+              bytesMax: this.#bytesMax,
+            })
+          : new UnaryConnection({ ...common, tls, headers, token });
+    } catch (error) {
+      this.#failedToOpen(RowlockError.of(error));
+      return;
+    }
     this.#all.add(connection);
     this.#current = connection;
     this.#ifLate(() => {
@@ -143,21 +152,23 @@ export class Connections {
     this.#options.onBegun(connection);
   }
 
+  #failedToOpen(error: RowlockError): void {
+    this.#next(error, false);
+    this.#refused(error);
+  }
+
   /** Rejects with a RowlockError; if the headers are only late, with UNAVAILABLE, so that the next try asks again. */
   async #headers(): Promise<Headers> {
-    const { headers, connectTimeout } = this.#options.settings;
-    if (typeof headers !== "function") return headers ?? {};
+    const { settings } = this.#options;
+    const { headers, token, connectTimeout } = settings;
+    if (typeof headers !== "function" && token === undefined) return headers ?? {};
     const late = Promise.withResolvers<never>();
     this.#ifLate(() => {
-      const message = `The headers function did not return within ${connectTimeout} ms.`;
+      const message = `${typeof headers === "function" ? "The headers function" : "The token's source"} did not return within ${connectTimeout} ms.`;
       late.reject(new RowlockError("UNKNOWN", "UNAVAILABLE", message));
     });
-    const asked = (async () => await headers())().catch((error: unknown) => {
-      const message = `The headers function failed: ${error}`;
-      throw new RowlockError("UNKNOWN", "UNAUTHENTICATED", message, { cause: error });
-    });
     try {
-      return (await Promise.race([asked, late.promise])) ?? {};
+      return await Promise.race([presentedHeaders(settings), late.promise]);
     } finally {
       clearTimeout(this.#openTimer);
     }
@@ -173,6 +184,7 @@ export class Connections {
     const isCurrent = connection === this.#current;
     if (news.opened && isCurrent) {
       clearTimeout(this.#openTimer);
+      this.#refusals = 0;
       if (connection instanceof SessionConnection) this.#bytesMax = connection.bytesMax;
       this.#openedMs = this.#options.clock.now();
       const { address, via, opened } = connection;
@@ -200,8 +212,20 @@ export class Connections {
       this.#left(connection, error);
     }
     this.#options.onEnded(connection, error);
-    const isHopeless = HOPELESS_CODES.includes(error.code) || error.reason === "MESSAGE_TOO_LARGE";
-    if (wasCurrent && isHopeless && !connection.opened && !hasNoSessions) this.#options.onHopeless(error);
+    if (wasCurrent && !connection.opened && !hasNoSessions) this.#refused(error);
+  }
+
+  /**
+   * Takes a failed try to connect: reports it if the next try would fail in the same way. Credentials may have changed
+   * since they were read, so at their first refusal the next try first reads them again.
+   */
+  #refused(error: RowlockError): void {
+    const { isOfCredentials, code, reason } = error;
+    const canChange = isOfCredentials && mayChange(this.#options.settings);
+    if (isOfCredentials) this.#refusals += 1;
+    if (canChange && this.#refusals === 1) return;
+    if (HOPELESS_CODES.includes(code) || reason === "MESSAGE_TOO_LARGE")
+      this.#options.onHopeless(error, canChange);
   }
 
   /** Closes the connection if nobody has needed it since the last check. The next call opens another one. */

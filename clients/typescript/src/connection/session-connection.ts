@@ -201,6 +201,8 @@ export class SessionConnection implements Connection {
 
   #end(error: RowlockError): void {
     if (this.#isOver) return;
+    // A server that does not know who calls has taken none of the commands.
+    if (!this.opened && error.isOfCredentials) this.wasReached = false;
     this.#over();
     if (!this.#isHalfClosed) this.#options.onEnded(error);
   }

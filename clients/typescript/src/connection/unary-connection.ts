@@ -17,8 +17,10 @@ import type { RequestOf, ResponseOf, UnaryMethod } from "../bare/methods.ts";
 import type { Clock } from "../clock.ts";
 import type { Headers, TlsOptions } from "../options.ts";
 import { RowlockError } from "../rowlock-error.ts";
+import { readToken, type TokenSource } from "../token-source.ts";
 import type { Command, Connection, ConnectionOptions, Opened, Result } from "./connection.ts";
 import { waitByPolling } from "./polled-wait.ts";
+import { withToken } from "./presented.ts";
 import { Slots } from "./slots.ts";
 
 /** Proxies let some hundred calls through at a time, and renewals must find room beside the polls of waits. */
@@ -30,12 +32,16 @@ const WAITS_MAX = 2_000;
 const TICK_MS = 1_250;
 const SILENT_TICKS_MAX = 4;
 const KEEPALIVE = { "grpc.keepalive_time_ms": 5_000, "grpc.keepalive_timeout_ms": 3_000 };
+/** How long calls send the same token before its source is asked again. */
+const TOKEN_MS = 1_000;
 /** Without a reason of the server, these mean that the connection is gone, or that its headers are no longer valid. */
 const CONNECTION_CODES = ["UNAVAILABLE", "UNAUTHENTICATED"];
 
 export interface UnaryOptions extends ConnectionOptions {
   readonly tls: boolean | TlsOptions | undefined;
   readonly headers: Headers;
+  /** Where the token in `headers` comes from; it is asked again while calls are made. */
+  readonly token: TokenSource | undefined;
   readonly clock: Clock;
 }
 
@@ -58,6 +64,9 @@ export class UnaryConnection implements Connection {
   readonly #waits = new Set<bigint>();
   readonly #slots = new Slots(POLLS_AT_ONCE);
   readonly #ticks: NodeJS.Timeout;
+  #headers: Headers;
+  #tokenMs: number;
+  #isAskingForToken = false;
   #underWay = 0;
   #watches = 0;
   #silentTicks = 0;
@@ -65,10 +74,12 @@ export class UnaryConnection implements Connection {
   #isOver = false;
 
   constructor(options: UnaryOptions) {
-    const { address, tls, headers } = options;
+    const { address, tls, headers, clock } = options;
     this.#options = options;
     this.address = address;
-    this.#calls = new BareCalls(address, { tls, headers, channel: KEEPALIVE });
+    this.#headers = headers;
+    this.#tokenMs = clock.now();
+    this.#calls = new BareCalls(address, { tls, headers: () => this.#headers, channel: KEEPALIVE });
     this.#ticks = setInterval(() => this.#listen(), TICK_MS);
     void this.#knock();
   }
@@ -108,7 +119,7 @@ export class UnaryConnection implements Connection {
       await this.#ask("renew", { leaseId: "" });
     } catch (error) {
       const why = RowlockError.of(error);
-      if (why.reason === "UNKNOWN" || why.reason === "SHUTTING_DOWN") {
+      if (why.reason === "UNKNOWN" || why.reason === "SHUTTING_DOWN" || why.isOfCredentials) {
         this.#end(why);
         return;
       }
@@ -199,6 +210,7 @@ export class UnaryConnection implements Connection {
     request: RequestOf<Name>,
     signal?: AbortSignal,
   ): Promise<ResponseOf<Name>> {
+    void this.#askForToken();
     this.#underWay += 1;
     try {
       return await this.#calls.call(method, request, { signal });
@@ -206,6 +218,21 @@ export class UnaryConnection implements Connection {
       this.#underWay -= 1;
       if (!signal?.aborted) this.#silentTicks = 0;
     }
+  }
+
+  /** Asks for the token of the next calls, beside this one: a slow source must not hold up renewals. */
+  async #askForToken(): Promise<void> {
+    const { token, clock } = this.#options;
+    const isFixed = token === undefined || typeof token === "string";
+    if (isFixed || this.#isAskingForToken || clock.now() - this.#tokenMs < TOKEN_MS) return;
+    this.#isAskingForToken = true;
+    try {
+      this.#headers = withToken(this.#headers, await readToken(token));
+    } catch {
+      // The last token may still be good. If it is not, the server refuses it, and the next connection reports this.
+    }
+    this.#tokenMs = clock.now();
+    this.#isAskingForToken = false;
   }
 
   /** Ends a call with its last result. */
@@ -220,6 +247,12 @@ export class UnaryConnection implements Connection {
     if (!this.#open.has(call)) return;
     const why = RowlockError.of(error);
     if (why.reason === "UNKNOWN" && CONNECTION_CODES.includes(why.code)) {
+      this.#end(why);
+      return;
+    }
+    if (why.isOfCredentials) {
+      // The refused call was not made, which only it knows: for the others, the connection is lost.
+      this.#options.onNews({ results: [{ call, result: why }] }, this.#options.clock.now());
       this.#end(why);
       return;
     }

@@ -14,6 +14,8 @@ import type { HeldLease } from "./held-lease.ts";
 const LOOK_EVERY_MS = 1_000;
 /** The pause before a failed renewal is retried: short, but at most two fit into a third of the shortest ttl. */
 const RENEW_AGAIN_MS = 150;
+/** The same if the policy of the server does not allow it, which changes seldom. */
+const DENIED_AGAIN_MS = 1_000;
 /** The reasons by which the server says that a lease has ended. */
 const GONE = ["LEASE_LOST", "UNKNOWN_CLAIM"];
 
@@ -168,7 +170,8 @@ export class LeaseKeeper {
       this.#lose(lease.id, error);
       return;
     }
-    lease.renewAtMs = this.#options.clock.now() + Math.max(RENEW_AGAIN_MS, error.retryAfterMs ?? 0);
+    const pauseMs = error.reason === "RIGHT_MISSING" ? DENIED_AGAIN_MS : RENEW_AGAIN_MS;
+    lease.renewAtMs = this.#options.clock.now() + Math.max(pauseMs, error.retryAfterMs ?? 0);
     if (lease.state === "uncertain" && this.#options.open()) this.#options.leave(error);
   }
 

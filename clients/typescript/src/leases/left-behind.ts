@@ -6,6 +6,7 @@ import { WhenBusy } from "#proto/rowlock/v1/lock_pb.js";
 import type { AcquireRequest } from "#proto/rowlock/v1/lock_service_pb.js";
 import { backoffMs } from "../backoff.ts";
 import { BareCalls } from "../bare/bare-calls.ts";
+import { presentedHeaders } from "../connection/presented.ts";
 import type { Settings } from "../options.ts";
 import { RowlockError } from "../rowlock-error.ts";
 
@@ -72,10 +73,10 @@ export class LeftBehind {
 
   /** Gives back all claims through one server; rejects if it does not answer or cannot do it. */
   async #giveAllBack(): Promise<void> {
-    const { addresses, tls, headers } = this.#settings;
+    const { addresses, tls } = this.#settings;
     const address = addresses[this.#address % addresses.length] as string;
-    const made = typeof headers === "function" ? await within(this.#answerMsMax, headers()) : headers;
-    const calls = new BareCalls(address, { tls, headers: made ?? {} });
+    const headers = await within(this.#answerMsMax, presentedHeaders(this.#settings));
+    const calls = new BareCalls(address, { tls, headers });
     try {
       for (const [key, claim] of [...this.#claims]) {
         // Move it to the end, so that the next round begins with another claim if this one fails.
@@ -127,9 +128,9 @@ function sleep(ms: number): Promise<void> {
 }
 
 /** Rejects if the headers are late, so that the next try asks for them again. */
-async function within<Value>(ms: number, value: Value | Promise<Value>): Promise<Value> {
+async function within<Value>(ms: number, value: Promise<Value>): Promise<Value> {
   const late = sleep(ms).then(() =>
-    Promise.reject(new Error("The headers function did not return in time.")),
+    Promise.reject(new Error("The headers or the token did not come in time.")),
   );
   return await Promise.race([value, late]);
 }

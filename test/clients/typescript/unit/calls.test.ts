@@ -348,6 +348,70 @@ describe("a call without an answer", () => {
   });
 });
 
+describe("credentials that are refused for now", () => {
+  const EXPIRED = new RowlockError("CREDENTIALS_EXPIRED", "UNAUTHENTICATED", "no");
+
+  test("fail the calls that no server has answered; the others keep their time, and fail with this error", async () => {
+    const { calls, ask, answer, said } = stage();
+    const first = connect();
+    calls.begun(first);
+    const failed = vi.fn();
+    ask("wait", { kind: "wait", giveUpAfterMs: () => 1_000, answered: () => false, failed });
+    answer(1n);
+    ask("other");
+    calls.leaving(first, GONE);
+    calls.ended(first, GONE);
+    calls.failUnanswered(EXPIRED);
+    expect(said).toEqual(["other failed: CREDENTIALS_EXPIRED"]);
+    await pass(999);
+    expect(failed).not.toHaveBeenCalled();
+    await pass(1);
+    expect(failed).toHaveBeenCalledExactlyOnceWith(EXPIRED);
+  });
+
+  test("are forgotten when a server has answered", async () => {
+    const { calls, ask, answer } = stage();
+    const [first, second] = [connect(), connect()];
+    calls.begun(first);
+    const failed = vi.fn();
+    ask("wait", { kind: "wait", giveUpAfterMs: () => 1_000, answered: () => false, failed });
+    answer(1n);
+    calls.leaving(first, GONE);
+    calls.ended(first, GONE);
+    calls.failUnanswered(EXPIRED);
+    calls.begun(second);
+    answer(2n);
+    calls.leaving(second, GONE);
+    calls.ended(second, GONE);
+    await pass(1_000);
+    expect(failed.mock.lastCall).toMatchObject([{ reason: "NO_SERVER" }]);
+  });
+
+  test("of a unary call leave it to the next connection, unless it must not be repeated: it was not made", () => {
+    const { calls, ask, answer, said, namesOn } = stage();
+    const [first, second] = [connect(), connect()];
+    first.via = "unary";
+    calls.begun(first);
+    ask("repeated");
+    ask("not repeated", { repeat: "unsent" });
+    answer(1n, EXPIRED);
+    answer(2n, EXPIRED);
+    expect(said).toEqual(["not repeated failed: CREDENTIALS_EXPIRED"]);
+    calls.leaving(first, EXPIRED);
+    calls.ended(first, EXPIRED);
+    calls.begun(second);
+    expect(namesOn(second)).toEqual(["repeated"]);
+  });
+
+  test("of one call of a session fail that call", () => {
+    const { calls, ask, answer, said } = stage();
+    calls.begun(connect());
+    ask("one");
+    answer(1n, EXPIRED);
+    expect(said).toEqual(["one failed: CREDENTIALS_EXPIRED"]);
+  });
+});
+
 describe("a connection that ends", () => {
   test("fails only the calls that belong to it", () => {
     const { calls, ask, said } = stage();

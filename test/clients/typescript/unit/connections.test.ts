@@ -94,7 +94,7 @@ async function stage(options: Partial<ConnectOptions> = {}) {
       connections.need();
     },
     onEnded: ({ address }, { code }) => said.push(`ended ${address}: ${code}`),
-    onHopeless: ({ code }) => said.push(`hopeless: ${code}`),
+    onHopeless: ({ code }, mayChange) => said.push(`hopeless${mayChange ? " for now" : ""}: ${code}`),
   });
   connections.need();
   await pass(0);
@@ -286,6 +286,80 @@ describe("no server accepts this client", () => {
     const { said } = await stage();
     end(AWAY);
     expect(said.at(-1)).toBe("ended a: UNAVAILABLE");
+  });
+});
+
+describe("credentials", () => {
+  const WRONG = errorOf("UNAUTHENTICATED", "CREDENTIALS_WRONG");
+  const hopeless = (said: string[]) => said.filter((one) => one.startsWith("hopeless"));
+  const local = { addresses: ["localhost:1", "localhost:2"] };
+
+  test("that cannot change are refused once, and never lead to unary calls", async () => {
+    const { said } = await stage({ ...local, token: "t" });
+    expect(latest().options.headers).toEqual({ authorization: "Bearer t" });
+    end(WRONG);
+    expect(hopeless(said)).toEqual(["hopeless: UNAUTHENTICATED"]);
+    for (const code of ["PERMISSION_DENIED", "UNAUTHENTICATED"]) {
+      await pass(2_000);
+      end(errorOf(code, "RIGHT_MISSING"));
+    }
+    await pass(2_000);
+    expect(made.map(({ via }) => via)).toEqual(["session", "session", "session", "session"]);
+  });
+
+  test("that may change are asked for again before the calls fail, and after that with growing pauses", async () => {
+    let count = 0;
+    const { said } = await stage({ addresses: "localhost:1", token: () => `t${++count}` });
+    end(WRONG);
+    expect(hopeless(said)).toEqual([]);
+    await pass(100);
+    expect([made.length, latest().options.headers]).toEqual([2, { authorization: "Bearer t2" }]);
+    for (const [index, pauseMs] of [200, 400, 800, 1_600, 2_000, 2_000].entries()) {
+      end(WRONG);
+      expect(hopeless(said)).toHaveLength(index + 1);
+      await pass(pauseMs - 1);
+      expect(made).toHaveLength(index + 2);
+      await pass(1);
+      expect(made).toHaveLength(index + 3);
+    }
+    expect(new Set(hopeless(said))).toEqual(new Set(["hopeless for now: UNAUTHENTICATED"]));
+  });
+
+  test("that a server has accepted are asked for again at once when it ends the session", async () => {
+    let count = 0;
+    const { said } = await stage({ addresses: "localhost:1", token: () => `t${++count}` });
+    for (const session of [1, 2, 3]) {
+      open();
+      await pass(1_000);
+      end(errorOf("UNAUTHENTICATED", "CREDENTIALS_EXPIRED"));
+      await pass(0);
+      expect(made).toHaveLength(2 * session);
+      end(errorOf("UNAUTHENTICATED", "CREDENTIALS_EXPIRED"));
+      await pass(100);
+    }
+    expect(hopeless(said)).toEqual([]);
+    expect(latest().options.headers).toEqual({ authorization: "Bearer t7" });
+  });
+
+  test("that cannot be read are asked for again, and then fail the calls", async () => {
+    let count = 0;
+    const token = () => (++count <= 2 ? Promise.reject(new Error("away")) : "t");
+    const { said } = await stage({ ...local, token });
+    await pass(1);
+    expect([count, made.length, hopeless(said)]).toEqual([2, 0, ["hopeless for now: UNAUTHENTICATED"]]);
+    await pass(100);
+    expect([count, made.length]).toEqual([3, 1]);
+  });
+
+  test("whose source is slow are asked for again like a server that is late", async () => {
+    const { connections, said } = await stage({
+      addresses: "localhost:1",
+      connectTimeout: 500,
+      token: () => new Promise(() => {}),
+    });
+    await pass(500);
+    expect(connections.lastError?.message).toBe("The token's source did not return within 500 ms.");
+    expect(hopeless(said)).toEqual([]);
   });
 });
 

@@ -171,6 +171,19 @@ describe("a renewal", () => {
     expect(renewals()).toHaveLength(3);
   });
 
+  test("that the policy does not allow is tried again once a second", async () => {
+    const { keep, answer, renewals } = stage();
+    keep("a", 60_000, 0);
+    await pass(20_000);
+    for (const count of [2, 3]) {
+      answer(new RowlockError("RIGHT_MISSING", "PERMISSION_DENIED", "no"));
+      await pass(999);
+      expect(renewals()).toHaveLength(count - 1);
+      await pass(1);
+      expect(renewals()).toHaveLength(count);
+    }
+  });
+
   test("that fails when it is overdue leaves a server that answers", async () => {
     const { keep, answer, state } = stage();
     keep("a", 3_000);

@@ -2,13 +2,16 @@
 
 import { EventEmitter } from "node:events";
 import { create, fromBinary, type MessageInitShape, toBinary } from "@bufbuild/protobuf";
-import { type Client, status } from "@grpc/grpc-js";
+import { anyPack } from "@bufbuild/protobuf/wkt";
+import { type Client, Metadata, status } from "@grpc/grpc-js";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { Clock } from "../../../../clients/typescript/src/clock.ts";
 import type { Command, News } from "../../../../clients/typescript/src/connection/connection.ts";
 import { SessionConnection } from "../../../../clients/typescript/src/connection/session-connection.ts";
 import { RowlockError } from "../../../../clients/typescript/src/rowlock-error.ts";
 import { durationOf } from "../../../../clients/typescript/src/times.ts";
+import { ErrorInfoSchema } from "../../../../proto/gen/google/rpc/error_details_pb.js";
+import { StatusSchema } from "../../../../proto/gen/google/rpc/status_pb.js";
 import {
   type SessionRequest,
   SessionRequestSchema,
@@ -319,3 +322,32 @@ test("a server was reached if its channel became ready", () => {
   ready.tell();
   expect(connection.wasReached).toBe(true);
 });
+
+test.each([
+  [false, "CREDENTIALS_EXPIRED"],
+  [true, "SHUTTING_DOWN"],
+])("a server has taken commands: %s, if it refuses the session as %s", (isTaken, reason) => {
+  const { connection, ready, stream } = stage();
+  ready.tell();
+  stream.emit("error", callError(reason));
+  expect(connection.wasReached).toBe(isTaken);
+});
+
+test("a server that has answered may have taken commands, also if the credentials expire later", () => {
+  const { connection, ready, stream, open } = stage();
+  ready.tell();
+  open();
+  stream.emit("error", callError("CREDENTIALS_EXPIRED"));
+  expect(connection.wasReached).toBe(true);
+});
+
+function callError(reason: string): object {
+  const info = create(ErrorInfoSchema, { reason, domain: "rowlock" });
+  const message = create(StatusSchema, {
+    code: status.UNAUTHENTICATED,
+    details: [anyPack(ErrorInfoSchema, info)],
+  });
+  const metadata = new Metadata();
+  metadata.set("grpc-status-details-bin", Buffer.from(toBinary(StatusSchema, message)));
+  return { code: status.UNAUTHENTICATED, details: "no", metadata };
+}

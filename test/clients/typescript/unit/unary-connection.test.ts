@@ -6,6 +6,7 @@ import { Clock } from "../../../../clients/typescript/src/clock.ts";
 import type { Command, News } from "../../../../clients/typescript/src/connection/connection.ts";
 import { UnaryConnection } from "../../../../clients/typescript/src/connection/unary-connection.ts";
 import { RowlockError } from "../../../../clients/typescript/src/rowlock-error.ts";
+import type { TokenSource } from "../../../../clients/typescript/src/token-source.ts";
 import { AcquireRequestSchema } from "../../../../proto/gen/rowlock/v1/lock_service_pb.js";
 
 interface Asked {
@@ -16,9 +17,12 @@ interface Asked {
   readonly reject: (error: unknown) => void;
 }
 
-const bare = vi.hoisted(() => ({ asked: [] as Asked[], closed: 0 }));
+const bare = vi.hoisted(() => ({ asked: [] as Asked[], closed: 0, headers: () => ({}) as object }));
 vi.mock("../../../../clients/typescript/src/bare/bare-calls.ts", () => ({
   BareCalls: class {
+    constructor(_: string, { headers }: { headers: () => object }) {
+      bare.headers = headers;
+    }
     call(method: string, request: Record<string, unknown>, { signal }: { signal?: AbortSignal }) {
       return new Promise((resolve, reject) => {
         bare.asked.push({ method, request, signal, resolve, reject });
@@ -70,7 +74,7 @@ const pass = (ms: number) => vi.advanceTimersByTimeAsync(ms);
 const no = (reason: RowlockError["reason"], code: string) => new RowlockError(reason, code, "no");
 const REFUSED = no("BAD_REQUEST", "INVALID_ARGUMENT");
 
-async function stage({ isOpen = true } = {}) {
+async function stage({ isOpen = true, token = undefined as TokenSource | undefined } = {}) {
   const news: (News & { readonly basisMs: number })[] = [];
   const endings: RowlockError[] = [];
   const clock = new Clock(() => performance.now());
@@ -79,7 +83,8 @@ async function stage({ isOpen = true } = {}) {
     owner: "tester",
     labels: { host: "a1" },
     tls: undefined,
-    headers: {},
+    headers: { own: "1", ...(token !== undefined && { authorization: "Bearer t0" }) },
+    token,
     clock,
     onNews: (said, basisMs) => news.push({ ...said, basisMs }),
     onEnded: (error) => endings.push(error),
@@ -220,6 +225,63 @@ describe("a command", () => {
     expect(bare.asked[0]?.signal?.aborted).toBe(true);
     await pass(0);
     expect(news).toEqual([]);
+  });
+});
+
+describe("the token", () => {
+  test("of a function is asked for at most once a second, while there are calls", async () => {
+    let count = 0;
+    const { send } = await stage({ token: () => `t${++count}` });
+    const sent = async () => {
+      send(1n, { case: "getLock", value: {} });
+      const headers = bare.headers();
+      bare.asked.at(-1)?.resolve({});
+      await pass(0);
+      return headers;
+    };
+    expect(await sent()).toEqual({ own: "1", authorization: "Bearer t0" });
+    await pass(5_000);
+    expect(count).toBe(0);
+    await sent();
+    expect(await sent()).toEqual({ own: "1", authorization: "Bearer t1" });
+    expect(count).toBe(1);
+    await pass(1_000);
+    await sent();
+    expect(await sent()).toEqual({ own: "1", authorization: "Bearer t2" });
+  });
+
+  test("of a slow or failing function holds up no call: the last one is sent", async () => {
+    const answer = Promise.withResolvers<string>();
+    let count = 0;
+    const { send } = await stage({ token: () => (++count === 1 ? answer.promise : Promise.reject("away")) });
+    await pass(1_000);
+    for (const call of [1n, 2n]) send(call, { case: "getLock", value: {} });
+    expect(bare.asked).toHaveLength(2);
+    expect([count, bare.headers()]).toMatchObject([1, { authorization: "Bearer t0" }]);
+    answer.resolve("t1");
+    await pass(1_000);
+    send(3n, { case: "getLock", value: {} });
+    await pass(0);
+    expect([count, bare.headers()]).toMatchObject([2, { authorization: "Bearer t1" }]);
+  });
+
+  test("that is refused ends the connection, and the refused call knows that it was not made", async () => {
+    const { send, news, endings } = await stage();
+    send(1n, { case: "setLimit", value: {} });
+    send(2n, { case: "getLock", value: {} });
+    const why = no("CREDENTIALS_EXPIRED", "UNAUTHENTICATED");
+    bare.asked[0]?.reject(why);
+    await pass(0);
+    expect(news).toMatchObject([{ results: [{ call: 1n, result: why }] }]);
+    expect([endings, bare.closed]).toEqual([[why], 1]);
+  });
+
+  test("that is refused at the knock opens nothing", async () => {
+    const { connection, knock, endings } = await stage({ isOpen: false });
+    const why = no("CREDENTIALS_WRONG", "UNAUTHENTICATED");
+    knock.reject(why);
+    await pass(0);
+    expect([connection.opened, endings]).toEqual([undefined, [why]]);
   });
 });
 

@@ -278,6 +278,15 @@ describe("a record", () => {
 });
 
 describe("a lock is shown", () => {
+  test("with who asked for it, if the server knows", async () => {
+    const { verbs, answer } = stage();
+    const shown = verbs.getLock("a");
+    const holders = [{ state: ClaimState.HELD, owner: "w", principal: "worker" }];
+    const lock = { name: "a", limit: { limit: 1 }, holders };
+    answer({ case: "getLock", value: create(GetLockResponseSchema, { lock }) });
+    expect((await shown).holders).toMatchObject([{ owner: "w", principal: "worker" }]);
+  });
+
   const waiter = {
     lockName: "a",
     ticketNumber: 8n,

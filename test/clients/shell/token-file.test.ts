@@ -1,0 +1,115 @@
+// Who asks: the file of a token, what is wrong with it, and what the shell says if a server does not accept it.
+
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { ranInProcess } from "../../cli/in-process.ts";
+import { type AskingProxy, startAskingProxy } from "../../support/asking-proxy.ts";
+import { startServer, type TestServer } from "../../support/harness.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "rowlock-token-file-"));
+const file = (name: string, content: string) => {
+  writeFileSync(join(folder, name), content);
+  return join(folder, name);
+};
+const good = file("good", "known-token\n");
+const wrong = file("wrong", "secret-token\n");
+const old = file("old", "old-token");
+let server: TestServer;
+let proxy: AskingProxy;
+beforeAll(async () => {
+  server = await startServer();
+  proxy = await startAskingProxy(server.address, ["known-token"]);
+  proxy.forget("old-token", "CREDENTIALS_EXPIRED");
+});
+afterAll(async () => {
+  await proxy.close();
+  await server.stop();
+  rmSync(folder, { recursive: true });
+});
+
+const ran = (args: readonly string[], env = {}) =>
+  ranInProcess(args, env, (path) => readFileSync(path, "utf8"));
+const asked = (...flags: string[]) => ran(["ls", "--addr", proxy.address, ...flags]);
+
+test("a token comes from a file that a flag or the environment names, and is sent", async () => {
+  expect(await asked("--token-file", good)).toMatchObject({ code: 0, err: "" });
+  const env = { ROWLOCK_ADDR: proxy.address, ROWLOCK_TOKEN_FILE: good };
+  expect(await ran(["ls"], env)).toMatchObject({ code: 0, err: "" });
+  expect((await ran(["ls", "--token-file", wrong], env)).code).toBe(77);
+  expect(new Set(proxy.asked.map(({ token }) => token))).toContain("known-token");
+});
+
+test("the fencing token of a lock is no such token", async () => {
+  const { code, err } = await ran(["ls", "--addr", proxy.address], { ROWLOCK_TOKEN: "known-token" });
+  expect([code, err]).toEqual([77, expect.stringContaining("The server wants to know who asks")]);
+});
+
+test.each([
+  [
+    "none",
+    [],
+    /^rowlock: The server wants to know who asks: name a file .* with --token-file, or .*--key\.\n$/,
+  ],
+  [
+    "an unknown one",
+    ["--token-file", wrong],
+    /^rowlock: The server does not know the token in \S*\/wrong: ask .*\n$/,
+  ],
+  [
+    "an old one",
+    ["--token-file", old],
+    /^rowlock: The server does not accept the token in \S*\/old .*get a new one\.\n$/,
+  ],
+])("if a server refuses %s, the command says what to do and ends with 77", async (_, flags, words) => {
+  const { code, err } = await asked(...flags);
+  expect([code, err]).toEqual([77, expect.stringMatching(words)]);
+  expect(err).not.toContain("secret-token");
+});
+
+test("what the policy does not allow names the right and who asks", async () => {
+  const denying = await startAskingProxy(server.address, ["known-token"], ["Session"]);
+  try {
+    const { code, err } = await ran(["ls", "--addr", denying.address, "--token-file", good]);
+    expect([code, err]).toEqual([
+      77,
+      'rowlock: The policy of the server does not give worker the right "use" for this: ask those who write the policy.\n',
+    ]);
+  } finally {
+    await denying.close();
+  }
+});
+
+describe("nothing is sent if the file", () => {
+  const at = ["--addr", "localhost:50051", "--token-file"];
+  test.each([
+    [
+      "is not there",
+      [...at, "/no/such/file"],
+      /--token-file \/no\/such\/file: there is no such file: name one/,
+    ],
+    ["is empty", [...at, file("empty", "\n")], /empty: it is empty: write the token into it/],
+    ["has more than a token", [...at, file("two", "secret token")], /two: this is not a token/],
+    [
+      "would go to another machine",
+      ["--addr", "locks:1", "--token-file", good],
+      /connection to locks is not encrypted/,
+    ],
+  ])("%s", async (_, flags, words) => {
+    const { code, err } = await ran(["ls", ...flags]);
+    expect([code, err]).toEqual([1, expect.stringMatching(words)]);
+    expect(err).not.toContain("secret");
+  });
+
+  test("is only one of the mistakes", async () => {
+    const { err } = await ran(["ls", "--addr", "locks:1,a", "--token-file", "/no/such/file"]);
+    expect(err).toContain("3 things are wrong");
+  });
+
+  test("but it is sent in plain text if that is wanted", async () => {
+    const insisting = ["ls", "--addr", "locks.invalid:1", "--token-file", good, "--give-up-after", "100ms"];
+    const { code, err } = await ran([...insisting, "--allow-token-in-plaintext"]);
+    expect([code, err]).toEqual([69, expect.stringContaining("there is no such host")]);
+  });
+});
