@@ -15,7 +15,9 @@ const TOUR_MS = 180_000;
 
 const stage = processStage();
 
-test("the page on security takes an operator to mutual TLS, tokens and a policy", { timeout: TOUR_MS }, async () => {
+test("the page on security takes an operator to mutual TLS, tokens and a policy", {
+  timeout: TOUR_MS,
+}, async () => {
   const [tokens, policy, denied, certificates, serve, run, refused, list, change, ...others] = pasted;
   expect(others).toEqual([]);
   const folder = mkdtempSync(join(tmpdir(), "rowlock-tour-"));
@@ -23,14 +25,20 @@ test("the page on security takes an operator to mutual TLS, tokens and a policy"
   const terminal = async (env: Record<string, string> = {}) => {
     const opened = new Terminal(env);
     stage.afterwards(() => opened.close());
-    await opened.run(`cd '${folder}'; rowlock() { '${process.execPath}' '${join(HOUSE, "server/main.ts")}' "$@"; }`);
+    await opened.run(
+      `cd '${folder}'; rowlock() { '${process.execPath}' '${join(HOUSE, "server/main.ts")}' "$@"; }`,
+    );
     return opened;
   };
   const first = await terminal({ ROWLOCK_LISTEN: "127.0.0.1:0", ROWLOCK_METRICS_LISTEN: "off" });
   await first.run(tokens as string);
-  expect(readFileSync(join(folder, "tokens"), "utf8")).toMatch(/^nightly sha256:\w{64}\noperator sha256:\w{64}\n$/);
+  expect(readFileSync(join(folder, "tokens"), "utf8")).toMatch(
+    /^nightly sha256:\w{64}\noperator sha256:\w{64}\n$/,
+  );
   expect(await first.run(policy as string)).toContain("yes: the rule in line 2 allows token:nightly Acquire");
-  expect(await first.run(denied as string)).toMatch(/no: no rule allows token:nightly ForceRelease[\s\S]*denied/);
+  expect(await first.run(denied as string)).toMatch(
+    /no: no rule allows token:nightly ForceRelease[\s\S]*denied/,
+  );
   await first.run(certificates as string);
   void first.start(serve as string).done.catch(() => {});
   const [, address = ""] = await first.shows(/gRPC +(\S+) \(TLS, clients by certificate\)/);
