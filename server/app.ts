@@ -6,6 +6,9 @@ import { createServer } from "node:net";
 import type { Config } from "./config/config.ts";
 import type { ListenAddress } from "./config/listen-address.ts";
 import { formatListenAddress } from "./config/listen-address.ts";
+import { ReloadedFiles } from "./config/reloaded-files.ts";
+import { tlsFiles, validUntil } from "./config/tls-files.ts";
+import { metricsTokenFile } from "./config/token-file.ts";
 import { Engine } from "./engine/engine.ts";
 import { HEARTBEATS_PER_GRACE } from "./engine/engine-bounds.ts";
 import type { EngineObserver } from "./engine/lock-engine.ts";
@@ -46,6 +49,8 @@ export interface App {
   /** null: off. */
   readonly metricsAddress: string | null;
   readonly databaseProduct: string;
+  /** Reads the files again that may change while the server runs, and returns their names in the log. Never rejects. */
+  reload(): Promise<readonly string[]>;
   /** Drains and stops everything. Can be called twice. */
   stop(): Promise<void>;
 }
@@ -112,7 +117,9 @@ async function startParts(
   stops.defer(() => memory.stop());
 
   const replica = new OwnReplica({ ...config, localHost: store.localHost, version });
-  const sender = new PokeSender({ register, tls: config.tls, observer: metrics.calls });
+  // Replaced when its files change.
+  let { tls } = config;
+  const sender = new PokeSender({ register, tls: () => tls, observer: metrics.calls });
   stops.defer(() => sender.close());
 
   const graceUs = config.graceMs * 1_000;
@@ -153,7 +160,7 @@ async function startParts(
     },
   });
 
-  const others = new OtherServers({ own: engine.replica, register, tls: config.tls });
+  const others = new OtherServers({ own: engine.replica, register, tls: () => tls });
   const readiness = new Readiness({
     probe: (heard) => engine.probe(heard),
     recent: () => engine.recent,
@@ -168,6 +175,8 @@ async function startParts(
   const http = new MetricsHttp({
     metrics,
     readiness,
+    tls: config.metricsTls ? tls : null,
+    tokens: config.metricsTokens,
     onError: (error) => log.error({ err: error }, "a page of the metrics listener failed"),
   });
   const { metricsListen, listen } = config;
@@ -202,7 +211,37 @@ async function startParts(
   stops.defer(() => grpc.drain(config.drainTimeoutMs));
   stops.defer(() => readiness.drain());
 
+  const files = new ReloadedFiles({
+    onOutcome(outcome) {
+      metrics.filesRead(outcome);
+      const { kind, what } = outcome;
+      if (kind === "failed")
+        log.warn({ files: what, faults: outcome.faults }, "files cannot be used, so what was in force stays");
+      else if (kind === "new") log.info({ files: what }, "changed files are in force");
+    },
+  });
+  const certificate = tlsFiles(config);
+  if (certificate)
+    files.add({
+      ...certificate,
+      onNew(renewed) {
+        tls = renewed;
+        grpc.setTls(renewed);
+        http.setTls(renewed);
+        sender.reconnect();
+        metrics.certificateInForce(certificate.what, validUntil(renewed));
+      },
+    });
+  const tokens = metricsTokenFile(config);
+  if (tokens) files.add({ ...tokens, onNew: (renewed) => http.setTokens(renewed) });
+  stops.defer(() => files.stop());
+  await files.start();
+
   return {
+    async reload() {
+      await files.reload();
+      return files.names;
+    },
     grpcAddress: formatListenAddress(grpcAddress),
     metricsAddress: httpAddress && formatListenAddress(httpAddress),
     databaseProduct: store.product,

@@ -1,25 +1,21 @@
 // Puts the configuration of a server together: file < environment < flag. Checks each value that takes effect and each
 // name in every source, and reports all faults at once. Reads files only through its caller.
 
-import { createPrivateKey, X509Certificate } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
+import { type CheckedFiles, checkedFiles, FILE_KEYS } from "./checked-files.ts";
 import { formatListenAddress, isLoopback } from "./listen-address.ts";
 import { Refusal } from "./setting-kinds.ts";
 import { nameOf, SETTINGS, type Setting, type SettingKey, type SettingValues } from "./settings.ts";
-import { readSources, reasonOf, type SourcesInput } from "./sources.ts";
+import { readSources, type SourcesInput } from "./sources.ts";
+import { readTlsMaterial, type TlsMaterial } from "./tls-files.ts";
+import { metricsTokenFile } from "./token-file.ts";
 
-/** PEM texts. */
-export interface TlsMaterial {
-  readonly certificate: string;
-  readonly key: string;
-  /** null: clients need no certificate. */
-  readonly clientCa: string | null;
-}
-
-/** A checked configuration. Durations are in milliseconds, the contents of PEM files are read. */
-export interface Config extends Omit<SettingValues, "tlsCert" | "tlsKey" | "tlsClientCa"> {
+/** A checked configuration. Durations are in milliseconds, the contents of files are read. */
+export interface Config extends SettingValues {
   /** null: plain text. */
   readonly tls: TlsMaterial | null;
+  /** Any of them opens /metrics; null: it is open. */
+  readonly metricsTokens: readonly string[] | null;
 }
 
 export interface ConfigInput extends SourcesInput {
@@ -33,16 +29,23 @@ export type Loaded<Value> = { readonly config: Value } | { readonly faults: read
 /** Returns the whole configuration of a server, or everything that is wrong with it; each fault says what to do. */
 export function loadConfig(input: ConfigInput): Loaded<Config> {
   const { values, faults } = valuesOf(Object.keys(SETTINGS) as SettingKey[], input);
-  const { tlsCert, tlsKey, tlsClientCa, ...rest } = values;
   const tls = readTlsMaterial(values, input.readFile, faults);
+  const tokens = metricsTokenFile(values)?.load(input.readFile) ?? { value: null };
+  if ("faults" in tokens) faults.push(...tokens.faults);
   faults.push(...contradictions(values));
-  return faults.length > 0 ? { faults } : { config: { ...(rest as Omit<Config, "tls">), tls } };
+  if (faults.length > 0 || "faults" in tokens) return { faults };
+  return { config: { ...(values as SettingValues), tls, metricsTokens: tokens.value } };
 }
 
 /** Returns only what commands need that work on the database and serve nothing. */
 export function loadDatabaseConfig(input: ConfigInput): Loaded<Pick<Config, "databaseUrl">> {
   const { values, faults } = valuesOf(["databaseUrl"], input);
   return faults.length > 0 ? { faults } : { config: { databaseUrl: values.databaseUrl as string } };
+}
+
+/** Returns the files that a server over these settings reads again; values with faults are left out. */
+export function loadCheckedFiles(input: ConfigInput): CheckedFiles[] {
+  return checkedFiles(valuesOf(FILE_KEYS, input).values);
 }
 
 /** Settings without those that have a fault of their own: a check across settings runs only if all of them are there. */
@@ -76,6 +79,11 @@ const AUDIBLE_LEVELS: readonly string[] = ["trace", "debug", "info"];
 function contradictions(values: Checked): string[] {
   const faults: string[] = [];
   const { listen, metricsListen, lanes, poolSize, tlsCert, allowPlaintext, auditLog, logLevel } = values;
+  if (values.metricsTls && tlsCert === null)
+    faults.push(
+      "ROWLOCK_METRICS_TLS is true without ROWLOCK_TLS_CERT: set ROWLOCK_TLS_CERT and ROWLOCK_TLS_KEY, which both " +
+        "listeners use.",
+    );
   if (listen && tlsCert === null && allowPlaintext === false && !isLoopback(listen.host)) {
     faults.push(
       `ROWLOCK_LISTEN is ${formatListenAddress(listen)}, which other machines can reach, and TLS is off: set ` +
@@ -101,53 +109,4 @@ function contradictions(values: Checked): string[] {
     );
   }
   return faults;
-}
-
-/**
- * Reads the PEM files of the gRPC listener, and checks that they belong together before anything listens, so that a
- * wrong file is reported beside all other faults, and not as an OpenSSL error at the first handshake. The result counts
- * only if this adds no faults. null: there is no certificate with a key.
- */
-function readTlsMaterial(
-  { tlsCert = null, tlsKey = null, tlsClientCa = null }: Checked,
-  readFile: (path: string) => string,
-  faults: string[],
-): TlsMaterial | null {
-  if (tlsKey !== null && tlsCert === null)
-    faults.push("ROWLOCK_TLS_KEY is set without ROWLOCK_TLS_CERT: set both, or neither.");
-  if (tlsCert !== null && tlsKey === null)
-    faults.push("ROWLOCK_TLS_CERT is set without ROWLOCK_TLS_KEY: set both, or neither.");
-  if (tlsClientCa !== null && tlsCert === null)
-    faults.push(
-      "ROWLOCK_TLS_CLIENT_CA is set without ROWLOCK_TLS_CERT: clients can prove who they are over TLS only.",
-    );
-  const asCertificate = (pem: string) => new X509Certificate(pem);
-  const cert = read("ROWLOCK_TLS_CERT", tlsCert, "a certificate", asCertificate);
-  const key = read("ROWLOCK_TLS_KEY", tlsKey, "a private key without a passphrase", createPrivateKey);
-  const clientCa = read("ROWLOCK_TLS_CLIENT_CA", tlsClientCa, "certificates", asCertificate);
-  if (cert && key && !cert.parsed.checkPrivateKey(key.parsed))
-    faults.push(
-      "ROWLOCK_TLS_KEY is not the key of ROWLOCK_TLS_CERT: name the two files that were made together.",
-    );
-  return cert && key && { certificate: cert.pem, key: key.pem, clientCa: clientCa?.pem ?? null };
-
-  function read<Parsed>(name: string, path: string | null, what: string, parse: (pem: string) => Parsed) {
-    if (path === null) return null;
-    let pem: string;
-    try {
-      pem = readFile(path);
-    } catch (error) {
-      faults.push(
-        `${name} is "${path}", which cannot be read (${reasonOf(error)}): name a PEM file that this user may read.`,
-      );
-      return null;
-    }
-    try {
-      return { pem, parsed: parse(pem) };
-    } catch {
-      // OpenSSL's message helps nobody, and may quote the file.
-      faults.push(`${name} does not hold ${what} in PEM form: name a file that begins with -----BEGIN.`);
-      return null;
-    }
-  }
 }

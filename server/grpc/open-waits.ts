@@ -2,7 +2,13 @@
 // Counts the waits of each connection, so that they leave room for Renew and Release, and those of the whole server, so
 // that they fit into its memory. Owns no claim and answers nobody.
 
-import { serverIsFull, shuttingDown, tooManySessionWaits, tooManyWaits } from "./messages/call-error.ts";
+import {
+  connectionTooOld,
+  serverIsFull,
+  shuttingDown,
+  tooManySessionWaits,
+  tooManyWaits,
+} from "./messages/call-error.ts";
 
 /**
  * The server's room for the waits, sessions and connections of all clients together. Beyond it, the server refuses new
@@ -32,11 +38,14 @@ interface Waiting {
 type Stop = (why: Error) => void;
 
 export class OpenWaits {
-  readonly #stops = new Set<Stop>();
+  /** How to end each wait, with its connection; null: it belongs to a session. */
+  readonly #stops = new Map<Stop, string | null>();
   readonly #perConnectionMax: number;
   readonly #room: ServerRoom;
   /** By the client's address and port; a missing entry means no waits. */
   readonly #onConnection = new Map<string, number>();
+  /** Connections that have reached their greatest age. */
+  readonly #leaving = new Set<string>();
   #isDraining = false;
 
   constructor(perConnectionMax: number, room: ServerRoom) {
@@ -65,7 +74,7 @@ export class OpenWaits {
     if (others >= this.#perConnectionMax) throw tooManyWaits(this.#perConnectionMax);
     this.#checkRoom(others);
     this.#onConnection.set(connection, others + 1);
-    const leave = this.#watch(call, stop);
+    const leave = this.#watch(call, stop, connection);
     return () => {
       if (leave()) this.#left(connection);
     };
@@ -78,7 +87,7 @@ export class OpenWaits {
       enter: (call, stop) => {
         if (open >= waitsMax) throw tooManySessionWaits(waitsMax);
         this.#checkRoom(open);
-        const leave = this.#watch(call, stop);
+        const leave = this.#watch(call, stop, null);
         open += 1;
         return () => {
           if (leave()) open -= 1;
@@ -90,7 +99,18 @@ export class OpenWaits {
   /** Ends all open waits, and every later one as it begins. Can be called twice. */
   drain(): void {
     this.#isDraining = true;
-    for (const stop of this.#stops) stop(shuttingDown());
+    for (const stop of this.#stops.keys()) stop(shuttingDown());
+  }
+
+  /** Ends the waits of one connection, and every later one as it begins, until the connection has `gone`. */
+  leave(connection: string): void {
+    this.#leaving.add(connection);
+    for (const [stop, itsConnection] of this.#stops)
+      if (itsConnection === connection) stop(connectionTooOld());
+  }
+
+  gone(connection: string): void {
+    this.#leaving.delete(connection);
   }
 
   /** `own`: waits that the connection or session already has. */
@@ -102,12 +122,13 @@ export class OpenWaits {
   }
 
   /** Returns a function that ends the watch, and that returns false if the watch had already ended. */
-  #watch({ signal }: Waiting, stop: Stop): () => boolean {
+  #watch({ signal }: Waiting, stop: Stop, connection: string | null): () => boolean {
     const gone = () => stop(signal.reason);
     signal.addEventListener("abort", gone);
-    this.#stops.add(stop);
+    this.#stops.set(stop, connection);
     if (signal.aborted) gone();
     else if (this.#isDraining) stop(shuttingDown());
+    else if (connection !== null && this.#leaving.has(connection)) stop(connectionTooOld());
     return () => {
       signal.removeEventListener("abort", gone);
       return this.#stops.delete(stop);

@@ -47,19 +47,36 @@ export function certificateAuthority(): Authority {
 }
 
 /**
- * A certificate for `localhost` and 127.0.0.1 signed by the authority, valid from an hour ago for a day, or until
- * `untilMs`.
+ * A certificate for `localhost` and 127.0.0.1 signed by the authority, valid from an hour ago for a day, or from
+ * `fromMs` or until `untilMs`.
  */
-export function signedCertificate(authority: Authority, commonName: string, untilMs?: number): Certificate {
+export function signedCertificate(
+  authority: Authority,
+  commonName: string,
+  untilMs?: number,
+  fromMs?: number,
+): Certificate {
   const own = keyPair();
-  const cert = certificate({
+  const cert = certificateFor(authority, commonName, own.publicKey, untilMs, fromMs);
+  return { cert, key: keyPem(own.privateKey) };
+}
+
+/** The same for a key that the caller has, as PEM. */
+export function certificateFor(
+  authority: Authority,
+  commonName: string,
+  publicKey: KeyObject,
+  untilMs?: number,
+  fromMs?: number,
+): string {
+  return certificate({
     name: nameOf(commonName),
-    publicKey: own.publicKey,
+    publicKey,
     issuer: authority.name,
     issuerKey: authority.privateKey,
     ...(untilMs !== undefined && { untilMs }),
+    ...(fromMs !== undefined && { fromMs }),
   });
-  return { cert, key: keyPem(own.privateKey) };
 }
 
 interface Contents {
@@ -69,13 +86,15 @@ interface Contents {
   readonly issuerKey: KeyObject;
   readonly isAuthority?: boolean;
   readonly untilMs?: number;
+  readonly fromMs?: number;
 }
 
 /** The certificate as PEM. */
 function certificate(contents: Contents): string {
-  const { name, publicKey, issuer, issuerKey, isAuthority = false, untilMs = Date.now() + DAY_MS } = contents;
+  const { name, publicKey, issuer, issuerKey, isAuthority = false } = contents;
+  const { fromMs = Date.now() - HOUR_MS, untilMs = Date.now() + DAY_MS } = contents;
   const algorithm = sequence(hex(OID_ECDSA_WITH_SHA256));
-  const validity = sequence(generalizedTime(Date.now() - HOUR_MS), generalizedTime(untilMs));
+  const validity = sequence(generalizedTime(fromMs), generalizedTime(untilMs));
   const altNames = sequence(der(0x82, Buffer.from("localhost")), der(0x87, Buffer.from([127, 0, 0, 1])));
   const extension = isAuthority
     ? sequence(hex(OID_BASIC_CONSTRAINTS), der(0x01, Buffer.from([0xff])), der(0x04, sequence(hex("0101ff"))))

@@ -3,7 +3,7 @@
 import type { handleBidiStreamingCall } from "@grpc/grpc-js";
 import { status } from "@grpc/grpc-js";
 import { ClientGone } from "../../engine/faults.ts";
-import { serverIsFull } from "../messages/call-error.ts";
+import { connectionTooOld, servedElsewhere, serverIsFull } from "../messages/call-error.ts";
 import { failureOf } from "../messages/status.ts";
 import type { ServerRoom } from "../open-waits.ts";
 import { Session, type SessionContext } from "./session.ts";
@@ -51,7 +51,12 @@ export class Sessions {
 
   /** Sends the clients of open sessions to another server. Still accepts new sessions. */
   sendElsewhere(): void {
-    for (const session of this.#open) session.sendElsewhere();
+    for (const session of this.#open) session.sendElsewhere(servedElsewhere());
+  }
+
+  /** Sends the clients of the sessions on one connection to a new connection. */
+  leave(peer: string): void {
+    for (const session of this.#open) if (session.peer === peer) session.sendElsewhere(connectionTooOld());
   }
 
   /** Sends the clients of all sessions, also of later ones, to another server. Can be called twice. */
