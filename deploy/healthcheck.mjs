@@ -3,7 +3,9 @@
 // arguments. Without any, they are those of the container's first process, because Docker starts a check without
 // them.
 import { readFileSync } from "node:fs";
+import { get as getPlain } from "node:http";
 import { connect } from "node:http2";
+import { get as getByTls } from "node:https";
 import { createConnection } from "node:net";
 import { parseEnv } from "node:util";
 
@@ -24,21 +26,34 @@ async function ask() {
   // Empty means unset, as for the server.
   const setting = (name) => flag(argv, name) || process.env[name] || file[name] || "";
   const metrics = setting("ROWLOCK_METRICS_LISTEN") || "127.0.0.1:9464";
-  if (metrics !== "off") return askMetricsListener(reachable(metrics));
+  if (metrics !== "off") {
+    const tls = !["", "false"].includes(setting("ROWLOCK_METRICS_TLS"));
+    return askMetricsListener(reachable(metrics), tls);
+  }
   const grpc = reachable(setting("ROWLOCK_LISTEN") || "127.0.0.1:50051");
   if (setting("ROWLOCK_TLS_CLIENT_CA") !== "") return askWhetherItListens(grpc);
   return askGrpcHealth(grpc, setting("ROWLOCK_TLS_CERT") !== "");
 }
 
-async function askMetricsListener({ host, port }) {
-  const answer = await fetch(`http://${host}:${port}/readyz`);
-  end(answer.ok, (await answer.text()).trim());
+function askMetricsListener({ host, port }, tls) {
+  const asked = (tls ? getByTls : getPlain)(
+    // Certificates name what clients dial. This asks its own machine whether the server lives, so it need not verify
+    // who it is.
+    { host: bare(host), port, path: "/readyz", rejectUnauthorized: false },
+    (answer) => {
+      let text = "";
+      answer.setEncoding("utf8").on("data", (part) => {
+        text += part;
+      });
+      answer.on("end", () => end(answer.statusCode === 200, text.trim()));
+    },
+  );
+  asked.on("error", (error) => end(false, error.message));
 }
 
 /** grpc.health.v1.Health/Check without a gRPC library: an empty request, and an answer of two bytes. */
 function askGrpcHealth({ host, port }, tls) {
-  // Certificates name what clients dial. This asks its own machine whether the server lives, so it need not verify
-  // who it is.
+  // As above.
   const session = connect(`${tls ? "https" : "http"}://${host}:${port}`, { rejectUnauthorized: false });
   session.on("error", (error) => end(false, error.message));
   const call = session.request({
@@ -59,7 +74,7 @@ function askGrpcHealth({ host, port }, tls) {
 
 /** The server admits only clients with a certificate, and this has none. So it can only see that something listens. */
 function askWhetherItListens({ host, port }) {
-  const socket = createConnection({ host: host.replace(/^\[|\]$/g, ""), port });
+  const socket = createConnection({ host: bare(host), port });
   socket.on("error", (error) => end(false, error.message));
   socket.on("connect", () => end(true, "listens"));
 }
@@ -76,12 +91,17 @@ function reachable(address) {
   return { host: host === "0.0.0.0" ? "127.0.0.1" : host === "[::]" ? "[::1]" : host, port };
 }
 
-/** `--metrics-listen off` or `--metrics-listen=off`; the last one counts. */
+/** An IPv6 address without its brackets. */
+function bare(host) {
+  return host.replace(/^\[|\]$/g, "");
+}
+
+/** `--metrics-listen off` or `--metrics-listen=off`; the last one counts. `--metrics-tls` alone means true. */
 function flag(argv, name) {
   const written = `--${name.slice("ROWLOCK_".length).toLowerCase().replaceAll("_", "-")}`;
   let value;
   for (const [index, word] of argv.entries()) {
-    if (word === written) value = argv[index + 1];
+    if (word === written) value = argv[index + 1] ?? "true";
     else if (word.startsWith(`${written}=`)) value = word.slice(written.length + 1);
   }
   return value;

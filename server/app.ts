@@ -7,6 +7,8 @@ import type { Config } from "./config/config.ts";
 import type { ListenAddress } from "./config/listen-address.ts";
 import { formatListenAddress, isLoopback } from "./config/listen-address.ts";
 import { ReloadedFiles } from "./config/reloaded-files.ts";
+import { tlsFiles, validUntil } from "./config/tls-files.ts";
+import { metricsTokenFile } from "./config/token-file.ts";
 import { Engine } from "./engine/engine.ts";
 import { HEARTBEATS_PER_GRACE } from "./engine/engine-bounds.ts";
 import type { EngineObserver } from "./engine/lock-engine.ts";
@@ -22,7 +24,7 @@ import { MetricsHttp } from "./ops/http.ts";
 import { heapMaxIn, Memory, roomIn } from "./ops/memory.ts";
 import { Readiness } from "./ops/readiness.ts";
 import { StateFileError, stateFile } from "./ops/state-file.ts";
-import { logFiles, startAccess } from "./start-access.ts";
+import { startAccess } from "./start-access.ts";
 import { openReadyStore } from "./storage/open-ready.ts";
 import { REPLICAS_MAX, StoreError } from "./storage/store.ts";
 
@@ -48,6 +50,8 @@ export interface App {
   /** null: off. */
   readonly metricsAddress: string | null;
   readonly databaseProduct: string;
+  /** Reads the files again that may change while the server runs, and returns their names in the log. Never rejects. */
+  reload(): Promise<readonly string[]>;
   /** Drains and stops everything. Can be called twice. */
   stop(): Promise<void>;
 }
@@ -91,7 +95,15 @@ async function startParts(
   const metrics = new Metrics({ classes: config.metricsClasses, nodeMetrics: true });
   const outage = new OutageLog(log);
   const events = new EventLog(log, { audit: config.auditLog, outage });
-  const files = new ReloadedFiles({ onOutcome: (outcome) => logFiles(outcome, log) });
+  const files = new ReloadedFiles({
+    onOutcome(outcome) {
+      metrics.filesRead(outcome);
+      const { kind, what } = outcome;
+      if (kind === "failed")
+        log.warn({ files: what, faults: outcome.faults }, "files cannot be used, so what was in force stays");
+      else if (kind === "new") log.info({ files: what }, "changed files are in force");
+    },
+  });
   const callers = config.access && startAccess(config.access, files, () => store, log);
   const observer: EngineObserver = (event) => {
     metrics.engine(event);
@@ -117,7 +129,9 @@ async function startParts(
   stops.defer(() => memory.stop());
 
   const replica = new OwnReplica({ ...config, localHost: store.localHost, version });
-  const sender = new PokeSender({ register, tls: config.tls, observer: metrics.calls });
+  // Replaced when its files change.
+  let { tls } = config;
+  const sender = new PokeSender({ register, tls: () => tls, observer: metrics.calls });
   stops.defer(() => sender.close());
 
   const graceUs = config.graceMs * 1_000;
@@ -143,11 +157,6 @@ async function startParts(
   await engine.start().catch(cannotStart);
   stops.defer(() => engine.stop());
 
-  stops.defer(() => files.stop());
-  await (callers?.begin() ?? files.start());
-  stops.defer(() => callers?.stop());
-  sayWhoMayCall(config, log);
-
   const grpc = createGrpcServer({
     ...config,
     engine,
@@ -164,9 +173,7 @@ async function startParts(
     },
   });
 
-  callers?.watch((loss) => grpc.endLost(loss));
-
-  const others = new OtherServers({ own: engine.replica, register, tls: config.tls });
+  const others = new OtherServers({ own: engine.replica, register, tls: () => tls });
   const readiness = new Readiness({
     probe: (heard) => engine.probe(heard),
     recent: () => engine.recent,
@@ -181,8 +188,30 @@ async function startParts(
   const http = new MetricsHttp({
     metrics,
     readiness,
+    tls: config.metricsTls ? tls : null,
+    tokens: config.metricsTokens,
     onError: (error) => log.error({ err: error }, "a page of the metrics listener failed"),
   });
+  const certificate = tlsFiles(config);
+  if (certificate)
+    files.add({
+      ...certificate,
+      onNew(renewed) {
+        tls = renewed;
+        grpc.setTls(renewed);
+        http.setTls(renewed);
+        sender.reconnect();
+        metrics.certificateInForce(certificate.what, validUntil(renewed));
+      },
+    });
+  const tokens = metricsTokenFile(config);
+  if (tokens) files.add({ ...tokens, onNew: (renewed) => http.setTokens(renewed) });
+  stops.defer(() => files.stop());
+  stops.defer(() => callers?.stop());
+  await Promise.all([files.start(), callers?.begin()]);
+  callers?.watch((loss) => grpc.endLost(loss));
+  sayWhoMayCall(config, log);
+
   const { metricsListen, listen } = config;
   stops.defer(() => http.stop());
   const httpAddress =
@@ -216,6 +245,10 @@ async function startParts(
   stops.defer(() => readiness.drain());
 
   return {
+    async reload() {
+      await files.reload();
+      return files.names;
+    },
     grpcAddress: formatListenAddress(grpcAddress),
     metricsAddress: httpAddress && formatListenAddress(httpAddress),
     databaseProduct: store.product,
@@ -226,7 +259,7 @@ async function startParts(
 function sayWhoMayCall({ access, listen }: Config, log: Log): void {
   if (isLoopback(listen.host)) return;
   if (!access) log.warn("everybody who reaches this server may do everything: see docs/security.md");
-  else if (access.policyFile === null)
+  else if (access.policy === null)
     log.warn("everybody with credentials may do everything: set ROWLOCK_POLICY_FILE, see docs/security.md");
 }
 

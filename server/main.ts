@@ -1,7 +1,7 @@
 // The process: arguments, environment, signals, exit. Only this file touches it; everything else gets what it needs
 // as arguments.
 
-import { closeSync, openSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import type { CliContext } from "../clients/shell/context.ts";
 import { runCli } from "./cli/program.ts";
 import { versionOf } from "./config/version.ts";
@@ -21,10 +21,7 @@ function crash(error: unknown): never {
   process.exit(1);
 }
 
-/**
- * Resolves with the first signal that asks the process to stop. A second one ends the process at once. A hang-up
- * counts only if the terminal of this process is gone.
- */
+/** Resolves with the first signal that asks the process to stop. A second one ends the process at once. */
 function stopSignal(): Promise<string> {
   const first = Promise.withResolvers<string>();
   let askedMs: number | undefined;
@@ -39,19 +36,7 @@ function stopSignal(): Promise<string> {
       first.resolve(signal);
     });
   }
-  process.on("SIGHUP", () => {
-    if (context.isTerminalGone()) first.resolve("SIGHUP");
-  });
   return first.promise;
-}
-
-function hasTerminal(): boolean {
-  try {
-    closeSync(openSync("/dev/tty", "r"));
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 process.on("uncaughtException", crash);
@@ -64,7 +49,6 @@ for (const stream of [process.stdout, process.stderr]) {
   });
 }
 
-const hadTerminal = hasTerminal();
 let asked: Promise<string> | undefined;
 const context: CliContext = {
   version: versionOf(import.meta.dirname),
@@ -80,7 +64,6 @@ const context: CliContext = {
     const { isTTY, columns, rows } = process.stdout;
     return isTTY ? { columns, rows } : undefined;
   },
-  isTerminalGone: () => hadTerminal && !hasTerminal(),
   onSignal(signal, listener) {
     process.on(signal, listener);
     return () => void process.off(signal, listener);

@@ -4,7 +4,7 @@
 import type { Access, Loss } from "./access/access.ts";
 import { type AccessFiles, accessFromFiles } from "./access/from-files.ts";
 import { Usage } from "./access/usage.ts";
-import type { FilesOutcome, ReloadedFiles } from "./config/reloaded-files.ts";
+import type { ReloadedFiles } from "./config/reloaded-files.ts";
 import type { EngineEvent } from "./engine/lock-engine.ts";
 import { Loop } from "./engine/loop.ts";
 import type { Log } from "./log/log.ts";
@@ -13,7 +13,7 @@ import type { Store } from "./storage/store.ts";
 export interface StartedAccess {
   readonly access: Access;
   readonly usage: Usage;
-  /** Reads everything for the first time. Call it before anybody may call. */
+  /** Fetches keys and counts claims for the first time. Call it before anybody may call. */
   begin(): Promise<void>;
   /** To be told of everything that the engine does. */
   observe(event: EngineEvent): void;
@@ -55,7 +55,7 @@ export function startAccess(
     access,
     usage,
     async begin() {
-      await Promise.all([files.start(), fetchedKeys?.start(), count()]);
+      await Promise.all([fetchedKeys?.start(), count()]);
       counting.start();
     },
     observe: (event) => countClaims(usage, event),
@@ -79,10 +79,4 @@ function countClaims(usage: Usage, told: EngineEvent): void {
   else if (event.kind === "granted")
     usage.decided(event.claim.principal, event.queued ? 0 : 1, event.queued ? -1 : 0);
   else if (event.kind === "ended") usage.decided(event.claim.principal, -1, event.was === "waiting" ? -1 : 0);
-}
-
-export function logFiles({ kind, what, ...outcome }: FilesOutcome, log: Log): void {
-  if ("faults" in outcome)
-    log.error({ what, faults: outcome.faults }, "files cannot be used: what was in force stays in force");
-  else log.info({ what }, kind === "first" ? "files are in force" : "changed files are in force");
 }

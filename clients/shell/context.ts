@@ -17,12 +17,9 @@ export interface CliContext {
   readonly err: (text: string) => void;
   /**
    * Resolves with the name of the first signal that asks the process to stop. Once a command has read this property,
-   * that signal no longer ends the process; a second one, at least a second later, does. SIGHUP asks for a stop only if
-   * the terminal is gone.
+   * that signal no longer ends the process; a second one, at least a second later, does.
    */
   readonly stopSignal: Promise<string>;
-  /** Whether this process was started at a terminal that has been closed. */
-  readonly isTerminalGone: () => boolean;
   /** Whether `err` writes to a terminal. */
   readonly errIsTerminal: boolean;
   /** The present size of the terminal that `out` writes to; undefined: `out` writes elsewhere. */

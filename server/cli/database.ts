@@ -5,7 +5,8 @@ import { InvalidArgumentError } from "commander";
 import type { Declare } from "../../clients/shell/command.ts";
 import { type CliContext, EXIT, type ExitCode } from "../../clients/shell/context.ts";
 import { counted, shown } from "../../clients/shell/print.ts";
-import type { DatabaseConfig } from "../config/config.ts";
+import { type CheckedFiles, FILE_KEYS } from "../config/checked-files.ts";
+import { type DatabaseConfig, loadCheckedFiles } from "../config/config.ts";
 import { duration, Refusal } from "../config/setting-kinds.ts";
 import { firstToken } from "../core/rows.ts";
 import { type MigrationStatus, migrateUp, migrationStatus } from "../storage/migrate/migrate.ts";
@@ -19,7 +20,7 @@ import {
   type Store,
   StoreError,
 } from "../storage/store.ts";
-import { onDatabase } from "./settings-options.ts";
+import { configInput, onDatabase } from "./settings-options.ts";
 
 const MIGRATE_EXAMPLES = `
 Examples:
@@ -98,11 +99,13 @@ function verdict({ pending, unknown, breaking }: MigrationStatus): string {
 const FINDINGS_MAX = 50;
 
 const DOCTOR_HELP = `
-Checks four things:
+Checks five things:
   cluster     whether the database is still part of its replication group or Galera cluster
   schema      whether this version of Rowlock can use it
   durability  whether the database's settings could lose acknowledged commits
   invariants  whether counters and rows agree, no limit is exceeded, and the order is kept
+
+  files       whether a server could use the certificates, keys and tokens that the settings name
 
 and lists the servers that use it: address, version, time of registration, and time since the last
 heartbeat.
@@ -118,20 +121,43 @@ Examples:
   ROWLOCK_DATABASE_URL=mysql://rowlock:secret@db:3306/rowlock rowlock doctor
 `;
 
-export const doctor: Declare = (command, context) =>
-  onDatabase(command, context, DOCTOR_HELP, EXIT.unchecked, "This could not be checked. ", async (config) => {
+export const doctor: Declare = (command, context) => {
+  const run = async (config: DatabaseConfig) => {
+    const files = await fileFindings(loadCheckedFiles(configInput(command, context)), context);
     try {
-      return await check(config, context);
+      return await check(config, context, files);
     } catch (error) {
-      if (!(error instanceof StoreError && error.reason === "cluster_not_ready")) throw error;
-      return report(context, [{ severity: "error", check: "cluster", message: error.message }]);
+      if (!(error instanceof StoreError && error.reason === "cluster_not_ready")) {
+        if (files.length > 0) report(context, files);
+        throw error;
+      }
+      return report(context, [...files, { severity: "error", check: "cluster", message: error.message }]);
     }
-  });
+  };
+  onDatabase(command, context, DOCTOR_HELP, EXIT.unchecked, "This could not be checked. ", run, FILE_KEYS);
+};
 
-async function check(config: DatabaseConfig, context: CliContext): Promise<ExitCode> {
+/** Checks the files as a server does that reads them again. */
+async function fileFindings(groups: readonly CheckedFiles[], context: CliContext): Promise<Finding[]> {
+  const found: Finding[] = [];
+  for (const { what, paths, load } of groups) {
+    const loaded = await load(context.readFile);
+    if ("faults" in loaded)
+      for (const message of loaded.faults) found.push({ severity: "error", check: "files", message });
+    else context.out(`ok       files: ${what} (${paths.map(shown).join(", ")})\n`);
+  }
+  return found;
+}
+
+async function check(
+  config: DatabaseConfig,
+  context: CliContext,
+  files: readonly Finding[],
+): Promise<ExitCode> {
   const status = await migrationStatus(config.databaseUrl, config.databaseLogin);
   const { applied, unknown } = status;
   if (applied.length === 0) {
+    if (files.length > 0) report(context, files);
     context.err(
       "There is no Rowlock database here yet: `rowlock serve` or `rowlock migrate up` creates one.\n",
     );
@@ -139,10 +165,10 @@ async function check(config: DatabaseConfig, context: CliContext): Promise<ExitC
   }
   // The other checks rely on the schema.
   if (!isUsable(status))
-    return report(context, [{ severity: "error", check: "schema", message: verdict(status) }]);
+    return report(context, [...files, { severity: "error", check: "schema", message: verdict(status) }]);
   const newer = unknown.length > 0 ? `, ${unknown.length} of a newer server, which this one can use` : "";
   context.out(`ok       schema: ${noneOr(applied.length, "migration")}, none pending${newer}\n`);
-  return report(context, await withStore(config, (store) => findings(store, context)));
+  return report(context, [...files, ...(await withStore(config, (store) => findings(store, context)))]);
 }
 
 async function withStore<Answer>(

@@ -35,12 +35,12 @@ async function runServer(command: Command, context: CliContext): Promise<ExitCod
   const config = loadedOrReported(loadConfig(configInput(command, context)), context);
   if (!config) return EXIT.failed;
   const log = createLog({ level: config.logLevel, write: context.err });
-  context.onSignal("SIGHUP", () => {
-    if (!context.isTerminalGone())
-      log.info(
-        { signal: "SIGHUP" },
-        "settings are not reloaded, and the server keeps running: SIGTERM stops it",
-      );
+  let app: App | undefined;
+  // Also if the terminal was closed: a server goes on until it is asked to stop. Before it serves, its start reads the
+  // files.
+  context.onSignal("SIGHUP", async () => {
+    const files = (await app?.reload()) ?? [];
+    log.info({ signal: "SIGHUP", files }, "files are read again; settings change with a restart");
   });
   // Loaded only here, so that other commands, and reports of wrong settings, start at once.
   const { startApp, StartupError } = await import("../app.ts");
@@ -55,7 +55,7 @@ async function runServer(command: Command, context: CliContext): Promise<ExitCod
     context.err(`rowlock cannot start: ${error.message}\n`);
     return EXIT.failed;
   }
-  const app = await starting;
+  app = await starting;
   context.out(banner(config, app, context.version));
   const { grpcAddress: grpc, metricsAddress: metrics, databaseProduct: product } = app;
   const database = describeDatabaseUrl(parseDatabaseUrl(config.databaseUrl));
@@ -74,7 +74,7 @@ function banner(config: Config, running: Omit<App, "stop">, version: string): st
     `Rowlock ${version}`,
     "",
     `  gRPC      ${running.grpcAddress} (${transport(config)})`,
-    `  metrics   ${running.metricsAddress === null ? "off" : `http://${running.metricsAddress}/metrics`}`,
+    `  metrics   ${running.metricsAddress === null ? "off" : `${config.metricsTls ? "https" : "http"}://${running.metricsAddress}/metrics`}`,
     `  database  ${running.databaseProduct}, ${describeDatabaseUrl(target)}${config.databaseLogin.tls ? " (TLS)" : ""}`,
   ];
   if (target.dialect === "sqlite") {

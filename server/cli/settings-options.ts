@@ -5,7 +5,7 @@ import type { RowlockCommand } from "../../clients/shell/command.ts";
 import type { CliContext, ExitCode } from "../../clients/shell/context.ts";
 import { shown } from "../../clients/shell/print.ts";
 import { type ConfigInput, type DatabaseConfig, type Loaded, loadDatabaseConfig } from "../config/config.ts";
-import { CONFIG_NAME, DATABASE_KEYS, describeSettings, nameOf } from "../config/settings.ts";
+import { CONFIG_NAME, DATABASE_KEYS, describeSettings, nameOf, type SettingKey } from "../config/settings.ts";
 import { parseDatabaseUrl } from "../storage/database-url.ts";
 import { StoreError } from "../storage/store.ts";
 
@@ -22,6 +22,7 @@ export function addSettingOptions(command: Command, names?: readonly string[]): 
  * Declares a command that works on a database without a server. If its settings are wrong, or if `run` rejects with a
  * StoreError, it ends with the code `failed`.
  * @param whatFailed a sentence with a space after it, for operators, before the error's message; or empty.
+ * @param keys more settings that the command reads, which get flags.
  */
 export function onDatabase(
   command: RowlockCommand,
@@ -30,8 +31,9 @@ export function onDatabase(
   failed: ExitCode,
   whatFailed: string,
   run: (config: DatabaseConfig) => Promise<ExitCode>,
+  keys: readonly SettingKey[] = [],
 ): void {
-  addSettingOptions(command, [CONFIG_NAME, ...DATABASE_KEYS.map(nameOf)]);
+  addSettingOptions(command, [CONFIG_NAME, ...[...DATABASE_KEYS, ...keys].map(nameOf)]);
   command.runs(help, async () => {
     const config = loadedOrReported(loadDatabaseConfig(configInput(command, context)), context);
     if (!config) return failed;

@@ -1,43 +1,59 @@
 // The settings about who calls and who may do what: reads their files, and checks that they fit together.
 
-import { type AccessFiles, isUrl } from "../access/from-files.ts";
+import type { JSONWebKeySet } from "jose";
+import type { AccessFiles, ReadAgain } from "../access/from-files.ts";
 import { readKeys } from "../access/key-sets.ts";
+import type { Policy } from "../access/policy.ts";
 import { readPolicy } from "../access/policy-file.ts";
-import { readTokens } from "../access/tokens-file.ts";
+import { readTokens, type Tokens } from "../access/tokens-file.ts";
 import { formatListenAddress, isLoopback } from "./listen-address.ts";
-import type { SettingValues } from "./settings.ts";
+import type { Checked as CheckedFile, ReadFile } from "./reloaded-files.ts";
+import type { Checked } from "./settings.ts";
 import { reasonOf } from "./sources.ts";
 
 /** null: nobody is asked who they are. The result counts only if this adds no faults. */
-export function accessConfig(
-  values: Partial<SettingValues>,
-  readFile: (path: string) => string,
-  faults: string[],
-): AccessFiles | null {
-  const { tokensFile = null, policyFile = null, certificateNames = null } = values;
-  const jwt = jwtConfig(values, faults);
-  if (certificateNames !== null && values.tlsClientCa === null)
+export function accessConfig(values: Checked, readFile: ReadFile, faults: string[]): AccessFiles | null {
+  const { listen, tlsCert, allowPlaintextTokens, certificateNames: certificates = null } = values;
+  const [tokens, policy, jwt] = [tokensFile(values), policyFile(values), jwtConfig(values, faults)];
+  if (certificates !== null && values.tlsClientCa === null)
     faults.push(
       "ROWLOCK_CERTIFICATE_NAMES is set without ROWLOCK_TLS_CLIENT_CA: set both, so that only certificates that you trust " +
         "name a caller.",
     );
-  const asks = tokensFile !== null || jwt !== null || certificateNames !== null;
-  if (policyFile !== null && !asks)
+  const asks = tokens !== null || jwt !== null || certificates !== null;
+  if (policy !== null && !asks)
     faults.push(
       "ROWLOCK_POLICY_FILE is set, and nothing says who calls: set ROWLOCK_TOKENS_FILE, ROWLOCK_JWT_ISSUER or " +
         "ROWLOCK_CERTIFICATE_NAMES, too.",
     );
-  const { listen, tlsCert, allowPlaintextTokens } = values;
-  const takesTokens = tokensFile !== null || jwt !== null;
+  const takesTokens = tokens !== null || jwt !== null;
   if (takesTokens && listen && tlsCert === null && allowPlaintextTokens === false && !isLoopback(listen.host))
     faults.push(
       `ROWLOCK_LISTEN is ${formatListenAddress(listen)}, and tokens would cross the network without TLS: set ` +
         "ROWLOCK_TLS_CERT and ROWLOCK_TLS_KEY, or, where nobody can listen, ROWLOCK_ALLOW_PLAINTEXT_TOKENS=true.",
     );
-  checkFile("ROWLOCK_TOKENS_FILE", tokensFile, readTokens, readFile, faults);
-  checkFile("ROWLOCK_POLICY_FILE", policyFile, readPolicy, readFile, faults);
-  if (jwt && !isUrl(jwt.keys)) checkFile("ROWLOCK_JWT_KEYS", jwt.keys, readKeys, readFile, faults);
-  return asks ? { tokensFile, policyFile, certificates: certificateNames, jwt } : null;
+  for (const file of [tokens, policy, keysFile(values)]) {
+    const loaded = file?.load(readFile);
+    if (loaded && "faults" in loaded) faults.push(...loaded.faults);
+  }
+  return asks ? { tokens, policy, certificates, jwt } : null;
+}
+
+export function tokensFile({ tokensFile: path }: Checked): ReadAgain<Tokens> | null {
+  return fileOf("tokens", "ROWLOCK_TOKENS_FILE", path, readTokens);
+}
+
+export function policyFile({ policyFile: path }: Checked): ReadAgain<Policy> | null {
+  return fileOf("policy", "ROWLOCK_POLICY_FILE", path, readPolicy);
+}
+
+/** null: there are no keys, or they have a URL. */
+export function keysFile({ jwtKeys = "" }: Checked): ReadAgain<JSONWebKeySet> | null {
+  return isUrl(jwtKeys) ? null : fileOf("jwt_keys", "ROWLOCK_JWT_KEYS", jwtKeys, readKeys);
+}
+
+function isUrl(keys: string): boolean {
+  return /^https?:/.test(keys);
 }
 
 const JWT_SETTINGS = {
@@ -46,7 +62,7 @@ const JWT_SETTINGS = {
   jwtKeys: "ROWLOCK_JWT_KEYS",
 } as const;
 
-function jwtConfig(values: Partial<SettingValues>, faults: string[]): AccessFiles["jwt"] {
+function jwtConfig(values: Checked, faults: string[]): AccessFiles["jwt"] {
   const names = Object.entries(JWT_SETTINGS) as [keyof typeof JWT_SETTINGS, string][];
   const set = names.filter(([key]) => values[key] !== "");
   if (set.length === 0) return null;
@@ -64,33 +80,42 @@ function jwtConfig(values: Partial<SettingValues>, faults: string[]): AccessFile
     algorithms: values.jwtAlgorithms ?? [],
     clockSkewMs: values.jwtClockSkewMs ?? 0,
   };
-  if (!isUrl(jwtKeys)) return { rules, keys: jwtKeys };
+  const file = keysFile(values);
+  if (file) return { rules, keys: file };
   const url = URL.canParse(jwtKeys) ? new URL(jwtKeys) : null;
-  if (!url || (url.protocol === "http:" && !isLoopback(url.hostname)))
+  if (jwtKeys !== "" && (!url || (url.protocol === "http:" && !isLoopback(url.hostname))))
     faults.push(
       "ROWLOCK_JWT_KEYS is a URL whose answer others could change: write an https URL, or the name of a file.",
     );
-  return { rules, keys: jwtKeys };
+  return { rules, keys: { url: jwtKeys } };
 }
 
-function checkFile(
+/** The file as a server reads it, at the start and again; null: there is none. */
+function fileOf<Value>(
+  what: string,
   name: string,
-  path: string | null,
-  read: (text: string) => object,
-  readFile: (path: string) => string,
-  faults: string[],
-): void {
-  if (path === null || path === "") return;
-  let text: string;
-  try {
-    text = readFile(path);
-  } catch (error) {
-    faults.push(
-      `${name} is "${path}", which cannot be read (${reasonOf(error)}): name a file that this user may read.`,
-    );
-    return;
-  }
-  const found = read(text);
-  if ("faults" in found)
-    for (const fault of found.faults as readonly string[]) faults.push(`${name}, ${path}: ${fault}.`);
+  path: string | null | undefined,
+  read: (text: string) => CheckedFile<Value>,
+): ReadAgain<Value> | null {
+  if (!path) return null;
+  return {
+    what,
+    paths: [path],
+    load(readFile) {
+      let text: string;
+      try {
+        text = readFile(path);
+      } catch (error) {
+        const why = reasonOf(error);
+        return {
+          faults: [
+            `${name} is "${path}", which cannot be read (${why}): name a file that this user may read.`,
+          ],
+        };
+      }
+      const found = read(text);
+      if (!("faults" in found)) return found;
+      return { faults: found.faults.map((fault) => `${name}, ${path}: ${fault}.`) };
+    },
+  };
 }

@@ -4,9 +4,9 @@
 import { isDeepStrictEqual } from "node:util";
 import type { AccessFiles } from "../access/from-files.ts";
 import { accessConfig } from "./access-config.ts";
+import { type CheckedFiles, checkedFiles, FILE_KEYS } from "./checked-files.ts";
 import { type DatabaseLogin, type DatabasePlace, readDatabaseLogin } from "./database-login.ts";
 import { formatListenAddress, isLoopback } from "./listen-address.ts";
-import { readCertificates, readKeyPair } from "./pem-files.ts";
 import { Refusal } from "./setting-kinds.ts";
 import {
   type Checked,
@@ -18,19 +18,15 @@ import {
   type SettingValues,
 } from "./settings.ts";
 import { readSources, type SourcesInput } from "./sources.ts";
+import { readTlsMaterial, type TlsMaterial } from "./tls-files.ts";
+import { metricsTokenFile } from "./token-file.ts";
 
-/** PEM texts. */
-export interface TlsMaterial {
-  readonly certificate: string;
-  readonly key: string;
-  /** null: clients need no certificate. */
-  readonly clientCa: string | null;
-}
-
-/** A checked configuration. Durations are in milliseconds, the contents of PEM files are read. */
+/** A checked configuration. Durations are in milliseconds, the contents of files are read. */
 export interface Config extends Omit<SettingValues, ReadSetting> {
   /** null: plain text. */
   readonly tls: TlsMaterial | null;
+  /** Any of them opens /metrics; null: it is open. */
+  readonly metricsTokens: readonly string[] | null;
   /** null: nobody is asked who they are. */
   readonly access: AccessFiles | null;
   readonly reflection: boolean;
@@ -38,12 +34,7 @@ export interface Config extends Omit<SettingValues, ReadSetting> {
 }
 
 /** Settings that other fields stand for. */
-type ReadSetting =
-  | "tlsCert"
-  | "tlsKey"
-  | "tlsClientCa"
-  | "reflection"
-  | Exclude<(typeof DATABASE_KEYS)[number], "databaseUrl">;
+type ReadSetting = "reflection" | Exclude<(typeof DATABASE_KEYS)[number], "databaseUrl">;
 
 /** What commands need that work on the database and serve nothing. */
 export type DatabaseConfig = Pick<Config, "databaseUrl" | "databaseLogin">;
@@ -59,16 +50,18 @@ export type Loaded<Value> = { readonly config: Value } | { readonly faults: read
 /** Returns the whole configuration of a server, or everything that is wrong with it; each fault says what to do. */
 export function loadConfig(input: ConfigInput): Loaded<Config> {
   const { values, place, faults } = valuesOf(Object.keys(SETTINGS) as SettingKey[], input);
-  const { tlsCert, tlsKey, tlsClientCa, ...others } = values;
-  const { databaseCa, databaseCert, databaseKey, databaseVerifyName, databasePasswordFile, ...rest } = others;
+  const { databaseCa, databaseCert, databaseKey, databaseVerifyName, databasePasswordFile, ...rest } = values;
   const databaseLogin = readDatabaseLogin(values, place, input.readFile, faults);
   const tls = readTlsMaterial(values, input.readFile, faults);
+  const tokens = metricsTokenFile(values)?.load(input.readFile) ?? { value: null };
+  if ("faults" in tokens) faults.push(...tokens.faults);
   const access = accessConfig(values, input.readFile, faults);
   faults.push(...contradictions(values));
-  if (faults.length > 0) return { faults };
+  if (faults.length > 0 || "faults" in tokens) return { faults };
   const { reflection, ...checked } = rest as SettingValues;
   const isOpen = access === null || isLoopback(checked.listen.host);
-  return { config: { ...checked, databaseLogin, tls, access, reflection: reflection ?? isOpen } };
+  const put = { databaseLogin, tls, metricsTokens: tokens.value, access, reflection: reflection ?? isOpen };
+  return { config: { ...checked, ...put } };
 }
 
 /** Returns only what commands need that work on the database and serve nothing. */
@@ -84,6 +77,11 @@ interface Values {
   /** null: the URL cannot be used. */
   readonly place: DatabasePlace | null;
   readonly faults: string[];
+}
+
+/** Returns the files that a server over these settings reads again; values with faults are left out. */
+export function loadCheckedFiles(input: ConfigInput): CheckedFiles[] {
+  return checkedFiles(valuesOf(FILE_KEYS, input).values);
 }
 
 function valuesOf(keys: readonly SettingKey[], input: ConfigInput): Values {
@@ -115,6 +113,11 @@ const AUDIBLE_LEVELS: readonly string[] = ["trace", "debug", "info"];
 function contradictions(values: Checked): string[] {
   const faults: string[] = [];
   const { listen, metricsListen, lanes, poolSize, tlsCert, allowPlaintext, auditLog, logLevel } = values;
+  if (values.metricsTls && tlsCert === null)
+    faults.push(
+      "ROWLOCK_METRICS_TLS is true without ROWLOCK_TLS_CERT: set ROWLOCK_TLS_CERT and ROWLOCK_TLS_KEY, which both " +
+        "listeners use.",
+    );
   if (listen && tlsCert === null && allowPlaintext === false && !isLoopback(listen.host)) {
     faults.push(
       `ROWLOCK_LISTEN is ${formatListenAddress(listen)}, which other machines can reach, and TLS is off: set ` +
@@ -140,23 +143,4 @@ function contradictions(values: Checked): string[] {
     );
   }
   return faults;
-}
-
-/**
- * Reads the PEM files of the gRPC listener, and checks that they belong together before anything listens, so that a
- * wrong file is reported beside all other faults, and not as an OpenSSL error at the first handshake. The result counts
- * only if this adds no faults. null: there is no certificate with a key.
- */
-function readTlsMaterial(
-  { tlsCert = null, tlsKey = null, tlsClientCa = null }: Checked,
-  readFile: (path: string) => string,
-  faults: string[],
-): TlsMaterial | null {
-  if (tlsClientCa !== null && tlsCert === null)
-    faults.push(
-      "ROWLOCK_TLS_CLIENT_CA is set without ROWLOCK_TLS_CERT: clients can prove who they are over TLS only.",
-    );
-  const pair = readKeyPair(["ROWLOCK_TLS_CERT", tlsCert], ["ROWLOCK_TLS_KEY", tlsKey], readFile, faults);
-  const clientCa = readCertificates("ROWLOCK_TLS_CLIENT_CA", tlsClientCa, readFile, faults);
-  return pair && { ...pair, clientCa };
 }

@@ -91,7 +91,18 @@ export const SETTINGS = {
   metricsListen: {
     default: "127.0.0.1:9464",
     kind: or("off", listenAddress),
-    about: "The address for /metrics, /healthz and /readyz: plain HTTP, open to everyone who can reach it.",
+    about:
+      "The address for /metrics, /healthz and /readyz: plain HTTP, open to everyone who can reach it, unless " +
+      "ROWLOCK_METRICS_TLS and ROWLOCK_METRICS_TOKEN_FILE are set.",
+  },
+  metricsTls: {
+    default: "false",
+    kind: flag,
+    about: "Serve these pages over TLS, with the certificate of ROWLOCK_TLS_CERT; clients need none.",
+  },
+  metricsTokenFile: {
+    kind: file("a file of tokens, one a line"),
+    about: "/metrics needs one of these tokens, as `authorization: Bearer`; /healthz and /readyz stay open.",
   },
   tlsCert: {
     kind: file("a PEM file"),
@@ -261,6 +272,18 @@ export const SETTINGS = {
     about:
       "The most concurrent client connections at this server; it closes more as they open. auto: as " +
       "many as its memory holds.",
+  },
+  connectionAgeMaxMs: {
+    default: "off",
+    kind: or("off", duration("10s", "20d")),
+    about:
+      "How old a client connection may become, give or take a tenth; then its client opens a new one, and continues " +
+      "there. It balances load, and ends connections that were made with an old certificate.",
+  },
+  connectionIdleMaxMs: {
+    default: "off",
+    kind: or("off", duration("10s", "20d")),
+    about: "How long a client connection may be without calls before it is closed. A session is a call.",
   },
   namesPerSecond: {
     default: "auto",

@@ -13,6 +13,11 @@ export const KEEPALIVE_TIMEOUT_MS = 5_000;
  */
 export const HANDSHAKE_MS = 8_000;
 
+/** The share by which the age at which connections end varies. */
+export const AGE_JITTER = 0.1;
+/** How long calls on a connection that has reached its age may take to finish before they are cut off. */
+export const FINISH_MS = 10_000;
+
 /**
  * Calls that one connection may have open beside its waits, so that Renew and Release never queue behind waits. Above
  * this bound, the transport delays a client's calls or refuses them without a reason. The bounds that give reasons

@@ -3,7 +3,13 @@
 // that they fit into its memory. Owns no claim and answers nobody.
 
 import type { Identity, Loss } from "../access/access.ts";
-import { serverIsFull, shuttingDown, tooManySessionWaits, tooManyWaits } from "./messages/call-error.ts";
+import {
+  connectionTooOld,
+  serverIsFull,
+  shuttingDown,
+  tooManySessionWaits,
+  tooManyWaits,
+} from "./messages/call-error.ts";
 
 /**
  * The server's room for the waits, sessions and connections of all clients together. Beyond it, the server refuses new
@@ -34,11 +40,14 @@ interface Waiting {
 type Stop = (why: Error) => void;
 
 export class OpenWaits {
-  readonly #open = new Map<Stop, Identity>();
+  /** How to end each wait, whose it is, and its connection; null: it belongs to a session. */
+  readonly #open = new Map<Stop, { readonly identity: Identity; readonly connection: string | null }>();
   readonly #perConnectionMax: number;
   readonly #room: ServerRoom;
   /** By the client's address and port; a missing entry means no waits. */
   readonly #onConnection = new Map<string, number>();
+  /** Connections that have reached their greatest age. */
+  readonly #leaving = new Set<string>();
   #isDraining = false;
 
   constructor(perConnectionMax: number, room: ServerRoom) {
@@ -67,7 +76,7 @@ export class OpenWaits {
     if (others >= this.#perConnectionMax) throw tooManyWaits(this.#perConnectionMax);
     this.#checkRoom(others);
     this.#onConnection.set(connection, others + 1);
-    const leave = this.#watch(call, stop);
+    const leave = this.#watch(call, stop, connection);
     return () => {
       if (leave()) this.#left(connection);
     };
@@ -80,7 +89,7 @@ export class OpenWaits {
       enter: (call, stop) => {
         if (open >= waitsMax) throw tooManySessionWaits(waitsMax);
         this.#checkRoom(open);
-        const leave = this.#watch(call, stop);
+        const leave = this.#watch(call, stop, null);
         open += 1;
         return () => {
           if (leave()) open -= 1;
@@ -97,10 +106,20 @@ export class OpenWaits {
 
   /** Ends the waits whose callers have lost what they came with. */
   endLost(loss: Loss): void {
-    for (const [stop, identity] of this.#open) {
+    for (const [stop, { identity }] of this.#open) {
       const why = loss(identity);
       if (why) stop(why);
     }
+  }
+
+  /** Ends the waits of one connection, and every later one as it begins, until the connection has `gone`. */
+  leave(connection: string): void {
+    this.#leaving.add(connection);
+    for (const [stop, wait] of this.#open) if (wait.connection === connection) stop(connectionTooOld());
+  }
+
+  gone(connection: string): void {
+    this.#leaving.delete(connection);
   }
 
   /** `own`: waits that the connection or session already has. */
@@ -112,12 +131,13 @@ export class OpenWaits {
   }
 
   /** Returns a function that ends the watch, and that returns false if the watch had already ended. */
-  #watch({ signal, client }: Waiting, stop: Stop): () => boolean {
+  #watch({ signal, client }: Waiting, stop: Stop, connection: string | null): () => boolean {
     const gone = () => stop(signal.reason);
     signal.addEventListener("abort", gone);
-    this.#open.set(stop, client.identity);
+    this.#open.set(stop, { identity: client.identity, connection });
     if (signal.aborted) gone();
     else if (this.#isDraining) stop(shuttingDown());
+    else if (connection !== null && this.#leaving.has(connection)) stop(connectionTooOld());
     return () => {
       signal.removeEventListener("abort", gone);
       return this.#open.delete(stop);

@@ -5,9 +5,9 @@ import { promisify } from "node:util";
 import { Server, ServerCredentials, setLogger } from "@grpc/grpc-js";
 import { type Gate, type Loss, OPEN_GATE } from "../access/access.ts";
 import { Usage } from "../access/usage.ts";
-import type { TlsMaterial } from "../config/config.ts";
 import type { ListenAddress } from "../config/listen-address.ts";
 import { formatListenAddress } from "../config/listen-address.ts";
+import { secureOptions, type TlsMaterial } from "../config/tls-files.ts";
 import type { LockEngine } from "../engine/engine.ts";
 import type { Logger } from "../log/log.ts";
 import type { OutageLog } from "../log/outage-log.ts";
@@ -15,14 +15,15 @@ import { AdmissionRoom } from "./admission.ts";
 import { ConnectionCalls } from "./call.ts";
 import type { CallObserver } from "./call-observer.ts";
 import { FaultLog } from "./call-observer.ts";
-import { KEEPALIVE_MS, KEEPALIVE_TIMEOUT_MS, SHORT_CALLS_MAX } from "./grpc-bounds.ts";
+import { endOldConnections } from "./connection-age.ts";
+import { FINISH_MS, KEEPALIVE_MS, KEEPALIVE_TIMEOUT_MS, SHORT_CALLS_MAX } from "./grpc-bounds.ts";
 import { lockServiceDefinition, lockServiceHandlers } from "./lock-service.ts";
 import { PlaceTurns } from "./methods/place-updates.ts";
 import { OpenWaits, type ServerRoom } from "./open-waits.ts";
 import { type PokeServiceOptions, pokeServiceDefinition, pokeServiceHandlers } from "./pokes/poke-service.ts";
 import { Sessions } from "./session/sessions.ts";
 import { StandardServices } from "./standard-services.ts";
-import { explainReceiveLimit, limitConnections } from "./transport-limits.ts";
+import { explainReceiveLimit, type Listener, limitConnections } from "./transport-limits.ts";
 
 export interface GrpcServerOptions {
   readonly engine: LockEngine;
@@ -55,11 +56,18 @@ export interface GrpcServerOptions {
   readonly keepalive?: { readonly intervalMs: number; readonly timeoutMs: number };
   /** How long a connection may take to show that it speaks HTTP/2; unset: the value of grpc-bounds.ts. */
   readonly handshakeMs?: number;
+  /** null or unset: connections may become as old as they like, or be idle for as long. */
+  readonly connectionAgeMaxMs?: number | null;
+  readonly connectionIdleMaxMs?: number | null;
+  /** How long calls on a connection that is too old may take to finish; unset: the value of grpc-bounds.ts. */
+  readonly finishMs?: number;
 }
 
 export interface GrpcServer {
   /** Listens, and resolves with the address. Rejects if it cannot listen there. Call it once. */
   start(listen: ListenAddress): Promise<ListenAddress>;
+  /** New connections get this material; the others go on. No effect on a server without TLS. */
+  setTls(tls: TlsMaterial): void;
   /** Sets the health status, which is SERVING after the start. No effect once the drain has begun. */
   setServing(serving: boolean): void;
   /** Ends the sessions and waits whose callers have lost what they came with: their token, or a right. */
@@ -76,6 +84,8 @@ export interface GrpcServer {
 /** Makes a server that listens once it is started. Sets the logger that grpc-js has for the whole process. */
 export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
   const { engine, observer, logger, graceMs, room } = options;
+  const { connectionAgeMaxMs: ageMsMax = null, connectionIdleMaxMs: idleMsMax = null } = options;
+  const { finishMs = FINISH_MS } = options;
   // grpc-js has one logger for the whole process, and writes to the error output unless it is given another.
   setLogger({ error: (...words: unknown[]) => logger.warn({ words: words.join(" ") }, "grpc-js warns") });
   const openMax = options.streamsMax + SHORT_CALLS_MAX;
@@ -86,9 +96,19 @@ export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
     "grpc.keepalive_timeout_ms": options.keepalive?.timeoutMs ?? KEEPALIVE_TIMEOUT_MS,
     // Nobody reads channelz here, and it costs time with every call.
     "grpc.enable_channelz": 0,
+    ...(idleMsMax !== null && { "grpc.max_connection_idle_ms": idleMsMax }),
     interceptors: [explainReceiveLimit(options.receiveBytesMax)],
   });
-  limitConnections(server, { openMax, connectionsMax: room.connections, handshakeMs: options.handshakeMs });
+  const listeners: Listener[] = [];
+  limitConnections(server, {
+    openMax,
+    connectionsMax: room.connections,
+    handshakeMs: options.handshakeMs,
+    onListener(listener) {
+      listeners.push(listener);
+      if (ageMsMax !== null) endOldConnections(listener, { ageMsMax, finishMs, onOld, onClosed });
+    },
+  });
   const openWaits = new OpenWaits(options.streamsMax, room);
   const methods = { engine, turns: new PlaceTurns(), graceUs: graceMs * 1_000 };
   const admission = new AdmissionRoom();
@@ -116,6 +136,7 @@ export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
   );
   if (options.pokes) server.addService(pokeServiceDefinition, pokeServiceHandlers(options.pokes, observer));
   const standard = new StandardServices(server, options.reflection);
+  let { tls } = options;
   let bound: ListenAddress | undefined;
   let draining: Promise<void> | undefined;
 
@@ -128,13 +149,28 @@ export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
     await closed;
   }
 
+  function onOld(peer: string): void {
+    openWaits.leave(peer);
+    sessions.leave(peer);
+  }
+
+  function onClosed(peer: string): void {
+    openWaits.gone(peer);
+  }
+
   return {
     async start(listen) {
       const bind = promisify(server.bindAsync.bind(server));
-      const port = await bind(formatListenAddress(listen), credentialsOf(options.tls));
+      const port = await bind(formatListenAddress(listen), credentialsOf(tls));
       bound = { host: listen.host, port };
       standard.setServing(true);
       return bound;
+    },
+    setTls(renewed) {
+      if (!tls) return;
+      tls = renewed;
+      for (const listener of listeners)
+        if ("setSecureContext" in listener) listener.setSecureContext(secureOptions(renewed));
     },
     setServing(serving) {
       if (!draining) standard.setServing(serving);

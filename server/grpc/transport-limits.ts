@@ -14,9 +14,11 @@ export interface ConnectionLimits {
   /** Open connections at most; the server closes further ones as they come. */
   readonly connectionsMax: number;
   readonly handshakeMs?: number | undefined;
+  /** Gets each listener before it listens. */
+  readonly onListener?: (listener: Listener) => void;
 }
 
-type Listener = Http2Server | Http2SecureServer;
+export type Listener = Http2Server | Http2SecureServer;
 
 /**
  * Bounds the number of connections, how long each may stay silent before it speaks HTTP/2, and how much it may do
@@ -26,7 +28,7 @@ type Listener = Http2Server | Http2SecureServer;
  * and no server is made.
  */
 export function limitConnections(server: Server, limits: ConnectionLimits): void {
-  const { openMax, connectionsMax, handshakeMs = HANDSHAKE_MS } = limits;
+  const { openMax, connectionsMax, handshakeMs = HANDSHAKE_MS, onListener } = limits;
   const inner = server as unknown as {
     readonly commonServerOptions: SecureServerOptions;
     createHttp2Server(credentials: unknown): Listener;
@@ -44,6 +46,7 @@ export function limitConnections(server: Server, limits: ConnectionLimits): void
     const listener = create(credentials);
     if (Number.isFinite(connectionsMax)) listener.maxConnections = connectionsMax;
     listener.on("session", (session) => endIfSilent(session, handshakeMs));
+    onListener?.(listener);
     return listener;
   };
 }

@@ -2,6 +2,7 @@
 // is added later. Only this folder knows prom-client.
 
 import { collectDefaultMetrics, Registry } from "prom-client";
+import type { FilesOutcome } from "../config/reloaded-files.ts";
 import type { EngineObserver } from "../engine/lock-engine.ts";
 import type { CallObserver } from "../grpc/call-observer.ts";
 import type { Store, StoreObserver } from "../storage/store.ts";
@@ -65,6 +66,17 @@ export class Metrics {
   /** Adds the gauge of the latest readiness answer: a scrape does not wait for a database. Call it once. */
   observeReadiness(readiness: { readonly latest: { readonly ready: boolean } }): void {
     this.#gauges.push(() => this.#series.ready.set(readiness.latest.ready ? 1 : 0));
+  }
+
+  /** Shows whether files that the server reads again are in force. */
+  filesRead({ kind, what }: FilesOutcome): void {
+    const { reloadFailed, reloadSuccessSeconds } = this.#series;
+    reloadFailed.of(what).set(kind === "failed" ? 1 : 0);
+    if (kind !== "failed") reloadSuccessSeconds.of(what).set(Date.now() / 1e3);
+  }
+
+  certificateInForce(file: string, validUntil: Date): void {
+    this.#series.certificateExpiresSeconds.of(file).set(validUntil.getTime() / 1e3);
   }
 
   /** The text of a scrape. */

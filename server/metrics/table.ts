@@ -290,6 +290,21 @@ export const METRICS = {
     "1 if this server should get calls: its decisions get through, and it is not stopping.",
     [],
   ),
+  reloadFailed: gauge(
+    "rowlock_reload_failed",
+    "1 if files that the server reads again could not be used when they were last read, so that what they said before is in force.",
+    ["file"],
+  ),
+  reloadSuccessSeconds: gauge(
+    "rowlock_reload_success_timestamp_seconds",
+    "When what is in force was read from its files, in seconds since 1970.",
+    ["file"],
+  ),
+  certificateExpiresSeconds: gauge(
+    "rowlock_certificate_expires_timestamp_seconds",
+    "Until when the certificate in force is valid, in seconds since 1970.",
+    ["file"],
+  ),
   buildInfo: gauge("rowlock_build_info", "Always 1; the labels are the versions that run.", [
     "version",
     "node",

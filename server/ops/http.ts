@@ -1,10 +1,15 @@
-// The HTTP listener for operators: /metrics, /healthz (the process is alive), /readyz (decisions get through). It is
-// plain text and open to everybody who can reach it, so it answers only reads and shows no secrets.
+// The HTTP listener for operators: /metrics, /healthz (the process is alive), /readyz (decisions get through). Over TLS
+// if it gets a certificate. It answers only reads and shows no secrets. If there are tokens, /metrics needs one, because
+// it shows the classes of locks and how much they are used. The probes stay open: orchestrators and load balancers have
+// no token, and learn only whether the server works.
 
-import type { IncomingMessage, Server, ServerResponse } from "node:http";
+import { createHash, timingSafeEqual } from "node:crypto";
+import type { IncomingMessage, RequestListener, Server, ServerResponse } from "node:http";
 import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
+import { createServer as createTlsServer, type Server as TlsServer } from "node:https";
+import type { AddressInfo, Socket } from "node:net";
 import type { ListenAddress } from "../config/listen-address.ts";
+import { secureOptions, type TlsMaterial } from "../config/tls-files.ts";
 import type { Ready } from "./readiness.ts";
 
 /** Scrapers and probes are few; more connections are a mistake or an attack. */
@@ -14,21 +19,44 @@ const REQUEST_MS_MAX = 10_000;
 export interface MetricsHttpOptions {
   readonly metrics: { readonly contentType: string; render(): Promise<string> };
   readonly readiness: { check(): Promise<Ready> };
+  /** null: plain HTTP. Clients need no certificate. */
+  readonly tls: TlsMaterial | null;
+  /** Any of them opens /metrics; null: it is open. */
+  readonly tokens: readonly string[] | null;
   /** Called when a page failed; its caller got status 500. */
   readonly onError: (error: unknown) => void;
 }
 
 export class MetricsHttp {
   readonly #options: MetricsHttpOptions;
-  #server: Server | undefined;
+  #tls: TlsMaterial | null;
+  /** Hashed, because only texts of one length can be compared in constant time. */
+  #tokens: readonly Buffer[] | null;
+  #server: Server | TlsServer | undefined;
+  /** Also those that have not finished their TLS handshake, which Node's own list leaves out. */
+  readonly #sockets = new Set<Socket>();
 
   constructor(options: MetricsHttpOptions) {
     this.#options = options;
+    this.#tls = options.tls;
+    this.#tokens = options.tokens?.map(hashed) ?? null;
+  }
+
+  /** New connections get this material; the others go on. No effect on a listener without TLS. */
+  setTls(tls: TlsMaterial): void {
+    if (!this.#tls) return;
+    this.#tls = tls;
+    if (this.#server && "setSecureContext" in this.#server) this.#server.setSecureContext(ownOptions(tls));
+  }
+
+  /** From now on, only these open /metrics. */
+  setTokens(tokens: readonly string[]): void {
+    this.#tokens = tokens.map(hashed);
   }
 
   /** Listens and returns the bound address; port 0 takes a free one. Rejects if the address is not available. */
   async start(address: ListenAddress): Promise<ListenAddress> {
-    this.#server ??= await listen(address, (request, response) => this.#answer(request, response));
+    this.#server ??= await this.#listen(address);
     const bound = this.#server.address() as AddressInfo;
     return { host: bound.address, port: bound.port };
   }
@@ -40,8 +68,26 @@ export class MetricsHttp {
     if (!server) return;
     const closed = Promise.withResolvers<void>();
     server.close(() => closed.resolve());
-    server.closeAllConnections();
+    for (const socket of this.#sockets) socket.destroy();
     await closed.promise;
+  }
+
+  async #listen(address: ListenAddress): Promise<Server | TlsServer> {
+    const bounds = { requestTimeout: REQUEST_MS_MAX };
+    const answer: RequestListener = (request, response) => void this.#answer(request, response);
+    const server = this.#tls
+      ? createTlsServer({ ...bounds, ...ownOptions(this.#tls), handshakeTimeout: REQUEST_MS_MAX }, answer)
+      : createServer(bounds, answer);
+    server.maxConnections = CONNECTIONS_MAX;
+    server.on("connection", (socket: Socket) => {
+      this.#sockets.add(socket);
+      socket.once("close", () => this.#sockets.delete(socket));
+    });
+    const listening = Promise.withResolvers<void>();
+    server.once("error", listening.reject);
+    server.listen(address.port, address.host, listening.resolve);
+    await listening.promise;
+    return server;
   }
 
   async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -52,34 +98,71 @@ export class MetricsHttp {
         response.setHeader("allow", "GET, HEAD");
         return send(response, 405, "Only GET and HEAD.\n");
       }
-      const { status, text, contentType } = await page(this.#options);
+      if (page.isGuarded && !this.#mayPass(request.headers.authorization)) {
+        response.setHeader("www-authenticate", 'Bearer realm="rowlock"');
+        return send(response, 401, "A token is needed: authorization: Bearer <token>.\n");
+      }
+      const { status, text, contentType } = await page.show(this.#options);
       send(response, status, text, contentType);
     } catch (error) {
       this.#options.onError(error);
       send(response, 500, "Internal error; the log has the cause.\n");
     }
   }
+
+  #mayPass(authorization = ""): boolean {
+    if (this.#tokens === null) return true;
+    const [, token] = /^bearer +(\S+) *$/i.exec(authorization) ?? [];
+    if (token === undefined) return false;
+    const given = hashed(token);
+    return this.#tokens.some((known) => timingSafeEqual(known, given));
+  }
+}
+
+function hashed(token: string): Buffer {
+  return createHash("sha256").update(token).digest();
+}
+
+/** Without the authorities of gRPC's clients: nobody needs a certificate here. */
+function ownOptions(tls: TlsMaterial) {
+  return secureOptions({ ...tls, clientCa: null });
 }
 
 interface Page {
+  /** It needs a token, if there are any. */
+  readonly isGuarded: boolean;
+  readonly show: (options: MetricsHttpOptions) => Promise<Shown>;
+}
+
+interface Shown {
   readonly status: number;
   readonly text: string;
   readonly contentType?: string;
 }
 
-const PAGES = new Map<string, (options: MetricsHttpOptions) => Promise<Page>>([
+const PAGES = new Map<string, Page>([
   [
     "/metrics",
-    async ({ metrics }) => ({ status: 200, text: await metrics.render(), contentType: metrics.contentType }),
+    {
+      isGuarded: true,
+      show: async ({ metrics }) => ({
+        status: 200,
+        text: await metrics.render(),
+        contentType: metrics.contentType,
+      }),
+    },
   ],
-  ["/healthz", async () => ({ status: 200, text: "ok\n" })],
+  ["/healthz", { isGuarded: false, show: async () => ({ status: 200, text: "ok\n" }) }],
   [
     "/readyz",
-    async ({ readiness }) => {
-      const answer = await readiness.check();
-      return answer.ready
-        ? { status: 200, text: "ready\n" }
-        : { status: 503, text: `not ready: ${answer.reason}\n` };
+    {
+      isGuarded: false,
+      async show({ readiness }) {
+        const answer = await readiness.check();
+        return answer.ready
+          ? { status: 200, text: "ready\n" }
+          : { status: 503, text: `not ready: ${answer.reason}\n` };
+      },
     },
   ],
 ]);
@@ -97,19 +180,4 @@ function send(
     "x-content-type-options": "nosniff",
   });
   response.end(text);
-}
-
-async function listen(
-  address: ListenAddress,
-  answer: (request: IncomingMessage, response: ServerResponse) => Promise<void>,
-): Promise<Server> {
-  const server = createServer({ requestTimeout: REQUEST_MS_MAX }, (request, response) => {
-    void answer(request, response);
-  });
-  server.maxConnections = CONNECTIONS_MAX;
-  const listening = Promise.withResolvers<void>();
-  server.once("error", listening.reject);
-  server.listen(address.port, address.host, listening.resolve);
-  await listening.promise;
-  return server;
 }

@@ -251,24 +251,24 @@ describe("a certificate", () => {
   test("with a SPIFFE id is known by it; with two, by none", async () => {
     const id = "spiffe://example.org/ns/etl/sa/loader";
     const access = new Access({ certificates: "spiffe" });
-    const { cert } = signedCertificate(authority, "loader", undefined, [id]);
+    const { cert } = signedCertificate(authority, "loader", { uris: [id] });
     expect(await outcome(access, by(cert))).toBe(`cert:${id}`);
-    const { cert: two } = signedCertificate(authority, "loader", undefined, [id, "spiffe://example.org/x"]);
+    const { cert: two } = signedCertificate(authority, "loader", { uris: [id, "spiffe://example.org/x"] });
     expect(await outcome(access, by(two))).toBe("CREDENTIALS_WRONG");
   });
 
   test("cannot pass for another one by separators in its names", async () => {
     const access = new Access({ certificates: "spiffe" });
-    const { cert } = signedCertificate(authority, "a", undefined, [
-      "https://a/, URI:spiffe://example.org/admin",
-    ]);
+    const { cert } = signedCertificate(authority, "a", {
+      uris: ["https://a/, URI:spiffe://example.org/admin"],
+    });
     expect(await outcome(access, by(cert))).toBe("CREDENTIALS_WRONG");
     const { cert: named } = signedCertificate(authority, "a\nCN=admin");
     expect(await outcome(new Access({ certificates: "cn" }), by(named))).not.toBe("cert:admin");
   });
 
   test("counts until it expires", async () => {
-    const { cert } = signedCertificate(authority, "loader", Date.now() + 60_000);
+    const { cert } = signedCertificate(authority, "loader", { untilMs: Date.now() + 60_000 });
     const identity = await new Access({ certificates: "cn" }).identify(by(cert));
     expect(identity.ended(Date.now())).toBeNull();
     expect(identity.ended(Date.now() + 61_000)?.reason).toBe("CREDENTIALS_EXPIRED");

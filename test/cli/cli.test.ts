@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterEach, describe, expect, test } from "vitest";
 import { describeSettings } from "../../server/config/settings.ts";
+import { selfSignedCertificate } from "../process/certificate.ts";
 import { ranInProcess } from "./in-process.ts";
 
 const folders: string[] = [];
@@ -130,6 +131,32 @@ describe("doctor", () => {
     const { code, out, err } = await rowlock(["doctor", "--database-url", url]);
     expect([code, err]).toEqual([0, ""]);
     expect(out).toMatch(/ok {7}schema.*ok {7}durability.*ok {7}invariants.*no errors, no warnings\n$/s);
+  });
+
+  test("checks the files that the settings name, whatever the database says", async () => {
+    const url = `sqlite:${newDatabase()}`;
+    const { cert, key } = selfSignedCertificate();
+    const files: Record<string, string> = { crt: cert, key, junk: "junk" };
+    const read = (path: string) => files[path] ?? "";
+    const named = ["--tls-cert", "crt", "--tls-key", "key", "--database-url", url];
+    const early = await rowlock(["doctor", ...named, "--metrics-token-file", "junk"], {}, read);
+    expect(early).toMatchObject({
+      code: 2,
+      out: expect.stringMatching(/^error {4}files: Line 1 of ROWLOCK_MET/m),
+    });
+    await rowlock(["migrate", "up", "--database-url", url]);
+    const sound = await rowlock(["doctor", ...named], {}, read);
+    expect(sound).toMatchObject({
+      code: 0,
+      out: expect.stringMatching(/^ok {7}files: certificate \(crt, key\)$/m),
+    });
+    const broken = await rowlock(["doctor", ...named], { ROWLOCK_TLS_CLIENT_CA: "junk" }, read);
+    expect(broken.code).toBe(1);
+    expect(broken.out).toMatch(
+      /^error {4}files: ROWLOCK_TLS_CLIENT_CA does not hold certificates.*\n1 error/m,
+    );
+    // Half of the settings.
+    expect(await rowlock(["doctor", ...named.slice(2)], {}, read)).toMatchObject({ code: 1 });
   });
 
   test("finds counters that drifted", async () => {

@@ -31,7 +31,6 @@ export async function ranInProcess(
       err += text;
     },
     stopSignal: new Promise(() => {}),
-    isTerminalGone: () => false,
     errIsTerminal: false,
     screen: undefined,
     outGone: new AbortController().signal,

@@ -47,6 +47,12 @@ describe("without any setting", () => {
       listen: { host: "127.0.0.1", port: 50051 },
       advertise: null,
       metricsListen: { host: "127.0.0.1", port: 9464 },
+      metricsTls: false,
+      metricsTokenFile: null,
+      metricsTokens: null,
+      tlsCert: null,
+      tlsKey: null,
+      tlsClientCa: null,
       tls: null,
       allowPlaintext: false,
       migrate: true,
@@ -67,6 +73,8 @@ describe("without any setting", () => {
       waitsMax: null,
       sessionsMax: null,
       connectionsMax: null,
+      connectionAgeMaxMs: null,
+      connectionIdleMaxMs: null,
       namesPerSecond: null,
       receiveBytesMax: 65_536,
       poolSize: 10,
@@ -429,6 +437,21 @@ test("an audit is refused if its lines would not be written", () => {
   expect(faults("info")).toEqual([]);
   expect(faults("debug")).toEqual([]);
   expect(faults("warn")).toEqual([expect.stringContaining("set ROWLOCK_LOG_LEVEL to info")]);
+});
+
+describe("the pages for operators", () => {
+  test("need a certificate for TLS, and valid tokens", () => {
+    expect(faultsOf({ env: { ROWLOCK_METRICS_TLS: "true" } })).toEqual([
+      expect.stringContaining("without ROWLOCK_TLS_CERT"),
+    ]);
+    const env = { ROWLOCK_METRICS_TOKEN_FILE: "token", ROWLOCK_METRICS_TLS: "true" };
+    const tls = { ROWLOCK_TLS_CERT: "own.crt", ROWLOCK_TLS_KEY: "own.key" };
+    const files = { token: "0123456789abcdef\n" };
+    expect(configOf({ env: { ...env, ...tls }, files }).metricsTokens).toEqual(["0123456789abcdef"]);
+    expect(faultsOf({ env: { ...env, ...tls }, files: { token: "" } })).toEqual([
+      expect.stringContaining("ROWLOCK_METRICS_TOKEN_FILE is empty"),
+    ]);
+  });
 });
 
 describe("TLS files", () => {

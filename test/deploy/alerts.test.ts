@@ -9,6 +9,8 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { migrateUp } from "../../server/storage/migrate/migrate.ts";
+import { selfSignedCertificate } from "../process/certificate.ts";
+import { screenOf, serveArgs } from "../process/server-process.ts";
 import { hasSmallDisks, mountSmallDisk, NEEDS_SMALL_DISK, type SmallDisk } from "../process/small-disk.ts";
 import { processStage, type ServingServer } from "../process/stage.ts";
 import { freshDatabase, reportLeftOut } from "../support/database.ts";
@@ -113,6 +115,29 @@ async function isOver(prometheus: Prometheus, ...names: string[]): Promise<void>
   }
 }
 
+/** Makes the alerts about files fire, at a server and a Prometheus of their own; returns their names. */
+async function certificateAlerts(url: string): Promise<string[]> {
+  const folder = mkdtempSync(join(tmpdir(), "rowlock-alerts-"));
+  stage.afterwards(() => rmSync(folder, { recursive: true }));
+  const file = join(folder, "both.pem");
+  // It is valid for a day.
+  const { cert, key } = selfSignedCertificate();
+  writeFileSync(file, cert + key);
+  const tls = { ROWLOCK_TLS_CERT: file, ROWLOCK_TLS_KEY: file };
+  const server = await screenOf(stage.rowlock(serveArgs(url), tls));
+  const prometheus = await startPrometheus([server.metricsUrl.replace("http://", "")], 60, 250);
+  try {
+    await fires(prometheus, "RowlockCertificateExpires");
+    writeFileSync(file, key);
+    await fires(prometheus, "RowlockFilesUnusable");
+  } finally {
+    await prometheus.stop();
+    server.process.kill("SIGTERM");
+    await server.process.exited;
+  }
+  return ["RowlockCertificateExpires", "RowlockFilesUnusable"];
+}
+
 const metricsOf = (servers: readonly ServingServer[]) =>
   servers.map(({ metricsUrl }) => metricsUrl.replace("http://", ""));
 
@@ -162,6 +187,8 @@ describe.skipIf(!isWanted || !hasPrometheus || !hasSmallDisks).each(binaries)(
         await fires(prometheus, ...names);
         for (const name of names) firedFrom.add(name);
       };
+
+      for (const name of await certificateAlerts(url)) firedFrom.add(name);
 
       const { client } = first;
       for (let index = 0; index < EXPIRING; index++)

@@ -79,6 +79,8 @@ async function healthyLines(): Promise<string[]> {
   calls.call("Acquire", "OK", 0.002, "call");
   calls.sessionMessage("received", 1, 100);
   calls.sessionMessage("sent", 1, 100);
+  metrics.filesRead({ kind: "first", what: "certificate" });
+  metrics.certificateInForce("certificate", new Date());
   calls.sessionOpened();
   calls.sessionClosed("OK", 60);
   return (await metrics.render()).split("\n").filter((line) => line !== "" && !line.startsWith("#"));
@@ -122,7 +124,19 @@ describe("the dashboard and the alerts", () => {
     );
     const labels = new Set([...grouped.flatMap((list) => list?.split(/, ?/) ?? []), ...selected]);
     const ours = ["class", "outcome", "mode", "reason", "queued", "state", "cause", "statement", "event"];
-    const more = ["change", "method", "code", "verb", "loop", "target", "le", "instance", "job", "direction"];
+    const more = [
+      "change",
+      "method",
+      "code",
+      "verb",
+      "loop",
+      "target",
+      "le",
+      "instance",
+      "job",
+      "direction",
+      "file",
+    ];
     for (const label of labels) expect([...ours, ...more]).toContain(label);
   });
 

@@ -7,7 +7,7 @@ import { networkInterfaces, tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterEach, describe, expect, test } from "vitest";
-import type { TlsMaterial } from "../../server/config/config.ts";
+import type { TlsMaterial } from "../../server/config/tls-files.ts";
 import type { LockEngine } from "../../server/engine/engine.ts";
 import { createGrpcServer } from "../../server/grpc/server.ts";
 import { MetricsHttp } from "../../server/ops/http.ts";
@@ -56,10 +56,16 @@ async function grpcServer(host = "127.0.0.1", tls: TlsMaterial | null = null) {
   return { server, port };
 }
 
-async function metricsListener(host = "127.0.0.1", ready = true): Promise<number> {
+async function metricsListener(
+  host = "127.0.0.1",
+  ready = true,
+  tls: TlsMaterial | null = null,
+): Promise<number> {
   const http = new MetricsHttp({
     metrics: { contentType: "text/plain", render: async () => "" },
     readiness: { check: async () => (ready ? { ready } : { ready, reason: "no database" }) },
+    tls,
+    tokens: ["a token that probes need not know"],
     onError() {},
   });
   stops.push(() => http.stop());
@@ -76,6 +82,16 @@ describe("with a metrics listener", () => {
     const port = await metricsListener("127.0.0.1", false);
     expect(await check([`--metrics-listen=127.0.0.1:${port}`])).toEqual([1, "not ready: no database"]);
     expect(await check(["--metrics-listen", NOBODY_LISTENS])).toEqual([1, expect.any(String)]);
+  });
+
+  test("asks over TLS if it is set so, whatever the certificate says", async () => {
+    const { cert, key } = selfSignedCertificate("elsewhere");
+    const port = await metricsListener("127.0.0.1", true, { certificate: cert, key, clientCa: null });
+    const listen = ["--metrics-listen", `127.0.0.1:${port}`];
+    expect(await check([...listen, "--metrics-tls"])).toEqual([0, "ready"]);
+    expect(await check(["--metrics-tls", ...listen])).toEqual([0, "ready"]);
+    expect(await check(listen, { ROWLOCK_METRICS_TLS: "true" })).toEqual([0, "ready"]);
+    expect(await check(listen, { ROWLOCK_METRICS_TLS: "false" })).toEqual([1, expect.any(String)]);
   });
 
   test("finds it by flag, then environment, then file", async () => {

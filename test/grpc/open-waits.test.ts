@@ -85,6 +85,23 @@ describe("an open wait", () => {
     expect(told.at(-1)).toBe("late: CallError");
   });
 
+  test("on a connection that is too old is notified, also one that begins later, and no other is", () => {
+    const waits = new OpenWaits(MANY, NO_BOUND);
+    const told: string[] = [];
+    const enter = (name: string, peer: string) =>
+      waits.enter(callOf(peer), (why) => told.push(`${name}: ${why.message.slice(0, 15)}`));
+    enter("old", "old:1");
+    enter("other", "other:1");
+    waits.ofSession(MANY).enter(callOf("old:1"), () => told.push("session"));
+    waits.leave("old:1");
+    expect(told).toEqual(["old: This connection"]);
+    enter("late", "old:1");
+    expect(told).toEqual(["old: This connection", "late: This connection"]);
+    waits.gone("old:1");
+    enter("successor", "old:1");
+    expect(told).toHaveLength(2);
+  });
+
   test("of a client that is gone already is notified at once", () => {
     const call = callOf();
     call.cancel();

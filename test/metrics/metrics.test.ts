@@ -124,6 +124,8 @@ function reported(over: Partial<StoreSource> = {}): Metrics {
   metrics.calls.streamOpened();
   metrics.observeStore(source(over), { version: "1.2.3", node: "26", database: "MariaDB 10.11" });
   metrics.observeReadiness({ latest: { ready: true } });
+  metrics.filesRead({ kind: "first", what: "certificate" });
+  metrics.certificateInForce("certificate", new Date(2_000_000_000_000));
   return metrics;
 }
 
@@ -150,6 +152,7 @@ const RELIED_ON = `
   counter watches_begun_anew_total cause
   gauge build_info database node version
   gauge busy_locks class
+  gauge certificate_expires_timestamp_seconds file
   gauge grpc_open_streams
   gauge held_permits class
   gauge limit_permits class
@@ -158,6 +161,8 @@ const RELIED_ON = `
   gauge pool_connections state
   gauge pool_waiters
   gauge ready
+  gauge reload_failed file
+  gauge reload_success_timestamp_seconds file
   gauge replicas
   gauge sessions_open
   gauge waiters class
@@ -326,6 +331,21 @@ test("readiness is a gauge", async () => {
   };
   expect(await rowlockReady(true)).toContain("rowlock_ready 1");
   expect(await rowlockReady(false)).toContain("rowlock_ready 0");
+});
+
+test("files that are read again have failed until they are in force", async () => {
+  const metrics = new Metrics({ classes: [], nodeMetrics: false });
+  const series = async () => (await scrape(metrics)).lines.filter((line) => /_reload_|_expires_/.test(line));
+  expect(await series()).toEqual([]);
+  metrics.filesRead({ kind: "failed", what: "certificate", faults: ["bad"] });
+  expect(await series()).toEqual(['rowlock_reload_failed{file="certificate"} 1']);
+  metrics.filesRead({ kind: "new", what: "certificate" });
+  metrics.certificateInForce("certificate", new Date(2_000_000_000_000));
+  expect(await series()).toEqual([
+    'rowlock_reload_failed{file="certificate"} 0',
+    expect.stringMatching(/^rowlock_reload_success_timestamp_seconds\{file="certificate"\} \d+/),
+    'rowlock_certificate_expires_timestamp_seconds{file="certificate"} 2000000000',
+  ]);
 });
 
 describe("the gauges of locks", () => {
@@ -523,6 +543,7 @@ describe("conventions", () => {
       "change",
       "direction",
       "event",
+      "file",
       "method",
       "code",
       "via",

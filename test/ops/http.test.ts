@@ -1,9 +1,15 @@
 // The HTTP listener for operators, over real connections.
 
+import { once } from "node:events";
 import { request } from "node:http";
+import { get as getByTls } from "node:https";
+import { connect } from "node:net";
+import type { TLSSocket } from "node:tls";
 import { afterEach, describe, expect, test } from "vitest";
+import type { TlsMaterial } from "../../server/config/tls-files.ts";
 import { MetricsHttp } from "../../server/ops/http.ts";
 import { Readiness } from "../../server/ops/readiness.ts";
+import { selfSignedCertificate } from "../process/certificate.ts";
 
 const running: MetricsHttp[] = [];
 
@@ -11,17 +17,24 @@ afterEach(async () => {
   for (const http of running.splice(0)) await http.stop();
 });
 
-async function serve(readiness: Readiness, render = async () => "up 1\n") {
+interface Guards {
+  readonly tls?: TlsMaterial;
+  readonly tokens?: readonly string[];
+}
+
+async function serve(readiness: Readiness, render = async () => "up 1\n", { tls, tokens }: Guards = {}) {
   const errors: unknown[] = [];
   const http = new MetricsHttp({
     metrics: { contentType: "text/plain; version=0.0.4", render },
     readiness,
+    tls: tls ?? null,
+    tokens: tokens ?? null,
     onError: (error) => errors.push(error),
   });
   running.push(http);
   const address = await http.start({ host: "127.0.0.1", port: 0 });
-  const get = (path: string, method = "GET") =>
-    fetch(`http://${address.host}:${address.port}${path}`, { method }).then(async (response) => ({
+  const get = (path: string, method = "GET", headers: Record<string, string> = {}) =>
+    fetch(`http://${address.host}:${address.port}${path}`, { method, headers }).then(async (response) => ({
       status: response.status,
       text: await response.text(),
       headers: response.headers,
@@ -59,6 +72,88 @@ describe("pages", () => {
   });
 });
 
+describe("tokens", () => {
+  const [OLD, NEW] = ["0123456789abcdef", "fedcba9876543210"];
+  const bearing = (token: string, scheme = "Bearer") => ({ authorization: `${scheme} ${token}` });
+
+  test("open /metrics, any of them and nothing else", async () => {
+    const { get } = await serve(healthy(), undefined, { tokens: [OLD, NEW] });
+    for (const headers of [bearing(OLD), bearing(NEW), bearing(NEW, "bearer")])
+      expect(await get("/metrics", "GET", headers)).toMatchObject({ status: 200, text: "up 1\n" });
+    for (const headers of [
+      {},
+      bearing(`${OLD}0`),
+      bearing(OLD.slice(1)),
+      bearing(OLD, "Basic"),
+      bearing(""),
+    ]) {
+      const refused = await get("/metrics", "GET", headers);
+      expect(refused.status, JSON.stringify(headers)).toBe(401);
+      expect(refused.headers.get("www-authenticate")).toBe('Bearer realm="rowlock"');
+      expect(refused.text).not.toContain("up 1");
+    }
+    expect((await get("/metrics", "HEAD")).status).toBe(401);
+  });
+
+  test("leave the probes open", async () => {
+    const { get } = await serve(healthy(), undefined, { tokens: [OLD] });
+    expect(await get("/healthz")).toMatchObject({ status: 200 });
+    expect(await get("/readyz")).toMatchObject({ status: 200 });
+  });
+
+  test("are replaced while it runs", async () => {
+    const { http, get } = await serve(healthy(), undefined, { tokens: [OLD] });
+    http.setTokens([NEW]);
+    expect(await get("/metrics", "GET", bearing(OLD))).toMatchObject({ status: 401 });
+    expect(await get("/metrics", "GET", bearing(NEW))).toMatchObject({ status: 200 });
+  });
+});
+
+describe("TLS", () => {
+  const material = ({ cert, key }: { cert: string; key: string }): TlsMaterial => ({
+    certificate: cert,
+    key,
+    // The authority of gRPC's clients: not for these pages.
+    clientCa: selfSignedCertificate("clients").cert,
+  });
+
+  /** Gets a page over a new connection; resolves with its text and the certificate, as PEM, that was shown. */
+  async function getPage(port: number, ca: string) {
+    const asked = getByTls({ host: "localhost", port, path: "/healthz", ca, agent: false });
+    const [answer] = await once(asked, "response");
+    const shown = (answer.socket as TLSSocket).getPeerX509Certificate()?.toString();
+    const [text] = await once(answer.setEncoding("utf8"), "data");
+    return { text, shown };
+  }
+
+  test("serves the pages with the certificate, and no plain text", async () => {
+    const own = selfSignedCertificate();
+    const { address } = await serve(healthy(), undefined, { tls: material(own) });
+    expect(await getPage(address.port, own.cert)).toEqual({ text: "ok\n", shown: own.cert });
+    await expect(fetch(`http://localhost:${address.port}/healthz`)).rejects.toThrow();
+  });
+
+  test("shows a new certificate to new connections", async () => {
+    const [old, renewed] = [selfSignedCertificate(), selfSignedCertificate()];
+    const { http, address } = await serve(healthy(), undefined, { tls: material(old) });
+    http.setTls(material(renewed));
+    expect(await getPage(address.port, renewed.cert)).toEqual({ text: "ok\n", shown: renewed.cert });
+    await expect(getPage(address.port, old.cert)).rejects.toThrow();
+  });
+
+  test("a stop does not wait for handshakes", async () => {
+    const { http, address } = await serve(healthy(), undefined, { tls: material(selfSignedCertificate()) });
+    const silent = connect(address.port, address.host);
+    const closed = once(silent, "close");
+    await once(silent, "connect");
+    // Connections are accepted in order.
+    await expect(fetch(`http://localhost:${address.port}/healthz`)).rejects.toThrow();
+    await http.stop();
+    await closed;
+    expect(silent.destroyed).toBe(true);
+  });
+});
+
 describe("start and stop", () => {
   test("can be repeated", async () => {
     const { http, address } = await serve(healthy());
@@ -83,6 +178,8 @@ describe("start and stop", () => {
     const second = new MetricsHttp({
       metrics: { contentType: "", render: async () => "" },
       readiness: healthy(),
+      tls: null,
+      tokens: null,
       onError: () => {},
     });
     await expect(second.start(address)).rejects.toThrow("EADDRINUSE");

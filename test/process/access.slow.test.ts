@@ -131,12 +131,12 @@ describe("a server with a tokens file and a policy", () => {
   test("keeps the old policy while the new one has faults, and says which", async () => {
     const server = await start();
     put("policy", "rules:\n  - who: nightly\n    may: [us]\n    on: x\n");
-    const [line] = await server.process.logged(/.*"what":"policy".*cannot be used.*/);
+    const [line] = await server.process.logged(/.*"files":"policy".*cannot be used.*/);
     expect(line).toContain("line 2: ");
     expect(line).toContain("line 3: ");
     await server.nightly.lease({ name: "still", ttl: TTL });
     put("policy", policyOf('{ who: token:other, may: use, on: "*" }'));
-    await server.process.logged(/"what":"policy","msg":"changed files are in force"/);
+    await server.process.logged(/"files":"policy","msg":"changed files are in force"/);
     await expect(server.nightly.lease({ name: "no more" })).rejects.toMatchObject({
       reason: "RIGHT_MISSING",
     });
@@ -194,7 +194,7 @@ test("a session ends when its JWT expires, and its lease goes on under a new one
 test("a client certificate names its caller", async () => {
   const authority = certificateAuthority();
   const own = selfSignedCertificate();
-  const client = signedCertificate(authority, "loader", undefined, ["spiffe://example.org/etl/loader"]);
+  const client = signedCertificate(authority, "loader", { uris: ["spiffe://example.org/etl/loader"] });
   const server = await stage.serving(
     "sqlite::memory:",
     ...["--tls-cert", put("server.crt", own.cert), "--tls-key", put("server.key", own.key)],

@@ -62,47 +62,52 @@ function authorityWith(privateKey: KeyObject, untilMs?: number): Authority {
   return { cert, key: keyPem(privateKey), name, privateKey };
 }
 
-/**
- * A certificate signed by the authority, valid from an hour ago for a day, or until `untilMs`, for these hosts (names and
- * IPv4 addresses), or for `localhost` and 127.0.0.1. `uris`: further names of its subject.
- */
+/** What differs from the usual: valid from an hour ago for a day, for `localhost` and 127.0.0.1. */
+export interface Unusual {
+  readonly fromMs?: number;
+  readonly untilMs?: number;
+  /** Further names of its subject. */
+  readonly uris?: readonly string[];
+  /** Names and IPv4 addresses. */
+  readonly hosts?: readonly string[];
+}
+
+/** A certificate signed by the authority. */
 export function signedCertificate(
   authority: Authority,
   commonName: string,
-  untilMs?: number,
-  uris: readonly string[] = [],
-  hosts?: readonly string[],
+  unusual: Unusual = {},
 ): Certificate {
   const own = keyPair();
-  const cert = certificate({
-    name: nameOf(commonName),
-    publicKey: own.publicKey,
-    issuer: authority.name,
-    issuerKey: authority.privateKey,
-    uris,
-    ...(hosts !== undefined && { hosts }),
-    ...(untilMs !== undefined && { untilMs }),
-  });
-  return { cert, key: keyPem(own.privateKey) };
+  return { cert: certificateFor(authority, commonName, own.publicKey, unusual), key: keyPem(own.privateKey) };
 }
 
-interface Contents {
+/** The same for a key that the caller has, as PEM. */
+export function certificateFor(
+  authority: Authority,
+  commonName: string,
+  publicKey: KeyObject,
+  unusual: Unusual = {},
+): string {
+  const { name: issuer, privateKey: issuerKey } = authority;
+  return certificate({ name: nameOf(commonName), publicKey, issuer, issuerKey, ...unusual });
+}
+
+interface Contents extends Unusual {
   readonly name: Buffer;
   readonly publicKey: KeyObject;
   readonly issuer: Buffer;
   readonly issuerKey: KeyObject;
   readonly isAuthority?: boolean;
-  readonly untilMs?: number;
-  readonly uris?: readonly string[];
-  readonly hosts?: readonly string[];
 }
 
 /** The certificate as PEM. */
 function certificate(contents: Contents): string {
   const { name, publicKey, issuer, issuerKey, isAuthority = false, uris = [] } = contents;
-  const { untilMs = Date.now() + DAY_MS, hosts = ["localhost", "127.0.0.1"] } = contents;
+  const { fromMs = Date.now() - HOUR_MS, untilMs = Date.now() + DAY_MS } = contents;
+  const { hosts = ["localhost", "127.0.0.1"] } = contents;
   const algorithm = sequence(hex(OID_ECDSA_WITH_SHA256));
-  const validity = sequence(generalizedTime(Date.now() - HOUR_MS), generalizedTime(untilMs));
+  const validity = sequence(generalizedTime(fromMs), generalizedTime(untilMs));
   const altNames = sequence(
     ...hosts.map((host) =>
       isIPv4(host) ? der(0x87, Buffer.from(host.split(".").map(Number))) : der(0x82, Buffer.from(host)),

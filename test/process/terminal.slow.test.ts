@@ -1,5 +1,6 @@
 // Signals as people send them: Ctrl-C and a closed window at a terminal, and a kill of the npx that started the
-// server. Each counts as one request to stop: the server notifies its waiters and drains.
+// server. Ctrl-C, and the end of the npx that started it, count as one request to stop: the server notifies its
+// waiters and drains. A hang-up alone is none.
 
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -9,6 +10,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { freshSqlite } from "../support/database.ts";
 import { TestCalls } from "../support/test-calls.ts";
+import { until } from "../support/until.ts";
 import { hang } from "./hanging-call.ts";
 import { processStage } from "./stage.ts";
 
@@ -71,6 +73,14 @@ function started(command: string, args: readonly string[]): StartedByWords {
   return server;
 }
 
+function endIfThere(pid: number): void {
+  try {
+    process.kill(pid, "SIGKILL");
+  } catch {
+    // It has ended.
+  }
+}
+
 /** Runs it in a terminal whose other end this test holds. */
 const atTerminal = (line: string) =>
   started("script", ["--quiet", "--flush", "--command", line, "/dev/null"]);
@@ -100,22 +110,30 @@ describe.skipIf(process.platform !== "linux")("at a terminal", () => {
     },
   );
 
-  test("closing the window stops the server, even if nobody reads its log", async () => {
-    const server = atTerminal(await serveLine("npm start --"));
+  test("closing the window ends npx and so its server, even if nobody reads its log", async () => {
+    const server = atTerminal(await serveLine("npx rowlock serve"));
     const stream = await waiter(await server.client());
     server.child.kill("SIGKILL");
     expect(await stream.failure()).toMatchObject(TOLD);
   });
 
-  test("a hang-up is logged and drained", async () => {
+  test("closing the window does not end a server that was started by itself", async () => {
     const folder = mkdtempSync(join(tmpdir(), "rowlock-terminal-"));
     afterwards(() => rmSync(folder, { recursive: true }));
     const log = join(folder, "log");
-    const server = atTerminal(await serveLine("npm start --", `2> ${log}`));
-    const stream = await waiter(await server.client());
+    const logged = (text: string) => until(() => readFileSync(log, "utf8").includes(text));
+    const server = atTerminal(await serveLine("echo pid $$; exec node server/main.ts serve", `2> ${log}`));
+    const client = await server.client();
+    const pid = Number(/pid (\d+)/.exec(server.screen)?.[1]);
+    afterwards(() => endIfThere(pid));
+    const stream = await waiter(client);
     server.child.kill("SIGKILL");
+    await server.closed;
+    await logged('"signal":"SIGHUP"');
+    expect(await client.lease({ name: "afterwards" })).toBeDefined();
+    process.kill(pid, "SIGTERM");
     expect(await stream.failure()).toMatchObject(TOLD);
-    expect(readFileSync(log, "utf8")).toContain('"signal":"SIGHUP","msg":"stopping"');
+    await logged('"msg":"stopped"');
   });
 });
 

@@ -213,6 +213,11 @@ export function servedElsewhere(): CallError {
   );
 }
 
+/** The same reason again: only this connection ends, but clients that know this reason open another one. */
+export function connectionTooOld(): CallError {
+  return shuttingDown("This connection has reached its greatest age: call again, over a new one.");
+}
+
 export function shuttingDown(
   message = "This server is stopping: call again, through another one.",
 ): CallError {

@@ -2,7 +2,7 @@
 // Only one poke to each server is under way at a time; claims that come up meanwhile go together in the next one. If
 // anything goes wrong, the poke is lost, that server gets no pokes for a while, and finds the claims by its own poll.
 
-import type { TlsMaterial } from "../../config/config.ts";
+import type { TlsMaterial } from "../../config/tls-files.ts";
 import type { ClaimKey } from "../../core/claim.ts";
 import type { CallObserver } from "../call-observer.ts";
 import { POKE_REST_MS, POKED_CLAIMS_MAX } from "../grpc-bounds.ts";
@@ -14,8 +14,11 @@ export interface PokeSenderOptions {
   readonly register: () => Promise<{
     readonly replicas: readonly Pick<OwnReplica, "id" | "address" | "secret">[];
   }>;
-  /** This server's own TLS material; the other servers are reached in the same way. */
-  readonly tls: TlsMaterial | null;
+  /**
+   * This server's own TLS material; the other servers are reached in the same way. Read for each connection, because
+   * certificates are renewed.
+   */
+  readonly tls: () => TlsMaterial | null;
   readonly observer: Pick<CallObserver, "poke">;
   /** Opens a connection; default: over the network. */
   readonly connect?: (address: string, tls: TlsMaterial | null) => PokeChannel;
@@ -30,6 +33,8 @@ interface Peer {
   /** Set while this server gets no pokes; when it fires, the peer is forgotten and will be looked up again. */
   rest: NodeJS.Timeout | undefined;
 }
+
+const NONE: ReadonlySet<bigint> = new Set();
 
 export class PokeSender {
   readonly #options: PokeSenderOptions;
@@ -54,20 +59,26 @@ export class PokeSender {
     this.#poke(peer, replica);
   }
 
+  /** Connects anew to every server it has something to send to: the TLS material is another one. */
+  reconnect(): void {
+    this.#forgetAllBut(NONE);
+  }
+
   close(): void {
     this.#isClosed = true;
-    for (const replica of this.#peers.keys()) this.#forget(replica);
+    this.#forgetAllBut(NONE);
   }
 
   async #find(replica: bigint, peer: Peer): Promise<void> {
     try {
       const { replicas } = await this.#options.register();
-      if (this.#isClosed) return;
+      // The peer may have been forgotten meanwhile.
+      if (this.#peers.get(replica) !== peer) return;
       this.#forgetAllBut(new Set(replicas.map(({ id }) => id)).add(replica));
       const target = replicas.find(({ id }) => id === replica);
       if (!target || !isReachable(target)) return this.#rest(replica, peer);
       const { connect = pokeChannel, tls } = this.#options;
-      peer.channel = connect(target.address, tls);
+      peer.channel = connect(target.address, tls());
       peer.secret = target.secret;
       peer.isBusy = false;
       this.#poke(peer, replica);

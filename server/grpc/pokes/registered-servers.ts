@@ -1,13 +1,13 @@
 // The register of servers, for pokes: this server's own entry, and the other servers over the same database.
 
 import { randomBytes } from "node:crypto";
-import type { TlsMaterial } from "../../config/config.ts";
 import {
   formatListenAddress,
   isAnyHost,
   type ListenAddress,
   parseListenAddress,
 } from "../../config/listen-address.ts";
+import type { TlsMaterial } from "../../config/tls-files.ts";
 import { RANDOM_NUMBER_BYTES, randomNumberOf } from "../../core/rows.ts";
 import { secretMaker } from "../../engine/random.ts";
 import { OTHERS_ASKED_MAX } from "../grpc-bounds.ts";
@@ -65,8 +65,8 @@ export interface OtherServersOptions {
   /** This server's id. */
   readonly own: bigint;
   readonly register: () => Promise<{ readonly nowUs: number; readonly replicas: readonly Registered[] }>;
-  /** This server's own TLS material; the other servers are reached in the same way. */
-  readonly tls: TlsMaterial | null;
+  /** As that of a PokeSender. */
+  readonly tls: () => TlsMaterial | null;
   /** Default: asks over the network. */
   readonly decides?: typeof decidesThere;
 }
@@ -96,7 +96,7 @@ export class OtherServers {
   async decide(withinMs: number): Promise<boolean> {
     const { tls, decides = decidesThere } = this.#options;
     const asked = this.#others.slice(-OTHERS_ASKED_MAX).map(async (other) => {
-      if (!(await decides(other, tls, withinMs))) throw new Error(`${other.address} does not decide.`);
+      if (!(await decides(other, tls(), withinMs))) throw new Error(`${other.address} does not decide.`);
     });
     return await Promise.any(asked).then(
       () => true,

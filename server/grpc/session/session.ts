@@ -26,7 +26,6 @@ import {
   callNumberTaken,
   cancelled,
   noCommand,
-  servedElsewhere,
   sessionSilent,
   shuttingDown,
   timedOut,
@@ -158,6 +157,11 @@ export class Session {
     return this.#ended.promise;
   }
 
+  /** The client's address and port. */
+  get peer(): string {
+    return this.#client.peer;
+  }
+
   /** Sends the client to another server. OpenWaits ends its waits; its other commands are finished. */
   drain(): void {
     if (this.#state === "over") return;
@@ -168,13 +172,13 @@ export class Session {
   }
 
   /**
-   * The same while the server goes on: the session's waits end here, and clients come back to their places through
-   * another server.
+   * The same while the server goes on: the session's waits end here with the error, and clients come back to their
+   * places through another server or connection.
    */
-  sendElsewhere(): void {
+  sendElsewhere(why: Error): void {
     if (this.#state === "going_away") return;
     this.drain();
-    for (const call of [...this.#calls.values()]) if (call.isWait) this.#fail(call, servedElsewhere());
+    for (const call of [...this.#calls.values()]) if (call.isWait) this.#fail(call, why);
   }
 
   #take(bytes: Buffer): void {

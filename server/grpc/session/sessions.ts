@@ -5,7 +5,7 @@ import { status } from "@grpc/grpc-js";
 import type { Identity, Loss } from "../../access/access.ts";
 import { ClientGone } from "../../engine/faults.ts";
 import { identified } from "../identified.ts";
-import { serverIsFull } from "../messages/call-error.ts";
+import { connectionTooOld, servedElsewhere, serverIsFull } from "../messages/call-error.ts";
 import { failureOf } from "../messages/status.ts";
 import type { ServerRoom } from "../open-waits.ts";
 import { Session, type SessionContext } from "./session.ts";
@@ -80,7 +80,13 @@ export class Sessions {
 
   /** Sends the clients of open sessions to another server. Still accepts new sessions. */
   sendElsewhere(): void {
-    for (const session of this.#open.keys()) session.sendElsewhere();
+    for (const session of this.#open.keys()) session.sendElsewhere(servedElsewhere());
+  }
+
+  /** Sends the clients of the sessions on one connection to a new connection. */
+  leave(peer: string): void {
+    for (const session of this.#open.keys())
+      if (session.peer === peer) session.sendElsewhere(connectionTooOld());
   }
 
   /** Sends the clients of all sessions, also of later ones, to another server. Can be called twice. */

@@ -25,7 +25,7 @@ export async function makeCertificates(tls: "valid" | "expired", ofClients: bool
   };
   const authority = certificateAuthority();
   const untilMs = tls === "expired" ? Date.now() - HALF_AN_HOUR_MS : undefined;
-  const server = signedCertificate(authority, "localhost", untilMs);
+  const server = signedCertificate(authority, "localhost", untilMs === undefined ? {} : { untilMs });
   const ca = await write("ca", authority.cert);
   const flags = [
     "--tls-cert",
@@ -38,7 +38,7 @@ export async function makeCertificates(tls: "valid" | "expired", ofClients: bool
   const client = signedCertificate(authority, "client");
   const clientCert = await write("client", client.cert);
   const clientKey = await write("client-key", client.key);
-  const expired = signedCertificate(authority, "client", Date.now() - HALF_AN_HOUR_MS);
+  const expired = signedCertificate(authority, "client", { untilMs: Date.now() - HALF_AN_HOUR_MS });
   const expiredCert = await write("expired", expired.cert);
   const expiredKey = await write("expired-key", expired.key);
   const files = { ca, clientCert, clientKey, expiredCert, expiredKey };

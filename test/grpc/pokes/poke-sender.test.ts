@@ -29,7 +29,7 @@ function scene(...there: bigint[]) {
       lookUps += 1;
       return { replicas: [...register] };
     },
-    tls: null,
+    tls: () => null,
     observer: {
       poke(what, claims) {
         if (what !== "received") counted[what] += claims;
@@ -141,6 +141,23 @@ test("a server's pause ends when it leaves the register, and does not apply to i
   await turn();
   expect(lookUps()).toBe(3);
   expect(open.size).toBe(2);
+});
+
+test("with other TLS material, every server is connected to anew, also one that is just being looked up", async () => {
+  const { sender, send, pokes, open, lookUps, counted } = scene(1n, 2n);
+  send(1n);
+  await turn();
+  pokes[0]?.answer();
+  send(2n);
+  sender.reconnect();
+  await turn();
+  expect(open.size).toBe(0);
+  expect(counted).toEqual({ sent: 1, lost: 1 });
+  send(1n);
+  await turn();
+  expect(pokes).toHaveLength(2);
+  expect(lookUps()).toBe(3);
+  expect(open.size).toBe(1);
 });
 
 test("nothing is sent or kept after the end", async () => {

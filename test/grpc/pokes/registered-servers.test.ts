@@ -21,7 +21,7 @@ beforeEach(() => {
       if (isAway) throw new Error("away");
       return { nowUs: 100, replicas: rows };
     },
-    tls: null,
+    tls: () => null,
     decides: async ({ address, secret }, _tls, withinMs) => {
       asked.push(`${address} ${secret} ${withinMs}`);
       return deciding.has(address);

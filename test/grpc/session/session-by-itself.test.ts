@@ -14,6 +14,7 @@ import { isGivenUp } from "../../../server/engine/faults.ts";
 import { AdmissionRoom } from "../../../server/grpc/admission.ts";
 import type { Call } from "../../../server/grpc/call.ts";
 import { FaultLog } from "../../../server/grpc/call-observer.ts";
+import { servedElsewhere } from "../../../server/grpc/messages/call-error.ts";
 import { PlaceTurns } from "../../../server/grpc/methods/place-updates.ts";
 import { OpenWaits } from "../../../server/grpc/open-waits.ts";
 import { Session, type SessionContext } from "../../../server/grpc/session/session.ts";
@@ -464,8 +465,8 @@ describe("a session ends", () => {
       command: { case: "acquire" as const, value: { name: "a", whenBusy: 3 } },
     };
     await send({ commands: [wait, remove(2n)] });
-    session.sendElsewhere();
-    session.sendElsewhere();
+    session.sendElsewhere(servedElsewhere());
+    session.sendElsewhere(servedElsewhere());
     await turn();
     expect(results()).toEqual(["1 error 14"]);
     expect(stream.messages.filter(({ goingAway }) => goingAway)).toHaveLength(1);

@@ -174,7 +174,7 @@ describe.each([...binaries])("on a %s of its own", (flavour, binary) => {
     const tolerant = await opened(urlOf("tls", "127.0.0.2"), over({ verifyName: false }));
     expect(await lockId(tolerant, "tolerant")).toBeTypeOf("bigint");
 
-    await shows(signedCertificate(AUTHORITY, "server", undefined, [], ["db.example", "127.0.0.1"]));
+    await shows(signedCertificate(AUTHORITY, "server", { hosts: ["db.example", "127.0.0.1"] }));
     try {
       expect(await startRefused(urlOf("tls", "localhost"), over())).toMatchObject({ reason: "tls" });
       expect(await lockId(await opened(urlOf("tls"), over()), "by address")).toBeTypeOf("bigint");
@@ -196,7 +196,7 @@ describe.each([...binaries])("on a %s of its own", (flavour, binary) => {
     async () => {
       const store = await opened(urlOf("tls"), over());
       await lockId(store, "renewed");
-      await shows(signedCertificate(AUTHORITY, "server", Date.now() - HALF_AN_HOUR_MS));
+      await shows(signedCertificate(AUTHORITY, "server", { untilMs: Date.now() - HALF_AN_HOUR_MS }));
       try {
         const error = await startRefused(urlOf("tls"), over());
         expect(error).toMatchObject({ kind: "unavailable", reason: "tls" });

@@ -1,0 +1,94 @@
+// The certificate of the gRPC listener, its key, and the authorities of clients: read and checked as a whole, at the
+// start, with each change, and by `rowlock doctor`. A wrong file is reported beside all other faults, and not as an
+// OpenSSL error at the first handshake.
+
+import { X509Certificate } from "node:crypto";
+import { createSecureContext } from "node:tls";
+import { readCertificates, readKeyPair } from "./pem-files.ts";
+import type { Checked, ReadFile } from "./reloaded-files.ts";
+import type { SettingValues } from "./settings.ts";
+import { reasonOf } from "./sources.ts";
+
+/** PEM texts. */
+export interface TlsMaterial {
+  readonly certificate: string;
+  readonly key: string;
+  /** null: clients need no certificate. */
+  readonly clientCa: string | null;
+}
+
+export type TlsPaths = Pick<SettingValues, "tlsCert" | "tlsKey" | "tlsClientCa">;
+
+/** What Node needs of the material for a listener. */
+export function secureOptions({ certificate, key, clientCa }: TlsMaterial) {
+  return { cert: certificate, key, ...(clientCa !== null && { ca: clientCa }) };
+}
+
+/** Until when the certificate itself is valid. */
+export function validUntil({ certificate }: Pick<TlsMaterial, "certificate">): Date {
+  return new X509Certificate(certificate).validToDate;
+}
+
+/**
+ * Reads the files and checks that they belong together. The result counts only if this adds no faults. null: there is
+ * no certificate with a key. A certificate may have expired: a server that starts with it serves at least the clients
+ * that do not mind.
+ */
+export function readTlsMaterial(
+  { tlsCert = null, tlsKey = null, tlsClientCa = null }: Partial<TlsPaths>,
+  readFile: ReadFile,
+  faults: string[],
+): TlsMaterial | null {
+  if (tlsClientCa !== null && tlsCert === null)
+    faults.push(
+      "ROWLOCK_TLS_CLIENT_CA is set without ROWLOCK_TLS_CERT: clients can prove who they are over TLS only.",
+    );
+  const before = faults.length;
+  const pair = readKeyPair(["ROWLOCK_TLS_CERT", tlsCert], ["ROWLOCK_TLS_KEY", tlsKey], readFile, faults);
+  const clientCa = readCertificates("ROWLOCK_TLS_CLIENT_CA", tlsClientCa, readFile, faults);
+  if (!pair) return null;
+  const material = { ...pair, clientCa };
+  if (faults.length === before) checkUse(material, faults);
+  return material;
+}
+
+/** Adds a fault if TLS refuses the material, as it does with keys that are too short. */
+function checkUse(material: TlsMaterial, faults: string[]): void {
+  try {
+    createSecureContext(secureOptions(material));
+  } catch (error) {
+    faults.push(
+      `ROWLOCK_TLS_CERT cannot be used for TLS (${reasonOf(error)}): name a certificate and a key that OpenSSL accepts.`,
+    );
+  }
+}
+
+/**
+ * The files as a server reads them again; null: there are none. Unlike at the start, there is something better in
+ * force than a certificate that is not valid today.
+ */
+export function tlsFiles({ tlsCert = null, tlsKey = null, tlsClientCa = null }: Partial<TlsPaths>) {
+  const paths = [tlsCert, tlsKey, tlsClientCa].filter((path) => path !== null);
+  if (paths.length === 0) return null;
+  return {
+    what: "certificate",
+    paths,
+    load(readFile: ReadFile): Checked<TlsMaterial> {
+      const faults: string[] = [];
+      const material = readTlsMaterial({ tlsCert, tlsKey, tlsClientCa }, readFile, faults);
+      if (material && faults.length === 0) checkDates(material, faults);
+      return material && faults.length === 0 ? { value: material } : { faults };
+    },
+  };
+}
+
+function checkDates({ certificate }: TlsMaterial, faults: string[]): void {
+  const { validFromDate, validToDate } = new X509Certificate(certificate);
+  const nowMs = Date.now();
+  if (validToDate.getTime() < nowMs)
+    faults.push(`ROWLOCK_TLS_CERT expired at ${validToDate.toISOString()}: renew it.`);
+  if (validFromDate.getTime() > nowMs)
+    faults.push(
+      `ROWLOCK_TLS_CERT is not valid before ${validFromDate.toISOString()}: wait, or correct this machine's clock.`,
+    );
+}

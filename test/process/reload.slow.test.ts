@@ -1,0 +1,155 @@
+// A server whose files change while it runs: certificate, key, authorities, and the tokens of /metrics.
+
+import { once } from "node:events";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { get as getByTls } from "node:https";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { connect, type TLSSocket } from "node:tls";
+import { expect, test } from "vitest";
+import { freshSqlite } from "../support/database.ts";
+import { TestCalls } from "../support/test-calls.ts";
+import { type Certificate, selfSignedCertificate } from "./certificate.ts";
+import type { RowlockProcess } from "./server-process.ts";
+import { serveArgs } from "./server-process.ts";
+import { processStage } from "./stage.ts";
+
+const [FIRST_TOKEN, SECOND_TOKEN] = ["first-token-of-a-test", "second-token-of-a-test"];
+const { afterwards, database, rowlock } = processStage();
+
+/** A server with a certificate and a token, whose files the test writes. */
+async function serving() {
+  const folder = mkdtempSync(join(tmpdir(), "rowlock-reload-"));
+  afterwards(() => rmSync(folder, { recursive: true }));
+  const path = (name: string) => join(folder, name);
+  const write = ({ cert, key }: Certificate) => {
+    writeFileSync(path("server.crt"), cert);
+    writeFileSync(path("server.key"), key);
+  };
+  const writeToken = (token: string) => writeFileSync(path("token"), `${token}\n`);
+  const first = selfSignedCertificate();
+  write(first);
+  writeToken(FIRST_TOKEN);
+  const process = rowlock(serveArgs(await database(freshSqlite)), {
+    ROWLOCK_TLS_CERT: path("server.crt"),
+    ROWLOCK_TLS_KEY: path("server.key"),
+    ROWLOCK_METRICS_TLS: "true",
+    ROWLOCK_METRICS_TOKEN_FILE: path("token"),
+  });
+  await process.said(/LockService\/Acquire\n\n/);
+  const [, grpc = ""] = await process.said(/gRPC +127\.0\.0\.1:(\d+) \(TLS\)/);
+  const [, metrics = ""] = await process.said(/metrics +https:\/\/127\.0\.0\.1:(\d+)\/metrics/);
+  return { process, path, write, writeToken, first, grpc: Number(grpc), metrics: Number(metrics) };
+}
+
+/** The certificate that a new connection is shown. */
+async function shown(port: number): Promise<string | undefined> {
+  const socket: TLSSocket = connect({
+    port,
+    host: "127.0.0.1",
+    ALPNProtocols: ["h2", "http/1.1"],
+    rejectUnauthorized: false,
+  });
+  await once(socket, "secureConnect");
+  const certificate = socket.getPeerX509Certificate()?.toString();
+  socket.destroy();
+  return certificate;
+}
+
+async function scrape(port: number, token: string) {
+  const headers = { authorization: `Bearer ${token}` };
+  const asked = getByTls({
+    port,
+    host: "127.0.0.1",
+    path: "/metrics",
+    headers,
+    agent: false,
+    rejectUnauthorized: false,
+  });
+  const [answer] = await once(asked, "response");
+  let text = "";
+  for await (const part of answer.setEncoding("utf8")) text += part;
+  return { status: answer.statusCode, text };
+}
+
+const gauge = (text: string, file: string) =>
+  new RegExp(`^rowlock_reload_failed\\{file="${file}"\\} (\\d)$`, "m").exec(text)?.[1];
+
+const IN_FORCE = "changed files are in force";
+const count = ({ err }: RowlockProcess, text: string) => err.split(text).length - 1;
+
+test("a new certificate is shown to new connections of both listeners, and old ones go on", async () => {
+  const server = await serving();
+  const client = new TestCalls(`localhost:${server.grpc}`, { tls: { ca: server.first.cert } });
+  afterwards(() => client.close());
+  const { leaseId } = await client.lease({ name: "held" });
+  const stream = client.wait({ target: { case: "acquire", value: { name: "held" } } });
+  await stream.position();
+
+  const second = selfSignedCertificate();
+  server.write(second);
+  await server.process.logged(new RegExp(`"files":"certificate","msg":"${IN_FORCE}"`));
+  expect(await shown(server.grpc)).toBe(second.cert);
+  expect(await shown(server.metrics)).toBe(second.cert);
+  await client.call("release", { leaseId });
+  expect(await stream.granted()).toBeDefined();
+  const { text } = await scrape(server.metrics, FIRST_TOKEN);
+  expect(gauge(text, "certificate")).toBe("0");
+  const expires = /^rowlock_certificate_expires_timestamp_seconds\{file="certificate"\} (\S+)$/m.exec(
+    text,
+  )?.[1];
+  expect(Number(expires)).toBeGreaterThan(Date.now() / 1e3);
+});
+
+test("a broken, missing or expired certificate changes nothing, and is reported once", async () => {
+  const server = await serving();
+  const expired = selfSignedCertificate("localhost", Date.now() - 60_000);
+  const broken: [() => void, RegExp][] = [
+    [() => server.write({ ...server.first, key: selfSignedCertificate().key }), /is not the key of/],
+    [() => rmSync(server.path("server.key")), /ENOENT/],
+    [() => server.write(expired), /expired at/],
+  ];
+  for (const [breakIt, fault] of broken) {
+    breakIt();
+    await server.process.logged(new RegExp(`"files":"certificate","faults":\\[[^\\]]*${fault.source}`));
+    expect(await shown(server.grpc)).toBe(server.first.cert);
+    expect(gauge((await scrape(server.metrics, FIRST_TOKEN)).text, "certificate")).toBe("1");
+  }
+  // Each look in between would have reported it again.
+  const renewed = selfSignedCertificate();
+  server.write(renewed);
+  await server.process.logged(new RegExp(IN_FORCE));
+  expect(await shown(server.grpc)).toBe(renewed.cert);
+  expect(gauge((await scrape(server.metrics, FIRST_TOKEN)).text, "certificate")).toBe("0");
+  expect(count(server.process, "files cannot be used")).toBe(broken.length);
+});
+
+test("SIGHUP reads the files at once, and reports faults again", async () => {
+  const server = await serving();
+  const hangUp = async (times: number) => {
+    server.process.kill("SIGHUP");
+    await server.process.logged(new RegExp(`(?:"signal":"SIGHUP"[^]*){${times}}`));
+  };
+  const second = selfSignedCertificate();
+  server.write(second);
+  await hangUp(1);
+  expect(await shown(server.grpc)).toBe(second.cert);
+  server.writeToken("short");
+  await hangUp(2);
+  await hangUp(3);
+  expect(count(server.process, "is not a token")).toBeGreaterThanOrEqual(2);
+  expect(server.process.err).not.toContain("short");
+  server.process.kill("SIGTERM");
+  expect(await server.process.exited).toMatchObject({ code: 0 });
+});
+
+test("a new token opens /metrics, and the old one no longer does", async () => {
+  const server = await serving();
+  expect((await scrape(server.metrics, FIRST_TOKEN)).status).toBe(200);
+  expect((await scrape(server.metrics, SECOND_TOKEN)).status).toBe(401);
+  server.writeToken(SECOND_TOKEN);
+  await server.process.logged(new RegExp(`"files":"metrics_token","msg":"${IN_FORCE}"`));
+  expect((await scrape(server.metrics, FIRST_TOKEN)).status).toBe(401);
+  expect((await scrape(server.metrics, SECOND_TOKEN)).status).toBe(200);
+  expect(server.process.err).not.toMatch(/-token-of-a-test/);
+});
