@@ -14,6 +14,15 @@ export const KEEPALIVE_TIMEOUT_MS = 5_000;
 export const HANDSHAKE_MS = 8_000;
 
 /**
+ * How long a client may take to send a request after it has begun the call, and how much memory all requests may take
+ * that have not arrived completely, with what each of their parts takes beside its bytes. The server looks this often.
+ */
+export const REQUEST_ARRIVES_MS = 10_000;
+export const ARRIVING_BYTES_MAX = 67_108_864;
+export const PART_OF_MESSAGE_BYTES = 256;
+export const ARRIVING_LOOK_MS = 250;
+
+/**
  * Calls that one connection may have open beside its waits, so that Renew and Release never queue behind waits. Above
  * this bound, the transport delays a client's calls or refuses them without a reason. The bounds that give reasons
  * must take effect first, so this equals the default number of commands that may wait for the database.
@@ -27,6 +36,13 @@ export const SHORT_CALLS_MAX = 10_000;
  */
 export const RESETS_BURST_SHARE = 2;
 export const RESETS_PER_SECOND = 2_000;
+
+/**
+ * Calls that one connection may begin in a turn of the event loop, and how long the calls beyond that keep the others
+ * waiting in each turn: one packet can open hundreds of calls, which take tens of milliseconds.
+ */
+export const CALLS_AT_ONCE = 8;
+export const CALLS_TURN_MS = 4;
 
 /**
  * Calls in a row that the transport may refuse before it ends the connection: unbounded. The transport counts calls
@@ -108,8 +124,8 @@ export const RENEWED_AT_ONCE_MAX = 1_000;
  */
 export const COMMANDS_AT_ONCE_MIN = 8;
 export const COMMANDS_AT_ONCE = 1_024;
-/** Commands read from one session before other sessions are read: a millisecond or two of work. */
-export const COMMANDS_PER_TURN_MAX = 100;
+/** Commands begun in one session before other sessions are read: a millisecond or so of work. */
+export const COMMANDS_PER_TURN_MAX = 50;
 /**
  * Commands of one client that may wait for admission: clients renew leases by the thousand, and some have many
  * thousands.

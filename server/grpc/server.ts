@@ -10,6 +10,7 @@ import type { LockEngine } from "../engine/engine.ts";
 import type { Logger } from "../log/log.ts";
 import type { OutageLog } from "../log/outage-log.ts";
 import { AdmissionRoom } from "./admission.ts";
+import { ArrivingRequests } from "./arriving-requests.ts";
 import { ConnectionCalls } from "./call.ts";
 import type { CallObserver } from "./call-observer.ts";
 import { FaultLog } from "./call-observer.ts";
@@ -71,6 +72,10 @@ export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
   // grpc-js has one logger for the whole process, and writes to the error output unless it is given another.
   setLogger({ error: (...words: unknown[]) => logger.warn({ words: words.join(" ") }, "grpc-js warns") });
   const openMax = options.streamsMax + SHORT_CALLS_MAX;
+  const openWaits = new OpenWaits(options.streamsMax, room);
+  const arriving = new ArrivingRequests({
+    isFull: (count) => room.isShort() || openWaits.count + count >= room.waits,
+  });
   const server = new Server({
     "grpc.max_receive_message_length": options.receiveBytesMax,
     "grpc.max_concurrent_streams": openMax,
@@ -78,10 +83,9 @@ export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
     "grpc.keepalive_timeout_ms": options.keepalive?.timeoutMs ?? KEEPALIVE_TIMEOUT_MS,
     // Nobody reads channelz here, and it costs time with every call.
     "grpc.enable_channelz": 0,
-    interceptors: [explainReceiveLimit(options.receiveBytesMax)],
+    interceptors: [explainReceiveLimit(options.receiveBytesMax), arriving.interceptor],
   });
   limitConnections(server, { openMax, connectionsMax: room.connections, handshakeMs: options.handshakeMs });
-  const openWaits = new OpenWaits(options.streamsMax, room);
   const methods = { engine, turns: new PlaceTurns(), graceUs: graceMs * 1_000 };
   const admission = new AdmissionRoom();
   const connections = new ConnectionCalls(openMax, admission, openWaits);
