@@ -5,6 +5,7 @@
 import { constants, type ServerHttp2Stream } from "node:http2";
 import type { ServerInterceptingCallInterface, ServerInterceptor } from "@grpc/grpc-js";
 import {
+  ANSWER_LEAVES_MS,
   ARRIVING_BYTES_MAX,
   ARRIVING_LOOK_MS,
   PART_OF_MESSAGE_BYTES,
@@ -116,7 +117,9 @@ export class ArrivingRequests {
 /** Asks the client to send no more of a request that was answered: otherwise its stream would stay open. */
 export function endRequest(call: ServerInterceptingCallInterface): void {
   const { stream } = call as CallOfGrpcJs;
-  if (stream && !stream.destroyed) stream.close(constants.NGHTTP2_NO_ERROR);
+  if (!stream) return;
+  const close = () => stream.destroyed || stream.close(constants.NGHTTP2_NO_ERROR);
+  setTimeout(close, ANSWER_LEAVES_MS).unref();
 }
 
 /** Passes on what arrives, and notices the request, or the end of the call. */

@@ -22,6 +22,9 @@ export const ARRIVING_BYTES_MAX = 67_108_864;
 export const PART_OF_MESSAGE_BYTES = 256;
 export const ARRIVING_LOOK_MS = 250;
 
+/** How long after its answer a call is closed whose request has not ended: a reset would overtake the answer. */
+export const ANSWER_LEAVES_MS = 1_000;
+
 /**
  * Calls that one connection may have open beside its waits, so that Renew and Release never queue behind waits. Above
  * this bound, the transport delays a client's calls or refuses them without a reason. The bounds that give reasons
@@ -124,8 +127,8 @@ export const RENEWED_AT_ONCE_MAX = 1_000;
  */
 export const COMMANDS_AT_ONCE_MIN = 8;
 export const COMMANDS_AT_ONCE = 1_024;
-/** Commands begun in one session before other sessions are read: a millisecond or so of work. */
-export const COMMANDS_PER_TURN_MAX = 50;
+/** Commands begun in one session before other sessions are read: a millisecond or two of work. */
+export const COMMANDS_PER_TURN_MAX = 100;
 /**
  * Commands of one client that may wait for admission: clients renew leases by the thousand, and some have many
  * thousands.

@@ -36,9 +36,13 @@ export class Target {
   }
 
   /** Connects, hands the connection to `act` until the server ends it, rests, and begins again. */
-  async again(act: (connection: RawConnection) => Promise<unknown>, restMs: number): Promise<never> {
+  async again(
+    act: (connection: RawConnection) => Promise<unknown>,
+    restMs: number,
+    options: RawOptions = {},
+  ): Promise<never> {
     for (;;) {
-      const connection = this.connect();
+      const connection = this.connect(options);
       while (connection.isOpen && !connection.isGoingAway) await act(connection);
       // Reads what the server has still to say.
       await sleep(restMs);

@@ -1,9 +1,8 @@
-// HTTP/2 frames made and read by hand, over a plain or TLS socket: a client that may break every rule, as attackers do.
+// HTTP/2 frames made and read by hand, over a plain socket: a client that may break every rule, as attackers do.
 // It knows nothing of what it sends, and enforces no bound of its own.
 
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
-import { connect as connectTls } from "node:tls";
 
 export const FRAME = {
   data: 0,
@@ -143,9 +142,10 @@ export class FrameReader {
 }
 
 export interface RawOptions {
-  readonly isTls?: boolean;
   /** What it says first, before it reads anything. */
   readonly hello?: Uint8Array;
+  /** Says nothing else by itself, not even the answers that HTTP/2 demands. */
+  readonly isMute?: boolean;
 }
 
 /** A connection that sends what it is given, and passes on what the server says. Never throws when the server hangs up. */
@@ -158,18 +158,17 @@ export class RawConnection {
   #window = 65_535;
   #opened = () => {};
 
-  constructor(address: string, { isTls = false, hello: first = hello() }: RawOptions = {}) {
+  constructor(address: string, { hello: first = hello(), isMute = false }: RawOptions = {}) {
     const at = address.lastIndexOf(":");
     const where = { host: address.slice(0, at), port: Number(address.slice(at + 1)) };
-    this.socket = isTls
-      ? connectTls({ ...where, rejectUnauthorized: false, ALPNProtocols: ["h2"] })
-      : connect(where);
+    this.socket = connect(where);
     this.socket.write(first);
     const reader = new FrameReader();
     // A server may reset the connection when it hangs up on a client that is still sending.
     this.socket.on("error", () => {});
+    this.socket.once("close", () => this.#opened());
     this.socket.on("data", (chunk: Buffer) => {
-      for (const read of reader.take(chunk)) this.#take(read);
+      for (const read of reader.take(chunk)) this.#take(read, isMute);
     });
   }
 
@@ -195,7 +194,6 @@ export class RawConnection {
     while (this.#window < dataBytes && this.isOpen) {
       await new Promise<void>((resolve) => {
         this.#opened = resolve;
-        this.socket.once("close", resolve);
       });
     }
     this.#window -= dataBytes;
@@ -206,16 +204,20 @@ export class RawConnection {
     this.socket.destroy();
   }
 
-  #take(read: Frame): void {
-    const { type, flags, stream, payload } = read;
+  #take(read: Frame, isMute: boolean): void {
+    const { type, stream, payload } = read;
     if (type === FRAME.windowUpdate && stream === 0) {
       this.#window += payload.readUInt32BE(0);
       this.#opened();
     }
     if (type === FRAME.goaway) this.isGoingAway = true;
+    if (!isMute) this.#answer(read);
+    this.onFrame(read);
+  }
+
+  #answer({ type, flags, payload }: Frame): void {
     if (type === FRAME.ping && !(flags & ACK)) this.socket.write(frame(FRAME.ping, 0, payload, ACK));
     if (type === FRAME.settings && !(flags & ACK))
       this.socket.write(frame(FRAME.settings, 0, Buffer.alloc(0), ACK));
-    this.onFrame(read);
   }
 }

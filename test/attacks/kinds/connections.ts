@@ -24,7 +24,7 @@ async function connections(target: Target, first: Buffer, count: number): Promis
   const open: RawConnection[] = [];
   await atOnce(OPENING, async (index) => {
     for (let at = index; at < count; at += OPENING) {
-      const connection = target.connect({ hello: first });
+      const connection = target.connect({ hello: first, isMute: first.length < hello().length });
       open.push(connection);
       await opened(connection);
     }

@@ -77,12 +77,14 @@ async function callsInOrder(target: Target, count: number, call: (stream: number
 async function endlessHeaders(target: Target, next: Buffer): Promise<void> {
   const flooding = atOnce(FLOODERS, () => {
     const hasBegun = new WeakSet<RawConnection>();
-    return target.again(async (connection) => {
-      const first = frame(FRAME.headers, 1, hpack(callHeaders("/rowlock.v1.LockService/GetLock")));
+    const first = frame(FRAME.headers, 1, hpack(callHeaders("/rowlock.v1.LockService/GetLock")));
+    const more = async (connection: RawConnection) => {
       await connection.send(hasBegun.has(connection) ? next : first);
       hasBegun.add(connection);
       await sleep(EVERY_MS);
-    }, REST_MS);
+    };
+    // Nothing may stand between the frames of one header block.
+    return target.again(more, REST_MS, { isMute: true });
   });
   target.begun();
   await flooding;
