@@ -14,7 +14,13 @@ import { ArrivingRequests } from "./arriving-requests.ts";
 import { ConnectionCalls } from "./call.ts";
 import type { CallObserver } from "./call-observer.ts";
 import { FaultLog } from "./call-observer.ts";
-import { KEEPALIVE_MS, KEEPALIVE_TIMEOUT_MS, SHORT_CALLS_MAX } from "./grpc-bounds.ts";
+import {
+  COMMANDS_AT_ONCE,
+  COMMANDS_PER_LANE,
+  KEEPALIVE_MS,
+  KEEPALIVE_TIMEOUT_MS,
+  SHORT_CALLS_MAX,
+} from "./grpc-bounds.ts";
 import { lockServiceDefinition, lockServiceHandlers } from "./lock-service.ts";
 import { PlaceTurns } from "./methods/place-updates.ts";
 import { OpenWaits, type ServerRoom } from "./open-waits.ts";
@@ -34,6 +40,8 @@ export interface GrpcServerOptions {
   /** How long a waiter that lost its connection keeps its place; tickets report it. */
   readonly graceMs: number;
   readonly room: ServerRoom;
+  /** Concurrent transactions of the engine; unset: many. */
+  readonly lanes?: number;
   /** Open waits on one connection at most: blocked calls and streams. */
   readonly streamsMax: number;
   /** This server's id, as sessions report it to clients. */
@@ -87,7 +95,9 @@ export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
   });
   limitConnections(server, { openMax, connectionsMax: room.connections, handshakeMs: options.handshakeMs });
   const methods = { engine, turns: new PlaceTurns(), graceUs: graceMs * 1_000 };
-  const admission = new AdmissionRoom();
+  const admission = new AdmissionRoom(
+    Math.min(COMMANDS_AT_ONCE, COMMANDS_PER_LANE * (options.lanes ?? Number.POSITIVE_INFINITY)),
+  );
   const connections = new ConnectionCalls(openMax, admission, openWaits);
   const frame = { observer, faultLog: new FaultLog(logger, options.outage) };
   const sessions = new Sessions(

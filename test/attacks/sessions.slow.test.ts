@@ -5,8 +5,11 @@ import { describe, expect, test } from "vitest";
 import { attackStage, isLinux } from "./stage.ts";
 
 const MIB_MAX = 400;
-/** A client that sends all it may must not make another one slower than that, compared with a server without it. */
-const GREEDY_TIMES_MAX = 3;
+/**
+ * Each call of another client waits for the transaction that is under way and for some of the greedy client's: about
+ * four times as long as without it.
+ */
+const GREEDY_TIMES_MAX = 8;
 
 const stage = attackStage();
 

@@ -126,7 +126,7 @@ export const FRAMES: Readonly<Record<string, Attack>> = {
     endlessHeaders(target, frame(FRAME.continuation, 1, hpack([["x-a", "b".repeat(8_000)]]))),
   "endless headers of nothing": (target) => endlessHeaders(target, frame(FRAME.continuation, 1)),
   "rapid resets": (target) =>
-    callsInOrder(target, 100, (stream) =>
+    callsInOrder(target, 50, (stream) =>
       Buffer.concat([callFrame(stream, "WaitInQueue"), frame(FRAME.reset, stream, CANCEL)]),
     ),
 };

@@ -74,10 +74,16 @@ function askAndCancel(each: BareSession, commandOf: (index: number) => Command):
 /** One client that always has as many commands under way as its session allows. */
 async function greedy(target: Target): Promise<void> {
   let count = 0;
+  let answered = 0;
   const ask = () => acquire({ name: `greedy/${count++ % GREEDY_NAMES}` });
   const each: BareSession = new BareSession(new TestCalls(target.address), { open: {} }, ({ results }) => {
     each?.responses.splice(0);
-    if (results.length > 0) each.ask(...results.map(ask));
+    answered += results.length;
+    // The names are known by then.
+    if (answered >= 2 * GREEDY && answered - results.length < 2 * GREEDY) target.begun();
+    // Not all in one request: it could be larger than the server takes.
+    for (let from = 0; from < results.length; from += PER_REQUEST)
+      each.ask(...results.slice(from, from + PER_REQUEST).map(ask));
   });
   each.keepAlive(HEARTBEAT_MS);
   each.ended.catch((error: { code?: string; reason?: string }) =>
@@ -85,7 +91,6 @@ async function greedy(target: Target): Promise<void> {
   );
   for (let sent = 0; sent < GREEDY; sent += PER_REQUEST)
     each.ask(...Array.from({ length: PER_REQUEST }, ask));
-  target.begun();
 }
 
 /** Sessions that ask for more than they read. */
