@@ -7,7 +7,7 @@ import { attackStage, isLinux } from "./stage.ts";
 const MIB_MAX = 400;
 /**
  * Each call of another client waits for the transaction that is under way and for some of the greedy client's: about
- * four times as long as without it.
+ * five times as long as without it.
  */
 const GREEDY_TIMES_MAX = 8;
 
