@@ -19,6 +19,18 @@ export const AGE_JITTER = 0.1;
 export const FINISH_MS = 10_000;
 
 /**
+ * How long a client may take to send a request after it has begun the call, and how much memory all requests may take
+ * that have not arrived completely, with what each of their parts takes beside its bytes. The server looks this often.
+ */
+export const REQUEST_ARRIVES_MS = 10_000;
+export const ARRIVING_BYTES_MAX = 67_108_864;
+export const PART_OF_MESSAGE_BYTES = 256;
+export const ARRIVING_LOOK_MS = 250;
+
+/** How long after its answer a call is closed whose request has not ended: a reset would overtake the answer. */
+export const ANSWER_LEAVES_MS = 1_000;
+
+/**
  * Calls that one connection may have open beside its waits, so that Renew and Release never queue behind waits. Above
  * this bound, the transport delays a client's calls or refuses them without a reason. The bounds that give reasons
  * must take effect first, so this equals the default number of commands that may wait for the database.
@@ -32,6 +44,13 @@ export const SHORT_CALLS_MAX = 10_000;
  */
 export const RESETS_BURST_SHARE = 2;
 export const RESETS_PER_SECOND = 2_000;
+
+/**
+ * Calls that one connection may begin in a turn of the event loop, and how long the calls beyond that keep the others
+ * waiting in each turn: one packet can open hundreds of calls, which take tens of milliseconds.
+ */
+export const CALLS_AT_ONCE = 8;
+export const CALLS_TURN_MS = 4;
 
 /**
  * Calls in a row that the transport may refuse before it ends the connection: unbounded. The transport counts calls
@@ -113,7 +132,12 @@ export const RENEWED_AT_ONCE_MAX = 1_000;
  */
 export const COMMANDS_AT_ONCE_MIN = 8;
 export const COMMANDS_AT_ONCE = 1_024;
-/** Commands read from one session before other sessions are read: a millisecond or two of work. */
+/**
+ * With few lanes, only so many for each: twice what one transaction takes. Lanes take commands in the order in which
+ * they came, so a newcomer waits for all that are in the engine.
+ */
+export const COMMANDS_PER_LANE = 256;
+/** Commands begun in one session before other sessions are read: a millisecond or two of work. */
 export const COMMANDS_PER_TURN_MAX = 100;
 /**
  * Commands of one client that may wait for admission: clients renew leases by the thousand, and some have many

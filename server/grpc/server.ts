@@ -12,11 +12,19 @@ import type { LockEngine } from "../engine/engine.ts";
 import type { Logger } from "../log/log.ts";
 import type { OutageLog } from "../log/outage-log.ts";
 import { AdmissionRoom } from "./admission.ts";
+import { ArrivingRequests } from "./arriving-requests.ts";
 import { ConnectionCalls } from "./call.ts";
 import type { CallObserver } from "./call-observer.ts";
 import { FaultLog } from "./call-observer.ts";
 import { endOldConnections } from "./connection-age.ts";
-import { FINISH_MS, KEEPALIVE_MS, KEEPALIVE_TIMEOUT_MS, SHORT_CALLS_MAX } from "./grpc-bounds.ts";
+import {
+  COMMANDS_AT_ONCE,
+  COMMANDS_PER_LANE,
+  FINISH_MS,
+  KEEPALIVE_MS,
+  KEEPALIVE_TIMEOUT_MS,
+  SHORT_CALLS_MAX,
+} from "./grpc-bounds.ts";
 import { lockServiceDefinition, lockServiceHandlers } from "./lock-service.ts";
 import { PlaceTurns } from "./methods/place-updates.ts";
 import { OpenWaits, type ServerRoom } from "./open-waits.ts";
@@ -40,6 +48,8 @@ export interface GrpcServerOptions {
   /** How long a waiter that lost its connection keeps its place; tickets report it. */
   readonly graceMs: number;
   readonly room: ServerRoom;
+  /** Concurrent transactions of the engine; unset: many. */
+  readonly lanes?: number;
   /** Open waits on one connection at most: blocked calls and streams. */
   readonly streamsMax: number;
   /** This server's id, as sessions report it to clients. */
@@ -89,6 +99,10 @@ export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
   // grpc-js has one logger for the whole process, and writes to the error output unless it is given another.
   setLogger({ error: (...words: unknown[]) => logger.warn({ words: words.join(" ") }, "grpc-js warns") });
   const openMax = options.streamsMax + SHORT_CALLS_MAX;
+  const openWaits = new OpenWaits(options.streamsMax, room);
+  const arriving = new ArrivingRequests({
+    isFull: (count) => room.isShort() || openWaits.count + count >= room.waits,
+  });
   const server = new Server({
     "grpc.max_receive_message_length": options.receiveBytesMax,
     "grpc.max_concurrent_streams": openMax,
@@ -97,7 +111,7 @@ export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
     // Nobody reads channelz here, and it costs time with every call.
     "grpc.enable_channelz": 0,
     ...(idleMsMax !== null && { "grpc.max_connection_idle_ms": idleMsMax }),
-    interceptors: [explainReceiveLimit(options.receiveBytesMax)],
+    interceptors: [explainReceiveLimit(options.receiveBytesMax), arriving.interceptor],
   });
   const listeners: Listener[] = [];
   limitConnections(server, {
@@ -109,9 +123,10 @@ export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
       if (ageMsMax !== null) endOldConnections(listener, { ageMsMax, finishMs, onOld, onClosed });
     },
   });
-  const openWaits = new OpenWaits(options.streamsMax, room);
   const methods = { engine, turns: new PlaceTurns(), graceUs: graceMs * 1_000 };
-  const admission = new AdmissionRoom();
+  const admission = new AdmissionRoom(
+    Math.min(COMMANDS_AT_ONCE, COMMANDS_PER_LANE * (options.lanes ?? Number.POSITIVE_INFINITY)),
+  );
   const { gate = OPEN_GATE, usage = new Usage() } = options;
   const connections = new ConnectionCalls(openMax, admission, openWaits, usage);
   const frame = { observer, faultLog: new FaultLog(logger, options.outage) };

@@ -1,12 +1,20 @@
 // Transport limits for which grpc-js has no option: what one connection may do, and the answer to a message that is
 // too large.
 
-import type { Http2SecureServer, Http2Server, SecureServerOptions, ServerHttp2Session } from "node:http2";
+import type {
+  Http2SecureServer,
+  Http2Server,
+  SecureServerOptions,
+  ServerHttp2Session,
+  ServerHttp2Stream,
+} from "node:http2";
 import type { Server, ServerInterceptingCallInterface, ServerInterceptor } from "@grpc/grpc-js";
 import { status } from "@grpc/grpc-js";
+import { endRequest } from "./arriving-requests.ts";
 import { HANDSHAKE_MS, REFUSED_IN_A_ROW_MAX, RESETS_BURST_SHARE, RESETS_PER_SECOND } from "./grpc-bounds.ts";
 import { messageTooLarge } from "./messages/call-error.ts";
 import { failureOf } from "./messages/status.ts";
+import { StreamTurns } from "./stream-turns.ts";
 
 export interface ConnectionLimits {
   /** Open calls on one connection at most. */
@@ -47,8 +55,21 @@ export function limitConnections(server: Server, limits: ConnectionLimits): void
     if (Number.isFinite(connectionsMax)) listener.maxConnections = connectionsMax;
     listener.on("session", (session) => endIfSilent(session, handshakeMs));
     onListener?.(listener);
+    takeTurns(listener);
     return listener;
   };
+}
+
+/** grpc-js adds its own listener for calls, so this stands between it and the connections. */
+function takeTurns(listener: Listener): void {
+  const turns = new StreamTurns();
+  const emit = listener.emit.bind(listener) as (...args: unknown[]) => boolean;
+  listener.emit = ((...args: unknown[]) => {
+    if (args[0] !== "stream") return emit(...args);
+    const stream = args[1] as ServerHttp2Stream;
+    turns.add(stream.session ?? stream, stream, () => emit(...args));
+    return true;
+  }) as typeof listener.emit;
 }
 
 /** Ends a connection whose settings have not arrived: every HTTP/2 client sends them first. */
@@ -76,7 +97,9 @@ export function explainReceiveLimit(receiveBytesMax: number): ServerInterceptor 
     call.sendStatus = (sent) => {
       // This server's own answers carry their details.
       const isBare = sent.code === status.RESOURCE_EXHAUSTED && !sent.metadata;
-      send(isBare ? failureOf(messageTooLarge(receiveBytesMax)).status : sent);
+      if (!isBare) return send(sent);
+      send(failureOf(messageTooLarge(receiveBytesMax)).status);
+      endRequest(call);
     };
     // An interceptor may return the call that it was given; only the type asks for the class that wraps it.
     return call as ReturnType<ServerInterceptor>;

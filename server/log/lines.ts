@@ -24,11 +24,20 @@ export function strikeSecrets(line: string): string {
     .replace(CLAIM_ID, `$1.${STRUCK}`);
 }
 
+/** Escapes what a terminal obeys and JSON does not escape by itself. Readers of the JSON get the same text. */
+export function escapeObeyed(line: string): string {
+  return line.replace(
+    /[\u007f-\u009f\p{Zl}\p{Zp}\p{Bidi_Control}]/gu,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
+  );
+}
+
 /** In the log's own format, but made by hand, so that a short-lived command need not load the log. */
 export function crashLine(error: unknown): string {
   const { name, message } = error instanceof Error ? error : new Error(String(error));
   const time = new Date().toISOString();
   // `inspect` includes the causes and all other properties.
   const err = { type: name, message, stack: inspect(error) };
-  return `${strikeSecrets(JSON.stringify({ level: "fatal", time, err, msg: "crashed" }))}\n`;
+  const line = JSON.stringify({ level: "fatal", time, err, msg: "crashed" });
+  return `${escapeObeyed(strikeSecrets(line))}\n`;
 }

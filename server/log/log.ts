@@ -3,7 +3,7 @@
 
 import type { Logger as Log } from "pino";
 import { pino } from "pino";
-import { strikeSecrets } from "./lines.ts";
+import { escapeObeyed, strikeSecrets } from "./lines.ts";
 
 /** The log of a process. */
 export type { Logger as Log } from "pino";
@@ -32,7 +32,7 @@ export function createLog(options: LogOptions): Log {
       timestamp: pino.stdTimeFunctions.isoTime,
       formatters: { level: (label) => ({ level: label }) },
     },
-    { write: (line: string) => write(strikeSecrets(line)) },
+    { write: (line: string) => write(escapeObeyed(strikeSecrets(line))) },
   );
 }
 

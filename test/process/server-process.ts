@@ -58,6 +58,10 @@ export class RowlockProcess {
     });
   }
 
+  get pid(): number {
+    return this.#child.pid ?? 0;
+  }
+
   get out(): string {
     return this.#out;
   }

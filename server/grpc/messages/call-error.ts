@@ -166,6 +166,21 @@ export function serverIsFull(what: "waits" | "sessions"): CallError {
   );
 }
 
+/** A call counts as a wait until its request is there. */
+export function tooManyUnfinished(): CallError {
+  return overloaded(
+    "server_waits",
+    "This server has no room for more requests that have not arrived completely: send the request again, in one go.",
+  );
+}
+
+export function requestLate(arrivesMs: number): CallError {
+  return new CallError(
+    "TIMEOUT",
+    `The request did not arrive within ${arrivesMs} ms. Nothing was done: send it again, in one go.`,
+  );
+}
+
 export function tooManyCommands(commandsMax: number): CallError {
   return overloaded(
     "session_commands",

@@ -63,6 +63,9 @@ type Stream = ServerDuplexStream<Buffer, Buffer>;
 const LOOKS = 4;
 const ERROR = SessionResultSchema.field.error.number;
 const REJECTED = SessionResultSchema.field.rejected.number;
+const rejection = (number: bigint) => packedStatus(failureOf(callNumberTaken(number)).status);
+/** Made once: one request can hold tens of thousands of commands without a number. */
+const UNNUMBERED = rejection(0n);
 
 /**
  * `open`; `finishing`: the client sends no more; `going_away`: the client is to go to another server, and new commands
@@ -90,6 +93,8 @@ export class Session {
   #silentLooks = 1;
   /** Commands since the session last paused for other sessions. */
   #sincePause = 0;
+  /** Commands of the last request that have not begun. */
+  #next: readonly SessionCommand[] = [];
 
   constructor(context: SessionContext, stream: Stream, identity: Identity) {
     const { methods, admission, openWaits, frame, usage, waitsMax } = context;
@@ -189,21 +194,32 @@ export class Session {
     const open = checkOpen(request.open, this.#heard === 1);
     if (open) this.#open(open.owner, open.labels);
     this.#context.frame.observer.sessionMessage("received", request.commands.length, bytes.length);
-    this.#sincePause += request.commands.length;
     this.#leases.acknowledged(request.received);
     this.#outbox.touch();
-    for (const command of inOrder(request.commands)) this.#begin(command);
+    this.#next = inOrder(request.commands);
+    this.#beginSome();
+  }
+
+  #beginSome(): void {
+    const commands = this.#next.slice(0, COMMANDS_PER_TURN_MAX - this.#sincePause);
+    this.#next = this.#next.slice(commands.length);
+    this.#sincePause += commands.length;
+    for (const command of commands) this.#begin(command);
   }
 
   /**
-   * After COMMANDS_PER_TURN_MAX commands, reads the next request in a later turn, so that other sessions are read
-   * before it.
+   * After COMMANDS_PER_TURN_MAX commands, begins the next ones and reads the next request in later turns, so that other
+   * sessions are read before it: one request can hold tens of thousands.
    */
   #letOthersIn(): void {
     if (this.#sincePause < COMMANDS_PER_TURN_MAX || this.#state === "over") return;
-    this.#sincePause = 0;
     this.#stream.pause();
-    setImmediate(() => this.#stream.resume());
+    setImmediate(() => {
+      this.#sincePause = 0;
+      this.#beginSome();
+      if (this.#sincePause < COMMANDS_PER_TURN_MAX) this.#stream.resume();
+      else this.#letOthersIn();
+    });
   }
 
   #open(owner: string, labels: Record<string, string>): void {
@@ -232,7 +248,7 @@ export class Session {
       return;
     }
     if (number === 0n || this.#calls.has(number)) {
-      this.#outbox.addResult(number, REJECTED, packedStatus(failureOf(callNumberTaken(number)).status));
+      this.#outbox.addResult(number, REJECTED, number === 0n ? UNNUMBERED : rejection(number));
       return;
     }
     const verb = asked.case && ROWS[asked.case];

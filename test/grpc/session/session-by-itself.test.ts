@@ -14,6 +14,7 @@ import { isGivenUp } from "../../../server/engine/faults.ts";
 import { AdmissionRoom } from "../../../server/grpc/admission.ts";
 import type { Call } from "../../../server/grpc/call.ts";
 import { FaultLog } from "../../../server/grpc/call-observer.ts";
+import { COMMANDS_PER_TURN_MAX } from "../../../server/grpc/grpc-bounds.ts";
 import { servedElsewhere } from "../../../server/grpc/messages/call-error.ts";
 import { PlaceTurns } from "../../../server/grpc/methods/place-updates.ts";
 import { OpenWaits } from "../../../server/grpc/open-waits.ts";
@@ -361,15 +362,22 @@ describe("a session", () => {
     await cutOff();
   });
 
-  test("lets other sessions run after many commands in a row", async () => {
+  test("lets other sessions run after many commands in a row, also of one request", async () => {
     const { send, stream, cutOff } = await stage();
     const commands = (count: number) => Array.from({ length: count }, () => ({ call: 1n }));
-    await send({ commands: commands(99) });
+    await send({ commands: commands(COMMANDS_PER_TURN_MAX - 1) });
     expect(stream.flow).toEqual([]);
     await send({ commands: commands(1) });
     expect(stream.flow).toEqual(["pause", "resume"]);
-    await send({ commands: commands(99) });
+    await send({ commands: commands(COMMANDS_PER_TURN_MAX - 1) });
     expect(stream.flow).toHaveLength(2);
+    // One of them fills the turn, and each of the others takes one more.
+    stream.flow.splice(0);
+    await send({ commands: commands(1 + 2 * COMMANDS_PER_TURN_MAX) });
+    expect(stream.flow.filter((step) => step === "resume")).toEqual([]);
+    await turn();
+    await turn();
+    expect(stream.flow).toEqual(["pause", "pause", "pause", "resume"]);
     await cutOff();
   });
 });

@@ -772,7 +772,7 @@ describe("bounds", () => {
   });
 
   test("of one message: 10,001 commands are answered one by one", async () => {
-    const { client } = await start({ grpc: { sessionCommandsMax: 100 } });
+    const { client } = await start({ grpc: { sessionCommandsMax: 10 } });
     const session = new BareSession(client);
     const empty = Array.from({ length: 10_001 }, (_, index) => ({ call: BigInt(index + 1) }));
     session.send({ commands: empty });
@@ -783,7 +783,9 @@ describe("bounds", () => {
     const calls = session.ask(...named);
     const results = await Promise.all(calls.map((call) => session.last(call)));
     const refused = results.filter((result) => result.case === "error" && result.value.code === 8);
-    expect(refused).toHaveLength(100);
+    // Those that begin in later turns may find room again.
+    expect(refused.length).toBeGreaterThan(50);
+    expect(results.length - refused.length).toBeGreaterThanOrEqual(10);
     session.cancel();
   });
 

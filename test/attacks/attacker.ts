@@ -1,0 +1,23 @@
+// Runs one attack on a server, in a process of its own at the lowest priority: `attacker.ts NAME ADDRESS`. Prints
+// "attacking" when the attack has its full strength, and at SIGTERM what it has seen of the server, as JSON.
+
+import { setPriority } from "node:os";
+import { CONNECTIONS } from "./kinds/connections.ts";
+import { FRAMES } from "./kinds/frames.ts";
+import { MESSAGES } from "./kinds/messages.ts";
+import { SESSIONS } from "./kinds/sessions.ts";
+import { Target } from "./target.ts";
+
+const LOWEST = 19;
+const [name = "", address = ""] = process.argv.slice(2);
+const attack = { ...CONNECTIONS, ...FRAMES, ...MESSAGES, ...SESSIONS }[name];
+if (!attack) throw new Error(`There is no attack ${name}.`);
+setPriority(LOWEST);
+const target = new Target(address);
+process.on("SIGTERM", () => {
+  console.log(JSON.stringify(target.seen));
+  process.exit();
+});
+// An attack whose connections the server has closed goes on until it is ended.
+setInterval(() => {}, 1_000);
+await attack(target);
