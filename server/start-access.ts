@@ -72,9 +72,9 @@ export function startAccess(
 }
 
 /** What this server has decided changes the number of live claims. */
-function countClaims(usage: Usage, told: EngineEvent): void {
-  if (told.kind !== "event") return;
-  const { event } = told;
+function countClaims(usage: Usage, reported: EngineEvent): void {
+  if (reported.kind !== "event") return;
+  const { event } = reported;
   if (event.kind === "enqueued") usage.decided(event.claim.principal, 1, 1);
   else if (event.kind === "granted")
     usage.decided(event.claim.principal, event.queued ? 0 : 1, event.queued ? -1 : 0);

@@ -5,6 +5,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { JSONWebKeySet } from "jose";
 import type { KeySet } from "./jwt.ts";
 
+export type { JSONWebKeySet };
+
 export type ReadKeys = { readonly value: JSONWebKeySet } | { readonly faults: readonly string[] };
 
 /** Reads a JWKS. Refuses secret keys: a key set that is handed around must not contain them. */

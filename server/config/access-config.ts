@@ -1,8 +1,7 @@
 // The settings about who calls and who may do what: reads their files, and checks that they fit together.
 
-import type { JSONWebKeySet } from "jose";
 import type { AccessFiles, ReadAgain } from "../access/from-files.ts";
-import { readKeys } from "../access/key-sets.ts";
+import { type JSONWebKeySet, readKeys } from "../access/key-sets.ts";
 import type { Policy } from "../access/policy.ts";
 import { readPolicy } from "../access/policy-file.ts";
 import { readTokens, type Tokens } from "../access/tokens-file.ts";

@@ -25,10 +25,10 @@ function reading(files: Readonly<Record<string, string>>): ReadFile {
 }
 
 test("all settings that name a checked file are in the list, and each group names its files", () => {
-  // Written by the server, or read only once.
-  const others = ["stateFile"];
-  const files = Object.entries(SETTINGS).filter(([, { kind }]) => kind.placeholder === "<file>");
-  expect(files.map(([key]) => key).sort()).toEqual([...FILE_KEYS, ...others].sort());
+  // Written by the server, or read when it connects to its database.
+  const others = ["stateFile", "databaseCa", "databaseCert", "databaseKey", "databasePasswordFile"];
+  const files = Object.entries(SETTINGS).filter(([, { kind }]) => kind.placeholder.startsWith("<file"));
+  expect(files.map(([key]) => key).sort()).toEqual([...new Set([...FILE_KEYS, ...others])].sort());
   const values = Object.fromEntries(FILE_KEYS.map((key) => [key, key]));
   expect(checkedFiles(values).flatMap(({ paths }) => paths)).toEqual([...FILE_KEYS]);
   expect(checkedFiles({})).toEqual([]);
@@ -50,8 +50,8 @@ describe("a certificate with its key", () => {
     const [one, other] = [selfSignedCertificate(), selfSignedCertificate()];
     expect(load({ crt: one.cert, key: other.key, ca: "junk" })).toEqual({
       faults: [
-        expect.stringMatching(/^ROWLOCK_TLS_CLIENT_CA does not hold certificates/),
         expect.stringMatching(/^ROWLOCK_TLS_KEY is not the key/),
+        expect.stringMatching(/^ROWLOCK_TLS_CLIENT_CA does not hold certificates/),
       ],
     });
     expect(load({ crt: one.cert, key: one.key })).toEqual({

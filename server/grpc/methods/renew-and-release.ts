@@ -68,7 +68,8 @@ export async function renewLeases(context: MethodContext, asked: readonly Checke
   const leases = await Promise.all(
     asked.map(async (checked) => {
       try {
-        await authorize(call, RENEW, { lockId: checked.ref.lockId }, context.engine);
+        const authorizing = authorize(call, RENEW, { lockId: checked.ref.lockId }, context.engine);
+        if (authorizing) await authorizing;
         const value = await Promise.race([renewed(context, checked, call), late.promise]);
         return { outcome: { case: "lease" as const, value } };
       } catch (error) {

@@ -25,10 +25,11 @@
 //                                           cancelled ones), `waits_on_connection` (this connection has too many open
 //                                           waits; open another one), `session_waits`, `session_commands` (of one
 //                                           session), `results_unread` (the client of a session does not read),
-//                                           `server_waits`, `server_sessions` (the server has no memory for more;
+//                                           `server_waits` (also calls whose requests have not arrived),
+//                                           `server_sessions` (the server has no memory for more;
 //                                           another server may; open ones go on), and the quotas of the caller:
 //                                           `quota_claims`, `quota_waiters`, `quota_sessions`, `quota_calls`,
-//                                           `quota_records`, `quota_names`
+//                                           `quota_names`
 //   RESOURCE_EXHAUSTED  MESSAGE_TOO_LARGE   the message exceeds the server's receive limit, which metadata has as
 //                                           `bytes_max`
 //   UNKNOWN             OUTCOME_UNKNOWN     SetLimit, UpdateLock, DeleteLock, ForceRelease: the database did not report
@@ -36,6 +37,7 @@
 //                                           somebody else has changed the lock or the pattern since, or the database
 //                                           is still away. Read the present state, then decide again
 //   UNAVAILABLE         DATABASE_UNAVAILABLE, SHUTTING_DOWN
+//   UNAVAILABLE         KEYS_UNAVAILABLE    the server could not load the keys that JWTs are checked with
 //   UNAVAILABLE         SESSION_SILENT      the client of the session was silent for too long
 //   UNAUTHENTICATED     CREDENTIALS_MISSING the server wants to know who calls: send `authorization: Bearer TOKEN`, or
 //                                           connect with a client certificate
@@ -45,8 +47,8 @@
 //   PERMISSION_DENIED   RIGHT_MISSING       the policy of the server does not allow this; metadata has the right that is
 //                                           missing as `right` and the caller as `principal`. The answer is the same
 //                                           whether the lock exists or not
-//   DEADLINE_EXCEEDED   TIMEOUT             the timeout of a session's command has passed; the command may have taken
-//                                           effect
+//   DEADLINE_EXCEEDED   TIMEOUT             the timeout of a session's command has passed, and the command may have taken
+//                                           effect; or a request has taken too long to arrive, and nothing was done
 //   CANCELLED           CANCELLED           the client cancelled a command of its session; it may have taken effect
 //   INTERNAL            INTERNAL            a bug; the server's log has the cause under the `incident` of the metadata
 //
@@ -2110,7 +2112,7 @@ export declare const LockService: GenService<{
    * for a provisional lease.
    *
    * Ends: OK when the client has closed its side and the last call has ended. UNAVAILABLE SHUTTING_DOWN when the server
-   * stops, or when it has lost its database and another server has not: then it sends `going_away`, takes no more
+   * stops, when it has lost its database and another server has not, or when the connection is as old as it may be: then it sends `going_away`, takes no more
    * commands, ends waits with that error, and finishes its other calls. INVALID_ARGUMENT BAD_REQUEST if the first
    * request lacks `open`, or a later one has it. UNAVAILABLE SESSION_SILENT. RESOURCE_EXHAUSTED OVERLOADED with the
    * bound `results_unread` if the client does not read its results. UNAUTHENTICATED CREDENTIALS_EXPIRED when the

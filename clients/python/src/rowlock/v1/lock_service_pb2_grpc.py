@@ -280,7 +280,7 @@ class LockServiceServicer(object):
         for a provisional lease.
 
         Ends: OK when the client has closed its side and the last call has ended. UNAVAILABLE SHUTTING_DOWN when the server
-        stops, or when it has lost its database and another server has not: then it sends `going_away`, takes no more
+        stops, when it has lost its database and another server has not, or when the connection is as old as it may be: then it sends `going_away`, takes no more
         commands, ends waits with that error, and finishes its other calls. INVALID_ARGUMENT BAD_REQUEST if the first
         request lacks `open`, or a later one has it. UNAVAILABLE SESSION_SILENT. RESOURCE_EXHAUSTED OVERLOADED with the
         bound `results_unread` if the client does not read its results. UNAUTHENTICATED CREDENTIALS_EXPIRED when the
