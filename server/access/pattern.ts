@@ -21,6 +21,25 @@ export function covers({ text, isPrefix }: Pattern, prefix: string): boolean {
   return isPrefix && prefix.startsWith(text);
 }
 
+/** Many patterns. To match a name takes a look-up for each length of a prefix, and not for each pattern. */
+export class PatternSet {
+  readonly #names = new Set<string>();
+  readonly #prefixes = new Set<string>();
+  readonly #lengths: readonly number[];
+
+  constructor(patterns: readonly Pattern[]) {
+    for (const { text, isPrefix } of patterns) (isPrefix ? this.#prefixes : this.#names).add(text);
+    this.#lengths = [...new Set([...this.#prefixes].map((prefix) => prefix.length))];
+  }
+
+  matches(name: string): boolean {
+    if (this.#names.has(name)) return true;
+    for (const length of this.#lengths)
+      if (length <= name.length && this.#prefixes.has(name.slice(0, length))) return true;
+    return false;
+  }
+}
+
 /** The longest prefix of all names that match the pattern and begin with `prefix`; null: there are none. */
 export function commonPrefix({ text, isPrefix }: Pattern, prefix: string): string | null {
   if (text.startsWith(prefix)) return text;

@@ -1,7 +1,7 @@
 // Who may do what on which locks. Rules only allow, so their order means nothing: what no rule allows is denied. Pure;
 // policy-file.ts reads policies.
 
-import { commonPrefix, covers, matches, type Pattern } from "./pattern.ts";
+import { commonPrefix, covers, matches, type Pattern, PatternSet } from "./pattern.ts";
 import type { PrincipalName } from "./principal.ts";
 import type { Needed } from "./rights.ts";
 
@@ -77,6 +77,8 @@ export class Policy {
 export class RulesOfOne implements Allowed {
   readonly quota: Quota;
   readonly #rules: readonly Rule[];
+  /** The names that each verb is allowed on: asked for each call. */
+  readonly #onByVerb = new Map<string, PatternSet>();
 
   constructor(rules: readonly Rule[], quota: Quota) {
     this.#rules = rules;
@@ -84,7 +86,12 @@ export class RulesOfOne implements Allowed {
   }
 
   on(needed: Needed, name: string): boolean {
-    return this.ruleFor(needed, name) !== undefined;
+    let allowed = this.#onByVerb.get(needed.verb);
+    if (!allowed) {
+      allowed = new PatternSet(this.#about(needed).flatMap(({ on }) => on));
+      this.#onByVerb.set(needed.verb, allowed);
+    }
+    return allowed.matches(name);
   }
 
   /** The first rule that allows it, for people. */
