@@ -6,7 +6,7 @@ import { createServer } from "node:net";
 import type { Config } from "./config/config.ts";
 import type { ListenAddress } from "./config/listen-address.ts";
 import { formatListenAddress, isLoopback } from "./config/listen-address.ts";
-import { ReloadedFiles } from "./config/reloaded-files.ts";
+import { type FilesOutcome, ReloadedFiles } from "./config/reloaded-files.ts";
 import { tlsFiles, validUntil } from "./config/tls-files.ts";
 import { metricsTokenFile } from "./config/token-file.ts";
 import { Engine } from "./engine/engine.ts";
@@ -95,16 +95,12 @@ async function startParts(
   const metrics = new Metrics({ classes: config.metricsClasses, nodeMetrics: true });
   const outage = new OutageLog(log);
   const events = new EventLog(log, { audit: config.auditLog, outage });
-  const files = new ReloadedFiles({
-    onOutcome(outcome) {
-      metrics.filesRead(outcome);
-      const { kind, what } = outcome;
-      if (kind === "failed")
-        log.warn({ files: what, faults: outcome.faults }, "files cannot be used, so what was in force stays");
-      else if (kind === "new") log.info({ files: what }, "changed files are in force");
-    },
-  });
-  const callers = config.access && startAccess(config.access, files, () => store, log);
+  const onOutcome = (outcome: FilesOutcome) => {
+    metrics.filesRead(outcome);
+    logFiles(outcome, log);
+  };
+  const files = new ReloadedFiles({ onOutcome });
+  const callers = config.access && startAccess(config.access, files, () => store, onOutcome, log);
   const observer: EngineObserver = (event) => {
     metrics.engine(event);
     callers?.observe(event);
@@ -254,6 +250,13 @@ async function startParts(
     metricsAddress: httpAddress && formatListenAddress(httpAddress),
     databaseProduct: store.product,
   };
+}
+
+function logFiles(outcome: FilesOutcome, log: Log): void {
+  const { kind, what } = outcome;
+  if (kind === "failed")
+    log.warn({ files: what, faults: outcome.faults }, "files cannot be used, so what was in force stays");
+  else if (kind === "new") log.info({ files: what }, "changed files are in force");
 }
 
 /** What an operator should know of a server that others can reach. */

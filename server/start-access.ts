@@ -4,7 +4,7 @@
 import type { Access, Loss } from "./access/access.ts";
 import { type AccessFiles, accessFromFiles } from "./access/from-files.ts";
 import { Usage } from "./access/usage.ts";
-import type { ReloadedFiles } from "./config/reloaded-files.ts";
+import type { FilesOutcome, ReloadedFiles } from "./config/reloaded-files.ts";
 import type { EngineEvent } from "./engine/lock-engine.ts";
 import { Loop } from "./engine/loop.ts";
 import type { Log } from "./log/log.ts";
@@ -32,12 +32,17 @@ export function startAccess(
   where: AccessFiles,
   files: ReloadedFiles,
   store: () => Pick<Store, "claimsOfPrincipals">,
+  report: (outcome: FilesOutcome) => void,
   log: Log,
 ): StartedAccess {
   const usage = new Usage();
+  let isFirst = true;
   const { access, fetchedKeys } = accessFromFiles(where, files, (why) => {
-    if (why === null) log.debug("fetched the keys that JWTs are checked with");
-    else log.warn({ why }, "the keys for JWTs could not be fetched: the last ones stay in force");
+    const what = "jwt_keys";
+    report(
+      why === null ? { kind: isFirst ? "first" : "new", what } : { kind: "failed", what, faults: [why] },
+    );
+    isFirst = false;
   });
   const count = async () => {
     if (access.boundsClaims) usage.counted(await store().claimsOfPrincipals());

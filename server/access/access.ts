@@ -57,8 +57,8 @@ export interface AccessOptions {
   readonly policy?: Policy | undefined;
 }
 
-/** Verified JWTs that are remembered, so that only the first call of each is slow. */
-const JWTS_MAX = 10_000;
+/** Tokens that are remembered once they were verified, so that only the first call of each is slow. */
+const VERIFIED_MAX = 10_000;
 const TOKEN_CHARS_MAX = 16_384;
 
 /** Tells which of the identities in use have ended by a change; null: this one has not. */
@@ -70,9 +70,8 @@ export class Access implements Gate {
   readonly #accepted: string;
   #tokens: Tokens | undefined;
   #policy: Policy | undefined;
-  /** Identities by token, for JWTs, and by hash, for tokens of the file. */
-  readonly #ofJwt = new RecentMap<string, Identity>(JWTS_MAX);
-  readonly #ofToken = new Map<string, Identity>();
+  /** By the hash of the token, so that the memory of the server contains no tokens. */
+  readonly #verified = new RecentMap<string, Identity>(VERIFIED_MAX);
   /** Called when rights were lost. Must not throw. */
   onLoss: (loss: Loss) => void = () => {};
 
@@ -95,7 +94,6 @@ export class Access implements Gate {
 
   replaceTokens(tokens: Tokens): void {
     this.#tokens = tokens;
-    this.#ofToken.clear();
   }
 
   /** What the old policy allowed and the new one does not is lost. */
@@ -128,27 +126,28 @@ export class Access implements Gate {
   }
 
   #byToken(token: string): Identity | Promise<Identity> {
-    const verified = this.#ofJwt.get(token);
-    if (verified) {
-      const ended = verified.ended(Date.now());
-      if (!ended) return verified;
-      this.#ofJwt.delete(token);
-    }
-    if (this.#jwt && looksLikeJwt(token)) return this.#byJwt(token, this.#jwt);
     const hash = hashOf(token);
-    const known = this.#ofToken.get(hash);
-    if (known) return known;
+    const known = this.#verified.get(hash);
+    if (known && !known.ended(Date.now())) return known;
+    this.#verified.delete(hash);
+    if (this.#jwt && looksLikeJwt(token)) return this.#byJwt(token, hash, this.#jwt);
     const name = this.#tokens?.get(hash);
     if (name === undefined) throw credentialsWrong("the server does not know the token");
     const isKnown = () => this.#tokens?.get(hash) === name;
-    const identity = this.#identityOf({ name, endsMs: null, isKnown });
-    this.#ofToken.set(hash, identity);
-    return identity;
+    return this.#remembered(hash, { name, endsMs: null, isKnown });
   }
 
-  async #byJwt(token: string, { rules, keys }: NonNullable<AccessOptions["jwt"]>): Promise<Identity> {
-    const identity = this.#identityOf(await principalOfJwt(token, rules, keys));
-    this.#ofJwt.set(token, identity);
+  async #byJwt(
+    token: string,
+    hash: string,
+    { rules, keys }: NonNullable<AccessOptions["jwt"]>,
+  ): Promise<Identity> {
+    return this.#remembered(hash, await principalOfJwt(token, rules, keys));
+  }
+
+  #remembered(hash: string, principal: Principal): Identity {
+    const identity = this.#identityOf(principal);
+    this.#verified.set(hash, identity);
     return identity;
   }
 

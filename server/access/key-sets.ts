@@ -52,7 +52,7 @@ const BYTES_MAX = 1_048_576;
 
 export interface UrlKeysOptions {
   readonly url: string;
-  /** Called after each try: null if it worked, otherwise why not. */
+  /** Called when it changes, and after the first try: null if that worked, otherwise why not. */
   readonly onOutcome: (why: string | null) => void;
   readonly fetched?: (url: string) => Promise<string>;
   readonly everyMs?: number;
@@ -66,6 +66,7 @@ export class UrlKeys implements KeySet {
   #keys: JSONWebKeySet | null = null;
   #fetching: Promise<void> | null = null;
   #fetchedMs = Number.NEGATIVE_INFINITY;
+  #outcome: string | null | undefined;
 
   constructor(options: UrlKeysOptions) {
     this.#options = { fetched: textOf, everyMs: REFRESH_EVERY_MS, againMs: REFRESH_AGAIN_MS, ...options };
@@ -108,15 +109,21 @@ export class UrlKeys implements KeySet {
   }
 
   async #fetchOnce(): Promise<void> {
-    const { url, onOutcome, fetched } = this.#options;
+    const { url, fetched } = this.#options;
     try {
       const read = readKeys(await fetched(url));
-      if ("faults" in read) return onOutcome(read.faults.join("; "));
+      if ("faults" in read) return this.#report(read.faults.join("; "));
       this.#keys = read.value;
-      onOutcome(null);
+      this.#report(null);
     } catch (error) {
-      onOutcome(messageOf(error));
+      this.#report(messageOf(error));
     }
+  }
+
+  #report(outcome: string | null): void {
+    if (outcome === this.#outcome) return;
+    this.#outcome = outcome;
+    this.#options.onOutcome(outcome);
   }
 }
 
