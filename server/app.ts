@@ -162,7 +162,6 @@ async function startParts(
     logger: log,
     outage,
     room: { ...room, isShort: () => memory.isShort },
-    lanes: store.lanes,
     pokes: {
       secret: replica.secret,
       onPoke: (claims) => engine.poked(claims),

@@ -132,11 +132,6 @@ export const RENEWED_AT_ONCE_MAX = 1_000;
  */
 export const COMMANDS_AT_ONCE_MIN = 8;
 export const COMMANDS_AT_ONCE = 1_024;
-/**
- * With few lanes, only so many for each: twice what one transaction takes. Lanes take commands in the order in which
- * they came, so a newcomer waits for all that are in the engine.
- */
-export const COMMANDS_PER_LANE = 256;
 /** Commands begun in one session before other sessions are read: a millisecond or two of work. */
 export const COMMANDS_PER_TURN_MAX = 100;
 /**

@@ -17,14 +17,7 @@ import { ConnectionCalls } from "./call.ts";
 import type { CallObserver } from "./call-observer.ts";
 import { FaultLog } from "./call-observer.ts";
 import { endOldConnections } from "./connection-age.ts";
-import {
-  COMMANDS_AT_ONCE,
-  COMMANDS_PER_LANE,
-  FINISH_MS,
-  KEEPALIVE_MS,
-  KEEPALIVE_TIMEOUT_MS,
-  SHORT_CALLS_MAX,
-} from "./grpc-bounds.ts";
+import { FINISH_MS, KEEPALIVE_MS, KEEPALIVE_TIMEOUT_MS, SHORT_CALLS_MAX } from "./grpc-bounds.ts";
 import { lockServiceDefinition, lockServiceHandlers } from "./lock-service.ts";
 import { PlaceTurns } from "./methods/place-updates.ts";
 import { OpenWaits, type ServerRoom } from "./open-waits.ts";
@@ -49,7 +42,6 @@ export interface GrpcServerOptions {
   readonly graceMs: number;
   readonly room: ServerRoom;
   /** Concurrent transactions of the engine; unset: many. */
-  readonly lanes?: number;
   /** Open waits on one connection at most: blocked calls and streams. */
   readonly streamsMax: number;
   /** This server's id, as sessions report it to clients. */
@@ -124,9 +116,7 @@ export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
     },
   });
   const methods = { engine, turns: new PlaceTurns(), graceUs: graceMs * 1_000 };
-  const admission = new AdmissionRoom(
-    Math.min(COMMANDS_AT_ONCE, COMMANDS_PER_LANE * (options.lanes ?? Number.POSITIVE_INFINITY)),
-  );
+  const admission = new AdmissionRoom();
   const { gate = OPEN_GATE, usage = new Usage() } = options;
   const connections = new ConnectionCalls(openMax, admission, openWaits, usage);
   const frame = { observer, faultLog: new FaultLog(logger, options.outage) };

@@ -145,7 +145,7 @@ export class Lanes {
     const passing = new Map<bigint, Job[]>();
     const canPass = this.#slots.hasRoom;
     let room = BATCH_COMMANDS_MAX;
-    for (const [lockId, jobs] of this.#queued) {
+    for (const [lockId, jobs] of this.#inTurns()) {
       if (room === 0 || taken.size >= BATCH_LOCKS_MAX) break;
       if (this.#underWay.has(lockId)) continue;
       const state = this.#heldUp.state(lockId);
@@ -164,6 +164,22 @@ export class Lanes {
     }
     if (passing.size > 0) this.#wait({ jobs: passing, earlier: [] }, "passing");
     return taken;
+  }
+
+  /**
+   * Locks with queued jobs, in the order in which they came. If not all fit into one transaction, those of each client
+   * in turn: who asks for one lock need not wait for all locks that somebody else has asked for before.
+   */
+  #inTurns(): Iterable<[bigint, Job[]]> {
+    if (this.#queued.size <= BATCH_LOCKS_MAX) return this.#queued;
+    const lines = new Map<unknown, [bigint, Job[]][]>();
+    for (const queued of this.#queued) {
+      const client = clientOf(queued[1][0]);
+      const line = lines.get(client);
+      if (line) line.push(queued);
+      else lines.set(client, [queued]);
+    }
+    return oneOfEach([...lines.values()]);
   }
 
   #takeOf(lockId: bigint, jobs: Job[], max: number = BATCH_COMMANDS_MAX): Job[] {
@@ -309,4 +325,18 @@ function refuseOptional(jobs: readonly Job[]): Job[] {
 
 function heldUp(): Fault {
   return unavailable(new StoreError("transient", ROW_LOCKED, "Another transaction holds the lock's rows."));
+}
+
+/** Whose command it is: those of the server itself have one line together. */
+function clientOf(job: Job | undefined): unknown {
+  const command = job?.command;
+  const caller = command && "caller" in command ? command.caller : undefined;
+  return caller?.principal || caller?.source || caller?.getPeer();
+}
+
+function* oneOfEach<Item>(lines: readonly (readonly Item[])[]): Generator<Item> {
+  for (let at = 0, left = lines; left.length > 0; at++) {
+    left = left.filter((line) => at < line.length);
+    for (const line of left) yield line[at] as Item;
+  }
 }

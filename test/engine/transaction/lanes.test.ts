@@ -165,6 +165,29 @@ describe("commands", () => {
     expect(sizes(store)).toEqual([BATCH_LOCKS_MAX, 1]);
   });
 
+  test("of many clients take turns if not all of their locks fit into one transaction", async () => {
+    const count = 3 * BATCH_LOCKS_MAX;
+    const { submit, store } = scene({ lanes: 1 }, count + 3);
+    const of = (client: string, lockId: bigint): Command => ({
+      ...ACQUIRE,
+      name: nameOf(lockId),
+      requestId: `request for ${lockId}`,
+      caller: { getPeer: () => client },
+    });
+    for (const lockId of ids(count)) submit(lockId, of("greedy", lockId));
+    const [late, later, last] = [count + 1, count + 2, count + 3].map(BigInt) as [bigint, bigint, bigint];
+    submit(late, of("other", late));
+    submit(later, of("other", later));
+    submit(last, of("third", last));
+    await turn();
+    const first = store.lockIds[0] ?? [];
+    expect(first).toHaveLength(BATCH_LOCKS_MAX);
+    for (const lockId of [late, later, last]) expect(first).toContain(lockId);
+    // The locks of one client keep their order.
+    const greedy = first.filter((lockId) => lockId <= BigInt(count));
+    expect(greedy).toEqual(ids(greedy.length));
+  });
+
   test("are refused if too many wait for a transaction; those in one do not count", async () => {
     const { submit, lanes } = scene({ queuedMax: 2 });
     submit(1n);
