@@ -18,7 +18,7 @@ const stage = processStage();
 test("the page on security takes an operator to mutual TLS, tokens and a policy", {
   timeout: TOUR_MS,
 }, async () => {
-  const [tokens, policy, denied, certificates, serve, run, refused, list, change, ...others] = pasted;
+  const [tokens, policy, denied, certificates, serve, run, refused, list, change, after, ...others] = pasted;
   expect(others).toEqual([]);
   const folder = mkdtempSync(join(tmpdir(), "rowlock-tour-"));
   stage.afterwards(() => rmSync(folder, { recursive: true, force: true }));
@@ -50,8 +50,9 @@ test("the page on security takes an operator to mutual TLS, tokens and a policy"
     return text.replaceAll("localhost:50051", address.replace("127.0.0.1", "localhost"));
   };
   expect(await second.run(at(run))).toContain("it runs alone");
-  expect(await second.run(at(refused))).toMatch(/it needs the right `use`[\s\S]*it may not/);
+  expect(await second.run(at(refused))).toMatch(/the right "use"[\s\S]*it may not/);
   expect(await second.run(at(list))).toContain("etl/orders");
-  const changed = second.run(at(change));
-  expect(await changed).toContain("now it may");
+  await second.run(change as string);
+  await first.shows(/"files":"policy","msg":"changed files are in force"/);
+  expect(await second.run(at(after))).toContain("now it may");
 });
