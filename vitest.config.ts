@@ -6,19 +6,22 @@ import { defineConfig } from "vitest/config";
 // that replaces modules, or imports the tests of others, has a process of its own. A real timer that a file has left
 // behind must not run on fake ones: files with fake timers share theirs only with each other.
 const kindOf = (path: string) => {
+  if (path.startsWith("test/attacks/")) return "attacks";
   if (path.endsWith(".slow.test.ts")) return "slow";
   const text = readFileSync(path, "utf8");
   if (/\bvi\.(mock|doMock)\(|\bawait import\(/.test(text)) return "own modules";
   return text.includes("useFakeTimers") ? "fake timers" : "real timers";
 };
-const ISOLATED = ["slow", "own modules"];
+const ISOLATED = ["slow", "own modules", "attacks"];
+/** These compare times, so they run one by one, after all others. */
+const ALONE = { sequence: { groupOrder: 1 }, maxWorkers: 1 };
 const kinds = Object.groupBy(globSync("test/**/*.test.ts"), kindOf);
 
 export default defineConfig({
   test: {
     projects: Object.entries(kinds).map(([name, include]) => ({
       extends: true,
-      test: { name, include, isolate: ISOLATED.includes(name) },
+      test: { name, include, isolate: ISOLATED.includes(name), ...(name === "attacks" ? ALONE : {}) },
     })),
     globalSetup: ["test/support/mysql-family/global-setup.ts"],
     reporters: ["default", "./test/support/closing-line-reporter.ts"],

@@ -22,7 +22,7 @@ async function shell(...flags: string[]) {
     server,
     env,
     rowlock: (...args: string[]) => stage.rowlock(args, env),
-    ran: (...args: string[]) => stage.rowlock(args, env).exited,
+    ran: (...args: string[]) => stage.rowlock(args, env).ended(),
     /** Holders and waiters of the lock. */
     async counts(name: string) {
       const { lock } = await server.client.call("getLock", { name });
@@ -61,7 +61,7 @@ describe("the machine sleeps", () => {
     // Nobody else had the lock before this.
     expect(await ran("run", "slept", "--wait", "20s", "--quiet", "--", "true")).toMatchObject({ code: 0 });
     process.kill(parent, "SIGCONT");
-    const { code, err } = await running.exited;
+    const { code, err } = await running.ended();
     expect([code, err]).toEqual([
       76,
       expect.stringMatching(/^rowlock: The lock "slept" was lost.*slept\.\n$/),

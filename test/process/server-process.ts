@@ -103,6 +103,20 @@ export class RowlockProcess {
     }
   }
 
+  /** As `exited`, but a process that does not end fails the test where it waits, with what the process has printed. */
+  async ended(): Promise<Exit> {
+    const late = Promise.withResolvers<never>();
+    const timer = setTimeout(
+      () => late.reject(new Error(`did not end\n--- out\n${this.#out}--- err\n${this.#err}`)),
+      this.#patienceMs,
+    );
+    try {
+      return await Promise.race([this.#exited, late.promise]);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
   kill(signal: NodeJS.Signals): void {
     this.#child.kill(signal);
   }
@@ -110,6 +124,9 @@ export class RowlockProcess {
   /** Makes sure that the process is gone, whatever its state. For the end of a test. */
   async destroy(): Promise<void> {
     if (!this.#ended) this.#child.kill("SIGKILL");
+    // What it has started may outlive it and keep its output open.
+    this.#child.stdout?.destroy();
+    this.#child.stderr?.destroy();
     await this.#exited;
   }
 }
