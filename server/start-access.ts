@@ -1,9 +1,11 @@
 // Starts what decides who may call: reads its files now and whenever they change, ends who has lost what they came with,
 // and counts the live claims that quotas are about.
 
-import type { Access, Loss } from "./access/access.ts";
-import { type AccessFiles, accessFromFiles } from "./access/from-files.ts";
+import { Access, type Loss } from "./access/access.ts";
+import { FileKeys, UrlKeys } from "./access/key-sets.ts";
+import { Policy } from "./access/policy.ts";
 import { Usage } from "./access/usage.ts";
+import type { AccessFiles } from "./config/access-config.ts";
 import type { FilesOutcome, ReloadedFiles } from "./config/reloaded-files.ts";
 import type { EngineEvent } from "./engine/lock-engine.ts";
 import { Loop } from "./engine/loop.ts";
@@ -84,4 +86,27 @@ function countClaims(usage: Usage, reported: EngineEvent): void {
   else if (event.kind === "granted")
     usage.decided(event.claim.principal, event.queued ? 0 : 1, event.queued ? -1 : 0);
   else if (event.kind === "ended") usage.decided(event.claim.principal, -1, event.was === "waiting" ? -1 : 0);
+}
+
+/**
+ * Until the files are read for the first time, they say nothing: no token is known, and nothing is allowed. `onFetched`
+ * gets null if keys were fetched, otherwise why not. `fetchedKeys`: what fetches them; null: no URL has keys.
+ */
+function accessFromFiles(
+  { tokens, policy, certificates, jwt }: AccessFiles,
+  files: ReloadedFiles,
+  onFetched: (why: string | null) => void,
+) {
+  const fetchedKeys = jwt && "url" in jwt.keys ? new UrlKeys({ ...jwt.keys, onOutcome: onFetched }) : null;
+  const fileKeys = new FileKeys();
+  const access = new Access({
+    tokens: tokens ? new Map() : undefined,
+    policy: policy ? new Policy([]) : undefined,
+    certificates: certificates ?? undefined,
+    jwt: jwt ? { rules: jwt.rules, keys: fetchedKeys ?? fileKeys } : undefined,
+  });
+  if (tokens) files.add({ ...tokens, onNew: (value) => access.replaceTokens(value) });
+  if (policy) files.add({ ...policy, onNew: (value) => access.replacePolicy(value) });
+  if (jwt && !("url" in jwt.keys)) files.add({ ...jwt.keys, onNew: (value) => fileKeys.replace(value) });
+  return { access, fetchedKeys };
 }

@@ -9,6 +9,7 @@ import {
   credentialsWrong,
   rightLost,
 } from "./access-error.ts";
+import { bearerToken } from "./bearer.ts";
 import { type CertificateNames, principalOfCertificate } from "./certificate.ts";
 import { type JwtRules, type KeySet, looksLikeJwt, principalOfJwt } from "./jwt.ts";
 import { type Allowed, EVERYTHING, type Policy, type Quota } from "./policy.ts";
@@ -57,7 +58,7 @@ export interface AccessOptions {
   readonly policy?: Policy | undefined;
 }
 
-/** Tokens that are remembered once they were verified, so that only the first call of each is slow. */
+/** Tokens and certificates that are remembered once they were verified, so that only the first call of each is slow. */
 const VERIFIED_MAX = 10_000;
 const TOKEN_CHARS_MAX = 16_384;
 
@@ -70,7 +71,7 @@ export class Access implements Gate {
   readonly #accepted: string;
   #tokens: Tokens | undefined;
   #policy: Policy | undefined;
-  /** By the hash of the token, so that the memory of the server contains no tokens. */
+  /** By the hash of the token or certificate, so that the memory of the server contains no tokens. */
   readonly #verified = new RecentMap<string, Identity>(VERIFIED_MAX);
   /** Called when rights were lost. Must not throw. */
   onLoss: (loss: Loss) => void = () => {};
@@ -110,7 +111,7 @@ export class Access implements Gate {
     const [header] = authorization;
     if (header === undefined) return this.#byCertificate(certificate);
     if (authorization.length > 1) throw credentialsWrong("the call has several authorization headers");
-    const token = /^bearer +(\S+) *$/i.exec(header)?.[1];
+    const token = bearerToken(header);
     if (token === undefined) throw credentialsWrong("the authorization header is not `Bearer TOKEN`");
     if (token.length > TOKEN_CHARS_MAX) throw credentialsWrong("the token is too long");
     return this.#byToken(token);
@@ -119,22 +120,24 @@ export class Access implements Gate {
   #byCertificate(certificate: Credentials["certificate"]): Identity {
     const raw = this.#certificates ? certificate() : null;
     if (raw === null) throw credentialsMissing(this.#accepted);
+    const hash = hashOf(raw);
+    const known = this.#known(hash);
+    if (known) return known;
     const identity = this.#identityOf(principalOfCertificate(raw, this.#certificates as CertificateNames));
     const ended = identity.ended(Date.now());
     if (ended) throw ended;
-    return identity;
+    return this.#remembered(hash, identity);
   }
 
   #byToken(token: string): Identity | Promise<Identity> {
     const hash = hashOf(token);
-    const known = this.#verified.get(hash);
-    if (known && !known.ended(Date.now())) return known;
-    this.#verified.delete(hash);
+    const known = this.#known(hash);
+    if (known) return known;
     if (this.#jwt && looksLikeJwt(token)) return this.#byJwt(token, hash, this.#jwt);
     const name = this.#tokens?.get(hash);
     if (name === undefined) throw credentialsWrong("the server does not know the token");
     const isKnown = () => this.#tokens?.get(hash) === name;
-    return this.#remembered(hash, { name, endsMs: null, isKnown });
+    return this.#remembered(hash, this.#identityOf({ name, endsMs: null, isKnown }));
   }
 
   async #byJwt(
@@ -142,11 +145,18 @@ export class Access implements Gate {
     hash: string,
     { rules, keys }: NonNullable<AccessOptions["jwt"]>,
   ): Promise<Identity> {
-    return this.#remembered(hash, await principalOfJwt(token, rules, keys));
+    return this.#remembered(hash, this.#identityOf(await principalOfJwt(token, rules, keys)));
   }
 
-  #remembered(hash: string, principal: Principal): Identity {
-    const identity = this.#identityOf(principal);
+  /** Whoever came with these credentials before, if they still count. */
+  #known(hash: string): Identity | undefined {
+    const known = this.#verified.get(hash);
+    if (known && !known.ended(Date.now())) return known;
+    this.#verified.delete(hash);
+    return undefined;
+  }
+
+  #remembered(hash: string, identity: Identity): Identity {
     this.#verified.set(hash, identity);
     return identity;
   }

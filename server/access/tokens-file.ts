@@ -41,6 +41,6 @@ export function newToken(name: string): { readonly token: string; readonly line:
   return { token, line: `${name} sha256:${hashOf(token)}` };
 }
 
-export function hashOf(token: string): string {
+export function hashOf(token: string | Buffer): string {
   return createHash("sha256").update(token).digest("hex");
 }

@@ -2,6 +2,7 @@
 // sessions and servers, so their number comes from the database from time to time, and what this server decides is added
 // in between.
 
+import { Allowance } from "../core/allowance.ts";
 import type { Identity } from "./access.ts";
 import { AccessError } from "./access-error.ts";
 import type { Quota } from "./policy.ts";
@@ -20,8 +21,8 @@ interface Used {
   /** Claims and waiters that commands under way may add. */
   claimsAsked: number;
   waitersAsked: number;
-  readonly calls: Bucket;
-  readonly names: Bucket;
+  readonly calls: Allowance;
+  readonly names: Allowance;
 }
 
 const SECOND_MS = 1_000;
@@ -49,15 +50,17 @@ export class Usage {
   call({ principal, quota }: User): void {
     const { callsPerSecond } = quota;
     if (callsPerSecond === undefined) return;
-    const waitMs = this.#of(principal).calls.take(callsPerSecond, SECOND_MS, this.#nowMs());
-    if (waitMs > 0) throw full("quota_calls", `${callsPerSecond} calls a second`, waitMs);
+    const { calls } = this.#of(principal);
+    const taken = calls.take(1, { most: callsPerSecond, spanMs: SECOND_MS }, this.#nowMs());
+    if (taken === 0) throw full("quota_calls", `${callsPerSecond} calls a second`, calls.waitMs);
   }
 
   /** Counts a new name of a lock; false: it is one too many in this minute. */
   mayMakeName({ principal, quota }: User): boolean {
     const { newNamesPerMinute } = quota;
     if (newNamesPerMinute === undefined) return true;
-    return this.#of(principal).names.take(newNamesPerMinute, MINUTE_MS, this.#nowMs()) === 0;
+    const rate = { most: newNamesPerMinute, spanMs: MINUTE_MS };
+    return this.#of(principal).names.take(1, rate, this.#nowMs()) === 1;
   }
 
   /** Counts a session, until the function that it returns is called. Throws OVERLOADED. */
@@ -114,8 +117,8 @@ export class Usage {
     if (known) return known;
     const used = {
       ...{ sessions: 0, claims: 0, waiters: 0, claimsAsked: 0, waitersAsked: 0 },
-      calls: new Bucket(),
-      names: new Bucket(),
+      calls: new Allowance(),
+      names: new Allowance(),
     };
     this.#used.set(principal, used);
     return used;
@@ -125,7 +128,7 @@ export class Usage {
   #forget(principal: string, used: Used): void {
     const { sessions, claims, waiters, claimsAsked, waitersAsked, calls, names } = used;
     const isIdle = sessions === 0 && claims === 0 && waiters === 0 && claimsAsked === 0 && waitersAsked === 0;
-    if (isIdle && calls.isFull(this.#nowMs()) && names.isFull(this.#nowMs())) this.#used.delete(principal);
+    if (isIdle && calls.isWhole(this.#nowMs()) && names.isWhole(this.#nowMs())) this.#used.delete(principal);
   }
 }
 
@@ -141,32 +144,4 @@ function full(bound: string, most: string, retryAfterMs = RETRY_AFTER_MS): Acces
     { bound },
     retryAfterMs,
   );
-}
-
-/** A bound on a rate: as much as one span of time allows may come at once. */
-class Bucket {
-  #taken = 0;
-  #atMs = 0;
-  #perMs = 0;
-
-  /** Takes one. Returns how long to wait for it; 0: it is taken. */
-  take(most: number, spanMs: number, nowMs: number): number {
-    this.#drain(nowMs);
-    this.#perMs = most / spanMs;
-    if (most === 0) return spanMs;
-    const excess = this.#taken + 1 - most;
-    if (excess > 0) return Math.ceil(excess / this.#perMs);
-    this.#taken += 1;
-    return 0;
-  }
-
-  isFull(nowMs: number): boolean {
-    this.#drain(nowMs);
-    return this.#taken === 0;
-  }
-
-  #drain(nowMs: number): void {
-    this.#taken = Math.max(0, this.#taken - (nowMs - this.#atMs) * this.#perMs);
-    this.#atMs = nowMs;
-  }
 }

@@ -1,14 +1,31 @@
 // The settings about who calls and who may do what: reads their files, and checks that they fit together.
 
-import type { AccessFiles, ReadAgain } from "../access/from-files.ts";
+import type { CertificateNames } from "../access/certificate.ts";
+import type { JwtRules } from "../access/jwt.ts";
 import { type JSONWebKeySet, readKeys } from "../access/key-sets.ts";
 import type { Policy } from "../access/policy.ts";
 import { readPolicy } from "../access/policy-file.ts";
 import { readTokens, type Tokens } from "../access/tokens-file.ts";
 import { formatListenAddress, isLoopback } from "./listen-address.ts";
-import type { Checked as CheckedFile, ReadFile } from "./reloaded-files.ts";
+import type { Checked as CheckedFile, FileGroup, ReadFile } from "./reloaded-files.ts";
 import type { Checked } from "./settings.ts";
 import { reasonOf } from "./sources.ts";
+
+/** A file that is also read before the server starts. */
+interface ReadFileGroup<Value> extends Omit<FileGroup<Value>, "onNew"> {
+  readonly load: (read: ReadFile) => CheckedFile<Value>;
+}
+
+/** Where callers, keys and rules are written; null: nowhere. */
+export interface AccessFiles {
+  readonly tokens: ReadFileGroup<Tokens> | null;
+  readonly policy: ReadFileGroup<Policy> | null;
+  readonly certificates: CertificateNames | null;
+  readonly jwt: {
+    readonly rules: JwtRules;
+    readonly keys: ReadFileGroup<JSONWebKeySet> | { readonly url: string };
+  } | null;
+}
 
 /** null: nobody is asked who they are. The result counts only if this adds no faults. */
 export function accessConfig(values: Checked, readFile: ReadFile, faults: string[]): AccessFiles | null {
@@ -38,16 +55,16 @@ export function accessConfig(values: Checked, readFile: ReadFile, faults: string
   return asks ? { tokens, policy, certificates, jwt } : null;
 }
 
-export function tokensFile({ tokensFile: path }: Checked): ReadAgain<Tokens> | null {
+export function tokensFile({ tokensFile: path }: Checked): ReadFileGroup<Tokens> | null {
   return fileOf("tokens", "ROWLOCK_TOKENS_FILE", path, readTokens);
 }
 
-export function policyFile({ policyFile: path }: Checked): ReadAgain<Policy> | null {
+export function policyFile({ policyFile: path }: Checked): ReadFileGroup<Policy> | null {
   return fileOf("policy", "ROWLOCK_POLICY_FILE", path, readPolicy);
 }
 
 /** null: there are no keys, or they have a URL. */
-export function keysFile({ jwtKeys = "" }: Checked): ReadAgain<JSONWebKeySet> | null {
+export function keysFile({ jwtKeys = "" }: Checked): ReadFileGroup<JSONWebKeySet> | null {
   return isUrl(jwtKeys) ? null : fileOf("jwt_keys", "ROWLOCK_JWT_KEYS", jwtKeys, readKeys);
 }
 
@@ -95,7 +112,7 @@ function fileOf<Value>(
   name: string,
   path: string | null | undefined,
   read: (text: string) => CheckedFile<Value>,
-): ReadAgain<Value> | null {
+): ReadFileGroup<Value> | null {
   if (!path) return null;
   return {
     what,

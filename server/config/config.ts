@@ -2,8 +2,7 @@
 // name in every source, and reports all faults at once. Reads files only through its caller.
 
 import { isDeepStrictEqual } from "node:util";
-import type { AccessFiles } from "../access/from-files.ts";
-import { accessConfig } from "./access-config.ts";
+import { type AccessFiles, accessConfig } from "./access-config.ts";
 import { type CheckedFiles, checkedFiles, FILE_KEYS } from "./checked-files.ts";
 import { type DatabaseLogin, type DatabasePlace, readDatabaseLogin } from "./database-login.ts";
 import { formatListenAddress, isLoopback } from "./listen-address.ts";

@@ -127,6 +127,11 @@ export class FairQueue<Item> {
     return undefined;
   }
 
+  /** Removes and returns all items, one after the other. */
+  *all(): Generator<Item, void, void> {
+    for (let item = this.next(); item !== undefined; item = this.next()) yield item;
+  }
+
   #longest(): Item[] {
     let longest: Item[] = [];
     for (const queue of this.#queues.values()) if (queue.length > longest.length) longest = queue;

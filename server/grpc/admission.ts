@@ -1,7 +1,6 @@
-// Bounds how many commands of one client run in the engine at a time (a principal or, if nobody is asked who they are, a
-// session or a connection), so that a client
-// which sends thousands does not delay all others. All clients with commands in the engine get an equal share of its
-// room. A client's urgent commands (renewals, releases and confirmations) run before its other commands. A cancelled
+// Bounds how many commands of one client run in the engine at a time, so that a client which sends thousands does not
+// delay all others. A client is a principal or, if nobody is asked who they are, a session or a connection. All clients
+// with commands in the engine get an equal share of its room. A client's urgent commands (renewals, releases and confirmations) run before its other commands. A cancelled
 // command keeps its place until its work is over; one that was cancelled before it begins is dropped when its turn
 // comes, unless it is urgent.
 

@@ -8,6 +8,7 @@ import type { IncomingMessage, RequestListener, Server, ServerResponse } from "n
 import { createServer } from "node:http";
 import { createServer as createTlsServer, type Server as TlsServer } from "node:https";
 import type { AddressInfo, Socket } from "node:net";
+import { bearerToken } from "../access/bearer.ts";
 import type { ListenAddress } from "../config/listen-address.ts";
 import { secureOptions, type TlsMaterial } from "../config/tls-files.ts";
 import type { Ready } from "./readiness.ts";
@@ -112,7 +113,7 @@ export class MetricsHttp {
 
   #mayPass(authorization = ""): boolean {
     if (this.#tokens === null) return true;
-    const [, token] = /^bearer +(\S+) *$/i.exec(authorization) ?? [];
+    const token = bearerToken(authorization);
     if (token === undefined) return false;
     const given = hashed(token);
     return this.#tokens.some((known) => timingSafeEqual(known, given));

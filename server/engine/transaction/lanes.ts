@@ -11,6 +11,7 @@ import type { Command } from "../../core/command.ts";
 import { ROLLED_BACK } from "../../storage/retry.ts";
 import { isRowLocked, ROW_LOCKED, StoreError } from "../../storage/store.ts";
 import { BATCH_COMMANDS_MAX, BATCH_LOCKS_MAX, RETURNED_AFTER_MS } from "../engine-bounds.ts";
+import { FairQueue, sourceOf } from "../fair-gate.ts";
 import { Fault, overloaded, shuttingDown, unavailable } from "../faults.ts";
 import type { Answer, AnswerTo, Follower } from "../lock-engine.ts";
 import { type Deciding, decideWork, giveUp, type Job, parts, type Work } from "./attempts.ts";
@@ -172,14 +173,9 @@ export class Lanes {
    */
   #inTurns(): Iterable<[bigint, Job[]]> {
     if (this.#queued.size <= BATCH_LOCKS_MAX) return this.#queued;
-    const lines = new Map<unknown, [bigint, Job[]][]>();
-    for (const queued of this.#queued) {
-      const client = clientOf(queued[1][0]);
-      const line = lines.get(client);
-      if (line) line.push(queued);
-      else lines.set(client, [queued]);
-    }
-    return oneOfEach([...lines.values()]);
+    const inTurns = new FairQueue<[bigint, Job[]]>(this.#queued.size);
+    for (const queued of this.#queued) inTurns.add(clientOf(queued[1][0]), queued);
+    return inTurns.all();
   }
 
   #takeOf(lockId: bigint, jobs: Job[], max: number = BATCH_COMMANDS_MAX): Job[] {
@@ -331,12 +327,5 @@ function heldUp(): Fault {
 function clientOf(job: Job | undefined): unknown {
   const command = job?.command;
   const caller = command && "caller" in command ? command.caller : undefined;
-  return caller?.principal || caller?.source || caller?.getPeer();
-}
-
-function* oneOfEach<Item>(lines: readonly (readonly Item[])[]): Generator<Item> {
-  for (let at = 0, left = lines; left.length > 0; at++) {
-    left = left.filter((line) => at < line.length);
-    for (const line of left) yield line[at] as Item;
-  }
+  return caller?.principal || sourceOf(caller);
 }

@@ -1,6 +1,7 @@
 // Resolves a lock's name to the id of its guard row. Remembers ids, because they rarely change. A user of an id checks
 // the name under the guard row's lock; if the id was stale, it calls `forget` and asks again.
 
+import { Allowance } from "../../core/allowance.ts";
 import type { Caller } from "../../core/command.ts";
 import { RecentMap } from "../../core/recent-map.ts";
 import type { Store } from "../../storage/store.ts";
@@ -146,25 +147,21 @@ export class LockIds {
 export class NewNames {
   readonly perSecond: number;
   readonly #nowMs: () => number;
-  #left: number;
-  #atMs: number;
+  readonly #allowance = new Allowance();
 
   constructor(perSecond: number, nowMs: () => number = () => performance.now()) {
     this.perSecond = perSecond;
     this.#nowMs = nowMs;
-    this.#left = perSecond * bounds.NEW_NAMES_BURST_S;
-    this.#atMs = nowMs();
   }
 
   /** Returns how many of `wanted` new names may be created now, and counts these as created. */
   take(wanted: number): number {
     if (this.perSecond === Number.POSITIVE_INFINITY) return wanted;
-    const nowMs = this.#nowMs();
-    const earned = ((nowMs - this.#atMs) / 1_000) * this.perSecond;
-    this.#left = Math.min(this.perSecond * bounds.NEW_NAMES_BURST_S, this.#left + earned);
-    this.#atMs = nowMs;
-    const taken = Math.min(wanted, Math.floor(this.#left));
-    this.#left -= taken;
-    return taken;
+    const spanS = bounds.NEW_NAMES_BURST_S;
+    return this.#allowance.take(
+      wanted,
+      { most: this.perSecond * spanS, spanMs: spanS * 1_000 },
+      this.#nowMs(),
+    );
   }
 }
