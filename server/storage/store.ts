@@ -395,7 +395,10 @@ export interface Store {
   poll(lockIds: readonly bigint[], aheadUs: number): Promise<Polled>;
   /** Returns claims by key, as committed, and the clock of the read. */
   claims(keys: readonly ClaimKey[]): Promise<{ nowUs: number; claims: Claim[] }>;
-  /** Returns claims by a client's request id, whatever lock they belong to, as committed, and the clock of the read. */
+  /**
+   * Returns claims by a client's request id, whatever lock they belong to, and the clock of the read. Sees everything
+   * that was committed before it began, at any node of a cluster.
+   */
   claimsByRequest(requestIds: readonly string[]): Promise<{ nowUs: number; claims: Claim[] }>;
   /**
    * Returns locks with ids above `afterLockId` that have a held or waiting claim whose deadline has passed, or a record

@@ -117,10 +117,7 @@ export class Captures {
   async #capture(asked: CaptureTry): Promise<Captured | Earlier> {
     const { input, isOver } = asked;
     const earlier = await this.#earlier(input);
-    if (earlier) {
-      this.#options.observer({ kind: "captured", outcome: "repeated", refused: 0 });
-      return earlier;
-    }
+    if (earlier) return this.#repeated(earlier, 0);
     const attempt = new Attempt(input, this.#options.newSecret);
     const { store } = this.#options;
     const statuses = input.terms?.ifStatus ?? [];
@@ -158,12 +155,22 @@ export class Captures {
     for (const { fault, candidate, command } of canAskAgain ? [] : faults)
       if (fault.outcomeUnknown) this.#options.commands.withdraw(candidate.id, command);
     if (leases.length === 0 && first) throw first.fault;
+    if (leases.length === 0 && !isGivenUp(caller?.signal)) {
+      // An attempt at another server may have committed what refused this one.
+      const earlier = await this.#earlier(input);
+      if (earlier) return this.#repeated(earlier, attempt.refused);
+    }
     const outcome = leases.length === 0 ? "none" : leases.length < input.max ? "some" : "all";
     this.#options.observer({ kind: "captured", outcome, refused: attempt.refused });
     if (leases.length > 0 || isOver()) return { leases, retryAfterUs: null };
     if (isCutShort) return { leases, retryAfterUs: 0, isCutShort };
     const nextInUs = await withoutRepeating(() => candidates.nextInUs());
     return { leases, retryAfterUs: attempt.retryAfterUs ?? nextInUs };
+  }
+
+  #repeated(earlier: Earlier, refused: number): Earlier {
+    this.#options.observer({ kind: "captured", outcome: "repeated", refused });
+    return earlier;
   }
 
   /** What the request got before; null: nothing that is remembered. */

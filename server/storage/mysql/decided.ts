@@ -6,6 +6,7 @@
 import { DECIDED_LIST, pageOf } from "../rows/decided-order.ts";
 import { bigintOf } from "../rows/from-rows.ts";
 import type { Store } from "../store.ts";
+import { addCaughtUp, runCaughtUp } from "./caught-up.ts";
 import { type Connection, type Row, Trip } from "./connection/connection.ts";
 import { rowsOf } from "./connection/in-transaction.ts";
 import type { MysqlPool } from "./connection/pool.ts";
@@ -18,8 +19,6 @@ const LOCKS = `SELECT ${DECIDED_LIST} FROM rowlock_lock FORCE INDEX (rowlock_loc
 const DECIDED = `(${LOCKS} WHERE decided_at = ? AND id > ? ORDER BY id LIMIT ?)
   UNION ALL (${LOCKS} WHERE decided_at > ? AND decided_at <= LEAST(?, ${NOW_US}) ORDER BY decided_at, id LIMIT ?)`;
 const UNTIL_NOW = 2n ** 63n - 1n;
-const CATCH_UP = "SET SESSION wsrep_sync_wait = 1";
-const NO_MORE = "SET SESSION wsrep_sync_wait = DEFAULT";
 
 export function decided(pool: MysqlPool): Pick<Store, "decidedSince"> {
   return {
@@ -38,17 +37,8 @@ async function metaAndLocks(
   values: readonly SqlValue[],
 ): Promise<[meta: readonly Row[], locks: readonly Row[]]> {
   const trip = new Trip("decided_since");
-  if (connection.mayLag) trip.add(CATCH_UP);
-  const metaAt = trip.add(META);
-  if (connection.mayLag) trip.add(NO_MORE);
+  const metaAt = addCaughtUp(connection, trip, META);
   const locksAt = trip.add(DECIDED, ...values);
-  try {
-    const results = await connection.run(trip);
-    return [rowsOf(results[metaAt]), rowsOf(results[locksAt])];
-  } catch (error) {
-    // After a failure the connection may keep wsrep_sync_wait = 1, and a later decision on it must not wait for the
-    // node to catch up.
-    if (connection.mayLag) connection.destroy(error);
-    throw error;
-  }
+  const results = await runCaughtUp(connection, trip);
+  return [rowsOf(results[metaAt]), rowsOf(results[locksAt])];
 }

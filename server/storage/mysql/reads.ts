@@ -34,6 +34,7 @@ import {
 import { bytesOf, rangeAfter } from "../rows/values.ts";
 import { BRANCHES_MAX, LIST_ROWS_MAX } from "../storage-bounds.ts";
 import type { LockView, Polled, Store } from "../store.ts";
+import { addCaughtUp, runCaughtUp } from "./caught-up.ts";
 import { type Connection, query, type Row, Trip } from "./connection/connection.ts";
 import { inTransaction, onSnapshot, rowsOf } from "./connection/in-transaction.ts";
 import type { MysqlPool } from "./connection/pool.ts";
@@ -142,7 +143,15 @@ export function reads(pool: MysqlPool, clock: DatabaseClock) {
     },
 
     async claimsByRequest(requestIds) {
-      return claimsAt(await timedUnion(pool, "claims_by_request", claimsByRequest(LISTS, requestIds)));
+      if (requestIds.length === 0) return claimsAt(await timed(pool, "clock"));
+      const { sql, values } = unionOf(claimsByRequest(LISTS, requestIds));
+      return await pool.use(async (connection) => {
+        const trip = new Trip("claims_by_request");
+        const rowsAt = addCaughtUp(connection, trip, sql, ...values);
+        const clockAt = trip.add(CLOCK);
+        const results = await runCaughtUp(connection, trip);
+        return claimsAt({ nowUs: Number(rowsOf(results[clockAt])[0]?.[0]), rows: rowsOf(results[rowsAt]) });
+      });
     },
 
     async queue(lockId) {

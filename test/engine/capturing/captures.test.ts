@@ -454,6 +454,18 @@ describe("a capture whose request another attempt has answered meanwhile", () =>
     expect(tried).toHaveLength(2);
   });
 
+  test("at another server, which took what this one was refused, returns that and not nothing", async () => {
+    const { capture, earlier, events } = scene(1, (_name, { requestId }) => {
+      earlier.push({ ...CLAIM, requestId });
+      return BUSY;
+    });
+    expect(await capture({ requestId: "r" })).toMatchObject({
+      isRepeated: true,
+      leases: [{ lockName: "t/earlier" }],
+    });
+    expect(events).toEqual([{ kind: "captured", outcome: "repeated", refused: 1 }]);
+  });
+
   test("whose leases are forgotten returns its own", async () => {
     const { capture } = scene(9, (_name, { requestId }) =>
       requestId === captureRequestId("r", 0) ? HELD : REPEATED,

@@ -170,6 +170,22 @@ describe("claims that are read", () => {
     }
   });
 
+  test("by request id see what other nodes of a cluster have committed, and other reads do not wait for that", async () => {
+    const { scripted, claims, claimsByRequest } = scene();
+    await claimsByRequest(["a"]);
+    expect(scripted.sql).toHaveLength(2);
+    scripted.connection.mayLag = true;
+    await claims([held(4)]);
+    expect(scripted.sql).toHaveLength(4);
+    await claimsByRequest(["a"]);
+    expect(scripted.sql.slice(4)).toEqual([
+      "SET SESSION wsrep_sync_wait = 1",
+      expect.stringContaining("FROM rowlock_request r "),
+      "SET SESSION wsrep_sync_wait = DEFAULT",
+      expect.stringMatching(/^SELECT CAST/),
+    ]);
+  });
+
   test("have no replica and no time of a grant if these are 0", async () => {
     const [, claim] = CLAIMS as [Claim, Claim];
     const row = claimRow({ ...claim, replica: null, grantedAtUs: null });
