@@ -232,6 +232,22 @@ func TestALeaseWithoutEndIsReleasedAsSoonAsAServerAnswers(t *testing.T) {
 	until(t, "the lock to be free", func() bool { return look(t, looker, nameOf(t)).HolderCount == 0 })
 }
 
+// The server may confirm the lease although the answer to the release is lost.
+func TestALeaseThatWillHaveNoEndIsReleasedAsSoonAsAServerAnswers(t *testing.T) {
+	t.Parallel()
+	stage := stageAcquire(t, 100*time.Millisecond)
+	unconfirmed := &rowlockv1.Lease{LeaseId: "one", LockName: "x", Ttl: durationpb.New(time.Hour), Provisional: true}
+	stage.grant(stage.ask(rowlock.TTL(rowlock.Forever)), unconfirmed)
+	if _, err := stage.end().lock.Release(background); !errors.Is(err, rowlock.ErrNoServer) {
+		t.Fatal(err)
+	}
+	first, cancel, second := stage.next(), stage.next(), stage.next()
+	if first.GetRelease().GetLeaseId() != "one" || cancel.GetCancel() != first.GetCall() ||
+		second.GetRelease().GetLeaseId() != "one" {
+		t.Fatal(first, cancel, second)
+	}
+}
+
 func TestATTLTooShortForTheRoundTripIsAnError(t *testing.T) {
 	t.Parallel()
 	looker := connectTo(t, sharedAddress(t))
@@ -461,6 +477,11 @@ func TestNothingStaysHeldWhenConnectionsKeepBreaking(t *testing.T) {
 		working.Go(func() { client.Close() })
 	}
 	working.Wait()
+	t.Cleanup(func() {
+		for info := range looker.ListLocks(background, rowlock.ListOptions{Prefix: nameOf(t), BusyOnly: true}) {
+			t.Logf("still busy: %+v", look(t, looker, info.Name))
+		}
+	})
 	until(t, "nothing to be held", func() bool { return heldUnder(t, looker, nameOf(t)) == 0 })
 }
 
@@ -468,16 +489,20 @@ func TestNothingStaysHeldWhenConnectionsKeepBreaking(t *testing.T) {
 func hold(client, looker *rowlock.Client, random *rand.Rand, name string) {
 	ctx, cancel := context.WithTimeout(background, time.Duration(random.Int64N(int64(300*time.Millisecond))))
 	defer cancel()
+	// Told when a lock stays held.
+	how := func(verb string) rowlock.LeaseOption { return rowlock.Labels(map[string]string{"asked by": verb}) }
 	var locks []*rowlock.Lock
 	switch random.IntN(4) {
 	case 0:
-		lock, _, _ := client.TryLock(ctx, name, rowlock.TTL(rowlock.Forever))
+		lock, _, _ := client.TryLock(ctx, name, rowlock.TTL(rowlock.Forever), how("TryLock"))
 		locks = append(locks, lock)
 	case 1:
-		lock, _ := client.Lock(ctx, name, rowlock.TTL(rowlock.Forever))
+		lock, _ := client.Lock(ctx, name, rowlock.TTL(rowlock.Forever), how("Lock"))
 		locks = append(locks, lock)
 	default:
-		options := []rowlock.CaptureOption{rowlock.Names(name, name+"/more"), rowlock.Count(2), rowlock.TTL(longTTL)}
+		options := []rowlock.CaptureOption{
+			rowlock.Names(name, name+"/more"), rowlock.Count(2), rowlock.TTL(longTTL), how("Capture"),
+		}
 		if random.IntN(2) == 0 {
 			options = append(options, rowlock.Wait(time.Minute))
 		}

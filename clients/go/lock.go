@@ -172,7 +172,9 @@ func (l *Lock) release(request *rowlockv1.ReleaseRequest) *release {
 		return begun
 	}
 	l.client.requests.released(l.shared, l.lease.id)
-	isEndless := l.lease.ttl == Forever
+	// Not the ttl of the lease: while that is not confirmed, it has the grace period for its ttl, and the server may
+	// confirm it after the client has sent the release.
+	isEndless := l.asked.ttl == Forever
 	l.client.verbs.begin(end, func(result *rowlockv1.SessionResult, _ time.Duration, err *Error) {
 		begun.wasHeld, begun.err = result.GetRelease().GetReleased(), err
 		close(begun.done)
