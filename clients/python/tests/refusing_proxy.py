@@ -16,6 +16,7 @@ class RefusingProxy:
 
     def __init__(self, address: str, code: grpc.StatusCode) -> None:
         self.calls: Counter[str] = Counter()
+        self.cancelled: Counter[str] = Counter()
         self._code = code
         self._channel = grpc.insecure_channel(address)
         self._server = grpc.server(futures.ThreadPoolExecutor(32))
@@ -30,11 +31,22 @@ class RefusingProxy:
         context.abort(self._code, "no streams here")
 
     def pass_on(self, method: str, request: bytes, context: grpc.ServicerContext) -> bytes:
-        """Return the answer of the server behind it."""
-        self.calls[method.rsplit("/", 1)[1]] += 1
+        """Return the answer of the server behind it. A call that its client cancels is cancelled there, too."""
+        verb = method.rsplit("/", 1)[1]
+        self.calls[verb] += 1
+        call: Any = self._channel.unary_unary(method)
+        asked: Any = call.future(request, timeout=context.time_remaining())
+
+        def cancel() -> None:
+            if asked.cancel():
+                self.cancelled[verb] += 1
+
+        if not context.add_callback(cancel):
+            cancel()
         try:
-            call: Any = self._channel.unary_unary(method)
-            answer: bytes = call(request, timeout=context.time_remaining())
+            answer: bytes = asked.result()
+        except grpc.FutureCancelledError:
+            context.abort(grpc.StatusCode.CANCELLED, "the client cancelled the call")
         except grpc.RpcError as failure:
             error: Any = failure
             context.set_trailing_metadata(error.trailing_metadata())

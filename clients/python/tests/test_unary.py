@@ -104,11 +104,13 @@ def test_captures_wait_in_long_unary_calls_and_can_be_cancelled(
             with pytest.raises(rowlock.RowlockError) as why:
                 given_up.result(30)
             assert why.value.reason == Reason.CANCELLED
+            # The server hears of it before it hears the next call, so that only that one waits.
+            until(lambda: proxy.cancelled["Capture"] == 1)
             wait = pool.submit(client.capture, prefix=f"{name}/", wait=60)
             until(lambda: proxy.calls["Capture"] == 3)
         (second,) = wait.result(30)
-    # The lease is confirmed, so that it has its whole ttl.
-    assert second.remaining > 20
+    # The first renewal confirms the lease, so that it gets its whole ttl.
+    until(lambda: second.remaining > 20)
     with pytest.raises(rowlock.RowlockError) as in_use:
         client.delete_lock(second.name)
     assert in_use.value.reason == Reason.LOCK_IN_USE
