@@ -258,19 +258,21 @@ export type Event = Called &
   (
     | { readonly kind: "granted"; readonly claim: Claim; readonly waitedUs: number; readonly queued: boolean }
     | { readonly kind: "enqueued"; readonly claim: Claim }
-    /** `record`: the lock's record after a lease. */
+    /** `record`: the lock's record after a lease; `isNewRecord`: the end of the lease has made it. */
     | {
         readonly kind: "ended";
         readonly claim: Claim;
         readonly was: "waiting" | "held";
         readonly record?: LockRecord | null;
+        readonly isNewRecord?: boolean;
       }
     | { readonly kind: "limit_set"; readonly lock: Lock; readonly from: number | null }
-    /** The record as it was set, or as it was before it was deleted. */
+    /** The record as it was set, or as it was before it was deleted; `isNewRecord`: there was none before. */
     | {
         readonly kind: "record_changed";
         readonly change: "set" | "deleted";
         readonly lockId: bigint;
         readonly record: LockRecord;
+        readonly isNewRecord?: boolean;
       }
   );
