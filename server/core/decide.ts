@@ -167,6 +167,7 @@ function updateLock(draft: Draft, command: UpdateLock): OutcomeOf<"update_lock">
   const { expectedVersion = version } = command;
   if (expectedVersion !== version) return { kind: "version_mismatch", version };
   const isNewRecord = before === null;
+  if (isNewRecord && command.mayMakeRecord === false) return { kind: "no_record" };
   const set = nextRecord(lock, changesOf(command, lock.lastToken, nowUs), principalOf(command));
   lock.record = set;
   const { caller } = command;

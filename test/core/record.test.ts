@@ -93,6 +93,22 @@ describe("the principal of a record", () => {
   });
 });
 
+describe("an UpdateLock that may not make a record", () => {
+  test("is refused if there is none, and changes one that there is", () => {
+    const lock = new RememberingLock();
+    expect(lock.update({ status: "new", mayMakeRecord: false })).toEqual({ kind: "no_record" });
+    expect(lock.record).toBeNull();
+    expect(lock.update({ expectedVersion: 3n, mayMakeRecord: false })).toMatchObject({
+      kind: "version_mismatch",
+    });
+    lock.update({ status: "made", mayMakeRecord: true });
+    expect(lock.update({ status: "changed", mayMakeRecord: false })).toMatchObject({ kind: "record" });
+    expect(lock.record?.status).toBe("changed");
+    lock.delete();
+    expect(lock.update({ status: "again", mayMakeRecord: false })).toEqual({ kind: "no_record" });
+  });
+});
+
 describe("not_before", () => {
   test("is the interval from the grant, once the lease is released", () => {
     const lock = new RememberingLock();
