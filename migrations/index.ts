@@ -10,6 +10,7 @@ import * as witnesses from "./0006-witnesses.ts";
 import * as rulesInForce from "./0008-rules-in-force.ts";
 import * as attemptsSince from "./0009-attempts-since.ts";
 import * as firstHolders from "./0010-first-holders.ts";
+import * as makersOfRecords from "./0011-makers-of-records.ts";
 import type { MigrationTarget } from "./target.ts";
 
 export interface Migration {
@@ -35,4 +36,5 @@ export const migrations: readonly Migration[] = [
   { name: "0008-rules-in-force", up: rulesInForce.up },
   { name: "0009-attempts-since", up: attemptsSince.up },
   { name: "0010-first-holders", up: firstHolders.up },
+  { name: "0011-makers-of-records", up: makersOfRecords.up },
 ];

@@ -204,7 +204,8 @@ async function startParts(
   if (tokens) files.add({ ...tokens, onNew: (renewed) => http.setTokens(renewed) });
   stops.defer(() => files.stop());
   stops.defer(() => callers?.stop());
-  await Promise.all([files.start(), callers?.begin()]);
+  await files.start();
+  await callers?.begin().catch(cannotStart);
   callers?.watch((loss) => grpc.endLost(loss));
   sayWhoMayCall(config, log);
 

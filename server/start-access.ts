@@ -1,5 +1,5 @@
 // Starts what decides who may call: reads its files now and whenever they change, ends who has lost what they came with,
-// and counts the live claims that quotas are about.
+// and counts the live claims and records that quotas are about.
 
 import { Access, type Loss } from "./access/access.ts";
 import { FileKeys, UrlKeys } from "./access/key-sets.ts";
@@ -15,7 +15,7 @@ import type { Store } from "./storage/store.ts";
 export interface StartedAccess {
   readonly access: Access;
   readonly usage: Usage;
-  /** Fetches keys and counts claims for the first time. Call it before anybody may call. */
+  /** Fetches keys, and counts for the first time. Call it when the files have been read, and before anybody may call. */
   begin(): Promise<void>;
   /** To be told of everything that the engine does. */
   observe(event: EngineEvent): void;
@@ -26,14 +26,14 @@ export interface StartedAccess {
 
 /** How often it looks for callers whose token or certificate has expired, or is not in force any more. */
 const ENDED_CHECKED_MS = 250;
-/** How often live claims are counted, and how long after a count none begins, as a multiple of its time. */
+/** How often claims and records are counted, and how long after a count none begins, as a multiple of its time. */
 const COUNT_EVERY_MS = 5_000;
 const COUNT_REST_SHARE = 9;
 
 export function startAccess(
   where: AccessFiles,
   files: ReloadedFiles,
-  store: () => Pick<Store, "claimsOfPrincipals">,
+  store: () => Pick<Store, "claimsOfPrincipals" | "recordsOfPrincipals">,
   report: (outcome: FilesOutcome) => void,
   log: Log,
 ): StartedAccess {
@@ -48,6 +48,8 @@ export function startAccess(
   });
   const count = async () => {
     if (access.boundsClaims) usage.counted(await store().claimsOfPrincipals());
+    // If the quota is gone, nothing is kept of what was counted before.
+    usage.recordsCounted(access.boundsRecords ? await store().recordsOfPrincipals() : []);
   };
   const counting = new Loop({
     name: "quotas",
@@ -55,7 +57,7 @@ export function startAccess(
     jitter: 0.1,
     restMsAfter: (runMs) => COUNT_REST_SHARE * runMs,
     run: count,
-    onFailure: (loop, error) => log.debug({ loop, err: error }, "live claims could not be counted"),
+    onFailure: (loop, error) => log.debug({ loop, err: error }, "what quotas are about could not be counted"),
   });
   let ending: NodeJS.Timeout | undefined;
   return {
@@ -65,7 +67,10 @@ export function startAccess(
       await Promise.all([fetchedKeys?.start(), count()]);
       counting.start();
     },
-    observe: (event) => countClaims(usage, event),
+    observe(event) {
+      countClaims(usage, event);
+      if (access.boundsRecords) countRecords(usage, event);
+    },
     watch(endLost) {
       access.onLoss = endLost;
       ending = setInterval(() => endLost((identity) => identity.ended(Date.now())), ENDED_CHECKED_MS);
@@ -86,6 +91,16 @@ function countClaims(usage: Usage, reported: EngineEvent): void {
   else if (event.kind === "granted")
     usage.decided(event.claim.principal, event.queued ? 0 : 1, event.queued ? -1 : 0);
   else if (event.kind === "ended") usage.decided(event.claim.principal, -1, event.was === "waiting" ? -1 : 0);
+}
+
+/** What this server has decided changes the number of records. */
+function countRecords(usage: Usage, reported: EngineEvent): void {
+  if (reported.kind !== "event") return;
+  const { event } = reported;
+  if (event.kind !== "ended" && event.kind !== "record_changed") return;
+  const { record, isNewRecord = false } = event;
+  const isDeleted = event.kind === "record_changed" && event.change === "deleted";
+  if (record && (isNewRecord || isDeleted)) usage.recordsDecided(record.principal, isDeleted ? -1 : 1);
 }
 
 /**

@@ -93,6 +93,11 @@ export class Access implements Gate {
     return this.#policy?.boundsClaims ?? false;
   }
 
+  /** Whether records must be counted: see Usage. */
+  get boundsRecords(): boolean {
+    return this.#policy?.boundsRecords ?? false;
+  }
+
   replaceTokens(tokens: Tokens): void {
     this.#tokens = tokens;
   }

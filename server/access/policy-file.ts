@@ -4,7 +4,7 @@
 import { isMap, isScalar, isSeq, LineCounter, type Node, parseDocument, type YAMLMap } from "yaml";
 import { NAME_BYTES_MAX, TEXT_BYTES_MAX } from "../core/bounds.ts";
 import { type Pattern, parsePattern } from "./pattern.ts";
-import { Policy, type QuotaRule, type Rule } from "./policy.ts";
+import { Policy, type Quota, type QuotaRule, type Rule } from "./policy.ts";
 import { SOURCES } from "./principal.ts";
 import { RIGHTS, VERB_NAMES } from "./rights.ts";
 
@@ -17,6 +17,7 @@ const QUOTA_FIELDS = {
   sessions: "sessions",
   calls_per_second: "callsPerSecond",
   new_names_per_minute: "newNamesPerMinute",
+  records: "records",
 } as const;
 
 const QUOTA_MAX = 1_000_000_000;
@@ -24,6 +25,13 @@ const RULES_MAX = 10_000;
 
 export function readPolicy(text: string): ReadPolicy {
   return new Reader(text).read();
+}
+
+/** The bounds of a quota in the words of the file: `claims 1000`. */
+export function boundsOf(quota: Quota): string[] {
+  return Object.entries(QUOTA_FIELDS).flatMap(([field, bound]) =>
+    quota[bound] === undefined ? [] : [`${field} ${quota[bound]}`],
+  );
 }
 
 /** What a rule may allow. */

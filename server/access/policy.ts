@@ -22,6 +22,7 @@ export interface Quota {
   readonly sessions?: number;
   readonly callsPerSecond?: number;
   readonly newNamesPerMinute?: number;
+  readonly records?: number;
 }
 
 export interface QuotaRule extends Quota {
@@ -48,6 +49,8 @@ export const EVERYTHING: Allowed = {
 const REMEMBERED_MAX = 10_000;
 
 export class Policy {
+  /** Whether a quota is about records, so that they must be counted. Asked for each event. */
+  readonly boundsRecords: boolean;
   readonly #rules: readonly Rule[];
   readonly #quotas: readonly QuotaRule[];
   readonly #remembered = new Map<PrincipalName, RulesOfOne>();
@@ -55,6 +58,7 @@ export class Policy {
   constructor(rules: readonly Rule[], quotas: readonly QuotaRule[] = []) {
     this.#rules = rules;
     this.#quotas = quotas;
+    this.boundsRecords = quotas.some(({ records }) => records !== undefined);
   }
 
   /** Whether a quota is about live claims, so that they must be counted. */

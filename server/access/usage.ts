@@ -1,6 +1,6 @@
-// What each principal uses of its quota at this server: sessions, calls, new names, and live claims. Claims outlive
-// sessions and servers, so their number comes from the database from time to time, and what this server decides is added
-// in between.
+// What each principal uses of its quota at this server: sessions, calls, new names, live claims and records. Claims and
+// records outlive sessions and servers, so their numbers come from the database from time to time, and what this server
+// decides is added in between.
 
 import { Allowance } from "../core/allowance.ts";
 import type { Identity } from "./access.ts";
@@ -14,13 +14,21 @@ export interface ClaimsOfPrincipal {
   readonly waiters: number;
 }
 
+/** Records that belong to one principal. */
+export interface RecordsOfPrincipal {
+  readonly principal: string;
+  readonly records: number;
+}
+
 interface Used {
   sessions: number;
   claims: number;
   waiters: number;
-  /** Claims and waiters that commands under way may add. */
+  records: number;
+  /** What commands under way may add. */
   claimsAsked: number;
   waitersAsked: number;
+  recordsAsked: number;
   readonly calls: Allowance;
   readonly names: Allowance;
 }
@@ -35,6 +43,16 @@ export interface AskedFor {
   readonly claims: number;
   readonly waiters: number;
 }
+
+/** Room for a record, kept for a command that may make one. */
+export interface RecordRoom {
+  /** Why the command may not make a record; null: it may. */
+  readonly refusal: AccessError | null;
+  /** The command is decided. */
+  done(): void;
+}
+
+const ANY_ROOM: RecordRoom = { refusal: null, done: () => {} };
 
 type User = Pick<Identity, "principal" | "quota">;
 
@@ -102,12 +120,53 @@ export class Usage {
 
   /** The database has counted all live claims. */
   counted(counts: readonly ClaimsOfPrincipal[]): void {
+    this.#take(counts, (used, count) => {
+      used.claims = count?.claims ?? 0;
+      used.waiters = count?.waiters ?? 0;
+    });
+  }
+
+  /**
+   * Keeps room for a record, for a command that makes one if its lock has none. Whether the lock has one shows only when
+   * the command is decided, so a caller without room is refused only then.
+   */
+  roomForRecord({ principal, quota: { records } }: User): RecordRoom {
+    if (records === undefined) return ANY_ROOM;
+    const used = this.#of(principal);
+    if (used.records + used.recordsAsked >= records)
+      return { refusal: full("quota_records", `${records} records of locks`), done: () => {} };
+    used.recordsAsked += 1;
+    const done = () => {
+      used.recordsAsked -= 1;
+      this.#forget(principal, used);
+    };
+    return { refusal: null, done };
+  }
+
+  /** This server has decided: there are so many more records that belong to this principal. */
+  recordsDecided(principal: string, records: number): void {
+    if (principal === "") return;
+    const used = this.#of(principal);
+    used.records += records;
+    this.#forget(principal, used);
+  }
+
+  /** The database has counted all records. */
+  recordsCounted(counts: readonly RecordsOfPrincipal[]): void {
+    this.#take(counts, (used, count) => {
+      used.records = count?.records ?? 0;
+    });
+  }
+
+  #take<Count extends { readonly principal: string }>(
+    counts: readonly Count[],
+    set: (used: Used, count: Count | undefined) => void,
+  ): void {
     const found = new Map(counts.map((count) => [count.principal, count]));
     for (const principal of new Set([...this.#used.keys(), ...found.keys()])) {
       if (principal === "") continue;
       const used = this.#of(principal);
-      used.claims = found.get(principal)?.claims ?? 0;
-      used.waiters = found.get(principal)?.waiters ?? 0;
+      set(used, found.get(principal));
       this.#forget(principal, used);
     }
   }
@@ -116,7 +175,8 @@ export class Usage {
     const known = this.#used.get(principal);
     if (known) return known;
     const used = {
-      ...{ sessions: 0, claims: 0, waiters: 0, claimsAsked: 0, waitersAsked: 0 },
+      ...{ sessions: 0, claims: 0, waiters: 0, records: 0 },
+      ...{ claimsAsked: 0, waitersAsked: 0, recordsAsked: 0 },
       calls: new Allowance(),
       names: new Allowance(),
     };
@@ -126,8 +186,10 @@ export class Usage {
 
   /** Keeps nothing of principals that use nothing. */
   #forget(principal: string, used: Used): void {
-    const { sessions, claims, waiters, claimsAsked, waitersAsked, calls, names } = used;
-    const isIdle = sessions === 0 && claims === 0 && waiters === 0 && claimsAsked === 0 && waitersAsked === 0;
+    const { sessions, claims, waiters, records, claimsAsked, waitersAsked, recordsAsked, calls, names } =
+      used;
+    const isAsking = claimsAsked > 0 || waitersAsked > 0 || recordsAsked > 0;
+    const isIdle = sessions === 0 && claims === 0 && waiters === 0 && records === 0 && !isAsking;
     if (isIdle && calls.isWhole(this.#nowMs()) && names.isWhole(this.#nowMs())) this.#used.delete(principal);
   }
 }

@@ -5,7 +5,7 @@ import { InvalidArgumentError } from "commander";
 import type { Declare } from "../../clients/shell/command.ts";
 import { EXIT } from "../../clients/shell/context.ts";
 import { shown } from "../../clients/shell/print.ts";
-import { readPolicy } from "../access/policy-file.ts";
+import { boundsOf, readPolicy } from "../access/policy-file.ts";
 import { principalName } from "../access/principal.ts";
 import { type Needed, VERB_NAMES } from "../access/rights.ts";
 import { newToken } from "../access/tokens-file.ts";
@@ -39,8 +39,8 @@ function tokenName(text: string): string {
 }
 
 const POLICY_HELP = `
-Says whether the policy allows it, and by which rule. Without --as, --may and --on, it only checks that the
-file can be read.
+Says whether the policy allows it, and by which rule, and which quota the caller has. Without --as, --may
+and --on, it only checks that the file can be read.
 
 Exit code: 0 if it is allowed, 1 if it is not, 2 if the file has faults; they are all listed.
 
@@ -80,13 +80,15 @@ export const policy: Declare = (command, context) => {
       context.out(`${shown(file)} has no faults.\n`);
       return EXIT.ok;
     }
-    const rule = read.value.of(as).ruleFor(may, on);
+    const rules = read.value.of(as);
+    const rule = rules.ruleFor(may, on);
     const asked = `${may.verb} (the right ${may.right}) on ${shown(on)}`;
     context.out(
       rule
         ? `yes: the rule in line ${rule.line} allows ${shown(as)} ${asked}\n`
         : `no: no rule allows ${shown(as)} ${asked}\n`,
     );
+    context.out(`quota: ${boundsOf(rules.quota).join(", ") || "none"}\n`);
     return rule ? EXIT.ok : EXIT.failed;
   });
 

@@ -74,7 +74,8 @@ export function comesBackTo(command: Command, claim: Claim): command is Acquire 
   );
 }
 
-function principalOf({ caller }: Acquire): string {
+/** Who asks, as the server has verified it; empty if it asks nobody. */
+export function principalOf({ caller }: Pick<Acquire, "caller">): string {
   return caller?.principal ?? "";
 }
 

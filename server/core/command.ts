@@ -133,6 +133,8 @@ export interface UpdateLock extends Called {
   readonly status: string | undefined;
   /** 0: there is no record. */
   readonly expectedVersion: bigint | undefined;
+  /** false: the lock must have a record already; unset: the command makes it if necessary. */
+  readonly mayMakeRecord?: boolean;
 }
 
 /** Removes the record of a lock that nobody holds or waits for. */
@@ -212,6 +214,8 @@ export type Outcome =
     }
   /** Somebody holds the lock or waits for it. */
   | { readonly kind: "in_use" }
+  /** The lock has no record, and the command may not make one. */
+  | { readonly kind: "no_record" }
   | { readonly kind: "request_id_reused" }
   | { readonly kind: "unknown_claim" }
   /** Nobody has named the lock yet. */
@@ -233,7 +237,7 @@ export interface OutcomeKinds {
   withdraw: "done";
   set_limit: "limit" | "version_mismatch";
   force_release: "forced" | "unknown_lock";
-  update_lock: "record" | "version_mismatch";
+  update_lock: "record" | "version_mismatch" | "no_record";
   delete_lock: "deleted" | "in_use" | "version_mismatch" | "unknown_lock";
   advance: "done";
 }
@@ -258,19 +262,21 @@ export type Event = Called &
   (
     | { readonly kind: "granted"; readonly claim: Claim; readonly waitedUs: number; readonly queued: boolean }
     | { readonly kind: "enqueued"; readonly claim: Claim }
-    /** `record`: the lock's record after a lease. */
+    /** `record`: the lock's record after a lease; `isNewRecord`: the end of the lease has made it. */
     | {
         readonly kind: "ended";
         readonly claim: Claim;
         readonly was: "waiting" | "held";
         readonly record?: LockRecord | null;
+        readonly isNewRecord?: boolean;
       }
     | { readonly kind: "limit_set"; readonly lock: Lock; readonly from: number | null }
-    /** The record as it was set, or as it was before it was deleted. */
+    /** The record as it was set, or as it was before it was deleted; `isNewRecord`: there was none before. */
     | {
         readonly kind: "record_changed";
         readonly change: "set" | "deleted";
         readonly lockId: bigint;
         readonly record: LockRecord;
+        readonly isNewRecord?: boolean;
       }
   );

@@ -1,6 +1,6 @@
 // The decision about one command for a lock that has been brought up to the present time.
 
-import { acquire, asItIs, returning } from "./acquire.ts";
+import { acquire, asItIs, principalOf, returning } from "./acquire.ts";
 import { grantWaiters } from "./advance.ts";
 import { type Claim, type ClaimRef, sameSecret } from "./claim.ts";
 import type {
@@ -20,7 +20,7 @@ import type {
 } from "./command.ts";
 import { type Draft, snapshot } from "./draft.ts";
 import { effectiveLimit } from "./limit.ts";
-import { type LockRecord, nextRecord } from "./record.ts";
+import { nextRecord, type RecordChange } from "./record.ts";
 import { end, prolong, startGrace } from "./transitions.ts";
 
 /**
@@ -166,10 +166,19 @@ function updateLock(draft: Draft, command: UpdateLock): OutcomeOf<"update_lock">
   const version = before?.version ?? 0n;
   const { expectedVersion = version } = command;
   if (expectedVersion !== version) return { kind: "version_mismatch", version };
-  const set = nextRecord(lock, changesOf(command, lock.lastToken, nowUs));
+  const isNewRecord = before === null;
+  if (isNewRecord && command.mayMakeRecord === false) return { kind: "no_record" };
+  const set = nextRecord(lock, changesOf(command, lock.lastToken, nowUs), principalOf(command));
   lock.record = set;
   const { caller } = command;
-  draft.events.push({ kind: "record_changed", change: "set", lockId: lock.id, record: set, caller });
+  draft.events.push({
+    kind: "record_changed",
+    change: "set",
+    lockId: lock.id,
+    record: set,
+    isNewRecord,
+    caller,
+  });
   grantWaiters(draft);
   return { kind: "record", lockId: lock.id, record: lock.record, setVersion: set.version };
 }
@@ -193,7 +202,7 @@ function changesOf(
   { notBefore, attemptsLeft, status }: UpdateLock,
   lastToken: bigint,
   nowUs: number,
-): Partial<Omit<LockRecord, "version">> {
+): RecordChange {
   return {
     ...(notBefore !== undefined && { notBeforeUs: instantOf(notBefore, nowUs) }),
     ...(attemptsLeft !== undefined && { attemptsLeft, attemptsSince: lastToken }),

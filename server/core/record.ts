@@ -21,6 +21,8 @@ export interface LockRecord {
   readonly version: bigint;
   /** When the server has to look at the lock, because its waiters may be granted from then on; null: never. */
   readonly wakesAtUs: number | null;
+  /** Whose call made it: the principal of an UpdateLock, or of the claim whose end made it. Empty if it is unknown. */
+  readonly principal: string;
 }
 
 /** The outcome of the lease that ended last. */
@@ -59,15 +61,27 @@ interface Queueing extends Remembering {
   readonly waiting: number;
 }
 
-/** The record with changes, as its next version. */
+/** What a change of a record may set. */
+export type RecordChange = Partial<Omit<LockRecord, "version" | "principal">>;
+
+/**
+ * The record with changes, as its next version.
+ *
+ * @param maker the principal that it belongs to if it is made now.
+ */
 export function nextRecord(
   { record, recordFloor }: Counting,
-  changes: Partial<Omit<LockRecord, "version">>,
+  changes: RecordChange,
+  maker: string,
 ): LockRecord {
-  return { ...(record ?? NOTHING), ...changes, version: (record?.version ?? recordFloor) + 1n };
+  return {
+    ...(record ?? { ...NOTHING, principal: maker }),
+    ...changes,
+    version: (record?.version ?? recordFloor) + 1n,
+  };
 }
 
-const NOTHING: Omit<LockRecord, "version"> = {
+const NOTHING: Omit<LockRecord, "version" | "principal"> = {
   notBeforeUs: null,
   attemptsLeft: null,
   attemptsSince: 0n,
@@ -98,7 +112,7 @@ export function isInWantedStatus(lock: Remembering, terms: Terms | null): boolea
 export function afterGrant(lock: Counting): LockRecord | null {
   const { record } = lock;
   if (record === null || record.attemptsLeft === null) return record;
-  return nextRecord(lock, { attemptsLeft: record.attemptsLeft - 1 });
+  return nextRecord(lock, { attemptsLeft: record.attemptsLeft - 1 }, record.principal);
 }
 
 /**
@@ -125,10 +139,10 @@ export function afterLease(
     record?.notBeforeUs ?? null,
     isLost ? lostUntil(terms, endedAtUs) : releasedUntil(terms, result, grantedAtUs, endedAtUs),
   );
-  const { owner, fencingToken } = ended;
+  const { owner, principal, fencingToken } = ended;
   const lastRun = { owner, fencingToken, grantedAtUs, endedAtUs, end, status };
   const attemptsSince = isSet ? lastToken : (record?.attemptsSince ?? 0n);
-  return nextRecord(lock, { notBeforeUs, attemptsLeft, attemptsSince, status, lastRun });
+  return nextRecord(lock, { notBeforeUs, attemptsLeft, attemptsSince, status, lastRun }, principal);
 }
 
 /**
@@ -139,7 +153,7 @@ export function afterLease(
 function withAttemptBack(lock: Counting, { fencingToken }: Claim): LockRecord | null {
   const { record } = lock;
   if (record === null || record.attemptsLeft === null || fencingToken <= record.attemptsSince) return record;
-  return nextRecord(lock, { attemptsLeft: record.attemptsLeft + 1 });
+  return nextRecord(lock, { attemptsLeft: record.attemptsLeft + 1 }, record.principal);
 }
 
 /**

@@ -117,9 +117,10 @@ export function end(
   claim.deadlineUs = nowUs + (isOwnName(lock.name) ? 0 : policy.retentionUs);
   claim.replica = null;
   const record = was === "held" ? afterLease(lock, claim, result) : null;
+  const isNewRecord = record !== null && lock.record === null;
   if (was === "held") lock.record = record;
   touch(draft, claim);
-  draft.events.push({ kind: "ended", claim: snapshot(claim), was, record, caller });
+  draft.events.push({ kind: "ended", claim: snapshot(claim), was, record, isNewRecord, caller });
 }
 
 function holdForGrace(draft: Draft, claim: Claim): void {

@@ -317,6 +317,12 @@ export interface ClaimsOfPrincipal {
   readonly waiters: number;
 }
 
+/** Records that belong to one principal. */
+export interface RecordsOfPrincipal {
+  readonly principal: string;
+  readonly records: number;
+}
+
 /** Returns those of the missing names whose guard rows may be created. */
 export type MayMake = (missing: readonly string[]) => readonly string[];
 
@@ -346,6 +352,8 @@ export interface Store {
   resolve(names: readonly string[], mayMake?: MayMake): Promise<Map<string, bigint>>;
   /** How many live claims each principal has; those without a principal are left out. Reads all of them. */
   claimsOfPrincipals(): Promise<ClaimsOfPrincipal[]>;
+  /** How many records each principal has; those without a principal are left out. Reads an index of all others. */
+  recordsOfPrincipals(): Promise<RecordsOfPrincipal[]>;
   /** Returns the ids of the named locks without creating guard rows; unknown names are left out. */
   find(names: readonly string[]): Promise<Map<string, bigint>>;
 

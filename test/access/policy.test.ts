@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from "vitest";
 import type { Policy } from "../../server/access/policy.ts";
-import { readPolicy } from "../../server/access/policy-file.ts";
+import { boundsOf, readPolicy } from "../../server/access/policy-file.ts";
 import type { Needed } from "../../server/access/rights.ts";
 
 const ACQUIRE: Needed = { verb: "Acquire", right: "use" };
@@ -93,6 +93,31 @@ quotas:
 `);
   expect(policy.of("token:etl-1").quota).toEqual({ claims: 3, callsPerSecond: 50, sessions: 5 });
   expect(policy.of("token:web").quota).toEqual({ callsPerSecond: 10, sessions: 5 });
+});
+
+test("a quota may bound anything that is counted, and is shown in the words of the file", () => {
+  const quota = {
+    claims: 1,
+    waiters: 2,
+    sessions: 3,
+    calls_per_second: 4,
+    new_names_per_minute: 5,
+    records: 0,
+  };
+  const bounds = Object.entries(quota).map(([bound, most]) => `${bound} ${most}`);
+  const rules = [{ who: "*", may: "use", on: "*" }];
+  const policy = policyOf(JSON.stringify({ rules, quotas: [{ who: "token:a", ...quota }] }));
+  expect(boundsOf(policy.of("token:a").quota)).toEqual(bounds);
+  expect(boundsOf(policy.of("token:b").quota)).toEqual([]);
+});
+
+test.each([
+  ["records: 3", { boundsClaims: false, boundsRecords: true }],
+  ["waiters: 3", { boundsClaims: true, boundsRecords: false }],
+  ["sessions: 3", { boundsClaims: false, boundsRecords: false }],
+])("a policy with the quota `%s` says what must be counted", (bound, expected) => {
+  const policy = policyOf(`{ rules: [], quotas: [{ who: "*", sessions: 1 }, { who: token:a, ${bound} }] }`);
+  expect(policy).toMatchObject(expected);
 });
 
 describe("a file with faults", () => {

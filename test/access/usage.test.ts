@@ -1,6 +1,6 @@
 // What callers may use of their quotas, and that nothing is kept of those who use nothing.
 
-import { describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, test } from "vitest";
 import { AccessError } from "../../server/access/access-error.ts";
 import type { Quota } from "../../server/access/policy.ts";
 import { Usage } from "../../server/access/usage.ts";
@@ -90,5 +90,54 @@ describe("live claims", () => {
     usage.counted([{ principal: "token:b", claims: 5, waiters: 0 }]);
     expect(refused(() => usage.ask(few, lease))).toBeNull();
     expect(refused(() => usage.ask(user({ claims: 5 }, "token:b"), lease))).toBe("quota_claims");
+  });
+});
+
+describe("records", () => {
+  const two = user({ records: 2 });
+  const asked = (who = two) =>
+    refused(() => {
+      const room = usage.roomForRecord(who);
+      if (room.refusal) throw room.refusal;
+      room.done();
+    });
+  let usage: Usage;
+  beforeEach(() => {
+    usage = new Usage();
+  });
+
+  test("count when they are decided, and commands under way keep room", () => {
+    const [first, second] = [usage.roomForRecord(two), usage.roomForRecord(two)];
+    expect(asked()).toBe("quota_records");
+    usage.recordsDecided("token:a", 1);
+    first.done();
+    expect(asked()).toBe("quota_records");
+    second.done();
+    expect(asked()).toBeNull();
+    usage.recordsDecided("token:a", 1);
+    expect(asked()).toBe("quota_records");
+    expect(asked(user({ records: 2 }, "token:b"))).toBeNull();
+    usage.recordsDecided("token:a", -1);
+    expect(asked()).toBeNull();
+  });
+
+  test("are corrected by a count, which says nothing of claims", () => {
+    usage.decided("token:a", 1, 0);
+    usage.recordsDecided("token:a", 2);
+    usage.recordsCounted([{ principal: "token:b", records: 2 }]);
+    expect(asked()).toBeNull();
+    expect(asked(user({ records: 2 }, "token:b"))).toBe("quota_records");
+    expect(refused(() => usage.ask(user({ claims: 1 }), { claims: 1, waiters: 0 }))).toBe("quota_claims");
+    usage.counted([]);
+    expect(asked(user({ records: 2 }, "token:b"))).toBe("quota_records");
+  });
+
+  test("without a quota, and of callers whom the server asks no name, are not bounded", () => {
+    usage.recordsDecided("token:a", 1_000);
+    expect(asked(user({}))).toBeNull();
+    usage.recordsDecided("", 1_000);
+    usage.recordsCounted([]);
+    expect(asked(user({}, ""))).toBeNull();
+    expect(asked(user({ records: 0 }))).toBe("quota_records");
   });
 });

@@ -118,6 +118,32 @@ describe("migrate", () => {
   });
 });
 
+describe("policy check", () => {
+  const policy = `
+rules: [{ who: "token:*", may: use, on: "etl/*" }]
+quotas: [{ who: token:nightly, claims: 5, records: 3 }]
+`;
+  const check = (...args: string[]) => rowlock(["policy", "check", "p.yaml", ...args], {}, () => policy);
+  const ask = ["--may", "acquire", "--on"];
+
+  test("answers with the rule and the quota of the caller", async () => {
+    expect(await check("--as", "token:nightly", ...ask, "etl/a")).toEqual({
+      code: 0,
+      out: expect.stringMatching(/^yes: the rule in line 2 .*\nquota: claims 5, records 3\n$/),
+      err: "",
+    });
+    expect(await check("--as", "token:other", ...ask, "web/a")).toEqual({
+      code: 1,
+      out: expect.stringMatching(/^no: no rule .*\nquota: none\n$/),
+      err: "",
+    });
+  });
+
+  test("without a question only reads the file", async () => {
+    expect(await check()).toEqual({ code: 0, out: "p.yaml has no faults.\n", err: "" });
+  });
+});
+
 describe("doctor", () => {
   test("reports that there is no database yet", async () => {
     const { code, err } = await rowlock(["doctor", "--database-url", `sqlite:${newDatabase()}`]);

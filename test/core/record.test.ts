@@ -50,6 +50,65 @@ describe("a lock without a policy to remember", () => {
   });
 });
 
+describe("the principal of a record", () => {
+  const by = (principal: string) => ({ caller: { getPeer: () => "", principal } });
+  const ofNew = (lock: RememberingLock) =>
+    lock.events.flatMap((event) =>
+      (event.kind === "ended" || event.kind === "record_changed") && event.isNewRecord
+        ? [event.record?.principal]
+        : [],
+    );
+
+  test("is whoever made it by an UpdateLock, until it is deleted", () => {
+    const lock = new RememberingLock();
+    lock.update({ status: "new", ...by("alice") });
+    expect(ofNew(lock)).toEqual(["alice"]);
+    lock.update({ status: "changed", ...by("bob") });
+    expect(ofNew(lock)).toEqual([]);
+    lock.finish(lock.lease(by("carol")), { status: "done" });
+    expect(ofNew(lock)).toEqual([]);
+    expect(lock.record).toMatchObject({ status: "done", principal: "alice" });
+    lock.delete();
+    expect(lock.events).toMatchObject([{ change: "deleted", record: { principal: "alice" } }]);
+    lock.update({ status: "again", ...by("bob") });
+    expect(lock.record?.principal).toBe("bob");
+    expect(ofNew(lock)).toEqual(["bob"]);
+  });
+
+  test.each(["released", "expired", "force_released"])("is that of the claim that was %s", (end) => {
+    const lock = new RememberingLock();
+    const ask = { ttlUs: SECOND_US, ...by("alice") };
+    const lease = lock.lease({ ...ask, ...(end !== "released" && { terms: termsOf({}) }) });
+    if (end === "released") lock.do({ verb: "release", ref: lease, result: { status: "x" }, ...by("bob") });
+    else if (end === "expired") lock.pass(SECOND_US).advance();
+    else lock.forceRelease(lease);
+    expect(lock.record).toMatchObject({ principal: "alice", lastRun: { end } });
+    expect(ofNew(lock)).toEqual(["alice"]);
+  });
+
+  test("is nobody if the server asks no name", () => {
+    const lock = new RememberingLock();
+    lock.update({ status: "new" });
+    expect(lock.record?.principal).toBe("");
+  });
+});
+
+describe("an UpdateLock that may not make a record", () => {
+  test("is refused if there is none, and changes one that there is", () => {
+    const lock = new RememberingLock();
+    expect(lock.update({ status: "new", mayMakeRecord: false })).toEqual({ kind: "no_record" });
+    expect(lock.record).toBeNull();
+    expect(lock.update({ expectedVersion: 3n, mayMakeRecord: false })).toMatchObject({
+      kind: "version_mismatch",
+    });
+    lock.update({ status: "made", mayMakeRecord: true });
+    expect(lock.update({ status: "changed", mayMakeRecord: false })).toMatchObject({ kind: "record" });
+    expect(lock.record?.status).toBe("changed");
+    lock.delete();
+    expect(lock.update({ status: "again", mayMakeRecord: false })).toEqual({ kind: "no_record" });
+  });
+});
+
 describe("not_before", () => {
   test("is the interval from the grant, once the lease is released", () => {
     const lock = new RememberingLock();

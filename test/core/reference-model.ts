@@ -57,7 +57,7 @@ export type ModelOutcome =
   | { readonly kind: "forced"; readonly ended: readonly ModelRow[] }
   | { readonly kind: "record"; readonly record: ModelRecord }
   | { readonly kind: "deleted"; readonly byThisCall: boolean }
-  | { readonly kind: "request_id_reused" | "unknown_claim" | "in_use" | "done" };
+  | { readonly kind: "request_id_reused" | "unknown_claim" | "in_use" | "no_record" | "done" };
 
 /** What a lock remembers, except the time at which it must be looked at. */
 export interface ModelRecord {

@@ -334,7 +334,7 @@ function seenRow(claim: Claim): ModelRow {
 /** The fields of a record that the model knows. */
 function seenRecord(record: LockRecord | null): ModelRecord | null {
   if (!record) return null;
-  const { wakesAtUs: _wakes, ...seen } = record;
+  const { wakesAtUs: _wakes, principal: _principal, ...seen } = record;
   return seen;
 }
 

@@ -306,3 +306,53 @@ test("a caller beyond its quota is told which, keeps what it has, and others are
   expect(new Set(outcomes)).toEqual(new Set(["quota_names"]));
   await others.lease({ name: "new for others", ttl: TTL });
 });
+
+test("a caller with as many records as its quota allows makes no more, and changes, releases and deletes what it has", async () => {
+  const [maker, other] = [newToken("maker"), newToken("other")];
+  const rights = '{ who: "*", may: [read, use, operate, admin], on: "*" }';
+  const tokens = put("tokens", `${maker.line}\n${other.line}\n`);
+  const policy = put("policy", `${policyOf(rights)}quotas:\n  - who: token:maker\n    records: 2\n`);
+  const start = async () => {
+    const args = ["--tokens-file", tokens, "--policy-file", policy];
+    const server = await stage.serving(`sqlite:${path("locks.db")}`, ...args);
+    const [calls, others] = [maker, other].map(({ token }) => callsWith(server.grpcAddress, token));
+    return { server, calls: calls as TestCalls, others: others as TestCalls };
+  };
+  const full = {
+    code: "RESOURCE_EXHAUSTED",
+    reason: "OVERLOADED",
+    metadata: { bound: "quota_records" },
+    retryAfterMs: expect.any(Number),
+  };
+  const { server, calls, others } = await start();
+  const makes = (name: string, status = "new") => calls.call("updateLock", { name, status });
+
+  await makes("a");
+  await others.call("updateLock", { name: "of others", status: "new" });
+  const results = await Promise.allSettled([makes("b"), makes("c")]);
+  expect(results.map(({ status }) => status).toSorted()).toEqual(["fulfilled", "rejected"]);
+  const [b, c] = results[0]?.status === "fulfilled" ? ["b", "c"] : ["c", "b"];
+  await expect(makes(c as string)).rejects.toMatchObject(full);
+  await others.call("updateLock", { name: c as string, status: "new" });
+  for (const name of ["a", b as string, c as string, "of others"]) await makes(name, "changed");
+
+  // The end of a lease may make one more, for its holder.
+  const { leaseId } = await calls.lease({ name: "d", ttl: TTL });
+  await calls.call("renew", { leaseId });
+  await calls.call("release", { leaseId, status: "done" });
+  await calls.call("deleteLock", { name: "a" });
+  await expect(makes("e")).rejects.toMatchObject(full);
+  await others.call("deleteLock", { name: "d" });
+  await makes("e");
+  await expect(makes("f")).rejects.toMatchObject(full);
+
+  // The records from before count as soon as a server takes calls.
+  server.process.kill("SIGTERM");
+  await server.process.exited;
+  const again = await start();
+  const makesAgain = (name: string) => again.calls.call("updateLock", { name, status: "new" });
+  await expect(makesAgain("f")).rejects.toMatchObject(full);
+  await makesAgain("e");
+  await again.calls.call("deleteLock", { name: "e" });
+  await makesAgain("f");
+});

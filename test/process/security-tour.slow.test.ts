@@ -35,7 +35,9 @@ test("the page on security takes an operator to mutual TLS, tokens and a policy"
   expect(readFileSync(join(folder, "tokens"), "utf8")).toMatch(
     /^nightly sha256:\w{64}\noperator sha256:\w{64}\n$/,
   );
-  expect(await first.run(policy as string)).toContain("yes: the rule in line 2 allows token:nightly Acquire");
+  const answer = await first.run(policy as string);
+  expect(answer).toContain("yes: the rule in line 2 allows token:nightly Acquire");
+  expect(answer).toMatch(/^quota: claims 1000, .*, records 10000/m);
   expect(await first.run(denied as string)).toMatch(
     /no: no rule allows token:nightly ForceRelease[\s\S]*denied/,
   );

@@ -5,15 +5,16 @@ import { describe, expect, test } from "vitest";
 import { type Migration, migrations } from "../../migrations/index.ts";
 import type { MigrationTarget } from "../../migrations/target.ts";
 import { parseDatabaseUrl } from "../../server/storage/database-url.ts";
+import { migrateUp } from "../../server/storage/migrate/migrate.ts";
 import { withMysqlSchema } from "../../server/storage/migrate/mysql-schema.ts";
 import { type Schema, sqliteSchema } from "../../server/storage/migrate/schema.ts";
 import { openStore } from "../../server/storage/open.ts";
 import { openSqliteFile } from "../../server/storage/sqlite/file.ts";
-import type { LockView } from "../../server/storage/store.ts";
+import type { LockView, Store } from "../../server/storage/store.ts";
 import { testDatabases } from "../support/database.ts";
 
-const LAST = "0010-first-holders";
-const moving = migrations.find(({ name }) => name === LAST) as Migration;
+const MOVING = "0010-first-holders";
+const moving = migrations.find(({ name }) => name === MOVING) as Migration;
 const before = migrations.slice(0, migrations.indexOf(moving));
 const SOON = 9_000_000_000_000_000;
 
@@ -110,8 +111,14 @@ async function old(url: string): Promise<void> {
   });
 }
 
+/** Runs what comes after the migration, and opens the database. */
+async function openNow(url: string): Promise<Store> {
+  await migrateUp(url);
+  return await openStore(url);
+}
+
 async function expectMoved(url: string): Promise<void> {
-  const store = await openStore(url);
+  const store = await openNow(url);
   try {
     expect(await store.checkInvariants(100)).toEqual([]);
     const views = await store.views([1n, 2n, 3n, 4n, 5n], 10);
@@ -223,7 +230,7 @@ describe.each(testDatabases())("on $label", ({ kind, fresh }) => {
     };
     await withSchema(url, (schema) => schema.run({ name: "goes on", up: goOn }));
     await withSchema(url, (schema) => schema.run(moving));
-    const store = await openStore(url);
+    const store = await openNow(url);
     expect(await store.checkInvariants(100)).toEqual([]);
     const [held, shared] = await store.views([2n, 3n], 10);
     expect(held).toMatchObject({ holders: [], waiters: [] });

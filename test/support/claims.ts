@@ -76,6 +76,7 @@ export const RECORD: LockRecord = {
   lastRun: null,
   version: 1n,
   wakesAtUs: null,
+  principal: "",
 };
 
 export const TERMS: Terms = { minIntervalUs: null, lockDelayUs: null, statusIfLost: null, ifStatus: [] };

@@ -29,7 +29,7 @@
 //                                           `server_sessions` (the server has no memory for more;
 //                                           another server may; open ones go on), and the quotas of the caller:
 //                                           `quota_claims`, `quota_waiters`, `quota_sessions`, `quota_calls`,
-//                                           `quota_names`
+//                                           `quota_names`, `quota_records` (UpdateLock of a lock without a record)
 //   RESOURCE_EXHAUSTED  MESSAGE_TOO_LARGE   the message exceeds the server's receive limit, which metadata has as
 //                                           `bytes_max`
 //   UNKNOWN             OUTCOME_UNKNOWN     SetLimit, UpdateLock, DeleteLock, ForceRelease: the database did not report

@@ -18,13 +18,24 @@ import {
   type Violations,
 } from "./fields.ts";
 
-/** Throws BAD_REQUEST, or VERSION_MISMATCH if the record does not have the expected version. */
+/**
+ * Throws VERSION_MISMATCH if the record does not have the expected version, and OVERLOADED if there is none and its
+ * caller has as many records as its quota allows.
+ */
 export async function updateLock({ engine }: MethodContext, update: CheckedUpdateLock, call: Call) {
-  const { outcome } = await call.client.admission.run(call, () =>
-    engine.ask({ verb: "update_lock", ...update, caller: call }),
-  );
-  if (outcome.kind === "version_mismatch") throw recordVersionMismatch(outcome.version);
-  return { record: recordMessage(outcome.record) };
+  const { admission, identity, usage } = call.client;
+  const room = usage.roomForRecord(identity);
+  const mayMakeRecord = room.refusal === null;
+  try {
+    const { outcome } = await admission.run(call, () =>
+      engine.ask({ verb: "update_lock", ...update, mayMakeRecord, caller: call }),
+    );
+    if (outcome.kind === "version_mismatch") throw recordVersionMismatch(outcome.version);
+    if (outcome.kind === "no_record") throw room.refusal;
+    return { record: recordMessage(outcome.record) };
+  } finally {
+    room.done();
+  }
 }
 
 /**
@@ -52,7 +63,7 @@ export async function deleteLock(
   }
 }
 
-type CheckedUpdateLock = Omit<UpdateLock, "verb" | "caller">;
+type CheckedUpdateLock = Omit<UpdateLock, "verb" | "caller" | "mayMakeRecord">;
 type CheckedDeleteLock = Pick<DeleteLock, "name" | "expectedVersion">;
 
 export function checkUpdateLock(

@@ -15,6 +15,7 @@ import {
   HISTORY_LIST,
   HOLDER_LIST,
   LOCK_LIST,
+  RECORDS_OF_PRINCIPALS,
   REPLICAS,
   waitedLocksBy,
 } from "../rows/columns.ts";
@@ -28,6 +29,7 @@ import {
   hasRecord,
   placeFromRow,
   recordsOf,
+  recordsOfPrincipalFromRow,
   replicaFromRow,
   waitedLockFromRow,
 } from "../rows/from-rows.ts";
@@ -201,6 +203,11 @@ export function reads(pool: MysqlPool, clock: DatabaseClock) {
     async claimsOfPrincipals() {
       const rows = await read("claims_of_principals", CLAIMS_OF_PRINCIPALS);
       return rows.map(claimsOfPrincipalFromRow).filter(({ principal }) => principal !== "");
+    },
+
+    async recordsOfPrincipals() {
+      const rows = await read("records_of_principals", RECORDS_OF_PRINCIPALS);
+      return rows.map(recordsOfPrincipalFromRow);
     },
 
     async replicas(max) {

@@ -147,10 +147,16 @@ export const RECORD_CHANGING_COLUMNS = [
   "run_end",
   "run_status",
   "attempts_since",
+  // Changes only if a transaction deletes a record and makes another.
+  "principal",
 ] as const;
 
 /** All columns of a record. */
 export const RECORD_COLUMNS = ["lock_id", "folder", "name", ...RECORD_CHANGING_COLUMNS] as const;
+
+/** How many records each principal has: principal, records. Read from the index alone, without those of nobody. */
+export const RECORDS_OF_PRINCIPALS =
+  "SELECT principal, COUNT(*) FROM rowlock_record WHERE principal > x'' GROUP BY principal";
 
 /** What is read of a record. The other columns only serve to find it. */
 export const RECORD_LIST = [

@@ -12,6 +12,7 @@ import type {
   ClaimsOfPrincipal,
   LoadPlan,
   QueuePlace,
+  RecordsOfPrincipal,
   RegisteredReplica,
   WaitedLock,
 } from "../store.ts";
@@ -69,6 +70,7 @@ export function recordFromRow(row: Row): { readonly lockId: bigint; readonly rec
     version: bigintOf(row[4]),
     wakesAtUs: numberOrNull(row[5]),
     attemptsSince: bigintOf(row[12]),
+    principal: textOf(row[13]),
     lastRun:
       row[10] === null
         ? null
@@ -132,6 +134,11 @@ export function claimFromRow(row: Row): Claim {
 /** A row of CLAIMS_OF_PRINCIPALS. */
 export function claimsOfPrincipalFromRow(row: Row): ClaimsOfPrincipal {
   return { principal: textOf(row[0]), claims: Number(row[1]), waiters: Number(row[2]) };
+}
+
+/** A row of RECORDS_OF_PRINCIPALS. */
+export function recordsOfPrincipalFromRow(row: Row): RecordsOfPrincipal {
+  return { principal: textOf(row[0]), records: Number(row[1]) };
 }
 
 /** The holder in a row of GUARD_LIST; null: the guard row has none. */

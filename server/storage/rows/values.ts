@@ -150,6 +150,7 @@ export function changingRecordValues(lock: Lock): Value[] {
     record.wakesAtUs,
     ...runValues(record.lastRun),
     record.attemptsSince,
+    bytesOf(record.principal),
   ];
 }
 

@@ -13,6 +13,7 @@ import {
   guardFromRow,
   placeFromRow,
   type Row,
+  recordsOfPrincipalFromRow,
   replicaFromRow,
   textOf,
   waitedLockFromRow,
@@ -55,6 +56,10 @@ export function reads(handle: SqliteHandle) {
     async claimsOfPrincipals() {
       const rows = statements.all("claims_of_principals").map(claimsOfPrincipalFromRow);
       return rows.filter(({ principal }) => principal !== "");
+    },
+
+    async recordsOfPrincipals() {
+      return statements.all("records_of_principals").map(recordsOfPrincipalFromRow);
     },
 
     replicas: async (max) => ({

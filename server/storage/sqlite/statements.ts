@@ -28,6 +28,7 @@ import {
   RECORD_CHANGING_COLUMNS,
   RECORD_COLUMNS,
   RECORD_LIST,
+  RECORDS_OF_PRINCIPALS,
   REPLICAS,
   RULE_LIST,
   waitedLocksBy,
@@ -104,9 +105,12 @@ const SQL = {
   due_claims: `${HOLDERS} AND c.deadline <= ? ORDER BY c.state DESC, c.ticket_number LIMIT ${GIVEN}`,
   live_claim_of_request: `${HOLDERS} AND c.request_id = ?`,
   record: `SELECT ${RECORD_LIST} FROM rowlock_record WHERE lock_id = ?`,
+  // Keeps the principal: SQLite would write its index anew each time.
   write_record: `INSERT INTO rowlock_record (${RECORD_COLUMNS.join(", ")})
     VALUES (${RECORD_COLUMNS.map(() => "?").join(", ")}) ON CONFLICT (lock_id) DO UPDATE
-    SET ${RECORD_CHANGING_COLUMNS.map((column) => `${column} = excluded.${column}`).join(", ")}`,
+    SET ${RECORD_CHANGING_COLUMNS.filter((column) => column !== "principal")
+      .map((column) => `${column} = excluded.${column}`)
+      .join(", ")}`,
   remove_record: "DELETE FROM rowlock_record WHERE lock_id = ?",
   add_claim: `INSERT INTO rowlock_claim (${CLAIM_COLUMNS.join(", ")}) VALUES (${placesOf(CLAIM_COLUMNS)})`,
   write_claim: `UPDATE rowlock_claim SET ${setsOf(CLAIM_CHANGING_COLUMNS)}
@@ -125,6 +129,7 @@ const SQL = {
   forget_replicas: "DELETE FROM rowlock_replica WHERE deadline <= ?",
   replicas: `${REPLICAS} ${GIVEN}`,
   claims_of_principals: CLAIMS_OF_PRINCIPALS,
+  records_of_principals: RECORDS_OF_PRINCIPALS,
   retire: "DELETE FROM rowlock_replica WHERE id = ?",
   mark: `INSERT INTO rowlock_witness (id, mark, written_at)
     SELECT ?1, ?2, ?3 WHERE ?4 IS NULL OR EXISTS (SELECT 1 FROM rowlock_witness WHERE id = ?1)

@@ -150,8 +150,9 @@ function save(handle: SqliteHandle, changes: Changes, before: Read["before"], cl
   const moves = movesOf(changes, clock.nowUs);
   for (const lock of changes.locks) {
     mustExist(writeLock(statements, lock, moves, clock.atLeastUs), `guard row ${lock.id}`);
+    const old = before.lock(lock.id)?.record;
+    if (old && old.principal !== lock.record?.principal) statements.run("remove_record", lock.id);
     if (lock.record) statements.run("write_record", ...recordValues(lock));
-    else if (before.lock(lock.id)?.record) statements.run("remove_record", lock.id);
   }
   for (const claim of moves.added) statements.run("add_claim", ...claimValues(claim));
   for (const claim of moves.changed) {

@@ -455,6 +455,7 @@ describe("the record of a lock", () => {
         lastRun: run,
         version: 4n,
         wakesAtUs: null,
+        principal: "token:nightly",
       }),
     ).toMatchObject({
       notBefore: { seconds: 1_790_000_000n, nanos: 123_456_000 },
@@ -481,6 +482,7 @@ describe("the record of a lock", () => {
       lastRun: null,
       version: 1n,
       wakesAtUs: null,
+      principal: "",
     });
     expect([message.notBefore, message.attemptsLeft, message.lastRun]).toEqual([
       undefined,

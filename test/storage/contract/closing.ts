@@ -9,6 +9,7 @@ const USES: Readonly<Record<string, (store: Store) => Promise<unknown>>> = {
   resolve: (store) => store.resolve(["a"]),
   find: (store) => store.find(["a"]),
   claimsOfPrincipals: (store) => store.claimsOfPrincipals(),
+  recordsOfPrincipals: (store) => store.recordsOfPrincipals(),
   transact: (store) => store.transact(NO_PLAN, () => NO_CHANGES),
   heartbeat: (store) => store.heartbeat(1n, [{ lockId: 1n, ticketNumber: 1n, secret: "" }], 1),
   register: (store) => store.register({ id: 1n, address: "", version: "", secret: "" }, 1, 0n),

@@ -32,6 +32,7 @@ const FULL: LockRecord = {
   version: BIG,
   wakesAtUs: LATEST_US - 1,
   attemptsSince: 2n ** 63n - 1n,
+  principal: `token:${"🔒".repeat(62)}a`,
   lastRun: {
     owner: `${"🔒".repeat(63)}abc`,
     fencingToken: BIG + 1n,
@@ -69,6 +70,28 @@ export function contractOfRecords(fresh: () => FreshStore): void {
         ]);
         expect((await load(by, { locks: planned(id) })).locks.get(id)?.record).toEqual(to);
       }
+    });
+
+    test("is counted for the principal that it belongs to, until it is deleted", async () => {
+      const { store, other } = fresh();
+      const ids = [...(await store.resolve(["a", "b", "c", "d", "no record"])).values()];
+      const [a, b, c, d] = ids as [bigint, bigint, bigint, bigint];
+      const of = (principal: string) => ({ ...RECORD, principal });
+      await remember(a, of("token:x"));
+      await remember(b, of("token:x"));
+      await remember(c, of("token:y"));
+      await remember(d, of(""));
+      const counts = async (by = store) =>
+        Object.fromEntries(
+          (await by.recordsOfPrincipals()).map(({ principal, records }) => [principal, records]),
+        );
+      for (const by of [store, other ?? store])
+        expect(await counts(by)).toEqual({ "token:x": 2, "token:y": 1 });
+      await remember(a, { ...of("token:x"), status: "changed", version: 2n });
+      expect(await counts()).toEqual({ "token:x": 2, "token:y": 1 });
+      await remember(b, null);
+      await remember(c, of("token:z"));
+      expect(await counts()).toEqual({ "token:x": 1, "token:z": 1 });
     });
 
     test("stores every way in which a run can end", async () => {

@@ -245,6 +245,19 @@ describe("an SQLite database", () => {
     await store.close();
   });
 
+  test("counts the records of principals along the index, without those of nobody", async () => {
+    const database = openSqliteFile(":memory:");
+    await runPending(sqliteSchema(database));
+    const prepare = vi.spyOn(database, "prepare");
+    const store = sqliteStore(database, { path: ":memory:" });
+    await store.recordsOfPrincipals();
+    const [sql = ""] = prepare.mock.calls.at(-1) ?? [];
+    expect(database.prepare(`EXPLAIN QUERY PLAN ${sql}`).all()).toMatchObject([
+      { detail: "SEARCH rowlock_record USING COVERING INDEX rowlock_record_principal (principal>?)" },
+    ]);
+    await store.close();
+  });
+
   test("reads the queue of a lock without compiling a statement again, and reads no ended claim", async () => {
     const database = openSqliteFile(":memory:");
     await runPending(sqliteSchema(database));

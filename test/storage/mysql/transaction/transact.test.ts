@@ -332,7 +332,8 @@ function tablesOf(sql = ""): (string | undefined)[] {
 
 test("a record is read if the guard row shows one, and the decision may change it", async () => {
   database.locks.set(1n, { ...LOCK, record: RECORD });
-  const row = ["1", Buffer.from("failed"), null, 3, "8", null, null, null, null, null, null, null, "2"];
+  const run = [null, null, null, null, null, null];
+  const row = ["1", Buffer.from("failed"), null, 3, "8", null, ...run, "2", Buffer.from("token:a")];
   database.answers.set("FROM rowlock_record", [row]);
   let status: string | undefined;
   await database.transact({ locks: planned(1n) }, (loaded) => {

@@ -511,10 +511,10 @@ describe("records", () => {
   });
 
   test("that a guard row mentions and that are missing are a bug", () => {
-    const row = ["4", Buffer.from("failed"), "10", 3, "8", null, null, null, null, null, null, null, "2"];
-    expect([...recordsOf([4n], [row])]).toEqual([
-      [4n, { ...RECORD, status: "failed", notBeforeUs: 10, attemptsLeft: 3, version: 8n, attemptsSince: 2n }],
-    ]);
+    const run = [null, null, null, null, null, null];
+    const row = ["4", Buffer.from("failed"), "10", 3, "8", null, ...run, "2", Buffer.from("token:a")];
+    const read = { notBeforeUs: 10, attemptsLeft: 3, version: 8n, attemptsSince: 2n, principal: "token:a" };
+    expect([...recordsOf([4n], [row])]).toEqual([[4n, { ...RECORD, status: "failed", ...read }]]);
     expect(() => recordsOf([4n, 5n], [row])).toThrow("Lock 5 has no record");
     expect(recordsOf([], [])).toEqual(new Map());
   });
