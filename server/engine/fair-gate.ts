@@ -127,6 +127,11 @@ export class FairQueue<Item> {
     return undefined;
   }
 
+  /** Whether one source has more than so many items while others have some, too. */
+  isCrowded(most: number): boolean {
+    return this.#queues.size > 1 && this.#longest().length > most;
+  }
+
   /** Removes and returns all items, one after the other. */
   *all(): Generator<Item, void, void> {
     for (let item = this.next(); item !== undefined; item = this.next()) yield item;

@@ -10,7 +10,13 @@ import type { ClaimKey } from "../../core/claim.ts";
 import type { Command } from "../../core/command.ts";
 import { ROLLED_BACK } from "../../storage/retry.ts";
 import { isRowLocked, ROW_LOCKED, StoreError } from "../../storage/store.ts";
-import { BATCH_COMMANDS_MAX, BATCH_LOCKS_MAX, RETURNED_AFTER_MS } from "../engine-bounds.ts";
+import {
+  BATCH_COMMANDS_MAX,
+  BATCH_LOCKS_MAX,
+  CROWDED_BATCH_LOCKS_MAX,
+  CROWDED_FOR_MS,
+  RETURNED_AFTER_MS,
+} from "../engine-bounds.ts";
 import { FairQueue, sourceOf } from "../fair-gate.ts";
 import { Fault, overloaded, shuttingDown, unavailable } from "../faults.ts";
 import type { Answer, AnswerTo, Follower } from "../lock-engine.ts";
@@ -57,6 +63,8 @@ export class Lanes {
   /** Commands whose transaction has not begun. */
   #queuedCount = 0;
   #busy = 0;
+  /** When one client last had more queued than a transaction takes while others waited, too. */
+  #crowdedMs = Number.NEGATIVE_INFINITY;
   #scheduled = false;
   #isStopped = false;
   #idle: (() => void)[] = [];
@@ -146,8 +154,10 @@ export class Lanes {
     const passing = new Map<bigint, Job[]>();
     const canPass = this.#slots.hasRoom;
     let room = BATCH_COMMANDS_MAX;
-    for (const [lockId, jobs] of this.#inTurns()) {
-      if (room === 0 || taken.size >= BATCH_LOCKS_MAX) break;
+    const inTurns = this.#inTurns();
+    const locksMax = this.#locksMax();
+    for (const [lockId, jobs] of inTurns) {
+      if (room === 0 || taken.size >= locksMax) break;
       if (this.#underWay.has(lockId)) continue;
       const state = this.#heldUp.state(lockId);
       if (state === "free") {
@@ -175,7 +185,14 @@ export class Lanes {
     if (this.#queued.size <= BATCH_LOCKS_MAX) return this.#queued;
     const inTurns = new FairQueue<[bigint, Job[]]>(this.#queued.size);
     for (const queued of this.#queued) inTurns.add(clientOf(queued[1][0]), queued);
+    if (inTurns.isCrowded(BATCH_LOCKS_MAX)) this.#crowdedMs = performance.now();
     return inTurns.all();
+  }
+
+  /** At most this many locks in the next transaction. */
+  #locksMax(): number {
+    const isCrowded = performance.now() - this.#crowdedMs < CROWDED_FOR_MS;
+    return isCrowded ? CROWDED_BATCH_LOCKS_MAX : BATCH_LOCKS_MAX;
   }
 
   #takeOf(lockId: bigint, jobs: Job[], max: number = BATCH_COMMANDS_MAX): Job[] {

@@ -6,6 +6,8 @@ import { AfterCommit, type AfterCommitOptions } from "../../../server/engine/aft
 import {
   BATCH_COMMANDS_MAX,
   BATCH_LOCKS_MAX,
+  CROWDED_BATCH_LOCKS_MAX,
+  CROWDED_FOR_MS,
   HELD_UP_MS,
   RETURNED_AFTER_MS,
   STUCK_MS,
@@ -181,11 +183,37 @@ describe("commands", () => {
     submit(last, of("third", last));
     await turn();
     const first = store.lockIds[0] ?? [];
-    expect(first).toHaveLength(BATCH_LOCKS_MAX);
+    expect(first).toHaveLength(CROWDED_BATCH_LOCKS_MAX);
     for (const lockId of [late, later, last]) expect(first).toContain(lockId);
     // The locks of one client keep their order.
     const greedy = first.filter((lockId) => lockId <= BigInt(count));
     expect(greedy).toEqual(ids(greedy.length));
+  });
+
+  test("have short transactions while one client asks for very much beside others, and for a while after that", async () => {
+    const count = 4 * BATCH_LOCKS_MAX;
+    const { submit, store, at } = scene({ lanes: 1 }, count + 1);
+    const of = (client: string, lockId: bigint): Command => ({
+      ...ACQUIRE,
+      name: nameOf(lockId),
+      requestId: `request for ${lockId}`,
+      caller: { getPeer: () => client },
+    });
+    for (const lockId of ids(count)) submit(lockId, of("greedy", lockId));
+    await turn();
+    // Nobody else waits.
+    expect(sizes(store)).toEqual([BATCH_LOCKS_MAX]);
+    submit(BigInt(count + 1), of("other", BigInt(count + 1)));
+    await at(0).commit();
+    await turn();
+    vi.advanceTimersByTime(CROWDED_FOR_MS - 1);
+    await at(1).commit();
+    await turn();
+    vi.advanceTimersByTime(1);
+    await at(2).commit();
+    await turn();
+    const short = CROWDED_BATCH_LOCKS_MAX;
+    expect(sizes(store)).toEqual([BATCH_LOCKS_MAX, short, short, BATCH_LOCKS_MAX]);
   });
 
   test("are refused if too many wait for a transaction; those in one do not count", async () => {
