@@ -4,6 +4,7 @@
 import type { ChildProcess } from "node:child_process";
 import { spawn } from "node:child_process";
 import { join } from "node:path";
+import { refuseSecrets } from "../support/secrets.ts";
 
 const HOUSE = join(import.meta.dirname, "../..");
 /** Compile cache shared by the processes: reading the sources is half of the start-up cost. */
@@ -27,6 +28,7 @@ export class RowlockProcess {
   #onChange: () => void = () => {};
   #ended = false;
   readonly #patienceMs: number;
+  readonly #isServer: boolean;
 
   constructor(
     args: readonly string[],
@@ -35,6 +37,7 @@ export class RowlockProcess {
     patienceMs = PAINFULLY_LONG_MS,
   ) {
     this.#patienceMs = patienceMs;
+    this.#isServer = args[0] === "serve";
     this.#child = spawn(process.execPath, [program, ...args], {
       cwd: HOUSE,
       env: { PATH: process.env.PATH, NODE_COMPILE_CACHE: COMPILED, ...env },
@@ -121,13 +124,17 @@ export class RowlockProcess {
     this.#child.kill(signal);
   }
 
-  /** Makes sure that the process is gone, whatever its state. For the end of a test. */
+  /**
+   * Makes sure that the process is gone, whatever its state. For the end of a test. Throws if a server has printed a
+   * secret.
+   */
   async destroy(): Promise<void> {
     if (!this.#ended) this.#child.kill("SIGKILL");
     // What it has started may outlive it and keep its output open.
     this.#child.stdout?.destroy();
     this.#child.stderr?.destroy();
     await this.#exited;
+    if (this.#isServer) refuseSecrets(this.#out + this.#err, "The server");
   }
 }
 
