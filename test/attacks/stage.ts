@@ -20,6 +20,8 @@ const PAIRS = 200;
  */
 const FLOOR_MS = 100;
 const TIMES_MAX = 5;
+/** A server that an attack slows down is slow in each run; other work on the machine makes only some of them slow. */
+const RUNS_MAX = 4;
 
 /** What the attacker has seen: how often, by what it was. Such as `goaway 11`. */
 export type Seen = Readonly<Record<string, number>>;
@@ -70,7 +72,11 @@ export function attackStage(): AttackStage {
       const attacker = new RowlockProcess([name, server.grpcAddress], {}, "test/attacks/attacker.ts");
       stage.afterwards(() => attacker.destroy());
       await attacker.said(/attacking/);
-      const took = await inTurn(server.client, calm.client, PAIRS);
+      const isSlow = ({ attackedMs, calmMs }: Took) =>
+        attackedMs > (options.timesMax ?? TIMES_MAX) * Math.max(FLOOR_MS, calmMs);
+      let took = await inTurn(server.client, calm.client, PAIRS);
+      for (let runs = 1; isSlow(took) && runs < RUNS_MAX; runs++)
+        took = await inTurn(server.client, calm.client, PAIRS);
       for (const what of options.sees ?? []) await attacker.said(new RegExp(`seen ${what.source}`));
       attacker.kill("SIGTERM");
       const { out, err, code } = await attacker.exited;
@@ -81,20 +87,22 @@ export function attackStage(): AttackStage {
       expect((await fetch(`${server.metricsUrl}/readyz`)).status).toBe(200);
       const peakMib = Math.round(peakBytes(server.process.pid) / MIB);
       if (process.env.ROWLOCK_TEST_SHOWS_ATTACKS) console.log(name, { took, peakMib, seen });
-      expect(took.attackedMs, JSON.stringify({ took, peakMib, seen })).toBeLessThanOrEqual(
-        (options.timesMax ?? TIMES_MAX) * Math.max(FLOOR_MS, took.calmMs),
+      expect(isSlow(took), `slow in ${RUNS_MAX} runs: ${JSON.stringify({ took, peakMib, seen })}`).toBe(
+        false,
       );
       return { seen, peakMib };
     },
   };
 }
 
-/** The 99th percentiles of pairs of calls at one server and at another one, by turns. */
-async function inTurn(
-  attacked: TestCalls,
-  calm: TestCalls,
-  pairs: number,
-): Promise<{ attackedMs: number; calmMs: number }> {
+/** 99th percentiles. */
+interface Took {
+  readonly attackedMs: number;
+  readonly calmMs: number;
+}
+
+/** The times of pairs of calls at one server and at another one, by turns. */
+async function inTurn(attacked: TestCalls, calm: TestCalls, pairs: number): Promise<Took> {
   const took: { attacked: number[]; calm: number[] } = { attacked: [], calm: [] };
   for (let pair = 0; pair < pairs; pair++) {
     took.attacked.push(await pairMs(attacked, `quiet/${pair}`));
