@@ -108,6 +108,8 @@ export interface Claim {
    * The operator's reason for ending the claim, or the lock's status if it was none of those wanted; otherwise empty.
    */
   endNote: string;
+  /** Who force-released it: the principal, or the address if the server asks nobody; otherwise empty. */
+  endedBy: string;
 }
 
 /** Prefix of request ids that the server makes. Callers' ids must not begin with it. */
