@@ -53,7 +53,8 @@ export function changes(pool: MysqlPool) {
 
     async purgeChanges(untilUs, keptMax, max) {
       const surplus = await firstBeyond(pool, keptMax);
-      const upTo: ChangePosition = surplus && surplus.atUs >= untilUs ? surplus : { atUs: untilUs - 1, id: HIGHEST };
+      const upTo: ChangePosition =
+        surplus && surplus.atUs >= untilUs ? surplus : { atUs: untilUs - 1, id: HIGHEST };
       const sql = `${KEYS} WHERE changed_at < ? OR (changed_at = ? AND id <= ?) ORDER BY changed_at, id LIMIT ?`;
       const values = [upTo.atUs, upTo.atUs, upTo.id, max];
       const keys = await pool.use((connection) => query(connection, "old_changes", sql, ...values));
