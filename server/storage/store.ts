@@ -6,6 +6,7 @@ import type { Claim, ClaimKey, ClaimRef } from "../core/claim.ts";
 import type { DatabaseClock } from "../core/database-clock.ts";
 import type { LimitRule } from "../core/limit.ts";
 import type { Counters, GuardRow, Lock } from "../core/lock.ts";
+import type { NotedChange } from "../core/noted-change.ts";
 import type { Rows } from "../core/rows.ts";
 
 /** A guard row to lock, and how much of its queue to read. */
@@ -78,6 +79,8 @@ export interface Changes {
   /** Written by key and secret. A claim that no longer exists fails the whole transaction. */
   readonly changed: readonly Claim[];
   readonly rule?: LimitRule;
+  /** Changes that somebody made, to be kept with the time of the decision; unset: none. */
+  readonly noted?: readonly NotedChange[];
   /**
    * Locks whose decision is unfinished. After the store has written these changes, it reads the locks again in the same
    * transaction, with QUEUE_HEAD_MAX heads, and calls `decide` again. Empty: the decision is complete.
@@ -323,6 +326,43 @@ export interface RecordsOfPrincipal {
   readonly records: number;
 }
 
+/** An ended claim, with the name of its lock. */
+export interface EndedClaim {
+  readonly claim: Claim;
+  readonly lockName: string;
+}
+
+/** A position among all ended claims in the order of their ends: before it are those that ended earlier. */
+export interface EndedPosition extends ClaimKey {
+  readonly endedAtUs: number;
+}
+
+/** A change as it is kept. */
+export interface KeptChange extends NotedChange {
+  readonly atUs: number;
+  /** Random; tells changes of one instant apart. */
+  readonly id: bigint;
+}
+
+/** A position among changes in the order of time. */
+export type ChangePosition = Pick<KeptChange, "atUs" | "id">;
+
+/** How much history there is. */
+export interface HistoryStats {
+  /** Ended claims, about: the database's own estimate. */
+  readonly rows: number;
+  /** How long the oldest ended claim has been kept beyond its time; 0: none has. */
+  readonly overdueUs: number;
+}
+
+/** A transaction of somebody else that holds a row. */
+export interface RowHolder {
+  /** Its connection at the database server. */
+  readonly connectionId: bigint;
+  /** The database user of that connection. */
+  readonly user: string;
+}
+
 /** Returns those of the missing names whose guard rows may be created. */
 export type MayMake = (missing: readonly string[]) => readonly string[];
 
@@ -421,6 +461,13 @@ export interface Store {
   /** Deletes ended claims whose retention has passed by the database's clock and before `untilUs`; returns how many. */
   purgeClaims(untilUs: number, max: number): Promise<number>;
   /**
+   * Deletes the oldest ended claims of those that ended before `untilUs`, whatever the time for which they are kept; returns
+   * how many.
+   */
+  trimHistory(untilUs: number, max: number): Promise<number>;
+  /** Deletes changes from before `untilUs`, and the oldest ones beyond `keptMax`; returns how many. */
+  purgeChanges(untilUs: number, keptMax: number, max: number): Promise<number>;
+  /**
    * Deletes guard rows that were last decided about more than `idleUs` ago and have no claim, no record and no limit
    * that was ever set (its version must not fall). First raises the token floor to their highest token. Returns how
    * many.
@@ -465,6 +512,41 @@ export interface Store {
    * Returns one lock by its name, with at most `shown` holders and waiters, as of one moment; null: it does not exist.
    */
   view(name: string, shown: number): Promise<LockView | null>;
+  /** Returns live claims of a lock with ticket numbers above `afterTicket`, in order, as committed. */
+  liveClaimsOf(lockId: bigint, afterTicket: bigint, max: number): Promise<Claim[]>;
+  /**
+   * Returns ended claims of a lock with ticket numbers below `belowTicket` (null: from the newest on), newest first. Reads
+   * no others.
+   */
+  endedClaimsOf(lockId: bigint, belowTicket: bigint | null, max: number): Promise<Claim[]>;
+  /**
+   * Returns a ticket number above those of all ended claims of the lock that were requested at `atUs` or earlier, and not
+   * above that of any that was requested more than a second later; as long as no clock was set back. In a number of reads
+   * that grows with the logarithm of the history.
+   */
+  ticketAfter(lockId: bigint, atUs: number): Promise<bigint>;
+  /**
+   * Returns the ended claims of all locks that come before a position in the order of their ends (null: from the newest
+   * on), newest first. The position itself is not returned, so the last claim of a page is where the next page begins.
+   */
+  endedClaims(from: EndedPosition | null, max: number): Promise<EndedClaim[]>;
+  /** Keeps a change that no transaction of this store makes, with the present time of the database's clock. */
+  noteChange(change: NotedChange): Promise<void>;
+  /**
+   * Returns changes before a position (null: from the newest on), newest first. `targets`: only those of these names and
+   * patterns (as they are written, with their stars), by an index; null: all.
+   */
+  changes(
+    targets: readonly string[] | null,
+    before: ChangePosition | null,
+    max: number,
+  ): Promise<KeptChange[]>;
+  /**
+   * Returns a transaction of somebody else that holds the lock's guard row now; null: there is none, or the database does
+   * not tell.
+   */
+  rowHolder(lockId: bigint): Promise<RowHolder | null>;
+  historyStats(): Promise<HistoryStats>;
   /** Returns the limit rules, as committed. */
   limitRules(): Promise<readonly LimitRule[]>;
   /**

@@ -267,6 +267,8 @@ const (
 	ClaimState_CLAIM_STATE_WAITING ClaimState = 1
 	// A lease.
 	ClaimState_CLAIM_STATE_HELD ClaimState = 2
+	// Over, for good. Only ListClaims shows such claims.
+	ClaimState_CLAIM_STATE_ENDED ClaimState = 3
 )
 
 // Enum value maps for ClaimState.
@@ -275,11 +277,13 @@ var (
 		0: "CLAIM_STATE_UNSPECIFIED",
 		1: "CLAIM_STATE_WAITING",
 		2: "CLAIM_STATE_HELD",
+		3: "CLAIM_STATE_ENDED",
 	}
 	ClaimState_value = map[string]int32{
 		"CLAIM_STATE_UNSPECIFIED": 0,
 		"CLAIM_STATE_WAITING":     1,
 		"CLAIM_STATE_HELD":        2,
+		"CLAIM_STATE_ENDED":       3,
 	}
 )
 
@@ -308,6 +312,69 @@ func (x ClaimState) Number() protoreflect.EnumNumber {
 // Deprecated: Use ClaimState.Descriptor instead.
 func (ClaimState) EnumDescriptor() ([]byte, []int) {
 	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{3}
+}
+
+// What a change changed.
+type ChangeKind int32
+
+const (
+	// Never sent.
+	ChangeKind_CHANGE_KIND_UNSPECIFIED ChangeKind = 0
+	// A limit, by SetLimit. `from` and `to` are the limits in decimal; empty: not set.
+	ChangeKind_CHANGE_KIND_LIMIT ChangeKind = 1
+	// A record, by UpdateLock or DeleteLock. `from` and `to` are JSON objects with `status`, `attempts_left`, `not_before`
+	// (an instant in RFC 3339) and `version` (decimal); a member that is not set is left out.
+	ChangeKind_CHANGE_KIND_RECORD ChangeKind = 2
+	// A claim was ended by ForceRelease. `from` is a JSON object with its `ticket_number` (decimal), `state` (`waiting` or
+	// `held`), `owner` and `principal`.
+	ChangeKind_CHANGE_KIND_FORCED_RELEASE ChangeKind = 3
+	// A server read a changed policy file. `from` and `to` are hashes of its content.
+	ChangeKind_CHANGE_KIND_POLICY ChangeKind = 4
+)
+
+// Enum value maps for ChangeKind.
+var (
+	ChangeKind_name = map[int32]string{
+		0: "CHANGE_KIND_UNSPECIFIED",
+		1: "CHANGE_KIND_LIMIT",
+		2: "CHANGE_KIND_RECORD",
+		3: "CHANGE_KIND_FORCED_RELEASE",
+		4: "CHANGE_KIND_POLICY",
+	}
+	ChangeKind_value = map[string]int32{
+		"CHANGE_KIND_UNSPECIFIED":    0,
+		"CHANGE_KIND_LIMIT":          1,
+		"CHANGE_KIND_RECORD":         2,
+		"CHANGE_KIND_FORCED_RELEASE": 3,
+		"CHANGE_KIND_POLICY":         4,
+	}
+)
+
+func (x ChangeKind) Enum() *ChangeKind {
+	p := new(ChangeKind)
+	*p = x
+	return p
+}
+
+func (x ChangeKind) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (ChangeKind) Descriptor() protoreflect.EnumDescriptor {
+	return file_rowlock_v1_lock_proto_enumTypes[4].Descriptor()
+}
+
+func (ChangeKind) Type() protoreflect.EnumType {
+	return &file_rowlock_v1_lock_proto_enumTypes[4]
+}
+
+func (x ChangeKind) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use ChangeKind.Descriptor instead.
+func (ChangeKind) EnumDescriptor() ([]byte, []int) {
+	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{4}
 }
 
 // Where the limit of a lock comes from.
@@ -351,11 +418,11 @@ func (x LimitSource) String() string {
 }
 
 func (LimitSource) Descriptor() protoreflect.EnumDescriptor {
-	return file_rowlock_v1_lock_proto_enumTypes[4].Descriptor()
+	return file_rowlock_v1_lock_proto_enumTypes[5].Descriptor()
 }
 
 func (LimitSource) Type() protoreflect.EnumType {
-	return &file_rowlock_v1_lock_proto_enumTypes[4]
+	return &file_rowlock_v1_lock_proto_enumTypes[5]
 }
 
 func (x LimitSource) Number() protoreflect.EnumNumber {
@@ -364,7 +431,7 @@ func (x LimitSource) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use LimitSource.Descriptor instead.
 func (LimitSource) EnumDescriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{4}
+	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{5}
 }
 
 // The right to run, until its ttl has passed or it is released.
@@ -733,7 +800,19 @@ type Claim struct {
 	Unclaimed bool `protobuf:"varint,12,opt,name=unclaimed,proto3" json:"unclaimed,omitempty"`
 	// Who asked for it, as the server has verified: the name of a token or a certificate. `owner` is only what the caller
 	// says. Empty if the server asks nobody who they are.
-	Principal     string `protobuf:"bytes,13,opt,name=principal,proto3" json:"principal,omitempty"`
+	Principal string `protobuf:"bytes,13,opt,name=principal,proto3" json:"principal,omitempty"`
+	// When it ended. This field and the next three are set for an ended claim only.
+	EndedAt *timestamppb.Timestamp `protobuf:"bytes,14,opt,name=ended_at,json=endedAt,proto3" json:"ended_at,omitempty"`
+	// How it ended: RELEASED, EXPIRED, FORCE_RELEASED, CANCELLED, LAPSED, TIMED_OUT, ...
+	EndReason RefusalReason `protobuf:"varint,15,opt,name=end_reason,json=endReason,proto3,enum=rowlock.v1.RefusalReason" json:"end_reason,omitempty"`
+	// The reason that came with its ForceRelease; for STATUS_MISMATCH the lock's status; otherwise empty.
+	EndNote string `protobuf:"bytes,16,opt,name=end_note,json=endNote,proto3" json:"end_note,omitempty"`
+	// Who force-released it: the principal, or the address of the connection if the server asks nobody who they are.
+	// Otherwise empty.
+	EndedBy string `protobuf:"bytes,17,opt,name=ended_by,json=endedBy,proto3" json:"ended_by,omitempty"`
+	// The server that kept its place in the queue, as the log and the metrics of the servers name it. Empty for a claim that
+	// did not wait.
+	Replica       string `protobuf:"bytes,18,opt,name=replica,proto3" json:"replica,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -859,6 +938,701 @@ func (x *Claim) GetPrincipal() string {
 	return ""
 }
 
+func (x *Claim) GetEndedAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.EndedAt
+	}
+	return nil
+}
+
+func (x *Claim) GetEndReason() RefusalReason {
+	if x != nil {
+		return x.EndReason
+	}
+	return RefusalReason_REFUSAL_REASON_UNSPECIFIED
+}
+
+func (x *Claim) GetEndNote() string {
+	if x != nil {
+		return x.EndNote
+	}
+	return ""
+}
+
+func (x *Claim) GetEndedBy() string {
+	if x != nil {
+		return x.EndedBy
+	}
+	return ""
+}
+
+func (x *Claim) GetReplica() string {
+	if x != nil {
+		return x.Replica
+	}
+	return ""
+}
+
+// A change that somebody made, as the history keeps it.
+type Change struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// When, by the database's clock.
+	ChangedAt *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=changed_at,json=changedAt,proto3" json:"changed_at,omitempty"`
+	// What was changed.
+	Kind ChangeKind `protobuf:"varint,2,opt,name=kind,proto3,enum=rowlock.v1.ChangeKind" json:"kind,omitempty"`
+	// Which lock, or which names; none is set for a policy.
+	//
+	// Types that are valid to be assigned to Target:
+	//
+	//	*Change_LockName
+	//	*Change_Pattern
+	Target isChange_Target `protobuf_oneof:"target"`
+	// Who: the principal, or the address of the connection if the server asks nobody who they are. For a policy, the server
+	// that read it.
+	ChangedBy string `protobuf:"bytes,5,opt,name=changed_by,json=changedBy,proto3" json:"changed_by,omitempty"`
+	// What it was before, in the form that its kind names; empty: there was none.
+	From string `protobuf:"bytes,6,opt,name=from,proto3" json:"from,omitempty"`
+	// What it is since; empty: there is none.
+	To string `protobuf:"bytes,7,opt,name=to,proto3" json:"to,omitempty"`
+	// The reason that came with the change; empty for records and policies, which have none.
+	Reason        string `protobuf:"bytes,8,opt,name=reason,proto3" json:"reason,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Change) Reset() {
+	*x = Change{}
+	mi := &file_rowlock_v1_lock_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Change) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Change) ProtoMessage() {}
+
+func (x *Change) ProtoReflect() protoreflect.Message {
+	mi := &file_rowlock_v1_lock_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Change.ProtoReflect.Descriptor instead.
+func (*Change) Descriptor() ([]byte, []int) {
+	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *Change) GetChangedAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.ChangedAt
+	}
+	return nil
+}
+
+func (x *Change) GetKind() ChangeKind {
+	if x != nil {
+		return x.Kind
+	}
+	return ChangeKind_CHANGE_KIND_UNSPECIFIED
+}
+
+func (x *Change) GetTarget() isChange_Target {
+	if x != nil {
+		return x.Target
+	}
+	return nil
+}
+
+func (x *Change) GetLockName() string {
+	if x != nil {
+		if x, ok := x.Target.(*Change_LockName); ok {
+			return x.LockName
+		}
+	}
+	return ""
+}
+
+func (x *Change) GetPattern() string {
+	if x != nil {
+		if x, ok := x.Target.(*Change_Pattern); ok {
+			return x.Pattern
+		}
+	}
+	return ""
+}
+
+func (x *Change) GetChangedBy() string {
+	if x != nil {
+		return x.ChangedBy
+	}
+	return ""
+}
+
+func (x *Change) GetFrom() string {
+	if x != nil {
+		return x.From
+	}
+	return ""
+}
+
+func (x *Change) GetTo() string {
+	if x != nil {
+		return x.To
+	}
+	return ""
+}
+
+func (x *Change) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
+type isChange_Target interface {
+	isChange_Target()
+}
+
+type Change_LockName struct {
+	// One lock.
+	LockName string `protobuf:"bytes,3,opt,name=lock_name,json=lockName,proto3,oneof"`
+}
+
+type Change_Pattern struct {
+	// Every matching name.
+	Pattern string `protobuf:"bytes,4,opt,name=pattern,proto3,oneof"`
+}
+
+func (*Change_LockName) isChange_Target() {}
+
+func (*Change_Pattern) isChange_Target() {}
+
+// One cause why a lock is not granted.
+type WaitCause struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Exactly one is set.
+	//
+	// Types that are valid to be assigned to Cause:
+	//
+	//	*WaitCause_Held
+	//	*WaitCause_Queued
+	//	*WaitCause_Limit
+	//	*WaitCause_NotBefore
+	//	*WaitCause_Exhausted
+	//	*WaitCause_Status
+	//	*WaitCause_FailedOverUntil
+	//	*WaitCause_Rows
+	Cause         isWaitCause_Cause `protobuf_oneof:"cause"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *WaitCause) Reset() {
+	*x = WaitCause{}
+	mi := &file_rowlock_v1_lock_proto_msgTypes[5]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *WaitCause) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*WaitCause) ProtoMessage() {}
+
+func (x *WaitCause) ProtoReflect() protoreflect.Message {
+	mi := &file_rowlock_v1_lock_proto_msgTypes[5]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use WaitCause.ProtoReflect.Descriptor instead.
+func (*WaitCause) Descriptor() ([]byte, []int) {
+	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{5}
+}
+
+func (x *WaitCause) GetCause() isWaitCause_Cause {
+	if x != nil {
+		return x.Cause
+	}
+	return nil
+}
+
+func (x *WaitCause) GetHeld() *HeldByOthers {
+	if x != nil {
+		if x, ok := x.Cause.(*WaitCause_Held); ok {
+			return x.Held
+		}
+	}
+	return nil
+}
+
+func (x *WaitCause) GetQueued() *QueuedBehind {
+	if x != nil {
+		if x, ok := x.Cause.(*WaitCause_Queued); ok {
+			return x.Queued
+		}
+	}
+	return nil
+}
+
+func (x *WaitCause) GetLimit() *LimitInTheWay {
+	if x != nil {
+		if x, ok := x.Cause.(*WaitCause_Limit); ok {
+			return x.Limit
+		}
+	}
+	return nil
+}
+
+func (x *WaitCause) GetNotBefore() *timestamppb.Timestamp {
+	if x != nil {
+		if x, ok := x.Cause.(*WaitCause_NotBefore); ok {
+			return x.NotBefore
+		}
+	}
+	return nil
+}
+
+func (x *WaitCause) GetExhausted() bool {
+	if x != nil {
+		if x, ok := x.Cause.(*WaitCause_Exhausted); ok {
+			return x.Exhausted
+		}
+	}
+	return false
+}
+
+func (x *WaitCause) GetStatus() string {
+	if x != nil {
+		if x, ok := x.Cause.(*WaitCause_Status); ok {
+			return x.Status
+		}
+	}
+	return ""
+}
+
+func (x *WaitCause) GetFailedOverUntil() *timestamppb.Timestamp {
+	if x != nil {
+		if x, ok := x.Cause.(*WaitCause_FailedOverUntil); ok {
+			return x.FailedOverUntil
+		}
+	}
+	return nil
+}
+
+func (x *WaitCause) GetRows() *RowsHeld {
+	if x != nil {
+		if x, ok := x.Cause.(*WaitCause_Rows); ok {
+			return x.Rows
+		}
+	}
+	return nil
+}
+
+type isWaitCause_Cause interface {
+	isWaitCause_Cause()
+}
+
+type WaitCause_Held struct {
+	// Others hold what the claim needs.
+	Held *HeldByOthers `protobuf:"bytes,1,opt,name=held,proto3,oneof"`
+}
+
+type WaitCause_Queued struct {
+	// Others wait before it.
+	Queued *QueuedBehind `protobuf:"bytes,2,opt,name=queued,proto3,oneof"`
+}
+
+type WaitCause_Limit struct {
+	// The limit is in the way: it is 0, or smaller than what is held or asked for.
+	Limit *LimitInTheWay `protobuf:"bytes,3,opt,name=limit,proto3,oneof"`
+}
+
+type WaitCause_NotBefore struct {
+	// The lock's not_before lies ahead: nothing is granted before it.
+	NotBefore *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=not_before,json=notBefore,proto3,oneof"`
+}
+
+type WaitCause_Exhausted struct {
+	// The lock's record has no attempts left.
+	Exhausted bool `protobuf:"varint,5,opt,name=exhausted,proto3,oneof"`
+}
+
+type WaitCause_Status struct {
+	// The lock's status, which is none of those that the claim wants.
+	Status string `protobuf:"bytes,6,opt,name=status,proto3,oneof"`
+}
+
+type WaitCause_FailedOverUntil struct {
+	// The database has failed over: nothing is granted before this instant.
+	FailedOverUntil *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=failed_over_until,json=failedOverUntil,proto3,oneof"`
+}
+
+type WaitCause_Rows struct {
+	// Another transaction holds the lock's rows in the database, so nobody can decide about the lock.
+	Rows *RowsHeld `protobuf:"bytes,8,opt,name=rows,proto3,oneof"`
+}
+
+func (*WaitCause_Held) isWaitCause_Cause() {}
+
+func (*WaitCause_Queued) isWaitCause_Cause() {}
+
+func (*WaitCause_Limit) isWaitCause_Cause() {}
+
+func (*WaitCause_NotBefore) isWaitCause_Cause() {}
+
+func (*WaitCause_Exhausted) isWaitCause_Cause() {}
+
+func (*WaitCause_Status) isWaitCause_Cause() {}
+
+func (*WaitCause_FailedOverUntil) isWaitCause_Cause() {}
+
+func (*WaitCause_Rows) isWaitCause_Cause() {}
+
+// Who holds what a claim needs.
+type HeldByOthers struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The holders, oldest first, at most 10. Empty for a caller who may not see them.
+	Holders []*Claim `protobuf:"bytes,1,rep,name=holders,proto3" json:"holders,omitempty"`
+	// The number of all holders.
+	HolderCount uint32 `protobuf:"varint,2,opt,name=holder_count,json=holderCount,proto3" json:"holder_count,omitempty"`
+	// When the first of these leases ends if it is not renewed; unset: none of them has an end.
+	FirstEndsAt   *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=first_ends_at,json=firstEndsAt,proto3" json:"first_ends_at,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *HeldByOthers) Reset() {
+	*x = HeldByOthers{}
+	mi := &file_rowlock_v1_lock_proto_msgTypes[6]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *HeldByOthers) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*HeldByOthers) ProtoMessage() {}
+
+func (x *HeldByOthers) ProtoReflect() protoreflect.Message {
+	mi := &file_rowlock_v1_lock_proto_msgTypes[6]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use HeldByOthers.ProtoReflect.Descriptor instead.
+func (*HeldByOthers) Descriptor() ([]byte, []int) {
+	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{6}
+}
+
+func (x *HeldByOthers) GetHolders() []*Claim {
+	if x != nil {
+		return x.Holders
+	}
+	return nil
+}
+
+func (x *HeldByOthers) GetHolderCount() uint32 {
+	if x != nil {
+		return x.HolderCount
+	}
+	return 0
+}
+
+func (x *HeldByOthers) GetFirstEndsAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.FirstEndsAt
+	}
+	return nil
+}
+
+// Who waits before a claim.
+type QueuedBehind struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The number of waiters before it.
+	Ahead uint32 `protobuf:"varint,1,opt,name=ahead,proto3" json:"ahead,omitempty"`
+	// Permits that they ask for. A reader or writer counts as 1.
+	PermitsAhead uint64 `protobuf:"varint,2,opt,name=permits_ahead,json=permitsAhead,proto3" json:"permits_ahead,omitempty"`
+	// The first of them, in order, at most 10. Empty for a caller who may not see them.
+	First         []*Claim `protobuf:"bytes,3,rep,name=first,proto3" json:"first,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *QueuedBehind) Reset() {
+	*x = QueuedBehind{}
+	mi := &file_rowlock_v1_lock_proto_msgTypes[7]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *QueuedBehind) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*QueuedBehind) ProtoMessage() {}
+
+func (x *QueuedBehind) ProtoReflect() protoreflect.Message {
+	mi := &file_rowlock_v1_lock_proto_msgTypes[7]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use QueuedBehind.ProtoReflect.Descriptor instead.
+func (*QueuedBehind) Descriptor() ([]byte, []int) {
+	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{7}
+}
+
+func (x *QueuedBehind) GetAhead() uint32 {
+	if x != nil {
+		return x.Ahead
+	}
+	return 0
+}
+
+func (x *QueuedBehind) GetPermitsAhead() uint64 {
+	if x != nil {
+		return x.PermitsAhead
+	}
+	return 0
+}
+
+func (x *QueuedBehind) GetFirst() []*Claim {
+	if x != nil {
+		return x.First
+	}
+	return nil
+}
+
+// A limit, and who set it.
+type LimitInTheWay struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The limit in force.
+	Limit *Limit `protobuf:"bytes,1,opt,name=limit,proto3" json:"limit,omitempty"`
+	// When it was set; unset if the history no longer has that.
+	SetAt *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=set_at,json=setAt,proto3" json:"set_at,omitempty"`
+	// Who set it; empty if the history no longer has that.
+	SetBy         string `protobuf:"bytes,3,opt,name=set_by,json=setBy,proto3" json:"set_by,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *LimitInTheWay) Reset() {
+	*x = LimitInTheWay{}
+	mi := &file_rowlock_v1_lock_proto_msgTypes[8]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *LimitInTheWay) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*LimitInTheWay) ProtoMessage() {}
+
+func (x *LimitInTheWay) ProtoReflect() protoreflect.Message {
+	mi := &file_rowlock_v1_lock_proto_msgTypes[8]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use LimitInTheWay.ProtoReflect.Descriptor instead.
+func (*LimitInTheWay) Descriptor() ([]byte, []int) {
+	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{8}
+}
+
+func (x *LimitInTheWay) GetLimit() *Limit {
+	if x != nil {
+		return x.Limit
+	}
+	return nil
+}
+
+func (x *LimitInTheWay) GetSetAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.SetAt
+	}
+	return nil
+}
+
+func (x *LimitInTheWay) GetSetBy() string {
+	if x != nil {
+		return x.SetBy
+	}
+	return ""
+}
+
+// A transaction of somebody else that holds the rows of a lock.
+type RowsHeld struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Its connection at the database server, for KILL; 0 if the database does not tell (it takes the right PROCESS).
+	ConnectionId uint64 `protobuf:"varint,1,opt,name=connection_id,json=connectionId,proto3" json:"connection_id,omitempty"`
+	// The database user of that connection; empty if the database does not tell.
+	User string `protobuf:"bytes,2,opt,name=user,proto3" json:"user,omitempty"`
+	// How long the server has found the rows held; unset if it does not know.
+	HeldFor       *durationpb.Duration `protobuf:"bytes,3,opt,name=held_for,json=heldFor,proto3" json:"held_for,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RowsHeld) Reset() {
+	*x = RowsHeld{}
+	mi := &file_rowlock_v1_lock_proto_msgTypes[9]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RowsHeld) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RowsHeld) ProtoMessage() {}
+
+func (x *RowsHeld) ProtoReflect() protoreflect.Message {
+	mi := &file_rowlock_v1_lock_proto_msgTypes[9]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RowsHeld.ProtoReflect.Descriptor instead.
+func (*RowsHeld) Descriptor() ([]byte, []int) {
+	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{9}
+}
+
+func (x *RowsHeld) GetConnectionId() uint64 {
+	if x != nil {
+		return x.ConnectionId
+	}
+	return 0
+}
+
+func (x *RowsHeld) GetUser() string {
+	if x != nil {
+		return x.User
+	}
+	return ""
+}
+
+func (x *RowsHeld) GetHeldFor() *durationpb.Duration {
+	if x != nil {
+		return x.HeldFor
+	}
+	return nil
+}
+
+// How long a wait is likely to last, from how long recent leases of the lock were held.
+type WaitEstimate struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// In half of the cases it lasts at most this long from now.
+	Median *durationpb.Duration `protobuf:"bytes,1,opt,name=median,proto3" json:"median,omitempty"`
+	// In one case of ten it is over by then.
+	Low *durationpb.Duration `protobuf:"bytes,2,opt,name=low,proto3" json:"low,omitempty"`
+	// In nine cases of ten it is over by then.
+	High *durationpb.Duration `protobuf:"bytes,3,opt,name=high,proto3" json:"high,omitempty"`
+	// The number of recent leases that this is based on, 5 to 100.
+	Leases        uint32 `protobuf:"varint,4,opt,name=leases,proto3" json:"leases,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *WaitEstimate) Reset() {
+	*x = WaitEstimate{}
+	mi := &file_rowlock_v1_lock_proto_msgTypes[10]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *WaitEstimate) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*WaitEstimate) ProtoMessage() {}
+
+func (x *WaitEstimate) ProtoReflect() protoreflect.Message {
+	mi := &file_rowlock_v1_lock_proto_msgTypes[10]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use WaitEstimate.ProtoReflect.Descriptor instead.
+func (*WaitEstimate) Descriptor() ([]byte, []int) {
+	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{10}
+}
+
+func (x *WaitEstimate) GetMedian() *durationpb.Duration {
+	if x != nil {
+		return x.Median
+	}
+	return nil
+}
+
+func (x *WaitEstimate) GetLow() *durationpb.Duration {
+	if x != nil {
+		return x.Low
+	}
+	return nil
+}
+
+func (x *WaitEstimate) GetHigh() *durationpb.Duration {
+	if x != nil {
+		return x.High
+	}
+	return nil
+}
+
+func (x *WaitEstimate) GetLeases() uint32 {
+	if x != nil {
+		return x.Leases
+	}
+	return 0
+}
+
 // How many permits may be held at once, and why that many.
 type Limit struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -879,7 +1653,7 @@ type Limit struct {
 
 func (x *Limit) Reset() {
 	*x = Limit{}
-	mi := &file_rowlock_v1_lock_proto_msgTypes[4]
+	mi := &file_rowlock_v1_lock_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -891,7 +1665,7 @@ func (x *Limit) String() string {
 func (*Limit) ProtoMessage() {}
 
 func (x *Limit) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_proto_msgTypes[4]
+	mi := &file_rowlock_v1_lock_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -904,7 +1678,7 @@ func (x *Limit) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Limit.ProtoReflect.Descriptor instead.
 func (*Limit) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{4}
+	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *Limit) GetLimit() uint32 {
@@ -969,7 +1743,7 @@ type LockRecord struct {
 
 func (x *LockRecord) Reset() {
 	*x = LockRecord{}
-	mi := &file_rowlock_v1_lock_proto_msgTypes[5]
+	mi := &file_rowlock_v1_lock_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -981,7 +1755,7 @@ func (x *LockRecord) String() string {
 func (*LockRecord) ProtoMessage() {}
 
 func (x *LockRecord) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_proto_msgTypes[5]
+	mi := &file_rowlock_v1_lock_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -994,7 +1768,7 @@ func (x *LockRecord) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LockRecord.ProtoReflect.Descriptor instead.
 func (*LockRecord) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{5}
+	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *LockRecord) GetNotBefore() *timestamppb.Timestamp {
@@ -1053,7 +1827,7 @@ type LastRun struct {
 
 func (x *LastRun) Reset() {
 	*x = LastRun{}
-	mi := &file_rowlock_v1_lock_proto_msgTypes[6]
+	mi := &file_rowlock_v1_lock_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1065,7 +1839,7 @@ func (x *LastRun) String() string {
 func (*LastRun) ProtoMessage() {}
 
 func (x *LastRun) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_proto_msgTypes[6]
+	mi := &file_rowlock_v1_lock_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1078,7 +1852,7 @@ func (x *LastRun) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LastRun.ProtoReflect.Descriptor instead.
 func (*LastRun) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{6}
+	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *LastRun) GetOwner() string {
@@ -1153,7 +1927,7 @@ type Lock struct {
 
 func (x *Lock) Reset() {
 	*x = Lock{}
-	mi := &file_rowlock_v1_lock_proto_msgTypes[7]
+	mi := &file_rowlock_v1_lock_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1165,7 +1939,7 @@ func (x *Lock) String() string {
 func (*Lock) ProtoMessage() {}
 
 func (x *Lock) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_proto_msgTypes[7]
+	mi := &file_rowlock_v1_lock_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1178,7 +1952,7 @@ func (x *Lock) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Lock.ProtoReflect.Descriptor instead.
 func (*Lock) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{7}
+	return file_rowlock_v1_lock_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *Lock) GetName() string {
@@ -1287,7 +2061,7 @@ const file_rowlock_v1_lock_proto_rawDesc = "" +
 	"\vretry_after\x18\x04 \x01(\v2\x19.google.protobuf.DurationR\n" +
 	"retryAfter\x12'\n" +
 	"\x05limit\x18\x05 \x01(\v2\x11.rowlock.v1.LimitR\x05limit\x12\x16\n" +
-	"\x06status\x18\x06 \x01(\tR\x06status\"\xd5\x04\n" +
+	"\x06status\x18\x06 \x01(\tR\x06status\"\x96\x06\n" +
 	"\x05Claim\x12\x1b\n" +
 	"\tlock_name\x18\x01 \x01(\tR\blockName\x12#\n" +
 	"\rticket_number\x18\x02 \x01(\x04R\fticketNumber\x12,\n" +
@@ -1304,10 +2078,60 @@ const file_rowlock_v1_lock_proto_rawDesc = "" +
 	"\n" +
 	"expires_at\x18\v \x01(\v2\x1a.google.protobuf.TimestampR\texpiresAt\x12\x1c\n" +
 	"\tunclaimed\x18\f \x01(\bR\tunclaimed\x12\x1c\n" +
-	"\tprincipal\x18\r \x01(\tR\tprincipal\x1a9\n" +
+	"\tprincipal\x18\r \x01(\tR\tprincipal\x125\n" +
+	"\bended_at\x18\x0e \x01(\v2\x1a.google.protobuf.TimestampR\aendedAt\x128\n" +
+	"\n" +
+	"end_reason\x18\x0f \x01(\x0e2\x19.rowlock.v1.RefusalReasonR\tendReason\x12\x19\n" +
+	"\bend_note\x18\x10 \x01(\tR\aendNote\x12\x19\n" +
+	"\bended_by\x18\x11 \x01(\tR\aendedBy\x12\x18\n" +
+	"\areplica\x18\x12 \x01(\tR\areplica\x1a9\n" +
 	"\vLabelsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\x9a\x01\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\x8f\x02\n" +
+	"\x06Change\x129\n" +
+	"\n" +
+	"changed_at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\tchangedAt\x12*\n" +
+	"\x04kind\x18\x02 \x01(\x0e2\x16.rowlock.v1.ChangeKindR\x04kind\x12\x1d\n" +
+	"\tlock_name\x18\x03 \x01(\tH\x00R\blockName\x12\x1a\n" +
+	"\apattern\x18\x04 \x01(\tH\x00R\apattern\x12\x1d\n" +
+	"\n" +
+	"changed_by\x18\x05 \x01(\tR\tchangedBy\x12\x12\n" +
+	"\x04from\x18\x06 \x01(\tR\x04from\x12\x0e\n" +
+	"\x02to\x18\a \x01(\tR\x02to\x12\x16\n" +
+	"\x06reason\x18\b \x01(\tR\x06reasonB\b\n" +
+	"\x06target\"\x98\x03\n" +
+	"\tWaitCause\x12.\n" +
+	"\x04held\x18\x01 \x01(\v2\x18.rowlock.v1.HeldByOthersH\x00R\x04held\x122\n" +
+	"\x06queued\x18\x02 \x01(\v2\x18.rowlock.v1.QueuedBehindH\x00R\x06queued\x121\n" +
+	"\x05limit\x18\x03 \x01(\v2\x19.rowlock.v1.LimitInTheWayH\x00R\x05limit\x12;\n" +
+	"\n" +
+	"not_before\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampH\x00R\tnotBefore\x12\x1e\n" +
+	"\texhausted\x18\x05 \x01(\bH\x00R\texhausted\x12\x18\n" +
+	"\x06status\x18\x06 \x01(\tH\x00R\x06status\x12H\n" +
+	"\x11failed_over_until\x18\a \x01(\v2\x1a.google.protobuf.TimestampH\x00R\x0ffailedOverUntil\x12*\n" +
+	"\x04rows\x18\b \x01(\v2\x14.rowlock.v1.RowsHeldH\x00R\x04rowsB\a\n" +
+	"\x05cause\"\x9e\x01\n" +
+	"\fHeldByOthers\x12+\n" +
+	"\aholders\x18\x01 \x03(\v2\x11.rowlock.v1.ClaimR\aholders\x12!\n" +
+	"\fholder_count\x18\x02 \x01(\rR\vholderCount\x12>\n" +
+	"\rfirst_ends_at\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\vfirstEndsAt\"r\n" +
+	"\fQueuedBehind\x12\x14\n" +
+	"\x05ahead\x18\x01 \x01(\rR\x05ahead\x12#\n" +
+	"\rpermits_ahead\x18\x02 \x01(\x04R\fpermitsAhead\x12'\n" +
+	"\x05first\x18\x03 \x03(\v2\x11.rowlock.v1.ClaimR\x05first\"\x82\x01\n" +
+	"\rLimitInTheWay\x12'\n" +
+	"\x05limit\x18\x01 \x01(\v2\x11.rowlock.v1.LimitR\x05limit\x121\n" +
+	"\x06set_at\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\x05setAt\x12\x15\n" +
+	"\x06set_by\x18\x03 \x01(\tR\x05setBy\"y\n" +
+	"\bRowsHeld\x12#\n" +
+	"\rconnection_id\x18\x01 \x01(\x04R\fconnectionId\x12\x12\n" +
+	"\x04user\x18\x02 \x01(\tR\x04user\x124\n" +
+	"\bheld_for\x18\x03 \x01(\v2\x19.google.protobuf.DurationR\aheldFor\"\xb5\x01\n" +
+	"\fWaitEstimate\x121\n" +
+	"\x06median\x18\x01 \x01(\v2\x19.google.protobuf.DurationR\x06median\x12+\n" +
+	"\x03low\x18\x02 \x01(\v2\x19.google.protobuf.DurationR\x03low\x12-\n" +
+	"\x04high\x18\x03 \x01(\v2\x19.google.protobuf.DurationR\x04high\x12\x16\n" +
+	"\x06leases\x18\x04 \x01(\rR\x06leases\"\x9a\x01\n" +
 	"\x05Limit\x12\x14\n" +
 	"\x05limit\x18\x01 \x01(\rR\x05limit\x12/\n" +
 	"\x06source\x18\x02 \x01(\x0e2\x17.rowlock.v1.LimitSourceR\x06source\x12\x18\n" +
@@ -1369,12 +2193,20 @@ const file_rowlock_v1_lock_proto_rawDesc = "" +
 	"\x12\x1d\n" +
 	"\x19REFUSAL_REASON_NOT_BEFORE\x10\v\x12\x1c\n" +
 	"\x18REFUSAL_REASON_EXHAUSTED\x10\f\x12\"\n" +
-	"\x1eREFUSAL_REASON_STATUS_MISMATCH\x10\r*X\n" +
+	"\x1eREFUSAL_REASON_STATUS_MISMATCH\x10\r*o\n" +
 	"\n" +
 	"ClaimState\x12\x1b\n" +
 	"\x17CLAIM_STATE_UNSPECIFIED\x10\x00\x12\x17\n" +
 	"\x13CLAIM_STATE_WAITING\x10\x01\x12\x14\n" +
-	"\x10CLAIM_STATE_HELD\x10\x02*v\n" +
+	"\x10CLAIM_STATE_HELD\x10\x02\x12\x15\n" +
+	"\x11CLAIM_STATE_ENDED\x10\x03*\x90\x01\n" +
+	"\n" +
+	"ChangeKind\x12\x1b\n" +
+	"\x17CHANGE_KIND_UNSPECIFIED\x10\x00\x12\x15\n" +
+	"\x11CHANGE_KIND_LIMIT\x10\x01\x12\x16\n" +
+	"\x12CHANGE_KIND_RECORD\x10\x02\x12\x1e\n" +
+	"\x1aCHANGE_KIND_FORCED_RELEASE\x10\x03\x12\x16\n" +
+	"\x12CHANGE_KIND_POLICY\x10\x04*v\n" +
 	"\vLimitSource\x12\x1c\n" +
 	"\x18LIMIT_SOURCE_UNSPECIFIED\x10\x00\x12\x18\n" +
 	"\x14LIMIT_SOURCE_DEFAULT\x10\x01\x12\x18\n" +
@@ -1397,58 +2229,85 @@ func file_rowlock_v1_lock_proto_rawDescGZIP() []byte {
 	return file_rowlock_v1_lock_proto_rawDescData
 }
 
-var file_rowlock_v1_lock_proto_enumTypes = make([]protoimpl.EnumInfo, 5)
-var file_rowlock_v1_lock_proto_msgTypes = make([]protoimpl.MessageInfo, 9)
+var file_rowlock_v1_lock_proto_enumTypes = make([]protoimpl.EnumInfo, 6)
+var file_rowlock_v1_lock_proto_msgTypes = make([]protoimpl.MessageInfo, 16)
 var file_rowlock_v1_lock_proto_goTypes = []any{
 	(Mode)(0),                     // 0: rowlock.v1.Mode
 	(WhenBusy)(0),                 // 1: rowlock.v1.WhenBusy
 	(RefusalReason)(0),            // 2: rowlock.v1.RefusalReason
 	(ClaimState)(0),               // 3: rowlock.v1.ClaimState
-	(LimitSource)(0),              // 4: rowlock.v1.LimitSource
-	(*Lease)(nil),                 // 5: rowlock.v1.Lease
-	(*Ticket)(nil),                // 6: rowlock.v1.Ticket
-	(*Refusal)(nil),               // 7: rowlock.v1.Refusal
-	(*Claim)(nil),                 // 8: rowlock.v1.Claim
-	(*Limit)(nil),                 // 9: rowlock.v1.Limit
-	(*LockRecord)(nil),            // 10: rowlock.v1.LockRecord
-	(*LastRun)(nil),               // 11: rowlock.v1.LastRun
-	(*Lock)(nil),                  // 12: rowlock.v1.Lock
-	nil,                           // 13: rowlock.v1.Claim.LabelsEntry
-	(*durationpb.Duration)(nil),   // 14: google.protobuf.Duration
-	(*timestamppb.Timestamp)(nil), // 15: google.protobuf.Timestamp
+	(ChangeKind)(0),               // 4: rowlock.v1.ChangeKind
+	(LimitSource)(0),              // 5: rowlock.v1.LimitSource
+	(*Lease)(nil),                 // 6: rowlock.v1.Lease
+	(*Ticket)(nil),                // 7: rowlock.v1.Ticket
+	(*Refusal)(nil),               // 8: rowlock.v1.Refusal
+	(*Claim)(nil),                 // 9: rowlock.v1.Claim
+	(*Change)(nil),                // 10: rowlock.v1.Change
+	(*WaitCause)(nil),             // 11: rowlock.v1.WaitCause
+	(*HeldByOthers)(nil),          // 12: rowlock.v1.HeldByOthers
+	(*QueuedBehind)(nil),          // 13: rowlock.v1.QueuedBehind
+	(*LimitInTheWay)(nil),         // 14: rowlock.v1.LimitInTheWay
+	(*RowsHeld)(nil),              // 15: rowlock.v1.RowsHeld
+	(*WaitEstimate)(nil),          // 16: rowlock.v1.WaitEstimate
+	(*Limit)(nil),                 // 17: rowlock.v1.Limit
+	(*LockRecord)(nil),            // 18: rowlock.v1.LockRecord
+	(*LastRun)(nil),               // 19: rowlock.v1.LastRun
+	(*Lock)(nil),                  // 20: rowlock.v1.Lock
+	nil,                           // 21: rowlock.v1.Claim.LabelsEntry
+	(*durationpb.Duration)(nil),   // 22: google.protobuf.Duration
+	(*timestamppb.Timestamp)(nil), // 23: google.protobuf.Timestamp
 }
 var file_rowlock_v1_lock_proto_depIdxs = []int32{
 	0,  // 0: rowlock.v1.Lease.mode:type_name -> rowlock.v1.Mode
-	14, // 1: rowlock.v1.Lease.ttl:type_name -> google.protobuf.Duration
-	15, // 2: rowlock.v1.Lease.granted_at:type_name -> google.protobuf.Timestamp
-	15, // 3: rowlock.v1.Lease.expires_at:type_name -> google.protobuf.Timestamp
-	14, // 4: rowlock.v1.Ticket.waited:type_name -> google.protobuf.Duration
-	14, // 5: rowlock.v1.Ticket.kept_for:type_name -> google.protobuf.Duration
+	22, // 1: rowlock.v1.Lease.ttl:type_name -> google.protobuf.Duration
+	23, // 2: rowlock.v1.Lease.granted_at:type_name -> google.protobuf.Timestamp
+	23, // 3: rowlock.v1.Lease.expires_at:type_name -> google.protobuf.Timestamp
+	22, // 4: rowlock.v1.Ticket.waited:type_name -> google.protobuf.Duration
+	22, // 5: rowlock.v1.Ticket.kept_for:type_name -> google.protobuf.Duration
 	2,  // 6: rowlock.v1.Refusal.reason:type_name -> rowlock.v1.RefusalReason
-	8,  // 7: rowlock.v1.Refusal.holders:type_name -> rowlock.v1.Claim
-	14, // 8: rowlock.v1.Refusal.retry_after:type_name -> google.protobuf.Duration
-	9,  // 9: rowlock.v1.Refusal.limit:type_name -> rowlock.v1.Limit
+	9,  // 7: rowlock.v1.Refusal.holders:type_name -> rowlock.v1.Claim
+	22, // 8: rowlock.v1.Refusal.retry_after:type_name -> google.protobuf.Duration
+	17, // 9: rowlock.v1.Refusal.limit:type_name -> rowlock.v1.Limit
 	3,  // 10: rowlock.v1.Claim.state:type_name -> rowlock.v1.ClaimState
 	0,  // 11: rowlock.v1.Claim.mode:type_name -> rowlock.v1.Mode
-	13, // 12: rowlock.v1.Claim.labels:type_name -> rowlock.v1.Claim.LabelsEntry
-	15, // 13: rowlock.v1.Claim.requested_at:type_name -> google.protobuf.Timestamp
-	15, // 14: rowlock.v1.Claim.granted_at:type_name -> google.protobuf.Timestamp
-	15, // 15: rowlock.v1.Claim.expires_at:type_name -> google.protobuf.Timestamp
-	4,  // 16: rowlock.v1.Limit.source:type_name -> rowlock.v1.LimitSource
-	15, // 17: rowlock.v1.LockRecord.not_before:type_name -> google.protobuf.Timestamp
-	11, // 18: rowlock.v1.LockRecord.last_run:type_name -> rowlock.v1.LastRun
-	15, // 19: rowlock.v1.LastRun.granted_at:type_name -> google.protobuf.Timestamp
-	15, // 20: rowlock.v1.LastRun.ended_at:type_name -> google.protobuf.Timestamp
-	2,  // 21: rowlock.v1.LastRun.end_reason:type_name -> rowlock.v1.RefusalReason
-	9,  // 22: rowlock.v1.Lock.limit:type_name -> rowlock.v1.Limit
-	8,  // 23: rowlock.v1.Lock.holders:type_name -> rowlock.v1.Claim
-	8,  // 24: rowlock.v1.Lock.waiters:type_name -> rowlock.v1.Claim
-	10, // 25: rowlock.v1.Lock.record:type_name -> rowlock.v1.LockRecord
-	26, // [26:26] is the sub-list for method output_type
-	26, // [26:26] is the sub-list for method input_type
-	26, // [26:26] is the sub-list for extension type_name
-	26, // [26:26] is the sub-list for extension extendee
-	0,  // [0:26] is the sub-list for field type_name
+	21, // 12: rowlock.v1.Claim.labels:type_name -> rowlock.v1.Claim.LabelsEntry
+	23, // 13: rowlock.v1.Claim.requested_at:type_name -> google.protobuf.Timestamp
+	23, // 14: rowlock.v1.Claim.granted_at:type_name -> google.protobuf.Timestamp
+	23, // 15: rowlock.v1.Claim.expires_at:type_name -> google.protobuf.Timestamp
+	23, // 16: rowlock.v1.Claim.ended_at:type_name -> google.protobuf.Timestamp
+	2,  // 17: rowlock.v1.Claim.end_reason:type_name -> rowlock.v1.RefusalReason
+	23, // 18: rowlock.v1.Change.changed_at:type_name -> google.protobuf.Timestamp
+	4,  // 19: rowlock.v1.Change.kind:type_name -> rowlock.v1.ChangeKind
+	12, // 20: rowlock.v1.WaitCause.held:type_name -> rowlock.v1.HeldByOthers
+	13, // 21: rowlock.v1.WaitCause.queued:type_name -> rowlock.v1.QueuedBehind
+	14, // 22: rowlock.v1.WaitCause.limit:type_name -> rowlock.v1.LimitInTheWay
+	23, // 23: rowlock.v1.WaitCause.not_before:type_name -> google.protobuf.Timestamp
+	23, // 24: rowlock.v1.WaitCause.failed_over_until:type_name -> google.protobuf.Timestamp
+	15, // 25: rowlock.v1.WaitCause.rows:type_name -> rowlock.v1.RowsHeld
+	9,  // 26: rowlock.v1.HeldByOthers.holders:type_name -> rowlock.v1.Claim
+	23, // 27: rowlock.v1.HeldByOthers.first_ends_at:type_name -> google.protobuf.Timestamp
+	9,  // 28: rowlock.v1.QueuedBehind.first:type_name -> rowlock.v1.Claim
+	17, // 29: rowlock.v1.LimitInTheWay.limit:type_name -> rowlock.v1.Limit
+	23, // 30: rowlock.v1.LimitInTheWay.set_at:type_name -> google.protobuf.Timestamp
+	22, // 31: rowlock.v1.RowsHeld.held_for:type_name -> google.protobuf.Duration
+	22, // 32: rowlock.v1.WaitEstimate.median:type_name -> google.protobuf.Duration
+	22, // 33: rowlock.v1.WaitEstimate.low:type_name -> google.protobuf.Duration
+	22, // 34: rowlock.v1.WaitEstimate.high:type_name -> google.protobuf.Duration
+	5,  // 35: rowlock.v1.Limit.source:type_name -> rowlock.v1.LimitSource
+	23, // 36: rowlock.v1.LockRecord.not_before:type_name -> google.protobuf.Timestamp
+	19, // 37: rowlock.v1.LockRecord.last_run:type_name -> rowlock.v1.LastRun
+	23, // 38: rowlock.v1.LastRun.granted_at:type_name -> google.protobuf.Timestamp
+	23, // 39: rowlock.v1.LastRun.ended_at:type_name -> google.protobuf.Timestamp
+	2,  // 40: rowlock.v1.LastRun.end_reason:type_name -> rowlock.v1.RefusalReason
+	17, // 41: rowlock.v1.Lock.limit:type_name -> rowlock.v1.Limit
+	9,  // 42: rowlock.v1.Lock.holders:type_name -> rowlock.v1.Claim
+	9,  // 43: rowlock.v1.Lock.waiters:type_name -> rowlock.v1.Claim
+	18, // 44: rowlock.v1.Lock.record:type_name -> rowlock.v1.LockRecord
+	45, // [45:45] is the sub-list for method output_type
+	45, // [45:45] is the sub-list for method input_type
+	45, // [45:45] is the sub-list for extension type_name
+	45, // [45:45] is the sub-list for extension extendee
+	0,  // [0:45] is the sub-list for field type_name
 }
 
 func init() { file_rowlock_v1_lock_proto_init() }
@@ -1456,14 +2315,28 @@ func file_rowlock_v1_lock_proto_init() {
 	if File_rowlock_v1_lock_proto != nil {
 		return
 	}
-	file_rowlock_v1_lock_proto_msgTypes[5].OneofWrappers = []any{}
+	file_rowlock_v1_lock_proto_msgTypes[4].OneofWrappers = []any{
+		(*Change_LockName)(nil),
+		(*Change_Pattern)(nil),
+	}
+	file_rowlock_v1_lock_proto_msgTypes[5].OneofWrappers = []any{
+		(*WaitCause_Held)(nil),
+		(*WaitCause_Queued)(nil),
+		(*WaitCause_Limit)(nil),
+		(*WaitCause_NotBefore)(nil),
+		(*WaitCause_Exhausted)(nil),
+		(*WaitCause_Status)(nil),
+		(*WaitCause_FailedOverUntil)(nil),
+		(*WaitCause_Rows)(nil),
+	}
+	file_rowlock_v1_lock_proto_msgTypes[12].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_rowlock_v1_lock_proto_rawDesc), len(file_rowlock_v1_lock_proto_rawDesc)),
-			NumEnums:      5,
-			NumMessages:   9,
+			NumEnums:      6,
+			NumMessages:   16,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

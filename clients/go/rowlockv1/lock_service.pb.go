@@ -19,7 +19,7 @@
 //   RESOURCE_EXHAUSTED  OVERLOADED          a bound of the server is reached; metadata has its name as `bound`:
 //                                           `commands_queued`, `names_queued` (calls), `names_created` (new names of
 //                                           locks this second), `listings_queued` (GetLock, ListLocks, ListLimits,
-//                                           WatchLocks), `answers_queued` (reads that complete an answer),
+//                                           ListClaims, ListChanges, ExplainWait, WatchLocks), `answers_queued` (reads that complete an answer),
 //                                           `captures_queued` (Capture), `watches`, `watched_locks` (WatchLocks),
 //                                           `calls_on_connection` (this connection has too many calls, including
 //                                           cancelled ones), `waits_on_connection` (this connection has too many open
@@ -1653,6 +1653,577 @@ func (x *ListLimitsResponse) GetNextPageToken() string {
 	return ""
 }
 
+// Which claims to list. Empty fields do not restrict.
+type ListClaimsRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Claims of this lock. Not with prefix.
+	LockName string `protobuf:"bytes,1,opt,name=lock_name,json=lockName,proto3" json:"lock_name,omitempty"`
+	// Claims of locks whose names begin with these bytes, at most 255.
+	Prefix string `protobuf:"bytes,2,opt,name=prefix,proto3" json:"prefix,omitempty"`
+	// Claims with this owner.
+	Owner string `protobuf:"bytes,3,opt,name=owner,proto3" json:"owner,omitempty"`
+	// Claims of this principal.
+	Principal string `protobuf:"bytes,4,opt,name=principal,proto3" json:"principal,omitempty"`
+	// Claims with all of these labels.
+	Labels map[string]string `protobuf:"bytes,5,rep,name=labels,proto3" json:"labels,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
+	// Claims in one of these states. Empty: in any.
+	States []ClaimState `protobuf:"varint,6,rep,packed,name=states,proto3,enum=rowlock.v1.ClaimState" json:"states,omitempty"`
+	// Ended claims that ended in one of these ways. Live claims are then left out.
+	EndReasons []RefusalReason `protobuf:"varint,7,rep,packed,name=end_reasons,json=endReasons,proto3,enum=rowlock.v1.RefusalReason" json:"end_reasons,omitempty"`
+	// Ended claims that ended at this instant or later.
+	From *timestamppb.Timestamp `protobuf:"bytes,8,opt,name=from,proto3" json:"from,omitempty"`
+	// Ended claims that ended before this instant. If it lies in the past, live claims are left out.
+	Until *timestamppb.Timestamp `protobuf:"bytes,9,opt,name=until,proto3" json:"until,omitempty"`
+	// Claims that held the lock at this instant. Only with lock_name, and not with from and until.
+	HeldAt *timestamppb.Timestamp `protobuf:"bytes,10,opt,name=held_at,json=heldAt,proto3" json:"held_at,omitempty"`
+	// The most claims to return, 1 to 1,000; 0 means 100. Only an empty next_page_token means that a page is the last.
+	PageSize int32 `protobuf:"varint,11,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
+	// The token of the page before, with otherwise the same request.
+	PageToken     string `protobuf:"bytes,12,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListClaimsRequest) Reset() {
+	*x = ListClaimsRequest{}
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[19]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListClaimsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListClaimsRequest) ProtoMessage() {}
+
+func (x *ListClaimsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[19]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListClaimsRequest.ProtoReflect.Descriptor instead.
+func (*ListClaimsRequest) Descriptor() ([]byte, []int) {
+	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{19}
+}
+
+func (x *ListClaimsRequest) GetLockName() string {
+	if x != nil {
+		return x.LockName
+	}
+	return ""
+}
+
+func (x *ListClaimsRequest) GetPrefix() string {
+	if x != nil {
+		return x.Prefix
+	}
+	return ""
+}
+
+func (x *ListClaimsRequest) GetOwner() string {
+	if x != nil {
+		return x.Owner
+	}
+	return ""
+}
+
+func (x *ListClaimsRequest) GetPrincipal() string {
+	if x != nil {
+		return x.Principal
+	}
+	return ""
+}
+
+func (x *ListClaimsRequest) GetLabels() map[string]string {
+	if x != nil {
+		return x.Labels
+	}
+	return nil
+}
+
+func (x *ListClaimsRequest) GetStates() []ClaimState {
+	if x != nil {
+		return x.States
+	}
+	return nil
+}
+
+func (x *ListClaimsRequest) GetEndReasons() []RefusalReason {
+	if x != nil {
+		return x.EndReasons
+	}
+	return nil
+}
+
+func (x *ListClaimsRequest) GetFrom() *timestamppb.Timestamp {
+	if x != nil {
+		return x.From
+	}
+	return nil
+}
+
+func (x *ListClaimsRequest) GetUntil() *timestamppb.Timestamp {
+	if x != nil {
+		return x.Until
+	}
+	return nil
+}
+
+func (x *ListClaimsRequest) GetHeldAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.HeldAt
+	}
+	return nil
+}
+
+func (x *ListClaimsRequest) GetPageSize() int32 {
+	if x != nil {
+		return x.PageSize
+	}
+	return 0
+}
+
+func (x *ListClaimsRequest) GetPageToken() string {
+	if x != nil {
+		return x.PageToken
+	}
+	return ""
+}
+
+// One page.
+type ListClaimsResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Live ones first, then ended ones, newest first.
+	Claims []*Claim `protobuf:"bytes,1,rep,name=claims,proto3" json:"claims,omitempty"`
+	// The token of the next page; empty at the end.
+	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
+	// The page ended because the server had searched 10,000 ended claims for it, back to this instant: of one lock, when
+	// they were requested; otherwise, when they ended.
+	SearchedBackTo *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=searched_back_to,json=searchedBackTo,proto3" json:"searched_back_to,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
+}
+
+func (x *ListClaimsResponse) Reset() {
+	*x = ListClaimsResponse{}
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[20]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListClaimsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListClaimsResponse) ProtoMessage() {}
+
+func (x *ListClaimsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[20]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListClaimsResponse.ProtoReflect.Descriptor instead.
+func (*ListClaimsResponse) Descriptor() ([]byte, []int) {
+	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{20}
+}
+
+func (x *ListClaimsResponse) GetClaims() []*Claim {
+	if x != nil {
+		return x.Claims
+	}
+	return nil
+}
+
+func (x *ListClaimsResponse) GetNextPageToken() string {
+	if x != nil {
+		return x.NextPageToken
+	}
+	return ""
+}
+
+func (x *ListClaimsResponse) GetSearchedBackTo() *timestamppb.Timestamp {
+	if x != nil {
+		return x.SearchedBackTo
+	}
+	return nil
+}
+
+// Which changes to list. Empty fields do not restrict.
+type ListChangesRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Changes of this lock, and of the patterns that match its name. Not with prefix.
+	LockName string `protobuf:"bytes,1,opt,name=lock_name,json=lockName,proto3" json:"lock_name,omitempty"`
+	// Changes of locks and patterns whose texts begin with these bytes, at most 255.
+	Prefix string `protobuf:"bytes,2,opt,name=prefix,proto3" json:"prefix,omitempty"`
+	// Changes of these kinds. Empty: of any.
+	Kinds []ChangeKind `protobuf:"varint,3,rep,packed,name=kinds,proto3,enum=rowlock.v1.ChangeKind" json:"kinds,omitempty"`
+	// Changes at this instant or later.
+	From *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=from,proto3" json:"from,omitempty"`
+	// Changes before this instant.
+	Until *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=until,proto3" json:"until,omitempty"`
+	// Changes by this principal or address.
+	ChangedBy string `protobuf:"bytes,6,opt,name=changed_by,json=changedBy,proto3" json:"changed_by,omitempty"`
+	// The most changes to return, 1 to 1,000; 0 means 100. Only an empty next_page_token means that a page is the last.
+	PageSize int32 `protobuf:"varint,7,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
+	// The token of the page before, with otherwise the same request.
+	PageToken     string `protobuf:"bytes,8,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListChangesRequest) Reset() {
+	*x = ListChangesRequest{}
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[21]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListChangesRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListChangesRequest) ProtoMessage() {}
+
+func (x *ListChangesRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[21]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListChangesRequest.ProtoReflect.Descriptor instead.
+func (*ListChangesRequest) Descriptor() ([]byte, []int) {
+	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{21}
+}
+
+func (x *ListChangesRequest) GetLockName() string {
+	if x != nil {
+		return x.LockName
+	}
+	return ""
+}
+
+func (x *ListChangesRequest) GetPrefix() string {
+	if x != nil {
+		return x.Prefix
+	}
+	return ""
+}
+
+func (x *ListChangesRequest) GetKinds() []ChangeKind {
+	if x != nil {
+		return x.Kinds
+	}
+	return nil
+}
+
+func (x *ListChangesRequest) GetFrom() *timestamppb.Timestamp {
+	if x != nil {
+		return x.From
+	}
+	return nil
+}
+
+func (x *ListChangesRequest) GetUntil() *timestamppb.Timestamp {
+	if x != nil {
+		return x.Until
+	}
+	return nil
+}
+
+func (x *ListChangesRequest) GetChangedBy() string {
+	if x != nil {
+		return x.ChangedBy
+	}
+	return ""
+}
+
+func (x *ListChangesRequest) GetPageSize() int32 {
+	if x != nil {
+		return x.PageSize
+	}
+	return 0
+}
+
+func (x *ListChangesRequest) GetPageToken() string {
+	if x != nil {
+		return x.PageToken
+	}
+	return ""
+}
+
+// One page.
+type ListChangesResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Newest first.
+	Changes []*Change `protobuf:"bytes,1,rep,name=changes,proto3" json:"changes,omitempty"`
+	// The token of the next page; empty at the end.
+	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
+	// The page ended because the server had searched 10,000 changes for it, back to this instant.
+	SearchedBackTo *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=searched_back_to,json=searchedBackTo,proto3" json:"searched_back_to,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
+}
+
+func (x *ListChangesResponse) Reset() {
+	*x = ListChangesResponse{}
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[22]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListChangesResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListChangesResponse) ProtoMessage() {}
+
+func (x *ListChangesResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[22]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListChangesResponse.ProtoReflect.Descriptor instead.
+func (*ListChangesResponse) Descriptor() ([]byte, []int) {
+	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{22}
+}
+
+func (x *ListChangesResponse) GetChanges() []*Change {
+	if x != nil {
+		return x.Changes
+	}
+	return nil
+}
+
+func (x *ListChangesResponse) GetNextPageToken() string {
+	if x != nil {
+		return x.NextPageToken
+	}
+	return ""
+}
+
+func (x *ListChangesResponse) GetSearchedBackTo() *timestamppb.Timestamp {
+	if x != nil {
+		return x.SearchedBackTo
+	}
+	return nil
+}
+
+// What to explain.
+type ExplainWaitRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Exactly one must be set.
+	//
+	// Types that are valid to be assigned to Target:
+	//
+	//	*ExplainWaitRequest_Name
+	//	*ExplainWaitRequest_TicketId
+	//	*ExplainWaitRequest_Claim
+	Target        isExplainWaitRequest_Target `protobuf_oneof:"target"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ExplainWaitRequest) Reset() {
+	*x = ExplainWaitRequest{}
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[23]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ExplainWaitRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ExplainWaitRequest) ProtoMessage() {}
+
+func (x *ExplainWaitRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[23]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ExplainWaitRequest.ProtoReflect.Descriptor instead.
+func (*ExplainWaitRequest) Descriptor() ([]byte, []int) {
+	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{23}
+}
+
+func (x *ExplainWaitRequest) GetTarget() isExplainWaitRequest_Target {
+	if x != nil {
+		return x.Target
+	}
+	return nil
+}
+
+func (x *ExplainWaitRequest) GetName() string {
+	if x != nil {
+		if x, ok := x.Target.(*ExplainWaitRequest_Name); ok {
+			return x.Name
+		}
+	}
+	return ""
+}
+
+func (x *ExplainWaitRequest) GetTicketId() string {
+	if x != nil {
+		if x, ok := x.Target.(*ExplainWaitRequest_TicketId); ok {
+			return x.TicketId
+		}
+	}
+	return ""
+}
+
+func (x *ExplainWaitRequest) GetClaim() *ClaimReference {
+	if x != nil {
+		if x, ok := x.Target.(*ExplainWaitRequest_Claim); ok {
+			return x.Claim
+		}
+	}
+	return nil
+}
+
+type isExplainWaitRequest_Target interface {
+	isExplainWaitRequest_Target()
+}
+
+type ExplainWaitRequest_Name struct {
+	// A request for one permit of this lock that would come now.
+	Name string `protobuf:"bytes,1,opt,name=name,proto3,oneof"`
+}
+
+type ExplainWaitRequest_TicketId struct {
+	// A waiter, by its secret id.
+	TicketId string `protobuf:"bytes,2,opt,name=ticket_id,json=ticketId,proto3,oneof"`
+}
+
+type ExplainWaitRequest_Claim struct {
+	// A waiter, by its public number.
+	Claim *ClaimReference `protobuf:"bytes,3,opt,name=claim,proto3,oneof"`
+}
+
+func (*ExplainWaitRequest_Name) isExplainWaitRequest_Target() {}
+
+func (*ExplainWaitRequest_TicketId) isExplainWaitRequest_Target() {}
+
+func (*ExplainWaitRequest_Claim) isExplainWaitRequest_Target() {}
+
+// Why it waits.
+type ExplainWaitResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The lock with its limit and counts. Holders, waiters and the record are left out: the causes have what matters.
+	Lock *Lock `protobuf:"bytes,1,opt,name=lock,proto3" json:"lock,omitempty"`
+	// The waiter; unset for a name.
+	Claim *Claim `protobuf:"bytes,2,opt,name=claim,proto3" json:"claim,omitempty"`
+	// Why it is not granted, the most important first. Empty: a request would be granted at once, or the waiter is about to
+	// be.
+	Causes []*WaitCause `protobuf:"bytes,3,rep,name=causes,proto3" json:"causes,omitempty"`
+	// The same in one line for people. Not stable.
+	Summary string `protobuf:"bytes,4,opt,name=summary,proto3" json:"summary,omitempty"`
+	// How long it is likely to wait; unset if too little is known: fewer than 5 leases in the history of the lock, or a
+	// cause that they say nothing about.
+	Estimate      *WaitEstimate `protobuf:"bytes,5,opt,name=estimate,proto3" json:"estimate,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ExplainWaitResponse) Reset() {
+	*x = ExplainWaitResponse{}
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[24]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ExplainWaitResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ExplainWaitResponse) ProtoMessage() {}
+
+func (x *ExplainWaitResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[24]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ExplainWaitResponse.ProtoReflect.Descriptor instead.
+func (*ExplainWaitResponse) Descriptor() ([]byte, []int) {
+	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{24}
+}
+
+func (x *ExplainWaitResponse) GetLock() *Lock {
+	if x != nil {
+		return x.Lock
+	}
+	return nil
+}
+
+func (x *ExplainWaitResponse) GetClaim() *Claim {
+	if x != nil {
+		return x.Claim
+	}
+	return nil
+}
+
+func (x *ExplainWaitResponse) GetCauses() []*WaitCause {
+	if x != nil {
+		return x.Causes
+	}
+	return nil
+}
+
+func (x *ExplainWaitResponse) GetSummary() string {
+	if x != nil {
+		return x.Summary
+	}
+	return ""
+}
+
+func (x *ExplainWaitResponse) GetEstimate() *WaitEstimate {
+	if x != nil {
+		return x.Estimate
+	}
+	return nil
+}
+
 // A claim, by its public number.
 type ClaimReference struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1666,7 +2237,7 @@ type ClaimReference struct {
 
 func (x *ClaimReference) Reset() {
 	*x = ClaimReference{}
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[19]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1678,7 +2249,7 @@ func (x *ClaimReference) String() string {
 func (*ClaimReference) ProtoMessage() {}
 
 func (x *ClaimReference) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[19]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1691,7 +2262,7 @@ func (x *ClaimReference) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClaimReference.ProtoReflect.Descriptor instead.
 func (*ClaimReference) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{19}
+	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *ClaimReference) GetLockName() string {
@@ -1726,7 +2297,7 @@ type ForceReleaseRequest struct {
 
 func (x *ForceReleaseRequest) Reset() {
 	*x = ForceReleaseRequest{}
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[20]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1738,7 +2309,7 @@ func (x *ForceReleaseRequest) String() string {
 func (*ForceReleaseRequest) ProtoMessage() {}
 
 func (x *ForceReleaseRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[20]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1751,7 +2322,7 @@ func (x *ForceReleaseRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ForceReleaseRequest.ProtoReflect.Descriptor instead.
 func (*ForceReleaseRequest) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{20}
+	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *ForceReleaseRequest) GetTarget() isForceReleaseRequest_Target {
@@ -1819,7 +2390,7 @@ type ForceReleaseResponse struct {
 
 func (x *ForceReleaseResponse) Reset() {
 	*x = ForceReleaseResponse{}
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[21]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1831,7 +2402,7 @@ func (x *ForceReleaseResponse) String() string {
 func (*ForceReleaseResponse) ProtoMessage() {}
 
 func (x *ForceReleaseResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[21]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1844,7 +2415,7 @@ func (x *ForceReleaseResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ForceReleaseResponse.ProtoReflect.Descriptor instead.
 func (*ForceReleaseResponse) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{21}
+	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *ForceReleaseResponse) GetEnded() []*Claim {
@@ -1889,7 +2460,7 @@ type UpdateLockRequest struct {
 
 func (x *UpdateLockRequest) Reset() {
 	*x = UpdateLockRequest{}
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[22]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1901,7 +2472,7 @@ func (x *UpdateLockRequest) String() string {
 func (*UpdateLockRequest) ProtoMessage() {}
 
 func (x *UpdateLockRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[22]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1914,7 +2485,7 @@ func (x *UpdateLockRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateLockRequest.ProtoReflect.Descriptor instead.
 func (*UpdateLockRequest) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{22}
+	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *UpdateLockRequest) GetName() string {
@@ -1984,7 +2555,7 @@ type UpdateLockResponse struct {
 
 func (x *UpdateLockResponse) Reset() {
 	*x = UpdateLockResponse{}
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[23]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1996,7 +2567,7 @@ func (x *UpdateLockResponse) String() string {
 func (*UpdateLockResponse) ProtoMessage() {}
 
 func (x *UpdateLockResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[23]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2009,7 +2580,7 @@ func (x *UpdateLockResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateLockResponse.ProtoReflect.Descriptor instead.
 func (*UpdateLockResponse) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{23}
+	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *UpdateLockResponse) GetRecord() *LockRecord {
@@ -2033,7 +2604,7 @@ type DeleteLockRequest struct {
 
 func (x *DeleteLockRequest) Reset() {
 	*x = DeleteLockRequest{}
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[24]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2045,7 +2616,7 @@ func (x *DeleteLockRequest) String() string {
 func (*DeleteLockRequest) ProtoMessage() {}
 
 func (x *DeleteLockRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[24]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2058,7 +2629,7 @@ func (x *DeleteLockRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteLockRequest.ProtoReflect.Descriptor instead.
 func (*DeleteLockRequest) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{24}
+	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *DeleteLockRequest) GetName() string {
@@ -2086,7 +2657,7 @@ type DeleteLockResponse struct {
 
 func (x *DeleteLockResponse) Reset() {
 	*x = DeleteLockResponse{}
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[25]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2098,7 +2669,7 @@ func (x *DeleteLockResponse) String() string {
 func (*DeleteLockResponse) ProtoMessage() {}
 
 func (x *DeleteLockResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[25]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2111,7 +2682,7 @@ func (x *DeleteLockResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteLockResponse.ProtoReflect.Descriptor instead.
 func (*DeleteLockResponse) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{25}
+	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *DeleteLockResponse) GetDeleted() bool {
@@ -2166,7 +2737,7 @@ type CaptureRequest struct {
 
 func (x *CaptureRequest) Reset() {
 	*x = CaptureRequest{}
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[26]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2178,7 +2749,7 @@ func (x *CaptureRequest) String() string {
 func (*CaptureRequest) ProtoMessage() {}
 
 func (x *CaptureRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[26]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2191,7 +2762,7 @@ func (x *CaptureRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CaptureRequest.ProtoReflect.Descriptor instead.
 func (*CaptureRequest) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{26}
+	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *CaptureRequest) GetPrefix() string {
@@ -2295,7 +2866,7 @@ type CaptureResponse struct {
 
 func (x *CaptureResponse) Reset() {
 	*x = CaptureResponse{}
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[27]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2307,7 +2878,7 @@ func (x *CaptureResponse) String() string {
 func (*CaptureResponse) ProtoMessage() {}
 
 func (x *CaptureResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[27]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2320,7 +2891,7 @@ func (x *CaptureResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CaptureResponse.ProtoReflect.Descriptor instead.
 func (*CaptureResponse) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{27}
+	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *CaptureResponse) GetLeases() []*Lease {
@@ -2361,7 +2932,7 @@ type SessionRequest struct {
 
 func (x *SessionRequest) Reset() {
 	*x = SessionRequest{}
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[28]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2373,7 +2944,7 @@ func (x *SessionRequest) String() string {
 func (*SessionRequest) ProtoMessage() {}
 
 func (x *SessionRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[28]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2386,7 +2957,7 @@ func (x *SessionRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SessionRequest.ProtoReflect.Descriptor instead.
 func (*SessionRequest) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{28}
+	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *SessionRequest) GetOpen() *SessionOpen {
@@ -2424,7 +2995,7 @@ type SessionOpen struct {
 
 func (x *SessionOpen) Reset() {
 	*x = SessionOpen{}
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[29]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2436,7 +3007,7 @@ func (x *SessionOpen) String() string {
 func (*SessionOpen) ProtoMessage() {}
 
 func (x *SessionOpen) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[29]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2449,7 +3020,7 @@ func (x *SessionOpen) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SessionOpen.ProtoReflect.Descriptor instead.
 func (*SessionOpen) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{29}
+	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *SessionOpen) GetOwner() string {
@@ -2493,6 +3064,9 @@ type SessionCommand struct {
 	//	*SessionCommand_UpdateLock
 	//	*SessionCommand_DeleteLock
 	//	*SessionCommand_Capture
+	//	*SessionCommand_ListClaims
+	//	*SessionCommand_ListChanges
+	//	*SessionCommand_ExplainWait
 	Command       isSessionCommand_Command `protobuf_oneof:"command"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2500,7 +3074,7 @@ type SessionCommand struct {
 
 func (x *SessionCommand) Reset() {
 	*x = SessionCommand{}
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[30]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2512,7 +3086,7 @@ func (x *SessionCommand) String() string {
 func (*SessionCommand) ProtoMessage() {}
 
 func (x *SessionCommand) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[30]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2525,7 +3099,7 @@ func (x *SessionCommand) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SessionCommand.ProtoReflect.Descriptor instead.
 func (*SessionCommand) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{30}
+	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *SessionCommand) GetCall() uint64 {
@@ -2684,6 +3258,33 @@ func (x *SessionCommand) GetCapture() *CaptureRequest {
 	return nil
 }
 
+func (x *SessionCommand) GetListClaims() *ListClaimsRequest {
+	if x != nil {
+		if x, ok := x.Command.(*SessionCommand_ListClaims); ok {
+			return x.ListClaims
+		}
+	}
+	return nil
+}
+
+func (x *SessionCommand) GetListChanges() *ListChangesRequest {
+	if x != nil {
+		if x, ok := x.Command.(*SessionCommand_ListChanges); ok {
+			return x.ListChanges
+		}
+	}
+	return nil
+}
+
+func (x *SessionCommand) GetExplainWait() *ExplainWaitRequest {
+	if x != nil {
+		if x, ok := x.Command.(*SessionCommand_ExplainWait); ok {
+			return x.ExplainWait
+		}
+	}
+	return nil
+}
+
 type isSessionCommand_Command interface {
 	isSessionCommand_Command()
 }
@@ -2764,6 +3365,21 @@ type SessionCommand_Capture struct {
 	Capture *CaptureRequest `protobuf:"bytes,16,opt,name=capture,proto3,oneof"`
 }
 
+type SessionCommand_ListClaims struct {
+	// Like the unary method.
+	ListClaims *ListClaimsRequest `protobuf:"bytes,18,opt,name=list_claims,json=listClaims,proto3,oneof"`
+}
+
+type SessionCommand_ListChanges struct {
+	// Like the unary method.
+	ListChanges *ListChangesRequest `protobuf:"bytes,19,opt,name=list_changes,json=listChanges,proto3,oneof"`
+}
+
+type SessionCommand_ExplainWait struct {
+	// Like the unary method.
+	ExplainWait *ExplainWaitRequest `protobuf:"bytes,20,opt,name=explain_wait,json=explainWait,proto3,oneof"`
+}
+
 func (*SessionCommand_Acquire) isSessionCommand_Command() {}
 
 func (*SessionCommand_WaitInQueue) isSessionCommand_Command() {}
@@ -2794,6 +3410,12 @@ func (*SessionCommand_DeleteLock) isSessionCommand_Command() {}
 
 func (*SessionCommand_Capture) isSessionCommand_Command() {}
 
+func (*SessionCommand_ListClaims) isSessionCommand_Command() {}
+
+func (*SessionCommand_ListChanges) isSessionCommand_Command() {}
+
+func (*SessionCommand_ExplainWait) isSessionCommand_Command() {}
+
 // Which leases to renew together.
 type RenewLeases struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -2805,7 +3427,7 @@ type RenewLeases struct {
 
 func (x *RenewLeases) Reset() {
 	*x = RenewLeases{}
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[31]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2817,7 +3439,7 @@ func (x *RenewLeases) String() string {
 func (*RenewLeases) ProtoMessage() {}
 
 func (x *RenewLeases) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[31]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2830,7 +3452,7 @@ func (x *RenewLeases) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RenewLeases.ProtoReflect.Descriptor instead.
 func (*RenewLeases) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{31}
+	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *RenewLeases) GetLeases() []*RenewRequest {
@@ -2853,7 +3475,7 @@ type RenewedLeases struct {
 
 func (x *RenewedLeases) Reset() {
 	*x = RenewedLeases{}
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[32]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2865,7 +3487,7 @@ func (x *RenewedLeases) String() string {
 func (*RenewedLeases) ProtoMessage() {}
 
 func (x *RenewedLeases) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[32]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2878,7 +3500,7 @@ func (x *RenewedLeases) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RenewedLeases.ProtoReflect.Descriptor instead.
 func (*RenewedLeases) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{32}
+	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *RenewedLeases) GetLeases() []*RenewedLease {
@@ -2904,7 +3526,7 @@ type RenewedLease struct {
 
 func (x *RenewedLease) Reset() {
 	*x = RenewedLease{}
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[33]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2916,7 +3538,7 @@ func (x *RenewedLease) String() string {
 func (*RenewedLease) ProtoMessage() {}
 
 func (x *RenewedLease) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[33]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2929,7 +3551,7 @@ func (x *RenewedLease) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RenewedLease.ProtoReflect.Descriptor instead.
 func (*RenewedLease) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{33}
+	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *RenewedLease) GetOutcome() isRenewedLease_Outcome {
@@ -3000,7 +3622,7 @@ type SessionResponse struct {
 
 func (x *SessionResponse) Reset() {
 	*x = SessionResponse{}
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[34]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3012,7 +3634,7 @@ func (x *SessionResponse) String() string {
 func (*SessionResponse) ProtoMessage() {}
 
 func (x *SessionResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[34]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3025,7 +3647,7 @@ func (x *SessionResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SessionResponse.ProtoReflect.Descriptor instead.
 func (*SessionResponse) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{34}
+	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *SessionResponse) GetOpened() *SessionOpened {
@@ -3093,7 +3715,7 @@ type SessionOpened struct {
 
 func (x *SessionOpened) Reset() {
 	*x = SessionOpened{}
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[35]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3105,7 +3727,7 @@ func (x *SessionOpened) String() string {
 func (*SessionOpened) ProtoMessage() {}
 
 func (x *SessionOpened) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[35]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3118,7 +3740,7 @@ func (x *SessionOpened) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SessionOpened.ProtoReflect.Descriptor instead.
 func (*SessionOpened) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{35}
+	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *SessionOpened) GetReplica() string {
@@ -3196,6 +3818,9 @@ type SessionResult struct {
 	//	*SessionResult_UpdateLock
 	//	*SessionResult_DeleteLock
 	//	*SessionResult_Capture
+	//	*SessionResult_ListClaims
+	//	*SessionResult_ListChanges
+	//	*SessionResult_ExplainWait
 	Result        isSessionResult_Result `protobuf_oneof:"result"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -3203,7 +3828,7 @@ type SessionResult struct {
 
 func (x *SessionResult) Reset() {
 	*x = SessionResult{}
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[36]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3215,7 +3840,7 @@ func (x *SessionResult) String() string {
 func (*SessionResult) ProtoMessage() {}
 
 func (x *SessionResult) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[36]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3228,7 +3853,7 @@ func (x *SessionResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SessionResult.ProtoReflect.Descriptor instead.
 func (*SessionResult) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{36}
+	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *SessionResult) GetCall() uint64 {
@@ -3389,6 +4014,33 @@ func (x *SessionResult) GetCapture() *CaptureResponse {
 	return nil
 }
 
+func (x *SessionResult) GetListClaims() *ListClaimsResponse {
+	if x != nil {
+		if x, ok := x.Result.(*SessionResult_ListClaims); ok {
+			return x.ListClaims
+		}
+	}
+	return nil
+}
+
+func (x *SessionResult) GetListChanges() *ListChangesResponse {
+	if x != nil {
+		if x, ok := x.Result.(*SessionResult_ListChanges); ok {
+			return x.ListChanges
+		}
+	}
+	return nil
+}
+
+func (x *SessionResult) GetExplainWait() *ExplainWaitResponse {
+	if x != nil {
+		if x, ok := x.Result.(*SessionResult_ExplainWait); ok {
+			return x.ExplainWait
+		}
+	}
+	return nil
+}
+
 type isSessionResult_Result interface {
 	isSessionResult_Result()
 }
@@ -3473,6 +4125,21 @@ type SessionResult_Capture struct {
 	Capture *CaptureResponse `protobuf:"bytes,16,opt,name=capture,proto3,oneof"`
 }
 
+type SessionResult_ListClaims struct {
+	// Of list_claims.
+	ListClaims *ListClaimsResponse `protobuf:"bytes,18,opt,name=list_claims,json=listClaims,proto3,oneof"`
+}
+
+type SessionResult_ListChanges struct {
+	// Of list_changes.
+	ListChanges *ListChangesResponse `protobuf:"bytes,19,opt,name=list_changes,json=listChanges,proto3,oneof"`
+}
+
+type SessionResult_ExplainWait struct {
+	// Of explain_wait.
+	ExplainWait *ExplainWaitResponse `protobuf:"bytes,20,opt,name=explain_wait,json=explainWait,proto3,oneof"`
+}
+
 func (*SessionResult_Acquire) isSessionResult_Result() {}
 
 func (*SessionResult_WaitInQueue) isSessionResult_Result() {}
@@ -3505,6 +4172,12 @@ func (*SessionResult_DeleteLock) isSessionResult_Result() {}
 
 func (*SessionResult_Capture) isSessionResult_Result() {}
 
+func (*SessionResult_ListClaims) isSessionResult_Result() {}
+
+func (*SessionResult_ListChanges) isSessionResult_Result() {}
+
+func (*SessionResult_ExplainWait) isSessionResult_Result() {}
+
 // A lease that is gone.
 type LostLease struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -3520,7 +4193,7 @@ type LostLease struct {
 
 func (x *LostLease) Reset() {
 	*x = LostLease{}
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[37]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3532,7 +4205,7 @@ func (x *LostLease) String() string {
 func (*LostLease) ProtoMessage() {}
 
 func (x *LostLease) ProtoReflect() protoreflect.Message {
-	mi := &file_rowlock_v1_lock_service_proto_msgTypes[37]
+	mi := &file_rowlock_v1_lock_service_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3545,7 +4218,7 @@ func (x *LostLease) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LostLease.ProtoReflect.Descriptor instead.
 func (*LostLease) Descriptor() ([]byte, []int) {
-	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{37}
+	return file_rowlock_v1_lock_service_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *LostLease) GetLeaseId() string {
@@ -3679,7 +4352,56 @@ const file_rowlock_v1_lock_service_proto_rawDesc = "" +
 	"\x06target\"n\n" +
 	"\x12ListLimitsResponse\x120\n" +
 	"\x06limits\x18\x01 \x03(\v2\x18.rowlock.v1.LimitSettingR\x06limits\x12&\n" +
-	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"R\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\xb9\x04\n" +
+	"\x11ListClaimsRequest\x12\x1b\n" +
+	"\tlock_name\x18\x01 \x01(\tR\blockName\x12\x16\n" +
+	"\x06prefix\x18\x02 \x01(\tR\x06prefix\x12\x14\n" +
+	"\x05owner\x18\x03 \x01(\tR\x05owner\x12\x1c\n" +
+	"\tprincipal\x18\x04 \x01(\tR\tprincipal\x12A\n" +
+	"\x06labels\x18\x05 \x03(\v2).rowlock.v1.ListClaimsRequest.LabelsEntryR\x06labels\x12.\n" +
+	"\x06states\x18\x06 \x03(\x0e2\x16.rowlock.v1.ClaimStateR\x06states\x12:\n" +
+	"\vend_reasons\x18\a \x03(\x0e2\x19.rowlock.v1.RefusalReasonR\n" +
+	"endReasons\x12.\n" +
+	"\x04from\x18\b \x01(\v2\x1a.google.protobuf.TimestampR\x04from\x120\n" +
+	"\x05until\x18\t \x01(\v2\x1a.google.protobuf.TimestampR\x05until\x123\n" +
+	"\aheld_at\x18\n" +
+	" \x01(\v2\x1a.google.protobuf.TimestampR\x06heldAt\x12\x1b\n" +
+	"\tpage_size\x18\v \x01(\x05R\bpageSize\x12\x1d\n" +
+	"\n" +
+	"page_token\x18\f \x01(\tR\tpageToken\x1a9\n" +
+	"\vLabelsEntry\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xad\x01\n" +
+	"\x12ListClaimsResponse\x12)\n" +
+	"\x06claims\x18\x01 \x03(\v2\x11.rowlock.v1.ClaimR\x06claims\x12&\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\x12D\n" +
+	"\x10searched_back_to\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\x0esearchedBackTo\"\xb4\x02\n" +
+	"\x12ListChangesRequest\x12\x1b\n" +
+	"\tlock_name\x18\x01 \x01(\tR\blockName\x12\x16\n" +
+	"\x06prefix\x18\x02 \x01(\tR\x06prefix\x12,\n" +
+	"\x05kinds\x18\x03 \x03(\x0e2\x16.rowlock.v1.ChangeKindR\x05kinds\x12.\n" +
+	"\x04from\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\x04from\x120\n" +
+	"\x05until\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\x05until\x12\x1d\n" +
+	"\n" +
+	"changed_by\x18\x06 \x01(\tR\tchangedBy\x12\x1b\n" +
+	"\tpage_size\x18\a \x01(\x05R\bpageSize\x12\x1d\n" +
+	"\n" +
+	"page_token\x18\b \x01(\tR\tpageToken\"\xb1\x01\n" +
+	"\x13ListChangesResponse\x12,\n" +
+	"\achanges\x18\x01 \x03(\v2\x12.rowlock.v1.ChangeR\achanges\x12&\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\x12D\n" +
+	"\x10searched_back_to\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\x0esearchedBackTo\"\x87\x01\n" +
+	"\x12ExplainWaitRequest\x12\x14\n" +
+	"\x04name\x18\x01 \x01(\tH\x00R\x04name\x12\x1d\n" +
+	"\tticket_id\x18\x02 \x01(\tH\x00R\bticketId\x122\n" +
+	"\x05claim\x18\x03 \x01(\v2\x1a.rowlock.v1.ClaimReferenceH\x00R\x05claimB\b\n" +
+	"\x06target\"\xe3\x01\n" +
+	"\x13ExplainWaitResponse\x12$\n" +
+	"\x04lock\x18\x01 \x01(\v2\x10.rowlock.v1.LockR\x04lock\x12'\n" +
+	"\x05claim\x18\x02 \x01(\v2\x11.rowlock.v1.ClaimR\x05claim\x12-\n" +
+	"\x06causes\x18\x03 \x03(\v2\x15.rowlock.v1.WaitCauseR\x06causes\x12\x18\n" +
+	"\asummary\x18\x04 \x01(\tR\asummary\x124\n" +
+	"\bestimate\x18\x05 \x01(\v2\x18.rowlock.v1.WaitEstimateR\bestimate\"R\n" +
 	"\x0eClaimReference\x12\x1b\n" +
 	"\tlock_name\x18\x01 \x01(\tR\blockName\x12#\n" +
 	"\rticket_number\x18\x02 \x01(\x04R\fticketNumber\"\x81\x01\n" +
@@ -3749,7 +4471,7 @@ const file_rowlock_v1_lock_service_proto_rawDesc = "" +
 	"\x06labels\x18\x02 \x03(\v2#.rowlock.v1.SessionOpen.LabelsEntryR\x06labels\x1a9\n" +
 	"\vLabelsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xe0\a\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xac\t\n" +
 	"\x0eSessionCommand\x12\x12\n" +
 	"\x04call\x18\x01 \x01(\x04R\x04call\x123\n" +
 	"\atimeout\x18\x02 \x01(\v2\x19.google.protobuf.DurationR\atimeout\x126\n" +
@@ -3773,7 +4495,11 @@ const file_rowlock_v1_lock_service_proto_rawDesc = "" +
 	"updateLock\x12@\n" +
 	"\vdelete_lock\x18\x0f \x01(\v2\x1d.rowlock.v1.DeleteLockRequestH\x00R\n" +
 	"deleteLock\x126\n" +
-	"\acapture\x18\x10 \x01(\v2\x1a.rowlock.v1.CaptureRequestH\x00R\acaptureB\t\n" +
+	"\acapture\x18\x10 \x01(\v2\x1a.rowlock.v1.CaptureRequestH\x00R\acapture\x12@\n" +
+	"\vlist_claims\x18\x12 \x01(\v2\x1d.rowlock.v1.ListClaimsRequestH\x00R\n" +
+	"listClaims\x12C\n" +
+	"\flist_changes\x18\x13 \x01(\v2\x1e.rowlock.v1.ListChangesRequestH\x00R\vlistChanges\x12C\n" +
+	"\fexplain_wait\x18\x14 \x01(\v2\x1e.rowlock.v1.ExplainWaitRequestH\x00R\vexplainWaitB\t\n" +
 	"\acommand\"?\n" +
 	"\vRenewLeases\x120\n" +
 	"\x06leases\x18\x01 \x03(\v2\x18.rowlock.v1.RenewRequestR\x06leases\"A\n" +
@@ -3799,7 +4525,7 @@ const file_rowlock_v1_lock_service_proto_rawDesc = "" +
 	"\fgrace_period\x18\x04 \x01(\v2\x19.google.protobuf.DurationR\vgracePeriod\x12\x1b\n" +
 	"\twaits_max\x18\x05 \x01(\rR\bwaitsMax\x12!\n" +
 	"\fcommands_max\x18\x06 \x01(\rR\vcommandsMax\x12*\n" +
-	"\x11message_bytes_max\x18\a \x01(\rR\x0fmessageBytesMax\"\xfc\a\n" +
+	"\x11message_bytes_max\x18\a \x01(\rR\x0fmessageBytesMax\"\xcb\t\n" +
 	"\rSessionResult\x12\x12\n" +
 	"\x04call\x18\x01 \x01(\x04R\x04call\x127\n" +
 	"\aacquire\x18\x02 \x01(\v2\x1b.rowlock.v1.AcquireResponseH\x00R\aacquire\x12E\n" +
@@ -3823,7 +4549,11 @@ const file_rowlock_v1_lock_service_proto_rawDesc = "" +
 	"updateLock\x12A\n" +
 	"\vdelete_lock\x18\x0f \x01(\v2\x1e.rowlock.v1.DeleteLockResponseH\x00R\n" +
 	"deleteLock\x127\n" +
-	"\acapture\x18\x10 \x01(\v2\x1b.rowlock.v1.CaptureResponseH\x00R\acaptureB\b\n" +
+	"\acapture\x18\x10 \x01(\v2\x1b.rowlock.v1.CaptureResponseH\x00R\acapture\x12A\n" +
+	"\vlist_claims\x18\x12 \x01(\v2\x1e.rowlock.v1.ListClaimsResponseH\x00R\n" +
+	"listClaims\x12D\n" +
+	"\flist_changes\x18\x13 \x01(\v2\x1f.rowlock.v1.ListChangesResponseH\x00R\vlistChanges\x12D\n" +
+	"\fexplain_wait\x18\x14 \x01(\v2\x1f.rowlock.v1.ExplainWaitResponseH\x00R\vexplainWaitB\b\n" +
 	"\x06result\"v\n" +
 	"\tLostLease\x12\x19\n" +
 	"\blease_id\x18\x01 \x01(\tR\aleaseId\x12\x1b\n" +
@@ -3833,7 +4563,7 @@ const file_rowlock_v1_lock_service_proto_rawDesc = "" +
 	"\x16LIST_ORDER_UNSPECIFIED\x10\x00\x12\x13\n" +
 	"\x0fLIST_ORDER_NAME\x10\x01\x12\x1b\n" +
 	"\x17LIST_ORDER_LONGEST_WAIT\x10\x02\x12\x1b\n" +
-	"\x17LIST_ORDER_MOST_WAITERS\x10\x032\x8f\b\n" +
+	"\x17LIST_ORDER_MOST_WAITERS\x10\x032\xfc\t\n" +
 	"\vLockService\x12B\n" +
 	"\aAcquire\x12\x1a.rowlock.v1.AcquireRequest\x1a\x1b.rowlock.v1.AcquireResponse\x12P\n" +
 	"\vWaitInQueue\x12\x1e.rowlock.v1.WaitInQueueRequest\x1a\x1f.rowlock.v1.WaitInQueueResponse0\x01\x12<\n" +
@@ -3843,7 +4573,11 @@ const file_rowlock_v1_lock_service_proto_rawDesc = "" +
 	"\aGetLock\x12\x1a.rowlock.v1.GetLockRequest\x1a\x1b.rowlock.v1.GetLockResponse\x12H\n" +
 	"\tListLocks\x12\x1c.rowlock.v1.ListLocksRequest\x1a\x1d.rowlock.v1.ListLocksResponse\x12K\n" +
 	"\n" +
-	"ListLimits\x12\x1d.rowlock.v1.ListLimitsRequest\x1a\x1e.rowlock.v1.ListLimitsResponse\x12M\n" +
+	"ListLimits\x12\x1d.rowlock.v1.ListLimitsRequest\x1a\x1e.rowlock.v1.ListLimitsResponse\x12K\n" +
+	"\n" +
+	"ListClaims\x12\x1d.rowlock.v1.ListClaimsRequest\x1a\x1e.rowlock.v1.ListClaimsResponse\x12N\n" +
+	"\vListChanges\x12\x1e.rowlock.v1.ListChangesRequest\x1a\x1f.rowlock.v1.ListChangesResponse\x12N\n" +
+	"\vExplainWait\x12\x1e.rowlock.v1.ExplainWaitRequest\x1a\x1f.rowlock.v1.ExplainWaitResponse\x12M\n" +
 	"\n" +
 	"WatchLocks\x12\x1d.rowlock.v1.WatchLocksRequest\x1a\x1e.rowlock.v1.WatchLocksResponse0\x01\x12Q\n" +
 	"\fForceRelease\x12\x1f.rowlock.v1.ForceReleaseRequest\x1a .rowlock.v1.ForceReleaseResponse\x12K\n" +
@@ -3871,7 +4605,7 @@ func file_rowlock_v1_lock_service_proto_rawDescGZIP() []byte {
 }
 
 var file_rowlock_v1_lock_service_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_rowlock_v1_lock_service_proto_msgTypes = make([]protoimpl.MessageInfo, 41)
+var file_rowlock_v1_lock_service_proto_msgTypes = make([]protoimpl.MessageInfo, 48)
 var file_rowlock_v1_lock_service_proto_goTypes = []any{
 	(ListOrder)(0),                // 0: rowlock.v1.ListOrder
 	(*AcquireRequest)(nil),        // 1: rowlock.v1.AcquireRequest
@@ -3893,156 +4627,198 @@ var file_rowlock_v1_lock_service_proto_goTypes = []any{
 	(*ListLimitsRequest)(nil),     // 17: rowlock.v1.ListLimitsRequest
 	(*LimitSetting)(nil),          // 18: rowlock.v1.LimitSetting
 	(*ListLimitsResponse)(nil),    // 19: rowlock.v1.ListLimitsResponse
-	(*ClaimReference)(nil),        // 20: rowlock.v1.ClaimReference
-	(*ForceReleaseRequest)(nil),   // 21: rowlock.v1.ForceReleaseRequest
-	(*ForceReleaseResponse)(nil),  // 22: rowlock.v1.ForceReleaseResponse
-	(*UpdateLockRequest)(nil),     // 23: rowlock.v1.UpdateLockRequest
-	(*UpdateLockResponse)(nil),    // 24: rowlock.v1.UpdateLockResponse
-	(*DeleteLockRequest)(nil),     // 25: rowlock.v1.DeleteLockRequest
-	(*DeleteLockResponse)(nil),    // 26: rowlock.v1.DeleteLockResponse
-	(*CaptureRequest)(nil),        // 27: rowlock.v1.CaptureRequest
-	(*CaptureResponse)(nil),       // 28: rowlock.v1.CaptureResponse
-	(*SessionRequest)(nil),        // 29: rowlock.v1.SessionRequest
-	(*SessionOpen)(nil),           // 30: rowlock.v1.SessionOpen
-	(*SessionCommand)(nil),        // 31: rowlock.v1.SessionCommand
-	(*RenewLeases)(nil),           // 32: rowlock.v1.RenewLeases
-	(*RenewedLeases)(nil),         // 33: rowlock.v1.RenewedLeases
-	(*RenewedLease)(nil),          // 34: rowlock.v1.RenewedLease
-	(*SessionResponse)(nil),       // 35: rowlock.v1.SessionResponse
-	(*SessionOpened)(nil),         // 36: rowlock.v1.SessionOpened
-	(*SessionResult)(nil),         // 37: rowlock.v1.SessionResult
-	(*LostLease)(nil),             // 38: rowlock.v1.LostLease
-	nil,                           // 39: rowlock.v1.AcquireRequest.LabelsEntry
-	nil,                           // 40: rowlock.v1.CaptureRequest.LabelsEntry
-	nil,                           // 41: rowlock.v1.SessionOpen.LabelsEntry
-	(Mode)(0),                     // 42: rowlock.v1.Mode
-	(*durationpb.Duration)(nil),   // 43: google.protobuf.Duration
-	(WhenBusy)(0),                 // 44: rowlock.v1.WhenBusy
-	(*Lease)(nil),                 // 45: rowlock.v1.Lease
-	(*Ticket)(nil),                // 46: rowlock.v1.Ticket
-	(*Refusal)(nil),               // 47: rowlock.v1.Refusal
-	(*Lock)(nil),                  // 48: rowlock.v1.Lock
-	(*Claim)(nil),                 // 49: rowlock.v1.Claim
-	(*timestamppb.Timestamp)(nil), // 50: google.protobuf.Timestamp
-	(*LockRecord)(nil),            // 51: rowlock.v1.LockRecord
-	(*status.Status)(nil),         // 52: google.rpc.Status
-	(RefusalReason)(0),            // 53: rowlock.v1.RefusalReason
+	(*ListClaimsRequest)(nil),     // 20: rowlock.v1.ListClaimsRequest
+	(*ListClaimsResponse)(nil),    // 21: rowlock.v1.ListClaimsResponse
+	(*ListChangesRequest)(nil),    // 22: rowlock.v1.ListChangesRequest
+	(*ListChangesResponse)(nil),   // 23: rowlock.v1.ListChangesResponse
+	(*ExplainWaitRequest)(nil),    // 24: rowlock.v1.ExplainWaitRequest
+	(*ExplainWaitResponse)(nil),   // 25: rowlock.v1.ExplainWaitResponse
+	(*ClaimReference)(nil),        // 26: rowlock.v1.ClaimReference
+	(*ForceReleaseRequest)(nil),   // 27: rowlock.v1.ForceReleaseRequest
+	(*ForceReleaseResponse)(nil),  // 28: rowlock.v1.ForceReleaseResponse
+	(*UpdateLockRequest)(nil),     // 29: rowlock.v1.UpdateLockRequest
+	(*UpdateLockResponse)(nil),    // 30: rowlock.v1.UpdateLockResponse
+	(*DeleteLockRequest)(nil),     // 31: rowlock.v1.DeleteLockRequest
+	(*DeleteLockResponse)(nil),    // 32: rowlock.v1.DeleteLockResponse
+	(*CaptureRequest)(nil),        // 33: rowlock.v1.CaptureRequest
+	(*CaptureResponse)(nil),       // 34: rowlock.v1.CaptureResponse
+	(*SessionRequest)(nil),        // 35: rowlock.v1.SessionRequest
+	(*SessionOpen)(nil),           // 36: rowlock.v1.SessionOpen
+	(*SessionCommand)(nil),        // 37: rowlock.v1.SessionCommand
+	(*RenewLeases)(nil),           // 38: rowlock.v1.RenewLeases
+	(*RenewedLeases)(nil),         // 39: rowlock.v1.RenewedLeases
+	(*RenewedLease)(nil),          // 40: rowlock.v1.RenewedLease
+	(*SessionResponse)(nil),       // 41: rowlock.v1.SessionResponse
+	(*SessionOpened)(nil),         // 42: rowlock.v1.SessionOpened
+	(*SessionResult)(nil),         // 43: rowlock.v1.SessionResult
+	(*LostLease)(nil),             // 44: rowlock.v1.LostLease
+	nil,                           // 45: rowlock.v1.AcquireRequest.LabelsEntry
+	nil,                           // 46: rowlock.v1.ListClaimsRequest.LabelsEntry
+	nil,                           // 47: rowlock.v1.CaptureRequest.LabelsEntry
+	nil,                           // 48: rowlock.v1.SessionOpen.LabelsEntry
+	(Mode)(0),                     // 49: rowlock.v1.Mode
+	(*durationpb.Duration)(nil),   // 50: google.protobuf.Duration
+	(WhenBusy)(0),                 // 51: rowlock.v1.WhenBusy
+	(*Lease)(nil),                 // 52: rowlock.v1.Lease
+	(*Ticket)(nil),                // 53: rowlock.v1.Ticket
+	(*Refusal)(nil),               // 54: rowlock.v1.Refusal
+	(*Lock)(nil),                  // 55: rowlock.v1.Lock
+	(ClaimState)(0),               // 56: rowlock.v1.ClaimState
+	(RefusalReason)(0),            // 57: rowlock.v1.RefusalReason
+	(*timestamppb.Timestamp)(nil), // 58: google.protobuf.Timestamp
+	(*Claim)(nil),                 // 59: rowlock.v1.Claim
+	(ChangeKind)(0),               // 60: rowlock.v1.ChangeKind
+	(*Change)(nil),                // 61: rowlock.v1.Change
+	(*WaitCause)(nil),             // 62: rowlock.v1.WaitCause
+	(*WaitEstimate)(nil),          // 63: rowlock.v1.WaitEstimate
+	(*LockRecord)(nil),            // 64: rowlock.v1.LockRecord
+	(*status.Status)(nil),         // 65: google.rpc.Status
 }
 var file_rowlock_v1_lock_service_proto_depIdxs = []int32{
-	42, // 0: rowlock.v1.AcquireRequest.mode:type_name -> rowlock.v1.Mode
-	43, // 1: rowlock.v1.AcquireRequest.ttl:type_name -> google.protobuf.Duration
-	39, // 2: rowlock.v1.AcquireRequest.labels:type_name -> rowlock.v1.AcquireRequest.LabelsEntry
-	44, // 3: rowlock.v1.AcquireRequest.when_busy:type_name -> rowlock.v1.WhenBusy
-	43, // 4: rowlock.v1.AcquireRequest.max_wait:type_name -> google.protobuf.Duration
-	43, // 5: rowlock.v1.AcquireRequest.min_interval:type_name -> google.protobuf.Duration
-	43, // 6: rowlock.v1.AcquireRequest.lock_delay:type_name -> google.protobuf.Duration
-	45, // 7: rowlock.v1.AcquireResponse.lease:type_name -> rowlock.v1.Lease
-	46, // 8: rowlock.v1.AcquireResponse.ticket:type_name -> rowlock.v1.Ticket
-	47, // 9: rowlock.v1.AcquireResponse.refusal:type_name -> rowlock.v1.Refusal
-	1,  // 10: rowlock.v1.WaitInQueueRequest.acquire:type_name -> rowlock.v1.AcquireRequest
-	43, // 11: rowlock.v1.WaitInQueueRequest.min_update_interval:type_name -> google.protobuf.Duration
-	46, // 12: rowlock.v1.WaitInQueueResponse.position:type_name -> rowlock.v1.Ticket
-	45, // 13: rowlock.v1.WaitInQueueResponse.granted:type_name -> rowlock.v1.Lease
-	47, // 14: rowlock.v1.WaitInQueueResponse.ended:type_name -> rowlock.v1.Refusal
-	43, // 15: rowlock.v1.RenewRequest.ttl:type_name -> google.protobuf.Duration
-	45, // 16: rowlock.v1.RenewResponse.lease:type_name -> rowlock.v1.Lease
-	43, // 17: rowlock.v1.ReleaseRequest.cool_down:type_name -> google.protobuf.Duration
-	48, // 18: rowlock.v1.GetLockResponse.lock:type_name -> rowlock.v1.Lock
-	0,  // 19: rowlock.v1.ListLocksRequest.order:type_name -> rowlock.v1.ListOrder
-	48, // 20: rowlock.v1.ListLocksResponse.locks:type_name -> rowlock.v1.Lock
-	48, // 21: rowlock.v1.WatchLocksResponse.locks:type_name -> rowlock.v1.Lock
-	18, // 22: rowlock.v1.ListLimitsResponse.limits:type_name -> rowlock.v1.LimitSetting
-	20, // 23: rowlock.v1.ForceReleaseRequest.claim:type_name -> rowlock.v1.ClaimReference
-	49, // 24: rowlock.v1.ForceReleaseResponse.ended:type_name -> rowlock.v1.Claim
-	50, // 25: rowlock.v1.UpdateLockRequest.not_before:type_name -> google.protobuf.Timestamp
-	43, // 26: rowlock.v1.UpdateLockRequest.not_before_in:type_name -> google.protobuf.Duration
-	51, // 27: rowlock.v1.UpdateLockResponse.record:type_name -> rowlock.v1.LockRecord
-	43, // 28: rowlock.v1.CaptureRequest.ttl:type_name -> google.protobuf.Duration
-	40, // 29: rowlock.v1.CaptureRequest.labels:type_name -> rowlock.v1.CaptureRequest.LabelsEntry
-	43, // 30: rowlock.v1.CaptureRequest.max_wait:type_name -> google.protobuf.Duration
-	43, // 31: rowlock.v1.CaptureRequest.min_interval:type_name -> google.protobuf.Duration
-	43, // 32: rowlock.v1.CaptureRequest.lock_delay:type_name -> google.protobuf.Duration
-	45, // 33: rowlock.v1.CaptureResponse.leases:type_name -> rowlock.v1.Lease
-	43, // 34: rowlock.v1.CaptureResponse.retry_after:type_name -> google.protobuf.Duration
-	30, // 35: rowlock.v1.SessionRequest.open:type_name -> rowlock.v1.SessionOpen
-	31, // 36: rowlock.v1.SessionRequest.commands:type_name -> rowlock.v1.SessionCommand
-	41, // 37: rowlock.v1.SessionOpen.labels:type_name -> rowlock.v1.SessionOpen.LabelsEntry
-	43, // 38: rowlock.v1.SessionCommand.timeout:type_name -> google.protobuf.Duration
-	1,  // 39: rowlock.v1.SessionCommand.acquire:type_name -> rowlock.v1.AcquireRequest
-	3,  // 40: rowlock.v1.SessionCommand.wait_in_queue:type_name -> rowlock.v1.WaitInQueueRequest
-	5,  // 41: rowlock.v1.SessionCommand.renew:type_name -> rowlock.v1.RenewRequest
-	32, // 42: rowlock.v1.SessionCommand.renew_leases:type_name -> rowlock.v1.RenewLeases
-	7,  // 43: rowlock.v1.SessionCommand.release:type_name -> rowlock.v1.ReleaseRequest
-	9,  // 44: rowlock.v1.SessionCommand.set_limit:type_name -> rowlock.v1.SetLimitRequest
-	11, // 45: rowlock.v1.SessionCommand.get_lock:type_name -> rowlock.v1.GetLockRequest
-	13, // 46: rowlock.v1.SessionCommand.list_locks:type_name -> rowlock.v1.ListLocksRequest
-	17, // 47: rowlock.v1.SessionCommand.list_limits:type_name -> rowlock.v1.ListLimitsRequest
-	21, // 48: rowlock.v1.SessionCommand.force_release:type_name -> rowlock.v1.ForceReleaseRequest
-	15, // 49: rowlock.v1.SessionCommand.watch_locks:type_name -> rowlock.v1.WatchLocksRequest
-	23, // 50: rowlock.v1.SessionCommand.update_lock:type_name -> rowlock.v1.UpdateLockRequest
-	25, // 51: rowlock.v1.SessionCommand.delete_lock:type_name -> rowlock.v1.DeleteLockRequest
-	27, // 52: rowlock.v1.SessionCommand.capture:type_name -> rowlock.v1.CaptureRequest
-	5,  // 53: rowlock.v1.RenewLeases.leases:type_name -> rowlock.v1.RenewRequest
-	34, // 54: rowlock.v1.RenewedLeases.leases:type_name -> rowlock.v1.RenewedLease
-	45, // 55: rowlock.v1.RenewedLease.lease:type_name -> rowlock.v1.Lease
-	52, // 56: rowlock.v1.RenewedLease.error:type_name -> google.rpc.Status
-	36, // 57: rowlock.v1.SessionResponse.opened:type_name -> rowlock.v1.SessionOpened
-	37, // 58: rowlock.v1.SessionResponse.results:type_name -> rowlock.v1.SessionResult
-	38, // 59: rowlock.v1.SessionResponse.lost:type_name -> rowlock.v1.LostLease
-	45, // 60: rowlock.v1.SessionResponse.confirmed:type_name -> rowlock.v1.Lease
-	43, // 61: rowlock.v1.SessionOpened.heartbeat_interval:type_name -> google.protobuf.Duration
-	43, // 62: rowlock.v1.SessionOpened.silence_max:type_name -> google.protobuf.Duration
-	43, // 63: rowlock.v1.SessionOpened.grace_period:type_name -> google.protobuf.Duration
-	2,  // 64: rowlock.v1.SessionResult.acquire:type_name -> rowlock.v1.AcquireResponse
-	4,  // 65: rowlock.v1.SessionResult.wait_in_queue:type_name -> rowlock.v1.WaitInQueueResponse
-	6,  // 66: rowlock.v1.SessionResult.renew:type_name -> rowlock.v1.RenewResponse
-	33, // 67: rowlock.v1.SessionResult.renew_leases:type_name -> rowlock.v1.RenewedLeases
-	8,  // 68: rowlock.v1.SessionResult.release:type_name -> rowlock.v1.ReleaseResponse
-	10, // 69: rowlock.v1.SessionResult.set_limit:type_name -> rowlock.v1.SetLimitResponse
-	12, // 70: rowlock.v1.SessionResult.get_lock:type_name -> rowlock.v1.GetLockResponse
-	14, // 71: rowlock.v1.SessionResult.list_locks:type_name -> rowlock.v1.ListLocksResponse
-	19, // 72: rowlock.v1.SessionResult.list_limits:type_name -> rowlock.v1.ListLimitsResponse
-	22, // 73: rowlock.v1.SessionResult.force_release:type_name -> rowlock.v1.ForceReleaseResponse
-	16, // 74: rowlock.v1.SessionResult.watch_locks:type_name -> rowlock.v1.WatchLocksResponse
-	52, // 75: rowlock.v1.SessionResult.error:type_name -> google.rpc.Status
-	52, // 76: rowlock.v1.SessionResult.rejected:type_name -> google.rpc.Status
-	24, // 77: rowlock.v1.SessionResult.update_lock:type_name -> rowlock.v1.UpdateLockResponse
-	26, // 78: rowlock.v1.SessionResult.delete_lock:type_name -> rowlock.v1.DeleteLockResponse
-	28, // 79: rowlock.v1.SessionResult.capture:type_name -> rowlock.v1.CaptureResponse
-	53, // 80: rowlock.v1.LostLease.reason:type_name -> rowlock.v1.RefusalReason
-	1,  // 81: rowlock.v1.LockService.Acquire:input_type -> rowlock.v1.AcquireRequest
-	3,  // 82: rowlock.v1.LockService.WaitInQueue:input_type -> rowlock.v1.WaitInQueueRequest
-	5,  // 83: rowlock.v1.LockService.Renew:input_type -> rowlock.v1.RenewRequest
-	7,  // 84: rowlock.v1.LockService.Release:input_type -> rowlock.v1.ReleaseRequest
-	9,  // 85: rowlock.v1.LockService.SetLimit:input_type -> rowlock.v1.SetLimitRequest
-	11, // 86: rowlock.v1.LockService.GetLock:input_type -> rowlock.v1.GetLockRequest
-	13, // 87: rowlock.v1.LockService.ListLocks:input_type -> rowlock.v1.ListLocksRequest
-	17, // 88: rowlock.v1.LockService.ListLimits:input_type -> rowlock.v1.ListLimitsRequest
-	15, // 89: rowlock.v1.LockService.WatchLocks:input_type -> rowlock.v1.WatchLocksRequest
-	21, // 90: rowlock.v1.LockService.ForceRelease:input_type -> rowlock.v1.ForceReleaseRequest
-	23, // 91: rowlock.v1.LockService.UpdateLock:input_type -> rowlock.v1.UpdateLockRequest
-	27, // 92: rowlock.v1.LockService.Capture:input_type -> rowlock.v1.CaptureRequest
-	25, // 93: rowlock.v1.LockService.DeleteLock:input_type -> rowlock.v1.DeleteLockRequest
-	29, // 94: rowlock.v1.LockService.Session:input_type -> rowlock.v1.SessionRequest
-	2,  // 95: rowlock.v1.LockService.Acquire:output_type -> rowlock.v1.AcquireResponse
-	4,  // 96: rowlock.v1.LockService.WaitInQueue:output_type -> rowlock.v1.WaitInQueueResponse
-	6,  // 97: rowlock.v1.LockService.Renew:output_type -> rowlock.v1.RenewResponse
-	8,  // 98: rowlock.v1.LockService.Release:output_type -> rowlock.v1.ReleaseResponse
-	10, // 99: rowlock.v1.LockService.SetLimit:output_type -> rowlock.v1.SetLimitResponse
-	12, // 100: rowlock.v1.LockService.GetLock:output_type -> rowlock.v1.GetLockResponse
-	14, // 101: rowlock.v1.LockService.ListLocks:output_type -> rowlock.v1.ListLocksResponse
-	19, // 102: rowlock.v1.LockService.ListLimits:output_type -> rowlock.v1.ListLimitsResponse
-	16, // 103: rowlock.v1.LockService.WatchLocks:output_type -> rowlock.v1.WatchLocksResponse
-	22, // 104: rowlock.v1.LockService.ForceRelease:output_type -> rowlock.v1.ForceReleaseResponse
-	24, // 105: rowlock.v1.LockService.UpdateLock:output_type -> rowlock.v1.UpdateLockResponse
-	28, // 106: rowlock.v1.LockService.Capture:output_type -> rowlock.v1.CaptureResponse
-	26, // 107: rowlock.v1.LockService.DeleteLock:output_type -> rowlock.v1.DeleteLockResponse
-	35, // 108: rowlock.v1.LockService.Session:output_type -> rowlock.v1.SessionResponse
-	95, // [95:109] is the sub-list for method output_type
-	81, // [81:95] is the sub-list for method input_type
-	81, // [81:81] is the sub-list for extension type_name
-	81, // [81:81] is the sub-list for extension extendee
-	0,  // [0:81] is the sub-list for field type_name
+	49,  // 0: rowlock.v1.AcquireRequest.mode:type_name -> rowlock.v1.Mode
+	50,  // 1: rowlock.v1.AcquireRequest.ttl:type_name -> google.protobuf.Duration
+	45,  // 2: rowlock.v1.AcquireRequest.labels:type_name -> rowlock.v1.AcquireRequest.LabelsEntry
+	51,  // 3: rowlock.v1.AcquireRequest.when_busy:type_name -> rowlock.v1.WhenBusy
+	50,  // 4: rowlock.v1.AcquireRequest.max_wait:type_name -> google.protobuf.Duration
+	50,  // 5: rowlock.v1.AcquireRequest.min_interval:type_name -> google.protobuf.Duration
+	50,  // 6: rowlock.v1.AcquireRequest.lock_delay:type_name -> google.protobuf.Duration
+	52,  // 7: rowlock.v1.AcquireResponse.lease:type_name -> rowlock.v1.Lease
+	53,  // 8: rowlock.v1.AcquireResponse.ticket:type_name -> rowlock.v1.Ticket
+	54,  // 9: rowlock.v1.AcquireResponse.refusal:type_name -> rowlock.v1.Refusal
+	1,   // 10: rowlock.v1.WaitInQueueRequest.acquire:type_name -> rowlock.v1.AcquireRequest
+	50,  // 11: rowlock.v1.WaitInQueueRequest.min_update_interval:type_name -> google.protobuf.Duration
+	53,  // 12: rowlock.v1.WaitInQueueResponse.position:type_name -> rowlock.v1.Ticket
+	52,  // 13: rowlock.v1.WaitInQueueResponse.granted:type_name -> rowlock.v1.Lease
+	54,  // 14: rowlock.v1.WaitInQueueResponse.ended:type_name -> rowlock.v1.Refusal
+	50,  // 15: rowlock.v1.RenewRequest.ttl:type_name -> google.protobuf.Duration
+	52,  // 16: rowlock.v1.RenewResponse.lease:type_name -> rowlock.v1.Lease
+	50,  // 17: rowlock.v1.ReleaseRequest.cool_down:type_name -> google.protobuf.Duration
+	55,  // 18: rowlock.v1.GetLockResponse.lock:type_name -> rowlock.v1.Lock
+	0,   // 19: rowlock.v1.ListLocksRequest.order:type_name -> rowlock.v1.ListOrder
+	55,  // 20: rowlock.v1.ListLocksResponse.locks:type_name -> rowlock.v1.Lock
+	55,  // 21: rowlock.v1.WatchLocksResponse.locks:type_name -> rowlock.v1.Lock
+	18,  // 22: rowlock.v1.ListLimitsResponse.limits:type_name -> rowlock.v1.LimitSetting
+	46,  // 23: rowlock.v1.ListClaimsRequest.labels:type_name -> rowlock.v1.ListClaimsRequest.LabelsEntry
+	56,  // 24: rowlock.v1.ListClaimsRequest.states:type_name -> rowlock.v1.ClaimState
+	57,  // 25: rowlock.v1.ListClaimsRequest.end_reasons:type_name -> rowlock.v1.RefusalReason
+	58,  // 26: rowlock.v1.ListClaimsRequest.from:type_name -> google.protobuf.Timestamp
+	58,  // 27: rowlock.v1.ListClaimsRequest.until:type_name -> google.protobuf.Timestamp
+	58,  // 28: rowlock.v1.ListClaimsRequest.held_at:type_name -> google.protobuf.Timestamp
+	59,  // 29: rowlock.v1.ListClaimsResponse.claims:type_name -> rowlock.v1.Claim
+	58,  // 30: rowlock.v1.ListClaimsResponse.searched_back_to:type_name -> google.protobuf.Timestamp
+	60,  // 31: rowlock.v1.ListChangesRequest.kinds:type_name -> rowlock.v1.ChangeKind
+	58,  // 32: rowlock.v1.ListChangesRequest.from:type_name -> google.protobuf.Timestamp
+	58,  // 33: rowlock.v1.ListChangesRequest.until:type_name -> google.protobuf.Timestamp
+	61,  // 34: rowlock.v1.ListChangesResponse.changes:type_name -> rowlock.v1.Change
+	58,  // 35: rowlock.v1.ListChangesResponse.searched_back_to:type_name -> google.protobuf.Timestamp
+	26,  // 36: rowlock.v1.ExplainWaitRequest.claim:type_name -> rowlock.v1.ClaimReference
+	55,  // 37: rowlock.v1.ExplainWaitResponse.lock:type_name -> rowlock.v1.Lock
+	59,  // 38: rowlock.v1.ExplainWaitResponse.claim:type_name -> rowlock.v1.Claim
+	62,  // 39: rowlock.v1.ExplainWaitResponse.causes:type_name -> rowlock.v1.WaitCause
+	63,  // 40: rowlock.v1.ExplainWaitResponse.estimate:type_name -> rowlock.v1.WaitEstimate
+	26,  // 41: rowlock.v1.ForceReleaseRequest.claim:type_name -> rowlock.v1.ClaimReference
+	59,  // 42: rowlock.v1.ForceReleaseResponse.ended:type_name -> rowlock.v1.Claim
+	58,  // 43: rowlock.v1.UpdateLockRequest.not_before:type_name -> google.protobuf.Timestamp
+	50,  // 44: rowlock.v1.UpdateLockRequest.not_before_in:type_name -> google.protobuf.Duration
+	64,  // 45: rowlock.v1.UpdateLockResponse.record:type_name -> rowlock.v1.LockRecord
+	50,  // 46: rowlock.v1.CaptureRequest.ttl:type_name -> google.protobuf.Duration
+	47,  // 47: rowlock.v1.CaptureRequest.labels:type_name -> rowlock.v1.CaptureRequest.LabelsEntry
+	50,  // 48: rowlock.v1.CaptureRequest.max_wait:type_name -> google.protobuf.Duration
+	50,  // 49: rowlock.v1.CaptureRequest.min_interval:type_name -> google.protobuf.Duration
+	50,  // 50: rowlock.v1.CaptureRequest.lock_delay:type_name -> google.protobuf.Duration
+	52,  // 51: rowlock.v1.CaptureResponse.leases:type_name -> rowlock.v1.Lease
+	50,  // 52: rowlock.v1.CaptureResponse.retry_after:type_name -> google.protobuf.Duration
+	36,  // 53: rowlock.v1.SessionRequest.open:type_name -> rowlock.v1.SessionOpen
+	37,  // 54: rowlock.v1.SessionRequest.commands:type_name -> rowlock.v1.SessionCommand
+	48,  // 55: rowlock.v1.SessionOpen.labels:type_name -> rowlock.v1.SessionOpen.LabelsEntry
+	50,  // 56: rowlock.v1.SessionCommand.timeout:type_name -> google.protobuf.Duration
+	1,   // 57: rowlock.v1.SessionCommand.acquire:type_name -> rowlock.v1.AcquireRequest
+	3,   // 58: rowlock.v1.SessionCommand.wait_in_queue:type_name -> rowlock.v1.WaitInQueueRequest
+	5,   // 59: rowlock.v1.SessionCommand.renew:type_name -> rowlock.v1.RenewRequest
+	38,  // 60: rowlock.v1.SessionCommand.renew_leases:type_name -> rowlock.v1.RenewLeases
+	7,   // 61: rowlock.v1.SessionCommand.release:type_name -> rowlock.v1.ReleaseRequest
+	9,   // 62: rowlock.v1.SessionCommand.set_limit:type_name -> rowlock.v1.SetLimitRequest
+	11,  // 63: rowlock.v1.SessionCommand.get_lock:type_name -> rowlock.v1.GetLockRequest
+	13,  // 64: rowlock.v1.SessionCommand.list_locks:type_name -> rowlock.v1.ListLocksRequest
+	17,  // 65: rowlock.v1.SessionCommand.list_limits:type_name -> rowlock.v1.ListLimitsRequest
+	27,  // 66: rowlock.v1.SessionCommand.force_release:type_name -> rowlock.v1.ForceReleaseRequest
+	15,  // 67: rowlock.v1.SessionCommand.watch_locks:type_name -> rowlock.v1.WatchLocksRequest
+	29,  // 68: rowlock.v1.SessionCommand.update_lock:type_name -> rowlock.v1.UpdateLockRequest
+	31,  // 69: rowlock.v1.SessionCommand.delete_lock:type_name -> rowlock.v1.DeleteLockRequest
+	33,  // 70: rowlock.v1.SessionCommand.capture:type_name -> rowlock.v1.CaptureRequest
+	20,  // 71: rowlock.v1.SessionCommand.list_claims:type_name -> rowlock.v1.ListClaimsRequest
+	22,  // 72: rowlock.v1.SessionCommand.list_changes:type_name -> rowlock.v1.ListChangesRequest
+	24,  // 73: rowlock.v1.SessionCommand.explain_wait:type_name -> rowlock.v1.ExplainWaitRequest
+	5,   // 74: rowlock.v1.RenewLeases.leases:type_name -> rowlock.v1.RenewRequest
+	40,  // 75: rowlock.v1.RenewedLeases.leases:type_name -> rowlock.v1.RenewedLease
+	52,  // 76: rowlock.v1.RenewedLease.lease:type_name -> rowlock.v1.Lease
+	65,  // 77: rowlock.v1.RenewedLease.error:type_name -> google.rpc.Status
+	42,  // 78: rowlock.v1.SessionResponse.opened:type_name -> rowlock.v1.SessionOpened
+	43,  // 79: rowlock.v1.SessionResponse.results:type_name -> rowlock.v1.SessionResult
+	44,  // 80: rowlock.v1.SessionResponse.lost:type_name -> rowlock.v1.LostLease
+	52,  // 81: rowlock.v1.SessionResponse.confirmed:type_name -> rowlock.v1.Lease
+	50,  // 82: rowlock.v1.SessionOpened.heartbeat_interval:type_name -> google.protobuf.Duration
+	50,  // 83: rowlock.v1.SessionOpened.silence_max:type_name -> google.protobuf.Duration
+	50,  // 84: rowlock.v1.SessionOpened.grace_period:type_name -> google.protobuf.Duration
+	2,   // 85: rowlock.v1.SessionResult.acquire:type_name -> rowlock.v1.AcquireResponse
+	4,   // 86: rowlock.v1.SessionResult.wait_in_queue:type_name -> rowlock.v1.WaitInQueueResponse
+	6,   // 87: rowlock.v1.SessionResult.renew:type_name -> rowlock.v1.RenewResponse
+	39,  // 88: rowlock.v1.SessionResult.renew_leases:type_name -> rowlock.v1.RenewedLeases
+	8,   // 89: rowlock.v1.SessionResult.release:type_name -> rowlock.v1.ReleaseResponse
+	10,  // 90: rowlock.v1.SessionResult.set_limit:type_name -> rowlock.v1.SetLimitResponse
+	12,  // 91: rowlock.v1.SessionResult.get_lock:type_name -> rowlock.v1.GetLockResponse
+	14,  // 92: rowlock.v1.SessionResult.list_locks:type_name -> rowlock.v1.ListLocksResponse
+	19,  // 93: rowlock.v1.SessionResult.list_limits:type_name -> rowlock.v1.ListLimitsResponse
+	28,  // 94: rowlock.v1.SessionResult.force_release:type_name -> rowlock.v1.ForceReleaseResponse
+	16,  // 95: rowlock.v1.SessionResult.watch_locks:type_name -> rowlock.v1.WatchLocksResponse
+	65,  // 96: rowlock.v1.SessionResult.error:type_name -> google.rpc.Status
+	65,  // 97: rowlock.v1.SessionResult.rejected:type_name -> google.rpc.Status
+	30,  // 98: rowlock.v1.SessionResult.update_lock:type_name -> rowlock.v1.UpdateLockResponse
+	32,  // 99: rowlock.v1.SessionResult.delete_lock:type_name -> rowlock.v1.DeleteLockResponse
+	34,  // 100: rowlock.v1.SessionResult.capture:type_name -> rowlock.v1.CaptureResponse
+	21,  // 101: rowlock.v1.SessionResult.list_claims:type_name -> rowlock.v1.ListClaimsResponse
+	23,  // 102: rowlock.v1.SessionResult.list_changes:type_name -> rowlock.v1.ListChangesResponse
+	25,  // 103: rowlock.v1.SessionResult.explain_wait:type_name -> rowlock.v1.ExplainWaitResponse
+	57,  // 104: rowlock.v1.LostLease.reason:type_name -> rowlock.v1.RefusalReason
+	1,   // 105: rowlock.v1.LockService.Acquire:input_type -> rowlock.v1.AcquireRequest
+	3,   // 106: rowlock.v1.LockService.WaitInQueue:input_type -> rowlock.v1.WaitInQueueRequest
+	5,   // 107: rowlock.v1.LockService.Renew:input_type -> rowlock.v1.RenewRequest
+	7,   // 108: rowlock.v1.LockService.Release:input_type -> rowlock.v1.ReleaseRequest
+	9,   // 109: rowlock.v1.LockService.SetLimit:input_type -> rowlock.v1.SetLimitRequest
+	11,  // 110: rowlock.v1.LockService.GetLock:input_type -> rowlock.v1.GetLockRequest
+	13,  // 111: rowlock.v1.LockService.ListLocks:input_type -> rowlock.v1.ListLocksRequest
+	17,  // 112: rowlock.v1.LockService.ListLimits:input_type -> rowlock.v1.ListLimitsRequest
+	20,  // 113: rowlock.v1.LockService.ListClaims:input_type -> rowlock.v1.ListClaimsRequest
+	22,  // 114: rowlock.v1.LockService.ListChanges:input_type -> rowlock.v1.ListChangesRequest
+	24,  // 115: rowlock.v1.LockService.ExplainWait:input_type -> rowlock.v1.ExplainWaitRequest
+	15,  // 116: rowlock.v1.LockService.WatchLocks:input_type -> rowlock.v1.WatchLocksRequest
+	27,  // 117: rowlock.v1.LockService.ForceRelease:input_type -> rowlock.v1.ForceReleaseRequest
+	29,  // 118: rowlock.v1.LockService.UpdateLock:input_type -> rowlock.v1.UpdateLockRequest
+	33,  // 119: rowlock.v1.LockService.Capture:input_type -> rowlock.v1.CaptureRequest
+	31,  // 120: rowlock.v1.LockService.DeleteLock:input_type -> rowlock.v1.DeleteLockRequest
+	35,  // 121: rowlock.v1.LockService.Session:input_type -> rowlock.v1.SessionRequest
+	2,   // 122: rowlock.v1.LockService.Acquire:output_type -> rowlock.v1.AcquireResponse
+	4,   // 123: rowlock.v1.LockService.WaitInQueue:output_type -> rowlock.v1.WaitInQueueResponse
+	6,   // 124: rowlock.v1.LockService.Renew:output_type -> rowlock.v1.RenewResponse
+	8,   // 125: rowlock.v1.LockService.Release:output_type -> rowlock.v1.ReleaseResponse
+	10,  // 126: rowlock.v1.LockService.SetLimit:output_type -> rowlock.v1.SetLimitResponse
+	12,  // 127: rowlock.v1.LockService.GetLock:output_type -> rowlock.v1.GetLockResponse
+	14,  // 128: rowlock.v1.LockService.ListLocks:output_type -> rowlock.v1.ListLocksResponse
+	19,  // 129: rowlock.v1.LockService.ListLimits:output_type -> rowlock.v1.ListLimitsResponse
+	21,  // 130: rowlock.v1.LockService.ListClaims:output_type -> rowlock.v1.ListClaimsResponse
+	23,  // 131: rowlock.v1.LockService.ListChanges:output_type -> rowlock.v1.ListChangesResponse
+	25,  // 132: rowlock.v1.LockService.ExplainWait:output_type -> rowlock.v1.ExplainWaitResponse
+	16,  // 133: rowlock.v1.LockService.WatchLocks:output_type -> rowlock.v1.WatchLocksResponse
+	28,  // 134: rowlock.v1.LockService.ForceRelease:output_type -> rowlock.v1.ForceReleaseResponse
+	30,  // 135: rowlock.v1.LockService.UpdateLock:output_type -> rowlock.v1.UpdateLockResponse
+	34,  // 136: rowlock.v1.LockService.Capture:output_type -> rowlock.v1.CaptureResponse
+	32,  // 137: rowlock.v1.LockService.DeleteLock:output_type -> rowlock.v1.DeleteLockResponse
+	41,  // 138: rowlock.v1.LockService.Session:output_type -> rowlock.v1.SessionResponse
+	122, // [122:139] is the sub-list for method output_type
+	105, // [105:122] is the sub-list for method input_type
+	105, // [105:105] is the sub-list for extension type_name
+	105, // [105:105] is the sub-list for extension extendee
+	0,   // [0:105] is the sub-list for field type_name
 }
 
 func init() { file_rowlock_v1_lock_service_proto_init() }
@@ -4075,14 +4851,19 @@ func file_rowlock_v1_lock_service_proto_init() {
 		(*LimitSetting_Name)(nil),
 		(*LimitSetting_Pattern)(nil),
 	}
-	file_rowlock_v1_lock_service_proto_msgTypes[20].OneofWrappers = []any{
+	file_rowlock_v1_lock_service_proto_msgTypes[23].OneofWrappers = []any{
+		(*ExplainWaitRequest_Name)(nil),
+		(*ExplainWaitRequest_TicketId)(nil),
+		(*ExplainWaitRequest_Claim)(nil),
+	}
+	file_rowlock_v1_lock_service_proto_msgTypes[26].OneofWrappers = []any{
 		(*ForceReleaseRequest_Name)(nil),
 		(*ForceReleaseRequest_Claim)(nil),
 	}
-	file_rowlock_v1_lock_service_proto_msgTypes[22].OneofWrappers = []any{}
-	file_rowlock_v1_lock_service_proto_msgTypes[24].OneofWrappers = []any{}
-	file_rowlock_v1_lock_service_proto_msgTypes[26].OneofWrappers = []any{}
-	file_rowlock_v1_lock_service_proto_msgTypes[30].OneofWrappers = []any{
+	file_rowlock_v1_lock_service_proto_msgTypes[28].OneofWrappers = []any{}
+	file_rowlock_v1_lock_service_proto_msgTypes[30].OneofWrappers = []any{}
+	file_rowlock_v1_lock_service_proto_msgTypes[32].OneofWrappers = []any{}
+	file_rowlock_v1_lock_service_proto_msgTypes[36].OneofWrappers = []any{
 		(*SessionCommand_Acquire)(nil),
 		(*SessionCommand_WaitInQueue)(nil),
 		(*SessionCommand_Renew)(nil),
@@ -4098,12 +4879,15 @@ func file_rowlock_v1_lock_service_proto_init() {
 		(*SessionCommand_UpdateLock)(nil),
 		(*SessionCommand_DeleteLock)(nil),
 		(*SessionCommand_Capture)(nil),
+		(*SessionCommand_ListClaims)(nil),
+		(*SessionCommand_ListChanges)(nil),
+		(*SessionCommand_ExplainWait)(nil),
 	}
-	file_rowlock_v1_lock_service_proto_msgTypes[33].OneofWrappers = []any{
+	file_rowlock_v1_lock_service_proto_msgTypes[39].OneofWrappers = []any{
 		(*RenewedLease_Lease)(nil),
 		(*RenewedLease_Error)(nil),
 	}
-	file_rowlock_v1_lock_service_proto_msgTypes[36].OneofWrappers = []any{
+	file_rowlock_v1_lock_service_proto_msgTypes[42].OneofWrappers = []any{
 		(*SessionResult_Acquire)(nil),
 		(*SessionResult_WaitInQueue)(nil),
 		(*SessionResult_Renew)(nil),
@@ -4120,6 +4904,9 @@ func file_rowlock_v1_lock_service_proto_init() {
 		(*SessionResult_UpdateLock)(nil),
 		(*SessionResult_DeleteLock)(nil),
 		(*SessionResult_Capture)(nil),
+		(*SessionResult_ListClaims)(nil),
+		(*SessionResult_ListChanges)(nil),
+		(*SessionResult_ExplainWait)(nil),
 	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
@@ -4127,7 +4914,7 @@ func file_rowlock_v1_lock_service_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_rowlock_v1_lock_service_proto_rawDesc), len(file_rowlock_v1_lock_service_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   41,
+			NumMessages:   48,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -19,7 +19,7 @@
 //   RESOURCE_EXHAUSTED  OVERLOADED          a bound of the server is reached; metadata has its name as `bound`:
 //                                           `commands_queued`, `names_queued` (calls), `names_created` (new names of
 //                                           locks this second), `listings_queued` (GetLock, ListLocks, ListLimits,
-//                                           WatchLocks), `answers_queued` (reads that complete an answer),
+//                                           ListClaims, ListChanges, ExplainWait, WatchLocks), `answers_queued` (reads that complete an answer),
 //                                           `captures_queued` (Capture), `watches`, `watched_locks` (WatchLocks),
 //                                           `calls_on_connection` (this connection has too many calls, including
 //                                           cancelled ones), `waits_on_connection` (this connection has too many open
@@ -94,6 +94,9 @@ const (
 	LockService_GetLock_FullMethodName      = "/rowlock.v1.LockService/GetLock"
 	LockService_ListLocks_FullMethodName    = "/rowlock.v1.LockService/ListLocks"
 	LockService_ListLimits_FullMethodName   = "/rowlock.v1.LockService/ListLimits"
+	LockService_ListClaims_FullMethodName   = "/rowlock.v1.LockService/ListClaims"
+	LockService_ListChanges_FullMethodName  = "/rowlock.v1.LockService/ListChanges"
+	LockService_ExplainWait_FullMethodName  = "/rowlock.v1.LockService/ExplainWait"
 	LockService_WatchLocks_FullMethodName   = "/rowlock.v1.LockService/WatchLocks"
 	LockService_ForceRelease_FullMethodName = "/rowlock.v1.LockService/ForceRelease"
 	LockService_UpdateLock_FullMethodName   = "/rowlock.v1.LockService/UpdateLock"
@@ -144,6 +147,20 @@ type LockServiceClient interface {
 	// Lists the limits that were set: first for patterns, then for names, each in byte order. Limits that SetLimit has
 	// unset are not listed. A read, safe to repeat. Pages are not a snapshot of one instant. OVERLOADED as for GetLock.
 	ListLimits(ctx context.Context, in *ListLimitsRequest, opts ...grpc.CallOption) (*ListLimitsResponse, error)
+	// Lists claims that are live or have ended: who held a lock at a time, who waited, how it ended. Live claims come first,
+	// in the order of their locks' names, then ended ones, newest first: of one lock by ticket numbers, otherwise by the
+	// times when they ended. The server keeps ended claims as long as its history says (`ROWLOCK_HISTORY`), at least for the
+	// retention time. A page ends early if the server has searched 10,000 ended claims for it: then it has a token and
+	// `searched_back_to`, and may be empty. A read, safe to repeat. Pages are not a snapshot of one instant. OVERLOADED as
+	// for GetLock.
+	ListClaims(ctx context.Context, in *ListClaimsRequest, opts ...grpc.CallOption) (*ListClaimsResponse, error)
+	// Lists changes that people and schedulers made, newest first: limits, records, forced releases, policies. The server
+	// keeps them for `ROWLOCK_CHANGES_RETENTION`. A read, safe to repeat. Pages are not a snapshot of one instant.
+	// OVERLOADED as for GetLock.
+	ListChanges(ctx context.Context, in *ListChangesRequest, opts ...grpc.CallOption) (*ListChangesResponse, error)
+	// Says why a claim waits, or why a request for a name would not be granted now, and about how long that may last. A
+	// read, safe to repeat. UNKNOWN_CLAIM if the claim does not wait (any more). OVERLOADED as for GetLock.
+	ExplainWait(ctx context.Context, in *ExplainWaitRequest, opts ...grpc.CallOption) (*ExplainWaitResponse, error)
 	// Streams the locks under a prefix, and then each lock that changes: for dashboards and schedulers. Each message
 	// shows a lock in its state when the message is sent. Frequent changes are coalesced: the latest state is always
 	// sent, states in between are not. Changes by this server are sent at once, changes by other servers within about 1.5
@@ -316,6 +333,36 @@ func (c *lockServiceClient) ListLimits(ctx context.Context, in *ListLimitsReques
 	return out, nil
 }
 
+func (c *lockServiceClient) ListClaims(ctx context.Context, in *ListClaimsRequest, opts ...grpc.CallOption) (*ListClaimsResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ListClaimsResponse)
+	err := c.cc.Invoke(ctx, LockService_ListClaims_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *lockServiceClient) ListChanges(ctx context.Context, in *ListChangesRequest, opts ...grpc.CallOption) (*ListChangesResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ListChangesResponse)
+	err := c.cc.Invoke(ctx, LockService_ListChanges_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *lockServiceClient) ExplainWait(ctx context.Context, in *ExplainWaitRequest, opts ...grpc.CallOption) (*ExplainWaitResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ExplainWaitResponse)
+	err := c.cc.Invoke(ctx, LockService_ExplainWait_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *lockServiceClient) WatchLocks(ctx context.Context, in *WatchLocksRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[WatchLocksResponse], error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	stream, err := c.cc.NewStream(ctx, &LockService_ServiceDesc.Streams[1], LockService_WatchLocks_FullMethodName, cOpts...)
@@ -430,6 +477,20 @@ type LockServiceServer interface {
 	// Lists the limits that were set: first for patterns, then for names, each in byte order. Limits that SetLimit has
 	// unset are not listed. A read, safe to repeat. Pages are not a snapshot of one instant. OVERLOADED as for GetLock.
 	ListLimits(context.Context, *ListLimitsRequest) (*ListLimitsResponse, error)
+	// Lists claims that are live or have ended: who held a lock at a time, who waited, how it ended. Live claims come first,
+	// in the order of their locks' names, then ended ones, newest first: of one lock by ticket numbers, otherwise by the
+	// times when they ended. The server keeps ended claims as long as its history says (`ROWLOCK_HISTORY`), at least for the
+	// retention time. A page ends early if the server has searched 10,000 ended claims for it: then it has a token and
+	// `searched_back_to`, and may be empty. A read, safe to repeat. Pages are not a snapshot of one instant. OVERLOADED as
+	// for GetLock.
+	ListClaims(context.Context, *ListClaimsRequest) (*ListClaimsResponse, error)
+	// Lists changes that people and schedulers made, newest first: limits, records, forced releases, policies. The server
+	// keeps them for `ROWLOCK_CHANGES_RETENTION`. A read, safe to repeat. Pages are not a snapshot of one instant.
+	// OVERLOADED as for GetLock.
+	ListChanges(context.Context, *ListChangesRequest) (*ListChangesResponse, error)
+	// Says why a claim waits, or why a request for a name would not be granted now, and about how long that may last. A
+	// read, safe to repeat. UNKNOWN_CLAIM if the claim does not wait (any more). OVERLOADED as for GetLock.
+	ExplainWait(context.Context, *ExplainWaitRequest) (*ExplainWaitResponse, error)
 	// Streams the locks under a prefix, and then each lock that changes: for dashboards and schedulers. Each message
 	// shows a lock in its state when the message is sent. Frequent changes are coalesced: the latest state is always
 	// sent, states in between are not. Changes by this server are sent at once, changes by other servers within about 1.5
@@ -536,6 +597,15 @@ func (UnimplementedLockServiceServer) ListLocks(context.Context, *ListLocksReque
 }
 func (UnimplementedLockServiceServer) ListLimits(context.Context, *ListLimitsRequest) (*ListLimitsResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ListLimits not implemented")
+}
+func (UnimplementedLockServiceServer) ListClaims(context.Context, *ListClaimsRequest) (*ListClaimsResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ListClaims not implemented")
+}
+func (UnimplementedLockServiceServer) ListChanges(context.Context, *ListChangesRequest) (*ListChangesResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ListChanges not implemented")
+}
+func (UnimplementedLockServiceServer) ExplainWait(context.Context, *ExplainWaitRequest) (*ExplainWaitResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ExplainWait not implemented")
 }
 func (UnimplementedLockServiceServer) WatchLocks(*WatchLocksRequest, grpc.ServerStreamingServer[WatchLocksResponse]) error {
 	return status.Error(codes.Unimplemented, "method WatchLocks not implemented")
@@ -713,6 +783,60 @@ func _LockService_ListLimits_Handler(srv interface{}, ctx context.Context, dec f
 	return interceptor(ctx, in, info, handler)
 }
 
+func _LockService_ListClaims_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ListClaimsRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(LockServiceServer).ListClaims(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: LockService_ListClaims_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(LockServiceServer).ListClaims(ctx, req.(*ListClaimsRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _LockService_ListChanges_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ListChangesRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(LockServiceServer).ListChanges(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: LockService_ListChanges_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(LockServiceServer).ListChanges(ctx, req.(*ListChangesRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _LockService_ExplainWait_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ExplainWaitRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(LockServiceServer).ExplainWait(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: LockService_ExplainWait_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(LockServiceServer).ExplainWait(ctx, req.(*ExplainWaitRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _LockService_WatchLocks_Handler(srv interface{}, stream grpc.ServerStream) error {
 	m := new(WatchLocksRequest)
 	if err := stream.RecvMsg(m); err != nil {
@@ -837,6 +961,18 @@ var LockService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "ListLimits",
 			Handler:    _LockService_ListLimits_Handler,
+		},
+		{
+			MethodName: "ListClaims",
+			Handler:    _LockService_ListClaims_Handler,
+		},
+		{
+			MethodName: "ListChanges",
+			Handler:    _LockService_ListChanges_Handler,
+		},
+		{
+			MethodName: "ExplainWait",
+			Handler:    _LockService_ExplainWait_Handler,
 		},
 		{
 			MethodName: "ForceRelease",

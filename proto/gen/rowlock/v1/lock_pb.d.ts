@@ -339,6 +339,43 @@ export declare type Claim = Message<"rowlock.v1.Claim"> & {
    * @generated from field: string principal = 13;
    */
   principal: string;
+
+  /**
+   * When it ended. This field and the next three are set for an ended claim only.
+   *
+   * @generated from field: google.protobuf.Timestamp ended_at = 14;
+   */
+  endedAt?: Timestamp | undefined;
+
+  /**
+   * How it ended: RELEASED, EXPIRED, FORCE_RELEASED, CANCELLED, LAPSED, TIMED_OUT, ...
+   *
+   * @generated from field: rowlock.v1.RefusalReason end_reason = 15;
+   */
+  endReason: RefusalReason;
+
+  /**
+   * The reason that came with its ForceRelease; for STATUS_MISMATCH the lock's status; otherwise empty.
+   *
+   * @generated from field: string end_note = 16;
+   */
+  endNote: string;
+
+  /**
+   * Who force-released it: the principal, or the address of the connection if the server asks nobody who they are.
+   * Otherwise empty.
+   *
+   * @generated from field: string ended_by = 17;
+   */
+  endedBy: string;
+
+  /**
+   * The server that kept its place in the queue, as the log and the metrics of the servers name it. Empty for a claim that
+   * did not wait.
+   *
+   * @generated from field: string replica = 18;
+   */
+  replica: string;
 };
 
 /**
@@ -346,6 +383,346 @@ export declare type Claim = Message<"rowlock.v1.Claim"> & {
  * Use `create(ClaimSchema)` to create a new message.
  */
 export declare const ClaimSchema: GenMessage<Claim>;
+
+/**
+ * A change that somebody made, as the history keeps it.
+ *
+ * @generated from message rowlock.v1.Change
+ */
+export declare type Change = Message<"rowlock.v1.Change"> & {
+  /**
+   * When, by the database's clock.
+   *
+   * @generated from field: google.protobuf.Timestamp changed_at = 1;
+   */
+  changedAt?: Timestamp | undefined;
+
+  /**
+   * What was changed.
+   *
+   * @generated from field: rowlock.v1.ChangeKind kind = 2;
+   */
+  kind: ChangeKind;
+
+  /**
+   * Which lock, or which names; none is set for a policy.
+   *
+   * @generated from oneof rowlock.v1.Change.target
+   */
+  target: {
+    /**
+     * One lock.
+     *
+     * @generated from field: string lock_name = 3;
+     */
+    value: string;
+    case: "lockName";
+  } | {
+    /**
+     * Every matching name.
+     *
+     * @generated from field: string pattern = 4;
+     */
+    value: string;
+    case: "pattern";
+  } | { case: undefined; value?: undefined };
+
+  /**
+   * Who: the principal, or the address of the connection if the server asks nobody who they are. For a policy, the server
+   * that read it.
+   *
+   * @generated from field: string changed_by = 5;
+   */
+  changedBy: string;
+
+  /**
+   * What it was before, in the form that its kind names; empty: there was none.
+   *
+   * @generated from field: string from = 6;
+   */
+  from: string;
+
+  /**
+   * What it is since; empty: there is none.
+   *
+   * @generated from field: string to = 7;
+   */
+  to: string;
+
+  /**
+   * The reason that came with the change; empty for records and policies, which have none.
+   *
+   * @generated from field: string reason = 8;
+   */
+  reason: string;
+};
+
+/**
+ * Describes the message rowlock.v1.Change.
+ * Use `create(ChangeSchema)` to create a new message.
+ */
+export declare const ChangeSchema: GenMessage<Change>;
+
+/**
+ * One cause why a lock is not granted.
+ *
+ * @generated from message rowlock.v1.WaitCause
+ */
+export declare type WaitCause = Message<"rowlock.v1.WaitCause"> & {
+  /**
+   * Exactly one is set.
+   *
+   * @generated from oneof rowlock.v1.WaitCause.cause
+   */
+  cause: {
+    /**
+     * Others hold what the claim needs.
+     *
+     * @generated from field: rowlock.v1.HeldByOthers held = 1;
+     */
+    value: HeldByOthers;
+    case: "held";
+  } | {
+    /**
+     * Others wait before it.
+     *
+     * @generated from field: rowlock.v1.QueuedBehind queued = 2;
+     */
+    value: QueuedBehind;
+    case: "queued";
+  } | {
+    /**
+     * The limit is in the way: it is 0, or smaller than what is held or asked for.
+     *
+     * @generated from field: rowlock.v1.LimitInTheWay limit = 3;
+     */
+    value: LimitInTheWay;
+    case: "limit";
+  } | {
+    /**
+     * The lock's not_before lies ahead: nothing is granted before it.
+     *
+     * @generated from field: google.protobuf.Timestamp not_before = 4;
+     */
+    value: Timestamp;
+    case: "notBefore";
+  } | {
+    /**
+     * The lock's record has no attempts left.
+     *
+     * @generated from field: bool exhausted = 5;
+     */
+    value: boolean;
+    case: "exhausted";
+  } | {
+    /**
+     * The lock's status, which is none of those that the claim wants.
+     *
+     * @generated from field: string status = 6;
+     */
+    value: string;
+    case: "status";
+  } | {
+    /**
+     * The database has failed over: nothing is granted before this instant.
+     *
+     * @generated from field: google.protobuf.Timestamp failed_over_until = 7;
+     */
+    value: Timestamp;
+    case: "failedOverUntil";
+  } | {
+    /**
+     * Another transaction holds the lock's rows in the database, so nobody can decide about the lock.
+     *
+     * @generated from field: rowlock.v1.RowsHeld rows = 8;
+     */
+    value: RowsHeld;
+    case: "rows";
+  } | { case: undefined; value?: undefined };
+};
+
+/**
+ * Describes the message rowlock.v1.WaitCause.
+ * Use `create(WaitCauseSchema)` to create a new message.
+ */
+export declare const WaitCauseSchema: GenMessage<WaitCause>;
+
+/**
+ * Who holds what a claim needs.
+ *
+ * @generated from message rowlock.v1.HeldByOthers
+ */
+export declare type HeldByOthers = Message<"rowlock.v1.HeldByOthers"> & {
+  /**
+   * The holders, oldest first, at most 10. Empty for a caller who may not see them.
+   *
+   * @generated from field: repeated rowlock.v1.Claim holders = 1;
+   */
+  holders: Claim[];
+
+  /**
+   * The number of all holders.
+   *
+   * @generated from field: uint32 holder_count = 2;
+   */
+  holderCount: number;
+
+  /**
+   * When the first of these leases ends if it is not renewed; unset: none of them has an end.
+   *
+   * @generated from field: google.protobuf.Timestamp first_ends_at = 3;
+   */
+  firstEndsAt?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message rowlock.v1.HeldByOthers.
+ * Use `create(HeldByOthersSchema)` to create a new message.
+ */
+export declare const HeldByOthersSchema: GenMessage<HeldByOthers>;
+
+/**
+ * Who waits before a claim.
+ *
+ * @generated from message rowlock.v1.QueuedBehind
+ */
+export declare type QueuedBehind = Message<"rowlock.v1.QueuedBehind"> & {
+  /**
+   * The number of waiters before it.
+   *
+   * @generated from field: uint32 ahead = 1;
+   */
+  ahead: number;
+
+  /**
+   * Permits that they ask for. A reader or writer counts as 1.
+   *
+   * @generated from field: uint64 permits_ahead = 2;
+   */
+  permitsAhead: bigint;
+
+  /**
+   * The first of them, in order, at most 10. Empty for a caller who may not see them.
+   *
+   * @generated from field: repeated rowlock.v1.Claim first = 3;
+   */
+  first: Claim[];
+};
+
+/**
+ * Describes the message rowlock.v1.QueuedBehind.
+ * Use `create(QueuedBehindSchema)` to create a new message.
+ */
+export declare const QueuedBehindSchema: GenMessage<QueuedBehind>;
+
+/**
+ * A limit, and who set it.
+ *
+ * @generated from message rowlock.v1.LimitInTheWay
+ */
+export declare type LimitInTheWay = Message<"rowlock.v1.LimitInTheWay"> & {
+  /**
+   * The limit in force.
+   *
+   * @generated from field: rowlock.v1.Limit limit = 1;
+   */
+  limit?: Limit | undefined;
+
+  /**
+   * When it was set; unset if the history no longer has that.
+   *
+   * @generated from field: google.protobuf.Timestamp set_at = 2;
+   */
+  setAt?: Timestamp | undefined;
+
+  /**
+   * Who set it; empty if the history no longer has that.
+   *
+   * @generated from field: string set_by = 3;
+   */
+  setBy: string;
+};
+
+/**
+ * Describes the message rowlock.v1.LimitInTheWay.
+ * Use `create(LimitInTheWaySchema)` to create a new message.
+ */
+export declare const LimitInTheWaySchema: GenMessage<LimitInTheWay>;
+
+/**
+ * A transaction of somebody else that holds the rows of a lock.
+ *
+ * @generated from message rowlock.v1.RowsHeld
+ */
+export declare type RowsHeld = Message<"rowlock.v1.RowsHeld"> & {
+  /**
+   * Its connection at the database server, for KILL; 0 if the database does not tell (it takes the right PROCESS).
+   *
+   * @generated from field: uint64 connection_id = 1;
+   */
+  connectionId: bigint;
+
+  /**
+   * The database user of that connection; empty if the database does not tell.
+   *
+   * @generated from field: string user = 2;
+   */
+  user: string;
+
+  /**
+   * How long the server has found the rows held; unset if it does not know.
+   *
+   * @generated from field: google.protobuf.Duration held_for = 3;
+   */
+  heldFor?: Duration | undefined;
+};
+
+/**
+ * Describes the message rowlock.v1.RowsHeld.
+ * Use `create(RowsHeldSchema)` to create a new message.
+ */
+export declare const RowsHeldSchema: GenMessage<RowsHeld>;
+
+/**
+ * How long a wait is likely to last, from how long recent leases of the lock were held.
+ *
+ * @generated from message rowlock.v1.WaitEstimate
+ */
+export declare type WaitEstimate = Message<"rowlock.v1.WaitEstimate"> & {
+  /**
+   * In half of the cases it lasts at most this long from now.
+   *
+   * @generated from field: google.protobuf.Duration median = 1;
+   */
+  median?: Duration | undefined;
+
+  /**
+   * In one case of ten it is over by then.
+   *
+   * @generated from field: google.protobuf.Duration low = 2;
+   */
+  low?: Duration | undefined;
+
+  /**
+   * In nine cases of ten it is over by then.
+   *
+   * @generated from field: google.protobuf.Duration high = 3;
+   */
+  high?: Duration | undefined;
+
+  /**
+   * The number of recent leases that this is based on, 5 to 100.
+   *
+   * @generated from field: uint32 leases = 4;
+   */
+  leases: number;
+};
+
+/**
+ * Describes the message rowlock.v1.WaitEstimate.
+ * Use `create(WaitEstimateSchema)` to create a new message.
+ */
+export declare const WaitEstimateSchema: GenMessage<WaitEstimate>;
 
 /**
  * How many permits may be held at once, and why that many.
@@ -818,12 +1195,68 @@ export enum ClaimState {
    * @generated from enum value: CLAIM_STATE_HELD = 2;
    */
   HELD = 2,
+
+  /**
+   * Over, for good. Only ListClaims shows such claims.
+   *
+   * @generated from enum value: CLAIM_STATE_ENDED = 3;
+   */
+  ENDED = 3,
 }
 
 /**
  * Describes the enum rowlock.v1.ClaimState.
  */
 export declare const ClaimStateSchema: GenEnum<ClaimState>;
+
+/**
+ * What a change changed.
+ *
+ * @generated from enum rowlock.v1.ChangeKind
+ */
+export enum ChangeKind {
+  /**
+   * Never sent.
+   *
+   * @generated from enum value: CHANGE_KIND_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * A limit, by SetLimit. `from` and `to` are the limits in decimal; empty: not set.
+   *
+   * @generated from enum value: CHANGE_KIND_LIMIT = 1;
+   */
+  LIMIT = 1,
+
+  /**
+   * A record, by UpdateLock or DeleteLock. `from` and `to` are JSON objects with `status`, `attempts_left`, `not_before`
+   * (an instant in RFC 3339) and `version` (decimal); a member that is not set is left out.
+   *
+   * @generated from enum value: CHANGE_KIND_RECORD = 2;
+   */
+  RECORD = 2,
+
+  /**
+   * A claim was ended by ForceRelease. `from` is a JSON object with its `ticket_number` (decimal), `state` (`waiting` or
+   * `held`), `owner` and `principal`.
+   *
+   * @generated from enum value: CHANGE_KIND_FORCED_RELEASE = 3;
+   */
+  FORCED_RELEASE = 3,
+
+  /**
+   * A server read a changed policy file. `from` and `to` are hashes of its content.
+   *
+   * @generated from enum value: CHANGE_KIND_POLICY = 4;
+   */
+  POLICY = 4,
+}
+
+/**
+ * Describes the enum rowlock.v1.ChangeKind.
+ */
+export declare const ChangeKindSchema: GenEnum<ChangeKind>;
 
 /**
  * Where the limit of a lock comes from.

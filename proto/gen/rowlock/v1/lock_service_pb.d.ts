@@ -19,7 +19,7 @@
 //   RESOURCE_EXHAUSTED  OVERLOADED          a bound of the server is reached; metadata has its name as `bound`:
 //                                           `commands_queued`, `names_queued` (calls), `names_created` (new names of
 //                                           locks this second), `listings_queued` (GetLock, ListLocks, ListLimits,
-//                                           WatchLocks), `answers_queued` (reads that complete an answer),
+//                                           ListClaims, ListChanges, ExplainWait, WatchLocks), `answers_queued` (reads that complete an answer),
 //                                           `captures_queued` (Capture), `watches`, `watched_locks` (WatchLocks),
 //                                           `calls_on_connection` (this connection has too many calls, including
 //                                           cancelled ones), `waits_on_connection` (this connection has too many open
@@ -71,7 +71,7 @@
 
 import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import type { Message } from "@bufbuild/protobuf";
-import type { Claim, Lease, Lock, LockRecord, Mode, Refusal, RefusalReason, Ticket, WhenBusy } from "./lock_pb.js";
+import type { Change, ChangeKind, Claim, ClaimState, Lease, Lock, LockRecord, Mode, Refusal, RefusalReason, Ticket, WaitCause, WaitEstimate, WhenBusy } from "./lock_pb.js";
 import type { Duration, Timestamp } from "@bufbuild/protobuf/wkt";
 import type { Status } from "../../google/rpc/status_pb.js";
 
@@ -867,6 +867,335 @@ export declare type ListLimitsResponse = Message<"rowlock.v1.ListLimitsResponse"
 export declare const ListLimitsResponseSchema: GenMessage<ListLimitsResponse>;
 
 /**
+ * Which claims to list. Empty fields do not restrict.
+ *
+ * @generated from message rowlock.v1.ListClaimsRequest
+ */
+export declare type ListClaimsRequest = Message<"rowlock.v1.ListClaimsRequest"> & {
+  /**
+   * Claims of this lock. Not with prefix.
+   *
+   * @generated from field: string lock_name = 1;
+   */
+  lockName: string;
+
+  /**
+   * Claims of locks whose names begin with these bytes, at most 255.
+   *
+   * @generated from field: string prefix = 2;
+   */
+  prefix: string;
+
+  /**
+   * Claims with this owner.
+   *
+   * @generated from field: string owner = 3;
+   */
+  owner: string;
+
+  /**
+   * Claims of this principal.
+   *
+   * @generated from field: string principal = 4;
+   */
+  principal: string;
+
+  /**
+   * Claims with all of these labels.
+   *
+   * @generated from field: map<string, string> labels = 5;
+   */
+  labels: { [key: string]: string };
+
+  /**
+   * Claims in one of these states. Empty: in any.
+   *
+   * @generated from field: repeated rowlock.v1.ClaimState states = 6;
+   */
+  states: ClaimState[];
+
+  /**
+   * Ended claims that ended in one of these ways. Live claims are then left out.
+   *
+   * @generated from field: repeated rowlock.v1.RefusalReason end_reasons = 7;
+   */
+  endReasons: RefusalReason[];
+
+  /**
+   * Ended claims that ended at this instant or later.
+   *
+   * @generated from field: google.protobuf.Timestamp from = 8;
+   */
+  from?: Timestamp | undefined;
+
+  /**
+   * Ended claims that ended before this instant. If it lies in the past, live claims are left out.
+   *
+   * @generated from field: google.protobuf.Timestamp until = 9;
+   */
+  until?: Timestamp | undefined;
+
+  /**
+   * Claims that held the lock at this instant. Only with lock_name, and not with from and until.
+   *
+   * @generated from field: google.protobuf.Timestamp held_at = 10;
+   */
+  heldAt?: Timestamp | undefined;
+
+  /**
+   * The most claims to return, 1 to 1,000; 0 means 100. Only an empty next_page_token means that a page is the last.
+   *
+   * @generated from field: int32 page_size = 11;
+   */
+  pageSize: number;
+
+  /**
+   * The token of the page before, with otherwise the same request.
+   *
+   * @generated from field: string page_token = 12;
+   */
+  pageToken: string;
+};
+
+/**
+ * Describes the message rowlock.v1.ListClaimsRequest.
+ * Use `create(ListClaimsRequestSchema)` to create a new message.
+ */
+export declare const ListClaimsRequestSchema: GenMessage<ListClaimsRequest>;
+
+/**
+ * One page.
+ *
+ * @generated from message rowlock.v1.ListClaimsResponse
+ */
+export declare type ListClaimsResponse = Message<"rowlock.v1.ListClaimsResponse"> & {
+  /**
+   * Live ones first, then ended ones, newest first.
+   *
+   * @generated from field: repeated rowlock.v1.Claim claims = 1;
+   */
+  claims: Claim[];
+
+  /**
+   * The token of the next page; empty at the end.
+   *
+   * @generated from field: string next_page_token = 2;
+   */
+  nextPageToken: string;
+
+  /**
+   * The page ended because the server had searched 10,000 ended claims for it, back to this instant: of one lock, when
+   * they were requested; otherwise, when they ended.
+   *
+   * @generated from field: google.protobuf.Timestamp searched_back_to = 3;
+   */
+  searchedBackTo?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message rowlock.v1.ListClaimsResponse.
+ * Use `create(ListClaimsResponseSchema)` to create a new message.
+ */
+export declare const ListClaimsResponseSchema: GenMessage<ListClaimsResponse>;
+
+/**
+ * Which changes to list. Empty fields do not restrict.
+ *
+ * @generated from message rowlock.v1.ListChangesRequest
+ */
+export declare type ListChangesRequest = Message<"rowlock.v1.ListChangesRequest"> & {
+  /**
+   * Changes of this lock, and of the patterns that match its name. Not with prefix.
+   *
+   * @generated from field: string lock_name = 1;
+   */
+  lockName: string;
+
+  /**
+   * Changes of locks and patterns whose texts begin with these bytes, at most 255.
+   *
+   * @generated from field: string prefix = 2;
+   */
+  prefix: string;
+
+  /**
+   * Changes of these kinds. Empty: of any.
+   *
+   * @generated from field: repeated rowlock.v1.ChangeKind kinds = 3;
+   */
+  kinds: ChangeKind[];
+
+  /**
+   * Changes at this instant or later.
+   *
+   * @generated from field: google.protobuf.Timestamp from = 4;
+   */
+  from?: Timestamp | undefined;
+
+  /**
+   * Changes before this instant.
+   *
+   * @generated from field: google.protobuf.Timestamp until = 5;
+   */
+  until?: Timestamp | undefined;
+
+  /**
+   * Changes by this principal or address.
+   *
+   * @generated from field: string changed_by = 6;
+   */
+  changedBy: string;
+
+  /**
+   * The most changes to return, 1 to 1,000; 0 means 100. Only an empty next_page_token means that a page is the last.
+   *
+   * @generated from field: int32 page_size = 7;
+   */
+  pageSize: number;
+
+  /**
+   * The token of the page before, with otherwise the same request.
+   *
+   * @generated from field: string page_token = 8;
+   */
+  pageToken: string;
+};
+
+/**
+ * Describes the message rowlock.v1.ListChangesRequest.
+ * Use `create(ListChangesRequestSchema)` to create a new message.
+ */
+export declare const ListChangesRequestSchema: GenMessage<ListChangesRequest>;
+
+/**
+ * One page.
+ *
+ * @generated from message rowlock.v1.ListChangesResponse
+ */
+export declare type ListChangesResponse = Message<"rowlock.v1.ListChangesResponse"> & {
+  /**
+   * Newest first.
+   *
+   * @generated from field: repeated rowlock.v1.Change changes = 1;
+   */
+  changes: Change[];
+
+  /**
+   * The token of the next page; empty at the end.
+   *
+   * @generated from field: string next_page_token = 2;
+   */
+  nextPageToken: string;
+
+  /**
+   * The page ended because the server had searched 10,000 changes for it, back to this instant.
+   *
+   * @generated from field: google.protobuf.Timestamp searched_back_to = 3;
+   */
+  searchedBackTo?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message rowlock.v1.ListChangesResponse.
+ * Use `create(ListChangesResponseSchema)` to create a new message.
+ */
+export declare const ListChangesResponseSchema: GenMessage<ListChangesResponse>;
+
+/**
+ * What to explain.
+ *
+ * @generated from message rowlock.v1.ExplainWaitRequest
+ */
+export declare type ExplainWaitRequest = Message<"rowlock.v1.ExplainWaitRequest"> & {
+  /**
+   * Exactly one must be set.
+   *
+   * @generated from oneof rowlock.v1.ExplainWaitRequest.target
+   */
+  target: {
+    /**
+     * A request for one permit of this lock that would come now.
+     *
+     * @generated from field: string name = 1;
+     */
+    value: string;
+    case: "name";
+  } | {
+    /**
+     * A waiter, by its secret id.
+     *
+     * @generated from field: string ticket_id = 2;
+     */
+    value: string;
+    case: "ticketId";
+  } | {
+    /**
+     * A waiter, by its public number.
+     *
+     * @generated from field: rowlock.v1.ClaimReference claim = 3;
+     */
+    value: ClaimReference;
+    case: "claim";
+  } | { case: undefined; value?: undefined };
+};
+
+/**
+ * Describes the message rowlock.v1.ExplainWaitRequest.
+ * Use `create(ExplainWaitRequestSchema)` to create a new message.
+ */
+export declare const ExplainWaitRequestSchema: GenMessage<ExplainWaitRequest>;
+
+/**
+ * Why it waits.
+ *
+ * @generated from message rowlock.v1.ExplainWaitResponse
+ */
+export declare type ExplainWaitResponse = Message<"rowlock.v1.ExplainWaitResponse"> & {
+  /**
+   * The lock with its limit and counts. Holders, waiters and the record are left out: the causes have what matters.
+   *
+   * @generated from field: rowlock.v1.Lock lock = 1;
+   */
+  lock?: Lock | undefined;
+
+  /**
+   * The waiter; unset for a name.
+   *
+   * @generated from field: rowlock.v1.Claim claim = 2;
+   */
+  claim?: Claim | undefined;
+
+  /**
+   * Why it is not granted, the most important first. Empty: a request would be granted at once, or the waiter is about to
+   * be.
+   *
+   * @generated from field: repeated rowlock.v1.WaitCause causes = 3;
+   */
+  causes: WaitCause[];
+
+  /**
+   * The same in one line for people. Not stable.
+   *
+   * @generated from field: string summary = 4;
+   */
+  summary: string;
+
+  /**
+   * How long it is likely to wait; unset if too little is known: fewer than 5 leases in the history of the lock, or a
+   * cause that they say nothing about.
+   *
+   * @generated from field: rowlock.v1.WaitEstimate estimate = 5;
+   */
+  estimate?: WaitEstimate | undefined;
+};
+
+/**
+ * Describes the message rowlock.v1.ExplainWaitResponse.
+ * Use `create(ExplainWaitResponseSchema)` to create a new message.
+ */
+export declare const ExplainWaitResponseSchema: GenMessage<ExplainWaitResponse>;
+
+/**
  * A claim, by its public number.
  *
  * @generated from message rowlock.v1.ClaimReference
@@ -1461,6 +1790,30 @@ export declare type SessionCommand = Message<"rowlock.v1.SessionCommand"> & {
      */
     value: CaptureRequest;
     case: "capture";
+  } | {
+    /**
+     * Like the unary method.
+     *
+     * @generated from field: rowlock.v1.ListClaimsRequest list_claims = 18;
+     */
+    value: ListClaimsRequest;
+    case: "listClaims";
+  } | {
+    /**
+     * Like the unary method.
+     *
+     * @generated from field: rowlock.v1.ListChangesRequest list_changes = 19;
+     */
+    value: ListChangesRequest;
+    case: "listChanges";
+  } | {
+    /**
+     * Like the unary method.
+     *
+     * @generated from field: rowlock.v1.ExplainWaitRequest explain_wait = 20;
+     */
+    value: ExplainWaitRequest;
+    case: "explainWait";
   } | { case: undefined; value?: undefined };
 };
 
@@ -1816,6 +2169,30 @@ export declare type SessionResult = Message<"rowlock.v1.SessionResult"> & {
      */
     value: CaptureResponse;
     case: "capture";
+  } | {
+    /**
+     * Of list_claims.
+     *
+     * @generated from field: rowlock.v1.ListClaimsResponse list_claims = 18;
+     */
+    value: ListClaimsResponse;
+    case: "listClaims";
+  } | {
+    /**
+     * Of list_changes.
+     *
+     * @generated from field: rowlock.v1.ListChangesResponse list_changes = 19;
+     */
+    value: ListChangesResponse;
+    case: "listChanges";
+  } | {
+    /**
+     * Of explain_wait.
+     *
+     * @generated from field: rowlock.v1.ExplainWaitResponse explain_wait = 20;
+     */
+    value: ExplainWaitResponse;
+    case: "explainWait";
   } | { case: undefined; value?: undefined };
 };
 
@@ -2004,6 +2381,44 @@ export declare const LockService: GenService<{
     methodKind: "unary";
     input: typeof ListLimitsRequestSchema;
     output: typeof ListLimitsResponseSchema;
+  },
+  /**
+   * Lists claims that are live or have ended: who held a lock at a time, who waited, how it ended. Live claims come first,
+   * in the order of their locks' names, then ended ones, newest first: of one lock by ticket numbers, otherwise by the
+   * times when they ended. The server keeps ended claims as long as its history says (`ROWLOCK_HISTORY`), at least for the
+   * retention time. A page ends early if the server has searched 10,000 ended claims for it: then it has a token and
+   * `searched_back_to`, and may be empty. A read, safe to repeat. Pages are not a snapshot of one instant. OVERLOADED as
+   * for GetLock.
+   *
+   * @generated from rpc rowlock.v1.LockService.ListClaims
+   */
+  listClaims: {
+    methodKind: "unary";
+    input: typeof ListClaimsRequestSchema;
+    output: typeof ListClaimsResponseSchema;
+  },
+  /**
+   * Lists changes that people and schedulers made, newest first: limits, records, forced releases, policies. The server
+   * keeps them for `ROWLOCK_CHANGES_RETENTION`. A read, safe to repeat. Pages are not a snapshot of one instant.
+   * OVERLOADED as for GetLock.
+   *
+   * @generated from rpc rowlock.v1.LockService.ListChanges
+   */
+  listChanges: {
+    methodKind: "unary";
+    input: typeof ListChangesRequestSchema;
+    output: typeof ListChangesResponseSchema;
+  },
+  /**
+   * Says why a claim waits, or why a request for a name would not be granted now, and about how long that may last. A
+   * read, safe to repeat. UNKNOWN_CLAIM if the claim does not wait (any more). OVERLOADED as for GetLock.
+   *
+   * @generated from rpc rowlock.v1.LockService.ExplainWait
+   */
+  explainWait: {
+    methodKind: "unary";
+    input: typeof ExplainWaitRequestSchema;
+    output: typeof ExplainWaitResponseSchema;
   },
   /**
    * Streams the locks under a prefix, and then each lock that changes: for dashboards and schedulers. Each message

@@ -47,6 +47,15 @@ class ClaimState(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     CLAIM_STATE_UNSPECIFIED: _ClassVar[ClaimState]
     CLAIM_STATE_WAITING: _ClassVar[ClaimState]
     CLAIM_STATE_HELD: _ClassVar[ClaimState]
+    CLAIM_STATE_ENDED: _ClassVar[ClaimState]
+
+class ChangeKind(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    CHANGE_KIND_UNSPECIFIED: _ClassVar[ChangeKind]
+    CHANGE_KIND_LIMIT: _ClassVar[ChangeKind]
+    CHANGE_KIND_RECORD: _ClassVar[ChangeKind]
+    CHANGE_KIND_FORCED_RELEASE: _ClassVar[ChangeKind]
+    CHANGE_KIND_POLICY: _ClassVar[ChangeKind]
 
 class LimitSource(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
@@ -79,6 +88,12 @@ REFUSAL_REASON_STATUS_MISMATCH: RefusalReason
 CLAIM_STATE_UNSPECIFIED: ClaimState
 CLAIM_STATE_WAITING: ClaimState
 CLAIM_STATE_HELD: ClaimState
+CLAIM_STATE_ENDED: ClaimState
+CHANGE_KIND_UNSPECIFIED: ChangeKind
+CHANGE_KIND_LIMIT: ChangeKind
+CHANGE_KIND_RECORD: ChangeKind
+CHANGE_KIND_FORCED_RELEASE: ChangeKind
+CHANGE_KIND_POLICY: ChangeKind
 LIMIT_SOURCE_UNSPECIFIED: LimitSource
 LIMIT_SOURCE_DEFAULT: LimitSource
 LIMIT_SOURCE_PATTERN: LimitSource
@@ -143,7 +158,7 @@ class Refusal(_message.Message):
     def __init__(self, reason: _Optional[_Union[RefusalReason, str]] = ..., message: _Optional[str] = ..., holders: _Optional[_Iterable[_Union[Claim, _Mapping]]] = ..., retry_after: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., limit: _Optional[_Union[Limit, _Mapping]] = ..., status: _Optional[str] = ...) -> None: ...
 
 class Claim(_message.Message):
-    __slots__ = ("lock_name", "ticket_number", "state", "mode", "permits", "owner", "labels", "fencing_token", "requested_at", "granted_at", "expires_at", "unclaimed", "principal")
+    __slots__ = ("lock_name", "ticket_number", "state", "mode", "permits", "owner", "labels", "fencing_token", "requested_at", "granted_at", "expires_at", "unclaimed", "principal", "ended_at", "end_reason", "end_note", "ended_by", "replica")
     class LabelsEntry(_message.Message):
         __slots__ = ("key", "value")
         KEY_FIELD_NUMBER: _ClassVar[int]
@@ -164,6 +179,11 @@ class Claim(_message.Message):
     EXPIRES_AT_FIELD_NUMBER: _ClassVar[int]
     UNCLAIMED_FIELD_NUMBER: _ClassVar[int]
     PRINCIPAL_FIELD_NUMBER: _ClassVar[int]
+    ENDED_AT_FIELD_NUMBER: _ClassVar[int]
+    END_REASON_FIELD_NUMBER: _ClassVar[int]
+    END_NOTE_FIELD_NUMBER: _ClassVar[int]
+    ENDED_BY_FIELD_NUMBER: _ClassVar[int]
+    REPLICA_FIELD_NUMBER: _ClassVar[int]
     lock_name: str
     ticket_number: int
     state: ClaimState
@@ -177,7 +197,103 @@ class Claim(_message.Message):
     expires_at: _timestamp_pb2.Timestamp
     unclaimed: bool
     principal: str
-    def __init__(self, lock_name: _Optional[str] = ..., ticket_number: _Optional[int] = ..., state: _Optional[_Union[ClaimState, str]] = ..., mode: _Optional[_Union[Mode, str]] = ..., permits: _Optional[int] = ..., owner: _Optional[str] = ..., labels: _Optional[_Mapping[str, str]] = ..., fencing_token: _Optional[int] = ..., requested_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., granted_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., expires_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., unclaimed: bool = ..., principal: _Optional[str] = ...) -> None: ...
+    ended_at: _timestamp_pb2.Timestamp
+    end_reason: RefusalReason
+    end_note: str
+    ended_by: str
+    replica: str
+    def __init__(self, lock_name: _Optional[str] = ..., ticket_number: _Optional[int] = ..., state: _Optional[_Union[ClaimState, str]] = ..., mode: _Optional[_Union[Mode, str]] = ..., permits: _Optional[int] = ..., owner: _Optional[str] = ..., labels: _Optional[_Mapping[str, str]] = ..., fencing_token: _Optional[int] = ..., requested_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., granted_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., expires_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., unclaimed: bool = ..., principal: _Optional[str] = ..., ended_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., end_reason: _Optional[_Union[RefusalReason, str]] = ..., end_note: _Optional[str] = ..., ended_by: _Optional[str] = ..., replica: _Optional[str] = ...) -> None: ...
+
+class Change(_message.Message):
+    __slots__ = ("changed_at", "kind", "lock_name", "pattern", "changed_by", "to", "reason")
+    CHANGED_AT_FIELD_NUMBER: _ClassVar[int]
+    KIND_FIELD_NUMBER: _ClassVar[int]
+    LOCK_NAME_FIELD_NUMBER: _ClassVar[int]
+    PATTERN_FIELD_NUMBER: _ClassVar[int]
+    CHANGED_BY_FIELD_NUMBER: _ClassVar[int]
+    FROM_FIELD_NUMBER: _ClassVar[int]
+    TO_FIELD_NUMBER: _ClassVar[int]
+    REASON_FIELD_NUMBER: _ClassVar[int]
+    changed_at: _timestamp_pb2.Timestamp
+    kind: ChangeKind
+    lock_name: str
+    pattern: str
+    changed_by: str
+    to: str
+    reason: str
+    def __init__(self, changed_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., kind: _Optional[_Union[ChangeKind, str]] = ..., lock_name: _Optional[str] = ..., pattern: _Optional[str] = ..., changed_by: _Optional[str] = ..., to: _Optional[str] = ..., reason: _Optional[str] = ..., **kwargs) -> None: ...
+
+class WaitCause(_message.Message):
+    __slots__ = ("held", "queued", "limit", "not_before", "exhausted", "status", "failed_over_until", "rows")
+    HELD_FIELD_NUMBER: _ClassVar[int]
+    QUEUED_FIELD_NUMBER: _ClassVar[int]
+    LIMIT_FIELD_NUMBER: _ClassVar[int]
+    NOT_BEFORE_FIELD_NUMBER: _ClassVar[int]
+    EXHAUSTED_FIELD_NUMBER: _ClassVar[int]
+    STATUS_FIELD_NUMBER: _ClassVar[int]
+    FAILED_OVER_UNTIL_FIELD_NUMBER: _ClassVar[int]
+    ROWS_FIELD_NUMBER: _ClassVar[int]
+    held: HeldByOthers
+    queued: QueuedBehind
+    limit: LimitInTheWay
+    not_before: _timestamp_pb2.Timestamp
+    exhausted: bool
+    status: str
+    failed_over_until: _timestamp_pb2.Timestamp
+    rows: RowsHeld
+    def __init__(self, held: _Optional[_Union[HeldByOthers, _Mapping]] = ..., queued: _Optional[_Union[QueuedBehind, _Mapping]] = ..., limit: _Optional[_Union[LimitInTheWay, _Mapping]] = ..., not_before: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., exhausted: bool = ..., status: _Optional[str] = ..., failed_over_until: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., rows: _Optional[_Union[RowsHeld, _Mapping]] = ...) -> None: ...
+
+class HeldByOthers(_message.Message):
+    __slots__ = ("holders", "holder_count", "first_ends_at")
+    HOLDERS_FIELD_NUMBER: _ClassVar[int]
+    HOLDER_COUNT_FIELD_NUMBER: _ClassVar[int]
+    FIRST_ENDS_AT_FIELD_NUMBER: _ClassVar[int]
+    holders: _containers.RepeatedCompositeFieldContainer[Claim]
+    holder_count: int
+    first_ends_at: _timestamp_pb2.Timestamp
+    def __init__(self, holders: _Optional[_Iterable[_Union[Claim, _Mapping]]] = ..., holder_count: _Optional[int] = ..., first_ends_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
+
+class QueuedBehind(_message.Message):
+    __slots__ = ("ahead", "permits_ahead", "first")
+    AHEAD_FIELD_NUMBER: _ClassVar[int]
+    PERMITS_AHEAD_FIELD_NUMBER: _ClassVar[int]
+    FIRST_FIELD_NUMBER: _ClassVar[int]
+    ahead: int
+    permits_ahead: int
+    first: _containers.RepeatedCompositeFieldContainer[Claim]
+    def __init__(self, ahead: _Optional[int] = ..., permits_ahead: _Optional[int] = ..., first: _Optional[_Iterable[_Union[Claim, _Mapping]]] = ...) -> None: ...
+
+class LimitInTheWay(_message.Message):
+    __slots__ = ("limit", "set_at", "set_by")
+    LIMIT_FIELD_NUMBER: _ClassVar[int]
+    SET_AT_FIELD_NUMBER: _ClassVar[int]
+    SET_BY_FIELD_NUMBER: _ClassVar[int]
+    limit: Limit
+    set_at: _timestamp_pb2.Timestamp
+    set_by: str
+    def __init__(self, limit: _Optional[_Union[Limit, _Mapping]] = ..., set_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., set_by: _Optional[str] = ...) -> None: ...
+
+class RowsHeld(_message.Message):
+    __slots__ = ("connection_id", "user", "held_for")
+    CONNECTION_ID_FIELD_NUMBER: _ClassVar[int]
+    USER_FIELD_NUMBER: _ClassVar[int]
+    HELD_FOR_FIELD_NUMBER: _ClassVar[int]
+    connection_id: int
+    user: str
+    held_for: _duration_pb2.Duration
+    def __init__(self, connection_id: _Optional[int] = ..., user: _Optional[str] = ..., held_for: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ...) -> None: ...
+
+class WaitEstimate(_message.Message):
+    __slots__ = ("median", "low", "high", "leases")
+    MEDIAN_FIELD_NUMBER: _ClassVar[int]
+    LOW_FIELD_NUMBER: _ClassVar[int]
+    HIGH_FIELD_NUMBER: _ClassVar[int]
+    LEASES_FIELD_NUMBER: _ClassVar[int]
+    median: _duration_pb2.Duration
+    low: _duration_pb2.Duration
+    high: _duration_pb2.Duration
+    leases: int
+    def __init__(self, median: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., low: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., high: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., leases: _Optional[int] = ...) -> None: ...
 
 class Limit(_message.Message):
     __slots__ = ("limit", "source", "pattern", "version", "reason")

@@ -241,6 +241,103 @@ class ListLimitsResponse(_message.Message):
     next_page_token: str
     def __init__(self, limits: _Optional[_Iterable[_Union[LimitSetting, _Mapping]]] = ..., next_page_token: _Optional[str] = ...) -> None: ...
 
+class ListClaimsRequest(_message.Message):
+    __slots__ = ("lock_name", "prefix", "owner", "principal", "labels", "states", "end_reasons", "until", "held_at", "page_size", "page_token")
+    class LabelsEntry(_message.Message):
+        __slots__ = ("key", "value")
+        KEY_FIELD_NUMBER: _ClassVar[int]
+        VALUE_FIELD_NUMBER: _ClassVar[int]
+        key: str
+        value: str
+        def __init__(self, key: _Optional[str] = ..., value: _Optional[str] = ...) -> None: ...
+    LOCK_NAME_FIELD_NUMBER: _ClassVar[int]
+    PREFIX_FIELD_NUMBER: _ClassVar[int]
+    OWNER_FIELD_NUMBER: _ClassVar[int]
+    PRINCIPAL_FIELD_NUMBER: _ClassVar[int]
+    LABELS_FIELD_NUMBER: _ClassVar[int]
+    STATES_FIELD_NUMBER: _ClassVar[int]
+    END_REASONS_FIELD_NUMBER: _ClassVar[int]
+    FROM_FIELD_NUMBER: _ClassVar[int]
+    UNTIL_FIELD_NUMBER: _ClassVar[int]
+    HELD_AT_FIELD_NUMBER: _ClassVar[int]
+    PAGE_SIZE_FIELD_NUMBER: _ClassVar[int]
+    PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    lock_name: str
+    prefix: str
+    owner: str
+    principal: str
+    labels: _containers.ScalarMap[str, str]
+    states: _containers.RepeatedScalarFieldContainer[_lock_pb2.ClaimState]
+    end_reasons: _containers.RepeatedScalarFieldContainer[_lock_pb2.RefusalReason]
+    until: _timestamp_pb2.Timestamp
+    held_at: _timestamp_pb2.Timestamp
+    page_size: int
+    page_token: str
+    def __init__(self, lock_name: _Optional[str] = ..., prefix: _Optional[str] = ..., owner: _Optional[str] = ..., principal: _Optional[str] = ..., labels: _Optional[_Mapping[str, str]] = ..., states: _Optional[_Iterable[_Union[_lock_pb2.ClaimState, str]]] = ..., end_reasons: _Optional[_Iterable[_Union[_lock_pb2.RefusalReason, str]]] = ..., until: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., held_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., page_size: _Optional[int] = ..., page_token: _Optional[str] = ..., **kwargs) -> None: ...
+
+class ListClaimsResponse(_message.Message):
+    __slots__ = ("claims", "next_page_token", "searched_back_to")
+    CLAIMS_FIELD_NUMBER: _ClassVar[int]
+    NEXT_PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    SEARCHED_BACK_TO_FIELD_NUMBER: _ClassVar[int]
+    claims: _containers.RepeatedCompositeFieldContainer[_lock_pb2.Claim]
+    next_page_token: str
+    searched_back_to: _timestamp_pb2.Timestamp
+    def __init__(self, claims: _Optional[_Iterable[_Union[_lock_pb2.Claim, _Mapping]]] = ..., next_page_token: _Optional[str] = ..., searched_back_to: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
+
+class ListChangesRequest(_message.Message):
+    __slots__ = ("lock_name", "prefix", "kinds", "until", "changed_by", "page_size", "page_token")
+    LOCK_NAME_FIELD_NUMBER: _ClassVar[int]
+    PREFIX_FIELD_NUMBER: _ClassVar[int]
+    KINDS_FIELD_NUMBER: _ClassVar[int]
+    FROM_FIELD_NUMBER: _ClassVar[int]
+    UNTIL_FIELD_NUMBER: _ClassVar[int]
+    CHANGED_BY_FIELD_NUMBER: _ClassVar[int]
+    PAGE_SIZE_FIELD_NUMBER: _ClassVar[int]
+    PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    lock_name: str
+    prefix: str
+    kinds: _containers.RepeatedScalarFieldContainer[_lock_pb2.ChangeKind]
+    until: _timestamp_pb2.Timestamp
+    changed_by: str
+    page_size: int
+    page_token: str
+    def __init__(self, lock_name: _Optional[str] = ..., prefix: _Optional[str] = ..., kinds: _Optional[_Iterable[_Union[_lock_pb2.ChangeKind, str]]] = ..., until: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., changed_by: _Optional[str] = ..., page_size: _Optional[int] = ..., page_token: _Optional[str] = ..., **kwargs) -> None: ...
+
+class ListChangesResponse(_message.Message):
+    __slots__ = ("changes", "next_page_token", "searched_back_to")
+    CHANGES_FIELD_NUMBER: _ClassVar[int]
+    NEXT_PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    SEARCHED_BACK_TO_FIELD_NUMBER: _ClassVar[int]
+    changes: _containers.RepeatedCompositeFieldContainer[_lock_pb2.Change]
+    next_page_token: str
+    searched_back_to: _timestamp_pb2.Timestamp
+    def __init__(self, changes: _Optional[_Iterable[_Union[_lock_pb2.Change, _Mapping]]] = ..., next_page_token: _Optional[str] = ..., searched_back_to: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
+
+class ExplainWaitRequest(_message.Message):
+    __slots__ = ("name", "ticket_id", "claim")
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    TICKET_ID_FIELD_NUMBER: _ClassVar[int]
+    CLAIM_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    ticket_id: str
+    claim: ClaimReference
+    def __init__(self, name: _Optional[str] = ..., ticket_id: _Optional[str] = ..., claim: _Optional[_Union[ClaimReference, _Mapping]] = ...) -> None: ...
+
+class ExplainWaitResponse(_message.Message):
+    __slots__ = ("lock", "claim", "causes", "summary", "estimate")
+    LOCK_FIELD_NUMBER: _ClassVar[int]
+    CLAIM_FIELD_NUMBER: _ClassVar[int]
+    CAUSES_FIELD_NUMBER: _ClassVar[int]
+    SUMMARY_FIELD_NUMBER: _ClassVar[int]
+    ESTIMATE_FIELD_NUMBER: _ClassVar[int]
+    lock: _lock_pb2.Lock
+    claim: _lock_pb2.Claim
+    causes: _containers.RepeatedCompositeFieldContainer[_lock_pb2.WaitCause]
+    summary: str
+    estimate: _lock_pb2.WaitEstimate
+    def __init__(self, lock: _Optional[_Union[_lock_pb2.Lock, _Mapping]] = ..., claim: _Optional[_Union[_lock_pb2.Claim, _Mapping]] = ..., causes: _Optional[_Iterable[_Union[_lock_pb2.WaitCause, _Mapping]]] = ..., summary: _Optional[str] = ..., estimate: _Optional[_Union[_lock_pb2.WaitEstimate, _Mapping]] = ...) -> None: ...
+
 class ClaimReference(_message.Message):
     __slots__ = ("lock_name", "ticket_number")
     LOCK_NAME_FIELD_NUMBER: _ClassVar[int]
@@ -378,7 +475,7 @@ class SessionOpen(_message.Message):
     def __init__(self, owner: _Optional[str] = ..., labels: _Optional[_Mapping[str, str]] = ...) -> None: ...
 
 class SessionCommand(_message.Message):
-    __slots__ = ("call", "timeout", "acquire", "wait_in_queue", "renew", "renew_leases", "release", "set_limit", "get_lock", "list_locks", "list_limits", "force_release", "watch_locks", "cancel", "update_lock", "delete_lock", "capture")
+    __slots__ = ("call", "timeout", "acquire", "wait_in_queue", "renew", "renew_leases", "release", "set_limit", "get_lock", "list_locks", "list_limits", "force_release", "watch_locks", "cancel", "update_lock", "delete_lock", "capture", "list_claims", "list_changes", "explain_wait")
     CALL_FIELD_NUMBER: _ClassVar[int]
     TIMEOUT_FIELD_NUMBER: _ClassVar[int]
     ACQUIRE_FIELD_NUMBER: _ClassVar[int]
@@ -396,6 +493,9 @@ class SessionCommand(_message.Message):
     UPDATE_LOCK_FIELD_NUMBER: _ClassVar[int]
     DELETE_LOCK_FIELD_NUMBER: _ClassVar[int]
     CAPTURE_FIELD_NUMBER: _ClassVar[int]
+    LIST_CLAIMS_FIELD_NUMBER: _ClassVar[int]
+    LIST_CHANGES_FIELD_NUMBER: _ClassVar[int]
+    EXPLAIN_WAIT_FIELD_NUMBER: _ClassVar[int]
     call: int
     timeout: _duration_pb2.Duration
     acquire: AcquireRequest
@@ -413,7 +513,10 @@ class SessionCommand(_message.Message):
     update_lock: UpdateLockRequest
     delete_lock: DeleteLockRequest
     capture: CaptureRequest
-    def __init__(self, call: _Optional[int] = ..., timeout: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., acquire: _Optional[_Union[AcquireRequest, _Mapping]] = ..., wait_in_queue: _Optional[_Union[WaitInQueueRequest, _Mapping]] = ..., renew: _Optional[_Union[RenewRequest, _Mapping]] = ..., renew_leases: _Optional[_Union[RenewLeases, _Mapping]] = ..., release: _Optional[_Union[ReleaseRequest, _Mapping]] = ..., set_limit: _Optional[_Union[SetLimitRequest, _Mapping]] = ..., get_lock: _Optional[_Union[GetLockRequest, _Mapping]] = ..., list_locks: _Optional[_Union[ListLocksRequest, _Mapping]] = ..., list_limits: _Optional[_Union[ListLimitsRequest, _Mapping]] = ..., force_release: _Optional[_Union[ForceReleaseRequest, _Mapping]] = ..., watch_locks: _Optional[_Union[WatchLocksRequest, _Mapping]] = ..., cancel: _Optional[int] = ..., update_lock: _Optional[_Union[UpdateLockRequest, _Mapping]] = ..., delete_lock: _Optional[_Union[DeleteLockRequest, _Mapping]] = ..., capture: _Optional[_Union[CaptureRequest, _Mapping]] = ...) -> None: ...
+    list_claims: ListClaimsRequest
+    list_changes: ListChangesRequest
+    explain_wait: ExplainWaitRequest
+    def __init__(self, call: _Optional[int] = ..., timeout: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., acquire: _Optional[_Union[AcquireRequest, _Mapping]] = ..., wait_in_queue: _Optional[_Union[WaitInQueueRequest, _Mapping]] = ..., renew: _Optional[_Union[RenewRequest, _Mapping]] = ..., renew_leases: _Optional[_Union[RenewLeases, _Mapping]] = ..., release: _Optional[_Union[ReleaseRequest, _Mapping]] = ..., set_limit: _Optional[_Union[SetLimitRequest, _Mapping]] = ..., get_lock: _Optional[_Union[GetLockRequest, _Mapping]] = ..., list_locks: _Optional[_Union[ListLocksRequest, _Mapping]] = ..., list_limits: _Optional[_Union[ListLimitsRequest, _Mapping]] = ..., force_release: _Optional[_Union[ForceReleaseRequest, _Mapping]] = ..., watch_locks: _Optional[_Union[WatchLocksRequest, _Mapping]] = ..., cancel: _Optional[int] = ..., update_lock: _Optional[_Union[UpdateLockRequest, _Mapping]] = ..., delete_lock: _Optional[_Union[DeleteLockRequest, _Mapping]] = ..., capture: _Optional[_Union[CaptureRequest, _Mapping]] = ..., list_claims: _Optional[_Union[ListClaimsRequest, _Mapping]] = ..., list_changes: _Optional[_Union[ListChangesRequest, _Mapping]] = ..., explain_wait: _Optional[_Union[ExplainWaitRequest, _Mapping]] = ...) -> None: ...
 
 class RenewLeases(_message.Message):
     __slots__ = ("leases",)
@@ -470,7 +573,7 @@ class SessionOpened(_message.Message):
     def __init__(self, replica: _Optional[str] = ..., heartbeat_interval: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., silence_max: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., grace_period: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., waits_max: _Optional[int] = ..., commands_max: _Optional[int] = ..., message_bytes_max: _Optional[int] = ...) -> None: ...
 
 class SessionResult(_message.Message):
-    __slots__ = ("call", "acquire", "wait_in_queue", "renew", "renew_leases", "release", "set_limit", "get_lock", "list_locks", "list_limits", "force_release", "watch_locks", "error", "rejected", "update_lock", "delete_lock", "capture")
+    __slots__ = ("call", "acquire", "wait_in_queue", "renew", "renew_leases", "release", "set_limit", "get_lock", "list_locks", "list_limits", "force_release", "watch_locks", "error", "rejected", "update_lock", "delete_lock", "capture", "list_claims", "list_changes", "explain_wait")
     CALL_FIELD_NUMBER: _ClassVar[int]
     ACQUIRE_FIELD_NUMBER: _ClassVar[int]
     WAIT_IN_QUEUE_FIELD_NUMBER: _ClassVar[int]
@@ -488,6 +591,9 @@ class SessionResult(_message.Message):
     UPDATE_LOCK_FIELD_NUMBER: _ClassVar[int]
     DELETE_LOCK_FIELD_NUMBER: _ClassVar[int]
     CAPTURE_FIELD_NUMBER: _ClassVar[int]
+    LIST_CLAIMS_FIELD_NUMBER: _ClassVar[int]
+    LIST_CHANGES_FIELD_NUMBER: _ClassVar[int]
+    EXPLAIN_WAIT_FIELD_NUMBER: _ClassVar[int]
     call: int
     acquire: AcquireResponse
     wait_in_queue: WaitInQueueResponse
@@ -505,7 +611,10 @@ class SessionResult(_message.Message):
     update_lock: UpdateLockResponse
     delete_lock: DeleteLockResponse
     capture: CaptureResponse
-    def __init__(self, call: _Optional[int] = ..., acquire: _Optional[_Union[AcquireResponse, _Mapping]] = ..., wait_in_queue: _Optional[_Union[WaitInQueueResponse, _Mapping]] = ..., renew: _Optional[_Union[RenewResponse, _Mapping]] = ..., renew_leases: _Optional[_Union[RenewedLeases, _Mapping]] = ..., release: _Optional[_Union[ReleaseResponse, _Mapping]] = ..., set_limit: _Optional[_Union[SetLimitResponse, _Mapping]] = ..., get_lock: _Optional[_Union[GetLockResponse, _Mapping]] = ..., list_locks: _Optional[_Union[ListLocksResponse, _Mapping]] = ..., list_limits: _Optional[_Union[ListLimitsResponse, _Mapping]] = ..., force_release: _Optional[_Union[ForceReleaseResponse, _Mapping]] = ..., watch_locks: _Optional[_Union[WatchLocksResponse, _Mapping]] = ..., error: _Optional[_Union[_status_pb2.Status, _Mapping]] = ..., rejected: _Optional[_Union[_status_pb2.Status, _Mapping]] = ..., update_lock: _Optional[_Union[UpdateLockResponse, _Mapping]] = ..., delete_lock: _Optional[_Union[DeleteLockResponse, _Mapping]] = ..., capture: _Optional[_Union[CaptureResponse, _Mapping]] = ...) -> None: ...
+    list_claims: ListClaimsResponse
+    list_changes: ListChangesResponse
+    explain_wait: ExplainWaitResponse
+    def __init__(self, call: _Optional[int] = ..., acquire: _Optional[_Union[AcquireResponse, _Mapping]] = ..., wait_in_queue: _Optional[_Union[WaitInQueueResponse, _Mapping]] = ..., renew: _Optional[_Union[RenewResponse, _Mapping]] = ..., renew_leases: _Optional[_Union[RenewedLeases, _Mapping]] = ..., release: _Optional[_Union[ReleaseResponse, _Mapping]] = ..., set_limit: _Optional[_Union[SetLimitResponse, _Mapping]] = ..., get_lock: _Optional[_Union[GetLockResponse, _Mapping]] = ..., list_locks: _Optional[_Union[ListLocksResponse, _Mapping]] = ..., list_limits: _Optional[_Union[ListLimitsResponse, _Mapping]] = ..., force_release: _Optional[_Union[ForceReleaseResponse, _Mapping]] = ..., watch_locks: _Optional[_Union[WatchLocksResponse, _Mapping]] = ..., error: _Optional[_Union[_status_pb2.Status, _Mapping]] = ..., rejected: _Optional[_Union[_status_pb2.Status, _Mapping]] = ..., update_lock: _Optional[_Union[UpdateLockResponse, _Mapping]] = ..., delete_lock: _Optional[_Union[DeleteLockResponse, _Mapping]] = ..., capture: _Optional[_Union[CaptureResponse, _Mapping]] = ..., list_claims: _Optional[_Union[ListClaimsResponse, _Mapping]] = ..., list_changes: _Optional[_Union[ListChangesResponse, _Mapping]] = ..., explain_wait: _Optional[_Union[ExplainWaitResponse, _Mapping]] = ...) -> None: ...
 
 class LostLease(_message.Message):
     __slots__ = ("lease_id", "lock_name", "reason")

@@ -76,6 +76,21 @@ class LockServiceStub(object):
                 request_serializer=rowlock_dot_v1_dot_lock__service__pb2.ListLimitsRequest.SerializeToString,
                 response_deserializer=rowlock_dot_v1_dot_lock__service__pb2.ListLimitsResponse.FromString,
                 _registered_method=True)
+        self.ListClaims = channel.unary_unary(
+                '/rowlock.v1.LockService/ListClaims',
+                request_serializer=rowlock_dot_v1_dot_lock__service__pb2.ListClaimsRequest.SerializeToString,
+                response_deserializer=rowlock_dot_v1_dot_lock__service__pb2.ListClaimsResponse.FromString,
+                _registered_method=True)
+        self.ListChanges = channel.unary_unary(
+                '/rowlock.v1.LockService/ListChanges',
+                request_serializer=rowlock_dot_v1_dot_lock__service__pb2.ListChangesRequest.SerializeToString,
+                response_deserializer=rowlock_dot_v1_dot_lock__service__pb2.ListChangesResponse.FromString,
+                _registered_method=True)
+        self.ExplainWait = channel.unary_unary(
+                '/rowlock.v1.LockService/ExplainWait',
+                request_serializer=rowlock_dot_v1_dot_lock__service__pb2.ExplainWaitRequest.SerializeToString,
+                response_deserializer=rowlock_dot_v1_dot_lock__service__pb2.ExplainWaitResponse.FromString,
+                _registered_method=True)
         self.WatchLocks = channel.unary_stream(
                 '/rowlock.v1.LockService/WatchLocks',
                 request_serializer=rowlock_dot_v1_dot_lock__service__pb2.WatchLocksRequest.SerializeToString,
@@ -183,6 +198,35 @@ class LockServiceServicer(object):
     def ListLimits(self, request, context):
         """Lists the limits that were set: first for patterns, then for names, each in byte order. Limits that SetLimit has
         unset are not listed. A read, safe to repeat. Pages are not a snapshot of one instant. OVERLOADED as for GetLock.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ListClaims(self, request, context):
+        """Lists claims that are live or have ended: who held a lock at a time, who waited, how it ended. Live claims come first,
+        in the order of their locks' names, then ended ones, newest first: of one lock by ticket numbers, otherwise by the
+        times when they ended. The server keeps ended claims as long as its history says (`ROWLOCK_HISTORY`), at least for the
+        retention time. A page ends early if the server has searched 10,000 ended claims for it: then it has a token and
+        `searched_back_to`, and may be empty. A read, safe to repeat. Pages are not a snapshot of one instant. OVERLOADED as
+        for GetLock.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ListChanges(self, request, context):
+        """Lists changes that people and schedulers made, newest first: limits, records, forced releases, policies. The server
+        keeps them for `ROWLOCK_CHANGES_RETENTION`. A read, safe to repeat. Pages are not a snapshot of one instant.
+        OVERLOADED as for GetLock.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ExplainWait(self, request, context):
+        """Says why a claim waits, or why a request for a name would not be granted now, and about how long that may last. A
+        read, safe to repeat. UNKNOWN_CLAIM if the claim does not wait (any more). OVERLOADED as for GetLock.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -333,6 +377,21 @@ def add_LockServiceServicer_to_server(servicer, server):
                     servicer.ListLimits,
                     request_deserializer=rowlock_dot_v1_dot_lock__service__pb2.ListLimitsRequest.FromString,
                     response_serializer=rowlock_dot_v1_dot_lock__service__pb2.ListLimitsResponse.SerializeToString,
+            ),
+            'ListClaims': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListClaims,
+                    request_deserializer=rowlock_dot_v1_dot_lock__service__pb2.ListClaimsRequest.FromString,
+                    response_serializer=rowlock_dot_v1_dot_lock__service__pb2.ListClaimsResponse.SerializeToString,
+            ),
+            'ListChanges': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListChanges,
+                    request_deserializer=rowlock_dot_v1_dot_lock__service__pb2.ListChangesRequest.FromString,
+                    response_serializer=rowlock_dot_v1_dot_lock__service__pb2.ListChangesResponse.SerializeToString,
+            ),
+            'ExplainWait': grpc.unary_unary_rpc_method_handler(
+                    servicer.ExplainWait,
+                    request_deserializer=rowlock_dot_v1_dot_lock__service__pb2.ExplainWaitRequest.FromString,
+                    response_serializer=rowlock_dot_v1_dot_lock__service__pb2.ExplainWaitResponse.SerializeToString,
             ),
             'WatchLocks': grpc.unary_stream_rpc_method_handler(
                     servicer.WatchLocks,
@@ -583,6 +642,87 @@ class LockService(object):
             '/rowlock.v1.LockService/ListLimits',
             rowlock_dot_v1_dot_lock__service__pb2.ListLimitsRequest.SerializeToString,
             rowlock_dot_v1_dot_lock__service__pb2.ListLimitsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListClaims(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/rowlock.v1.LockService/ListClaims',
+            rowlock_dot_v1_dot_lock__service__pb2.ListClaimsRequest.SerializeToString,
+            rowlock_dot_v1_dot_lock__service__pb2.ListClaimsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListChanges(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/rowlock.v1.LockService/ListChanges',
+            rowlock_dot_v1_dot_lock__service__pb2.ListChangesRequest.SerializeToString,
+            rowlock_dot_v1_dot_lock__service__pb2.ListChangesResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ExplainWait(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/rowlock.v1.LockService/ExplainWait',
+            rowlock_dot_v1_dot_lock__service__pb2.ExplainWaitRequest.SerializeToString,
+            rowlock_dot_v1_dot_lock__service__pb2.ExplainWaitResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -22,7 +22,7 @@ An error is a google.rpc.Status in the `grpc-status-details-bin` trailer. It has
   RESOURCE_EXHAUSTED  OVERLOADED          a bound of the server is reached; metadata has its name as `bound`:
                                           `commands_queued`, `names_queued` (calls), `names_created` (new names of
                                           locks this second), `listings_queued` (GetLock, ListLocks, ListLimits,
-                                          WatchLocks), `answers_queued` (reads that complete an answer),
+                                          ListClaims, ListChanges, ExplainWait, WatchLocks), `answers_queued` (reads that complete an answer),
                                           `captures_queued` (Capture), `watches`, `watched_locks` (WatchLocks),
                                           `calls_on_connection` (this connection has too many calls, including
                                           cancelled ones), `waits_on_connection` (this connection has too many open
@@ -219,6 +219,54 @@ _LockServiceListLimitsType = typing_extensions.TypeVar(
     ],
 )
 
+_LockServiceListClaimsType = typing_extensions.TypeVar(
+    '_LockServiceListClaimsType',
+    grpc.UnaryUnaryMultiCallable[
+        rowlock.v1.lock_service_pb2.ListClaimsRequest,
+        rowlock.v1.lock_service_pb2.ListClaimsResponse,
+    ],
+    grpc.aio.UnaryUnaryMultiCallable[
+        rowlock.v1.lock_service_pb2.ListClaimsRequest,
+        rowlock.v1.lock_service_pb2.ListClaimsResponse,
+    ],
+    default=grpc.UnaryUnaryMultiCallable[
+        rowlock.v1.lock_service_pb2.ListClaimsRequest,
+        rowlock.v1.lock_service_pb2.ListClaimsResponse,
+    ],
+)
+
+_LockServiceListChangesType = typing_extensions.TypeVar(
+    '_LockServiceListChangesType',
+    grpc.UnaryUnaryMultiCallable[
+        rowlock.v1.lock_service_pb2.ListChangesRequest,
+        rowlock.v1.lock_service_pb2.ListChangesResponse,
+    ],
+    grpc.aio.UnaryUnaryMultiCallable[
+        rowlock.v1.lock_service_pb2.ListChangesRequest,
+        rowlock.v1.lock_service_pb2.ListChangesResponse,
+    ],
+    default=grpc.UnaryUnaryMultiCallable[
+        rowlock.v1.lock_service_pb2.ListChangesRequest,
+        rowlock.v1.lock_service_pb2.ListChangesResponse,
+    ],
+)
+
+_LockServiceExplainWaitType = typing_extensions.TypeVar(
+    '_LockServiceExplainWaitType',
+    grpc.UnaryUnaryMultiCallable[
+        rowlock.v1.lock_service_pb2.ExplainWaitRequest,
+        rowlock.v1.lock_service_pb2.ExplainWaitResponse,
+    ],
+    grpc.aio.UnaryUnaryMultiCallable[
+        rowlock.v1.lock_service_pb2.ExplainWaitRequest,
+        rowlock.v1.lock_service_pb2.ExplainWaitResponse,
+    ],
+    default=grpc.UnaryUnaryMultiCallable[
+        rowlock.v1.lock_service_pb2.ExplainWaitRequest,
+        rowlock.v1.lock_service_pb2.ExplainWaitResponse,
+    ],
+)
+
 _LockServiceWatchLocksType = typing_extensions.TypeVar(
     '_LockServiceWatchLocksType',
     grpc.UnaryStreamMultiCallable[
@@ -315,7 +363,7 @@ _LockServiceSessionType = typing_extensions.TypeVar(
     ],
 )
 
-class LockServiceStub(typing.Generic[_LockServiceAcquireType, _LockServiceWaitInQueueType, _LockServiceRenewType, _LockServiceReleaseType, _LockServiceSetLimitType, _LockServiceGetLockType, _LockServiceListLocksType, _LockServiceListLimitsType, _LockServiceWatchLocksType, _LockServiceForceReleaseType, _LockServiceUpdateLockType, _LockServiceCaptureType, _LockServiceDeleteLockType, _LockServiceSessionType]):
+class LockServiceStub(typing.Generic[_LockServiceAcquireType, _LockServiceWaitInQueueType, _LockServiceRenewType, _LockServiceReleaseType, _LockServiceSetLimitType, _LockServiceGetLockType, _LockServiceListLocksType, _LockServiceListLimitsType, _LockServiceListClaimsType, _LockServiceListChangesType, _LockServiceExplainWaitType, _LockServiceWatchLocksType, _LockServiceForceReleaseType, _LockServiceUpdateLockType, _LockServiceCaptureType, _LockServiceDeleteLockType, _LockServiceSessionType]):
     """Mutexes, semaphores whose limit an operator changes, and readers-writer locks, with leases, fencing tokens and
     first-come-first-served queues.
     """
@@ -353,6 +401,18 @@ class LockServiceStub(typing.Generic[_LockServiceAcquireType, _LockServiceWaitIn
         grpc.UnaryUnaryMultiCallable[
             rowlock.v1.lock_service_pb2.ListLimitsRequest,
             rowlock.v1.lock_service_pb2.ListLimitsResponse,
+        ],
+        grpc.UnaryUnaryMultiCallable[
+            rowlock.v1.lock_service_pb2.ListClaimsRequest,
+            rowlock.v1.lock_service_pb2.ListClaimsResponse,
+        ],
+        grpc.UnaryUnaryMultiCallable[
+            rowlock.v1.lock_service_pb2.ListChangesRequest,
+            rowlock.v1.lock_service_pb2.ListChangesResponse,
+        ],
+        grpc.UnaryUnaryMultiCallable[
+            rowlock.v1.lock_service_pb2.ExplainWaitRequest,
+            rowlock.v1.lock_service_pb2.ExplainWaitResponse,
         ],
         grpc.UnaryStreamMultiCallable[
             rowlock.v1.lock_service_pb2.WatchLocksRequest,
@@ -413,6 +473,18 @@ class LockServiceStub(typing.Generic[_LockServiceAcquireType, _LockServiceWaitIn
         grpc.aio.UnaryUnaryMultiCallable[
             rowlock.v1.lock_service_pb2.ListLimitsRequest,
             rowlock.v1.lock_service_pb2.ListLimitsResponse,
+        ],
+        grpc.aio.UnaryUnaryMultiCallable[
+            rowlock.v1.lock_service_pb2.ListClaimsRequest,
+            rowlock.v1.lock_service_pb2.ListClaimsResponse,
+        ],
+        grpc.aio.UnaryUnaryMultiCallable[
+            rowlock.v1.lock_service_pb2.ListChangesRequest,
+            rowlock.v1.lock_service_pb2.ListChangesResponse,
+        ],
+        grpc.aio.UnaryUnaryMultiCallable[
+            rowlock.v1.lock_service_pb2.ExplainWaitRequest,
+            rowlock.v1.lock_service_pb2.ExplainWaitResponse,
         ],
         grpc.aio.UnaryStreamMultiCallable[
             rowlock.v1.lock_service_pb2.WatchLocksRequest,
@@ -489,6 +561,26 @@ class LockServiceStub(typing.Generic[_LockServiceAcquireType, _LockServiceWaitIn
     ListLimits: _LockServiceListLimitsType
     """Lists the limits that were set: first for patterns, then for names, each in byte order. Limits that SetLimit has
     unset are not listed. A read, safe to repeat. Pages are not a snapshot of one instant. OVERLOADED as for GetLock.
+    """
+
+    ListClaims: _LockServiceListClaimsType
+    """Lists claims that are live or have ended: who held a lock at a time, who waited, how it ended. Live claims come first,
+    in the order of their locks' names, then ended ones, newest first: of one lock by ticket numbers, otherwise by the
+    times when they ended. The server keeps ended claims as long as its history says (`ROWLOCK_HISTORY`), at least for the
+    retention time. A page ends early if the server has searched 10,000 ended claims for it: then it has a token and
+    `searched_back_to`, and may be empty. A read, safe to repeat. Pages are not a snapshot of one instant. OVERLOADED as
+    for GetLock.
+    """
+
+    ListChanges: _LockServiceListChangesType
+    """Lists changes that people and schedulers made, newest first: limits, records, forced releases, policies. The server
+    keeps them for `ROWLOCK_CHANGES_RETENTION`. A read, safe to repeat. Pages are not a snapshot of one instant.
+    OVERLOADED as for GetLock.
+    """
+
+    ExplainWait: _LockServiceExplainWaitType
+    """Says why a claim waits, or why a request for a name would not be granted now, and about how long that may last. A
+    read, safe to repeat. UNKNOWN_CLAIM if the claim does not wait (any more). OVERLOADED as for GetLock.
     """
 
     WatchLocks: _LockServiceWatchLocksType
@@ -608,6 +700,18 @@ LockServiceAsyncStub: typing_extensions.TypeAlias = LockServiceStub[
     grpc.aio.UnaryUnaryMultiCallable[
         rowlock.v1.lock_service_pb2.ListLimitsRequest,
         rowlock.v1.lock_service_pb2.ListLimitsResponse,
+    ],
+    grpc.aio.UnaryUnaryMultiCallable[
+        rowlock.v1.lock_service_pb2.ListClaimsRequest,
+        rowlock.v1.lock_service_pb2.ListClaimsResponse,
+    ],
+    grpc.aio.UnaryUnaryMultiCallable[
+        rowlock.v1.lock_service_pb2.ListChangesRequest,
+        rowlock.v1.lock_service_pb2.ListChangesResponse,
+    ],
+    grpc.aio.UnaryUnaryMultiCallable[
+        rowlock.v1.lock_service_pb2.ExplainWaitRequest,
+        rowlock.v1.lock_service_pb2.ExplainWaitResponse,
     ],
     grpc.aio.UnaryStreamMultiCallable[
         rowlock.v1.lock_service_pb2.WatchLocksRequest,
@@ -729,6 +833,41 @@ class LockServiceServicer(metaclass=abc.ABCMeta):
     ) -> typing.Union[rowlock.v1.lock_service_pb2.ListLimitsResponse, collections.abc.Awaitable[rowlock.v1.lock_service_pb2.ListLimitsResponse]]:
         """Lists the limits that were set: first for patterns, then for names, each in byte order. Limits that SetLimit has
         unset are not listed. A read, safe to repeat. Pages are not a snapshot of one instant. OVERLOADED as for GetLock.
+        """
+
+    @abc.abstractmethod
+    def ListClaims(
+        self,
+        request: rowlock.v1.lock_service_pb2.ListClaimsRequest,
+        context: _ServicerContext,
+    ) -> typing.Union[rowlock.v1.lock_service_pb2.ListClaimsResponse, collections.abc.Awaitable[rowlock.v1.lock_service_pb2.ListClaimsResponse]]:
+        """Lists claims that are live or have ended: who held a lock at a time, who waited, how it ended. Live claims come first,
+        in the order of their locks' names, then ended ones, newest first: of one lock by ticket numbers, otherwise by the
+        times when they ended. The server keeps ended claims as long as its history says (`ROWLOCK_HISTORY`), at least for the
+        retention time. A page ends early if the server has searched 10,000 ended claims for it: then it has a token and
+        `searched_back_to`, and may be empty. A read, safe to repeat. Pages are not a snapshot of one instant. OVERLOADED as
+        for GetLock.
+        """
+
+    @abc.abstractmethod
+    def ListChanges(
+        self,
+        request: rowlock.v1.lock_service_pb2.ListChangesRequest,
+        context: _ServicerContext,
+    ) -> typing.Union[rowlock.v1.lock_service_pb2.ListChangesResponse, collections.abc.Awaitable[rowlock.v1.lock_service_pb2.ListChangesResponse]]:
+        """Lists changes that people and schedulers made, newest first: limits, records, forced releases, policies. The server
+        keeps them for `ROWLOCK_CHANGES_RETENTION`. A read, safe to repeat. Pages are not a snapshot of one instant.
+        OVERLOADED as for GetLock.
+        """
+
+    @abc.abstractmethod
+    def ExplainWait(
+        self,
+        request: rowlock.v1.lock_service_pb2.ExplainWaitRequest,
+        context: _ServicerContext,
+    ) -> typing.Union[rowlock.v1.lock_service_pb2.ExplainWaitResponse, collections.abc.Awaitable[rowlock.v1.lock_service_pb2.ExplainWaitResponse]]:
+        """Says why a claim waits, or why a request for a name would not be granted now, and about how long that may last. A
+        read, safe to repeat. UNKNOWN_CLAIM if the claim does not wait (any more). OVERLOADED as for GetLock.
         """
 
     @abc.abstractmethod

@@ -26,6 +26,10 @@ private static final long serialVersionUID = 0L;
     mode_ = 0;
     owner_ = "";
     principal_ = "";
+    endReason_ = 0;
+    endNote_ = "";
+    endedBy_ = "";
+    replica_ = "";
   }
 
   @java.lang.Override
@@ -531,6 +535,215 @@ java.lang.String defaultValue) {
     }
   }
 
+  public static final int ENDED_AT_FIELD_NUMBER = 14;
+  private com.google.protobuf.Timestamp endedAt_;
+  /**
+   * <pre>
+   * When it ended. This field and the next three are set for an ended claim only.
+   * </pre>
+   *
+   * <code>.google.protobuf.Timestamp ended_at = 14;</code>
+   * @return Whether the endedAt field is set.
+   */
+  @java.lang.Override
+  public boolean hasEndedAt() {
+    return ((bitField0_ & 0x00000008) != 0);
+  }
+  /**
+   * <pre>
+   * When it ended. This field and the next three are set for an ended claim only.
+   * </pre>
+   *
+   * <code>.google.protobuf.Timestamp ended_at = 14;</code>
+   * @return The endedAt.
+   */
+  @java.lang.Override
+  public com.google.protobuf.Timestamp getEndedAt() {
+    return endedAt_ == null ? com.google.protobuf.Timestamp.getDefaultInstance() : endedAt_;
+  }
+  /**
+   * <pre>
+   * When it ended. This field and the next three are set for an ended claim only.
+   * </pre>
+   *
+   * <code>.google.protobuf.Timestamp ended_at = 14;</code>
+   */
+  @java.lang.Override
+  public com.google.protobuf.TimestampOrBuilder getEndedAtOrBuilder() {
+    return endedAt_ == null ? com.google.protobuf.Timestamp.getDefaultInstance() : endedAt_;
+  }
+
+  public static final int END_REASON_FIELD_NUMBER = 15;
+  private int endReason_ = 0;
+  /**
+   * <pre>
+   * How it ended: RELEASED, EXPIRED, FORCE_RELEASED, CANCELLED, LAPSED, TIMED_OUT, ...
+   * </pre>
+   *
+   * <code>.rowlock.v1.RefusalReason end_reason = 15;</code>
+   * @return The enum numeric value on the wire for endReason.
+   */
+  @java.lang.Override public int getEndReasonValue() {
+    return endReason_;
+  }
+  /**
+   * <pre>
+   * How it ended: RELEASED, EXPIRED, FORCE_RELEASED, CANCELLED, LAPSED, TIMED_OUT, ...
+   * </pre>
+   *
+   * <code>.rowlock.v1.RefusalReason end_reason = 15;</code>
+   * @return The endReason.
+   */
+  @java.lang.Override public rowlock.v1.RefusalReason getEndReason() {
+    rowlock.v1.RefusalReason result = rowlock.v1.RefusalReason.forNumber(endReason_);
+    return result == null ? rowlock.v1.RefusalReason.UNRECOGNIZED : result;
+  }
+
+  public static final int END_NOTE_FIELD_NUMBER = 16;
+  @SuppressWarnings("serial")
+  private volatile java.lang.Object endNote_ = "";
+  /**
+   * <pre>
+   * The reason that came with its ForceRelease; for STATUS_MISMATCH the lock's status; otherwise empty.
+   * </pre>
+   *
+   * <code>string end_note = 16;</code>
+   * @return The endNote.
+   */
+  @java.lang.Override
+  public java.lang.String getEndNote() {
+    java.lang.Object ref = endNote_;
+    if (ref instanceof java.lang.String) {
+      return (java.lang.String) ref;
+    } else {
+      com.google.protobuf.ByteString bs = 
+          (com.google.protobuf.ByteString) ref;
+      java.lang.String s = bs.toStringUtf8();
+      endNote_ = s;
+      return s;
+    }
+  }
+  /**
+   * <pre>
+   * The reason that came with its ForceRelease; for STATUS_MISMATCH the lock's status; otherwise empty.
+   * </pre>
+   *
+   * <code>string end_note = 16;</code>
+   * @return The bytes for endNote.
+   */
+  @java.lang.Override
+  public com.google.protobuf.ByteString
+      getEndNoteBytes() {
+    java.lang.Object ref = endNote_;
+    if (ref instanceof java.lang.String) {
+      com.google.protobuf.ByteString b = 
+          com.google.protobuf.ByteString.copyFromUtf8(
+              (java.lang.String) ref);
+      endNote_ = b;
+      return b;
+    } else {
+      return (com.google.protobuf.ByteString) ref;
+    }
+  }
+
+  public static final int ENDED_BY_FIELD_NUMBER = 17;
+  @SuppressWarnings("serial")
+  private volatile java.lang.Object endedBy_ = "";
+  /**
+   * <pre>
+   * Who force-released it: the principal, or the address of the connection if the server asks nobody who they are.
+   * Otherwise empty.
+   * </pre>
+   *
+   * <code>string ended_by = 17;</code>
+   * @return The endedBy.
+   */
+  @java.lang.Override
+  public java.lang.String getEndedBy() {
+    java.lang.Object ref = endedBy_;
+    if (ref instanceof java.lang.String) {
+      return (java.lang.String) ref;
+    } else {
+      com.google.protobuf.ByteString bs = 
+          (com.google.protobuf.ByteString) ref;
+      java.lang.String s = bs.toStringUtf8();
+      endedBy_ = s;
+      return s;
+    }
+  }
+  /**
+   * <pre>
+   * Who force-released it: the principal, or the address of the connection if the server asks nobody who they are.
+   * Otherwise empty.
+   * </pre>
+   *
+   * <code>string ended_by = 17;</code>
+   * @return The bytes for endedBy.
+   */
+  @java.lang.Override
+  public com.google.protobuf.ByteString
+      getEndedByBytes() {
+    java.lang.Object ref = endedBy_;
+    if (ref instanceof java.lang.String) {
+      com.google.protobuf.ByteString b = 
+          com.google.protobuf.ByteString.copyFromUtf8(
+              (java.lang.String) ref);
+      endedBy_ = b;
+      return b;
+    } else {
+      return (com.google.protobuf.ByteString) ref;
+    }
+  }
+
+  public static final int REPLICA_FIELD_NUMBER = 18;
+  @SuppressWarnings("serial")
+  private volatile java.lang.Object replica_ = "";
+  /**
+   * <pre>
+   * The server that kept its place in the queue, as the log and the metrics of the servers name it. Empty for a claim that
+   * did not wait.
+   * </pre>
+   *
+   * <code>string replica = 18;</code>
+   * @return The replica.
+   */
+  @java.lang.Override
+  public java.lang.String getReplica() {
+    java.lang.Object ref = replica_;
+    if (ref instanceof java.lang.String) {
+      return (java.lang.String) ref;
+    } else {
+      com.google.protobuf.ByteString bs = 
+          (com.google.protobuf.ByteString) ref;
+      java.lang.String s = bs.toStringUtf8();
+      replica_ = s;
+      return s;
+    }
+  }
+  /**
+   * <pre>
+   * The server that kept its place in the queue, as the log and the metrics of the servers name it. Empty for a claim that
+   * did not wait.
+   * </pre>
+   *
+   * <code>string replica = 18;</code>
+   * @return The bytes for replica.
+   */
+  @java.lang.Override
+  public com.google.protobuf.ByteString
+      getReplicaBytes() {
+    java.lang.Object ref = replica_;
+    if (ref instanceof java.lang.String) {
+      com.google.protobuf.ByteString b = 
+          com.google.protobuf.ByteString.copyFromUtf8(
+              (java.lang.String) ref);
+      replica_ = b;
+      return b;
+    } else {
+      return (com.google.protobuf.ByteString) ref;
+    }
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -586,6 +799,21 @@ java.lang.String defaultValue) {
     }
     if (!com.google.protobuf.GeneratedMessageV3.isStringEmpty(principal_)) {
       com.google.protobuf.GeneratedMessageV3.writeString(output, 13, principal_);
+    }
+    if (((bitField0_ & 0x00000008) != 0)) {
+      output.writeMessage(14, getEndedAt());
+    }
+    if (endReason_ != rowlock.v1.RefusalReason.REFUSAL_REASON_UNSPECIFIED.getNumber()) {
+      output.writeEnum(15, endReason_);
+    }
+    if (!com.google.protobuf.GeneratedMessageV3.isStringEmpty(endNote_)) {
+      com.google.protobuf.GeneratedMessageV3.writeString(output, 16, endNote_);
+    }
+    if (!com.google.protobuf.GeneratedMessageV3.isStringEmpty(endedBy_)) {
+      com.google.protobuf.GeneratedMessageV3.writeString(output, 17, endedBy_);
+    }
+    if (!com.google.protobuf.GeneratedMessageV3.isStringEmpty(replica_)) {
+      com.google.protobuf.GeneratedMessageV3.writeString(output, 18, replica_);
     }
     getUnknownFields().writeTo(output);
   }
@@ -651,6 +879,23 @@ java.lang.String defaultValue) {
     if (!com.google.protobuf.GeneratedMessageV3.isStringEmpty(principal_)) {
       size += com.google.protobuf.GeneratedMessageV3.computeStringSize(13, principal_);
     }
+    if (((bitField0_ & 0x00000008) != 0)) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeMessageSize(14, getEndedAt());
+    }
+    if (endReason_ != rowlock.v1.RefusalReason.REFUSAL_REASON_UNSPECIFIED.getNumber()) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeEnumSize(15, endReason_);
+    }
+    if (!com.google.protobuf.GeneratedMessageV3.isStringEmpty(endNote_)) {
+      size += com.google.protobuf.GeneratedMessageV3.computeStringSize(16, endNote_);
+    }
+    if (!com.google.protobuf.GeneratedMessageV3.isStringEmpty(endedBy_)) {
+      size += com.google.protobuf.GeneratedMessageV3.computeStringSize(17, endedBy_);
+    }
+    if (!com.google.protobuf.GeneratedMessageV3.isStringEmpty(replica_)) {
+      size += com.google.protobuf.GeneratedMessageV3.computeStringSize(18, replica_);
+    }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
     return size;
@@ -699,6 +944,18 @@ java.lang.String defaultValue) {
         != other.getUnclaimed()) return false;
     if (!getPrincipal()
         .equals(other.getPrincipal())) return false;
+    if (hasEndedAt() != other.hasEndedAt()) return false;
+    if (hasEndedAt()) {
+      if (!getEndedAt()
+          .equals(other.getEndedAt())) return false;
+    }
+    if (endReason_ != other.endReason_) return false;
+    if (!getEndNote()
+        .equals(other.getEndNote())) return false;
+    if (!getEndedBy()
+        .equals(other.getEndedBy())) return false;
+    if (!getReplica()
+        .equals(other.getReplica())) return false;
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -747,6 +1004,18 @@ java.lang.String defaultValue) {
         getUnclaimed());
     hash = (37 * hash) + PRINCIPAL_FIELD_NUMBER;
     hash = (53 * hash) + getPrincipal().hashCode();
+    if (hasEndedAt()) {
+      hash = (37 * hash) + ENDED_AT_FIELD_NUMBER;
+      hash = (53 * hash) + getEndedAt().hashCode();
+    }
+    hash = (37 * hash) + END_REASON_FIELD_NUMBER;
+    hash = (53 * hash) + endReason_;
+    hash = (37 * hash) + END_NOTE_FIELD_NUMBER;
+    hash = (53 * hash) + getEndNote().hashCode();
+    hash = (37 * hash) + ENDED_BY_FIELD_NUMBER;
+    hash = (53 * hash) + getEndedBy().hashCode();
+    hash = (37 * hash) + REPLICA_FIELD_NUMBER;
+    hash = (53 * hash) + getReplica().hashCode();
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
     return hash;
@@ -906,6 +1175,7 @@ java.lang.String defaultValue) {
         getRequestedAtFieldBuilder();
         getGrantedAtFieldBuilder();
         getExpiresAtFieldBuilder();
+        getEndedAtFieldBuilder();
       }
     }
     @java.lang.Override
@@ -937,6 +1207,15 @@ java.lang.String defaultValue) {
       }
       unclaimed_ = false;
       principal_ = "";
+      endedAt_ = null;
+      if (endedAtBuilder_ != null) {
+        endedAtBuilder_.dispose();
+        endedAtBuilder_ = null;
+      }
+      endReason_ = 0;
+      endNote_ = "";
+      endedBy_ = "";
+      replica_ = "";
       return this;
     }
 
@@ -1019,6 +1298,24 @@ java.lang.String defaultValue) {
       }
       if (((from_bitField0_ & 0x00001000) != 0)) {
         result.principal_ = principal_;
+      }
+      if (((from_bitField0_ & 0x00002000) != 0)) {
+        result.endedAt_ = endedAtBuilder_ == null
+            ? endedAt_
+            : endedAtBuilder_.build();
+        to_bitField0_ |= 0x00000008;
+      }
+      if (((from_bitField0_ & 0x00004000) != 0)) {
+        result.endReason_ = endReason_;
+      }
+      if (((from_bitField0_ & 0x00008000) != 0)) {
+        result.endNote_ = endNote_;
+      }
+      if (((from_bitField0_ & 0x00010000) != 0)) {
+        result.endedBy_ = endedBy_;
+      }
+      if (((from_bitField0_ & 0x00020000) != 0)) {
+        result.replica_ = replica_;
       }
       result.bitField0_ |= to_bitField0_;
     }
@@ -1110,6 +1407,27 @@ java.lang.String defaultValue) {
       if (!other.getPrincipal().isEmpty()) {
         principal_ = other.principal_;
         bitField0_ |= 0x00001000;
+        onChanged();
+      }
+      if (other.hasEndedAt()) {
+        mergeEndedAt(other.getEndedAt());
+      }
+      if (other.endReason_ != 0) {
+        setEndReasonValue(other.getEndReasonValue());
+      }
+      if (!other.getEndNote().isEmpty()) {
+        endNote_ = other.endNote_;
+        bitField0_ |= 0x00008000;
+        onChanged();
+      }
+      if (!other.getEndedBy().isEmpty()) {
+        endedBy_ = other.endedBy_;
+        bitField0_ |= 0x00010000;
+        onChanged();
+      }
+      if (!other.getReplica().isEmpty()) {
+        replica_ = other.replica_;
+        bitField0_ |= 0x00020000;
         onChanged();
       }
       this.mergeUnknownFields(other.getUnknownFields());
@@ -1213,6 +1531,33 @@ java.lang.String defaultValue) {
               bitField0_ |= 0x00001000;
               break;
             } // case 106
+            case 114: {
+              input.readMessage(
+                  getEndedAtFieldBuilder().getBuilder(),
+                  extensionRegistry);
+              bitField0_ |= 0x00002000;
+              break;
+            } // case 114
+            case 120: {
+              endReason_ = input.readEnum();
+              bitField0_ |= 0x00004000;
+              break;
+            } // case 120
+            case 130: {
+              endNote_ = input.readStringRequireUtf8();
+              bitField0_ |= 0x00008000;
+              break;
+            } // case 130
+            case 138: {
+              endedBy_ = input.readStringRequireUtf8();
+              bitField0_ |= 0x00010000;
+              break;
+            } // case 138
+            case 146: {
+              replica_ = input.readStringRequireUtf8();
+              bitField0_ |= 0x00020000;
+              break;
+            } // case 146
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -2473,6 +2818,522 @@ java.lang.String defaultValue) {
       checkByteStringIsUtf8(value);
       principal_ = value;
       bitField0_ |= 0x00001000;
+      onChanged();
+      return this;
+    }
+
+    private com.google.protobuf.Timestamp endedAt_;
+    private com.google.protobuf.SingleFieldBuilderV3<
+        com.google.protobuf.Timestamp, com.google.protobuf.Timestamp.Builder, com.google.protobuf.TimestampOrBuilder> endedAtBuilder_;
+    /**
+     * <pre>
+     * When it ended. This field and the next three are set for an ended claim only.
+     * </pre>
+     *
+     * <code>.google.protobuf.Timestamp ended_at = 14;</code>
+     * @return Whether the endedAt field is set.
+     */
+    public boolean hasEndedAt() {
+      return ((bitField0_ & 0x00002000) != 0);
+    }
+    /**
+     * <pre>
+     * When it ended. This field and the next three are set for an ended claim only.
+     * </pre>
+     *
+     * <code>.google.protobuf.Timestamp ended_at = 14;</code>
+     * @return The endedAt.
+     */
+    public com.google.protobuf.Timestamp getEndedAt() {
+      if (endedAtBuilder_ == null) {
+        return endedAt_ == null ? com.google.protobuf.Timestamp.getDefaultInstance() : endedAt_;
+      } else {
+        return endedAtBuilder_.getMessage();
+      }
+    }
+    /**
+     * <pre>
+     * When it ended. This field and the next three are set for an ended claim only.
+     * </pre>
+     *
+     * <code>.google.protobuf.Timestamp ended_at = 14;</code>
+     */
+    public Builder setEndedAt(com.google.protobuf.Timestamp value) {
+      if (endedAtBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        endedAt_ = value;
+      } else {
+        endedAtBuilder_.setMessage(value);
+      }
+      bitField0_ |= 0x00002000;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * When it ended. This field and the next three are set for an ended claim only.
+     * </pre>
+     *
+     * <code>.google.protobuf.Timestamp ended_at = 14;</code>
+     */
+    public Builder setEndedAt(
+        com.google.protobuf.Timestamp.Builder builderForValue) {
+      if (endedAtBuilder_ == null) {
+        endedAt_ = builderForValue.build();
+      } else {
+        endedAtBuilder_.setMessage(builderForValue.build());
+      }
+      bitField0_ |= 0x00002000;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * When it ended. This field and the next three are set for an ended claim only.
+     * </pre>
+     *
+     * <code>.google.protobuf.Timestamp ended_at = 14;</code>
+     */
+    public Builder mergeEndedAt(com.google.protobuf.Timestamp value) {
+      if (endedAtBuilder_ == null) {
+        if (((bitField0_ & 0x00002000) != 0) &&
+          endedAt_ != null &&
+          endedAt_ != com.google.protobuf.Timestamp.getDefaultInstance()) {
+          getEndedAtBuilder().mergeFrom(value);
+        } else {
+          endedAt_ = value;
+        }
+      } else {
+        endedAtBuilder_.mergeFrom(value);
+      }
+      if (endedAt_ != null) {
+        bitField0_ |= 0x00002000;
+        onChanged();
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * When it ended. This field and the next three are set for an ended claim only.
+     * </pre>
+     *
+     * <code>.google.protobuf.Timestamp ended_at = 14;</code>
+     */
+    public Builder clearEndedAt() {
+      bitField0_ = (bitField0_ & ~0x00002000);
+      endedAt_ = null;
+      if (endedAtBuilder_ != null) {
+        endedAtBuilder_.dispose();
+        endedAtBuilder_ = null;
+      }
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * When it ended. This field and the next three are set for an ended claim only.
+     * </pre>
+     *
+     * <code>.google.protobuf.Timestamp ended_at = 14;</code>
+     */
+    public com.google.protobuf.Timestamp.Builder getEndedAtBuilder() {
+      bitField0_ |= 0x00002000;
+      onChanged();
+      return getEndedAtFieldBuilder().getBuilder();
+    }
+    /**
+     * <pre>
+     * When it ended. This field and the next three are set for an ended claim only.
+     * </pre>
+     *
+     * <code>.google.protobuf.Timestamp ended_at = 14;</code>
+     */
+    public com.google.protobuf.TimestampOrBuilder getEndedAtOrBuilder() {
+      if (endedAtBuilder_ != null) {
+        return endedAtBuilder_.getMessageOrBuilder();
+      } else {
+        return endedAt_ == null ?
+            com.google.protobuf.Timestamp.getDefaultInstance() : endedAt_;
+      }
+    }
+    /**
+     * <pre>
+     * When it ended. This field and the next three are set for an ended claim only.
+     * </pre>
+     *
+     * <code>.google.protobuf.Timestamp ended_at = 14;</code>
+     */
+    private com.google.protobuf.SingleFieldBuilderV3<
+        com.google.protobuf.Timestamp, com.google.protobuf.Timestamp.Builder, com.google.protobuf.TimestampOrBuilder> 
+        getEndedAtFieldBuilder() {
+      if (endedAtBuilder_ == null) {
+        endedAtBuilder_ = new com.google.protobuf.SingleFieldBuilderV3<
+            com.google.protobuf.Timestamp, com.google.protobuf.Timestamp.Builder, com.google.protobuf.TimestampOrBuilder>(
+                getEndedAt(),
+                getParentForChildren(),
+                isClean());
+        endedAt_ = null;
+      }
+      return endedAtBuilder_;
+    }
+
+    private int endReason_ = 0;
+    /**
+     * <pre>
+     * How it ended: RELEASED, EXPIRED, FORCE_RELEASED, CANCELLED, LAPSED, TIMED_OUT, ...
+     * </pre>
+     *
+     * <code>.rowlock.v1.RefusalReason end_reason = 15;</code>
+     * @return The enum numeric value on the wire for endReason.
+     */
+    @java.lang.Override public int getEndReasonValue() {
+      return endReason_;
+    }
+    /**
+     * <pre>
+     * How it ended: RELEASED, EXPIRED, FORCE_RELEASED, CANCELLED, LAPSED, TIMED_OUT, ...
+     * </pre>
+     *
+     * <code>.rowlock.v1.RefusalReason end_reason = 15;</code>
+     * @param value The enum numeric value on the wire for endReason to set.
+     * @return This builder for chaining.
+     */
+    public Builder setEndReasonValue(int value) {
+      endReason_ = value;
+      bitField0_ |= 0x00004000;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * How it ended: RELEASED, EXPIRED, FORCE_RELEASED, CANCELLED, LAPSED, TIMED_OUT, ...
+     * </pre>
+     *
+     * <code>.rowlock.v1.RefusalReason end_reason = 15;</code>
+     * @return The endReason.
+     */
+    @java.lang.Override
+    public rowlock.v1.RefusalReason getEndReason() {
+      rowlock.v1.RefusalReason result = rowlock.v1.RefusalReason.forNumber(endReason_);
+      return result == null ? rowlock.v1.RefusalReason.UNRECOGNIZED : result;
+    }
+    /**
+     * <pre>
+     * How it ended: RELEASED, EXPIRED, FORCE_RELEASED, CANCELLED, LAPSED, TIMED_OUT, ...
+     * </pre>
+     *
+     * <code>.rowlock.v1.RefusalReason end_reason = 15;</code>
+     * @param value The endReason to set.
+     * @return This builder for chaining.
+     */
+    public Builder setEndReason(rowlock.v1.RefusalReason value) {
+      if (value == null) {
+        throw new NullPointerException();
+      }
+      bitField0_ |= 0x00004000;
+      endReason_ = value.getNumber();
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * How it ended: RELEASED, EXPIRED, FORCE_RELEASED, CANCELLED, LAPSED, TIMED_OUT, ...
+     * </pre>
+     *
+     * <code>.rowlock.v1.RefusalReason end_reason = 15;</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearEndReason() {
+      bitField0_ = (bitField0_ & ~0x00004000);
+      endReason_ = 0;
+      onChanged();
+      return this;
+    }
+
+    private java.lang.Object endNote_ = "";
+    /**
+     * <pre>
+     * The reason that came with its ForceRelease; for STATUS_MISMATCH the lock's status; otherwise empty.
+     * </pre>
+     *
+     * <code>string end_note = 16;</code>
+     * @return The endNote.
+     */
+    public java.lang.String getEndNote() {
+      java.lang.Object ref = endNote_;
+      if (!(ref instanceof java.lang.String)) {
+        com.google.protobuf.ByteString bs =
+            (com.google.protobuf.ByteString) ref;
+        java.lang.String s = bs.toStringUtf8();
+        endNote_ = s;
+        return s;
+      } else {
+        return (java.lang.String) ref;
+      }
+    }
+    /**
+     * <pre>
+     * The reason that came with its ForceRelease; for STATUS_MISMATCH the lock's status; otherwise empty.
+     * </pre>
+     *
+     * <code>string end_note = 16;</code>
+     * @return The bytes for endNote.
+     */
+    public com.google.protobuf.ByteString
+        getEndNoteBytes() {
+      java.lang.Object ref = endNote_;
+      if (ref instanceof String) {
+        com.google.protobuf.ByteString b = 
+            com.google.protobuf.ByteString.copyFromUtf8(
+                (java.lang.String) ref);
+        endNote_ = b;
+        return b;
+      } else {
+        return (com.google.protobuf.ByteString) ref;
+      }
+    }
+    /**
+     * <pre>
+     * The reason that came with its ForceRelease; for STATUS_MISMATCH the lock's status; otherwise empty.
+     * </pre>
+     *
+     * <code>string end_note = 16;</code>
+     * @param value The endNote to set.
+     * @return This builder for chaining.
+     */
+    public Builder setEndNote(
+        java.lang.String value) {
+      if (value == null) { throw new NullPointerException(); }
+      endNote_ = value;
+      bitField0_ |= 0x00008000;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * The reason that came with its ForceRelease; for STATUS_MISMATCH the lock's status; otherwise empty.
+     * </pre>
+     *
+     * <code>string end_note = 16;</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearEndNote() {
+      endNote_ = getDefaultInstance().getEndNote();
+      bitField0_ = (bitField0_ & ~0x00008000);
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * The reason that came with its ForceRelease; for STATUS_MISMATCH the lock's status; otherwise empty.
+     * </pre>
+     *
+     * <code>string end_note = 16;</code>
+     * @param value The bytes for endNote to set.
+     * @return This builder for chaining.
+     */
+    public Builder setEndNoteBytes(
+        com.google.protobuf.ByteString value) {
+      if (value == null) { throw new NullPointerException(); }
+      checkByteStringIsUtf8(value);
+      endNote_ = value;
+      bitField0_ |= 0x00008000;
+      onChanged();
+      return this;
+    }
+
+    private java.lang.Object endedBy_ = "";
+    /**
+     * <pre>
+     * Who force-released it: the principal, or the address of the connection if the server asks nobody who they are.
+     * Otherwise empty.
+     * </pre>
+     *
+     * <code>string ended_by = 17;</code>
+     * @return The endedBy.
+     */
+    public java.lang.String getEndedBy() {
+      java.lang.Object ref = endedBy_;
+      if (!(ref instanceof java.lang.String)) {
+        com.google.protobuf.ByteString bs =
+            (com.google.protobuf.ByteString) ref;
+        java.lang.String s = bs.toStringUtf8();
+        endedBy_ = s;
+        return s;
+      } else {
+        return (java.lang.String) ref;
+      }
+    }
+    /**
+     * <pre>
+     * Who force-released it: the principal, or the address of the connection if the server asks nobody who they are.
+     * Otherwise empty.
+     * </pre>
+     *
+     * <code>string ended_by = 17;</code>
+     * @return The bytes for endedBy.
+     */
+    public com.google.protobuf.ByteString
+        getEndedByBytes() {
+      java.lang.Object ref = endedBy_;
+      if (ref instanceof String) {
+        com.google.protobuf.ByteString b = 
+            com.google.protobuf.ByteString.copyFromUtf8(
+                (java.lang.String) ref);
+        endedBy_ = b;
+        return b;
+      } else {
+        return (com.google.protobuf.ByteString) ref;
+      }
+    }
+    /**
+     * <pre>
+     * Who force-released it: the principal, or the address of the connection if the server asks nobody who they are.
+     * Otherwise empty.
+     * </pre>
+     *
+     * <code>string ended_by = 17;</code>
+     * @param value The endedBy to set.
+     * @return This builder for chaining.
+     */
+    public Builder setEndedBy(
+        java.lang.String value) {
+      if (value == null) { throw new NullPointerException(); }
+      endedBy_ = value;
+      bitField0_ |= 0x00010000;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Who force-released it: the principal, or the address of the connection if the server asks nobody who they are.
+     * Otherwise empty.
+     * </pre>
+     *
+     * <code>string ended_by = 17;</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearEndedBy() {
+      endedBy_ = getDefaultInstance().getEndedBy();
+      bitField0_ = (bitField0_ & ~0x00010000);
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Who force-released it: the principal, or the address of the connection if the server asks nobody who they are.
+     * Otherwise empty.
+     * </pre>
+     *
+     * <code>string ended_by = 17;</code>
+     * @param value The bytes for endedBy to set.
+     * @return This builder for chaining.
+     */
+    public Builder setEndedByBytes(
+        com.google.protobuf.ByteString value) {
+      if (value == null) { throw new NullPointerException(); }
+      checkByteStringIsUtf8(value);
+      endedBy_ = value;
+      bitField0_ |= 0x00010000;
+      onChanged();
+      return this;
+    }
+
+    private java.lang.Object replica_ = "";
+    /**
+     * <pre>
+     * The server that kept its place in the queue, as the log and the metrics of the servers name it. Empty for a claim that
+     * did not wait.
+     * </pre>
+     *
+     * <code>string replica = 18;</code>
+     * @return The replica.
+     */
+    public java.lang.String getReplica() {
+      java.lang.Object ref = replica_;
+      if (!(ref instanceof java.lang.String)) {
+        com.google.protobuf.ByteString bs =
+            (com.google.protobuf.ByteString) ref;
+        java.lang.String s = bs.toStringUtf8();
+        replica_ = s;
+        return s;
+      } else {
+        return (java.lang.String) ref;
+      }
+    }
+    /**
+     * <pre>
+     * The server that kept its place in the queue, as the log and the metrics of the servers name it. Empty for a claim that
+     * did not wait.
+     * </pre>
+     *
+     * <code>string replica = 18;</code>
+     * @return The bytes for replica.
+     */
+    public com.google.protobuf.ByteString
+        getReplicaBytes() {
+      java.lang.Object ref = replica_;
+      if (ref instanceof String) {
+        com.google.protobuf.ByteString b = 
+            com.google.protobuf.ByteString.copyFromUtf8(
+                (java.lang.String) ref);
+        replica_ = b;
+        return b;
+      } else {
+        return (com.google.protobuf.ByteString) ref;
+      }
+    }
+    /**
+     * <pre>
+     * The server that kept its place in the queue, as the log and the metrics of the servers name it. Empty for a claim that
+     * did not wait.
+     * </pre>
+     *
+     * <code>string replica = 18;</code>
+     * @param value The replica to set.
+     * @return This builder for chaining.
+     */
+    public Builder setReplica(
+        java.lang.String value) {
+      if (value == null) { throw new NullPointerException(); }
+      replica_ = value;
+      bitField0_ |= 0x00020000;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * The server that kept its place in the queue, as the log and the metrics of the servers name it. Empty for a claim that
+     * did not wait.
+     * </pre>
+     *
+     * <code>string replica = 18;</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearReplica() {
+      replica_ = getDefaultInstance().getReplica();
+      bitField0_ = (bitField0_ & ~0x00020000);
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * The server that kept its place in the queue, as the log and the metrics of the servers name it. Empty for a claim that
+     * did not wait.
+     * </pre>
+     *
+     * <code>string replica = 18;</code>
+     * @param value The bytes for replica to set.
+     * @return This builder for chaining.
+     */
+    public Builder setReplicaBytes(
+        com.google.protobuf.ByteString value) {
+      if (value == null) { throw new NullPointerException(); }
+      checkByteStringIsUtf8(value);
+      replica_ = value;
+      bitField0_ |= 0x00020000;
       onChanged();
       return this;
     }

@@ -288,4 +288,114 @@ java.lang.String defaultValue);
    */
   com.google.protobuf.ByteString
       getPrincipalBytes();
+
+  /**
+   * <pre>
+   * When it ended. This field and the next three are set for an ended claim only.
+   * </pre>
+   *
+   * <code>.google.protobuf.Timestamp ended_at = 14;</code>
+   * @return Whether the endedAt field is set.
+   */
+  boolean hasEndedAt();
+  /**
+   * <pre>
+   * When it ended. This field and the next three are set for an ended claim only.
+   * </pre>
+   *
+   * <code>.google.protobuf.Timestamp ended_at = 14;</code>
+   * @return The endedAt.
+   */
+  com.google.protobuf.Timestamp getEndedAt();
+  /**
+   * <pre>
+   * When it ended. This field and the next three are set for an ended claim only.
+   * </pre>
+   *
+   * <code>.google.protobuf.Timestamp ended_at = 14;</code>
+   */
+  com.google.protobuf.TimestampOrBuilder getEndedAtOrBuilder();
+
+  /**
+   * <pre>
+   * How it ended: RELEASED, EXPIRED, FORCE_RELEASED, CANCELLED, LAPSED, TIMED_OUT, ...
+   * </pre>
+   *
+   * <code>.rowlock.v1.RefusalReason end_reason = 15;</code>
+   * @return The enum numeric value on the wire for endReason.
+   */
+  int getEndReasonValue();
+  /**
+   * <pre>
+   * How it ended: RELEASED, EXPIRED, FORCE_RELEASED, CANCELLED, LAPSED, TIMED_OUT, ...
+   * </pre>
+   *
+   * <code>.rowlock.v1.RefusalReason end_reason = 15;</code>
+   * @return The endReason.
+   */
+  rowlock.v1.RefusalReason getEndReason();
+
+  /**
+   * <pre>
+   * The reason that came with its ForceRelease; for STATUS_MISMATCH the lock's status; otherwise empty.
+   * </pre>
+   *
+   * <code>string end_note = 16;</code>
+   * @return The endNote.
+   */
+  java.lang.String getEndNote();
+  /**
+   * <pre>
+   * The reason that came with its ForceRelease; for STATUS_MISMATCH the lock's status; otherwise empty.
+   * </pre>
+   *
+   * <code>string end_note = 16;</code>
+   * @return The bytes for endNote.
+   */
+  com.google.protobuf.ByteString
+      getEndNoteBytes();
+
+  /**
+   * <pre>
+   * Who force-released it: the principal, or the address of the connection if the server asks nobody who they are.
+   * Otherwise empty.
+   * </pre>
+   *
+   * <code>string ended_by = 17;</code>
+   * @return The endedBy.
+   */
+  java.lang.String getEndedBy();
+  /**
+   * <pre>
+   * Who force-released it: the principal, or the address of the connection if the server asks nobody who they are.
+   * Otherwise empty.
+   * </pre>
+   *
+   * <code>string ended_by = 17;</code>
+   * @return The bytes for endedBy.
+   */
+  com.google.protobuf.ByteString
+      getEndedByBytes();
+
+  /**
+   * <pre>
+   * The server that kept its place in the queue, as the log and the metrics of the servers name it. Empty for a claim that
+   * did not wait.
+   * </pre>
+   *
+   * <code>string replica = 18;</code>
+   * @return The replica.
+   */
+  java.lang.String getReplica();
+  /**
+   * <pre>
+   * The server that kept its place in the queue, as the log and the metrics of the servers name it. Empty for a claim that
+   * did not wait.
+   * </pre>
+   *
+   * <code>string replica = 18;</code>
+   * @return The bytes for replica.
+   */
+  com.google.protobuf.ByteString
+      getReplicaBytes();
 }

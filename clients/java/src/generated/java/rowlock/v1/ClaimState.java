@@ -37,6 +37,14 @@ public enum ClaimState
    * <code>CLAIM_STATE_HELD = 2;</code>
    */
   CLAIM_STATE_HELD(2),
+  /**
+   * <pre>
+   * Over, for good. Only ListClaims shows such claims.
+   * </pre>
+   *
+   * <code>CLAIM_STATE_ENDED = 3;</code>
+   */
+  CLAIM_STATE_ENDED(3),
   UNRECOGNIZED(-1),
   ;
 
@@ -64,6 +72,14 @@ public enum ClaimState
    * <code>CLAIM_STATE_HELD = 2;</code>
    */
   public static final int CLAIM_STATE_HELD_VALUE = 2;
+  /**
+   * <pre>
+   * Over, for good. Only ListClaims shows such claims.
+   * </pre>
+   *
+   * <code>CLAIM_STATE_ENDED = 3;</code>
+   */
+  public static final int CLAIM_STATE_ENDED_VALUE = 3;
 
 
   public final int getNumber() {
@@ -93,6 +109,7 @@ public enum ClaimState
       case 0: return CLAIM_STATE_UNSPECIFIED;
       case 1: return CLAIM_STATE_WAITING;
       case 2: return CLAIM_STATE_HELD;
+      case 3: return CLAIM_STATE_ENDED;
       default: return null;
     }
   }

@@ -140,7 +140,7 @@ public enum LimitSource
   }
   public static final com.google.protobuf.Descriptors.EnumDescriptor
       getDescriptor() {
-    return rowlock.v1.LockProto.getDescriptor().getEnumTypes().get(4);
+    return rowlock.v1.LockProto.getDescriptor().getEnumTypes().get(5);
   }
 
   private static final LimitSource[] VALUES = values();

@@ -264,6 +264,99 @@ public final class LockServiceGrpc {
     return getListLimitsMethod;
   }
 
+  private static volatile io.grpc.MethodDescriptor<rowlock.v1.ListClaimsRequest,
+      rowlock.v1.ListClaimsResponse> getListClaimsMethod;
+
+  @io.grpc.stub.annotations.RpcMethod(
+      fullMethodName = SERVICE_NAME + '/' + "ListClaims",
+      requestType = rowlock.v1.ListClaimsRequest.class,
+      responseType = rowlock.v1.ListClaimsResponse.class,
+      methodType = io.grpc.MethodDescriptor.MethodType.UNARY)
+  public static io.grpc.MethodDescriptor<rowlock.v1.ListClaimsRequest,
+      rowlock.v1.ListClaimsResponse> getListClaimsMethod() {
+    io.grpc.MethodDescriptor<rowlock.v1.ListClaimsRequest, rowlock.v1.ListClaimsResponse> getListClaimsMethod;
+    if ((getListClaimsMethod = LockServiceGrpc.getListClaimsMethod) == null) {
+      synchronized (LockServiceGrpc.class) {
+        if ((getListClaimsMethod = LockServiceGrpc.getListClaimsMethod) == null) {
+          LockServiceGrpc.getListClaimsMethod = getListClaimsMethod =
+              io.grpc.MethodDescriptor.<rowlock.v1.ListClaimsRequest, rowlock.v1.ListClaimsResponse>newBuilder()
+              .setType(io.grpc.MethodDescriptor.MethodType.UNARY)
+              .setFullMethodName(generateFullMethodName(SERVICE_NAME, "ListClaims"))
+              .setSampledToLocalTracing(true)
+              .setRequestMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
+                  rowlock.v1.ListClaimsRequest.getDefaultInstance()))
+              .setResponseMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
+                  rowlock.v1.ListClaimsResponse.getDefaultInstance()))
+              .setSchemaDescriptor(new LockServiceMethodDescriptorSupplier("ListClaims"))
+              .build();
+        }
+      }
+    }
+    return getListClaimsMethod;
+  }
+
+  private static volatile io.grpc.MethodDescriptor<rowlock.v1.ListChangesRequest,
+      rowlock.v1.ListChangesResponse> getListChangesMethod;
+
+  @io.grpc.stub.annotations.RpcMethod(
+      fullMethodName = SERVICE_NAME + '/' + "ListChanges",
+      requestType = rowlock.v1.ListChangesRequest.class,
+      responseType = rowlock.v1.ListChangesResponse.class,
+      methodType = io.grpc.MethodDescriptor.MethodType.UNARY)
+  public static io.grpc.MethodDescriptor<rowlock.v1.ListChangesRequest,
+      rowlock.v1.ListChangesResponse> getListChangesMethod() {
+    io.grpc.MethodDescriptor<rowlock.v1.ListChangesRequest, rowlock.v1.ListChangesResponse> getListChangesMethod;
+    if ((getListChangesMethod = LockServiceGrpc.getListChangesMethod) == null) {
+      synchronized (LockServiceGrpc.class) {
+        if ((getListChangesMethod = LockServiceGrpc.getListChangesMethod) == null) {
+          LockServiceGrpc.getListChangesMethod = getListChangesMethod =
+              io.grpc.MethodDescriptor.<rowlock.v1.ListChangesRequest, rowlock.v1.ListChangesResponse>newBuilder()
+              .setType(io.grpc.MethodDescriptor.MethodType.UNARY)
+              .setFullMethodName(generateFullMethodName(SERVICE_NAME, "ListChanges"))
+              .setSampledToLocalTracing(true)
+              .setRequestMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
+                  rowlock.v1.ListChangesRequest.getDefaultInstance()))
+              .setResponseMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
+                  rowlock.v1.ListChangesResponse.getDefaultInstance()))
+              .setSchemaDescriptor(new LockServiceMethodDescriptorSupplier("ListChanges"))
+              .build();
+        }
+      }
+    }
+    return getListChangesMethod;
+  }
+
+  private static volatile io.grpc.MethodDescriptor<rowlock.v1.ExplainWaitRequest,
+      rowlock.v1.ExplainWaitResponse> getExplainWaitMethod;
+
+  @io.grpc.stub.annotations.RpcMethod(
+      fullMethodName = SERVICE_NAME + '/' + "ExplainWait",
+      requestType = rowlock.v1.ExplainWaitRequest.class,
+      responseType = rowlock.v1.ExplainWaitResponse.class,
+      methodType = io.grpc.MethodDescriptor.MethodType.UNARY)
+  public static io.grpc.MethodDescriptor<rowlock.v1.ExplainWaitRequest,
+      rowlock.v1.ExplainWaitResponse> getExplainWaitMethod() {
+    io.grpc.MethodDescriptor<rowlock.v1.ExplainWaitRequest, rowlock.v1.ExplainWaitResponse> getExplainWaitMethod;
+    if ((getExplainWaitMethod = LockServiceGrpc.getExplainWaitMethod) == null) {
+      synchronized (LockServiceGrpc.class) {
+        if ((getExplainWaitMethod = LockServiceGrpc.getExplainWaitMethod) == null) {
+          LockServiceGrpc.getExplainWaitMethod = getExplainWaitMethod =
+              io.grpc.MethodDescriptor.<rowlock.v1.ExplainWaitRequest, rowlock.v1.ExplainWaitResponse>newBuilder()
+              .setType(io.grpc.MethodDescriptor.MethodType.UNARY)
+              .setFullMethodName(generateFullMethodName(SERVICE_NAME, "ExplainWait"))
+              .setSampledToLocalTracing(true)
+              .setRequestMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
+                  rowlock.v1.ExplainWaitRequest.getDefaultInstance()))
+              .setResponseMarshaller(io.grpc.protobuf.ProtoUtils.marshaller(
+                  rowlock.v1.ExplainWaitResponse.getDefaultInstance()))
+              .setSchemaDescriptor(new LockServiceMethodDescriptorSupplier("ExplainWait"))
+              .build();
+        }
+      }
+    }
+    return getExplainWaitMethod;
+  }
+
   private static volatile io.grpc.MethodDescriptor<rowlock.v1.WatchLocksRequest,
       rowlock.v1.WatchLocksResponse> getWatchLocksMethod;
 
@@ -618,6 +711,44 @@ public final class LockServiceGrpc {
 
     /**
      * <pre>
+     * Lists claims that are live or have ended: who held a lock at a time, who waited, how it ended. Live claims come first,
+     * in the order of their locks' names, then ended ones, newest first: of one lock by ticket numbers, otherwise by the
+     * times when they ended. The server keeps ended claims as long as its history says (`ROWLOCK_HISTORY`), at least for the
+     * retention time. A page ends early if the server has searched 10,000 ended claims for it: then it has a token and
+     * `searched_back_to`, and may be empty. A read, safe to repeat. Pages are not a snapshot of one instant. OVERLOADED as
+     * for GetLock.
+     * </pre>
+     */
+    default void listClaims(rowlock.v1.ListClaimsRequest request,
+        io.grpc.stub.StreamObserver<rowlock.v1.ListClaimsResponse> responseObserver) {
+      io.grpc.stub.ServerCalls.asyncUnimplementedUnaryCall(getListClaimsMethod(), responseObserver);
+    }
+
+    /**
+     * <pre>
+     * Lists changes that people and schedulers made, newest first: limits, records, forced releases, policies. The server
+     * keeps them for `ROWLOCK_CHANGES_RETENTION`. A read, safe to repeat. Pages are not a snapshot of one instant.
+     * OVERLOADED as for GetLock.
+     * </pre>
+     */
+    default void listChanges(rowlock.v1.ListChangesRequest request,
+        io.grpc.stub.StreamObserver<rowlock.v1.ListChangesResponse> responseObserver) {
+      io.grpc.stub.ServerCalls.asyncUnimplementedUnaryCall(getListChangesMethod(), responseObserver);
+    }
+
+    /**
+     * <pre>
+     * Says why a claim waits, or why a request for a name would not be granted now, and about how long that may last. A
+     * read, safe to repeat. UNKNOWN_CLAIM if the claim does not wait (any more). OVERLOADED as for GetLock.
+     * </pre>
+     */
+    default void explainWait(rowlock.v1.ExplainWaitRequest request,
+        io.grpc.stub.StreamObserver<rowlock.v1.ExplainWaitResponse> responseObserver) {
+      io.grpc.stub.ServerCalls.asyncUnimplementedUnaryCall(getExplainWaitMethod(), responseObserver);
+    }
+
+    /**
+     * <pre>
      * Streams the locks under a prefix, and then each lock that changes: for dashboards and schedulers. Each message
      * shows a lock in its state when the message is sent. Frequent changes are coalesced: the latest state is always
      * sent, states in between are not. Changes by this server are sent at once, changes by other servers within about 1.5
@@ -873,6 +1004,47 @@ public final class LockServiceGrpc {
 
     /**
      * <pre>
+     * Lists claims that are live or have ended: who held a lock at a time, who waited, how it ended. Live claims come first,
+     * in the order of their locks' names, then ended ones, newest first: of one lock by ticket numbers, otherwise by the
+     * times when they ended. The server keeps ended claims as long as its history says (`ROWLOCK_HISTORY`), at least for the
+     * retention time. A page ends early if the server has searched 10,000 ended claims for it: then it has a token and
+     * `searched_back_to`, and may be empty. A read, safe to repeat. Pages are not a snapshot of one instant. OVERLOADED as
+     * for GetLock.
+     * </pre>
+     */
+    public void listClaims(rowlock.v1.ListClaimsRequest request,
+        io.grpc.stub.StreamObserver<rowlock.v1.ListClaimsResponse> responseObserver) {
+      io.grpc.stub.ClientCalls.asyncUnaryCall(
+          getChannel().newCall(getListClaimsMethod(), getCallOptions()), request, responseObserver);
+    }
+
+    /**
+     * <pre>
+     * Lists changes that people and schedulers made, newest first: limits, records, forced releases, policies. The server
+     * keeps them for `ROWLOCK_CHANGES_RETENTION`. A read, safe to repeat. Pages are not a snapshot of one instant.
+     * OVERLOADED as for GetLock.
+     * </pre>
+     */
+    public void listChanges(rowlock.v1.ListChangesRequest request,
+        io.grpc.stub.StreamObserver<rowlock.v1.ListChangesResponse> responseObserver) {
+      io.grpc.stub.ClientCalls.asyncUnaryCall(
+          getChannel().newCall(getListChangesMethod(), getCallOptions()), request, responseObserver);
+    }
+
+    /**
+     * <pre>
+     * Says why a claim waits, or why a request for a name would not be granted now, and about how long that may last. A
+     * read, safe to repeat. UNKNOWN_CLAIM if the claim does not wait (any more). OVERLOADED as for GetLock.
+     * </pre>
+     */
+    public void explainWait(rowlock.v1.ExplainWaitRequest request,
+        io.grpc.stub.StreamObserver<rowlock.v1.ExplainWaitResponse> responseObserver) {
+      io.grpc.stub.ClientCalls.asyncUnaryCall(
+          getChannel().newCall(getExplainWaitMethod(), getCallOptions()), request, responseObserver);
+    }
+
+    /**
+     * <pre>
      * Streams the locks under a prefix, and then each lock that changes: for dashboards and schedulers. Each message
      * shows a lock in its state when the message is sent. Frequent changes are coalesced: the latest state is always
      * sent, states in between are not. Changes by this server are sent at once, changes by other servers within about 1.5
@@ -1109,6 +1281,44 @@ public final class LockServiceGrpc {
     public rowlock.v1.ListLimitsResponse listLimits(rowlock.v1.ListLimitsRequest request) throws io.grpc.StatusException {
       return io.grpc.stub.ClientCalls.blockingV2UnaryCall(
           getChannel(), getListLimitsMethod(), getCallOptions(), request);
+    }
+
+    /**
+     * <pre>
+     * Lists claims that are live or have ended: who held a lock at a time, who waited, how it ended. Live claims come first,
+     * in the order of their locks' names, then ended ones, newest first: of one lock by ticket numbers, otherwise by the
+     * times when they ended. The server keeps ended claims as long as its history says (`ROWLOCK_HISTORY`), at least for the
+     * retention time. A page ends early if the server has searched 10,000 ended claims for it: then it has a token and
+     * `searched_back_to`, and may be empty. A read, safe to repeat. Pages are not a snapshot of one instant. OVERLOADED as
+     * for GetLock.
+     * </pre>
+     */
+    public rowlock.v1.ListClaimsResponse listClaims(rowlock.v1.ListClaimsRequest request) throws io.grpc.StatusException {
+      return io.grpc.stub.ClientCalls.blockingV2UnaryCall(
+          getChannel(), getListClaimsMethod(), getCallOptions(), request);
+    }
+
+    /**
+     * <pre>
+     * Lists changes that people and schedulers made, newest first: limits, records, forced releases, policies. The server
+     * keeps them for `ROWLOCK_CHANGES_RETENTION`. A read, safe to repeat. Pages are not a snapshot of one instant.
+     * OVERLOADED as for GetLock.
+     * </pre>
+     */
+    public rowlock.v1.ListChangesResponse listChanges(rowlock.v1.ListChangesRequest request) throws io.grpc.StatusException {
+      return io.grpc.stub.ClientCalls.blockingV2UnaryCall(
+          getChannel(), getListChangesMethod(), getCallOptions(), request);
+    }
+
+    /**
+     * <pre>
+     * Says why a claim waits, or why a request for a name would not be granted now, and about how long that may last. A
+     * read, safe to repeat. UNKNOWN_CLAIM if the claim does not wait (any more). OVERLOADED as for GetLock.
+     * </pre>
+     */
+    public rowlock.v1.ExplainWaitResponse explainWait(rowlock.v1.ExplainWaitRequest request) throws io.grpc.StatusException {
+      return io.grpc.stub.ClientCalls.blockingV2UnaryCall(
+          getChannel(), getExplainWaitMethod(), getCallOptions(), request);
     }
 
     /**
@@ -1350,6 +1560,44 @@ public final class LockServiceGrpc {
 
     /**
      * <pre>
+     * Lists claims that are live or have ended: who held a lock at a time, who waited, how it ended. Live claims come first,
+     * in the order of their locks' names, then ended ones, newest first: of one lock by ticket numbers, otherwise by the
+     * times when they ended. The server keeps ended claims as long as its history says (`ROWLOCK_HISTORY`), at least for the
+     * retention time. A page ends early if the server has searched 10,000 ended claims for it: then it has a token and
+     * `searched_back_to`, and may be empty. A read, safe to repeat. Pages are not a snapshot of one instant. OVERLOADED as
+     * for GetLock.
+     * </pre>
+     */
+    public rowlock.v1.ListClaimsResponse listClaims(rowlock.v1.ListClaimsRequest request) {
+      return io.grpc.stub.ClientCalls.blockingUnaryCall(
+          getChannel(), getListClaimsMethod(), getCallOptions(), request);
+    }
+
+    /**
+     * <pre>
+     * Lists changes that people and schedulers made, newest first: limits, records, forced releases, policies. The server
+     * keeps them for `ROWLOCK_CHANGES_RETENTION`. A read, safe to repeat. Pages are not a snapshot of one instant.
+     * OVERLOADED as for GetLock.
+     * </pre>
+     */
+    public rowlock.v1.ListChangesResponse listChanges(rowlock.v1.ListChangesRequest request) {
+      return io.grpc.stub.ClientCalls.blockingUnaryCall(
+          getChannel(), getListChangesMethod(), getCallOptions(), request);
+    }
+
+    /**
+     * <pre>
+     * Says why a claim waits, or why a request for a name would not be granted now, and about how long that may last. A
+     * read, safe to repeat. UNKNOWN_CLAIM if the claim does not wait (any more). OVERLOADED as for GetLock.
+     * </pre>
+     */
+    public rowlock.v1.ExplainWaitResponse explainWait(rowlock.v1.ExplainWaitRequest request) {
+      return io.grpc.stub.ClientCalls.blockingUnaryCall(
+          getChannel(), getExplainWaitMethod(), getCallOptions(), request);
+    }
+
+    /**
+     * <pre>
      * Streams the locks under a prefix, and then each lock that changes: for dashboards and schedulers. Each message
      * shows a lock in its state when the message is sent. Frequent changes are coalesced: the latest state is always
      * sent, states in between are not. Changes by this server are sent at once, changes by other servers within about 1.5
@@ -1541,6 +1789,47 @@ public final class LockServiceGrpc {
 
     /**
      * <pre>
+     * Lists claims that are live or have ended: who held a lock at a time, who waited, how it ended. Live claims come first,
+     * in the order of their locks' names, then ended ones, newest first: of one lock by ticket numbers, otherwise by the
+     * times when they ended. The server keeps ended claims as long as its history says (`ROWLOCK_HISTORY`), at least for the
+     * retention time. A page ends early if the server has searched 10,000 ended claims for it: then it has a token and
+     * `searched_back_to`, and may be empty. A read, safe to repeat. Pages are not a snapshot of one instant. OVERLOADED as
+     * for GetLock.
+     * </pre>
+     */
+    public com.google.common.util.concurrent.ListenableFuture<rowlock.v1.ListClaimsResponse> listClaims(
+        rowlock.v1.ListClaimsRequest request) {
+      return io.grpc.stub.ClientCalls.futureUnaryCall(
+          getChannel().newCall(getListClaimsMethod(), getCallOptions()), request);
+    }
+
+    /**
+     * <pre>
+     * Lists changes that people and schedulers made, newest first: limits, records, forced releases, policies. The server
+     * keeps them for `ROWLOCK_CHANGES_RETENTION`. A read, safe to repeat. Pages are not a snapshot of one instant.
+     * OVERLOADED as for GetLock.
+     * </pre>
+     */
+    public com.google.common.util.concurrent.ListenableFuture<rowlock.v1.ListChangesResponse> listChanges(
+        rowlock.v1.ListChangesRequest request) {
+      return io.grpc.stub.ClientCalls.futureUnaryCall(
+          getChannel().newCall(getListChangesMethod(), getCallOptions()), request);
+    }
+
+    /**
+     * <pre>
+     * Says why a claim waits, or why a request for a name would not be granted now, and about how long that may last. A
+     * read, safe to repeat. UNKNOWN_CLAIM if the claim does not wait (any more). OVERLOADED as for GetLock.
+     * </pre>
+     */
+    public com.google.common.util.concurrent.ListenableFuture<rowlock.v1.ExplainWaitResponse> explainWait(
+        rowlock.v1.ExplainWaitRequest request) {
+      return io.grpc.stub.ClientCalls.futureUnaryCall(
+          getChannel().newCall(getExplainWaitMethod(), getCallOptions()), request);
+    }
+
+    /**
+     * <pre>
      * Ends claims without knowing their ids, and grants the next waiters in the same transaction: a tool for operators.
      * The server does not ask the holder; the fencing token keeps the holder from doing harm. A call for one claim is
      * safe to repeat: a claim that has ended is not listed again. A repeated call for a name ends those who hold the lock
@@ -1609,12 +1898,15 @@ public final class LockServiceGrpc {
   private static final int METHODID_GET_LOCK = 5;
   private static final int METHODID_LIST_LOCKS = 6;
   private static final int METHODID_LIST_LIMITS = 7;
-  private static final int METHODID_WATCH_LOCKS = 8;
-  private static final int METHODID_FORCE_RELEASE = 9;
-  private static final int METHODID_UPDATE_LOCK = 10;
-  private static final int METHODID_CAPTURE = 11;
-  private static final int METHODID_DELETE_LOCK = 12;
-  private static final int METHODID_SESSION = 13;
+  private static final int METHODID_LIST_CLAIMS = 8;
+  private static final int METHODID_LIST_CHANGES = 9;
+  private static final int METHODID_EXPLAIN_WAIT = 10;
+  private static final int METHODID_WATCH_LOCKS = 11;
+  private static final int METHODID_FORCE_RELEASE = 12;
+  private static final int METHODID_UPDATE_LOCK = 13;
+  private static final int METHODID_CAPTURE = 14;
+  private static final int METHODID_DELETE_LOCK = 15;
+  private static final int METHODID_SESSION = 16;
 
   private static final class MethodHandlers<Req, Resp> implements
       io.grpc.stub.ServerCalls.UnaryMethod<Req, Resp>,
@@ -1664,6 +1956,18 @@ public final class LockServiceGrpc {
         case METHODID_LIST_LIMITS:
           serviceImpl.listLimits((rowlock.v1.ListLimitsRequest) request,
               (io.grpc.stub.StreamObserver<rowlock.v1.ListLimitsResponse>) responseObserver);
+          break;
+        case METHODID_LIST_CLAIMS:
+          serviceImpl.listClaims((rowlock.v1.ListClaimsRequest) request,
+              (io.grpc.stub.StreamObserver<rowlock.v1.ListClaimsResponse>) responseObserver);
+          break;
+        case METHODID_LIST_CHANGES:
+          serviceImpl.listChanges((rowlock.v1.ListChangesRequest) request,
+              (io.grpc.stub.StreamObserver<rowlock.v1.ListChangesResponse>) responseObserver);
+          break;
+        case METHODID_EXPLAIN_WAIT:
+          serviceImpl.explainWait((rowlock.v1.ExplainWaitRequest) request,
+              (io.grpc.stub.StreamObserver<rowlock.v1.ExplainWaitResponse>) responseObserver);
           break;
         case METHODID_WATCH_LOCKS:
           serviceImpl.watchLocks((rowlock.v1.WatchLocksRequest) request,
@@ -1763,6 +2067,27 @@ public final class LockServiceGrpc {
               rowlock.v1.ListLimitsResponse>(
                 service, METHODID_LIST_LIMITS)))
         .addMethod(
+          getListClaimsMethod(),
+          io.grpc.stub.ServerCalls.asyncUnaryCall(
+            new MethodHandlers<
+              rowlock.v1.ListClaimsRequest,
+              rowlock.v1.ListClaimsResponse>(
+                service, METHODID_LIST_CLAIMS)))
+        .addMethod(
+          getListChangesMethod(),
+          io.grpc.stub.ServerCalls.asyncUnaryCall(
+            new MethodHandlers<
+              rowlock.v1.ListChangesRequest,
+              rowlock.v1.ListChangesResponse>(
+                service, METHODID_LIST_CHANGES)))
+        .addMethod(
+          getExplainWaitMethod(),
+          io.grpc.stub.ServerCalls.asyncUnaryCall(
+            new MethodHandlers<
+              rowlock.v1.ExplainWaitRequest,
+              rowlock.v1.ExplainWaitResponse>(
+                service, METHODID_EXPLAIN_WAIT)))
+        .addMethod(
           getWatchLocksMethod(),
           io.grpc.stub.ServerCalls.asyncServerStreamingCall(
             new MethodHandlers<
@@ -1860,6 +2185,9 @@ public final class LockServiceGrpc {
               .addMethod(getGetLockMethod())
               .addMethod(getListLocksMethod())
               .addMethod(getListLimitsMethod())
+              .addMethod(getListClaimsMethod())
+              .addMethod(getListChangesMethod())
+              .addMethod(getExplainWaitMethod())
               .addMethod(getWatchLocksMethod())
               .addMethod(getForceReleaseMethod())
               .addMethod(getUpdateLockMethod())

@@ -116,6 +116,41 @@ public final class LockServiceProto {
     com.google.protobuf.GeneratedMessageV3.FieldAccessorTable
       internal_static_rowlock_v1_ListLimitsResponse_fieldAccessorTable;
   static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_rowlock_v1_ListClaimsRequest_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessageV3.FieldAccessorTable
+      internal_static_rowlock_v1_ListClaimsRequest_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_rowlock_v1_ListClaimsRequest_LabelsEntry_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessageV3.FieldAccessorTable
+      internal_static_rowlock_v1_ListClaimsRequest_LabelsEntry_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_rowlock_v1_ListClaimsResponse_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessageV3.FieldAccessorTable
+      internal_static_rowlock_v1_ListClaimsResponse_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_rowlock_v1_ListChangesRequest_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessageV3.FieldAccessorTable
+      internal_static_rowlock_v1_ListChangesRequest_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_rowlock_v1_ListChangesResponse_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessageV3.FieldAccessorTable
+      internal_static_rowlock_v1_ListChangesResponse_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_rowlock_v1_ExplainWaitRequest_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessageV3.FieldAccessorTable
+      internal_static_rowlock_v1_ExplainWaitRequest_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_rowlock_v1_ExplainWaitResponse_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessageV3.FieldAccessorTable
+      internal_static_rowlock_v1_ExplainWaitResponse_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
     internal_static_rowlock_v1_ClaimReference_descriptor;
   static final 
     com.google.protobuf.GeneratedMessageV3.FieldAccessorTable
@@ -291,141 +326,187 @@ public final class LockServiceProto {
       "ersion\030\004 \001(\004\022\016\n\006reason\030\005 \001(\tB\010\n\006target\"W" +
       "\n\022ListLimitsResponse\022(\n\006limits\030\001 \003(\0132\030.r" +
       "owlock.v1.LimitSetting\022\027\n\017next_page_toke" +
-      "n\030\002 \001(\t\":\n\016ClaimReference\022\021\n\tlock_name\030\001" +
-      " \001(\t\022\025\n\rticket_number\030\002 \001(\004\"l\n\023ForceRele" +
-      "aseRequest\022\016\n\004name\030\001 \001(\tH\000\022+\n\005claim\030\002 \001(" +
-      "\0132\032.rowlock.v1.ClaimReferenceH\000\022\016\n\006reaso" +
-      "n\030\003 \001(\tB\010\n\006target\"K\n\024ForceReleaseRespons" +
-      "e\022 \n\005ended\030\001 \003(\0132\021.rowlock.v1.Claim\022\021\n\tr" +
-      "emaining\030\002 \001(\r\"\274\002\n\021UpdateLockRequest\022\014\n\004" +
-      "name\030\001 \001(\t\022.\n\nnot_before\030\002 \001(\0132\032.google." +
-      "protobuf.Timestamp\0220\n\rnot_before_in\030\003 \001(" +
-      "\0132\031.google.protobuf.Duration\022\030\n\020unset_no" +
-      "t_before\030\004 \001(\010\022\032\n\rattempts_left\030\005 \001(\rH\000\210" +
-      "\001\001\022\033\n\023unset_attempts_left\030\006 \001(\010\022\023\n\006statu" +
-      "s\030\007 \001(\tH\001\210\001\001\022\035\n\020expected_version\030\010 \001(\004H\002" +
-      "\210\001\001B\020\n\016_attempts_leftB\t\n\007_statusB\023\n\021_exp" +
-      "ected_version\"<\n\022UpdateLockResponse\022&\n\006r" +
-      "ecord\030\001 \001(\0132\026.rowlock.v1.LockRecord\"U\n\021D" +
-      "eleteLockRequest\022\014\n\004name\030\001 \001(\t\022\035\n\020expect" +
-      "ed_version\030\002 \001(\004H\000\210\001\001B\023\n\021_expected_versi" +
-      "on\"%\n\022DeleteLockResponse\022\017\n\007deleted\030\001 \001(" +
-      "\010\"\325\003\n\016CaptureRequest\022\023\n\006prefix\030\001 \001(\tH\000\210\001" +
-      "\001\022\r\n\005names\030\002 \003(\t\022\022\n\nmax_leases\030\003 \001(\r\022\021\n\t" +
-      "if_status\030\004 \003(\t\022&\n\003ttl\030\005 \001(\0132\031.google.pr" +
-      "otobuf.Duration\022\022\n\nrequest_id\030\006 \001(\t\022\r\n\005o" +
-      "wner\030\007 \001(\t\0226\n\006labels\030\010 \003(\0132&.rowlock.v1." +
-      "CaptureRequest.LabelsEntry\022+\n\010max_wait\030\t" +
-      " \001(\0132\031.google.protobuf.Duration\022/\n\014min_i" +
-      "nterval\030\n \001(\0132\031.google.protobuf.Duration" +
-      "\022-\n\nlock_delay\030\013 \001(\0132\031.google.protobuf.D" +
-      "uration\022\033\n\016status_if_lost\030\014 \001(\tH\001\210\001\001\032-\n\013" +
-      "LabelsEntry\022\013\n\003key\030\001 \001(\t\022\r\n\005value\030\002 \001(\t:" +
-      "\0028\001B\t\n\007_prefixB\021\n\017_status_if_lost\"y\n\017Cap" +
-      "tureResponse\022!\n\006leases\030\001 \003(\0132\021.rowlock.v" +
-      "1.Lease\022.\n\013retry_after\030\002 \001(\0132\031.google.pr" +
-      "otobuf.Duration\022\023\n\013is_repeated\030\003 \001(\010\"w\n\016" +
-      "SessionRequest\022%\n\004open\030\001 \001(\0132\027.rowlock.v" +
-      "1.SessionOpen\022,\n\010commands\030\002 \003(\0132\032.rowloc" +
-      "k.v1.SessionCommand\022\020\n\010received\030\003 \001(\004\"\200\001" +
-      "\n\013SessionOpen\022\r\n\005owner\030\001 \001(\t\0223\n\006labels\030\002" +
-      " \003(\0132#.rowlock.v1.SessionOpen.LabelsEntr" +
-      "y\032-\n\013LabelsEntry\022\013\n\003key\030\001 \001(\t\022\r\n\005value\030\002" +
-      " \001(\t:\0028\001\"\261\006\n\016SessionCommand\022\014\n\004call\030\001 \001(" +
-      "\004\022*\n\007timeout\030\002 \001(\0132\031.google.protobuf.Dur" +
-      "ation\022-\n\007acquire\030\003 \001(\0132\032.rowlock.v1.Acqu" +
-      "ireRequestH\000\0227\n\rwait_in_queue\030\004 \001(\0132\036.ro" +
-      "wlock.v1.WaitInQueueRequestH\000\022)\n\005renew\030\005" +
-      " \001(\0132\030.rowlock.v1.RenewRequestH\000\022/\n\014rene" +
-      "w_leases\030\006 \001(\0132\027.rowlock.v1.RenewLeasesH" +
-      "\000\022-\n\007release\030\007 \001(\0132\032.rowlock.v1.ReleaseR" +
-      "equestH\000\0220\n\tset_limit\030\010 \001(\0132\033.rowlock.v1" +
-      ".SetLimitRequestH\000\022.\n\010get_lock\030\t \001(\0132\032.r" +
-      "owlock.v1.GetLockRequestH\000\0222\n\nlist_locks" +
-      "\030\n \001(\0132\034.rowlock.v1.ListLocksRequestH\000\0224" +
-      "\n\013list_limits\030\013 \001(\0132\035.rowlock.v1.ListLim" +
-      "itsRequestH\000\0228\n\rforce_release\030\014 \001(\0132\037.ro" +
-      "wlock.v1.ForceReleaseRequestH\000\0224\n\013watch_" +
-      "locks\030\021 \001(\0132\035.rowlock.v1.WatchLocksReque" +
-      "stH\000\022\020\n\006cancel\030\r \001(\004H\000\0224\n\013update_lock\030\016 " +
-      "\001(\0132\035.rowlock.v1.UpdateLockRequestH\000\0224\n\013" +
-      "delete_lock\030\017 \001(\0132\035.rowlock.v1.DeleteLoc" +
-      "kRequestH\000\022-\n\007capture\030\020 \001(\0132\032.rowlock.v1" +
-      ".CaptureRequestH\000B\t\n\007command\"7\n\013RenewLea" +
-      "ses\022(\n\006leases\030\001 \003(\0132\030.rowlock.v1.RenewRe" +
-      "quest\"9\n\rRenewedLeases\022(\n\006leases\030\001 \003(\0132\030" +
-      ".rowlock.v1.RenewedLease\"b\n\014RenewedLease" +
-      "\022\"\n\005lease\030\001 \001(\0132\021.rowlock.v1.LeaseH\000\022#\n\005" +
-      "error\030\002 \001(\0132\022.google.rpc.StatusH\000B\t\n\007out" +
-      "come\"\326\001\n\017SessionResponse\022)\n\006opened\030\001 \001(\013" +
-      "2\031.rowlock.v1.SessionOpened\022*\n\007results\030\002" +
-      " \003(\0132\031.rowlock.v1.SessionResult\022\r\n\005heard" +
-      "\030\003 \001(\004\022#\n\004lost\030\004 \003(\0132\025.rowlock.v1.LostLe" +
-      "ase\022$\n\tconfirmed\030\005 \003(\0132\021.rowlock.v1.Leas" +
-      "e\022\022\n\ngoing_away\030\006 \001(\010\"\374\001\n\rSessionOpened\022" +
-      "\017\n\007replica\030\001 \001(\t\0225\n\022heartbeat_interval\030\002" +
-      " \001(\0132\031.google.protobuf.Duration\022.\n\013silen" +
-      "ce_max\030\003 \001(\0132\031.google.protobuf.Duration\022" +
-      "/\n\014grace_period\030\004 \001(\0132\031.google.protobuf." +
-      "Duration\022\021\n\twaits_max\030\005 \001(\r\022\024\n\014commands_" +
-      "max\030\006 \001(\r\022\031\n\021message_bytes_max\030\007 \001(\r\"\315\006\n" +
-      "\rSessionResult\022\014\n\004call\030\001 \001(\004\022.\n\007acquire\030" +
-      "\002 \001(\0132\033.rowlock.v1.AcquireResponseH\000\0228\n\r" +
-      "wait_in_queue\030\003 \001(\0132\037.rowlock.v1.WaitInQ" +
-      "ueueResponseH\000\022*\n\005renew\030\004 \001(\0132\031.rowlock." +
-      "v1.RenewResponseH\000\0221\n\014renew_leases\030\005 \001(\013" +
-      "2\031.rowlock.v1.RenewedLeasesH\000\022.\n\007release" +
-      "\030\006 \001(\0132\033.rowlock.v1.ReleaseResponseH\000\0221\n" +
-      "\tset_limit\030\007 \001(\0132\034.rowlock.v1.SetLimitRe" +
-      "sponseH\000\022/\n\010get_lock\030\010 \001(\0132\033.rowlock.v1." +
-      "GetLockResponseH\000\0223\n\nlist_locks\030\t \001(\0132\035." +
-      "rowlock.v1.ListLocksResponseH\000\0225\n\013list_l" +
-      "imits\030\n \001(\0132\036.rowlock.v1.ListLimitsRespo" +
-      "nseH\000\0229\n\rforce_release\030\013 \001(\0132 .rowlock.v" +
-      "1.ForceReleaseResponseH\000\0225\n\013watch_locks\030" +
-      "\021 \001(\0132\036.rowlock.v1.WatchLocksResponseH\000\022" +
-      "#\n\005error\030\014 \001(\0132\022.google.rpc.StatusH\000\022&\n\010" +
-      "rejected\030\r \001(\0132\022.google.rpc.StatusH\000\0225\n\013" +
-      "update_lock\030\016 \001(\0132\036.rowlock.v1.UpdateLoc" +
-      "kResponseH\000\0225\n\013delete_lock\030\017 \001(\0132\036.rowlo" +
-      "ck.v1.DeleteLockResponseH\000\022.\n\007capture\030\020 " +
-      "\001(\0132\033.rowlock.v1.CaptureResponseH\000B\010\n\006re" +
-      "sult\"[\n\tLostLease\022\020\n\010lease_id\030\001 \001(\t\022\021\n\tl" +
-      "ock_name\030\002 \001(\t\022)\n\006reason\030\003 \001(\0162\031.rowlock" +
-      ".v1.RefusalReason*v\n\tListOrder\022\032\n\026LIST_O" +
-      "RDER_UNSPECIFIED\020\000\022\023\n\017LIST_ORDER_NAME\020\001\022" +
-      "\033\n\027LIST_ORDER_LONGEST_WAIT\020\002\022\033\n\027LIST_ORD" +
-      "ER_MOST_WAITERS\020\0032\217\010\n\013LockService\022B\n\007Acq" +
-      "uire\022\032.rowlock.v1.AcquireRequest\032\033.rowlo" +
-      "ck.v1.AcquireResponse\022P\n\013WaitInQueue\022\036.r" +
-      "owlock.v1.WaitInQueueRequest\032\037.rowlock.v" +
-      "1.WaitInQueueResponse0\001\022<\n\005Renew\022\030.rowlo" +
-      "ck.v1.RenewRequest\032\031.rowlock.v1.RenewRes" +
-      "ponse\022B\n\007Release\022\032.rowlock.v1.ReleaseReq" +
-      "uest\032\033.rowlock.v1.ReleaseResponse\022E\n\010Set" +
-      "Limit\022\033.rowlock.v1.SetLimitRequest\032\034.row" +
-      "lock.v1.SetLimitResponse\022B\n\007GetLock\022\032.ro" +
-      "wlock.v1.GetLockRequest\032\033.rowlock.v1.Get" +
-      "LockResponse\022H\n\tListLocks\022\034.rowlock.v1.L" +
-      "istLocksRequest\032\035.rowlock.v1.ListLocksRe" +
-      "sponse\022K\n\nListLimits\022\035.rowlock.v1.ListLi" +
-      "mitsRequest\032\036.rowlock.v1.ListLimitsRespo" +
-      "nse\022M\n\nWatchLocks\022\035.rowlock.v1.WatchLock" +
-      "sRequest\032\036.rowlock.v1.WatchLocksResponse" +
-      "0\001\022Q\n\014ForceRelease\022\037.rowlock.v1.ForceRel" +
-      "easeRequest\032 .rowlock.v1.ForceReleaseRes" +
-      "ponse\022K\n\nUpdateLock\022\035.rowlock.v1.UpdateL" +
-      "ockRequest\032\036.rowlock.v1.UpdateLockRespon" +
-      "se\022B\n\007Capture\022\032.rowlock.v1.CaptureReques" +
-      "t\032\033.rowlock.v1.CaptureResponse\022K\n\nDelete" +
-      "Lock\022\035.rowlock.v1.DeleteLockRequest\032\036.ro" +
-      "wlock.v1.DeleteLockResponse\022F\n\007Session\022\032" +
-      ".rowlock.v1.SessionRequest\032\033.rowlock.v1." +
-      "SessionResponse(\0010\001B\242\001\n\nrowlock.v1B\020Lock" +
-      "ServiceProtoP\001Z9github.com/rowlock/rowlo" +
-      "ck/clients/go/rowlockv1;rowlockv1\242\002\003RLK\252" +
-      "\002\nRowlock.V1\312\002\nRowlock\\V1\342\002\026Rowlock\\V1\\G" +
-      "PBMetadata\352\002\013Rowlock::V1b\006proto3"
+      "n\030\002 \001(\t\"\303\003\n\021ListClaimsRequest\022\021\n\tlock_na" +
+      "me\030\001 \001(\t\022\016\n\006prefix\030\002 \001(\t\022\r\n\005owner\030\003 \001(\t\022" +
+      "\021\n\tprincipal\030\004 \001(\t\0229\n\006labels\030\005 \003(\0132).row" +
+      "lock.v1.ListClaimsRequest.LabelsEntry\022&\n" +
+      "\006states\030\006 \003(\0162\026.rowlock.v1.ClaimState\022.\n" +
+      "\013end_reasons\030\007 \003(\0162\031.rowlock.v1.RefusalR" +
+      "eason\022(\n\004from\030\010 \001(\0132\032.google.protobuf.Ti" +
+      "mestamp\022)\n\005until\030\t \001(\0132\032.google.protobuf" +
+      ".Timestamp\022+\n\007held_at\030\n \001(\0132\032.google.pro" +
+      "tobuf.Timestamp\022\021\n\tpage_size\030\013 \001(\005\022\022\n\npa" +
+      "ge_token\030\014 \001(\t\032-\n\013LabelsEntry\022\013\n\003key\030\001 \001" +
+      "(\t\022\r\n\005value\030\002 \001(\t:\0028\001\"\206\001\n\022ListClaimsResp" +
+      "onse\022!\n\006claims\030\001 \003(\0132\021.rowlock.v1.Claim\022" +
+      "\027\n\017next_page_token\030\002 \001(\t\0224\n\020searched_bac" +
+      "k_to\030\003 \001(\0132\032.google.protobuf.Timestamp\"\356" +
+      "\001\n\022ListChangesRequest\022\021\n\tlock_name\030\001 \001(\t" +
+      "\022\016\n\006prefix\030\002 \001(\t\022%\n\005kinds\030\003 \003(\0162\026.rowloc" +
+      "k.v1.ChangeKind\022(\n\004from\030\004 \001(\0132\032.google.p" +
+      "rotobuf.Timestamp\022)\n\005until\030\005 \001(\0132\032.googl" +
+      "e.protobuf.Timestamp\022\022\n\nchanged_by\030\006 \001(\t" +
+      "\022\021\n\tpage_size\030\007 \001(\005\022\022\n\npage_token\030\010 \001(\t\"" +
+      "\211\001\n\023ListChangesResponse\022#\n\007changes\030\001 \003(\013" +
+      "2\022.rowlock.v1.Change\022\027\n\017next_page_token\030" +
+      "\002 \001(\t\0224\n\020searched_back_to\030\003 \001(\0132\032.google" +
+      ".protobuf.Timestamp\"p\n\022ExplainWaitReques" +
+      "t\022\016\n\004name\030\001 \001(\tH\000\022\023\n\tticket_id\030\002 \001(\tH\000\022+" +
+      "\n\005claim\030\003 \001(\0132\032.rowlock.v1.ClaimReferenc" +
+      "eH\000B\010\n\006target\"\273\001\n\023ExplainWaitResponse\022\036\n" +
+      "\004lock\030\001 \001(\0132\020.rowlock.v1.Lock\022 \n\005claim\030\002" +
+      " \001(\0132\021.rowlock.v1.Claim\022%\n\006causes\030\003 \003(\0132" +
+      "\025.rowlock.v1.WaitCause\022\017\n\007summary\030\004 \001(\t\022" +
+      "*\n\010estimate\030\005 \001(\0132\030.rowlock.v1.WaitEstim" +
+      "ate\":\n\016ClaimReference\022\021\n\tlock_name\030\001 \001(\t" +
+      "\022\025\n\rticket_number\030\002 \001(\004\"l\n\023ForceReleaseR" +
+      "equest\022\016\n\004name\030\001 \001(\tH\000\022+\n\005claim\030\002 \001(\0132\032." +
+      "rowlock.v1.ClaimReferenceH\000\022\016\n\006reason\030\003 " +
+      "\001(\tB\010\n\006target\"K\n\024ForceReleaseResponse\022 \n" +
+      "\005ended\030\001 \003(\0132\021.rowlock.v1.Claim\022\021\n\tremai" +
+      "ning\030\002 \001(\r\"\274\002\n\021UpdateLockRequest\022\014\n\004name" +
+      "\030\001 \001(\t\022.\n\nnot_before\030\002 \001(\0132\032.google.prot" +
+      "obuf.Timestamp\0220\n\rnot_before_in\030\003 \001(\0132\031." +
+      "google.protobuf.Duration\022\030\n\020unset_not_be" +
+      "fore\030\004 \001(\010\022\032\n\rattempts_left\030\005 \001(\rH\000\210\001\001\022\033" +
+      "\n\023unset_attempts_left\030\006 \001(\010\022\023\n\006status\030\007 " +
+      "\001(\tH\001\210\001\001\022\035\n\020expected_version\030\010 \001(\004H\002\210\001\001B" +
+      "\020\n\016_attempts_leftB\t\n\007_statusB\023\n\021_expecte" +
+      "d_version\"<\n\022UpdateLockResponse\022&\n\006recor" +
+      "d\030\001 \001(\0132\026.rowlock.v1.LockRecord\"U\n\021Delet" +
+      "eLockRequest\022\014\n\004name\030\001 \001(\t\022\035\n\020expected_v" +
+      "ersion\030\002 \001(\004H\000\210\001\001B\023\n\021_expected_version\"%" +
+      "\n\022DeleteLockResponse\022\017\n\007deleted\030\001 \001(\010\"\325\003" +
+      "\n\016CaptureRequest\022\023\n\006prefix\030\001 \001(\tH\000\210\001\001\022\r\n" +
+      "\005names\030\002 \003(\t\022\022\n\nmax_leases\030\003 \001(\r\022\021\n\tif_s" +
+      "tatus\030\004 \003(\t\022&\n\003ttl\030\005 \001(\0132\031.google.protob" +
+      "uf.Duration\022\022\n\nrequest_id\030\006 \001(\t\022\r\n\005owner" +
+      "\030\007 \001(\t\0226\n\006labels\030\010 \003(\0132&.rowlock.v1.Capt" +
+      "ureRequest.LabelsEntry\022+\n\010max_wait\030\t \001(\013" +
+      "2\031.google.protobuf.Duration\022/\n\014min_inter" +
+      "val\030\n \001(\0132\031.google.protobuf.Duration\022-\n\n" +
+      "lock_delay\030\013 \001(\0132\031.google.protobuf.Durat" +
+      "ion\022\033\n\016status_if_lost\030\014 \001(\tH\001\210\001\001\032-\n\013Labe" +
+      "lsEntry\022\013\n\003key\030\001 \001(\t\022\r\n\005value\030\002 \001(\t:\0028\001B" +
+      "\t\n\007_prefixB\021\n\017_status_if_lost\"y\n\017Capture" +
+      "Response\022!\n\006leases\030\001 \003(\0132\021.rowlock.v1.Le" +
+      "ase\022.\n\013retry_after\030\002 \001(\0132\031.google.protob" +
+      "uf.Duration\022\023\n\013is_repeated\030\003 \001(\010\"w\n\016Sess" +
+      "ionRequest\022%\n\004open\030\001 \001(\0132\027.rowlock.v1.Se" +
+      "ssionOpen\022,\n\010commands\030\002 \003(\0132\032.rowlock.v1" +
+      ".SessionCommand\022\020\n\010received\030\003 \001(\004\"\200\001\n\013Se" +
+      "ssionOpen\022\r\n\005owner\030\001 \001(\t\0223\n\006labels\030\002 \003(\013" +
+      "2#.rowlock.v1.SessionOpen.LabelsEntry\032-\n" +
+      "\013LabelsEntry\022\013\n\003key\030\001 \001(\t\022\r\n\005value\030\002 \001(\t" +
+      ":\0028\001\"\327\007\n\016SessionCommand\022\014\n\004call\030\001 \001(\004\022*\n" +
+      "\007timeout\030\002 \001(\0132\031.google.protobuf.Duratio" +
+      "n\022-\n\007acquire\030\003 \001(\0132\032.rowlock.v1.AcquireR" +
+      "equestH\000\0227\n\rwait_in_queue\030\004 \001(\0132\036.rowloc" +
+      "k.v1.WaitInQueueRequestH\000\022)\n\005renew\030\005 \001(\013" +
+      "2\030.rowlock.v1.RenewRequestH\000\022/\n\014renew_le" +
+      "ases\030\006 \001(\0132\027.rowlock.v1.RenewLeasesH\000\022-\n" +
+      "\007release\030\007 \001(\0132\032.rowlock.v1.ReleaseReque" +
+      "stH\000\0220\n\tset_limit\030\010 \001(\0132\033.rowlock.v1.Set" +
+      "LimitRequestH\000\022.\n\010get_lock\030\t \001(\0132\032.rowlo" +
+      "ck.v1.GetLockRequestH\000\0222\n\nlist_locks\030\n \001" +
+      "(\0132\034.rowlock.v1.ListLocksRequestH\000\0224\n\013li" +
+      "st_limits\030\013 \001(\0132\035.rowlock.v1.ListLimitsR" +
+      "equestH\000\0228\n\rforce_release\030\014 \001(\0132\037.rowloc" +
+      "k.v1.ForceReleaseRequestH\000\0224\n\013watch_lock" +
+      "s\030\021 \001(\0132\035.rowlock.v1.WatchLocksRequestH\000" +
+      "\022\020\n\006cancel\030\r \001(\004H\000\0224\n\013update_lock\030\016 \001(\0132" +
+      "\035.rowlock.v1.UpdateLockRequestH\000\0224\n\013dele" +
+      "te_lock\030\017 \001(\0132\035.rowlock.v1.DeleteLockReq" +
+      "uestH\000\022-\n\007capture\030\020 \001(\0132\032.rowlock.v1.Cap" +
+      "tureRequestH\000\0224\n\013list_claims\030\022 \001(\0132\035.row" +
+      "lock.v1.ListClaimsRequestH\000\0226\n\014list_chan" +
+      "ges\030\023 \001(\0132\036.rowlock.v1.ListChangesReques" +
+      "tH\000\0226\n\014explain_wait\030\024 \001(\0132\036.rowlock.v1.E" +
+      "xplainWaitRequestH\000B\t\n\007command\"7\n\013RenewL" +
+      "eases\022(\n\006leases\030\001 \003(\0132\030.rowlock.v1.Renew" +
+      "Request\"9\n\rRenewedLeases\022(\n\006leases\030\001 \003(\013" +
+      "2\030.rowlock.v1.RenewedLease\"b\n\014RenewedLea" +
+      "se\022\"\n\005lease\030\001 \001(\0132\021.rowlock.v1.LeaseH\000\022#" +
+      "\n\005error\030\002 \001(\0132\022.google.rpc.StatusH\000B\t\n\007o" +
+      "utcome\"\326\001\n\017SessionResponse\022)\n\006opened\030\001 \001" +
+      "(\0132\031.rowlock.v1.SessionOpened\022*\n\007results" +
+      "\030\002 \003(\0132\031.rowlock.v1.SessionResult\022\r\n\005hea" +
+      "rd\030\003 \001(\004\022#\n\004lost\030\004 \003(\0132\025.rowlock.v1.Lost" +
+      "Lease\022$\n\tconfirmed\030\005 \003(\0132\021.rowlock.v1.Le" +
+      "ase\022\022\n\ngoing_away\030\006 \001(\010\"\374\001\n\rSessionOpene" +
+      "d\022\017\n\007replica\030\001 \001(\t\0225\n\022heartbeat_interval" +
+      "\030\002 \001(\0132\031.google.protobuf.Duration\022.\n\013sil" +
+      "ence_max\030\003 \001(\0132\031.google.protobuf.Duratio" +
+      "n\022/\n\014grace_period\030\004 \001(\0132\031.google.protobu" +
+      "f.Duration\022\021\n\twaits_max\030\005 \001(\r\022\024\n\014command" +
+      "s_max\030\006 \001(\r\022\031\n\021message_bytes_max\030\007 \001(\r\"\366" +
+      "\007\n\rSessionResult\022\014\n\004call\030\001 \001(\004\022.\n\007acquir" +
+      "e\030\002 \001(\0132\033.rowlock.v1.AcquireResponseH\000\0228" +
+      "\n\rwait_in_queue\030\003 \001(\0132\037.rowlock.v1.WaitI" +
+      "nQueueResponseH\000\022*\n\005renew\030\004 \001(\0132\031.rowloc" +
+      "k.v1.RenewResponseH\000\0221\n\014renew_leases\030\005 \001" +
+      "(\0132\031.rowlock.v1.RenewedLeasesH\000\022.\n\007relea" +
+      "se\030\006 \001(\0132\033.rowlock.v1.ReleaseResponseH\000\022" +
+      "1\n\tset_limit\030\007 \001(\0132\034.rowlock.v1.SetLimit" +
+      "ResponseH\000\022/\n\010get_lock\030\010 \001(\0132\033.rowlock.v" +
+      "1.GetLockResponseH\000\0223\n\nlist_locks\030\t \001(\0132" +
+      "\035.rowlock.v1.ListLocksResponseH\000\0225\n\013list" +
+      "_limits\030\n \001(\0132\036.rowlock.v1.ListLimitsRes" +
+      "ponseH\000\0229\n\rforce_release\030\013 \001(\0132 .rowlock" +
+      ".v1.ForceReleaseResponseH\000\0225\n\013watch_lock" +
+      "s\030\021 \001(\0132\036.rowlock.v1.WatchLocksResponseH" +
+      "\000\022#\n\005error\030\014 \001(\0132\022.google.rpc.StatusH\000\022&" +
+      "\n\010rejected\030\r \001(\0132\022.google.rpc.StatusH\000\0225" +
+      "\n\013update_lock\030\016 \001(\0132\036.rowlock.v1.UpdateL" +
+      "ockResponseH\000\0225\n\013delete_lock\030\017 \001(\0132\036.row" +
+      "lock.v1.DeleteLockResponseH\000\022.\n\007capture\030" +
+      "\020 \001(\0132\033.rowlock.v1.CaptureResponseH\000\0225\n\013" +
+      "list_claims\030\022 \001(\0132\036.rowlock.v1.ListClaim" +
+      "sResponseH\000\0227\n\014list_changes\030\023 \001(\0132\037.rowl" +
+      "ock.v1.ListChangesResponseH\000\0227\n\014explain_" +
+      "wait\030\024 \001(\0132\037.rowlock.v1.ExplainWaitRespo" +
+      "nseH\000B\010\n\006result\"[\n\tLostLease\022\020\n\010lease_id" +
+      "\030\001 \001(\t\022\021\n\tlock_name\030\002 \001(\t\022)\n\006reason\030\003 \001(" +
+      "\0162\031.rowlock.v1.RefusalReason*v\n\tListOrde" +
+      "r\022\032\n\026LIST_ORDER_UNSPECIFIED\020\000\022\023\n\017LIST_OR" +
+      "DER_NAME\020\001\022\033\n\027LIST_ORDER_LONGEST_WAIT\020\002\022" +
+      "\033\n\027LIST_ORDER_MOST_WAITERS\020\0032\374\t\n\013LockSer" +
+      "vice\022B\n\007Acquire\022\032.rowlock.v1.AcquireRequ" +
+      "est\032\033.rowlock.v1.AcquireResponse\022P\n\013Wait" +
+      "InQueue\022\036.rowlock.v1.WaitInQueueRequest\032" +
+      "\037.rowlock.v1.WaitInQueueResponse0\001\022<\n\005Re" +
+      "new\022\030.rowlock.v1.RenewRequest\032\031.rowlock." +
+      "v1.RenewResponse\022B\n\007Release\022\032.rowlock.v1" +
+      ".ReleaseRequest\032\033.rowlock.v1.ReleaseResp" +
+      "onse\022E\n\010SetLimit\022\033.rowlock.v1.SetLimitRe" +
+      "quest\032\034.rowlock.v1.SetLimitResponse\022B\n\007G" +
+      "etLock\022\032.rowlock.v1.GetLockRequest\032\033.row" +
+      "lock.v1.GetLockResponse\022H\n\tListLocks\022\034.r" +
+      "owlock.v1.ListLocksRequest\032\035.rowlock.v1." +
+      "ListLocksResponse\022K\n\nListLimits\022\035.rowloc" +
+      "k.v1.ListLimitsRequest\032\036.rowlock.v1.List" +
+      "LimitsResponse\022K\n\nListClaims\022\035.rowlock.v" +
+      "1.ListClaimsRequest\032\036.rowlock.v1.ListCla" +
+      "imsResponse\022N\n\013ListChanges\022\036.rowlock.v1." +
+      "ListChangesRequest\032\037.rowlock.v1.ListChan" +
+      "gesResponse\022N\n\013ExplainWait\022\036.rowlock.v1." +
+      "ExplainWaitRequest\032\037.rowlock.v1.ExplainW" +
+      "aitResponse\022M\n\nWatchLocks\022\035.rowlock.v1.W" +
+      "atchLocksRequest\032\036.rowlock.v1.WatchLocks" +
+      "Response0\001\022Q\n\014ForceRelease\022\037.rowlock.v1." +
+      "ForceReleaseRequest\032 .rowlock.v1.ForceRe" +
+      "leaseResponse\022K\n\nUpdateLock\022\035.rowlock.v1" +
+      ".UpdateLockRequest\032\036.rowlock.v1.UpdateLo" +
+      "ckResponse\022B\n\007Capture\022\032.rowlock.v1.Captu" +
+      "reRequest\032\033.rowlock.v1.CaptureResponse\022K" +
+      "\n\nDeleteLock\022\035.rowlock.v1.DeleteLockRequ" +
+      "est\032\036.rowlock.v1.DeleteLockResponse\022F\n\007S" +
+      "ession\022\032.rowlock.v1.SessionRequest\032\033.row" +
+      "lock.v1.SessionResponse(\0010\001B\242\001\n\nrowlock." +
+      "v1B\020LockServiceProtoP\001Z9github.com/rowlo" +
+      "ck/rowlock/clients/go/rowlockv1;rowlockv" +
+      "1\242\002\003RLK\252\002\nRowlock.V1\312\002\nRowlock\\V1\342\002\026Rowl" +
+      "ock\\V1\\GPBMetadata\352\002\013Rowlock::V1b\006proto3"
     };
     descriptor = com.google.protobuf.Descriptors.FileDescriptor
       .internalBuildGeneratedFileFrom(descriptorData,
@@ -555,50 +636,92 @@ public final class LockServiceProto {
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_rowlock_v1_ListLimitsResponse_descriptor,
         new java.lang.String[] { "Limits", "NextPageToken", });
-    internal_static_rowlock_v1_ClaimReference_descriptor =
+    internal_static_rowlock_v1_ListClaimsRequest_descriptor =
       getDescriptor().getMessageTypes().get(19);
+    internal_static_rowlock_v1_ListClaimsRequest_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
+        internal_static_rowlock_v1_ListClaimsRequest_descriptor,
+        new java.lang.String[] { "LockName", "Prefix", "Owner", "Principal", "Labels", "States", "EndReasons", "From", "Until", "HeldAt", "PageSize", "PageToken", });
+    internal_static_rowlock_v1_ListClaimsRequest_LabelsEntry_descriptor =
+      internal_static_rowlock_v1_ListClaimsRequest_descriptor.getNestedTypes().get(0);
+    internal_static_rowlock_v1_ListClaimsRequest_LabelsEntry_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
+        internal_static_rowlock_v1_ListClaimsRequest_LabelsEntry_descriptor,
+        new java.lang.String[] { "Key", "Value", });
+    internal_static_rowlock_v1_ListClaimsResponse_descriptor =
+      getDescriptor().getMessageTypes().get(20);
+    internal_static_rowlock_v1_ListClaimsResponse_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
+        internal_static_rowlock_v1_ListClaimsResponse_descriptor,
+        new java.lang.String[] { "Claims", "NextPageToken", "SearchedBackTo", });
+    internal_static_rowlock_v1_ListChangesRequest_descriptor =
+      getDescriptor().getMessageTypes().get(21);
+    internal_static_rowlock_v1_ListChangesRequest_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
+        internal_static_rowlock_v1_ListChangesRequest_descriptor,
+        new java.lang.String[] { "LockName", "Prefix", "Kinds", "From", "Until", "ChangedBy", "PageSize", "PageToken", });
+    internal_static_rowlock_v1_ListChangesResponse_descriptor =
+      getDescriptor().getMessageTypes().get(22);
+    internal_static_rowlock_v1_ListChangesResponse_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
+        internal_static_rowlock_v1_ListChangesResponse_descriptor,
+        new java.lang.String[] { "Changes", "NextPageToken", "SearchedBackTo", });
+    internal_static_rowlock_v1_ExplainWaitRequest_descriptor =
+      getDescriptor().getMessageTypes().get(23);
+    internal_static_rowlock_v1_ExplainWaitRequest_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
+        internal_static_rowlock_v1_ExplainWaitRequest_descriptor,
+        new java.lang.String[] { "Name", "TicketId", "Claim", "Target", });
+    internal_static_rowlock_v1_ExplainWaitResponse_descriptor =
+      getDescriptor().getMessageTypes().get(24);
+    internal_static_rowlock_v1_ExplainWaitResponse_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
+        internal_static_rowlock_v1_ExplainWaitResponse_descriptor,
+        new java.lang.String[] { "Lock", "Claim", "Causes", "Summary", "Estimate", });
+    internal_static_rowlock_v1_ClaimReference_descriptor =
+      getDescriptor().getMessageTypes().get(25);
     internal_static_rowlock_v1_ClaimReference_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_rowlock_v1_ClaimReference_descriptor,
         new java.lang.String[] { "LockName", "TicketNumber", });
     internal_static_rowlock_v1_ForceReleaseRequest_descriptor =
-      getDescriptor().getMessageTypes().get(20);
+      getDescriptor().getMessageTypes().get(26);
     internal_static_rowlock_v1_ForceReleaseRequest_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_rowlock_v1_ForceReleaseRequest_descriptor,
         new java.lang.String[] { "Name", "Claim", "Reason", "Target", });
     internal_static_rowlock_v1_ForceReleaseResponse_descriptor =
-      getDescriptor().getMessageTypes().get(21);
+      getDescriptor().getMessageTypes().get(27);
     internal_static_rowlock_v1_ForceReleaseResponse_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_rowlock_v1_ForceReleaseResponse_descriptor,
         new java.lang.String[] { "Ended", "Remaining", });
     internal_static_rowlock_v1_UpdateLockRequest_descriptor =
-      getDescriptor().getMessageTypes().get(22);
+      getDescriptor().getMessageTypes().get(28);
     internal_static_rowlock_v1_UpdateLockRequest_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_rowlock_v1_UpdateLockRequest_descriptor,
         new java.lang.String[] { "Name", "NotBefore", "NotBeforeIn", "UnsetNotBefore", "AttemptsLeft", "UnsetAttemptsLeft", "Status", "ExpectedVersion", });
     internal_static_rowlock_v1_UpdateLockResponse_descriptor =
-      getDescriptor().getMessageTypes().get(23);
+      getDescriptor().getMessageTypes().get(29);
     internal_static_rowlock_v1_UpdateLockResponse_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_rowlock_v1_UpdateLockResponse_descriptor,
         new java.lang.String[] { "Record", });
     internal_static_rowlock_v1_DeleteLockRequest_descriptor =
-      getDescriptor().getMessageTypes().get(24);
+      getDescriptor().getMessageTypes().get(30);
     internal_static_rowlock_v1_DeleteLockRequest_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_rowlock_v1_DeleteLockRequest_descriptor,
         new java.lang.String[] { "Name", "ExpectedVersion", });
     internal_static_rowlock_v1_DeleteLockResponse_descriptor =
-      getDescriptor().getMessageTypes().get(25);
+      getDescriptor().getMessageTypes().get(31);
     internal_static_rowlock_v1_DeleteLockResponse_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_rowlock_v1_DeleteLockResponse_descriptor,
         new java.lang.String[] { "Deleted", });
     internal_static_rowlock_v1_CaptureRequest_descriptor =
-      getDescriptor().getMessageTypes().get(26);
+      getDescriptor().getMessageTypes().get(32);
     internal_static_rowlock_v1_CaptureRequest_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_rowlock_v1_CaptureRequest_descriptor,
@@ -610,19 +733,19 @@ public final class LockServiceProto {
         internal_static_rowlock_v1_CaptureRequest_LabelsEntry_descriptor,
         new java.lang.String[] { "Key", "Value", });
     internal_static_rowlock_v1_CaptureResponse_descriptor =
-      getDescriptor().getMessageTypes().get(27);
+      getDescriptor().getMessageTypes().get(33);
     internal_static_rowlock_v1_CaptureResponse_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_rowlock_v1_CaptureResponse_descriptor,
         new java.lang.String[] { "Leases", "RetryAfter", "IsRepeated", });
     internal_static_rowlock_v1_SessionRequest_descriptor =
-      getDescriptor().getMessageTypes().get(28);
+      getDescriptor().getMessageTypes().get(34);
     internal_static_rowlock_v1_SessionRequest_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_rowlock_v1_SessionRequest_descriptor,
         new java.lang.String[] { "Open", "Commands", "Received", });
     internal_static_rowlock_v1_SessionOpen_descriptor =
-      getDescriptor().getMessageTypes().get(29);
+      getDescriptor().getMessageTypes().get(35);
     internal_static_rowlock_v1_SessionOpen_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_rowlock_v1_SessionOpen_descriptor,
@@ -634,49 +757,49 @@ public final class LockServiceProto {
         internal_static_rowlock_v1_SessionOpen_LabelsEntry_descriptor,
         new java.lang.String[] { "Key", "Value", });
     internal_static_rowlock_v1_SessionCommand_descriptor =
-      getDescriptor().getMessageTypes().get(30);
+      getDescriptor().getMessageTypes().get(36);
     internal_static_rowlock_v1_SessionCommand_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_rowlock_v1_SessionCommand_descriptor,
-        new java.lang.String[] { "Call", "Timeout", "Acquire", "WaitInQueue", "Renew", "RenewLeases", "Release", "SetLimit", "GetLock", "ListLocks", "ListLimits", "ForceRelease", "WatchLocks", "Cancel", "UpdateLock", "DeleteLock", "Capture", "Command", });
+        new java.lang.String[] { "Call", "Timeout", "Acquire", "WaitInQueue", "Renew", "RenewLeases", "Release", "SetLimit", "GetLock", "ListLocks", "ListLimits", "ForceRelease", "WatchLocks", "Cancel", "UpdateLock", "DeleteLock", "Capture", "ListClaims", "ListChanges", "ExplainWait", "Command", });
     internal_static_rowlock_v1_RenewLeases_descriptor =
-      getDescriptor().getMessageTypes().get(31);
+      getDescriptor().getMessageTypes().get(37);
     internal_static_rowlock_v1_RenewLeases_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_rowlock_v1_RenewLeases_descriptor,
         new java.lang.String[] { "Leases", });
     internal_static_rowlock_v1_RenewedLeases_descriptor =
-      getDescriptor().getMessageTypes().get(32);
+      getDescriptor().getMessageTypes().get(38);
     internal_static_rowlock_v1_RenewedLeases_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_rowlock_v1_RenewedLeases_descriptor,
         new java.lang.String[] { "Leases", });
     internal_static_rowlock_v1_RenewedLease_descriptor =
-      getDescriptor().getMessageTypes().get(33);
+      getDescriptor().getMessageTypes().get(39);
     internal_static_rowlock_v1_RenewedLease_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_rowlock_v1_RenewedLease_descriptor,
         new java.lang.String[] { "Lease", "Error", "Outcome", });
     internal_static_rowlock_v1_SessionResponse_descriptor =
-      getDescriptor().getMessageTypes().get(34);
+      getDescriptor().getMessageTypes().get(40);
     internal_static_rowlock_v1_SessionResponse_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_rowlock_v1_SessionResponse_descriptor,
         new java.lang.String[] { "Opened", "Results", "Heard", "Lost", "Confirmed", "GoingAway", });
     internal_static_rowlock_v1_SessionOpened_descriptor =
-      getDescriptor().getMessageTypes().get(35);
+      getDescriptor().getMessageTypes().get(41);
     internal_static_rowlock_v1_SessionOpened_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_rowlock_v1_SessionOpened_descriptor,
         new java.lang.String[] { "Replica", "HeartbeatInterval", "SilenceMax", "GracePeriod", "WaitsMax", "CommandsMax", "MessageBytesMax", });
     internal_static_rowlock_v1_SessionResult_descriptor =
-      getDescriptor().getMessageTypes().get(36);
+      getDescriptor().getMessageTypes().get(42);
     internal_static_rowlock_v1_SessionResult_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_rowlock_v1_SessionResult_descriptor,
-        new java.lang.String[] { "Call", "Acquire", "WaitInQueue", "Renew", "RenewLeases", "Release", "SetLimit", "GetLock", "ListLocks", "ListLimits", "ForceRelease", "WatchLocks", "Error", "Rejected", "UpdateLock", "DeleteLock", "Capture", "Result", });
+        new java.lang.String[] { "Call", "Acquire", "WaitInQueue", "Renew", "RenewLeases", "Release", "SetLimit", "GetLock", "ListLocks", "ListLimits", "ForceRelease", "WatchLocks", "Error", "Rejected", "UpdateLock", "DeleteLock", "Capture", "ListClaims", "ListChanges", "ExplainWait", "Result", });
     internal_static_rowlock_v1_LostLease_descriptor =
-      getDescriptor().getMessageTypes().get(37);
+      getDescriptor().getMessageTypes().get(43);
     internal_static_rowlock_v1_LostLease_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_rowlock_v1_LostLease_descriptor,

@@ -65,6 +65,9 @@ private static final long serialVersionUID = 0L;
     UPDATE_LOCK(14),
     DELETE_LOCK(15),
     CAPTURE(16),
+    LIST_CLAIMS(18),
+    LIST_CHANGES(19),
+    EXPLAIN_WAIT(20),
     COMMAND_NOT_SET(0);
     private final int value;
     private CommandCase(int value) {
@@ -97,6 +100,9 @@ private static final long serialVersionUID = 0L;
         case 14: return UPDATE_LOCK;
         case 15: return DELETE_LOCK;
         case 16: return CAPTURE;
+        case 18: return LIST_CLAIMS;
+        case 19: return LIST_CHANGES;
+        case 20: return EXPLAIN_WAIT;
         case 0: return COMMAND_NOT_SET;
         default: return null;
       }
@@ -801,6 +807,135 @@ private static final long serialVersionUID = 0L;
     return rowlock.v1.CaptureRequest.getDefaultInstance();
   }
 
+  public static final int LIST_CLAIMS_FIELD_NUMBER = 18;
+  /**
+   * <pre>
+   * Like the unary method.
+   * </pre>
+   *
+   * <code>.rowlock.v1.ListClaimsRequest list_claims = 18;</code>
+   * @return Whether the listClaims field is set.
+   */
+  @java.lang.Override
+  public boolean hasListClaims() {
+    return commandCase_ == 18;
+  }
+  /**
+   * <pre>
+   * Like the unary method.
+   * </pre>
+   *
+   * <code>.rowlock.v1.ListClaimsRequest list_claims = 18;</code>
+   * @return The listClaims.
+   */
+  @java.lang.Override
+  public rowlock.v1.ListClaimsRequest getListClaims() {
+    if (commandCase_ == 18) {
+       return (rowlock.v1.ListClaimsRequest) command_;
+    }
+    return rowlock.v1.ListClaimsRequest.getDefaultInstance();
+  }
+  /**
+   * <pre>
+   * Like the unary method.
+   * </pre>
+   *
+   * <code>.rowlock.v1.ListClaimsRequest list_claims = 18;</code>
+   */
+  @java.lang.Override
+  public rowlock.v1.ListClaimsRequestOrBuilder getListClaimsOrBuilder() {
+    if (commandCase_ == 18) {
+       return (rowlock.v1.ListClaimsRequest) command_;
+    }
+    return rowlock.v1.ListClaimsRequest.getDefaultInstance();
+  }
+
+  public static final int LIST_CHANGES_FIELD_NUMBER = 19;
+  /**
+   * <pre>
+   * Like the unary method.
+   * </pre>
+   *
+   * <code>.rowlock.v1.ListChangesRequest list_changes = 19;</code>
+   * @return Whether the listChanges field is set.
+   */
+  @java.lang.Override
+  public boolean hasListChanges() {
+    return commandCase_ == 19;
+  }
+  /**
+   * <pre>
+   * Like the unary method.
+   * </pre>
+   *
+   * <code>.rowlock.v1.ListChangesRequest list_changes = 19;</code>
+   * @return The listChanges.
+   */
+  @java.lang.Override
+  public rowlock.v1.ListChangesRequest getListChanges() {
+    if (commandCase_ == 19) {
+       return (rowlock.v1.ListChangesRequest) command_;
+    }
+    return rowlock.v1.ListChangesRequest.getDefaultInstance();
+  }
+  /**
+   * <pre>
+   * Like the unary method.
+   * </pre>
+   *
+   * <code>.rowlock.v1.ListChangesRequest list_changes = 19;</code>
+   */
+  @java.lang.Override
+  public rowlock.v1.ListChangesRequestOrBuilder getListChangesOrBuilder() {
+    if (commandCase_ == 19) {
+       return (rowlock.v1.ListChangesRequest) command_;
+    }
+    return rowlock.v1.ListChangesRequest.getDefaultInstance();
+  }
+
+  public static final int EXPLAIN_WAIT_FIELD_NUMBER = 20;
+  /**
+   * <pre>
+   * Like the unary method.
+   * </pre>
+   *
+   * <code>.rowlock.v1.ExplainWaitRequest explain_wait = 20;</code>
+   * @return Whether the explainWait field is set.
+   */
+  @java.lang.Override
+  public boolean hasExplainWait() {
+    return commandCase_ == 20;
+  }
+  /**
+   * <pre>
+   * Like the unary method.
+   * </pre>
+   *
+   * <code>.rowlock.v1.ExplainWaitRequest explain_wait = 20;</code>
+   * @return The explainWait.
+   */
+  @java.lang.Override
+  public rowlock.v1.ExplainWaitRequest getExplainWait() {
+    if (commandCase_ == 20) {
+       return (rowlock.v1.ExplainWaitRequest) command_;
+    }
+    return rowlock.v1.ExplainWaitRequest.getDefaultInstance();
+  }
+  /**
+   * <pre>
+   * Like the unary method.
+   * </pre>
+   *
+   * <code>.rowlock.v1.ExplainWaitRequest explain_wait = 20;</code>
+   */
+  @java.lang.Override
+  public rowlock.v1.ExplainWaitRequestOrBuilder getExplainWaitOrBuilder() {
+    if (commandCase_ == 20) {
+       return (rowlock.v1.ExplainWaitRequest) command_;
+    }
+    return rowlock.v1.ExplainWaitRequest.getDefaultInstance();
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -866,6 +1001,15 @@ private static final long serialVersionUID = 0L;
     }
     if (commandCase_ == 17) {
       output.writeMessage(17, (rowlock.v1.WatchLocksRequest) command_);
+    }
+    if (commandCase_ == 18) {
+      output.writeMessage(18, (rowlock.v1.ListClaimsRequest) command_);
+    }
+    if (commandCase_ == 19) {
+      output.writeMessage(19, (rowlock.v1.ListChangesRequest) command_);
+    }
+    if (commandCase_ == 20) {
+      output.writeMessage(20, (rowlock.v1.ExplainWaitRequest) command_);
     }
     getUnknownFields().writeTo(output);
   }
@@ -944,6 +1088,18 @@ private static final long serialVersionUID = 0L;
     if (commandCase_ == 17) {
       size += com.google.protobuf.CodedOutputStream
         .computeMessageSize(17, (rowlock.v1.WatchLocksRequest) command_);
+    }
+    if (commandCase_ == 18) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeMessageSize(18, (rowlock.v1.ListClaimsRequest) command_);
+    }
+    if (commandCase_ == 19) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeMessageSize(19, (rowlock.v1.ListChangesRequest) command_);
+    }
+    if (commandCase_ == 20) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeMessageSize(20, (rowlock.v1.ExplainWaitRequest) command_);
     }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
@@ -1029,6 +1185,18 @@ private static final long serialVersionUID = 0L;
         if (!getCapture()
             .equals(other.getCapture())) return false;
         break;
+      case 18:
+        if (!getListClaims()
+            .equals(other.getListClaims())) return false;
+        break;
+      case 19:
+        if (!getListChanges()
+            .equals(other.getListChanges())) return false;
+        break;
+      case 20:
+        if (!getExplainWait()
+            .equals(other.getExplainWait())) return false;
+        break;
       case 0:
       default:
     }
@@ -1111,6 +1279,18 @@ private static final long serialVersionUID = 0L;
       case 16:
         hash = (37 * hash) + CAPTURE_FIELD_NUMBER;
         hash = (53 * hash) + getCapture().hashCode();
+        break;
+      case 18:
+        hash = (37 * hash) + LIST_CLAIMS_FIELD_NUMBER;
+        hash = (53 * hash) + getListClaims().hashCode();
+        break;
+      case 19:
+        hash = (37 * hash) + LIST_CHANGES_FIELD_NUMBER;
+        hash = (53 * hash) + getListChanges().hashCode();
+        break;
+      case 20:
+        hash = (37 * hash) + EXPLAIN_WAIT_FIELD_NUMBER;
+        hash = (53 * hash) + getExplainWait().hashCode();
         break;
       case 0:
       default:
@@ -1304,6 +1484,15 @@ private static final long serialVersionUID = 0L;
       if (captureBuilder_ != null) {
         captureBuilder_.clear();
       }
+      if (listClaimsBuilder_ != null) {
+        listClaimsBuilder_.clear();
+      }
+      if (listChangesBuilder_ != null) {
+        listChangesBuilder_.clear();
+      }
+      if (explainWaitBuilder_ != null) {
+        explainWaitBuilder_.clear();
+      }
       commandCase_ = 0;
       command_ = null;
       return this;
@@ -1411,6 +1600,18 @@ private static final long serialVersionUID = 0L;
       if (commandCase_ == 16 &&
           captureBuilder_ != null) {
         result.command_ = captureBuilder_.build();
+      }
+      if (commandCase_ == 18 &&
+          listClaimsBuilder_ != null) {
+        result.command_ = listClaimsBuilder_.build();
+      }
+      if (commandCase_ == 19 &&
+          listChangesBuilder_ != null) {
+        result.command_ = listChangesBuilder_.build();
+      }
+      if (commandCase_ == 20 &&
+          explainWaitBuilder_ != null) {
+        result.command_ = explainWaitBuilder_.build();
       }
     }
 
@@ -1523,6 +1724,18 @@ private static final long serialVersionUID = 0L;
         }
         case CAPTURE: {
           mergeCapture(other.getCapture());
+          break;
+        }
+        case LIST_CLAIMS: {
+          mergeListClaims(other.getListClaims());
+          break;
+        }
+        case LIST_CHANGES: {
+          mergeListChanges(other.getListChanges());
+          break;
+        }
+        case EXPLAIN_WAIT: {
+          mergeExplainWait(other.getExplainWait());
           break;
         }
         case COMMAND_NOT_SET: {
@@ -1670,6 +1883,27 @@ private static final long serialVersionUID = 0L;
               commandCase_ = 17;
               break;
             } // case 138
+            case 146: {
+              input.readMessage(
+                  getListClaimsFieldBuilder().getBuilder(),
+                  extensionRegistry);
+              commandCase_ = 18;
+              break;
+            } // case 146
+            case 154: {
+              input.readMessage(
+                  getListChangesFieldBuilder().getBuilder(),
+                  extensionRegistry);
+              commandCase_ = 19;
+              break;
+            } // case 154
+            case 162: {
+              input.readMessage(
+                  getExplainWaitFieldBuilder().getBuilder(),
+                  extensionRegistry);
+              commandCase_ = 20;
+              break;
+            } // case 162
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -4464,6 +4698,540 @@ private static final long serialVersionUID = 0L;
       commandCase_ = 16;
       onChanged();
       return captureBuilder_;
+    }
+
+    private com.google.protobuf.SingleFieldBuilderV3<
+        rowlock.v1.ListClaimsRequest, rowlock.v1.ListClaimsRequest.Builder, rowlock.v1.ListClaimsRequestOrBuilder> listClaimsBuilder_;
+    /**
+     * <pre>
+     * Like the unary method.
+     * </pre>
+     *
+     * <code>.rowlock.v1.ListClaimsRequest list_claims = 18;</code>
+     * @return Whether the listClaims field is set.
+     */
+    @java.lang.Override
+    public boolean hasListClaims() {
+      return commandCase_ == 18;
+    }
+    /**
+     * <pre>
+     * Like the unary method.
+     * </pre>
+     *
+     * <code>.rowlock.v1.ListClaimsRequest list_claims = 18;</code>
+     * @return The listClaims.
+     */
+    @java.lang.Override
+    public rowlock.v1.ListClaimsRequest getListClaims() {
+      if (listClaimsBuilder_ == null) {
+        if (commandCase_ == 18) {
+          return (rowlock.v1.ListClaimsRequest) command_;
+        }
+        return rowlock.v1.ListClaimsRequest.getDefaultInstance();
+      } else {
+        if (commandCase_ == 18) {
+          return listClaimsBuilder_.getMessage();
+        }
+        return rowlock.v1.ListClaimsRequest.getDefaultInstance();
+      }
+    }
+    /**
+     * <pre>
+     * Like the unary method.
+     * </pre>
+     *
+     * <code>.rowlock.v1.ListClaimsRequest list_claims = 18;</code>
+     */
+    public Builder setListClaims(rowlock.v1.ListClaimsRequest value) {
+      if (listClaimsBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        command_ = value;
+        onChanged();
+      } else {
+        listClaimsBuilder_.setMessage(value);
+      }
+      commandCase_ = 18;
+      return this;
+    }
+    /**
+     * <pre>
+     * Like the unary method.
+     * </pre>
+     *
+     * <code>.rowlock.v1.ListClaimsRequest list_claims = 18;</code>
+     */
+    public Builder setListClaims(
+        rowlock.v1.ListClaimsRequest.Builder builderForValue) {
+      if (listClaimsBuilder_ == null) {
+        command_ = builderForValue.build();
+        onChanged();
+      } else {
+        listClaimsBuilder_.setMessage(builderForValue.build());
+      }
+      commandCase_ = 18;
+      return this;
+    }
+    /**
+     * <pre>
+     * Like the unary method.
+     * </pre>
+     *
+     * <code>.rowlock.v1.ListClaimsRequest list_claims = 18;</code>
+     */
+    public Builder mergeListClaims(rowlock.v1.ListClaimsRequest value) {
+      if (listClaimsBuilder_ == null) {
+        if (commandCase_ == 18 &&
+            command_ != rowlock.v1.ListClaimsRequest.getDefaultInstance()) {
+          command_ = rowlock.v1.ListClaimsRequest.newBuilder((rowlock.v1.ListClaimsRequest) command_)
+              .mergeFrom(value).buildPartial();
+        } else {
+          command_ = value;
+        }
+        onChanged();
+      } else {
+        if (commandCase_ == 18) {
+          listClaimsBuilder_.mergeFrom(value);
+        } else {
+          listClaimsBuilder_.setMessage(value);
+        }
+      }
+      commandCase_ = 18;
+      return this;
+    }
+    /**
+     * <pre>
+     * Like the unary method.
+     * </pre>
+     *
+     * <code>.rowlock.v1.ListClaimsRequest list_claims = 18;</code>
+     */
+    public Builder clearListClaims() {
+      if (listClaimsBuilder_ == null) {
+        if (commandCase_ == 18) {
+          commandCase_ = 0;
+          command_ = null;
+          onChanged();
+        }
+      } else {
+        if (commandCase_ == 18) {
+          commandCase_ = 0;
+          command_ = null;
+        }
+        listClaimsBuilder_.clear();
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Like the unary method.
+     * </pre>
+     *
+     * <code>.rowlock.v1.ListClaimsRequest list_claims = 18;</code>
+     */
+    public rowlock.v1.ListClaimsRequest.Builder getListClaimsBuilder() {
+      return getListClaimsFieldBuilder().getBuilder();
+    }
+    /**
+     * <pre>
+     * Like the unary method.
+     * </pre>
+     *
+     * <code>.rowlock.v1.ListClaimsRequest list_claims = 18;</code>
+     */
+    @java.lang.Override
+    public rowlock.v1.ListClaimsRequestOrBuilder getListClaimsOrBuilder() {
+      if ((commandCase_ == 18) && (listClaimsBuilder_ != null)) {
+        return listClaimsBuilder_.getMessageOrBuilder();
+      } else {
+        if (commandCase_ == 18) {
+          return (rowlock.v1.ListClaimsRequest) command_;
+        }
+        return rowlock.v1.ListClaimsRequest.getDefaultInstance();
+      }
+    }
+    /**
+     * <pre>
+     * Like the unary method.
+     * </pre>
+     *
+     * <code>.rowlock.v1.ListClaimsRequest list_claims = 18;</code>
+     */
+    private com.google.protobuf.SingleFieldBuilderV3<
+        rowlock.v1.ListClaimsRequest, rowlock.v1.ListClaimsRequest.Builder, rowlock.v1.ListClaimsRequestOrBuilder> 
+        getListClaimsFieldBuilder() {
+      if (listClaimsBuilder_ == null) {
+        if (!(commandCase_ == 18)) {
+          command_ = rowlock.v1.ListClaimsRequest.getDefaultInstance();
+        }
+        listClaimsBuilder_ = new com.google.protobuf.SingleFieldBuilderV3<
+            rowlock.v1.ListClaimsRequest, rowlock.v1.ListClaimsRequest.Builder, rowlock.v1.ListClaimsRequestOrBuilder>(
+                (rowlock.v1.ListClaimsRequest) command_,
+                getParentForChildren(),
+                isClean());
+        command_ = null;
+      }
+      commandCase_ = 18;
+      onChanged();
+      return listClaimsBuilder_;
+    }
+
+    private com.google.protobuf.SingleFieldBuilderV3<
+        rowlock.v1.ListChangesRequest, rowlock.v1.ListChangesRequest.Builder, rowlock.v1.ListChangesRequestOrBuilder> listChangesBuilder_;
+    /**
+     * <pre>
+     * Like the unary method.
+     * </pre>
+     *
+     * <code>.rowlock.v1.ListChangesRequest list_changes = 19;</code>
+     * @return Whether the listChanges field is set.
+     */
+    @java.lang.Override
+    public boolean hasListChanges() {
+      return commandCase_ == 19;
+    }
+    /**
+     * <pre>
+     * Like the unary method.
+     * </pre>
+     *
+     * <code>.rowlock.v1.ListChangesRequest list_changes = 19;</code>
+     * @return The listChanges.
+     */
+    @java.lang.Override
+    public rowlock.v1.ListChangesRequest getListChanges() {
+      if (listChangesBuilder_ == null) {
+        if (commandCase_ == 19) {
+          return (rowlock.v1.ListChangesRequest) command_;
+        }
+        return rowlock.v1.ListChangesRequest.getDefaultInstance();
+      } else {
+        if (commandCase_ == 19) {
+          return listChangesBuilder_.getMessage();
+        }
+        return rowlock.v1.ListChangesRequest.getDefaultInstance();
+      }
+    }
+    /**
+     * <pre>
+     * Like the unary method.
+     * </pre>
+     *
+     * <code>.rowlock.v1.ListChangesRequest list_changes = 19;</code>
+     */
+    public Builder setListChanges(rowlock.v1.ListChangesRequest value) {
+      if (listChangesBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        command_ = value;
+        onChanged();
+      } else {
+        listChangesBuilder_.setMessage(value);
+      }
+      commandCase_ = 19;
+      return this;
+    }
+    /**
+     * <pre>
+     * Like the unary method.
+     * </pre>
+     *
+     * <code>.rowlock.v1.ListChangesRequest list_changes = 19;</code>
+     */
+    public Builder setListChanges(
+        rowlock.v1.ListChangesRequest.Builder builderForValue) {
+      if (listChangesBuilder_ == null) {
+        command_ = builderForValue.build();
+        onChanged();
+      } else {
+        listChangesBuilder_.setMessage(builderForValue.build());
+      }
+      commandCase_ = 19;
+      return this;
+    }
+    /**
+     * <pre>
+     * Like the unary method.
+     * </pre>
+     *
+     * <code>.rowlock.v1.ListChangesRequest list_changes = 19;</code>
+     */
+    public Builder mergeListChanges(rowlock.v1.ListChangesRequest value) {
+      if (listChangesBuilder_ == null) {
+        if (commandCase_ == 19 &&
+            command_ != rowlock.v1.ListChangesRequest.getDefaultInstance()) {
+          command_ = rowlock.v1.ListChangesRequest.newBuilder((rowlock.v1.ListChangesRequest) command_)
+              .mergeFrom(value).buildPartial();
+        } else {
+          command_ = value;
+        }
+        onChanged();
+      } else {
+        if (commandCase_ == 19) {
+          listChangesBuilder_.mergeFrom(value);
+        } else {
+          listChangesBuilder_.setMessage(value);
+        }
+      }
+      commandCase_ = 19;
+      return this;
+    }
+    /**
+     * <pre>
+     * Like the unary method.
+     * </pre>
+     *
+     * <code>.rowlock.v1.ListChangesRequest list_changes = 19;</code>
+     */
+    public Builder clearListChanges() {
+      if (listChangesBuilder_ == null) {
+        if (commandCase_ == 19) {
+          commandCase_ = 0;
+          command_ = null;
+          onChanged();
+        }
+      } else {
+        if (commandCase_ == 19) {
+          commandCase_ = 0;
+          command_ = null;
+        }
+        listChangesBuilder_.clear();
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Like the unary method.
+     * </pre>
+     *
+     * <code>.rowlock.v1.ListChangesRequest list_changes = 19;</code>
+     */
+    public rowlock.v1.ListChangesRequest.Builder getListChangesBuilder() {
+      return getListChangesFieldBuilder().getBuilder();
+    }
+    /**
+     * <pre>
+     * Like the unary method.
+     * </pre>
+     *
+     * <code>.rowlock.v1.ListChangesRequest list_changes = 19;</code>
+     */
+    @java.lang.Override
+    public rowlock.v1.ListChangesRequestOrBuilder getListChangesOrBuilder() {
+      if ((commandCase_ == 19) && (listChangesBuilder_ != null)) {
+        return listChangesBuilder_.getMessageOrBuilder();
+      } else {
+        if (commandCase_ == 19) {
+          return (rowlock.v1.ListChangesRequest) command_;
+        }
+        return rowlock.v1.ListChangesRequest.getDefaultInstance();
+      }
+    }
+    /**
+     * <pre>
+     * Like the unary method.
+     * </pre>
+     *
+     * <code>.rowlock.v1.ListChangesRequest list_changes = 19;</code>
+     */
+    private com.google.protobuf.SingleFieldBuilderV3<
+        rowlock.v1.ListChangesRequest, rowlock.v1.ListChangesRequest.Builder, rowlock.v1.ListChangesRequestOrBuilder> 
+        getListChangesFieldBuilder() {
+      if (listChangesBuilder_ == null) {
+        if (!(commandCase_ == 19)) {
+          command_ = rowlock.v1.ListChangesRequest.getDefaultInstance();
+        }
+        listChangesBuilder_ = new com.google.protobuf.SingleFieldBuilderV3<
+            rowlock.v1.ListChangesRequest, rowlock.v1.ListChangesRequest.Builder, rowlock.v1.ListChangesRequestOrBuilder>(
+                (rowlock.v1.ListChangesRequest) command_,
+                getParentForChildren(),
+                isClean());
+        command_ = null;
+      }
+      commandCase_ = 19;
+      onChanged();
+      return listChangesBuilder_;
+    }
+
+    private com.google.protobuf.SingleFieldBuilderV3<
+        rowlock.v1.ExplainWaitRequest, rowlock.v1.ExplainWaitRequest.Builder, rowlock.v1.ExplainWaitRequestOrBuilder> explainWaitBuilder_;
+    /**
+     * <pre>
+     * Like the unary method.
+     * </pre>
+     *
+     * <code>.rowlock.v1.ExplainWaitRequest explain_wait = 20;</code>
+     * @return Whether the explainWait field is set.
+     */
+    @java.lang.Override
+    public boolean hasExplainWait() {
+      return commandCase_ == 20;
+    }
+    /**
+     * <pre>
+     * Like the unary method.
+     * </pre>
+     *
+     * <code>.rowlock.v1.ExplainWaitRequest explain_wait = 20;</code>
+     * @return The explainWait.
+     */
+    @java.lang.Override
+    public rowlock.v1.ExplainWaitRequest getExplainWait() {
+      if (explainWaitBuilder_ == null) {
+        if (commandCase_ == 20) {
+          return (rowlock.v1.ExplainWaitRequest) command_;
+        }
+        return rowlock.v1.ExplainWaitRequest.getDefaultInstance();
+      } else {
+        if (commandCase_ == 20) {
+          return explainWaitBuilder_.getMessage();
+        }
+        return rowlock.v1.ExplainWaitRequest.getDefaultInstance();
+      }
+    }
+    /**
+     * <pre>
+     * Like the unary method.
+     * </pre>
+     *
+     * <code>.rowlock.v1.ExplainWaitRequest explain_wait = 20;</code>
+     */
+    public Builder setExplainWait(rowlock.v1.ExplainWaitRequest value) {
+      if (explainWaitBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        command_ = value;
+        onChanged();
+      } else {
+        explainWaitBuilder_.setMessage(value);
+      }
+      commandCase_ = 20;
+      return this;
+    }
+    /**
+     * <pre>
+     * Like the unary method.
+     * </pre>
+     *
+     * <code>.rowlock.v1.ExplainWaitRequest explain_wait = 20;</code>
+     */
+    public Builder setExplainWait(
+        rowlock.v1.ExplainWaitRequest.Builder builderForValue) {
+      if (explainWaitBuilder_ == null) {
+        command_ = builderForValue.build();
+        onChanged();
+      } else {
+        explainWaitBuilder_.setMessage(builderForValue.build());
+      }
+      commandCase_ = 20;
+      return this;
+    }
+    /**
+     * <pre>
+     * Like the unary method.
+     * </pre>
+     *
+     * <code>.rowlock.v1.ExplainWaitRequest explain_wait = 20;</code>
+     */
+    public Builder mergeExplainWait(rowlock.v1.ExplainWaitRequest value) {
+      if (explainWaitBuilder_ == null) {
+        if (commandCase_ == 20 &&
+            command_ != rowlock.v1.ExplainWaitRequest.getDefaultInstance()) {
+          command_ = rowlock.v1.ExplainWaitRequest.newBuilder((rowlock.v1.ExplainWaitRequest) command_)
+              .mergeFrom(value).buildPartial();
+        } else {
+          command_ = value;
+        }
+        onChanged();
+      } else {
+        if (commandCase_ == 20) {
+          explainWaitBuilder_.mergeFrom(value);
+        } else {
+          explainWaitBuilder_.setMessage(value);
+        }
+      }
+      commandCase_ = 20;
+      return this;
+    }
+    /**
+     * <pre>
+     * Like the unary method.
+     * </pre>
+     *
+     * <code>.rowlock.v1.ExplainWaitRequest explain_wait = 20;</code>
+     */
+    public Builder clearExplainWait() {
+      if (explainWaitBuilder_ == null) {
+        if (commandCase_ == 20) {
+          commandCase_ = 0;
+          command_ = null;
+          onChanged();
+        }
+      } else {
+        if (commandCase_ == 20) {
+          commandCase_ = 0;
+          command_ = null;
+        }
+        explainWaitBuilder_.clear();
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Like the unary method.
+     * </pre>
+     *
+     * <code>.rowlock.v1.ExplainWaitRequest explain_wait = 20;</code>
+     */
+    public rowlock.v1.ExplainWaitRequest.Builder getExplainWaitBuilder() {
+      return getExplainWaitFieldBuilder().getBuilder();
+    }
+    /**
+     * <pre>
+     * Like the unary method.
+     * </pre>
+     *
+     * <code>.rowlock.v1.ExplainWaitRequest explain_wait = 20;</code>
+     */
+    @java.lang.Override
+    public rowlock.v1.ExplainWaitRequestOrBuilder getExplainWaitOrBuilder() {
+      if ((commandCase_ == 20) && (explainWaitBuilder_ != null)) {
+        return explainWaitBuilder_.getMessageOrBuilder();
+      } else {
+        if (commandCase_ == 20) {
+          return (rowlock.v1.ExplainWaitRequest) command_;
+        }
+        return rowlock.v1.ExplainWaitRequest.getDefaultInstance();
+      }
+    }
+    /**
+     * <pre>
+     * Like the unary method.
+     * </pre>
+     *
+     * <code>.rowlock.v1.ExplainWaitRequest explain_wait = 20;</code>
+     */
+    private com.google.protobuf.SingleFieldBuilderV3<
+        rowlock.v1.ExplainWaitRequest, rowlock.v1.ExplainWaitRequest.Builder, rowlock.v1.ExplainWaitRequestOrBuilder> 
+        getExplainWaitFieldBuilder() {
+      if (explainWaitBuilder_ == null) {
+        if (!(commandCase_ == 20)) {
+          command_ = rowlock.v1.ExplainWaitRequest.getDefaultInstance();
+        }
+        explainWaitBuilder_ = new com.google.protobuf.SingleFieldBuilderV3<
+            rowlock.v1.ExplainWaitRequest, rowlock.v1.ExplainWaitRequest.Builder, rowlock.v1.ExplainWaitRequestOrBuilder>(
+                (rowlock.v1.ExplainWaitRequest) command_,
+                getParentForChildren(),
+                isClean());
+        command_ = null;
+      }
+      commandCase_ = 20;
+      onChanged();
+      return explainWaitBuilder_;
     }
     @java.lang.Override
     public final Builder setUnknownFields(

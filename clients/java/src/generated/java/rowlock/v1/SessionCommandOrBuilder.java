@@ -447,5 +447,86 @@ public interface SessionCommandOrBuilder extends
    */
   rowlock.v1.CaptureRequestOrBuilder getCaptureOrBuilder();
 
+  /**
+   * <pre>
+   * Like the unary method.
+   * </pre>
+   *
+   * <code>.rowlock.v1.ListClaimsRequest list_claims = 18;</code>
+   * @return Whether the listClaims field is set.
+   */
+  boolean hasListClaims();
+  /**
+   * <pre>
+   * Like the unary method.
+   * </pre>
+   *
+   * <code>.rowlock.v1.ListClaimsRequest list_claims = 18;</code>
+   * @return The listClaims.
+   */
+  rowlock.v1.ListClaimsRequest getListClaims();
+  /**
+   * <pre>
+   * Like the unary method.
+   * </pre>
+   *
+   * <code>.rowlock.v1.ListClaimsRequest list_claims = 18;</code>
+   */
+  rowlock.v1.ListClaimsRequestOrBuilder getListClaimsOrBuilder();
+
+  /**
+   * <pre>
+   * Like the unary method.
+   * </pre>
+   *
+   * <code>.rowlock.v1.ListChangesRequest list_changes = 19;</code>
+   * @return Whether the listChanges field is set.
+   */
+  boolean hasListChanges();
+  /**
+   * <pre>
+   * Like the unary method.
+   * </pre>
+   *
+   * <code>.rowlock.v1.ListChangesRequest list_changes = 19;</code>
+   * @return The listChanges.
+   */
+  rowlock.v1.ListChangesRequest getListChanges();
+  /**
+   * <pre>
+   * Like the unary method.
+   * </pre>
+   *
+   * <code>.rowlock.v1.ListChangesRequest list_changes = 19;</code>
+   */
+  rowlock.v1.ListChangesRequestOrBuilder getListChangesOrBuilder();
+
+  /**
+   * <pre>
+   * Like the unary method.
+   * </pre>
+   *
+   * <code>.rowlock.v1.ExplainWaitRequest explain_wait = 20;</code>
+   * @return Whether the explainWait field is set.
+   */
+  boolean hasExplainWait();
+  /**
+   * <pre>
+   * Like the unary method.
+   * </pre>
+   *
+   * <code>.rowlock.v1.ExplainWaitRequest explain_wait = 20;</code>
+   * @return The explainWait.
+   */
+  rowlock.v1.ExplainWaitRequest getExplainWait();
+  /**
+   * <pre>
+   * Like the unary method.
+   * </pre>
+   *
+   * <code>.rowlock.v1.ExplainWaitRequest explain_wait = 20;</code>
+   */
+  rowlock.v1.ExplainWaitRequestOrBuilder getExplainWaitOrBuilder();
+
   rowlock.v1.SessionCommand.CommandCase getCommandCase();
 }

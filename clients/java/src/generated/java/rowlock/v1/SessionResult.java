@@ -65,6 +65,9 @@ private static final long serialVersionUID = 0L;
     UPDATE_LOCK(14),
     DELETE_LOCK(15),
     CAPTURE(16),
+    LIST_CLAIMS(18),
+    LIST_CHANGES(19),
+    EXPLAIN_WAIT(20),
     RESULT_NOT_SET(0);
     private final int value;
     private ResultCase(int value) {
@@ -98,6 +101,9 @@ private static final long serialVersionUID = 0L;
         case 14: return UPDATE_LOCK;
         case 15: return DELETE_LOCK;
         case 16: return CAPTURE;
+        case 18: return LIST_CLAIMS;
+        case 19: return LIST_CHANGES;
+        case 20: return EXPLAIN_WAIT;
         case 0: return RESULT_NOT_SET;
         default: return null;
       }
@@ -816,6 +822,135 @@ private static final long serialVersionUID = 0L;
     return rowlock.v1.CaptureResponse.getDefaultInstance();
   }
 
+  public static final int LIST_CLAIMS_FIELD_NUMBER = 18;
+  /**
+   * <pre>
+   * Of list_claims.
+   * </pre>
+   *
+   * <code>.rowlock.v1.ListClaimsResponse list_claims = 18;</code>
+   * @return Whether the listClaims field is set.
+   */
+  @java.lang.Override
+  public boolean hasListClaims() {
+    return resultCase_ == 18;
+  }
+  /**
+   * <pre>
+   * Of list_claims.
+   * </pre>
+   *
+   * <code>.rowlock.v1.ListClaimsResponse list_claims = 18;</code>
+   * @return The listClaims.
+   */
+  @java.lang.Override
+  public rowlock.v1.ListClaimsResponse getListClaims() {
+    if (resultCase_ == 18) {
+       return (rowlock.v1.ListClaimsResponse) result_;
+    }
+    return rowlock.v1.ListClaimsResponse.getDefaultInstance();
+  }
+  /**
+   * <pre>
+   * Of list_claims.
+   * </pre>
+   *
+   * <code>.rowlock.v1.ListClaimsResponse list_claims = 18;</code>
+   */
+  @java.lang.Override
+  public rowlock.v1.ListClaimsResponseOrBuilder getListClaimsOrBuilder() {
+    if (resultCase_ == 18) {
+       return (rowlock.v1.ListClaimsResponse) result_;
+    }
+    return rowlock.v1.ListClaimsResponse.getDefaultInstance();
+  }
+
+  public static final int LIST_CHANGES_FIELD_NUMBER = 19;
+  /**
+   * <pre>
+   * Of list_changes.
+   * </pre>
+   *
+   * <code>.rowlock.v1.ListChangesResponse list_changes = 19;</code>
+   * @return Whether the listChanges field is set.
+   */
+  @java.lang.Override
+  public boolean hasListChanges() {
+    return resultCase_ == 19;
+  }
+  /**
+   * <pre>
+   * Of list_changes.
+   * </pre>
+   *
+   * <code>.rowlock.v1.ListChangesResponse list_changes = 19;</code>
+   * @return The listChanges.
+   */
+  @java.lang.Override
+  public rowlock.v1.ListChangesResponse getListChanges() {
+    if (resultCase_ == 19) {
+       return (rowlock.v1.ListChangesResponse) result_;
+    }
+    return rowlock.v1.ListChangesResponse.getDefaultInstance();
+  }
+  /**
+   * <pre>
+   * Of list_changes.
+   * </pre>
+   *
+   * <code>.rowlock.v1.ListChangesResponse list_changes = 19;</code>
+   */
+  @java.lang.Override
+  public rowlock.v1.ListChangesResponseOrBuilder getListChangesOrBuilder() {
+    if (resultCase_ == 19) {
+       return (rowlock.v1.ListChangesResponse) result_;
+    }
+    return rowlock.v1.ListChangesResponse.getDefaultInstance();
+  }
+
+  public static final int EXPLAIN_WAIT_FIELD_NUMBER = 20;
+  /**
+   * <pre>
+   * Of explain_wait.
+   * </pre>
+   *
+   * <code>.rowlock.v1.ExplainWaitResponse explain_wait = 20;</code>
+   * @return Whether the explainWait field is set.
+   */
+  @java.lang.Override
+  public boolean hasExplainWait() {
+    return resultCase_ == 20;
+  }
+  /**
+   * <pre>
+   * Of explain_wait.
+   * </pre>
+   *
+   * <code>.rowlock.v1.ExplainWaitResponse explain_wait = 20;</code>
+   * @return The explainWait.
+   */
+  @java.lang.Override
+  public rowlock.v1.ExplainWaitResponse getExplainWait() {
+    if (resultCase_ == 20) {
+       return (rowlock.v1.ExplainWaitResponse) result_;
+    }
+    return rowlock.v1.ExplainWaitResponse.getDefaultInstance();
+  }
+  /**
+   * <pre>
+   * Of explain_wait.
+   * </pre>
+   *
+   * <code>.rowlock.v1.ExplainWaitResponse explain_wait = 20;</code>
+   */
+  @java.lang.Override
+  public rowlock.v1.ExplainWaitResponseOrBuilder getExplainWaitOrBuilder() {
+    if (resultCase_ == 20) {
+       return (rowlock.v1.ExplainWaitResponse) result_;
+    }
+    return rowlock.v1.ExplainWaitResponse.getDefaultInstance();
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -880,6 +1015,15 @@ private static final long serialVersionUID = 0L;
     }
     if (resultCase_ == 17) {
       output.writeMessage(17, (rowlock.v1.WatchLocksResponse) result_);
+    }
+    if (resultCase_ == 18) {
+      output.writeMessage(18, (rowlock.v1.ListClaimsResponse) result_);
+    }
+    if (resultCase_ == 19) {
+      output.writeMessage(19, (rowlock.v1.ListChangesResponse) result_);
+    }
+    if (resultCase_ == 20) {
+      output.writeMessage(20, (rowlock.v1.ExplainWaitResponse) result_);
     }
     getUnknownFields().writeTo(output);
   }
@@ -957,6 +1101,18 @@ private static final long serialVersionUID = 0L;
     if (resultCase_ == 17) {
       size += com.google.protobuf.CodedOutputStream
         .computeMessageSize(17, (rowlock.v1.WatchLocksResponse) result_);
+    }
+    if (resultCase_ == 18) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeMessageSize(18, (rowlock.v1.ListClaimsResponse) result_);
+    }
+    if (resultCase_ == 19) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeMessageSize(19, (rowlock.v1.ListChangesResponse) result_);
+    }
+    if (resultCase_ == 20) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeMessageSize(20, (rowlock.v1.ExplainWaitResponse) result_);
     }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
@@ -1041,6 +1197,18 @@ private static final long serialVersionUID = 0L;
         if (!getCapture()
             .equals(other.getCapture())) return false;
         break;
+      case 18:
+        if (!getListClaims()
+            .equals(other.getListClaims())) return false;
+        break;
+      case 19:
+        if (!getListChanges()
+            .equals(other.getListChanges())) return false;
+        break;
+      case 20:
+        if (!getExplainWait()
+            .equals(other.getExplainWait())) return false;
+        break;
       case 0:
       default:
     }
@@ -1122,6 +1290,18 @@ private static final long serialVersionUID = 0L;
       case 16:
         hash = (37 * hash) + CAPTURE_FIELD_NUMBER;
         hash = (53 * hash) + getCapture().hashCode();
+        break;
+      case 18:
+        hash = (37 * hash) + LIST_CLAIMS_FIELD_NUMBER;
+        hash = (53 * hash) + getListClaims().hashCode();
+        break;
+      case 19:
+        hash = (37 * hash) + LIST_CHANGES_FIELD_NUMBER;
+        hash = (53 * hash) + getListChanges().hashCode();
+        break;
+      case 20:
+        hash = (37 * hash) + EXPLAIN_WAIT_FIELD_NUMBER;
+        hash = (53 * hash) + getExplainWait().hashCode();
         break;
       case 0:
       default:
@@ -1310,6 +1490,15 @@ private static final long serialVersionUID = 0L;
       if (captureBuilder_ != null) {
         captureBuilder_.clear();
       }
+      if (listClaimsBuilder_ != null) {
+        listClaimsBuilder_.clear();
+      }
+      if (listChangesBuilder_ != null) {
+        listChangesBuilder_.clear();
+      }
+      if (explainWaitBuilder_ != null) {
+        explainWaitBuilder_.clear();
+      }
       resultCase_ = 0;
       result_ = null;
       return this;
@@ -1417,6 +1606,18 @@ private static final long serialVersionUID = 0L;
       if (resultCase_ == 16 &&
           captureBuilder_ != null) {
         result.result_ = captureBuilder_.build();
+      }
+      if (resultCase_ == 18 &&
+          listClaimsBuilder_ != null) {
+        result.result_ = listClaimsBuilder_.build();
+      }
+      if (resultCase_ == 19 &&
+          listChangesBuilder_ != null) {
+        result.result_ = listChangesBuilder_.build();
+      }
+      if (resultCase_ == 20 &&
+          explainWaitBuilder_ != null) {
+        result.result_ = explainWaitBuilder_.build();
       }
     }
 
@@ -1530,6 +1731,18 @@ private static final long serialVersionUID = 0L;
         }
         case CAPTURE: {
           mergeCapture(other.getCapture());
+          break;
+        }
+        case LIST_CLAIMS: {
+          mergeListClaims(other.getListClaims());
+          break;
+        }
+        case LIST_CHANGES: {
+          mergeListChanges(other.getListChanges());
+          break;
+        }
+        case EXPLAIN_WAIT: {
+          mergeExplainWait(other.getExplainWait());
           break;
         }
         case RESULT_NOT_SET: {
@@ -1679,6 +1892,27 @@ private static final long serialVersionUID = 0L;
               resultCase_ = 17;
               break;
             } // case 138
+            case 146: {
+              input.readMessage(
+                  getListClaimsFieldBuilder().getBuilder(),
+                  extensionRegistry);
+              resultCase_ = 18;
+              break;
+            } // case 146
+            case 154: {
+              input.readMessage(
+                  getListChangesFieldBuilder().getBuilder(),
+                  extensionRegistry);
+              resultCase_ = 19;
+              break;
+            } // case 154
+            case 162: {
+              input.readMessage(
+                  getExplainWaitFieldBuilder().getBuilder(),
+                  extensionRegistry);
+              resultCase_ = 20;
+              break;
+            } // case 162
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -4601,6 +4835,540 @@ private static final long serialVersionUID = 0L;
       resultCase_ = 16;
       onChanged();
       return captureBuilder_;
+    }
+
+    private com.google.protobuf.SingleFieldBuilderV3<
+        rowlock.v1.ListClaimsResponse, rowlock.v1.ListClaimsResponse.Builder, rowlock.v1.ListClaimsResponseOrBuilder> listClaimsBuilder_;
+    /**
+     * <pre>
+     * Of list_claims.
+     * </pre>
+     *
+     * <code>.rowlock.v1.ListClaimsResponse list_claims = 18;</code>
+     * @return Whether the listClaims field is set.
+     */
+    @java.lang.Override
+    public boolean hasListClaims() {
+      return resultCase_ == 18;
+    }
+    /**
+     * <pre>
+     * Of list_claims.
+     * </pre>
+     *
+     * <code>.rowlock.v1.ListClaimsResponse list_claims = 18;</code>
+     * @return The listClaims.
+     */
+    @java.lang.Override
+    public rowlock.v1.ListClaimsResponse getListClaims() {
+      if (listClaimsBuilder_ == null) {
+        if (resultCase_ == 18) {
+          return (rowlock.v1.ListClaimsResponse) result_;
+        }
+        return rowlock.v1.ListClaimsResponse.getDefaultInstance();
+      } else {
+        if (resultCase_ == 18) {
+          return listClaimsBuilder_.getMessage();
+        }
+        return rowlock.v1.ListClaimsResponse.getDefaultInstance();
+      }
+    }
+    /**
+     * <pre>
+     * Of list_claims.
+     * </pre>
+     *
+     * <code>.rowlock.v1.ListClaimsResponse list_claims = 18;</code>
+     */
+    public Builder setListClaims(rowlock.v1.ListClaimsResponse value) {
+      if (listClaimsBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        result_ = value;
+        onChanged();
+      } else {
+        listClaimsBuilder_.setMessage(value);
+      }
+      resultCase_ = 18;
+      return this;
+    }
+    /**
+     * <pre>
+     * Of list_claims.
+     * </pre>
+     *
+     * <code>.rowlock.v1.ListClaimsResponse list_claims = 18;</code>
+     */
+    public Builder setListClaims(
+        rowlock.v1.ListClaimsResponse.Builder builderForValue) {
+      if (listClaimsBuilder_ == null) {
+        result_ = builderForValue.build();
+        onChanged();
+      } else {
+        listClaimsBuilder_.setMessage(builderForValue.build());
+      }
+      resultCase_ = 18;
+      return this;
+    }
+    /**
+     * <pre>
+     * Of list_claims.
+     * </pre>
+     *
+     * <code>.rowlock.v1.ListClaimsResponse list_claims = 18;</code>
+     */
+    public Builder mergeListClaims(rowlock.v1.ListClaimsResponse value) {
+      if (listClaimsBuilder_ == null) {
+        if (resultCase_ == 18 &&
+            result_ != rowlock.v1.ListClaimsResponse.getDefaultInstance()) {
+          result_ = rowlock.v1.ListClaimsResponse.newBuilder((rowlock.v1.ListClaimsResponse) result_)
+              .mergeFrom(value).buildPartial();
+        } else {
+          result_ = value;
+        }
+        onChanged();
+      } else {
+        if (resultCase_ == 18) {
+          listClaimsBuilder_.mergeFrom(value);
+        } else {
+          listClaimsBuilder_.setMessage(value);
+        }
+      }
+      resultCase_ = 18;
+      return this;
+    }
+    /**
+     * <pre>
+     * Of list_claims.
+     * </pre>
+     *
+     * <code>.rowlock.v1.ListClaimsResponse list_claims = 18;</code>
+     */
+    public Builder clearListClaims() {
+      if (listClaimsBuilder_ == null) {
+        if (resultCase_ == 18) {
+          resultCase_ = 0;
+          result_ = null;
+          onChanged();
+        }
+      } else {
+        if (resultCase_ == 18) {
+          resultCase_ = 0;
+          result_ = null;
+        }
+        listClaimsBuilder_.clear();
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Of list_claims.
+     * </pre>
+     *
+     * <code>.rowlock.v1.ListClaimsResponse list_claims = 18;</code>
+     */
+    public rowlock.v1.ListClaimsResponse.Builder getListClaimsBuilder() {
+      return getListClaimsFieldBuilder().getBuilder();
+    }
+    /**
+     * <pre>
+     * Of list_claims.
+     * </pre>
+     *
+     * <code>.rowlock.v1.ListClaimsResponse list_claims = 18;</code>
+     */
+    @java.lang.Override
+    public rowlock.v1.ListClaimsResponseOrBuilder getListClaimsOrBuilder() {
+      if ((resultCase_ == 18) && (listClaimsBuilder_ != null)) {
+        return listClaimsBuilder_.getMessageOrBuilder();
+      } else {
+        if (resultCase_ == 18) {
+          return (rowlock.v1.ListClaimsResponse) result_;
+        }
+        return rowlock.v1.ListClaimsResponse.getDefaultInstance();
+      }
+    }
+    /**
+     * <pre>
+     * Of list_claims.
+     * </pre>
+     *
+     * <code>.rowlock.v1.ListClaimsResponse list_claims = 18;</code>
+     */
+    private com.google.protobuf.SingleFieldBuilderV3<
+        rowlock.v1.ListClaimsResponse, rowlock.v1.ListClaimsResponse.Builder, rowlock.v1.ListClaimsResponseOrBuilder> 
+        getListClaimsFieldBuilder() {
+      if (listClaimsBuilder_ == null) {
+        if (!(resultCase_ == 18)) {
+          result_ = rowlock.v1.ListClaimsResponse.getDefaultInstance();
+        }
+        listClaimsBuilder_ = new com.google.protobuf.SingleFieldBuilderV3<
+            rowlock.v1.ListClaimsResponse, rowlock.v1.ListClaimsResponse.Builder, rowlock.v1.ListClaimsResponseOrBuilder>(
+                (rowlock.v1.ListClaimsResponse) result_,
+                getParentForChildren(),
+                isClean());
+        result_ = null;
+      }
+      resultCase_ = 18;
+      onChanged();
+      return listClaimsBuilder_;
+    }
+
+    private com.google.protobuf.SingleFieldBuilderV3<
+        rowlock.v1.ListChangesResponse, rowlock.v1.ListChangesResponse.Builder, rowlock.v1.ListChangesResponseOrBuilder> listChangesBuilder_;
+    /**
+     * <pre>
+     * Of list_changes.
+     * </pre>
+     *
+     * <code>.rowlock.v1.ListChangesResponse list_changes = 19;</code>
+     * @return Whether the listChanges field is set.
+     */
+    @java.lang.Override
+    public boolean hasListChanges() {
+      return resultCase_ == 19;
+    }
+    /**
+     * <pre>
+     * Of list_changes.
+     * </pre>
+     *
+     * <code>.rowlock.v1.ListChangesResponse list_changes = 19;</code>
+     * @return The listChanges.
+     */
+    @java.lang.Override
+    public rowlock.v1.ListChangesResponse getListChanges() {
+      if (listChangesBuilder_ == null) {
+        if (resultCase_ == 19) {
+          return (rowlock.v1.ListChangesResponse) result_;
+        }
+        return rowlock.v1.ListChangesResponse.getDefaultInstance();
+      } else {
+        if (resultCase_ == 19) {
+          return listChangesBuilder_.getMessage();
+        }
+        return rowlock.v1.ListChangesResponse.getDefaultInstance();
+      }
+    }
+    /**
+     * <pre>
+     * Of list_changes.
+     * </pre>
+     *
+     * <code>.rowlock.v1.ListChangesResponse list_changes = 19;</code>
+     */
+    public Builder setListChanges(rowlock.v1.ListChangesResponse value) {
+      if (listChangesBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        result_ = value;
+        onChanged();
+      } else {
+        listChangesBuilder_.setMessage(value);
+      }
+      resultCase_ = 19;
+      return this;
+    }
+    /**
+     * <pre>
+     * Of list_changes.
+     * </pre>
+     *
+     * <code>.rowlock.v1.ListChangesResponse list_changes = 19;</code>
+     */
+    public Builder setListChanges(
+        rowlock.v1.ListChangesResponse.Builder builderForValue) {
+      if (listChangesBuilder_ == null) {
+        result_ = builderForValue.build();
+        onChanged();
+      } else {
+        listChangesBuilder_.setMessage(builderForValue.build());
+      }
+      resultCase_ = 19;
+      return this;
+    }
+    /**
+     * <pre>
+     * Of list_changes.
+     * </pre>
+     *
+     * <code>.rowlock.v1.ListChangesResponse list_changes = 19;</code>
+     */
+    public Builder mergeListChanges(rowlock.v1.ListChangesResponse value) {
+      if (listChangesBuilder_ == null) {
+        if (resultCase_ == 19 &&
+            result_ != rowlock.v1.ListChangesResponse.getDefaultInstance()) {
+          result_ = rowlock.v1.ListChangesResponse.newBuilder((rowlock.v1.ListChangesResponse) result_)
+              .mergeFrom(value).buildPartial();
+        } else {
+          result_ = value;
+        }
+        onChanged();
+      } else {
+        if (resultCase_ == 19) {
+          listChangesBuilder_.mergeFrom(value);
+        } else {
+          listChangesBuilder_.setMessage(value);
+        }
+      }
+      resultCase_ = 19;
+      return this;
+    }
+    /**
+     * <pre>
+     * Of list_changes.
+     * </pre>
+     *
+     * <code>.rowlock.v1.ListChangesResponse list_changes = 19;</code>
+     */
+    public Builder clearListChanges() {
+      if (listChangesBuilder_ == null) {
+        if (resultCase_ == 19) {
+          resultCase_ = 0;
+          result_ = null;
+          onChanged();
+        }
+      } else {
+        if (resultCase_ == 19) {
+          resultCase_ = 0;
+          result_ = null;
+        }
+        listChangesBuilder_.clear();
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Of list_changes.
+     * </pre>
+     *
+     * <code>.rowlock.v1.ListChangesResponse list_changes = 19;</code>
+     */
+    public rowlock.v1.ListChangesResponse.Builder getListChangesBuilder() {
+      return getListChangesFieldBuilder().getBuilder();
+    }
+    /**
+     * <pre>
+     * Of list_changes.
+     * </pre>
+     *
+     * <code>.rowlock.v1.ListChangesResponse list_changes = 19;</code>
+     */
+    @java.lang.Override
+    public rowlock.v1.ListChangesResponseOrBuilder getListChangesOrBuilder() {
+      if ((resultCase_ == 19) && (listChangesBuilder_ != null)) {
+        return listChangesBuilder_.getMessageOrBuilder();
+      } else {
+        if (resultCase_ == 19) {
+          return (rowlock.v1.ListChangesResponse) result_;
+        }
+        return rowlock.v1.ListChangesResponse.getDefaultInstance();
+      }
+    }
+    /**
+     * <pre>
+     * Of list_changes.
+     * </pre>
+     *
+     * <code>.rowlock.v1.ListChangesResponse list_changes = 19;</code>
+     */
+    private com.google.protobuf.SingleFieldBuilderV3<
+        rowlock.v1.ListChangesResponse, rowlock.v1.ListChangesResponse.Builder, rowlock.v1.ListChangesResponseOrBuilder> 
+        getListChangesFieldBuilder() {
+      if (listChangesBuilder_ == null) {
+        if (!(resultCase_ == 19)) {
+          result_ = rowlock.v1.ListChangesResponse.getDefaultInstance();
+        }
+        listChangesBuilder_ = new com.google.protobuf.SingleFieldBuilderV3<
+            rowlock.v1.ListChangesResponse, rowlock.v1.ListChangesResponse.Builder, rowlock.v1.ListChangesResponseOrBuilder>(
+                (rowlock.v1.ListChangesResponse) result_,
+                getParentForChildren(),
+                isClean());
+        result_ = null;
+      }
+      resultCase_ = 19;
+      onChanged();
+      return listChangesBuilder_;
+    }
+
+    private com.google.protobuf.SingleFieldBuilderV3<
+        rowlock.v1.ExplainWaitResponse, rowlock.v1.ExplainWaitResponse.Builder, rowlock.v1.ExplainWaitResponseOrBuilder> explainWaitBuilder_;
+    /**
+     * <pre>
+     * Of explain_wait.
+     * </pre>
+     *
+     * <code>.rowlock.v1.ExplainWaitResponse explain_wait = 20;</code>
+     * @return Whether the explainWait field is set.
+     */
+    @java.lang.Override
+    public boolean hasExplainWait() {
+      return resultCase_ == 20;
+    }
+    /**
+     * <pre>
+     * Of explain_wait.
+     * </pre>
+     *
+     * <code>.rowlock.v1.ExplainWaitResponse explain_wait = 20;</code>
+     * @return The explainWait.
+     */
+    @java.lang.Override
+    public rowlock.v1.ExplainWaitResponse getExplainWait() {
+      if (explainWaitBuilder_ == null) {
+        if (resultCase_ == 20) {
+          return (rowlock.v1.ExplainWaitResponse) result_;
+        }
+        return rowlock.v1.ExplainWaitResponse.getDefaultInstance();
+      } else {
+        if (resultCase_ == 20) {
+          return explainWaitBuilder_.getMessage();
+        }
+        return rowlock.v1.ExplainWaitResponse.getDefaultInstance();
+      }
+    }
+    /**
+     * <pre>
+     * Of explain_wait.
+     * </pre>
+     *
+     * <code>.rowlock.v1.ExplainWaitResponse explain_wait = 20;</code>
+     */
+    public Builder setExplainWait(rowlock.v1.ExplainWaitResponse value) {
+      if (explainWaitBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        result_ = value;
+        onChanged();
+      } else {
+        explainWaitBuilder_.setMessage(value);
+      }
+      resultCase_ = 20;
+      return this;
+    }
+    /**
+     * <pre>
+     * Of explain_wait.
+     * </pre>
+     *
+     * <code>.rowlock.v1.ExplainWaitResponse explain_wait = 20;</code>
+     */
+    public Builder setExplainWait(
+        rowlock.v1.ExplainWaitResponse.Builder builderForValue) {
+      if (explainWaitBuilder_ == null) {
+        result_ = builderForValue.build();
+        onChanged();
+      } else {
+        explainWaitBuilder_.setMessage(builderForValue.build());
+      }
+      resultCase_ = 20;
+      return this;
+    }
+    /**
+     * <pre>
+     * Of explain_wait.
+     * </pre>
+     *
+     * <code>.rowlock.v1.ExplainWaitResponse explain_wait = 20;</code>
+     */
+    public Builder mergeExplainWait(rowlock.v1.ExplainWaitResponse value) {
+      if (explainWaitBuilder_ == null) {
+        if (resultCase_ == 20 &&
+            result_ != rowlock.v1.ExplainWaitResponse.getDefaultInstance()) {
+          result_ = rowlock.v1.ExplainWaitResponse.newBuilder((rowlock.v1.ExplainWaitResponse) result_)
+              .mergeFrom(value).buildPartial();
+        } else {
+          result_ = value;
+        }
+        onChanged();
+      } else {
+        if (resultCase_ == 20) {
+          explainWaitBuilder_.mergeFrom(value);
+        } else {
+          explainWaitBuilder_.setMessage(value);
+        }
+      }
+      resultCase_ = 20;
+      return this;
+    }
+    /**
+     * <pre>
+     * Of explain_wait.
+     * </pre>
+     *
+     * <code>.rowlock.v1.ExplainWaitResponse explain_wait = 20;</code>
+     */
+    public Builder clearExplainWait() {
+      if (explainWaitBuilder_ == null) {
+        if (resultCase_ == 20) {
+          resultCase_ = 0;
+          result_ = null;
+          onChanged();
+        }
+      } else {
+        if (resultCase_ == 20) {
+          resultCase_ = 0;
+          result_ = null;
+        }
+        explainWaitBuilder_.clear();
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Of explain_wait.
+     * </pre>
+     *
+     * <code>.rowlock.v1.ExplainWaitResponse explain_wait = 20;</code>
+     */
+    public rowlock.v1.ExplainWaitResponse.Builder getExplainWaitBuilder() {
+      return getExplainWaitFieldBuilder().getBuilder();
+    }
+    /**
+     * <pre>
+     * Of explain_wait.
+     * </pre>
+     *
+     * <code>.rowlock.v1.ExplainWaitResponse explain_wait = 20;</code>
+     */
+    @java.lang.Override
+    public rowlock.v1.ExplainWaitResponseOrBuilder getExplainWaitOrBuilder() {
+      if ((resultCase_ == 20) && (explainWaitBuilder_ != null)) {
+        return explainWaitBuilder_.getMessageOrBuilder();
+      } else {
+        if (resultCase_ == 20) {
+          return (rowlock.v1.ExplainWaitResponse) result_;
+        }
+        return rowlock.v1.ExplainWaitResponse.getDefaultInstance();
+      }
+    }
+    /**
+     * <pre>
+     * Of explain_wait.
+     * </pre>
+     *
+     * <code>.rowlock.v1.ExplainWaitResponse explain_wait = 20;</code>
+     */
+    private com.google.protobuf.SingleFieldBuilderV3<
+        rowlock.v1.ExplainWaitResponse, rowlock.v1.ExplainWaitResponse.Builder, rowlock.v1.ExplainWaitResponseOrBuilder> 
+        getExplainWaitFieldBuilder() {
+      if (explainWaitBuilder_ == null) {
+        if (!(resultCase_ == 20)) {
+          result_ = rowlock.v1.ExplainWaitResponse.getDefaultInstance();
+        }
+        explainWaitBuilder_ = new com.google.protobuf.SingleFieldBuilderV3<
+            rowlock.v1.ExplainWaitResponse, rowlock.v1.ExplainWaitResponse.Builder, rowlock.v1.ExplainWaitResponseOrBuilder>(
+                (rowlock.v1.ExplainWaitResponse) result_,
+                getParentForChildren(),
+                isClean());
+        result_ = null;
+      }
+      resultCase_ = 20;
+      onChanged();
+      return explainWaitBuilder_;
     }
     @java.lang.Override
     public final Builder setUnknownFields(

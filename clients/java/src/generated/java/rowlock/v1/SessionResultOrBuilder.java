@@ -450,5 +450,86 @@ public interface SessionResultOrBuilder extends
    */
   rowlock.v1.CaptureResponseOrBuilder getCaptureOrBuilder();
 
+  /**
+   * <pre>
+   * Of list_claims.
+   * </pre>
+   *
+   * <code>.rowlock.v1.ListClaimsResponse list_claims = 18;</code>
+   * @return Whether the listClaims field is set.
+   */
+  boolean hasListClaims();
+  /**
+   * <pre>
+   * Of list_claims.
+   * </pre>
+   *
+   * <code>.rowlock.v1.ListClaimsResponse list_claims = 18;</code>
+   * @return The listClaims.
+   */
+  rowlock.v1.ListClaimsResponse getListClaims();
+  /**
+   * <pre>
+   * Of list_claims.
+   * </pre>
+   *
+   * <code>.rowlock.v1.ListClaimsResponse list_claims = 18;</code>
+   */
+  rowlock.v1.ListClaimsResponseOrBuilder getListClaimsOrBuilder();
+
+  /**
+   * <pre>
+   * Of list_changes.
+   * </pre>
+   *
+   * <code>.rowlock.v1.ListChangesResponse list_changes = 19;</code>
+   * @return Whether the listChanges field is set.
+   */
+  boolean hasListChanges();
+  /**
+   * <pre>
+   * Of list_changes.
+   * </pre>
+   *
+   * <code>.rowlock.v1.ListChangesResponse list_changes = 19;</code>
+   * @return The listChanges.
+   */
+  rowlock.v1.ListChangesResponse getListChanges();
+  /**
+   * <pre>
+   * Of list_changes.
+   * </pre>
+   *
+   * <code>.rowlock.v1.ListChangesResponse list_changes = 19;</code>
+   */
+  rowlock.v1.ListChangesResponseOrBuilder getListChangesOrBuilder();
+
+  /**
+   * <pre>
+   * Of explain_wait.
+   * </pre>
+   *
+   * <code>.rowlock.v1.ExplainWaitResponse explain_wait = 20;</code>
+   * @return Whether the explainWait field is set.
+   */
+  boolean hasExplainWait();
+  /**
+   * <pre>
+   * Of explain_wait.
+   * </pre>
+   *
+   * <code>.rowlock.v1.ExplainWaitResponse explain_wait = 20;</code>
+   * @return The explainWait.
+   */
+  rowlock.v1.ExplainWaitResponse getExplainWait();
+  /**
+   * <pre>
+   * Of explain_wait.
+   * </pre>
+   *
+   * <code>.rowlock.v1.ExplainWaitResponse explain_wait = 20;</code>
+   */
+  rowlock.v1.ExplainWaitResponseOrBuilder getExplainWaitOrBuilder();
+
   rowlock.v1.SessionResult.ResultCase getResultCase();
 }
