@@ -10,7 +10,13 @@ function written(errIsTerminal: boolean) {
   return { texts, line: waitingLine("job", context) };
 }
 
-const at = (ahead: number) => ({ ahead, permitsAhead: ahead, queueLength: 5, waitedMs: 12_000 });
+const at = (ahead: number) => ({
+  ticketId: "1.1.x",
+  ahead,
+  permitsAhead: ahead,
+  queueLength: 5,
+  waitedMs: 12_000,
+});
 
 test("on a terminal it is one line, which disappears when the wait is over", () => {
   const { texts, line } = written(true);
