@@ -5,7 +5,6 @@ import { constants } from "node:os";
 import type { ClaimView, Lock, LockOptions, Place, Refusal, RowlockClient } from "../typescript/src/index.ts";
 import { type CliContext, EXIT, type ExitCode } from "./context.ts";
 import { ERASE_LINE, said, shown, timeWords } from "./print.ts";
-import { estimateWords } from "./wait-causes.ts";
 
 const SIGNALS = ["SIGHUP", "SIGINT", "SIGTERM"] as const;
 const REWRITE_MS = 1_000;
@@ -107,8 +106,8 @@ export function laterReason(rowlock: Pick<RowlockClient, "explainWait">, say: (w
   const ask = async (): Promise<void> => {
     if (ticketId === undefined) return;
     try {
-      const { summary, estimate } = await rowlock.explainWait({ ticketId });
-      if (!isOver) say(estimate ? `${summary}; ${estimateWords(estimate)}` : summary);
+      const { summary } = await rowlock.explainWait({ ticketId });
+      if (!isOver) say(summary);
     } catch {
       // See above: the wait goes on.
     }
