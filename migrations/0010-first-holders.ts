@@ -109,7 +109,7 @@ async function move(target: MigrationTarget, types: Types): Promise<void> {
   const columns = claimColumns(types);
   await addColumnsOfHolder(target, types, columns);
   await addTables(target, types, columns);
-  await copyEnded(target, columns);
+  await copyEnded(target, columns, types);
   await fillGuardRows(target, columns);
   await exchange(target, columns);
 }
@@ -126,7 +126,7 @@ async function addColumnsOfHolder(target: MigrationTarget, { number, time }: Typ
 
 /** The new table of live claims has another name until the exchange. */
 async function addTables(target: MigrationTarget, types: Types, columns: Column[]) {
-  const { number, time, small, bytes, ofTable } = types;
+  const { number, time, small, count, bytes, ofTable } = types;
   const defined = ({ name, type, isNullable }: Column) =>
     `${name} ${type} ${isNullable ? "NULL" : "NOT NULL"}`;
   const definitions = (list: readonly Column[]) => list.map(defined).join(", ");
@@ -137,11 +137,12 @@ async function addTables(target: MigrationTarget, types: Types, columns: Column[
   await target.run(`CREATE TABLE IF NOT EXISTS rowlock_history (
     lock_id ${number} NOT NULL,
     ${definitions(columns.filter(isOfHistory))},
-    deadline ${time} NOT NULL,
     ended_at ${time} NOT NULL,
     end_reason ${small} NOT NULL,
     end_note ${bytes(255)} NOT NULL,
-    PRIMARY KEY (deadline, lock_id, ticket_number)) ${ofTable}`);
+    ended_by ${bytes(255)} NOT NULL,
+    kept_for ${count} NOT NULL,
+    PRIMARY KEY (kept_for, ended_at, lock_id, ticket_number)) ${ofTable}`);
   await target.addIndex("rowlock_history", "rowlock_history_claim", "lock_id, ticket_number");
   await target.run(`CREATE TABLE IF NOT EXISTS rowlock_request (
     request_id ${bytes(128)} NOT NULL PRIMARY KEY,
@@ -156,11 +157,16 @@ function isOfHistory({ name }: Column): boolean {
 
 const put = ({ dialect }: MigrationTarget) => (dialect === "mysql" ? "REPLACE INTO" : "INSERT INTO");
 
-async function copyEnded(target: MigrationTarget, columns: Column[]) {
+/** How long the ended claim `c` was to be kept, in seconds, rounded up. */
+const KEPT_FOR = `CASE WHEN c.deadline > COALESCE(c.ended_at, 0)
+  THEN ROUND((c.deadline - COALESCE(c.ended_at, 0)) / 1000000.0 + 0.4999995) ELSE 0 END`;
+
+async function copyEnded(target: MigrationTarget, columns: Column[], { noBytes }: Types) {
   const kept = columns.filter(isOfHistory);
-  await target.run(`${put(target)} rowlock_history (lock_id, ${namesOf(kept)}, deadline, ended_at, end_reason, end_note)
-    SELECT c.lock_id, ${oldValuesOf(kept)}, COALESCE(c.deadline, c.ended_at, 0),
-      COALESCE(c.ended_at, 0), COALESCE(c.end_reason, 0), c.end_note
+  await target.run(`${put(target)} rowlock_history
+      (lock_id, ${namesOf(kept)}, ended_at, end_reason, end_note, ended_by, kept_for)
+    SELECT c.lock_id, ${oldValuesOf(kept)}, COALESCE(c.ended_at, 0), COALESCE(c.end_reason, 0), c.end_note, ${noBytes},
+      ${target.dialect === "mysql" ? KEPT_FOR : `CAST(${KEPT_FOR} AS INTEGER)`}
     FROM rowlock_claim c WHERE c.state = 3`);
   // The ids that servers made begin with one NUL; no client can repeat them.
   await target.run(`${put(target)} rowlock_request (request_id, lock_id, ticket_number)

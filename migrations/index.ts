@@ -11,6 +11,7 @@ import * as rulesInForce from "./0008-rules-in-force.ts";
 import * as attemptsSince from "./0009-attempts-since.ts";
 import * as firstHolders from "./0010-first-holders.ts";
 import * as makersOfRecords from "./0011-makers-of-records.ts";
+import * as changes from "./0012-changes.ts";
 import type { MigrationTarget } from "./target.ts";
 
 export interface Migration {
@@ -37,4 +38,5 @@ export const migrations: readonly Migration[] = [
   { name: "0009-attempts-since", up: attemptsSince.up },
   { name: "0010-first-holders", up: firstHolders.up },
   { name: "0011-makers-of-records", up: makersOfRecords.up },
+  { name: "0012-changes", up: changes.up },
 ];

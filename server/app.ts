@@ -9,6 +9,7 @@ import { formatListenAddress, isLoopback } from "./config/listen-address.ts";
 import { type FilesOutcome, ReloadedFiles } from "./config/reloaded-files.ts";
 import { tlsFiles, validUntil } from "./config/tls-files.ts";
 import { metricsTokenFile } from "./config/token-file.ts";
+import { keptForBy } from "./core/kept-for.ts";
 import { Engine } from "./engine/engine.ts";
 import { HEARTBEATS_PER_GRACE } from "./engine/engine-bounds.ts";
 import type { EngineObserver } from "./engine/lock-engine.ts";
@@ -140,6 +141,7 @@ async function startParts(
   stops.defer(() => sender.close());
 
   const graceUs = config.graceMs * 1_000;
+  const retentionUs = config.retentionMs * 1_000;
   const engine = new Engine({
     store,
     observer,
@@ -148,14 +150,19 @@ async function startParts(
     policy: {
       graceUs,
       attachedForUs: graceUs + graceUs / HEARTBEATS_PER_GRACE,
-      retentionUs: config.retentionMs * 1_000,
+      keptForUs: keptForBy(retentionUs, config.history),
       queueMax: config.queueMax,
     },
     replica,
     lanes: store.lanes,
     commandsQueuedMax: config.commandsMax,
     namesPerSecond: room.namesPerSecond,
-    idleLockUs: config.idleLockRetentionMs * 1_000,
+    cleaning: {
+      idleLockUs: config.idleLockRetentionMs * 1_000,
+      retentionUs,
+      historyRowsMax: config.historyRowsMax,
+      changesUs: config.changesRetentionMs * 1_000,
+    },
     ...(config.stateFile === null ? {} : { memory: stateFile(config.stateFile) }),
     failOverPauseUs: config.failOverPauseMs === null ? null : config.failOverPauseMs * 1_000,
   });

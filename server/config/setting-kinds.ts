@@ -98,6 +98,64 @@ export function text(placeholder: string, bound: string): Kind<string> {
   return { placeholder, bound, read: (written) => written };
 }
 
+/** Names and patterns, each with a duration: `etl/*=30d,web/*=1h`. */
+export function patternTimes(
+  patternsMax: number,
+  bytesMax: number,
+  longest: string,
+): Kind<readonly PatternTime[]> {
+  const longestMs = durationMs(longest);
+  return {
+    placeholder: "<patterns>",
+    bound: `at most ${patternsMax}, each with a duration up to ${longest}, a star only at the end`,
+    read(text) {
+      const parts = partsOf(text);
+      const times = parts.map((part) => {
+        const at = part.lastIndexOf("=");
+        return {
+          part,
+          pattern: part.slice(0, Math.max(at, 0)).trim(),
+          ms: durationMs(part.slice(at + 1).trim()),
+        };
+      });
+      const advice = times.flatMap(({ part, pattern, ms }, index) => {
+        if (pattern === "" || !(ms <= longestMs))
+          return `write "${shortened(part)}" as a pattern and a duration up to ${longest}, as etl/*=30d`;
+        const isTwice = times.findIndex((other) => other.pattern === pattern) < index;
+        return isTwice
+          ? `it has "${shortened(pattern)}" twice: keep one`
+          : (adviceOn(pattern, bytesMax) ?? []);
+      });
+      if (parts.length > patternsMax)
+        advice.unshift(`it has ${parts.length} patterns: keep at most ${patternsMax}`);
+      if (advice.length > 0) return new Refusal(advice.join("; "));
+      return times.map(({ pattern, ms }) => ({ pattern, keptForUs: ms * 1_000 }));
+    },
+  };
+}
+
+export interface PatternTime {
+  readonly pattern: string;
+  readonly keptForUs: number;
+}
+
+function partsOf(text: string): string[] {
+  const parts = text.split(",").map((part) => part.trim());
+  return parts.filter((part) => part !== "");
+}
+
+function shortened(text: string): string {
+  return text.length > 40 ? `${text.slice(0, 40)}…` : text;
+}
+
+function adviceOn(pattern: string, bytesMax: number): string | undefined {
+  if (pattern.slice(0, -1).includes("*"))
+    return `the pattern "${pattern}" has a star before its end: write a prefix and a star, as etl/*`;
+  if (Buffer.byteLength(pattern) > bytesMax)
+    return `the pattern that begins "${pattern.slice(0, 20)}" is longer than ${bytesMax} bytes`;
+  return undefined;
+}
+
 /** Names and patterns (a prefix and a star), separated by commas, that put names into classes. */
 export function namePatterns(
   patternsMax: number,
@@ -108,24 +166,19 @@ export function namePatterns(
     placeholder: "<patterns>",
     bound: `at most ${patternsMax}, a star only at the end`,
     read(text) {
-      const written = text.split(",").map((pattern) => pattern.trim());
-      const patterns = written.filter((pattern) => pattern !== "");
+      const patterns = partsOf(text);
       if (patterns.length > patternsMax)
         return new Refusal(
           `it has ${patterns.length} patterns: keep at most ${patternsMax}, as each adds time series`,
         );
-      const advice = patterns.map(adviceOn).find((each) => each !== undefined);
+      const advice = patterns.map(adviceOnClass).find((each) => each !== undefined);
       return advice === undefined ? [...new Set(patterns)] : new Refusal(advice);
     },
   };
 
-  function adviceOn(pattern: string): string | undefined {
-    if (pattern.slice(0, -1).includes("*"))
-      return `the pattern "${pattern}" has a star before its end: write a prefix and a star, as etl/*`;
-    if (Buffer.byteLength(pattern) > bytesMax)
-      return `the pattern that begins "${pattern.slice(0, 20)}" is longer than ${bytesMax} bytes`;
+  function adviceOnClass(pattern: string): string | undefined {
     if (pattern === reserved)
       return `"${reserved}" is the class of the names that match no pattern: leave it out`;
-    return undefined;
+    return adviceOn(pattern, bytesMax);
   }
 }

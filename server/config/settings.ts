@@ -16,6 +16,7 @@ import {
   namePatterns,
   oneOf,
   or,
+  patternTimes,
   text,
 } from "./setting-kinds.ts";
 
@@ -27,6 +28,7 @@ export const CONFIG_NAME = "ROWLOCK_CONFIG";
 export const CLASS_OTHER = "other";
 
 const METRICS_CLASSES_MAX = 50;
+const HISTORY_CLASSES_MAX = 50;
 
 export interface Setting<Value> {
   /** Written as a person would write it; absent: an empty text. */
@@ -203,7 +205,25 @@ export const SETTINGS = {
   retentionMs: {
     default: "1h",
     kind: duration("1m", "30d"),
-    about: "How long ended claims are kept, so that a late retry gets the old answer.",
+    about: "How long every ended claim is kept at least, so that a late retry gets the old answer.",
+  },
+  history: {
+    kind: patternTimes(HISTORY_CLASSES_MAX, NAME_BYTES_MAX, "3650d"),
+    about:
+      "Names and patterns whose ended claims are kept longer, such as etl/*=30d,web/*=2h; the longest match counts.",
+  },
+  historyRowsMax: {
+    default: "50000000",
+    kind: count(1_000, 1_000_000_000),
+    about:
+      "The most ended claims that are kept, about; beyond it the oldest are deleted early, but none before " +
+      "ROWLOCK_RETENTION.",
+  },
+  changesRetentionMs: {
+    default: "90d",
+    kind: duration("1h", "3650d"),
+    about:
+      "How long changes of limits, records and policies, and forced releases, are kept; at most about 1,000,000 of them.",
   },
   idleLockRetentionMs: {
     default: "7d",

@@ -142,5 +142,6 @@ function newClaim(draft: Draft, command: Acquire): Claim {
     endedAtUs: null,
     endReason: null,
     endNote: "",
+    endedBy: "",
   };
 }

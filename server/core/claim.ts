@@ -8,8 +8,8 @@
 //                                     └────────────────► ENDED   cancelled, timed_out, lapsed, never_fits, force_released,
 //                                                                exhausted, status_mismatch
 //
-// ENDED is final: a claim is never revived. Its row stays for the retention time, so that the server answers its
-// request id and its id as ended. Then the row is deleted.
+// ENDED is final: a claim is never revived. Its row stays for as long as its name's history is kept, at least for the
+// retention time, so that the server answers its request id and its id as ended. Then the row is deleted.
 //
 // `deadlineUs` is when the present state runs out: the lease ends (HELD), the place lapses or the wait is over
 // (WAITING), the row may be deleted (ENDED).
@@ -91,7 +91,10 @@ export interface Claim {
   ttlUs: number | null;
   /** When the present state runs out; null only for a lease without end. */
   deadlineUs: number | null;
-  /** The replica whose stream or blocked call gave the waiter's last sign of life; null: none. */
+  /**
+   * The replica whose stream or blocked call gave the waiter's last sign of life; null: none. Of an ended claim, the last
+   * one that it had.
+   */
   replica: bigint | null;
   /**
    * Granted, and nobody has come for the lease yet. After a wait, such a lease ends with the grace period at the

@@ -9,6 +9,7 @@ import type { Change, Command, Event, Outcome, Release } from "./command.ts";
 import { decide, hasChanged, isChange } from "./decide.ts";
 import { type Draft, openDraft } from "./draft.ts";
 import type { Lock } from "./lock.ts";
+import type { NotedChange } from "./noted-change.ts";
 import { withWake } from "./record.ts";
 import type { Policy, Rows } from "./rows.ts";
 
@@ -51,6 +52,8 @@ export interface Decision {
   readonly locks: Lock[];
   readonly added: Claim[];
   readonly changed: Claim[];
+  /** Changes that the commands have made, for the history. */
+  readonly noted: NotedChange[];
   /** Locks whose decision must go on, without commands, once more of their waiters are read. */
   readonly again: bigint[];
   readonly decided: Map<bigint, Decided>;
@@ -72,6 +75,7 @@ export function decideBatch(rows: Rows, asked: AskedByLock, context: Context): D
     locks: [],
     added: [],
     changed: [],
+    noted: [],
     again: [],
     decided: new Map(),
     events: [],
@@ -188,12 +192,13 @@ function hasReleased(draft: Draft, { ref }: Release, before: Decided, index: num
   return outcome?.kind === "released" && outcome.byThisCall && endedAtUs === before.nowUs;
 }
 
-function close(draft: Draft, { locks, added, changed, again, events }: Decision): void {
+function close(draft: Draft, { locks, added, changed, noted, again, events }: Decision): void {
   const { lock, nowUs, clock } = draft;
   lock.record = withWake(lock, clock);
   locks.push(lock);
   added.push(...draft.added);
   changed.push(...draft.changed);
+  noted.push(...draft.noted);
   for (const event of draft.events) events.push({ event, lockName: lock.name, nowUs });
   if (draft.unfinished) again.push(lock.id);
 }

@@ -20,7 +20,8 @@ import type {
 } from "./command.ts";
 import { type Draft, snapshot } from "./draft.ts";
 import { effectiveLimit } from "./limit.ts";
-import { nextRecord, type RecordChange } from "./record.ts";
+import { byOf, limitText, recordText, releasedText } from "./noted-change.ts";
+import { type LockRecord, nextRecord, type RecordChange } from "./record.ts";
 import { end, prolong, startGrace } from "./transitions.ts";
 
 /**
@@ -139,6 +140,13 @@ function setLimit(draft: Draft, command: SetLimit): OutcomeOf<"set_limit"> {
   lock.limitReason = command.reason;
   draft.limit = effectiveLimit(lock, draft.limitRules);
   draft.events.push({ kind: "limit_set", lock: { ...lock }, from, caller: command.caller });
+  draft.noted.push({
+    ...noteOf(draft, command),
+    kind: "limit",
+    from: limitText(from),
+    to: limitText(lock.limit),
+    reason: command.reason,
+  });
   return { kind: "limit", lock, limit: draft.limit, version: lock.limitVersion };
 }
 
@@ -154,8 +162,12 @@ function forceRelease(draft: Draft, command: ForceRelease): OutcomeOf<"force_rel
   }
   chosen.sort((a, b) => (a.ticketNumber < b.ticketNumber ? -1 : 1));
   const before = chosen.map(snapshot);
-  const { reason: note, caller } = command;
-  for (const claim of chosen) end(draft, claim, "force_released", { note, caller });
+  const { reason, caller } = command;
+  const note = noteOf(draft, command);
+  for (const claim of chosen) {
+    draft.noted.push({ ...note, kind: "forced_release", from: releasedText(claim), to: "", reason });
+    end(draft, claim, "force_released", { note: reason, by: note.by, caller });
+  }
   return { kind: "forced", ended: before, holdersLeft: command.chosen?.holdersLeft ?? draft.lock.holders };
 }
 
@@ -179,6 +191,7 @@ function updateLock(draft: Draft, command: UpdateLock): OutcomeOf<"update_lock">
     isNewRecord,
     caller,
   });
+  noteRecord(draft, command, before, set);
   grantWaiters(draft);
   return { kind: "record", lockId: lock.id, record: lock.record, setVersion: set.version };
 }
@@ -193,9 +206,20 @@ function deleteLock(draft: Draft, command: DeleteLock): OutcomeOf<"delete_lock">
   if (expectedVersion !== version) return { kind: "version_mismatch", version };
   if (!record) return { kind: "deleted", lockId, byThisCall: false, version };
   draft.events.push({ kind: "record_changed", change: "deleted", lockId, record, caller: command.caller });
+  noteRecord(draft, command, record, null);
   lock.record = null;
   lock.recordFloor = record.version;
   return { kind: "deleted", lockId, byThisCall: true, version };
+}
+
+/** What the notes of all changes of a lock have in common. */
+function noteOf({ lock }: Draft, { caller }: Change) {
+  return { target: lock.name, isPattern: false, by: byOf(caller) };
+}
+
+function noteRecord(draft: Draft, command: Change, from: LockRecord | null, to: LockRecord | null): void {
+  const texts = { from: recordText(from), to: recordText(to), reason: "" };
+  draft.noted.push({ ...noteOf(draft, command), kind: "record", ...texts });
 }
 
 function changesOf(

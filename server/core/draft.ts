@@ -6,6 +6,7 @@ import type { Event } from "./command.ts";
 import type { Clock } from "./database-clock.ts";
 import { type EffectiveLimit, effectiveLimit, type LimitRule } from "./limit.ts";
 import type { Lock } from "./lock.ts";
+import type { NotedChange } from "./noted-change.ts";
 import type { FailOver, Policy, Queue, Rows } from "./rows.ts";
 
 export interface Draft {
@@ -24,6 +25,8 @@ export interface Draft {
   readonly added: Set<Claim>;
   readonly changed: Set<Claim>;
   readonly events: Event[];
+  /** Changes for the history. */
+  readonly noted: NotedChange[];
   /** All known waiters were granted or ended, and there are more: the decision has to go on with the next ones. */
   unfinished: boolean;
 }
@@ -57,6 +60,7 @@ export function openDraft(lock: Lock, read: readonly Claim[], rows: Rows, policy
     added: new Set(),
     changed: new Set(),
     events: [],
+    noted: [],
     unfinished: false,
   };
 }

@@ -1,6 +1,11 @@
 // A change that somebody made, as the history keeps it: of a limit, of a record, a forced release, or a policy. The
 // contract (`Change` in lock.proto) says what `from` and `to` contain.
 
+import type { Claim } from "./claim.ts";
+import type { Caller } from "./command.ts";
+import { instantText } from "./instant-text.ts";
+import type { LockRecord } from "./record.ts";
+
 export type ChangeKind = "limit" | "record" | "forced_release" | "policy";
 
 export interface NotedChange {
@@ -14,4 +19,30 @@ export interface NotedChange {
   readonly from: string;
   readonly to: string;
   readonly reason: string;
+}
+
+/** Who makes the change of this caller; empty: nobody outside the servers. */
+export function byOf(caller: Caller | undefined): string {
+  if (!caller) return "";
+  return caller.principal || caller.getPeer();
+}
+
+export function limitText(limit: number | null): string {
+  return limit === null ? "" : String(limit);
+}
+
+export function recordText(record: LockRecord | null): string {
+  if (!record) return "";
+  const { status, attemptsLeft, notBeforeUs, version } = record;
+  return JSON.stringify({
+    ...(status !== "" && { status }),
+    ...(attemptsLeft !== null && { attempts_left: attemptsLeft }),
+    ...(notBeforeUs !== null && { not_before: instantText(notBeforeUs) }),
+    version: String(version),
+  });
+}
+
+/** A claim that is to be released by force. */
+export function releasedText({ ticketNumber, state, owner, principal }: Claim): string {
+  return JSON.stringify({ ticket_number: String(ticketNumber), state, owner, principal });
 }

@@ -66,8 +66,8 @@ export interface Policy {
   readonly graceUs: number;
   /** How long a sign of life by a replica counts: the grace period and the replica's pace of heartbeats. */
   readonly attachedForUs: number;
-  /** How long an ended claim is remembered. */
-  readonly retentionUs: number;
+  /** How long an ended claim of a lock with this name is kept: whole seconds. */
+  readonly keptForUs: (name: string) => number;
   /** Longest queue of a lock. */
   readonly queueMax: number;
 }

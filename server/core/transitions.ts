@@ -87,6 +87,8 @@ export function prolong(draft: Draft, claim: Claim, ttlUs: number | null): void 
 /** Who ends a claim, and what they say about it. */
 interface End {
   readonly note?: string;
+  /** Who forced the end. */
+  readonly by?: string;
   /** What its Release says about the lock's record. */
   readonly result?: RunResult | null;
   readonly caller?: Caller | undefined;
@@ -97,7 +99,7 @@ export function end(
   draft: Draft,
   claim: Claim,
   reason: EndReason,
-  { note = "", result = null, caller }: End = {},
+  { note = "", by = "", result = null, caller }: End = {},
 ): void {
   const { lock, nowUs, policy } = draft;
   const was = claim.state === "held" ? "held" : "waiting";
@@ -112,10 +114,10 @@ export function end(
   claim.state = "ended";
   claim.endReason = reason;
   claim.endNote = note;
+  claim.endedBy = by;
   claim.endedAtUs = nowUs;
   // Nobody comes back to a claim on one of the servers' own locks.
-  claim.deadlineUs = nowUs + (isOwnName(lock.name) ? 0 : policy.retentionUs);
-  claim.replica = null;
+  claim.deadlineUs = nowUs + (isOwnName(lock.name) ? 0 : policy.keptForUs(lock.name));
   const record = was === "held" ? afterLease(lock, claim, result) : null;
   const isNewRecord = record !== null && lock.record === null;
   if (was === "held") lock.record = record;

@@ -207,6 +207,10 @@ export const SWEEP_INTERVAL_MS = 1_000;
 export const PURGE_ROWS_MAX = 1_000;
 export const PURGE_ROUNDS_MAX = 50;
 export const PURGE_INTERVAL_MS = 5_000;
+/** How often the ended claims and the changes are counted, about. */
+export const TRIM_INTERVAL_MS = 60_000;
+/** Changes that are kept: a few hundred bytes each, more than people make in years. */
+export const CHANGES_KEPT_MAX = 1_000_000;
 
 /** How long a decision counts as evidence about the database: a refused client retries sooner than that. */
 export const RECENT_DECISIONS_MS = 3_000;

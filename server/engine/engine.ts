@@ -188,7 +188,7 @@ export class Engine {
     caller?: Caller,
   ): Promise<LimitRuleAnswer> {
     this.#parts.lanes.refuseWhenStopped();
-    const answer = await changeLimitRule({ prefix, limit, expectedVersion, reason }, this.#parts);
+    const answer = await changeLimitRule({ prefix, limit, expectedVersion, reason, caller }, this.#parts);
     if (answer.kind === "limit_rule") {
       const { version, serversBehind } = answer;
       const set = { prefix, limit: answer.limit, version, reason, serversBehind };

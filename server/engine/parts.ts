@@ -4,7 +4,7 @@ import { isOwnName } from "../core/lock.ts";
 import type { Policy } from "../core/rows.ts";
 import type { ReplicaRow, Store } from "../storage/store.ts";
 import { AfterCommit, type GrantedElsewhere } from "./after-commit.ts";
-import { Background } from "./background/background.ts";
+import { Background, type CleaningOptions } from "./background/background.ts";
 import { Detachments } from "./background/detachments.ts";
 import { Health } from "./background/health.ts";
 import { ReturnedWaiters } from "./background/returned-waiters.ts";
@@ -37,7 +37,7 @@ export interface EngineOptions {
   readonly commandsQueuedMax: number;
   /** New names of locks that this server may create per second; unset: any number. */
   readonly namesPerSecond?: number;
-  readonly idleLockUs: number;
+  readonly cleaning: CleaningOptions;
   /** How long nothing is granted after a fail-over of the database; null: as long as a lost lease may last. */
   readonly failOverPauseUs: number | null;
   /** Where the witness keeps its testimony beyond this process; undefined: nowhere. */
@@ -79,7 +79,7 @@ export function connect(options: EngineOptions) {
   const returned = new ReturnedWaiters(base);
   const witness = new Witness({ ...base, memory: options.memory ?? FORGETFUL });
   const changing = { ...base, detachments, returned, witness };
-  const background = new Background({ ...changing, idleLockUs: options.idleLockUs });
+  const background = new Background({ ...changing, cleaning: options.cleaning });
 
   const afterCommit = new AfterCommit({ ...base, poke });
   const lanes = new Lanes({

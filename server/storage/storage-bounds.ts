@@ -95,6 +95,15 @@ export const START_PAUSE_MS = 250;
 /** The longest of these pauses. */
 export const START_PAUSE_MS_MAX = 5_000;
 
+/**
+ * How often, and how many times, MariaDB is asked who holds a row while another connection waits for the row. MariaDB
+ * renews what it reports ten times a second, and that connection waits for a second at most.
+ */
+export const ROW_HOLDER_LOOK_MS = 120;
+export const ROW_HOLDER_LOOKS_MAX = 6;
+/** How long nobody asks again who holds a row after the database has denied the answer. */
+export const ROW_HOLDER_REST_MS = 60_000;
+
 /** Locks that a store remembers if it is not told how many: about 1.6 KB each with one holder. */
 export const KNOWN_LOCKS_DEFAULT = 20_000;
 /** Live claims of all remembered locks, for each lock that may be remembered. */

@@ -520,12 +520,15 @@ export interface Store {
    */
   endedClaimsOf(lockId: bigint, belowTicket: bigint | null, max: number): Promise<Claim[]>;
   /**
-   * Returns a ticket number above those of all ended claims of the lock that were requested at `atUs` or earlier, and, as
-   * long as clocks were not set back, not above that of any other. In a number of reads that grows with the logarithm of
-   * the history.
+   * Returns a ticket number above those of all ended claims of the lock that were requested at `atUs` or earlier, and not
+   * above that of any that was requested more than a second later; as long as no clock was set back. In a number of reads
+   * that grows with the logarithm of the history.
    */
   ticketAfter(lockId: bigint, atUs: number): Promise<bigint>;
-  /** Returns ended claims of all locks from a position on (null: from the newest), by their ends, newest first. */
+  /**
+   * Returns the ended claims of all locks that come before a position in the order of their ends (null: from the newest
+   * on), newest first. The position itself is not returned, so the last claim of a page is where the next page begins.
+   */
   endedClaims(from: EndedPosition | null, max: number): Promise<EndedClaim[]>;
   /** Keeps a change that no transaction of this store makes, with the present time of the database's clock. */
   noteChange(change: NotedChange): Promise<void>;

@@ -36,7 +36,7 @@ export class OneLock {
     this.rows = new RowsInMemory({
       graceUs: GRACE_US,
       attachedForUs: ATTACHED_FOR_US,
-      retentionUs: RETENTION_US,
+      keptForUs: () => RETENTION_US,
       queueMax: 1_000,
       ...setting.policy,
     });

@@ -12,7 +12,7 @@ import { type FailOver, NO_FAIL_OVER } from "../../server/core/rows.ts";
 export interface ModelSettings {
   readonly graceUs: number;
   readonly attachedForUs: number;
-  readonly retentionUs: number;
+  readonly keptForUs: (name: string) => number;
   readonly queueMax: number;
 }
 
@@ -203,7 +203,8 @@ export class ReferenceModel {
   /** Forgets claims that ended longer than the retention time ago. */
   purge(nowUs: number): void {
     for (const claim of this.#claims) {
-      if (claim.ended && claim.ended.at + this.#settings.retentionUs <= nowUs) claim.forgotten = true;
+      if (claim.ended && claim.ended.at + this.#settings.keptForUs(claim.lock) <= nowUs)
+        claim.forgotten = true;
     }
   }
 
@@ -478,7 +479,7 @@ export class ReferenceModel {
 
   /** When the claim's present state runs out. */
   #deadline(claim: ModelClaim): number | null {
-    if (claim.ended) return claim.ended.at + this.#settings.retentionUs;
+    if (claim.ended) return claim.ended.at + this.#settings.keptForUs(claim.lock);
     if (!claim.granted) return Math.min(claim.aliveUntil, waitUntil(claim) ?? Number.POSITIVE_INFINITY);
     return this.#isCutShort(claim) ? this.#graceEnd(claim) : wholeEnd(claim);
   }
@@ -526,7 +527,7 @@ export class ReferenceModel {
       ttlUs: claim.ttl,
       waitUntilUs: waitUntil(claim),
       deadlineUs: this.#deadline(claim),
-      replica: claim.ended ? null : claim.listener,
+      replica: claim.listener,
       provisional: claim.granted !== null && (!claim.fetched || claim.unclaimed),
       fencingToken: claim.granted?.token ?? 0n,
       requestedAtUs: claim.arrivedAt,

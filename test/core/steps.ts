@@ -9,7 +9,7 @@ import type { RunResult } from "../../server/core/record.ts";
 export const SETTINGS = {
   graceUs: 10_000_000,
   attachedForUs: 15_000_000,
-  retentionUs: 60_000_000,
+  keptForUs: (name: string) => (name === "etl/a" ? 60_000_000 : 90_000_000),
   queueMax: 5,
 };
 

@@ -12,7 +12,7 @@ import { ACQUIRE, CLAIM } from "../support/claims.ts";
 import { lockRow, ScriptedTransactions } from "../support/scripted-transactions.ts";
 
 const OWN = 1n;
-const policy = { graceUs: 1, attachedForUs: 1, retentionUs: 1, queueMax: 1 };
+const policy = { graceUs: 1, attachedForUs: 1, keptForUs: () => 1, queueMax: 1 };
 const held = (ticketNumber: bigint, replica: bigint | null): Claim => ({
   ...CLAIM,
   lockId: 5n,

@@ -15,6 +15,7 @@ import type { Store } from "../../server/storage/store.ts";
 import * as asks from "../support/asks.ts";
 import { ask, claimOf, follower } from "../support/replicas.ts";
 import { away, turn, unknownOutcome } from "../support/scripted-transactions.ts";
+import { CLEANING } from "../support/test-engine.ts";
 import { until } from "../support/until.ts";
 
 const SECOND_US = 1_000_000;
@@ -62,13 +63,13 @@ async function start(base?: Store, overrides: Partial<Store> = {}, pollIntervalM
     policy: {
       graceUs: 10 * SECOND_US,
       attachedForUs: 12 * SECOND_US,
-      retentionUs: 3_600 * SECOND_US,
+      keptForUs: () => 3_600 * SECOND_US,
       queueMax: 100,
     },
     replica: { id: ++replicas, address: "test:1", version: "test", secret: "" },
     lanes: store.lanes,
     commandsQueuedMax: 1_000,
-    idleLockUs: 3_600 * SECOND_US,
+    cleaning: CLEANING,
     failOverPauseUs: null,
   };
   const engine = new Engine(options);

@@ -40,6 +40,7 @@ const CLAIM: Claim = {
   endedAtUs: 2,
   endReason: "expired",
   endNote: "",
+  endedBy: "",
 };
 
 function recorded(level = "info") {

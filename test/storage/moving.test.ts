@@ -17,6 +17,8 @@ const MOVING = "0010-first-holders";
 const moving = migrations.find(({ name }) => name === MOVING) as Migration;
 const before = migrations.slice(0, migrations.indexOf(moving));
 const SOON = 9_000_000_000_000_000;
+/** Not quite an hour after the ends. */
+const ENDED_UNTIL = 3_599_999_999;
 
 interface OldClaim {
   readonly lock: number;
@@ -61,7 +63,8 @@ function oldRows(): string[] {
       `(${id}, ${hex(name)}, ${next}, ${token}, ${permits}, ${shared}, ${exclusive}, ${holders}, ${waiting}, ${waiting}, 5, 1)`,
   );
   const claims = CLAIMS.map((claim, at) => {
-    const { lock, ticket, state, mode = 1, token = 0, deadline = SOON, ttl = 60_000_000 } = claim;
+    const { lock, ticket, state, mode = 1, token = 0, ttl = 60_000_000 } = claim;
+    const { deadline = state === 3 ? ENDED_UNTIL : SOON } = claim;
     const none = at % 2 === 0 ? "NULL" : "0";
     const ended = state === 3 ? "8, 1" : `${none}, ${none}`;
     return `(${lock}, ${ticket}, ${hex(secretOf(claim))}, ${hex(requestOf(claim))}, ${state}, ${mode}, 1, ${hex("owner")},
@@ -144,7 +147,9 @@ async function expectMoved(url: string): Promise<void> {
         owner: "owner",
         labels: { a: "b" },
         fencingToken: BigInt(claim.token ?? 0),
-        deadlineUs: claim.deadline === undefined ? SOON : claim.deadline,
+        // An ended claim is kept for whole seconds.
+        deadlineUs:
+          claim.state === 3 ? 8 + 3_600_000_000 : claim.deadline === undefined ? SOON : claim.deadline,
         grantedAtUs: claim.token ? 7 : null,
         endReason: claim.state === 3 ? "released" : null,
         replica: null,

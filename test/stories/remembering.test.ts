@@ -26,7 +26,7 @@ beforeEach(async () => {
   const clock = () => Math.floor((START_MS + performance.now() + aheadMs) * 1_000);
   const store = await openSqliteStore({ path: url.replace("sqlite:", ""), clock });
   cleanups.push(() => store.close());
-  replica = await startReplica(store, { retentionUs: RETENTION_MS * 1_000 }, null);
+  replica = await startReplica(store, { keptForUs: () => RETENTION_MS * 1_000 }, null);
   cleanups.push(() => replica.engine.stop());
 });
 afterEach(async () => {

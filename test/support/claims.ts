@@ -28,6 +28,7 @@ export const CLAIM: Claim = {
   endedAtUs: 4_000_000,
   endReason: "expired",
   endNote: "",
+  endedBy: "",
 };
 
 export const ACQUIRE: Acquire = {

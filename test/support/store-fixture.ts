@@ -32,7 +32,17 @@ export type Wanted = Partial<Claim> & { readonly dueInUs?: number | null };
 
 /** Empties the database. The rules' revision continues, because stores may cache rules by it. */
 export async function empty({ tamper }: FreshStore): Promise<void> {
-  for (const table of ["claim", "history", "request", "record", "lock", "limit_rule", "replica", "witness"])
+  for (const table of [
+    "claim",
+    "history",
+    "request",
+    "record",
+    "lock",
+    "limit_rule",
+    "replica",
+    "witness",
+    "change",
+  ])
     await tamper(`DELETE FROM rowlock_${table}`);
   await tamper("UPDATE rowlock_meta SET token_floor = 0, rules_revision = rules_revision + 1");
   await tamper("UPDATE rowlock_meta SET epoch = 0, failed_over_at = 0, grants_from = 0");
@@ -168,6 +178,7 @@ function claimOf(lock: Lock, nowUs: number, { dueInUs, ...wanted }: Wanted): Cla
     endedAtUs: state === "ended" ? nowUs : null,
     endReason: state === "ended" ? "released" : null,
     endNote: "",
+    endedBy: "",
     ...wanted,
   };
   if (claim.ticketNumber >= lock.nextTicket) lock.nextTicket = claim.ticketNumber + 1n;

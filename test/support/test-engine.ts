@@ -9,6 +9,14 @@ import type { Store } from "../../server/storage/store.ts";
 
 const POLL_MS = 20;
 
+/** What an engine keeps. */
+export const CLEANING = {
+  idleLockUs: 3_600_000_000,
+  retentionUs: 3_600_000_000,
+  historyRowsMax: 1_000_000,
+  changesUs: 3_600_000_000,
+};
+
 export interface TestEngine {
   /** The replica's id. */
   readonly id: bigint;
@@ -47,7 +55,7 @@ export async function startEngine(
   const policy: Policy = {
     graceUs: 10_000_000,
     attachedForUs: 12_500_000,
-    retentionUs: 3_600_000_000,
+    keptForUs: () => 3_600_000_000,
     queueMax: 10_000,
     ...overrides,
   };
@@ -60,7 +68,7 @@ export async function startEngine(
     replica: { id, address: "test", version: "test", secret: "" },
     lanes: store.lanes,
     commandsQueuedMax: 10_000,
-    idleLockUs: 3_600_000_000,
+    cleaning: CLEANING,
     failOverPauseUs,
   });
   await engine.start();

@@ -1,6 +1,7 @@
 // The background loops of a replica: heartbeats for the places of its waiters, the sweep of what is due at any lock,
 // the deletion of what was kept long enough, and the replica's own entry in the register.
 
+import { setTimeout as sleep } from "node:timers/promises";
 import { partsOf } from "../../core/bounds.ts";
 import { type ClaimRef, keyText } from "../../core/claim.ts";
 import type { Policy } from "../../core/rows.ts";
@@ -14,6 +15,18 @@ import type { Detachments } from "./detachments.ts";
 import type { ReturnedWaiters } from "./returned-waiters.ts";
 import type { Witness } from "./witness.ts";
 
+/** What is kept, and for how long. */
+export interface CleaningOptions {
+  /** Idle time after which a lock's row is deleted. */
+  readonly idleLockUs: number;
+  /** How long every ended claim is kept at least. */
+  readonly retentionUs: number;
+  /** Ended claims; beyond this, the oldest are deleted before their time. */
+  readonly historyRowsMax: number;
+  /** How long changes are kept. */
+  readonly changesUs: number;
+}
+
 export interface BackgroundOptions {
   readonly store: Omit<Store, "transact" | "failOver">;
   readonly followers: Followers;
@@ -21,8 +34,7 @@ export interface BackgroundOptions {
   readonly policy: Policy;
   /** This replica. */
   readonly replica: bigint;
-  /** Idle time after which a lock's row is deleted. */
-  readonly idleLockUs: number;
+  readonly cleaning: CleaningOptions;
   readonly returned: Pick<ReturnedWaiters, "claims">;
   readonly advances: Pick<Advances, "start" | "again">;
   readonly rulesInForce: Pick<RulesInForce, "register">;
@@ -40,6 +52,8 @@ export class Background {
   readonly #skipped = new Set<string>();
   /** The last lock that the sweep has reached. */
   #sweptTo = 0n;
+  /** performance.now() when tables were last checked for too many rows. */
+  #checkedMs = Number.NEGATIVE_INFINITY;
 
   constructor(options: BackgroundOptions) {
     this.#options = options;
@@ -136,12 +150,28 @@ export class Background {
   }
 
   async #purge(): Promise<void> {
-    const { store, policy, idleLockUs } = this.#options;
+    const { store, cleaning } = this.#options;
     // If the clock was set ahead, the server must not forget the request ids that it has seen.
-    const untilUs = store.clock.forgettableUs(policy.retentionUs, performance.now() * 1_000);
-    if (untilUs !== null) await inRounds(() => store.purgeClaims(untilUs, bounds.PURGE_ROWS_MAX));
+    const untilUs = store.clock.forgettableUs(cleaning.retentionUs, performance.now() * 1_000);
+    if (untilUs !== null) {
+      await inRounds((max) => store.purgeClaims(untilUs, max));
+      await this.#trim(untilUs);
+    }
     // An idle lock leaves only its last token, which the floor keeps, so an early deletion does no harm.
-    await inRounds(() => store.purgeLocks(idleLockUs, bounds.PURGE_ROWS_MAX));
+    await inRounds((max) => store.purgeLocks(cleaning.idleLockUs, max));
+  }
+
+  /** Deletes old changes, and ended claims before their time if there are too many. To count them costs something. */
+  async #trim(untilUs: number): Promise<void> {
+    if (performance.now() < this.#checkedMs + bounds.TRIM_INTERVAL_MS) return;
+    const { store, cleaning } = this.#options;
+    const { rows } = await store.historyStats();
+    await inRounds(
+      (max) => store.trimHistory(untilUs - cleaning.retentionUs, max),
+      rows - cleaning.historyRowsMax,
+    );
+    await inRounds((max) => store.purgeChanges(untilUs - cleaning.changesUs, bounds.CHANGES_KEPT_MAX, max));
+    this.#checkedMs = performance.now();
   }
 
   #loop(name: string, intervalMs: number, jitter: number, run: () => Promise<void>): Loop {
@@ -149,8 +179,18 @@ export class Background {
   }
 }
 
-async function inRounds(purge: () => Promise<number>): Promise<void> {
-  for (let round = 0; round < bounds.PURGE_ROUNDS_MAX; round++) {
-    if ((await purge()) < bounds.PURGE_ROWS_MAX) return;
+/** Deletes at most `wanted` rows, in rounds with rests in between, so that decisions get their turns. */
+async function inRounds(
+  purge: (max: number) => Promise<number>,
+  wanted = Number.POSITIVE_INFINITY,
+): Promise<void> {
+  let left = wanted;
+  for (let round = 0; round < bounds.PURGE_ROUNDS_MAX && left > 0; round++) {
+    const max = Math.min(left, bounds.PURGE_ROWS_MAX);
+    const startedMs = performance.now();
+    const purged = await purge(max);
+    if (purged < max) return;
+    left -= purged;
+    await sleep(performance.now() - startedMs);
   }
 }

@@ -3,8 +3,10 @@
 // every new name needs, so it waits for no lock's rows. If another transaction holds some, one transaction changes only
 // the rule, and advances bring the locks up to date one by one.
 
+import type { Caller } from "../../core/command.ts";
 import { effectiveLimit, type LimitRule, patternOf } from "../../core/limit.ts";
 import { type GuardRow, isDraining, totalHeld } from "../../core/lock.ts";
+import { byOf, limitText, type NotedChange } from "../../core/noted-change.ts";
 import type { Policy } from "../../core/rows.ts";
 import { ROLLED_BACK } from "../../storage/retry.ts";
 import {
@@ -30,6 +32,7 @@ export interface RuleChange {
   readonly limit: number | null;
   readonly expectedVersion: bigint | undefined;
   readonly reason: string;
+  readonly caller: Caller | undefined;
 }
 
 export interface LimitRulesOptions {
@@ -86,10 +89,11 @@ class ChangingRule {
   }
 
   /**
-   * Returns the rule to write; undefined: none. Throws a Fault if it is unknown whether the rule was written before.
+   * Returns the rule to write, and the note of it; undefined: none. Throws a Fault if it is unknown whether the rule was
+   * written before.
    */
-  decide({ limitRules, rulesRevision }: Loaded): LimitRule | undefined {
-    const { prefix, limit, expectedVersion, reason } = this.#change;
+  decide({ limitRules, rulesRevision }: Loaded): { rule: LimitRule; noted: NotedChange[] } | undefined {
+    const { prefix, limit, expectedVersion, reason, caller } = this.#change;
     const now = limitRules.find((candidate) => candidate.prefix === prefix);
     const version = now?.version ?? 0n;
     this.#markFound = now?.changeMark ?? 0n;
@@ -105,7 +109,10 @@ class ChangingRule {
     const rule = { prefix, limit, version: version + 1n, reason, changeMark: this.#mark };
     this.#answer = rule;
     this.changedAfter = rulesRevision;
-    return rule;
+    const [from, to] = [limitText(now?.limit ?? null), limitText(limit)];
+    const target = patternOf(rule);
+    const note: NotedChange = { kind: "limit", target, isPattern: true, by: byOf(caller), from, to, reason };
+    return { rule, noted: [note] };
   }
 
   /** Call after an attempt that failed. */
@@ -153,8 +160,8 @@ async function grantUnder(
           reached = ids.length < LOCKS_PER_RULE_MAX ? null : (ids.at(-1) ?? null);
           const next = changing?.decide(loaded);
           if (!next) return batch.decide(loaded);
-          const limitRules = [...loaded.limitRules.filter(({ prefix }) => prefix !== rule.prefix), next];
-          return { ...batch.decide({ ...loaded, limitRules }), rule: next };
+          const limitRules = [...loaded.limitRules.filter(({ prefix }) => prefix !== rule.prefix), next.rule];
+          return { ...batch.decide({ ...loaded, limitRules }), ...next };
         });
         await transacting.catch((error: unknown) => {
           changing?.failed(error);

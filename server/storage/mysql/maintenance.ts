@@ -1,16 +1,16 @@
-// The small writes outside decisions: signs of life of waiters and replicas, marks of witnesses, and the deletion of
-// ended claims. None of them changes what a decision rests on, so none waits for a guard row.
+// The small writes outside decisions: signs of life of waiters and replicas, and marks of witnesses. None of them changes
+// what a decision rests on, so none waits for a guard row.
 
 import { setTimeout as sleep } from "node:timers/promises";
 import { type ClaimKey, type ClaimRef, keyText } from "../../core/claim.ts";
 import type { DatabaseClock } from "../../core/database-clock.ts";
 import { ROLLED_BACK, retry } from "../retry.ts";
-import { bigintOf, claimKeyFromRow } from "../rows/from-rows.ts";
+import { claimKeyFromRow } from "../rows/from-rows.ts";
 import { bytesOf } from "../rows/values.ts";
 import { MARK_AGAIN_MS } from "../storage-bounds.ts";
 import type { Store } from "../store.ts";
 import { WITNESS_KEPT_US } from "../store.ts";
-import { type Connection, query, Trip } from "./connection/connection.ts";
+import { type Connection, Trip } from "./connection/connection.ts";
 import { inTransaction, rowsOf, writtenBy } from "./connection/in-transaction.ts";
 import type { MysqlPool } from "./connection/pool.ts";
 import { askWhetherUsable, isUnusable, mustBeUsable } from "./connection/usable-server.ts";
@@ -34,14 +34,6 @@ const MARK_ANEW = `INSERT INTO rowlock_witness (id, mark, written_at) VALUES (?,
   ON DUPLICATE KEY UPDATE mark = ?, written_at = ${NOW_US}`;
 const FORGET_MARKS = `DELETE FROM rowlock_witness WHERE written_at <= ${NOW_US} - ? LIMIT 100`;
 const UNMARK = "DELETE FROM rowlock_witness WHERE id = ?";
-const ENDED = `SELECT deadline, lock_id, ticket_number FROM rowlock_history
-  WHERE deadline <= LEAST(?, ${NOW_US}) ORDER BY deadline, lock_id, ticket_number LIMIT ?`;
-// In order of time, so this is one range of the primary key, to which no server adds. Most request ids were made by
-// servers, and have no rows.
-const PURGE = `DELETE h, r FROM rowlock_history h FORCE INDEX (PRIMARY)
-  LEFT JOIN rowlock_request r FORCE INDEX (PRIMARY) ON r.request_id = h.request_id
-  WHERE h.deadline <= ? AND (h.deadline < ? OR h.lock_id < ? OR (h.lock_id = ? AND h.ticket_number <= ?))`;
-
 /** The claims whose places were extended, and those that still wait but whose rows another transaction holds. */
 interface Heartbeat {
   readonly kept: readonly ClaimRef[];
@@ -98,16 +90,6 @@ export function maintenance(pool: MysqlPool, cache: LockCache, clock: DatabaseCl
       trip.add(RETIRE, replica);
       trip.add(UNMARK, replica);
       await repeatedly((connection) => connection.run(trip));
-    },
-
-    async purgeClaims(untilUs, max) {
-      const ended = await pool.use((connection) => query(connection, "ended_claims", ENDED, untilUs, max));
-      const last = ended.at(-1)?.map(bigintOf);
-      if (!last) return 0;
-      const [deadline, lockId, ticketNumber] = last as [bigint, bigint, bigint];
-      const upTo = [deadline, deadline, lockId, lockId, ticketNumber];
-      await repeatedly((connection) => query(connection, "purge_claims", PURGE, ...upTo));
-      return ended.length;
     },
   } satisfies Partial<Store>;
 }

@@ -11,16 +11,19 @@ import {
 } from "../storage-bounds.ts";
 import type { Finding, Store, StoreOptions } from "../store.ts";
 import { busyLocks } from "./busy-locks.ts";
+import { changes } from "./changes.ts";
 import { checkDurability, checks } from "./checks.ts";
 import { UNOBSERVED } from "./connection/connect.ts";
 import { MysqlPool } from "./connection/pool.ts";
 import { decided } from "./decided.ts";
 import { freeLocks } from "./free-locks.ts";
+import { history } from "./history.ts";
 import { LockCache } from "./lock-cache.ts";
 import { maintenance } from "./maintenance.ts";
 import { adopt, failOver, RuleCache } from "./meta.ts";
 import { names } from "./names.ts";
 import { reads } from "./reads.ts";
+import { rowHolder } from "./row-holder.ts";
 import { transactOn } from "./transaction/transact.ts";
 
 /** Connects and checks that the schema exists; it must be up to date. Throws a StoreError that says what is missing. */
@@ -56,6 +59,9 @@ export async function openMysqlStore(options: MysqlAddress & StoreOptions): Prom
     ...names(pool),
     ...maintenance(pool, cache, clock),
     ...reads(pool, clock),
+    ...history(pool),
+    ...changes(pool),
+    ...rowHolder(pool),
     ...decided(pool),
     ...freeLocks(pool, clock),
     ...checks(pool),

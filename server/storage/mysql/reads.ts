@@ -77,6 +77,7 @@ const CLAIMS = `SELECT ${CLAIM_LIST} FROM rowlock_claim c FORCE INDEX (PRIMARY) 
 const QUEUE = `SELECT ticket_number, permits FROM rowlock_claim FORCE INDEX (PRIMARY)
   WHERE lock_id = ? AND ticket_number >= ${QUEUE_FROM} ORDER BY ticket_number`;
 const FIRST_HOLDER = `SELECT ${HOLDER_LIST} FROM rowlock_lock l FORCE INDEX (PRIMARY) WHERE l.id = ? AND ${HAS_HOLDER}`;
+const LIVE = `${CLAIMS} AND c.ticket_number > ? ORDER BY c.ticket_number LIMIT ?`;
 const HOLDERS = `${CLAIMS} AND c.ticket_number < ${QUEUE_FROM} ORDER BY c.ticket_number LIMIT ?`;
 const WAITERS = `${CLAIMS} AND c.ticket_number >= ${QUEUE_FROM} ORDER BY c.ticket_number LIMIT ?`;
 const LOCK = `SELECT ${LOCK_LIST} FROM rowlock_lock l WHERE l.name = ?`;
@@ -168,6 +169,14 @@ export function reads(pool: MysqlPool, clock: DatabaseClock) {
       ];
       const { nowUs, claims } = claimsAt(await timedUnion(pool, "holders", branches));
       return { nowUs, claims: claims.slice(0, max) };
+    },
+
+    async liveClaimsOf(lockId, afterTicket, max) {
+      const branches = [
+        [`(${FIRST_HOLDER} AND l.holder_ticket_number > ?)`, lockId, afterTicket] as const,
+        [`(${LIVE})`, lockId, afterTicket, max] as const,
+      ];
+      return claimsAt(await timedUnion(pool, "live_claims", branches)).claims.slice(0, max);
     },
 
     async list({ prefix, afterName, max, which }) {

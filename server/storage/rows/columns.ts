@@ -65,7 +65,7 @@ export const CLAIM_CHANGING_COLUMNS = [
 ] as const;
 
 const CLAIM_OWN_COLUMNS = [...CLAIM_FIXED_COLUMNS, ...CLAIM_CHANGING_COLUMNS] as const;
-const END_COLUMNS = ["ended_at", "end_reason", "end_note"] as const;
+const END_COLUMNS = ["ended_at", "end_reason", "end_note", "ended_by"] as const;
 
 /** All columns of rowlock_claim. */
 export const CLAIM_COLUMNS = ["lock_id", ...CLAIM_OWN_COLUMNS] as const;
@@ -75,25 +75,28 @@ export const HOLDER_COLUMNS = CLAIM_OWN_COLUMNS.map((column) => `holder_${column
 
 /** All columns of rowlock_history. */
 export const HISTORY_COLUMNS = [
-  ...CLAIM_COLUMNS.filter((column) => column !== "state"),
+  "kept_for",
+  ...CLAIM_COLUMNS.filter((column) => column !== "state" && column !== "deadline"),
   ...END_COLUMNS,
 ] as const;
 
 // A claim is read as the same list of columns, wherever it is.
 
+const NO_END = END_COLUMNS.map(() => "NULL");
+
 /** What is read of a claim `c` in rowlock_claim. */
-export const CLAIM_LIST = [...CLAIM_COLUMNS.map((column) => `c.${column}`), "NULL, NULL, NULL"].join(", ");
+export const CLAIM_LIST = [...CLAIM_COLUMNS.map((column) => `c.${column}`), ...NO_END].join(", ");
 
 /** What is read of the holder in a guard row `l`. */
-export const HOLDER_LIST = [
-  "l.id",
-  ...HOLDER_COLUMNS.map((column) => `l.${column}`),
-  "NULL, NULL, NULL",
-].join(", ");
+export const HOLDER_LIST = ["l.id", ...HOLDER_COLUMNS.map((column) => `l.${column}`), ...NO_END].join(", ");
+
+/** Until when an ended claim `h` is kept. `kept_for` is in seconds. */
+const KEPT_UNTIL = "h.ended_at + h.kept_for * 1000000";
+const HISTORY_VALUES: Readonly<Record<string, string>> = { state: "3", deadline: KEPT_UNTIL };
 
 /** What is read of an ended claim `h`. */
 export const HISTORY_LIST = [
-  ...CLAIM_COLUMNS.map((column) => (column === "state" ? "3" : `h.${column}`)),
+  ...CLAIM_COLUMNS.map((column) => HISTORY_VALUES[column] ?? `h.${column}`),
   ...END_COLUMNS.map((column) => `h.${column}`),
 ].join(", ");
 

@@ -10,13 +10,14 @@ import type { LockRecord, RunEnd } from "../../core/record.ts";
 import type {
   BusyLock,
   ClaimsOfPrincipal,
+  EndedClaim,
   LoadPlan,
   QueuePlace,
   RecordsOfPrincipal,
   RegisteredReplica,
   WaitedLock,
 } from "../store.ts";
-import { HOLDER_PART } from "./columns.ts";
+import { CLAIM_ROW_LENGTH, HOLDER_PART } from "./columns.ts";
 import { END_REASONS, MODES, STATES, wordOf } from "./values.ts";
 
 export type Row = readonly (string | number | bigint | Uint8Array | null)[];
@@ -128,6 +129,7 @@ export function claimFromRow(row: Row): Claim {
     endedAtUs: Number(row[19]) || null,
     endReason: endReason ? wordOf(END_REASONS, endReason) : null,
     endNote: row[21] === null ? "" : textOf(row[21]),
+    endedBy: row[22] === null ? "" : textOf(row[22]),
   };
 }
 
@@ -177,6 +179,11 @@ export function limitRuleFromRow([prefix, limit, version, reason, changeMark]: R
     reason: textOf(reason),
     changeMark: bigintOf(changeMark),
   };
+}
+
+/** A row of HISTORY_LIST and the name of the claim's lock. */
+export function endedClaimFromRow(row: Row): EndedClaim {
+  return { claim: claimFromRow(row), lockName: textOf(row[CLAIM_ROW_LENGTH]) };
 }
 
 /** A row of REPLICAS. */

@@ -27,7 +27,8 @@ export const STATES = wordsOf(STATE_CODES);
 export const MODES = wordsOf(MODE_CODES);
 export const END_REASONS = wordsOf(END_REASON_CODES);
 
-function wordsOf<Word extends string>(codes: Readonly<Record<Word, number>>): readonly Word[] {
+/** The words by their codes, for `wordOf`. */
+export function wordsOf<Word extends string>(codes: Readonly<Record<Word, number>>): readonly Word[] {
   const words: Word[] = [];
   for (const word of Object.keys(codes) as Word[]) words[codes[word]] = word;
   return words;
@@ -95,13 +96,11 @@ function fixedClaimValues(claim: Claim): Value[] {
 
 /** Values for CLAIM_CHANGING_COLUMNS. */
 export function changingClaimValues(claim: Claim): Value[] {
-  return [STATE_CODES[claim.state], ...leaseValues(claim)];
+  return [STATE_CODES[claim.state], claim.ttlUs, claim.deadlineUs, ...grantValues(claim)];
 }
 
-function leaseValues(claim: Claim): Value[] {
+function grantValues(claim: Claim): Value[] {
   return [
-    claim.ttlUs,
-    claim.deadlineUs,
     claim.replica ?? NOTHING,
     claim.provisional ? 1 : 0,
     claim.fencingToken,
@@ -119,15 +118,21 @@ export function holderValues(claim: Claim): Value[] {
   return [...fixedClaimValues(claim), ...changingClaimValues(claim)];
 }
 
+const SECOND_US = 1_000_000;
+
 /** Values for HISTORY_COLUMNS. */
 export function historyValues(claim: Claim): Value[] {
+  const endedAtUs = claim.endedAtUs ?? NOTHING;
   return [
+    Math.ceil(((claim.deadlineUs ?? endedAtUs) - endedAtUs) / SECOND_US),
     claim.lockId,
     ...fixedClaimValues(claim),
-    ...leaseValues(claim),
-    claim.endedAtUs ?? NOTHING,
+    claim.ttlUs,
+    ...grantValues(claim),
+    endedAtUs,
     claim.endReason === null ? NOTHING : END_REASON_CODES[claim.endReason],
     bytesOf(claim.endNote),
+    bytesOf(claim.endedBy),
   ];
 }
 

@@ -31,6 +31,7 @@ export class SqliteHandle {
   readonly #database: DatabaseSync;
   readonly #options: SqliteOptions;
   #meta: Meta | null = null;
+  #ended: number | null = null;
 
   /** Takes ownership of an open database. */
   constructor(database: DatabaseSync, options: SqliteOptions) {
@@ -64,6 +65,17 @@ export class SqliteHandle {
 
   forgetMeta(): void {
     this.#meta = null;
+  }
+
+  /** How many ended claims there are. Counted once: only this process adds and deletes them. */
+  get endedCount(): number {
+    this.#ended ??= Number(this.statements.get("count_history")?.[0]);
+    return this.#ended;
+  }
+
+  /** Call after the commit of a transaction that has added, or (a negative number) deleted ended claims. */
+  countEnded(claims: number): void {
+    if (this.#ended !== null) this.#ended += claims;
   }
 
   #readMeta(): Meta {

@@ -10,6 +10,7 @@ import { sqliteError } from "./errors.ts";
 import { openSqliteFile } from "./file.ts";
 import { freeLocks } from "./free-locks.ts";
 import { SqliteHandle, type SqliteOptions } from "./handle.ts";
+import { history } from "./history.ts";
 import { reads } from "./reads.ts";
 import { transactOn } from "./transaction.ts";
 import { writes } from "./writes.ts";
@@ -43,6 +44,7 @@ export function sqliteStore(database: DatabaseSync, options: SqliteOptions): Sto
     transact: async (plan, decide) => transactOn(handle, plan, decide, options.observer),
     ...writes(handle),
     ...reads(handle),
+    ...history(handle),
     ...freeLocks(handle),
     checkDurability: async () => sqliteDurability(options.path),
     pool: () => ({ open: Number(handle.isOpen), idle: Number(handle.isOpen), waiting: 0 }),

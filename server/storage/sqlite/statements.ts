@@ -34,6 +34,7 @@ import {
   waitedLocksBy,
 } from "../rows/columns.ts";
 import { DECIDED_LIST } from "../rows/decided-order.ts";
+import { ENDED_KEY_LIST } from "../rows/ended-order.ts";
 import {
   claimFromRow,
   countersFromRow,
@@ -42,6 +43,7 @@ import {
   type Row,
   recordFromRow,
 } from "../rows/from-rows.ts";
+import { CHANGE_COLUMNS } from "../rows/kept-changes.ts";
 import { bytesOf } from "../rows/values.ts";
 import { IDLE_SCAN_MAX } from "../storage-bounds.ts";
 import type { StoreObserver } from "../store.ts";
@@ -150,9 +152,34 @@ const SQL = {
   write_bound: "UPDATE rowlock_lock SET next_deadline = ? WHERE id = ?",
   woken_locks: `SELECT lock_id FROM rowlock_record INDEXED BY rowlock_record_wake WHERE wakes_at <= ? AND lock_id > ?
     ORDER BY lock_id LIMIT ${GIVEN}`,
-  purge_claims: `DELETE FROM rowlock_history WHERE (deadline, lock_id, ticket_number) IN
-    (SELECT deadline, lock_id, ticket_number FROM rowlock_history WHERE deadline <= ?
-      ORDER BY deadline, lock_id, ticket_number LIMIT ${GIVEN}) RETURNING request_id`,
+  next_history_class: "SELECT min(kept_for) FROM rowlock_history WHERE kept_for > ?",
+  ended_until: `SELECT ${ENDED_KEY_LIST} FROM rowlock_history WHERE kept_for = ? AND ended_at <= ?
+    ORDER BY ended_at, lock_id, ticket_number LIMIT ${GIVEN}`,
+  purge_claims: `DELETE FROM rowlock_history
+    WHERE kept_for = ? AND (ended_at, lock_id, ticket_number) <= (?, ?, ?) RETURNING request_id`,
+  ended_of_lock: `SELECT ${HISTORY_LIST} FROM rowlock_history h WHERE h.lock_id = ? AND h.ticket_number < ?
+    ORDER BY h.ticket_number DESC LIMIT ${GIVEN}`,
+  ended_claims: `SELECT ${HISTORY_LIST}, l.name FROM rowlock_history h CROSS JOIN rowlock_lock l ON l.id = h.lock_id
+    WHERE h.kept_for = ? AND (h.ended_at, h.lock_id, h.ticket_number) < (?, ?, ?)
+    ORDER BY h.ended_at DESC, h.lock_id DESC, h.ticket_number DESC LIMIT ${GIVEN}`,
+  requested_from: `SELECT ticket_number, requested_at FROM rowlock_history
+    WHERE lock_id = ? AND ticket_number >= ? ORDER BY ticket_number LIMIT 1`,
+  requested_last: `SELECT ticket_number, requested_at FROM rowlock_history
+    WHERE lock_id = ? ORDER BY ticket_number DESC LIMIT 1`,
+  count_history: "SELECT count(*) FROM rowlock_history",
+  live_claims: `SELECT * FROM (SELECT ${HOLDER_LIST} FROM rowlock_lock l
+      WHERE l.id = ?1 AND ${HAS_HOLDER} AND l.holder_ticket_number > ?2
+    UNION ALL SELECT * FROM (SELECT ${CLAIM_LIST} FROM rowlock_claim c
+      WHERE c.lock_id = ?1 AND c.ticket_number > ?2 ORDER BY c.ticket_number LIMIT (?3 + 0)))`,
+
+  add_change: `INSERT INTO rowlock_change (${CHANGE_COLUMNS}) VALUES (${placesOf(CHANGE_COLUMNS.split(","))})`,
+  changes: `SELECT ${CHANGE_COLUMNS} FROM rowlock_change
+    WHERE (changed_at, id) < (?, ?) ORDER BY changed_at DESC, id DESC LIMIT ${GIVEN}`,
+  changes_of_target: `SELECT ${CHANGE_COLUMNS} FROM rowlock_change INDEXED BY rowlock_change_target
+    WHERE target = ? AND (changed_at, id) < (?, ?) ORDER BY changed_at DESC, id DESC LIMIT ${GIVEN}`,
+  count_changes: "SELECT count(*) FROM rowlock_change",
+  purge_changes: `DELETE FROM rowlock_change WHERE (changed_at, id) IN
+    (SELECT changed_at, id FROM rowlock_change WHERE changed_at < ? ORDER BY changed_at, id LIMIT ${GIVEN})`,
   remove_request: "DELETE FROM rowlock_request WHERE request_id = ?",
   old_locks: `SELECT l.id, l.decided_at, ${IDLE_LOCK_CONDITION}, l.last_token, l.record_floor
     FROM rowlock_lock l INDEXED BY rowlock_lock_idle

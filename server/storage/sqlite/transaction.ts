@@ -8,6 +8,7 @@ import type { Clock } from "../../core/database-clock.ts";
 import type { Lock } from "../../core/lock.ts";
 import type { Before } from "../known-locks/live-claims.ts";
 import { claimFromRow, isAskedFor, mayBeDue, type Row } from "../rows/from-rows.ts";
+import { changeValues } from "../rows/kept-changes.ts";
 import { boundsOf, type Moves, movesOf } from "../rows/placement.ts";
 import {
   bytesOf,
@@ -45,7 +46,9 @@ export function transactOn(
   const startedMs = performance.now();
   let outcome: "committed" | "rolled_back" = "rolled_back";
   try {
-    const decided = handle.inTransaction(() => decideAll(handle, plan, decide));
+    const ended: Ended = { claims: 0 };
+    const decided = handle.inTransaction(() => decideAll(handle, plan, decide, ended));
+    handle.countEnded(ended.claims);
     if (decided) handle.known.learn(decided.read, decided.changes);
     outcome = "committed";
   } catch (error) {
@@ -63,18 +66,24 @@ interface Read {
   readonly before: Pick<Before, "lock">;
 }
 
+/** How many claims a transaction has ended so far. */
+interface Ended {
+  claims: number;
+}
+
 /** Returns what the transaction read and wrote; null: it took several rounds or changed a rule, so nothing is learnt. */
 function decideAll(
   handle: SqliteHandle,
   plan: LoadPlan,
   decide: DecideRows,
+  ended: Ended,
 ): { readonly read: Read; readonly changes: Changes } | null {
   const { known } = handle;
   const clock = handle.readClock();
   const first = recall(handle, plan, clock) ?? load(handle, known.widened(plan), clock);
   for (let read = first; ; ) {
     const changes = decide(read.loaded);
-    save(handle, changes, read.before, clock);
+    ended.claims += save(handle, changes, read.before, clock);
     if (changes.again.length > 0) read = load(handle, furtherPlan(changes.again), clock);
     else if (read === first && !plan.rule) return { read, changes };
     else {
@@ -145,7 +154,8 @@ function load(handle: SqliteHandle, plan: LoadPlan, clock: Clock): Read {
   return { loaded, before: { lock: (id) => before.get(id) } };
 }
 
-function save(handle: SqliteHandle, changes: Changes, before: Read["before"], clock: Clock): void {
+/** Returns how many rows it has added to the history. */
+function save(handle: SqliteHandle, changes: Changes, before: Read["before"], clock: Clock): number {
   const { statements } = handle;
   const moves = movesOf(changes, clock.nowUs);
   for (const lock of changes.locks) {
@@ -166,7 +176,8 @@ function save(handle: SqliteHandle, changes: Changes, before: Read["before"], cl
   for (const claim of moves.ended) statements.run("add_to_history", ...historyValues(claim));
   for (const { requestId, lockId, ticketNumber } of moves.requests)
     statements.run("add_request", bytesOf(requestId), lockId, ticketNumber);
-  const { rule } = changes;
+  const { rule, noted = [] } = changes;
+  for (const change of noted) statements.run("add_change", ...changeValues(change, clock.nowUs));
   if (rule) {
     statements.run(
       "write_rule",
@@ -179,6 +190,7 @@ function save(handle: SqliteHandle, changes: Changes, before: Read["before"], cl
     statements.run("raise_rules_revision");
     handle.forgetMeta();
   }
+  return moves.ended.length;
 }
 
 function writeLock(statements: SqliteStatements, lock: Lock, moves: Moves, decidedAtUs: number): number {

@@ -66,14 +66,6 @@ export function writes(handle: SqliteHandle) {
         statements.run("unmark", replica);
       }),
 
-    purgeClaims: async (untilUs, max) =>
-      handle.inTransaction(() => {
-        const purged = statements.all("purge_claims", Math.min(untilUs, nowUs()), max);
-        // Most ids were made by the server, and have no row.
-        for (const [requestId] of purged) statements.run("remove_request", requestId as Uint8Array);
-        return purged.length;
-      }),
-
     purgeLocks: async (idleUs, max) =>
       handle.inTransaction(() => {
         const { decidedAtUs, id } = scan.after;

@@ -72,7 +72,12 @@ function scene() {
     followers: { claims: () => followed },
     returned: { claims: () => comingBack },
     detachments: { repeat, during: (heartbeat: () => Promise<void>) => heartbeat() },
-    policy: { graceUs: GRACE_MS * 1_000, attachedForUs: ATTACHED_MS * 1_000, retentionUs: 9, queueMax: 9 },
+    policy: {
+      graceUs: GRACE_MS * 1_000,
+      attachedForUs: ATTACHED_MS * 1_000,
+      keptForUs: () => 9,
+      queueMax: 9,
+    },
     replica: 5n,
     idleLockUs: 55,
     advances: { start: async (lockId: bigint) => void started.push(lockId), again },

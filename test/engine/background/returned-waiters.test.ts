@@ -58,7 +58,7 @@ function scene(...claims: Claim[]) {
         return [];
       },
     },
-    policy: { graceUs: 1, attachedForUs: 1, retentionUs: 1, queueMax: 1 },
+    policy: { graceUs: 1, attachedForUs: 1, keptForUs: () => 1, queueMax: 1 },
     replica: 1n,
     onFailure: (_loop, error) => void failures.push(error),
   });

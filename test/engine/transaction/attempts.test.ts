@@ -69,7 +69,7 @@ describe("a transaction", () => {
   test("is not begun again and again if the heartbeat before it has failed, which was retried by itself", async () => {
     let heartbeats = 0;
     const deciding = decideWork({ jobs: new Map(), earlier: [] }, false, {
-      policy: { graceUs: 1, attachedForUs: 1, retentionUs: 1, queueMax: 1 },
+      policy: { graceUs: 1, attachedForUs: 1, keptForUs: () => 1, queueMax: 1 },
       store: { transact: async () => {} },
       followers: { follows: () => false },
       background: {

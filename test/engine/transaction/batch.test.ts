@@ -11,7 +11,7 @@ import { Batch } from "../../../server/engine/transaction/batch.ts";
 import { ACQUIRE, CLAIM } from "../../support/claims.ts";
 import { lockRow, ScriptedTransactions } from "../../support/scripted-transactions.ts";
 
-const policy = { graceUs: 1_000, attachedForUs: 1_000, retentionUs: 1_000, queueMax: 5_000 };
+const policy = { graceUs: 1_000, attachedForUs: 1_000, keptForUs: () => 1_000, queueMax: 5_000 };
 const ADVANCE: Command = { verb: "advance" };
 const acquire = (requestId: string): Command => ({ ...ACQUIRE, name: "lock 1", requestId });
 const force = (ticketNumber: bigint | null): Command => ({

@@ -28,7 +28,7 @@ function scene(lateHeartbeat: () => Promise<void> | null = () => null) {
   const retried: string[] = [];
   const decide = (work: Work, impatient = true) =>
     decideWork(work, impatient, {
-      policy: { graceUs: 1, attachedForUs: 1, retentionUs: 1, queueMax: 1 },
+      policy: { graceUs: 1, attachedForUs: 1, keptForUs: () => 1, queueMax: 1 },
       store,
       followers: { follows: (lockId) => lockId === 2n },
       background: { lateHeartbeat },

@@ -56,7 +56,7 @@ function scene(overrides: Partial<LanesOptions> = {}, count = 8) {
     observer() {},
   } as unknown as AfterCommitOptions);
   const lanes = new Lanes({
-    policy: { graceUs: 1_000, attachedForUs: 1_000, retentionUs: 1_000, queueMax: 10 },
+    policy: { graceUs: 1_000, attachedForUs: 1_000, keptForUs: () => 1_000, queueMax: 10 },
     store,
     ...{ lanes: 2, patientSlots: 2, queuedMax: 10_000 },
     followers: { follows: () => false },

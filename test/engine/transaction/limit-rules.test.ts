@@ -29,7 +29,7 @@ function scene() {
   const fault = { ofReads: null as Error | null, ofServers: null as Error | null };
   let behind = 0;
   const options = {
-    policy: { graceUs: 1_000, attachedForUs: 1_000, retentionUs: 1_000, queueMax: 10 },
+    policy: { graceUs: 1_000, attachedForUs: 1_000, keptForUs: () => 1_000, queueMax: 10 },
     store: {
       async list({ prefix }: { prefix: string }) {
         const busy = [...store.locks.values()].filter(

@@ -64,6 +64,7 @@ function claim(overrides: Partial<Claim> = {}): Claim {
     endedAtUs: null,
     endReason: null,
     endNote: "",
+    endedBy: "",
     ...overrides,
   };
 }

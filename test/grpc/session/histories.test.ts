@@ -15,7 +15,7 @@ import { seed } from "../../support/seed.ts";
 import { BareSession, type Command as SessionCommand } from "../../support/session-client.ts";
 
 const RUNS = Number(process.env.ROWLOCK_TEST_RUNS ?? 60);
-const SETTINGS = { graceUs: 10e6, attachedForUs: 12.5e6, retentionUs: 3_600e6, queueMax: 4 };
+const SETTINGS = { graceUs: 10e6, attachedForUs: 12.5e6, keptForUs: () => 3_600e6, queueMax: 4 };
 const MODES = ["permit", "shared", "exclusive"] as const;
 const TTL_US = 3_600e6;
 

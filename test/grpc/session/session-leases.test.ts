@@ -76,6 +76,7 @@ function claimOf(ticket: number, change: Partial<Claim> = {}): Claim {
     endedAtUs: null,
     endReason: null,
     endNote: "",
+    endedBy: "",
     ...change,
   };
 }

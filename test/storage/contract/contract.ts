@@ -8,7 +8,9 @@ import { contractOfClosing } from "./closing.ts";
 import { contractOfDecided } from "./decided.ts";
 import { contractOfFailOver } from "./fail-over.ts";
 import { contractOfFreeLocks } from "./free-locks.ts";
+import { contractOfHistory } from "./history.ts";
 import { contractOfInvariants } from "./invariants.ts";
+import { contractOfKeptChanges } from "./kept-changes.ts";
 import { contractOfListings } from "./listings.ts";
 import { contractOfMaintenance } from "./maintenance.ts";
 import { contractOfNames } from "./names.ts";
@@ -40,6 +42,8 @@ export function runStoreContract(name: string, openFreshStore: () => Promise<Fre
     contractOfListings(current);
     contractOfDecided(current);
     contractOfFreeLocks(current);
+    contractOfHistory(current);
+    contractOfKeptChanges(current);
     contractOfInvariants(current);
     contractOfClosing(openFreshStore);
   });

@@ -274,11 +274,7 @@ export function contractOfMaintenance(fresh: () => FreshStore): void {
       const { nowUs } = await load(store, {});
       expect(await store.purgeClaims(nowUs, 5)).toBe(0);
       // Time passes.
-      await tamper(
-        "UPDATE rowlock_history SET deadline = deadline - ? WHERE deadline <= ?",
-        HOUR_US,
-        nowUs + HOUR_US,
-      );
+      await tamper("UPDATE rowlock_history SET ended_at = ended_at - ? WHERE kept_for = 3600", HOUR_US);
       expect(await store.purgeClaims((gone[0]?.deadlineUs ?? 0) - HOUR_US - 1, 5)).toBe(0);
       expect(await store.purgeClaims(nowUs, 5)).toBe(5);
       expect(await store.purgeClaims(nowUs, 5)).toBe(3);
@@ -361,7 +357,7 @@ export function contractOfMaintenance(fresh: () => FreshStore): void {
       await addClaims(store, id, { state: "ended", dueInUs: HOUR_US });
       await tamper("UPDATE rowlock_lock SET decided_at = 1");
       expect(await store.purgeLocks(HOUR_US, 10)).toBe(0);
-      await tamper("UPDATE rowlock_history SET deadline = 1");
+      await tamper("UPDATE rowlock_history SET ended_at = 1, kept_for = 0");
       expect(await store.purgeClaims(1, 10)).toBe(1);
       await tamper("UPDATE rowlock_lock SET decided_at = 1");
       expect(await store.purgeLocks(HOUR_US, 10)).toBe(1);

@@ -14,6 +14,7 @@ import {
   lockId,
   planned,
   readClaim,
+  SECOND_US,
 } from "../../support/store-fixture.ts";
 
 /** The last time, in the year 2255, whose microseconds a number holds exactly. */
@@ -61,9 +62,10 @@ const BARE: Wanted = {
 const ENDED: Wanted = {
   ...FULL,
   state: "ended",
-  endedAtUs: LATEST_US - 5,
+  endedAtUs: LATEST_US - 3 - 60 * SECOND_US,
   endReason: "force_released",
   endNote: "é".repeat(127),
+  endedBy: "ü".repeat(127),
 };
 
 export function contractOfRows(fresh: () => FreshStore): void {
@@ -75,15 +77,15 @@ export function contractOfRows(fresh: () => FreshStore): void {
         const id = await lockId(store, `lock ${index}`);
         held.push(...(await addClaims(store, id, { ...wanted, state: "held" })));
       }
-      const end: Pick<Claim, "state" | "deadlineUs" | "replica" | "endedAtUs" | "endReason" | "endNote"> = {
-        ...{ state: "ended", deadlineUs: LATEST_US - 7, replica: null },
-        ...{ endedAtUs: LATEST_US - 8, endReason: "released", endNote: "" },
+      const end: Partial<Claim> = {
+        ...{ state: "ended", deadlineUs: LATEST_US - 7 },
+        ...{ endedAtUs: LATEST_US - 7 - 60 * SECOND_US, endReason: "released", endNote: "" },
       };
       const ended = held.map(
         (claim, index): Claim => ({
           ...claim,
           ...end,
-          ...(index === 3 && { endReason: "force_released", endNote: "it's 🌙" }),
+          ...(index === 3 && { endReason: "force_released", endNote: "it's 🌙", endedBy: "job/ø" }),
           // Changed in the same transaction.
           ...(index === 4 && { ttlUs: 17 }),
         }),

@@ -401,5 +401,6 @@ function holderOf(lockId: bigint, ticketNumber: bigint, nowUs: number): Claim {
     endedAtUs: null,
     endReason: null,
     endNote: "",
+    endedBy: "",
   };
 }

@@ -6,7 +6,7 @@ import type { Connection as DriverConnection } from "mysql2";
 import { CLOSE_MS_MAX, LOCK_WAIT_S } from "../../storage-bounds.ts";
 import type { StoreObserver } from "../../store.ts";
 import { StoreError } from "../../store.ts";
-import { bugOf, classify, deadlineError } from "./errors.ts";
+import { ACCESS_DENIED, bugOf, classify, deadlineError } from "./errors.ts";
 import { type SqlValue, withValues } from "./sql-text.ts";
 
 /** A row as the driver returns it: BIGINT as decimal text, smaller integers as numbers, VARBINARY and BLOB as bytes. */
@@ -17,6 +17,8 @@ export class Trip {
   /** The metric label. */
   readonly name: string;
   readonly values: SqlValue[] = [];
+  /** Whether the user may lack the right to it. If so, the trip fails, and the connection stays fit. */
+  mayBeDenied = false;
   readonly #statements: string[] = [];
   #commits = false;
 
@@ -101,6 +103,11 @@ export class Connection {
     socket.on("close", () => lost(Object.assign(new Error("Closed by the server."), { code: "ECONNRESET" })));
   }
 
+  /** The server's number of this connection. */
+  get id(): number {
+    return this.#driver.threadId;
+  }
+
   /** Whether the connection still works. */
   get alive(): boolean {
     return this.#lost === null;
@@ -181,7 +188,7 @@ export class Connection {
         const bug = bugOf(cause);
         if (bug) return reject(bug);
         const { error, reconnect } = classify(cause, this.#commitSent);
-        if (reconnect) this.#lost ??= cause;
+        if (reconnect && !(trip.mayBeDenied && error.reason === ACCESS_DENIED)) this.#lost ??= cause;
         reject(error);
       };
       if (this.#lost !== null) return fail(this.#lost);

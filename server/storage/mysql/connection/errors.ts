@@ -54,8 +54,10 @@ const NO_DATABASE: Meaning = {
     "ROWLOCK_DATABASE_URL.",
   reconnect: true,
 };
+/** StoreError.reason if the user lacks a right. */
+export const ACCESS_DENIED = "access_denied";
 const ACCESS: Meaning = {
-  reason: "access_denied",
+  reason: ACCESS_DENIED,
   kind: "unavailable",
   message:
     "The database denies access to this user: check the user, its password and its privileges on the database.",

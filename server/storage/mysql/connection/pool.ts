@@ -72,6 +72,11 @@ export class MysqlPool {
     return this.#serverChanges;
   }
 
+  /** The numbers of all open connections at their servers. */
+  get connectionIds(): number[] {
+    return [...this.#open].map(({ id }) => id);
+  }
+
   get state(): PoolState {
     const idle = [...this.#open].filter(({ isLent }) => !isLent).length;
     return { open: this.#open.size, idle, waiting: this.#pool.numPendingAcquires() };

@@ -17,6 +17,7 @@ import {
   RECORD_CHANGING_COLUMNS,
   RECORD_COLUMNS,
 } from "../../rows/columns.ts";
+import { CHANGE_COLUMNS, changeValues } from "../../rows/kept-changes.ts";
 import type { Moves } from "../../rows/placement.ts";
 import {
   bytesOf,
@@ -75,6 +76,7 @@ const ADD_CLAIMS = `INSERT INTO rowlock_claim (${CLAIM_COLUMNS.join(", ")})`;
 const REMOVE_CLAIMS = "DELETE c FROM rowlock_claim c FORCE INDEX (PRIMARY) WHERE";
 const ADD_TO_HISTORY = `INSERT INTO rowlock_history (${HISTORY_COLUMNS.join(", ")})`;
 const ADD_REQUESTS = "INSERT INTO rowlock_request (request_id, lock_id, ticket_number)";
+const ADD_CHANGES = `INSERT INTO rowlock_change (${CHANGE_COLUMNS})`;
 const ADD_RECORDS = `INSERT INTO rowlock_record (${RECORD_COLUMNS.join(", ")})`;
 const REMOVE_RECORDS = "DELETE r FROM rowlock_record r FORCE INDEX (PRIMARY) WHERE r.lock_id IN (?)";
 
@@ -146,7 +148,7 @@ export function addWrites(
   }
   if (records) addRecordWrites(writes, records, before);
   const condition = assumptions && unchanged(changes, read, assumptions, lockOfRules);
-  const added = addedRows(moves);
+  const added = addedRows(moves, changes, loaded.nowUs);
   // A statement that adds request ids must not read others.
   const isLast = added.length > 0 && !condition?.readsRequests;
   for (const [at, { sql, rows }] of added.entries())
@@ -155,11 +157,16 @@ export function addWrites(
   if (changes.rule) addRuleWrites(trip, changes.rule);
 }
 
-function addedRows({ added, ended, requests }: Moves): { sql: string; rows: Value[][] }[] {
+function addedRows(
+  { added, ended, requests }: Moves,
+  { noted = [] }: Changes,
+  nowUs: number,
+): { sql: string; rows: Value[][] }[] {
   return [
     { sql: ADD_CLAIMS, rows: added.map(claimValues) },
     { sql: ADD_TO_HISTORY, rows: ended.map(historyValues) },
     { sql: ADD_REQUESTS, rows: requests.map(requestValues) },
+    { sql: ADD_CHANGES, rows: noted.map((change) => changeValues(change, nowUs)) },
   ].filter(({ rows }) => rows.length > 0);
 }
 

@@ -1,0 +1,192 @@
+// Ended claims: reads for display, and cleaning. Each read goes along an index and reads about as many rows as it
+// returns. No statement compares rows of values, because MySQL does not turn such a comparison into a range.
+
+import { partsOf } from "../../core/bounds.ts";
+import { ROLLED_BACK, retry } from "../retry.ts";
+import { HISTORY_LIST } from "../rows/columns.ts";
+import {
+  ENDED_KEY_LIST,
+  type EndedKey,
+  endedKeyFromRow,
+  endedUntil,
+  newestEnded,
+  oldestByClass,
+  requestedFromRow,
+  searchTicket,
+} from "../rows/ended-order.ts";
+import { claimFromRow, endedClaimFromRow } from "../rows/from-rows.ts";
+import { BRANCHES_MAX } from "../storage-bounds.ts";
+import type { EndedPosition, Store } from "../store.ts";
+import { type Connection, query, type Row, Trip } from "./connection/connection.ts";
+import { rowsOf } from "./connection/in-transaction.ts";
+import type { MysqlPool } from "./connection/pool.ts";
+import type { SqlValue } from "./connection/sql-text.ts";
+import { type Branch, NOW_US } from "./statements.ts";
+
+const BY_END = "rowlock_history h FORCE INDEX (PRIMARY)";
+const BY_CLAIM = "rowlock_history h FORCE INDEX (rowlock_history_claim)";
+const OF_LOCK = `SELECT ${HISTORY_LIST} FROM ${BY_CLAIM} WHERE h.lock_id = ?`;
+const NEWEST_FIRST = "ORDER BY h.ticket_number DESC LIMIT";
+const REQUESTED = `SELECT h.ticket_number, h.requested_at FROM ${BY_CLAIM} WHERE h.lock_id = ?`;
+
+// One step along the index. With a number in place of a column the database reads a single entry.
+const NEXT_CLASS = `(SELECT MIN(h.kept_for) FROM ${BY_END} WHERE h.kept_for > ?)`;
+const KEYS = `SELECT ${ENDED_KEY_LIST} FROM ${BY_END} WHERE h.kept_for = ?`;
+const LATEST = `ORDER BY ended_at DESC, lock_id DESC, ticket_number DESC LIMIT ?`;
+const OLDEST = `ORDER BY ended_at, lock_id, ticket_number LIMIT ?`;
+const BEFORE = `AND (h.ended_at < ? OR (h.ended_at = ? AND h.lock_id < ?)
+  OR (h.ended_at = ? AND h.lock_id = ? AND h.ticket_number < ?))`;
+const WITH_NAMES = `STRAIGHT_JOIN ${BY_END} ON h.kept_for = k.kept_for AND h.ended_at = k.ended_at
+    AND h.lock_id = k.lock_id AND h.ticket_number = k.ticket_number
+  STRAIGHT_JOIN rowlock_lock l FORCE INDEX (PRIMARY) ON l.id = k.lock_id`;
+const OVERDUE = `(${KEYS} AND h.ended_at <= LEAST(?, ${NOW_US}) - ? ${OLDEST})`;
+const OLD = `(${KEYS} AND h.ended_at < ? ${OLDEST})`;
+const FIRST = `(${KEYS} ${OLDEST})`;
+// One range of the primary key, to which no server adds. Most request ids were made by servers, and have no rows.
+const REMOVE = `DELETE h, r FROM ${BY_END}
+  LEFT JOIN rowlock_request r FORCE INDEX (PRIMARY) ON r.request_id = h.request_id
+  WHERE h.kept_for = ? AND (h.ended_at < ? OR (h.ended_at = ? AND h.lock_id < ?)
+    OR (h.ended_at = ? AND h.lock_id = ? AND h.ticket_number <= ?))`;
+
+// MySQL would report numbers that are up to a day old.
+const FRESH_ESTIMATES = "SET SESSION wait_timeout = 8 /*!80000 , information_schema_stats_expiry = 0 */";
+const ESTIMATE = `SELECT COALESCE(MAX(TABLE_ROWS), 0) FROM information_schema.TABLES
+  WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME = `;
+
+export type EstimatedTable = "rowlock_history" | "rowlock_change";
+
+/** Adds a read of about how many rows the table has; returns the index of its result. */
+export function addEstimate(trip: Trip, table: EstimatedTable): number {
+  trip.add(FRESH_ESTIMATES);
+  return trip.add(`${ESTIMATE} '${table}'`);
+}
+
+export function history(pool: MysqlPool) {
+  const classes = new Classes(pool);
+
+  /** Deletes the oldest of the claims that the branches find; returns how many. */
+  const removeOldest = async (branchOf: (keptForS: number) => Branch, max: number): Promise<number> => {
+    const keys = (await readAll(pool, "ended_keys", (await classes.read()).map(branchOf))).map(
+      endedKeyFromRow,
+    );
+    const oldest = oldestByClass(keys, max);
+    let removed = 0;
+    for (const ofClass of oldest.values()) {
+      const upTo = keyValues(ofClass.at(-1) as EndedKey);
+      await retry(ROLLED_BACK, () =>
+        pool.write((connection) => query(connection, "purge_claims", REMOVE, ...upTo)),
+      );
+      removed += ofClass.length;
+    }
+    return removed;
+  };
+
+  return {
+    async endedClaimsOf(lockId, belowTicket, max) {
+      const rows = await pool.use((connection) =>
+        belowTicket === null
+          ? query(connection, "ended_of_lock", `${OF_LOCK} ${NEWEST_FIRST} ?`, lockId, max)
+          : query(
+              connection,
+              "ended_of_lock",
+              `${OF_LOCK} AND h.ticket_number < ? ${NEWEST_FIRST} ?`,
+              ...[lockId, belowTicket, max],
+            ),
+      );
+      return rows.map(claimFromRow);
+    },
+
+    async ticketAfter(lockId, atUs) {
+      return await pool.use(async (connection) => {
+        const one = async (sql: string, ...values: readonly SqlValue[]) => {
+          const [row] = await query(connection, "search_ticket", sql, lockId, ...values);
+          return row ? requestedFromRow(row) : null;
+        };
+        const last = await one(`${REQUESTED} ${NEWEST_FIRST} 1`);
+        const from = `${REQUESTED} AND h.ticket_number >= ? ORDER BY h.ticket_number LIMIT 1`;
+        return await searchTicket(last, (ticketNumber) => one(from, ticketNumber), atUs);
+      });
+    },
+
+    async endedClaims(from, max) {
+      const ranges = (await classes.read()).map(
+        (keptForS): Branch =>
+          from
+            ? [`(${KEYS} ${BEFORE} ${LATEST})`, keptForS, ...beforeValues(from), max]
+            : [`(${KEYS} ${LATEST})`, keptForS, max],
+      );
+      const found = [];
+      for (const part of partsOf(ranges, BRANCHES_MAX)) {
+        const keys = part.map(([sql]) => sql).join(" UNION ALL ");
+        const sql = `SELECT ${HISTORY_LIST}, l.name FROM (SELECT * FROM (${keys}) u ${LATEST}) k ${WITH_NAMES}`;
+        const values = part.flatMap(([, ...own]) => own);
+        const rows = await pool.use((connection) => query(connection, "ended_claims", sql, ...values, max));
+        found.push(...rows.map(endedClaimFromRow));
+      }
+      return newestEnded(found, max);
+    },
+
+    async historyStats() {
+      const oldest = (await classes.read()).map((keptForS): Branch => [FIRST, keptForS, 1]);
+      const keys = (await readAll(pool, "oldest_ended", oldest)).map(endedKeyFromRow);
+      const trip = new Trip("history_stats");
+      const rowsAt = addEstimate(trip, "rowlock_history");
+      const clockAt = trip.add(`SELECT ${NOW_US}`);
+      const results = await pool.use((connection) => connection.run(trip));
+      const nowUs = Number(rowsOf(results[clockAt])[0]?.[0]);
+      const overdueUs = keys.map(({ endedAtUs, keptForS }) => endedUntil(nowUs, keptForS) - endedAtUs);
+      return { rows: Number(rowsOf(results[rowsAt])[0]?.[0]), overdueUs: Math.max(0, ...overdueUs) };
+    },
+
+    purgeClaims: (untilUs, max) =>
+      removeOldest((keptForS) => [OVERDUE, keptForS, untilUs, endedUntil(0, -keptForS), max], max),
+
+    trimHistory: (untilUs, max) => removeOldest((keptForS) => [OLD, keptForS, untilUs, max], max),
+  } satisfies Partial<Store>;
+}
+
+/** The times for which ended claims are kept, as far as there are any. */
+class Classes {
+  readonly #pool: MysqlPool;
+  #seen: readonly number[] = [];
+
+  constructor(pool: MysqlPool) {
+    this.#pool = pool;
+  }
+
+  /**
+   * Reads the next one after each that was there last time. If these are the same, there are no others; otherwise reads
+   * once more.
+   */
+  async read(): Promise<readonly number[]> {
+    for (;;) {
+      const steps = [-1, ...this.#seen].map((keptForS): Branch => [NEXT_CLASS, keptForS]);
+      const rows = await readAll(this.#pool, "history_classes", steps);
+      const next = new Set(rows.flatMap(([keptFor]) => (keptFor === null ? [] : [Number(keptFor)])));
+      const isSame = next.size === this.#seen.length && this.#seen.every((keptForS) => next.has(keptForS));
+      if (isSame) return this.#seen;
+      this.#seen = [...next].sort((a, b) => a - b);
+    }
+  }
+}
+
+/** Returns the rows of all branches, in as few statements as possible. */
+async function readAll(pool: MysqlPool, name: string, branches: readonly Branch[]): Promise<readonly Row[]> {
+  const rows: Row[] = [];
+  for (const part of partsOf(branches, BRANCHES_MAX)) {
+    const sql = part.map(([text]) => text).join(" UNION ALL ");
+    const values = part.flatMap(([, ...own]) => own);
+    rows.push(...(await pool.use((connection: Connection) => query(connection, name, sql, ...values))));
+  }
+  return rows;
+}
+
+/** Values for BEFORE. */
+function beforeValues({ endedAtUs, lockId, ticketNumber }: EndedPosition): SqlValue[] {
+  return [endedAtUs, endedAtUs, lockId, endedAtUs, lockId, ticketNumber];
+}
+
+/** Values for REMOVE. */
+function keyValues({ keptForS, ...position }: EndedKey): SqlValue[] {
+  return [keptForS, ...beforeValues(position)];
+}

@@ -1,0 +1,107 @@
+// Who holds a guard row: for people who ask why nothing moves. The database says it to users with the right PROCESS
+// (MariaDB), or with the right to read performance_schema (MySQL); to others it does not, which is no fault.
+
+import { setTimeout as sleep } from "node:timers/promises";
+import { bigintOf, textOf } from "../rows/from-rows.ts";
+import { ROW_HOLDER_LOOK_MS, ROW_HOLDER_LOOKS_MAX, ROW_HOLDER_REST_MS } from "../storage-bounds.ts";
+import type { RowHolder, Store } from "../store.ts";
+import { isRowLocked, StoreError } from "../store.ts";
+import { type Connection, Trip } from "./connection/connection.ts";
+import { ACCESS_DENIED } from "./connection/errors.ts";
+import { rowsOf } from "./connection/in-transaction.ts";
+import type { MysqlPool } from "./connection/pool.ts";
+
+// A lock on the gap before the row does not hold the row.
+const MYSQL = `SELECT t.PROCESSLIST_ID, CAST(t.PROCESSLIST_USER AS BINARY) FROM performance_schema.data_locks d
+  JOIN performance_schema.threads t ON t.THREAD_ID = d.THREAD_ID
+  WHERE d.OBJECT_SCHEMA = DATABASE() AND d.OBJECT_NAME = 'rowlock_lock' AND d.INDEX_NAME = 'PRIMARY'
+    AND d.LOCK_STATUS = 'GRANTED' AND d.LOCK_MODE NOT LIKE '%,GAP%' AND d.LOCK_DATA = CAST(? AS CHAR)
+    AND t.PROCESSLIST_ID NOT IN (?) LIMIT 1`;
+const MARIADB = `SELECT t.trx_mysql_thread_id, CAST(p.USER AS BINARY) FROM information_schema.INNODB_LOCKS d
+  JOIN information_schema.INNODB_TRX t ON t.trx_id = d.lock_trx_id
+  JOIN information_schema.PROCESSLIST p ON p.ID = t.trx_mysql_thread_id
+  WHERE d.lock_table = CONCAT('\`', DATABASE(), '\`.\`rowlock_lock\`') AND d.lock_index = 'PRIMARY'
+    AND d.lock_data = CAST(? AS CHAR) AND d.lock_id <> COALESCE(t.trx_requested_lock_id, '')
+    AND t.trx_mysql_thread_id NOT IN (?) LIMIT 1`;
+const PROBE = "SELECT id FROM rowlock_lock FORCE INDEX (PRIMARY) WHERE id = ? FOR UPDATE WAIT 1";
+
+export function rowHolder(pool: MysqlPool): Pick<Store, "rowHolder"> {
+  let asking: Promise<RowHolder | null> | null = null;
+  let deniedMs = Number.NEGATIVE_INFINITY;
+
+  const ask = async (lockId: bigint) => {
+    if (performance.now() < deniedMs + ROW_HOLDER_REST_MS) return null;
+    try {
+      return await pool.use((connection) =>
+        connection.setsPatience
+          ? findOnMariadb(pool, connection, lockId)
+          : find(pool, connection, MYSQL, lockId),
+      );
+    } catch (error) {
+      if (!(error instanceof StoreError) || error.reason !== ACCESS_DENIED) throw error;
+      deniedMs = performance.now();
+      return null;
+    }
+  };
+
+  return {
+    /** One question at a time, because each needs up to two connections. */
+    async rowHolder(lockId) {
+      while (asking) await asking.catch(() => {});
+      asking = ask(lockId).finally(() => {
+        asking = null;
+      });
+      return await asking;
+    },
+  };
+}
+
+async function find(
+  pool: MysqlPool,
+  connection: Connection,
+  sql: string,
+  lockId: bigint,
+): Promise<RowHolder | null> {
+  const trip = new Trip("row_holder");
+  trip.mayBeDenied = true;
+  const foundAt = trip.add(sql, lockId, pool.connectionIds);
+  const [row] = rowsOf((await connection.run(trip))[foundAt]);
+  return row ? { connectionId: bigintOf(row[0]), user: textOf(row[1]) } : null;
+}
+
+/**
+ * MariaDB shows only locks that somebody waits for. So if nobody does, another connection waits for the row, for a
+ * second at most. If nobody holds the row, that connection gets it, and releases it at once.
+ */
+async function findOnMariadb(
+  pool: MysqlPool,
+  connection: Connection,
+  lockId: bigint,
+): Promise<RowHolder | null> {
+  let found = await find(pool, connection, MARIADB, lockId);
+  if (found) return found;
+  let isOver = false;
+  const probe = waitForRow(pool, lockId).finally(() => {
+    isOver = true;
+  });
+  try {
+    for (let look = 0; look < ROW_HOLDER_LOOKS_MAX && !found && !isOver; look++) {
+      await sleep(ROW_HOLDER_LOOK_MS);
+      found = await find(pool, connection, MARIADB, lockId);
+    }
+  } finally {
+    await probe;
+  }
+  return found;
+}
+
+async function waitForRow(pool: MysqlPool, lockId: bigint): Promise<void> {
+  const trip = new Trip("row_probe");
+  trip.add(PROBE, lockId);
+  try {
+    await pool.use((connection) => connection.run(trip));
+  } catch (error) {
+    // Somebody holds it, which is the question.
+    if (!isRowLocked(error)) throw error;
+  }
+}
