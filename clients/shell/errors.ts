@@ -8,6 +8,7 @@ import type { Servers } from "./servers.ts";
 /** What the shell calls the fields of requests. Flags that have the name of their field are not here. */
 const WORDS: Readonly<Record<string, string>> = {
   name: "the lock's name",
+  lock_name: "the lock's name",
   prefix: "the prefix",
   lease_id: "the lease",
   limit: "the limit",
@@ -20,6 +21,10 @@ const WORDS: Readonly<Record<string, string>> = {
   min_interval: "--at-most-every",
   not_before_in: "--not-before",
   attempts_left: "--attempts",
+  from: "--since",
+  held_at: "--at",
+  end_reasons: "--ended",
+  changed_by: "--by",
 };
 
 const UNCERTAIN = "so this may or may not have taken effect: check with `rowlock show`.";

@@ -67,7 +67,7 @@ function waitsFor(lock: LockView, at: number, nowMs: number): string {
   return holders.length === 1 ? `until #${holders[0]?.ticketNumber} ends` : "until all holders end";
 }
 
-function taken({ mode, permits }: ClaimView): string {
+export function taken({ mode, permits }: ClaimView): string {
   return mode === "permit" ? counted(permits, "permit") : mode;
 }
 
@@ -75,7 +75,7 @@ function since(date: Date | undefined, nowMs: number): string {
   return date ? `for ${timeWords(Math.max(0, nowMs - date.getTime()))}` : "";
 }
 
-function ownerOf({ owner, labels }: ClaimView): string {
+export function ownerOf({ owner, labels }: ClaimView): string {
   return [owner, ...Object.entries(labels).map(([key, value]) => `${key}=${value}`)].map(shown).join(" ");
 }
 

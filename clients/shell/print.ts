@@ -3,6 +3,9 @@
 import { stripVTControlCharacters, styleText } from "node:util";
 import type { CliContext } from "./context.ts";
 
+/** On a terminal: what is written next replaces the present line. */
+export const ERASE_LINE = "\r\x1b[K";
+
 /** Styles a text on a terminal; elsewhere returns it unchanged. */
 export type Paint = (style: "bold" | "dim" | "red" | "yellow" | "green", text: string) => string;
 

@@ -2,33 +2,49 @@
 
 import { setTimeout as sleep } from "node:timers/promises";
 import { Option } from "commander";
-import type { LockView, RowlockError } from "../typescript/src/index.ts";
+import type { ClaimView, LockView, RowlockClient, RowlockError } from "../typescript/src/index.ts";
+import { claimTable } from "./claim-views.ts";
 import type { Declare } from "./command.ts";
-import { type CliContext, EXIT } from "./context.ts";
+import { type CliContext, EXIT, type ExitCode } from "./context.ts";
 import { sentenceOf } from "./errors.ts";
-import { parseName } from "./flags.ts";
+import { addLabel, given, parseName, timeParser } from "./flags.ts";
 import { lockLine, lockPage, lockTable } from "./lock-views.ts";
+import { ifServed } from "./newer-verbs.ts";
 import { jsonLine, paintOf, said, shown } from "./print.ts";
+import { screenOf } from "./screen.ts";
 import { interruption } from "./take.ts";
 import { type Changes, type Watched, WatchedLocks, watchedOf } from "./watched-locks.ts";
 
 const PAGE_SIZE = 1_000;
+const CLAIM_FLAGS = ["owner", "principal", "label", "olderThan"];
 const ORDERS = { name: "name", "longest-wait": "longest wait", "most-waiters": "most waiters" } as const;
 
 const LS_HELP = `
 Shows all locks, or those whose names begin with the prefix. The server forgets a lock some time after its last use,
 unless the lock has a record or its own limit was ever set.
 
+With --owner, --principal, --label or --older-than it lists holders and waiters instead of locks.
+
 Examples:
   rowlock ls
   rowlock ls etl/ --busy
   rowlock ls --order longest-wait --json
+  rowlock ls --owner nightly
+  rowlock ls etl/ --label team=data --older-than 10m
 `;
 
-interface LsFlags {
-  readonly busy?: boolean;
-  readonly order: keyof typeof ORDERS;
+interface LsFlags extends ClaimFlags {
+  readonly busy?: true;
+  readonly order?: keyof typeof ORDERS;
   readonly json?: true;
+}
+
+/** Flags that list claims instead of locks. */
+interface ClaimFlags {
+  readonly owner?: string;
+  readonly principal?: string;
+  readonly label?: Record<string, string>;
+  readonly olderThan?: number;
 }
 
 export const ls: Declare = (command, context) =>
@@ -36,19 +52,59 @@ export const ls: Declare = (command, context) =>
     .argument("[prefix]", "what the locks' names begin with", "")
     .option("--busy", "only locks that are held or waited for")
     .addOption(
-      new Option("--order <order>", "which locks come first").choices(Object.keys(ORDERS)).default("name"),
+      new Option("--order <order>", "which locks come first (default name)").choices(Object.keys(ORDERS)),
     )
+    .option("--owner <text>", "holders and waiters with this owner")
+    .option("--principal <name>", "holders and waiters that are this verified caller")
+    .option("--label <key=value>", "holders and waiters with this label; may be repeated", addLabel)
+    .option("--older-than <time>", "holders that have held a lock for longer", timeParser(0))
     .option("--json", "one object per line")
-    .asks(LS_HELP, ({ busy = false, order, json }: LsFlags, prefix: string) => async (rowlock) => {
-      const asked = { prefix, busyOnly: busy, order: ORDERS[order], pageSize: PAGE_SIZE };
-      const locks: LockView[] = [];
-      for await (const lock of rowlock.listLocks(asked)) {
-        if (json) context.out(jsonLine(lock));
-        else locks.push(lock);
+    .asks(LS_HELP, ({ busy, order, json, ...flags }: LsFlags, prefix: string) => {
+      if (Object.keys(flags).some((flag) => CLAIM_FLAGS.includes(flag))) {
+        if ((busy ?? order) !== undefined)
+          command.fault(
+            "--busy and --order are about locks, and --owner, --principal, --label and --older-than list holders and waiters: leave some of them out",
+          );
+        return (rowlock) => ifServed(rowlock, context, () => lsClaims(rowlock, prefix, flags, json, context));
       }
-      if (!json) context.out(lockTable(locks, Date.now(), paintOf(context)));
-      return EXIT.ok;
+      return async (rowlock) => {
+        const asked = {
+          prefix,
+          busyOnly: busy ?? false,
+          order: ORDERS[order ?? "name"],
+          pageSize: PAGE_SIZE,
+        };
+        const locks: LockView[] = [];
+        for await (const lock of rowlock.listLocks(asked)) {
+          if (json) context.out(jsonLine(lock));
+          else locks.push(lock);
+        }
+        if (!json) context.out(lockTable(locks, Date.now(), paintOf(context)));
+        return EXIT.ok;
+      };
     });
+
+async function lsClaims(
+  rowlock: RowlockClient,
+  prefix: string,
+  { owner, principal, label, olderThan }: ClaimFlags,
+  json: true | undefined,
+  context: CliContext,
+): Promise<ExitCode> {
+  const states: ClaimView["state"][] = olderThan === undefined ? ["held", "waiting"] : ["held"];
+  const asked = { prefix, states, pageSize: PAGE_SIZE, ...given({ owner, principal, labels: label }) };
+  const claims: ClaimView[] = [];
+  for await (const claim of rowlock.listClaims(asked)) {
+    const heldMs = Date.now() - (claim.grantedAt?.getTime() ?? Number.POSITIVE_INFINITY);
+    if (olderThan !== undefined && heldMs < olderThan) continue;
+    if (json) context.out(jsonLine(claim));
+    else claims.push(claim);
+  }
+  if (json) return EXIT.ok;
+  const options = { isOfOne: false, nowMs: Date.now(), paint: paintOf(context) };
+  context.out(claims.length === 0 ? "There are no such claims.\n" : claimTable(claims, options));
+  return EXIT.ok;
+}
 
 const SHOW_HELP = `
 Shows up to 100 holders and the first 100 waiters. For a name that nobody has used, it shows the limit that would apply.
@@ -71,16 +127,6 @@ export const show: Declare = (command, context) =>
 /** The pause after a report that no server answers, before the next attempt. */
 const AGAIN_MS = 1_000;
 const NOT_LET_THROUGH = ["UNIMPLEMENTED", "INTERNAL", "UNKNOWN"];
-
-/** How often the page is redrawn if only the time has changed. */
-const REDRAW_MS = 1_000;
-/** The terminal's alternate screen, so that the earlier contents come back at the end. */
-const ENTER = "\x1b[?1049h\x1b[?25l";
-const LEAVE = "\x1b[?25h\x1b[?1049l";
-/** Without line wrapping, lines that are too long end at the edge. */
-const HOME_WITHOUT_WRAPPING = "\x1b[?7l\x1b[H";
-const ERASE_LINE_REST = "\x1b[K";
-const ERASE_REST_AND_WRAP = "\x1b[J\x1b[?7h";
 
 const WATCH_HELP = `
 Shows a lock as \`rowlock show\` does, or, for a prefix that ends in / or *, a list as \`rowlock ls\` does. Without an
@@ -156,52 +202,28 @@ interface WatchView {
   close(): void;
 }
 
-/** A page that fills the terminal. It enters the alternate screen when there is something to show. */
+/** A page that fills the terminal. */
 function pageView(watched: Watched, context: CliContext): WatchView {
   const paint = paintOf(context);
   let locks: readonly LockView[] = [];
   let lostWords = "";
-  let leave: (() => void) | undefined;
-
-  const page = (): string => {
+  const screen = screenOf(context, () => {
     const [first] = locks;
     const view =
       "name" in watched && first ? lockPage(first, Date.now(), paint) : lockTable(locks, Date.now(), paint);
-    return `${paint("dim", new Date().toLocaleTimeString())}\n\n${view}${lostWords}`;
-  };
-  const draw = (): void => {
-    const all = page().split("\n");
-    const { rows = 24 } = context.screen ?? {};
-    const more = paint("dim", `(${all.length - rows + 1} more lines)`);
-    const lines = all.length < rows ? all : [...all.slice(0, rows - 2), more];
-    const text = lines.map((line) => `${line}${ERASE_LINE_REST}`).join("\r\n");
-    context.out(`${HOME_WITHOUT_WRAPPING}${text}${ERASE_REST_AND_WRAP}`);
-  };
-  const enter = () => {
-    context.out(ENTER);
-    const silence = context.onSignal("SIGWINCH", draw);
-    const redraws = setInterval(draw, REDRAW_MS);
-    return () => {
-      clearInterval(redraws);
-      silence();
-      context.out(LEAVE);
-    };
-  };
-  const redraw = (): void => {
-    leave ??= enter();
-    draw();
-  };
+    return `${view}${lostWords}`;
+  });
   return {
     show: (_, state) => {
       locks = state.locks;
       lostWords = "";
-      redraw();
+      screen.draw();
     },
     lost: (sentence) => {
       lostWords = `\n${paint("red", sentence.trimEnd())}`;
-      redraw();
+      screen.draw();
     },
-    close: () => leave?.(),
+    close: screen.close,
   };
 }
 

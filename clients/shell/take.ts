@@ -4,11 +4,12 @@
 import { constants } from "node:os";
 import type { ClaimView, Lock, LockOptions, Place, Refusal, RowlockClient } from "../typescript/src/index.ts";
 import { type CliContext, EXIT, type ExitCode } from "./context.ts";
-import { said, shown, timeWords } from "./print.ts";
+import { ERASE_LINE, said, shown, timeWords } from "./print.ts";
 
 const SIGNALS = ["SIGHUP", "SIGINT", "SIGTERM"] as const;
-const ERASE_LINE = "\r\x1b[K";
 const REWRITE_MS = 1_000;
+/** How long a wait lasts before its reason is printed: most are over by then. */
+const REASON_AFTER_MS = 10_000;
 
 export interface Asked extends LockOptions {
   readonly name: string;
@@ -78,17 +79,56 @@ export function take(
 ): Promise<ExitCode> {
   return unlessInterrupted(context, async (interrupted) => {
     const line = waitingLine(name, context);
-    const options = { ...asked, signal: interrupted.signal, ...(!quiet && { onPosition: line.at }) };
-    const { lock, refusal } = await rowlock.acquire(name, options).finally(line.clear);
+    const reason = laterReason(rowlock, line.say);
+    const onPosition = (place: Place) => {
+      line.at(place);
+      reason.at(place);
+    };
+    const options = { ...asked, signal: interrupted.signal, ...(!quiet && { onPosition }) };
+    const { lock, refusal } = await rowlock.acquire(name, options).finally(() => {
+      reason.stop();
+      line.clear();
+    });
     if (lock) return await held(lock, interrupted);
     if (!quiet) context.err(said(refusedSentence(name, refusal)));
     return EXIT.notAcquired;
   });
 }
 
+/**
+ * Some time after the first place, asks once why it does not move, and passes that on to `say`. It is a courtesy: an
+ * older server, a missing right or any other failure costs the words, and never the wait.
+ */
+export function laterReason(rowlock: Pick<RowlockClient, "explainWait">, say: (words: string) => void) {
+  let ticketId: string | undefined;
+  let timer: NodeJS.Timeout | undefined;
+  let isOver = false;
+  const ask = async (): Promise<void> => {
+    if (ticketId === undefined) return;
+    try {
+      const { summary } = await rowlock.explainWait({ ticketId });
+      if (!isOver) say(summary);
+    } catch {
+      // See above: the wait goes on.
+    }
+  };
+  return {
+    at(place: Pick<Place, "ticketId">): void {
+      ticketId = place.ticketId;
+      timer ??= setTimeout(() => void ask(), REASON_AFTER_MS);
+    },
+    /** The wait is over. */
+    stop(): void {
+      isOver = true;
+      clearTimeout(timer);
+    },
+  };
+}
+
 /** Shows the place in the queue: on a terminal in one line that is rewritten, elsewhere in a line for each place. */
 export function waitingLine(name: string, { err, errIsTerminal }: CliContext) {
   let rewriting: NodeJS.Timeout | undefined;
+  let write = (): void => {};
   const words = (ahead: number, waitedMs: number): string => {
     const place = ahead === 0 ? "next in the queue" : `${ahead} ahead in the queue`;
     return `waiting for "${shown(name)}": ${place}, for ${timeWords(waitedMs)} so far`;
@@ -101,10 +141,15 @@ export function waitingLine(name: string, { err, errIsTerminal }: CliContext) {
         return;
       }
       const placedMs = performance.now();
-      const write = () => err(`${ERASE_LINE}${words(ahead, waitedMs + performance.now() - placedMs)}`);
+      write = () => err(`${ERASE_LINE}${words(ahead, waitedMs + performance.now() - placedMs)}`);
       write();
       clearInterval(rewriting);
       rewriting = setInterval(write, REWRITE_MS);
+    },
+    /** Prints a line of its own about the wait, which stays. */
+    say(about: string): void {
+      err(`${errIsTerminal ? ERASE_LINE : ""}${said(`waiting for "${name}": ${about}`)}`);
+      write();
     },
     /** The wait is over. Can be called twice. */
     clear(): void {

@@ -37,6 +37,15 @@ const COMMANDS: readonly Entry[] = [
     show: "show one lock: its limit, its holders, its waiters, its record",
     watch: "watch a lock, or all locks with a prefix, as they change",
   }),
+  ...declaredBy(() => import("../../clients/shell/why.ts"), {
+    why: "say why a request waits, what to do, and about how long it may last",
+  }),
+  ...declaredBy(() => import("../../clients/shell/history.ts"), {
+    history: "list who held locks and how that ended, and who changed what",
+  }),
+  ...declaredBy(() => import("../../clients/shell/top.ts"), {
+    top: "show who uses locks most, now and in the last minutes",
+  }),
   ...declaredBy(() => import("../../clients/shell/limits-and-records.ts"), {
     limit: "show a limit, or set it",
     update: "change a lock's record: its status, its attempts, when it is due",
@@ -77,6 +86,8 @@ Examples:
   rowlock capture task/ -- job  a command under one of many locks that is due
   rowlock ls                    all locks
   rowlock watch etl/            changes as they happen
+  rowlock why etl/load          why a request waits
+  rowlock history etl/load      who held it, and how that ended
 `;
 
 /**

@@ -49,6 +49,42 @@ test("of locks, holders and waiters", async () => {
   expect(ended.map(fields)).toEqual([documented("a holder")]);
 });
 
+test("of the history, of explanations and of usage", async () => {
+  await server.client.lease({ name: "past/a" });
+  await server.client.ticket({ name: "past/a" });
+  const waiter = documented("a waiter");
+  const times = without(documented("`history`"));
+  const [held, waiting] = await json("history", "past/a");
+  expect(fields(held)).toEqual([...documented("a holder"), ...times].sort());
+  expect(fields(waiting)).toEqual([...waiter, "waitedMs"].sort());
+  const [why] = await json("why", "past/a#2");
+  expect(fields(why)).toEqual(without(documented("`why`"), "estimate"));
+  const { claim, causes } = why as Record<string, object[]>;
+  expect(fields(claim)).toEqual(waiter);
+  const [cause] = causes ?? [];
+  expect(fields(cause)).toEqual(["firstEndsAt", "holderCount", "holders", "kind"]);
+  expect(documented("a cause")).toEqual(expect.arrayContaining(fields(cause)));
+  const [usage] = await json("top", "past/", "--once");
+  expect(fields(usage)).toEqual(documented("`top`"));
+  const [older] = await json("ls", "past/", "--older-than", "0");
+  expect(fields(older)).toEqual(documented("a holder"));
+  const refs = { case: "name", value: "past/a" } as const;
+  await server.client.call("forceRelease", { target: refs, reason: "test" });
+  const [ended] = await json("history", "past/a", "--ended", "force-released");
+  // It did not wait, so no server kept its place.
+  expect(fields(ended)).toEqual(without([...documented("an ended claim"), ...times].sort(), "replica"));
+  const [change] = await json("history", "past/a", "--forced");
+  expect(fields(change)).toEqual(without(documented("`history --changes`"), "pattern"));
+  for (let lease = 0; lease < 5; lease++) {
+    const { leaseId } = await server.client.lease({ name: "past/b" });
+    await server.client.call("release", { leaseId });
+  }
+  await server.client.lease({ name: "past/b" });
+  const [estimated] = await json("why", "past/b");
+  expect(fields(estimated)).toEqual(without(documented("`why`"), "claim"));
+  expect(fields(estimated?.estimate)).toEqual(documented("`estimate`"));
+});
+
 test("of limits", async () => {
   const [set] = await json("limit", "pool", "3");
   expect(fields(set)).toEqual(without(documented("`rowlock limit NAME 3`"), "pattern"));

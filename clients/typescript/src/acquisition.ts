@@ -197,6 +197,7 @@ export class Acquisition {
         const waitedMs = waited ? msOf(waited) : 0;
         try {
           this.#options.asked.onPosition?.({
+            ticketId,
             ahead,
             permitsAhead: Number(permitsAhead),
             queueLength,

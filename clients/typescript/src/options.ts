@@ -68,6 +68,8 @@ export interface ConnectOptions {
 
 /** A place in the queue. */
 export interface Place {
+  /** The id of this place, for `explainWait`: a secret, as whoever knows it can give the place up. */
+  readonly ticketId: string;
   /** Waiters before this one. */
   readonly ahead: number;
   /** Permits that the waiters before this one ask for. */

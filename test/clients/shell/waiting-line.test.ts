@@ -1,8 +1,8 @@
 // The place in the queue, as shown on a terminal and in a log.
 
-import { expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { CliContext } from "../../../clients/shell/context.ts";
-import { waitingLine } from "../../../clients/shell/take.ts";
+import { laterReason, waitingLine } from "../../../clients/shell/take.ts";
 
 function written(errIsTerminal: boolean) {
   const texts: string[] = [];
@@ -10,7 +10,13 @@ function written(errIsTerminal: boolean) {
   return { texts, line: waitingLine("job", context) };
 }
 
-const at = (ahead: number) => ({ ahead, permitsAhead: ahead, queueLength: 5, waitedMs: 12_000 });
+const at = (ahead: number) => ({
+  ticketId: "1.1.x",
+  ahead,
+  permitsAhead: ahead,
+  queueLength: 5,
+  waitedMs: 12_000,
+});
 
 test("on a terminal it is one line, which disappears when the wait is over", () => {
   const { texts, line } = written(true);
@@ -34,4 +40,76 @@ test("elsewhere it is a line for each place", () => {
     'rowlock: waiting for "job": 3 ahead in the queue, for 12 s so far\n',
     'rowlock: waiting for "job": next in the queue, for 12 s so far\n',
   ]);
+});
+
+describe("the reason of a long wait", () => {
+  beforeEach(() => void vi.useFakeTimers());
+  afterEach(() => void vi.useRealTimers());
+
+  type Explain = Parameters<typeof laterReason>[0]["explainWait"];
+  const PLACE = { ticketId: "1.2.secret" };
+  const answering = (summary: string) =>
+    vi.fn<Explain>(async () => ({ summary }) as Awaited<ReturnType<Explain>>);
+
+  test("is asked for once, after ten seconds, by the latest ticket", async () => {
+    const said: string[] = [];
+    const explainWait = answering("anna holds it");
+    const reason = laterReason({ explainWait }, (words) => said.push(words));
+    reason.at(PLACE);
+    await vi.advanceTimersByTimeAsync(9_999);
+    expect(explainWait).not.toHaveBeenCalled();
+    reason.at({ ticketId: "1.3.secret" });
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(explainWait.mock.calls).toEqual([[{ ticketId: "1.3.secret" }]]);
+    expect(said).toEqual(["anna holds it"]);
+  });
+
+  test("is not asked for if the wait is over before, or was never one", async () => {
+    const explainWait = answering("anna holds it");
+    laterReason({ explainWait }, () => {});
+    const reason = laterReason({ explainWait }, () => {});
+    reason.at(PLACE);
+    reason.stop();
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(explainWait).not.toHaveBeenCalled();
+  });
+
+  test("is not printed if it comes after the wait", async () => {
+    const said: string[] = [];
+    const answer = Promise.withResolvers<never>();
+    const reason = laterReason({ explainWait: () => answer.promise }, (words) => said.push(words));
+    reason.at(PLACE);
+    await vi.advanceTimersByTimeAsync(10_000);
+    reason.stop();
+    answer.resolve({ summary: "late" } as never);
+    await vi.advanceTimersByTimeAsync(1);
+    expect(said).toEqual([]);
+  });
+
+  test("costs only the words if the server does not give it", async () => {
+    const said: string[] = [];
+    const explainWait = vi.fn<Explain>().mockRejectedValue(new Error("UNIMPLEMENTED"));
+    const reason = laterReason({ explainWait }, (words) => said.push(words));
+    reason.at(PLACE);
+    await vi.advanceTimersByTimeAsync(10_000);
+    expect([explainWait.mock.calls.length, said]).toEqual([1, []]);
+  });
+
+  test("is a line of its own, also above the line that is rewritten", () => {
+    const log = written(false);
+    log.line.say("x\x1b[2J\ny");
+    expect(log.texts).toEqual(['rowlock: waiting for "job": x\\u001b[2J\\u000ay\n']);
+    const terminal = written(true);
+    terminal.line.at(at(0));
+    terminal.line.say("anna holds it");
+    terminal.line.clear();
+    expect(terminal.texts.join("")).toBe(
+      [
+        '\r\x1b[Kwaiting for "job": next in the queue, for 12 s so far',
+        '\r\x1b[Krowlock: waiting for "job": anna holds it\n',
+        '\r\x1b[Kwaiting for "job": next in the queue, for 12 s so far',
+        "\r\x1b[K",
+      ].join(""),
+    );
+  });
 });

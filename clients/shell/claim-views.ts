@@ -1,0 +1,76 @@
+// What people see of claims beyond one lock's page: those of many locks, and those that have ended, in a table.
+
+import type { ClaimView } from "../typescript/src/index.ts";
+import { ownerOf, taken } from "./lock-views.ts";
+import { localTime } from "./past-times.ts";
+import { columns, type Paint, shown, timeWords } from "./print.ts";
+
+/** How a lease ends that its holder did not release. */
+const LOST_ENDS: readonly string[] = ["EXPIRED", "FORCE_RELEASED"];
+
+/** A claim as it is now, with how long it waited and held in milliseconds; `heldMs` is unset if it was never granted. */
+export interface TimedClaim extends ClaimView {
+  readonly waitedMs: number;
+  readonly heldMs?: number;
+}
+
+export function timed(claim: ClaimView, nowMs: number): TimedClaim {
+  const { requestedAt, grantedAt, endedAt } = claim;
+  const endMs = endedAt?.getTime() ?? nowMs;
+  const grantMs = grantedAt?.getTime();
+  const waitedMs = Math.max(0, (grantMs ?? endMs) - (requestedAt?.getTime() ?? endMs));
+  return { ...claim, waitedMs, ...(grantMs !== undefined && { heldMs: Math.max(0, endMs - grantMs) }) };
+}
+
+/** Whether it was a lease that its holder did not release, or a place that an operator took away. */
+export function isLost({ endReason }: ClaimView): boolean {
+  return endReason !== undefined && LOST_ENDS.includes(endReason);
+}
+
+const TITLES = [
+  ["NAME", "CLAIM", "REQUESTED", "WAITED", "HELD"],
+  ["TAKES", "TOKEN", "OWNER", "PRINCIPAL", "STATE"],
+].flat();
+/** These columns are left out if no claim fills them, and the name if all claims are of one lock that was named. */
+const RARE = ["TOKEN", "PRINCIPAL"];
+
+/** @param isOfOne whether the claims are of one lock, which the person has named. */
+export function claimTable(
+  claims: readonly ClaimView[],
+  { isOfOne, nowMs, paint }: { readonly isOfOne: boolean; readonly nowMs: number; readonly paint: Paint },
+): string {
+  const rows = claims.map((claim) => claimCells(timed(claim, nowMs), paint));
+  const isThere = TITLES.map((title, at) =>
+    title === "NAME" ? !isOfOne : !RARE.includes(title) || rows.some((row) => row[at] !== ""),
+  );
+  const titles = TITLES.map((title) => paint("bold", title));
+  return columns([titles, ...rows].map((row) => row.filter((_, at) => isThere[at])));
+}
+
+function claimCells(claim: TimedClaim, paint: Paint): string[] {
+  const { lockName, ticketNumber, requestedAt, waitedMs, heldMs, token, principal = "" } = claim;
+  return [
+    shown(lockName),
+    `#${ticketNumber}`,
+    requestedAt ? localTime(requestedAt) : "",
+    timeWords(waitedMs),
+    heldMs === undefined ? "" : timeWords(heldMs),
+    taken(claim),
+    `${token ?? ""}`,
+    ownerOf(claim),
+    shown(principal),
+    stateWords(claim, paint),
+  ];
+}
+
+/** What it does, or how it ended, by whom and why. */
+function stateWords(claim: ClaimView, paint: Paint): string {
+  const { state, endReason = "", endedBy, endNote, isUnclaimed } = claim;
+  if (state === "waiting") return paint("yellow", "waits now");
+  if (state === "held")
+    return paint("green", isUnclaimed ? "held now (granted, but not fetched yet)" : "held now");
+  const how = endReason.toLowerCase().replaceAll("_", " ");
+  const by = endedBy === undefined ? "" : ` by ${shown(endedBy)}`;
+  const why = endNote === undefined ? "" : `: ${shown(endNote)}`;
+  return `${isLost(claim) ? paint("red", how) : how}${by}${why}`;
+}

@@ -1,0 +1,236 @@
+// `rowlock history`: what happened to locks. Lists claims that are live or have ended, draws those of one lock, and lists
+// changes that people made.
+
+import { InvalidArgumentError, Option } from "commander";
+import type {
+  ChangeKind,
+  ChangeView,
+  ClaimView,
+  ListChangesOptions,
+  ListClaimsOptions,
+  RefusalName,
+  RowlockClient,
+} from "../typescript/src/index.ts";
+import { changeTable } from "./change-views.ts";
+import { claimChart } from "./claim-chart.ts";
+import { claimTable, timed } from "./claim-views.ts";
+import type { Declare, RowlockCommand } from "./command.ts";
+import { type CliContext, EXIT, type ExitCode } from "./context.ts";
+import { addLabel, countParser, given, parseName } from "./flags.ts";
+import { listed, type Paged } from "./listed.ts";
+import { ifServed } from "./newer-verbs.ts";
+import { localTime, parsePast } from "./past-times.ts";
+import { jsonLine, paintOf, shown } from "./print.ts";
+
+const MAX = 50;
+/** As many as a command may keep in memory. */
+const MAX_MAX = 100_000;
+/** The width of a chart that is not drawn on a terminal. */
+const CHART_CHARS = 100;
+
+/** How claims end, as people write it, and the server's names of that. */
+const ENDS: Readonly<Record<string, RefusalName>> = {
+  released: "RELEASED",
+  expired: "EXPIRED",
+  "force-released": "FORCE_RELEASED",
+  cancelled: "CANCELLED",
+  lapsed: "LAPSED",
+  "timed-out": "TIMED_OUT",
+  "never-fits": "NEVER_FITS",
+  exhausted: "EXHAUSTED",
+  "status-mismatch": "STATUS_MISMATCH",
+};
+
+function parseEnds(text: string, ends: readonly RefusalName[] = []): readonly RefusalName[] {
+  const more = text.split(",").map((word) => {
+    if (!Object.hasOwn(ENDS, word))
+      throw new InvalidArgumentError(`write some of ${Object.keys(ENDS).join(", ")}, separated by commas`);
+    return ENDS[word] as RefusalName;
+  });
+  return [...ends, ...more];
+}
+
+const HELP = `
+Without flags, it lists the claims of a lock, or of all locks: first those that hold or wait now, and then those that have
+ended, newest first, as long as the server keeps them. --max counts each of the two. Times without a zone are in that of
+the terminal.
+
+--changes, --limits, --records, --forced and --policies list who changed what instead: when, from what, to what, and why.
+With a name, these include the changes of patterns that match it.
+
+Examples:
+  rowlock history etl/load
+  rowlock history etl/load --at 03:12
+  rowlock history etl/load --since 6h --chart
+  rowlock history --prefix etl/ --ended expired,force-released --since yesterday
+  rowlock history --limits --since yesterday
+  rowlock history --forced --json
+`;
+
+interface HistoryFlags {
+  readonly prefix?: string;
+  readonly owner?: string;
+  readonly principal?: string;
+  readonly label?: Record<string, string>;
+  readonly ended?: readonly RefusalName[];
+  readonly at?: Date;
+  readonly since?: Date;
+  readonly until?: Date;
+  readonly max: number;
+  readonly json?: true;
+  readonly chart?: true;
+  readonly changes?: true;
+  readonly limits?: true;
+  readonly records?: true;
+  readonly forced?: true;
+  readonly policies?: true;
+  readonly by?: string;
+}
+
+export const history: Declare = (command, context) =>
+  command
+    .argument("[name]", "the lock", parseName)
+    .option("--prefix <prefix>", "locks whose names begin with this")
+    .option("--owner <text>", "only claims with this owner")
+    .option("--principal <name>", "only claims of this verified caller")
+    .option("--label <key=value>", "only claims with this label; may be repeated", addLabel)
+    .addOption(
+      new Option("--ended <ways>", "only claims that ended so; several are separated by commas")
+        .choices(Object.keys(ENDS))
+        .argParser(parseEnds),
+    )
+    .option("--at <time>", "who held the lock at this time", parsePast)
+    .option("--since <time>", "only what happened since, such as 2h, yesterday, 03:12", parsePast)
+    .option("--until <time>", "only what happened before", parsePast)
+    .option("--max <count>", `how many to show at most (default ${MAX})`, countParser(1, MAX_MAX), MAX)
+    .option("--chart", "draw the claims of one lock over time")
+    .option("--changes", "list changes that people made, instead of claims")
+    .option("--limits", "only changes of limits")
+    .option("--records", "only changes of records")
+    .option("--forced", "only forced releases")
+    .option("--policies", "only changes of the policy")
+    .option("--by <who>", "only changes by this verified caller or address")
+    .option("--json", "one object per line")
+    .asks(HELP, (flags: HistoryFlags, name: string | undefined) => {
+      const kinds = kindsOf(flags);
+      refuseContradictions(flags, name, kinds !== undefined, command);
+      return (rowlock) =>
+        ifServed(rowlock, context, () =>
+          kinds
+            ? showChanges(rowlock, changesAsked(flags, name, kinds), flags, context)
+            : showClaims(rowlock, claimsAsked(flags, name), flags, context),
+        );
+    });
+
+/** Returns the kinds of changes to list; none: all of them; undefined: list claims. */
+function kindsOf({ changes, limits, records, forced, policies, by }: HistoryFlags) {
+  const kinds: ChangeKind[] = [
+    ...(limits ? (["limit"] as const) : []),
+    ...(records ? (["record"] as const) : []),
+    ...(forced ? (["forced release"] as const) : []),
+    ...(policies ? (["policy"] as const) : []),
+  ];
+  return changes || kinds.length > 0 || by !== undefined ? kinds : undefined;
+}
+
+function refuseContradictions(
+  { prefix, owner, principal, label, ended, at, since, until, chart, json }: HistoryFlags,
+  name: string | undefined,
+  isOfChanges: boolean,
+  command: RowlockCommand,
+): void {
+  if (name !== undefined && prefix !== undefined)
+    command.fault("a name and --prefix both say which locks: leave one of them out");
+  if (isOfChanges && [owner, principal, label, ended, at, chart].some((flag) => flag !== undefined))
+    command.fault(
+      "--owner, --principal, --label, --ended, --at and --chart are about claims, which are not listed together with changes: leave them out",
+    );
+  if (!isOfChanges && at !== undefined && name === undefined)
+    command.fault("--at says who held one lock: name it");
+  if (at !== undefined && (since ?? until) !== undefined)
+    command.fault("--at is one time, and --since and --until are a range: leave one of them out");
+  if (!isOfChanges && chart && name === undefined) command.fault("--chart draws one lock: name it");
+  if (chart && json) command.fault("--chart is for people, and --json for programs: leave one of them out");
+}
+
+function claimsAsked(flags: HistoryFlags, name: string | undefined): ListClaimsOptions {
+  const { prefix, owner, principal, label, ended, at, since, until } = flags;
+  return given({
+    name,
+    prefix,
+    owner,
+    principal,
+    labels: label,
+    endReasons: ended,
+    heldAt: at,
+    from: since,
+    until,
+  });
+}
+
+function changesAsked(
+  { prefix, since, until, by }: HistoryFlags,
+  name: string | undefined,
+  kinds: readonly ChangeKind[],
+): ListChangesOptions {
+  return { kinds, ...given({ name, prefix, from: since, until, changedBy: by }) };
+}
+
+/** Live claims and ended ones are listed one after the other, so that many live ones leave room for the history. */
+async function showClaims(
+  rowlock: RowlockClient,
+  asked: ListClaimsOptions,
+  { max, json, chart }: HistoryFlags,
+  context: CliContext,
+): Promise<ExitCode> {
+  const claims: ClaimView[] = [];
+  const take = (claim: ClaimView) => {
+    if (json) context.out(jsonLine(timed(claim, Date.now())));
+    else claims.push(claim);
+  };
+  const list = (options: ListClaimsOptions) =>
+    listed((paged: Paged) => rowlock.listClaims({ ...asked, ...options, ...paged }), max, take, context);
+  if (asked.heldAt) await list({});
+  else {
+    if (!asked.endReasons && !asked.until) await list({ states: ["held", "waiting"] });
+    await list({ states: ["ended"] });
+  }
+  if (json) return EXIT.ok;
+  context.out(claims.length === 0 ? `${nothingWords(asked)}\n` : pictureOf(claims, asked, chart, context));
+  return EXIT.ok;
+}
+
+function nothingWords({ name = "", heldAt }: ListClaimsOptions): string {
+  if (!heldAt) return "The history has no such claims.";
+  return `The history has nobody who held ${shown(name)} at ${localTime(heldAt)}.`;
+}
+
+function pictureOf(
+  claims: readonly ClaimView[],
+  { name, from, until }: ListClaimsOptions,
+  isChart: true | undefined,
+  context: CliContext,
+): string {
+  const [nowMs, paint] = [Date.now(), paintOf(context)];
+  if (!isChart) return claimTable(claims, { isOfOne: name !== undefined, nowMs, paint });
+  const width = context.screen?.columns ?? CHART_CHARS;
+  return claimChart(claims, { width, nowMs, paint, fromMs: from?.getTime(), untilMs: until?.getTime() });
+}
+
+async function showChanges(
+  rowlock: RowlockClient,
+  asked: ListChangesOptions,
+  { max, json }: HistoryFlags,
+  context: CliContext,
+): Promise<ExitCode> {
+  const changes: ChangeView[] = [];
+  const take = (change: ChangeView) => {
+    if (json) context.out(jsonLine(change));
+    else changes.push(change);
+  };
+  await listed((paged: Paged) => rowlock.listChanges({ ...asked, ...paged }), max, take, context);
+  if (json) return EXIT.ok;
+  if (changes.length === 0) context.out("The history has no such changes.\n");
+  else context.out(changeTable(changes, paintOf(context)));
+  return EXIT.ok;
+}

@@ -1,0 +1,107 @@
+// Says why a request waits: each cause in words, with what an operator can do about it, and about how long it may last.
+
+import type { ClaimView, WaitCause, WaitEstimateView, WaitExplanation } from "../typescript/src/index.ts";
+import { localTime } from "./past-times.ts";
+import { type Paint, shown, timeWords } from "./print.ts";
+
+/** The server's summary, a line for each cause, and the estimate. */
+export function explanationPage(explanation: WaitExplanation, nowMs: number, paint: Paint): string {
+  const { lock, claim, causes, summary, estimate } = explanation;
+  const which = `${shown(lock.name)}${claim ? `#${claim.ticketNumber}` : ""}`;
+  const lines = causes.map((cause) => {
+    const [words, todo] = causeWords(cause, lock.name, nowMs);
+    return `  - ${words}: ${todo}`;
+  });
+  const last = estimate ? [`  ${estimateWords(estimate)}`] : [];
+  return [`${paint("bold", which)}: ${shown(summary)}`, ...lines, ...last, ""].join("\n");
+}
+
+/** Why in words, and what to do, both without a full stop. */
+function causeWords(cause: WaitCause, name: string, nowMs: number): [words: string, todo: string] {
+  const lock = shellWord(name);
+  const ago = (date: Date) => `${timeWords(Math.max(0, nowMs - date.getTime()))} ago`;
+  const ahead = (date: Date) => `${localTime(date)}, in ${timeWords(Math.max(0, date.getTime() - nowMs))}`;
+  switch (cause.kind) {
+    case "held": {
+      const { holders, holderCount, firstEndsAt } = cause;
+      const end = firstEndsAt
+        ? `unless it is renewed, the first lease ends at ${ahead(firstEndsAt)}`
+        : "no lease has an end";
+      const [first] = holders;
+      const which = holderCount === 1 && first ? ` --ticket ${first.ticketNumber}` : "";
+      return [
+        `${claimsWords(holders, holderCount, "held")}; ${end}`,
+        `rowlock release ${lock} --force${which} --reason WHY`,
+      ];
+    }
+    case "queued":
+      return [
+        `${claimsWords(cause.first, cause.ahead, "waiting")} before it, for ${cause.permitsAhead} in all`,
+        `rowlock show ${lock}`,
+      ];
+    case "limit": {
+      const { limit, setAt, setBy } = cause;
+      const isPattern = limit.source === "pattern";
+      const target = isPattern ? `--pattern ${shellWord(limit.pattern ?? "", true)}` : lock;
+      const by = setBy === undefined ? "" : ` by ${shown(setBy)}`;
+      const set = setAt || by ? `, set${by}${setAt ? ` ${ago(setAt)}` : ""}` : "";
+      const why = limit.reason === "" ? "" : ` (${shown(limit.reason)})`;
+      const from = isPattern ? ` by ${shown(limit.pattern ?? "")}` : "";
+      return [`the limit is ${limit.limit}${from}${set}${why}`, `rowlock limit ${target} PERMITS`];
+    }
+    case "not before":
+      return [`it is not due before ${ahead(cause.notBefore)}`, `rowlock update ${lock} --not-before none`];
+    case "exhausted":
+      return ["its record has no attempts left", `rowlock update ${lock} --attempts COUNT`];
+    case "status":
+      return [
+        cause.status === ""
+          ? "it has no status, and the request wants one"
+          : `it has the status ${shown(cause.status)}, which the request does not want`,
+        `rowlock update ${lock} --status WORD`,
+      ];
+    case "failed over":
+      return [
+        `the database has failed over, and nothing is granted before ${ahead(cause.until)}`,
+        "wait, as a lost lease may still be held until then",
+      ];
+    case "rows held":
+      return rowsHeldWords(cause);
+  }
+}
+
+function rowsHeldWords(cause: Extract<WaitCause, { kind: "rows held" }>): [words: string, todo: string] {
+  const { connectionId, user, heldForMs } = cause;
+  const by = user === undefined ? "" : ` of the user ${shown(user)}`;
+  const since = heldForMs === undefined ? "" : `, for ${timeWords(heldForMs)}`;
+  return [
+    `another transaction${by} holds its rows in the database${since}`,
+    connectionId === undefined
+      ? "end it in the database, which tells Rowlock which one it is if Rowlock's user has the right PROCESS"
+      : `KILL ${connectionId} (in the database)`,
+  ];
+}
+
+function claimsWords(first: readonly ClaimView[], count: number, state: "held" | "waiting"): string {
+  const named = first.slice(0, 3).map(({ owner, ticketNumber }) => `${shown(owner)} (#${ticketNumber})`);
+  const more = count - named.length;
+  const others = more > 0 ? [named.length === 0 ? `${more}` : `${more} more`] : [];
+  const who = [...named, ...others].join(", ");
+  const verb =
+    count === 1 ? (state === "held" ? "holds it" : "waits") : state === "held" ? "hold it" : "wait";
+  return `${who} ${verb}`;
+}
+
+/** about 4 min; between 1 and 12 min in 8 of 10 cases; from 57 leases */
+export function estimateWords({ medianMs, lowMs, highMs, leases }: WaitEstimateView): string {
+  const [low, high] = [timeWords(lowMs), timeWords(highMs)];
+  const [lowNumber, lowUnit] = low.split(" ");
+  const isOneUnit = lowUnit === high.split(" ")[1];
+  const between = low === high ? `${low}` : `between ${isOneUnit ? lowNumber : low} and ${high}`;
+  return `about ${timeWords(medianMs)}; ${between} in 8 of 10 cases; from ${leases} leases`;
+}
+
+/** A word as a person can paste it into a shell. */
+function shellWord(text: string, isQuoted = !/^[\w./:@%+,=-]+$/.test(text)): string {
+  return isQuoted ? `'${shown(text).replaceAll("'", "'\\''")}'` : text;
+}

@@ -1,0 +1,195 @@
+// `rowlock top` and the filters of `rowlock ls` over a server whose answers this test writes.
+
+import { timestampFromMs } from "@bufbuild/protobuf/wkt";
+import { afterEach, describe, expect, test } from "vitest";
+import { ClaimState, RefusalReason } from "#proto/rowlock/v1/lock_pb.js";
+import type { ListClaimsRequest } from "#proto/rowlock/v1/lock_service_pb.js";
+import { ranInProcess } from "../../cli/in-process.ts";
+import { type Script, type ScriptedServer, startScriptedServer } from "../../support/scripted-server.ts";
+
+const servers: ScriptedServer[] = [];
+afterEach(() => {
+  for (const server of servers.splice(0)) server.close();
+});
+
+async function ran(script: Script, ...args: string[]) {
+  const server = await startScriptedServer(script);
+  servers.push(server);
+  return await ranInProcess(args, { ROWLOCK_ADDR: server.address });
+}
+
+const ago = (seconds: number) => timestampFromMs(Date.now() - seconds * 1_000);
+const HELD = {
+  lockName: "etl/load",
+  ticketNumber: 13n,
+  state: ClaimState.HELD,
+  permits: 1,
+  owner: "nightly\x1b[2J",
+  requestedAt: ago(7_300),
+  grantedAt: ago(7_200),
+};
+const YOUNG = { ...HELD, ticketNumber: 14n, owner: "young", grantedAt: ago(1) };
+const WAITING = {
+  ...HELD,
+  ticketNumber: 15n,
+  state: ClaimState.WAITING,
+  owner: "hourly",
+  grantedAt: undefined,
+};
+const ENDED = {
+  ...HELD,
+  state: ClaimState.ENDED,
+  endedAt: ago(60),
+  endReason: RefusalReason.EXPIRED,
+};
+
+/** Answers with the claims in the wanted states, and keeps what was asked. */
+function serving(...claims: { state: ClaimState }[]) {
+  const asked: ListClaimsRequest[] = [];
+  const script: Script = {
+    listClaims(request) {
+      asked.push(request as ListClaimsRequest);
+      const { states } = request as ListClaimsRequest;
+      return { claims: claims.filter(({ state }) => states.includes(state)) };
+    },
+  };
+  return { asked, script };
+}
+
+describe("rowlock top", () => {
+  test("counts what is held now and what has ended lately, once", async () => {
+    const { script, asked } = serving(HELD, WAITING, ENDED);
+    const { code, out, err } = await ran(script, "top", "etl/", "--once", "--by", "owner", "--over", "1h");
+    expect([code, err]).toEqual([0, ""]);
+    expect(out.split("\n")).toEqual([
+      "OWNER             HELD  WAITING  LONGEST  LEAKS  TIME IN 60 MIN  ENDED  LOST",
+      expect.stringMatching(/^nightly\\u001b\[2J {2}1 {5}0 {8}2 h {6}1 {6}1\d\d min {9}1 {6}100 %$/),
+      "hourly            0     1                 0      0 ms            0",
+      "",
+    ]);
+    expect(asked).toMatchObject([
+      { prefix: "etl/", states: [ClaimState.HELD, ClaimState.WAITING], pageSize: 1_000 },
+      { prefix: "etl/", states: [ClaimState.ENDED], from: expect.anything() },
+    ]);
+  });
+
+  test("counts by classes, in the wanted order, for programs", async () => {
+    const flags = [
+      "--by",
+      "class",
+      "--class",
+      "web/*",
+      "--class",
+      "etl/*",
+      "--sort",
+      "ended",
+      "--once",
+      "--json",
+    ];
+    const { out } = await ran(serving(HELD, { ...ENDED, lockName: "x" } as never).script, "top", ...flags);
+    const groups = out
+      .trim()
+      .split("\n")
+      .map((line) => JSON.parse(line));
+    expect(groups).toMatchObject([
+      { group: "other", held: 0, ended: 1, lost: 1, at: expect.any(String), since: expect.any(String) },
+      { group: "etl/*", held: 1, waiting: 0, leaks: 1, ended: 0 },
+    ]);
+  });
+
+  test("reads so many claims and no more, and says so", async () => {
+    const counts = { live: 0, ended: 0 };
+    const page = (claim: object) => Array.from({ length: 1_000 }, () => claim);
+    const script: Script = {
+      listClaims(request) {
+        const isEnded = (request as ListClaimsRequest).states.includes(ClaimState.ENDED);
+        counts[isEnded ? "ended" : "live"] += 1;
+        return { claims: page(isEnded ? ENDED : HELD), nextPageToken: "more" };
+      },
+    };
+    const { code, out } = await ran(script, "top", "--once");
+    expect([code, counts]).toEqual([0, { live: 6, ended: 6 }]);
+    expect(out).toMatch(/TIME IN 6\d S/);
+    expect(out).toMatch(
+      /\nOnly the first 5000 live claims were read\.\nClaims that ended were read back to \S+ \S+ only\.\n$/,
+    );
+  });
+
+  test("ends a search that finds too little, and says so", async () => {
+    let asked = 0;
+    const script: Script = {
+      listClaims(request) {
+        if (!(request as ListClaimsRequest).states.includes(ClaimState.ENDED)) return { claims: [HELD] };
+        asked += 1;
+        return { nextPageToken: "more", searchedBackTo: ago(30) };
+      },
+    };
+    const { out, err } = await ran(script, "top", "etl/", "--once", "--json");
+    expect([asked, JSON.parse(out)]).toMatchObject([3, { group: "etl/load", held: 1 }]);
+    expect(err).toMatch(/^rowlock: Claims that ended were read back to \S+ \S+ only\.\n$/);
+  });
+
+  test("names an older server in one sentence", async () => {
+    const { code, err } = await ran({}, "top", "--once");
+    expect([code, err]).toEqual([
+      69,
+      expect.stringMatching(/^rowlock: [^\n]*older than this command[^\n]*\n$/),
+    ]);
+  });
+
+  test.each([
+    [["--class", "etl/*"], /--class needs --by class/],
+    [["--every", "10ms"], /write a time from 1 s/],
+    [["--sort", "size"], /held, waiting, longest/],
+  ])("refuses %j", async (args, words) => {
+    expect(await ran({}, "top", ...args)).toMatchObject({
+      code: 1,
+      out: "",
+      err: expect.stringMatching(words),
+    });
+  });
+});
+
+describe("rowlock ls", () => {
+  test("lists holders and waiters by owner, principal and labels", async () => {
+    const { script, asked } = serving(HELD, WAITING);
+    const filters = ["--owner", "o", "--principal", "p", "--label", "team=data"];
+    const { code, out, err } = await ran(script, "ls", "etl/", ...filters);
+    expect([code, err]).toEqual([0, ""]);
+    expect(out).toMatch(
+      /^NAME +CLAIM +REQUESTED +WAITED +HELD +TAKES +TOKEN +OWNER +STATE\netl\/load +#13 .* nightly\\u001b\[2J +held now\netl\/load +#15 .* hourly +waits now\n$/,
+    );
+    expect(asked).toMatchObject([
+      {
+        prefix: "etl/",
+        owner: "o",
+        principal: "p",
+        labels: { team: "data" },
+        states: [ClaimState.HELD, ClaimState.WAITING],
+      },
+    ]);
+  });
+
+  test("lists those that have held for longer than a time", async () => {
+    const { script, asked } = serving(HELD, YOUNG, WAITING);
+    const { out } = await ran(script, "ls", "--older-than", "10m", "--json");
+    expect(
+      out
+        .trim()
+        .split("\n")
+        .map((line) => JSON.parse(line)),
+    ).toMatchObject([{ ticketNumber: 13, state: "held" }]);
+    expect(asked).toMatchObject([{ states: [ClaimState.HELD] }]);
+    expect((await ran(serving().script, "ls", "--owner", "nobody")).out).toBe("There are no such claims.\n");
+  });
+
+  test("does not mix locks with claims, and names an older server", async () => {
+    const mixed = await ran({}, "ls", "--owner", "x", "--order", "name");
+    expect(mixed).toMatchObject({
+      code: 1,
+      err: expect.stringContaining("--busy and --order are about locks"),
+    });
+    const older = await ran({}, "ls", "--owner", "x");
+    expect(older).toMatchObject({ code: 69, err: expect.stringContaining("older than this command") });
+  });
+});

@@ -1,0 +1,110 @@
+// Who uses locks: claims counted by name, owner, principal and class, and sorted.
+
+import { expect, test } from "vitest";
+import { groupOf, ORDERS, type Order, usageOf, usageTable } from "../../../clients/shell/usage.ts";
+import type { ClaimView } from "../../../clients/typescript/src/index.ts";
+
+const NOW_MS = 1_000_000;
+const SINCE_MS = NOW_MS - 600_000;
+const plain = (_: string, text: string) => text;
+const ago = (seconds: number) => new Date(NOW_MS - seconds * 1_000);
+
+function claim(lockName: string, owner: string, more: Partial<ClaimView>): ClaimView {
+  return {
+    lockName,
+    ticketNumber: 1n,
+    state: "held",
+    mode: "permit",
+    permits: 1,
+    owner,
+    labels: {},
+    requestedAt: ago(1_000),
+    ...more,
+  };
+}
+
+const CLAIMS = [
+  claim("etl/load", "nightly", { grantedAt: ago(900), expiresAt: ago(-30), principal: "token:etl" }),
+  claim("etl/orders", "nightly", { grantedAt: ago(60) }),
+  claim("web/a", "web", { grantedAt: ago(10), expiresAt: ago(-30), isUnclaimed: true }),
+  claim("web/a", "web", { state: "waiting" }),
+  claim("web/a", "web", { state: "waiting" }),
+  claim("job", "cron", { state: "ended", grantedAt: ago(700), endedAt: ago(500), endReason: "RELEASED" }),
+  claim("job", "cron", { state: "ended", grantedAt: ago(400), endedAt: ago(300), endReason: "EXPIRED" }),
+  claim("job", "cron", {
+    state: "ended",
+    grantedAt: ago(200),
+    endedAt: ago(100),
+    endReason: "FORCE_RELEASED",
+  }),
+  claim("job", "cron", { state: "ended", endedAt: ago(50), endReason: "TIMED_OUT" }),
+];
+
+const counted = (by: Parameters<typeof groupOf>[0], classes: string[] = [], order: Order = "held") =>
+  usageOf(CLAIMS, groupOf(by, classes), { sinceMs: SINCE_MS, nowMs: NOW_MS, order });
+
+test("each group has what it holds now and what it held lately", () => {
+  expect(counted("owner")).toEqual([
+    {
+      group: "nightly",
+      held: 2,
+      waiting: 0,
+      longestHoldMs: 900_000,
+      leaks: 1,
+      heldMs: 660_000,
+      ended: 0,
+      lost: 0,
+    },
+    { group: "web", held: 1, waiting: 2, longestHoldMs: 10_000, leaks: 1, heldMs: 10_000, ended: 0, lost: 0 },
+    { group: "cron", held: 0, waiting: 0, longestHoldMs: 0, leaks: 0, heldMs: 300_000, ended: 3, lost: 2 },
+  ]);
+});
+
+test.each<[Parameters<typeof groupOf>[0], string[], string[]]>([
+  ["name", [], ["etl/load", "etl/orders", "job", "web/a"]],
+  ["owner", [], ["cron", "nightly", "web"]],
+  ["principal", [], ["(nobody asked)", "token:etl"]],
+  ["class", [], ["etl/*", "other", "web/*"]],
+  ["class", ["etl/*", "job", "etl/o*"], ["etl/*", "etl/o*", "job", "other"]],
+  ["class", ["*", "job*"], ["*", "job*"]],
+  ["class", ["job*", "job"], ["job", "other"]],
+])("by %s with classes %j there are the groups %j", (by, classes, groups) => {
+  expect(
+    counted(by, classes)
+      .map(({ group }) => group)
+      .sort(),
+  ).toEqual(groups);
+});
+
+test.each<[Order, string[]]>([
+  ["held", ["nightly", "web", "cron"]],
+  ["waiting", ["web", "cron", "nightly"]],
+  ["longest", ["nightly", "web", "cron"]],
+  ["leaks", ["nightly", "web", "cron"]],
+  ["time", ["nightly", "cron", "web"]],
+  ["ended", ["cron", "nightly", "web"]],
+  ["lost", ["cron", "nightly", "web"]],
+])("sorted by %s, the first are %j", (order, groups) => {
+  expect(Object.keys(ORDERS)).toContain(order);
+  expect(counted("owner", [], order).map(({ group }) => group)).toEqual(groups);
+});
+
+test("the table has a row for each group, and escapes its name", () => {
+  const table = (claims: readonly ClaimView[]) =>
+    usageTable(usageOf(claims, groupOf("owner", []), { sinceMs: SINCE_MS, nowMs: NOW_MS, order: "time" }), {
+      by: "owner",
+      overMs: 600_000,
+      paint: plain,
+    });
+  expect(table(CLAIMS).split("\n")).toEqual([
+    "OWNER    HELD  WAITING  LONGEST  LEAKS  TIME IN 10 MIN  ENDED  LOST",
+    "nightly  2     0        15 min   1      11 min          0",
+    "cron     0     0                 0      5 min           3      67 %",
+    "web      1     2        10 s     1      10 s            0",
+    "",
+  ]);
+  expect(table([claim("a", "x\n\x1b[2J", { grantedAt: ago(1) })])).toMatch(
+    /^[\x20-\x7e]+\nx\\u000a\\u001b\[2J /,
+  );
+  expect(table([])).toBe("No lock is held or waited for, and no lease has ended lately.\n");
+});
