@@ -178,7 +178,10 @@ export class Engine {
     caller?: Caller,
   ): Promise<LimitRuleAnswer> {
     this.#parts.lanes.refuseWhenStopped();
-    const answer = await changeLimitRule({ prefix, limit, expectedVersion, reason }, this.#parts);
+    const answer = await changeLimitRule(
+      { prefix, limit, expectedVersion, reason, span: caller?.span },
+      this.#parts,
+    );
     if (answer.kind === "limit_rule") {
       const { version, serversBehind } = answer;
       const set = { prefix, limit: answer.limit, version, reason, serversBehind };
@@ -253,6 +256,7 @@ export class Engine {
     await changes.stop(shuttingDown());
     await background.stop();
     await lanes.stop();
+    changes.followers.queueSpans.stop();
     await store.retire(replica);
   }
 }

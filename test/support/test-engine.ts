@@ -28,6 +28,7 @@ export async function startEngine(
   store: Store,
   overrides: Partial<Policy> = {},
   failOverPauseUs: number | null = null,
+  isTraced = false,
 ): Promise<TestEngine> {
   const events: Event[] = [];
   const watchEvents: WatchEvent[] = [];
@@ -62,6 +63,7 @@ export async function startEngine(
     commandsQueuedMax: 10_000,
     idleLockUs: 3_600_000_000,
     failOverPauseUs,
+    isTraced,
   });
   await engine.start();
   return {

@@ -43,6 +43,7 @@ export function transactOn(
   observer: StoreObserver | undefined,
 ): void {
   const startedMs = performance.now();
+  handle.statements.span = plan.span;
   let outcome: "committed" | "rolled_back" = "rolled_back";
   try {
     const decided = handle.inTransaction(() => decideAll(handle, plan, decide));
@@ -52,6 +53,7 @@ export function transactOn(
     handle.known.doubt(plan.locks.map(({ id }) => id));
     throw error;
   } finally {
+    handle.statements.span = undefined;
     // There is no network between the server and its file, so there are no round trips.
     observer?.transaction((performance.now() - startedMs) / 1000, 0, outcome);
   }
