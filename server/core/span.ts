@@ -20,8 +20,11 @@ export interface Span {
   part(name: PartName, attributes?: SpanAttributes): Span;
   /** Notes that a span of perhaps another trace has to do with this one. */
   link(other: Span): void;
-  /** `error`: one of a few words for why it failed; undefined: it did not. */
-  end(attributes: SpanAttributes, error?: string): void;
+  /**
+   * `error`: one of a few words for why it failed; undefined: it did not. `atMs`: when it ended, by performance.now();
+   * undefined: now.
+   */
+  end(attributes: SpanAttributes, error?: string, atMs?: number): void;
 }
 
 /** The span of a call. */

@@ -11,7 +11,12 @@ import {
   trace,
 } from "@opentelemetry/api";
 import { W3CTraceContextPropagator } from "@opentelemetry/core";
-import { defaultResource, detectResources, envDetector, resourceFromAttributes } from "@opentelemetry/resources";
+import {
+  defaultResource,
+  detectResources,
+  envDetector,
+  resourceFromAttributes,
+} from "@opentelemetry/resources";
 import {
   AlwaysOffSampler,
   AlwaysOnSampler,
@@ -55,7 +60,9 @@ export class OpenTelemetryTracer implements Tracer {
       "service.instance.id": instance,
     });
     this.#provider = new TracerProvider({
-      resource: defaultResource().merge(own).merge(detectResources({ detectors: [envDetector] })),
+      resource: defaultResource()
+        .merge(own)
+        .merge(detectResources({ detectors: [envDetector] })),
       sampler: samplerOf(settings.sampling),
       spanProcessors: [new BatchSpanProcessor({ ...settings.buffering, exporter })],
     });
@@ -100,7 +107,7 @@ class TracedPart implements Span {
     if (other instanceof TracedPart) this.#span.addLink({ context: other.#span.spanContext() });
   }
 
-  end(attributes: SpanAttributes, error?: string): void {
+  end(attributes: SpanAttributes, error?: string, atMs?: number): void {
     // The package warns of what is done to a span that has ended; a call may end before its work.
     if (!this.#span.isRecording()) return;
     this.#span.setAttributes(attributes);
@@ -108,7 +115,7 @@ class TracedPart implements Span {
       this.#span.setAttribute("error.type", error);
       this.#span.setStatus({ code: SpanStatusCode.ERROR, message: error });
     }
-    this.#span.end();
+    this.#span.end(atMs);
   }
 }
 
