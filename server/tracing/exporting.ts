@@ -1,14 +1,17 @@
-// Sends spans that have ended to a collector. A collector that is away is logged once, and once more when it is back.
+// Sends spans that have ended to a collector, and logs what the packages warn of. A collector that is away is logged
+// once, and once more when it is back.
 
+import { DiagLogLevel, diag } from "@opentelemetry/api";
 import { type ExportResult, ExportResultCode } from "@opentelemetry/core";
 import type { ReadableSpan, SpanExporter } from "@opentelemetry/sdk-trace";
+import { type Logger, Seldom } from "../log/log.ts";
 import type { Protocol } from "./otel-settings.ts";
 
-/** Receives what an operator should know of traces; the process's log is one. */
-export interface TracingLog {
-  info(fields: object, message: string): void;
-  warn(fields: object, message: string): void;
-}
+/** The log as this room needs it. */
+export type TracingLog = Pick<Logger, "info" | "warn">;
+
+/** What the packages warn of again and again, such as spans for which the buffer has no room. */
+const WARNED_EVERY_MS = 10_000;
 
 /** The exporter of the package for this protocol. It reads the variables of OTLP from the environment of the process. */
 export async function otlpExporter(protocol: Protocol): Promise<SpanExporter> {
@@ -17,6 +20,23 @@ export async function otlpExporter(protocol: Protocol): Promise<SpanExporter> {
       ? await import("@opentelemetry/exporter-trace-otlp-grpc")
       : await import("@opentelemetry/exporter-trace-otlp-proto");
   return new OTLPTraceExporter();
+}
+
+/** Sets the logger that the packages have for the whole process. It leaves out failed exports: see LoggedExporter. */
+export function logWarnings(log: TracingLog): void {
+  const seldom = new Seldom(WARNED_EVERY_MS);
+  const warn = (message: string) => {
+    const suppressed = seldom.suppressed(message.replace(/\d+/g, ""));
+    if (suppressed !== null) log.warn({ suppressed }, `OpenTelemetry warns: ${withoutHeader(message)}`);
+  };
+  const silent = () => {};
+  const logger = { error: silent, warn, info: silent, debug: silent, verbose: silent };
+  diag.setLogger(logger, { logLevel: DiagLogLevel.WARN, suppressOverrideMessage: true });
+}
+
+/** A header may be what opens a collector. */
+function withoutHeader(message: string): string {
+  return message.replace(/invalid value \(.*\)/s, "an invalid value");
 }
 
 export class LoggedExporter implements SpanExporter {

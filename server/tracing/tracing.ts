@@ -1,6 +1,5 @@
 // Starts and stops the traces of a server. A server without traces loads nothing of OpenTelemetry.
 
-import type { SpanExporter } from "@opentelemetry/sdk-trace";
 import type { Tracer } from "../core/span.ts";
 import type { TracingLog } from "./exporting.ts";
 import { areTracesOn, type Env, readOtelSettings } from "./otel-settings.ts";
@@ -20,17 +19,12 @@ export async function startTracing(env: Env, origin: Origin, log: TracingLog): P
   if (!areTracesOn(env)) return null;
   const settings = readOtelSettings(env);
   for (const warning of settings.warnings) log.warn({}, warning);
-  const { LoggedExporter, otlpExporter } = await import("./exporting.ts");
+  const { LoggedExporter, logWarnings, otlpExporter } = await import("./exporting.ts");
   const { OpenTelemetryTracer } = await import("./otel-tracer.ts");
   const { protocol, sampling } = settings;
-  let exporter: SpanExporter;
-  try {
-    exporter = await otlpExporter(protocol);
-  } catch (error) {
-    log.warn({ cause: String(error) }, "calls are not traced: the variables of OpenTelemetry cannot be used");
-    return null;
-  }
-  const tracer = new OpenTelemetryTracer(new LoggedExporter(exporter, log), settings, origin);
+  logWarnings(log);
+  const exporter = new LoggedExporter(await otlpExporter(protocol), log);
+  const tracer = new OpenTelemetryTracer(exporter, settings, origin);
   log.info({ protocol, sampling }, "calls are traced");
   return {
     tracer,

@@ -17,22 +17,22 @@ export interface SeenSpan {
   readonly tracestate: string;
 }
 
-export class SpanTree {
-  readonly all: readonly SeenSpan[];
+export class SpanTree<Span extends SeenSpan = SeenSpan> {
+  readonly all: readonly Span[];
 
-  constructor(spans: readonly SeenSpan[]) {
+  constructor(spans: readonly Span[]) {
     this.all = spans;
   }
 
   /** The only span of this name. */
-  one(name: string): SeenSpan {
+  one(name: string): Span {
     const [only, ...others] = this.all.filter((span) => span.name === name);
     if (only && others.length === 0) return only;
     throw new Error(`not one span is named ${name}: ${this.all.map((span) => span.name)}`);
   }
 
   /** Its parts, in the order in which they began. */
-  parts({ spanId }: SeenSpan, name?: string): SeenSpan[] {
+  parts({ spanId }: SeenSpan, name?: string): Span[] {
     return this.all
       .filter((span) => span.parentId === spanId && (name === undefined || span.name === name))
       .sort((a, b) => Number(a.startNs - b.startNs));

@@ -2,7 +2,7 @@
 
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { WhenBusy } from "#proto/rowlock/v1/lock_pb.js";
-import { type FreshDatabase, mysqlFamily, testDatabases } from "../support/database.ts";
+import { type FreshDatabase, mysqlFamily, reportLeftOut, testDatabases } from "../support/database.ts";
 import { freshDatabase } from "../support/fresh-database.ts";
 import { replacing, startServer, type TestServer } from "../support/harness.ts";
 import { RecordedSpans } from "../support/recorded-spans.ts";
@@ -262,6 +262,7 @@ describe("a call", () => {
   });
 });
 
+reportLeftOut(mysqlFamily());
 test.each(mysqlFamily())(
   "a wait ends when this server learns of a grant by another one on $flavour",
   async (found) => {
