@@ -72,8 +72,10 @@ export class OpenTelemetryTracer implements Tracer {
   call(method: string, parent: TraceParent): CallSpan | undefined {
     const context = this.#propagator.extract(ROOT_CONTEXT, parent, HEADERS);
     const attributes = { "rpc.system.name": "grpc", "rpc.method": method };
-    const span = this.#tracer.startSpan(method, { kind: SpanKind.SERVER, attributes }, context);
-    return span.isRecording() ? new TracedCall(this.#tracer, span, context) : undefined;
+    const zeroMs = Date.now() - performance.now();
+    const startTime = zeroMs + performance.now();
+    const span = this.#tracer.startSpan(method, { kind: SpanKind.SERVER, attributes, startTime }, context);
+    return span.isRecording() ? new TracedCall(this.#tracer, span, context, zeroMs) : undefined;
   }
 
   /** Sends the spans that have ended, and stops. Rejects if they cannot be sent. */
@@ -88,9 +90,15 @@ class TracedPart implements Span {
   readonly #tracer: OtelTracer;
   readonly #span: OtelSpan;
   readonly #context: Context;
+  /**
+   * The time at which performance.now() was 0. All parts of a call have the same, so that they do not seem to begin
+   * before the call, or to end after it: by itself, each span would begin at a whole millisecond.
+   */
+  readonly #zeroMs: number;
 
-  constructor(tracer: OtelTracer, span: OtelSpan, parent: Context) {
+  constructor(tracer: OtelTracer, span: OtelSpan, parent: Context, zeroMs: number) {
     this.#tracer = tracer;
+    this.#zeroMs = zeroMs;
     this.#span = span;
     this.#context = trace.setSpan(parent, span);
     const { traceId, spanId } = span.spanContext();
@@ -99,15 +107,16 @@ class TracedPart implements Span {
   }
 
   part(name: PartName, attributes: SpanAttributes = {}): Span {
-    const span = this.#tracer.startSpan(name, { kind: KIND[name], attributes }, this.#context);
-    return new TracedPart(this.#tracer, span, this.#context);
+    const startTime = this.#zeroMs + performance.now();
+    const span = this.#tracer.startSpan(name, { kind: KIND[name], attributes, startTime }, this.#context);
+    return new TracedPart(this.#tracer, span, this.#context, this.#zeroMs);
   }
 
   link(other: Span): void {
     if (other instanceof TracedPart) this.#span.addLink({ context: other.#span.spanContext() });
   }
 
-  end(attributes: SpanAttributes, error?: string, atMs?: number): void {
+  end(attributes: SpanAttributes, error?: string, atMs = performance.now()): void {
     // The package warns of what is done to a span that has ended; a call may end before its work.
     if (!this.#span.isRecording()) return;
     this.#span.setAttributes(attributes);
@@ -115,7 +124,7 @@ class TracedPart implements Span {
       this.#span.setAttribute("error.type", error);
       this.#span.setStatus({ code: SpanStatusCode.ERROR, message: error });
     }
-    this.#span.end(atMs);
+    this.#span.end(this.#zeroMs + atMs);
   }
 }
 

@@ -1,8 +1,8 @@
 // The spans of one transaction: a part of each traced call whose commands it carries. The first of them has the
 // statements; the others have the same times and a link to it.
 
+import type { AskedByLock } from "../../core/decide-batch.ts";
 import type { Span, SpanAttributes } from "../../core/span.ts";
-import type { JobsByLock } from "./attempts.ts";
 
 export class TransactionSpan {
   /** The statements of the transaction are its parts. */
@@ -17,17 +17,17 @@ export class TransactionSpan {
     for (const other of this.#others) other.link(this.span);
   }
 
-  /** Begins the spans of a transaction for these jobs; undefined: none of their calls is traced. */
-  static of(jobs: JobsByLock): TransactionSpan | undefined {
+  /** Begins the spans of a transaction with these commands; undefined: none of their calls is traced. */
+  static of(asked: AskedByLock): TransactionSpan | undefined {
     const calls = new Set<Span>();
     let commands = 0;
-    for (const list of jobs.values()) {
+    for (const list of asked.values()) {
       commands += list.length;
       for (const { command } of list)
         if ("caller" in command && command.caller?.span) calls.add(command.caller.span);
     }
     const [first, ...others] = calls;
-    const attributes = { "rowlock.commands": commands, "rowlock.locks": jobs.size };
+    const attributes = { "rowlock.commands": commands, "rowlock.locks": asked.size };
     return first && new TransactionSpan([first, ...others], attributes);
   }
 
