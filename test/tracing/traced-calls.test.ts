@@ -136,7 +136,10 @@ describe.each(testDatabases())("a traced call on $label", ({ kind, fresh }) => {
     const traces = [newTrace(), newTrace()];
     const session = new BareSession(server.client);
     // Both names are known, so that both commands are submitted in one turn.
-    for (const name of ["shared a", "shared b"]) await server.client.call("getLock", { name });
+    for (const name of ["shared a", "shared b"]) {
+      const { leaseId } = await server.client.lease({ name });
+      await server.client.call("release", { leaseId });
+    }
     const commands = traces.map(({ traceparent }, index) => ({
       call: BigInt(index + 1),
       traceparent,
