@@ -28,6 +28,7 @@ import { StateFileError, stateFile } from "./ops/state-file.ts";
 import { startAccess } from "./start-access.ts";
 import { openReadyStore } from "./storage/open-ready.ts";
 import { REPLICAS_MAX, StoreError } from "./storage/store.ts";
+import { startTracing } from "./tracing/tracing.ts";
 
 /** Why a server does not start. The message tells the operator what to do. */
 export class StartupError extends Error {
@@ -43,6 +44,8 @@ export interface AppOptions {
   readonly nodeVersion: string;
   /** As in CliContext. */
   readonly memoryMax: number;
+  /** The environment of the process, for the variables of OpenTelemetry; unset: there are no traces. */
+  readonly env?: Readonly<Record<string, string | undefined>>;
 }
 
 export interface App {
@@ -90,7 +93,7 @@ export async function startApp(config: Config, options: AppOptions): Promise<App
 /** Starts the parts of a server, one after the other, and adds to `stops` how each of them stops. */
 async function startParts(
   config: Config,
-  { log, version, nodeVersion, memoryMax }: AppOptions,
+  { log, version, nodeVersion, memoryMax, env = {} }: AppOptions,
   stops: AsyncDisposableStack,
 ): Promise<Omit<App, "stop">> {
   const metrics = new Metrics({ classes: config.metricsClasses, nodeMetrics: true });
@@ -135,6 +138,9 @@ async function startParts(
   stops.defer(() => memory.stop());
 
   const replica = new OwnReplica({ ...config, localHost: store.localHost, version });
+  const tracing = await startTracing(env, { version, instance: String(replica.id) }, log);
+  stops.defer(() => tracing?.stop());
+  const tracer = tracing?.tracer;
   // Replaced when its files change.
   let { tls } = config;
   const sender = new PokeSender({ register, tls: () => tls, observer: metrics.calls });
@@ -164,6 +170,7 @@ async function startParts(
       changesUs: config.changesRetentionMs * 1_000,
     },
     ...(config.stateFile === null ? {} : { memory: stateFile(config.stateFile) }),
+    isTraced: tracer !== undefined,
     failOverPauseUs: config.failOverPauseMs === null ? null : config.failOverPauseMs * 1_000,
   });
   await engine.start().catch(cannotStart);
@@ -175,6 +182,7 @@ async function startParts(
     ...(callers && { gate: callers.access, usage: callers.usage }),
     replica: String(engine.replica),
     observer: metrics.calls,
+    tracer,
     logger: log,
     outage,
     room: { ...room, isShort: () => memory.isShort },

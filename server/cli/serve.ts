@@ -44,8 +44,8 @@ async function runServer(command: Command, context: CliContext): Promise<ExitCod
   });
   // Loaded only here, so that other commands, and reports of wrong settings, start at once.
   const { startApp, StartupError } = await import("../app.ts");
-  const { version, nodeVersion, memoryMax } = context;
-  const starting = startApp(config, { log, version, nodeVersion, memoryMax });
+  const { version, nodeVersion, memoryMax, env } = context;
+  const starting = startApp(config, { log, version, nodeVersion, memoryMax, env });
   try {
     // Before the start is done, the server has promised nothing to any client, so there is nothing to finish.
     const early = await Promise.race([stopSignal, starting]);

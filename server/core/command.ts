@@ -4,6 +4,7 @@ import type { Claim, ClaimRef, Mode, Terms } from "./claim.ts";
 import type { EffectiveLimit } from "./limit.ts";
 import type { Lock } from "./lock.ts";
 import type { LockRecord, RunResult } from "./record.ts";
+import type { CallSpan } from "./span.ts";
 
 /** Who made a call. No decision depends on it. */
 export interface Caller {
@@ -17,6 +18,8 @@ export interface Caller {
   readonly signal?: AbortSignal;
   /** Shared by all calls of a session, and by no others; unset: the connection's address takes its role. */
   readonly source?: object;
+  /** Unset: nobody traces the call. */
+  readonly span?: CallSpan | undefined;
   /** Called with each lease that the call was granted or has kept, in the turn of the commit. Must not throw. */
   holds?(lease: Claim): void;
 }

@@ -4,6 +4,7 @@
 import type { Claim, ClaimKey } from "../core/claim.ts";
 import type { Outcome } from "../core/command.ts";
 import type { Decided } from "../core/decide-batch.ts";
+import type { CallSpan } from "../core/span.ts";
 import type { Changes } from "./changes/changes.ts";
 import { outcomeUnknown } from "./faults.ts";
 import type { EngineObserver } from "./lock-engine.ts";
@@ -59,11 +60,21 @@ export class AfterCommit {
     const { observer, changes } = this.#options;
     const { lockId, command, follower, submittedMs } = job;
     job.resolve({ outcome, nowUs, lockId, lockName });
+    const caller = "caller" in command ? command.caller : undefined;
+    if (caller?.span) this.#trace(caller.span, outcome, lockName);
     if (outcome.kind === "waiting" && follower) changes.followers.add(outcome.claim, follower, revision);
     // Before anyone learns how the lease has ended, even if it ends in this same transaction.
-    if (outcome.kind === "held" && "caller" in command) command.caller?.holds?.(outcome.claim);
+    if (outcome.kind === "held") caller?.holds?.(outcome.claim);
     const seconds = (performance.now() - submittedMs) / 1e3;
     observer({ kind: "answered", command, outcome, lockName, seconds });
+  }
+
+  #trace(span: CallSpan, outcome: Outcome, lockName: string): void {
+    const { queueSpans } = this.#options.changes.followers;
+    if (outcome.kind === "waiting") queueSpans.begin(outcome.claim, span, lockName);
+    // The call comes back to a claim that was settled elsewhere, and nobody here has noticed.
+    else if (outcome.kind === "held" || outcome.kind === "ended") queueSpans.settled(outcome.claim);
+    span.decided(outcome.kind, reasonOf(outcome), lockName);
   }
 
   /** Notifies waiters here and on other replicas, and advances the locks that were left over. */
@@ -82,4 +93,10 @@ export class AfterCommit {
     const { poke, replica: own } = this.#options;
     if (replica !== null && replica !== own) poke({ replica, lockId, ticketNumber });
   }
+}
+
+/** Why a request was refused, or how a claim has ended; null: neither. */
+function reasonOf(outcome: Outcome): string | null {
+  if (outcome.kind === "refused") return outcome.reason;
+  return outcome.kind === "ended" ? outcome.claim.endReason : null;
 }

@@ -217,5 +217,10 @@ export const RECENT_DECISIONS_MS = 3_000;
 /** When leftovers of an interrupted probe end. */
 export const PROBE_TTL_US = 5_000_000;
 
+/** Claims of traced calls whose wait is shown at once; beyond it, the longest waits are shown as if they had ended. */
+export const QUEUE_SPANS_MAX = 10_000;
+/** How much later than a read of a grant this replica may hear of its own commit of it. */
+export const OWN_GRANT_AWAITED_MS = 250;
+
 /** How often a replica renews its register entry: several times within the entry's life (REPLICA_KEPT_US). */
 export const BEAT_INTERVAL_MS = 5_000;

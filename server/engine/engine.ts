@@ -287,6 +287,7 @@ export class Engine {
     await changes.stop(shuttingDown());
     await background.stop();
     await lanes.stop();
+    changes.followers.queueSpans.stop();
     await store.retire(replica);
   }
 }

@@ -40,6 +40,8 @@ export interface EngineOptions {
   readonly cleaning: CleaningOptions;
   /** How long nothing is granted after a fail-over of the database; null: as long as a lost lease may last. */
   readonly failOverPauseUs: number | null;
+  /** Whether callers may have spans; unset: none has. */
+  readonly isTraced?: boolean | undefined;
   /** Where the witness keeps its testimony beyond this process; undefined: nowhere. */
   readonly memory?: WitnessMemory;
 }
@@ -87,6 +89,7 @@ export function connect(options: EngineOptions) {
     lanes: options.lanes,
     patientSlots: store.patientSlots,
     queuedMax: options.commandsQueuedMax,
+    isTraced: options.isTraced,
   });
   const lockIds = new LockIds({ ...base, namesPerSecond: options.namesPerSecond });
   const commands = new Commands({ ...changing, lanes, lockIds });

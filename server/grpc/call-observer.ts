@@ -1,7 +1,9 @@
 // What the gRPC layer reports: calls and sessions to the metrics, and failed calls to the log.
 
+import type { Span, Tracer } from "../core/span.ts";
 import { type Logger, Seldom } from "../log/log.ts";
 import type { OutageLog } from "../log/outage-log.ts";
+import { traceIds } from "../log/trace-ids.ts";
 import { FAULT_LOG_INTERVAL_MS } from "./grpc-bounds.ts";
 import type { Reason } from "./messages/call-error.ts";
 import type { Failure } from "./messages/status.ts";
@@ -56,15 +58,19 @@ export class FaultLog {
     this.#outage = outage;
   }
 
-  /** `cause`: what was thrown; the client never sees it. */
-  failed(method: string, failure: Failure, cause: unknown): void {
+  /** `cause`: what was thrown; the client never sees it. `span`: of the call, if it is traced. */
+  failed(method: string, failure: Failure, cause: unknown, span?: Span): void {
     const { reason, incident } = failure;
     if (incident) {
-      this.#logger.error({ method, incident, err: cause }, "call failed: a bug in the server");
+      this.#logger.error(
+        { method, incident, ...traceIds(span), err: cause },
+        "call failed: a bug in the server",
+      );
     } else if (LOGGED[reason]) {
       if (this.#outage?.failed({ method }, cause)) return;
       const suppressed = this.#seldom.suppressed(reason);
-      if (suppressed !== null) this.#logger.warn({ method, reason, suppressed, err: cause }, LOGGED[reason]);
+      if (suppressed !== null)
+        this.#logger.warn({ method, reason, suppressed, ...traceIds(span), err: cause }, LOGGED[reason]);
     }
   }
 }
@@ -73,4 +79,6 @@ export class FaultLog {
 export interface Frame {
   readonly observer: CallObserver;
   readonly faultLog: FaultLog;
+  /** Begins the spans of calls; unset: no call is traced. */
+  readonly tracer?: Tracer | undefined;
 }

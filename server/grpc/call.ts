@@ -5,6 +5,7 @@ import type { Identity } from "../access/access.ts";
 import type { Usage } from "../access/usage.ts";
 import type { Claim, ClaimRef } from "../core/claim.ts";
 import type { Caller } from "../core/command.ts";
+import type { CallSpan } from "../core/span.ts";
 import type { LockEngine } from "../engine/engine.ts";
 import { ClientGone } from "../engine/faults.ts";
 import { type Admission, type AdmissionRoom, admissionOf } from "./admission.ts";
@@ -84,14 +85,19 @@ export class ConnectionCalls {
   }
 
   /** Opens a call, which must be closed. Throws OVERLOADED if the connection already has `callsMax` open calls. */
-  open(grpcCall: GrpcCall, verb: { readonly admission: string }, identity: Identity): OwnCall {
+  open(
+    grpcCall: GrpcCall,
+    verb: { readonly admission: string },
+    identity: Identity,
+    span?: CallSpan,
+  ): OwnCall {
     const peer = grpcCall.getPeer();
     const { principal } = identity;
     const key = principal === "" ? peer : `${peer} ${principal}`;
     const connection = this.#open.get(key) ?? this.#opened(key, peer, identity);
     if (connection.calls >= this.#callsMax) throw tooMuchUnderWay(BOUND);
     connection.calls += 1;
-    return new OwnCall(grpcCall, verb.admission === "urgent", connection, this.#left);
+    return new OwnCall(grpcCall, verb.admission === "urgent", connection, this.#left, span);
   }
 
   #opened(key: string, peer: string, identity: Identity): Connection {
@@ -112,6 +118,7 @@ export class ConnectionCalls {
 export class OwnCall implements Call {
   readonly client: Connection;
   readonly isUrgent: boolean;
+  readonly span: CallSpan | undefined;
   readonly #closed: (connection: Connection) => void;
   /** Makes its signal only when it is asked for one. */
   readonly #cancelled = new AbortController();
@@ -122,7 +129,9 @@ export class OwnCall implements Call {
     isUrgent: boolean,
     client: Connection,
     closed: (connection: Connection) => void,
+    span?: CallSpan,
   ) {
+    this.span = span;
     this.client = client;
     this.isUrgent = isUrgent;
     this.#closed = closed;

@@ -17,15 +17,18 @@ import type {
 import { status } from "@grpc/grpc-js";
 import { LockService } from "#proto/rowlock/v1/lock_service_pb.js";
 import type { Gate } from "../access/access.ts";
+import type { CallSpan } from "../core/span.ts";
 import { ClientGone } from "../engine/faults.ts";
 import { admitCall } from "./authorize.ts";
 import type { ConnectionCalls, MethodContext, OwnCall, Send } from "./call.ts";
 import type { Frame } from "./call-observer.ts";
 import { DEADLINE_SLACK_MS } from "./grpc-bounds.ts";
 import { identified } from "./identified.ts";
+import type { Reason } from "./messages/call-error.ts";
 import { decode, encode } from "./messages/messages.ts";
 import { failureOf } from "./messages/status.ts";
 import type { Sessions } from "./session/sessions.ts";
+import { beginCall, endCall, traceParentOf } from "./traced-call.ts";
 import { type Answer, type AnyVerb, checked, ROWS } from "./verbs.ts";
 
 /** What the calls outside sessions share. */
@@ -39,6 +42,14 @@ type GrpcCall = Pick<
   ServerUnaryCall<Buffer, Buffer>,
   "cancelled" | "getDeadline" | "metadata" | "getAuthContext"
 >;
+
+/** A call that has not ended. */
+interface Arrived {
+  readonly verb: AnyVerb;
+  readonly call: GrpcCall;
+  readonly startedMs: number;
+  readonly span: CallSpan | undefined;
+}
 
 /** Keyed by the method's name: `Acquire`. */
 export const lockServiceDefinition: ServiceDefinition = Object.fromEntries(
@@ -59,17 +70,17 @@ export function unaryHandler(verb: AnyVerb, served: Served): handleUnaryCall<Buf
   const { input, output } = verb.of;
   const { methods, connections, gate } = served;
   return async (grpcCall, callback) => {
-    const startedMs = performance.now();
+    const arrived = arrive(served, verb, grpcCall);
     let call: OwnCall | undefined;
     try {
-      call = connections.open(grpcCall, verb, await identified(gate, grpcCall));
+      call = connections.open(grpcCall, verb, await identified(gate, grpcCall), arrived.span);
       const asked = checked(verb, decode(input, grpcCall.request), methods);
       await admitCall(call, verb, asked, methods.engine);
       const answer = encode(output, (await verb.run(methods, asked, call)) as Answer);
-      observe(served, verb, grpcCall, status.OK, startedMs);
+      observe(served, arrived, status.OK);
       callback(null, answer);
     } catch (error) {
-      callback(fail(served, verb, grpcCall, error, startedMs));
+      callback(fail(served, arrived, error));
     } finally {
       call?.close();
     }
@@ -81,18 +92,18 @@ export function streamHandler(verb: AnyVerb, served: Served): handleServerStream
   const { input, output } = verb.of;
   const { methods, connections, gate, observer } = served;
   return async (grpcCall) => {
-    const startedMs = performance.now();
+    const arrived = arrive(served, verb, grpcCall);
     let call: OwnCall | undefined;
     observer.streamOpened();
     try {
-      call = connections.open(grpcCall, verb, await identified(gate, grpcCall));
+      call = connections.open(grpcCall, verb, await identified(gate, grpcCall), arrived.span);
       const asked = checked(verb, decode(input, grpcCall.request), methods);
       await admitCall(call, verb, asked, methods.engine);
       await verb.run(methods, asked, call, sendTo(grpcCall, output));
-      observe(served, verb, grpcCall, status.OK, startedMs);
+      observe(served, arrived, status.OK);
       grpcCall.end();
     } catch (error) {
-      const failure = fail(served, verb, grpcCall, error, startedMs);
+      const failure = fail(served, arrived, error);
       // In grpc-js, this ends a stream with a status. After a cancellation, nobody would receive it.
       if (!grpcCall.cancelled) grpcCall.emit("error", failure);
     } finally {
@@ -112,23 +123,25 @@ function sendTo(call: ServerWritableStream<Buffer, Buffer>, schema: DescMessage)
   };
 }
 
+function arrive({ tracer }: Served, verb: AnyVerb, call: GrpcCall): Arrived {
+  const span = tracer && beginCall(tracer, verb.of.name, traceParentOf(call.metadata));
+  return { verb, call, startedMs: performance.now(), span };
+}
+
 /** Returns the status that the client gets. */
-function fail(
-  served: Served,
-  verb: AnyVerb,
-  call: GrpcCall,
-  error: unknown,
-  startedMs: number,
-): StatusObject {
+function fail(served: Served, arrived: Arrived, error: unknown): StatusObject {
   const failure = failureOf(error);
-  if (!(error instanceof ClientGone)) served.faultLog.failed(verb.of.name, failure, error);
-  observe(served, verb, call, failure.status.code, startedMs);
+  const { verb, span } = arrived;
+  if (!(error instanceof ClientGone)) served.faultLog.failed(verb.of.name, failure, error, span);
+  observe(served, arrived, failure.status.code, failure.reason);
   return failure.status;
 }
 
 /** A call that its client gave up counts as CANCELLED or DEADLINE_EXCEEDED, whatever the server answered. */
-function observe({ observer }: Served, verb: AnyVerb, call: GrpcCall, code: status, startedMs: number): void {
+function observe({ observer }: Served, arrived: Arrived, code: status, reason?: Reason): void {
+  const { verb, call, startedMs, span } = arrived;
   const seen = call.cancelled ? (deadlinePassed(call) ? status.DEADLINE_EXCEEDED : status.CANCELLED) : code;
+  if (span) endCall(span, seen, reason);
   observer.call(verb.of.name, status[seen], (performance.now() - startedMs) / 1e3, "call");
 }
 

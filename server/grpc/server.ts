@@ -8,6 +8,7 @@ import { Usage } from "../access/usage.ts";
 import type { ListenAddress } from "../config/listen-address.ts";
 import { formatListenAddress } from "../config/listen-address.ts";
 import { secureOptions, type TlsMaterial } from "../config/tls-files.ts";
+import type { Tracer } from "../core/span.ts";
 import type { LockEngine } from "../engine/engine.ts";
 import type { Logger } from "../log/log.ts";
 import type { OutageLog } from "../log/outage-log.ts";
@@ -33,6 +34,8 @@ export interface GrpcServerOptions {
   readonly gate?: Gate;
   /** Counts what callers use of their quotas; unset: a counter of the server's own. */
   readonly usage?: Usage;
+  /** Begins the spans of calls; unset: no call is traced. */
+  readonly tracer?: Tracer | undefined;
   readonly logger: Logger;
   /** Takes the call failures that belong to a database outage; unset: they are logged like all others. */
   readonly outage?: Pick<OutageLog, "failed">;
@@ -119,7 +122,7 @@ export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
   const admission = new AdmissionRoom();
   const { gate = OPEN_GATE, usage = new Usage() } = options;
   const connections = new ConnectionCalls(openMax, admission, openWaits, usage);
-  const frame = { observer, faultLog: new FaultLog(logger, options.outage) };
+  const frame = { observer, faultLog: new FaultLog(logger, options.outage), tracer: options.tracer };
   const sessions = new Sessions(
     {
       methods,

@@ -4,13 +4,14 @@
 import { createHash } from "node:crypto";
 import type { Claim } from "../core/claim.ts";
 import { callersRequestId, keyText } from "../core/claim.ts";
-import type { Command, Event } from "../core/command.ts";
+import type { Caller, Command, Event } from "../core/command.ts";
 import { patternOf } from "../core/limit.ts";
 import { RecentMap } from "../core/recent-map.ts";
 import type { LockRecord } from "../core/record.ts";
 import type { EngineObserver } from "../engine/lock-engine.ts";
 import { type Log, Seldom } from "./log.ts";
 import type { OutageLog } from "./outage-log.ts";
+import { traceIds } from "./trace-ids.ts";
 
 /** A loop that keeps failing for the same reason is logged again after this time: some loops run ten times a second. */
 const LOOP_FAILURE_INTERVAL_MS = 10_000;
@@ -28,6 +29,13 @@ export interface EventLogOptions {
   readonly outage: OutageLog;
 }
 
+/** Fields of a line. */
+interface Origin {
+  readonly peer: string;
+  readonly trace_id?: string;
+  readonly span_id?: string;
+}
+
 export class EventLog {
   readonly #log: Log;
   readonly #outage: OutageLog;
@@ -35,8 +43,8 @@ export class EventLog {
   readonly #dailyLevel: "info" | "debug";
   /** Kept because every command asks for it, and the level of a log does not change. */
   readonly #logsDaily: boolean;
-  /** Addresses of callers by the claims that wait for them: another caller's command makes room for the grant. */
-  readonly #waiters = new RecentMap<string, string>(WAITERS_MAX);
+  /** Callers by the claims that wait for them: another caller's command makes room for the grant. */
+  readonly #waiters = new RecentMap<string, Origin>(WAITERS_MAX);
   readonly #loopFailures = new Seldom(LOOP_FAILURE_INTERVAL_MS);
 
   constructor(log: Log, { audit, outage }: EventLogOptions) {
@@ -58,7 +66,7 @@ export class EventLog {
       case "limit_rule_set": {
         const { prefix, limit, version, reason, serversBehind, caller } = event;
         const change = { pattern: patternOf({ prefix }), to: limit, version: String(version), reason };
-        this.#log.info({ ...change, peer: caller?.getPeer() }, "limit set");
+        this.#log.info({ ...change, ...originOf(caller) }, "limit set");
         if (serversBehind > 0)
           this.#log.warn(
             { pattern: change.pattern, servers: serversBehind },
@@ -85,21 +93,22 @@ export class EventLog {
   };
 
   #waits(command: Command, claim: Claim): void {
-    if ("caller" in command && command.caller) this.#waiters.set(keyText(claim), command.caller.getPeer());
+    const origin = "caller" in command ? originOf(command.caller) : undefined;
+    if (origin) this.#waiters.set(keyText(claim), origin);
   }
 
   #event(event: Event, lockName: string): void {
     switch (event.kind) {
       case "granted": {
         if (!this.#logsDaily) return;
-        const peer = event.caller?.getPeer() ?? this.#waiters.take(keyText(event.claim));
+        const origin = event.caller ? originOf(event.caller) : this.#waiters.take(keyText(event.claim));
         const waitedMs = event.waitedUs / 1_000;
-        this.#log[this.#dailyLevel]({ ...who(event.claim, lockName), peer, waitedMs }, "granted");
+        this.#log[this.#dailyLevel]({ ...who(event.claim, lockName), ...origin, waitedMs }, "granted");
         return;
       }
       case "enqueued":
         if (!this.#log.isLevelEnabled("debug")) return;
-        this.#log.debug({ ...who(event.claim, lockName), peer: event.caller?.getPeer() }, "queued");
+        this.#log.debug({ ...who(event.claim, lockName), ...originOf(event.caller) }, "queued");
         return;
       case "ended":
         this.#ended(event, lockName);
@@ -107,7 +116,7 @@ export class EventLog {
       case "limit_set": {
         const { limit, limitVersion, limitReason } = event.lock;
         const change = { lock: lockName, from: event.from, to: limit, version: String(limitVersion) };
-        this.#log.info({ ...change, reason: limitReason, peer: event.caller?.getPeer() }, "limit set");
+        this.#log.info({ ...change, reason: limitReason, ...originOf(event.caller) }, "limit set");
         return;
       }
       case "record_changed": {
@@ -115,10 +124,7 @@ export class EventLog {
         // Schedulers set records as often as jobs run. An operator deletes one.
         const level = change === "set" ? this.#dailyLevel : "info";
         if (!this.#log.isLevelEnabled(level)) return;
-        this.#log[level](
-          { lock: lockName, ...remembered(record), peer: caller?.getPeer() },
-          `record ${change}`,
-        );
+        this.#log[level]({ lock: lockName, ...remembered(record), ...originOf(caller) }, `record ${change}`);
         return;
       }
     }
@@ -140,7 +146,7 @@ export class EventLog {
     const note = claim.endNote === "" ? {} : { note: claim.endNote };
     const left = event.record ? remembered(event.record) : {};
     this.#log[level](
-      { ...who(claim, lockName), peer: event.caller?.getPeer(), reason, ...note, ...left },
+      { ...who(claim, lockName), ...originOf(event.caller), reason, ...note, ...left },
       was === "held" ? "lease ended" : "left the queue",
     );
   }
@@ -166,6 +172,11 @@ function remembered({ status, notBeforeUs, attemptsLeft, version }: LockRecord) 
     ...(attemptsLeft !== null && { attemptsLeft }),
     version: String(version),
   };
+}
+
+/** Where what happened comes from: the caller's address, and its trace. */
+function originOf(caller: Caller | undefined): Origin | undefined {
+  return caller && { peer: caller.getPeer(), ...traceIds(caller.span) };
 }
 
 function who(claim: Claim, lockName: string) {

@@ -8,6 +8,7 @@ import type { LimitRule } from "../core/limit.ts";
 import type { Counters, GuardRow, Lock } from "../core/lock.ts";
 import type { NotedChange } from "../core/noted-change.ts";
 import type { Rows } from "../core/rows.ts";
+import type { Span } from "../core/span.ts";
 
 /** A guard row to lock, and how much of its queue to read. */
 export interface LockPlan {
@@ -45,6 +46,8 @@ export interface LoadPlan {
    * replace `locks`, which must be empty. `rulesOnly`: it locks no lock.
    */
   readonly rule?: { readonly prefix: string; readonly afterLockId: bigint; readonly rulesOnly?: boolean };
+  /** The statements of the transaction are parts of this span; unset: nobody traces it. */
+  readonly span?: Span | undefined;
 }
 
 /**

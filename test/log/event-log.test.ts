@@ -12,6 +12,7 @@ import { createLog } from "../../server/log/log.ts";
 import { OutageLog } from "../../server/log/outage-log.ts";
 import { StoreError } from "../../server/storage/store.ts";
 import { ACQUIRE, RECORD } from "../support/claims.ts";
+import { KeptSpan } from "../support/kept-span.ts";
 
 const SECRET = "AbCdEfGhIjKlMnOpQr_-12";
 
@@ -210,6 +211,25 @@ describe("the caller", () => {
       ["lease ended", "holder"],
       ["granted", "asker"],
       ["lease ended", undefined],
+    ]);
+  });
+
+  test("of a line is known by its trace, if the call is traced", () => {
+    const { lines, log } = recorded();
+    const events = observing(new EventLog(log, { audit: true, outage: new OutageLog(log) }));
+    const traced = (name: string) => ({ caller: { getPeer: () => name, span: new KeptSpan(name) } });
+    const other = { ...CLAIM, ticketNumber: 10n };
+    const asked = { ...ACQUIRE, secret: other.secret, ...traced("waiter") };
+    events.answered(asked, { kind: "waiting", claim: other, place: null });
+    const released: Claim = { ...CLAIM, endReason: "released" };
+    events.event({ kind: "ended", claim: released, was: "held", ...traced("holder") }, "l");
+    events.event({ kind: "granted", claim: other, waitedUs: 5, queued: true }, "l");
+    events.event({ kind: "ended", claim: other, was: "held", ...from("untraced") }, "l");
+    const ids = lines.map((line) => JSON.parse(line) as Record<string, unknown>);
+    expect(ids.map(({ msg, trace_id, span_id }) => [msg, trace_id, span_id])).toEqual([
+      ["lease ended", "trace of holder", "span of holder"],
+      ["granted", "trace of waiter", "span of waiter"],
+      ["lease ended", undefined, undefined],
     ]);
   });
 

@@ -6,6 +6,7 @@ import { expect } from "vitest";
 import { msOf } from "../../clients/typescript/src/times.ts";
 import type { Asked, Event } from "../../server/core/command.ts";
 import type { Policy } from "../../server/core/rows.ts";
+import type { Tracer } from "../../server/core/span.ts";
 import type { Engine, LockEngine } from "../../server/engine/engine.ts";
 import type { AnswerTo, WatchEvent } from "../../server/engine/lock-engine.ts";
 import type { CallObserver, Via } from "../../server/grpc/call-observer.ts";
@@ -40,6 +41,8 @@ export interface StartOptions {
   /** Wraps the engine below the gRPC server: to inject faults and to watch. */
   readonly wrapEngine?: (engine: LockEngine) => LockEngine;
   readonly grpc?: Partial<GrpcServerOptions>;
+  /** Traces the calls; none by default. */
+  readonly tracer?: Tracer;
 }
 
 /** A call that ended, as metrics see it. */
@@ -99,7 +102,9 @@ export async function startServer(options: StartOptions = {}): Promise<TestServe
   const opened = await openStore(url);
   const store = options.wrapStore?.(opened) ?? opened;
   const seen = new Seen();
-  const { engine, policy, events, watchEvents, failures, event } = await startEngine(store, options.rules);
+  const { tracer } = options;
+  const started = await startEngine(store, options.rules, null, tracer !== undefined);
+  const { engine, policy, events, watchEvents, failures, event } = started;
   const grpc = drainingInTime(
     createGrpcServer({
       engine: options.wrapEngine?.(engine) ?? engine,
@@ -114,6 +119,7 @@ export async function startServer(options: StartOptions = {}): Promise<TestServe
       sessionCommandsMax: 5_000,
       receiveBytesMax: 65_536,
       reflection: true,
+      tracer,
       ...options.grpc,
     }),
   );

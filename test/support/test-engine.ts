@@ -36,6 +36,7 @@ export async function startEngine(
   store: Store,
   overrides: Partial<Policy> = {},
   failOverPauseUs: number | null = null,
+  isTraced = false,
 ): Promise<TestEngine> {
   const events: Event[] = [];
   const watchEvents: WatchEvent[] = [];
@@ -70,6 +71,7 @@ export async function startEngine(
     commandsQueuedMax: 10_000,
     cleaning: CLEANING,
     failOverPauseUs,
+    isTraced,
   });
   await engine.start();
   return {

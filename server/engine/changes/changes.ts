@@ -73,6 +73,7 @@ export class Changes {
   committed({ locks, events, limitRules }: Pick<Batch, "locks" | "events" | "limitRules">): void {
     for (const { lock, revisionBefore } of locks.values())
       this.followers.decided(lock, revisionBefore, limitRules);
+    this.followers.queueSpans.committed(events);
     for (const { event, nowUs } of events) {
       if (event.kind === "granted" || event.kind === "ended") this.followers.settled(event.claim, nowUs);
       if (event.kind === "ended" && event.was === "held") this.leases.ended(event.claim);

@@ -5,6 +5,7 @@ import type { Claim, ClaimKey, ClaimRef } from "../../core/claim.ts";
 import type { LimitRule } from "../../core/limit.ts";
 import type { Lock } from "../../core/lock.ts";
 import type { Follower } from "../lock-engine.ts";
+import { QueueSpans } from "./queue-spans.ts";
 
 /** The limit rules of one decision. */
 export type Rules = readonly LimitRule[];
@@ -32,6 +33,8 @@ interface FollowedLock {
 type DecidedLock = Pick<Lock, "id" | "name" | "revision">;
 
 export class Followers {
+  /** The waits of traced calls, with followers here or without. */
+  readonly queueSpans = new QueueSpans();
   readonly #locks = new Map<bigint, FollowedLock>();
   #count = 0;
   /** Additions of followers so far, over all locks of this replica. */
@@ -82,8 +85,9 @@ export class Followers {
     return false;
   }
 
-  /** Notifies the claim's followers that it was granted or has ended, and forgets them. */
+  /** Notifies the claim's followers that it was granted or has ended, forgets them, and ends its queue span. */
   settled(claim: Claim, nowUs: number): void {
+    this.queueSpans.settled(claim);
     const followed = this.#forget(claim);
     if (!followed) return;
     const now = followed.claim.secret === claim.secret ? claim : gone(followed.claim, nowUs);

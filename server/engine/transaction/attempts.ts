@@ -9,6 +9,7 @@ import { isInDoubt, isRowLocked, type Store, StoreError } from "../../storage/st
 import { asFault, mayBeDone, outcomeUnknown, unavailable } from "../faults.ts";
 import type { Answer, EngineObserver, Follower } from "../lock-engine.ts";
 import { Batch } from "./batch.ts";
+import { TransactionSpan } from "./transaction-span.ts";
 
 /** A submitted command. */
 export interface Job {
@@ -40,6 +41,8 @@ export interface Deciding {
   readonly followers: { follows(lockId: bigint): boolean };
   /** Heartbeats that must precede a decision, if any are late. Each attempt asks again. */
   readonly background: { lateHeartbeat(): Promise<void> | null };
+  /** Whether calls may have spans; unset: none has. */
+  readonly isTraced?: boolean | undefined;
 }
 
 interface AttemptsPolicy extends RetryPolicy<StoreError> {
@@ -61,21 +64,24 @@ export const UNLESS_ROW_LOCKED: AttemptsPolicy = {
  */
 export function decideWork(work: Work, impatient: boolean, by: Deciding): Promise<Batch> {
   const { store, policy, observer, followers, background } = by;
+  const traced = by.isTraced ? TransactionSpan.of(work.jobs) : undefined;
   const attempt = async () => {
+    traced?.tried();
     const late = background.lateHeartbeat();
     // The heartbeats are repeated by themselves, so their failure ends the decision.
     if (late) await withoutRepeating(() => late);
     const batch = new Batch(work.jobs, policy, work.earlier);
     try {
       const plan = batch.plan((lockId) => followers.follows(lockId), impatient);
-      await store.transact(plan, (loaded) => batch.decide(loaded));
+      await store.transact(traced ? { ...plan, span: traced.span } : plan, (loaded) => batch.decide(loaded));
     } catch (error) {
       if (isInDoubt(error)) work.earlier = [...work.earlier, batch];
       throw error;
     }
     return batch;
   };
-  return withAttempts(attempt, observer, UNLESS_ROW_LOCKED);
+  const deciding = withAttempts(attempt, observer, UNLESS_ROW_LOCKED);
+  return traced ? traced.until(deciding) : deciding;
 }
 
 /** Divides the work into at most `count` parts with about the same number of locks. */

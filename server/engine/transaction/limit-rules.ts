@@ -8,6 +8,7 @@ import { effectiveLimit, type LimitRule, patternOf } from "../../core/limit.ts";
 import { type GuardRow, isDraining, totalHeld } from "../../core/lock.ts";
 import { byOf, limitText, type NotedChange } from "../../core/noted-change.ts";
 import type { Policy } from "../../core/rows.ts";
+import type { Span } from "../../core/span.ts";
 import { ROLLED_BACK } from "../../storage/retry.ts";
 import {
   isInDoubt,
@@ -26,6 +27,7 @@ import { UNLESS_ROW_LOCKED, withAttempts } from "./attempts.ts";
 import { Batch } from "./batch.ts";
 import type { CheckedStore } from "./checked-store.ts";
 import type { RulesInForce } from "./rules-in-force.ts";
+import { TransactionSpan } from "./transaction-span.ts";
 
 export interface RuleChange {
   readonly prefix: string;
@@ -51,15 +53,17 @@ export async function changeLimitRule(
   change: RuleChange,
   options: LimitRulesOptions,
 ): Promise<LimitRuleAnswer> {
-  const { prefix } = change;
+  const { prefix, caller } = change;
+  const span = caller?.span;
   const changing = new ChangingRule(change);
   try {
-    let reached = await grantUnder({ prefix, afterLockId: 0n }, options, changing);
+    let reached = await grantUnder({ prefix, afterLockId: 0n }, options, span, changing);
     if (reached === "held_up")
-      await grantUnder({ prefix, afterLockId: 0n, rulesOnly: true }, options, changing);
+      await grantUnder({ prefix, afterLockId: 0n, rulesOnly: true }, options, span, changing);
     const { answer } = changing;
     if (answer.kind === "version_mismatch") return answer;
-    while (typeof reached === "bigint") reached = await grantUnder({ prefix, afterLockId: reached }, options);
+    while (typeof reached === "bigint")
+      reached = await grantUnder({ prefix, afterLockId: reached }, options, span);
     if (reached === "held_up") await advanceUnder(prefix, options);
     const { changedAfter } = changing;
     const { rulesInForce, store, observer } = options;
@@ -144,14 +148,17 @@ type Refused = Extract<LimitRuleAnswer, { kind: "version_mismatch" }>;
 async function grantUnder(
   rule: NonNullable<LoadPlan["rule"]>,
   options: LimitRulesOptions,
+  span: Span | undefined,
   changing: ChangingRule | null = null,
 ): Promise<bigint | null | "held_up"> {
   const impatient = !rule.rulesOnly;
-  const plan = { impatient, locks: [], claims: [], requestIds: [], holdersOf: [], rule };
+  const traced = TransactionSpan.ofCall(span);
+  const plan = { impatient, locks: [], claims: [], requestIds: [], holdersOf: [], rule, span: traced?.span };
   const { checked, afterCommit, observer } = options;
   try {
-    return await withAttempts(
+    const granting = withAttempts(
       async () => {
+        traced?.tried();
         const batch = new Batch(new Map(), options.policy, []);
         let reached: bigint | null | undefined;
         const transacting = checked.transact(plan, (loaded) => {
@@ -173,6 +180,7 @@ async function grantUnder(
       observer,
       impatient ? UNLESS_ROW_LOCKED : ROLLED_BACK,
     );
+    return await (traced ? traced.until(granting) : granting);
   } catch (error) {
     if (isRowLocked(error)) return "held_up";
     throw error;

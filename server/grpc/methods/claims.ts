@@ -52,6 +52,7 @@ export class Wait implements Follower {
 
   settled(claim: Claim, nowUs: number): void {
     if (claim.state === "held") this.#call.holds?.(claim);
+    this.#call.span?.decided(claim.state, claim.endReason);
     this.#settled = { claim, nowUs };
     this.#wake?.();
   }

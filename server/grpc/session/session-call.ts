@@ -2,6 +2,7 @@
 // its timeout, or with the session.
 
 import type { Claim, ClaimRef } from "../../core/claim.ts";
+import type { CallSpan } from "../../core/span.ts";
 import { ClientGone } from "../../engine/faults.ts";
 import type { Call, Client } from "../call.ts";
 import type { AnyVerb } from "../verbs.ts";
@@ -22,6 +23,7 @@ export class SessionCall implements Call {
   readonly isWait: boolean;
   readonly startedMs = performance.now();
   readonly client: SessionClient;
+  readonly span: CallSpan | undefined;
   /** Makes its signal only when it is asked for one. */
   readonly #cancelled = new AbortController();
   /** Its method has finished. */
@@ -36,12 +38,14 @@ export class SessionCall implements Call {
     verb: Pick<AnyVerb, "of" | "admission"> | undefined,
     isWait: boolean,
     client: SessionClient,
+    span?: CallSpan,
   ) {
     this.number = number;
     this.method = verb?.of.name ?? "Session";
     this.isUrgent = verb?.admission === "urgent";
     this.isWait = isWait;
     this.client = client;
+    this.span = span;
   }
 
   get signal(): AbortSignal {

@@ -26,6 +26,7 @@ import {
   callNumberTaken,
   cancelled,
   noCommand,
+  type Reason,
   sessionSilent,
   shuttingDown,
   timedOut,
@@ -37,6 +38,7 @@ import { failureOf, packedStatus } from "../messages/status.ts";
 import { durationMessage } from "../messages/times.ts";
 import { checkDuration, checkLabels, checkText, Violations, WAIT } from "../methods/fields.ts";
 import type { OpenWaits } from "../open-waits.ts";
+import { beginCall, endCall } from "../traced-call.ts";
 import { type Answer, type AnyVerb, checked, inOrder, ROWS, resultField } from "../verbs.ts";
 import { Outbox } from "./outbox.ts";
 import { SessionCall, type SessionClient } from "./session-call.ts";
@@ -253,7 +255,9 @@ export class Session {
     }
     const verb = asked.case && ROWS[asked.case];
     const isWait = asked.case ? (verb?.isWait(asked.value) ?? false) : false;
-    const call = new SessionCall(number, verb, isWait, this.#client);
+    const { tracer } = this.#context.frame;
+    const span = tracer && beginCall(tracer, verb?.of.name ?? "Session", command);
+    const call = new SessionCall(number, verb, isWait, this.#client, span);
     this.#calls.set(number, call);
     if (!call.isWait) this.#commandsUnderWay += 1;
     try {
@@ -326,9 +330,9 @@ export class Session {
   #fail(call: SessionCall, error: unknown, isGivenUp = false): void {
     if (!this.#isOpen(call)) return;
     const failure = failureOf(error);
-    this.#context.frame.faultLog.failed(call.method, failure, error);
+    this.#context.frame.faultLog.failed(call.method, failure, error, call.span);
     this.#outbox.addResult(call.number, ERROR, packedStatus(failure.status));
-    this.#close(call, failure.status.code, isGivenUp);
+    this.#close(call, failure.status.code, isGivenUp, failure.reason);
   }
 
   /** Whether its client waits for the answer. */
@@ -336,14 +340,15 @@ export class Session {
     return this.#calls.get(call.number) === call;
   }
 
-  #close(call: SessionCall, code: status, isGivenUp = false): void {
+  #close(call: SessionCall, code: status, isGivenUp = false, reason?: Reason): void {
     this.#calls.delete(call.number);
-    this.#observe(call, code);
+    this.#observe(call, code, reason);
     this.#endIfDone();
     call.close(isGivenUp);
   }
 
-  #observe(call: SessionCall, code: status): void {
+  #observe(call: SessionCall, code: status, reason?: Reason): void {
+    if (call.span) endCall(call.span, code, reason);
     const seconds = (performance.now() - call.startedMs) / 1e3;
     this.#context.frame.observer.call(call.method, status[code], seconds, "session");
   }

@@ -5,6 +5,7 @@
 import type { DatabaseSync, SQLInputValue, StatementResultingChanges, StatementSync } from "node:sqlite";
 import { type Claim, inOrder } from "../../core/claim.ts";
 import type { Lock } from "../../core/lock.ts";
+import type { Span } from "../../core/span.ts";
 import {
   BUSY_LOCK_LIST,
   CLAIM_CHANGING_COLUMNS,
@@ -45,6 +46,7 @@ import {
 } from "../rows/from-rows.ts";
 import { CHANGE_COLUMNS } from "../rows/kept-changes.ts";
 import { bytesOf } from "../rows/values.ts";
+import { beginStatement } from "../statement-span.ts";
 import { IDLE_SCAN_MAX } from "../storage-bounds.ts";
 import type { StoreObserver } from "../store.ts";
 import { StoreError } from "../store.ts";
@@ -220,6 +222,8 @@ export class SqliteStatements {
   readonly #database: DatabaseSync;
   readonly #file: string;
   readonly #observer: StoreObserver | undefined;
+  /** The statements that run now are parts of this span; unset: nobody traces them. */
+  span: Span | undefined;
   readonly #prepared = new Map<string, StatementSync>();
 
   constructor(database: DatabaseSync, file: string, observer: StoreObserver | undefined) {
@@ -248,6 +252,24 @@ export class SqliteStatements {
 
   /** Throws a StoreError if the store is closed, and for SQLite's errors that are not bugs. */
   #perform(
+    method: "all" | "get" | "run",
+    name: string,
+    sql: string,
+    values: readonly SQLInputValue[],
+  ): unknown {
+    if (!this.span) return this.#performUntraced(method, name, sql, values);
+    const over = beginStatement(this.span, "sqlite", name);
+    try {
+      const answer = this.#performUntraced(method, name, sql, values);
+      over();
+      return answer;
+    } catch (error) {
+      over(error);
+      throw error;
+    }
+  }
+
+  #performUntraced(
     method: "all" | "get" | "run",
     name: string,
     sql: string,

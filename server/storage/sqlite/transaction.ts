@@ -44,6 +44,7 @@ export function transactOn(
   observer: StoreObserver | undefined,
 ): void {
   const startedMs = performance.now();
+  handle.statements.span = plan.span;
   let outcome: "committed" | "rolled_back" = "rolled_back";
   try {
     const ended: Ended = { claims: 0 };
@@ -55,6 +56,7 @@ export function transactOn(
     handle.known.doubt(plan.locks.map(({ id }) => id));
     throw error;
   } finally {
+    handle.statements.span = undefined;
     // There is no network between the server and its file, so there are no round trips.
     observer?.transaction((performance.now() - startedMs) / 1000, 0, outcome);
   }

@@ -1665,6 +1665,14 @@ export declare type SessionCommand = Message<"rowlock.v1.SessionCommand"> & {
   timeout?: Duration | undefined;
 
   /**
+   * The caller's W3C trace context, as the `traceparent` that other calls send as metadata; empty: none. It changes nothing
+   * but traces, and a malformed one is ignored.
+   *
+   * @generated from field: string traceparent = 21;
+   */
+  traceparent: string;
+
+  /**
    * Exactly one must be set.
    *
    * @generated from oneof rowlock.v1.SessionCommand.command

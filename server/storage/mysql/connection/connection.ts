@@ -3,6 +3,8 @@
 
 import type { Socket } from "node:net";
 import type { Connection as DriverConnection } from "mysql2";
+import type { Span } from "../../../core/span.ts";
+import { beginStatement } from "../../statement-span.ts";
 import { CLOSE_MS_MAX, LOCK_WAIT_S } from "../../storage-bounds.ts";
 import type { StoreObserver } from "../../store.ts";
 import { StoreError } from "../../store.ts";
@@ -66,6 +68,8 @@ export class Connection {
   /** This loan's trips: how many were sent, and how many were answered without an error. */
   sent = 0;
   answered = 0;
+  /** This loan's trips are parts of this span; unset: nobody traces them. */
+  span: Span | undefined;
   /** The generation of the pool in which it was opened; the pool lends only the present one. */
   generation = 0;
   /** Identifies the server that it leads to (Server.identity); null: unknown. */
@@ -122,6 +126,7 @@ export class Connection {
   begin(deadlineMs: number): void {
     this.isLent = true;
     this.isPatient = null;
+    this.span = undefined;
     this.sent = 0;
     this.answered = 0;
     this.#commitSent = false;
@@ -137,7 +142,23 @@ export class Connection {
    * Sends a trip; returns the results of its statements, in order. Throws a StoreError, or an Error for a bug
    * (`bugOf`).
    */
-  async run(trip: Trip): Promise<unknown[]> {
+  run(trip: Trip): Promise<unknown[]> {
+    return this.span ? this.#runTraced(trip, this.span) : this.#run(trip);
+  }
+
+  async #runTraced(trip: Trip, span: Span): Promise<unknown[]> {
+    const over = beginStatement(span, this.setsPatience ? "mariadb" : "mysql", trip.name);
+    try {
+      const results = await this.#run(trip);
+      over();
+      return results;
+    } catch (error) {
+      over(error);
+      throw error;
+    }
+  }
+
+  async #run(trip: Trip): Promise<unknown[]> {
     if (trip.commits) this.#commitSent = true;
     const startedMs = performance.now();
     try {

@@ -38,6 +38,7 @@ export async function transactOn(
   const startedMs = performance.now();
   const cached = cache.assume(plan, connection.serverIdentity);
   connection.isPatient = !plan.impatient;
+  connection.span = plan.span;
   let outcome: "committed" | "rolled_back" = "rolled_back";
   connection.inTransaction = true;
   try {

@@ -475,9 +475,10 @@ class SessionOpen(_message.Message):
     def __init__(self, owner: _Optional[str] = ..., labels: _Optional[_Mapping[str, str]] = ...) -> None: ...
 
 class SessionCommand(_message.Message):
-    __slots__ = ("call", "timeout", "acquire", "wait_in_queue", "renew", "renew_leases", "release", "set_limit", "get_lock", "list_locks", "list_limits", "force_release", "watch_locks", "cancel", "update_lock", "delete_lock", "capture", "list_claims", "list_changes", "explain_wait")
+    __slots__ = ("call", "timeout", "traceparent", "acquire", "wait_in_queue", "renew", "renew_leases", "release", "set_limit", "get_lock", "list_locks", "list_limits", "force_release", "watch_locks", "cancel", "update_lock", "delete_lock", "capture", "list_claims", "list_changes", "explain_wait")
     CALL_FIELD_NUMBER: _ClassVar[int]
     TIMEOUT_FIELD_NUMBER: _ClassVar[int]
+    TRACEPARENT_FIELD_NUMBER: _ClassVar[int]
     ACQUIRE_FIELD_NUMBER: _ClassVar[int]
     WAIT_IN_QUEUE_FIELD_NUMBER: _ClassVar[int]
     RENEW_FIELD_NUMBER: _ClassVar[int]
@@ -498,6 +499,7 @@ class SessionCommand(_message.Message):
     EXPLAIN_WAIT_FIELD_NUMBER: _ClassVar[int]
     call: int
     timeout: _duration_pb2.Duration
+    traceparent: str
     acquire: AcquireRequest
     wait_in_queue: WaitInQueueRequest
     renew: RenewRequest
@@ -516,7 +518,7 @@ class SessionCommand(_message.Message):
     list_claims: ListClaimsRequest
     list_changes: ListChangesRequest
     explain_wait: ExplainWaitRequest
-    def __init__(self, call: _Optional[int] = ..., timeout: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., acquire: _Optional[_Union[AcquireRequest, _Mapping]] = ..., wait_in_queue: _Optional[_Union[WaitInQueueRequest, _Mapping]] = ..., renew: _Optional[_Union[RenewRequest, _Mapping]] = ..., renew_leases: _Optional[_Union[RenewLeases, _Mapping]] = ..., release: _Optional[_Union[ReleaseRequest, _Mapping]] = ..., set_limit: _Optional[_Union[SetLimitRequest, _Mapping]] = ..., get_lock: _Optional[_Union[GetLockRequest, _Mapping]] = ..., list_locks: _Optional[_Union[ListLocksRequest, _Mapping]] = ..., list_limits: _Optional[_Union[ListLimitsRequest, _Mapping]] = ..., force_release: _Optional[_Union[ForceReleaseRequest, _Mapping]] = ..., watch_locks: _Optional[_Union[WatchLocksRequest, _Mapping]] = ..., cancel: _Optional[int] = ..., update_lock: _Optional[_Union[UpdateLockRequest, _Mapping]] = ..., delete_lock: _Optional[_Union[DeleteLockRequest, _Mapping]] = ..., capture: _Optional[_Union[CaptureRequest, _Mapping]] = ..., list_claims: _Optional[_Union[ListClaimsRequest, _Mapping]] = ..., list_changes: _Optional[_Union[ListChangesRequest, _Mapping]] = ..., explain_wait: _Optional[_Union[ExplainWaitRequest, _Mapping]] = ...) -> None: ...
+    def __init__(self, call: _Optional[int] = ..., timeout: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., traceparent: _Optional[str] = ..., acquire: _Optional[_Union[AcquireRequest, _Mapping]] = ..., wait_in_queue: _Optional[_Union[WaitInQueueRequest, _Mapping]] = ..., renew: _Optional[_Union[RenewRequest, _Mapping]] = ..., renew_leases: _Optional[_Union[RenewLeases, _Mapping]] = ..., release: _Optional[_Union[ReleaseRequest, _Mapping]] = ..., set_limit: _Optional[_Union[SetLimitRequest, _Mapping]] = ..., get_lock: _Optional[_Union[GetLockRequest, _Mapping]] = ..., list_locks: _Optional[_Union[ListLocksRequest, _Mapping]] = ..., list_limits: _Optional[_Union[ListLimitsRequest, _Mapping]] = ..., force_release: _Optional[_Union[ForceReleaseRequest, _Mapping]] = ..., watch_locks: _Optional[_Union[WatchLocksRequest, _Mapping]] = ..., cancel: _Optional[int] = ..., update_lock: _Optional[_Union[UpdateLockRequest, _Mapping]] = ..., delete_lock: _Optional[_Union[DeleteLockRequest, _Mapping]] = ..., capture: _Optional[_Union[CaptureRequest, _Mapping]] = ..., list_claims: _Optional[_Union[ListClaimsRequest, _Mapping]] = ..., list_changes: _Optional[_Union[ListChangesRequest, _Mapping]] = ..., explain_wait: _Optional[_Union[ExplainWaitRequest, _Mapping]] = ...) -> None: ...
 
 class RenewLeases(_message.Message):
     __slots__ = ("leases",)

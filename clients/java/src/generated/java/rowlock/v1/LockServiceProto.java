@@ -398,115 +398,116 @@ public final class LockServiceProto {
       "ssionOpen\022\r\n\005owner\030\001 \001(\t\0223\n\006labels\030\002 \003(\013" +
       "2#.rowlock.v1.SessionOpen.LabelsEntry\032-\n" +
       "\013LabelsEntry\022\013\n\003key\030\001 \001(\t\022\r\n\005value\030\002 \001(\t" +
-      ":\0028\001\"\327\007\n\016SessionCommand\022\014\n\004call\030\001 \001(\004\022*\n" +
+      ":\0028\001\"\354\007\n\016SessionCommand\022\014\n\004call\030\001 \001(\004\022*\n" +
       "\007timeout\030\002 \001(\0132\031.google.protobuf.Duratio" +
-      "n\022-\n\007acquire\030\003 \001(\0132\032.rowlock.v1.AcquireR" +
-      "equestH\000\0227\n\rwait_in_queue\030\004 \001(\0132\036.rowloc" +
-      "k.v1.WaitInQueueRequestH\000\022)\n\005renew\030\005 \001(\013" +
-      "2\030.rowlock.v1.RenewRequestH\000\022/\n\014renew_le" +
-      "ases\030\006 \001(\0132\027.rowlock.v1.RenewLeasesH\000\022-\n" +
-      "\007release\030\007 \001(\0132\032.rowlock.v1.ReleaseReque" +
-      "stH\000\0220\n\tset_limit\030\010 \001(\0132\033.rowlock.v1.Set" +
-      "LimitRequestH\000\022.\n\010get_lock\030\t \001(\0132\032.rowlo" +
-      "ck.v1.GetLockRequestH\000\0222\n\nlist_locks\030\n \001" +
-      "(\0132\034.rowlock.v1.ListLocksRequestH\000\0224\n\013li" +
-      "st_limits\030\013 \001(\0132\035.rowlock.v1.ListLimitsR" +
-      "equestH\000\0228\n\rforce_release\030\014 \001(\0132\037.rowloc" +
-      "k.v1.ForceReleaseRequestH\000\0224\n\013watch_lock" +
-      "s\030\021 \001(\0132\035.rowlock.v1.WatchLocksRequestH\000" +
-      "\022\020\n\006cancel\030\r \001(\004H\000\0224\n\013update_lock\030\016 \001(\0132" +
-      "\035.rowlock.v1.UpdateLockRequestH\000\0224\n\013dele" +
-      "te_lock\030\017 \001(\0132\035.rowlock.v1.DeleteLockReq" +
-      "uestH\000\022-\n\007capture\030\020 \001(\0132\032.rowlock.v1.Cap" +
-      "tureRequestH\000\0224\n\013list_claims\030\022 \001(\0132\035.row" +
-      "lock.v1.ListClaimsRequestH\000\0226\n\014list_chan" +
-      "ges\030\023 \001(\0132\036.rowlock.v1.ListChangesReques" +
-      "tH\000\0226\n\014explain_wait\030\024 \001(\0132\036.rowlock.v1.E" +
-      "xplainWaitRequestH\000B\t\n\007command\"7\n\013RenewL" +
+      "n\022\023\n\013traceparent\030\025 \001(\t\022-\n\007acquire\030\003 \001(\0132" +
+      "\032.rowlock.v1.AcquireRequestH\000\0227\n\rwait_in" +
+      "_queue\030\004 \001(\0132\036.rowlock.v1.WaitInQueueReq" +
+      "uestH\000\022)\n\005renew\030\005 \001(\0132\030.rowlock.v1.Renew" +
+      "RequestH\000\022/\n\014renew_leases\030\006 \001(\0132\027.rowloc" +
+      "k.v1.RenewLeasesH\000\022-\n\007release\030\007 \001(\0132\032.ro" +
+      "wlock.v1.ReleaseRequestH\000\0220\n\tset_limit\030\010" +
+      " \001(\0132\033.rowlock.v1.SetLimitRequestH\000\022.\n\010g" +
+      "et_lock\030\t \001(\0132\032.rowlock.v1.GetLockReques" +
+      "tH\000\0222\n\nlist_locks\030\n \001(\0132\034.rowlock.v1.Lis" +
+      "tLocksRequestH\000\0224\n\013list_limits\030\013 \001(\0132\035.r" +
+      "owlock.v1.ListLimitsRequestH\000\0228\n\rforce_r" +
+      "elease\030\014 \001(\0132\037.rowlock.v1.ForceReleaseRe" +
+      "questH\000\0224\n\013watch_locks\030\021 \001(\0132\035.rowlock.v" +
+      "1.WatchLocksRequestH\000\022\020\n\006cancel\030\r \001(\004H\000\022" +
+      "4\n\013update_lock\030\016 \001(\0132\035.rowlock.v1.Update" +
+      "LockRequestH\000\0224\n\013delete_lock\030\017 \001(\0132\035.row" +
+      "lock.v1.DeleteLockRequestH\000\022-\n\007capture\030\020" +
+      " \001(\0132\032.rowlock.v1.CaptureRequestH\000\0224\n\013li" +
+      "st_claims\030\022 \001(\0132\035.rowlock.v1.ListClaimsR" +
+      "equestH\000\0226\n\014list_changes\030\023 \001(\0132\036.rowlock" +
+      ".v1.ListChangesRequestH\000\0226\n\014explain_wait" +
+      "\030\024 \001(\0132\036.rowlock.v1.ExplainWaitRequestH\000" +
+      "B\t\n\007command\"7\n\013RenewLeases\022(\n\006leases\030\001 \003" +
+      "(\0132\030.rowlock.v1.RenewRequest\"9\n\rRenewedL" +
       "eases\022(\n\006leases\030\001 \003(\0132\030.rowlock.v1.Renew" +
-      "Request\"9\n\rRenewedLeases\022(\n\006leases\030\001 \003(\013" +
-      "2\030.rowlock.v1.RenewedLease\"b\n\014RenewedLea" +
-      "se\022\"\n\005lease\030\001 \001(\0132\021.rowlock.v1.LeaseH\000\022#" +
-      "\n\005error\030\002 \001(\0132\022.google.rpc.StatusH\000B\t\n\007o" +
-      "utcome\"\326\001\n\017SessionResponse\022)\n\006opened\030\001 \001" +
-      "(\0132\031.rowlock.v1.SessionOpened\022*\n\007results" +
-      "\030\002 \003(\0132\031.rowlock.v1.SessionResult\022\r\n\005hea" +
-      "rd\030\003 \001(\004\022#\n\004lost\030\004 \003(\0132\025.rowlock.v1.Lost" +
-      "Lease\022$\n\tconfirmed\030\005 \003(\0132\021.rowlock.v1.Le" +
-      "ase\022\022\n\ngoing_away\030\006 \001(\010\"\374\001\n\rSessionOpene" +
-      "d\022\017\n\007replica\030\001 \001(\t\0225\n\022heartbeat_interval" +
-      "\030\002 \001(\0132\031.google.protobuf.Duration\022.\n\013sil" +
-      "ence_max\030\003 \001(\0132\031.google.protobuf.Duratio" +
-      "n\022/\n\014grace_period\030\004 \001(\0132\031.google.protobu" +
-      "f.Duration\022\021\n\twaits_max\030\005 \001(\r\022\024\n\014command" +
-      "s_max\030\006 \001(\r\022\031\n\021message_bytes_max\030\007 \001(\r\"\366" +
-      "\007\n\rSessionResult\022\014\n\004call\030\001 \001(\004\022.\n\007acquir" +
-      "e\030\002 \001(\0132\033.rowlock.v1.AcquireResponseH\000\0228" +
-      "\n\rwait_in_queue\030\003 \001(\0132\037.rowlock.v1.WaitI" +
-      "nQueueResponseH\000\022*\n\005renew\030\004 \001(\0132\031.rowloc" +
-      "k.v1.RenewResponseH\000\0221\n\014renew_leases\030\005 \001" +
-      "(\0132\031.rowlock.v1.RenewedLeasesH\000\022.\n\007relea" +
-      "se\030\006 \001(\0132\033.rowlock.v1.ReleaseResponseH\000\022" +
-      "1\n\tset_limit\030\007 \001(\0132\034.rowlock.v1.SetLimit" +
-      "ResponseH\000\022/\n\010get_lock\030\010 \001(\0132\033.rowlock.v" +
-      "1.GetLockResponseH\000\0223\n\nlist_locks\030\t \001(\0132" +
-      "\035.rowlock.v1.ListLocksResponseH\000\0225\n\013list" +
-      "_limits\030\n \001(\0132\036.rowlock.v1.ListLimitsRes" +
-      "ponseH\000\0229\n\rforce_release\030\013 \001(\0132 .rowlock" +
-      ".v1.ForceReleaseResponseH\000\0225\n\013watch_lock" +
-      "s\030\021 \001(\0132\036.rowlock.v1.WatchLocksResponseH" +
-      "\000\022#\n\005error\030\014 \001(\0132\022.google.rpc.StatusH\000\022&" +
-      "\n\010rejected\030\r \001(\0132\022.google.rpc.StatusH\000\0225" +
-      "\n\013update_lock\030\016 \001(\0132\036.rowlock.v1.UpdateL" +
-      "ockResponseH\000\0225\n\013delete_lock\030\017 \001(\0132\036.row" +
-      "lock.v1.DeleteLockResponseH\000\022.\n\007capture\030" +
-      "\020 \001(\0132\033.rowlock.v1.CaptureResponseH\000\0225\n\013" +
-      "list_claims\030\022 \001(\0132\036.rowlock.v1.ListClaim" +
-      "sResponseH\000\0227\n\014list_changes\030\023 \001(\0132\037.rowl" +
-      "ock.v1.ListChangesResponseH\000\0227\n\014explain_" +
-      "wait\030\024 \001(\0132\037.rowlock.v1.ExplainWaitRespo" +
-      "nseH\000B\010\n\006result\"[\n\tLostLease\022\020\n\010lease_id" +
-      "\030\001 \001(\t\022\021\n\tlock_name\030\002 \001(\t\022)\n\006reason\030\003 \001(" +
-      "\0162\031.rowlock.v1.RefusalReason*v\n\tListOrde" +
-      "r\022\032\n\026LIST_ORDER_UNSPECIFIED\020\000\022\023\n\017LIST_OR" +
-      "DER_NAME\020\001\022\033\n\027LIST_ORDER_LONGEST_WAIT\020\002\022" +
-      "\033\n\027LIST_ORDER_MOST_WAITERS\020\0032\374\t\n\013LockSer" +
-      "vice\022B\n\007Acquire\022\032.rowlock.v1.AcquireRequ" +
-      "est\032\033.rowlock.v1.AcquireResponse\022P\n\013Wait" +
-      "InQueue\022\036.rowlock.v1.WaitInQueueRequest\032" +
-      "\037.rowlock.v1.WaitInQueueResponse0\001\022<\n\005Re" +
-      "new\022\030.rowlock.v1.RenewRequest\032\031.rowlock." +
-      "v1.RenewResponse\022B\n\007Release\022\032.rowlock.v1" +
-      ".ReleaseRequest\032\033.rowlock.v1.ReleaseResp" +
-      "onse\022E\n\010SetLimit\022\033.rowlock.v1.SetLimitRe" +
-      "quest\032\034.rowlock.v1.SetLimitResponse\022B\n\007G" +
-      "etLock\022\032.rowlock.v1.GetLockRequest\032\033.row" +
-      "lock.v1.GetLockResponse\022H\n\tListLocks\022\034.r" +
-      "owlock.v1.ListLocksRequest\032\035.rowlock.v1." +
-      "ListLocksResponse\022K\n\nListLimits\022\035.rowloc" +
-      "k.v1.ListLimitsRequest\032\036.rowlock.v1.List" +
-      "LimitsResponse\022K\n\nListClaims\022\035.rowlock.v" +
-      "1.ListClaimsRequest\032\036.rowlock.v1.ListCla" +
-      "imsResponse\022N\n\013ListChanges\022\036.rowlock.v1." +
-      "ListChangesRequest\032\037.rowlock.v1.ListChan" +
-      "gesResponse\022N\n\013ExplainWait\022\036.rowlock.v1." +
-      "ExplainWaitRequest\032\037.rowlock.v1.ExplainW" +
-      "aitResponse\022M\n\nWatchLocks\022\035.rowlock.v1.W" +
-      "atchLocksRequest\032\036.rowlock.v1.WatchLocks" +
-      "Response0\001\022Q\n\014ForceRelease\022\037.rowlock.v1." +
-      "ForceReleaseRequest\032 .rowlock.v1.ForceRe" +
-      "leaseResponse\022K\n\nUpdateLock\022\035.rowlock.v1" +
-      ".UpdateLockRequest\032\036.rowlock.v1.UpdateLo" +
-      "ckResponse\022B\n\007Capture\022\032.rowlock.v1.Captu" +
-      "reRequest\032\033.rowlock.v1.CaptureResponse\022K" +
-      "\n\nDeleteLock\022\035.rowlock.v1.DeleteLockRequ" +
-      "est\032\036.rowlock.v1.DeleteLockResponse\022F\n\007S" +
-      "ession\022\032.rowlock.v1.SessionRequest\032\033.row" +
-      "lock.v1.SessionResponse(\0010\001B\242\001\n\nrowlock." +
-      "v1B\020LockServiceProtoP\001Z9github.com/rowlo" +
-      "ck/rowlock/clients/go/rowlockv1;rowlockv" +
-      "1\242\002\003RLK\252\002\nRowlock.V1\312\002\nRowlock\\V1\342\002\026Rowl" +
-      "ock\\V1\\GPBMetadata\352\002\013Rowlock::V1b\006proto3"
+      "edLease\"b\n\014RenewedLease\022\"\n\005lease\030\001 \001(\0132\021" +
+      ".rowlock.v1.LeaseH\000\022#\n\005error\030\002 \001(\0132\022.goo" +
+      "gle.rpc.StatusH\000B\t\n\007outcome\"\326\001\n\017SessionR" +
+      "esponse\022)\n\006opened\030\001 \001(\0132\031.rowlock.v1.Ses" +
+      "sionOpened\022*\n\007results\030\002 \003(\0132\031.rowlock.v1" +
+      ".SessionResult\022\r\n\005heard\030\003 \001(\004\022#\n\004lost\030\004 " +
+      "\003(\0132\025.rowlock.v1.LostLease\022$\n\tconfirmed\030" +
+      "\005 \003(\0132\021.rowlock.v1.Lease\022\022\n\ngoing_away\030\006" +
+      " \001(\010\"\374\001\n\rSessionOpened\022\017\n\007replica\030\001 \001(\t\022" +
+      "5\n\022heartbeat_interval\030\002 \001(\0132\031.google.pro" +
+      "tobuf.Duration\022.\n\013silence_max\030\003 \001(\0132\031.go" +
+      "ogle.protobuf.Duration\022/\n\014grace_period\030\004" +
+      " \001(\0132\031.google.protobuf.Duration\022\021\n\twaits" +
+      "_max\030\005 \001(\r\022\024\n\014commands_max\030\006 \001(\r\022\031\n\021mess" +
+      "age_bytes_max\030\007 \001(\r\"\366\007\n\rSessionResult\022\014\n" +
+      "\004call\030\001 \001(\004\022.\n\007acquire\030\002 \001(\0132\033.rowlock.v" +
+      "1.AcquireResponseH\000\0228\n\rwait_in_queue\030\003 \001" +
+      "(\0132\037.rowlock.v1.WaitInQueueResponseH\000\022*\n" +
+      "\005renew\030\004 \001(\0132\031.rowlock.v1.RenewResponseH" +
+      "\000\0221\n\014renew_leases\030\005 \001(\0132\031.rowlock.v1.Ren" +
+      "ewedLeasesH\000\022.\n\007release\030\006 \001(\0132\033.rowlock." +
+      "v1.ReleaseResponseH\000\0221\n\tset_limit\030\007 \001(\0132" +
+      "\034.rowlock.v1.SetLimitResponseH\000\022/\n\010get_l" +
+      "ock\030\010 \001(\0132\033.rowlock.v1.GetLockResponseH\000" +
+      "\0223\n\nlist_locks\030\t \001(\0132\035.rowlock.v1.ListLo" +
+      "cksResponseH\000\0225\n\013list_limits\030\n \001(\0132\036.row" +
+      "lock.v1.ListLimitsResponseH\000\0229\n\rforce_re" +
+      "lease\030\013 \001(\0132 .rowlock.v1.ForceReleaseRes" +
+      "ponseH\000\0225\n\013watch_locks\030\021 \001(\0132\036.rowlock.v" +
+      "1.WatchLocksResponseH\000\022#\n\005error\030\014 \001(\0132\022." +
+      "google.rpc.StatusH\000\022&\n\010rejected\030\r \001(\0132\022." +
+      "google.rpc.StatusH\000\0225\n\013update_lock\030\016 \001(\013" +
+      "2\036.rowlock.v1.UpdateLockResponseH\000\0225\n\013de" +
+      "lete_lock\030\017 \001(\0132\036.rowlock.v1.DeleteLockR" +
+      "esponseH\000\022.\n\007capture\030\020 \001(\0132\033.rowlock.v1." +
+      "CaptureResponseH\000\0225\n\013list_claims\030\022 \001(\0132\036" +
+      ".rowlock.v1.ListClaimsResponseH\000\0227\n\014list" +
+      "_changes\030\023 \001(\0132\037.rowlock.v1.ListChangesR" +
+      "esponseH\000\0227\n\014explain_wait\030\024 \001(\0132\037.rowloc" +
+      "k.v1.ExplainWaitResponseH\000B\010\n\006result\"[\n\t" +
+      "LostLease\022\020\n\010lease_id\030\001 \001(\t\022\021\n\tlock_name" +
+      "\030\002 \001(\t\022)\n\006reason\030\003 \001(\0162\031.rowlock.v1.Refu" +
+      "salReason*v\n\tListOrder\022\032\n\026LIST_ORDER_UNS" +
+      "PECIFIED\020\000\022\023\n\017LIST_ORDER_NAME\020\001\022\033\n\027LIST_" +
+      "ORDER_LONGEST_WAIT\020\002\022\033\n\027LIST_ORDER_MOST_" +
+      "WAITERS\020\0032\374\t\n\013LockService\022B\n\007Acquire\022\032.r" +
+      "owlock.v1.AcquireRequest\032\033.rowlock.v1.Ac" +
+      "quireResponse\022P\n\013WaitInQueue\022\036.rowlock.v" +
+      "1.WaitInQueueRequest\032\037.rowlock.v1.WaitIn" +
+      "QueueResponse0\001\022<\n\005Renew\022\030.rowlock.v1.Re" +
+      "newRequest\032\031.rowlock.v1.RenewResponse\022B\n" +
+      "\007Release\022\032.rowlock.v1.ReleaseRequest\032\033.r" +
+      "owlock.v1.ReleaseResponse\022E\n\010SetLimit\022\033." +
+      "rowlock.v1.SetLimitRequest\032\034.rowlock.v1." +
+      "SetLimitResponse\022B\n\007GetLock\022\032.rowlock.v1" +
+      ".GetLockRequest\032\033.rowlock.v1.GetLockResp" +
+      "onse\022H\n\tListLocks\022\034.rowlock.v1.ListLocks" +
+      "Request\032\035.rowlock.v1.ListLocksResponse\022K" +
+      "\n\nListLimits\022\035.rowlock.v1.ListLimitsRequ" +
+      "est\032\036.rowlock.v1.ListLimitsResponse\022K\n\nL" +
+      "istClaims\022\035.rowlock.v1.ListClaimsRequest" +
+      "\032\036.rowlock.v1.ListClaimsResponse\022N\n\013List" +
+      "Changes\022\036.rowlock.v1.ListChangesRequest\032" +
+      "\037.rowlock.v1.ListChangesResponse\022N\n\013Expl" +
+      "ainWait\022\036.rowlock.v1.ExplainWaitRequest\032" +
+      "\037.rowlock.v1.ExplainWaitResponse\022M\n\nWatc" +
+      "hLocks\022\035.rowlock.v1.WatchLocksRequest\032\036." +
+      "rowlock.v1.WatchLocksResponse0\001\022Q\n\014Force" +
+      "Release\022\037.rowlock.v1.ForceReleaseRequest" +
+      "\032 .rowlock.v1.ForceReleaseResponse\022K\n\nUp" +
+      "dateLock\022\035.rowlock.v1.UpdateLockRequest\032" +
+      "\036.rowlock.v1.UpdateLockResponse\022B\n\007Captu" +
+      "re\022\032.rowlock.v1.CaptureRequest\032\033.rowlock" +
+      ".v1.CaptureResponse\022K\n\nDeleteLock\022\035.rowl" +
+      "ock.v1.DeleteLockRequest\032\036.rowlock.v1.De" +
+      "leteLockResponse\022F\n\007Session\022\032.rowlock.v1" +
+      ".SessionRequest\032\033.rowlock.v1.SessionResp" +
+      "onse(\0010\001B\242\001\n\nrowlock.v1B\020LockServiceProt" +
+      "oP\001Z9github.com/rowlock/rowlock/clients/" +
+      "go/rowlockv1;rowlockv1\242\002\003RLK\252\002\nRowlock.V" +
+      "1\312\002\nRowlock\\V1\342\002\026Rowlock\\V1\\GPBMetadata\352" +
+      "\002\013Rowlock::V1b\006proto3"
     };
     descriptor = com.google.protobuf.Descriptors.FileDescriptor
       .internalBuildGeneratedFileFrom(descriptorData,
@@ -761,7 +762,7 @@ public final class LockServiceProto {
     internal_static_rowlock_v1_SessionCommand_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_rowlock_v1_SessionCommand_descriptor,
-        new java.lang.String[] { "Call", "Timeout", "Acquire", "WaitInQueue", "Renew", "RenewLeases", "Release", "SetLimit", "GetLock", "ListLocks", "ListLimits", "ForceRelease", "WatchLocks", "Cancel", "UpdateLock", "DeleteLock", "Capture", "ListClaims", "ListChanges", "ExplainWait", "Command", });
+        new java.lang.String[] { "Call", "Timeout", "Traceparent", "Acquire", "WaitInQueue", "Renew", "RenewLeases", "Release", "SetLimit", "GetLock", "ListLocks", "ListLimits", "ForceRelease", "WatchLocks", "Cancel", "UpdateLock", "DeleteLock", "Capture", "ListClaims", "ListChanges", "ExplainWait", "Command", });
     internal_static_rowlock_v1_RenewLeases_descriptor =
       getDescriptor().getMessageTypes().get(37);
     internal_static_rowlock_v1_RenewLeases_fieldAccessorTable = new

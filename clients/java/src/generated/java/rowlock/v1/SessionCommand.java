@@ -21,6 +21,7 @@ private static final long serialVersionUID = 0L;
     super(builder);
   }
   private SessionCommand() {
+    traceparent_ = "";
   }
 
   @java.lang.Override
@@ -172,6 +173,55 @@ private static final long serialVersionUID = 0L;
   @java.lang.Override
   public com.google.protobuf.DurationOrBuilder getTimeoutOrBuilder() {
     return timeout_ == null ? com.google.protobuf.Duration.getDefaultInstance() : timeout_;
+  }
+
+  public static final int TRACEPARENT_FIELD_NUMBER = 21;
+  @SuppressWarnings("serial")
+  private volatile java.lang.Object traceparent_ = "";
+  /**
+   * <pre>
+   * The caller's W3C trace context, as the `traceparent` that other calls send as metadata; empty: none. It changes nothing
+   * but traces, and a malformed one is ignored.
+   * </pre>
+   *
+   * <code>string traceparent = 21;</code>
+   * @return The traceparent.
+   */
+  @java.lang.Override
+  public java.lang.String getTraceparent() {
+    java.lang.Object ref = traceparent_;
+    if (ref instanceof java.lang.String) {
+      return (java.lang.String) ref;
+    } else {
+      com.google.protobuf.ByteString bs = 
+          (com.google.protobuf.ByteString) ref;
+      java.lang.String s = bs.toStringUtf8();
+      traceparent_ = s;
+      return s;
+    }
+  }
+  /**
+   * <pre>
+   * The caller's W3C trace context, as the `traceparent` that other calls send as metadata; empty: none. It changes nothing
+   * but traces, and a malformed one is ignored.
+   * </pre>
+   *
+   * <code>string traceparent = 21;</code>
+   * @return The bytes for traceparent.
+   */
+  @java.lang.Override
+  public com.google.protobuf.ByteString
+      getTraceparentBytes() {
+    java.lang.Object ref = traceparent_;
+    if (ref instanceof java.lang.String) {
+      com.google.protobuf.ByteString b = 
+          com.google.protobuf.ByteString.copyFromUtf8(
+              (java.lang.String) ref);
+      traceparent_ = b;
+      return b;
+    } else {
+      return (com.google.protobuf.ByteString) ref;
+    }
   }
 
   public static final int ACQUIRE_FIELD_NUMBER = 3;
@@ -1011,6 +1061,9 @@ private static final long serialVersionUID = 0L;
     if (commandCase_ == 20) {
       output.writeMessage(20, (rowlock.v1.ExplainWaitRequest) command_);
     }
+    if (!com.google.protobuf.GeneratedMessageV3.isStringEmpty(traceparent_)) {
+      com.google.protobuf.GeneratedMessageV3.writeString(output, 21, traceparent_);
+    }
     getUnknownFields().writeTo(output);
   }
 
@@ -1101,6 +1154,9 @@ private static final long serialVersionUID = 0L;
       size += com.google.protobuf.CodedOutputStream
         .computeMessageSize(20, (rowlock.v1.ExplainWaitRequest) command_);
     }
+    if (!com.google.protobuf.GeneratedMessageV3.isStringEmpty(traceparent_)) {
+      size += com.google.protobuf.GeneratedMessageV3.computeStringSize(21, traceparent_);
+    }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
     return size;
@@ -1123,6 +1179,8 @@ private static final long serialVersionUID = 0L;
       if (!getTimeout()
           .equals(other.getTimeout())) return false;
     }
+    if (!getTraceparent()
+        .equals(other.getTraceparent())) return false;
     if (!getCommandCase().equals(other.getCommandCase())) return false;
     switch (commandCase_) {
       case 3:
@@ -1218,6 +1276,8 @@ private static final long serialVersionUID = 0L;
       hash = (37 * hash) + TIMEOUT_FIELD_NUMBER;
       hash = (53 * hash) + getTimeout().hashCode();
     }
+    hash = (37 * hash) + TRACEPARENT_FIELD_NUMBER;
+    hash = (53 * hash) + getTraceparent().hashCode();
     switch (commandCase_) {
       case 3:
         hash = (37 * hash) + ACQUIRE_FIELD_NUMBER;
@@ -1442,6 +1502,7 @@ private static final long serialVersionUID = 0L;
         timeoutBuilder_.dispose();
         timeoutBuilder_ = null;
       }
+      traceparent_ = "";
       if (acquireBuilder_ != null) {
         acquireBuilder_.clear();
       }
@@ -1538,6 +1599,9 @@ private static final long serialVersionUID = 0L;
             ? timeout_
             : timeoutBuilder_.build();
         to_bitField0_ |= 0x00000001;
+      }
+      if (((from_bitField0_ & 0x00000004) != 0)) {
+        result.traceparent_ = traceparent_;
       }
       result.bitField0_ |= to_bitField0_;
     }
@@ -1664,6 +1728,11 @@ private static final long serialVersionUID = 0L;
       }
       if (other.hasTimeout()) {
         mergeTimeout(other.getTimeout());
+      }
+      if (!other.getTraceparent().isEmpty()) {
+        traceparent_ = other.traceparent_;
+        bitField0_ |= 0x00000004;
+        onChanged();
       }
       switch (other.getCommandCase()) {
         case ACQUIRE: {
@@ -1904,6 +1973,11 @@ private static final long serialVersionUID = 0L;
               commandCase_ = 20;
               break;
             } // case 162
+            case 170: {
+              traceparent_ = input.readStringRequireUtf8();
+              bitField0_ |= 0x00000004;
+              break;
+            } // case 170
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -2144,6 +2218,103 @@ private static final long serialVersionUID = 0L;
         timeout_ = null;
       }
       return timeoutBuilder_;
+    }
+
+    private java.lang.Object traceparent_ = "";
+    /**
+     * <pre>
+     * The caller's W3C trace context, as the `traceparent` that other calls send as metadata; empty: none. It changes nothing
+     * but traces, and a malformed one is ignored.
+     * </pre>
+     *
+     * <code>string traceparent = 21;</code>
+     * @return The traceparent.
+     */
+    public java.lang.String getTraceparent() {
+      java.lang.Object ref = traceparent_;
+      if (!(ref instanceof java.lang.String)) {
+        com.google.protobuf.ByteString bs =
+            (com.google.protobuf.ByteString) ref;
+        java.lang.String s = bs.toStringUtf8();
+        traceparent_ = s;
+        return s;
+      } else {
+        return (java.lang.String) ref;
+      }
+    }
+    /**
+     * <pre>
+     * The caller's W3C trace context, as the `traceparent` that other calls send as metadata; empty: none. It changes nothing
+     * but traces, and a malformed one is ignored.
+     * </pre>
+     *
+     * <code>string traceparent = 21;</code>
+     * @return The bytes for traceparent.
+     */
+    public com.google.protobuf.ByteString
+        getTraceparentBytes() {
+      java.lang.Object ref = traceparent_;
+      if (ref instanceof String) {
+        com.google.protobuf.ByteString b = 
+            com.google.protobuf.ByteString.copyFromUtf8(
+                (java.lang.String) ref);
+        traceparent_ = b;
+        return b;
+      } else {
+        return (com.google.protobuf.ByteString) ref;
+      }
+    }
+    /**
+     * <pre>
+     * The caller's W3C trace context, as the `traceparent` that other calls send as metadata; empty: none. It changes nothing
+     * but traces, and a malformed one is ignored.
+     * </pre>
+     *
+     * <code>string traceparent = 21;</code>
+     * @param value The traceparent to set.
+     * @return This builder for chaining.
+     */
+    public Builder setTraceparent(
+        java.lang.String value) {
+      if (value == null) { throw new NullPointerException(); }
+      traceparent_ = value;
+      bitField0_ |= 0x00000004;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * The caller's W3C trace context, as the `traceparent` that other calls send as metadata; empty: none. It changes nothing
+     * but traces, and a malformed one is ignored.
+     * </pre>
+     *
+     * <code>string traceparent = 21;</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearTraceparent() {
+      traceparent_ = getDefaultInstance().getTraceparent();
+      bitField0_ = (bitField0_ & ~0x00000004);
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * The caller's W3C trace context, as the `traceparent` that other calls send as metadata; empty: none. It changes nothing
+     * but traces, and a malformed one is ignored.
+     * </pre>
+     *
+     * <code>string traceparent = 21;</code>
+     * @param value The bytes for traceparent to set.
+     * @return This builder for chaining.
+     */
+    public Builder setTraceparentBytes(
+        com.google.protobuf.ByteString value) {
+      if (value == null) { throw new NullPointerException(); }
+      checkByteStringIsUtf8(value);
+      traceparent_ = value;
+      bitField0_ |= 0x00000004;
+      onChanged();
+      return this;
     }
 
     private com.google.protobuf.SingleFieldBuilderV3<

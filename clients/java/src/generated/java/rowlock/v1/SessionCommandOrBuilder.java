@@ -50,6 +50,28 @@ public interface SessionCommandOrBuilder extends
 
   /**
    * <pre>
+   * The caller's W3C trace context, as the `traceparent` that other calls send as metadata; empty: none. It changes nothing
+   * but traces, and a malformed one is ignored.
+   * </pre>
+   *
+   * <code>string traceparent = 21;</code>
+   * @return The traceparent.
+   */
+  java.lang.String getTraceparent();
+  /**
+   * <pre>
+   * The caller's W3C trace context, as the `traceparent` that other calls send as metadata; empty: none. It changes nothing
+   * but traces, and a malformed one is ignored.
+   * </pre>
+   *
+   * <code>string traceparent = 21;</code>
+   * @return The bytes for traceparent.
+   */
+  com.google.protobuf.ByteString
+      getTraceparentBytes();
+
+  /**
+   * <pre>
    * Like the unary method. WHEN_BUSY_WAIT waits in the session.
    * </pre>
    *

@@ -1,0 +1,158 @@
+// The spans of `core/span.ts`, made with OpenTelemetry. Uses none of its globals, so nothing that a package does by
+// itself gets into these traces.
+
+import {
+  type Context,
+  type Span as OtelSpan,
+  type Tracer as OtelTracer,
+  ROOT_CONTEXT,
+  SpanKind,
+  SpanStatusCode,
+  trace,
+} from "@opentelemetry/api";
+import { W3CTraceContextPropagator } from "@opentelemetry/core";
+import {
+  defaultResource,
+  detectResources,
+  envDetector,
+  resourceFromAttributes,
+} from "@opentelemetry/resources";
+import {
+  AlwaysOffSampler,
+  AlwaysOnSampler,
+  BatchSpanProcessor,
+  ParentBasedSampler,
+  type Sampler,
+  type SpanExporter,
+  TraceIdRatioBasedSampler,
+  TracerProvider,
+} from "@opentelemetry/sdk-trace";
+import type { CallSpan, PartName, Span, SpanAttributes, TraceParent, Tracer } from "../core/span.ts";
+import type { OtelSettings, Sampling } from "./otel-settings.ts";
+
+/** What the traces say of the server, unless the environment says otherwise. */
+export interface Origin {
+  readonly version: string;
+  /** Tells this server from others over the same database. */
+  readonly instance: string;
+}
+
+const KIND: Readonly<Record<PartName, SpanKind>> = {
+  queue: SpanKind.INTERNAL,
+  transaction: SpanKind.INTERNAL,
+  statement: SpanKind.CLIENT,
+};
+
+const HEADERS = {
+  get: (parent: TraceParent, key: string) => parent[key as keyof TraceParent],
+  keys: () => ["traceparent", "tracestate"],
+};
+
+export class OpenTelemetryTracer implements Tracer {
+  readonly #provider: TracerProvider;
+  readonly #tracer: OtelTracer;
+  readonly #propagator = new W3CTraceContextPropagator();
+
+  constructor(exporter: SpanExporter, settings: OtelSettings, { version, instance }: Origin) {
+    const own = resourceFromAttributes({
+      "service.name": "rowlock",
+      "service.version": version,
+      "service.instance.id": instance,
+    });
+    this.#provider = new TracerProvider({
+      resource: defaultResource()
+        .merge(own)
+        .merge(detectResources({ detectors: [envDetector] })),
+      sampler: samplerOf(settings.sampling),
+      spanProcessors: [new BatchSpanProcessor({ ...settings.buffering, exporter })],
+    });
+    this.#tracer = this.#provider.getTracer("rowlock", version);
+  }
+
+  call(method: string, parent: TraceParent): CallSpan | undefined {
+    const context = this.#propagator.extract(ROOT_CONTEXT, parent, HEADERS);
+    const attributes = { "rpc.system.name": "grpc", "rpc.method": method };
+    const zeroMs = Date.now() - performance.now();
+    const startTime = zeroMs + performance.now();
+    const span = this.#tracer.startSpan(method, { kind: SpanKind.SERVER, attributes, startTime }, context);
+    return span.isRecording() ? new TracedCall(this.#tracer, span, context, zeroMs) : undefined;
+  }
+
+  /** Sends the spans that have ended, and stops. Rejects if they cannot be sent. */
+  stop(): Promise<void> {
+    return this.#provider.shutdown();
+  }
+}
+
+class TracedPart implements Span {
+  readonly traceId: string;
+  readonly spanId: string;
+  readonly #tracer: OtelTracer;
+  readonly #span: OtelSpan;
+  readonly #context: Context;
+  /**
+   * The time at which performance.now() was 0. All parts of a call have the same, so that they do not seem to begin
+   * before the call, or to end after it: by itself, each span would begin at a whole millisecond.
+   */
+  readonly #zeroMs: number;
+
+  constructor(tracer: OtelTracer, span: OtelSpan, parent: Context, zeroMs: number) {
+    this.#tracer = tracer;
+    this.#zeroMs = zeroMs;
+    this.#span = span;
+    this.#context = trace.setSpan(parent, span);
+    const { traceId, spanId } = span.spanContext();
+    this.traceId = traceId;
+    this.spanId = spanId;
+  }
+
+  part(name: PartName, attributes: SpanAttributes = {}): Span {
+    const startTime = this.#zeroMs + performance.now();
+    const span = this.#tracer.startSpan(name, { kind: KIND[name], attributes, startTime }, this.#context);
+    return new TracedPart(this.#tracer, span, this.#context, this.#zeroMs);
+  }
+
+  link(other: Span): void {
+    if (other instanceof TracedPart) this.#span.addLink({ context: other.#span.spanContext() });
+  }
+
+  end(attributes: SpanAttributes, error?: string, atMs = performance.now()): void {
+    // The package warns of what is done to a span that has ended; a call may end before its work.
+    if (!this.#span.isRecording()) return;
+    this.#span.setAttributes(attributes);
+    if (error !== undefined) {
+      this.#span.setAttribute("error.type", error);
+      this.#span.setStatus({ code: SpanStatusCode.ERROR, message: error });
+    }
+    this.#span.end(this.#zeroMs + atMs);
+  }
+}
+
+class TracedCall extends TracedPart implements CallSpan {
+  readonly #locks = new Set<string>();
+  #last: SpanAttributes = {};
+
+  decided(outcome: string, reason: string | null, lockName?: string): void {
+    if (lockName !== undefined) this.#locks.add(lockName);
+    this.#last = { "rowlock.outcome": outcome, ...(reason !== null && { "rowlock.reason": reason }) };
+  }
+
+  override end(attributes: SpanAttributes, error?: string): void {
+    const [lock] = this.#locks;
+    const about =
+      this.#locks.size > 1
+        ? { "rowlock.locks": this.#locks.size }
+        : { ...(lock !== undefined && { "rowlock.lock": lock }), ...this.#last };
+    super.end({ ...about, ...attributes }, error);
+  }
+}
+
+function samplerOf({ kind, parentBased, ratio }: Sampling): Sampler {
+  const root =
+    kind === "always_on"
+      ? new AlwaysOnSampler()
+      : kind === "always_off"
+        ? new AlwaysOffSampler()
+        : new TraceIdRatioBasedSampler(ratio);
+  return parentBased ? new ParentBasedSampler({ root }) : root;
+}

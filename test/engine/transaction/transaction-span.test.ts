@@ -1,0 +1,92 @@
+// The spans of a transaction: whose parts they are, and what they say of its attempts.
+
+import { expect, test } from "vitest";
+import type { Command } from "../../../server/core/command.ts";
+import { type Deciding, decideWork, type Job } from "../../../server/engine/transaction/attempts.ts";
+import type { LoadPlan } from "../../../server/storage/store.ts";
+import { StoreError } from "../../../server/storage/store.ts";
+import { ACQUIRE } from "../../support/claims.ts";
+import { KeptSpan } from "../../support/kept-span.ts";
+
+const deadlock = () => new StoreError("transient", "deadlock", "A test's.");
+
+/** Decides about commands for one lock each; each attempt but the last fails with the next of the errors. */
+async function decided(commands: readonly Command[], errors: readonly Error[] = [], isTraced = true) {
+  const plans: LoadPlan[] = [];
+  const left = [...errors];
+  const jobs = commands.map((command, index): Job => {
+    const answer = Promise.withResolvers<null>();
+    const lockId = BigInt(index + 1);
+    return { lockId, command, follower: null, submittedMs: 0, ...answer, answer: answer.promise } as Job;
+  });
+  const by: Deciding = {
+    policy: { graceUs: 1, attachedForUs: 1, retentionUs: 1, queueMax: 1 },
+    store: {
+      async transact(plan) {
+        plans.push(plan);
+        const error = left.shift();
+        if (error) throw error;
+      },
+    },
+    followers: { follows: () => false },
+    background: { lateHeartbeat: () => null },
+    observer() {},
+    isTraced,
+  };
+  const work = { jobs: new Map(jobs.map((job) => [job.lockId, [job]])), earlier: [] };
+  const outcome = await decideWork(work, false, by).then(
+    () => "committed",
+    (error: Error) => error,
+  );
+  return { plans, outcome };
+}
+
+const acquire = (span?: KeptSpan): Command => ({ ...ACQUIRE, caller: { getPeer: () => "peer", span } });
+
+test("a transaction is a part of its only traced call, whose statements belong to it, with its retries", async () => {
+  const call = new KeptSpan("Acquire");
+  const { plans } = await decided([acquire(), acquire(call), { verb: "advance" }], [deadlock(), deadlock()]);
+  const [transaction] = call.parts;
+  expect(call.parts).toHaveLength(1);
+  expect(transaction).toMatchObject({
+    name: "transaction",
+    begunWith: { "rowlock.commands": 3, "rowlock.locks": 3 },
+    links: [],
+    ends: [{ attributes: { "rowlock.retries": 2 }, error: undefined }],
+  });
+  expect(plans.map(({ span }) => span)).toEqual([transaction, transaction, transaction]);
+});
+
+test("of several traced calls, the first has the statements, and each has a part that is linked with them", async () => {
+  const calls = [new KeptSpan("first"), new KeptSpan("second"), new KeptSpan("third")] as const;
+  const { plans } = await decided([...calls.map((call) => acquire(call)), acquire(calls[1])]);
+  const [first, second, third] = calls.map(({ parts }) => parts);
+  expect([first, second, third].map((parts) => parts?.length)).toEqual([1, 1, 1]);
+  expect(plans[0]?.span).toBe(first?.[0]);
+  expect(first?.[0]?.links).toEqual([calls[1], calls[2]]);
+  for (const parts of [second, third]) {
+    expect(parts?.[0]?.links).toEqual([first?.[0]]);
+    expect(parts?.[0]?.ends).toHaveLength(1);
+  }
+});
+
+test("a transaction that fails has the reason as its error, and a bug has no message", async () => {
+  for (const [error, reason] of [
+    [new StoreError("unavailable", "connection_lost", "A test's."), "connection_lost"],
+    [new Error("a bug with a secret"), "unexpected"],
+  ] as const) {
+    const call = new KeptSpan("Acquire");
+    await decided([acquire(call)], [error]);
+    expect(call.parts[0]?.ends).toEqual([
+      { attributes: { "rowlock.retries": 0 }, error: reason, atMs: undefined },
+    ]);
+  }
+});
+
+test("a transaction without traced calls has no span, and a server without traces does not look for any", async () => {
+  const { plans } = await decided([acquire(), { verb: "advance" }]);
+  expect(plans[0]?.span).toBeUndefined();
+  const call = new KeptSpan("Acquire");
+  await decided([acquire(call)], [], false);
+  expect(call.parts).toEqual([]);
+});

@@ -1,0 +1,148 @@
+// Traces of a server as a process, by the standard variables of OpenTelemetry: to collectors that take them, to one that
+// is away, and to none.
+
+import { once } from "node:events";
+import { type AddressInfo, createServer } from "node:net";
+import { describe, expect, test } from "vitest";
+import { WhenBusy } from "#proto/rowlock/v1/lock_pb.js";
+import { freshSqlite, testDatabases } from "../support/database.ts";
+import { OtlpReceiver } from "../support/otlp-receiver.ts";
+import { newTrace } from "../support/span-tree.ts";
+import { leaseIn, TestCalls } from "../support/test-calls.ts";
+import { screenOf, serveArgs } from "./server-process.ts";
+import { processStage } from "./stage.ts";
+
+const ACQUIRE = "rowlock.v1.LockService/Acquire";
+const stage = processStage();
+
+async function serving(env: Record<string, string>, url: string, ...args: string[]) {
+  const server = await screenOf(stage.rowlock(serveArgs(url, ...args), env));
+  const client = (headers = {}) => {
+    const calls = new TestCalls(server.grpcAddress, { headers });
+    stage.afterwards(() => calls.close());
+    return calls;
+  };
+  return { ...server, client };
+}
+
+describe.each(testDatabases())("a server on $label", ({ fresh, kind }) => {
+  test("shows a collector where the time of a waiting Acquire went, and its log has the same ids", async () => {
+    const collector = await OtlpReceiver.overHttp();
+    stage.afterwards(() => collector.close());
+    const env = {
+      OTEL_EXPORTER_OTLP_ENDPOINT: collector.endpoint,
+      OTEL_EXPORTER_OTLP_HEADERS: "x-tenant=locks",
+      OTEL_SERVICE_NAME: "locks-of-the-shop",
+      OTEL_RESOURCE_ATTRIBUTES: "deployment.environment.name=test",
+      OTEL_BSP_SCHEDULE_DELAY: "10",
+    };
+    const { process, client } = await serving(env, await stage.database(fresh), "--log-level", "debug");
+    await process.logged(/"sampling":.*"calls are traced"/);
+    const { traceId, traceparent } = newTrace();
+    const { traceId: holdersTrace, traceparent: holders } = newTrace();
+    const holder = client({ traceparent: holders });
+    const { leaseId } = await holder.lease({ name: "etl/load", owner: "first" });
+    const request = { name: "etl/load", owner: "second", whenBusy: WhenBusy.WAIT };
+    const granted = client({ traceparent }).call("acquire", request);
+    await process.logged(/"owner":"second".*"queued"/);
+    await holder.call("release", { leaseId });
+    leaseIn(await granted);
+    const trace = await collector.of(traceId, ACQUIRE, "queue", "transaction", "statement");
+    const call = trace.one(ACQUIRE);
+    expect(call.resource).toMatchObject({
+      "service.name": "locks-of-the-shop",
+      "service.instance.id": expect.stringMatching(/^\d+$/),
+      "deployment.environment.name": "test",
+    });
+    expect(call.headers).toMatchObject({ "x-tenant": "locks" });
+    expect(trace.parts(call).map(({ name }) => name)).toEqual(["transaction", "queue"]);
+    expect(trace.parts(trace.one("transaction"))[0]?.attributes).toMatchObject({ "db.system.name": kind });
+    const released = "rowlock.v1.LockService/Release";
+    const release = (await collector.of(holdersTrace, released)).one(released);
+    expect(trace.one("queue").links).toEqual([release.spanId]);
+    for (const line of ["queued", "granted"])
+      expect(process.err).toMatch(
+        new RegExp(`"owner":"second".*"trace_id":"${traceId}","span_id":"${call.spanId}".*"${line}"`),
+      );
+    expect(process.err).toMatch(new RegExp(`"trace_id":"${holdersTrace}".*"reason":"released"`));
+    process.kill("SIGTERM");
+    expect(await process.ended()).toMatchObject({ code: 0 });
+  });
+});
+
+test("a collector takes traces over gRPC, and what has ended shortly before the server stops", async () => {
+  const collector = await OtlpReceiver.overGrpc();
+  stage.afterwards(() => collector.close());
+  const env = {
+    OTEL_TRACES_EXPORTER: "otlp",
+    OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: collector.endpoint,
+    OTEL_EXPORTER_OTLP_PROTOCOL: "grpc",
+    // Far longer than the test: only the stop sends them.
+    OTEL_BSP_SCHEDULE_DELAY: "600000",
+  };
+  const { process, client } = await serving(env, await stage.database(freshSqlite));
+  const { traceId, traceparent } = newTrace();
+  await client({ traceparent }).lease({ name: "x" });
+  process.kill("SIGTERM");
+  expect(await process.ended()).toMatchObject({ code: 0 });
+  const trace = await collector.of(traceId, ACQUIRE);
+  expect(trace.one(ACQUIRE).resource).toMatchObject({ "service.name": "rowlock" });
+});
+
+/** The endpoint of a collector that takes connections and never answers. */
+async function silentCollector(): Promise<string> {
+  const silent = createServer().listen(0, "127.0.0.1");
+  await once(silent, "listening");
+  stage.afterwards(() => silent.close());
+  return `http://127.0.0.1:${(silent.address() as AddressInfo).port}`;
+}
+
+test("a collector that is away is logged once, and calls do not wait for it", async () => {
+  const env = {
+    OTEL_EXPORTER_OTLP_ENDPOINT: await silentCollector(),
+    OTEL_EXPORTER_OTLP_TIMEOUT: "50",
+    OTEL_BSP_SCHEDULE_DELAY: "1",
+  };
+  const { process, client } = await serving(env, await stage.database(freshSqlite));
+  const caller = client();
+  await caller.lease({ name: "before" });
+  await process.logged(/the collector takes no traces/);
+  for (let index = 0; index < 50; index++) await caller.lease({ name: `while it is away ${index}` });
+  process.kill("SIGTERM");
+  const { code, err } = await process.ended();
+  expect(code).toBe(0);
+  expect(err.match(/the collector takes no traces/g)).toHaveLength(1);
+});
+
+test("a server that stops does not wait for a collector that never answers", async () => {
+  const env = {
+    OTEL_EXPORTER_OTLP_ENDPOINT: await silentCollector(),
+    // Longer than the server may take to stop: that would be logged.
+    OTEL_EXPORTER_OTLP_TIMEOUT: "600000",
+    OTEL_BSP_EXPORT_TIMEOUT: "600000",
+  };
+  const url = await stage.database(freshSqlite);
+  const { process, client } = await serving(env, url, "--drain-timeout", "20s");
+  await client().lease({ name: "x" });
+  process.kill("SIGTERM");
+  const { code, err } = await process.ended();
+  expect(code).toBe(0);
+  expect(err).not.toContain("shutdown did not finish");
+});
+
+test("a variable that makes no sense is logged, and costs nothing else", async () => {
+  const collector = await OtlpReceiver.overHttp();
+  stage.afterwards(() => collector.close());
+  const env = {
+    OTEL_EXPORTER_OTLP_ENDPOINT: collector.endpoint,
+    OTEL_EXPORTER_OTLP_TIMEOUT: "soon",
+    OTEL_TRACES_SAMPLER: "now_and_then",
+    OTEL_BSP_SCHEDULE_DELAY: "1",
+  };
+  const { process, client } = await serving(env, await stage.database(freshSqlite));
+  await process.logged(/OTEL_TRACES_SAMPLER is .+now_and_then/);
+  await process.logged(/OpenTelemetry warns: .*OTEL_EXPORTER_OTLP_TIMEOUT/);
+  const { traceId, traceparent } = newTrace();
+  await client({ traceparent }).lease({ name: "x" });
+  expect((await collector.of(traceId, ACQUIRE)).one(ACQUIRE).name).toBe(ACQUIRE);
+});
