@@ -20,7 +20,7 @@ async function decided(commands: readonly Command[], errors: readonly Error[] = 
     return { lockId, command, follower: null, submittedMs: 0, ...answer, answer: answer.promise } as Job;
   });
   const by: Deciding = {
-    policy: { graceUs: 1, attachedForUs: 1, retentionUs: 1, queueMax: 1 },
+    policy: { graceUs: 1, attachedForUs: 1, keptForUs: () => 0, queueMax: 1 },
     store: {
       async transact(plan) {
         plans.push(plan);
