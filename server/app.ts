@@ -169,6 +169,13 @@ async function startParts(
     },
   });
 
+  metrics.observeBounds(() => [
+    ...engine.bounds,
+    ...grpc.bounds(),
+    ...(callers?.usage.bounds ?? []),
+    memory.bound,
+  ]);
+
   const others = new OtherServers({ own: engine.replica, register, tls: () => tls });
   const readiness = new Readiness({
     probe: (heard) => engine.probe(heard),

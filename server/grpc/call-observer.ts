@@ -19,7 +19,6 @@ export interface CallObserver {
   /** Server streams outside sessions: WaitInQueue and WatchLocks. */
   streamOpened(): void;
   streamClosed(): void;
-  sessionOpened(): void;
   /** `code`: the name of the status with which the session ended. */
   sessionClosed(code: string, seconds: number): void;
   /** Claims in pokes: sent to another server, not delivered to it, or received from it. */

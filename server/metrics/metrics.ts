@@ -6,6 +6,7 @@ import type { FilesOutcome } from "../config/reloaded-files.ts";
 import type { EngineObserver } from "../engine/lock-engine.ts";
 import type { CallObserver } from "../grpc/call-observer.ts";
 import type { Store, StoreObserver } from "../storage/store.ts";
+import { BoundGauges, type BoundSource } from "./bound-gauges.ts";
 import { LockGauges, type LockSource } from "./lock-gauges.ts";
 import { callObserver, engineObserver, storeObserver } from "./observers.ts";
 import { LockClasses, liveSeries } from "./series.ts";
@@ -26,7 +27,7 @@ export interface BuildInfo {
 }
 
 /** The part of a store that is shown as gauges. */
-export type StoreSource = LockSource & Pick<Store, "pool">;
+export type StoreSource = LockSource & Pick<Store, "bounds">;
 
 export class Metrics {
   readonly engine: EngineObserver;
@@ -37,10 +38,13 @@ export class Metrics {
   readonly #series: AllSeries;
   /** Set the gauges that are read at each scrape. */
   readonly #gauges: (() => void | Promise<void>)[] = [];
+  readonly #bounds: BoundGauges;
 
   constructor(options: MetricsOptions) {
     this.#classes = new LockClasses(options.classes);
     this.#series = liveSeries(METRICS, this.#registry, this.#classes);
+    this.#bounds = new BoundGauges(this.#series);
+    this.#gauges.push(() => this.#bounds.refresh());
     this.engine = engineObserver(this.#series);
     this.store = storeObserver(this.#series);
     this.calls = callObserver(this.#series);
@@ -49,18 +53,15 @@ export class Metrics {
 
   /** Adds the gauges that a scrape reads from the store. Call it once. */
   observeStore(source: StoreSource, { version, node, database }: BuildInfo): void {
-    const { buildInfo, poolConnections, poolWaiters } = this.#series;
-    buildInfo.of(version).of(node).of(database).set(1);
+    this.#series.buildInfo.of(version).of(node).of(database).set(1);
     const locks = new LockGauges(this.#series, this.#classes, source);
-    this.#gauges.push(
-      () => locks.refresh(),
-      () => {
-        const { open, idle, waiting } = source.pool();
-        poolConnections.of("busy").set(open - idle);
-        poolConnections.of("idle").set(idle);
-        poolWaiters.set(waiting);
-      },
-    );
+    this.#gauges.push(() => locks.refresh());
+    this.observeBounds(() => source.bounds());
+  }
+
+  /** Adds gauges of what is used of bounds. */
+  observeBounds(source: BoundSource): void {
+    this.#bounds.add(source);
   }
 
   /** Adds the gauge of the latest readiness answer: a scrape does not wait for a database. Call it once. */

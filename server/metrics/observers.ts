@@ -36,12 +36,6 @@ export function engineObserver(series: AllSeries): EngineObserver {
         series.captures.of(event.outcome).inc();
         series.captureRefusals.inc(event.refused);
         return;
-      case "watch_opened":
-        series.watchesOpen.inc();
-        return;
-      case "watch_closed":
-        series.watchesOpen.inc(-1);
-        return;
       case "watch_sent":
         series.watchLocks.of("stands").inc(event.locks);
         series.watchLocks.of("deleted").inc(event.deleted);
@@ -137,11 +131,7 @@ export function callObserver(series: AllSeries): CallObserver {
     },
     streamOpened: () => series.openStreams.inc(),
     streamClosed: () => series.openStreams.inc(-1),
-    sessionOpened: () => series.sessionsOpen.inc(),
-    sessionClosed(code, seconds) {
-      series.sessionsOpen.inc(-1);
-      series.sessionSeconds.of(code).observe(seconds);
-    },
+    sessionClosed: (code, seconds) => series.sessionSeconds.of(code).observe(seconds),
     poke: (event, claims) => series.pokes.of(event).inc(claims),
     sessionMessage(direction, items, bytes) {
       series.messageItems.of(direction).observe(items);

@@ -106,7 +106,6 @@ export const METRICS = {
     "Candidates of captures that were refused because another request took the lock first.",
     [],
   ),
-  watchesOpen: gauge("rowlock_watches_open", "Watches of locks that are open at this server.", []),
   watchLocks: counter(
     "rowlock_watch_locks_told_total",
     "Locks that watches have sent: current states (stands) or deletions.",
@@ -198,14 +197,6 @@ export const METRICS = {
     [],
     { buckets: ROUND_TRIPS },
   ),
-  poolConnections: gauge("rowlock_pool_connections", "Connections to the database, by state: busy or idle.", [
-    "state",
-  ]),
-  poolWaiters: gauge(
-    "rowlock_pool_waiters",
-    "Requests of this server that wait for a connection to the database.",
-    [],
-  ),
 
   // What clients and other servers see.
   calls: counter(
@@ -227,7 +218,6 @@ export const METRICS = {
     "Streams of WaitInQueue and WatchLocks that are open at this server.",
     [],
   ),
-  sessionsOpen: gauge("rowlock_sessions_open", "Sessions that are open at this server.", []),
   messageItems: histogram(
     "rowlock_session_message_items",
     "Commands in one message that a session has received, and results in one that it has sent.",
@@ -283,6 +273,15 @@ export const METRICS = {
     "Servers on this database that were alive in the last 20 s. The same at every replica.",
     [],
   ),
+
+  // The bounds of this server, as bound-gauges.ts collects them. Both have the same series.
+  boundUsed: gauge(
+    "rowlock_bound_used",
+    "What is used of a bound of this server. kind: room, beyond which the server refuses more; turns, beyond which work " +
+      "waits for its turn; client, what each client has for itself, as of the client that has used the largest share.",
+    ["bound", "kind"],
+  ),
+  boundMax: gauge("rowlock_bound_max", "The bounds of this server: how much may be used.", ["bound", "kind"]),
 
   // This server.
   ready: gauge(

@@ -2,6 +2,7 @@
 // logic. Times are readings of the database's clock in microseconds since 1970, as numbers (exact until the year 2255).
 // Ids, ticket numbers, tokens and versions are bigint everywhere.
 
+import type { BoundUse } from "../core/bound-use.ts";
 import type { Claim, ClaimKey, ClaimRef } from "../core/claim.ts";
 import type { DatabaseClock } from "../core/database-clock.ts";
 import type { LimitRule } from "../core/limit.ts";
@@ -303,7 +304,7 @@ export interface StoreOptions {
   readonly knownLocks?: number | undefined;
 }
 
-/** The state of a pool, for gauges. */
+/** The state of a pool. */
 export interface PoolState {
   readonly open: number;
   readonly idle: number;
@@ -478,6 +479,8 @@ export interface Store {
   /** Returns findings about settings of the database server that could lose acknowledged commits. */
   checkDurability(): Promise<Finding[]>;
   pool(): PoolState;
+  /** What is used of the bounds of the pool; an embedded database has none. */
+  bounds(): readonly BoundUse[];
   close(): Promise<void>;
 }
 

@@ -3,6 +3,7 @@
 import { Registry } from "prom-client";
 import { describe, expect, test, vi } from "vitest";
 import { CLASS_OTHER } from "../../server/config/settings.ts";
+import type { BoundUse } from "../../server/core/bound-use.ts";
 import type { Lock } from "../../server/core/lock.ts";
 import type { EngineObserver } from "../../server/engine/lock-engine.ts";
 import type { StoreSource } from "../../server/metrics/metrics.ts";
@@ -42,7 +43,7 @@ function source(over: Partial<StoreSource> = {}): StoreSource {
     busyLocks: async (see) => see([{ lock: LOCK, oldestWaiterSinceUs: (Date.now() - 5_000) * 1_000 }]),
     limitRules: async () => [],
     replicas: async () => ({ nowUs: 5, replicas: [registered(10), registered(6), registered(5)] }),
-    pool: () => ({ open: 10, idle: 4, waiting: 2 }),
+    bounds: () => [{ bound: "database_connections", kind: "turns", used: 6, max: 10 }],
     ...over,
   };
 }
@@ -150,6 +151,8 @@ const RELIED_ON = `
   counter transaction_retries_total cause
   counter watch_locks_told_total event
   counter watches_begun_anew_total cause
+  gauge bound_max bound kind
+  gauge bound_used bound kind
   gauge build_info database node version
   gauge busy_locks class
   gauge certificate_expires_timestamp_seconds file
@@ -158,15 +161,11 @@ const RELIED_ON = `
   gauge limit_permits class
   gauge lock_gauges_complete
   gauge oldest_waiter_age_seconds class
-  gauge pool_connections state
-  gauge pool_waiters
   gauge ready
   gauge reload_failed file
   gauge reload_success_timestamp_seconds file
   gauge replicas
-  gauge sessions_open
   gauge waiters class
-  gauge watches_open
   histogram command_duration_seconds verb
   histogram grpc_call_duration_seconds method
   histogram hold_duration_seconds class
@@ -235,18 +234,16 @@ describe("the counters", () => {
     expect(lines).toContain('rowlock_hold_duration_seconds_count{class="etl/*"} 1');
   });
 
-  test("show open sessions and streams: each end lowers the gauge", async () => {
+  test("show open streams: each end lowers the gauge", async () => {
     const metrics = new Metrics({ classes: [], nodeMetrics: false });
     const { calls } = metrics;
-    for (const opened of ["sessionOpened", "streamOpened"] as const)
-      for (let i = 0; i < 3; i++) calls[opened]();
+    for (let i = 0; i < 3; i++) calls.streamOpened();
     calls.sessionClosed("OK", 2);
     calls.streamClosed();
     calls.streamClosed();
     const { lines } = await scrape(metrics);
     expect(lines).toEqual(
       expect.arrayContaining([
-        "rowlock_sessions_open 2",
         "rowlock_grpc_open_streams 1",
         'rowlock_session_duration_seconds_count{code="OK"} 1',
         'rowlock_session_duration_seconds_sum{code="OK"} 2',
@@ -294,14 +291,12 @@ describe("the counters", () => {
         "rowlock_grpc_open_streams 1",
         'rowlock_captures_total{outcome="some"} 1',
         "rowlock_capture_refusals_total 2",
-        "rowlock_watches_open 1",
         'rowlock_watch_locks_told_total{event="stands"} 5',
         'rowlock_watch_locks_told_total{event="deleted"} 1',
         'rowlock_watches_begun_anew_total{cause="outage"} 1',
         'rowlock_build_info{version="1.2.3",node="26",database="MariaDB 10.11"} 1',
-        'rowlock_pool_connections{state="busy"} 6',
-        'rowlock_pool_connections{state="idle"} 4',
-        "rowlock_pool_waiters 2",
+        'rowlock_bound_used{bound="database_connections",kind="turns"} 6',
+        'rowlock_bound_max{bound="database_connections",kind="turns"} 10',
       ]),
     );
   });
@@ -346,6 +341,23 @@ test("files that are read again have failed until they are in force", async () =
     expect.stringMatching(/^rowlock_reload_success_timestamp_seconds\{file="certificate"\} \d+/),
     'rowlock_certificate_expires_timestamp_seconds{file="certificate"} 2000000000',
   ]);
+});
+
+test("a bound is shown while its keeper reports it and there is one", async () => {
+  const metrics = new Metrics({ classes: [], nodeMetrics: false });
+  let reported: BoundUse[] = [
+    { bound: "quota_claims", kind: "client", used: 3, max: 4 },
+    { bound: "names_created", kind: "room", used: 3, max: Number.POSITIVE_INFINITY },
+  ];
+  metrics.observeBounds(() => reported);
+  const bounds = async () =>
+    (await scrape(metrics)).lines.filter((line) => line.startsWith("rowlock_bound_"));
+  expect(await bounds()).toEqual([
+    'rowlock_bound_used{bound="quota_claims",kind="client"} 3',
+    'rowlock_bound_max{bound="quota_claims",kind="client"} 4',
+  ]);
+  reported = [];
+  expect(await bounds()).toEqual([]);
 });
 
 describe("the gauges of locks", () => {
@@ -547,7 +559,8 @@ describe("conventions", () => {
       "method",
       "code",
       "via",
-      "state",
+      "bound",
+      "kind",
       "version",
       "node",
       "database",

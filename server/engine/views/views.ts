@@ -33,6 +33,10 @@ export class Views {
     this.#turns = new FairGate({ atOnce, queuedMax: LISTINGS_QUEUED_MAX, bound: "listings_queued" });
   }
 
+  get bounds(): FairGate["bounds"] {
+    return this.#turns.bounds;
+  }
+
   /** Shows an unused name as it would be, without making a row. */
   async view(name: string, caller?: Caller): Promise<ViewedLock> {
     const shown = this.#inTurn(caller, async function* (store, rules) {

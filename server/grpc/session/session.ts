@@ -79,6 +79,7 @@ export class Session {
   readonly #outbox: Outbox;
   readonly #leases: SessionLeases;
   readonly #client: SessionClient;
+  readonly #waits: ReturnType<OpenWaits["ofSession"]>;
   readonly #calls = new Map<bigint, SessionCall>();
   readonly #ended = Promise.withResolvers<void>();
   readonly #silenceMs: number;
@@ -118,6 +119,7 @@ export class Session {
       onBug: (error) => frame.faultLog.failed("Session", failureOf(error), error),
     });
     const waits = openWaits.ofSession(waitsMax);
+    this.#waits = waits;
     this.#client = {
       identity,
       usage,
@@ -132,6 +134,11 @@ export class Session {
 
   get identity(): Identity {
     return this.#client.identity;
+  }
+
+  /** What it uses of what a session may use: open waits, other commands under way, bytes of results. */
+  get used(): { readonly waits: number; readonly commands: number; readonly unread: number } {
+    return { waits: this.#waits.count, commands: this.#commandsUnderWay, unread: this.#outbox.unread };
   }
 
   /** Ends the session with an error. Its places and leases stay. */
