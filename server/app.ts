@@ -147,6 +147,7 @@ async function startParts(
     commandsQueuedMax: config.commandsMax,
     namesPerSecond: room.namesPerSecond,
     idleLockUs: config.idleLockRetentionMs * 1_000,
+    doctorIntervalMs: config.doctorIntervalMs,
     ...(config.stateFile === null ? {} : { memory: stateFile(config.stateFile) }),
     failOverPauseUs: config.failOverPauseMs === null ? null : config.failOverPauseMs * 1_000,
   });

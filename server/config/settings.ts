@@ -212,6 +212,13 @@ export const SETTINGS = {
       "How long the rows of an unused lock are kept. Locks with a record or with a limit of their own " +
       "are not deleted.",
   },
+  doctorIntervalMs: {
+    default: "10m",
+    kind: or("off", duration("1s", "7d")),
+    about:
+      "How often one of the servers checks the rows of live claims, as `rowlock doctor` does; what it finds is logged, and " +
+      "counted in rowlock_invariant_findings.",
+  },
   failOverPauseMs: {
     default: "auto",
     kind: or("auto", duration("0s", "24d")),

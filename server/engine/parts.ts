@@ -7,6 +7,7 @@ import { AfterCommit, type GrantedElsewhere } from "./after-commit.ts";
 import { Background } from "./background/background.ts";
 import { Detachments } from "./background/detachments.ts";
 import { Health } from "./background/health.ts";
+import { InvariantChecks } from "./background/invariant-checks.ts";
 import { ReturnedWaiters } from "./background/returned-waiters.ts";
 import { FORGETFUL, Witness, type WitnessMemory } from "./background/witness.ts";
 import { Captures } from "./capturing/captures.ts";
@@ -36,6 +37,8 @@ export interface EngineOptions {
   /** New names of locks that this server may create per second; unset: any number. */
   readonly namesPerSecond?: number;
   readonly idleLockUs: number;
+  /** How often the rows of live claims are checked; null or unset: never. */
+  readonly doctorIntervalMs?: number | null;
   /** How long nothing is granted after a fail-over of the database; null: as long as a lost lease may last. */
   readonly failOverPauseUs: number | null;
   /** Where the witness keeps its testimony beyond this process; undefined: nowhere. */
@@ -76,7 +79,9 @@ export function connect(options: EngineOptions) {
   const returned = new ReturnedWaiters(base);
   const witness = new Witness({ ...base, memory: options.memory ?? FORGETFUL });
   const changing = { ...base, detachments, returned, witness };
-  const background = new Background({ ...changing, idleLockUs: options.idleLockUs });
+  const invariantChecks = new InvariantChecks(base);
+  const { idleLockUs, doctorIntervalMs = null } = options;
+  const background = new Background({ ...changing, invariantChecks, idleLockUs, doctorIntervalMs });
 
   const afterCommit = new AfterCommit({ ...base, poke });
   const lanes = new Lanes({

@@ -43,11 +43,22 @@ export function engineObserver(series: AllSeries): EngineObserver {
       case "watch_began_anew":
         series.watchesBegunAnew.of(event.cause).inc();
         return;
+      case "checked":
+        checked(series, event.findings);
+        return;
+      case "not_checked":
+        for (const gauge of series.invariantFindings.all()) gauge.leaveOut();
+        return;
       case "loop_failed":
         series.loopFailures.of(event.loop).inc();
         return;
     }
   };
+}
+
+function checked({ invariantFindings }: AllSeries, findings: readonly { readonly check: string }[]): void {
+  for (const gauge of invariantFindings.all()) gauge.set(0);
+  for (const { check } of findings) invariantFindings.of(check).inc();
 }
 
 function answered(series: AllSeries, command: Command, outcome: Outcome, lockName: string): void {

@@ -110,6 +110,10 @@ export class ByLabel<Child> {
     for (const value of known) this.of(value);
   }
 
+  all(): Iterable<Child> {
+    return this.#children.values();
+  }
+
   of(value: string): Child {
     const known = this.#children.get(value);
     if (known !== undefined) return known;

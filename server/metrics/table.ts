@@ -53,6 +53,19 @@ const LOOPS = [
   "places",
   "advance",
   "watches",
+  "doctor",
+];
+/** What checks of the rows of live claims can find damaged. */
+const INVARIANTS = [
+  "counters",
+  "overlap",
+  "tokens",
+  "order",
+  "deadlines",
+  "queue_from",
+  "no_guard",
+  "records",
+  "not_granted",
 ];
 
 export const METRICS = {
@@ -282,6 +295,14 @@ export const METRICS = {
     ["bound", "kind"],
   ),
   boundMax: gauge("rowlock_bound_max", "The bounds of this server: how much may be used.", ["bound", "kind"]),
+
+  invariantFindings: gauge(
+    "rowlock_invariant_findings",
+    "Damage that the last check of the rows of live claims found, as rowlock doctor names it. Only the server that " +
+      "checks has this.",
+    ["check"],
+    { known: { check: INVARIANTS } },
+  ),
 
   // This server.
   ready: gauge(

@@ -476,6 +476,11 @@ export interface Store {
 
   /** Compares counters with rows, and rows with each other; returns at most `max` findings. */
   checkInvariants(max: number): Promise<Finding[]>;
+  /**
+   * The same without the checks that read ended claims, for use beside decisions. Null: it would take longer than `msMax`,
+   * or, on an embedded database, hold other work up.
+   */
+  checkLiveClaims(max: number, msMax: number): Promise<Finding[] | null>;
   /** Returns findings about settings of the database server that could lose acknowledged commits. */
   checkDurability(): Promise<Finding[]>;
   pool(): PoolState;

@@ -31,7 +31,7 @@ interface Alert {
   readonly expr: string;
   readonly for: string;
   readonly labels: { readonly severity: string };
-  readonly annotations: { readonly summary: string; readonly description: string };
+  readonly annotations: { readonly summary: string; readonly description: string; readonly runbook: string };
 }
 
 const { groups } = parse(readFileSync(new URL("../../deploy/alerts.yml", import.meta.url), "utf8")) as {
@@ -82,6 +82,7 @@ async function healthyLines(): Promise<string[]> {
     engine({ kind: "event", event, lockName });
   engine({ kind: "answered", command: renew, outcome: held, lockName, seconds: 0.002 });
   engine({ kind: "batch", commands: 1, locks: 1 });
+  engine({ kind: "checked", findings: [] });
   store.statement("lock.take", 0.0004);
   store.transaction(0.003, 2, "committed");
   calls.call("Acquire", "OK", 0.002, "call");
@@ -145,6 +146,7 @@ describe("the dashboard and the alerts", () => {
       "file",
       "bound",
       "kind",
+      "check",
     ];
     for (const label of labels) expect([...ours, ...more]).toContain(label);
   });
@@ -170,6 +172,31 @@ describe("the alerts", () => {
           : label === "instance";
         expect(kept, `${alert}: ${label}`).toBe(true);
       }
+    }
+  });
+});
+
+describe("the runbook", () => {
+  const operations = readFileSync(new URL("../../docs/operations.md", import.meta.url), "utf8");
+  const entries = new Map(
+    operations
+      .split(/^### /m)
+      .slice(1)
+      .map((entry) => [entry.split("\n")[0] as string, entry.split(/^## /m)[0] as string]),
+  );
+
+  test("has an entry for each alert, which the alert names, and for nothing else", () => {
+    for (const { alert, annotations } of alerts)
+      expect(annotations.runbook).toBe(`docs/operations.md#${alert.toLowerCase()}`);
+    const known = alerts.map(({ alert }) => alert);
+    expect([...entries.keys()].filter((title) => title.startsWith("Rowlock"))).toEqual(known);
+  });
+
+  test("says of each alert what it means, what to look at and what to do", () => {
+    for (const { alert } of alerts) {
+      const entry = entries.get(alert) ?? "";
+      for (const part of ["It means", "Look at", "Do"])
+        expect(entry, alert).toMatch(new RegExp(`^\\*\\*${part}:\\*\\* \\S`, "m"));
     }
   });
 });

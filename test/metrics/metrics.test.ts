@@ -118,6 +118,7 @@ function reported(over: Partial<StoreSource> = {}): Metrics {
   engine({ kind: "watch_sent", locks: 5, deleted: 1 });
   engine({ kind: "watch_began_anew", cause: "outage" });
   engine({ kind: "loop_failed", loop: "sweep", error: new Error("away") });
+  engine({ kind: "checked", findings: [] });
   store.statement("lock.take", 0.0004);
   store.transaction(0.003, 2, "committed");
   store.connection("opened");
@@ -158,6 +159,7 @@ const RELIED_ON = `
   gauge certificate_expires_timestamp_seconds file
   gauge grpc_open_streams
   gauge held_permits class
+  gauge invariant_findings check
   gauge limit_permits class
   gauge lock_gauges_complete
   gauge oldest_waiter_age_seconds class
@@ -358,6 +360,22 @@ test("a bound is shown while its keeper reports it and there is one", async () =
   ]);
   reported = [];
   expect(await bounds()).toEqual([]);
+});
+
+test("findings are counted by what was checked, at the server that checked last", async () => {
+  const metrics = new Metrics({ classes: [], nodeMetrics: false });
+  const found = async () =>
+    (await scrape(metrics)).lines
+      .filter((line) => line.startsWith("rowlock_invariant_findings") && !line.endsWith(" 0"))
+      .map((line) => line.slice("rowlock_invariant_findings".length));
+  const finding = { severity: "error", check: "counters", message: "" } as const;
+  metrics.engine({ kind: "checked", findings: [finding, { ...finding, check: "tokens" }, finding] });
+  expect(await found()).toEqual(['{check="counters"} 2', '{check="tokens"} 1']);
+  metrics.engine({ kind: "checked", findings: [finding] });
+  expect(await found()).toEqual(['{check="counters"} 1']);
+  metrics.engine({ kind: "not_checked", why: "other_server" });
+  expect((await scrape(metrics)).families.has("rowlock_invariant_findings")).toBe(true);
+  expect((await metrics.render()).includes("rowlock_invariant_findings{")).toBe(false);
 });
 
 describe("the gauges of locks", () => {
@@ -561,6 +579,7 @@ describe("conventions", () => {
       "via",
       "bound",
       "kind",
+      "check",
       "version",
       "node",
       "database",

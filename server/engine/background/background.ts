@@ -1,5 +1,5 @@
 // The background loops of a replica: heartbeats for the places of its waiters, the sweep of what is due at any lock,
-// the deletion of what was kept long enough, and the replica's own entry in the register.
+// the deletion of what was kept long enough, checks of the rows, and the replica's own entry in the register.
 
 import { partsOf } from "../../core/bounds.ts";
 import { type ClaimRef, keyText } from "../../core/claim.ts";
@@ -11,6 +11,7 @@ import { Loop } from "../loop.ts";
 import type { Advances } from "../transaction/advances.ts";
 import type { RulesInForce } from "../transaction/rules-in-force.ts";
 import type { Detachments } from "./detachments.ts";
+import type { InvariantChecks } from "./invariant-checks.ts";
 import type { ReturnedWaiters } from "./returned-waiters.ts";
 import type { Witness } from "./witness.ts";
 
@@ -27,6 +28,9 @@ export interface BackgroundOptions {
   readonly advances: Pick<Advances, "start" | "again">;
   readonly rulesInForce: Pick<RulesInForce, "register">;
   readonly witness: Pick<Witness, "look">;
+  readonly invariantChecks: Pick<InvariantChecks, "run">;
+  /** How often the rows are checked; null: never. */
+  readonly doctorIntervalMs: number | null;
   readonly onFailure: (loop: string, error: unknown) => void;
 }
 
@@ -52,6 +56,7 @@ export class Background {
       this.#loop("sweep", bounds.SWEEP_INTERVAL_MS, 0.3, () => this.#sweep()),
       this.#loop("purge", bounds.PURGE_INTERVAL_MS, 0.3, () => this.#purge()),
       this.#loop("beat", bounds.BEAT_INTERVAL_MS, 0.1, () => this.#attest()),
+      ...(options.doctorIntervalMs === null ? [] : [this.#doctor(options.doctorIntervalMs)]),
     ];
   }
 
@@ -142,6 +147,13 @@ export class Background {
     if (untilUs !== null) await inRounds(() => store.purgeClaims(untilUs, bounds.PURGE_ROWS_MAX));
     // An idle lock leaves only its last token, which the floor keeps, so an early deletion does no harm.
     await inRounds(() => store.purgeLocks(idleLockUs, bounds.PURGE_ROWS_MAX));
+  }
+
+  #doctor(intervalMs: number): Loop {
+    const { invariantChecks, onFailure } = this.#options;
+    const restMsAfter = (runMs: number) => runMs * bounds.CHECKED_REST_SHARE;
+    const run = () => invariantChecks.run();
+    return new Loop({ name: "doctor", intervalMs, jitter: 0.3, restMsAfter, run, onFailure });
   }
 
   #loop(name: string, intervalMs: number, jitter: number, run: () => Promise<void>): Loop {

@@ -37,6 +37,11 @@ export class Views {
     return this.#turns.bounds;
   }
 
+  /** Runs another read for display when it is its turn. */
+  turn<Answer>(read: () => Promise<Answer>): Promise<Answer> {
+    return this.#turns.run(read);
+  }
+
   /** Shows an unused name as it would be, without making a row. */
   async view(name: string, caller?: Caller): Promise<ViewedLock> {
     const shown = this.#inTurn(caller, async function* (store, rules) {

@@ -25,7 +25,7 @@ afterEach(() => {
 const ref = (ticketNumber: bigint): ClaimRef => ({ ...CLAIM, ticketNumber });
 const numbers = (claims: readonly ClaimRef[]) => claims.map(({ ticketNumber }) => Number(ticketNumber));
 
-function scene() {
+function scene(doctorIntervalMs: number | null = null) {
   const followed: ClaimRef[] = [];
   const comingBack: ClaimRef[] = [];
   const heartbeats: number[][] = [];
@@ -42,6 +42,7 @@ function scene() {
   const look = vi.fn(async () => {});
   const again = vi.fn();
   const repeat = vi.fn(async () => {});
+  const check = vi.fn(async () => {});
   const fails = async <Answer>(answer: Answer): Promise<Answer> => {
     if (failing) throw failing;
     return answer;
@@ -78,11 +79,13 @@ function scene() {
     advances: { start: async (lockId: bigint) => void started.push(lockId), again },
     rulesInForce: { register: () => fails(void registered.push("registered")) },
     witness: { look },
+    invariantChecks: { run: check },
+    doctorIntervalMs,
     onFailure: (loop: string) => failures.push(loop),
   } as unknown as BackgroundOptions);
   return {
     ...{ background, followed, comingBack, heartbeats, registered, started, failures, heldUp, clock },
-    ...{ dueAsked, purges, look, again, repeat },
+    ...{ dueAsked, purges, look, again, repeat, check },
     setDue(ids: bigint[]) {
       due = ids;
     },
@@ -124,6 +127,31 @@ describe("a replica that starts", () => {
     await background.stop();
     await pass(bounds.BEAT_INTERVAL_MS);
     expect(counts()).toEqual(before);
+  });
+});
+
+describe("checks of the rows", () => {
+  test("are made at their interval, and after a long one much later", async () => {
+    const { background, check } = scene(5_000);
+    check.mockImplementationOnce(() => new Promise((resolve) => setTimeout(resolve, 100)));
+    await background.start();
+    await pass(5_100);
+    expect(check).toHaveBeenCalledTimes(1);
+    await pass(100 * bounds.CHECKED_REST_SHARE - 1);
+    expect(check).toHaveBeenCalledTimes(1);
+    await pass(1);
+    expect(check).toHaveBeenCalledTimes(2);
+    await pass(5_000);
+    expect(check).toHaveBeenCalledTimes(3);
+    await background.stop();
+  });
+
+  test("are not made if they are off", async () => {
+    const { background, check } = scene();
+    await background.start();
+    await pass(3_600_000);
+    expect(check).not.toHaveBeenCalled();
+    await background.stop();
   });
 });
 
