@@ -3,11 +3,12 @@
 
 import { once } from "node:events";
 import { createServer } from "node:net";
+import { databaseEnds, listenerEnds } from "./config/certificate-ends.ts";
 import type { Config } from "./config/config.ts";
 import type { ListenAddress } from "./config/listen-address.ts";
 import { formatListenAddress, isLoopback } from "./config/listen-address.ts";
 import { type FilesOutcome, ReloadedFiles } from "./config/reloaded-files.ts";
-import { tlsFiles, validUntil } from "./config/tls-files.ts";
+import { tlsFiles } from "./config/tls-files.ts";
 import { metricsTokenFile } from "./config/token-file.ts";
 import { Engine } from "./engine/engine.ts";
 import { HEARTBEATS_PER_GRACE } from "./engine/engine-bounds.ts";
@@ -92,7 +93,11 @@ async function startParts(
   { log, version, nodeVersion, memoryMax }: AppOptions,
   stops: AsyncDisposableStack,
 ): Promise<Omit<App, "stop">> {
-  const metrics = new Metrics({ classes: config.metricsClasses, nodeMetrics: true });
+  const metrics = new Metrics({
+    classes: config.metricsClasses,
+    label: config.metricsLabel,
+    nodeMetrics: true,
+  });
   const outage = new OutageLog(log);
   const events = new EventLog(log, { audit: config.auditLog, outage });
   const onOutcome = (outcome: FilesOutcome) => {
@@ -205,9 +210,10 @@ async function startParts(
         grpc.setTls(renewed);
         http.setTls(renewed);
         sender.reconnect();
-        metrics.certificateInForce(certificate.what, validUntil(renewed));
+        metrics.certificatesInForce(listenerEnds(renewed));
       },
     });
+  metrics.certificatesInForce(databaseEnds(config.databaseLogin.tls));
   const tokens = metricsTokenFile(config);
   if (tokens) files.add({ ...tokens, onNew: (renewed) => http.setTokens(renewed) });
   stops.defer(() => files.stop());

@@ -98,6 +98,19 @@ export function text(placeholder: string, bound: string): Kind<string> {
   return { placeholder, bound, read: (written) => written };
 }
 
+/** The key of a label of claims; null: none. */
+export function labelKey(bytesMax: number): Kind<string | null> {
+  const bound = `1 to ${bytesMax} bytes`;
+  return {
+    placeholder: "<label>",
+    bound,
+    read(text) {
+      if (Buffer.byteLength(text) > bytesMax) return new Refusal(`write the key of a label, ${bound}`);
+      return text === "" ? null : text;
+    },
+  };
+}
+
 /** Names and patterns (a prefix and a star), separated by commas, that put names into classes. */
 export function namePatterns(
   patternsMax: number,

@@ -2,6 +2,7 @@
 // is added later. Only this folder knows prom-client.
 
 import { collectDefaultMetrics, Registry } from "prom-client";
+import type { CertificateEnd } from "../config/certificate-ends.ts";
 import type { FilesOutcome } from "../config/reloaded-files.ts";
 import type { EngineObserver } from "../engine/lock-engine.ts";
 import type { CallObserver } from "../grpc/call-observer.ts";
@@ -15,6 +16,8 @@ import { type AllSeries, METRICS } from "./table.ts";
 export interface MetricsOptions {
   /** Exact names and patterns that are classes of their own. */
   readonly classes: readonly string[];
+  /** The key of the label of claims by which live claims are counted; null or unset: none. */
+  readonly label?: string | null;
   /** Whether Node's own metrics (memory, event loop, garbage collection) are included. */
   readonly nodeMetrics: boolean;
 }
@@ -35,6 +38,7 @@ export class Metrics {
   readonly calls: CallObserver;
   readonly #registry = new Registry();
   readonly #classes: LockClasses;
+  readonly #label: string | null;
   readonly #series: AllSeries;
   /** Set the gauges that are read at each scrape. */
   readonly #gauges: (() => void | Promise<void>)[] = [];
@@ -42,6 +46,7 @@ export class Metrics {
 
   constructor(options: MetricsOptions) {
     this.#classes = new LockClasses(options.classes);
+    this.#label = options.label ?? null;
     this.#series = liveSeries(METRICS, this.#registry, this.#classes);
     this.#bounds = new BoundGauges(this.#series);
     this.#gauges.push(() => this.#bounds.refresh());
@@ -54,7 +59,7 @@ export class Metrics {
   /** Adds the gauges that a scrape reads from the store. Call it once. */
   observeStore(source: StoreSource, { version, node, database }: BuildInfo): void {
     this.#series.buildInfo.of(version).of(node).of(database).set(1);
-    const locks = new LockGauges(this.#series, this.#classes, source);
+    const locks = new LockGauges(this.#series, this.#classes, source, this.#label);
     this.#gauges.push(() => locks.refresh());
     this.observeBounds(() => source.bounds());
   }
@@ -76,8 +81,10 @@ export class Metrics {
     if (kind !== "failed") reloadSuccessSeconds.of(what).set(Date.now() / 1e3);
   }
 
-  certificateInForce(file: string, validUntil: Date): void {
-    this.#series.certificateExpiresSeconds.of(file).set(validUntil.getTime() / 1e3);
+  /** Shows until when certificates are valid that are in force from now on. */
+  certificatesInForce(ends: readonly CertificateEnd[]): void {
+    for (const { file, end } of ends)
+      this.#series.certificateExpiresSeconds.of(file).set(end.getTime() / 1e3);
   }
 
   /** The text of a scrape. */

@@ -12,7 +12,8 @@ const LABEL_VALUES_MAX = 100;
 /** The value that stands for all values beyond the bound. */
 const OVERFLOW = "other";
 
-type Kind = "counter" | "gauge" | "histogram";
+/** `snapshot`: a gauge whose series are all replaced at once. */
+type Kind = "counter" | "gauge" | "histogram" | "snapshot";
 
 /** A row of the table. */
 interface Definition<Of extends Kind = Kind, Labels extends readonly string[] = readonly string[]> {
@@ -33,6 +34,7 @@ interface Definition<Of extends Kind = Kind, Labels extends readonly string[] = 
 export const counter = definer("counter");
 export const gauge = definer("gauge");
 export const histogram = definer("histogram");
+export const snapshot = definer("snapshot");
 
 function definer<Of extends Kind>(kind: Of) {
   return <const Labels extends readonly string[]>(
@@ -47,6 +49,7 @@ interface Series {
   readonly counter: Pick<Value, "inc">;
   readonly gauge: Value;
   readonly histogram: Pick<Buckets, "observe">;
+  readonly snapshot: never;
 }
 
 /** What finds a series by the values of its labels, one after the other. */
@@ -62,7 +65,9 @@ type Labelled<Labels extends readonly string[], One> = Labels extends readonly [
 /** For each row of a table its series: `live.acquires.of(lockName).of(mode).of(outcome).inc()`. */
 export type Live<Table> = {
   readonly [Key in keyof Table]: Table[Key] extends Definition<infer Of, infer Labels>
-    ? Labelled<Labels, Series[Of]>
+    ? Of extends "snapshot"
+      ? Pick<Snapshot, "replace">
+      : Labelled<Labels, Series[Of]>
     : never;
 };
 
@@ -74,14 +79,19 @@ export function liveSeries<Table extends Readonly<Record<string, Definition>>>(
 ): Live<Table> {
   const made = Object.entries(table).map(([key, definition]) => {
     const { name, help, kind, labels, known = {}, buckets = [] } = definition;
-    const all: (Value | Buckets)[] = [];
-    const described = { name, help, type: kind, aggregator: "sum" };
+    const all: (Value | Buckets | Snapshot)[] = [];
+    const described = { name, help, type: kind === "snapshot" ? "gauge" : kind, aggregator: "sum" };
     const metric = {
       ...described,
       get: async () => ({ ...described, values: all.flatMap((one) => one.samples(name)) }),
     };
     // A registry uses no more of its metrics than this.
     registry.registerMetric(metric as unknown as Metric);
+    if (kind === "snapshot") {
+      const one = new Snapshot();
+      all.push(one);
+      return [key, one];
+    }
     const make = (values: LabelValues) => {
       // A gauge with labels says nothing before it is set.
       const isLeftOut = kind === "gauge" && labels.length > 0;
@@ -201,6 +211,20 @@ class Value {
 
   samples(metricName: string): MetricValueWithName<string>[] {
     return this.#isLeftOut ? [] : [{ metricName, labels: this.#labels, value: this.#value }];
+  }
+}
+
+/** The series of a gauge as of one count: those that the next count does not find are gone. */
+class Snapshot {
+  #samples: readonly { readonly labels: LabelValues; readonly value: number }[] = [];
+
+  /** The caller bounds how many there are. */
+  replace(samples: readonly { readonly labels: LabelValues; readonly value: number }[]): void {
+    this.#samples = samples;
+  }
+
+  samples(metricName: string): MetricValueWithName<string>[] {
+    return this.#samples.map((sample) => ({ metricName, ...sample }));
   }
 }
 

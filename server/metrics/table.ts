@@ -1,8 +1,9 @@
 // The metrics of a server, all in one table: name, help, labels and buckets. Dashboards and alerts rely on names and
-// labels, so these stay. A label takes only words of the code and classes of names, never the name of a lock.
+// labels, so these stay. A label takes only words of the code, classes of names, and the most used values of a label of
+// claims that the operator has named; never the name of a lock.
 
 import type { EndReason } from "../core/claim.ts";
-import { counter, gauge, histogram, type Live } from "./series.ts";
+import { counter, gauge, histogram, type Live, snapshot } from "./series.ts";
 
 // The buckets of histograms. Each bucket of each label value is a time series.
 
@@ -276,6 +277,17 @@ export const METRICS = {
     "How long the oldest waiter has waited, by this server's clock; 0 if nobody waits.",
     ["class"],
   ),
+  holdersByLabel: snapshot(
+    "rowlock_holders_by_label",
+    "Claims that hold a lock, by the value of the label of claims that ROWLOCK_METRICS_LABEL names: the 50 values with most " +
+      "claims, the rest as other. The same at every replica.",
+    ["label", "value"],
+  ),
+  waitersByLabel: snapshot(
+    "rowlock_waiters_by_label",
+    "Claims that wait, in the same way. The same at every replica.",
+    ["label", "value"],
+  ),
   gaugesComplete: gauge(
     "rowlock_lock_gauges_complete",
     "1 if the gauges of locks cover all busy locks, as counted within the last minute; 0 if they could not be counted.",
@@ -322,7 +334,8 @@ export const METRICS = {
   ),
   certificateExpiresSeconds: gauge(
     "rowlock_certificate_expires_timestamp_seconds",
-    "Until when the certificate in force is valid, in seconds since 1970.",
+    "Until when the certificates of a file in force are valid, in seconds since 1970: those of the listener (certificate), of " +
+      "the authorities of its clients (client_ca), and for the database (database_ca, database_certificate).",
     ["file"],
   ),
   buildInfo: gauge("rowlock_build_info", "Always 1; the labels are the versions that run.", [

@@ -143,8 +143,13 @@ export interface Polled {
 /** A lock with holders or waiters, for gauges. */
 export interface BusyLock {
   readonly lock: Counters;
+  /** The labels of the holder in the guard row; null: there is none. */
+  readonly firstHolderLabels: Claim["labels"] | null;
   readonly oldestWaiterSinceUs: number | null;
 }
+
+/** A live claim beside the first holder of its lock, for gauges. */
+export type FurtherClaim = Pick<Claim, "labels" | "state">;
 
 /** Which free locks a caller wants. */
 export type FreeSelector =
@@ -473,6 +478,11 @@ export interface Store {
    * statement takes longer when there are more locks. The caller bounds how often it runs.
    */
   busyLocks(see: (locks: readonly BusyLock[]) => void): Promise<void>;
+  /**
+   * Passes all live claims that are not the first holders of their locks to `see`, each once, in pages as `busyLocks`
+   * does.
+   */
+  furtherClaims(see: (claims: readonly FurtherClaim[]) => void): Promise<void>;
 
   /** Compares counters with rows, and rows with each other; returns at most `max` findings. */
   checkInvariants(max: number): Promise<Finding[]>;

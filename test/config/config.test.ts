@@ -76,6 +76,7 @@ describe("without any setting", () => {
       pollIntervalMs: 100,
       retentionMs: 3_600_000,
       idleLockRetentionMs: 604_800_000,
+      doctorIntervalMs: 600_000,
       queueMax: 10_000,
       commandsMax: 10_000,
       streamsMax: 1_000,
@@ -91,6 +92,7 @@ describe("without any setting", () => {
       poolSize: 10,
       lanes: null,
       metricsClasses: [],
+      metricsLabel: null,
       reflection: true,
       auditLog: false,
       logLevel: "info",
@@ -231,6 +233,7 @@ describe("values", () => {
     ["ROWLOCK_METRICS_CLASSES", "other"],
     ["ROWLOCK_METRICS_CLASSES", Array.from({ length: 51 }, (_, i) => `c${i}/*`).join(",")],
     ["ROWLOCK_METRICS_CLASSES", "x".repeat(256)],
+    ["ROWLOCK_METRICS_LABEL", "x".repeat(64)],
   ])("refuses %s=%s", (name, text) => {
     expect(faultsOf({ env: { [name]: text } })).toHaveLength(1);
   });

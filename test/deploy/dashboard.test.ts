@@ -5,7 +5,7 @@ import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { parse } from "yaml";
 import type { Claim } from "../../server/core/claim.ts";
-import { Metrics } from "../../server/metrics/metrics.ts";
+import { Metrics, type StoreSource } from "../../server/metrics/metrics.ts";
 import { ACQUIRE, CLAIM } from "../support/claims.ts";
 
 interface Panel {
@@ -48,7 +48,7 @@ const namesIn = (texts: readonly string[]) =>
   texts.flatMap((text) => text.match(/\b(rowlock|process|nodejs)_[a-z0-9_]+/g) ?? []);
 
 function newMetrics(): Metrics {
-  const metrics = new Metrics({ classes: [], nodeMetrics: true });
+  const metrics = new Metrics({ classes: [], label: "team", nodeMetrics: true });
   const bounds = () =>
     (["room", "turns", "client"] as const).flatMap((kind) =>
       ["lanes", "commands_queued", "server_sessions", "watches"].map((bound) => ({
@@ -59,7 +59,10 @@ function newMetrics(): Metrics {
       })),
     );
   const replicas = async () => ({ nowUs: 0, replicas: [] });
-  const source = { busyLocks: async () => {}, limitRules: async () => [], replicas, bounds };
+  const labels = { team: "etl" };
+  const furtherClaims = async (see: Parameters<StoreSource["furtherClaims"]>[0]) =>
+    see([{ labels, state: "waiting" }]);
+  const source = { busyLocks: async () => {}, furtherClaims, limitRules: async () => [], replicas, bounds };
   metrics.observeStore(source, { version: "", node: "", database: "" });
   metrics.observeReadiness({ latest: { ready: true } });
   return metrics;
@@ -89,7 +92,7 @@ async function healthyLines(): Promise<string[]> {
   calls.sessionMessage("received", 1, 100);
   calls.sessionMessage("sent", 1, 100);
   metrics.filesRead({ kind: "first", what: "certificate" });
-  metrics.certificateInForce("certificate", new Date());
+  metrics.certificatesInForce([{ file: "certificate", end: new Date() }]);
   calls.sessionClosed("OK", 60);
   return (await metrics.render()).split("\n").filter((line) => line !== "" && !line.startsWith("#"));
 }
@@ -147,6 +150,7 @@ describe("the dashboard and the alerts", () => {
       "bound",
       "kind",
       "check",
+      "value",
     ];
     for (const label of labels) expect([...ours, ...more]).toContain(label);
   });

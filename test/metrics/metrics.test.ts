@@ -40,7 +40,20 @@ const REPLICA = { id: 1n, address: "127.0.0.1:1", version: "1", secret: "" };
 
 function source(over: Partial<StoreSource> = {}): StoreSource {
   return {
-    busyLocks: async (see) => see([{ lock: LOCK, oldestWaiterSinceUs: (Date.now() - 5_000) * 1_000 }]),
+    busyLocks: async (see) =>
+      see([
+        {
+          lock: LOCK,
+          firstHolderLabels: { team: "etl" },
+          oldestWaiterSinceUs: (Date.now() - 5_000) * 1_000,
+        },
+      ]),
+    furtherClaims: async (see) =>
+      see([
+        { labels: { team: "web" }, state: "held" },
+        { labels: { team: "etl" }, state: "waiting" },
+        { labels: { host: "a1" }, state: "waiting" },
+      ]),
     limitRules: async () => [],
     replicas: async () => ({ nowUs: 5, replicas: [registered(10), registered(6), registered(5)] }),
     bounds: () => [{ bound: "database_connections", kind: "turns", used: 6, max: 10 }],
@@ -52,7 +65,7 @@ const LIMIT = { limit: 1, source: "default", pattern: "", version: 0n, reason: "
 
 /** Metrics after everything was reported once, through the reporters' interfaces. */
 function reported(over: Partial<StoreSource> = {}): Metrics {
-  const metrics = new Metrics({ classes: ["etl/*"], nodeMetrics: false });
+  const metrics = new Metrics({ classes: ["etl/*"], label: "team", nodeMetrics: false });
   const engine: EngineObserver = metrics.engine;
   const store: StoreObserver = metrics.store;
   engine({
@@ -127,7 +140,7 @@ function reported(over: Partial<StoreSource> = {}): Metrics {
   metrics.observeStore(source(over), { version: "1.2.3", node: "26", database: "MariaDB 10.11" });
   metrics.observeReadiness({ latest: { ready: true } });
   metrics.filesRead({ kind: "first", what: "certificate" });
-  metrics.certificateInForce("certificate", new Date(2_000_000_000_000));
+  metrics.certificatesInForce([{ file: "certificate", end: new Date(2_000_000_000_000) }]);
   return metrics;
 }
 
@@ -159,6 +172,7 @@ const RELIED_ON = `
   gauge certificate_expires_timestamp_seconds file
   gauge grpc_open_streams
   gauge held_permits class
+  gauge holders_by_label label value
   gauge invariant_findings check
   gauge limit_permits class
   gauge lock_gauges_complete
@@ -168,6 +182,7 @@ const RELIED_ON = `
   gauge reload_success_timestamp_seconds file
   gauge replicas
   gauge waiters class
+  gauge waiters_by_label label value
   histogram command_duration_seconds verb
   histogram grpc_call_duration_seconds method
   histogram hold_duration_seconds class
@@ -337,7 +352,7 @@ test("files that are read again have failed until they are in force", async () =
   metrics.filesRead({ kind: "failed", what: "certificate", faults: ["bad"] });
   expect(await series()).toEqual(['rowlock_reload_failed{file="certificate"} 1']);
   metrics.filesRead({ kind: "new", what: "certificate" });
-  metrics.certificateInForce("certificate", new Date(2_000_000_000_000));
+  metrics.certificatesInForce([{ file: "certificate", end: new Date(2_000_000_000_000) }]);
   expect(await series()).toEqual([
     'rowlock_reload_failed{file="certificate"} 0',
     expect.stringMatching(/^rowlock_reload_success_timestamp_seconds\{file="certificate"\} \d+/),
@@ -394,6 +409,40 @@ describe("the gauges of locks", () => {
     );
     const age = lines.find((line) => line.startsWith('rowlock_oldest_waiter_age_seconds{class="etl/*"}'));
     expect(Number(age?.split(" ")[1])).toBeCloseTo(5, 0);
+  });
+
+  test("count claims by the label that the operator has named, and those of a value no longer than there are some", async () => {
+    const byLabel = async (metrics: Metrics) =>
+      (await scrape(metrics)).lines.filter((line) => line.includes("_by_label"));
+    expect(await byLabel(reported())).toEqual([
+      'rowlock_holders_by_label{label="team",value="etl"} 1',
+      'rowlock_holders_by_label{label="team",value="web"} 1',
+      'rowlock_waiters_by_label{label="team",value="etl"} 1',
+      'rowlock_waiters_by_label{label="team",value="web"} 0',
+    ]);
+    vi.useFakeTimers({ toFake: ["performance"] });
+    let values = ["a", "b"];
+    const metrics = reported({
+      busyLocks: async () => {},
+      furtherClaims: async (see) => see(values.map((team) => ({ labels: { team }, state: "held" }))),
+    });
+    expect(await byLabel(metrics)).toHaveLength(4);
+    values = ["b"];
+    vi.advanceTimersByTime(10_000);
+    expect(await byLabel(metrics)).toEqual([
+      'rowlock_holders_by_label{label="team",value="b"} 1',
+      'rowlock_waiters_by_label{label="team",value="b"} 0',
+    ]);
+    vi.useRealTimers();
+  });
+
+  test("read no further claims without such a label", async () => {
+    const metrics = new Metrics({ classes: [], nodeMetrics: false });
+    const furtherClaims = vi.fn(async () => {});
+    metrics.observeStore(source({ furtherClaims }), { version: "", node: "", database: "" });
+    const { lines } = await scrape(metrics);
+    expect(lines).toContain("rowlock_lock_gauges_complete 1");
+    expect(furtherClaims).not.toHaveBeenCalled();
   });
 
   test("are read once for many scrapes", async () => {
@@ -492,7 +541,7 @@ describe("the gauges of locks", () => {
       hangs: false,
       count: async (see: Parameters<StoreSource["busyLocks"]>[0]) => {
         if (busy.hangs) await new Promise(() => {});
-        see([{ lock: LOCK, oldestWaiterSinceUs: 0 }]);
+        see([{ lock: LOCK, firstHolderLabels: null, oldestWaiterSinceUs: 0 }]);
       },
     };
     return busy;
@@ -524,7 +573,7 @@ describe("classes", () => {
 
 test("names, kinds and labels are those that dashboards and alerts of users rely on", () => {
   const rows = Object.values(METRICS).map(({ name, kind, labels }) =>
-    [kind, name.replace(/^rowlock_/, ""), ...[...labels].sort()].join(" "),
+    [kind === "snapshot" ? "gauge" : kind, name.replace(/^rowlock_/, ""), ...[...labels].sort()].join(" "),
   );
   expect(rows.sort()).toEqual(RELIED_ON.trim().split(/\n\s*/));
 });
@@ -580,6 +629,8 @@ describe("conventions", () => {
       "bound",
       "kind",
       "check",
+      "label",
+      "value",
       "version",
       "node",
       "database",

@@ -10,6 +10,7 @@ import {
   busyLockFromRow,
   claimFromRow,
   claimsOfPrincipalFromRow,
+  furtherClaimFromRow,
   guardFromRow,
   placeFromRow,
   type Row,
@@ -152,6 +153,17 @@ export function reads(handle: SqliteHandle) {
       const ids = statements.all("busy_ids").map(([id]) => bigintOf(id));
       for (const part of partsOf(ids, BUSY_LOCKS_PAGE)) {
         see(statements.all("busy_locks", listOf(part)).map(busyLockFromRow));
+        await otherWork();
+      }
+    },
+
+    async furtherClaims(see) {
+      for (let after = [0n, 0n]; ; ) {
+        const page = statements.all("further_claims", ...after);
+        see(page.map(furtherClaimFromRow));
+        const last = page.at(-1);
+        if (!last || page.length < BUSY_LOCKS_PAGE) return;
+        after = [bigintOf(last[0]), bigintOf(last[1])];
         await otherWork();
       }
     },
