@@ -166,6 +166,9 @@ export type WatchEvent =
       readonly cause: "slow_reader" | "outage" | "failed_over" | "clock";
     };
 
+/** What the clean-up deletes. */
+export type DeletedRows = "ended_claims" | "idle_locks";
+
 /** A check of the rows of live claims: what is damaged, or why this server has not checked. */
 export type CheckEvent =
   | { readonly kind: "checked"; readonly findings: readonly Finding[] }
@@ -205,6 +208,7 @@ export type EngineEvent =
   | WatchEvent
   | CaptureEvent
   | CheckEvent
+  | { readonly kind: "deleted"; readonly what: DeletedRows; readonly rows: number }
   /** A background loop failed once; it continues. */
   | { readonly kind: "loop_failed"; readonly loop: string; readonly error: unknown };
 

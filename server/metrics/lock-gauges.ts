@@ -20,7 +20,15 @@ const SHOWN_MS_MAX = 60_000;
 const READ_MS_MAX = 2_000;
 
 /** The part of a store that the gauges read. */
-export type LockSource = Pick<Store, "busyLocks" | "furtherClaims" | "limitRules" | "replicas">;
+export interface LockSource extends Pick<Store, "busyLocks" | "furtherClaims" | "limitRules" | "replicas"> {
+  historyStats?(): Promise<HistoryStats>;
+}
+
+/** How many ended claims there are, about, and how long the oldest of them has been kept beyond its time. */
+interface HistoryStats {
+  readonly rows: number;
+  readonly overdueUs: number;
+}
 
 /** What is counted of one class. */
 interface ClassState {
@@ -36,6 +44,8 @@ interface Seen {
   /** Servers whose entry in the register has not run out. */
   readonly replicas: number;
   readonly byLabel: readonly LabelCount[];
+  /** null: the store does not say. */
+  readonly history: HistoryStats | null;
 }
 
 export class LockGauges {
@@ -56,6 +66,7 @@ export class LockGauges {
     this.#classes = classes;
     this.#source = source;
     this.#label = label;
+    this.#leaveOut();
   }
 
   /** Counts again unless a count is recent. Scrapes at the same time share one count. Never fails. */
@@ -88,6 +99,7 @@ export class LockGauges {
     for (const gauge of [busyLocks, waiters, heldPermits, limitPermits, oldestWaiterSeconds])
       for (const ofClass of gauge.all) ofClass.leaveOut();
     for (const gauge of [this.#series.holdersByLabel, this.#series.waitersByLabel]) gauge.replace([]);
+    for (const gauge of [this.#series.historyRows, this.#series.historyOverdueSeconds]) gauge.leaveOut();
     this.#series.replicas.set(0);
     this.#series.gaugesComplete.set(0);
     this.#shownMs = Number.NEGATIVE_INFINITY;
@@ -131,10 +143,11 @@ export class LockGauges {
       });
     const { nowUs, replicas } = await this.#source.replicas(REPLICAS_MAX);
     const alive = replicas.filter(({ deadlineUs }) => deadlineUs > nowUs).length;
-    return { states: states.all, replicas: alive, byLabel: byLabel?.most ?? [] };
+    const history = (await this.#source.historyStats?.()) ?? null;
+    return { states: states.all, replicas: alive, byLabel: byLabel?.most ?? [], history };
   }
 
-  #set({ states, replicas, byLabel }: Seen): void {
+  #set({ states, replicas, byLabel, history }: Seen): void {
     const series = this.#series;
     const nowUs = Date.now() * 1_000;
     for (const [index, state] of states.entries()) {
@@ -151,6 +164,10 @@ export class LockGauges {
       byLabel.map(({ value, ...counts }) => ({ labels: { label, value }, value: counts[what] }));
     series.holdersByLabel.replace(samples("holders"));
     series.waitersByLabel.replace(samples("waiters"));
+    if (history) {
+      series.historyRows.set(history.rows);
+      series.historyOverdueSeconds.set(history.overdueUs / 1e6);
+    }
     series.replicas.set(replicas);
     series.gaugesComplete.set(1);
     this.#shownMs = performance.now();

@@ -43,6 +43,9 @@ export function engineObserver(series: AllSeries): EngineObserver {
       case "watch_began_anew":
         series.watchesBegunAnew.of(event.cause).inc();
         return;
+      case "deleted":
+        series.deletedRows.of(event.what).inc(event.rows);
+        return;
       case "checked":
         checked(series, event.findings);
         return;

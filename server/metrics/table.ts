@@ -288,6 +288,17 @@ export const METRICS = {
     "Claims that wait, in the same way. The same at every replica.",
     ["label", "value"],
   ),
+  historyRows: gauge(
+    "rowlock_history_rows",
+    "Ended claims that are kept, about: the database's own estimate. The same at every replica.",
+    [],
+  ),
+  historyOverdueSeconds: gauge(
+    "rowlock_history_overdue_seconds",
+    "How long the oldest ended claim has been kept beyond its time, which is how far cleaning is behind; 0: it is not. " +
+      "The same at every replica.",
+    [],
+  ),
   gaugesComplete: gauge(
     "rowlock_lock_gauges_complete",
     "1 if the gauges of locks cover all busy locks, as counted within the last minute; 0 if they could not be counted.",
@@ -308,6 +319,12 @@ export const METRICS = {
   ),
   boundMax: gauge("rowlock_bound_max", "The bounds of this server: how much may be used.", ["bound", "kind"]),
 
+  deletedRows: counter(
+    "rowlock_deleted_rows_total",
+    "Rows that this server has deleted when their time was over: ended claims, and locks that nobody uses any more.",
+    ["what"],
+    { known: { what: ["ended_claims", "idle_locks"] } },
+  ),
   invariantFindings: gauge(
     "rowlock_invariant_findings",
     "Damage that the last check of the rows of live claims found, as rowlock doctor names it. Only the server that " +

@@ -59,10 +59,18 @@ function newMetrics(): Metrics {
       })),
     );
   const replicas = async () => ({ nowUs: 0, replicas: [] });
+  const historyStats = async () => ({ rows: 0, overdueUs: 0 });
   const labels = { team: "etl" };
   const furtherClaims = async (see: Parameters<StoreSource["furtherClaims"]>[0]) =>
     see([{ labels, state: "waiting" }]);
-  const source = { busyLocks: async () => {}, furtherClaims, limitRules: async () => [], replicas, bounds };
+  const source = {
+    busyLocks: async () => {},
+    furtherClaims,
+    limitRules: async () => [],
+    replicas,
+    bounds,
+    historyStats,
+  };
   metrics.observeStore(source, { version: "", node: "", database: "" });
   metrics.observeReadiness({ latest: { ready: true } });
   return metrics;
@@ -151,6 +159,7 @@ describe("the dashboard and the alerts", () => {
       "kind",
       "check",
       "value",
+      "what",
     ];
     for (const label of labels) expect([...ours, ...more]).toContain(label);
   });

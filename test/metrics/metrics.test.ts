@@ -55,6 +55,7 @@ function source(over: Partial<StoreSource> = {}): StoreSource {
         { labels: { host: "a1" }, state: "waiting" },
       ]),
     limitRules: async () => [],
+    historyStats: async () => ({ rows: 12, overdueUs: 2_500_000 }),
     replicas: async () => ({ nowUs: 5, replicas: [registered(10), registered(6), registered(5)] }),
     bounds: () => [{ bound: "database_connections", kind: "turns", used: 6, max: 10 }],
     ...over,
@@ -132,6 +133,7 @@ function reported(over: Partial<StoreSource> = {}): Metrics {
   engine({ kind: "watch_began_anew", cause: "outage" });
   engine({ kind: "loop_failed", loop: "sweep", error: new Error("away") });
   engine({ kind: "checked", findings: [] });
+  engine({ kind: "deleted", what: "ended_claims", rows: 7 });
   store.statement("lock.take", 0.0004);
   store.transaction(0.003, 2, "committed");
   store.connection("opened");
@@ -151,6 +153,7 @@ const RELIED_ON = `
   counter captures_total outcome
   counter clock_jumps_total direction
   counter connection_events_total event
+  counter deleted_rows_total what
   counter enqueued_total class
   counter fail_overs_total
   counter grpc_calls_total code method via
@@ -172,6 +175,8 @@ const RELIED_ON = `
   gauge certificate_expires_timestamp_seconds file
   gauge grpc_open_streams
   gauge held_permits class
+  gauge history_overdue_seconds
+  gauge history_rows
   gauge holders_by_label label value
   gauge invariant_findings check
   gauge limit_permits class
@@ -304,6 +309,8 @@ describe("the counters", () => {
         'rowlock_connection_events_total{event="opened"} 1',
         'rowlock_clock_jumps_total{direction="behind"} 1',
         'rowlock_loop_failures_total{loop="sweep"} 1',
+        'rowlock_deleted_rows_total{what="ended_claims"} 7',
+        'rowlock_deleted_rows_total{what="idle_locks"} 0',
         'rowlock_grpc_calls_total{method="Acquire",via="call",code="OK"} 1',
         "rowlock_grpc_open_streams 1",
         'rowlock_captures_total{outcome="some"} 1',
@@ -405,6 +412,8 @@ describe("the gauges of locks", () => {
         'rowlock_limit_permits{class="etl/*"} 3',
         "rowlock_lock_gauges_complete 1",
         "rowlock_replicas 2",
+        "rowlock_history_rows 12",
+        "rowlock_history_overdue_seconds 2.5",
       ]),
     );
     const age = lines.find((line) => line.startsWith('rowlock_oldest_waiter_age_seconds{class="etl/*"}'));
@@ -462,7 +471,7 @@ describe("the gauges of locks", () => {
     const { lines } = await scrape(reported({ busyLocks: away }));
     expect(lines).toContain("rowlock_lock_gauges_complete 0");
     expect(lines).toContain("rowlock_transaction_commands_sum 7");
-    expect(lines.filter((line) => line.startsWith("rowlock_waiters"))).toEqual([]);
+    expect(lines.filter((line) => /^rowlock_(waiters|history)/.test(line))).toEqual([]);
   });
 
   test("do not delay a scrape if the database hangs", async () => {
@@ -630,6 +639,7 @@ describe("conventions", () => {
       "kind",
       "check",
       "label",
+      "what",
       "value",
       "version",
       "node",

@@ -7,6 +7,7 @@ import type { Policy } from "../../core/rows.ts";
 import type { Store } from "../../storage/store.ts";
 import type { Followers } from "../changes/followers.ts";
 import * as bounds from "../engine-bounds.ts";
+import type { DeletedRows, EngineObserver } from "../lock-engine.ts";
 import { Loop } from "../loop.ts";
 import type { Advances } from "../transaction/advances.ts";
 import type { RulesInForce } from "../transaction/rules-in-force.ts";
@@ -31,6 +32,7 @@ export interface BackgroundOptions {
   readonly invariantChecks: Pick<InvariantChecks, "run">;
   /** How often the rows are checked; null: never. */
   readonly doctorIntervalMs: number | null;
+  readonly observer: EngineObserver;
   readonly onFailure: (loop: string, error: unknown) => void;
 }
 
@@ -144,9 +146,16 @@ export class Background {
     const { store, policy, idleLockUs } = this.#options;
     // If the clock was set ahead, the server must not forget the request ids that it has seen.
     const untilUs = store.clock.forgettableUs(policy.retentionUs, performance.now() * 1_000);
-    if (untilUs !== null) await inRounds(() => store.purgeClaims(untilUs, bounds.PURGE_ROWS_MAX));
+    if (untilUs !== null)
+      await inRounds(() => this.#deleted("ended_claims", store.purgeClaims(untilUs, bounds.PURGE_ROWS_MAX)));
     // An idle lock leaves only its last token, which the floor keeps, so an early deletion does no harm.
-    await inRounds(() => store.purgeLocks(idleLockUs, bounds.PURGE_ROWS_MAX));
+    await inRounds(() => this.#deleted("idle_locks", store.purgeLocks(idleLockUs, bounds.PURGE_ROWS_MAX)));
+  }
+
+  async #deleted(what: DeletedRows, deleting: Promise<number>): Promise<number> {
+    const rows = await deleting;
+    if (rows > 0) this.#options.observer({ kind: "deleted", what, rows });
+    return rows;
   }
 
   #doctor(intervalMs: number): Loop {

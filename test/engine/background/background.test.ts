@@ -5,6 +5,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { ClaimRef } from "../../../server/core/claim.ts";
 import { Background, type BackgroundOptions } from "../../../server/engine/background/background.ts";
 import * as bounds from "../../../server/engine/engine-bounds.ts";
+import type { EngineEvent } from "../../../server/engine/lock-engine.ts";
 import { CLAIM } from "../../support/claims.ts";
 
 // Keeps heartbeats from coinciding with the other loops.
@@ -42,6 +43,7 @@ function scene(doctorIntervalMs: number | null = null) {
   const look = vi.fn(async () => {});
   const again = vi.fn();
   const repeat = vi.fn(async () => {});
+  const deleted: [string, number][] = [];
   const check = vi.fn(async () => {});
   const fails = async <Answer>(answer: Answer): Promise<Answer> => {
     if (failing) throw failing;
@@ -79,13 +81,14 @@ function scene(doctorIntervalMs: number | null = null) {
     advances: { start: async (lockId: bigint) => void started.push(lockId), again },
     rulesInForce: { register: () => fails(void registered.push("registered")) },
     witness: { look },
+    observer: (event: EngineEvent) => event.kind === "deleted" && deleted.push([event.what, event.rows]),
     invariantChecks: { run: check },
     doctorIntervalMs,
     onFailure: (loop: string) => failures.push(loop),
   } as unknown as BackgroundOptions);
   return {
     ...{ background, followed, comingBack, heartbeats, registered, started, failures, heldUp, clock },
-    ...{ dueAsked, purges, look, again, repeat, check },
+    ...{ dueAsked, purges, look, again, repeat, check, deleted },
     setDue(ids: bigint[]) {
       due = ids;
     },
@@ -294,13 +297,16 @@ describe("a sweep", () => {
 
 describe("a purge", () => {
   test("goes on in rounds while there is more, but not for ever", async () => {
-    const { background, purges } = scene();
+    const { background, purges, deleted } = scene();
     purges.claimsLeft = 2 * bounds.PURGE_ROWS_MAX;
     purges.locksLeft = Number.POSITIVE_INFINITY;
     await background.start();
     await pass(bounds.PURGE_INTERVAL_MS);
     expect(purges.claims).toEqual([777, 777, 777]);
     expect(purges.locks).toEqual(Array.from({ length: bounds.PURGE_ROUNDS_MAX }, () => 55));
+    const part = (what: string) => [what, bounds.PURGE_ROWS_MAX];
+    expect(deleted.slice(0, 3)).toEqual([part("ended_claims"), part("ended_claims"), part("idle_locks")]);
+    expect(deleted).toHaveLength(2 + bounds.PURGE_ROUNDS_MAX);
     await background.stop();
   });
 
