@@ -9,13 +9,19 @@ import type { Failure } from "./messages/status.ts";
 /** How a call arrived: on its own, or as a command of a session. */
 export type Via = "call" | "session";
 
+/** The span of a call, if it is traced. */
+export interface TracedSpan {
+  readonly traceId: string;
+  readonly spanId: string;
+}
+
 /** Its methods must not throw. */
 export interface CallObserver {
   /**
    * Called once, at the end of each call. `method` is without its service (`Acquire`), `code` is a name (`OK`), and
    * `seconds` run from the call's arrival to its end.
    */
-  call(method: string, code: string, seconds: number, via: Via): void;
+  call(method: string, code: string, seconds: number, via: Via, span?: TracedSpan): void;
   /** Server streams outside sessions: WaitInQueue and WatchLocks. */
   streamOpened(): void;
   streamClosed(): void;

@@ -1,7 +1,7 @@
 // All metrics of one server, in a registry of its own. Built first, because the other parts report to it; the store
 // is added later. Only this folder knows prom-client.
 
-import { collectDefaultMetrics, Registry } from "prom-client";
+import { collectDefaultMetrics, type OpenMetricsContentType, Registry } from "prom-client";
 import type { CertificateEnd } from "../config/certificate-ends.ts";
 import type { FilesOutcome } from "../config/reloaded-files.ts";
 import type { EngineObserver } from "../engine/lock-engine.ts";
@@ -37,6 +37,10 @@ export class Metrics {
   readonly store: StoreObserver;
   readonly calls: CallObserver;
   readonly #registry = new Registry();
+  /** The same series for scrapers that take OpenMetrics: only that has exemplars. */
+  readonly #openRegistry = new Registry<OpenMetricsContentType>();
+  /** Of Node alone: rendered as OpenMetrics, prom-client's own metrics would change their names for good. */
+  readonly #nodeRegistry = new Registry();
   readonly #classes: LockClasses;
   readonly #label: string | null;
   readonly #series: AllSeries;
@@ -47,13 +51,14 @@ export class Metrics {
   constructor(options: MetricsOptions) {
     this.#classes = new LockClasses(options.classes);
     this.#label = options.label ?? null;
-    this.#series = liveSeries(METRICS, this.#registry, this.#classes);
+    this.#openRegistry.setContentType(Registry.OPENMETRICS_CONTENT_TYPE);
+    this.#series = liveSeries(METRICS, [this.#registry, this.#openRegistry], this.#classes);
     this.#bounds = new BoundGauges(this.#series);
     this.#gauges.push(() => this.#bounds.refresh());
     this.engine = engineObserver(this.#series);
     this.store = storeObserver(this.#series);
     this.calls = callObserver(this.#series);
-    if (options.nodeMetrics) collectDefaultMetrics({ register: this.#registry });
+    if (options.nodeMetrics) collectDefaultMetrics({ register: this.#nodeRegistry });
   }
 
   /** Adds the gauges that a scrape reads from the store. Call it once. */
@@ -87,13 +92,25 @@ export class Metrics {
       this.#series.certificateExpiresSeconds.of(file).set(end.getTime() / 1e3);
   }
 
-  /** The text of a scrape. */
-  async render(): Promise<string> {
+  /** The page of a scrape. `accept`: what the scraper takes, as HTTP says it. */
+  async render(accept = ""): Promise<{ readonly text: string; readonly contentType: string }> {
     await Promise.all(this.#gauges.map((set) => set()));
-    return await this.#registry.metrics();
+    const nodes = await this.#nodeRegistry.metrics();
+    if (!accept.includes(OPEN_METRICS)) {
+      const { contentType } = this.#registry;
+      return { text: `${await this.#registry.metrics()}\n${nodes}`, contentType };
+    }
+    const { contentType } = this.#openRegistry;
+    return { text: asOpenMetrics(nodes) + (await this.#openRegistry.metrics()), contentType };
   }
+}
 
-  get contentType(): string {
-    return this.#registry.contentType;
-  }
+const OPEN_METRICS = "application/openmetrics-text";
+
+/** Prometheus's text as OpenMetrics has it, without the end: the family of a counter has a name without a suffix. */
+function asOpenMetrics(text: string): string {
+  return text
+    .replace(/^# (HELP|TYPE) (\w+)_total /gm, "# $1 $2 ")
+    .replace(/\n+/g, "\n")
+    .trimStart();
 }

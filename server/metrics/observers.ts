@@ -139,9 +139,9 @@ export function storeObserver(series: AllSeries): StoreObserver {
 
 export function callObserver(series: AllSeries): CallObserver {
   return {
-    call(method, code, seconds, via) {
+    call(method, code, seconds, via, span) {
       series.calls.of(method).of(via).of(code).inc();
-      series.callSeconds.of(method).observe(seconds);
+      series.callSeconds.of(method).observe(seconds, span);
     },
     streamOpened: () => series.openStreams.inc(),
     streamClosed: () => series.openStreams.inc(-1),

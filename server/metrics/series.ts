@@ -4,7 +4,7 @@
 // its labels, and prom-client renders the sums at a scrape. The values of labels are bounded, because each value is at
 // least one time series.
 
-import type { Metric, MetricValueWithName, Registry } from "prom-client";
+import { type Metric, type MetricValueWithName, Registry, type RegistryContentType } from "prom-client";
 import { CLASS_OTHER } from "../config/settings.ts";
 
 /** Distinct values of one label. Further ones are counted as OVERFLOW, because a leak of time series would be worse. */
@@ -71,22 +71,39 @@ export type Live<Table> = {
     : never;
 };
 
-/** Makes the series of all metrics, and registers them to be rendered. */
+/** Identifies the span of a traced call. */
+export interface TraceIds {
+  readonly traceId: string;
+  readonly spanId: string;
+}
+
+/** A traced observation, as prom-client renders it. */
+interface Exemplar {
+  readonly labelSet: Readonly<Record<string, string>>;
+  readonly value: number;
+  readonly timestamp: number;
+}
+
+/** Makes the series of all metrics, and registers them to be rendered, by registries of any content type. */
 export function liveSeries<Table extends Readonly<Record<string, Definition>>>(
   table: Table,
-  registry: Registry,
+  registries: readonly Registry<RegistryContentType>[],
   classes: LockClasses,
 ): Live<Table> {
   const made = Object.entries(table).map(([key, definition]) => {
     const { name, help, kind, labels, known = {}, buckets = [] } = definition;
     const all: (Value | Buckets | Snapshot)[] = [];
     const described = { name, help, type: kind === "snapshot" ? "gauge" : kind, aggregator: "sum" };
-    const metric = {
-      ...described,
-      get: async () => ({ ...described, values: all.flatMap((one) => one.samples(name)) }),
-    };
-    // A registry uses no more of its metrics than this.
-    registry.registerMetric(metric as unknown as Metric);
+    for (const registry of registries) {
+      const own = nameIn(registry, kind, name);
+      const metric = {
+        ...described,
+        name: own,
+        get: async () => ({ ...described, name: own, values: all.flatMap((one) => one.samples(own)) }),
+      };
+      // A registry uses no more of its metrics than this.
+      registry.registerMetric(metric as unknown as Metric);
+    }
     if (kind === "snapshot") {
       const one = new Snapshot();
       all.push(one);
@@ -108,6 +125,12 @@ export function liveSeries<Table extends Readonly<Record<string, Definition>>>(
     }
   });
   return Object.fromEntries(made) as Live<Table>;
+}
+
+/** In OpenMetrics a counter has a name without the suffix of its samples, and prom-client adds that. */
+function nameIn(registry: Registry<RegistryContentType>, kind: Kind, name: string): string {
+  const isOpen = registry.contentType === Registry.OPENMETRICS_CONTENT_TYPE;
+  return isOpen && kind === "counter" ? name.replace(/_total$/, "") : name;
 }
 
 /** Makes what belongs to each value of a label, once. */
@@ -234,6 +257,8 @@ class Buckets {
   readonly #bounds: readonly number[];
   /** Observations in each bucket alone; the last entry is for values above the highest bound. */
   readonly #counts: number[];
+  /** The latest traced observation of each bucket. Empty if nothing is traced. */
+  readonly #exemplars: (Exemplar | undefined)[] = [];
   #sum = 0;
 
   constructor(labels: LabelValues, bounds: readonly number[]) {
@@ -242,12 +267,16 @@ class Buckets {
     this.#counts = new Array<number>(bounds.length + 1).fill(0);
   }
 
-  /** `value` must be a finite number. */
-  observe(value: number): void {
+  /** `value` must be a finite number. `traced`: the call that it was observed at, if that is traced. */
+  observe(value: number, traced?: TraceIds): void {
     let bucket = 0;
     while (bucket < this.#bounds.length && value > (this.#bounds[bucket] as number)) bucket += 1;
     this.#counts[bucket] = (this.#counts[bucket] as number) + 1;
     this.#sum += value;
+    if (traced) {
+      const labelSet = { trace_id: traced.traceId, span_id: traced.spanId };
+      this.#exemplars[bucket] = { labelSet, value, timestamp: Date.now() / 1e3 };
+    }
   }
 
   /** Each bucket includes the ones below it. */
@@ -256,7 +285,9 @@ class Buckets {
     const buckets = this.#counts.map((inBucket, index) => {
       count += inBucket;
       const le = this.#bounds[index] ?? "+Inf";
-      return { metricName: `${name}_bucket`, labels: { ...this.#labels, le }, value: count };
+      const exemplar = this.#exemplars[index];
+      const sample = { metricName: `${name}_bucket`, labels: { ...this.#labels, le }, value: count };
+      return exemplar ? { ...sample, exemplar } : sample;
     });
     return [
       ...buckets,

@@ -102,7 +102,7 @@ async function healthyLines(): Promise<string[]> {
   metrics.filesRead({ kind: "first", what: "certificate" });
   metrics.certificatesInForce([{ file: "certificate", end: new Date() }]);
   calls.sessionClosed("OK", 60);
-  return (await metrics.render()).split("\n").filter((line) => line !== "" && !line.startsWith("#"));
+  return (await metrics.render()).text.split("\n").filter((line) => line !== "" && !line.startsWith("#"));
 }
 
 function seriesOf(line: string) {
@@ -121,7 +121,7 @@ function selects(has: string, operator = "", value = ""): boolean {
 async function servedNames(): Promise<Set<string>> {
   const metrics = newMetrics();
   const names = new Set<string>();
-  for (const [, name, type] of (await metrics.render()).matchAll(/^# TYPE (\S+) (\S+)$/gm)) {
+  for (const [, name, type] of (await metrics.render()).text.matchAll(/^# TYPE (\S+) (\S+)$/gm)) {
     if (type !== "histogram") names.add(name as string);
     else for (const suffix of ["bucket", "sum", "count"]) names.add(`${name}_${suffix}`);
   }

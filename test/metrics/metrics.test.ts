@@ -211,7 +211,7 @@ async function scrape(metrics: Metrics): Promise<{ families: Map<string, Family>
   const families = new Map<string, Family>();
   const lines: string[] = [];
   let help = "";
-  for (const line of (await metrics.render()).split("\n")) {
+  for (const line of (await metrics.render()).text.split("\n")) {
     const words = line.split(" ");
     if (line.startsWith("# HELP")) help = words.slice(3).join(" ");
     else if (line.startsWith("# TYPE")) families.set(words[2] as string, { type: words[3] as string, help });
@@ -367,6 +367,52 @@ test("files that are read again have failed until they are in force", async () =
   ]);
 });
 
+describe("as OpenMetrics", () => {
+  const PROMETHEUS =
+    "application/openmetrics-text;version=1.0.0,application/openmetrics-text;version=0.0.1;q=0.75,text/plain;q=0.5";
+
+  test("there are the same samples, then the end; and scrapes as text are as before", async () => {
+    const metrics = new Metrics({ classes: [], nodeMetrics: true });
+    metrics.engine({ kind: "retried", cause: "deadlock" });
+    const { text: before } = await metrics.render();
+    const open = await metrics.render(PROMETHEUS);
+    expect(open.contentType).toMatch(/^application\/openmetrics-text; version=1\.0\.0/);
+    expect(open.text).toMatch(/\n# EOF\n$/);
+    expect(open.text).toContain(
+      '# TYPE rowlock_transaction_retries counter\nrowlock_transaction_retries_total{cause="deadlock"} 1\n',
+    );
+    expect(open.text).toContain("# TYPE process_cpu_seconds counter\nprocess_cpu_seconds_total ");
+    expect(open.text.split("# EOF")).toHaveLength(2);
+    expect(open.text).not.toMatch(/\n\n|_total_total|^# TYPE \w+_total /m);
+    const samplesOf = (text: string) =>
+      text
+        .split("\n")
+        .filter((line) => line !== "" && !line.startsWith("#"))
+        .map((line) => line.replace(/ [^ ]+$/, ""))
+        .sort();
+    expect(samplesOf(open.text)).toEqual(samplesOf(before));
+    expect(samplesOf((await metrics.render()).text)).toEqual(samplesOf(before));
+    expect((await metrics.render()).contentType).toBe(new Registry().contentType);
+  });
+
+  test("a bucket has its latest traced call as an exemplar", async () => {
+    const metrics = new Metrics({ classes: [], nodeMetrics: false });
+    const traced = (traceId: string, seconds: number) =>
+      metrics.calls.call("Acquire", "OK", seconds, "call", { traceId, spanId: "b7" });
+    traced("a0", 0.002);
+    traced("a1", 0.0021);
+    metrics.calls.call("Acquire", "OK", 0.0022, "call");
+    traced("a2", 90);
+    const { text } = await metrics.render(PROMETHEUS);
+    const exemplars = text.split("\n").filter((line) => line.includes(" # {"));
+    expect(exemplars).toEqual([
+      expect.stringMatching(/le="0\.0025"\} 3 # \{trace_id="a1",span_id="b7"\} 0\.0021 \d+\.?\d*$/),
+      expect.stringMatching(/le="\+Inf"\} 4 # \{trace_id="a2",span_id="b7"\} 90 \d+\.?\d*$/),
+    ]);
+    expect((await metrics.render()).text).not.toContain("trace_id");
+  });
+});
+
 test("a bound is shown while its keeper reports it and there is one", async () => {
   const metrics = new Metrics({ classes: [], nodeMetrics: false });
   let reported: BoundUse[] = [
@@ -397,7 +443,7 @@ test("findings are counted by what was checked, at the server that checked last"
   expect(await found()).toEqual(['{check="counters"} 1']);
   metrics.engine({ kind: "not_checked", why: "other_server" });
   expect((await scrape(metrics)).families.has("rowlock_invariant_findings")).toBe(true);
-  expect((await metrics.render()).includes("rowlock_invariant_findings{")).toBe(false);
+  expect((await metrics.render()).text.includes("rowlock_invariant_findings{")).toBe(false);
 });
 
 describe("the gauges of locks", () => {
@@ -605,7 +651,7 @@ describe("conventions", () => {
   });
 
   test("no label takes the name of a lock, an owner or a secret", async () => {
-    const text = await reported().render();
+    const { text } = await reported().render();
     for (const hidden of ["etl/orders", "web/1", CLAIM.secret]) expect(text).not.toContain(hidden);
   });
 
@@ -650,7 +696,8 @@ describe("conventions", () => {
 
   test("Node's own metrics are included on request", async () => {
     const metrics = new Metrics({ classes: [], nodeMetrics: true });
-    expect(await metrics.render()).toContain("process_resident_memory_bytes");
-    expect(metrics.contentType).toBe(new Registry().contentType);
+    const { text, contentType } = await metrics.render();
+    expect(text).toContain("process_resident_memory_bytes");
+    expect(contentType).toBe(new Registry().contentType);
   });
 });
