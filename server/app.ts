@@ -3,11 +3,12 @@
 
 import { once } from "node:events";
 import { createServer } from "node:net";
+import { databaseEnds, listenerEnds } from "./config/certificate-ends.ts";
 import type { Config } from "./config/config.ts";
 import type { ListenAddress } from "./config/listen-address.ts";
 import { formatListenAddress, isLoopback } from "./config/listen-address.ts";
 import { type FilesOutcome, ReloadedFiles } from "./config/reloaded-files.ts";
-import { tlsFiles, validUntil } from "./config/tls-files.ts";
+import { tlsFiles } from "./config/tls-files.ts";
 import { metricsTokenFile } from "./config/token-file.ts";
 import { keptForBy } from "./core/kept-for.ts";
 import { Engine } from "./engine/engine.ts";
@@ -96,7 +97,11 @@ async function startParts(
   { log, version, nodeVersion, memoryMax, env = {} }: AppOptions,
   stops: AsyncDisposableStack,
 ): Promise<Omit<App, "stop">> {
-  const metrics = new Metrics({ classes: config.metricsClasses, nodeMetrics: true });
+  const metrics = new Metrics({
+    classes: config.metricsClasses,
+    label: config.metricsLabel,
+    nodeMetrics: true,
+  });
   const outage = new OutageLog(log);
   const events = new EventLog(log, { audit: config.auditLog, outage });
   const onOutcome = (outcome: FilesOutcome) => {
@@ -169,6 +174,7 @@ async function startParts(
       historyRowsMax: config.historyRowsMax,
       changesUs: config.changesRetentionMs * 1_000,
     },
+    doctorIntervalMs: config.doctorIntervalMs,
     ...(config.stateFile === null ? {} : { memory: stateFile(config.stateFile) }),
     isTraced: tracer !== undefined,
     failOverPauseUs: config.failOverPauseMs === null ? null : config.failOverPauseMs * 1_000,
@@ -192,6 +198,13 @@ async function startParts(
       decides: () => readiness.decides(),
     },
   });
+
+  metrics.observeBounds(() => [
+    ...engine.bounds,
+    ...grpc.bounds(),
+    ...(callers?.usage.bounds ?? []),
+    memory.bound,
+  ]);
 
   const others = new OtherServers({ own: engine.replica, register, tls: () => tls });
   const readiness = new Readiness({
@@ -221,9 +234,10 @@ async function startParts(
         grpc.setTls(renewed);
         http.setTls(renewed);
         sender.reconnect();
-        metrics.certificateInForce(certificate.what, validUntil(renewed));
+        metrics.certificatesInForce(listenerEnds(renewed));
       },
     });
+  metrics.certificatesInForce(databaseEnds(config.databaseLogin.tls));
   const tokens = metricsTokenFile(config);
   if (tokens) files.add({ ...tokens, onNew: (renewed) => http.setTokens(renewed) });
   stops.defer(() => files.stop());

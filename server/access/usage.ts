@@ -3,6 +3,7 @@
 // decides is added in between.
 
 import { Allowance } from "../core/allowance.ts";
+import type { BoundUse } from "../core/bound-use.ts";
 import type { Identity } from "./access.ts";
 import { AccessError } from "./access-error.ts";
 import type { Quota } from "./policy.ts";
@@ -21,6 +22,8 @@ export interface RecordsOfPrincipal {
 }
 
 interface Used {
+  /** As it was at the last question; the database also counts for principals that have not asked here. */
+  quota: Quota | undefined;
   sessions: number;
   claims: number;
   waiters: number;
@@ -52,6 +55,18 @@ export interface RecordRoom {
   done(): void;
 }
 
+/** Of each quota, by its name in errors: how much a principal may use, and how much it does. */
+const QUOTAS: Readonly<
+  Record<string, (quota: Quota, used: Used, nowMs: number) => [max: number | undefined, used: number]>
+> = {
+  quota_claims: ({ claims }, used) => [claims, used.claims + used.claimsAsked],
+  quota_waiters: ({ waiters }, used) => [waiters, used.waiters + used.waitersAsked],
+  quota_sessions: ({ sessions }, used) => [sessions, used.sessions],
+  quota_records: ({ records }, used) => [records, used.records + used.recordsAsked],
+  quota_calls: ({ callsPerSecond }, used, nowMs) => [callsPerSecond, used.calls.taken(nowMs)],
+  quota_names: ({ newNamesPerMinute }, used, nowMs) => [newNamesPerMinute, used.names.taken(nowMs)],
+};
+
 const ANY_ROOM: RecordRoom = { refusal: null, done: () => {} };
 
 type User = Pick<Identity, "principal" | "quota">;
@@ -68,7 +83,7 @@ export class Usage {
   call({ principal, quota }: User): void {
     const { callsPerSecond } = quota;
     if (callsPerSecond === undefined) return;
-    const { calls } = this.#of(principal);
+    const { calls } = this.#ofUser(principal, quota);
     const taken = calls.take(1, { most: callsPerSecond, spanMs: SECOND_MS }, this.#nowMs());
     if (taken === 0) throw full("quota_calls", `${callsPerSecond} calls a second`, calls.waitMs);
   }
@@ -78,13 +93,13 @@ export class Usage {
     const { newNamesPerMinute } = quota;
     if (newNamesPerMinute === undefined) return true;
     const rate = { most: newNamesPerMinute, spanMs: MINUTE_MS };
-    return this.#of(principal).names.take(1, rate, this.#nowMs()) === 1;
+    return this.#ofUser(principal, quota).names.take(1, rate, this.#nowMs()) === 1;
   }
 
   /** Counts a session, until the function that it returns is called. Throws OVERLOADED. */
   session({ principal, quota }: User): () => void {
     if (principal === "") return () => {};
-    const used = this.#of(principal);
+    const used = this.#ofUser(principal, quota);
     if (used.sessions >= (quota.sessions ?? Number.POSITIVE_INFINITY))
       throw full("quota_sessions", `${quota.sessions} sessions`);
     used.sessions += 1;
@@ -97,7 +112,7 @@ export class Usage {
   /** Keeps room for what a command asks for, until the function that it returns is called. Throws OVERLOADED. */
   ask({ principal, quota }: User, { claims, waiters }: AskedFor): () => void {
     if (quota.claims === undefined && quota.waiters === undefined) return () => {};
-    const used = this.#of(principal);
+    const used = this.#ofUser(principal, quota);
     check("claims", used.claims + used.claimsAsked + claims, quota);
     check("waiters", used.waiters + used.waitersAsked + waiters, quota);
     used.claimsAsked += claims;
@@ -130,9 +145,10 @@ export class Usage {
    * Keeps room for a record, for a command that makes one if its lock has none. Whether the lock has one shows only when
    * the command is decided, so a caller without room is refused only then.
    */
-  roomForRecord({ principal, quota: { records } }: User): RecordRoom {
+  roomForRecord({ principal, quota }: User): RecordRoom {
+    const { records } = quota;
     if (records === undefined) return ANY_ROOM;
-    const used = this.#of(principal);
+    const used = this.#ofUser(principal, quota);
     if (used.records + used.recordsAsked >= records)
       return { refusal: full("quota_records", `${records} records of locks`), done: () => {} };
     used.recordsAsked += 1;
@@ -158,6 +174,20 @@ export class Usage {
     });
   }
 
+  /** What is used of each quota by the caller that has used the largest share of its own. */
+  get bounds(): readonly BoundUse[] {
+    const nowMs = this.#nowMs();
+    return Object.entries(QUOTAS).flatMap(([bound, use]) => {
+      let fullest: { readonly used: number; readonly max: number } | undefined;
+      for (const of of this.#used.values()) {
+        const [max, used] = use(of.quota ?? {}, of, nowMs);
+        if (max === undefined || max === 0) continue;
+        if (!fullest || used / max > fullest.used / fullest.max) fullest = { used, max };
+      }
+      return fullest ? [{ bound, kind: "client", ...fullest }] : [];
+    });
+  }
+
   #take<Count extends { readonly principal: string }>(
     counts: readonly Count[],
     set: (used: Used, count: Count | undefined) => void,
@@ -171,10 +201,17 @@ export class Usage {
     }
   }
 
+  #ofUser(principal: string, quota: Quota): Used {
+    const used = this.#of(principal);
+    used.quota = quota;
+    return used;
+  }
+
   #of(principal: string): Used {
     const known = this.#used.get(principal);
     if (known) return known;
-    const used = {
+    const used: Used = {
+      quota: undefined,
       ...{ sessions: 0, claims: 0, waiters: 0, records: 0 },
       ...{ claimsAsked: 0, waitersAsked: 0, recordsAsked: 0 },
       calls: new Allowance(),

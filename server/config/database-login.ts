@@ -88,6 +88,11 @@ function contradictions(values: Checked, place: DatabasePlace | null): string[] 
   return faults;
 }
 
+/** Whether it trusts what ROWLOCK_DATABASE_CA=system stands for. */
+export function isSystems({ ca }: DatabaseTls): boolean {
+  return ca === systemAuthorities();
+}
+
 /** Also Node's own list, because small containers have none. */
 function systemAuthorities(): string {
   return [...new Set([...getCACertificates("system"), ...getCACertificates("default")])].join("\n");

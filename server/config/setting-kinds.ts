@@ -98,6 +98,19 @@ export function text(placeholder: string, bound: string): Kind<string> {
   return { placeholder, bound, read: (written) => written };
 }
 
+/** The key of a label of claims; null: none. */
+export function labelKey(bytesMax: number): Kind<string | null> {
+  const bound = `1 to ${bytesMax} bytes`;
+  return {
+    placeholder: "<label>",
+    bound,
+    read(text) {
+      if (Buffer.byteLength(text) > bytesMax) return new Refusal(`write the key of a label, ${bound}`);
+      return text === "" ? null : text;
+    },
+  };
+}
+
 /** Names and patterns, each with a duration: `etl/*=30d,web/*=1h`. */
 export function patternTimes(
   patternsMax: number,

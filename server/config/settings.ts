@@ -4,7 +4,7 @@
 
 import { CERTIFICATE_NAMES } from "../access/certificate.ts";
 import { JWT_ALGORITHMS } from "../access/jwt.ts";
-import { NAME_BYTES_MAX } from "../core/bounds.ts";
+import { LABEL_KEY_BYTES_MAX, NAME_BYTES_MAX } from "../core/bounds.ts";
 import { listenAddress } from "./listen-address.ts";
 import {
   count,
@@ -12,6 +12,7 @@ import {
   file,
   flag,
   type Kind,
+  labelKey,
   listOf,
   namePatterns,
   oneOf,
@@ -232,6 +233,13 @@ export const SETTINGS = {
       "How long the rows of an unused lock are kept. Locks with a record or with a limit of their own " +
       "are not deleted.",
   },
+  doctorIntervalMs: {
+    default: "10m",
+    kind: or("off", duration("1s", "7d")),
+    about:
+      "How often one of the servers checks the rows of live claims, as `rowlock doctor` does; what it finds is logged, and " +
+      "counted in rowlock_invariant_findings.",
+  },
   failOverPauseMs: {
     default: "auto",
     kind: or("auto", duration("0s", "24d")),
@@ -332,6 +340,12 @@ export const SETTINGS = {
     about:
       "Names and patterns such as etl/*,web/* that metrics are kept apart by; the longest match counts, all other " +
       `names are \`${CLASS_OTHER}\`.`,
+  },
+  metricsLabel: {
+    kind: labelKey(LABEL_KEY_BYTES_MAX),
+    about:
+      "A label of claims, such as team, by whose values rowlock_holders_by_label and rowlock_waiters_by_label count live " +
+      "claims: the 50 values with most claims, the rest as `other`.",
   },
   reflection: {
     default: "auto",

@@ -24,11 +24,6 @@ export function secureOptions({ certificate, key, clientCa }: TlsMaterial) {
   return { cert: certificate, key, ...(clientCa !== null && { ca: clientCa }) };
 }
 
-/** Until when the certificate itself is valid. */
-export function validUntil({ certificate }: Pick<TlsMaterial, "certificate">): Date {
-  return new X509Certificate(certificate).validToDate;
-}
-
 /**
  * Reads the files and checks that they belong together. The result counts only if this adds no faults. null: there is
  * no certificate with a key. A certificate may have expired: a server that starts with it serves at least the clients

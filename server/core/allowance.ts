@@ -26,10 +26,15 @@ export class Allowance {
     return most === 0 ? spanMs : Math.ceil(((this.#taken + 1 - most) * spanMs) / most);
   }
 
+  /** How much of it is taken and has not come back. */
+  taken(nowMs: number): number {
+    this.#giveBack(nowMs);
+    return this.#taken;
+  }
+
   /** Whether nothing of it is taken. */
   isWhole(nowMs: number): boolean {
-    this.#giveBack(nowMs);
-    return this.#taken === 0;
+    return this.taken(nowMs) === 0;
   }
 
   #giveBack(nowMs: number): void {

@@ -8,6 +8,10 @@ export class RecentMap<Key, Value> {
     this.#sizeMax = sizeMax;
   }
 
+  get size(): number {
+    return this.#entries.size;
+  }
+
   get(key: Key): Value | undefined {
     return this.#entries.get(key);
   }

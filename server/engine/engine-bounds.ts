@@ -212,6 +212,16 @@ export const TRIM_INTERVAL_MS = 60_000;
 /** Changes that are kept: a few hundred bytes each, more than people make in years. */
 export const CHANGES_KEPT_MAX = 1_000_000;
 
+/**
+ * One check of the rows of live claims in the background: its findings, and how long it may take, beside decisions and
+ * with a snapshot that keeps the database from tidying up. After a check, none begins for REST_SHARE times as long.
+ */
+export const FINDINGS_MAX = 100;
+export const CHECKED_MS_MAX = 30_000;
+export const CHECKED_REST_SHARE = 99;
+/** When the next check begins after one that would have taken too long: that costs a connection with what it knows. */
+export const CHECKED_AGAIN_MS = 6 * 3_600_000;
+
 /** How long a decision counts as evidence about the database: a refused client retries sooner than that. */
 export const RECENT_DECISIONS_MS = 3_000;
 /** When leftovers of an interrupted probe end. */

@@ -2,6 +2,7 @@
 // it decides nothing itself. parts.ts connects the parts. lanes.ts and batch.ts carry commands; after-commit.ts and
 // the folder changes carry wake-ups.
 
+import type { BoundUse } from "../core/bound-use.ts";
 import { type Claim, type ClaimKey, type ClaimRef, SERVER_MADE_PREFIX } from "../core/claim.ts";
 import type { Asked, Caller, Place } from "../core/command.ts";
 import type { EffectiveLimit } from "../core/limit.ts";
@@ -88,6 +89,15 @@ export class Engine {
   /** This replica's number in the register. */
   get replica(): bigint {
     return this.#parts.replica;
+  }
+
+  /** What is used of the bounds of the engine. */
+  get bounds(): readonly BoundUse[] {
+    const { lanes, lockIds, turns, reads, captures, changes, detachments } = this.#parts;
+    return [
+      ...[lanes, lockIds, turns, reads, captures, changes.watches].flatMap((part) => part.bounds),
+      detachments.bound,
+    ];
   }
 
   /** Number of claims that streams and blocked calls follow. */
@@ -293,7 +303,16 @@ export class Engine {
 }
 
 /** What the app uses to run the engine and to see whether it works. */
-type Running = "start" | "stop" | "poked" | "register" | "probe" | "recent" | "onTrouble" | "replica";
+type Running =
+  | "start"
+  | "stop"
+  | "poked"
+  | "register"
+  | "probe"
+  | "recent"
+  | "onTrouble"
+  | "replica"
+  | "bounds";
 
 /** The verbs alone, as grpc calls them. */
 export type LockEngine = Omit<Engine, Running | "waiterCount" | "waitingCaptures">;

@@ -2,6 +2,7 @@
 // clients that asked for it. A piece of work holds its place until it is over, even if nobody waits for it any more.
 // Work that nobody wants when its turn comes is dropped. Knows nothing of the work.
 
+import type { BoundUse } from "../core/bound-use.ts";
 import type { Caller } from "../core/command.ts";
 import { type Fault, overloaded } from "./faults.ts";
 
@@ -15,7 +16,7 @@ export interface FairGateOptions {
   readonly queuedMax: number;
   /** At most this much queued work of one client; unset: `queuedMax`. */
   readonly queuedEachMax?: number;
-  /** Name of the bound, for the fault when the queue is full. */
+  /** Name of the bound of the queue, for the fault when it is full. */
   readonly bound: string;
 }
 
@@ -36,6 +37,14 @@ export class FairGate {
   constructor(options: FairGateOptions) {
     this.#options = options;
     this.#queue = new FairQueue(options.queuedMax, options.queuedEachMax);
+  }
+
+  get bounds(): readonly BoundUse[] {
+    const { bound, atOnce, queuedMax } = this.#options;
+    return [
+      { bound, kind: "room", used: this.#queue.size, max: queuedMax },
+      { bound: bound.replace(/queued$/, "at_once"), kind: "turns", used: this.#running, max: atOnce },
+    ];
   }
 
   /** Runs the work when it is the caller's turn. Throws as `begin` does, and what the work throws. */
@@ -93,6 +102,10 @@ export class FairQueue<Item> {
   constructor(max: number, eachMax = max) {
     this.#max = max;
     this.#eachMax = eachMax;
+  }
+
+  get size(): number {
+    return this.#size;
   }
 
   /**

@@ -4,6 +4,7 @@ import type { Claim, Terms } from "../core/claim.ts";
 import type { Acquire, Caller, Command, Event, Outcome, OutcomeOf, Place } from "../core/command.ts";
 import type { EffectiveLimit } from "../core/limit.ts";
 import type { Lock } from "../core/lock.ts";
+import type { Finding } from "../storage/store.ts";
 
 /** A request for a lock, before the engine adds a secret and, if the caller sent none, a request id. */
 export interface AcquireInput
@@ -165,6 +166,14 @@ export type WatchEvent =
       readonly cause: "slow_reader" | "outage" | "failed_over" | "clock";
     };
 
+/** What the clean-up deletes. */
+export type DeletedRows = "ended_claims" | "idle_locks";
+
+/** A check of the rows of live claims: what is damaged, or why this server has not checked. */
+export type CheckEvent =
+  | { readonly kind: "checked"; readonly findings: readonly Finding[] }
+  | { readonly kind: "not_checked"; readonly why: "other_server" | "too_much" | "failed" };
+
 /** What happens in an engine, for metrics and the log. */
 export type EngineEvent =
   /** A transaction with this many commands for this many locks was committed. */
@@ -198,6 +207,8 @@ export type EngineEvent =
   | { readonly kind: "failed_over"; readonly pauseUs: number }
   | WatchEvent
   | CaptureEvent
+  | CheckEvent
+  | { readonly kind: "deleted"; readonly what: DeletedRows; readonly rows: number }
   /** A background loop failed once; it continues. */
   | { readonly kind: "loop_failed"; readonly loop: string; readonly error: unknown };
 

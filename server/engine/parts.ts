@@ -7,6 +7,7 @@ import { AfterCommit, type GrantedElsewhere } from "./after-commit.ts";
 import { Background, type CleaningOptions } from "./background/background.ts";
 import { Detachments } from "./background/detachments.ts";
 import { Health } from "./background/health.ts";
+import { InvariantChecks } from "./background/invariant-checks.ts";
 import { ReturnedWaiters } from "./background/returned-waiters.ts";
 import { FORGETFUL, Witness, type WitnessMemory } from "./background/witness.ts";
 import { Captures } from "./capturing/captures.ts";
@@ -38,6 +39,8 @@ export interface EngineOptions {
   /** New names of locks that this server may create per second; unset: any number. */
   readonly namesPerSecond?: number;
   readonly cleaning: CleaningOptions;
+  /** How often the rows of live claims are checked; null or unset: never. */
+  readonly doctorIntervalMs?: number | null;
   /** How long nothing is granted after a fail-over of the database; null: as long as a lost lease may last. */
   readonly failOverPauseUs: number | null;
   /** Whether callers may have spans; unset: none has. */
@@ -81,7 +84,9 @@ export function connect(options: EngineOptions) {
   const returned = new ReturnedWaiters(base);
   const witness = new Witness({ ...base, memory: options.memory ?? FORGETFUL });
   const changing = { ...base, detachments, returned, witness };
-  const background = new Background({ ...changing, cleaning: options.cleaning });
+  const invariantChecks = new InvariantChecks({ ...base, turns });
+  const { cleaning, doctorIntervalMs = null } = options;
+  const background = new Background({ ...changing, invariantChecks, cleaning, doctorIntervalMs });
 
   const afterCommit = new AfterCommit({ ...base, poke });
   const lanes = new Lanes({

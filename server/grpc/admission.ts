@@ -4,6 +4,7 @@
 // command keeps its place until its work is over; one that was cancelled before it begins is dropped when its turn
 // comes, unless it is urgent.
 
+import { type BoundUse, mostUsed } from "../core/bound-use.ts";
 import { ADMISSION_QUEUED_MAX, COMMANDS_AT_ONCE, COMMANDS_AT_ONCE_MIN } from "./grpc-bounds.ts";
 import { tooMuchUnderWay } from "./messages/call-error.ts";
 
@@ -21,10 +22,20 @@ export class AdmissionRoom {
   readonly ofPrincipals = new Map<string, Admission>();
   /** Clients that have commands in the engine. */
   busy = 0;
+  /** Commands in the engine. */
+  underWay = 0;
 
   constructor(atOnce = COMMANDS_AT_ONCE, shareMin = COMMANDS_AT_ONCE_MIN) {
     this.#atOnce = atOnce;
     this.#shareMin = shareMin;
+  }
+
+  get bounds(): readonly BoundUse[] {
+    const queued = this.ofPrincipals.values().map((admission) => admission.queued);
+    return [
+      { bound: "commands_at_once", kind: "turns", used: this.underWay, max: this.#atOnce },
+      mostUsed("principal_commands", queued, ADMISSION_QUEUED_MAX),
+    ];
   }
 
   /** Commands that each of these clients may have in the engine. */
@@ -87,6 +98,7 @@ export class Admission {
   #enter(): void {
     if (this.#underWay === 0) this.#room.busy += 1;
     this.#underWay += 1;
+    this.#room.underWay += 1;
   }
 
   #start<Answer>(command: () => Promise<Answer>): Promise<Answer> {
@@ -104,6 +116,7 @@ export class Admission {
   /** The next command takes the place; several do if the share has grown, and none if it has shrunk. */
   readonly #leave = (): void => {
     this.#underWay -= 1;
+    this.#room.underWay -= 1;
     if (this.#underWay === 0) this.#room.busy -= 1;
     while (this.#underWay === 0 || this.#underWay < this.#room.share) {
       const next = this.#urgent.shift() ?? this.#others.shift();

@@ -4,6 +4,7 @@
 
 import { constants, type ServerHttp2Stream } from "node:http2";
 import type { ServerInterceptingCallInterface, ServerInterceptor } from "@grpc/grpc-js";
+import type { BoundUse } from "../core/bound-use.ts";
 import {
   ANSWER_LEAVES_MS,
   ARRIVING_BYTES_MAX,
@@ -53,6 +54,12 @@ export class ArrivingRequests {
   /** Calls whose request has not arrived. */
   get count(): number {
     return this.#arriving.size;
+  }
+
+  get bound(): BoundUse {
+    let used = 0;
+    for (const calls of [this.#arriving, this.#streams]) for (const { call } of calls) used += bytesOf(call);
+    return { bound: "arriving_bytes", kind: "room", used, max: ARRIVING_BYTES_MAX };
   }
 
   /** Must stand where `explainReceiveLimit` says: it needs grpc-js's own call. */

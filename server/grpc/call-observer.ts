@@ -15,13 +15,12 @@ export type Via = "call" | "session";
 export interface CallObserver {
   /**
    * Called once, at the end of each call. `method` is without its service (`Acquire`), `code` is a name (`OK`), and
-   * `seconds` run from the call's arrival to its end.
+   * `seconds` run from the call's arrival to its end. `span`: of the call, if it is traced.
    */
-  call(method: string, code: string, seconds: number, via: Via): void;
+  call(method: string, code: string, seconds: number, via: Via, span?: Pick<Span, "traceId" | "spanId">): void;
   /** Server streams outside sessions: WaitInQueue and WatchLocks. */
   streamOpened(): void;
   streamClosed(): void;
-  sessionOpened(): void;
   /** `code`: the name of the status with which the session ended. */
   sessionClosed(code: string, seconds: number): void;
   /** Claims in pokes: sent to another server, not delivered to it, or received from it. */

@@ -3,6 +3,7 @@
 
 import type { Identity } from "../access/access.ts";
 import type { Usage } from "../access/usage.ts";
+import { type BoundUse, mostUsed } from "../core/bound-use.ts";
 import type { Claim, ClaimRef } from "../core/claim.ts";
 import type { Caller } from "../core/command.ts";
 import type { CallSpan } from "../core/span.ts";
@@ -77,6 +78,11 @@ export class ConnectionCalls {
     this.#room = room;
     this.#waits = waits;
     this.#usage = usage;
+  }
+
+  get bound(): BoundUse {
+    const calls = this.#open.values().map((connection) => connection.calls);
+    return mostUsed(BOUND, calls, this.#callsMax);
   }
 
   /** Connections with open calls. */

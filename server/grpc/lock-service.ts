@@ -142,7 +142,7 @@ function observe({ observer }: Served, arrived: Arrived, code: status, reason?: 
   const { verb, call, startedMs, span } = arrived;
   const seen = call.cancelled ? (deadlinePassed(call) ? status.DEADLINE_EXCEEDED : status.CANCELLED) : code;
   if (span) endCall(span, seen, reason);
-  observer.call(verb.of.name, status[seen], (performance.now() - startedMs) / 1e3, "call");
+  observer.call(verb.of.name, status[seen], (performance.now() - startedMs) / 1e3, "call", span);
 }
 
 /**

@@ -3,6 +3,7 @@
 // that they fit into its memory. Owns no claim and answers nobody.
 
 import type { Identity, Loss } from "../access/access.ts";
+import { type BoundUse, mostUsed } from "../core/bound-use.ts";
 import {
   connectionTooOld,
   serverIsFull,
@@ -60,6 +61,10 @@ export class OpenWaits {
     return this.#open.size;
   }
 
+  get bound(): BoundUse {
+    return mostUsed("waits_on_connection", this.#onConnection.values(), this.#perConnectionMax);
+  }
+
   /** Connections with open waits. */
   get connections(): number {
     return this.#onConnection.size;
@@ -83,9 +88,12 @@ export class OpenWaits {
   }
 
   /** The same for one session, whose waits are counted separately. */
-  ofSession(waitsMax: number): Pick<OpenWaits, "enter"> {
+  ofSession(waitsMax: number): Pick<OpenWaits, "enter" | "count"> {
     let open = 0;
     return {
+      get count() {
+        return open;
+      },
       enter: (call, stop) => {
         if (open >= waitsMax) throw tooManySessionWaits(waitsMax);
         this.#checkRoom(open);

@@ -1,6 +1,7 @@
 // The gRPC server: its bounds, services, start and drain. Owns the listener and the open calls. The caller owns the
 // engine, which must outlive the drain, because calls that the drain ends still detach from it.
 
+import type { Socket } from "node:net";
 import { promisify } from "node:util";
 import { Server, ServerCredentials, setLogger } from "@grpc/grpc-js";
 import { type Gate, type Loss, OPEN_GATE } from "../access/access.ts";
@@ -8,6 +9,7 @@ import { Usage } from "../access/usage.ts";
 import type { ListenAddress } from "../config/listen-address.ts";
 import { formatListenAddress } from "../config/listen-address.ts";
 import { secureOptions, type TlsMaterial } from "../config/tls-files.ts";
+import type { BoundUse } from "../core/bound-use.ts";
 import type { Tracer } from "../core/span.ts";
 import type { LockEngine } from "../engine/engine.ts";
 import type { Logger } from "../log/log.ts";
@@ -75,6 +77,8 @@ export interface GrpcServer {
   setTls(tls: TlsMaterial): void;
   /** Sets the health status, which is SERVING after the start. No effect once the drain has begun. */
   setServing(serving: boolean): void;
+  /** What is used of the bounds of this server. */
+  bounds(): readonly BoundUse[];
   /** Ends the sessions and waits whose callers have lost what they came with: their token, or a right. */
   endLost(loss: Loss): void;
   /** Sends the clients of sessions to another server, which has the database that this one has lost. */
@@ -109,12 +113,19 @@ export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
     interceptors: [explainReceiveLimit(options.receiveBytesMax), arriving.interceptor],
   });
   const listeners: Listener[] = [];
+  let connectionCount = 0;
   limitConnections(server, {
     openMax,
     connectionsMax: room.connections,
     handshakeMs: options.handshakeMs,
     onListener(listener) {
       listeners.push(listener);
+      listener.on("connection", (socket: Socket) => {
+        connectionCount += 1;
+        socket.once("close", () => {
+          connectionCount -= 1;
+        });
+      });
       if (ageMsMax !== null) endOldConnections(listener, { ageMsMax, finishMs, onOld, onClosed });
     },
   });
@@ -179,6 +190,18 @@ export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
       tls = renewed;
       for (const listener of listeners)
         if ("setSecureContext" in listener) listener.setSecureContext(secureOptions(renewed));
+    },
+    bounds: (): readonly BoundUse[] => {
+      const waits = openWaits.count + arriving.count;
+      return [
+        { bound: "server_waits", kind: "room", used: waits, max: room.waits },
+        { bound: "server_connections", kind: "room", used: connectionCount, max: room.connections },
+        ...sessions.bounds,
+        ...admission.bounds,
+        arriving.bound,
+        connections.bound,
+        openWaits.bound,
+      ];
     },
     setServing(serving) {
       if (!draining) standard.setServing(serving);

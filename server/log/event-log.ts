@@ -8,13 +8,15 @@ import type { Caller, Command, Event } from "../core/command.ts";
 import { patternOf } from "../core/limit.ts";
 import { RecentMap } from "../core/recent-map.ts";
 import type { LockRecord } from "../core/record.ts";
-import type { EngineObserver } from "../engine/lock-engine.ts";
+import type { CheckEvent, EngineObserver } from "../engine/lock-engine.ts";
 import { type Log, Seldom } from "./log.ts";
 import type { OutageLog } from "./outage-log.ts";
 import { traceIds } from "./trace-ids.ts";
 
 /** A loop that keeps failing for the same reason is logged again after this time: some loops run ten times a second. */
 const LOOP_FAILURE_INTERVAL_MS = 10_000;
+
+type Finding = Extract<CheckEvent, { readonly kind: "checked" }>["findings"][number];
 
 /** Waiters whose addresses are remembered. Beyond this, the lines about the longest waits have no address. */
 const WAITERS_MAX = 10_000;
@@ -45,6 +47,8 @@ export class EventLog {
   readonly #logsDaily: boolean;
   /** Callers by the claims that wait for them: another caller's command makes room for the grant. */
   readonly #waiters = new RecentMap<string, Origin>(WAITERS_MAX);
+  /** What the last check of the rows has found. */
+  #findings: ReadonlySet<string> = new Set();
   readonly #loopFailures = new Seldom(LOOP_FAILURE_INTERVAL_MS);
 
   constructor(log: Log, { audit, outage }: EventLogOptions) {
@@ -85,6 +89,13 @@ export class EventLog {
           { pauseMs: Math.round(event.pauseUs / 1_000) },
           "the database has failed over or was restored: grants are paused until leases that it may have lost have ended",
         );
+        return;
+      case "checked":
+        this.#checked(event.findings);
+        return;
+      case "not_checked":
+        if (event.why === "too_much")
+          this.#log.info("there is too much to check beside decisions: run `rowlock doctor` now and then");
         return;
       case "loop_failed":
         this.#loopFailed(event.loop, event.error);
@@ -128,6 +139,16 @@ export class EventLog {
         return;
       }
     }
+  }
+
+  /** Each finding once, until it is gone. */
+  #checked(findings: readonly Finding[]): void {
+    const known = this.#findings;
+    this.#findings = new Set(findings.map(({ message }) => message));
+    for (const { check, message } of findings)
+      if (!known.has(message))
+        this.#log.error({ check, finding: message }, "the rows are damaged: run `rowlock doctor`");
+    if (known.size > 0 && findings.length === 0) this.#log.info("the rows agree with each other again");
   }
 
   #loopFailed(loop: string, error: unknown): void {

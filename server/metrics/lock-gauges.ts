@@ -6,6 +6,7 @@
 import { effectiveLimit, type LimitRule } from "../core/limit.ts";
 import { isOwnName, totalHeld } from "../core/lock.ts";
 import { type BusyLock, REPLICAS_MAX, type Store } from "../storage/store.ts";
+import { type LabelCount, LabelCounts } from "./label-counts.ts";
 import { ByClass, type LockClasses } from "./series.ts";
 import type { AllSeries } from "./table.ts";
 
@@ -19,7 +20,15 @@ const SHOWN_MS_MAX = 60_000;
 const READ_MS_MAX = 2_000;
 
 /** The part of a store that the gauges read. */
-export type LockSource = Pick<Store, "busyLocks" | "limitRules" | "replicas">;
+export interface LockSource extends Pick<Store, "busyLocks" | "furtherClaims" | "limitRules" | "replicas"> {
+  historyStats?(): Promise<HistoryStats>;
+}
+
+/** How many ended claims there are, about, and how long the oldest of them has been kept beyond its time. */
+interface HistoryStats {
+  readonly rows: number;
+  readonly overdueUs: number;
+}
 
 /** What is counted of one class. */
 interface ClassState {
@@ -34,12 +43,16 @@ interface Seen {
   readonly states: readonly ClassState[];
   /** Servers whose entry in the register has not run out. */
   readonly replicas: number;
+  readonly byLabel: readonly LabelCount[];
+  /** null: the store does not say. */
+  readonly history: HistoryStats | null;
 }
 
 export class LockGauges {
   readonly #series: AllSeries;
   readonly #classes: LockClasses;
   readonly #source: LockSource;
+  readonly #label: string | null;
   /** No count begins before this performance.now(). */
   #restUntilMs = Number.NEGATIVE_INFINITY;
   #reading: Promise<void> | undefined;
@@ -47,10 +60,13 @@ export class LockGauges {
   #asked: Promise<Seen> | undefined;
   #shownMs = Number.NEGATIVE_INFINITY;
 
-  constructor(series: AllSeries, classes: LockClasses, source: LockSource) {
+  /** `label`: the key of the label of claims by which they are also counted; null: none. */
+  constructor(series: AllSeries, classes: LockClasses, source: LockSource, label: string | null) {
     this.#series = series;
     this.#classes = classes;
     this.#source = source;
+    this.#label = label;
+    this.#leaveOut();
   }
 
   /** Counts again unless a count is recent. Scrapes at the same time share one count. Never fails. */
@@ -82,6 +98,8 @@ export class LockGauges {
     const { busyLocks, waiters, heldPermits, limitPermits, oldestWaiterSeconds } = this.#series;
     for (const gauge of [busyLocks, waiters, heldPermits, limitPermits, oldestWaiterSeconds])
       for (const ofClass of gauge.all) ofClass.leaveOut();
+    for (const gauge of [this.#series.holdersByLabel, this.#series.waitersByLabel]) gauge.replace([]);
+    for (const gauge of [this.#series.historyRows, this.#series.historyOverdueSeconds]) gauge.leaveOut();
     this.#series.replicas.set(0);
     this.#series.gaugesComplete.set(0);
     this.#shownMs = Number.NEGATIVE_INFINITY;
@@ -112,14 +130,24 @@ export class LockGauges {
       oldestSinceUs: null,
     }));
     const rules = await this.#source.limitRules();
+    const byLabel = this.#label === null ? null : new LabelCounts(this.#label);
     await this.#source.busyLocks((locks) => {
-      for (const busy of locks) if (!isOwnName(busy.lock.name)) add(states.of(busy.lock.name), busy, rules);
+      for (const busy of locks) {
+        if (!isOwnName(busy.lock.name)) add(states.of(busy.lock.name), busy, rules);
+        if (busy.firstHolderLabels) byLabel?.add(busy.firstHolderLabels, "holders");
+      }
     });
+    if (byLabel)
+      await this.#source.furtherClaims((claims) => {
+        for (const { labels, state } of claims) byLabel.add(labels, state === "held" ? "holders" : "waiters");
+      });
     const { nowUs, replicas } = await this.#source.replicas(REPLICAS_MAX);
-    return { states: states.all, replicas: replicas.filter(({ deadlineUs }) => deadlineUs > nowUs).length };
+    const alive = replicas.filter(({ deadlineUs }) => deadlineUs > nowUs).length;
+    const history = (await this.#source.historyStats?.()) ?? null;
+    return { states: states.all, replicas: alive, byLabel: byLabel?.most ?? [], history };
   }
 
-  #set({ states, replicas }: Seen): void {
+  #set({ states, replicas, byLabel, history }: Seen): void {
     const series = this.#series;
     const nowUs = Date.now() * 1_000;
     for (const [index, state] of states.entries()) {
@@ -130,6 +158,15 @@ export class LockGauges {
       series.limitPermits.all[index]?.set(state.limitPermits);
       const ageSeconds = oldestSinceUs === null ? 0 : Math.max(0, (nowUs - oldestSinceUs) / 1e6);
       series.oldestWaiterSeconds.all[index]?.set(ageSeconds);
+    }
+    const label = this.#label ?? "";
+    const samples = (what: "holders" | "waiters") =>
+      byLabel.map(({ value, ...counts }) => ({ labels: { label, value }, value: counts[what] }));
+    series.holdersByLabel.replace(samples("holders"));
+    series.waitersByLabel.replace(samples("waiters"));
+    if (history) {
+      series.historyRows.set(history.rows);
+      series.historyOverdueSeconds.set(history.overdueUs / 1e6);
     }
     series.replicas.set(replicas);
     series.gaugesComplete.set(1);

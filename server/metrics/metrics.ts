@@ -1,11 +1,13 @@
 // All metrics of one server, in a registry of its own. Built first, because the other parts report to it; the store
 // is added later. Only this folder knows prom-client.
 
-import { collectDefaultMetrics, Registry } from "prom-client";
+import { collectDefaultMetrics, type OpenMetricsContentType, Registry } from "prom-client";
+import type { CertificateEnd } from "../config/certificate-ends.ts";
 import type { FilesOutcome } from "../config/reloaded-files.ts";
 import type { EngineObserver } from "../engine/lock-engine.ts";
 import type { CallObserver } from "../grpc/call-observer.ts";
 import type { Store, StoreObserver } from "../storage/store.ts";
+import { BoundGauges, type BoundSource } from "./bound-gauges.ts";
 import { LockGauges, type LockSource } from "./lock-gauges.ts";
 import { callObserver, engineObserver, storeObserver } from "./observers.ts";
 import { LockClasses, liveSeries } from "./series.ts";
@@ -14,6 +16,8 @@ import { type AllSeries, METRICS } from "./table.ts";
 export interface MetricsOptions {
   /** Exact names and patterns that are classes of their own. */
   readonly classes: readonly string[];
+  /** The key of the label of claims by which live claims are counted; null or unset: none. */
+  readonly label?: string | null;
   /** Whether Node's own metrics (memory, event loop, garbage collection) are included. */
   readonly nodeMetrics: boolean;
 }
@@ -26,41 +30,48 @@ export interface BuildInfo {
 }
 
 /** The part of a store that is shown as gauges. */
-export type StoreSource = LockSource & Pick<Store, "pool">;
+export type StoreSource = LockSource & Pick<Store, "bounds">;
 
 export class Metrics {
   readonly engine: EngineObserver;
   readonly store: StoreObserver;
   readonly calls: CallObserver;
   readonly #registry = new Registry();
+  /** The same series for scrapers that take OpenMetrics: only that has exemplars. */
+  readonly #openRegistry = new Registry<OpenMetricsContentType>();
+  /** Of Node alone: rendered as OpenMetrics, prom-client's own metrics would change their names for good. */
+  readonly #nodeRegistry = new Registry();
   readonly #classes: LockClasses;
+  readonly #label: string | null;
   readonly #series: AllSeries;
   /** Set the gauges that are read at each scrape. */
   readonly #gauges: (() => void | Promise<void>)[] = [];
+  readonly #bounds: BoundGauges;
 
   constructor(options: MetricsOptions) {
     this.#classes = new LockClasses(options.classes);
-    this.#series = liveSeries(METRICS, this.#registry, this.#classes);
+    this.#label = options.label ?? null;
+    this.#openRegistry.setContentType(Registry.OPENMETRICS_CONTENT_TYPE);
+    this.#series = liveSeries(METRICS, [this.#registry, this.#openRegistry], this.#classes);
+    this.#bounds = new BoundGauges(this.#series);
+    this.#gauges.push(() => this.#bounds.refresh());
     this.engine = engineObserver(this.#series);
     this.store = storeObserver(this.#series);
     this.calls = callObserver(this.#series);
-    if (options.nodeMetrics) collectDefaultMetrics({ register: this.#registry });
+    if (options.nodeMetrics) collectDefaultMetrics({ register: this.#nodeRegistry });
   }
 
   /** Adds the gauges that a scrape reads from the store. Call it once. */
   observeStore(source: StoreSource, { version, node, database }: BuildInfo): void {
-    const { buildInfo, poolConnections, poolWaiters } = this.#series;
-    buildInfo.of(version).of(node).of(database).set(1);
-    const locks = new LockGauges(this.#series, this.#classes, source);
-    this.#gauges.push(
-      () => locks.refresh(),
-      () => {
-        const { open, idle, waiting } = source.pool();
-        poolConnections.of("busy").set(open - idle);
-        poolConnections.of("idle").set(idle);
-        poolWaiters.set(waiting);
-      },
-    );
+    this.#series.buildInfo.of(version).of(node).of(database).set(1);
+    const locks = new LockGauges(this.#series, this.#classes, source, this.#label);
+    this.#gauges.push(() => locks.refresh());
+    this.observeBounds(() => source.bounds());
+  }
+
+  /** Adds gauges of what is used of bounds. */
+  observeBounds(source: BoundSource): void {
+    this.#bounds.add(source);
   }
 
   /** Adds the gauge of the latest readiness answer: a scrape does not wait for a database. Call it once. */
@@ -75,17 +86,31 @@ export class Metrics {
     if (kind !== "failed") reloadSuccessSeconds.of(what).set(Date.now() / 1e3);
   }
 
-  certificateInForce(file: string, validUntil: Date): void {
-    this.#series.certificateExpiresSeconds.of(file).set(validUntil.getTime() / 1e3);
+  /** Shows until when certificates are valid that are in force from now on. */
+  certificatesInForce(ends: readonly CertificateEnd[]): void {
+    for (const { file, end } of ends)
+      this.#series.certificateExpiresSeconds.of(file).set(end.getTime() / 1e3);
   }
 
-  /** The text of a scrape. */
-  async render(): Promise<string> {
+  /** The page of a scrape. `accept`: what the scraper takes, as HTTP says it. */
+  async render(accept = ""): Promise<{ readonly text: string; readonly contentType: string }> {
     await Promise.all(this.#gauges.map((set) => set()));
-    return await this.#registry.metrics();
+    const nodes = await this.#nodeRegistry.metrics();
+    if (!accept.includes(OPEN_METRICS)) {
+      const { contentType } = this.#registry;
+      return { text: `${await this.#registry.metrics()}\n${nodes}`, contentType };
+    }
+    const { contentType } = this.#openRegistry;
+    return { text: asOpenMetrics(nodes) + (await this.#openRegistry.metrics()), contentType };
   }
+}
 
-  get contentType(): string {
-    return this.#registry.contentType;
-  }
+const OPEN_METRICS = "application/openmetrics-text";
+
+/** Prometheus's text as OpenMetrics has it, without the end: the family of a counter has a name without a suffix. */
+function asOpenMetrics(text: string): string {
+  return text
+    .replace(/^# (HELP|TYPE) (\w+)_total /gm, "# $1 $2 ")
+    .replace(/\n+/g, "\n")
+    .trimStart();
 }

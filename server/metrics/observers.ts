@@ -36,12 +36,6 @@ export function engineObserver(series: AllSeries): EngineObserver {
         series.captures.of(event.outcome).inc();
         series.captureRefusals.inc(event.refused);
         return;
-      case "watch_opened":
-        series.watchesOpen.inc();
-        return;
-      case "watch_closed":
-        series.watchesOpen.inc(-1);
-        return;
       case "watch_sent":
         series.watchLocks.of("stands").inc(event.locks);
         series.watchLocks.of("deleted").inc(event.deleted);
@@ -49,11 +43,25 @@ export function engineObserver(series: AllSeries): EngineObserver {
       case "watch_began_anew":
         series.watchesBegunAnew.of(event.cause).inc();
         return;
+      case "deleted":
+        series.deletedRows.of(event.what).inc(event.rows);
+        return;
+      case "checked":
+        checked(series, event.findings);
+        return;
+      case "not_checked":
+        for (const gauge of series.invariantFindings.all()) gauge.leaveOut();
+        return;
       case "loop_failed":
         series.loopFailures.of(event.loop).inc();
         return;
     }
   };
+}
+
+function checked({ invariantFindings }: AllSeries, findings: readonly { readonly check: string }[]): void {
+  for (const gauge of invariantFindings.all()) gauge.set(0);
+  for (const { check } of findings) invariantFindings.of(check).inc();
 }
 
 function answered(series: AllSeries, command: Command, outcome: Outcome, lockName: string): void {
@@ -131,17 +139,13 @@ export function storeObserver(series: AllSeries): StoreObserver {
 
 export function callObserver(series: AllSeries): CallObserver {
   return {
-    call(method, code, seconds, via) {
+    call(method, code, seconds, via, span) {
       series.calls.of(method).of(via).of(code).inc();
-      series.callSeconds.of(method).observe(seconds);
+      series.callSeconds.of(method).observe(seconds, span);
     },
     streamOpened: () => series.openStreams.inc(),
     streamClosed: () => series.openStreams.inc(-1),
-    sessionOpened: () => series.sessionsOpen.inc(),
-    sessionClosed(code, seconds) {
-      series.sessionsOpen.inc(-1);
-      series.sessionSeconds.of(code).observe(seconds);
-    },
+    sessionClosed: (code, seconds) => series.sessionSeconds.of(code).observe(seconds),
     poke: (event, claims) => series.pokes.of(event).inc(claims),
     sessionMessage(direction, items, bytes) {
       series.messageItems.of(direction).observe(items);

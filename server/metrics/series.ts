@@ -4,7 +4,7 @@
 // its labels, and prom-client renders the sums at a scrape. The values of labels are bounded, because each value is at
 // least one time series.
 
-import type { Metric, MetricValueWithName, Registry } from "prom-client";
+import { type Metric, type MetricValueWithName, Registry, type RegistryContentType } from "prom-client";
 import { CLASS_OTHER } from "../config/settings.ts";
 
 /** Distinct values of one label. Further ones are counted as OVERFLOW, because a leak of time series would be worse. */
@@ -12,7 +12,8 @@ const LABEL_VALUES_MAX = 100;
 /** The value that stands for all values beyond the bound. */
 const OVERFLOW = "other";
 
-type Kind = "counter" | "gauge" | "histogram";
+/** `snapshot`: a gauge whose series are all replaced at once. */
+type Kind = "counter" | "gauge" | "histogram" | "snapshot";
 
 /** A row of the table. */
 interface Definition<Of extends Kind = Kind, Labels extends readonly string[] = readonly string[]> {
@@ -33,6 +34,7 @@ interface Definition<Of extends Kind = Kind, Labels extends readonly string[] = 
 export const counter = definer("counter");
 export const gauge = definer("gauge");
 export const histogram = definer("histogram");
+export const snapshot = definer("snapshot");
 
 function definer<Of extends Kind>(kind: Of) {
   return <const Labels extends readonly string[]>(
@@ -47,6 +49,7 @@ interface Series {
   readonly counter: Pick<Value, "inc">;
   readonly gauge: Value;
   readonly histogram: Pick<Buckets, "observe">;
+  readonly snapshot: never;
 }
 
 /** What finds a series by the values of its labels, one after the other. */
@@ -62,26 +65,50 @@ type Labelled<Labels extends readonly string[], One> = Labels extends readonly [
 /** For each row of a table its series: `live.acquires.of(lockName).of(mode).of(outcome).inc()`. */
 export type Live<Table> = {
   readonly [Key in keyof Table]: Table[Key] extends Definition<infer Of, infer Labels>
-    ? Labelled<Labels, Series[Of]>
+    ? Of extends "snapshot"
+      ? Pick<Snapshot, "replace">
+      : Labelled<Labels, Series[Of]>
     : never;
 };
 
-/** Makes the series of all metrics, and registers them to be rendered. */
+/** Identifies the span of a traced call. */
+export interface TraceIds {
+  readonly traceId: string;
+  readonly spanId: string;
+}
+
+/** A traced observation, as prom-client renders it. */
+interface Exemplar {
+  readonly labelSet: Readonly<Record<string, string>>;
+  readonly value: number;
+  readonly timestamp: number;
+}
+
+/** Makes the series of all metrics, and registers them to be rendered, by registries of any content type. */
 export function liveSeries<Table extends Readonly<Record<string, Definition>>>(
   table: Table,
-  registry: Registry,
+  registries: readonly Registry<RegistryContentType>[],
   classes: LockClasses,
 ): Live<Table> {
   const made = Object.entries(table).map(([key, definition]) => {
     const { name, help, kind, labels, known = {}, buckets = [] } = definition;
-    const all: (Value | Buckets)[] = [];
-    const described = { name, help, type: kind, aggregator: "sum" };
-    const metric = {
-      ...described,
-      get: async () => ({ ...described, values: all.flatMap((one) => one.samples(name)) }),
-    };
-    // A registry uses no more of its metrics than this.
-    registry.registerMetric(metric as unknown as Metric);
+    const all: (Value | Buckets | Snapshot)[] = [];
+    const described = { name, help, type: kind === "snapshot" ? "gauge" : kind, aggregator: "sum" };
+    for (const registry of registries) {
+      const own = nameIn(registry, kind, name);
+      const metric = {
+        ...described,
+        name: own,
+        get: async () => ({ ...described, name: own, values: all.flatMap((one) => one.samples(own)) }),
+      };
+      // A registry uses no more of its metrics than this.
+      registry.registerMetric(metric as unknown as Metric);
+    }
+    if (kind === "snapshot") {
+      const one = new Snapshot();
+      all.push(one);
+      return [key, one];
+    }
     const make = (values: LabelValues) => {
       // A gauge with labels says nothing before it is set.
       const isLeftOut = kind === "gauge" && labels.length > 0;
@@ -100,6 +127,12 @@ export function liveSeries<Table extends Readonly<Record<string, Definition>>>(
   return Object.fromEntries(made) as Live<Table>;
 }
 
+/** In OpenMetrics a counter has a name without the suffix of its samples, and prom-client adds that. */
+function nameIn(registry: Registry<RegistryContentType>, kind: Kind, name: string): string {
+  const isOpen = registry.contentType === Registry.OPENMETRICS_CONTENT_TYPE;
+  return isOpen && kind === "counter" ? name.replace(/_total$/, "") : name;
+}
+
 /** Makes what belongs to each value of a label, once. */
 export class ByLabel<Child> {
   readonly #children = new Map<string, Child>();
@@ -108,6 +141,10 @@ export class ByLabel<Child> {
   constructor(make: (value: string) => Child, known: readonly string[] = []) {
     this.#make = make;
     for (const value of known) this.of(value);
+  }
+
+  all(): Iterable<Child> {
+    return this.#children.values();
   }
 
   of(value: string): Child {
@@ -200,12 +237,28 @@ class Value {
   }
 }
 
+/** The series of a gauge as of one count: those that the next count does not find are gone. */
+class Snapshot {
+  #samples: readonly { readonly labels: LabelValues; readonly value: number }[] = [];
+
+  /** The caller bounds how many there are. */
+  replace(samples: readonly { readonly labels: LabelValues; readonly value: number }[]): void {
+    this.#samples = samples;
+  }
+
+  samples(metricName: string): MetricValueWithName<string>[] {
+    return this.#samples.map((sample) => ({ metricName, ...sample }));
+  }
+}
+
 /** The series of a histogram with these label values. */
 class Buckets {
   readonly #labels: LabelValues;
   readonly #bounds: readonly number[];
   /** Observations in each bucket alone; the last entry is for values above the highest bound. */
   readonly #counts: number[];
+  /** The latest traced observation of each bucket. Empty if nothing is traced. */
+  readonly #exemplars: (Exemplar | undefined)[] = [];
   #sum = 0;
 
   constructor(labels: LabelValues, bounds: readonly number[]) {
@@ -214,12 +267,16 @@ class Buckets {
     this.#counts = new Array<number>(bounds.length + 1).fill(0);
   }
 
-  /** `value` must be a finite number. */
-  observe(value: number): void {
+  /** `value` must be a finite number. `traced`: the call that it was observed at, if that is traced. */
+  observe(value: number, traced?: TraceIds): void {
     let bucket = 0;
     while (bucket < this.#bounds.length && value > (this.#bounds[bucket] as number)) bucket += 1;
     this.#counts[bucket] = (this.#counts[bucket] as number) + 1;
     this.#sum += value;
+    if (traced) {
+      const labelSet = { trace_id: traced.traceId, span_id: traced.spanId };
+      this.#exemplars[bucket] = { labelSet, value, timestamp: Date.now() / 1e3 };
+    }
   }
 
   /** Each bucket includes the ones below it. */
@@ -228,7 +285,9 @@ class Buckets {
     const buckets = this.#counts.map((inBucket, index) => {
       count += inBucket;
       const le = this.#bounds[index] ?? "+Inf";
-      return { metricName: `${name}_bucket`, labels: { ...this.#labels, le }, value: count };
+      const exemplar = this.#exemplars[index];
+      const sample = { metricName: `${name}_bucket`, labels: { ...this.#labels, le }, value: count };
+      return exemplar ? { ...sample, exemplar } : sample;
     });
     return [
       ...buckets,

@@ -1,8 +1,9 @@
 // The metrics of a server, all in one table: name, help, labels and buckets. Dashboards and alerts rely on names and
-// labels, so these stay. A label takes only words of the code and classes of names, never the name of a lock.
+// labels, so these stay. A label takes only words of the code, classes of names, and the most used values of a label of
+// claims that the operator has named; never the name of a lock.
 
 import type { EndReason } from "../core/claim.ts";
-import { counter, gauge, histogram, type Live } from "./series.ts";
+import { counter, gauge, histogram, type Live, snapshot } from "./series.ts";
 
 // The buckets of histograms. Each bucket of each label value is a time series.
 
@@ -53,6 +54,19 @@ const LOOPS = [
   "places",
   "advance",
   "watches",
+  "doctor",
+];
+/** What checks of the rows of live claims can find damaged. */
+const INVARIANTS = [
+  "counters",
+  "overlap",
+  "tokens",
+  "order",
+  "deadlines",
+  "queue_from",
+  "no_guard",
+  "records",
+  "not_granted",
 ];
 
 export const METRICS = {
@@ -106,7 +120,6 @@ export const METRICS = {
     "Candidates of captures that were refused because another request took the lock first.",
     [],
   ),
-  watchesOpen: gauge("rowlock_watches_open", "Watches of locks that are open at this server.", []),
   watchLocks: counter(
     "rowlock_watch_locks_told_total",
     "Locks that watches have sent: current states (stands) or deletions.",
@@ -198,14 +211,6 @@ export const METRICS = {
     [],
     { buckets: ROUND_TRIPS },
   ),
-  poolConnections: gauge("rowlock_pool_connections", "Connections to the database, by state: busy or idle.", [
-    "state",
-  ]),
-  poolWaiters: gauge(
-    "rowlock_pool_waiters",
-    "Requests of this server that wait for a connection to the database.",
-    [],
-  ),
 
   // What clients and other servers see.
   calls: counter(
@@ -227,7 +232,6 @@ export const METRICS = {
     "Streams of WaitInQueue and WatchLocks that are open at this server.",
     [],
   ),
-  sessionsOpen: gauge("rowlock_sessions_open", "Sessions that are open at this server.", []),
   messageItems: histogram(
     "rowlock_session_message_items",
     "Commands in one message that a session has received, and results in one that it has sent.",
@@ -273,6 +277,28 @@ export const METRICS = {
     "How long the oldest waiter has waited, by this server's clock; 0 if nobody waits.",
     ["class"],
   ),
+  holdersByLabel: snapshot(
+    "rowlock_holders_by_label",
+    "Claims that hold a lock, by the value of the label of claims that ROWLOCK_METRICS_LABEL names: the 50 values with most " +
+      "claims, the rest as other. The same at every replica.",
+    ["label", "value"],
+  ),
+  waitersByLabel: snapshot(
+    "rowlock_waiters_by_label",
+    "Claims that wait, in the same way. The same at every replica.",
+    ["label", "value"],
+  ),
+  historyRows: gauge(
+    "rowlock_history_rows",
+    "Ended claims that are kept, about: the database's own estimate. The same at every replica.",
+    [],
+  ),
+  historyOverdueSeconds: gauge(
+    "rowlock_history_overdue_seconds",
+    "How long the oldest ended claim has been kept beyond its time, which is how far cleaning is behind; 0: it is not. " +
+      "The same at every replica.",
+    [],
+  ),
   gaugesComplete: gauge(
     "rowlock_lock_gauges_complete",
     "1 if the gauges of locks cover all busy locks, as counted within the last minute; 0 if they could not be counted.",
@@ -282,6 +308,29 @@ export const METRICS = {
     "rowlock_replicas",
     "Servers on this database that were alive in the last 20 s. The same at every replica.",
     [],
+  ),
+
+  // The bounds of this server, as bound-gauges.ts collects them. Both have the same series.
+  boundUsed: gauge(
+    "rowlock_bound_used",
+    "What is used of a bound of this server. kind: room, beyond which the server refuses more; turns, beyond which work " +
+      "waits for its turn; client, what each client has for itself, as of the client that has used the largest share.",
+    ["bound", "kind"],
+  ),
+  boundMax: gauge("rowlock_bound_max", "The bounds of this server: how much may be used.", ["bound", "kind"]),
+
+  deletedRows: counter(
+    "rowlock_deleted_rows_total",
+    "Rows that this server has deleted when their time was over: ended claims, and locks that nobody uses any more.",
+    ["what"],
+    { known: { what: ["ended_claims", "idle_locks"] } },
+  ),
+  invariantFindings: gauge(
+    "rowlock_invariant_findings",
+    "Damage that the last check of the rows of live claims found, as rowlock doctor names it. Only the server that " +
+      "checks has this.",
+    ["check"],
+    { known: { check: INVARIANTS } },
   ),
 
   // This server.
@@ -302,7 +351,8 @@ export const METRICS = {
   ),
   certificateExpiresSeconds: gauge(
     "rowlock_certificate_expires_timestamp_seconds",
-    "Until when the certificate in force is valid, in seconds since 1970.",
+    "Until when the certificates of a file in force are valid, in seconds since 1970: those of the listener (certificate), of " +
+      "the authorities of its clients (client_ca), and for the database (database_ca, database_certificate).",
     ["file"],
   ),
   buildInfo: gauge("rowlock_build_info", "Always 1; the labels are the versions that run.", [

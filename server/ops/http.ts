@@ -18,7 +18,9 @@ const CONNECTIONS_MAX = 100;
 const REQUEST_MS_MAX = 10_000;
 
 export interface MetricsHttpOptions {
-  readonly metrics: { readonly contentType: string; render(): Promise<string> };
+  readonly metrics: {
+    render(accept?: string): Promise<{ readonly text: string; readonly contentType: string }>;
+  };
   readonly readiness: { check(): Promise<Ready> };
   /** null: plain HTTP. Clients need no certificate. */
   readonly tls: TlsMaterial | null;
@@ -103,7 +105,7 @@ export class MetricsHttp {
         response.setHeader("www-authenticate", 'Bearer realm="rowlock"');
         return send(response, 401, "A token is needed: authorization: Bearer <token>.\n");
       }
-      const { status, text, contentType } = await page.show(this.#options);
+      const { status, text, contentType } = await page.show(this.#options, request.headers.accept);
       send(response, status, text, contentType);
     } catch (error) {
       this.#options.onError(error);
@@ -132,7 +134,7 @@ function ownOptions(tls: TlsMaterial) {
 interface Page {
   /** It needs a token, if there are any. */
   readonly isGuarded: boolean;
-  readonly show: (options: MetricsHttpOptions) => Promise<Shown>;
+  readonly show: (options: MetricsHttpOptions, accept: string | undefined) => Promise<Shown>;
 }
 
 interface Shown {
@@ -146,11 +148,7 @@ const PAGES = new Map<string, Page>([
     "/metrics",
     {
       isGuarded: true,
-      show: async ({ metrics }) => ({
-        status: 200,
-        text: await metrics.render(),
-        contentType: metrics.contentType,
-      }),
+      show: async ({ metrics }, accept) => ({ status: 200, ...(await metrics.render(accept)) }),
     },
   ],
   ["/healthz", { isGuarded: false, show: async () => ({ status: 200, text: "ok\n" }) }],

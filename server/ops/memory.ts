@@ -4,6 +4,7 @@
 import { constants, PerformanceObserver } from "node:perf_hooks";
 import { getHeapStatistics } from "node:v8";
 import type { Config } from "../config/config.ts";
+import type { BoundUse } from "../core/bound-use.ts";
 
 const MIB = 2 ** 20;
 /** What the process needs beside the JavaScript heap: code, stacks, buffers, connections. */
@@ -88,9 +89,17 @@ export class Memory {
     if (list.getEntries().some(isFull)) this.look();
   });
   #isShort = false;
+  /** As the last full collection left it. */
+  #usedBytes = 0;
 
   constructor(options: MemoryOptions) {
     this.#options = options;
+  }
+
+  /** What certainly was in use after the last full collection, of what may be before memory is short. */
+  get bound(): BoundUse {
+    const max = this.#options.heapMax * SHORT_SHARE;
+    return { bound: "heap_bytes", kind: "room", used: this.#usedBytes, max };
   }
 
   get isShort(): boolean {
@@ -109,6 +118,7 @@ export class Memory {
   look(): void {
     const { heapMax, onChange, usedBytes = () => getHeapStatistics().used_heap_size } = this.#options;
     const used = usedBytes();
+    this.#usedBytes = used;
     const isShort = used > heapMax * (this.#isShort ? ENOUGH_SHARE : SHORT_SHARE);
     if (isShort === this.#isShort) return;
     this.#isShort = isShort;

@@ -87,6 +87,11 @@ export const CENSUS_MS_MAX = 60_000;
 
 /** The time limit of the checks of `rowlock doctor` on MySQL. They read all rows, which may take a while. */
 export const CHECK_MS_MAX = 10 * 60_000;
+/**
+ * Guard rows and live claims that SQLite checks in the background: a few milliseconds for each of some twenty checks,
+ * during which this process does nothing else.
+ */
+export const CHECKED_ROWS_MAX = 5_000;
 /** Rows that one query of these checks returns. */
 export const CHECK_PAGE = 1_000;
 

@@ -2,6 +2,7 @@
 // logic. Times are readings of the database's clock in microseconds since 1970, as numbers (exact until the year 2255).
 // Ids, ticket numbers, tokens and versions are bigint everywhere.
 
+import type { BoundUse } from "../core/bound-use.ts";
 import type { Claim, ClaimKey, ClaimRef } from "../core/claim.ts";
 import type { DatabaseClock } from "../core/database-clock.ts";
 import type { LimitRule } from "../core/limit.ts";
@@ -148,8 +149,13 @@ export interface Polled {
 /** A lock with holders or waiters, for gauges. */
 export interface BusyLock {
   readonly lock: Counters;
+  /** The labels of the holder in the guard row; null: there is none. */
+  readonly firstHolderLabels: Claim["labels"] | null;
   readonly oldestWaiterSinceUs: number | null;
 }
+
+/** A live claim beside the first holder of its lock, for gauges. */
+export type FurtherClaim = Pick<Claim, "labels" | "state">;
 
 /** Which free locks a caller wants. */
 export type FreeSelector =
@@ -309,7 +315,7 @@ export interface StoreOptions {
   readonly knownLocks?: number | undefined;
 }
 
-/** The state of a pool, for gauges. */
+/** The state of a pool. */
 export interface PoolState {
   readonly open: number;
   readonly idle: number;
@@ -557,12 +563,24 @@ export interface Store {
    * statement takes longer when there are more locks. The caller bounds how often it runs.
    */
   busyLocks(see: (locks: readonly BusyLock[]) => void): Promise<void>;
+  /**
+   * Passes all live claims that are not the first holders of their locks to `see`, each once, in pages as `busyLocks`
+   * does.
+   */
+  furtherClaims(see: (claims: readonly FurtherClaim[]) => void): Promise<void>;
 
   /** Compares counters with rows, and rows with each other; returns at most `max` findings. */
   checkInvariants(max: number): Promise<Finding[]>;
+  /**
+   * The same without the checks that read ended claims, for use beside decisions. Null: it would take longer than `msMax`,
+   * or, on an embedded database, hold other work up.
+   */
+  checkLiveClaims(max: number, msMax: number): Promise<Finding[] | null>;
   /** Returns findings about settings of the database server that could lose acknowledged commits. */
   checkDurability(): Promise<Finding[]>;
   pool(): PoolState;
+  /** What is used of the bounds of the pool; an embedded database has none. */
+  bounds(): readonly BoundUse[];
   close(): Promise<void>;
 }
 

@@ -141,3 +141,34 @@ describe("records", () => {
     expect(asked(user({ records: 0 }))).toBe("quota_records");
   });
 });
+
+describe("the use of quotas", () => {
+  const claims = (usage: Usage) => usage.bounds.find(({ bound }) => bound === "quota_claims");
+  const lease = { claims: 1, waiters: 0 };
+
+  test("is that of the caller who has used the largest share, in claims or in what comes back with time", () => {
+    let nowMs = 0;
+    const usage = new Usage(() => nowMs);
+    for (const [principal, quota, held] of [
+      ["token:a", { claims: 100 }, 50],
+      ["token:b", { claims: 4, callsPerSecond: 10 }, 3],
+    ] as const) {
+      usage.decided(principal, held, 0);
+      usage.ask(user(quota, principal), lease)();
+    }
+    expect(claims(usage)).toEqual({ bound: "quota_claims", kind: "client", used: 3, max: 4 });
+    for (let call = 0; call < 6; call++) usage.call(user({ claims: 4, callsPerSecond: 10 }, "token:b"));
+    nowMs += 100;
+    expect(usage.bounds).toContainEqual({ bound: "quota_calls", kind: "client", used: 5, max: 10 });
+  });
+
+  test("is nothing if nobody has a quota, or nobody uses one", () => {
+    const usage = new Usage();
+    usage.decided("token:a", 5, 0);
+    expect(usage.bounds).toEqual([]);
+    usage.ask(user({ claims: 10 }), lease)();
+    expect(claims(usage)).toMatchObject({ used: 5, max: 10 });
+    usage.decided("token:a", -5, 0);
+    expect(claims(usage)).toBeUndefined();
+  });
+});

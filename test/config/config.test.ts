@@ -79,6 +79,7 @@ describe("without any setting", () => {
       historyRowsMax: 50_000_000,
       changesRetentionMs: 7_776_000_000,
       idleLockRetentionMs: 604_800_000,
+      doctorIntervalMs: 600_000,
       queueMax: 10_000,
       commandsMax: 10_000,
       streamsMax: 1_000,
@@ -94,6 +95,7 @@ describe("without any setting", () => {
       poolSize: 10,
       lanes: null,
       metricsClasses: [],
+      metricsLabel: null,
       reflection: true,
       auditLog: false,
       logLevel: "info",
@@ -244,6 +246,7 @@ describe("values", () => {
     ["ROWLOCK_HISTORY", Array.from({ length: 51 }, (_, i) => `c${i}/*=1h`).join(",")],
     ["ROWLOCK_HISTORY_ROWS_MAX", "999"],
     ["ROWLOCK_CHANGES_RETENTION", "59m"],
+    ["ROWLOCK_METRICS_LABEL", "x".repeat(64)],
   ])("refuses %s=%s", (name, text) => {
     expect(faultsOf({ env: { [name]: text } })).toHaveLength(1);
   });

@@ -25,6 +25,7 @@ import {
   rules,
   startPrometheus,
 } from "../support/prometheus.ts";
+import { BareSession } from "../support/session-client.ts";
 
 const DISK_MIB = 400;
 const SLOW_MS = 150;
@@ -33,6 +34,8 @@ const EXPIRING = 60;
 /** Longer than the offset of RowlockSlow at this speed. */
 const USUAL_MS = 8_000;
 const POLL_MS = 200;
+/** Well below the time after which a silent session ends. */
+const KEEP_ALIVE_MS = 200;
 const START_MS_MAX = 150_000;
 const ALL_MS_MAX = 600_000;
 /** Far above the time that any alert takes at this speed. */
@@ -177,7 +180,17 @@ describe.skipIf(!isWanted || !hasPrometheus || !hasSmallDisks).each(binaries)(
       stage.afterwards(() => proxy.close());
       const proxied = new URL(url);
       proxied.port = String(proxy.port);
-      const start = () => stage.serving(proxied.href, "--fail-over-pause", "1s", "--grace", "2s");
+      const flags = [
+        "--fail-over-pause",
+        "1s",
+        "--grace",
+        "2s",
+        "--doctor-interval",
+        "1s",
+        "--sessions-max",
+        "1",
+      ];
+      const start = () => stage.serving(proxied.href, ...flags);
       const servers = [await start(), await start()];
       const [first, second] = servers as [ServingServer, ServingServer];
       const prometheus = await startPrometheus(metricsOf(servers), 60, 250);
@@ -197,6 +210,26 @@ describe.skipIf(!isWanted || !hasPrometheus || !hasSmallDisks).each(binaries)(
       const waiter = client.wait({ target: { case: "acquire", value: { name: "kept" } } });
       await waiter.position();
       await expectFiring("RowlockLeasesExpire", "RowlockQueueStandsStill");
+
+      const session = new BareSession(client);
+      session.keepAlive(KEEP_ALIVE_MS);
+      await expectFiring("RowlockBoundNear");
+      session.end();
+
+      const foreign = await openPlainConnection(url);
+      stage.afterwards(() => foreign.close());
+      await foreign.run("UPDATE rowlock_lock SET waiting = waiting + 1 WHERE name = 'lost/0'");
+      await expectFiring("RowlockRowsDamaged");
+      await foreign.run("UPDATE rowlock_lock SET waiting = waiting - 1 WHERE name = 'lost/0'");
+
+      // The row is locked before the servers delete it, which they try every few seconds.
+      await foreign.run("UPDATE rowlock_history SET ended_at = ended_at - 7200000000 LIMIT 1");
+      await foreign.run("START TRANSACTION");
+      await foreign.run("SELECT * FROM rowlock_history ORDER BY kept_for, ended_at LIMIT 1 FOR UPDATE");
+      await expectFiring("RowlockCleaningBehind");
+      await foreign.run("COMMIT");
+      await isOver(prometheus, "RowlockRowsDamaged", "RowlockBoundNear", "RowlockCleaningBehind");
+
       let busy = keepBusy(servers);
       // Prometheus records the usual latency.
       await sleep(USUAL_MS);
@@ -210,8 +243,6 @@ describe.skipIf(!isWanted || !hasPrometheus || !hasSmallDisks).each(binaries)(
         firedFrom.add("RowlockSlow");
       }
 
-      const foreign = await openPlainConnection(url);
-      stage.afterwards(() => foreign.close());
       await foreign.run("START TRANSACTION");
       await foreign.run("SELECT * FROM rowlock_meta FOR UPDATE");
       await expectFiring("RowlockDatabaseAway", "RowlockCallsFail");

@@ -5,7 +5,7 @@ import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { parse } from "yaml";
 import type { Claim } from "../../server/core/claim.ts";
-import { Metrics } from "../../server/metrics/metrics.ts";
+import { Metrics, type StoreSource } from "../../server/metrics/metrics.ts";
 import { ACQUIRE, CLAIM } from "../support/claims.ts";
 
 interface Panel {
@@ -31,7 +31,7 @@ interface Alert {
   readonly expr: string;
   readonly for: string;
   readonly labels: { readonly severity: string };
-  readonly annotations: { readonly summary: string; readonly description: string };
+  readonly annotations: { readonly summary: string; readonly description: string; readonly runbook: string };
 }
 
 const { groups } = parse(readFileSync(new URL("../../deploy/alerts.yml", import.meta.url), "utf8")) as {
@@ -48,10 +48,29 @@ const namesIn = (texts: readonly string[]) =>
   texts.flatMap((text) => text.match(/\b(rowlock|process|nodejs)_[a-z0-9_]+/g) ?? []);
 
 function newMetrics(): Metrics {
-  const metrics = new Metrics({ classes: [], nodeMetrics: true });
-  const pool = () => ({ open: 0, idle: 0, waiting: 0 });
+  const metrics = new Metrics({ classes: [], label: "team", nodeMetrics: true });
+  const bounds = () =>
+    (["room", "turns", "client"] as const).flatMap((kind) =>
+      ["lanes", "commands_queued", "server_sessions", "watches"].map((bound) => ({
+        bound,
+        kind,
+        used: 0,
+        max: 3,
+      })),
+    );
   const replicas = async () => ({ nowUs: 0, replicas: [] });
-  const source = { busyLocks: async () => {}, limitRules: async () => [], replicas, pool };
+  const historyStats = async () => ({ rows: 0, overdueUs: 0 });
+  const labels = { team: "etl" };
+  const furtherClaims = async (see: Parameters<StoreSource["furtherClaims"]>[0]) =>
+    see([{ labels, state: "waiting" }]);
+  const source = {
+    busyLocks: async () => {},
+    furtherClaims,
+    limitRules: async () => [],
+    replicas,
+    bounds,
+    historyStats,
+  };
   metrics.observeStore(source, { version: "", node: "", database: "" });
   metrics.observeReadiness({ latest: { ready: true } });
   return metrics;
@@ -74,16 +93,16 @@ async function healthyLines(): Promise<string[]> {
     engine({ kind: "event", event, lockName });
   engine({ kind: "answered", command: renew, outcome: held, lockName, seconds: 0.002 });
   engine({ kind: "batch", commands: 1, locks: 1 });
+  engine({ kind: "checked", findings: [] });
   store.statement("lock.take", 0.0004);
   store.transaction(0.003, 2, "committed");
   calls.call("Acquire", "OK", 0.002, "call");
   calls.sessionMessage("received", 1, 100);
   calls.sessionMessage("sent", 1, 100);
   metrics.filesRead({ kind: "first", what: "certificate" });
-  metrics.certificateInForce("certificate", new Date());
-  calls.sessionOpened();
+  metrics.certificatesInForce([{ file: "certificate", end: new Date() }]);
   calls.sessionClosed("OK", 60);
-  return (await metrics.render()).split("\n").filter((line) => line !== "" && !line.startsWith("#"));
+  return (await metrics.render()).text.split("\n").filter((line) => line !== "" && !line.startsWith("#"));
 }
 
 function seriesOf(line: string) {
@@ -102,7 +121,7 @@ function selects(has: string, operator = "", value = ""): boolean {
 async function servedNames(): Promise<Set<string>> {
   const metrics = newMetrics();
   const names = new Set<string>();
-  for (const [, name, type] of (await metrics.render()).matchAll(/^# TYPE (\S+) (\S+)$/gm)) {
+  for (const [, name, type] of (await metrics.render()).text.matchAll(/^# TYPE (\S+) (\S+)$/gm)) {
     if (type !== "histogram") names.add(name as string);
     else for (const suffix of ["bucket", "sum", "count"]) names.add(`${name}_${suffix}`);
   }
@@ -123,7 +142,7 @@ describe("the dashboard and the alerts", () => {
       [...text.matchAll(/[{,]([a-z_]+)(?:=~|!=|=)/g)].map((m) => m[1]),
     );
     const labels = new Set([...grouped.flatMap((list) => list?.split(/, ?/) ?? []), ...selected]);
-    const ours = ["class", "outcome", "mode", "reason", "queued", "state", "cause", "statement", "event"];
+    const ours = ["class", "outcome", "mode", "reason", "queued", "cause", "statement", "event"];
     const more = [
       "change",
       "method",
@@ -136,6 +155,11 @@ describe("the dashboard and the alerts", () => {
       "job",
       "direction",
       "file",
+      "bound",
+      "kind",
+      "check",
+      "value",
+      "what",
     ];
     for (const label of labels) expect([...ours, ...more]).toContain(label);
   });
@@ -161,6 +185,31 @@ describe("the alerts", () => {
           : label === "instance";
         expect(kept, `${alert}: ${label}`).toBe(true);
       }
+    }
+  });
+});
+
+describe("the runbook", () => {
+  const operations = readFileSync(new URL("../../docs/operations.md", import.meta.url), "utf8");
+  const entries = new Map(
+    operations
+      .split(/^### /m)
+      .slice(1)
+      .map((entry) => [entry.split("\n")[0] as string, entry.split(/^## /m)[0] as string]),
+  );
+
+  test("has an entry for each alert, which the alert names, and for nothing else", () => {
+    for (const { alert, annotations } of alerts)
+      expect(annotations.runbook).toBe(`docs/operations.md#${alert.toLowerCase()}`);
+    const known = alerts.map(({ alert }) => alert);
+    expect([...entries.keys()].filter((title) => title.startsWith("Rowlock"))).toEqual(known);
+  });
+
+  test("says of each alert what it means, what to look at and what to do", () => {
+    for (const { alert } of alerts) {
+      const entry = entries.get(alert) ?? "";
+      for (const part of ["It means", "Look at", "Do"])
+        expect(entry, alert).toMatch(new RegExp(`^\\*\\*${part}:\\*\\* \\S`, "m"));
     }
   });
 });

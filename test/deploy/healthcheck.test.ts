@@ -62,7 +62,7 @@ async function metricsListener(
   tls: TlsMaterial | null = null,
 ): Promise<number> {
   const http = new MetricsHttp({
-    metrics: { contentType: "text/plain", render: async () => "" },
+    metrics: { render: async () => ({ text: "", contentType: "text/plain" }) },
     readiness: { check: async () => (ready ? { ready } : { ready, reason: "no database" }) },
     tls,
     tokens: ["a token that probes need not know"],

@@ -55,13 +55,18 @@ describe("if many wait", () => {
   });
 
   test("as many run at once as may, also when work fails", async () => {
-    const gate = new FairGate({ atOnce: 2, queuedMax: 100, bound: "b" });
+    const gate = new FairGate({ atOnce: 2, queuedMax: 100, bound: "b_queued" });
     const failing = gate.run(() => Promise.reject(new Error("failed")));
     for (const name of ["a", "b", "c"]) void ask(gate, name);
     await expect(failing).rejects.toThrow("failed");
     await turn();
     expect(order).toEqual(["a", "b"]);
+    expect(gate.bounds).toEqual([
+      { bound: "b_queued", kind: "room", used: 1, max: 100 },
+      { bound: "b_at_once", kind: "turns", used: 2, max: 2 },
+    ]);
     await endAll();
+    expect(gate.bounds.map(({ used }) => used)).toEqual([0, 0]);
     expect(order).toEqual(["a", "b", "c"]);
     for (const name of ["d", "e", "f"]) void ask(gate, name);
     await turn();

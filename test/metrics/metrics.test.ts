@@ -3,6 +3,7 @@
 import { Registry } from "prom-client";
 import { describe, expect, test, vi } from "vitest";
 import { CLASS_OTHER } from "../../server/config/settings.ts";
+import type { BoundUse } from "../../server/core/bound-use.ts";
 import type { Lock } from "../../server/core/lock.ts";
 import type { EngineObserver } from "../../server/engine/lock-engine.ts";
 import type { StoreSource } from "../../server/metrics/metrics.ts";
@@ -39,10 +40,24 @@ const REPLICA = { id: 1n, address: "127.0.0.1:1", version: "1", secret: "" };
 
 function source(over: Partial<StoreSource> = {}): StoreSource {
   return {
-    busyLocks: async (see) => see([{ lock: LOCK, oldestWaiterSinceUs: (Date.now() - 5_000) * 1_000 }]),
+    busyLocks: async (see) =>
+      see([
+        {
+          lock: LOCK,
+          firstHolderLabels: { team: "etl" },
+          oldestWaiterSinceUs: (Date.now() - 5_000) * 1_000,
+        },
+      ]),
+    furtherClaims: async (see) =>
+      see([
+        { labels: { team: "web" }, state: "held" },
+        { labels: { team: "etl" }, state: "waiting" },
+        { labels: { host: "a1" }, state: "waiting" },
+      ]),
     limitRules: async () => [],
+    historyStats: async () => ({ rows: 12, overdueUs: 2_500_000 }),
     replicas: async () => ({ nowUs: 5, replicas: [registered(10), registered(6), registered(5)] }),
-    pool: () => ({ open: 10, idle: 4, waiting: 2 }),
+    bounds: () => [{ bound: "database_connections", kind: "turns", used: 6, max: 10 }],
     ...over,
   };
 }
@@ -51,7 +66,7 @@ const LIMIT = { limit: 1, source: "default", pattern: "", version: 0n, reason: "
 
 /** Metrics after everything was reported once, through the reporters' interfaces. */
 function reported(over: Partial<StoreSource> = {}): Metrics {
-  const metrics = new Metrics({ classes: ["etl/*"], nodeMetrics: false });
+  const metrics = new Metrics({ classes: ["etl/*"], label: "team", nodeMetrics: false });
   const engine: EngineObserver = metrics.engine;
   const store: StoreObserver = metrics.store;
   engine({
@@ -117,6 +132,8 @@ function reported(over: Partial<StoreSource> = {}): Metrics {
   engine({ kind: "watch_sent", locks: 5, deleted: 1 });
   engine({ kind: "watch_began_anew", cause: "outage" });
   engine({ kind: "loop_failed", loop: "sweep", error: new Error("away") });
+  engine({ kind: "checked", findings: [] });
+  engine({ kind: "deleted", what: "ended_claims", rows: 7 });
   store.statement("lock.take", 0.0004);
   store.transaction(0.003, 2, "committed");
   store.connection("opened");
@@ -125,7 +142,7 @@ function reported(over: Partial<StoreSource> = {}): Metrics {
   metrics.observeStore(source(over), { version: "1.2.3", node: "26", database: "MariaDB 10.11" });
   metrics.observeReadiness({ latest: { ready: true } });
   metrics.filesRead({ kind: "first", what: "certificate" });
-  metrics.certificateInForce("certificate", new Date(2_000_000_000_000));
+  metrics.certificatesInForce([{ file: "certificate", end: new Date(2_000_000_000_000) }]);
   return metrics;
 }
 
@@ -136,6 +153,7 @@ const RELIED_ON = `
   counter captures_total outcome
   counter clock_jumps_total direction
   counter connection_events_total event
+  counter deleted_rows_total what
   counter enqueued_total class
   counter fail_overs_total
   counter grpc_calls_total code method via
@@ -150,23 +168,26 @@ const RELIED_ON = `
   counter transaction_retries_total cause
   counter watch_locks_told_total event
   counter watches_begun_anew_total cause
+  gauge bound_max bound kind
+  gauge bound_used bound kind
   gauge build_info database node version
   gauge busy_locks class
   gauge certificate_expires_timestamp_seconds file
   gauge grpc_open_streams
   gauge held_permits class
+  gauge history_overdue_seconds
+  gauge history_rows
+  gauge holders_by_label label value
+  gauge invariant_findings check
   gauge limit_permits class
   gauge lock_gauges_complete
   gauge oldest_waiter_age_seconds class
-  gauge pool_connections state
-  gauge pool_waiters
   gauge ready
   gauge reload_failed file
   gauge reload_success_timestamp_seconds file
   gauge replicas
-  gauge sessions_open
   gauge waiters class
-  gauge watches_open
+  gauge waiters_by_label label value
   histogram command_duration_seconds verb
   histogram grpc_call_duration_seconds method
   histogram hold_duration_seconds class
@@ -190,7 +211,7 @@ async function scrape(metrics: Metrics): Promise<{ families: Map<string, Family>
   const families = new Map<string, Family>();
   const lines: string[] = [];
   let help = "";
-  for (const line of (await metrics.render()).split("\n")) {
+  for (const line of (await metrics.render()).text.split("\n")) {
     const words = line.split(" ");
     if (line.startsWith("# HELP")) help = words.slice(3).join(" ");
     else if (line.startsWith("# TYPE")) families.set(words[2] as string, { type: words[3] as string, help });
@@ -235,18 +256,16 @@ describe("the counters", () => {
     expect(lines).toContain('rowlock_hold_duration_seconds_count{class="etl/*"} 1');
   });
 
-  test("show open sessions and streams: each end lowers the gauge", async () => {
+  test("show open streams: each end lowers the gauge", async () => {
     const metrics = new Metrics({ classes: [], nodeMetrics: false });
     const { calls } = metrics;
-    for (const opened of ["sessionOpened", "streamOpened"] as const)
-      for (let i = 0; i < 3; i++) calls[opened]();
+    for (let i = 0; i < 3; i++) calls.streamOpened();
     calls.sessionClosed("OK", 2);
     calls.streamClosed();
     calls.streamClosed();
     const { lines } = await scrape(metrics);
     expect(lines).toEqual(
       expect.arrayContaining([
-        "rowlock_sessions_open 2",
         "rowlock_grpc_open_streams 1",
         'rowlock_session_duration_seconds_count{code="OK"} 1',
         'rowlock_session_duration_seconds_sum{code="OK"} 2',
@@ -290,18 +309,18 @@ describe("the counters", () => {
         'rowlock_connection_events_total{event="opened"} 1',
         'rowlock_clock_jumps_total{direction="behind"} 1',
         'rowlock_loop_failures_total{loop="sweep"} 1',
+        'rowlock_deleted_rows_total{what="ended_claims"} 7',
+        'rowlock_deleted_rows_total{what="idle_locks"} 0',
         'rowlock_grpc_calls_total{method="Acquire",via="call",code="OK"} 1',
         "rowlock_grpc_open_streams 1",
         'rowlock_captures_total{outcome="some"} 1',
         "rowlock_capture_refusals_total 2",
-        "rowlock_watches_open 1",
         'rowlock_watch_locks_told_total{event="stands"} 5',
         'rowlock_watch_locks_told_total{event="deleted"} 1',
         'rowlock_watches_begun_anew_total{cause="outage"} 1',
         'rowlock_build_info{version="1.2.3",node="26",database="MariaDB 10.11"} 1',
-        'rowlock_pool_connections{state="busy"} 6',
-        'rowlock_pool_connections{state="idle"} 4',
-        "rowlock_pool_waiters 2",
+        'rowlock_bound_used{bound="database_connections",kind="turns"} 6',
+        'rowlock_bound_max{bound="database_connections",kind="turns"} 10',
       ]),
     );
   });
@@ -340,12 +359,91 @@ test("files that are read again have failed until they are in force", async () =
   metrics.filesRead({ kind: "failed", what: "certificate", faults: ["bad"] });
   expect(await series()).toEqual(['rowlock_reload_failed{file="certificate"} 1']);
   metrics.filesRead({ kind: "new", what: "certificate" });
-  metrics.certificateInForce("certificate", new Date(2_000_000_000_000));
+  metrics.certificatesInForce([{ file: "certificate", end: new Date(2_000_000_000_000) }]);
   expect(await series()).toEqual([
     'rowlock_reload_failed{file="certificate"} 0',
     expect.stringMatching(/^rowlock_reload_success_timestamp_seconds\{file="certificate"\} \d+/),
     'rowlock_certificate_expires_timestamp_seconds{file="certificate"} 2000000000',
   ]);
+});
+
+describe("as OpenMetrics", () => {
+  const PROMETHEUS =
+    "application/openmetrics-text;version=1.0.0,application/openmetrics-text;version=0.0.1;q=0.75,text/plain;q=0.5";
+
+  test("there are the same samples, then the end; and scrapes as text are as before", async () => {
+    const metrics = new Metrics({ classes: [], nodeMetrics: true });
+    metrics.engine({ kind: "retried", cause: "deadlock" });
+    const { text: before } = await metrics.render();
+    const open = await metrics.render(PROMETHEUS);
+    expect(open.contentType).toMatch(/^application\/openmetrics-text; version=1\.0\.0/);
+    expect(open.text).toMatch(/\n# EOF\n$/);
+    expect(open.text).toContain(
+      '# TYPE rowlock_transaction_retries counter\nrowlock_transaction_retries_total{cause="deadlock"} 1\n',
+    );
+    expect(open.text).toContain("# TYPE process_cpu_seconds counter\nprocess_cpu_seconds_total ");
+    expect(open.text.split("# EOF")).toHaveLength(2);
+    expect(open.text).not.toMatch(/\n\n|_total_total|^# TYPE \w+_total /m);
+    const samplesOf = (text: string) =>
+      text
+        .split("\n")
+        .filter((line) => line !== "" && !line.startsWith("#"))
+        .map((line) => line.replace(/ [^ ]+$/, ""))
+        .sort();
+    expect(samplesOf(open.text)).toEqual(samplesOf(before));
+    expect(samplesOf((await metrics.render()).text)).toEqual(samplesOf(before));
+    expect((await metrics.render()).contentType).toBe(new Registry().contentType);
+  });
+
+  test("a bucket has its latest traced call as an exemplar", async () => {
+    const metrics = new Metrics({ classes: [], nodeMetrics: false });
+    const traced = (traceId: string, seconds: number) =>
+      metrics.calls.call("Acquire", "OK", seconds, "call", { traceId, spanId: "b7" });
+    traced("a0", 0.002);
+    traced("a1", 0.0021);
+    metrics.calls.call("Acquire", "OK", 0.0022, "call");
+    traced("a2", 90);
+    const { text } = await metrics.render(PROMETHEUS);
+    const exemplars = text.split("\n").filter((line) => line.includes(" # {"));
+    expect(exemplars).toEqual([
+      expect.stringMatching(/le="0\.0025"\} 3 # \{trace_id="a1",span_id="b7"\} 0\.0021 \d+\.?\d*$/),
+      expect.stringMatching(/le="\+Inf"\} 4 # \{trace_id="a2",span_id="b7"\} 90 \d+\.?\d*$/),
+    ]);
+    expect((await metrics.render()).text).not.toContain("trace_id");
+  });
+});
+
+test("a bound is shown while its keeper reports it and there is one", async () => {
+  const metrics = new Metrics({ classes: [], nodeMetrics: false });
+  let reported: BoundUse[] = [
+    { bound: "quota_claims", kind: "client", used: 3, max: 4 },
+    { bound: "names_created", kind: "room", used: 3, max: Number.POSITIVE_INFINITY },
+  ];
+  metrics.observeBounds(() => reported);
+  const bounds = async () =>
+    (await scrape(metrics)).lines.filter((line) => line.startsWith("rowlock_bound_"));
+  expect(await bounds()).toEqual([
+    'rowlock_bound_used{bound="quota_claims",kind="client"} 3',
+    'rowlock_bound_max{bound="quota_claims",kind="client"} 4',
+  ]);
+  reported = [];
+  expect(await bounds()).toEqual([]);
+});
+
+test("findings are counted by what was checked, at the server that checked last", async () => {
+  const metrics = new Metrics({ classes: [], nodeMetrics: false });
+  const found = async () =>
+    (await scrape(metrics)).lines
+      .filter((line) => line.startsWith("rowlock_invariant_findings") && !line.endsWith(" 0"))
+      .map((line) => line.slice("rowlock_invariant_findings".length));
+  const finding = { severity: "error", check: "counters", message: "" } as const;
+  metrics.engine({ kind: "checked", findings: [finding, { ...finding, check: "tokens" }, finding] });
+  expect(await found()).toEqual(['{check="counters"} 2', '{check="tokens"} 1']);
+  metrics.engine({ kind: "checked", findings: [finding] });
+  expect(await found()).toEqual(['{check="counters"} 1']);
+  metrics.engine({ kind: "not_checked", why: "other_server" });
+  expect((await scrape(metrics)).families.has("rowlock_invariant_findings")).toBe(true);
+  expect((await metrics.render()).text.includes("rowlock_invariant_findings{")).toBe(false);
 });
 
 describe("the gauges of locks", () => {
@@ -360,10 +458,46 @@ describe("the gauges of locks", () => {
         'rowlock_limit_permits{class="etl/*"} 3',
         "rowlock_lock_gauges_complete 1",
         "rowlock_replicas 2",
+        "rowlock_history_rows 12",
+        "rowlock_history_overdue_seconds 2.5",
       ]),
     );
     const age = lines.find((line) => line.startsWith('rowlock_oldest_waiter_age_seconds{class="etl/*"}'));
     expect(Number(age?.split(" ")[1])).toBeCloseTo(5, 0);
+  });
+
+  test("count claims by the label that the operator has named, and those of a value no longer than there are some", async () => {
+    const byLabel = async (metrics: Metrics) =>
+      (await scrape(metrics)).lines.filter((line) => line.includes("_by_label"));
+    expect(await byLabel(reported())).toEqual([
+      'rowlock_holders_by_label{label="team",value="etl"} 1',
+      'rowlock_holders_by_label{label="team",value="web"} 1',
+      'rowlock_waiters_by_label{label="team",value="etl"} 1',
+      'rowlock_waiters_by_label{label="team",value="web"} 0',
+    ]);
+    vi.useFakeTimers({ toFake: ["performance"] });
+    let values = ["a", "b"];
+    const metrics = reported({
+      busyLocks: async () => {},
+      furtherClaims: async (see) => see(values.map((team) => ({ labels: { team }, state: "held" }))),
+    });
+    expect(await byLabel(metrics)).toHaveLength(4);
+    values = ["b"];
+    vi.advanceTimersByTime(10_000);
+    expect(await byLabel(metrics)).toEqual([
+      'rowlock_holders_by_label{label="team",value="b"} 1',
+      'rowlock_waiters_by_label{label="team",value="b"} 0',
+    ]);
+    vi.useRealTimers();
+  });
+
+  test("read no further claims without such a label", async () => {
+    const metrics = new Metrics({ classes: [], nodeMetrics: false });
+    const furtherClaims = vi.fn(async () => {});
+    metrics.observeStore(source({ furtherClaims }), { version: "", node: "", database: "" });
+    const { lines } = await scrape(metrics);
+    expect(lines).toContain("rowlock_lock_gauges_complete 1");
+    expect(furtherClaims).not.toHaveBeenCalled();
   });
 
   test("are read once for many scrapes", async () => {
@@ -383,7 +517,7 @@ describe("the gauges of locks", () => {
     const { lines } = await scrape(reported({ busyLocks: away }));
     expect(lines).toContain("rowlock_lock_gauges_complete 0");
     expect(lines).toContain("rowlock_transaction_commands_sum 7");
-    expect(lines.filter((line) => line.startsWith("rowlock_waiters"))).toEqual([]);
+    expect(lines.filter((line) => /^rowlock_(waiters|history)/.test(line))).toEqual([]);
   });
 
   test("do not delay a scrape if the database hangs", async () => {
@@ -462,7 +596,7 @@ describe("the gauges of locks", () => {
       hangs: false,
       count: async (see: Parameters<StoreSource["busyLocks"]>[0]) => {
         if (busy.hangs) await new Promise(() => {});
-        see([{ lock: LOCK, oldestWaiterSinceUs: 0 }]);
+        see([{ lock: LOCK, firstHolderLabels: null, oldestWaiterSinceUs: 0 }]);
       },
     };
     return busy;
@@ -494,7 +628,7 @@ describe("classes", () => {
 
 test("names, kinds and labels are those that dashboards and alerts of users rely on", () => {
   const rows = Object.values(METRICS).map(({ name, kind, labels }) =>
-    [kind, name.replace(/^rowlock_/, ""), ...[...labels].sort()].join(" "),
+    [kind === "snapshot" ? "gauge" : kind, name.replace(/^rowlock_/, ""), ...[...labels].sort()].join(" "),
   );
   expect(rows.sort()).toEqual(RELIED_ON.trim().split(/\n\s*/));
 });
@@ -517,7 +651,7 @@ describe("conventions", () => {
   });
 
   test("no label takes the name of a lock, an owner or a secret", async () => {
-    const text = await reported().render();
+    const { text } = await reported().render();
     for (const hidden of ["etl/orders", "web/1", CLAIM.secret]) expect(text).not.toContain(hidden);
   });
 
@@ -547,7 +681,12 @@ describe("conventions", () => {
       "method",
       "code",
       "via",
-      "state",
+      "bound",
+      "kind",
+      "check",
+      "label",
+      "what",
+      "value",
       "version",
       "node",
       "database",
@@ -557,7 +696,8 @@ describe("conventions", () => {
 
   test("Node's own metrics are included on request", async () => {
     const metrics = new Metrics({ classes: [], nodeMetrics: true });
-    expect(await metrics.render()).toContain("process_resident_memory_bytes");
-    expect(metrics.contentType).toBe(new Registry().contentType);
+    const { text, contentType } = await metrics.render();
+    expect(text).toContain("process_resident_memory_bytes");
+    expect(contentType).toBe(new Registry().contentType);
   });
 });

@@ -23,7 +23,7 @@ test("for any observations, in two scrapes", async () => {
       const named = { help: HELP, labelNames: ["kind"] as const, registers: [theirs] };
       const theirSeconds = new Histogram({ ...named, name: "x_seconds", buckets: BUCKETS });
       const theirTotal = new Counter({ ...named, name: "x_total" });
-      const { seconds, total } = liveSeries(TABLE, ours, new LockClasses([]));
+      const { seconds, total } = liveSeries(TABLE, [ours], new LockClasses([]));
       for (const observations of [first, second]) {
         for (const { kind, value } of observations) {
           theirSeconds.observe({ kind }, value);

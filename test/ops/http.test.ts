@@ -22,10 +22,15 @@ interface Guards {
   readonly tokens?: readonly string[];
 }
 
-async function serve(readiness: Readiness, render = async () => "up 1\n", { tls, tokens }: Guards = {}) {
+const UP = async (accept = "") => ({
+  text: accept === "text/x" ? "x\n" : "up 1\n",
+  contentType: "text/plain; version=0.0.4",
+});
+
+async function serve(readiness: Readiness, render = UP, { tls, tokens }: Guards = {}) {
   const errors: unknown[] = [];
   const http = new MetricsHttp({
-    metrics: { contentType: "text/plain; version=0.0.4", render },
+    metrics: { render },
     readiness,
     tls: tls ?? null,
     tokens: tokens ?? null,
@@ -49,6 +54,7 @@ describe("pages", () => {
     const { get } = await serve(healthy());
     const metrics = await get("/metrics?x=1");
     expect([metrics.status, metrics.text]).toEqual([200, "up 1\n"]);
+    expect(await get("/metrics", "GET", { accept: "text/x" })).toMatchObject({ text: "x\n" });
     expect(metrics.headers.get("content-type")).toBe("text/plain; version=0.0.4");
     expect(await get("/healthz")).toMatchObject({ status: 200, text: "ok\n" });
     expect(await get("/readyz")).toMatchObject({ status: 200, text: "ready\n" });
@@ -176,7 +182,7 @@ describe("start and stop", () => {
   test("an address in use is an error", async () => {
     const { address } = await serve(healthy());
     const second = new MetricsHttp({
-      metrics: { contentType: "", render: async () => "" },
+      metrics: { render: async () => ({ text: "", contentType: "" }) },
       readiness: healthy(),
       tls: null,
       tokens: null,

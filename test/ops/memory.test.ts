@@ -48,6 +48,7 @@ test("memory is short from one mark on, and until it is below a lower one", () =
   const seen = [750, 751, 700, 650, 649, 700].map((bytes) => {
     used = bytes;
     memory.look();
+    expect(memory.bound).toEqual({ bound: "heap_bytes", kind: "room", used: bytes, max: 750 });
     return memory.isShort;
   });
   expect(seen).toEqual([false, true, true, false, false, false]);

@@ -32,7 +32,7 @@ describe.each(testDatabases())("on $label", (database) => {
 
     const metrics = new Metrics({ classes: ["etl/*"], nodeMetrics: false });
     metrics.observeStore(store, { version: "", node: "", database: "" });
-    const lines = (await metrics.render()).split("\n");
+    const lines = (await metrics.render()).text.split("\n");
     expect(lines).toEqual(
       expect.arrayContaining([
         `rowlock_busy_locks{class="other"} ${OTHERS + 1}`,

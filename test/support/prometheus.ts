@@ -62,7 +62,7 @@ function quicker(divisor: number): Rule[] {
       .replace(/\[\d+[smhd]\]/g, (window) => scaled(window, WINDOW_MS_MIN))
       .replace(/offset \d+[smhd]/g, (offset) => scaled(offset))
       .replace(
-        /(rowlock_oldest_waiter_age_seconds\) > )(\d+)/,
+        /(rowlock_(?:oldest_waiter_age|history_overdue)_seconds\) > )(\d+)/,
         (_, what, seconds) => what + Number(seconds) / divisor,
       ),
   }));

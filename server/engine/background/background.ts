@@ -1,5 +1,5 @@
 // The background loops of a replica: heartbeats for the places of its waiters, the sweep of what is due at any lock,
-// the deletion of what was kept long enough, and the replica's own entry in the register.
+// the deletion of what was kept long enough, checks of the rows, and the replica's own entry in the register.
 
 import { setTimeout as sleep } from "node:timers/promises";
 import { partsOf } from "../../core/bounds.ts";
@@ -8,10 +8,12 @@ import type { Policy } from "../../core/rows.ts";
 import type { Store } from "../../storage/store.ts";
 import type { Followers } from "../changes/followers.ts";
 import * as bounds from "../engine-bounds.ts";
+import type { DeletedRows, EngineObserver } from "../lock-engine.ts";
 import { Loop } from "../loop.ts";
 import type { Advances } from "../transaction/advances.ts";
 import type { RulesInForce } from "../transaction/rules-in-force.ts";
 import type { Detachments } from "./detachments.ts";
+import type { InvariantChecks } from "./invariant-checks.ts";
 import type { ReturnedWaiters } from "./returned-waiters.ts";
 import type { Witness } from "./witness.ts";
 
@@ -39,6 +41,10 @@ export interface BackgroundOptions {
   readonly advances: Pick<Advances, "start" | "again">;
   readonly rulesInForce: Pick<RulesInForce, "register">;
   readonly witness: Pick<Witness, "look">;
+  readonly invariantChecks: Pick<InvariantChecks, "run">;
+  /** How often the rows are checked; null: never. */
+  readonly doctorIntervalMs: number | null;
+  readonly observer: EngineObserver;
   readonly onFailure: (loop: string, error: unknown) => void;
 }
 
@@ -66,6 +72,7 @@ export class Background {
       this.#loop("sweep", bounds.SWEEP_INTERVAL_MS, 0.3, () => this.#sweep()),
       this.#loop("purge", bounds.PURGE_INTERVAL_MS, 0.3, () => this.#purge()),
       this.#loop("beat", bounds.BEAT_INTERVAL_MS, 0.1, () => this.#attest()),
+      ...(options.doctorIntervalMs === null ? [] : [this.#doctor(options.doctorIntervalMs)]),
     ];
   }
 
@@ -154,11 +161,11 @@ export class Background {
     // If the clock was set ahead, the server must not forget the request ids that it has seen.
     const untilUs = store.clock.forgettableUs(cleaning.retentionUs, performance.now() * 1_000);
     if (untilUs !== null) {
-      await inRounds((max) => store.purgeClaims(untilUs, max));
+      await inRounds((max) => this.#deleted("ended_claims", store.purgeClaims(untilUs, max)));
       await this.#trim(untilUs);
     }
     // An idle lock leaves only its last token, which the floor keeps, so an early deletion does no harm.
-    await inRounds((max) => store.purgeLocks(cleaning.idleLockUs, max));
+    await inRounds((max) => this.#deleted("idle_locks", store.purgeLocks(cleaning.idleLockUs, max)));
   }
 
   /** Deletes old changes, and ended claims before their time if there are too many. To count them costs something. */
@@ -167,11 +174,24 @@ export class Background {
     const { store, cleaning } = this.#options;
     const { rows } = await store.historyStats();
     await inRounds(
-      (max) => store.trimHistory(untilUs - cleaning.retentionUs, max),
+      (max) => this.#deleted("ended_claims", store.trimHistory(untilUs - cleaning.retentionUs, max)),
       rows - cleaning.historyRowsMax,
     );
     await inRounds((max) => store.purgeChanges(untilUs - cleaning.changesUs, bounds.CHANGES_KEPT_MAX, max));
     this.#checkedMs = performance.now();
+  }
+
+  async #deleted(what: DeletedRows, deleting: Promise<number>): Promise<number> {
+    const rows = await deleting;
+    if (rows > 0) this.#options.observer({ kind: "deleted", what, rows });
+    return rows;
+  }
+
+  #doctor(intervalMs: number): Loop {
+    const { invariantChecks, onFailure } = this.#options;
+    const restMsAfter = (runMs: number) => runMs * bounds.CHECKED_REST_SHARE;
+    const run = () => invariantChecks.run();
+    return new Loop({ name: "doctor", intervalMs, jitter: 0.3, restMsAfter, run, onFailure });
   }
 
   #loop(name: string, intervalMs: number, jitter: number, run: () => Promise<void>): Loop {

@@ -3,6 +3,7 @@
 // this server is overloaded. And a heartbeat under way may mark a place as alive after its call has gone. A place that
 // is never reported ends with its grace period.
 
+import type { BoundUse } from "../../core/bound-use.ts";
 import { partsOf } from "../../core/bounds.ts";
 import type { Command, Detach, Withdraw } from "../../core/command.ts";
 import { RecentMap } from "../../core/recent-map.ts";
@@ -33,6 +34,10 @@ export class Detachments {
 
   constructor(options: DetachmentsOptions) {
     this.#options = options;
+  }
+
+  get bound(): BoundUse {
+    return { bound: "detachments", kind: "room", used: this.#unsent.size, max: DETACHMENTS_MAX };
   }
 
   add(lockId: bigint, command: Detach | Withdraw): void {

@@ -81,6 +81,10 @@ export class Captures {
     this.#options = options;
   }
 
+  get bounds(): FairGate["bounds"] {
+    return this.#gate.bounds;
+  }
+
   /**
    * Takes what is free now. Throws a Fault if too many captures wait to begin, or if no lease was taken and an
    * Acquire failed, which may have taken something.

@@ -6,6 +6,7 @@
 // at a time. While a client reads slowly, its watch takes no part in rounds, and so costs nothing.
 
 import { setTimeout as sleep } from "node:timers/promises";
+import type { BoundUse } from "../../core/bound-use.ts";
 import type { Caller } from "../../core/command.ts";
 import { isOwnName } from "../../core/lock.ts";
 import type { DecidedLock, Store, WaitedLock } from "../../storage/store.ts";
@@ -50,6 +51,13 @@ export class LockWatches implements WatchSource, ChangeListener {
   /** Number of known locks. */
   get known(): number {
     return this.#known.size;
+  }
+
+  get bounds(): readonly BoundUse[] {
+    return [
+      { bound: "watches", kind: "room", used: this.#watches.size, max: bounds.WATCHES_MAX },
+      { bound: "watched_locks", kind: "room", used: this.#known.size, max: bounds.WATCHED_LOCKS_MAX },
+    ];
   }
 
   /** At WATCHES_MAX, ends a watch of the client with most watches; throws a Fault if that is the caller. */

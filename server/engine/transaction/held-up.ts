@@ -1,6 +1,7 @@
 // Locks whose rows other transactions hold, and the few slots for transactions that wait for such rows. A lock is held
 // up "in passing" if it is held briefly, for example by another replica's transaction, and "stuck" after a failed wait.
 
+import type { BoundUse } from "../../core/bound-use.ts";
 import { RecentMap } from "../../core/recent-map.ts";
 import { HELD_UP_GROWTH, HELD_UP_LOCKS_MAX, HELD_UP_MS, HELD_UP_MS_MAX, STUCK_MS } from "../engine-bounds.ts";
 import type { Work } from "./attempts.ts";
@@ -59,6 +60,10 @@ export class PatientSlots {
 
   constructor(slots: number) {
     this.#slots = slots;
+  }
+
+  get bound(): BoundUse {
+    return { bound: "patient_slots", kind: "turns", used: this.#busy, max: this.#slots };
   }
 
   get isIdle(): boolean {

@@ -6,6 +6,7 @@
 // locks until that one is alone. The commands of that lock go to the patient slots, and for a while they go there
 // without a try in a lane. The other locks proceed.
 
+import type { BoundUse } from "../../core/bound-use.ts";
 import type { ClaimKey } from "../../core/claim.ts";
 import type { Command } from "../../core/command.ts";
 import { ROLLED_BACK } from "../../storage/retry.ts";
@@ -99,6 +100,15 @@ export class Lanes {
     this.#schedule();
     // Lanes carry commands of all verbs. OutcomeKinds says which outcomes each verb can have.
     return answer as Promise<AnswerTo<Asked["verb"]> | null>;
+  }
+
+  get bounds(): readonly BoundUse[] {
+    const { queuedMax, lanes } = this.#options;
+    return [
+      { bound: "commands_queued", kind: "room", used: this.#queuedCount, max: queuedMax },
+      { bound: "lanes", kind: "turns", used: this.#busy, max: lanes },
+      this.#slots.bound,
+    ];
   }
 
   /** Throws a Fault if no commands are taken any more. */

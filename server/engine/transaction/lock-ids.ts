@@ -2,6 +2,7 @@
 // the name under the guard row's lock; if the id was stale, it calls `forget` and asks again.
 
 import { Allowance } from "../../core/allowance.ts";
+import type { BoundUse } from "../../core/bound-use.ts";
 import type { Caller } from "../../core/command.ts";
 import { RecentMap } from "../../core/recent-map.ts";
 import type { Store } from "../../storage/store.ts";
@@ -37,6 +38,13 @@ export class LockIds {
   constructor(options: LockIdsOptions) {
     this.#options = options;
     this.#newNames = new NewNames(options.namesPerSecond ?? Number.POSITIVE_INFINITY);
+  }
+
+  get bounds(): readonly BoundUse[] {
+    return [
+      { bound: "names_queued", kind: "room", used: this.#asked.size, max: bounds.RESOLVE_QUEUED_MAX },
+      { bound: "names_created", kind: "room", used: this.#newNames.taken, max: this.#newNames.most },
+    ];
   }
 
   /**
@@ -157,11 +165,17 @@ export class NewNames {
   /** Returns how many of `wanted` new names may be created now, and counts these as created. */
   take(wanted: number): number {
     if (this.perSecond === Number.POSITIVE_INFINITY) return wanted;
-    const spanS = bounds.NEW_NAMES_BURST_S;
-    return this.#allowance.take(
-      wanted,
-      { most: this.perSecond * spanS, spanMs: spanS * 1_000 },
-      this.#nowMs(),
-    );
+    const spanMs = bounds.NEW_NAMES_BURST_S * 1_000;
+    return this.#allowance.take(wanted, { most: this.most, spanMs }, this.#nowMs());
+  }
+
+  /** How many may be created at once after a while without any. */
+  get most(): number {
+    return this.perSecond * bounds.NEW_NAMES_BURST_S;
+  }
+
+  /** How many of these were created lately. */
+  get taken(): number {
+    return this.#allowance.taken(this.#nowMs());
   }
 }

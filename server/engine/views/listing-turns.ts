@@ -14,6 +14,10 @@ export class ListingTurns {
     this.#gate = new FairGate({ atOnce, queuedMax: LISTINGS_QUEUED_MAX, bound: "listings_queued" });
   }
 
+  get bounds(): FairGate["bounds"] {
+    return this.#gate.bounds;
+  }
+
   /**
    * Holds a turn from the first item that is taken until the caller takes no more. `isOver`: whether nobody wants any
    * item by then. Throws Faults.

@@ -40,6 +40,10 @@ export class Reads {
     };
   }
 
+  get bounds(): FairGate["bounds"] {
+    return this.#gate.bounds;
+  }
+
   /** First holders of a lock. Many calls for one lock share one read. */
   holders(lockId: bigint, caller?: Caller): Promise<{ nowUs: number; claims: readonly Claim[] }> {
     return this.#holders.get(lockId, caller);

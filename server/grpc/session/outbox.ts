@@ -49,6 +49,11 @@ export class Outbox {
     this.#options = options;
   }
 
+  /** Bytes that wait for the client to read what came before. */
+  get unread(): number {
+    return this.#bytes;
+  }
+
   /** The number of the response that will carry what is added now. */
   get next(): number {
     return this.#sent + 1;

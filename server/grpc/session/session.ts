@@ -81,6 +81,7 @@ export class Session {
   readonly #outbox: Outbox;
   readonly #leases: SessionLeases;
   readonly #client: SessionClient;
+  readonly #waits: ReturnType<OpenWaits["ofSession"]>;
   readonly #calls = new Map<bigint, SessionCall>();
   readonly #ended = Promise.withResolvers<void>();
   readonly #silenceMs: number;
@@ -120,6 +121,7 @@ export class Session {
       onBug: (error) => frame.faultLog.failed("Session", failureOf(error), error),
     });
     const waits = openWaits.ofSession(waitsMax);
+    this.#waits = waits;
     this.#client = {
       identity,
       usage,
@@ -134,6 +136,11 @@ export class Session {
 
   get identity(): Identity {
     return this.#client.identity;
+  }
+
+  /** What it uses of what a session may use: open waits, other commands under way, bytes of results. */
+  get used(): { readonly waits: number; readonly commands: number; readonly unread: number } {
+    return { waits: this.#waits.count, commands: this.#commandsUnderWay, unread: this.#outbox.unread };
   }
 
   /** Ends the session with an error. Its places and leases stay. */
@@ -350,7 +357,7 @@ export class Session {
   #observe(call: SessionCall, code: status, reason?: Reason): void {
     if (call.span) endCall(call.span, code, reason);
     const seconds = (performance.now() - call.startedMs) / 1e3;
-    this.#context.frame.observer.call(call.method, status[code], seconds, "session");
+    this.#context.frame.observer.call(call.method, status[code], seconds, "session", call.span);
   }
 
   #endIfDone(): void {

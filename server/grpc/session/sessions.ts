@@ -3,7 +3,9 @@
 import type { handleBidiStreamingCall, ServerDuplexStream } from "@grpc/grpc-js";
 import { status } from "@grpc/grpc-js";
 import type { Identity, Loss } from "../../access/access.ts";
+import { type BoundUse, mostUsed } from "../../core/bound-use.ts";
 import { ClientGone } from "../../engine/faults.ts";
+import { SESSION_UNREAD_BYTES_MAX } from "../grpc-bounds.ts";
 import { identified } from "../identified.ts";
 import { connectionTooOld, servedElsewhere, serverIsFull } from "../messages/call-error.ts";
 import { failureOf } from "../messages/status.ts";
@@ -38,12 +40,27 @@ export class Sessions {
     }
   };
 
+  get bounds(): readonly BoundUse[] {
+    const used = [...this.#open.keys()].map((session) => session.used);
+    const most = (bound: string, what: keyof Session["used"], max: number) =>
+      mostUsed(
+        bound,
+        used.map((each) => each[what]),
+        max,
+      );
+    return [
+      { bound: "server_sessions", kind: "room", used: used.length, max: this.#room.sessions },
+      most("session_waits", "waits", this.#context.waitsMax),
+      most("session_commands", "commands", this.#context.commandsMax),
+      most("results_unread", "unread", SESSION_UNREAD_BYTES_MAX),
+    ];
+  }
+
   async #serve(stream: Stream, session: Session): Promise<void> {
     const { observer, faultLog } = this.#context.frame;
     const openedMs = performance.now();
     const closed = (code: status) =>
       observer.sessionClosed(status[code], (performance.now() - openedMs) / 1e3);
-    observer.sessionOpened();
     try {
       if (this.#isDraining) session.drain();
       await session.run();

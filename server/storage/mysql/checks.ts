@@ -3,7 +3,7 @@
 
 import { checkRows } from "../rows/invariants.ts";
 import { CHECK_MS_MAX } from "../storage-bounds.ts";
-import type { Finding, Store } from "../store.ts";
+import { type Finding, type Store, StoreError } from "../store.ts";
 import { type Connection, query } from "./connection/connection.ts";
 import { onSnapshot } from "./connection/in-transaction.ts";
 import type { MysqlPool } from "./connection/pool.ts";
@@ -15,9 +15,12 @@ const NO_TIMEOUT = `SET SESSION wait_timeout = 8
 const SETTINGS = `SHOW VARIABLES WHERE Variable_name IN ('innodb_flush_log_at_trx_commit', 'sync_binlog', 'log_bin',
   'innodb_doublewrite', 'wsrep_on', 'wsrep_sync_wait', 'version', 'server_id')`;
 
-export function checks(pool: MysqlPool): Pick<Store, "checkInvariants" | "checkDurability"> {
+export function checks(
+  pool: MysqlPool,
+): Pick<Store, "checkInvariants" | "checkLiveClaims" | "checkDurability"> {
   return {
     checkInvariants: (max) => checkInvariants(pool, max),
+    checkLiveClaims: (max, msMax) => checkLiveClaims(pool, max, msMax),
     checkDurability: () => checkDurability(pool),
   };
 }
@@ -26,7 +29,7 @@ function checkInvariants(pool: MysqlPool, max: number): Promise<Finding[]> {
   return pool.use(async (connection) => {
     await query(connection, "check_set_up", NO_TIMEOUT);
     try {
-      return await onSnapshot(connection, () => checkAll(connection, max));
+      return await onSnapshot(connection, () => checkAll(connection, max, "all"));
     } finally {
       // No other caller may get this connection, because its statements have no time limit.
       connection.destroy(new Error("The checks are done."));
@@ -34,9 +37,22 @@ function checkInvariants(pool: MysqlPool, max: number): Promise<Finding[]> {
   }, CHECK_MS_MAX);
 }
 
-async function checkAll(connection: Connection, max: number): Promise<Finding[]> {
+/** Each statement has the time limit of all statements. */
+async function checkLiveClaims(pool: MysqlPool, max: number, msMax: number): Promise<Finding[] | null> {
+  try {
+    return await pool.use(
+      (connection) => onSnapshot(connection, () => checkAll(connection, max, "live")),
+      msMax,
+    );
+  } catch (error) {
+    if (error instanceof StoreError && error.reason === "timeout") return null;
+    throw error;
+  }
+}
+
+async function checkAll(connection: Connection, max: number, of: "all" | "live"): Promise<Finding[]> {
   const [time] = await query(connection, "clock", `SELECT ${NOW_US}`);
-  const checks = checkRows(Number(time?.[0]), max);
+  const checks = checkRows(Number(time?.[0]), max, of);
   let step = checks.next();
   while (!step.done) {
     const { name, sql, values } = step.value;

@@ -191,8 +191,11 @@ export const IDLE_LOCK_CONDITION = `(
   AND NOT EXISTS (SELECT 1 FROM rowlock_claim c WHERE c.lock_id = l.id)
   AND NOT EXISTS (SELECT 1 FROM rowlock_history h WHERE h.lock_id = l.id))`;
 
-/** What is read of a busy lock: its guard row `l`, and the time since which its oldest waiter waits. */
-export const BUSY_LOCK_LIST = `${LOCK_LIST},
+/** What is read of a claim `c` for gauges. */
+export const FURTHER_CLAIM_LIST = "c.lock_id, c.ticket_number, c.state, c.labels";
+
+/** What is read of a busy lock: its guard row `l`, the labels in it, and the time since which its oldest waiter waits. */
+export const BUSY_LOCK_LIST = `${LOCK_LIST}, CASE WHEN ${HAS_HOLDER} THEN l.holder_labels END,
   (SELECT c.requested_at FROM rowlock_claim c
     WHERE c.lock_id = l.id AND c.ticket_number >= l.queue_from ORDER BY c.ticket_number LIMIT 1)`;
 

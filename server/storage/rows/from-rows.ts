@@ -11,6 +11,7 @@ import type {
   BusyLock,
   ClaimsOfPrincipal,
   EndedClaim,
+  FurtherClaim,
   LoadPlan,
   QueuePlace,
   RecordsOfPrincipal,
@@ -59,7 +60,17 @@ export function hasRecord(row: Row): boolean {
 
 /** A row of LOCK_LIST and the time since which the oldest waiter waits. */
 export function busyLockFromRow(row: Row): BusyLock {
-  return { lock: countersFromRow(row), oldestWaiterSinceUs: numberOrNull(row.at(-1)) };
+  const labels = row.at(-2) ?? null;
+  return {
+    lock: countersFromRow(row),
+    firstHolderLabels: labels === null ? null : JSON.parse(textOf(labels)),
+    oldestWaiterSinceUs: numberOrNull(row.at(-1)),
+  };
+}
+
+/** A row of FURTHER_CLAIM_LIST. */
+export function furtherClaimFromRow(row: Row): FurtherClaim {
+  return { state: wordOf(STATES, row[2]), labels: JSON.parse(textOf(row[3])) };
 }
 
 /** A row of RECORD_LIST. */

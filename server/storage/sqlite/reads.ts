@@ -10,6 +10,7 @@ import {
   busyLockFromRow,
   claimFromRow,
   claimsOfPrincipalFromRow,
+  furtherClaimFromRow,
   guardFromRow,
   placeFromRow,
   type Row,
@@ -18,9 +19,9 @@ import {
   textOf,
   waitedLockFromRow,
 } from "../rows/from-rows.ts";
-import { checkRows } from "../rows/invariants.ts";
+import { checkRows, type InvariantQuery } from "../rows/invariants.ts";
 import { bytesOf, rangeAfter } from "../rows/values.ts";
-import { BUSY_LOCKS_PAGE, LIST_ROWS_MAX, LIST_SCAN_MAX } from "../storage-bounds.ts";
+import { BUSY_LOCKS_PAGE, CHECKED_ROWS_MAX, LIST_ROWS_MAX, LIST_SCAN_MAX } from "../storage-bounds.ts";
 import type { LockView, Polled, Store } from "../store.ts";
 import type { SqliteHandle } from "./handle.ts";
 import {
@@ -50,6 +51,7 @@ export function reads(handle: SqliteHandle) {
     nowUs: nowUs(),
     claims: rows.filter((row) => row !== undefined).map(claimFromRow),
   });
+  const answerTo = ({ name, sql, values }: InvariantQuery) => statements.read(name, sql, values);
   return {
     find: async (names) => find(statements, names),
 
@@ -155,17 +157,43 @@ export function reads(handle: SqliteHandle) {
       }
     },
 
-    async checkInvariants(max) {
+    async furtherClaims(see) {
+      for (let after = [0n, 0n]; ; ) {
+        const page = statements.all("further_claims", ...after);
+        see(page.map(furtherClaimFromRow));
+        const last = page.at(-1);
+        if (!last || page.length < BUSY_LOCKS_PAGE) return;
+        after = [bigintOf(last[0]), bigintOf(last[1])];
+        await otherWork();
+      }
+    },
+
+    checkInvariants: async (max) => {
       const run = checkRows(nowUs(), max);
       let step = run.next();
+      while (!step.done) step = run.next(answerTo(step.value));
+      return step.value;
+    },
+
+    async checkLiveClaims(max) {
+      const [[count] = []] = statements.read("check_size", CHECKED_ROWS, []);
+      // This process does nothing else during a check, so its length is bounded by the rows and not by the time.
+      if (Number(count) > CHECKED_ROWS_MAX) return null;
+      const run = checkRows(nowUs(), max, "live");
+      let step = run.next();
       while (!step.done) {
-        const { name, sql, values } = step.value;
-        step = run.next(statements.read(name, sql, values));
+        const { isWhole } = step.value;
+        step = run.next(answerTo(step.value));
+        if (isWhole) await otherWork();
       }
       return step.value;
     },
   } satisfies Partial<Store>;
 }
+
+/** As many guard rows and live claims as may be checked beside decisions, or one more. */
+const CHECKED_ROWS = `SELECT COUNT(*) FROM (SELECT 1 FROM rowlock_lock UNION ALL SELECT 1 FROM rowlock_claim
+  LIMIT ${CHECKED_ROWS_MAX + 1})`;
 
 /** Returns the ids of the names that have a guard row. */
 export function find(statements: SqliteStatements, names: readonly string[]): Map<string, bigint> {

@@ -48,6 +48,7 @@ export function sqliteStore(database: DatabaseSync, options: SqliteOptions): Sto
     ...freeLocks(handle),
     checkDurability: async () => sqliteDurability(options.path),
     pool: () => ({ open: Number(handle.isOpen), idle: Number(handle.isOpen), waiting: 0 }),
+    bounds: () => [],
     close: async () => handle.close(),
   };
 }

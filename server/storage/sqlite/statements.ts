@@ -14,6 +14,7 @@ import {
   CLAIMS_OF_PRINCIPALS,
   earliestDeadlineBy,
   exactBoundBy,
+  FURTHER_CLAIM_LIST,
   GUARD_LIST,
   HAS_HOLDER,
   HISTORY_COLUMNS,
@@ -47,7 +48,7 @@ import {
 import { CHANGE_COLUMNS } from "../rows/kept-changes.ts";
 import { bytesOf } from "../rows/values.ts";
 import { beginStatement } from "../statement-span.ts";
-import { IDLE_SCAN_MAX } from "../storage-bounds.ts";
+import { BUSY_LOCKS_PAGE, IDLE_SCAN_MAX } from "../storage-bounds.ts";
 import type { StoreObserver } from "../store.ts";
 import { StoreError } from "../store.ts";
 import { sqliteError } from "./errors.ts";
@@ -214,6 +215,8 @@ const SQL = {
   busy_ids: `SELECT id FROM ${DUE_LOCKS} WHERE next_deadline IS NOT NULL`,
   busy_locks: `SELECT ${BUSY_LOCK_LIST} FROM rowlock_lock l
     WHERE l.id IN (SELECT value FROM json_each(?)) AND (l.holders > 0 OR l.waiting > 0)`,
+  further_claims: `SELECT ${FURTHER_CLAIM_LIST} FROM rowlock_claim c WHERE (c.lock_id, c.ticket_number) > (?, ?)
+    ORDER BY c.lock_id, c.ticket_number LIMIT ${BUSY_LOCKS_PAGE}`,
 } as const;
 
 export type StatementName = keyof typeof SQL;

@@ -5,6 +5,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { ClaimRef } from "../../../server/core/claim.ts";
 import { Background, type BackgroundOptions } from "../../../server/engine/background/background.ts";
 import * as bounds from "../../../server/engine/engine-bounds.ts";
+import type { EngineEvent } from "../../../server/engine/lock-engine.ts";
 import { CLAIM } from "../../support/claims.ts";
 
 // The fake timers do not reach this import.
@@ -31,7 +32,7 @@ afterEach(() => {
 const ref = (ticketNumber: bigint): ClaimRef => ({ ...CLAIM, ticketNumber });
 const numbers = (claims: readonly ClaimRef[]) => claims.map(({ ticketNumber }) => Number(ticketNumber));
 
-function scene() {
+function scene(doctorIntervalMs: number | null = null) {
   const followed: ClaimRef[] = [];
   const comingBack: ClaimRef[] = [];
   const heartbeats: number[][] = [];
@@ -51,6 +52,8 @@ function scene() {
   const look = vi.fn(async () => {});
   const again = vi.fn();
   const repeat = vi.fn(async () => {});
+  const deleted: [string, number][] = [];
+  const check = vi.fn(async () => {});
   const fails = async <Answer>(answer: Answer): Promise<Answer> => {
     if (failing) throw failing;
     return answer;
@@ -102,11 +105,14 @@ function scene() {
     advances: { start: async (lockId: bigint) => void started.push(lockId), again },
     rulesInForce: { register: () => fails(void registered.push("registered")) },
     witness: { look },
+    observer: (event: EngineEvent) => event.kind === "deleted" && deleted.push([event.what, event.rows]),
+    invariantChecks: { run: check },
+    doctorIntervalMs,
     onFailure: (loop: string) => failures.push(loop),
   } as unknown as BackgroundOptions);
   return {
     ...{ background, followed, comingBack, heartbeats, registered, started, failures, heldUp, clock },
-    ...{ dueAsked, purges, look, again, repeat },
+    ...{ dueAsked, purges, look, again, repeat, check, deleted },
     setDue(ids: bigint[]) {
       due = ids;
     },
@@ -148,6 +154,31 @@ describe("a replica that starts", () => {
     await background.stop();
     await pass(bounds.BEAT_INTERVAL_MS);
     expect(counts()).toEqual(before);
+  });
+});
+
+describe("checks of the rows", () => {
+  test("are made at their interval, and after a long one much later", async () => {
+    const { background, check } = scene(5_000);
+    check.mockImplementationOnce(() => new Promise((resolve) => setTimeout(resolve, 100)));
+    await background.start();
+    await pass(5_100);
+    expect(check).toHaveBeenCalledTimes(1);
+    await pass(100 * bounds.CHECKED_REST_SHARE - 1);
+    expect(check).toHaveBeenCalledTimes(1);
+    await pass(1);
+    expect(check).toHaveBeenCalledTimes(2);
+    await pass(5_000);
+    expect(check).toHaveBeenCalledTimes(3);
+    await background.stop();
+  });
+
+  test("are not made if they are off", async () => {
+    const { background, check } = scene();
+    await background.start();
+    await pass(3_600_000);
+    expect(check).not.toHaveBeenCalled();
+    await background.stop();
   });
 });
 
@@ -290,13 +321,16 @@ describe("a sweep", () => {
 
 describe("a purge", () => {
   test("goes on in rounds while there is more, but not for ever", async () => {
-    const { background, purges } = scene();
+    const { background, purges, deleted } = scene();
     purges.claimsLeft = 2 * bounds.PURGE_ROWS_MAX;
     purges.locksLeft = Number.POSITIVE_INFINITY;
     await background.start();
     await pass(bounds.PURGE_INTERVAL_MS + 1_000);
     expect(purges.claims).toEqual([777, 777, 777]);
     expect(purges.locks).toEqual(Array.from({ length: bounds.PURGE_ROUNDS_MAX }, () => 55));
+    const part = (what: string) => [what, bounds.PURGE_ROWS_MAX];
+    expect(deleted.slice(0, 3)).toEqual([part("ended_claims"), part("ended_claims"), part("idle_locks")]);
+    expect(deleted).toHaveLength(2 + bounds.PURGE_ROUNDS_MAX);
     await background.stop();
   });
 

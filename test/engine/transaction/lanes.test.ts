@@ -113,7 +113,7 @@ describe("commands", () => {
   });
 
   test("for a lock in a transaction gather for its next one, and others go on", async () => {
-    const { submit, store, at } = scene();
+    const { submit, store, at, lanes } = scene();
     submit(1n);
     await turn();
     submit(1n);
@@ -121,6 +121,11 @@ describe("commands", () => {
     submit(1n);
     await turn();
     expect(store.lockIds).toEqual([[1n], [2n]]);
+    expect(lanes.bounds).toEqual([
+      { bound: "commands_queued", kind: "room", used: 2, max: 10_000 },
+      { bound: "lanes", kind: "turns", used: 2, max: 2 },
+      { bound: "patient_slots", kind: "turns", used: 0, max: 2 },
+    ]);
     await at(0).commit();
     await turn();
     expect(store.lockIds).toEqual([[1n], [2n], [1n]]);

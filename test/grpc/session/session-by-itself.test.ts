@@ -106,7 +106,6 @@ function context() {
       seen.push(`${method} ${code} ${via}`);
       lasted.push(seconds);
     },
-    sessionOpened: () => seen.push("opened"),
     sessionClosed: (code: string) => seen.push(`closed ${code}`),
     sessionMessage: (direction: string, items: number) => seen.push(`${direction} ${items}`),
   };
@@ -498,6 +497,7 @@ describe("the sessions of a server", () => {
     const { sessionContext, seen, logged } = context();
     const sessions = new Sessions(sessionContext, NO_BOUND);
     const [good, bad, gone] = [open(sessions), open(sessions), open(sessions)];
+    expect(sessions.bounds[0]).toMatchObject({ bound: "server_sessions", used: 3 });
     good.stream.emit("data", bytesOf({ open: {} }));
     good.stream.emit("end");
     await good.done;
@@ -512,10 +512,8 @@ describe("the sessions of a server", () => {
       [0, 0],
     ]);
     expect(bad.failures).toMatchObject([{ code: 3 }]);
-    expect(seen.filter((one) => /opened|closed/.test(one))).toEqual([
-      "opened",
-      "opened",
-      "opened",
+    expect(sessions.bounds[0]).toMatchObject({ used: 0 });
+    expect(seen.filter((one) => /closed/.test(one))).toEqual([
       "closed OK",
       "closed INVALID_ARGUMENT",
       "closed CANCELLED",
@@ -524,7 +522,7 @@ describe("the sessions of a server", () => {
   });
 
   test("are bounded, and refused while memory is short", async () => {
-    const { sessionContext, seen } = context();
+    const { sessionContext } = context();
     const room = { ...NO_BOUND, sessions: 1 };
     const sessions = new Sessions(sessionContext, room);
     const first = open(sessions);
@@ -535,7 +533,7 @@ describe("the sessions of a server", () => {
     first.stream.emit("cancelled");
     await first.done;
     const third = open(sessions);
-    expect(seen.filter((one) => one === "opened")).toHaveLength(2);
+    expect(sessions.bounds[0]).toEqual({ bound: "server_sessions", kind: "room", used: 1, max: 1 });
     third.stream.emit("cancelled");
     await third.done;
     const short = open(new Sessions(sessionContext, { ...NO_BOUND, isShort: () => true }));

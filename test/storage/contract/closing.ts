@@ -29,7 +29,9 @@ const USES: Readonly<Record<string, (store: Store) => Promise<unknown>>> = {
   view: (store) => store.view("a", 1),
   limitRules: (store) => store.limitRules(),
   busyLocks: (store) => store.busyLocks(() => {}),
+  furtherClaims: (store) => store.furtherClaims(() => {}),
   checkInvariants: (store) => store.checkInvariants(1),
+  checkLiveClaims: (store) => store.checkLiveClaims(1, 1_000),
 };
 
 export function contractOfClosing(openFreshStore: () => Promise<FreshStore>): void {

@@ -281,6 +281,18 @@ export function contractOfInvariants(fresh: () => FreshStore): void {
       expect(await found()).toEqual([]);
     });
 
+    test("of live claims alone finds the same in their rows, and reads no ended ones", async () => {
+      const { store, tamper } = fresh();
+      const id = await lockId(store, "a");
+      await addClaims(store, id, { state: "ended", fencingToken: 5n }, { ...HELD, fencingToken: 5n }, {});
+      expect(await found()).toEqual(["error tokens"]);
+      expect(await store.checkLiveClaims(100, 60_000)).toEqual([]);
+      await tamper("UPDATE rowlock_lock SET waiting = waiting + 1");
+      expect(await store.checkLiveClaims(100, 60_000)).toMatchObject([
+        { severity: "error", check: "counters" },
+      ]);
+    });
+
     test("finds no more than requested", async () => {
       const { store, tamper } = fresh();
       for (const name of ["a", "b", "c"]) await addClaims(store, await lockId(store, name), HELD, HELD);

@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from "vitest";
 import type { GuardRow } from "../../../server/core/lock.ts";
-import { LIST_ROWS_MAX, LIST_SCAN_MAX } from "../../../server/storage/storage-bounds.ts";
+import { BUSY_LOCKS_PAGE, LIST_ROWS_MAX, LIST_SCAN_MAX } from "../../../server/storage/storage-bounds.ts";
 import type { BusyLock, LockQuery, LockView } from "../../../server/storage/store.ts";
 import type { FreshStore } from "../../support/store-fixture.ts";
 import { addClaims, changeLock, lockId, SECOND_US } from "../../support/store-fixture.ts";
@@ -269,6 +269,30 @@ export function contractOfListings(fresh: () => FreshStore): void {
         ["held", null],
       ]);
       expect({ ...busy[1]?.lock, record: null }).toEqual((await store.view("two wait", 0))?.lock);
+    });
+
+    test("have the labels of their first holders, and all other live claims are seen once", async () => {
+      const { store } = fresh();
+      const ids = await store.resolve(["a", "b", "c"]);
+      const team = (name: string) => ({ labels: { team: name } });
+      const held = { state: "held", mode: "shared" } as const;
+      const [a, b, c] = ["a", "b", "c"].map((name) => ids.get(name) as bigint) as [bigint, bigint, bigint];
+      await addClaims(store, a, { ...held, ...team("first") }, { ...held, ...team("second") }, team("waits"));
+      await addClaims(store, b, { state: "ended", ...team("ended") }, team("waits, too"));
+      const many = Array.from({ length: BUSY_LOCKS_PAGE }, (_, index) => team(`${index}`));
+      await addClaims(store, c, ...many);
+      const first: (BusyLock["firstHolderLabels"] | null)[] = [];
+      await store.busyLocks(
+        (locks) => void first.push(...locks.map(({ firstHolderLabels }) => firstHolderLabels)),
+      );
+      expect(first).toHaveLength(3);
+      expect(first.filter((labels) => labels !== null)).toEqual([{ team: "first" }]);
+      const further: string[] = [];
+      await store.furtherClaims(
+        (claims) => void further.push(...claims.map(({ labels, state }) => `${labels.team} ${state}`)),
+      );
+      expect(further.slice(0, 3)).toEqual(["second held", "waits waiting", "waits, too waiting"]);
+      expect(further.slice(3)).toEqual(many.map(({ labels }) => `${labels.team} waiting`));
     });
   });
 }

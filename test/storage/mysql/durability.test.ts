@@ -3,6 +3,7 @@
 import { describe, expect, test } from "vitest";
 import { checks } from "../../../server/storage/mysql/checks.ts";
 import { CHECK_MS_MAX } from "../../../server/storage/storage-bounds.ts";
+import { StoreError } from "../../../server/storage/store.ts";
 import { ScriptedPool } from "./scripted-pool.ts";
 
 /** Settings of a MySQL server that keeps every acknowledged write. */
@@ -90,5 +91,19 @@ describe("the check of all rows", () => {
     each.failures.set("clock", [failure]);
     await expect(checks(each.pool).checkInvariants(10)).rejects.toBe(failure);
     expect(each.destroyed).toHaveLength(1);
+  });
+
+  test("of live claims takes a connection like others, for a bounded time, and gives up if that is not enough", async () => {
+    const each = scripted();
+    expect(await checks(each.pool).checkLiveClaims(10, 777)).toEqual([]);
+    expect(each.loans).toEqual([777]);
+    expect(each.names[0]).toBe("begin_snapshot");
+    expect(each.sql.join()).not.toContain("rowlock_history");
+    expect(each.destroyed).toEqual([]);
+    const late = new StoreError("unavailable", "timeout", "The database took too long to answer.");
+    const away = new StoreError("transient", "connection_lost", "The connection was lost.");
+    each.failures.set("check_counters", [late, away]);
+    expect(await checks(each.pool).checkLiveClaims(10, 777)).toBeNull();
+    await expect(checks(each.pool).checkLiveClaims(10, 777)).rejects.toBe(away);
   });
 });

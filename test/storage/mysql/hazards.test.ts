@@ -186,6 +186,7 @@ describe.each(mysqlFamily())("on $flavour $version", (server) => {
     await statementOf(plain, stage.address.database, "FOR UPDATE");
     const waiting = refusal(target.find(["a"]));
     await until(() => target.pool().waiting === 1);
+    expect(target.bounds()).toMatchObject([{ used: 1, max: 1 }, { used: 1 }]);
     const closing = Promise.all([target.close(), target.close()]);
     await free();
     await Promise.all([writing, closing]);

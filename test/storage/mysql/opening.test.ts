@@ -13,6 +13,7 @@ import {
   CONNECTIONS_BESIDE_LANES,
   LANES_DEFAULT,
   PATIENT_SLOTS_MAX,
+  POOL_WAITING_MAX,
 } from "../../../server/storage/storage-bounds.ts";
 import { ScriptedPool } from "./scripted-pool.ts";
 
@@ -82,6 +83,10 @@ describe("connections", () => {
     expect(store.readers).toBe(50 - 20 - PATIENT_SLOTS_MAX - CONNECTIONS_BESIDE_LANES);
     expect(store).toMatchObject({ product: "MariaDB 11.4", localHost: "10.0.0.1" });
     expect(store.pool()).toEqual({ open: 1, idle: 1, waiting: 0 });
+    expect(store.bounds()).toEqual([
+      { bound: "database_connections", kind: "turns", used: 0, max: 50 },
+      { bound: "database_waiters", kind: "room", used: 0, max: POOL_WAITING_MAX },
+    ]);
     await store.close();
     expect(closed).toBe(1);
   });

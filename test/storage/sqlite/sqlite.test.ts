@@ -7,11 +7,13 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { migrations } from "../../../migrations/index.ts";
+import { partsOf } from "../../../server/core/bounds.ts";
 import { migrateUp, migrationStatus } from "../../../server/storage/migrate/migrate.ts";
 import { runPending, sqliteSchema } from "../../../server/storage/migrate/schema.ts";
 import { openStore } from "../../../server/storage/open.ts";
 import { openSqliteFile } from "../../../server/storage/sqlite/file.ts";
 import { openSqliteStore, sqliteStore } from "../../../server/storage/sqlite/sqlite-store.ts";
+import { CHECKED_ROWS_MAX } from "../../../server/storage/storage-bounds.ts";
 import type { StoreObserver } from "../../../server/storage/store.ts";
 import type { FreshStore } from "../../support/store-fixture.ts";
 import { addClaims, load, lockId, planned, readClaim, SECOND_US } from "../../support/store-fixture.ts";
@@ -189,6 +191,16 @@ describe("an SQLite file", () => {
     await addClaims(store, id, ...many);
     expect(await store.checkInvariants(10)).toMatchObject([{ check: "not_granted" }]);
     await store.close();
+  });
+
+  test("with more rows than fit beside decisions is not checked beside them", async () => {
+    const { store, close } = await freshInMemory();
+    const names = Array.from({ length: CHECKED_ROWS_MAX }, (_, index) => `lock ${index}`);
+    for (const part of partsOf(names, 500)) await store.resolve(part);
+    expect(await store.checkLiveClaims(10, 1)).toEqual([]);
+    await store.resolve(["one more"]);
+    expect(await store.checkLiveClaims(10, 1)).toBeNull();
+    await close();
   });
 
   test("that cannot be written is unavailable", async () => {

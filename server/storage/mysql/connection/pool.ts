@@ -3,6 +3,7 @@
 // and has no open transaction.
 
 import { Pool, TimeoutError } from "tarn";
+import type { BoundUse } from "../../../core/bound-use.ts";
 import type { MysqlAddress } from "../../database-url.ts";
 import {
   CLOSE_MS_MAX,
@@ -23,6 +24,7 @@ export class MysqlPool {
   onBroken = () => {};
   readonly #pool: Pool<Connection>;
   readonly #address: MysqlAddress;
+  readonly #size: number;
   readonly #observer: StoreObserver;
   readonly #open = new Set<Connection>();
   /** The start times of failed attempts to connect, by their errors. */
@@ -35,6 +37,7 @@ export class MysqlPool {
 
   constructor(address: MysqlAddress, size: number, observer: StoreObserver) {
     this.#address = address;
+    this.#size = size;
     this.#observer = observer;
     this.#pool = new Pool<Connection>({
       create: () => this.#connect(),
@@ -80,6 +83,14 @@ export class MysqlPool {
   get state(): PoolState {
     const idle = [...this.#open].filter(({ isLent }) => !isLent).length;
     return { open: this.#open.size, idle, waiting: this.#pool.numPendingAcquires() };
+  }
+
+  get bounds(): readonly BoundUse[] {
+    const { open, idle, waiting } = this.state;
+    return [
+      { bound: "database_connections", kind: "turns", used: open - idle, max: this.#size },
+      { bound: "database_waiters", kind: "room", used: waiting, max: POOL_WAITING_MAX },
+    ];
   }
 
   /**
