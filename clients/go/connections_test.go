@@ -37,7 +37,7 @@ func TestAServerThatStopsIsLeftOnce(t *testing.T) {
 	turns := &turns{now: clock.Now}
 	stopping, next := &quietConnection{}, &quietConnection{}
 	connections := &connections{
-		turns: turns, listener: listener, callbacks: &callbacks{turns: turns},
+		turns: turns, listener: listener, observer: newObserver(turns, Config{}),
 		config: Config{Addresses: []string{"one", "two"}, ConnectTimeout: time.Hour},
 	}
 	gone := newError(ErrUnknown, codes.Unavailable, "gone")
