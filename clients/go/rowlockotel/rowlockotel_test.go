@@ -8,6 +8,7 @@ import (
 	"net"
 	"strings"
 	"testing"
+	"time"
 
 	"go.opentelemetry.io/otel/codes"
 	"go.opentelemetry.io/otel/sdk/metric"
@@ -78,10 +79,14 @@ func TestSpansAndMetricsReachTheProviders(t *testing.T) {
 
 	ctx, caller := tracers.Tracer("test").Start(context.Background(), "program")
 	err = client.WithLock(ctx, "free", func(context.Context, *rowlock.Lock) error {
-		if held := measured(t, reader)["rowlock.client.held"]; held != "1 map[]" {
-			t.Errorf("while the lock is held: %q", held)
+		// The count changes right after the grant.
+		for deadline := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
+			if held := measured(t, reader)["rowlock.client.held"]; held == "1 map[]" {
+				return nil
+			} else if time.Now().After(deadline) {
+				return fmt.Errorf("while the lock is held: %q", held)
+			}
 		}
-		return nil
 	}, rowlock.As(rowlock.Exclusive))
 	if err != nil {
 		t.Fatal(err)
@@ -165,7 +170,11 @@ func measured(t *testing.T, reader metric.Reader) map[string]string {
 		t.Fatal(err)
 	}
 	found := map[string]string{}
-	for _, one := range all.ScopeMetrics[0].Metrics {
+	var metrics []metricdata.Metrics
+	for _, scope := range all.ScopeMetrics {
+		metrics = append(metrics, scope.Metrics...)
+	}
+	for _, one := range metrics {
 		attributes := map[string]any{}
 		switch data := one.Data.(type) {
 		case metricdata.Sum[int64]:
