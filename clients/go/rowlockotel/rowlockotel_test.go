@@ -49,12 +49,18 @@ func (s *server) Acquire(ctx context.Context, asked *rowlockv1.AcquireRequest) (
 	return &rowlockv1.AcquireResponse{Outcome: &rowlockv1.AcquireResponse_Refusal{Refusal: refusal}}, nil
 }
 
+func (s *server) Capture(ctx context.Context, _ *rowlockv1.CaptureRequest) (*rowlockv1.CaptureResponse, error) {
+	s.hear(ctx, "capture")
+	return &rowlockv1.CaptureResponse{}, nil
+}
+
 func (s *server) Release(ctx context.Context, _ *rowlockv1.ReleaseRequest) (*rowlockv1.ReleaseResponse, error) {
 	s.hear(ctx, "release")
 	return &rowlockv1.ReleaseResponse{Released: true}, nil
 }
 
-func TestSpansAndMetricsReachTheProviders(t *testing.T) {
+// play serves, and returns a client for this server with its spans and metrics.
+func play(t *testing.T) (*server, *rowlock.Client, *trace.TracerProvider, *tracetest.SpanRecorder, metric.Reader) {
 	played := &server{traceparents: make(chan string, 10)}
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -63,7 +69,7 @@ func TestSpansAndMetricsReachTheProviders(t *testing.T) {
 	serving := grpc.NewServer()
 	rowlockv1.RegisterLockServiceServer(serving, played)
 	go serving.Serve(listener)
-	defer serving.Stop()
+	t.Cleanup(serving.Stop)
 
 	spans := tracetest.NewSpanRecorder()
 	tracers := trace.NewTracerProvider(trace.WithSpanProcessor(spans))
@@ -75,10 +81,14 @@ func TestSpansAndMetricsReachTheProviders(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer client.Close()
+	t.Cleanup(func() { client.Close() })
+	return played, client, tracers, spans, reader
+}
 
+func TestSpansAndMetricsReachTheProviders(t *testing.T) {
+	played, client, tracers, spans, reader := play(t)
 	ctx, caller := tracers.Tracer("test").Start(context.Background(), "program")
-	err = client.WithLock(ctx, "free", func(context.Context, *rowlock.Lock) error {
+	err := client.WithLock(ctx, "free", func(context.Context, *rowlock.Lock) error {
 		// The count changes right after the grant.
 		for deadline := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
 			if held := measured(t, reader)["rowlock.client.held"]; held == "1 map[]" {
@@ -129,15 +139,29 @@ func TestSpansAndMetricsReachTheProviders(t *testing.T) {
 		}
 	}
 	for at, method := range []string{"acquire", "release"} {
-		of := ended[at].SpanContext()
-		want := fmt.Sprintf("%s 00-%s-%s-01", method, of.TraceID(), of.SpanID())
-		if header := <-played.traceparents; header != want {
-			t.Errorf("%q is not %q", header, want)
-		}
+		played.expect(t, method, ended[at])
 	}
 	numbers := measured(t, reader)
 	if numbers["rowlock.client.held"] != "0 map[]" || numbers["rowlock.client.wait.duration"] != "1 map[]" {
 		t.Errorf("%v", numbers)
+	}
+}
+
+func TestACaptureCarriesTheTraceContextOfItsSpan(t *testing.T) {
+	played, client, _, spans, _ := play(t)
+	if _, err := client.Capture(context.Background(), rowlock.Prefix("task/")); err != nil {
+		t.Fatal(err)
+	}
+	played.expect(t, "capture", spans.Ended()[0])
+}
+
+// expect fails unless the next call was to this method, in this span.
+func (s *server) expect(t *testing.T, method string, span trace.ReadOnlySpan) {
+	t.Helper()
+	of := span.SpanContext()
+	want := fmt.Sprintf("%s 00-%s-%s-01", method, of.TraceID(), of.SpanID())
+	if header := <-s.traceparents; header != want {
+		t.Errorf("%q is not %q", header, want)
 	}
 }
 
