@@ -120,7 +120,8 @@ export class RowlockClient implements AsyncDisposable {
         if (opened) this.#calls.opened();
       },
       onLeaving: (connection, error) => {
-        if (error.reason === "SHUTTING_DOWN") this.#telemetry.goingAway(connection.address);
+        const isGoingAway = error.reason === "SHUTTING_DOWN" && connection.opened;
+        if (isGoingAway) this.#telemetry.goingAway(connection.address);
         this.#keeper.orphaned();
         this.#calls.leaving(connection, error);
       },
