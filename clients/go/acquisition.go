@@ -28,6 +28,8 @@ type acquisition struct {
 	name   string
 	asked  *lockOptions
 	until  time.Duration
+	// traceparent is the trace context of the request; "" for none.
+	traceparent string
 
 	requestID string
 	ticketID  string
@@ -35,6 +37,8 @@ type acquisition struct {
 	// lateGrants counts the grants with too little time left to start work.
 	lateGrants  int
 	isAbandoned bool
+	// hasWaited: there was a place in the queue.
+	hasWaited bool
 	// settled is closed when one of these three is set.
 	settled chan struct{}
 	granted *Lock
@@ -45,15 +49,16 @@ type acquisition struct {
 	news  chan struct{}
 }
 
-func newAcquisition(client *Client, name string, asked *lockOptions) *acquisition {
+func newAcquisition(client *Client, name string, asked *lockOptions, traceparent string) *acquisition {
 	a := &acquisition{
-		client:    client,
-		name:      name,
-		asked:     asked,
-		until:     later(client.turns.now(), asked.wait),
-		requestID: asked.requestID,
-		settled:   make(chan struct{}),
-		news:      make(chan struct{}, 1),
+		client:      client,
+		name:        name,
+		traceparent: traceparent,
+		asked:       asked,
+		until:       later(client.turns.now(), asked.wait),
+		requestID:   asked.requestID,
+		settled:     make(chan struct{}),
+		news:        make(chan struct{}, 1),
 	}
 	if a.requestID == "" {
 		a.requestID = newRequestID()
@@ -129,6 +134,7 @@ func (a *acquisition) ask() {
 	a.call = a.client.calls.begin(ask{
 		kind:        kind,
 		repeat:      repeatAlways,
+		traceparent: a.traceparent,
 		command:     a.command,
 		giveUpAfter: a.giveUpAfter,
 		answered:    a.answered,
@@ -201,6 +207,7 @@ func (a *acquisition) answered(result *rowlockv1.SessionResult, basis time.Durat
 // positioned takes a new position. It reports whether the call is over, because the caller no longer wants the place.
 func (a *acquisition) positioned(ticket *rowlockv1.Ticket) bool {
 	a.ticketID = ticket.GetTicketId()
+	a.hasWaited = true
 	if a.isAbandoned {
 		a.unwanted(a.ticketID)
 		return true
@@ -254,8 +261,9 @@ func (a *acquisition) grant(lease *rowlockv1.Lease, basis time.Duration) {
 func (a *acquisition) renew(leaseID string) {
 	a.ticketID = leaseID
 	a.call = a.client.calls.begin(ask{
-		kind:   kindUrgent,
-		repeat: repeatAlways,
+		kind:        kindUrgent,
+		repeat:      repeatAlways,
+		traceparent: a.traceparent,
 		command: func(connection) *rowlockv1.SessionCommand {
 			renewal := &rowlockv1.RenewRequest{LeaseId: leaseID}
 			return &rowlockv1.SessionCommand{Command: &rowlockv1.SessionCommand_Renew{Renew: renewal}}

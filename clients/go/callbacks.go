@@ -1,29 +1,25 @@
 package rowlock
 
-// callbacks runs the user's OnConnection, one event after the other and outside of turns, so that the function may block.
+// callbacks runs functions of the user, one after the other and outside of turns, so that they may block.
 type callbacks struct {
-	turns        *turns
-	onConnection func(ConnectionEvent)
-	pending      []ConnectionEvent
-	isRunning    bool
+	turns     *turns
+	pending   []func()
+	isRunning bool
 }
 
-// connection queues an event. It is called in a turn.
-func (c *callbacks) connection(event ConnectionEvent) {
-	if c.onConnection == nil {
-		return
-	}
-	c.pending = append(c.pending, event)
+// run queues a function. It is called in a turn.
+func (c *callbacks) run(call func()) {
+	c.pending = append(c.pending, call)
 	if !c.isRunning {
 		c.isRunning = true
-		go c.run()
+		go c.runAll()
 	}
 }
 
-// run calls the function with each event until none is pending.
-func (c *callbacks) run() {
+// runAll runs the functions until none is pending.
+func (c *callbacks) runAll() {
 	for {
-		var taken []ConnectionEvent
+		var taken []func()
 		c.turns.take(func() {
 			taken, c.pending = c.pending, nil
 			c.isRunning = len(taken) > 0
@@ -31,8 +27,8 @@ func (c *callbacks) run() {
 		if len(taken) == 0 {
 			return
 		}
-		for _, event := range taken {
-			c.onConnection(event)
+		for _, call := range taken {
+			call()
 		}
 	}
 }

@@ -42,6 +42,8 @@ const (
 type ask struct {
 	kind   kind
 	repeat repeating
+	// traceparent is the trace context of the caller; "" for none.
+	traceparent string
 	// command makes the command, each time that the call is sent.
 	command func(on connection) *rowlockv1.SessionCommand
 	// giveUpAfter is how long to try without an answer before the call fails; may be Forever.
@@ -326,7 +328,7 @@ func (c *calls) send(one *call, on *usage) bool {
 	}
 	command := one.command(on.connection)
 	c.numbers++
-	command.Call = c.numbers
+	command.Call, command.Traceparent = c.numbers, one.traceparent
 	encoded, err := proto.Marshal(command)
 	if err != nil {
 		// In a request, this command would end the session for all other calls.

@@ -20,6 +20,8 @@ type capture struct {
 	client *Client
 	asked  *captureOptions
 	until  time.Duration
+	// traceparent is the trace context of the request; "" for none.
+	traceparent string
 
 	requestID string
 	pieceEnds time.Duration
@@ -41,12 +43,13 @@ type capture struct {
 	failure   *Error
 }
 
-func newCapture(client *Client, asked *captureOptions) *capture {
+func newCapture(client *Client, asked *captureOptions, traceparent string) *capture {
 	return &capture{
-		client:  client,
-		asked:   asked,
-		until:   later(client.turns.now(), asked.wait),
-		settled: make(chan struct{}),
+		client:      client,
+		asked:       asked,
+		traceparent: traceparent,
+		until:       later(client.turns.now(), asked.wait),
+		settled:     make(chan struct{}),
 	}
 }
 
@@ -131,6 +134,7 @@ func (c *capture) ask() {
 	c.call = c.client.calls.begin(ask{
 		kind:        kind,
 		repeat:      repeatAlways,
+		traceparent: c.traceparent,
 		command:     c.command,
 		giveUpAfter: func() time.Duration { return c.client.config.GiveUpAfter },
 		answered:    c.answered,
@@ -204,6 +208,7 @@ func (c *capture) take(at int, lease *rowlockv1.Lease, basis time.Duration, rene
 func (c *capture) renew(at int, leaseID string, renewals int) {
 	c.renewing++
 	renewal := renewQuestion(leaseID, 0)
+	renewal.traceparent = c.traceparent
 	c.client.verbs.begin(renewal, func(result *rowlockv1.SessionResult, basis time.Duration, err *Error) {
 		c.renewing--
 		lease := result.GetRenew().GetLease()

@@ -24,6 +24,7 @@ const (
 type Client struct {
 	config      Config
 	turns       turns
+	observer    *observer
 	connections *connections
 	calls       *calls
 	keeper      *leaseKeeper
@@ -68,9 +69,9 @@ func newClient(config Config, now func() time.Duration) *Client {
 		leftBehind: map[*leftBehind]struct{}{},
 		closed:     make(chan struct{}),
 	}
-	callbacks := &callbacks{turns: &c.turns, onConnection: config.OnConnection}
+	c.observer = newObserver(&c.turns, config)
 	c.connections = &connections{
-		turns: &c.turns, config: config, listener: c, callbacks: callbacks, bytesMax: bytesMaxAtFirst,
+		turns: &c.turns, config: config, listener: c, observer: c.observer, bytesMax: bytesMaxAtFirst,
 	}
 	c.calls = &calls{
 		turns:     &c.turns,
@@ -81,7 +82,9 @@ func newClient(config Config, now func() time.Duration) *Client {
 		byNumber:  map[uint64]*call{},
 	}
 	c.locks = heldLocks{client: c, byID: map[string]*Lock{}}
-	c.keeper = &leaseKeeper{turns: &c.turns, calls: c.calls, connections: c.connections, held: map[string]*heldLease{}}
+	c.keeper = &leaseKeeper{
+		turns: &c.turns, calls: c.calls, connections: c.connections, observer: c.observer, held: map[string]*heldLease{},
+	}
 	c.verbs = &verbs{turns: &c.turns, calls: c.calls, giveUpAfter: config.GiveUpAfter, inherit: c.inherit}
 	return c
 }
@@ -126,13 +129,16 @@ func (c *Client) WithLock(
 	if err != nil {
 		return err
 	}
+	ctx, hold := c.observer.startHold(ctx, lock)
+	defer hold.end()
 	defer func() {
-		if unreleased := lock.Close(); err == nil {
+		if unreleased := lock.close(context.WithoutCancel(ctx)); err == nil {
 			err = unreleased
 		}
 	}()
 	working, cancel := lock.Context(ctx)
 	defer cancel()
+	defer context.AfterFunc(working, hold.endIfLost)()
 	err = work(working, lock)
 	if lost := lock.Err(); errors.Is(lost, ErrLeaseLost) && !errors.Is(err, ErrLeaseLost) {
 		return errors.Join(lost, err)
@@ -142,21 +148,29 @@ func (c *Client) WithLock(
 
 // Acquire returns the lock, or a refusal with the reason, for callers to whom a refusal is an answer and not an error.
 // Exactly one of the three results is not nil. Otherwise it acts as [Client.Lock].
-func (c *Client) Acquire(ctx context.Context, name string, options ...LockOption) (*Lock, *Refusal, error) {
+func (c *Client) Acquire(ctx context.Context, name string, options ...LockOption) (
+	lock *Lock, refusal *Refusal, err error,
+) {
 	asked, err := lockOptionsOf(options)
 	if err != nil {
 		return nil, nil, err
 	}
-	acquisition := newAcquisition(c, name, asked)
+	ctx, span := c.observer.startLock(ctx, name, asked)
+	acquisition := newAcquisition(c, name, asked, c.observer.telemetry.Traceparent(ctx))
+	began, hasWaited := c.turns.now(), false
+	defer func() { c.observer.endLock(span, lock, refusal, err, hasWaited, c.turns.now()-began) }()
 	if err := c.begin(ctx, acquisition); err != nil {
 		return nil, nil, err
 	}
-	defer c.turns.take(func() { delete(c.asking, acquisition) })
-	lock, refused, failed := acquisition.run(ctx)
+	defer c.turns.take(func() {
+		hasWaited = acquisition.hasWaited
+		delete(c.asking, acquisition)
+	})
+	granted, refused, failed := acquisition.run(ctx)
 	if failed != nil {
 		return nil, nil, failed
 	}
-	return lock, refused, nil
+	return granted, refused, nil
 }
 
 // begin starts an acquisition or a capture, unless ctx is done or the client is closed.
@@ -269,5 +283,6 @@ func (c *Client) ended(from connection, err *Error) {
 }
 
 func (c *Client) hopeless(err *Error) {
+	c.observer.hopeless(err)
 	c.calls.failAsked(err)
 }

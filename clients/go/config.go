@@ -6,6 +6,7 @@ import (
 	"context"
 	"crypto/tls"
 	"fmt"
+	"log/slog"
 	"maps"
 	"os"
 	"slices"
@@ -49,6 +50,11 @@ type Config struct {
 	// OnConnection is called for each connection that opens or ends, one event after the other, for a log. It may
 	// block.
 	OnConnection func(ConnectionEvent)
+	// Logger gets what an operator of the program should know, such as a lost lock; nil: the client is silent. It may
+	// block.
+	Logger *slog.Logger
+	// Telemetry takes spans and metrics; nil: there are none. See the package rowlockotel.
+	Telemetry Telemetry
 }
 
 // Via is the kind of a connection.

@@ -45,10 +45,10 @@ type connectionsListener interface {
 // connections keeps one connection open while it is needed. It tries servers until one answers, and replaces the
 // connection when it is lost or its server stops. It knows nothing of the commands.
 type connections struct {
-	turns     *turns
-	config    Config
-	listener  connectionsListener
-	callbacks *callbacks
+	turns    *turns
+	config   Config
+	listener connectionsListener
+	observer *observer
 
 	// all are the connections that have not ended: the current one, and those whose servers stop.
 	all       []connection
@@ -138,7 +138,7 @@ func (c *connections) responded(from connection, response *rowlockv1.SessionResp
 		c.openTimer.stop()
 		c.openedAt = c.turns.now()
 		c.isAskedAgain = false
-		c.callbacks.connection(ConnectionEvent{
+		c.observer.connection(ConnectionEvent{
 			Address: from.address(), IsConnected: true, Replica: opened.GetReplica(), Via: from.via(),
 		})
 		if bytesMax := opened.GetMessageBytesMax(); bytesMax > 0 {
@@ -148,6 +148,7 @@ func (c *connections) responded(from connection, response *rowlockv1.SessionResp
 	if response.GetGoingAway() && from == c.current {
 		c.current = nil
 		c.openTimer.stop()
+		c.observer.goingAway(from.address())
 		c.listener.leaving(from)
 		c.next(newError(ErrShuttingDown, codes.Unavailable, from.address()+" is stopping"), c.hasLasted(from), false)
 	}
@@ -173,7 +174,7 @@ func (c *connections) ended(from connection, err *Error) {
 			return
 		}
 	}
-	c.callbacks.connection(ConnectionEvent{Address: from.address(), Err: err})
+	c.observer.connection(ConnectionEvent{Address: from.address(), Err: err})
 	isRefused := wasCurrent && from.opened() == nil
 	// The next connection asks the source of the credentials again, which may have others by now.
 	isAskingAgain := isRefused && err.isOfCredentials() && !c.isAskedAgain && c.config.mayGetCredentials()

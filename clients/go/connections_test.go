@@ -37,7 +37,7 @@ func TestAServerThatStopsIsLeftOnce(t *testing.T) {
 	turns := &turns{now: clock.Now}
 	stopping, next := &quietConnection{}, &quietConnection{}
 	connections := &connections{
-		turns: turns, listener: listener, callbacks: &callbacks{turns: turns},
+		turns: turns, listener: listener, observer: newObserver(turns, Config{}),
 		config: Config{Addresses: []string{"one", "two"}, ConnectTimeout: time.Hour},
 	}
 	gone := newError(ErrUnknown, codes.Unavailable, "gone")
@@ -58,5 +58,34 @@ func TestAServerThatStopsIsLeftOnce(t *testing.T) {
 	turns.take(func() { connections.ended(next, gone) })
 	if listener.leavings != 2 || listener.ends != 2 {
 		t.Fatalf("%+v", listener)
+	}
+}
+
+// sendingConnection remembers the commands that it is to send.
+type sendingConnection struct {
+	quietConnection
+	sent []*rowlockv1.SessionCommand
+}
+
+func (s *sendingConnection) send(command *rowlockv1.SessionCommand) { s.sent = append(s.sent, command) }
+func (*sendingConnection) commandBytesMax() int                     { return 1_000 }
+func (*sendingConnection) opened() *rowlockv1.SessionOpened {
+	return &rowlockv1.SessionOpened{CommandsMax: 9}
+}
+
+func TestACommandHasTheTraceContextOfItsCaller(t *testing.T) {
+	turns := &turns{now: clock.Now}
+	calls := &calls{turns: turns, need: func() {}, open: map[*call]struct{}{}, byNumber: map[uint64]*call{}}
+	verbs := &verbs{turns: turns, calls: calls, giveUpAfter: Forever}
+	on := &sendingConnection{}
+	turns.take(func() {
+		calls.begun(on)
+		of := releaseQuestion(&rowlockv1.ReleaseRequest{LeaseId: "a"})
+		of.traceparent = "the caller's"
+		verbs.begin(of, nil)
+		verbs.endUnused("b", false, Forever)
+	})
+	if len(on.sent) != 2 || on.sent[0].GetTraceparent() != "the caller's" || on.sent[1].GetTraceparent() != "" {
+		t.Fatal(on.sent)
 	}
 }

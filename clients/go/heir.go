@@ -13,7 +13,7 @@ const heirLooksEvery = time.Second
 func (c *Client) inherit(give func(heir *Client)) {
 	if c.heir == nil {
 		config := c.config
-		config.OnConnection = nil
+		config.OnConnection, config.Logger, config.Telemetry = nil, nil, nil
 		c.heir = newClient(config, c.turns.now)
 	}
 	c.heir.turns.take(func() { give(c.heir) })

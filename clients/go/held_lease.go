@@ -64,6 +64,8 @@ type heldLease struct {
 	// isOrphan: the connection that last carried news of the lease is gone.
 	isOrphan      bool
 	isProvisional bool
+	// isLate: its present renewal was found to be overdue.
+	isLate bool
 	// ttl is the time to live of the last answer, which was true at basis or later.
 	ttl   time.Duration
 	basis time.Duration
@@ -119,11 +121,16 @@ func (l *heldLease) state() LockState {
 	switch {
 	case l.isLost():
 		return Lost
-	case l.isOrphan || l.ttl != Forever && l.turns.now() >= l.basis+l.ttl-l.ttl/renewals:
+	case l.isOrphan || l.isOverdue():
 		return Uncertain
 	default:
 		return Held
 	}
+}
+
+// isOverdue reports whether two thirds of its time have passed.
+func (l *heldLease) isOverdue() bool {
+	return l.ttl != Forever && l.turns.now() >= l.basis+l.ttl-l.ttl/renewals
 }
 
 // isLost reports whether the holder must not rely on the lease any more.
@@ -151,6 +158,7 @@ func (l *heldLease) prolonged(lease *rowlockv1.Lease, basis time.Duration) {
 	l.basis = basis
 	l.isProvisional = lease.GetProvisional()
 	l.isOrphan = false
+	l.isLate = false
 	l.renewAt = Forever
 	if l.ttl != Forever {
 		l.renewAt = basis + l.ttl/renewals

@@ -61,6 +61,6 @@ func (l *heldLocks) forget(lease *heldLease) {
 
 func (l *heldLocks) releaseAll() {
 	for _, lock := range l.byID {
-		lock.release(&rowlockv1.ReleaseRequest{LeaseId: lock.lease.id})
+		lock.release(&rowlockv1.ReleaseRequest{LeaseId: lock.lease.id}, "")
 	}
 }

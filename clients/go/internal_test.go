@@ -115,3 +115,39 @@ func TestARenewalStaysWithinTheBytesOfACommand(t *testing.T) {
 		}
 	}
 }
+
+// countingTelemetry counts late renewals.
+type countingTelemetry struct {
+	noTelemetry
+	late int
+}
+
+func (c *countingTelemetry) RenewalLate() { c.late++ }
+
+func TestARenewalThatIsLateIsReportedOnce(t *testing.T) {
+	clock := 100 * time.Second
+	turns := &turns{now: func() time.Duration { return clock }}
+	counted := &countingTelemetry{}
+	keeper := &leaseKeeper{turns: turns, observer: newObserver(turns, Config{Telemetry: counted}), held: map[string]*heldLease{}}
+	lease := &rowlockv1.Lease{LeaseId: "id", Ttl: durationpb.New(30 * time.Second)}
+	held := newHeldLease(turns, lease, clock, 2*time.Second)
+	keeper.held[held.id] = held
+	for _, at := range []struct {
+		second time.Duration
+		late   int
+		do     func()
+	}{
+		{119, 0, keeper.lookAtAll},
+		{120, 1, keeper.lookAtAll},
+		{121, 1, keeper.lookAtAll},
+		{122, 1, func() { keeper.prolong(held, lease, 122*time.Second) }},
+		// Nobody has looked before the answer was there.
+		{143, 2, func() { keeper.prolong(held, lease, 143*time.Second) }},
+		{150, 2, func() { keeper.prolong(held, lease, 150*time.Second) }},
+	} {
+		clock = at.second * time.Second
+		if turns.take(at.do); counted.late != at.late {
+			t.Errorf("at %d s: %d are late", at.second, counted.late)
+		}
+	}
+}

@@ -29,6 +29,7 @@ type leaseKeeper struct {
 	turns       *turns
 	calls       *calls
 	connections *connections
+	observer    *observer
 
 	held   map[string]*heldLease
 	timer  *timer
@@ -36,14 +37,19 @@ type leaseKeeper struct {
 }
 
 func (k *leaseKeeper) keep(lease *heldLease) {
+	// One with the same id was lost by this client's own clock, and nobody has looked since.
+	if former := k.held[lease.id]; former != nil {
+		k.remove(former)
+	}
 	k.held[lease.id] = lease
+	k.observer.kept(lease)
 	k.wakeBy(min(lease.deadline(), lease.renewAt, k.turns.now()+lookEvery))
 }
 
 // drop: the lease is not renewed any more.
 func (k *leaseKeeper) drop(lease *heldLease) {
 	if k.held[lease.id] == lease {
-		delete(k.held, lease.id)
+		k.remove(lease)
 	}
 	if len(k.held) == 0 {
 		k.stop()
@@ -95,8 +101,23 @@ func (k *leaseKeeper) lookAtAll() {
 	for _, lease := range k.held {
 		lease.look()
 		if lease.isLost() {
-			delete(k.held, lease.id)
+			k.remove(lease)
+		} else {
+			k.lookIfLate(lease)
 		}
+	}
+}
+
+func (k *leaseKeeper) remove(lease *heldLease) {
+	delete(k.held, lease.id)
+	k.observer.ended(lease)
+}
+
+// lookIfLate reports a renewal that is overdue, once for each.
+func (k *leaseKeeper) lookIfLate(lease *heldLease) {
+	if !lease.isLate && lease.isOverdue() {
+		lease.isLate = true
+		k.observer.late(lease)
 	}
 }
 
@@ -184,6 +205,7 @@ func (k *leaseKeeper) renewed(lease *heldLease, renewed *rowlockv1.RenewedLease,
 func (k *leaseKeeper) prolong(held *heldLease, lease *rowlockv1.Lease, basis time.Duration) {
 	held.look()
 	if !held.isLost() {
+		k.lookIfLate(held)
 		held.prolonged(lease, basis)
 	}
 }
@@ -208,7 +230,7 @@ func (k *leaseKeeper) failed(lease *heldLease, err *Error) {
 func (k *leaseKeeper) lose(leaseID string, err *Error) {
 	if lease := k.held[leaseID]; lease != nil {
 		lease.lose(err)
-		delete(k.held, leaseID)
+		k.remove(lease)
 	}
 }
 

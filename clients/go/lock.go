@@ -108,7 +108,8 @@ func (l *Lock) Release(ctx context.Context, options ...ReleaseOption) (bool, err
 		return false, err
 	}
 	var begun *release
-	l.client.turns.take(func() { begun = l.release(request) })
+	traceparent := l.client.observer.telemetry.Traceparent(ctx)
+	l.client.turns.take(func() { begun = l.release(request, traceparent) })
 	select {
 	case <-begun.done:
 	case <-ctx.Done():
@@ -127,7 +128,12 @@ func (l *Lock) Release(ctx context.Context, options ...ReleaseOption) (bool, err
 // Close releases the lock, for use with defer. It returns no error if no server answers, because the lease then ends
 // with its ttl; a lease without end is released as soon as a server answers.
 func (l *Lock) Close() error {
-	_, err := l.Release(context.Background())
+	return l.close(context.Background())
+}
+
+// close is Close in the trace of ctx, which must not end.
+func (l *Lock) close(ctx context.Context) error {
+	_, err := l.Release(ctx)
 	if failed, ok := errors.AsType[*Error](err); ok && failed.Code == codes.Unavailable {
 		return nil
 	}
@@ -151,7 +157,7 @@ func (l *Lock) HandOver(ctx context.Context, ttl time.Duration) error {
 }
 
 // release begins the release, in a turn.
-func (l *Lock) release(request *rowlockv1.ReleaseRequest) *release {
+func (l *Lock) release(request *rowlockv1.ReleaseRequest, traceparent string) *release {
 	if l.released != nil {
 		return l.released
 	}
@@ -159,6 +165,7 @@ func (l *Lock) release(request *rowlockv1.ReleaseRequest) *release {
 	l.released = begun
 	isHeld := l.lease.state() != Lost
 	end := releaseQuestion(request)
+	end.traceparent = traceparent
 	// By then, the lease has ended by itself.
 	end.within = later(l.lease.remaining(), l.lease.margin)
 	l.client.locks.forget(l.lease)

@@ -6,6 +6,7 @@ import (
 	"context"
 	"time"
 
+	"google.golang.org/grpc/metadata"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/rowlock/rowlock/clients/go/rowlockv1"
@@ -49,7 +50,9 @@ func (u *unaryConnection) captureOnce(ctx context.Context, request *rowlockv1.Ca
 	if ctx.Err() != nil {
 		return basis, &rowlockv1.CaptureResponse{}, nil
 	}
-	ctx, cancel := context.WithTimeout(u.ctx, answerWithin)
+	// With the headers of the call, and without its end.
+	headers, _ := metadata.FromOutgoingContext(ctx)
+	ctx, cancel := context.WithTimeout(metadata.NewOutgoingContext(u.ctx, headers), answerWithin)
 	defer cancel()
 	answer, err := u.service.Capture(ctx, request)
 	return basis, answer, err

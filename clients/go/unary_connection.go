@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/metadata"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/rowlock/rowlock/clients/go/rowlockv1"
@@ -192,7 +193,11 @@ func (u *unaryConnection) begin(command *rowlockv1.SessionCommand) {
 	if u.isOver {
 		return
 	}
-	ctx, cancel := context.WithCancel(u.ctx)
+	ctx := u.ctx
+	if traceparent := command.GetTraceparent(); traceparent != "" {
+		ctx = metadata.AppendToOutgoingContext(ctx, "traceparent", traceparent)
+	}
+	ctx, cancel := context.WithCancel(ctx)
 	call := command.GetCall()
 	u.running[call] = cancel
 	u.turns.goroutines.Go(func() {

@@ -26,6 +26,8 @@ type question struct {
 	command *rowlockv1.SessionCommand
 	kind    kind
 	repeat  repeating
+	// traceparent is the trace context of the caller; "" for none.
+	traceparent string
 	// within is how long an answer is of use; 0: without end. It shortens giveUpAfter, unless givesBack.
 	within time.Duration
 	// givesBack: nobody waits for the call. It is tried for all of within.
@@ -43,9 +45,10 @@ func (v *verbs) begin(asked *question, done func(result *rowlockv1.SessionResult
 		within = min(within, asked.within)
 	}
 	return v.calls.begin(ask{
-		kind:      asked.kind,
-		repeat:    asked.repeat,
-		givesBack: asked.givesBack,
+		kind:        asked.kind,
+		repeat:      asked.repeat,
+		traceparent: asked.traceparent,
+		givesBack:   asked.givesBack,
 		command: func(connection) *rowlockv1.SessionCommand {
 			return &rowlockv1.SessionCommand{Command: asked.command.GetCommand()}
 		},
@@ -66,7 +69,7 @@ func (v *verbs) goOn(asked *question, failed *Error) {
 		return
 	}
 	lasting := *asked
-	lasting.within, lasting.givesBack = Forever, true
+	lasting.within, lasting.givesBack, lasting.traceparent = Forever, true, ""
 	v.begin(&lasting, func(_ *rowlockv1.SessionResult, _ time.Duration, err *Error) {
 		if err != nil && err.Reason == ErrClosed {
 			v.goOn(asked, err)
@@ -159,6 +162,7 @@ func (c *Client) ask(ctx context.Context, asked *question) (*rowlockv1.SessionRe
 	if ctx.Err() != nil {
 		return nil, cancelledError(ctx)
 	}
+	asked.traceparent = c.observer.telemetry.Traceparent(ctx)
 	var result *rowlockv1.SessionResult
 	var failed *Error
 	done := make(chan struct{})

@@ -42,6 +42,8 @@ export interface AcquisitionOptions {
   readonly asked: LockOptions;
   readonly giveUpAfterMs: number;
   readonly marginMs: number;
+  /** The trace context of the request. */
+  readonly traceparent?: string;
   /** Returns a lease that this client already holds, as an earlier call with the same request id got it. */
   readonly find: (leaseId: string) => HeldLease | undefined;
   /** Holds and renews a lease from now on. */
@@ -64,6 +66,7 @@ export class Acquisition {
   #lateGrants = 0;
   #isSettled = false;
   #isAbandoned = false;
+  #hasWaited = false;
 
   constructor(options: AcquisitionOptions) {
     const { asked, clock } = options;
@@ -100,6 +103,11 @@ export class Acquisition {
     return this.#options.asked.requestId;
   }
 
+  /** Whether it has had a place in the queue. */
+  get hasWaited(): boolean {
+    return this.#hasWaited;
+  }
+
   get isSettled(): boolean {
     return this.#isSettled;
   }
@@ -125,6 +133,7 @@ export class Acquisition {
       kind: this.#isWait ? "wait" : "other",
       command: (connection) => this.#command(connection),
       repeat: "always",
+      traceparent: this.#options.traceparent ?? "",
       giveUpAfterMs: () => this.#giveUpAfterMs(),
       answered: (result, basisMs) => this.#answered(result, basisMs),
       failed: (error) => this.#failed(error),
@@ -190,6 +199,7 @@ export class Acquisition {
       case "position": {
         const { ticketId, ahead, permitsAhead, queueLength, waited } = update.value;
         this.#ticketId = ticketId;
+        this.#hasWaited = true;
         if (this.#isAbandoned) {
           this.#giveBack(ticketId);
           return true;
@@ -244,6 +254,7 @@ export class Acquisition {
       kind: "urgent",
       command: () => ({ case: "renew", value: create(RenewRequestSchema, { leaseId }) }),
       repeat: "always",
+      traceparent: this.#options.traceparent ?? "",
       giveUpAfterMs: () => this.#options.giveUpAfterMs,
       answered: (result, basisMs) => {
         if (result.case === "renew" && result.value.lease) this.#granted(result.value.lease, basisMs);

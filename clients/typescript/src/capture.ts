@@ -67,6 +67,8 @@ export interface CaptureSettings {
   readonly asked: CaptureOptions;
   readonly giveUpAfterMs: number;
   readonly marginMs: number;
+  /** The trace context of the request. */
+  readonly traceparent?: string;
   /** Returns a lease that this client already holds, as an earlier call with the same request id got it. */
   readonly find: (leaseId: string) => HeldLease | undefined;
   /** Holds and renews a lease from now on. */
@@ -124,7 +126,7 @@ export class Capture {
   }
 
   #begin(): void {
-    const { asked, calls, clock, giveUpAfterMs } = this.#settings;
+    const { asked, calls, clock, giveUpAfterMs, traceparent = "" } = this.#settings;
     // A new id for each piece: if the last one got leases that were lost on their way, it never gets others.
     this.#requestId = asked.requestId ?? randomUUID();
     const pieceMs = Math.min(this.#leftMs(), PIECE_MS, giveUpAfterMs / 2);
@@ -133,6 +135,7 @@ export class Capture {
       kind: this.#isWait ? "wait" : "other",
       command: () => ({ case: "capture", value: this.#request() }),
       repeat: "always",
+      traceparent,
       giveUpAfterMs: () => giveUpAfterMs,
       answered: (result, basisMs) => {
         if (result.case === "capture") void this.#answered(result.value, basisMs);
@@ -215,12 +218,13 @@ export class Capture {
 
   /** Renews the lease before anybody relies on it: the grant took long to arrive, or came after a wait. */
   #renewed(leaseId: string, lateGrants: number): Promise<HeldLease | undefined> {
-    const { calls, giveUpAfterMs } = this.#settings;
+    const { calls, giveUpAfterMs, traceparent = "" } = this.#settings;
     const answer = Promise.withResolvers<HeldLease | undefined>();
     calls.begin({
       kind: "urgent",
       command: () => ({ case: "renew", value: create(RenewRequestSchema, { leaseId }) }),
       repeat: "always",
+      traceparent,
       giveUpAfterMs: () => giveUpAfterMs,
       answered: (result, basisMs) => {
         const lease = result.case === "renew" ? result.value.lease : undefined;

@@ -18,10 +18,18 @@ import { LeaseKeeper } from "./leases/lease-keeper.ts";
 import { LeftBehind } from "./leases/left-behind.ts";
 import type { Lock } from "./lock.ts";
 import { protoMode } from "./mode.ts";
-import { type ConnectOptions, type LockOptions, marginOf, type Settings, settingsOf } from "./options.ts";
+import {
+  type ConnectionEvent,
+  type ConnectOptions,
+  type LockOptions,
+  marginOf,
+  type Settings,
+  settingsOf,
+} from "./options.ts";
 import type { LockChanges, RecordView, ReleaseOptions } from "./records.ts";
 import type { Refusal } from "./refusal.ts";
 import { RowlockError } from "./rowlock-error.ts";
+import { Telemetry } from "./telemetry.ts";
 import { msOf } from "./times.ts";
 import {
   type ForceReleased,
@@ -72,6 +80,7 @@ export function connect(options: ConnectOptions): RowlockClient {
 export class RowlockClient implements AsyncDisposable {
   readonly #settings: Settings;
   readonly #clock = new Clock();
+  readonly #telemetry: Telemetry;
   readonly #connections: Connections;
   readonly #calls: Calls;
   readonly #keeper: LeaseKeeper;
@@ -91,18 +100,20 @@ export class RowlockClient implements AsyncDisposable {
       addresses: settings.addresses,
       clock,
     });
+    this.#telemetry = new Telemetry(settings);
     this.#keeper = new LeaseKeeper({
       calls: this.#calls,
       clock,
       open: () => this.#connections.open,
       need: () => this.#connections.need(),
       leave: (error) => this.#connections.leave(error),
+      observer: this.#telemetry,
     });
-    this.#verbs = new Verbs(this.#calls, settings.giveUpAfter);
+    this.#verbs = new Verbs(this.#calls, settings.giveUpAfter, () => this.#telemetry.traceparent);
     this.#leftBehind = new LeftBehind(settings, (id) => this.#keeper.find(id) !== undefined);
     this.#locks = new HeldLocks(this.#keeper, this.#verbs, this.#leftBehind);
     this.#connections = new Connections({
-      settings,
+      settings: { ...settings, onConnection: (event) => this.#onConnection(event) },
       clock,
       isNeeded: () => this.#calls.size > 0 || this.#keeper.size > 0,
       onBegun: (connection) => {
@@ -116,13 +127,23 @@ export class RowlockClient implements AsyncDisposable {
         if (opened) this.#calls.opened();
       },
       onLeaving: (connection, error) => {
+        const isGoingAway = error.reason === "SHUTTING_DOWN" && connection.opened;
+        if (isGoingAway) this.#telemetry.goingAway(connection.address);
         this.#keeper.orphaned();
         this.#calls.leaving(connection, error);
       },
       onEnded: (connection, error) => this.#calls.ended(connection, error),
-      onHopeless: (error, mayChange) =>
-        mayChange ? this.#calls.failUnanswered(error) : this.#calls.failAll(error),
+      onHopeless: (error, mayChange) => {
+        this.#telemetry.hopeless(error);
+        if (mayChange) this.#calls.failUnanswered(error);
+        else this.#calls.failAll(error);
+      },
     });
+  }
+
+  #onConnection(event: ConnectionEvent): void {
+    this.#telemetry.connection(event);
+    this.#settings.onConnection?.(event);
   }
 
   /**
@@ -166,24 +187,29 @@ export class RowlockClient implements AsyncDisposable {
     const [options, work] =
       typeof first === "function" ? [{}, first] : [first, second as NonNullable<typeof second>];
     const lock = await this.lock(name, options);
-    try {
-      const value = await work(lock);
-      const isOver = lock.state === "lost";
-      if (isOver && lock.signal.reason.reason === "LEASE_LOST") throw lock.signal.reason;
-      await lock[Symbol.asyncDispose]();
-      // If `work` released the lock, it got the result itself.
-      if (!isOver && this.#locks.hadEnded(lock)) throw RowlockError.hadEnded(name);
-      return value;
-    } finally {
-      await lock[Symbol.asyncDispose]();
-    }
+    return await this.#telemetry.holding(lock, async () => {
+      try {
+        const value = await work(lock);
+        const isOver = lock.state === "lost";
+        if (isOver && lock.signal.reason.reason === "LEASE_LOST") throw lock.signal.reason;
+        await lock[Symbol.asyncDispose]();
+        // If `work` released the lock, it got the result itself.
+        if (!isOver && this.#locks.hadEnded(lock)) throw RowlockError.hadEnded(name);
+        return value;
+      } finally {
+        await lock[Symbol.asyncDispose]();
+      }
+    });
   }
 
   /** Returns the lock, or the refusal: like `lock`, but a refusal is a value instead of an error. */
   async acquire(name: string, options: LockOptions = {}): Promise<Outcome> {
+    const asking = this.#asking(options);
+    const span = this.#telemetry.beginLock(name, options);
     const acquisition = new Acquisition({
-      ...this.#asking(options),
+      ...asking,
       name,
+      traceparent: span.traceparent,
       giveBackUnheard: (request) => this.#leftBehind.addRequest(request),
       isShared: (one) => this.#isShared(one),
     });
@@ -191,9 +217,13 @@ export class RowlockClient implements AsyncDisposable {
     this.#waits.add(acquisition);
     try {
       const outcome = await acquisition.run();
+      span.ended(outcome, acquisition.hasWaited);
       return outcome instanceof HeldLease
         ? { lock: this.#locks.add(outcome, options) }
         : { refusal: outcome };
+    } catch (error) {
+      span.failed(error, options.signal, acquisition.hasWaited);
+      throw error;
     } finally {
       this.#waits.delete(acquisition);
     }
@@ -205,15 +235,22 @@ export class RowlockClient implements AsyncDisposable {
    * be empty.
    */
   async capture(options: CaptureOptions): Promise<Captured> {
+    const asking = this.#asking(options);
+    const span = this.#telemetry.beginCapture();
     const capture = new Capture({
-      ...this.#asking(options),
+      ...asking,
+      traceparent: span.traceparent,
       letGo: (lease) => this.#locks.letGo(lease, options),
     });
     this.#waits.add(capture);
     try {
       const { leases, retryAfterMs } = await capture.run();
+      span.ended(leases.length);
       const locks = leases.map((lease) => this.#locks.add(lease, options));
       return { locks, ...(retryAfterMs !== undefined && { retryAfterMs }) };
+    } catch (error) {
+      span.failed(error, options.signal);
+      throw error;
     } finally {
       this.#waits.delete(capture);
     }

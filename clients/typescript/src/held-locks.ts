@@ -72,14 +72,18 @@ export class HeldLocks {
     this.giveBack(lease.id, asked);
   }
 
-  /** Releases a claim that nobody used. A lease must not start the `minInterval` of a run, so its cool-down is 0. */
+  /**
+   * Releases a claim that nobody used, in no trace, as no caller asks for it. A lease must not start the `minInterval`
+   * of a run, so its cool-down is 0.
+   */
   async #unused(id: string, { minInterval }: Asked): Promise<void> {
+    const release = (options: ReleaseOptions) => this.#verbs.release(id, options, undefined, "");
     try {
-      await this.#verbs.release(id, minInterval === undefined ? {} : { coolDown: 0 });
+      await release(minInterval === undefined ? {} : { coolDown: 0 });
     } catch (error) {
       // A ticket can only leave the queue without changes to the lock's record.
       if (!(error instanceof RowlockError) || error.reason !== "NOT_GRANTED_YET") throw error;
-      await this.#verbs.release(id);
+      await release({});
     }
   }
 

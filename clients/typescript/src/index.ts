@@ -15,12 +15,14 @@ export type {
 export type { LockState } from "./leases/held-lease.ts";
 export type { HandedOver, Lock } from "./lock.ts";
 export type { Mode } from "./mode.ts";
+export type { OpenTelemetryApi } from "./open-telemetry.ts";
 export type {
   ConnectionEvent,
   ConnectOptions,
   Forever,
   Headers,
   LockOptions,
+  LogEntry,
   Pem,
   Place,
   TlsOptions,

@@ -3,6 +3,7 @@
 import { isIP } from "node:net";
 import { hostname } from "node:os";
 import type { Mode } from "./mode.ts";
+import type { OpenTelemetryApi } from "./open-telemetry.ts";
 import type { RecordOptions } from "./records.ts";
 import { checkToken, refuseTokenInPlaintext, type TokenSource } from "./token-source.ts";
 
@@ -37,6 +38,21 @@ export type ConnectionEvent =
     }
   | { readonly kind: "disconnected"; readonly address: string; readonly error: Error };
 
+/** A line for a log. Besides the text, its fields are for programs. It contains no id of a lease and no token. */
+export interface LogEntry {
+  readonly level: "debug" | "info" | "warn" | "error";
+  readonly message: string;
+  /** The name of the lock. */
+  readonly lock?: string;
+  /** The fencing token of the lease. */
+  readonly fencingToken?: number;
+  /** The reason of the error, such as SHUTTING_DOWN, or how the lease ended, such as `expired`. */
+  readonly reason?: string;
+  readonly address?: string;
+  readonly via?: "session" | "unary";
+  readonly replica?: string;
+}
+
 /** The options of `connect`. All times are milliseconds, above 0 and at most 24 days, or Infinity. */
 export interface ConnectOptions {
   /** `host:port` of each server, in the order in which the client tries them. */
@@ -64,6 +80,13 @@ export interface ConnectOptions {
   readonly idleAfter?: number;
   /** Called with each connection that opens or ends. */
   readonly onConnection?: (event: ConnectionEvent) => void;
+  /** Called with what an operator of the program should know, such as a lost lock. Unset: silent. */
+  readonly onLog?: (entry: LogEntry) => void;
+  /**
+   * The package `@opentelemetry/api`, for spans and metrics; `false`: none. Unset: the package that the program has, if
+   * the program has set up OpenTelemetry with it.
+   */
+  readonly openTelemetry?: OpenTelemetryApi | false;
 }
 
 /** A place in the queue. */

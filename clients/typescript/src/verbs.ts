@@ -130,10 +130,13 @@ type ResultOf<Case extends Result["case"]> = Extract<Result, { case: Case }>["va
 export class Verbs {
   readonly #calls: Calls;
   readonly #giveUpAfterMs: number;
+  readonly #traceparent: () => string;
 
-  constructor(calls: Calls, giveUpAfterMs: number) {
+  /** `traceparent` returns the trace context of the caller at that moment; empty: none. */
+  constructor(calls: Calls, giveUpAfterMs: number, traceparent: () => string = () => "") {
     this.#calls = calls;
     this.#giveUpAfterMs = giveUpAfterMs;
+    this.#traceparent = traceparent;
   }
 
   /** Ends a lease or gives up a place. Fails if no server answers within `withinMs`. */
@@ -141,9 +144,16 @@ export class Verbs {
     leaseId: string,
     options: ReleaseOptions = {},
     withinMs = Number.POSITIVE_INFINITY,
+    traceparent = this.#traceparent(),
   ): Promise<Released> {
     const value = create(ReleaseRequestSchema, { leaseId, ...lastWordsOf(options) });
-    const { answer, call } = this.#begin({ case: "release", value }, "always", "urgent", withinMs);
+    const { answer, call } = this.#begin(
+      { case: "release", value },
+      "always",
+      "urgent",
+      withinMs,
+      traceparent,
+    );
     const { released } = await answer;
     return { released, hadEnded: !released && call.timesSent === 1 };
   }
@@ -274,12 +284,14 @@ export class Verbs {
     repeat: Ask["repeat"] = "always",
     kind: Ask["kind"] = "other",
     withinMs = Number.POSITIVE_INFINITY,
+    traceparent = this.#traceparent(),
   ): { readonly answer: Promise<ResultOf<Asked>>; readonly call: Call } {
     const answer = Promise.withResolvers<ResultOf<Asked>>();
     const call = this.#calls.begin({
       kind,
       command: () => command,
       repeat,
+      traceparent,
       giveUpAfterMs: () => Math.min(this.#giveUpAfterMs, withinMs),
       answered: (result) => {
         if (result.case === command.case) (answer.resolve as (value: unknown) => void)(result.value);

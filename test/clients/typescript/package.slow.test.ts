@@ -121,6 +121,49 @@ test("runs the example of a token, which a server demands, and lets the process 
   expect(found).toEqual({ status: 0, out: expect.stringContaining("fencing token 1") });
 });
 
+/** Runs a program, and returns what it prints. */
+async function run(code: string): Promise<{ status: number | null; out: string }> {
+  writeFileSync(join(program, "reporting.mjs"), code);
+  const running = spawn(process.execPath, ["reporting.mjs"], {
+    cwd: program,
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  let out = "";
+  running.stdout.on("data", (chunk) => (out += chunk));
+  return await new Promise((resolve) => running.on("close", (status) => resolve({ status, out })));
+}
+
+test("uses the OpenTelemetry of the program, and says so if it cannot load it", async () => {
+  const { address } = await start();
+  const using = `import { connect } from "@rowlock/client";
+const onLog = ({ level, message }) => console.log(level, message.slice(0, 31));
+const rowlock = connect({ addresses: "${address}", onLog });
+await rowlock.withLock("etl/load", () => {});
+await rowlock.close();
+`;
+  const bundled = `globalThis[Symbol.for("opentelemetry.js.api.1")] = {};\n`;
+  const connected = `info Connected to 127.0.0.1:`;
+  const alone = await run(using);
+  expect(alone).toEqual({ status: 0, out: expect.stringMatching(new RegExp(`^${connected}\\d+\\.\n$`)) });
+  const without = await run(bundled + using);
+  expect(without.out).toContain("warn The program uses OpenTelemetry,");
+  expect(without).toEqual({ status: 0, out: expect.stringContaining(connected) });
+
+  for (const needed of ["api", "core", "resources", "sdk-trace", "semantic-conventions"]) {
+    const path = join("node_modules/@opentelemetry", needed);
+    mkdirSync(join(program, path, ".."), { recursive: true });
+    symlinkSync(join(root, path), join(program, path));
+  }
+  const setUp = `import { trace } from "@opentelemetry/api";
+import { InMemorySpanExporter, SimpleSpanProcessor, TracerProvider } from "@opentelemetry/sdk-trace";
+const exporter = new InMemorySpanExporter();
+trace.setGlobalTracerProvider(new TracerProvider({ spanProcessors: [new SimpleSpanProcessor({ exporter })] }));
+`;
+  const spans = "for (const { name } of exporter.getFinishedSpans()) console.log(name);";
+  const { status, out } = await run(setUp + using + spans);
+  expect([status, out.split("\n").slice(1)]).toEqual([0, ["rowlock.lock", "rowlock.hold", ""]]);
+});
+
 test("declares its exports", () => {
   writeFileSync(
     join(program, "typed.mts"),

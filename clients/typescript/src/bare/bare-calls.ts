@@ -30,6 +30,8 @@ export interface BareCallOptions {
   readonly timeout?: number | undefined;
   /** Ends the call with CANCELLED; it may have taken effect. */
   readonly signal?: AbortSignal | undefined;
+  /** Sent with this call, beside those of all calls. */
+  readonly headers?: Headers | undefined;
 }
 
 /** The bare calls of one server, over one channel. Nothing is repeated, renewed or remembered. */
@@ -46,15 +48,15 @@ export class BareCalls {
     this.#headers = typeof headers === "function" ? headers : () => headers;
   }
 
-  get #metadata(): Metadata {
-    return metadataOf(this.#headers());
+  #metadata(more?: Headers): Metadata {
+    return metadataOf({ ...this.#headers(), ...more });
   }
 
   /** Makes a unary call. Rejects with a RowlockError; a refusal is an answer. Whether a retry is safe is up to you. */
   async call<Name extends UnaryMethod>(
     method: Name,
     request: RequestOf<Name>,
-    { timeout, signal }: BareCallOptions = {},
+    { timeout, signal, headers }: BareCallOptions = {},
   ): Promise<ResponseOf<Name>> {
     if (signal?.aborted) throw RowlockError.cancelled();
     const answer = Promise.withResolvers<ResponseOf<Name>>();
@@ -63,7 +65,7 @@ export class BareCalls {
       asItIs,
       decoder(method),
       encode(method, request),
-      this.#metadata,
+      this.#metadata(headers),
       deadlineIn(timeout),
       (error: ServiceError | null, response) => {
         signal?.removeEventListener("abort", cancel);
@@ -80,7 +82,7 @@ export class BareCalls {
   stream<Name extends StreamMethod>(
     method: Name,
     request: RequestOf<Name>,
-    { timeout, signal }: BareCallOptions = {},
+    { timeout, signal, headers }: BareCallOptions = {},
   ): Responses<ResponseOf<Name>> {
     if (signal?.aborted) throw RowlockError.cancelled();
     const stream = this.#channel.makeServerStreamRequest(
@@ -88,7 +90,7 @@ export class BareCalls {
       asItIs,
       decoder(method),
       encode(method, request),
-      this.#metadata,
+      this.#metadata(headers),
       deadlineIn(timeout),
     );
     const cancel = () => stream.cancel();
@@ -100,7 +102,7 @@ export class BareCalls {
   /** Opens a session. The first request that you send must have `open`. */
   session(): SessionStream {
     return new SessionStream(
-      this.#channel.makeBidiStreamRequest(pathOf("session"), asItIs, decoder("session"), this.#metadata),
+      this.#channel.makeBidiStreamRequest(pathOf("session"), asItIs, decoder("session"), this.#metadata()),
     );
   }
 

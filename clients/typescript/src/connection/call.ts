@@ -12,6 +12,8 @@ export interface Ask {
   readonly command: (connection: Connection) => Command;
   /** always: any time; unsent: only if it cannot have taken effect; on this connection: not on another one. */
   readonly repeat: "always" | "unsent" | "on this connection";
+  /** The trace context of the caller, as the header of that name; empty or unset: none. */
+  readonly traceparent?: string;
   /** How long the call may have no answer before it fails; Infinity: for ever. */
   readonly giveUpAfterMs: () => number;
   /** Takes a result, which the server made at `basisMs` or later. Returns whether it was the last one. */

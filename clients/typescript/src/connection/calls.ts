@@ -204,7 +204,7 @@ export class Calls {
     if (!opened && ask.repeat === "unsent") return false;
     this.#numbers += 1n;
     try {
-      if (!connection.send(this.#numbers, ask.command(connection))) return false;
+      if (!connection.send(this.#numbers, ask.command(connection), ask.traceparent)) return false;
     } catch (error) {
       const why = error instanceof RowlockError ? error : RowlockError.unsendable(error);
       // In a later turn, as the caller may start more calls when this one fails.

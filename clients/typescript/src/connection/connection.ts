@@ -34,10 +34,10 @@ export interface Connection {
   /** The most leases that one command may renew. */
   readonly renewalsMax: number;
   /**
-   * Sends a command, whose results come under the number of its call. Returns false if it cannot send the command
+   * Sends a command, whose results come under the number of its call, with the trace context of its caller. Returns false if it cannot send the command
    * before the server has answered. Throws a RowlockError for a command that the server would never take.
    */
-  send(call: bigint, command: Command): boolean;
+  send(call: bigint, command: Command, traceparent?: string): boolean;
   /** Ends a call; the caller ignores further results. */
   cancel(call: bigint): void;
   /** Ends it gracefully, or after `withinMs` at once. */

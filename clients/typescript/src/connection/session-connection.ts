@@ -91,8 +91,8 @@ export class SessionConnection implements Connection {
     return Math.max(1, Math.min(RENEWALS_MAX, Math.floor(this.#commandBytesMax / RENEWAL_BYTES)));
   }
 
-  send(call: bigint, command: Command): boolean {
-    const bytes = encoded(call, command);
+  send(call: bigint, command: Command, traceparent = ""): boolean {
+    const bytes = encoded(call, command, traceparent);
     if (bytes.length > this.#commandBytesMax) {
       if (!this.opened) return false;
       throw tooLarge(bytes.length, this.#commandBytesMax);
@@ -218,8 +218,8 @@ export class SessionConnection implements Connection {
   }
 }
 
-function encoded(call: bigint, command: SessionCommand["command"]): Uint8Array {
-  return toBinary(SessionCommandSchema, create(SessionCommandSchema, { call, command }));
+function encoded(call: bigint, command: SessionCommand["command"], traceparent = ""): Uint8Array {
+  return toBinary(SessionCommandSchema, create(SessionCommandSchema, { call, command, traceparent }));
 }
 
 function resultIn({ call, result }: SessionResult): NonNullable<News["results"]> {

@@ -12,7 +12,7 @@ import {
   type RenewRequest,
   type WatchLocksRequest,
 } from "#proto/rowlock/v1/lock_service_pb.js";
-import { BareCalls } from "../bare/bare-calls.ts";
+import { type BareCallOptions, BareCalls } from "../bare/bare-calls.ts";
 import type { RequestOf, ResponseOf, UnaryMethod } from "../bare/methods.ts";
 import type { Clock } from "../clock.ts";
 import type { Headers, TlsOptions } from "../options.ts";
@@ -44,6 +44,8 @@ export interface UnaryOptions extends ConnectionOptions {
   readonly token: TokenSource | undefined;
   readonly clock: Clock;
 }
+
+type CallOptions = BareCallOptions & { readonly signal: AbortSignal };
 
 interface Answer {
   readonly result: Result;
@@ -84,11 +86,11 @@ export class UnaryConnection implements Connection {
     void this.#knock();
   }
 
-  send(call: bigint, command: Command): boolean {
+  send(call: bigint, command: Command, traceparent = ""): boolean {
     if (!this.opened || this.#isOver) return false;
     const own = new AbortController();
     this.#open.set(call, own);
-    void this.#serve(call, command, own.signal);
+    void this.#serve(call, command, { signal: own.signal, headers: traceparent ? { traceparent } : {} });
     return true;
   }
 
@@ -129,10 +131,10 @@ export class UnaryConnection implements Connection {
     this.#options.onNews({ opened: true }, this.#options.clock.now());
   }
 
-  async #serve(call: bigint, command: Command, signal: AbortSignal): Promise<void> {
+  async #serve(call: bigint, command: Command, options: CallOptions): Promise<void> {
     let answer: Answer;
     try {
-      answer = await this.#run(call, command, signal);
+      answer = await this.#run(call, command, options);
     } catch (error) {
       this.#failed(call, error);
       return;
@@ -140,52 +142,52 @@ export class UnaryConnection implements Connection {
     this.#answer(call, answer.result, answer.basisMs);
   }
 
-  async #run(call: bigint, command: Command, signal: AbortSignal): Promise<Answer> {
+  async #run(call: bigint, command: Command, options: CallOptions): Promise<Answer> {
     const { clock, onNews } = this.#options;
     const basisMs = clock.now();
     switch (command.case) {
       case "acquire": {
-        const value = await this.#acquire(command.value, signal);
+        const value = await this.#acquire(command.value, options);
         return { result: { case: "acquire", value }, basisMs };
       }
       case "waitInQueue": {
         this.#waits.add(call);
         const waitOver = await waitByPolling(command.value, {
           clock,
-          acquire: (request) => this.#slots.run(() => this.#acquire(request, signal)),
+          acquire: (request) => this.#slots.run(() => this.#acquire(request, options)),
           count: () => this.#waits.size,
-          signal,
+          signal: options.signal,
           moved: (value, atMs) =>
             onNews({ results: [{ call, result: { case: "waitInQueue", value } }] }, atMs),
         });
         return { result: { case: "waitInQueue", value: waitOver.response }, basisMs: waitOver.basisMs };
       }
       case "renewLeases": {
-        const { lease } = await this.#ask("renew", command.value.leases[0] as RenewRequest, signal);
+        const { lease } = await this.#ask("renew", command.value.leases[0] as RenewRequest, options);
         const outcome = { case: "lease" as const, value: lease as Lease };
         const value = create(RenewedLeasesSchema, { leases: [{ outcome }] });
         return { result: { case: "renewLeases", value }, basisMs };
       }
       case "capture": {
-        const value = await this.#ask("capture", this.#owned(command.value), signal);
+        const value = await this.#ask("capture", this.#owned(command.value), options);
         return { result: { case: "capture", value }, basisMs };
       }
       case "watchLocks":
-        return await this.#watch(call, command.value, signal);
+        return await this.#watch(call, command.value, options);
       default: {
-        const value = await this.#ask(command.case, command.value, signal);
+        const value = await this.#ask(command.case, command.value, options);
         return { result: { case: command.case, value } as Result, basisMs };
       }
     }
   }
 
   /** Reads a stream, which has no last message, so this never resolves. */
-  async #watch(call: bigint, request: WatchLocksRequest, signal: AbortSignal): Promise<never> {
+  async #watch(call: bigint, request: WatchLocksRequest, options: CallOptions): Promise<never> {
     const { clock, onNews } = this.#options;
     this.#waits.add(call);
     this.#watches += 1;
     try {
-      for await (const value of this.#calls.stream("watchLocks", request, { signal })) {
+      for await (const value of this.#calls.stream("watchLocks", request, options)) {
         this.#silentTicks = 0;
         onNews({ results: [{ call, result: { case: "watchLocks", value } }] }, clock.now());
       }
@@ -195,8 +197,8 @@ export class UnaryConnection implements Connection {
     throw new RowlockError("UNKNOWN", "UNAVAILABLE", "The watch stream ended.");
   }
 
-  #acquire(request: AcquireRequest, signal: AbortSignal): Promise<AcquireResponse> {
-    return this.#ask("acquire", this.#owned(request), signal);
+  #acquire(request: AcquireRequest, options: CallOptions): Promise<AcquireResponse> {
+    return this.#ask("acquire", this.#owned(request), options);
   }
 
   /** Adds the owner and the labels, which a session sends once. */
@@ -208,15 +210,15 @@ export class UnaryConnection implements Connection {
   async #ask<Name extends UnaryMethod>(
     method: Name,
     request: RequestOf<Name>,
-    signal?: AbortSignal,
+    options: BareCallOptions = {},
   ): Promise<ResponseOf<Name>> {
     void this.#askForToken();
     this.#underWay += 1;
     try {
-      return await this.#calls.call(method, request, { signal });
+      return await this.#calls.call(method, request, options);
     } finally {
       this.#underWay -= 1;
-      if (!signal?.aborted) this.#silentTicks = 0;
+      if (!options.signal?.aborted) this.#silentTicks = 0;
     }
   }
 

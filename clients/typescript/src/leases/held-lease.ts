@@ -35,6 +35,8 @@ export class HeldLease {
   /** When the next renewal is due. */
   renewAtMs = Number.POSITIVE_INFINITY;
   isProvisional = false;
+  /** Whether its present renewal was found to be overdue. */
+  isLate = false;
   readonly #clock: Clock;
   readonly #over = new AbortController();
   readonly #listeners: ((state: LockState) => void)[] = [];
@@ -111,6 +113,7 @@ export class HeldLease {
     this.#basisMs = basisMs;
     this.isProvisional = provisional;
     this.#isOrphan = false;
+    this.isLate = false;
     this.renewAtMs = basisMs + this.#ttl * RENEWED_SHARE;
     this.look();
   }

@@ -19,6 +19,15 @@ const DENIED_AGAIN_MS = 1_000;
 /** The reasons by which the server says that a lease has ended. */
 const GONE = ["LEASE_LOST", "UNKNOWN_CLAIM"];
 
+/** Learns of the held leases: see telemetry.ts. */
+export interface LeaseObserver {
+  kept(lease: HeldLease): void;
+  /** It is lost, or is about to be given back. */
+  ended(lease: HeldLease): void;
+  /** Its renewal is overdue; called once for each. */
+  late(lease: HeldLease): void;
+}
+
 export interface LeaseKeeperOptions {
   readonly calls: Calls;
   readonly clock: Clock;
@@ -28,6 +37,7 @@ export interface LeaseKeeperOptions {
   readonly need: () => void;
   /** Moves to another server, as this one answers but cannot renew. */
   readonly leave: (error: RowlockError) => void;
+  readonly observer?: LeaseObserver;
 }
 
 export class LeaseKeeper {
@@ -45,13 +55,17 @@ export class LeaseKeeper {
   }
 
   keep(lease: HeldLease): void {
+    // One with the same id was lost by this client's own clock, and nobody has looked since.
+    const former = this.#held.get(lease.id);
+    if (former) this.#remove(former);
     this.#held.set(lease.id, lease);
+    this.#options.observer?.kept(lease);
     this.#wakeAt(Math.min(lease.deadlineMs, lease.renewAtMs, this.#options.clock.now() + LOOK_EVERY_MS));
   }
 
   /** Stops renewing a lease. */
   drop(lease: HeldLease): void {
-    if (this.#held.get(lease.id) === lease) this.#held.delete(lease.id);
+    if (this.#held.get(lease.id) === lease) this.#remove(lease);
     if (this.#held.size === 0) this.stop();
   }
 
@@ -100,8 +114,20 @@ export class LeaseKeeper {
   #lookAtAll(): void {
     for (const lease of this.#held.values()) {
       lease.look();
-      if (lease.isLost) this.#held.delete(lease.id);
+      if (lease.isLost) this.#remove(lease);
+      else this.#lookIfLate(lease);
     }
+  }
+
+  #remove(lease: HeldLease): void {
+    this.#held.delete(lease.id);
+    this.#options.observer?.ended(lease);
+  }
+
+  #lookIfLate(lease: HeldLease): void {
+    if (lease.isLate || this.#options.clock.now() < lease.overdueAtMs) return;
+    lease.isLate = true;
+    this.#options.observer?.late(lease);
   }
 
   #tick(): void {
@@ -161,7 +187,9 @@ export class LeaseKeeper {
   /** Prolongs a lease, unless its deadline has passed: then it stays lost, whatever the server says. */
   #prolong(held: HeldLease, lease: Lease, basisMs: number): void {
     held.look();
-    if (!held.isLost) held.prolonged(lease, basisMs);
+    if (held.isLost) return;
+    this.#lookIfLate(held);
+    held.prolonged(lease, basisMs);
   }
 
   #failed(lease: HeldLease, error: RowlockError): void {
@@ -176,8 +204,10 @@ export class LeaseKeeper {
   }
 
   #lose(leaseId: string, error: RowlockError): void {
-    this.#held.get(leaseId)?.lose(error);
-    this.#held.delete(leaseId);
+    const lease = this.#held.get(leaseId);
+    if (!lease) return;
+    lease.lose(error);
+    this.#remove(lease);
   }
 
   #wake(): void {

@@ -14,6 +14,8 @@ import { LeaseSchema } from "../../../../proto/gen/rowlock/v1/lock_pb.js";
 import { GONE, stageCalls, turn } from "./fake-connection.ts";
 
 const TTL_MS = 30_000;
+/** A release that no caller asked for has no bound of its own, and belongs to no trace. */
+const UNASKED = [undefined, ""];
 const GONE_LEASE = new RowlockError("LEASE_LOST", "FAILED_PRECONDITION", "it has ended");
 
 /** `release` and `renew` stand for the server. */
@@ -128,7 +130,7 @@ describe("a lock that was lost", () => {
     const { lease, lock } = hold();
     lease.lose(GONE_LEASE);
     expect(await lock.release({ status: "done" })).toBe(false);
-    expect(release.mock.calls).toEqual([["a", {}]]);
+    expect(release.mock.calls).toEqual([["a", {}, ...UNASKED]]);
   });
 
   test.each([{ statusIfLost: "" }, { lockDelay: 0 }, { minInterval: 0 }])(
@@ -175,14 +177,14 @@ describe("an unwanted lease", () => {
     locks.giveBack("a", {});
     locks.giveBack("b", {});
     await turn();
-    expect(release.mock.calls).toEqual([["b", {}]]);
+    expect(release.mock.calls).toEqual([["b", {}, ...UNASKED]]);
   });
 
   test("does not count as a run that delays the next one", async () => {
     const { locks, release } = stage();
     locks.giveBack("a", { minInterval: 0 });
     await turn();
-    expect(release.mock.calls).toEqual([["a", { coolDown: 0 }]]);
+    expect(release.mock.calls).toEqual([["a", { coolDown: 0 }, ...UNASKED]]);
   });
 
   test("and that is a place still leaves the queue without a note on the lock", async () => {
@@ -191,7 +193,10 @@ describe("an unwanted lease", () => {
     release.mockRejectedValueOnce(waits);
     locks.giveBack("a", { minInterval: 1 });
     await turn();
-    expect(release.mock.calls).toEqual([["a", { coolDown: 0 }], ["a"]]);
+    expect(release.mock.calls).toEqual([
+      ["a", { coolDown: 0 }, ...UNASKED],
+      ["a", {}, ...UNASKED],
+    ]);
   });
 
   test("whose release fails otherwise is not released twice", async () => {
@@ -211,7 +216,7 @@ describe("an unwanted lease", () => {
     locks.letGo(lease, {});
     await turn();
     expect([keeper.size, lease.isLost, locks.find("a")]).toEqual([0, true, undefined]);
-    expect(release.mock.calls).toEqual([["a", {}]]);
+    expect(release.mock.calls).toEqual([["a", {}, ...UNASKED]]);
   });
 });
 

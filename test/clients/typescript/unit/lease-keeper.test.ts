@@ -28,9 +28,11 @@ function stage() {
   const staged = stageCalls();
   const { calls, clock, connection, asked, answer } = staged;
   const state = { isOpen: true, needed: 0, left: [] as RowlockError[] };
+  const observer = { kept: vi.fn(), ended: vi.fn(), late: vi.fn() };
   const keeper = new LeaseKeeper({
     calls,
     clock,
+    observer,
     open: () => (state.isOpen ? connection : undefined),
     need: () => {
       state.needed += 1;
@@ -60,7 +62,7 @@ function stage() {
         })),
       }),
     });
-  return { ...staged, keeper, state, beginMs, keep, renewals, renewed };
+  return { ...staged, keeper, observer, state, beginMs, keep, renewals, renewed };
 }
 
 describe("leases are renewed", () => {
@@ -314,6 +316,49 @@ describe("a lease in the keeper", () => {
     expect(renewals()).toEqual([]);
     await pass(1);
     expect(renewals()).toEqual([["b"]]);
+  });
+});
+
+describe("an observer", () => {
+  test("is notified once of each lease that ends, however it ends", async () => {
+    const { keeper, keep, observer } = stage();
+    const [dropped, said, replaced] = [keep("a"), keep("b"), keep("c")];
+    const successor = keep("c");
+    keeper.drop(dropped);
+    keeper.drop(dropped);
+    const lost = create(LostLeaseSchema, { leaseId: "b", reason: RefusalReason.FORCE_RELEASED });
+    keeper.lost([lost, lost]);
+    expect(observer.kept.mock.calls).toEqual([[dropped], [said], [replaced], [successor]]);
+    expect(observer.ended.mock.calls).toEqual([[replaced], [dropped], [said]]);
+    await pass(2_700);
+    expect(observer.ended.mock.calls.slice(3)).toEqual([[successor]]);
+    expect(successor.isLost).toBe(true);
+  });
+
+  test("is notified of a renewal once two thirds of the lease's time have passed, and once for each", async () => {
+    const { keep, renewed, observer } = stage();
+    const lease = keep("a", 3_000);
+    await pass(1_999);
+    expect(observer.late).not.toHaveBeenCalled();
+    await pass(1);
+    expect(observer.late.mock.calls).toEqual([[lease]]);
+    await pass(300);
+    // It counts from when it was sent.
+    renewed(["a", 3_000]);
+    await pass(699);
+    expect(observer.late).toHaveBeenCalledOnce();
+    await pass(1);
+    expect(observer.late).toHaveBeenCalledTimes(2);
+  });
+
+  test("is notified of a late renewal whose answer comes before the keeper has looked", async () => {
+    const { keep, renewed, observer } = stage();
+    keep("a", 3_000);
+    await pass(1_000);
+    // The machine was busy, so no timer has run since.
+    vi.spyOn(performance, "now").mockReturnValue(performance.now() + 1_000);
+    renewed(["a", 3_000]);
+    expect(observer.late).toHaveBeenCalledOnce();
   });
 });
 

@@ -94,6 +94,14 @@ describe("requests", () => {
     expect(requests[1]?.open).toBeUndefined();
   });
 
+  test("have the trace context of each caller that has one", async () => {
+    const { connection, requests } = stage();
+    connection.send(1n, release("a"), "00-1-2-01");
+    connection.send(2n, release("b"));
+    await pass(1);
+    expect(requests[0]?.commands.map(({ traceparent }) => traceparent)).toEqual(["00-1-2-01", ""]);
+  });
+
   test("are as many as the server's bound needs, and lose nothing", async () => {
     const { connection, requests } = stage(256);
     for (let call = 1; call <= 10; call++) connection.send(BigInt(call), release("x".repeat(50)));

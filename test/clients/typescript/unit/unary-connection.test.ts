@@ -13,6 +13,7 @@ interface Asked {
   readonly method: string;
   readonly request: Record<string, unknown>;
   readonly signal: AbortSignal | undefined;
+  readonly headers: object | undefined;
   readonly resolve: (answer: unknown) => void;
   readonly reject: (error: unknown) => void;
 }
@@ -23,9 +24,13 @@ vi.mock("../../../../clients/typescript/src/bare/bare-calls.ts", () => ({
     constructor(_: string, { headers }: { headers: () => object }) {
       bare.headers = headers;
     }
-    call(method: string, request: Record<string, unknown>, { signal }: { signal?: AbortSignal }) {
+    call(
+      method: string,
+      request: Record<string, unknown>,
+      { signal, headers }: { signal?: AbortSignal; headers?: object },
+    ) {
       return new Promise((resolve, reject) => {
-        bare.asked.push({ method, request, signal, resolve, reject });
+        bare.asked.push({ method, request, signal, headers, resolve, reject });
         signal?.addEventListener("abort", () => reject(signal.reason));
       });
     }
@@ -42,7 +47,7 @@ vi.mock("../../../../clients/typescript/src/bare/bare-calls.ts", () => ({
         end = { why };
         wake();
       };
-      bare.asked.push({ method, request, signal, resolve, reject });
+      bare.asked.push({ method, request, signal, headers: undefined, resolve, reject });
       signal.addEventListener("abort", () => reject(signal.reason));
       for (;;) {
         while (messages.length > 0) yield messages.shift();
@@ -97,7 +102,8 @@ async function stage({ isOpen = true, token = undefined as TokenSource | undefin
     bare.asked.length = 0;
     news.length = 0;
   }
-  const send = (call: bigint, command: object) => one.send(call, command as Command);
+  const send = (call: bigint, command: object, traceparent?: string) =>
+    one.send(call, command as Command, traceparent);
   return { connection: one, clock, news, endings, knock, send };
 }
 
@@ -167,6 +173,20 @@ describe("a command", () => {
       expect(news).toMatchObject([{ results: [{ call: 1n, result: { case: method } }] }]);
     },
   );
+
+  test("has the trace context of its caller as a header, also when it polls", async () => {
+    const { send } = await stage();
+    send(1n, { case: "getLock", value: {} }, "00-1-2-01");
+    send(2n, { case: "getLock", value: {} });
+    const target = { case: "acquire", value: create(AcquireRequestSchema) };
+    send(3n, { case: "waitInQueue", value: { target } }, "00-1-3-01");
+    await pass(0);
+    expect(bare.asked.map(({ headers }) => headers)).toEqual([
+      { traceparent: "00-1-2-01" },
+      {},
+      { traceparent: "00-1-3-01" },
+    ]);
+  });
 
   test("to renew is for one lease, and answered as for many", async () => {
     const { send, news, connection } = await stage();
