@@ -101,7 +101,16 @@ async function startParts(
     logFiles(outcome, log);
   };
   const files = new ReloadedFiles({ onOutcome });
-  const callers = config.access && startAccess(config.access, files, () => store, onOutcome, log);
+  const callers =
+    config.access &&
+    startAccess(
+      config.access,
+      files,
+      () => store,
+      () => engine.replica,
+      onOutcome,
+      log,
+    );
   const observer: EngineObserver = (event) => {
     metrics.engine(event);
     callers?.observe(event);

@@ -1,6 +1,7 @@
 // Starts what decides who may call: reads its files now and whenever they change, ends who has lost what they came with,
 // and counts the live claims and records that quotas are about.
 
+import { createHash } from "node:crypto";
 import { Access, type Loss } from "./access/access.ts";
 import { FileKeys, UrlKeys } from "./access/key-sets.ts";
 import { Policy } from "./access/policy.ts";
@@ -33,19 +34,30 @@ const COUNT_REST_SHARE = 9;
 export function startAccess(
   where: AccessFiles,
   files: ReloadedFiles,
-  store: () => Pick<Store, "claimsOfPrincipals" | "recordsOfPrincipals">,
+  store: () => Pick<Store, "claimsOfPrincipals" | "recordsOfPrincipals" | "noteChange">,
+  replica: () => bigint,
   report: (outcome: FilesOutcome) => void,
   log: Log,
 ): StartedAccess {
   const usage = new Usage();
   let isFirst = true;
-  const { access, fetchedKeys } = accessFromFiles(where, files, (why) => {
+  const onFetched = (why: string | null) => {
     const what = "jwt_keys";
     report(
       why === null ? { kind: isFirst ? "first" : "new", what } : { kind: "failed", what, faults: [why] },
     );
     isFirst = false;
+  };
+  const policies = new PolicyChanges(async (from, to) => {
+    const by = String(replica());
+    const change = { kind: "policy", target: "", isPattern: false, by, from, to, reason: "" } as const;
+    try {
+      await store().noteChange(change);
+    } catch (error) {
+      log.warn({ err: error, from, to }, "the change of the policy is missing in the history");
+    }
   });
+  const { access, fetchedKeys } = accessFromFiles(where, files, onFetched, (text) => policies.read(text));
   const count = async () => {
     if (access.boundsClaims) usage.counted(await store().claimsOfPrincipals());
     // If the quota is gone, nothing is kept of what was counted before.
@@ -78,7 +90,7 @@ export function startAccess(
     async stop() {
       clearInterval(ending);
       fetchedKeys?.stop();
-      await counting.stop();
+      await Promise.all([counting.stop(), policies.noted()]);
     },
   };
 }
@@ -103,14 +115,44 @@ function countRecords(usage: Usage, reported: EngineEvent): void {
   if (record && (isNewRecord || isDeleted)) usage.recordsDecided(record.principal, isDeleted ? -1 : 1);
 }
 
+/** What a policy file said when it came into force, to note its changes one after the other. */
+class PolicyChanges {
+  readonly #note: (from: string, to: string) => Promise<void>;
+  #hash: string | undefined;
+  #noted: Promise<void> = Promise.resolve();
+
+  /** `note` must not reject. */
+  constructor(note: (from: string, to: string) => Promise<void>) {
+    this.#note = note;
+  }
+
+  /** The first policy is no change: nobody knows which one was in force before. */
+  read(text: string): void {
+    const from = this.#hash;
+    const to = createHash("sha256").update(text).digest("hex").slice(0, HASH_CHARS);
+    this.#hash = to;
+    if (from !== undefined && from !== to) this.#noted = this.#noted.then(() => this.#note(from, to));
+  }
+
+  /** Resolves when all changes are noted. */
+  noted(): Promise<void> {
+    return this.#noted;
+  }
+}
+
+/** As much of a SHA-256 as people compare. */
+const HASH_CHARS = 12;
+
 /**
  * Until the files are read for the first time, they say nothing: no token is known, and nothing is allowed. `onFetched`
- * gets null if keys were fetched, otherwise why not. `fetchedKeys`: what fetches them; null: no URL has keys.
+ * gets null if keys were fetched, otherwise why not, and `onPolicy` the text of each policy that comes into force.
+ * `fetchedKeys`: what fetches them; null: no URL has keys.
  */
 function accessFromFiles(
   { tokens, policy, certificates, jwt }: AccessFiles,
   files: ReloadedFiles,
   onFetched: (why: string | null) => void,
+  onPolicy: (text: string) => void,
 ) {
   const fetchedKeys = jwt && "url" in jwt.keys ? new UrlKeys({ ...jwt.keys, onOutcome: onFetched }) : null;
   const fileKeys = new FileKeys();
@@ -121,7 +163,14 @@ function accessFromFiles(
     jwt: jwt ? { rules: jwt.rules, keys: fetchedKeys ?? fileKeys } : undefined,
   });
   if (tokens) files.add({ ...tokens, onNew: (value) => access.replaceTokens(value) });
-  if (policy) files.add({ ...policy, onNew: (value) => access.replacePolicy(value) });
+  if (policy)
+    files.add({
+      ...policy,
+      onNew(value, [text = ""]) {
+        access.replacePolicy(value);
+        onPolicy(text);
+      },
+    });
   if (jwt && !("url" in jwt.keys)) files.add({ ...jwt.keys, onNew: (value) => fileKeys.replace(value) });
   return { access, fetchedKeys };
 }

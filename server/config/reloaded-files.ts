@@ -18,8 +18,11 @@ export interface FileGroup<Value> {
   readonly paths: readonly string[];
   /** Checks the files as they were checked at the start. While it finds faults, it is called with each look. */
   readonly load: (read: ReadFile) => Checked<Value> | Promise<Checked<Value>>;
-  /** Puts the value in force. Also called with the first look, and if the files say again what they said before. */
-  readonly onNew: (value: Value) => void;
+  /**
+   * Puts the value in force. Also called with the first look, and if the files say again what they said before. `texts`:
+   * of the files, in the order of their paths.
+   */
+  readonly onNew: (value: Value, texts: readonly string[]) => void;
 }
 
 /** Reported when it changes. `first`: in force since the first look; `new`: since a later one; `failed`: not in force. */
@@ -154,7 +157,8 @@ export class ReloadedFiles {
         return file.text;
       });
       if ("faults" in loaded) return loaded.faults;
-      if (!this.#isStopped) group.onNew(loaded.value);
+      const read = found.map((file) => ("text" in file ? file.text : ""));
+      if (!this.#isStopped) group.onNew(loaded.value, read);
       return [];
     } catch (error) {
       // A bug, or content that no check has foreseen: neither may end a server that runs well with what it has.

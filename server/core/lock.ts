@@ -59,7 +59,11 @@ export function totalHeld(lock: Counters): number {
 }
 
 /** Counts a claim that is now held, or (-1) that is no longer held. */
-export function countHolder(lock: Lock, { mode, permits }: Claim, by: 1 | -1 = 1): void {
+export function countHolder(
+  lock: Lock,
+  { mode, permits }: Pick<Claim, "mode" | "permits">,
+  by: 1 | -1 = 1,
+): void {
   lock.holders += by;
   if (mode === "permit") lock.heldPermits += by * permits;
   else if (mode === "shared") lock.sharedHolders += by;

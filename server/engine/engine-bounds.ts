@@ -174,6 +174,28 @@ export const CLAIMS_PER_STEP_MAX = 20;
 /** Locks read in a step, and locks with waiters that are gone through, for a caller that may not see all of them. */
 export const SEARCHED_PER_STEP = 200;
 export const WAITED_LOCKS_MAX = 10_000;
+/**
+ * Claims, live ones and ended ones each, and changes that a listing searches for one page: some hundred milliseconds of
+ * reading, mostly of rows that the filter leaves out.
+ */
+export const CLAIMS_SEARCHED_MAX = 10_000;
+export const CHANGES_SEARCHED_MAX = 10_000;
+/**
+ * What an explanation of a wait reads: recent ended claims, of which so many leases make an estimate, at least and at
+ * most; and changes, among which it looks for the one that set the limit.
+ */
+export const RECENT_CLAIMS_READ = 300;
+export const ESTIMATED_FROM_MIN = 5;
+export const ESTIMATED_FROM_MAX = 100;
+export const LIMIT_CHANGES_READ = 100;
+/** Waits that an estimate plays: some milliseconds of computing. */
+export const PLAYED_WAITS = 100;
+/**
+ * Rows that another transaction has held for this long are a cause of waiting: ordinary transactions take milliseconds.
+ * A lock that this server has not tried to write is looked at twice, with this pause.
+ */
+export const ROWS_HELD_MS_MIN = 1_000;
+export const ROWS_LOOKED_AGAIN_MS = 100;
 /** Reads that complete answers (holders, place) and wait for their turn: as many as commands may wait by default. */
 export const ANSWERS_QUEUED_MAX = 10_000;
 

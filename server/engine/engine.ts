@@ -8,6 +8,14 @@ import type { EffectiveLimit } from "../core/limit.ts";
 import type { Health } from "./background/health.ts";
 import { shuttingDown } from "./faults.ts";
 import type {
+  ChangesQuery,
+  ClaimsQuery,
+  Explanation,
+  ListedChange,
+  ListedClaim,
+  WaitTarget,
+} from "./history.ts";
+import type {
   AcquireInput,
   AnswerTo,
   Captured,
@@ -23,6 +31,8 @@ import type {
 import { connect, type EngineOptions, type Parts } from "./parts.ts";
 import { withoutRepeating } from "./transaction/attempts.ts";
 import { changeLimitRule } from "./transaction/limit-rules.ts";
+import { listedChanges } from "./views/listed-changes.ts";
+import { listedClaims } from "./views/listed-claims.ts";
 
 /**
  * The verbs of the server. Failures that are not the caller's fault are thrown, or rejected with, as Faults. A `caller`
@@ -189,7 +199,7 @@ export class Engine {
 
   /** The latest time that the database's clock may show now. */
   nowUs(): number {
-    return this.#parts.store.clock.latestUs(performance.now() * 1_000) ?? 0;
+    return this.#parts.nowUs();
   }
 
   /**
@@ -239,6 +249,30 @@ export class Engine {
   /** Limits that were set: of patterns, then of names, each in byte order. Reads as `views` does. */
   limits(query: LimitsQuery, caller?: Caller): AsyncIterable<LimitSetting> {
     return this.#parts.views.limits(query, caller);
+  }
+
+  /** Claims that are live or have ended. Reads as `views` does, and stops after searching as much as for one page. */
+  claims(query: ClaimsQuery, caller?: Caller): AsyncIterable<ListedClaim> {
+    const { store, turns, nowUs } = this.#parts;
+    return turns.each(caller, () => listedClaims(store, query, nowUs()));
+  }
+
+  /** Changes that somebody made, newest first. Reads as `claims` does. */
+  changes(query: ChangesQuery, caller?: Caller): AsyncIterable<ListedChange> {
+    const { store, turns } = this.#parts;
+    return turns.each(caller, () => listedChanges(store, query));
+  }
+
+  /**
+   * Why a claim waits, or why a request would have to; null: the claim does not wait. `showsOthers`: whether the caller
+   * may see who holds the lock and who waits for it.
+   */
+  explain(
+    target: WaitTarget,
+    showsOthers: (name: string) => boolean,
+    caller?: Caller,
+  ): Promise<Explanation | null> {
+    return this.#parts.explaining.explain(target, showsOthers, caller);
   }
 
   async #readLockName(lockId: bigint, caller?: Caller): Promise<string | null> {

@@ -19,6 +19,8 @@ import { Commands } from "./transaction/commands.ts";
 import { Lanes } from "./transaction/lanes.ts";
 import { LockIds } from "./transaction/lock-ids.ts";
 import { RulesInForce } from "./transaction/rules-in-force.ts";
+import { Explaining } from "./views/explaining.ts";
+import { ListingTurns } from "./views/listing-turns.ts";
 import { Reads } from "./views/reads.ts";
 import { Views } from "./views/views.ts";
 
@@ -66,7 +68,8 @@ export function connect(options: EngineOptions) {
   const rulesInForce = new RulesInForce({ store, checked, entry: options.replica, onFailure });
   const advances = new Advances({ submit, onFailure });
   const reads = new Reads(store);
-  const views = new Views(store, store.readers);
+  const turns = new ListingTurns(store.readers);
+  const views = new Views(store, turns);
   const waking = { store, checked, observer, onFailure, rulesInForce, advances, reads, views };
   const changes = new Changes({ ...waking, pollIntervalMs });
   const { followers } = changes;
@@ -88,7 +91,15 @@ export function connect(options: EngineOptions) {
   const lockIds = new LockIds({ ...base, namesPerSecond: options.namesPerSecond });
   const commands = new Commands({ ...changing, lanes, lockIds });
   const captures = new Captures({ ...base, store: reads.inTurn, commands });
-  return { ...changing, background, afterCommit, lanes, lockIds, commands, captures };
+  const nowUs = () => store.clock.latestUs(performance.now() * 1_000) ?? 0;
+  const explaining = new Explaining({
+    ...{ store, turns, nowUs },
+    place: (key, caller) => changes.places.of(key, caller),
+    grantsFromUs: () => checked.grantsFromUs,
+    heldUpForMs: (lockId) => lanes.heldUpForMs(lockId),
+  });
+  const acting = { ...changing, background, afterCommit, lanes, lockIds, commands, captures };
+  return { ...acting, turns, nowUs, explaining };
 }
 
 /** Hides events about the servers' own locks, which do not interest users and operators. */

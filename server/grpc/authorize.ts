@@ -4,7 +4,7 @@
 import { NOBODY } from "../access/access.ts";
 import { rightMissing } from "../access/access-error.ts";
 import { EVERYTHING } from "../access/policy.ts";
-import type { Needed } from "../access/rights.ts";
+import type { Needed, Right } from "../access/rights.ts";
 import type { LockEngine } from "../engine/engine.ts";
 import type { Client } from "./call.ts";
 
@@ -16,6 +16,8 @@ export interface Touched {
   readonly prefix?: string;
   /** The lock of a claim. */
   readonly lockId?: bigint;
+  /** The right that is enough here, instead of that of the verb. */
+  readonly right?: Right;
 }
 
 export const NOTHING: Touched = {};
@@ -40,7 +42,9 @@ export function admitCall(
   const { identity, usage } = call.client;
   if (identity === NOBODY) return undefined;
   if (verb.admission !== "urgent") usage.call(identity);
-  return authorize(call, verb.needs, verb.touches(asked), engine);
+  const touched = verb.touches(asked);
+  const needed = touched.right === undefined ? verb.needs : { ...verb.needs, right: touched.right };
+  return authorize(call, needed, touched, engine);
 }
 
 type ByClient = { readonly client: Pick<Client, "identity"> };
@@ -90,6 +94,11 @@ export function seenUnder({ client: { identity } }: ByClient, verb: string, pref
   if (within === null) throw rightMissing(principal, needed, `"${prefix}*"`);
   if (allowed.under(needed, within)) return { prefix: within, isSeen: null };
   return { prefix: within, isSeen: (name) => allowed.on(needed, name) };
+}
+
+/** Whether what concerns all names with the prefix may be shown. */
+export function maySeeAllUnder({ client: { identity } }: ByClient, verb: string, prefix: string): boolean {
+  return identity.allowed.under({ verb, right: "read" }, prefix);
 }
 
 /** Whether a refusal may show the caller who holds the lock. */

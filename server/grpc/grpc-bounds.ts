@@ -62,7 +62,7 @@ export const REFUSED_IN_A_ROW_MAX = 2 ** 32 - 1;
 /** When a client with too many waits may try again on the same connection. It can open another connection at once. */
 export const WAITS_RETRY_AFTER_MS = 1_000;
 
-/** Bytes of locks on one page of ListLocks at most: well below the 4 MiB that clients accept by default. */
+/** Bytes of items on one page of a listing at most: well below the 4 MiB that clients accept by default. */
 export const PAGE_BYTES_MAX = 1_048_576;
 
 /**

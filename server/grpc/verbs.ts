@@ -17,7 +17,10 @@ import { NOTHING, type Touched } from "./authorize.ts";
 import type { Call, MethodContext, Send } from "./call.ts";
 import { acquire, checkAcquire } from "./methods/acquire.ts";
 import { capture, checkCapture } from "./methods/capture.ts";
+import { checkExplainWait, explainWait, touchedByExplainWait } from "./methods/explain-wait.ts";
 import { Violations } from "./methods/fields.ts";
+import { checkListChanges, listChanges } from "./methods/list-changes.ts";
+import { checkListClaims, listClaims } from "./methods/list-claims.ts";
 import {
   checkGetLock,
   checkListLimits,
@@ -239,6 +242,27 @@ export const VERBS = {
     admission: "none",
     right: "read",
     touches: () => NOTHING,
+  }),
+  listClaims: verb(method.listClaims, {
+    check: checkListClaims,
+    run: listClaims,
+    admission: "none",
+    right: "read",
+    touches: ({ query: { lockName } }) => (lockName === null ? NOTHING : { names: [lockName] }),
+  }),
+  listChanges: verb(method.listChanges, {
+    check: checkListChanges,
+    run: listChanges,
+    admission: "none",
+    right: "read",
+    touches: ({ query: { lockName } }) => (lockName === null ? NOTHING : { names: [lockName] }),
+  }),
+  explainWait: verb(method.explainWait, {
+    check: checkExplainWait,
+    run: explainWait,
+    admission: "none",
+    right: "read",
+    touches: touchedByExplainWait,
   }),
   watchLocks: verb(method.watchLocks, {
     check: checkWatchLocks,

@@ -221,6 +221,9 @@ describe("of the verbs", () => {
     getLock: { name },
     listLocks: {},
     listLimits: {},
+    listClaims: {},
+    listChanges: {},
+    explainWait: { target: { case: "name", value: name } },
     watchLocks: {},
   };
   const OTHERS: readonly (readonly [VerbName, object])[] = [
@@ -242,6 +245,8 @@ describe("of the verbs", () => {
       nowUs: 0,
       views: (async function* () {})(),
       limits: (async function* () {})(),
+      claims: (async function* () {})(),
+      changes: (async function* () {})(),
       watchLocks: { next: () => never, close() {} },
     };
     const get = (_: object, verb: string) => () => {

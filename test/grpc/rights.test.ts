@@ -65,6 +65,14 @@ function clientOf(name: string, Kind: typeof TestCalls): TestCalls {
 
 const TTL = { seconds: 60n, nanos: 0 };
 
+/** The waiter of a lock that is held. */
+async function waiting(name: string): Promise<{ ticketId: string; ticketNumber: bigint }> {
+  await root.lease({ name, ttl: TTL });
+  const { ticketId } = await root.ticket({ name, ttl: TTL });
+  const { lock } = await root.call("getLock", { name });
+  return { ticketId, ticketNumber: lock?.waiters[0]?.ticketNumber ?? 0n };
+}
+
 /** Makes what the verb needs of a lock, as root, and returns the verb's call, which would succeed with the right. */
 const CALLS: Record<string, (name: string) => Promise<(client: TestCalls) => Promise<unknown>>> = {
   Acquire: async (name) => (client) => client.call("acquire", { name, ttl: TTL }),
@@ -109,6 +117,27 @@ const CALLS: Record<string, (name: string) => Promise<(client: TestCalls) => Pro
   ListLimits: async (name) => {
     await root.call("setLimit", { target: { case: "name", value: name }, limit: 2 });
     return (client) => client.call("listLimits", { prefix: name });
+  },
+  ListClaims: async (name) => {
+    await root.lease({ name, ttl: TTL });
+    return (client) => client.call("listClaims", { lockName: name });
+  },
+  "ListClaims of a prefix": async (name) => {
+    await root.lease({ name, ttl: TTL });
+    return (client) => client.call("listClaims", { prefix: name });
+  },
+  ListChanges: async (name) => (client) => client.call("listChanges", { lockName: name }),
+  "ListChanges of a prefix": async (name) => (client) => client.call("listChanges", { prefix: name }),
+  ExplainWait: async (name) => (client) =>
+    client.call("explainWait", { target: { case: "name", value: name } }),
+  "ExplainWait of a claim": async (name) => {
+    const { ticketNumber } = await waiting(name);
+    return (client) =>
+      client.call("explainWait", { target: { case: "claim", value: { lockName: name, ticketNumber } } });
+  },
+  "ExplainWait by its ticket": async (name) => {
+    const { ticketId } = await waiting(name);
+    return (client) => client.call("explainWait", { target: { case: "ticketId", value: ticketId } });
   },
   WatchLocks: async (name) => {
     await root.lease({ name, ttl: TTL });

@@ -34,6 +34,9 @@ test("each method of the contract but Session has a row", () => {
 test("in one message, cancels come first, then renewals and releases, and reads last", () => {
   const asked = [
     "watchLocks",
+    "explainWait",
+    "listChanges",
+    "listClaims",
     "listLimits",
     "listLocks",
     "getLock",

@@ -6,6 +6,13 @@ import { Clock } from "./clock.ts";
 import { Calls } from "./connection/calls.ts";
 import { Connections } from "./connection/connections.ts";
 import { HeldLocks } from "./held-locks.ts";
+import type {
+  ChangeView,
+  ListChangesOptions,
+  ListClaimsOptions,
+  WaitExplanation,
+  WaitTarget,
+} from "./history.ts";
 import { HeldLease } from "./leases/held-lease.ts";
 import { LeaseKeeper } from "./leases/lease-keeper.ts";
 import { LeftBehind } from "./leases/left-behind.ts";
@@ -25,7 +32,7 @@ import {
   type SetLimitOptions,
   Verbs,
 } from "./verbs.ts";
-import type { LimitSetting, LockView } from "./views.ts";
+import type { ClaimView, LimitSetting, LockView } from "./views.ts";
 import { Watch, type WatchOptions, type WatchUpdate } from "./watch.ts";
 
 /** How long closing may take to give back the leases, and then to close the connection gracefully. */
@@ -274,6 +281,27 @@ export class RowlockClient implements AsyncDisposable {
     readonly prefix?: string;
   } = {}): AsyncGenerator<LimitSetting, void, undefined> {
     return this.#open().listLimits(prefix);
+  }
+
+  /**
+   * Iterates over claims: live ones first, then those that have ended, newest first, as far back as the server's
+   * history goes. It fetches page after page.
+   */
+  listClaims(options: ListClaimsOptions = {}): AsyncGenerator<ClaimView, void, undefined> {
+    return this.#open().listClaims(options);
+  }
+
+  /** Iterates over changes of limits, records and policies, and over forced releases, newest first. */
+  listChanges(options: ListChangesOptions = {}): AsyncGenerator<ChangeView, void, undefined> {
+    return this.#open().listChanges(options);
+  }
+
+  /**
+   * Resolves with why a claim waits, or why a request for `name` would not be granted now, and about how long that may
+   * last. Fails with UNKNOWN_CLAIM if the claim does not wait (any more).
+   */
+  explainWait(target: WaitTarget): Promise<WaitExplanation> {
+    return this.#open().explainWait(target);
   }
 
   /**

@@ -2,6 +2,16 @@
 
 export type { CaptureOptions } from "./capture.ts";
 export { type Captured, connect, type Outcome, type RenewedLease, type RowlockClient } from "./client.ts";
+export type {
+  ChangeKind,
+  ChangeView,
+  ListChangesOptions,
+  ListClaimsOptions,
+  WaitCause,
+  WaitEstimateView,
+  WaitExplanation,
+  WaitTarget,
+} from "./history.ts";
 export type { LockState } from "./leases/held-lease.ts";
 export type { HandedOver, Lock } from "./lock.ts";
 export type { Mode } from "./mode.ts";

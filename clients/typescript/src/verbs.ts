@@ -4,8 +4,11 @@ import { create } from "@bufbuild/protobuf";
 import type { Lease } from "#proto/rowlock/v1/lock_pb.js";
 import {
   DeleteLockRequestSchema,
+  ExplainWaitRequestSchema,
   ForceReleaseRequestSchema,
   GetLockRequestSchema,
+  ListChangesRequestSchema,
+  ListClaimsRequestSchema,
   ListLimitsRequestSchema,
   ListLocksRequestSchema,
   ListOrder as ProtoOrder,
@@ -17,6 +20,19 @@ import {
 import type { Ask, Call } from "./connection/call.ts";
 import type { Calls } from "./connection/calls.ts";
 import type { Command, Result } from "./connection/connection.ts";
+import {
+  type ChangeView,
+  changesFields,
+  changeView,
+  claimsFields,
+  explanationView,
+  type ListChangesOptions,
+  type ListClaimsOptions,
+  reportSearch,
+  type WaitExplanation,
+  type WaitTarget,
+  waitTargetOf,
+} from "./history.ts";
 import {
   changesOf,
   type LockChanges,
@@ -200,6 +216,35 @@ export class Verbs {
       yield* page.limits.map(limitSettingView);
       pageToken = page.nextPageToken;
     } while (pageToken !== "");
+  }
+
+  async *listClaims(options: ListClaimsOptions): AsyncGenerator<ClaimView, void, undefined> {
+    const fields = claimsFields(options);
+    let pageToken = "";
+    do {
+      const value = create(ListClaimsRequestSchema, { ...fields, pageToken });
+      const page = await this.#ask({ case: "listClaims", value });
+      yield* page.claims.map(claimView);
+      reportSearch(page, options.searched);
+      pageToken = page.nextPageToken;
+    } while (pageToken !== "");
+  }
+
+  async *listChanges(options: ListChangesOptions): AsyncGenerator<ChangeView, void, undefined> {
+    const fields = changesFields(options);
+    let pageToken = "";
+    do {
+      const value = create(ListChangesRequestSchema, { ...fields, pageToken });
+      const page = await this.#ask({ case: "listChanges", value });
+      yield* page.changes.map(changeView);
+      reportSearch(page, options.searched);
+      pageToken = page.nextPageToken;
+    } while (pageToken !== "");
+  }
+
+  async explainWait(target: WaitTarget): Promise<WaitExplanation> {
+    const value = create(ExplainWaitRequestSchema, { target: waitTargetOf(target) });
+    return explanationView(await this.#ask({ case: "explainWait", value }));
   }
 
   async forceRelease({ name, ticketNumber }: ForceReleaseTarget, reason: string): Promise<ForceReleased> {

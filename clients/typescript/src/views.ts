@@ -1,18 +1,19 @@
 // Locks, claims and limits as the server reports them, as plain objects.
 
 import type { Claim, Limit, Lock } from "#proto/rowlock/v1/lock_pb.js";
-import { ClaimState, LimitSource } from "#proto/rowlock/v1/lock_pb.js";
+import { ClaimState, LimitSource, RefusalReason } from "#proto/rowlock/v1/lock_pb.js";
 import type { LimitSetting as ProtoLimitSetting } from "#proto/rowlock/v1/lock_service_pb.js";
 import { type Mode, modeOf } from "./mode.ts";
 import { type RecordView, recordView } from "./records.ts";
+import type { RefusalName } from "./refusal.ts";
 import { dateOf } from "./times.ts";
 
-/** A holder or a waiter. */
+/** A holder or a waiter; in `listClaims` also one that has ended. */
 export interface ClaimView {
   readonly lockName: string;
   /** Identifies the claim together with the lock's name, as in `forceRelease`. */
   readonly ticketNumber: bigint;
-  readonly state: "waiting" | "held";
+  readonly state: "waiting" | "held" | "ended";
   readonly mode: Mode;
   readonly permits: number;
   /** Who holds it or waits, as they say. */
@@ -20,7 +21,7 @@ export interface ClaimView {
   /** Who asked for it, as the server has verified; unset: the server asked nobody who they are. */
   readonly principal?: string;
   readonly labels: Readonly<Record<string, string>>;
-  /** The fencing token; unset for a waiter. */
+  /** The fencing token; unset if it was never granted. */
   readonly token?: bigint;
   readonly requestedAt?: Date;
   readonly grantedAt?: Date;
@@ -28,6 +29,15 @@ export interface ClaimView {
   readonly expiresAt?: Date;
   /** Set if nobody has come for the lease since its grant, so that perhaps nobody knows of it. */
   readonly isUnclaimed?: true;
+  /** When and how it ended; unset for a live claim. */
+  readonly endedAt?: Date;
+  readonly endReason?: RefusalName;
+  /** The reason that came with its forced release, or the lock's status for STATUS_MISMATCH. */
+  readonly endNote?: string;
+  /** Who force-released it: a principal, or an address if the server asks nobody who they are. */
+  readonly endedBy?: string;
+  /** The server that kept its place in the queue; unset for a claim that did not wait. */
+  readonly replica?: string;
 }
 
 /** How many permits may be held at once, and which setting says so. */
@@ -68,24 +78,33 @@ export interface LimitSetting {
   readonly reason: string;
 }
 
+const STATES: Readonly<Partial<Record<ClaimState, ClaimView["state"]>>> = {
+  [ClaimState.HELD]: "held",
+  [ClaimState.ENDED]: "ended",
+};
+
 export function claimView(claim: Claim): ClaimView {
   const { lockName, ticketNumber, permits, owner, principal, labels } = claim;
   const { requestedAt, grantedAt, expiresAt } = claim;
-  const isHeld = claim.state === ClaimState.HELD;
+  const { endedAt, endReason, endNote, endedBy, replica, fencingToken } = claim;
   return {
     lockName,
     ticketNumber,
-    state: isHeld ? "held" : "waiting",
+    state: STATES[claim.state] ?? "waiting",
     mode: modeOf(claim.mode),
     permits,
     owner,
     ...(principal !== "" && { principal }),
     labels,
-    ...(isHeld && { token: claim.fencingToken }),
+    ...((claim.state === ClaimState.HELD || (endedAt && fencingToken !== 0n)) && { token: fencingToken }),
     ...(requestedAt && { requestedAt: dateOf(requestedAt) }),
     ...(grantedAt && { grantedAt: dateOf(grantedAt) }),
     ...(expiresAt && { expiresAt: dateOf(expiresAt) }),
     ...(claim.unclaimed && { isUnclaimed: true }),
+    ...(endedAt && { endedAt: dateOf(endedAt), endReason: RefusalReason[endReason] as RefusalName }),
+    ...(endNote !== "" && { endNote }),
+    ...(endedBy !== "" && { endedBy }),
+    ...(replica !== "" && { replica }),
   };
 }
 

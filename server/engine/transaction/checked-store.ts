@@ -25,6 +25,7 @@ export class CheckedStore {
   readonly #options: CheckedStoreOptions;
   readonly #underWay = new Set<Promise<void>>();
   #highestEpoch = 0n;
+  #grantsFromUs = 0;
   /** The last token of each lock in the highest epoch. */
   readonly #lastTokens = new RecentMap<bigint, bigint>(LOCKS_REMEMBERED_MAX);
   /** The latest end of a lease that this replica has granted or renewed. */
@@ -46,6 +47,11 @@ export class CheckedStore {
     return transacting;
   }
 
+  /** Nothing is granted before this time, because of a fail-over, as far as this replica's transactions have read. */
+  get grantsFromUs(): number {
+    return this.#grantsFromUs;
+  }
+
   /** Resolves when all transactions now under way are over. */
   async drained(): Promise<void> {
     await Promise.all(this.#underWay);
@@ -56,6 +62,7 @@ export class CheckedStore {
     try {
       await this.#store.transact(plan, (loaded) => {
         if (this.#isBroken(loaded)) throw new Broken(loaded);
+        this.#grantsFromUs = loaded.failOver.grantsFromUs;
         const changes = decide(loaded);
         written.push([loaded, changes]);
         return changes;

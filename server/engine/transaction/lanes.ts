@@ -45,12 +45,11 @@ type UnderWay =
   /** A lane decides about them. */
   | { readonly kind: "in_lane" }
   /** They wait for a row lock. The timer reports that they have waited for long. */
-  | { readonly kind: "patient"; readonly timer: NodeJS.Timeout }
+  | { readonly kind: "patient"; readonly timer: NodeJS.Timeout; readonly sinceMs: number }
   /** They have waited for a row lock for long. */
-  | { readonly kind: "held_up" };
+  | { readonly kind: "held_up"; readonly sinceMs: number };
 
 const IN_LANE: UnderWay = { kind: "in_lane" };
-const HELD_UP: UnderWay = { kind: "held_up" };
 
 export class Lanes {
   readonly #options: LanesOptions;
@@ -96,7 +95,7 @@ export class Lanes {
     if (jobs) jobs.push(job);
     else this.#queued.set(lockId, [job]);
     this.#queuedCount += 1;
-    if (underWay === HELD_UP) this.#options.returned.heldUp(job);
+    if (underWay?.kind === "held_up") this.#options.returned.heldUp(job);
     this.#schedule();
     // Lanes carry commands of all verbs. OutcomeKinds says which outcomes each verb can have.
     return answer as Promise<AnswerTo<Asked["verb"]> | null>;
@@ -105,6 +104,12 @@ export class Lanes {
   /** Throws a Fault if no commands are taken any more. */
   refuseWhenStopped(): void {
     if (this.#isStopped) throw shuttingDown();
+  }
+
+  /** How long commands have waited for the rows of a lock, which another transaction holds; 0: none waits. */
+  heldUpForMs(lockId: bigint): number {
+    const underWay = this.#underWay.get(lockId);
+    return underWay && "sinceMs" in underWay ? performance.now() - underWay.sinceMs : 0;
   }
 
   /** Takes no further commands. Resolves when those taken before are answered. */
@@ -236,12 +241,13 @@ export class Lanes {
   #wait(all: Work, hold: Waiting["hold"]): void {
     const work = this.#shed(all);
     if (work.jobs.size === 0) return;
+    const sinceMs = performance.now();
     for (const [lockId, jobs] of work.jobs) {
       this.#queuedCount += jobs.length;
-      const timer = setTimeout(() => this.#waitForLong(lockId, jobs, work.earlier), RETURNED_AFTER_MS);
-      this.#underWay.set(lockId, { kind: "patient", timer });
+      const onLong = () => this.#waitForLong(lockId, jobs, work.earlier, sinceMs);
+      this.#underWay.set(lockId, { kind: "patient", timer: setTimeout(onLong, RETURNED_AFTER_MS), sinceMs });
     }
-    this.#slots.add({ work, hold, sinceMs: performance.now() });
+    this.#slots.add({ work, hold, sinceMs });
     this.#fillSlots();
   }
 
@@ -293,8 +299,8 @@ export class Lanes {
     return { jobs: left, earlier };
   }
 
-  #waitForLong(lockId: bigint, jobs: readonly Job[], earlier: Work["earlier"]): void {
-    this.#underWay.set(lockId, HELD_UP);
+  #waitForLong(lockId: bigint, jobs: readonly Job[], earlier: Work["earlier"], sinceMs: number): void {
+    this.#underWay.set(lockId, { kind: "held_up", sinceMs });
     const { returned } = this.#options;
     for (const [index, job] of jobs.entries()) returned.heldUp(job, claimsMadeBy(earlier, lockId, index));
     for (const job of this.#queued.get(lockId) ?? []) returned.heldUp(job);

@@ -1,7 +1,6 @@
-// Locks and limits as people and tools see them; nothing here decides anything. Bounds how many views are read at once,
-// so that the database stays free for decisions. Reads any number of locks in small steps. Each step has its own turn of
-// the event loop: an embedded database answers without a pause, and calls that keep leases must run in between. Reads no
-// more than is taken: when the caller stops, the reading stops.
+// Locks and limits as people and tools see them; nothing here decides anything. Reads any number of locks in small
+// steps. Each step has its own turn of the event loop: an embedded database answers without a pause, and calls that keep
+// leases must run in between. Reads no more than is taken: when the caller stops, the reading stops.
 
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { SHOWN_BY_GET_MAX, SHOWN_BY_LIST_MAX } from "../../core/bounds.ts";
@@ -9,28 +8,20 @@ import type { Caller } from "../../core/command.ts";
 import { type EffectiveLimit, effectiveLimit, type LimitRule, patternOf } from "../../core/limit.ts";
 import type { GuardRow, Lock } from "../../core/lock.ts";
 import type { LockQuery, LockView, Store, WaitedLock } from "../../storage/store.ts";
-import {
-  CLAIMS_PER_STEP_MAX,
-  LISTINGS_AT_ONCE_MAX,
-  LISTINGS_QUEUED_MAX,
-  SEARCHED_PER_STEP,
-  WAITED_LOCKS_MAX,
-} from "../engine-bounds.ts";
-import { FairGate } from "../fair-gate.ts";
-import { asFault } from "../faults.ts";
+import { CLAIMS_PER_STEP_MAX, SEARCHED_PER_STEP, WAITED_LOCKS_MAX } from "../engine-bounds.ts";
 import type { LimitSetting, LimitsQuery, LocksQuery, ViewedLock } from "../lock-engine.ts";
+import type { ListingTurns } from "./listing-turns.ts";
 
 type Source = Pick<Store, "view" | "list" | "views" | "waitedLocks" | "limitRules">;
 
 /** Throws Faults. */
 export class Views {
   readonly #store: Source;
-  readonly #turns: FairGate;
+  readonly #turns: ListingTurns;
 
-  constructor(store: Source, readers: number) {
+  constructor(store: Source, turns: ListingTurns) {
     this.#store = store;
-    const atOnce = Math.min(LISTINGS_AT_ONCE_MAX, readers);
-    this.#turns = new FairGate({ atOnce, queuedMax: LISTINGS_QUEUED_MAX, bound: "listings_queued" });
+    this.#turns = turns;
   }
 
   /** Shows an unused name as it would be, without making a row. */
@@ -67,21 +58,17 @@ export class Views {
     return this.#inTurn(caller, (store, rules) => limitSettings(store, rules, query));
   }
 
-  /** Holds a turn from the first item that is taken until the caller takes no more. */
-  async *#inTurn<Item>(
+  #inTurn<Item>(
     caller: Caller | undefined,
     read: (store: Source, rules: readonly LimitRule[]) => AsyncIterable<Item>,
     isOver = () => false,
   ): AsyncGenerator<Item, void, void> {
-    if (!(await this.#turns.begin(caller, isOver))) return;
-    try {
-      const rules = await inOwnTurn(async () => (isOver() ? null : await this.#store.limitRules()));
-      if (rules && !isOver()) yield* read(this.#store, rules);
-    } catch (error) {
-      throw asFault(error);
-    } finally {
-      this.#turns.end();
-    }
+    const store = this.#store;
+    const readAll = async function* () {
+      const rules = await inOwnTurn(async () => (isOver() ? null : await store.limitRules()));
+      if (rules && !isOver()) yield* read(store, rules);
+    };
+    return this.#turns.each(caller, readAll, isOver);
   }
 }
 
@@ -146,7 +133,7 @@ function described(view: LockView, rules: readonly LimitRule[]): ViewedLock {
 }
 
 /** The guard row that the first user of the name would find. */
-function unused(name: string): Lock {
+export function unused(name: string): Lock {
   return {
     id: 0n,
     name,

@@ -74,6 +74,13 @@ export function unknownClaim(): CallError {
   );
 }
 
+export function notWaiting(): CallError {
+  return new CallError(
+    "UNKNOWN_CLAIM",
+    "No claim with this id or number waits: it was granted, it has ended, or there is none.",
+  );
+}
+
 export function unknownLock(name: string): CallError {
   return new CallError(
     "UNKNOWN_LOCK",

@@ -4,6 +4,8 @@
 import type { DescMessage, MessageInitShape, MessageShape } from "@bufbuild/protobuf";
 import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
 import {
+  type Change as ChangeMessage,
+  ChangeSchema,
   type Claim as ClaimMessage,
   ClaimSchema,
   type LastRun as LastRunMessage,
@@ -20,6 +22,7 @@ import {
   RefusalReason,
   type Ticket,
   TicketSchema,
+  ChangeKind as WireChangeKind,
   ClaimState as WireClaimState,
   Mode as WireMode,
 } from "#proto/rowlock/v1/lock_pb.js";
@@ -38,7 +41,9 @@ import {
 import type { Place, Refused } from "../../core/command.ts";
 import type { EffectiveLimit } from "../../core/limit.ts";
 import { isDraining, totalHeld } from "../../core/lock.ts";
+import type { ChangeKind } from "../../core/noted-change.ts";
 import type { LastRun, LockRecord } from "../../core/record.ts";
+import type { KeptChange } from "../../engine/history.ts";
 import type { LimitSetting, ViewedLock } from "../../engine/lock-engine.ts";
 import { CallError } from "./call-error.ts";
 import { durationMessage, leaseLeftUs, timestampMessage } from "./times.ts";
@@ -49,10 +54,17 @@ const MODES: Record<Mode, WireMode> = {
   exclusive: WireMode.EXCLUSIVE,
 };
 
-const STATES: Record<ClaimState, WireClaimState> = {
+export const STATES: Readonly<Record<ClaimState, WireClaimState>> = {
   waiting: WireClaimState.WAITING,
   held: WireClaimState.HELD,
-  ended: WireClaimState.UNSPECIFIED,
+  ended: WireClaimState.ENDED,
+};
+
+export const CHANGE_KINDS: Readonly<Record<ChangeKind, WireChangeKind>> = {
+  limit: WireChangeKind.LIMIT,
+  record: WireChangeKind.RECORD,
+  forced_release: WireChangeKind.FORCED_RELEASE,
+  policy: WireChangeKind.POLICY,
 };
 
 const SOURCES: Record<EffectiveLimit["source"], LimitSource> = {
@@ -123,9 +135,10 @@ export function ticketMessage(
   });
 }
 
-/** A waiting or held claim as everybody may see it: without its secret id. */
+/** A claim as everybody may see it: without its secret id. */
 export function claimMessage(claim: Claim, lockName: string): ClaimMessage {
   const { grantedAtUs, deadlineUs } = claim;
+  const isLive = claim.state !== "ended";
   return create(ClaimSchema, {
     lockName,
     ticketNumber: claim.ticketNumber,
@@ -138,8 +151,42 @@ export function claimMessage(claim: Claim, lockName: string): ClaimMessage {
     fencingToken: claim.fencingToken,
     requestedAt: timestampMessage(claim.requestedAtUs),
     ...(grantedAtUs !== null && { grantedAt: timestampMessage(grantedAtUs) }),
-    ...(deadlineUs !== null && { expiresAt: timestampMessage(deadlineUs) }),
+    // The deadline of an ended claim is when its row may be deleted.
+    ...(isLive && deadlineUs !== null && { expiresAt: timestampMessage(deadlineUs) }),
     unclaimed: claim.provisional,
+    ...(!isLive && endFields(claim)),
+  });
+}
+
+function endFields({ endedAtUs, endReason, endNote, endedBy, replica }: Claim) {
+  return {
+    ...(endedAtUs !== null && { endedAt: timestampMessage(endedAtUs) }),
+    ...(endReason !== null && { endReason: REASONS[endReason] }),
+    endNote,
+    endedBy,
+    replica: replica === null ? "" : String(replica),
+  };
+}
+
+export function changeMessage({
+  atUs,
+  kind,
+  target,
+  isPattern,
+  by,
+  from,
+  to,
+  reason,
+}: KeptChange): ChangeMessage {
+  const ofLock = { case: isPattern ? ("pattern" as const) : ("lockName" as const), value: target };
+  return create(ChangeSchema, {
+    changedAt: timestampMessage(atUs),
+    kind: CHANGE_KINDS[kind],
+    ...(kind !== "policy" && { target: ofLock }),
+    changedBy: by,
+    from,
+    to,
+    reason,
   });
 }
 

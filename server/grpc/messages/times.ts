@@ -44,6 +44,21 @@ export function timestampMessage(us: number): Timestamp {
   };
 }
 
+/** For a person: `14:03 UTC`, `yesterday at 14:03 UTC`, `2026-11-20 14:03 UTC`. */
+export function instantText(us: number, nowUs: number): string {
+  const [day = "", time = ""] = isoOf(us).split("T");
+  const [today] = isoOf(nowUs).split("T");
+  const at = `${time.slice(0, 5)} UTC`;
+  if (day === today) return at;
+  const [yesterday] = isoOf(nowUs - 86_400 * SECOND_US).split("T");
+  return day === yesterday ? `yesterday at ${at}` : `${day} ${at}`;
+}
+
+/** Instants beyond what a Date can hold are as late as it can. */
+function isoOf(us: number): string {
+  return new Date(Math.min(us / 1_000, 8.64e15)).toISOString();
+}
+
 /** For a person: `450 ms`, `12 s`, `3 min`, `5 h`, `24 days`. */
 export function spanText(spanUs: number): string {
   const seconds = Math.max(0, spanUs) / SECOND_US;

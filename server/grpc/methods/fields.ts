@@ -1,8 +1,8 @@
 // Shared by all request checks: the list of violations, and the checks of single fields. Each check adds what it finds
 // to the list, and returns a value that is only good if it found nothing. Pure. Refuses values, never repairs them.
 
-import type { Duration } from "@bufbuild/protobuf/wkt";
-import type { AcquireRequest } from "#proto/rowlock/v1/lock_service_pb.js";
+import type { Duration, Timestamp } from "@bufbuild/protobuf/wkt";
+import type { AcquireRequest, ClaimReference } from "#proto/rowlock/v1/lock_service_pb.js";
 import {
   ATTEMPTS_MAX,
   DELAY_US_MAX,
@@ -26,6 +26,9 @@ import { spanText, spanUs } from "../messages/times.ts";
 /** What google.protobuf.Duration itself allows: about 10,000 years. */
 const DURATION_SECONDS_MAX = 315_576_000_000n;
 export const NANOS_MAX = 999_999_999;
+/** The last second of the year 9999, as google.protobuf.Timestamp allows it. */
+const INSTANT_SECONDS_MAX = 253_402_300_799n;
+const TICKET_NUMBER_MAX = 2n ** 63n - 1n;
 
 interface Bounds {
   readonly minUs: number;
@@ -135,6 +138,64 @@ export function checkDuration(
     violations.add(field, `is ${secondsText(seconds, nanos)}; use ${spanText(minUs)} to ${spanText(maxUs)}`);
   }
   return Math.ceil(us);
+}
+
+/** An instant, in microseconds since 1970; null: the request gives none. Parts of a microsecond do not count. */
+export function checkInstant(
+  instant: Timestamp | undefined,
+  field: string,
+  violations: Violations,
+): number | null {
+  if (!instant) return null;
+  const { seconds, nanos } = instant;
+  if (nanos < 0 || nanos > NANOS_MAX || seconds < 0n || seconds > INSTANT_SECONDS_MAX) {
+    violations.add(field, "is not a valid Timestamp from 1970 on");
+    return null;
+  }
+  return Number(seconds) * 1e6 + Math.floor(nanos / 1_000);
+}
+
+/** What the values of a repeated enum mean. Reports the first that means nothing. */
+export function checkEnums<Meaning>(
+  values: readonly number[],
+  meanings: Readonly<Record<number, Meaning>>,
+  field: string,
+  names: string,
+  violations: Violations,
+): readonly Meaning[] {
+  const found = new Set<Meaning>();
+  for (const [index, value] of values.entries()) {
+    const meaning = checkEnum(value, meanings, `${field}[${index}]`, names, violations);
+    if (meaning === undefined) break;
+    found.add(meaning);
+  }
+  return [...found];
+}
+
+/** Which locks a listing is about: one of them, or (null) all with a prefix. */
+export function checkNameOrPrefix(
+  { lockName, prefix }: { readonly lockName: string; readonly prefix: string },
+  violations: Violations,
+): { readonly lockName: string | null; readonly prefix: string } {
+  checkText(prefix, NAME_BYTES_MAX, "prefix", violations);
+  if (lockName === "") return { lockName: null, prefix };
+  if (prefix !== "") violations.add("prefix", "contradicts lock_name: set one of them");
+  return { lockName: checkName(lockName, "lock_name", violations), prefix };
+}
+
+/** A claim by its public number. */
+export function checkClaimReference(
+  { lockName, ticketNumber }: ClaimReference,
+  field: string,
+  violations: Violations,
+): { readonly name: string; readonly ticketNumber: bigint } {
+  if (ticketNumber < 1n || ticketNumber > TICKET_NUMBER_MAX) {
+    violations.add(
+      `${field}.ticket_number`,
+      `is ${ticketNumber}, which no claim has: pass the ticket_number of a claim as GetLock lists it`,
+    );
+  }
+  return { name: checkName(lockName, `${field}.lock_name`, violations), ticketNumber };
 }
 
 /** A ticket or lease id. Does not check whether the claim exists. */

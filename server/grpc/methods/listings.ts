@@ -1,21 +1,19 @@
 // GetLock, ListLocks and ListLimits: reads for people and tools. They never show secret ids.
 
-import { create, toBinary } from "@bufbuild/protobuf";
 import {
   type GetLockRequest,
   type ListLimitsRequest,
   type ListLocksRequest,
-  type ListLocksResponse,
   ListLocksResponseSchema,
   ListOrder,
 } from "#proto/rowlock/v1/lock_service_pb.js";
-import { NAME_BYTES_MAX, PAGE_SIZE_DEFAULT, PAGE_SIZE_MAX } from "../../core/bounds.ts";
-import type { LimitSetting, LimitsQuery, LocksQuery, ViewedLock } from "../../engine/lock-engine.ts";
+import { NAME_BYTES_MAX } from "../../core/bounds.ts";
+import type { LimitSetting, LimitsQuery, LocksQuery } from "../../engine/lock-engine.ts";
 import { seenUnder } from "../authorize.ts";
 import type { Call, MethodContext } from "../call.ts";
-import { PAGE_BYTES_MAX } from "../grpc-bounds.ts";
 import { limitSettingMessage, lockMessage } from "../messages/messages.ts";
 import { checkEnum, checkName, checkText, type Violations } from "./fields.ts";
+import { checkPageSize, FOREIGN_TOKEN, Page } from "./page.ts";
 
 /** Describes a lock, even if nobody has used the name. */
 export async function getLock({ engine }: MethodContext, name: string, call: Call) {
@@ -28,18 +26,19 @@ export async function listLocks(
   { pageSize, ...query }: Paged<LocksQuery>,
   call: Call,
 ) {
-  const page = new Page(pageSize);
+  const page = new Page(ListLocksResponseSchema, pageSize);
+  let lastName = "";
   // One more than the page holds shows whether another page follows.
   for await (const description of engine.views(
     { ...query, ...seenUnder(call, "ListLocks", query.prefix), max: pageSize + 1 },
     call,
   )) {
     call.signal.throwIfAborted();
-    if (page.take(description)) continue;
+    if (page.take({ locks: [lockMessage(description)] })) lastName = description.lock.name;
     // In an order by waiters, no token can say where the next page would begin.
-    return query.order === "name" ? page.followed() : page.last();
+    else return page.answer(query.order === "name" ? { nextPageToken: pageTokenAfter(lastName) } : {});
   }
-  return page.last();
+  return page.answer();
 }
 
 export async function listLimits(
@@ -60,45 +59,6 @@ export async function listLimits(
     settings.push(setting);
   }
   return { limits: settings.map(limitSettingMessage) };
-}
-
-/**
- * As many locks as fit into an answer that clients accept; at least one, so that a listing advances. Encoding takes
- * about as long as reading, so each lock is encoded as it arrives: the encodings of a message's parts, one after the
- * other, are the message.
- */
-class Page {
-  readonly #parts: Uint8Array[] = [];
-  readonly #sizeMax: number;
-  #bytes = 0;
-  #lastName = "";
-
-  constructor(sizeMax: number) {
-    this.#sizeMax = sizeMax;
-  }
-
-  /** Returns false if the page is full. */
-  take(view: ViewedLock): boolean {
-    if (this.#parts.length === this.#sizeMax) return false;
-    const part = encoded({ locks: [lockMessage(view)] });
-    if (this.#bytes + part.length > PAGE_BYTES_MAX && this.#parts.length > 0) return false;
-    this.#parts.push(part);
-    this.#bytes += part.length;
-    this.#lastName = view.lock.name;
-    return true;
-  }
-
-  last(): Buffer {
-    return Buffer.concat(this.#parts);
-  }
-
-  followed(): Buffer {
-    return Buffer.concat([...this.#parts, encoded({ nextPageToken: pageTokenAfter(this.#lastName) })]);
-  }
-}
-
-function encoded(part: Partial<Pick<ListLocksResponse, "locks" | "nextPageToken">>): Uint8Array {
-  return toBinary(ListLocksResponseSchema, create(ListLocksResponseSchema, part));
 }
 
 const ORDERS: Record<ListOrder, LocksQuery["order"]> = {
@@ -137,15 +97,9 @@ export function checkListLimits(message: ListLimitsRequest, violations: Violatio
 }
 
 function checkPage({ prefix, pageSize }: PageRequest, violations: Violations) {
-  if (pageSize < 0 || pageSize > PAGE_SIZE_MAX) {
-    violations.add(
-      "page_size",
-      `is ${pageSize}; use 1 to ${PAGE_SIZE_MAX}, or leave it unset for ${PAGE_SIZE_DEFAULT}`,
-    );
-  }
   return {
     prefix: checkText(prefix, NAME_BYTES_MAX, "prefix", violations),
-    pageSize: pageSize === 0 ? PAGE_SIZE_DEFAULT : pageSize,
+    pageSize: checkPageSize(pageSize, violations),
   };
 }
 
@@ -179,10 +133,7 @@ function checkAfterName(
  */
 function checkPlace(last: string | null, { prefix }: PageRequest, violations: Violations): void {
   if (last === null || Buffer.byteLength(last) > NAME_BYTES_MAX) {
-    violations.add(
-      "page_token",
-      "is not one of this server: pass next_page_token of the page before, unchanged",
-    );
+    violations.add("page_token", FOREIGN_TOKEN);
   } else if (!last.startsWith(prefix)) {
     violations.add(
       "page_token",

@@ -21,6 +21,7 @@ import { failureOf } from "../messages/status.ts";
 import {
   checkAttempts,
   checkClaimId,
+  checkClaimReference,
   checkDuration,
   checkName,
   checkReason,
@@ -141,8 +142,6 @@ export async function forceRelease(
   return { ended, remaining };
 }
 
-const TICKET_NUMBER_MAX = 2n ** 63n - 1n;
-
 type CheckedRenew = Pick<Renew, "ref" | "ttlUs">;
 type CheckedRelease = Required<Pick<Release, "ref" | "result">>;
 type CheckedForceRelease = Pick<ForceRelease, "name" | "ticketNumber" | "reason">;
@@ -195,14 +194,7 @@ function checkTarget(
     case "name":
       return { name: checkName(target.value, "name", violations), ticketNumber: null };
     case "claim": {
-      const { lockName, ticketNumber } = target.value;
-      if (ticketNumber < 1n || ticketNumber > TICKET_NUMBER_MAX) {
-        violations.add(
-          "claim.ticket_number",
-          `is ${ticketNumber}, which no claim has: pass the ticket_number of a claim as GetLock lists it`,
-        );
-      }
-      return { name: checkName(lockName, "claim.lock_name", violations), ticketNumber };
+      return checkClaimReference(target.value, "claim", violations);
     }
     case undefined:
       violations.add("target", "is required: set name for all holders of a lock, or claim for one");

@@ -8,6 +8,7 @@ import type { Lock } from "../../../server/core/lock.ts";
 import { CLAIMS_PER_STEP_MAX, LISTINGS_QUEUED_MAX } from "../../../server/engine/engine-bounds.ts";
 import { Fault } from "../../../server/engine/faults.ts";
 import type { ViewedLock } from "../../../server/engine/lock-engine.ts";
+import { ListingTurns } from "../../../server/engine/views/listing-turns.ts";
 import { limitFor, Views } from "../../../server/engine/views/views.ts";
 import { StoreError } from "../../../server/storage/store.ts";
 
@@ -107,7 +108,7 @@ test.for([
   "a listing of locks that are %s is complete and in order, in steps of few claims",
   async ([, live]) => {
     const store = new CountingStore(450, live);
-    const names = await taken(new Views(store, 1).views(ALL));
+    const names = await taken(new Views(store, new ListingTurns(1)).views(ALL));
     expect(names).toHaveLength(450);
     expect(names).toEqual(names.toSorted());
     expect(Math.max(...store.steps.map((step) => step.claims))).toBeLessThanOrEqual(CLAIMS_PER_STEP_MAX);
@@ -116,7 +117,7 @@ test.for([
 
 test("a listing is read only as far as its caller reads", async () => {
   const store = new CountingStore(1_000, { holders: 10, waiting: 10 });
-  expect(await taken(new Views(store, 1).views(ALL), 5)).toHaveLength(5);
+  expect(await taken(new Views(store, new ListingTurns(1)).views(ALL), 5)).toHaveLength(5);
   const read = store.steps.reduce((sum, step) => sum + step.claims, 0);
   expect(read).toBeLessThanOrEqual(5 * 20 + CLAIMS_PER_STEP_MAX);
 });
@@ -131,7 +132,7 @@ test("between two steps of a listing the event loop turns, though the database a
       turns += 1;
     });
   };
-  await taken(new Views(store, 1).views(ALL));
+  await taken(new Views(store, new ListingTurns(1)).views(ALL));
   expect(seenAt.length).toBeGreaterThan(40);
   expect(seenAt).toEqual(seenAt.map((_, index) => index));
 });
@@ -140,7 +141,7 @@ test("few listings are read at once, more wait in turn, and too many are refused
   const store = new CountingStore(1, { holders: 0, waiting: 0 });
   const opened = Promise.withResolvers<void>();
   store.gate = opened.promise;
-  const views = new Views(store, 5);
+  const views = new Views(store, new ListingTurns(5));
   const ended: number[] = [];
   const under = Array.from({ length: LISTINGS_QUEUED_MAX + 2 }, (_, index) =>
     taken(views.views(ALL)).then(() => ended.push(index)),
@@ -157,7 +158,7 @@ test("few listings are read at once, more wait in turn, and too many are refused
 
 test("a listing that fails, or is given up, frees its turn", async () => {
   const store = new CountingStore(10, { holders: 1, waiting: 0 });
-  const views = new Views(store, 1);
+  const views = new Views(store, new ListingTurns(1));
   for (let times = 0; times < 3; times++) {
     await expect(views.view("a")).rejects.toMatchObject({
       kind: "unavailable",
@@ -179,7 +180,7 @@ async function readUntil(reads: number): Promise<{ asked: readonly unknown[]; sh
       return await (target[verb] as (...asked: unknown[]) => unknown)(first, second, third);
     },
   });
-  const shown = await taken(new Views(watched, 1).views(ALL, undefined, () => isOver));
+  const shown = await taken(new Views(watched, new ListingTurns(1)).views(ALL, undefined, () => isOver));
   expect(asked.length).toBeLessThanOrEqual(1);
   return { asked: seen, shown };
 }
@@ -199,7 +200,7 @@ test("listings that were cancelled before their turn read nothing, and the next 
     await gate.promise;
     return [];
   };
-  const views = new Views({ ...store, limitRules }, 1);
+  const views = new Views({ ...store, limitRules }, new ListingTurns(1));
   let isOver = false;
   const first = taken(views.views(ALL));
   const cancelled = Array.from({ length: 50 }, () => taken(views.views(ALL, undefined, () => isOver)));
@@ -242,7 +243,7 @@ function smallStore() {
       return [{ id: 1n, holders: 1, waiting: 0 }];
     },
   };
-  return { store, asked, views: new Views(store, 1) };
+  return { store, asked, views: new Views(store, new ListingTurns(1)) };
 }
 
 test("an unused name is shown as its first user would find it", async () => {

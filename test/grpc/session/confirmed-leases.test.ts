@@ -33,7 +33,14 @@ function claimOf(ticket: number, change: Partial<Claim> = {}): Claim {
     requestId: "",
     terms: null,
   } as const;
-  const end = { endReason: null, endNote: "", endedBy: "", replica: null, fencingToken: 1n, provisional: true } as const;
+  const end = {
+    endReason: null,
+    endNote: "",
+    endedBy: "",
+    replica: null,
+    fencingToken: 1n,
+    provisional: true,
+  } as const;
   return { ...ref, ...times, ...kind, ...end, state: "held", deadlineUs: NOW_US + TTL_US, ...change };
 }
 

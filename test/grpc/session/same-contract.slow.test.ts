@@ -11,5 +11,6 @@ describe("WaitInQueue", async () => void (await import("../methods/wait-in-queue
 describe("WatchLocks", async () => void (await import("../methods/watch-locks.test.ts")));
 describe("Capture", async () => void (await import("../methods/capture.test.ts")));
 describe("the other verbs", async () => void (await import("../methods/verbs.test.ts")));
+describe("the past and waits", async () => void (await import("../methods/history.test.ts")));
 describe("records", async () => void (await import("../methods/records.test.ts")));
 describe("failures", async () => void (await import("../failures.test.ts")));

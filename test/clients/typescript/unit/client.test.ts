@@ -436,6 +436,9 @@ describe("closing", () => {
       async () => rowlock.forceRelease({ name: "a" }, ""),
       async () => rowlock.listLocks().next(),
       async () => rowlock.listLimits().next(),
+      async () => rowlock.listClaims().next(),
+      async () => rowlock.listChanges().next(),
+      async () => rowlock.explainWait({ name: "a" }),
       async () => rowlock.watchLocks().next(),
     ];
     for (const verb of verbs) await expect(verb()).rejects.toMatchObject({ reason: "CLOSED" });
@@ -453,6 +456,9 @@ test("every verb of an operator reaches the server with its arguments", async ()
     rowlock.listLocks({ prefix: "p" }).next(),
     rowlock.listLimits({ prefix: "p" }).next(),
     rowlock.listLimits().next(),
+    rowlock.listClaims({ name: "a" }).next(),
+    rowlock.listChanges({ changedBy: "anna" }).next(),
+    rowlock.explainWait({ name: "a" }),
   ];
   for (const one of all) one.catch(() => {});
   // The client sends calls that must not be repeated with its second request, after the server has answered.
@@ -464,6 +470,9 @@ test("every verb of an operator reaches the server with its arguments", async ()
   expect(asked("forceRelease")).toMatchObject([{ reason: "why" }]);
   expect(asked("listLocks")).toMatchObject([{ prefix: "p" }]);
   expect(asked("listLimits")).toMatchObject([{ prefix: "p" }, { prefix: "" }]);
+  expect(asked("listClaims")).toMatchObject([{ lockName: "a" }]);
+  expect(asked("listChanges")).toMatchObject([{ changedBy: "anna" }]);
+  expect(asked("explainWait")).toMatchObject([{ target: { case: "name", value: "a" } }]);
 });
 
 test("calls that no server accepts fail at once", async () => {

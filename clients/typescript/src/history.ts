@@ -1,0 +1,292 @@
+// What happened to locks, and why a claim waits: the options of these listings, and their answers as plain objects.
+
+import type { Change, WaitCause as ProtoCause, RowsHeld, WaitEstimate } from "#proto/rowlock/v1/lock_pb.js";
+import { ClaimState, ChangeKind as ProtoKind, RefusalReason } from "#proto/rowlock/v1/lock_pb.js";
+import type { ExplainWaitResponse, ListClaimsResponse } from "#proto/rowlock/v1/lock_service_pb.js";
+import type { RefusalName } from "./refusal.ts";
+import { dateOf, msOf, timestampOf } from "./times.ts";
+import { type ClaimView, claimView, type LimitView, type LockView, limitView, lockView } from "./views.ts";
+
+interface PastOptions {
+  /** Only this lock. Excludes `prefix`. */
+  readonly name?: string;
+  /** Only locks whose names begin so; "" (the default): all. */
+  readonly prefix?: string;
+  /** Only what happened at this instant of the database's clock or later. */
+  readonly from?: Date;
+  /** Only what happened before this instant. */
+  readonly until?: Date;
+  /** Entries per page, at most 1,000; 0 (the default) means 100. */
+  readonly pageSize?: number;
+  /**
+   * The server has searched as much as it does for one page, back to this instant, and the listing goes on from there.
+   * To stop it, throw.
+   */
+  readonly searched?: (backTo: Date) => void;
+}
+
+/** Which claims to list. `from` and `until` are about their ends, and leave out live claims if `until` is past. */
+export interface ListClaimsOptions extends PastOptions {
+  readonly owner?: string;
+  /** Who asked for it, as the server has verified. */
+  readonly principal?: string;
+  /** Claims with all of these labels. */
+  readonly labels?: Readonly<Record<string, string>>;
+  /** Claims in one of these states; none (the default): in any. */
+  readonly states?: readonly ClaimView["state"][];
+  /** Ended claims that ended in one of these ways; live ones are then left out. */
+  readonly endReasons?: readonly RefusalName[];
+  /** Claims that held the lock `name` at this instant. Excludes `from` and `until`. */
+  readonly heldAt?: Date;
+}
+
+/** limit: SetLimit. record: UpdateLock or DeleteLock. forced release: ForceRelease. policy: a policy file read anew. */
+export type ChangeKind = "limit" | "record" | "forced release" | "policy";
+
+/** Which changes to list. With `name`, also those of patterns that match it. */
+export interface ListChangesOptions extends PastOptions {
+  /** Changes of these kinds; none (the default): of any. */
+  readonly kinds?: readonly ChangeKind[];
+  /** Changes by this principal or address. */
+  readonly changedBy?: string;
+}
+
+/** A change that somebody made. */
+export interface ChangeView {
+  readonly changedAt?: Date;
+  readonly kind: ChangeKind;
+  /** The changed lock. For a change of many it is unset and `pattern` set; for a policy neither is. */
+  readonly name?: string;
+  readonly pattern?: string;
+  /** Who: a principal, or an address if the server asks nobody who they are; for a policy, the server that read it. */
+  readonly changedBy: string;
+  /** Before and after; "" if there was or is none. Limits are numbers, records are JSON, policies are hashes. */
+  readonly from: string;
+  readonly to: string;
+  readonly reason: string;
+}
+
+/** A request for a lock that would come now, or a waiter by its ticket or its public number. */
+export type WaitTarget =
+  | { readonly name: string; readonly ticketNumber?: bigint }
+  | { readonly ticketId: string };
+
+/** One cause why a lock is not granted. */
+export type WaitCause =
+  /** Others hold what the claim needs: at most the 10 oldest of all `holderCount`. */
+  | {
+      readonly kind: "held";
+      readonly holders: readonly ClaimView[];
+      readonly holderCount: number;
+      /** When the first of these leases ends if it is not renewed; unset: none of them has an end. */
+      readonly firstEndsAt?: Date;
+    }
+  /** Others wait before it: at most the first 10 of them. */
+  | {
+      readonly kind: "queued";
+      readonly ahead: number;
+      readonly permitsAhead: number;
+      readonly first: readonly ClaimView[];
+    }
+  /** The limit is 0, or smaller than what is held or asked for. Who set it and when: if the history still has that. */
+  | { readonly kind: "limit"; readonly limit: LimitView; readonly setAt?: Date; readonly setBy?: string }
+  | { readonly kind: "not before"; readonly notBefore: Date }
+  /** The lock's record has no attempts left. */
+  | { readonly kind: "exhausted" }
+  /** The lock's status, which is none of those that the claim wants. */
+  | { readonly kind: "status"; readonly status: string }
+  /** The database has failed over, and the server grants nothing before this instant. */
+  | { readonly kind: "failed over"; readonly until: Date }
+  /** Another transaction holds the lock's rows. What is unset the database or the server does not know. */
+  | {
+      readonly kind: "rows held";
+      readonly connectionId?: bigint;
+      readonly user?: string;
+      readonly heldForMs?: number;
+    };
+
+/** How long a wait is likely to last from now on, judged by recent leases of the lock. */
+export interface WaitEstimateView {
+  readonly medianMs: number;
+  /** In one case of ten the wait is over by then. */
+  readonly lowMs: number;
+  /** In nine cases of ten the wait is over by then. */
+  readonly highMs: number;
+  /** How many leases this is based on. */
+  readonly leases: number;
+}
+
+/** Why a claim waits. */
+export interface WaitExplanation {
+  /** The lock without holders, waiters and record: the causes have what matters. */
+  readonly lock: LockView;
+  /** The waiter; unset for a request that would come now. */
+  readonly claim?: ClaimView;
+  /** The most important first. None: the request would be granted at once, or the waiter is about to be. */
+  readonly causes: readonly WaitCause[];
+  /** The same in one line for people. Its wording may change. */
+  readonly summary: string;
+  /** Unset: too little is known. */
+  readonly estimate?: WaitEstimateView;
+}
+
+const STATES: Readonly<Record<ClaimView["state"], ClaimState>> = {
+  waiting: ClaimState.WAITING,
+  held: ClaimState.HELD,
+  ended: ClaimState.ENDED,
+};
+
+/** The enum also has the way back, from numbers to names. */
+const END_REASONS = Object.fromEntries(
+  Object.entries(RefusalReason).filter(([, value]) => typeof value === "number" && value !== 0),
+) as Readonly<Record<RefusalName, RefusalReason>>;
+
+const KINDS: Readonly<Record<ChangeKind, ProtoKind>> = {
+  limit: ProtoKind.LIMIT,
+  record: ProtoKind.RECORD,
+  "forced release": ProtoKind.FORCED_RELEASE,
+  policy: ProtoKind.POLICY,
+};
+
+/** Throws a RangeError for an unknown word: callers in JavaScript have no types. */
+function wireValue<Value>(words: Readonly<Record<string, Value>>, word: string, option: string): Value {
+  if (!Object.hasOwn(words, word)) {
+    const known = Object.keys(words).map((each) => JSON.stringify(each));
+    throw new RangeError(`${option}: ${JSON.stringify(word)} must be one of ${known.join(", ")}`);
+  }
+  return words[word] as Value;
+}
+
+function pastFields({ name = "", prefix = "", from, until, pageSize = 0 }: PastOptions) {
+  return {
+    lockName: name,
+    prefix,
+    ...(from && { from: timestampOf(from) }),
+    ...(until && { until: timestampOf(until) }),
+    pageSize,
+  };
+}
+
+/** Returns the fields of a ListClaimsRequest. */
+export function claimsFields(options: ListClaimsOptions) {
+  const { owner = "", principal = "", labels = {}, states = [], endReasons = [], heldAt } = options;
+  return {
+    ...pastFields(options),
+    owner,
+    principal,
+    labels: { ...labels },
+    states: states.map((state) => wireValue(STATES, state, "states")),
+    endReasons: endReasons.map((reason) => wireValue(END_REASONS, reason, "endReasons")),
+    ...(heldAt && { heldAt: timestampOf(heldAt) }),
+  };
+}
+
+/** Returns the fields of a ListChangesRequest. */
+export function changesFields(options: ListChangesOptions) {
+  const { kinds = [], changedBy = "" } = options;
+  return {
+    ...pastFields(options),
+    kinds: kinds.map((kind) => wireValue(KINDS, kind, "kinds")),
+    changedBy,
+  };
+}
+
+/** Returns the `target` of an ExplainWaitRequest. */
+export function waitTargetOf(target: WaitTarget) {
+  if ("ticketId" in target) return { case: "ticketId" as const, value: target.ticketId };
+  const { name, ticketNumber } = target;
+  if (ticketNumber === undefined) return { case: "name" as const, value: name };
+  return { case: "claim" as const, value: { lockName: name, ticketNumber } };
+}
+
+/** Reports where the search for a page ended, if it did not end with the page. */
+export function reportSearch(
+  { searchedBackTo }: Pick<ListClaimsResponse, "searchedBackTo">,
+  searched: PastOptions["searched"],
+): void {
+  if (searchedBackTo) searched?.(dateOf(searchedBackTo));
+}
+
+export function changeView({ changedAt, kind, target, changedBy, from, to, reason }: Change): ChangeView {
+  const [word = "policy"] = Object.entries(KINDS).find(([, each]) => each === kind) ?? [];
+  return {
+    ...(changedAt && { changedAt: dateOf(changedAt) }),
+    kind: word as ChangeKind,
+    ...(target.case === "lockName" && { name: target.value }),
+    ...(target.case === "pattern" && { pattern: target.value }),
+    changedBy,
+    from,
+    to,
+    reason,
+  };
+}
+
+export function explanationView({
+  lock,
+  claim,
+  causes,
+  summary,
+  estimate,
+}: ExplainWaitResponse): WaitExplanation {
+  return {
+    // The server always sets it.
+    lock: lockView(lock as NonNullable<typeof lock>),
+    ...(claim && { claim: claimView(claim) }),
+    causes: causes.flatMap(causeView),
+    summary,
+    ...(estimate && { estimate: estimateView(estimate) }),
+  };
+}
+
+/** A cause that a newer server knows and this client does not is left out: the summary has it. */
+function causeView({ cause: { case: kind, value } }: ProtoCause): WaitCause[] {
+  switch (kind) {
+    case "held": {
+      const { holders, holderCount, firstEndsAt } = value;
+      const ends = firstEndsAt && { firstEndsAt: dateOf(firstEndsAt) };
+      return [{ kind, holders: holders.map(claimView), holderCount, ...ends }];
+    }
+    case "queued": {
+      const { ahead, permitsAhead, first } = value;
+      return [{ kind, ahead, permitsAhead: Number(permitsAhead), first: first.map(claimView) }];
+    }
+    case "limit": {
+      const { limit, setAt, setBy } = value;
+      return [
+        {
+          kind,
+          // The server always sets it.
+          limit: limitView(limit as NonNullable<typeof limit>),
+          ...(setAt && { setAt: dateOf(setAt) }),
+          ...(setBy !== "" && { setBy }),
+        },
+      ];
+    }
+    case "notBefore":
+      return [{ kind: "not before", notBefore: dateOf(value) }];
+    case "exhausted":
+      return [{ kind }];
+    case "status":
+      return [{ kind, status: value }];
+    case "failedOverUntil":
+      return [{ kind: "failed over", until: dateOf(value) }];
+    case "rows":
+      return [rowsHeldView(value)];
+    default:
+      return [];
+  }
+}
+
+function rowsHeldView({ connectionId, user, heldFor }: RowsHeld): WaitCause {
+  return {
+    kind: "rows held",
+    ...(connectionId !== 0n && { connectionId }),
+    ...(user !== "" && { user }),
+    ...(heldFor && { heldForMs: msOf(heldFor) }),
+  };
+}
+
+function estimateView({ median, low, high, leases }: WaitEstimate): WaitEstimateView {
+  const ms = (duration: WaitEstimate["median"]) => (duration ? msOf(duration) : 0);
+  return { medianMs: ms(median), lowMs: ms(low), highMs: ms(high), leases };
+}

@@ -1,0 +1,134 @@
+// What callers ask the engine about claims that have ended, about changes, and about waits; and what it answers.
+
+import type { Claim, ClaimRef, ClaimState, EndReason } from "../core/claim.ts";
+import type { Place } from "../core/command.ts";
+import type { EffectiveLimit } from "../core/limit.ts";
+import type { Lock } from "../core/lock.ts";
+import type { ChangeKind, NotedChange } from "../core/noted-change.ts";
+import type { ChangePosition, EndedPosition, KeptChange, RowHolder } from "../storage/store.ts";
+
+export type { ChangePosition, KeptChange } from "../storage/store.ts";
+
+/** Which claims to list: live ones by the names of their locks, then ended ones, newest first. */
+export interface ClaimsQuery {
+  /** Only claims of this lock; null: of all locks with the prefix. */
+  readonly lockName: string | null;
+  readonly prefix: string;
+  /** Claims of locks with other names are left out; null: none are. */
+  readonly isSeen: ((name: string) => boolean) | null;
+  /** Empty: any. */
+  readonly owner: string;
+  readonly principal: string;
+  /** The claims have all of these. */
+  readonly labels: Readonly<Record<string, string>>;
+  /** Empty: in any state. */
+  readonly states: readonly ClaimState[];
+  /** Empty: live claims, and those that ended in any way. */
+  readonly endReasons: readonly EndReason[];
+  /** Ended claims that ended at this time or later, and before that time; null: at any. */
+  readonly fromUs: number | null;
+  readonly untilUs: number | null;
+  /** Claims that held the lock at this time; null: at any or never. Only of one lock. */
+  readonly heldAtUs: number | null;
+  /** The listing continues after this claim; null: it begins. */
+  readonly after: ClaimPosition | null;
+}
+
+/** A claim in the order of a listing. */
+export type ClaimPosition =
+  | { readonly kind: "live"; readonly lockName: string; readonly ticketNumber: bigint }
+  | ({ readonly kind: "ended" } & EndedPosition);
+
+/** The next claim of a listing, or where it has stopped because it has searched enough for one page. */
+export type ListedClaim =
+  | {
+      readonly kind: "found";
+      readonly claim: Claim;
+      readonly lockName: string;
+      readonly at: ClaimPosition;
+    }
+  | {
+      readonly kind: "stopped";
+      readonly at: ClaimPosition;
+      /** When the last ended claim was requested (of one lock) or ended; null: it has searched live claims only. */
+      readonly backToUs: number | null;
+    };
+
+/** Which changes to list, newest first. */
+export interface ChangesQuery {
+  /** Only changes of this lock and of patterns that match its name; null: of all with the prefix. */
+  readonly lockName: string | null;
+  /** A prefix of names, and of patterns as they are written. */
+  readonly prefix: string;
+  /** Other changes are left out; null: none are. */
+  readonly isSeen: ((change: NotedChange) => boolean) | null;
+  /** Empty: of any kind. */
+  readonly kinds: readonly ChangeKind[];
+  readonly fromUs: number | null;
+  readonly untilUs: number | null;
+  /** Empty: by anybody. */
+  readonly changedBy: string;
+  readonly after: ChangePosition | null;
+}
+
+/** The next change of a listing, or where it has stopped because it has searched enough for one page. */
+export type ListedChange =
+  | { readonly kind: "found"; readonly change: KeptChange }
+  | { readonly kind: "stopped"; readonly at: ChangePosition };
+
+/** Whose wait to explain. */
+export type WaitTarget =
+  /** That of a request for one permit that would come now. */
+  | { readonly kind: "name"; readonly name: string }
+  | { readonly kind: "claim"; readonly name: string; readonly ticketNumber: bigint }
+  | { readonly kind: "ticket"; readonly ref: ClaimRef };
+
+/** One cause why a lock is not granted. */
+export type WaitCause =
+  | { readonly kind: "failed_over"; readonly untilUs: number }
+  /** Another transaction holds the lock's rows: which one, and for how long, as far as that is known. */
+  | { readonly kind: "rows_held"; readonly holder: RowHolder | null; readonly forUs: number | null }
+  /** The limit is 0, or smaller than what is held or asked for. `set`: how it was set; null: nobody knows any more. */
+  | { readonly kind: "limit"; readonly limit: EffectiveLimit; readonly set: KeptChange | null }
+  | { readonly kind: "not_before"; readonly untilUs: number }
+  | { readonly kind: "exhausted" }
+  | { readonly kind: "status"; readonly status: string }
+  /** Others hold what the claim needs. `holders`: the oldest. */
+  | {
+      readonly kind: "held";
+      readonly holders: readonly Claim[];
+      readonly holderCount: number;
+      /** The first end of their leases; null: none has one. */
+      readonly firstEndsAtUs: number | null;
+    }
+  /** Others wait before it. `first`: the first of them. */
+  | {
+      readonly kind: "queued";
+      readonly ahead: number;
+      readonly permitsAhead: number;
+      readonly first: readonly Claim[];
+    };
+
+/** How long a wait is likely to last from now on. */
+export interface WaitEstimate {
+  readonly lowUs: number;
+  readonly medianUs: number;
+  readonly highUs: number;
+  /** How many recent leases it is based on. */
+  readonly leases: number;
+}
+
+/** Why a claim waits, or why a request would have to. */
+export interface Explanation {
+  readonly nowUs: number;
+  readonly lock: Lock;
+  readonly limit: EffectiveLimit;
+  /** How the limit was set; null: nobody set it, or nobody knows any more. */
+  readonly limitSet: KeptChange | null;
+  /** The waiter; null: a request that would come now. */
+  readonly claim: Claim | null;
+  readonly place: Omit<Place, "queueLength">;
+  /** The most important first. */
+  readonly causes: readonly WaitCause[];
+  readonly estimate: WaitEstimate | null;
+}

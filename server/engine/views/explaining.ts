@@ -1,0 +1,142 @@
+// Reads what the explanation of a wait rests on: one lock with its first claims, and a few rows of the history.
+
+import { setTimeout as sleep } from "node:timers/promises";
+import { SHOWN_BY_GET_MAX } from "../../core/bounds.ts";
+import { type Claim, type ClaimKey, sameSecret } from "../../core/claim.ts";
+import type { Caller, Place } from "../../core/command.ts";
+import { type EffectiveLimit, effectiveLimit } from "../../core/limit.ts";
+import type { Lock } from "../../core/lock.ts";
+import type { KeptChange, LockView, RowHolder, Store } from "../../storage/store.ts";
+import {
+  ESTIMATED_FROM_MAX,
+  LIMIT_CHANGES_READ,
+  RECENT_CLAIMS_READ,
+  ROWS_HELD_MS_MIN,
+  ROWS_LOOKED_AGAIN_MS,
+} from "../engine-bounds.ts";
+import type { Explanation, WaitCause, WaitTarget } from "../history.ts";
+import { heldTimesUs } from "./estimate.ts";
+import { explain, type Known } from "./explanation.ts";
+import type { ListingTurns } from "./listing-turns.ts";
+import { inOwnTurn, unused } from "./views.ts";
+
+export interface ExplainingOptions {
+  readonly store: Pick<
+    Store,
+    "view" | "views" | "claims" | "limitRules" | "changes" | "endedClaimsOf" | "rowHolder"
+  >;
+  readonly turns: ListingTurns;
+  /** The latest time that the database's clock may show. */
+  readonly nowUs: () => number;
+  /** The place of a waiter; null: it does not wait. */
+  readonly place: (key: ClaimKey, caller: Caller | undefined) => Promise<Place | null>;
+  /** Nothing is granted before this time, because of a fail-over. */
+  readonly grantsFromUs: () => number;
+  /** How long commands of this server have waited for the lock's rows. */
+  readonly heldUpForMs: (lockId: bigint) => number;
+}
+
+type RowsHeld = Extract<WaitCause, { kind: "rows_held" }>;
+
+export class Explaining {
+  readonly #options: ExplainingOptions;
+
+  constructor(options: ExplainingOptions) {
+    this.#options = options;
+  }
+
+  /** null: the claim does not wait, or there is none with that id. `showsOthers`: see `explain`. Throws Faults. */
+  async explain(
+    target: WaitTarget,
+    showsOthers: (name: string) => boolean,
+    caller?: Caller,
+  ): Promise<Explanation | null> {
+    const { turns } = this.#options;
+    const known = await turns.run(caller, () => this.#read(target, caller));
+    return known && inOwnTurn(async () => explain(known, showsOthers(known.lock.name)));
+  }
+
+  async #read(target: WaitTarget, caller: Caller | undefined): Promise<Known | null> {
+    const { store, nowUs, grantsFromUs, place } = this.#options;
+    const view = await this.#view(target);
+    if (!view) return null;
+    const { lock, holders, waiters } = view;
+    const claim = target.kind === "name" ? null : await this.#waiter(target, lock.id);
+    if (target.kind !== "name" && !claim) return null;
+    const ownPlace = claim
+      ? await place(claim, caller)
+      : { ahead: lock.waiting, permitsAhead: lock.waitingPermits };
+    if (!ownPlace) return null;
+    const limit = effectiveLimit(lock, await inOwnTurn(() => store.limitRules()));
+    return {
+      ...{ lock, holders, waiters, claim, limit, place: ownPlace },
+      limitSet: await this.#limitSet(lock, limit),
+      rowsHeld: await this.#rowsHeld(lock),
+      recent: await this.#recent(lock.id),
+      grantsFromUs: grantsFromUs(),
+      nowUs: nowUs(),
+    };
+  }
+
+  async #view(target: WaitTarget): Promise<LockView | null> {
+    const { store } = this.#options;
+    if (target.kind === "ticket") {
+      const { lockId } = target.ref;
+      return (await inOwnTurn(() => store.views([lockId], SHOWN_BY_GET_MAX)))[0] ?? null;
+    }
+    const { name } = target;
+    const view = await inOwnTurn(() => store.view(name, SHOWN_BY_GET_MAX));
+    return view ?? { lock: unused(name), holders: [], waiters: [] };
+  }
+
+  async #waiter(target: Exclude<WaitTarget, { kind: "name" }>, lockId: bigint): Promise<Claim | null> {
+    const { ticketNumber } = target.kind === "ticket" ? target.ref : target;
+    const { claims } = await inOwnTurn(() => this.#options.store.claims([{ lockId, ticketNumber }]));
+    const [claim] = claims;
+    if (claim?.state !== "waiting") return null;
+    return target.kind === "claim" || sameSecret(claim.secret, target.ref.secret) ? claim : null;
+  }
+
+  /** How the limit in force was set. */
+  async #limitSet({ name }: Lock, { limit, source, pattern }: EffectiveLimit): Promise<KeptChange | null> {
+    if (source === "default") return null;
+    const { store } = this.#options;
+    const target = source === "name" ? name : pattern;
+    const changes = await inOwnTurn(() => store.changes([target], null, LIMIT_CHANGES_READ));
+    const last = changes.find(
+      ({ kind, isPattern }) => kind === "limit" && isPattern === (source === "pattern"),
+    );
+    return last?.to === String(limit) ? last : null;
+  }
+
+  /** A transaction that holds the rows now and for longer than decisions do. */
+  async #rowsHeld({ id, revision }: Lock): Promise<RowsHeld | null> {
+    const forMs = this.#options.heldUpForMs(id);
+    const first = await this.#rowHolder(id);
+    if (forMs >= ROWS_HELD_MS_MIN) return { kind: "rows_held", holder: first, forUs: forMs * 1_000 };
+    if (!first) return null;
+    // It may be a decision of another server, which is over soon and writes the lock.
+    await sleep(ROWS_LOOKED_AGAIN_MS);
+    const again = await this.#rowHolder(id);
+    if (again?.connectionId !== first.connectionId) return null;
+    const [now] = await inOwnTurn(() => this.#options.store.views([id], 0));
+    return now?.lock.revision === revision ? { kind: "rows_held", holder: again, forUs: null } : null;
+  }
+
+  #rowHolder(lockId: bigint): Promise<RowHolder | null> {
+    return inOwnTurn(() => this.#options.store.rowHolder(lockId));
+  }
+
+  /** Recent ended claims, as many as make an estimate. */
+  async #recent(lockId: bigint): Promise<readonly Claim[]> {
+    const { store } = this.#options;
+    const found: Claim[] = [];
+    while (found.length < RECENT_CLAIMS_READ && heldTimesUs(found).length < ESTIMATED_FROM_MAX) {
+      const below = found.at(-1)?.ticketNumber ?? null;
+      const step = await inOwnTurn(() => store.endedClaimsOf(lockId, below, ESTIMATED_FROM_MAX));
+      found.push(...step);
+      if (step.length < ESTIMATED_FROM_MAX) break;
+    }
+    return found;
+  }
+}

@@ -1,0 +1,174 @@
+// Why a claim waits, as a message that a program acts on and in one line that a person understands. Pure.
+
+import type { MessageInitShape } from "@bufbuild/protobuf";
+import { create } from "@bufbuild/protobuf";
+import { type WaitCause as WaitCauseMessage, WaitCauseSchema } from "#proto/rowlock/v1/lock_pb.js";
+import type { ExplainWaitResponseSchema } from "#proto/rowlock/v1/lock_service_pb.js";
+import type { Claim } from "../../core/claim.ts";
+import type { EffectiveLimit } from "../../core/limit.ts";
+import type { Explanation, KeptChange, WaitCause } from "../../engine/history.ts";
+import { claimMessage, limitMessage, lockMessage } from "./messages.ts";
+import { durationMessage, instantText, spanText, timestampMessage } from "./times.ts";
+
+type CauseOf<Kind extends WaitCause["kind"]> = Extract<WaitCause, { kind: Kind }>;
+
+export function explanationMessage(
+  explained: Explanation,
+): MessageInitShape<typeof ExplainWaitResponseSchema> {
+  const { lock, limit, claim, causes, estimate } = explained;
+  return {
+    lock: lockMessage({ lock: { ...lock, record: null }, limit, holders: [], waiters: [] }),
+    ...(claim && { claim: claimMessage(claim, lock.name) }),
+    causes: causes.map((cause) => causeMessage(cause, lock.name)),
+    summary: summaryOf(explained),
+    ...(estimate && {
+      estimate: {
+        median: durationMessage(estimate.medianUs),
+        low: durationMessage(estimate.lowUs),
+        high: durationMessage(estimate.highUs),
+        leases: estimate.leases,
+      },
+    }),
+  };
+}
+
+function causeMessage(cause: WaitCause, lockName: string): WaitCauseMessage {
+  return create(WaitCauseSchema, { cause: fieldOf(cause, lockName) });
+}
+
+function fieldOf(
+  cause: WaitCause,
+  lockName: string,
+): NonNullable<MessageInitShape<typeof WaitCauseSchema>["cause"]> {
+  const shown = (claims: readonly Claim[]) => claims.map((claim) => claimMessage(claim, lockName));
+  switch (cause.kind) {
+    case "failed_over":
+      return { case: "failedOverUntil", value: timestampMessage(cause.untilUs) };
+    case "rows_held": {
+      const { holder, forUs } = cause;
+      const value = { ...holder, ...(forUs !== null && { heldFor: durationMessage(forUs) }) };
+      return { case: "rows", value };
+    }
+    case "limit": {
+      const { set } = cause;
+      const setBy = set && { setAt: timestampMessage(set.atUs), setBy: set.by };
+      return { case: "limit", value: { limit: limitMessage(cause.limit), ...setBy } };
+    }
+    case "not_before":
+      return { case: "notBefore", value: timestampMessage(cause.untilUs) };
+    case "exhausted":
+      return { case: "exhausted", value: true };
+    case "status":
+      return { case: "status", value: cause.status };
+    case "held": {
+      const { holders, holderCount, firstEndsAtUs } = cause;
+      const ends = firstEndsAtUs === null ? {} : { firstEndsAt: timestampMessage(firstEndsAtUs) };
+      return { case: "held", value: { holders: shown(holders), holderCount, ...ends } };
+    }
+    case "queued": {
+      const { ahead, permitsAhead, first } = cause;
+      return { case: "queued", value: { ahead, permitsAhead: BigInt(permitsAhead), first: shown(first) } };
+    }
+  }
+}
+
+/** One line, such as: 3rd in the queue; held by anna until 14:03 UTC unless renewed (about 4 min left). */
+export function summaryOf(explained: Explanation): string {
+  const { claim, place, causes, estimate, limit, limitSet, nowUs } = explained;
+  if (causes.length === 0)
+    return claim ? "it is about to be granted" : "free: a request would be granted at once";
+  const others = causes.filter(({ kind }) => kind !== "queued");
+  const isHeld = others.some(({ kind }) => kind === "held");
+  const namesLimit = others.some(({ kind }) => kind === "limit");
+  const parts = [
+    ...queueText(claim, place.ahead),
+    ...others.map((cause) => causeText(cause, explained)),
+    ...(isHeld && !namesLimit && limit.source !== "default"
+      ? [`limit ${limitText(limit, limitSet, nowUs)}`]
+      : []),
+    ...(estimate
+      ? [
+          `likely to last ${spanText(estimate.medianUs)} ` +
+            `(${spanText(estimate.lowUs)} to ${spanText(estimate.highUs)})`,
+        ]
+      : []),
+  ];
+  return parts.join("; ");
+}
+
+function queueText(claim: Claim | null, ahead: number): string[] {
+  if (claim) return [`${ordinal(ahead + 1)} in the queue`];
+  if (ahead === 0) return [];
+  return [ahead === 1 ? "1 waits for it" : `${ahead} wait for it`];
+}
+
+function causeText(cause: WaitCause, { nowUs, claim, limitSet }: Explanation): string {
+  switch (cause.kind) {
+    case "failed_over":
+      return `the database has failed over, and nothing is granted until ${untilText(cause.untilUs, nowUs)}`;
+    case "rows_held":
+      return rowsText(cause);
+    case "limit":
+      return limitInTheWay(cause.limit, claim, limitText(cause.limit, limitSet, nowUs));
+    case "not_before":
+      return `not due until ${untilText(cause.untilUs, nowUs)}`;
+    case "exhausted":
+      return "no attempts left";
+    case "status":
+      return `its status is ${quoted(cause.status)}, which is none of those wanted`;
+    case "held":
+      return heldText(cause, nowUs);
+    case "queued":
+      return "";
+  }
+}
+
+function rowsText({ holder, forUs }: CauseOf<"rows_held">): string {
+  const who = holder ? ` (connection ${holder.connectionId} of ${quoted(holder.user)})` : "";
+  const since = forUs === null ? "" : ` for ${spanText(forUs)}`;
+  return `another transaction of the database holds its rows${since}${who}`;
+}
+
+function limitInTheWay({ limit }: EffectiveLimit, claim: Claim | null, text: string): string {
+  if (limit === 0) return `paused: limit ${text}`;
+  if (claim && claim.permits > limit) return `${claim.permits} permits never fit into the limit ${text}`;
+  return `more is held than the limit ${text} allows`;
+}
+
+/** Such as: 1 from etl/* (set yesterday at 17:02 UTC by token:ops: "night shift"). */
+function limitText(
+  { limit, pattern, reason }: EffectiveLimit,
+  set: KeptChange | null,
+  nowUs: number,
+): string {
+  const from = pattern === "" ? "" : ` from ${pattern}`;
+  const why = reason === "" ? "" : `: ${quoted(reason)}`;
+  if (set) return `${limit}${from} (set ${instantText(set.atUs, nowUs)} by ${set.by}${why})`;
+  return reason === "" ? `${limit}${from}` : `${limit}${from} (${quoted(reason)})`;
+}
+
+function heldText({ holders: [first], holderCount, firstEndsAtUs }: CauseOf<"held">, nowUs: number): string {
+  const others = holderCount - 1;
+  const name = first && (first.owner || first.principal);
+  const more = others > 0 ? ` and ${others} ${others === 1 ? "other" : "others"}` : "";
+  const who = name ? `${name}${more}` : holderCount === 1 ? "somebody" : `${holderCount} holders`;
+  if (firstEndsAtUs === null) return `held by ${who} without an end`;
+  const left = `about ${spanText(firstEndsAtUs - nowUs)} left`;
+  const whose = others > 0 ? "the first lease ends" : "until";
+  const at = `${instantText(firstEndsAtUs, nowUs)} unless renewed (${left})`;
+  return others > 0 ? `held by ${who}, ${whose} ${at}` : `held by ${who} ${whose} ${at}`;
+}
+
+function untilText(untilUs: number, nowUs: number): string {
+  return `${instantText(untilUs, nowUs)} (in ${spanText(untilUs - nowUs)})`;
+}
+
+function ordinal(place: number): string {
+  const tens = place % 100;
+  const suffix = tens >= 11 && tens <= 13 ? "th" : (["th", "st", "nd", "rd"][place % 10] ?? "th");
+  return `${place}${suffix}`;
+}
+
+function quoted(text: string): string {
+  return JSON.stringify(text);
+}

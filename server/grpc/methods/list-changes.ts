@@ -1,0 +1,107 @@
+// ListChanges: changes of limits, records and policies, and forced releases, for people and tools.
+
+import {
+  type ListChangesRequest,
+  ListChangesRequestSchema,
+  ListChangesResponseSchema,
+} from "#proto/rowlock/v1/lock_service_pb.js";
+import { TEXT_BYTES_MAX } from "../../core/bounds.ts";
+import type { ChangeKind, NotedChange } from "../../core/noted-change.ts";
+import type { ChangePosition, ChangesQuery } from "../../engine/history.ts";
+import { maySeeAllUnder, seenUnder } from "../authorize.ts";
+import type { Call, MethodContext } from "../call.ts";
+import { CHANGE_KINDS, changeMessage } from "../messages/messages.ts";
+import { timestampMessage } from "../messages/times.ts";
+import { checkEnums, checkInstant, checkNameOrPrefix, checkText, type Violations } from "./fields.ts";
+import { checkPageSize, FOREIGN_TOKEN, Page, placeOfToken, requestMark, tokenAfter } from "./page.ts";
+
+interface CheckedListChanges {
+  readonly query: ChangesQuery;
+  readonly pageSize: number;
+  /** For the tokens of further pages. */
+  readonly mark: string;
+}
+
+const VERB = "ListChanges";
+
+/** Answers with one page. Throws ClientGone if the client hangs up. */
+export async function listChanges(
+  { engine }: MethodContext,
+  { query, pageSize, mark }: CheckedListChanges,
+  call: Call,
+) {
+  const page = new Page(ListChangesResponseSchema, pageSize);
+  let after: ChangePosition | null = null;
+  for await (const listed of engine.changes({ ...query, isSeen: seenBy(call, query) }, call)) {
+    call.signal.throwIfAborted();
+    if (listed.kind === "stopped") {
+      const { at } = listed;
+      return page.answer({
+        nextPageToken: tokenAfter(mark, textOf(at)),
+        searchedBackTo: timestampMessage(at.atUs),
+      });
+    }
+    const isTaken = page.take({ changes: [changeMessage(listed.change)] });
+    if (isTaken) after = listed.change;
+    // Whether there is another one may take a long search.
+    if (after && (!isTaken || page.isFull))
+      return page.answer({ nextPageToken: tokenAfter(mark, textOf(after)) });
+  }
+  return page.answer();
+}
+
+/**
+ * Which changes the caller may see: those of names that it may see, those of patterns if it may see all names that they
+ * cover, and those of policies if it may see everything. Throws RIGHT_MISSING if it may see nothing with the prefix.
+ */
+function seenBy(call: Call, { lockName, prefix }: ChangesQuery): (change: NotedChange) => boolean {
+  const { isSeen } = lockName === null ? seenUnder(call, VERB, prefix) : { isSeen: null };
+  return ({ kind, target, isPattern }) => {
+    if (kind === "policy") return maySeeAllUnder(call, VERB, "");
+    if (isPattern) return maySeeAllUnder(call, VERB, target.slice(0, -1));
+    return isSeen?.(target) ?? true;
+  };
+}
+
+export function checkListChanges(message: ListChangesRequest, violations: Violations): CheckedListChanges {
+  const mark = requestMark(ListChangesRequestSchema, message);
+  return {
+    query: {
+      ...checkNameOrPrefix(message, violations),
+      isSeen: null,
+      kinds: checkEnums(message.kinds, KIND_OF, "kinds", KIND_NAMES, violations),
+      fromUs: checkInstant(message.from, "from", violations),
+      untilUs: checkInstant(message.until, "until", violations),
+      changedBy: checkText(message.changedBy, TEXT_BYTES_MAX, "changed_by", violations),
+      after: checkPosition(message, mark, violations),
+    },
+    pageSize: checkPageSize(message.pageSize, violations),
+    mark,
+  };
+}
+
+const KIND_OF: Readonly<Record<number, ChangeKind>> = Object.fromEntries(
+  Object.entries(CHANGE_KINDS).map(([kind, value]) => [value, kind as ChangeKind]),
+);
+const KIND_NAMES = Object.keys(CHANGE_KINDS)
+  .map((kind) => `CHANGE_KIND_${kind.toUpperCase()}`)
+  .join(", ");
+
+function textOf({ atUs, id }: ChangePosition): string {
+  return `${atUs} ${id}`;
+}
+
+const POSITION = /^(\d{1,16}) (\d{1,20})$/;
+
+function checkPosition(
+  { pageToken }: ListChangesRequest,
+  mark: string,
+  violations: Violations,
+): ChangePosition | null {
+  const text = placeOfToken(pageToken, mark, violations);
+  if (text === null) return null;
+  const [, atUs, id] = POSITION.exec(text) ?? [];
+  if (atUs !== undefined && id !== undefined) return { atUs: Number(atUs), id: BigInt(id) };
+  violations.add("page_token", FOREIGN_TOKEN);
+  return null;
+}

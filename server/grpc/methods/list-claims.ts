@@ -1,0 +1,130 @@
+// ListClaims: claims that are live or have ended, for people and tools. It never shows secret ids.
+
+import {
+  type ListClaimsRequest,
+  ListClaimsRequestSchema,
+  ListClaimsResponseSchema,
+} from "#proto/rowlock/v1/lock_service_pb.js";
+import { NAME_BYTES_MAX, TEXT_BYTES_MAX } from "../../core/bounds.ts";
+import type { ClaimState, EndReason } from "../../core/claim.ts";
+import type { ClaimPosition, ClaimsQuery } from "../../engine/history.ts";
+import { seenUnder } from "../authorize.ts";
+import type { Call, MethodContext } from "../call.ts";
+import { claimMessage, REASONS, STATES } from "../messages/messages.ts";
+import { timestampMessage } from "../messages/times.ts";
+import {
+  checkEnums,
+  checkInstant,
+  checkLabels,
+  checkNameOrPrefix,
+  checkText,
+  type Violations,
+} from "./fields.ts";
+import { checkPageSize, FOREIGN_TOKEN, Page, placeOfToken, requestMark, tokenAfter } from "./page.ts";
+
+interface CheckedListClaims {
+  readonly query: ClaimsQuery;
+  readonly pageSize: number;
+  /** For the tokens of further pages. */
+  readonly mark: string;
+}
+
+/** Answers with one page. Throws ClientGone if the client hangs up. */
+export async function listClaims(
+  { engine }: MethodContext,
+  { query, pageSize, mark }: CheckedListClaims,
+  call: Call,
+) {
+  const seen = query.lockName === null ? seenUnder(call, "ListClaims", query.prefix) : {};
+  const page = new Page(ListClaimsResponseSchema, pageSize);
+  let after: ClaimPosition | null = null;
+  for await (const listed of engine.claims({ ...query, ...seen }, call)) {
+    call.signal.throwIfAborted();
+    if (listed.kind === "stopped") {
+      const { at, backToUs } = listed;
+      const searchedBackTo = backToUs === null ? {} : { searchedBackTo: timestampMessage(backToUs) };
+      return page.answer({ nextPageToken: tokenAfter(mark, textOf(at)), ...searchedBackTo });
+    }
+    const isTaken = page.take({ claims: [claimMessage(listed.claim, listed.lockName)] });
+    if (isTaken) after = listed.at;
+    // Whether there is another one may take a long search.
+    if (after && (!isTaken || page.isFull))
+      return page.answer({ nextPageToken: tokenAfter(mark, textOf(after)) });
+  }
+  return page.answer();
+}
+
+export function checkListClaims(message: ListClaimsRequest, violations: Violations): CheckedListClaims {
+  const { heldAt, from, until } = message;
+  const names = checkNameOrPrefix(message, violations);
+  if (heldAt && names.lockName === null)
+    violations.add("held_at", "is about one lock: set lock_name, or use from and until");
+  if (heldAt && (from || until)) violations.add("held_at", "contradicts from and until: leave them unset");
+  const mark = requestMark(ListClaimsRequestSchema, message);
+  return {
+    query: {
+      ...names,
+      isSeen: null,
+      owner: checkText(message.owner, TEXT_BYTES_MAX, "owner", violations),
+      principal: checkText(message.principal, TEXT_BYTES_MAX, "principal", violations),
+      labels: checkLabels(message.labels, violations),
+      states: checkEnums(message.states, STATE_OF, "states", STATE_NAMES, violations),
+      endReasons: checkEnums(message.endReasons, END_OF, "end_reasons", END_NAMES, violations),
+      fromUs: checkInstant(from, "from", violations),
+      untilUs: checkInstant(until, "until", violations),
+      heldAtUs: checkInstant(heldAt, "held_at", violations),
+      after: checkPosition(message, mark, violations),
+    },
+    pageSize: checkPageSize(message.pageSize, violations),
+    mark,
+  };
+}
+
+const STATE_OF: Readonly<Record<number, ClaimState>> = Object.fromEntries(
+  Object.entries(STATES).map(([state, value]) => [value, state as ClaimState]),
+);
+const STATE_NAMES = "CLAIM_STATE_WAITING, CLAIM_STATE_HELD or CLAIM_STATE_ENDED";
+
+const ENDS: readonly EndReason[] = [
+  "released",
+  "expired",
+  "force_released",
+  "cancelled",
+  "lapsed",
+  "timed_out",
+  "never_fits",
+  "exhausted",
+  "status_mismatch",
+];
+const END_OF: Readonly<Record<number, EndReason>> = Object.fromEntries(
+  ENDS.map((reason) => [REASONS[reason], reason]),
+);
+const END_NAMES = ENDS.map((reason) => `REFUSAL_REASON_${reason.toUpperCase()}`).join(", ");
+
+function textOf(position: ClaimPosition): string {
+  const { ticketNumber } = position;
+  if (position.kind === "live") return `live ${ticketNumber} ${position.lockName}`;
+  return `ended ${position.endedAtUs} ${position.lockId} ${ticketNumber}`;
+}
+
+const LIVE = /^live (\d{1,19}) (.+)$/s;
+const ENDED = /^ended (\d{1,16}) (\d{1,19}) (\d{1,19})$/;
+
+function checkPosition(
+  { pageToken }: ListClaimsRequest,
+  mark: string,
+  violations: Violations,
+): ClaimPosition | null {
+  const text = placeOfToken(pageToken, mark, violations);
+  if (text === null) return null;
+  const [, liveTicket, lockName] = LIVE.exec(text) ?? [];
+  if (liveTicket !== undefined && lockName !== undefined && Buffer.byteLength(lockName) <= NAME_BYTES_MAX)
+    return { kind: "live", lockName, ticketNumber: BigInt(liveTicket) };
+  const [, endedAtUs, lockId, ticket] = ENDED.exec(text) ?? [];
+  if (endedAtUs !== undefined && lockId !== undefined && ticket !== undefined) {
+    const key = { lockId: BigInt(lockId), ticketNumber: BigInt(ticket) };
+    return { kind: "ended", endedAtUs: Number(endedAtUs), ...key };
+  }
+  violations.add("page_token", FOREIGN_TOKEN);
+  return null;
+}

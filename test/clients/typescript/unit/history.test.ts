@@ -1,0 +1,346 @@
+// What the listings of the past and the explanation of a wait put into requests and read from answers, without a server.
+
+import { create } from "@bufbuild/protobuf";
+import { describe, expect, test } from "vitest";
+import type { ListChangesOptions, ListClaimsOptions } from "../../../../clients/typescript/src/history.ts";
+import { Verbs } from "../../../../clients/typescript/src/verbs.ts";
+import {
+  ChangeKind,
+  ClaimState,
+  LimitSource,
+  Mode,
+  RefusalReason,
+} from "../../../../proto/gen/rowlock/v1/lock_pb.js";
+import {
+  ExplainWaitResponseSchema,
+  ListChangesResponseSchema,
+  ListClaimsResponseSchema,
+} from "../../../../proto/gen/rowlock/v1/lock_service_pb.js";
+import { stageCalls, turn } from "./fake-connection.ts";
+
+function stage() {
+  const calls = stageCalls();
+  return { ...calls, verbs: new Verbs(calls.calls, 60_000) };
+}
+
+const at = (seconds: number, nanos = 0) => ({ seconds: BigInt(seconds), nanos });
+
+describe("a listing of claims", () => {
+  test("asks for what its options say", async () => {
+    const { verbs, asked } = stage();
+    verbs
+      .listClaims({
+        name: "etl",
+        owner: "o",
+        principal: "p",
+        labels: { team: "a" },
+        states: ["waiting", "held", "ended"],
+        endReasons: ["EXPIRED", "FORCE_RELEASED"],
+        from: new Date(1_500),
+        until: new Date(2_000),
+        pageSize: 7,
+      })
+      .next()
+      .catch(() => {});
+    await turn();
+    expect(asked[0]?.command.value).toMatchObject({
+      lockName: "etl",
+      prefix: "",
+      owner: "o",
+      principal: "p",
+      labels: { team: "a" },
+      states: [ClaimState.WAITING, ClaimState.HELD, ClaimState.ENDED],
+      endReasons: [RefusalReason.EXPIRED, RefusalReason.FORCE_RELEASED],
+      from: at(1, 500_000_000),
+      until: at(2),
+      pageSize: 7,
+      pageToken: "",
+    });
+    expect(asked[0]?.command.value).not.toMatchObject({ heldAt: expect.anything() });
+  });
+
+  test("asks for everything without options, and for who held a lock at a time", async () => {
+    const { verbs, asked } = stage();
+    for (const options of [{}, { name: "etl", heldAt: new Date(3_000) }]) {
+      verbs
+        .listClaims(options)
+        .next()
+        .catch(() => {});
+      await turn();
+    }
+    const nothing = {
+      lockName: "",
+      prefix: "",
+      owner: "",
+      principal: "",
+      labels: {},
+      states: [],
+      endReasons: [],
+    };
+    expect(asked[0]?.command.value).toMatchObject({ ...nothing, pageSize: 0 });
+    expect(asked[1]?.command.value).toMatchObject({ lockName: "etl", heldAt: at(3) });
+  });
+
+  test("continues after a page that ended with its search, even without claims, and reports how far it was", async () => {
+    const { verbs, asked, answer } = stage();
+    const searched: Date[] = [];
+    const found = Array.fromAsync(
+      verbs.listClaims({ prefix: "e", searched: (backTo) => searched.push(backTo) }),
+      ({ ticketNumber }) => ticketNumber,
+    );
+    await turn();
+    answer({
+      case: "listClaims",
+      value: create(ListClaimsResponseSchema, { nextPageToken: "t", searchedBackTo: at(9) }),
+    });
+    await turn();
+    expect(asked[1]?.command.value).toMatchObject({ prefix: "e", pageToken: "t" });
+    answer({
+      case: "listClaims",
+      value: create(ListClaimsResponseSchema, { claims: [{ ticketNumber: 4n, state: ClaimState.ENDED }] }),
+    });
+    expect(await found).toEqual([4n]);
+    expect(searched).toEqual([new Date(9_000)]);
+  });
+
+  test("shows how a claim ended, and who ended it", async () => {
+    const { verbs, answer } = stage();
+    const found = Array.fromAsync(verbs.listClaims({}));
+    await turn();
+    const ended = {
+      lockName: "etl",
+      ticketNumber: 4n,
+      state: ClaimState.ENDED,
+      mode: Mode.SHARED,
+      permits: 1,
+      owner: "o",
+      requestedAt: at(1),
+      grantedAt: at(2),
+      endedAt: at(3),
+      fencingToken: 8n,
+      endReason: RefusalReason.FORCE_RELEASED,
+      endNote: "stuck",
+      endedBy: "token:ops",
+      replica: "r1",
+    };
+    const neverGranted = {
+      lockName: "etl",
+      ticketNumber: 3n,
+      state: ClaimState.ENDED,
+      endedAt: at(3),
+      endReason: RefusalReason.TIMED_OUT,
+    };
+    answer({
+      case: "listClaims",
+      value: create(ListClaimsResponseSchema, { claims: [ended, neverGranted] }),
+    });
+    expect(await found).toEqual([
+      {
+        lockName: "etl",
+        ticketNumber: 4n,
+        state: "ended",
+        mode: "shared",
+        permits: 1,
+        owner: "o",
+        labels: {},
+        token: 8n,
+        requestedAt: new Date(1_000),
+        grantedAt: new Date(2_000),
+        endedAt: new Date(3_000),
+        endReason: "FORCE_RELEASED",
+        endNote: "stuck",
+        endedBy: "token:ops",
+        replica: "r1",
+      },
+      {
+        lockName: "etl",
+        ticketNumber: 3n,
+        state: "ended",
+        mode: "permit",
+        permits: 0,
+        owner: "",
+        labels: {},
+        endedAt: new Date(3_000),
+        endReason: "TIMED_OUT",
+      },
+    ]);
+  });
+
+  test.each([
+    [{ states: ["gone"] }, /states: "gone" must be one of "waiting", "held", "ended"/],
+    [{ endReasons: ["1"] }, /endReasons: "1" must be one of "BUSY", /],
+    [{ endReasons: ["UNSPECIFIED"] }, RangeError],
+  ])("refuses %j", async (options, error) => {
+    await expect(
+      stage()
+        .verbs.listClaims(options as ListClaimsOptions)
+        .next(),
+    ).rejects.toThrow(error);
+  });
+});
+
+describe("a listing of changes", () => {
+  test("asks for what its options say, page after page", async () => {
+    const { verbs, asked, answer } = stage();
+    const searched: Date[] = [];
+    const found = Array.fromAsync(
+      verbs.listChanges({
+        name: "etl",
+        kinds: ["limit", "record", "forced release", "policy"],
+        from: new Date(1_000),
+        until: new Date(2_000),
+        changedBy: "ops",
+        pageSize: 3,
+        searched: (backTo) => searched.push(backTo),
+      }),
+    );
+    await turn();
+    const said = {
+      lockName: "etl",
+      prefix: "",
+      kinds: [ChangeKind.LIMIT, ChangeKind.RECORD, ChangeKind.FORCED_RELEASE, ChangeKind.POLICY],
+      from: at(1),
+      until: at(2),
+      changedBy: "ops",
+      pageSize: 3,
+    };
+    expect(asked[0]?.command.value).toMatchObject({ ...said, pageToken: "" });
+    const change = {
+      changedAt: at(5),
+      kind: ChangeKind.LIMIT,
+      target: { case: "pattern" as const, value: "e*" },
+      changedBy: "ops",
+      from: "1",
+      to: "2",
+      reason: "night",
+    };
+    const changes = [
+      change,
+      { ...change, kind: ChangeKind.FORCED_RELEASE, target: { case: "lockName" as const, value: "etl" } },
+      { kind: ChangeKind.POLICY },
+    ];
+    answer({
+      case: "listChanges",
+      value: create(ListChangesResponseSchema, { changes, nextPageToken: "t", searchedBackTo: at(9) }),
+    });
+    await turn();
+    expect(asked[1]?.command.value).toMatchObject({ ...said, pageToken: "t" });
+    answer({ case: "listChanges", value: create(ListChangesResponseSchema, {}) });
+    const view = { changedAt: new Date(5_000), changedBy: "ops", from: "1", to: "2", reason: "night" };
+    expect(await found).toEqual([
+      { ...view, kind: "limit", pattern: "e*" },
+      { ...view, kind: "forced release", name: "etl" },
+      { kind: "policy", changedBy: "", from: "", to: "", reason: "" },
+    ]);
+    expect(searched).toEqual([new Date(9_000)]);
+  });
+
+  test("refuses a kind that it does not know", async () => {
+    const options = { kinds: ["forced_release"] } as unknown as ListChangesOptions;
+    await expect(stage().verbs.listChanges(options).next()).rejects.toThrow(
+      /kinds: "forced_release" must be/,
+    );
+  });
+});
+
+describe("the explanation of a wait", () => {
+  test.each([
+    ["a name", { name: "etl" }, { case: "name", value: "etl" }],
+    [
+      "a public number",
+      { name: "etl", ticketNumber: 0n },
+      { case: "claim", value: { lockName: "etl", ticketNumber: 0n } },
+    ],
+    ["a ticket", { ticketId: "t" }, { case: "ticketId", value: "t" }],
+  ])("is asked for by %s", (_, target, sent) => {
+    const { verbs, latest } = stage();
+    verbs.explainWait(target).catch(() => {});
+    expect(latest().command).toMatchObject({ case: "explainWait", value: { target: sent } });
+  });
+
+  test("shows every cause, the waiter and the estimate", async () => {
+    const { verbs, answer } = stage();
+    const explained = verbs.explainWait({ name: "etl" });
+    const claim = {
+      lockName: "etl",
+      ticketNumber: 4n,
+      state: ClaimState.WAITING,
+      mode: Mode.PERMIT,
+      permits: 1,
+    };
+    const limit = { limit: 1, source: LimitSource.PATTERN, pattern: "e*", version: 2n };
+    const causes = [
+      { cause: { case: "failedOverUntil" as const, value: at(1) } },
+      { cause: { case: "rows" as const, value: { connectionId: 7n, user: "app", heldFor: at(2) } } },
+      { cause: { case: "rows" as const, value: {} } },
+      { cause: { case: "limit" as const, value: { limit, setAt: at(3), setBy: "ops" } } },
+      { cause: { case: "limit" as const, value: { limit } } },
+      { cause: { case: "notBefore" as const, value: at(4) } },
+      { cause: { case: "exhausted" as const, value: true } },
+      { cause: { case: "status" as const, value: "new" } },
+      { cause: { case: "held" as const, value: { holders: [claim], holderCount: 3, firstEndsAt: at(5) } } },
+      { cause: { case: "held" as const, value: { holderCount: 3 } } },
+      { cause: { case: "queued" as const, value: { ahead: 2, permitsAhead: 5n, first: [claim] } } },
+      { cause: { case: undefined } },
+    ];
+    answer({
+      case: "explainWait",
+      value: create(ExplainWaitResponseSchema, {
+        lock: { name: "etl", limit },
+        claim,
+        causes,
+        summary: "why",
+        estimate: { median: at(2), low: at(1), high: at(3, 500_000_000), leases: 9 },
+      }),
+    });
+    const view = {
+      lockName: "etl",
+      ticketNumber: 4n,
+      state: "waiting",
+      mode: "permit",
+      permits: 1,
+      owner: "",
+      labels: {},
+    };
+    const limitShown = { limit: 1, source: "pattern", pattern: "e*", version: 2n, reason: "" };
+    expect(await explained).toEqual({
+      lock: {
+        name: "etl",
+        limit: limitShown,
+        heldPermits: 0,
+        holderCount: 0,
+        waiting: 0,
+        draining: false,
+        lastToken: 0n,
+        holders: [],
+        waiters: [],
+      },
+      claim: view,
+      causes: [
+        { kind: "failed over", until: new Date(1_000) },
+        { kind: "rows held", connectionId: 7n, user: "app", heldForMs: 2_000 },
+        { kind: "rows held" },
+        { kind: "limit", limit: limitShown, setAt: new Date(3_000), setBy: "ops" },
+        { kind: "limit", limit: limitShown },
+        { kind: "not before", notBefore: new Date(4_000) },
+        { kind: "exhausted" },
+        { kind: "status", status: "new" },
+        { kind: "held", holders: [view], holderCount: 3, firstEndsAt: new Date(5_000) },
+        { kind: "held", holders: [], holderCount: 3 },
+        { kind: "queued", ahead: 2, permitsAhead: 5, first: [view] },
+      ],
+      summary: "why",
+      estimate: { medianMs: 2_000, lowMs: 1_000, highMs: 3_500, leases: 9 },
+    });
+  });
+
+  test("shows nothing that the server did not send", async () => {
+    const { verbs, answer } = stage();
+    const explained = verbs.explainWait({ name: "etl" });
+    answer({
+      case: "explainWait",
+      value: create(ExplainWaitResponseSchema, { lock: { name: "etl", limit: { limit: 1 } } }),
+    });
+    expect(Object.keys(await explained).toSorted()).toEqual(["causes", "lock", "summary"]);
+  });
+});

@@ -1,0 +1,221 @@
+// Why a claim waits: which causes are found in rows, in which order, and when there is an estimate.
+
+import { describe, expect, test } from "vitest";
+import type { Claim } from "../../../server/core/claim.ts";
+import type { EffectiveLimit } from "../../../server/core/limit.ts";
+import type { Lock } from "../../../server/core/lock.ts";
+import { explain, type Known } from "../../../server/engine/views/explanation.ts";
+import type { KeptChange } from "../../../server/storage/store.ts";
+import { CLAIM, FREE_LOCK, RECORD, TERMS } from "../../support/claims.ts";
+
+const NOW_US = 1_000_000_000;
+const LATER_US = NOW_US + 60_000_000;
+
+const limited = (limit: number): EffectiveLimit => {
+  return { limit, source: "name", pattern: "", version: 1n, reason: "" };
+};
+const ONE = limited(1);
+const SET: KeptChange = {
+  ...{ kind: "limit", target: "etl/load", isPattern: false, by: "token:ops" },
+  ...{ from: "", to: "1", reason: "", atUs: NOW_US - 1, id: 1n },
+};
+
+const held = (ticket: number, overrides: Partial<Claim> = {}): Claim => ({
+  ...CLAIM,
+  ticketNumber: BigInt(ticket),
+  state: "held",
+  deadlineUs: LATER_US,
+  grantedAtUs: NOW_US - 1_000_000,
+  endedAtUs: null,
+  endReason: null,
+  ...overrides,
+});
+const waiting = (ticket: number, overrides: Partial<Claim> = {}): Claim =>
+  held(ticket, { state: "waiting", grantedAtUs: null, fencingToken: 0n, ...overrides });
+/** Released after 10 s. */
+const released = (ticket: number): Claim =>
+  held(ticket, { state: "ended", grantedAtUs: 0, endedAtUs: 10_000_000, endReason: "released" });
+const RECENT = [9, 8, 7, 6, 5].map(released);
+
+const HELD: Partial<Lock> = { heldPermits: 1, holders: 1 };
+
+function known({ lock, ...overrides }: Partial<Omit<Known, "lock">> & { lock?: Partial<Lock> } = {}): Known {
+  return {
+    nowUs: NOW_US,
+    lock: { ...FREE_LOCK, ...lock },
+    limit: ONE,
+    limitSet: null,
+    holders: [],
+    waiters: [],
+    claim: null,
+    place: { ahead: 0, permitsAhead: 0 },
+    grantsFromUs: 0,
+    rowsHeld: null,
+    recent: [],
+    ...overrides,
+  };
+}
+
+const causesOf = (...asked: Parameters<typeof known>) => explain(known(...asked), true).causes;
+const kindsOf = (...asked: Parameters<typeof known>) => causesOf(...asked).map(({ kind }) => kind);
+
+describe("the causes", () => {
+  test("of a request for a free lock are none", () => {
+    expect(explain(known({ recent: RECENT }), true)).toMatchObject({
+      causes: [],
+      estimate: null,
+      claim: null,
+    });
+  });
+
+  test.each<[string, Parameters<typeof known>[0], object]>([
+    ["a fail-over", { grantsFromUs: LATER_US }, { kind: "failed_over", untilUs: LATER_US }],
+    [
+      "rows that another transaction holds",
+      { rowsHeld: { kind: "rows_held", holder: { connectionId: 7n, user: "app" }, forUs: null } },
+      { kind: "rows_held", holder: { connectionId: 7n, user: "app" }, forUs: null },
+    ],
+    ["a limit of 0", { limit: limited(0), limitSet: SET }, { kind: "limit", limit: limited(0), set: SET }],
+    [
+      "a limit below the permits asked for",
+      { limit: limited(2), claim: waiting(1, { permits: 3 }) },
+      { kind: "limit", limit: limited(2), set: null },
+    ],
+    [
+      "a lock that is not due",
+      { lock: { record: { ...RECORD, notBeforeUs: LATER_US } } },
+      { kind: "not_before", untilUs: LATER_US },
+    ],
+    [
+      "a record without attempts",
+      { lock: { record: { ...RECORD, attemptsLeft: 0 } } },
+      { kind: "exhausted" },
+    ],
+    [
+      "a status that is not wanted",
+      {
+        lock: { record: { ...RECORD, status: "done" } },
+        claim: waiting(1, { terms: { ...TERMS, ifStatus: ["new"] } }),
+      },
+      { kind: "status", status: "done" },
+    ],
+    [
+      "a holder",
+      { lock: HELD, holders: [held(1)] },
+      { kind: "held", holders: [held(1)], holderCount: 1, firstEndsAtUs: LATER_US },
+    ],
+    [
+      "waiters before it",
+      {
+        waiters: [waiting(1), waiting(2), waiting(3)],
+        claim: waiting(3),
+        place: { ahead: 2, permitsAhead: 5 },
+      },
+      { kind: "queued", ahead: 2, permitsAhead: 5, first: [waiting(1), waiting(2)] },
+    ],
+  ])("have %s", (_, rows, cause) => {
+    expect(causesOf(rows)).toEqual([cause]);
+  });
+
+  test("do not have what is over, or what the claim does not ask for", () => {
+    const over = { ...RECORD, notBeforeUs: NOW_US, attemptsLeft: 1, status: "done" };
+    expect(kindsOf({ grantsFromUs: NOW_US, lock: { record: over } })).toEqual([]);
+    const wants = waiting(1, { terms: { ...TERMS, ifStatus: ["done"] } });
+    expect(kindsOf({ claim: wants, lock: { record: over } })).toEqual([]);
+  });
+
+  test("do not have holders beside whom the claim fits", () => {
+    expect(kindsOf({ limit: limited(2), lock: HELD, holders: [held(1)] })).toEqual([]);
+    const readers = { sharedHolders: 1, holders: 1 };
+    const reader = held(1, { mode: "shared" });
+    expect(kindsOf({ lock: readers, holders: [reader], claim: waiting(2, { mode: "shared" }) })).toEqual([]);
+    expect(kindsOf({ lock: readers, holders: [reader], claim: waiting(2, { mode: "exclusive" }) })).toEqual([
+      "held",
+    ]);
+  });
+
+  test("of a lock that drains are its limit, and the holders", () => {
+    expect(kindsOf({ lock: { heldPermits: 3, holders: 3 }, holders: [held(1)] })).toEqual(["limit", "held"]);
+    expect(kindsOf({ limit: limited(0), lock: HELD, holders: [held(1)] })).toEqual(["limit", "held"]);
+  });
+
+  test("come in the order of their importance", () => {
+    const record = { ...RECORD, notBeforeUs: LATER_US, attemptsLeft: 0, status: "done" };
+    expect(
+      kindsOf({
+        grantsFromUs: LATER_US,
+        rowsHeld: { kind: "rows_held", holder: null, forUs: 1 },
+        limit: limited(0),
+        lock: { ...HELD, record },
+        holders: [held(1)],
+        waiters: [waiting(2)],
+        claim: waiting(3, { terms: { ...TERMS, ifStatus: ["new"] } }),
+        place: { ahead: 1, permitsAhead: 1 },
+      }),
+    ).toEqual(["failed_over", "rows_held", "limit", "not_before", "exhausted", "status", "held", "queued"]);
+  });
+
+  test("name ten holders and ten waiters at most", () => {
+    const many = Array.from({ length: 20 }, (_, index) => index + 1);
+    const causes = causesOf({
+      lock: { heldPermits: 20, holders: 20 },
+      limit: limited(20),
+      holders: many.map((ticket) => held(ticket)),
+      waiters: many.map((ticket) => waiting(100 + ticket)),
+      place: { ahead: 20, permitsAhead: 20 },
+    });
+    expect(
+      causes.map((cause) => ("holders" in cause ? cause.holders : "first" in cause ? cause.first : [])),
+    ).toMatchObject([{ length: 10 }, { length: 10 }]);
+  });
+
+  test("know no end if no lease has one, and otherwise the first", () => {
+    const lock = { heldPermits: 2, holders: 2 };
+    const endOf = (...ends: (number | null)[]) =>
+      causesOf({
+        lock,
+        limit: limited(2),
+        holders: ends.map((deadlineUs, at) => held(at, { deadlineUs })),
+      })[0];
+    expect(endOf(null, null)).toMatchObject({ firstEndsAtUs: null });
+    expect(endOf(LATER_US, null, LATER_US - 1)).toMatchObject({ firstEndsAtUs: LATER_US - 1 });
+  });
+
+  test("show no others to whom may not see them, and still how many there are", () => {
+    const rows = {
+      ...{ lock: HELD, holders: [held(1)], waiters: [waiting(2)], claim: waiting(3) },
+      place: { ahead: 1, permitsAhead: 1 },
+    };
+    expect(explain(known(rows), false).causes).toEqual([
+      { kind: "held", holders: [], holderCount: 1, firstEndsAtUs: LATER_US },
+      { kind: "queued", ahead: 1, permitsAhead: 1, first: [] },
+    ]);
+  });
+});
+
+describe("an estimate", () => {
+  const busy = { lock: HELD, holders: [held(1)], recent: RECENT };
+
+  test("is made of others that hold the lock or wait for it", () => {
+    // Held for 1 s of 10 s.
+    expect(explain(known(busy), true).estimate).toEqual({
+      ...{ lowUs: 9_000_000, medianUs: 9_000_000, highUs: 9_000_000 },
+      leases: 5,
+    });
+    const draining = { ...busy, lock: { heldPermits: 2, holders: 2 }, holders: [held(1), held(2)] };
+    expect(explain(known(draining), true).estimate).not.toBeNull();
+  });
+
+  test.each<[string, Parameters<typeof known>[0]]>([
+    ["a fail-over", { grantsFromUs: LATER_US }],
+    ["held rows", { rowsHeld: { kind: "rows_held", holder: null, forUs: null } }],
+    ["a limit of 0", { limit: limited(0) }],
+    ["permits that never fit", { claim: waiting(3, { permits: 2 }) }],
+    ["a lock that is not due", { lock: { ...HELD, record: { ...RECORD, notBeforeUs: LATER_US } } }],
+    ["no attempts", { lock: { ...HELD, record: { ...RECORD, attemptsLeft: 0 } } }],
+    ["a status", { claim: waiting(3, { terms: { ...TERMS, ifStatus: ["new"] } }) }],
+    ["too few recent leases", { recent: RECENT.slice(1) }],
+  ])("is not made with %s", (_, rows) => {
+    expect(explain(known({ ...busy, ...rows }), true).estimate).toBeNull();
+  });
+});

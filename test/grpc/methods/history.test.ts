@@ -1,0 +1,352 @@
+// ListClaims, ListChanges and ExplainWait through a real client, on every database.
+
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { Claim, WaitCause } from "#proto/rowlock/v1/lock_pb.js";
+import { ChangeKind, ClaimState, Mode, RefusalReason } from "#proto/rowlock/v1/lock_pb.js";
+import { type FreshDatabase, testDatabases } from "../../support/database.ts";
+import { startServer, type TestServer } from "../../support/harness.ts";
+import { openPlainConnection } from "../../support/mysql-stage.ts";
+
+const seconds = (count: number) => ({ seconds: BigInt(count), nanos: 0 });
+const TTL = { ttl: seconds(60) };
+const UNKNOWN_ID = "zzzz.1.abcdefghijklmnopqrstuv";
+
+describe.each(testDatabases())("on $label", ({ fresh, kind }) => {
+  let database: FreshDatabase;
+  let server: TestServer;
+  beforeAll(async () => {
+    database = await fresh();
+    server = await startServer({ url: database.url });
+  });
+  afterAll(async () => {
+    await server.stop();
+    await database.drop();
+  });
+
+  const call: TestServer["client"]["call"] = (...args) => server.client.call(...args);
+  /** Takes the lock for an owner and gives it back; returns the token. */
+  async function run(name: string, owner: string, more: object = {}): Promise<bigint> {
+    const { leaseId, fencingToken } = await server.client.lease({ name, owner, ...TTL, ...more });
+    await call("release", { leaseId });
+    return fencingToken;
+  }
+  const shown = ({ lockName, owner, state }: Claim) => `${ClaimState[state]} ${lockName} ${owner}`;
+
+  describe("ListClaims", () => {
+    test("shows how a claim was granted and how it ended, with its owner and token", async () => {
+      const fencingToken = await run("past/one", "anna", { labels: { job: "7" }, permits: 1 });
+      const { claims, nextPageToken, searchedBackTo } = await call("listClaims", { lockName: "past/one" });
+      expect(claims).toMatchObject([
+        {
+          ...{
+            lockName: "past/one",
+            ticketNumber: 1n,
+            state: ClaimState.ENDED,
+            mode: Mode.PERMIT,
+            permits: 1,
+          },
+          ...{ owner: "anna", labels: { job: "7" }, fencingToken, endReason: RefusalReason.RELEASED },
+          ...{ endNote: "", endedBy: "", unclaimed: false },
+        },
+      ]);
+      const [claim] = claims as [Claim];
+      const [requested, granted, ended] = [claim.requestedAt, claim.grantedAt, claim.endedAt].map(us);
+      expect(requested).toBeLessThanOrEqual(granted as number);
+      expect(granted).toBeLessThanOrEqual(ended as number);
+      expect(claim.expiresAt).toBeUndefined();
+      expect([nextPageToken, searchedBackTo]).toEqual(["", undefined]);
+    });
+
+    test("shows who force-released a claim and why, and which server kept the place of one that waited", async () => {
+      const name = "past/forced";
+      await server.client.lease({ name, owner: "stuck", ...TTL });
+      const stream = server.client.wait({
+        target: { case: "acquire", value: { name, owner: "next", ...TTL } },
+      });
+      await stream.position();
+      await call("forceRelease", { target: { case: "name", value: name }, reason: "hung" });
+      const { leaseId } = await stream.granted();
+      await call("release", { leaseId });
+      const { claims } = await call("listClaims", { lockName: name });
+      expect(claims).toMatchObject([
+        { owner: "next", endReason: RefusalReason.RELEASED, replica: String(server.engine.replica) },
+        { owner: "stuck", endReason: RefusalReason.FORCE_RELEASED, endNote: "hung", replica: "" },
+      ]);
+      expect(claims[1]?.endedBy).toContain("127.0.0.1");
+    });
+
+    test("lists live claims before ended ones, by name or prefix, page after page", async () => {
+      for (const name of ["pages/b", "pages/a"])
+        for (const owner of ["first", "second"]) await run(name, owner);
+      for (const name of ["pages/b", "pages/a"]) {
+        await server.client.lease({ name, owner: "holder", ...TTL });
+        await server.client.ticket({ name, owner: "waiter", ...TTL });
+      }
+      const all = [
+        ...["HELD pages/a holder", "WAITING pages/a waiter", "HELD pages/b holder", "WAITING pages/b waiter"],
+        ...["ENDED pages/a second", "ENDED pages/a first", "ENDED pages/b second", "ENDED pages/b first"],
+      ];
+      for (const pageSize of [1, 3, 1_000]) {
+        const found: string[] = [];
+        let pageToken = "";
+        do {
+          const page = await call("listClaims", { prefix: "pages/", pageSize, pageToken });
+          expect(page.claims.length).toBeLessThanOrEqual(pageSize);
+          found.push(...page.claims.map(shown));
+          pageToken = page.nextPageToken;
+        } while (pageToken !== "");
+        expect(found).toEqual(all);
+      }
+      const { claims } = await call("listClaims", { lockName: "pages/a" });
+      expect(claims.map(shown)).toEqual(all.filter((each) => each.includes("pages/a")));
+    });
+
+    test("filters by owner, labels, state and end", async () => {
+      await run("filter/a", "anna", { labels: { team: "x", job: "1" } });
+      await run("filter/b", "bert", { labels: { team: "x" } });
+      const held = await server.client.lease({ name: "filter/c", owner: "anna", ...TTL });
+      await call("forceRelease", { target: { case: "name", value: "filter/c" }, reason: "test" });
+      expect(held.lockName).toBe("filter/c");
+      await server.client.lease({ name: "filter/d", owner: "anna", ...TTL });
+      const found = async (request: object) =>
+        (await call("listClaims", { prefix: "filter/", ...request })).claims.map(({ lockName }) => lockName);
+      expect(await found({ owner: "anna" })).toEqual(["filter/d", "filter/c", "filter/a"]);
+      expect(await found({ labels: { team: "x" } })).toEqual(["filter/b", "filter/a"]);
+      expect(await found({ labels: { team: "x", job: "1" } })).toEqual(["filter/a"]);
+      expect(await found({ principal: "token:nobody" })).toEqual([]);
+      expect(await found({ states: [ClaimState.HELD] })).toEqual(["filter/d"]);
+      expect(await found({ endReasons: [RefusalReason.FORCE_RELEASED] })).toEqual(["filter/c"]);
+    });
+
+    test("says who held a lock at a time, and what ended in a time", async () => {
+      const name = "past/times";
+      for (const owner of ["first", "second", "third"]) await run(name, owner);
+      const all = (await call("listClaims", { lockName: name })).claims;
+      const second = all[1] as Claim;
+      const owners = async (request: object) =>
+        (await call("listClaims", request)).claims.map(({ owner }) => owner);
+      expect(second.owner).toBe("second");
+      expect(await owners({ lockName: name, heldAt: second.grantedAt })).toEqual(["second"]);
+      expect(await owners({ lockName: name, heldAt: seconds(1) })).toEqual([]);
+      for (const target of [{ lockName: name }, { prefix: name }]) {
+        expect(await owners({ ...target, from: second.endedAt })).toEqual(["third", "second"]);
+        expect(await owners({ ...target, until: second.endedAt })).toEqual(["first"]);
+      }
+    });
+
+    test("refuses a token of another request", async () => {
+      for (const owner of ["first", "second"]) await run("tokens/a", owner);
+      const { nextPageToken } = await call("listClaims", { prefix: "tokens/", pageSize: 1 });
+      const other = call("listClaims", { prefix: "tokens/a", pageSize: 1, pageToken: nextPageToken });
+      await expect(other).rejects.toMatchObject({
+        reason: "BAD_REQUEST",
+        violations: [{ field: "page_token" }],
+      });
+      const same = await call("listClaims", { prefix: "tokens/", pageSize: 5, pageToken: nextPageToken });
+      expect(same.claims).toMatchObject([{ owner: "first" }]);
+    });
+
+    test("loses and repeats nothing over thousands of claims that others add to meanwhile", async () => {
+      const names = Array.from({ length: 50 }, (_, index) => `many/${index}`);
+      const runs = 40;
+      await Promise.all(
+        names.map(async (name) => {
+          for (let count = 0; count < runs; count++) await run(name, `run ${count}`);
+        }),
+      );
+      const found: string[] = [];
+      let pageToken = "";
+      do {
+        const page = await call("listClaims", { prefix: "many/", pageSize: 300, pageToken });
+        found.push(...page.claims.map(({ lockName, ticketNumber }) => `${lockName} ${ticketNumber}`));
+        pageToken = page.nextPageToken;
+        await run("many/0", "meanwhile");
+      } while (pageToken !== "");
+      expect(found).toHaveLength(names.length * runs);
+      expect(new Set(found).size).toBe(found.length);
+    }, 60_000);
+  });
+
+  describe("ListChanges", () => {
+    test("shows who changed what, from what to what, and why", async () => {
+      const name = "changed/one";
+      await call("setLimit", { target: { case: "name", value: name }, limit: 2, reason: "more" });
+      await call("setLimit", { target: { case: "name", value: name }, unset: true });
+      await call("setLimit", { target: { case: "pattern", value: "changed/*" }, limit: 3, reason: "night" });
+      await call("updateLock", { name, status: "new", attemptsLeft: 4 });
+      await server.client.lease({ name, owner: "anna", ...TTL });
+      await call("forceRelease", { target: { case: "name", value: name }, reason: "hung" });
+      const { changes, nextPageToken } = await call("listChanges", { lockName: name });
+      expect(nextPageToken).toBe("");
+      const lockName = { case: "lockName", value: name };
+      expect(changes.map(({ $typeName: _, changedAt: __, changedBy: ___, ...rest }) => rest)).toMatchObject([
+        { kind: ChangeKind.FORCED_RELEASE, target: lockName, reason: "hung", to: "" },
+        { kind: ChangeKind.RECORD, target: lockName, from: "", reason: "" },
+        { kind: ChangeKind.LIMIT, target: { case: "pattern", value: "changed/*" }, to: "3", reason: "night" },
+        { kind: ChangeKind.LIMIT, target: lockName, from: "2", to: "", reason: "" },
+        { kind: ChangeKind.LIMIT, target: lockName, from: "", to: "2", reason: "more" },
+      ]);
+      expect(JSON.parse(changes[0]?.from ?? "")).toMatchObject({ owner: "anna", state: "held" });
+      expect(JSON.parse(changes[1]?.to ?? "")).toMatchObject({ status: "new", attempts_left: 4 });
+      const times = changes.map(({ changedAt }) => us(changedAt));
+      expect(times).toEqual([...times].sort((a, b) => b - a));
+      expect(new Set(changes.map(({ changedBy }) => changedBy)).size).toBe(1);
+      expect(changes[0]?.changedBy).toContain("127.0.0.1");
+    });
+
+    test("filters by prefix, kind, time and who, page after page", async () => {
+      for (let limit = 1; limit <= 5; limit++)
+        await call("setLimit", { target: { case: "name", value: `steps/${limit}` }, limit });
+      await call("updateLock", { name: "steps/1", status: "new" });
+      const limits = { prefix: "steps/", kinds: [ChangeKind.LIMIT] };
+      const found: string[] = [];
+      let pageToken = "";
+      do {
+        const page = await call("listChanges", { ...limits, pageSize: 2, pageToken });
+        found.push(...page.changes.map(({ to }) => to));
+        pageToken = page.nextPageToken;
+      } while (pageToken !== "");
+      expect(found).toEqual(["5", "4", "3", "2", "1"]);
+      const { changes } = await call("listChanges", limits);
+      const third = changes[2];
+      const of = async (request: object) =>
+        (await call("listChanges", { ...limits, ...request })).changes.length;
+      expect(await of({ from: third?.changedAt })).toBe(3);
+      expect(await of({ until: third?.changedAt })).toBe(2);
+      expect(await of({ changedBy: third?.changedBy })).toBe(5);
+      expect(await of({ changedBy: "somebody else" })).toBe(0);
+      expect(await of({ kinds: [ChangeKind.POLICY] })).toBe(0);
+    });
+  });
+
+  describe("ExplainWait", () => {
+    const causesOf = (causes: readonly WaitCause[]) => causes.map(({ cause }) => cause.case);
+
+    test("of a free lock finds no cause", async () => {
+      const explained = await call("explainWait", { target: { case: "name", value: "why/free" } });
+      expect(explained).toMatchObject({ causes: [], summary: "free: a request would be granted at once" });
+      expect(explained.lock).toMatchObject({ name: "why/free", holders: [], waiters: [] });
+      expect([explained.claim, explained.estimate]).toEqual([undefined, undefined]);
+      expect((await call("listLocks", { prefix: "why/free" })).locks).toEqual([]);
+    });
+
+    test("says who holds the lock and who waits before, by name, ticket and number alike", async () => {
+      const name = "why/held";
+      await call("setLimit", {
+        target: { case: "pattern", value: "why/h*" },
+        limit: 1,
+        reason: "night shift",
+      });
+      await server.client.lease({ name, owner: "anna", ...TTL });
+      await server.client.ticket({ name, owner: "bert", ...TTL });
+      const { ticketId } = await server.client.ticket({ name, owner: "carl", ...TTL });
+      const target = { lockName: name, ticketNumber: 3n };
+      for (const asked of [
+        { case: "ticketId", value: ticketId },
+        { case: "claim", value: target },
+      ] as const) {
+        const { claim, causes, summary } = await call("explainWait", { target: asked });
+        expect(claim).toMatchObject({ owner: "carl", ticketNumber: 3n, state: ClaimState.WAITING });
+        expect(causes).toMatchObject([
+          { cause: { case: "held", value: { holders: [{ owner: "anna" }], holderCount: 1 } } },
+          { cause: { case: "queued", value: { ahead: 1, permitsAhead: 1n, first: [{ owner: "bert" }] } } },
+        ]);
+        expect(summary).toMatch(
+          /^2nd in the queue; held by anna until .* UTC unless renewed \(about \d+ s left\); limit 1 from why\/h\* \(set .* UTC by .*127\.0\.0\.1.*: "night shift"\)$/,
+        );
+      }
+      const { claim, causes } = await call("explainWait", { target: { case: "name", value: name } });
+      expect(claim).toBeUndefined();
+      expect(causes).toMatchObject([{ cause: { case: "held" } }, { cause: { value: { ahead: 2 } } }]);
+    });
+
+    test("says who paused a lock, when and why", async () => {
+      const name = "why/paused";
+      await call("setLimit", { target: { case: "name", value: name }, limit: 0, reason: "broken" });
+      const { causes, summary } = await call("explainWait", { target: { case: "name", value: name } });
+      expect(causes).toMatchObject([
+        { cause: { case: "limit", value: { limit: { limit: 0, reason: "broken" } } } },
+      ]);
+      const [limit] = causes.map(({ cause }) => (cause.case === "limit" ? cause.value : null));
+      expect(limit?.setBy).toContain("127.0.0.1");
+      expect(us(limit?.setAt)).toBeGreaterThan(0);
+      expect(summary).toMatch(/^paused: limit 0 \(set .* UTC by .*: "broken"\)$/);
+    });
+
+    test("says what the record of the lock forbids", async () => {
+      const name = "why/record";
+      const notBeforeIn = seconds(600);
+      await call("updateLock", { name, status: "done", attemptsLeft: 0, notBeforeIn });
+      const { causes, estimate } = await call("explainWait", { target: { case: "name", value: name } });
+      expect(causesOf(causes)).toEqual(["notBefore", "exhausted"]);
+      expect(estimate).toBeUndefined();
+    });
+
+    test("estimates the wait from recent leases, once there are five", async () => {
+      const name = "why/estimate";
+      for (let count = 0; count < 4; count++) await run(name, "quick");
+      await server.client.lease({ name, ...TTL });
+      const { ticketId } = await server.client.ticket({ name, ...TTL });
+      const explain = () => call("explainWait", { target: { case: "ticketId", value: ticketId } });
+      expect((await explain()).estimate).toBeUndefined();
+      await call("forceRelease", { target: { case: "name", value: name }, reason: "next" });
+      await expect(explain()).rejects.toMatchObject({ reason: "UNKNOWN_CLAIM" });
+      await call("release", { leaseId: ticketId });
+      await server.client.lease({ name, ...TTL });
+      const { estimate, causes, summary } = await call("explainWait", {
+        target: { case: "name", value: name },
+      });
+      expect(causesOf(causes)).toEqual(["held"]);
+      expect(estimate).toMatchObject({ leases: 5 });
+      const [low, median, high] = [estimate?.low, estimate?.median, estimate?.high].map(us);
+      expect(low).toBeLessThanOrEqual(median as number);
+      expect(median).toBeLessThanOrEqual(high as number);
+      expect(summary).toMatch(/; likely to last /);
+    });
+
+    test("of what does not wait is an error", async () => {
+      const unknown = { code: "NOT_FOUND", reason: "UNKNOWN_CLAIM" };
+      const { leaseId } = await server.client.lease({ name: "why/not", ...TTL });
+      const { ticketId } = await server.client.ticket({ name: "why/not", ...TTL });
+      const wrongSecret = `${ticketId.slice(0, -22)}${"A".repeat(22)}`;
+      for (const value of [leaseId, UNKNOWN_ID, wrongSecret])
+        await expect(call("explainWait", { target: { case: "ticketId", value } })).rejects.toMatchObject(
+          unknown,
+        );
+      for (const lockName of ["why/not", "why/nobody"]) {
+        const value = { lockName, ticketNumber: 9n };
+        await expect(call("explainWait", { target: { case: "claim", value } })).rejects.toMatchObject(
+          unknown,
+        );
+      }
+    });
+
+    test.runIf(kind !== "sqlite")("names the transaction that holds the rows of the lock", async () => {
+      const name = "why/rows";
+      await server.client.lease({ name, ...TTL });
+      const { ticketId } = await server.client.ticket({ name, ...TTL });
+      const plain = await openPlainConnection(database.url);
+      try {
+        await plain.run("BEGIN");
+        await plain.run("SELECT id FROM rowlock_lock FORCE INDEX (PRIMARY) WHERE id = ? FOR UPDATE", [
+          (await server.store.find([name])).get(name),
+        ]);
+        const { causes, summary } = await call("explainWait", {
+          target: { case: "ticketId", value: ticketId },
+        });
+        expect(causesOf(causes)).toEqual(["rows", "held"]);
+        const connectionId = BigInt(plain.id);
+        expect(causes[0]?.cause.value).toMatchObject({ connectionId });
+        expect(summary).toContain(`connection ${connectionId} of `);
+      } finally {
+        await plain.run("ROLLBACK");
+        plain.close();
+      }
+    });
+  });
+});
+
+/** A timestamp or a duration in microseconds. */
+function us(time: { readonly seconds: bigint; readonly nanos: number } | undefined): number {
+  return time ? Number(time.seconds) * 1e6 + time.nanos / 1e3 : Number.NaN;
+}
