@@ -20,5 +20,5 @@ export async function up(target: MigrationTarget): Promise<void> {
     to_value ${bytes(4096)} NOT NULL,
     reason ${bytes(255)} NOT NULL,
     PRIMARY KEY (changed_at, id)) ${isMysql ? "ENGINE=InnoDB" : "STRICT, WITHOUT ROWID"}`);
-  await target.addIndex("rowlock_change", "rowlock_change_target", "target, changed_at");
+  await target.addIndex("rowlock_change", "rowlock_change_target", "target, changed_at, id");
 }

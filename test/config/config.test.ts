@@ -75,6 +75,9 @@ describe("without any setting", () => {
       graceMs: 10_000,
       pollIntervalMs: 100,
       retentionMs: 3_600_000,
+      history: [],
+      historyRowsMax: 50_000_000,
+      changesRetentionMs: 7_776_000_000,
       idleLockRetentionMs: 604_800_000,
       queueMax: 10_000,
       commandsMax: 10_000,
@@ -231,6 +234,16 @@ describe("values", () => {
     ["ROWLOCK_METRICS_CLASSES", "other"],
     ["ROWLOCK_METRICS_CLASSES", Array.from({ length: 51 }, (_, i) => `c${i}/*`).join(",")],
     ["ROWLOCK_METRICS_CLASSES", "x".repeat(256)],
+    ["ROWLOCK_HISTORY", "etl/*"],
+    ["ROWLOCK_HISTORY", "=1h"],
+    ["ROWLOCK_HISTORY", "etl/*=1w"],
+    ["ROWLOCK_HISTORY", "etl/*=3651d"],
+    ["ROWLOCK_HISTORY", "a*b=1h"],
+    ["ROWLOCK_HISTORY", "a=1h,b=2h,a=3h"],
+    ["ROWLOCK_HISTORY", `${"x".repeat(256)}=1h`],
+    ["ROWLOCK_HISTORY", Array.from({ length: 51 }, (_, i) => `c${i}/*=1h`).join(",")],
+    ["ROWLOCK_HISTORY_ROWS_MAX", "999"],
+    ["ROWLOCK_CHANGES_RETENTION", "59m"],
   ])("refuses %s=%s", (name, text) => {
     expect(faultsOf({ env: { [name]: text } })).toHaveLength(1);
   });
@@ -249,6 +262,23 @@ describe("values", () => {
       null,
       null,
     ]);
+  });
+
+  test("classes of the history have patterns and durations", () => {
+    const config = configOf({ env: { ROWLOCK_HISTORY: "etl/*=30d, web/one = 2h,,a=b=500ms,*=3650d" } });
+    expect(config.history).toEqual([
+      { pattern: "etl/*", keptForUs: 30 * 86_400_000_000 },
+      { pattern: "web/one", keptForUs: 7_200_000_000 },
+      { pattern: "a=b", keptForUs: 500_000 },
+      { pattern: "*", keptForUs: 3_650 * 86_400_000_000 },
+    ]);
+  });
+
+  test("all faults of classes of the history are reported at once", () => {
+    const [fault] = faultsOf({ env: { ROWLOCK_HISTORY: "etl/*,a*b=1h,web/*=1h,web/*=2h" } });
+    expect(fault).toContain('write "etl/*" as a pattern and a duration up to 3650d, as etl/*=30d');
+    expect(fault).toContain('the pattern "a*b" has a star before its end');
+    expect(fault).toContain('it has "web/*" twice');
   });
 
   test("classes are a list without repetition", () => {

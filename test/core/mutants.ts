@@ -15,6 +15,24 @@ export interface Mutant {
 
 export const MUTANTS: readonly Mutant[] = [
   {
+    fault: "keeps every ended claim as long as those of a name of another class",
+    file: "transitions.ts",
+    from: "policy.keptForUs(lock.name)",
+    to: 'policy.keptForUs("")',
+  },
+  {
+    fault: "notes one forced release for all claims that it ends",
+    file: "decide.ts",
+    from: '    draft.noted.push({ ...note, kind: "forced_release"',
+    to: '    if (claim === chosen[0]) draft.noted.push({ ...note, kind: "forced_release"',
+  },
+  {
+    fault: "notes a limit as what it was before",
+    file: "decide.ts",
+    from: "to: limitText(lock.limit)",
+    to: "to: limitText(from)",
+  },
+  {
     fault: "grants at once without looking at the queue",
     file: "acquire.ts",
     from: "lock.waiting === 0 && fits(",

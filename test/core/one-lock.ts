@@ -6,6 +6,7 @@ import type { Claim } from "../../server/core/claim.ts";
 import type { Acquire, Command, Event, Outcome } from "../../server/core/command.ts";
 import type { Clock } from "../../server/core/database-clock.ts";
 import type { Lock } from "../../server/core/lock.ts";
+import type { NotedChange } from "../../server/core/noted-change.ts";
 import { type FailOver, NO_FAIL_OVER, type Policy } from "../../server/core/rows.ts";
 import { RowsInMemory } from "./rows-in-memory.ts";
 
@@ -30,6 +31,8 @@ export class OneLock {
   failOver: FailOver = NO_FAIL_OVER;
   /** The events reported by the last transaction. */
   events: readonly Event[] = [];
+  /** The changes noted by the last transaction. */
+  noted: readonly NotedChange[] = [];
   #made = 0;
 
   constructor(setting: { limit?: number; policy?: Partial<Policy>; tokenFloor?: bigint } = {}) {
@@ -70,8 +73,9 @@ export class OneLock {
   /** Runs one transaction with commands that arrived `agoUs` ago. */
   transactLate(commands: readonly Command[], agoUs: number): Outcome[] {
     const look = { clock: this.clock, failOver: this.failOver, heads: 256 };
-    const { outcomes, events } = this.rows.transact(NAME, commands, look, agoUs / 1_000);
+    const { outcomes, events, noted } = this.rows.transact(NAME, commands, look, agoUs / 1_000);
     this.events = events;
+    this.noted = noted;
     return [...outcomes];
   }
 

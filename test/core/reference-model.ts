@@ -35,6 +35,16 @@ export interface ModelRow {
   readonly endedAtUs: number | null;
   readonly endReason: EndReason | null;
   readonly endNote: string;
+  readonly endedBy: string;
+}
+
+/** A change of a lock as the history should keep it. */
+export interface ModelNote {
+  readonly kind: "limit" | "record" | "forced_release";
+  readonly lock: string;
+  readonly by: string;
+  readonly from: string;
+  readonly to: string;
 }
 
 export type ModelOutcome =
@@ -99,8 +109,32 @@ interface ModelClaim {
   /** Without a time to live, granted immediately, and no sign of life has come since. */
   unclaimed: boolean;
   countsFrom: number;
-  ended: { readonly at: number; readonly reason: EndReason; readonly note: string } | null;
+  ended: {
+    readonly at: number;
+    readonly reason: EndReason;
+    readonly note: string;
+    readonly by: string;
+  } | null;
   forgotten: boolean;
+}
+
+/** Who gave a command: the principal, or the address of a caller without one. */
+function whoOf({ caller }: Pick<UpdateLock, "caller">): string {
+  return caller?.principal || caller?.getPeer() || "";
+}
+
+/** A record as a note shows it: what is set. */
+function noted(record: ModelRecord | null): string {
+  if (!record) return "";
+  const { status, attemptsLeft, notBeforeUs, version } = record;
+  const shown: Record<string, unknown> = {};
+  if (status) shown.status = status;
+  if (attemptsLeft !== null) shown.attempts_left = attemptsLeft;
+  if (notBeforeUs !== null) {
+    const text = new Date(Math.floor(notBeforeUs / 1_000)).toISOString().slice(0, -1);
+    shown.not_before = `${text}${`${notBeforeUs % 1_000}`.padStart(3, "0")}Z`;
+  }
+  return JSON.stringify({ ...shown, version: `${version}` });
 }
 
 /** One change of a limit. The last change for a name or a prefix is in force. */
@@ -142,6 +176,7 @@ export class ReferenceModel {
   readonly #claims: ModelClaim[] = [];
   readonly #changes: Setting[] = [];
   readonly #facts: Fact[] = [];
+  #notes: ModelNote[] = [];
   /** Latest and earliest possible time: grants count from the latest, and claims end by the earliest. */
   #now = 0;
   #surely = 0;
@@ -186,6 +221,13 @@ export class ReferenceModel {
     });
     this.#grantInOrder(lock, null);
     return outcomes;
+  }
+
+  /** The changes that were made since they were asked for last. */
+  takeNotes(): ModelNote[] {
+    const notes = this.#notes;
+    this.#notes = [];
+    return notes;
   }
 
   /** Sets the limit of a pattern. The caller then runs empty transactions to update the locks that it matches. */
@@ -308,6 +350,14 @@ export class ReferenceModel {
         const version = BigInt(changes.length);
         const expected = command.expectedVersion ?? version;
         if (expected !== version) return { kind: "version_mismatch", version };
+        const from = changes.at(-1)?.limit ?? "";
+        this.#notes.push({
+          kind: "limit",
+          lock,
+          by: whoOf(command),
+          from: `${from}`,
+          to: `${command.limit ?? ""}`,
+        });
         this.#changes.push({ target: "name", text: lock, limit: command.limit });
         return { kind: "limit", ...this.limit(lock), version: version + 1n };
       }
@@ -316,18 +366,31 @@ export class ReferenceModel {
           command.ticketNumber === null ? claim.granted : claim.number === command.ticketNumber,
         );
         const ended = meant.map((claim) => this.#row(claim));
-        for (const claim of meant) this.#end(claim, "force_released", command.reason);
+        const by = whoOf(command);
+        for (const claim of meant) {
+          const state = claim.granted ? "held" : "waiting";
+          const from = JSON.stringify({ ticket_number: `${claim.number}`, state, owner: "", principal: "" });
+          this.#notes.push({ kind: "forced_release", lock, by, from, to: "" });
+          this.#end(claim, "force_released", command.reason, null, by);
+        }
         return { kind: "forced", ended };
       }
       case "update_lock": {
+        const from = noted(this.record(lock));
         const outcome = this.#update(lock, command);
         if (outcome.kind !== "record") return outcome;
+        this.#notes.push({ kind: "record", lock, by: whoOf(command), from, to: noted(outcome.record) });
         // The answer shows the lock after the grants that this update made possible.
         this.#grantInOrder(lock, this.#seenUpTo);
         return { kind: "record", record: this.record(lock) as ModelRecord };
       }
-      case "delete_lock":
-        return this.#delete(lock, command.expectedVersion);
+      case "delete_lock": {
+        const from = noted(this.record(lock));
+        const outcome = this.#delete(lock, command.expectedVersion);
+        if (outcome.kind === "deleted" && outcome.byThisCall)
+          this.#notes.push({ kind: "record", lock, by: whoOf(command), from, to: "" });
+        return outcome;
+      }
       case "advance":
         return { kind: "done" };
     }
@@ -454,8 +517,8 @@ export class ReferenceModel {
     this.#facts.push({ lock: claim.lock, at: this.#now, what: "granted" });
   }
 
-  #end(claim: ModelClaim, reason: EndReason, note = "", result: RunResult | null = null): void {
-    claim.ended = { at: this.#now, reason, note };
+  #end(claim: ModelClaim, reason: EndReason, note = "", result: RunResult | null = null, by = ""): void {
+    claim.ended = { at: this.#now, reason, note, by };
     claim.unclaimed = false;
     if (!claim.granted) return;
     const { lock } = claim;
@@ -535,6 +598,7 @@ export class ReferenceModel {
       endedAtUs: claim.ended?.at ?? null,
       endReason: claim.ended?.reason ?? null,
       endNote: claim.ended?.note ?? "",
+      endedBy: claim.ended?.by ?? "",
     };
   }
 

@@ -97,7 +97,6 @@ describe("release", () => {
     expect(lock.now(lease)).toMatchObject({
       endedAtUs: lock.nowUs,
       deadlineUs: lock.nowUs + RETENTION_US,
-      replica: null,
     });
   });
 

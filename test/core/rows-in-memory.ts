@@ -8,6 +8,7 @@ import type { Clock } from "../../server/core/database-clock.ts";
 import { type Decision, decideBatch } from "../../server/core/decide-batch.ts";
 import type { LimitRule } from "../../server/core/limit.ts";
 import type { Lock } from "../../server/core/lock.ts";
+import type { NotedChange } from "../../server/core/noted-change.ts";
 import type { FailOver, Policy, Rows } from "../../server/core/rows.ts";
 import { FREE_LOCK } from "../support/claims.ts";
 
@@ -27,6 +28,8 @@ export interface Look {
 export interface Decided {
   readonly outcomes: readonly Outcome[];
   readonly events: readonly Event[];
+  /** Changes for the history. */
+  readonly noted: readonly NotedChange[];
   /** How often rows were read: more than once if the known heads did not suffice. */
   readonly passes: number;
   /** The last waiter that the first pass saw; null if it saw the whole queue. */
@@ -77,6 +80,7 @@ export class RowsInMemory {
     const { id } = this.lock(name);
     const outcomes: (Outcome | undefined)[] = [];
     const events: Event[] = [];
+    const noted: NotedChange[] = [];
     let seenUpTo: bigint | null = null;
     for (let pass = 1; pass <= PASSES_MAX; pass++) {
       const now = pass === 1 ? commands : [];
@@ -93,8 +97,9 @@ export class RowsInMemory {
       this.#write(decision);
       outcomes.push(...(decision.decided.get(id)?.outcomes ?? []));
       events.push(...decision.events.map(({ event }) => event));
+      noted.push(...decision.noted);
       if (decision.again.length === 0)
-        return { outcomes: outcomes as Outcome[], events, passes: pass, seenUpTo };
+        return { outcomes: outcomes as Outcome[], events, noted, passes: pass, seenUpTo };
     }
     throw new Error("the decision stays unfinished");
   }

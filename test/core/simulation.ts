@@ -5,10 +5,11 @@ import { isDeepStrictEqual } from "node:util";
 import type { Claim, ClaimRef } from "../../server/core/claim.ts";
 import type { Command, Outcome } from "../../server/core/command.ts";
 import type { Clock } from "../../server/core/database-clock.ts";
+import type { NotedChange } from "../../server/core/noted-change.ts";
 import type { LockRecord } from "../../server/core/record.ts";
 import { NO_FAIL_OVER } from "../../server/core/rows.ts";
 import { checkInvariants } from "./invariants.ts";
-import type { ModelOutcome, ModelRecord, ModelRow } from "./reference-model.ts";
+import type { ModelNote, ModelOutcome, ModelRecord, ModelRow } from "./reference-model.ts";
 import { ReferenceModel } from "./reference-model.ts";
 import type { Core, Decided, Look } from "./rows-in-memory.ts";
 import { RowsInMemory } from "./rows-in-memory.ts";
@@ -86,6 +87,7 @@ class Simulation {
     if (this.#options.dueMax !== undefined) return;
     const { seenUpTo } = decided;
     const expected = this.#model.transact(name, commands, { ...look, seenUpTo });
+    expectEqual(decided.noted.map(seenNote), this.#model.takeNotes(), `notes of ${name}`);
     decided.outcomes.forEach((outcome, at) => {
       expectEqual(seenOutcome(outcome), expected[at], `outcome of ${commands[at]?.verb}`);
       const detail = outcome.kind === "refused" ? ` ${outcome.reason}` : "";
@@ -269,13 +271,15 @@ class Simulation {
         const version = this.#rows.lock(name).limitVersion;
         const expectedVersion =
           expected === undefined || version + expected < 0n ? undefined : version + expected;
-        return [{ verb: "set_limit", name, limit, expectedVersion, reason: "" }];
+        const caller = { getPeer: () => "192.0.2.1:5", principal: "ops" };
+        return [{ verb: "set_limit", name, limit, expectedVersion, reason: "", caller }];
       }
       case "force_release": {
         const claim = ask.pick && this.#pick(name, ask.pick);
         if (ask.pick && !claim) return [];
         const ticketNumber = claim?.ticketNumber ?? null;
-        return [{ verb: "force_release", name, ticketNumber, reason: "stuck" }];
+        const caller = { getPeer: () => "192.0.2.1:5" };
+        return [{ verb: "force_release", name, ticketNumber, reason: "stuck", caller }];
       }
       case "advance":
         return [{ verb: "advance" }];
@@ -329,6 +333,12 @@ function seenRow(claim: Claim): ModelRow {
     ...seen
   } = claim;
   return seen;
+}
+
+/** The fields of a note that the model knows. */
+function seenNote({ kind, target, by, from, to }: NotedChange): ModelNote {
+  if (kind === "policy") throw new Error("a decision about a lock notes a policy");
+  return { kind, lock: target, by, from, to };
 }
 
 /** The fields of a record that the model knows. */

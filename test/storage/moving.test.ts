@@ -225,7 +225,7 @@ describe.each(testDatabases())("on $label", ({ kind, fresh }) => {
     await expect(withSchema(url, (schema) => schema.run(cut.migration))).rejects.toThrow("cut off");
     const goOn = async (target: MigrationTarget) => {
       // The first holder releases, and two of the shared holders; the first waiter is granted the lock.
-      await target.run(`UPDATE rowlock_claim SET state = 3, ended_at = 8, end_reason = 1
+      await target.run(`UPDATE rowlock_claim SET state = 3, deadline = ${ENDED_UNTIL}, ended_at = 8, end_reason = 1
         WHERE lock_id = 2 OR (lock_id = 3 AND state = 2)`);
       await target.run("UPDATE rowlock_lock SET holders = 0, held_permits = 0 WHERE id = 2");
       await target.run(`UPDATE rowlock_claim SET state = 2, fencing_token = 4, granted_at = 9

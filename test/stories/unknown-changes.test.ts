@@ -25,6 +25,8 @@ interface Verb {
     expectedVersion?: bigint,
   ) => Promise<{ readonly kind: string } | undefined>;
   readonly value: (replica: Replica, name: string) => Promise<number | null>;
+  /** What the history names as the target of the change. */
+  readonly target: (name: string) => string;
 }
 
 const recordOf = async ({ engine }: Replica, name: string) => (await engine.view(name)).lock.record;
@@ -36,6 +38,7 @@ const SET_LIMIT: Verb = {
   change: async ({ engine }, name, to, expected) =>
     (await engine.ask(asks.setLimit(name, to, expected, "same"))).outcome,
   value: async ({ engine }, name) => (await engine.view(name)).lock.limit,
+  target: (name) => name,
 };
 const SET_RULE: Verb = {
   verb: "a limit for a pattern",
@@ -43,6 +46,7 @@ const SET_RULE: Verb = {
   version: async ({ engine }, name) => (await engine.limit(`${name}/x`)).version,
   change: ({ engine }, name, to, expected) => engine.setLimitRule(`${name}/`, to, expected, "same"),
   value: async ({ engine }, name) => (await engine.limit(`${name}/x`)).limit,
+  target: (name) => `${name}/*`,
 };
 const UPDATE: Verb = {
   verb: "a record",
@@ -52,6 +56,7 @@ const UPDATE: Verb = {
   change: async ({ engine }, name, to, expectedVersion) =>
     (await engine.ask(asks.updateLock({ ...ANY, name, attemptsLeft: to, expectedVersion }))).outcome,
   value: async (replica, name) => (await recordOf(replica, name))?.attemptsLeft ?? null,
+  target: (name) => name,
 };
 const VERBS = [SET_LIMIT, SET_RULE, UPDATE];
 
@@ -77,7 +82,17 @@ describe.each(testDatabases())("changes with unknown outcomes on $label", (datab
     expect(replicas.all.flatMap((replica) => replica.failures)).toEqual([]);
   });
 
-  describe.each(VERBS)("of $verb", ({ prepare, version, change, value }) => {
+  /** Changes of a target that the history has. */
+  const noted = (target: string) => there.store.changes([target], null, 100);
+
+  describe.each(VERBS)("of $verb", ({ prepare, version, change, value, target }) => {
+    // Each version has one maker, whether that one heard of it or not.
+    afterEach(async () => {
+      await Promise.all(answersThere);
+      const name = `changed ${made}`;
+      expect(BigInt((await noted(target(name))).length)).toBe(await version(there, name));
+    });
+
     /**
      * Makes a change at `there` and waits until it is written, not until it is answered: the answer to a rule waits
      * for all transactions of `here` too.
@@ -191,6 +206,7 @@ describe.each(testDatabases())("changes with unknown outcomes on $label", (datab
     script.push(committed(), committed());
     const answer = await here.engine.ask(asks.deleteLock(name, version));
     expect(answer?.outcome).toMatchObject({ kind: "deleted", byThisCall: true, version });
+    expect(await noted(name)).toMatchObject([{ to: "" }, { from: "" }]);
   });
 
   test("a commit without an answer is logged once", async () => {
@@ -223,6 +239,9 @@ describe.each(testDatabases())("changes with unknown outcomes on $label", (datab
         ended: [{ ticketNumber: ended.ticketNumber }],
         holdersLeft: 0,
       });
+      const notes = await noted(name);
+      expect(notes).toMatchObject([{ kind: "forced_release", reason: "stuck" }]);
+      expect(JSON.parse(notes[0]?.from ?? "")).toMatchObject({ ticket_number: `${ended.ticketNumber}` });
       const { claim } = await next.toldClaim;
       const { lock } = await there.engine.view(name);
       expect({ state: claim.state, holders: lock.holders }).toEqual({ state: "held", holders: 1 });
@@ -239,6 +258,7 @@ describe.each(testDatabases())("changes with unknown outcomes on $label", (datab
       const answer = await here.engine.ask(asks.forceRelease(name, null, "stuck"));
       expect(answer?.outcome).toMatchObject({ ended: [], holdersLeft: 0 });
       expect((await there.engine.view(name)).lock.holders).toBe(1);
+      expect(await noted(name)).toEqual([]);
     });
 
     test("that found no holder ends none when it is repeated", async () => {

@@ -20,6 +20,8 @@ const BY_TIME = "rowlock_change FORCE INDEX (PRIMARY)";
 const BY_TARGET = "rowlock_change FORCE INDEX (rowlock_change_target)";
 const NEWEST = "ORDER BY changed_at DESC, id DESC LIMIT ?";
 const IS_BEFORE = "(changed_at < ? OR (changed_at = ? AND id < ?))";
+/** Above all ids of changes. */
+const HIGHEST = 2n ** 63n;
 const KEYS = `SELECT changed_at, id FROM ${BY_TIME}`;
 const REMOVE = `DELETE c FROM rowlock_change c FORCE INDEX (PRIMARY)
   WHERE c.changed_at < ? OR (c.changed_at = ? AND c.id <= ?)`;
@@ -51,7 +53,8 @@ export function changes(pool: MysqlPool) {
 
     async purgeChanges(untilUs, keptMax, max) {
       const surplus = await firstBeyond(pool, keptMax);
-      const upTo: ChangePosition = surplus && surplus.atUs >= untilUs ? surplus : { atUs: untilUs, id: -1n };
+      const upTo: ChangePosition =
+        surplus && surplus.atUs >= untilUs ? surplus : { atUs: untilUs - 1, id: HIGHEST };
       const sql = `${KEYS} WHERE changed_at < ? OR (changed_at = ? AND id <= ?) ORDER BY changed_at, id LIMIT ?`;
       const values = [upTo.atUs, upTo.atUs, upTo.id, max];
       const keys = await pool.use((connection) => query(connection, "old_changes", sql, ...values));

@@ -29,8 +29,8 @@ const OF_LOCK = `SELECT ${HISTORY_LIST} FROM ${BY_CLAIM} WHERE h.lock_id = ?`;
 const NEWEST_FIRST = "ORDER BY h.ticket_number DESC LIMIT";
 const REQUESTED = `SELECT h.ticket_number, h.requested_at FROM ${BY_CLAIM} WHERE h.lock_id = ?`;
 
-// One step along the index. With a number in place of a column the database reads a single entry.
-const NEXT_CLASS = `(SELECT MIN(h.kept_for) FROM ${BY_END} WHERE h.kept_for > ?)`;
+// One step along the index: for a number as the bound, the database reads a single entry. MariaDB takes `> -1` for `> 0`.
+const NEXT_CLASS = `(SELECT MIN(h.kept_for) FROM ${BY_END} WHERE h.kept_for >= ?)`;
 const KEYS = `SELECT ${ENDED_KEY_LIST} FROM ${BY_END} WHERE h.kept_for = ?`;
 const LATEST = `ORDER BY ended_at DESC, lock_id DESC, ticket_number DESC LIMIT ?`;
 const OLDEST = `ORDER BY ended_at, lock_id, ticket_number LIMIT ?`;
@@ -160,7 +160,7 @@ class Classes {
    */
   async read(): Promise<readonly number[]> {
     for (;;) {
-      const steps = [-1, ...this.#seen].map((keptForS): Branch => [NEXT_CLASS, keptForS]);
+      const steps = [-1, ...this.#seen].map((keptForS): Branch => [NEXT_CLASS, keptForS + 1]);
       const rows = await readAll(this.#pool, "history_classes", steps);
       const next = new Set(rows.flatMap(([keptFor]) => (keptFor === null ? [] : [Number(keptFor)])));
       const isSame = next.size === this.#seen.length && this.#seen.every((keptForS) => next.has(keptForS));

@@ -15,13 +15,13 @@ import type { MysqlPool } from "./connection/pool.ts";
 const MYSQL = `SELECT t.PROCESSLIST_ID, CAST(t.PROCESSLIST_USER AS BINARY) FROM performance_schema.data_locks d
   JOIN performance_schema.threads t ON t.THREAD_ID = d.THREAD_ID
   WHERE d.OBJECT_SCHEMA = DATABASE() AND d.OBJECT_NAME = 'rowlock_lock' AND d.INDEX_NAME = 'PRIMARY'
-    AND d.LOCK_STATUS = 'GRANTED' AND d.LOCK_MODE NOT LIKE '%,GAP%' AND d.LOCK_DATA = CAST(? AS CHAR)
+    AND d.LOCK_STATUS = 'GRANTED' AND d.LOCK_MODE NOT LIKE '%,GAP%' AND CAST(d.LOCK_DATA AS UNSIGNED) = ?
     AND t.PROCESSLIST_ID NOT IN (?) LIMIT 1`;
 const MARIADB = `SELECT t.trx_mysql_thread_id, CAST(p.USER AS BINARY) FROM information_schema.INNODB_LOCKS d
   JOIN information_schema.INNODB_TRX t ON t.trx_id = d.lock_trx_id
   JOIN information_schema.PROCESSLIST p ON p.ID = t.trx_mysql_thread_id
   WHERE d.lock_table = CONCAT('\`', DATABASE(), '\`.\`rowlock_lock\`') AND d.lock_index = 'PRIMARY'
-    AND d.lock_data = CAST(? AS CHAR) AND d.lock_id <> COALESCE(t.trx_requested_lock_id, '')
+    AND CAST(d.lock_data AS UNSIGNED) = ? AND d.lock_id <> COALESCE(t.trx_requested_lock_id, '')
     AND t.trx_mysql_thread_id NOT IN (?) LIMIT 1`;
 const PROBE = "SELECT id FROM rowlock_lock FORCE INDEX (PRIMARY) WHERE id = ? FOR UPDATE WAIT 1";
 

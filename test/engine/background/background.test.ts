@@ -7,6 +7,12 @@ import { Background, type BackgroundOptions } from "../../../server/engine/backg
 import * as bounds from "../../../server/engine/engine-bounds.ts";
 import { CLAIM } from "../../support/claims.ts";
 
+// The fake timers do not reach this import.
+vi.mock(import("node:timers/promises"), async (original) => ({
+  ...(await original()),
+  setTimeout: ((ms: number) => new Promise((resolve) => setTimeout(resolve, ms))) as never,
+}));
+
 // Keeps heartbeats from coinciding with the other loops.
 const GRACE_MS = 8_400;
 const HEARTBEAT_MS = GRACE_MS / bounds.HEARTBEATS_PER_GRACE;
@@ -37,7 +43,10 @@ function scene() {
   let due: bigint[] = [];
   let failing: Error | null = null;
   const dueAsked: bigint[] = [];
-  const purges = { claims: [] as number[], locks: [] as number[], claimsLeft: 0, locksLeft: 0 };
+  const purges = {
+    ...{ claims: [] as number[], locks: [] as number[], claimsLeft: 0, locksLeft: 0 },
+    ...{ trimmed: [] as (readonly number[])[], changes: [] as (readonly number[])[], rows: 0, roundMs: 0 },
+  };
   const clock = { cameBack: vi.fn(), forgettableUs: vi.fn((): number | null => 777) };
   const look = vi.fn(async () => {});
   const again = vi.fn();
@@ -48,6 +57,7 @@ function scene() {
   };
   const purge = (which: "claims" | "locks") => async (untilUs: number, max: number) => {
     purges[which].push(untilUs);
+    if (purges.roundMs > 0) await new Promise((resolve) => setTimeout(resolve, purges.roundMs));
     const deleted = Math.min(max, purges[`${which}Left`]);
     purges[`${which}Left`] -= deleted;
     return deleted;
@@ -66,6 +76,15 @@ function scene() {
     },
     purgeClaims: purge("claims"),
     purgeLocks: purge("locks"),
+    historyStats: async () => ({ rows: purges.rows, overdueUs: 0 }),
+    async trimHistory(untilUs: number, max: number) {
+      purges.trimmed.push([untilUs, max]);
+      return max;
+    },
+    async purgeChanges(untilUs: number, keptMax: number) {
+      purges.changes.push([untilUs, keptMax]);
+      return 0;
+    },
   };
   const background = new Background({
     store,
@@ -79,7 +98,7 @@ function scene() {
       queueMax: 9,
     },
     replica: 5n,
-    idleLockUs: 55,
+    cleaning: { idleLockUs: 55, retentionUs: 9, historyRowsMax: 10_000, changesUs: 70 },
     advances: { start: async (lockId: bigint) => void started.push(lockId), again },
     rulesInForce: { register: () => fails(void registered.push("registered")) },
     witness: { look },
@@ -275,9 +294,42 @@ describe("a purge", () => {
     purges.claimsLeft = 2 * bounds.PURGE_ROWS_MAX;
     purges.locksLeft = Number.POSITIVE_INFINITY;
     await background.start();
-    await pass(bounds.PURGE_INTERVAL_MS);
+    await pass(bounds.PURGE_INTERVAL_MS + 1_000);
     expect(purges.claims).toEqual([777, 777, 777]);
     expect(purges.locks).toEqual(Array.from({ length: bounds.PURGE_ROUNDS_MAX }, () => 55));
+    await background.stop();
+  });
+
+  test("looks about once a minute whether there are too many ended claims, and for old changes", async () => {
+    const { background, purges } = scene();
+    purges.rows = 10_000;
+    await background.start();
+    await pass(bounds.PURGE_INTERVAL_MS);
+    expect(purges.trimmed).toEqual([]);
+    expect(purges.changes).toEqual([[777 - 70, bounds.CHANGES_KEPT_MAX]]);
+    purges.rows = 10_000 + bounds.PURGE_ROWS_MAX + 30;
+    await pass(bounds.TRIM_INTERVAL_MS - bounds.PURGE_INTERVAL_MS);
+    expect(purges.trimmed).toEqual([]);
+    await pass(2 * bounds.PURGE_INTERVAL_MS);
+    // None that is younger than the retention.
+    expect(purges.trimmed).toEqual([
+      [777 - 9, bounds.PURGE_ROWS_MAX],
+      [777 - 9, 30],
+    ]);
+    expect(purges.changes).toHaveLength(2);
+    await background.stop();
+  });
+
+  test("rests between rounds as long as the last one took", async () => {
+    const { background, purges } = scene();
+    purges.claimsLeft = 2 * bounds.PURGE_ROWS_MAX;
+    purges.roundMs = 40;
+    await background.start();
+    await pass(bounds.PURGE_INTERVAL_MS + 79);
+    expect(purges.claims).toHaveLength(1);
+    await pass(1);
+    expect(purges.claims).toHaveLength(2);
+    await pass(1_000);
     await background.stop();
   });
 

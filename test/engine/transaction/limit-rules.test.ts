@@ -63,7 +63,14 @@ function scene() {
   };
   /** The test decides how each transaction ends. */
   const begin = (overrides: Partial<RuleChange> = {}) => {
-    const change = { prefix: PREFIX, limit: 3, expectedVersion: undefined, reason: "Ours.", ...overrides };
+    const usual = {
+      prefix: PREFIX,
+      limit: 3,
+      expectedVersion: undefined,
+      reason: "Ours.",
+      caller: undefined,
+    };
+    const change = { ...usual, ...overrides };
     const answer = changeLimitRule(change, options as unknown as LimitRulesOptions);
     answer.catch(() => {});
     return answer;

@@ -1,6 +1,7 @@
 // Changes that people made: written with a transaction or alone, read newest first, kept for a time and up to a number.
 
 import { describe, expect, test } from "vitest";
+import type { Claim } from "../../../server/core/claim.ts";
 import type { NotedChange } from "../../../server/core/noted-change.ts";
 import type { KeptChange, Store } from "../../../server/storage/store.ts";
 import {
@@ -64,14 +65,15 @@ export function contractOfKeptChanges(fresh: () => FreshStore): void {
         ),
       );
       expect(kept[0]?.id).not.toBe(kept[1]?.id);
-      const [claim] = await addClaims(store, id, {});
+      const [claim] = await addClaims(store, id, { state: "ended" });
       const failing = transact(store, { locks: planned(id) }, (loaded) => ({
         ...NO_CHANGES,
         locks: raised(loaded),
-        changed: [{ ...claim, secret: "of another claim......" } as never],
+        // Its request id is taken.
+        added: [{ ...(claim as Claim), ticketNumber: 99n }],
         noted: [CHANGE],
       }));
-      await expect(failing).rejects.toThrow();
+      await expect(failing).rejects.toMatchObject({ reason: "duplicate_request" });
       expect(await store.changes(null, null, 10)).toEqual(kept);
     });
 
