@@ -326,6 +326,18 @@ func (u *unaryConnection) ask(ctx context.Context, command *rowlockv1.SessionCom
 		answer, err := u.service.ListLimits(ctx, asked.ListLimits)
 		result.Result = &rowlockv1.SessionResult_ListLimits{ListLimits: answer}
 		return result, err
+	case *rowlockv1.SessionCommand_ListClaims:
+		answer, err := u.service.ListClaims(ctx, asked.ListClaims)
+		result.Result = &rowlockv1.SessionResult_ListClaims{ListClaims: answer}
+		return result, err
+	case *rowlockv1.SessionCommand_ListChanges:
+		answer, err := u.service.ListChanges(ctx, asked.ListChanges)
+		result.Result = &rowlockv1.SessionResult_ListChanges{ListChanges: answer}
+		return result, err
+	case *rowlockv1.SessionCommand_ExplainWait:
+		answer, err := u.service.ExplainWait(ctx, asked.ExplainWait)
+		result.Result = &rowlockv1.SessionResult_ExplainWait{ExplainWait: answer}
+		return result, err
 	case *rowlockv1.SessionCommand_ForceRelease:
 		answer, err := u.service.ForceRelease(ctx, asked.ForceRelease)
 		result.Result = &rowlockv1.SessionResult_ForceRelease{ForceRelease: answer}

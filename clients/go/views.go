@@ -8,7 +8,7 @@ import (
 	"github.com/rowlock/rowlock/clients/go/rowlockv1"
 )
 
-// ClaimState is whether a claim holds its lock or waits for it.
+// ClaimState is whether a claim holds its lock, waits for it, or is over.
 type ClaimState string
 
 const (
@@ -16,16 +16,22 @@ const (
 	ClaimHeld ClaimState = "held"
 	// ClaimWaiting: the claim waits in the queue.
 	ClaimWaiting ClaimState = "waiting"
+	// ClaimEnded: the claim is over, for good. Only [Client.ListClaims] shows such claims.
+	ClaimEnded ClaimState = "ended"
 )
 
 func claimStateOf(state rowlockv1.ClaimState) ClaimState {
-	if state == rowlockv1.ClaimState_CLAIM_STATE_HELD {
+	switch state {
+	case rowlockv1.ClaimState_CLAIM_STATE_HELD:
 		return ClaimHeld
+	case rowlockv1.ClaimState_CLAIM_STATE_ENDED:
+		return ClaimEnded
+	default:
+		return ClaimWaiting
 	}
-	return ClaimWaiting
 }
 
-// ClaimView is a holder or a waiter, as listings show it.
+// ClaimView is a holder or a waiter, as listings show it; in [Client.ListClaims] also one that is over.
 type ClaimView struct {
 	LockName string
 	// TicketNumber identifies the claim within its lock: see [Client.ForceReleaseClaim].
@@ -38,14 +44,23 @@ type ClaimView struct {
 	// nobody who they are.
 	Principal string
 	Labels    map[string]string
-	// Token is the fencing token of a holder; 0 for a waiter.
+	// Token is the fencing token; 0 if it was never granted.
 	Token       uint64
 	RequestedAt time.Time
-	// GrantedAt is zero while the claim waits.
+	// GrantedAt is zero if it was never granted.
 	GrantedAt time.Time
 	// ExpiresAt is when the lease ends if it is not renewed, or the place if its waiter gives no sign of life; zero:
 	// never.
 	ExpiresAt time.Time
+	// EndedAt is when it ended, and EndReason how: [ErrReleased], [ErrExpired], ... Zero for a live claim.
+	EndedAt   time.Time
+	EndReason Reason
+	// EndNote is the reason of its forced release, or the lock's status if that was none of those wanted.
+	EndNote string
+	// EndedBy is who force-released it: a principal, or an address if the server asks nobody who they are.
+	EndedBy string
+	// Replica is the server that kept its place in the queue; empty for a claim that did not wait.
+	Replica string
 }
 
 // LimitSource is where the limit of a lock comes from.
@@ -101,7 +116,7 @@ type LimitSetting struct {
 }
 
 func claimOf(claim *rowlockv1.Claim) ClaimView {
-	return ClaimView{
+	view := ClaimView{
 		LockName:     claim.GetLockName(),
 		TicketNumber: claim.GetTicketNumber(),
 		State:        claimStateOf(claim.GetState()),
@@ -114,7 +129,15 @@ func claimOf(claim *rowlockv1.Claim) ClaimView {
 		RequestedAt:  timeOf(claim.GetRequestedAt()),
 		GrantedAt:    timeOf(claim.GetGrantedAt()),
 		ExpiresAt:    timeOf(claim.GetExpiresAt()),
+		EndedAt:      timeOf(claim.GetEndedAt()),
+		EndNote:      claim.GetEndNote(),
+		EndedBy:      claim.GetEndedBy(),
+		Replica:      claim.GetReplica(),
 	}
+	if view.State == ClaimEnded {
+		view.EndReason = refusalReason(claim.GetEndReason())
+	}
+	return view
 }
 
 func claimsOf(claims []*rowlockv1.Claim) []ClaimView {

@@ -203,9 +203,12 @@ export const ANSWERS_QUEUED_MAX = 10_000;
 export const SWEEP_LOCKS_MAX = 256;
 export const SWEEP_ROUNDS_MAX = 20;
 export const SWEEP_INTERVAL_MS = 1_000;
-/** Rows that one statement deletes, and at most how many such statements a purge runs. */
+/**
+ * Rows that one round of a purge deletes, and at most how many rounds it makes: more rows than end between two purges, at
+ * thousands a second.
+ */
 export const PURGE_ROWS_MAX = 1_000;
-export const PURGE_ROUNDS_MAX = 50;
+export const PURGE_ROUNDS_MAX = 100;
 export const PURGE_INTERVAL_MS = 5_000;
 /** How often the ended claims and the changes are counted, about. */
 export const TRIM_INTERVAL_MS = 60_000;

@@ -80,6 +80,9 @@ export const LIST_SCAN_MAX = 2_000;
  */
 export const IDLE_SCAN_MAX = 1_000;
 
+/** Ended claims that SQLite deletes in one go: some milliseconds, during which this process does nothing else. */
+export const PURGE_SLICE = 250;
+
 /** Locks that one statement of the census of busy locks reads: some milliseconds. */
 export const BUSY_LOCKS_PAGE = 500;
 /** The time limit of the whole census on MySQL. */

@@ -154,7 +154,7 @@ func claimsOf(claims []rowlock.ClaimView) []object {
 			"owner": claim.Owner, "principal": claim.Principal, "permits": claim.Permits, "mode": claim.Mode,
 			"ticketNumber": strconv.FormatUint(claim.TicketNumber, 10), "labels": claim.Labels,
 		}
-		if claim.State == rowlock.ClaimHeld {
+		if claim.Token != 0 {
 			one["token"] = strconv.FormatUint(claim.Token, 10)
 		}
 		shown = append(shown, one)

@@ -87,8 +87,8 @@ def lock_json(lock: LockView) -> dict[str, Any]:
         "waiting": lock.waiting,
         "draining": lock.draining,
         "lastToken": str(lock.last_token),
-        "holders": [{**_claim_json(each), "token": str(each.token)} for each in lock.holders],
-        "waiters": [_claim_json(each) for each in lock.waiters],
+        "holders": [{**claim_json(each), "token": str(each.token)} for each in lock.holders],
+        "waiters": [claim_json(each) for each in lock.waiters],
         "record": lock.record and record_json(lock.record),
     }
 
@@ -110,7 +110,7 @@ def record_json(record: RecordView) -> dict[str, Any]:
     }
 
 
-def _claim_json(claim: ClaimView) -> dict[str, Any]:
+def claim_json(claim: ClaimView) -> dict[str, Any]:
     return {
         "owner": claim.owner,
         "principal": claim.principal,

@@ -9,6 +9,7 @@ from typing import Any
 from answers import AnyLock, captured_json, lock_json, ms, outcome_json, place_json, record_json
 from asked import Command, capture_options, changes_of, lock_options, release_options
 from fenced_store import connect_to, fenced_write, guarded_write
+from history_answers import change_json, explanation_json, past_claim_json
 from side import Asking, Scope, Side
 
 from rowlock import LimitSetting, LockView, TlsOptions, TokenFile
@@ -47,6 +48,9 @@ class Commands:
             "getLock": self._get_lock,
             "listLocks": self._list_locks,
             "listLimits": self._list_limits,
+            "listClaims": self._list_claims,
+            "listChanges": self._list_changes,
+            "explainWait": self._explain_wait,
             "forceRelease": self._force_release,
             "fencedWrite": self._fenced_write,
             "guardedWrite": self._guarded_write,
@@ -216,6 +220,27 @@ class Commands:
         client = self._clients[command["client"]]
         limits = await self._side.collect(client.list_limits, command.get("prefix") or "")
         return {"limits": [_limit_json(each) for each in limits]}
+
+    async def _list_claims(self, command: Command) -> dict[str, Any]:
+        client = self._clients[command["client"]]
+        options = {key: command[key] for key in ("name", "prefix", "owner") if command.get(key) is not None}
+        claims = await self._side.collect(client.list_claims, **options)
+        return {"claims": [past_claim_json(each) for each in claims]}
+
+    async def _list_changes(self, command: Command) -> dict[str, Any]:
+        client = self._clients[command["client"]]
+        options = {key: command[key] for key in ("name", "prefix") if command.get(key) is not None}
+        changes = await self._side.collect(client.list_changes, **options)
+        return {"changes": [change_json(each) for each in changes]}
+
+    async def _explain_wait(self, command: Command) -> dict[str, Any]:
+        number = command.get("ticketNumber")
+        explained = await self._side.call(
+            self._clients[command["client"]].explain_wait,
+            command["name"],
+            ticket_number=None if number is None else int(number),
+        )
+        return explanation_json(explained)
 
     async def _force_release(self, command: Command) -> dict[str, Any]:
         number = command.get("ticketNumber")

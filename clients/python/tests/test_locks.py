@@ -255,6 +255,43 @@ def test_limits_are_set_listed_and_taken_away(client: rowlock.Client, name: str)
     assert client.set_limit(None, pattern=f"{name}/*").limit == 1
 
 
+def test_the_past_is_listed_and_a_wait_explained(client: rowlock.Client, name: str) -> None:
+    with client.lock(name, labels={"job": "7"}) as first:
+        token = first.token
+    (past,) = client.list_claims(
+        name=name, end_reasons=[Reason.RELEASED], labels={"job": "7"}, states=["ended"]
+    )
+    assert (past.state, past.token, past.end_reason, past.ended_by) == ("ended", token, Reason.RELEASED, "")
+    assert past.granted_at is not None
+    assert past.ended_at is not None
+    assert list(client.list_claims(name=name, held_at=past.ended_at)) == []
+    assert [claim.token for claim in client.list_claims(name=name, held_at=past.granted_at)] == [token]
+    assert list(client.list_claims(prefix=name, until=past.ended_at)) == []
+    with pytest.raises(rowlock.LockLost), client.lock(name):
+        assert [claim.state for claim in client.list_claims(prefix=name, page_size=1)] == ["held", "ended"]
+        explained = client.explain_wait(name)
+        (cause,) = explained.causes
+        assert isinstance(cause, rowlock.HeldByOthers)
+        assert [claim.lock_name for claim in cause.holders] == [name]
+        assert (explained.claim, explained.estimate) == (None, None)
+        assert explained.summary.startswith("held by ")
+        client.force_release(name, "hung")
+    client.set_limit(0, name=name, reason="night")
+    forced, limit = reversed(list(client.list_changes(name=name)))
+    assert (forced.kind, forced.name, forced.reason) == ("forced release", name, "hung")
+    assert (limit.kind, limit.before, limit.after, limit.reason) == ("limit", "", "0", "night")
+    (paused,) = client.explain_wait(name).causes
+    assert isinstance(paused, rowlock.LimitInTheWay)
+    assert (paused.limit.limit, paused.set_by) == (0, limit.changed_by)
+    with pytest.raises(rowlock.RowlockError) as unknown:
+        client.explain_wait(name, ticket_number=99)
+    assert unknown.value.reason == Reason.UNKNOWN_CLAIM
+    with pytest.raises(ValueError, match="states: 'gone' must be one of waiting, held, ended"):
+        next(client.list_claims(states=["gone"]))  # type: ignore[list-item]
+    with pytest.raises(ValueError, match="name, ticket_id"):
+        client.explain_wait()
+
+
 def test_readers_share_a_lock_and_a_writer_is_alone(client: rowlock.Client, name: str) -> None:
     with client.lock(name, mode="shared"), client.lock(name, mode="shared") as reader:
         assert reader.mode == "shared"

@@ -1,6 +1,13 @@
 // The verbs that need a client but no held lock: limits, listings, and leases by their ids.
 
-import type { ClaimView, LimitSetting, LimitTarget, LimitView, RowlockClient } from "../src/index.ts";
+import type {
+  ClaimView,
+  LimitSetting,
+  LimitTarget,
+  LimitView,
+  RowlockClient,
+  WaitCause,
+} from "../src/index.ts";
 import { recordOf, releaseOptionsOf } from "./record-verbs.ts";
 import type { Command, Verb } from "./verb.ts";
 
@@ -59,6 +66,28 @@ export function operatorVerbs(clientOf: (command: Command) => RowlockClient): Re
         limits.push(settingOf(setting));
       return { limits };
     },
+    listClaims: async (asked) => {
+      const { name, prefix, owner } = asked;
+      const claims: object[] = [];
+      for await (const claim of clientOf(asked).listClaims({ name, prefix, owner })) {
+        const { lockName, state, endReason } = claim;
+        claims.push({ ...claimOf(claim), lockName, state, ...(endReason && { endReason }) });
+      }
+      return { claims };
+    },
+    listChanges: async (asked) => {
+      const { name, prefix } = asked;
+      const changes: object[] = [];
+      for await (const { changedAt: _, changedBy: __, ...change } of clientOf(asked).listChanges({ name, prefix }))
+        changes.push(change);
+      return { changes };
+    },
+    explainWait: async (asked) => {
+      const { name, ticketNumber } = asked;
+      const target = { name, ...(ticketNumber !== undefined && { ticketNumber: BigInt(ticketNumber) }) };
+      const { claim, causes, summary } = await clientOf(asked).explainWait(target);
+      return { ...(claim && { owner: claim.owner }), causes: causes.map(causeOf), summary };
+    },
     forceRelease: async (asked) => {
       const { name, ticketNumber, reason } = asked;
       const target = { name, ...(ticketNumber !== undefined && { ticketNumber: BigInt(ticketNumber) }) };
@@ -78,6 +107,22 @@ function claimOf({ owner, principal, token, permits, mode, ticketNumber, labels 
     ticketNumber: String(ticketNumber),
     labels,
   };
+}
+
+function causeOf(cause: WaitCause): object {
+  const owners = (claims: readonly ClaimView[]) => claims.map(({ owner }) => owner);
+  switch (cause.kind) {
+    case "held":
+      return { kind: cause.kind, holders: owners(cause.holders), holderCount: cause.holderCount };
+    case "queued":
+      return { kind: cause.kind, ahead: cause.ahead, first: owners(cause.first) };
+    case "limit":
+      return { kind: cause.kind, limit: cause.limit.limit };
+    case "status":
+      return { kind: cause.kind, status: cause.status };
+    default:
+      return { kind: cause.kind };
+  }
 }
 
 function limitOf({ limit, source }: LimitView): object {

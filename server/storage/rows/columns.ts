@@ -75,9 +75,9 @@ export const HOLDER_COLUMNS = CLAIM_OWN_COLUMNS.map((column) => `holder_${column
 
 /** All columns of rowlock_history. */
 export const HISTORY_COLUMNS = [
-  "kept_for",
   ...CLAIM_COLUMNS.filter((column) => column !== "state" && column !== "deadline"),
   ...END_COLUMNS,
+  "kept_for",
 ] as const;
 
 // A claim is read as the same list of columns, wherever it is.

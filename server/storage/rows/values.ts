@@ -124,7 +124,6 @@ const SECOND_US = 1_000_000;
 export function historyValues(claim: Claim): Value[] {
   const endedAtUs = claim.endedAtUs ?? NOTHING;
   return [
-    Math.ceil(((claim.deadlineUs ?? endedAtUs) - endedAtUs) / SECOND_US),
     claim.lockId,
     ...fixedClaimValues(claim),
     claim.ttlUs,
@@ -133,6 +132,7 @@ export function historyValues(claim: Claim): Value[] {
     claim.endReason === null ? NOTHING : END_REASON_CODES[claim.endReason],
     bytesOf(claim.endNote),
     bytesOf(claim.endedBy),
+    Math.ceil(((claim.deadlineUs ?? endedAtUs) - endedAtUs) / SECOND_US),
   ];
 }
 

@@ -1,5 +1,6 @@
 // Ended claims and changes: reads for display, and cleaning. Each read goes along an index.
 
+import { setImmediate as otherWork } from "node:timers/promises";
 import { inOrder } from "../../core/claim.ts";
 import {
   type EndedKey,
@@ -13,6 +14,7 @@ import {
 import { claimFromRow, endedClaimFromRow, type Row } from "../rows/from-rows.ts";
 import { changeFromRow, changeValues, newestChanges } from "../rows/kept-changes.ts";
 import { bytesOf } from "../rows/values.ts";
+import { PURGE_SLICE } from "../storage-bounds.ts";
 import type { ChangePosition, EndedPosition, Store } from "../store.ts";
 import type { SqliteHandle } from "./handle.ts";
 
@@ -35,7 +37,16 @@ export function history(handle: SqliteHandle) {
     }
   }
 
-  /** Deletes the oldest claims that ended until then; returns how many. */
+  /** Deletes the oldest claims that ended until then, in slices between which this process does its other work. */
+  async function removeInSlices(endedUntilUs: (keptForS: number) => number, max: number): Promise<number> {
+    for (let removed = 0; ; await otherWork()) {
+      const slice = Math.min(max - removed, PURGE_SLICE);
+      const removedNow = removeOldest(endedUntilUs, slice);
+      removed += removedNow;
+      if (removedNow < slice || removed === max) return removed;
+    }
+  }
+
   function removeOldest(endedUntilUs: (keptForS: number) => number, max: number): number {
     const removed = handle.inTransaction(() => {
       const keys = classes().flatMap((keptForS) =>
@@ -44,10 +55,9 @@ export function history(handle: SqliteHandle) {
       let removed = 0;
       for (const ofClass of oldestByClass(keys, max).values()) {
         const { keptForS, endedAtUs, lockId, ticketNumber } = ofClass.at(-1) as EndedKey;
-        const rows = statements.all("purge_claims", keptForS, endedAtUs, lockId, ticketNumber);
-        // Most ids were made by the server, and have no row.
-        for (const [requestId] of rows) statements.run("remove_request", requestId as Uint8Array);
-        removed += rows.length;
+        const upTo = [keptForS, endedAtUs, lockId, ticketNumber] as const;
+        statements.run("purge_requests", ...upTo);
+        removed += statements.run("purge_claims", ...upTo);
       }
       return removed;
     });
@@ -91,10 +101,10 @@ export function history(handle: SqliteHandle) {
 
     purgeClaims: async (untilUs, max) => {
       const kept = Math.min(untilUs, nowUs());
-      return removeOldest((keptForS) => endedUntil(kept, keptForS), max);
+      return removeInSlices((keptForS) => endedUntil(kept, keptForS), max);
     },
 
-    trimHistory: async (untilUs, max) => removeOldest(() => untilUs - 1, max),
+    trimHistory: async (untilUs, max) => removeInSlices(() => untilUs - 1, max),
 
     async noteChange(change) {
       statements.run("add_change", ...changeValues(change, nowUs()));

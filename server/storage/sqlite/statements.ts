@@ -158,8 +158,10 @@ const SQL = {
   next_history_class: "SELECT min(kept_for) FROM rowlock_history WHERE kept_for > ?",
   ended_until: `SELECT ${ENDED_KEY_LIST} FROM rowlock_history WHERE kept_for = ? AND ended_at <= ?
     ORDER BY ended_at, lock_id, ticket_number LIMIT ${GIVEN}`,
+  purge_requests: `DELETE FROM rowlock_request WHERE request_id IN (SELECT request_id FROM rowlock_history
+    WHERE kept_for = ? AND (ended_at, lock_id, ticket_number) <= (?, ?, ?))`,
   purge_claims: `DELETE FROM rowlock_history
-    WHERE kept_for = ? AND (ended_at, lock_id, ticket_number) <= (?, ?, ?) RETURNING request_id`,
+    WHERE kept_for = ? AND (ended_at, lock_id, ticket_number) <= (?, ?, ?)`,
   ended_of_lock: `SELECT ${HISTORY_LIST} FROM rowlock_history h WHERE h.lock_id = ? AND h.ticket_number < ?
     ORDER BY h.ticket_number DESC LIMIT ${GIVEN}`,
   ended_claims: `SELECT ${HISTORY_LIST}, l.name FROM rowlock_history h CROSS JOIN rowlock_lock l ON l.id = h.lock_id
@@ -183,7 +185,6 @@ const SQL = {
   count_changes: "SELECT count(*) FROM rowlock_change",
   purge_changes: `DELETE FROM rowlock_change WHERE (changed_at, id) IN
     (SELECT changed_at, id FROM rowlock_change WHERE changed_at < ? ORDER BY changed_at, id LIMIT ${GIVEN})`,
-  remove_request: "DELETE FROM rowlock_request WHERE request_id = ?",
   old_locks: `SELECT l.id, l.decided_at, ${IDLE_LOCK_CONDITION}, l.last_token, l.record_floor
     FROM rowlock_lock l INDEXED BY rowlock_lock_idle
     WHERE l.decided_at >= ?1 AND (l.decided_at > ?1 OR l.id > ?2) AND l.decided_at < ?3

@@ -341,14 +341,14 @@ describe("a purge", () => {
     await pass(bounds.PURGE_INTERVAL_MS);
     expect(purges.trimmed).toEqual([]);
     expect(purges.changes).toEqual([[777 - 70, bounds.CHANGES_KEPT_MAX]]);
-    purges.rows = 10_000 + bounds.PURGE_ROWS_MAX + 300;
+    purges.rows = 10_000 + bounds.PURGE_ROWS_MAX + 30;
     await pass(bounds.TRIM_INTERVAL_MS - bounds.PURGE_INTERVAL_MS);
     expect(purges.trimmed).toEqual([]);
     await pass(2 * bounds.PURGE_INTERVAL_MS);
     // None that is younger than the retention.
     expect(purges.trimmed).toEqual([
       [777 - 9, bounds.PURGE_ROWS_MAX],
-      [777 - 9, 300],
+      [777 - 9, 30],
     ]);
     expect(purges.changes).toHaveLength(2);
     await background.stop();

@@ -286,17 +286,21 @@ describe.each(mysqlFamily())("on $flavour $version", (server) => {
       await addClaims(small, await lockId(small, "claimed"), ended, ended, ended, ended);
       const purge = () => small.purgeClaims(Number.MAX_SAFE_INTEGER, 10);
       const [adding, locking] = [await other.connection(), await other.connection()];
-      await adding.run("UPDATE rowlock_history SET deadline = ticket_number WHERE ticket_number <= 2");
+      await adding.run(
+        "UPDATE rowlock_history SET kept_for = 0, ended_at = ticket_number WHERE ticket_number <= 2",
+      );
       // As a release does.
       await adding.run(`CREATE TEMPORARY TABLE last SELECT * FROM rowlock_history WHERE ticket_number = 4;
         UPDATE last SET ticket_number = 5; START TRANSACTION; INSERT INTO rowlock_history SELECT * FROM last`);
       expect(await purge()).toBe(2);
       await adding.run("COMMIT");
 
-      await locking.run("UPDATE rowlock_history SET deadline = ticket_number WHERE ticket_number <= 4");
+      await locking.run(
+        "UPDATE rowlock_history SET kept_for = 0, ended_at = ticket_number WHERE ticket_number <= 4",
+      );
       await locking.run("START TRANSACTION");
       await locking.run(
-        "SELECT 1 FROM rowlock_history FORCE INDEX (PRIMARY) WHERE deadline = 4 LOCK IN SHARE MODE",
+        "SELECT 1 FROM rowlock_history FORCE INDEX (PRIMARY) WHERE kept_for = 0 AND ended_at = 4 LOCK IN SHARE MODE",
       );
       const startedMs = performance.now();
       expect(await refusal(purge())).toMatchObject({ kind: "transient", reason: "lock_wait_timeout" });

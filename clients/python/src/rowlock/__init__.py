@@ -15,6 +15,23 @@ from rowlock.client import Client, connect
 from rowlock.engine.held_lease import LockState
 from rowlock.engine.verbs import ListOrder
 from rowlock.errors import LockLost, LockRefused, LockTimeout, RowlockError, Violation
+from rowlock.history import (
+    ChangeKind,
+    ChangeView,
+    Exhausted,
+    FailedOver,
+    HeldByOthers,
+    LimitInTheWay,
+    ListChangesOptions,
+    ListClaimsOptions,
+    NotBefore,
+    QueuedBehind,
+    RowsHeld,
+    UnwantedStatus,
+    WaitCause,
+    WaitEstimate,
+    WaitExplanation,
+)
 from rowlock.lock import Lock
 from rowlock.mode import Mode
 from rowlock.options import (
@@ -32,6 +49,7 @@ from rowlock.refusal import Refusal
 from rowlock.times import FOREVER
 from rowlock.token_source import TokenFile
 from rowlock.views import (
+    ClaimState,
     ClaimView,
     ForceReleased,
     HandedOver,
@@ -49,15 +67,24 @@ __all__ = [
     "Cancellation",
     "CaptureOptions",
     "Captured",
+    "ChangeKind",
+    "ChangeView",
+    "ClaimState",
     "ClaimView",
     "Client",
     "ConnectionEvent",
+    "Exhausted",
+    "FailedOver",
     "ForceReleased",
     "HandedOver",
+    "HeldByOthers",
     "LastRunView",
     "LimitInForce",
+    "LimitInTheWay",
     "LimitSetting",
     "LimitView",
+    "ListChangesOptions",
+    "ListClaimsOptions",
     "ListOrder",
     "Lock",
     "LockChanges",
@@ -69,7 +96,9 @@ __all__ = [
     "LockView",
     "Lost",
     "Mode",
+    "NotBefore",
     "Place",
+    "QueuedBehind",
     "Reason",
     "RecordOptions",
     "RecordView",
@@ -77,10 +106,15 @@ __all__ = [
     "ReleaseOptions",
     "RenewedLease",
     "RowlockError",
+    "RowsHeld",
     "TlsOptions",
     "TokenFile",
     "TryOptions",
+    "UnwantedStatus",
     "Violation",
+    "WaitCause",
+    "WaitEstimate",
+    "WaitExplanation",
     "WaitOptions",
     "connect",
 ]

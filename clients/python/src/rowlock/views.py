@@ -8,19 +8,23 @@ from datetime import datetime
 from typing import Literal
 
 from rowlock.mode import Mode, mode_of
+from rowlock.reason import Reason, end_of
 from rowlock.records import RecordView, record_view
 from rowlock.times import instant_of, seconds_of
 from rowlock.v1 import lock_pb2, lock_service_pb2
 
+ClaimState = Literal["waiting", "held", "ended"]
+"""Whether a claim waits, is held, or is over. Only `list_claims` shows claims that are over."""
+
 
 @dataclass(frozen=True)
 class ClaimView:
-    """A holder or a waiter."""
+    """A holder or a waiter; in `list_claims` also a claim that is over."""
 
     lock_name: str
     ticket_number: int
     """Identifies the claim together with the lock's name, as in `force_release`."""
-    state: Literal["waiting", "held"]
+    state: ClaimState
     mode: Mode
     permits: int
     owner: str
@@ -28,11 +32,20 @@ class ClaimView:
     """Who asked, as the server has verified it; `owner` is only what the caller says. Empty if it asks nobody."""
     labels: Mapping[str, str] = field(hash=False)
     token: int | None
-    """The fencing token; None for a waiter."""
+    """The fencing token; None if it was never granted."""
     requested_at: datetime | None
     granted_at: datetime | None
     expires_at: datetime | None
     """When the lease ends unless it is renewed, or the place unless its waiter gives a sign of life; None: never."""
+    ended_at: datetime | None = None
+    """When and how it ended; None for a live claim."""
+    end_reason: Reason | str | None = None
+    end_note: str = ""
+    """The reason of its forced release, or the lock's status if that was none of those wanted."""
+    ended_by: str = ""
+    """Who force-released it: a principal, or an address if the server asks nobody who they are."""
+    replica: str = ""
+    """The server that kept its place in the queue; empty for a claim that did not wait."""
 
 
 @dataclass(frozen=True)
@@ -124,20 +137,31 @@ class HandedOver:
 
 def claim_view(claim: lock_pb2.Claim) -> ClaimView:
     """Return a claim as a plain value."""
-    is_held = claim.state == lock_pb2.CLAIM_STATE_HELD
+    state: ClaimState = "waiting"
+    if claim.state == lock_pb2.CLAIM_STATE_HELD:
+        state = "held"
+    elif claim.state == lock_pb2.CLAIM_STATE_ENDED:
+        state = "ended"
+    is_over = state == "ended"
+    is_granted = state == "held" or (is_over and claim.fencing_token != 0)
     return ClaimView(
         lock_name=claim.lock_name,
         ticket_number=claim.ticket_number,
-        state="held" if is_held else "waiting",
+        state=state,
         mode=mode_of(claim.mode),
         permits=claim.permits,
         owner=claim.owner,
         principal=claim.principal,
         labels=dict(claim.labels),
-        token=claim.fencing_token if is_held else None,
+        token=claim.fencing_token if is_granted else None,
         requested_at=instant_of(claim.requested_at) if claim.HasField("requested_at") else None,
         granted_at=instant_of(claim.granted_at) if claim.HasField("granted_at") else None,
         expires_at=instant_of(claim.expires_at) if claim.HasField("expires_at") else None,
+        ended_at=instant_of(claim.ended_at) if claim.HasField("ended_at") else None,
+        end_reason=end_of(claim.end_reason) if is_over else None,
+        end_note=claim.end_note,
+        ended_by=claim.ended_by,
+        replica=claim.replica,
     )
 
 

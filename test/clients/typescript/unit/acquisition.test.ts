@@ -227,8 +227,8 @@ describe("a place", () => {
     answer(place("t", { ahead: 2, permitsAhead: 5n, queueLength: 9, waited: durationOf(1_500) }));
     answer(place("t", { ahead: 1 }));
     expect(onPosition.mock.calls).toEqual([
-      [{ ahead: 2, permitsAhead: 5, queueLength: 9, waitedMs: 1_500 }],
-      [{ ahead: 1, permitsAhead: 0, queueLength: 0, waitedMs: 0 }],
+      [{ ticketId: "t", ahead: 2, permitsAhead: 5, queueLength: 9, waitedMs: 1_500 }],
+      [{ ticketId: "t", ahead: 1, permitsAhead: 0, queueLength: 0, waitedMs: 0 }],
     ]);
   });
 

@@ -116,7 +116,7 @@ describe.each([...binaries])("on a %s of its own", (flavour, binary) => {
     const id = await lockId(store, "small");
     const reader = { state: "held", mode: "shared" } as const;
     const added = await addClaims(store, id, reader, reader, {}, { state: "ended", dueInUs: 600_000_000 });
-    await plain.run(`UPDATE ${database}.rowlock_history SET deadline = 1`);
+    await plain.run(`UPDATE ${database}.rowlock_history SET ended_at = 1, kept_for = 0`);
     await store.register({ id: 1n, address: "here", version: "1", secret: "" }, 1_000_000, 0n);
     await store.heartbeat(1n, added, 1_000_000);
     await store.poll([id], 0);

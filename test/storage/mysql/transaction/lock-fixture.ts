@@ -30,16 +30,18 @@ export function ended(ticketNumber: number, more: Partial<Claim> = {}): Claim {
 
 /** As a store reads it: a live claim has no values for how it ended. */
 export function asRead(claim: Claim): Claim {
-  return claim.state === "ended" ? claim : { ...claim, endedAtUs: null, endReason: null, endNote: "" };
+  return claim.state === "ended"
+    ? claim
+    : { ...claim, endedAtUs: null, endReason: null, endNote: "", endedBy: "" };
 }
 
 /** A row of CLAIM_LIST, HOLDER_LIST or HISTORY_LIST. */
 export function claimRow(claim: Claim): Value[] {
-  const { state, endedAtUs, endReason, endNote } = claim;
+  const { state, endedAtUs, endReason, endNote, endedBy } = claim;
   const end = endReason && END_REASON_CODES[endReason];
   return [
     ...claimValues(claim),
-    ...(state === "ended" ? [endedAtUs, end, bytesOf(endNote)] : [null, null, null]),
+    ...(state === "ended" ? [endedAtUs, end, bytesOf(endNote), bytesOf(endedBy)] : [null, null, null, null]),
   ];
 }
 

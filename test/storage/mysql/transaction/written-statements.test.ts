@@ -372,13 +372,19 @@ describe("claims", () => {
   });
 
   test("are added to the history when they end, with how they ended", () => {
-    const first = ended(1, { deadlineUs: LATER_US, endReason: "released", endNote: "why", endedAtUs: 7 });
+    const first = ended(1, {
+      deadlineUs: LATER_US,
+      endReason: "released",
+      endNote: "why",
+      endedBy: "ops",
+      endedAtUs: 7,
+    });
     const second = ended(2, { deadlineUs: LATER_US, endReason: "cancelled" });
     const sql = writtenBehindGuard({ changed: [first, second] }, [held(1), waiting(2)], HELD);
     expect(sql).toEqual([
       expect.stringMatching(/^DELETE c FROM rowlock_claim .*ticket_number = 2/),
       expect.stringMatching(
-        /^INSERT INTO rowlock_history .*ended_at, end_reason, end_note\) VALUES \(IF\(ROW_COUNT\(\) = 1, 1, NULL\), 1, .*, 7, 1, 'why'\), \(1, 2, .*, 4, ''\)$/,
+        /^INSERT INTO rowlock_history .*ended_at, end_reason, end_note, ended_by, kept_for\) VALUES \(IF\(ROW_COUNT\(\) = 1, 1, NULL\), 1, .*, 7, 1, 'why', 'ops', 6\), \(1, 2, .*, 4, '', '', 2\)$/,
       ),
     ]);
   });

@@ -13,6 +13,15 @@ from rowlock.aio.request import requested
 from rowlock.engine.held_lease import HeldLease
 from rowlock.engine.verbs import ListOrder
 from rowlock.errors import refused
+from rowlock.history import (
+    ChangeView,
+    ListChangesOptions,
+    ListClaimsOptions,
+    WaitExplanation,
+    change_view,
+    changes_request,
+    claims_request,
+)
 from rowlock.options import (
     AioCaptureOptions,
     AioLockOptions,
@@ -31,11 +40,13 @@ from rowlock.records import LockChanges, RecordView, ReleaseOptions, last_words_
 from rowlock.refusal import Refusal
 from rowlock.token_source import TokenFile
 from rowlock.views import (
+    ClaimView,
     ForceReleased,
     LimitInForce,
     LimitSetting,
     LockView,
     RenewedLease,
+    claim_view,
     limit_setting,
     lock_view,
 )
@@ -236,6 +247,42 @@ class Client:
             token = page.next_page_token
             if not token:
                 return
+
+    async def list_claims(self, **options: Unpack[ListClaimsOptions]) -> AsyncIterator[ClaimView]:
+        """Iterate over claims: live ones first, then those that have ended, newest first, page by page.
+
+        `list_claims(name="etl/load", held_at=...)` says who held a lock at a time. The server's history decides how
+        far back the listing goes.
+        """
+        request = claims_request(options)
+        while True:
+            page = await self._bridge.finished(self._bridge.verbs.list_claims(request))
+            for claim in page.claims:
+                yield claim_view(claim)
+            request.page_token = page.next_page_token
+            if not request.page_token:
+                return
+
+    async def list_changes(self, **options: Unpack[ListChangesOptions]) -> AsyncIterator[ChangeView]:
+        """Iterate over changes of limits, records and policies, and forced releases, newest first, page by page."""
+        request = changes_request(options)
+        while True:
+            page = await self._bridge.finished(self._bridge.verbs.list_changes(request))
+            for change in page.changes:
+                yield change_view(change)
+            request.page_token = page.next_page_token
+            if not request.page_token:
+                return
+
+    async def explain_wait(
+        self, name: str | None = None, *, ticket_number: int | None = None, ticket_id: str | None = None
+    ) -> WaitExplanation:
+        """Say why a request for the lock `name` would not be granted now, or why a waiter waits, and about how long.
+
+        The waiter is the one with this `ticket_number` at the lock `name`, or with this `ticket_id`. Raises a
+        RowlockError with UNKNOWN_CLAIM if it does not wait.
+        """
+        return await self._bridge.finished(self._bridge.verbs.explain_wait(name, ticket_number, ticket_id))
 
     async def force_release(
         self, name: str, reason: str, *, ticket_number: int | None = None

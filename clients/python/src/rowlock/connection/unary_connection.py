@@ -167,6 +167,12 @@ class UnaryConnection:
                 self._ask(number, stub.ListLocks, command.list_locks, "list_locks")
             case "list_limits":
                 self._ask(number, stub.ListLimits, command.list_limits, "list_limits")
+            case "list_claims":
+                self._ask(number, stub.ListClaims, command.list_claims, "list_claims")
+            case "list_changes":
+                self._ask(number, stub.ListChanges, command.list_changes, "list_changes")
+            case "explain_wait":
+                self._ask(number, stub.ExplainWait, command.explain_wait, "explain_wait")
             case "force_release":
                 self._ask(number, stub.ForceRelease, command.force_release, "force_release")
             case "update_lock":

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 from rowlock.engine.engine import Engine
 from rowlock.engine.renewal import renew_command
+from rowlock.history import WaitExplanation, explain_request, explanation_view
 from rowlock.records import LockChanges, RecordView, record_view, update_of
 from rowlock.v1 import lock_service_pb2
 from rowlock.v1.lock_service_pb2 import (
@@ -17,6 +18,10 @@ from rowlock.v1.lock_service_pb2 import (
     DeleteLockRequest,
     ForceReleaseRequest,
     GetLockRequest,
+    ListChangesRequest,
+    ListChangesResponse,
+    ListClaimsRequest,
+    ListClaimsResponse,
     ListLimitsRequest,
     ListLimitsResponse,
     ListLocksRequest,
@@ -136,6 +141,21 @@ class Verbs:
         """Return one page of limits."""
         request = ListLimitsRequest(prefix=prefix, page_token=page_token)
         return self._engine.ask(SessionCommand(list_limits=request), lambda result: result.list_limits)
+
+    def list_claims(self, request: ListClaimsRequest) -> Future[ListClaimsResponse]:
+        """Return one page of claims."""
+        return self._engine.ask(SessionCommand(list_claims=request), lambda result: result.list_claims)
+
+    def list_changes(self, request: ListChangesRequest) -> Future[ListChangesResponse]:
+        """Return one page of changes."""
+        return self._engine.ask(SessionCommand(list_changes=request), lambda result: result.list_changes)
+
+    def explain_wait(
+        self, name: str | None, ticket_number: int | None, ticket_id: str | None
+    ) -> Future[WaitExplanation]:
+        """Say why a claim waits."""
+        command = SessionCommand(explain_wait=explain_request(name, ticket_number, ticket_id))
+        return self._engine.ask(command, lambda result: explanation_view(result.explain_wait))
 
     def force_release(self, name: str, reason: str, ticket_number: int | None) -> Future[ForceReleased]:
         """End all holders of a lock, or one claim."""

@@ -1,0 +1,105 @@
+// The verbs about the past, and about waits.
+
+package main
+
+import (
+	rowlock "github.com/rowlock/rowlock/clients/go"
+)
+
+func (d *driver) listClaims(asked *command) (any, error) {
+	client, err := d.clientOf(asked)
+	if err != nil {
+		return nil, err
+	}
+	claims := []object{}
+	options := rowlock.ListClaimsOptions{LockName: asked.name(), Prefix: asked.prefix(), Owner: asked.Owner}
+	for claim, err := range client.ListClaims(background, options) {
+		if err != nil {
+			return nil, err
+		}
+		one := claimsOf([]rowlock.ClaimView{claim})[0]
+		one["lockName"], one["state"] = claim.LockName, claim.State
+		if claim.EndReason != "" {
+			one["endReason"] = claim.EndReason
+		}
+		claims = append(claims, one)
+	}
+	return object{"claims": claims}, nil
+}
+
+func (d *driver) listChanges(asked *command) (any, error) {
+	client, err := d.clientOf(asked)
+	if err != nil {
+		return nil, err
+	}
+	changes := []object{}
+	options := rowlock.ListChangesOptions{LockName: asked.name(), Prefix: asked.prefix()}
+	for change, err := range client.ListChanges(background, options) {
+		if err != nil {
+			return nil, err
+		}
+		one := object{"kind": change.Kind, "from": change.From, "to": change.To, "reason": change.Reason}
+		if change.Pattern != "" {
+			one["pattern"] = change.Pattern
+		} else if change.LockName != "" {
+			one["name"] = change.LockName
+		}
+		changes = append(changes, one)
+	}
+	return object{"changes": changes}, nil
+}
+
+func (d *driver) explainWait(asked *command) (any, error) {
+	client, err := d.clientOf(asked)
+	if err != nil {
+		return nil, err
+	}
+	var explained rowlock.WaitExplanation
+	if asked.TicketNumber == nil {
+		explained, err = client.ExplainWait(background, asked.name())
+	} else {
+		ticketNumber, bad := numberOf(asked.TicketNumber)
+		if bad != nil {
+			return nil, bad
+		}
+		explained, err = client.ExplainWaitOfClaim(background, asked.name(), ticketNumber)
+	}
+	causes := []object{}
+	for _, cause := range explained.Causes {
+		causes = append(causes, causeOf(cause))
+	}
+	answer := object{"causes": causes, "summary": explained.Summary}
+	if explained.Claim != nil {
+		answer["owner"] = explained.Claim.Owner
+	}
+	return answer, err
+}
+
+func causeOf(cause rowlock.WaitCause) object {
+	switch {
+	case cause.Held != nil:
+		return object{"kind": "held", "holders": ownersOf(cause.Held.Holders), "holderCount": cause.Held.HolderCount}
+	case cause.Queued != nil:
+		return object{"kind": "queued", "ahead": cause.Queued.Ahead, "first": ownersOf(cause.Queued.First)}
+	case cause.Limit != nil:
+		return object{"kind": "limit", "limit": cause.Limit.Limit.Limit}
+	case !cause.NotBefore.IsZero():
+		return object{"kind": "not before"}
+	case cause.Exhausted:
+		return object{"kind": "exhausted"}
+	case cause.Status != nil:
+		return object{"kind": "status", "status": *cause.Status}
+	case !cause.FailedOverUntil.IsZero():
+		return object{"kind": "failed over"}
+	default:
+		return object{"kind": "rows held"}
+	}
+}
+
+func ownersOf(claims []rowlock.ClaimView) []string {
+	owners := []string{}
+	for _, claim := range claims {
+		owners = append(owners, claim.Owner)
+	}
+	return owners
+}

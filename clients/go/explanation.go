@@ -1,0 +1,175 @@
+// Why a claim waits.
+
+package rowlock
+
+import (
+	"context"
+	"time"
+
+	"github.com/rowlock/rowlock/clients/go/rowlockv1"
+)
+
+// WaitExplanation is why a claim waits, or why a request would have to.
+type WaitExplanation struct {
+	// Lock is without holders, waiters and record: the causes have what matters.
+	Lock LockView
+	// Claim is the waiter; nil for a request that would come now.
+	Claim *ClaimView
+	// Causes are why it is not granted, the most important first. None: a request would be granted at once, or the waiter
+	// is about to be.
+	Causes []WaitCause
+	// Summary is the same in one line for people, and not stable.
+	Summary string
+	// Estimate is how long the wait is likely to last; nil if too little is known.
+	Estimate *WaitEstimate
+}
+
+// WaitCause is one cause why a lock is not granted. One of its fields is set; none, if a newer server has another cause.
+type WaitCause struct {
+	// Held: others hold what the claim needs.
+	Held *HeldByOthers
+	// Queued: others wait before it.
+	Queued *QueuedBehind
+	// Limit: the limit is 0, or smaller than what is held or asked for.
+	Limit *LimitInTheWay
+	// NotBefore: nothing is granted before this time.
+	NotBefore time.Time
+	// Exhausted: the lock has no attempts left.
+	Exhausted bool
+	// Status: the lock's status, which is none of those that the claim wants.
+	Status *string
+	// FailedOverUntil: the database has failed over, and nothing is granted before this time.
+	FailedOverUntil time.Time
+	// Rows: another transaction holds the lock's rows in the database.
+	Rows *RowsHeld
+}
+
+// HeldByOthers is who holds what a claim needs.
+type HeldByOthers struct {
+	// Holders are the oldest, at most 10; none if the caller may not see them.
+	Holders     []ClaimView
+	HolderCount uint32
+	// FirstEndsAt is when the first of these leases ends if it is not renewed; zero: none of them has an end.
+	FirstEndsAt time.Time
+}
+
+// QueuedBehind is who waits before a claim.
+type QueuedBehind struct {
+	Ahead        uint32
+	PermitsAhead uint64
+	// First are the first of them, at most 10; none if the caller may not see them.
+	First []ClaimView
+}
+
+// LimitInTheWay is a limit, and who set it.
+type LimitInTheWay struct {
+	Limit LimitView
+	// SetAt and SetBy are zero if the history no longer has them.
+	SetAt time.Time
+	SetBy string
+}
+
+// RowsHeld is a transaction of somebody else that holds the rows of a lock. What is zero is not known.
+type RowsHeld struct {
+	// ConnectionID is its connection at the database server.
+	ConnectionID uint64
+	// User is the database user of that connection.
+	User string
+	// HeldFor is how long the server has found the rows held.
+	HeldFor time.Duration
+}
+
+// WaitEstimate is how long a wait is likely to last from now on, judged by recent leases of the lock.
+type WaitEstimate struct {
+	Median time.Duration
+	// Low: in one case of ten the wait is over by then. High: in nine cases of ten.
+	Low, High time.Duration
+	// Leases is how many leases this is based on.
+	Leases uint32
+}
+
+// ExplainWait says why a request for one permit of this lock would not be granted now. It is safe to repeat.
+func (c *Client) ExplainWait(ctx context.Context, name string) (WaitExplanation, error) {
+	return c.explainWait(ctx, &rowlockv1.ExplainWaitRequest{
+		Target: &rowlockv1.ExplainWaitRequest_Name{Name: name},
+	})
+}
+
+// ExplainWaitOfClaim says why a waiter waits, by the lock's name and its ticket number there: see
+// [ClaimView.TicketNumber]. It fails with [ErrUnknownClaim] if that does not wait. It is safe to repeat.
+func (c *Client) ExplainWaitOfClaim(ctx context.Context, name string, ticketNumber uint64) (WaitExplanation, error) {
+	claim := &rowlockv1.ClaimReference{LockName: name, TicketNumber: ticketNumber}
+	return c.explainWait(ctx, &rowlockv1.ExplainWaitRequest{
+		Target: &rowlockv1.ExplainWaitRequest_Claim{Claim: claim},
+	})
+}
+
+// ExplainWaitOfTicket says why a waiter waits, by its secret ticket id. It fails with [ErrUnknownClaim] if that does not
+// wait. It is safe to repeat.
+func (c *Client) ExplainWaitOfTicket(ctx context.Context, ticketID string) (WaitExplanation, error) {
+	return c.explainWait(ctx, &rowlockv1.ExplainWaitRequest{
+		Target: &rowlockv1.ExplainWaitRequest_TicketId{TicketId: ticketID},
+	})
+}
+
+func (c *Client) explainWait(ctx context.Context, request *rowlockv1.ExplainWaitRequest) (WaitExplanation, error) {
+	result, err := c.ask(ctx, &question{
+		command: &rowlockv1.SessionCommand{Command: &rowlockv1.SessionCommand_ExplainWait{ExplainWait: request}},
+		kind:    kindOther,
+	})
+	if err != nil {
+		return WaitExplanation{}, err
+	}
+	return explanationOf(result.GetExplainWait()), nil
+}
+
+func explanationOf(explained *rowlockv1.ExplainWaitResponse) WaitExplanation {
+	view := WaitExplanation{Lock: lockViewOf(explained.GetLock()), Summary: explained.GetSummary()}
+	if explained.GetClaim() != nil {
+		claim := claimOf(explained.GetClaim())
+		view.Claim = &claim
+	}
+	for _, cause := range explained.GetCauses() {
+		view.Causes = append(view.Causes, causeOf(cause))
+	}
+	if estimate := explained.GetEstimate(); estimate != nil {
+		view.Estimate = &WaitEstimate{
+			Median: estimate.GetMedian().AsDuration(),
+			Low:    estimate.GetLow().AsDuration(),
+			High:   estimate.GetHigh().AsDuration(),
+			Leases: estimate.GetLeases(),
+		}
+	}
+	return view
+}
+
+func causeOf(cause *rowlockv1.WaitCause) WaitCause {
+	switch is := cause.GetCause().(type) {
+	case *rowlockv1.WaitCause_Held:
+		return WaitCause{Held: &HeldByOthers{
+			claimsOf(is.Held.GetHolders()), is.Held.GetHolderCount(), timeOf(is.Held.GetFirstEndsAt()),
+		}}
+	case *rowlockv1.WaitCause_Queued:
+		return WaitCause{Queued: &QueuedBehind{
+			is.Queued.GetAhead(), is.Queued.GetPermitsAhead(), claimsOf(is.Queued.GetFirst()),
+		}}
+	case *rowlockv1.WaitCause_Limit:
+		return WaitCause{Limit: &LimitInTheWay{
+			limitOf(is.Limit.GetLimit()), timeOf(is.Limit.GetSetAt()), is.Limit.GetSetBy(),
+		}}
+	case *rowlockv1.WaitCause_NotBefore:
+		return WaitCause{NotBefore: timeOf(is.NotBefore)}
+	case *rowlockv1.WaitCause_Exhausted:
+		return WaitCause{Exhausted: is.Exhausted}
+	case *rowlockv1.WaitCause_Status:
+		return WaitCause{Status: &is.Status}
+	case *rowlockv1.WaitCause_FailedOverUntil:
+		return WaitCause{FailedOverUntil: timeOf(is.FailedOverUntil)}
+	case *rowlockv1.WaitCause_Rows:
+		return WaitCause{Rows: &RowsHeld{
+			is.Rows.GetConnectionId(), is.Rows.GetUser(), is.Rows.GetHeldFor().AsDuration(),
+		}}
+	default:
+		return WaitCause{}
+	}
+}

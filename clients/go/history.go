@@ -1,0 +1,190 @@
+// The past, over all pages: claims that are live or have ended, and changes that somebody made.
+
+package rowlock
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"maps"
+	"time"
+
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"github.com/rowlock/rowlock/clients/go/rowlockv1"
+)
+
+// ListClaimsOptions says which claims [Client.ListClaims] lists. Zero values do not restrict.
+type ListClaimsOptions struct {
+	// LockName is the lock that they belong to; not with Prefix.
+	LockName string
+	// Prefix is what the names of their locks begin with, at most 255 bytes.
+	Prefix string
+	// Owner is who asked for them, as they say, and Principal is who that is, as the server has verified.
+	Owner, Principal string
+	// Labels are labels that all of them have.
+	Labels map[string]string
+	// States are the states that they may be in.
+	States []ClaimState
+	// EndReasons are the ways in which they may have ended: [ErrReleased], [ErrExpired], ... Live claims are then left out.
+	EndReasons []Reason
+	// From and Until bound the time when they ended, From included. If Until lies in the past, live claims are left out.
+	From, Until time.Time
+	// HeldAt is when they held the lock LockName; not with From and Until.
+	HeldAt time.Time
+	// PageSize is how many claims to ask for at once, at most 1,000; 0: as many as the server likes.
+	PageSize int32
+}
+
+// ListChangesOptions says which changes [Client.ListChanges] lists. Zero values do not restrict.
+type ListChangesOptions struct {
+	// LockName is the lock that they changed, itself or by a pattern that matches its name; not with Prefix.
+	LockName string
+	// Prefix is what their names and patterns begin with, at most 255 bytes.
+	Prefix string
+	// Kinds are what they may have changed.
+	Kinds []ChangeKind
+	// From and Until bound the time when they were made, From included.
+	From, Until time.Time
+	// ChangedBy is who made them: a principal or an address.
+	ChangedBy string
+	// PageSize is how many changes to ask for at once, at most 1,000; 0: as many as the server likes.
+	PageSize int32
+}
+
+// ChangeKind is what a change changed.
+type ChangeKind string
+
+const (
+	// ChangedLimit: a limit, by SetLimit. From and To are limits.
+	ChangedLimit ChangeKind = "limit"
+	// ChangedRecord: a record, by UpdateLock or DeleteLock. From and To are JSON objects.
+	ChangedRecord ChangeKind = "record"
+	// ForcedRelease: a claim ended by ForceRelease. From is a JSON object that says which.
+	ForcedRelease ChangeKind = "forced release"
+	// ChangedPolicy: a server read a changed policy file. From and To are hashes of its content.
+	ChangedPolicy ChangeKind = "policy"
+)
+
+var protoChangeKinds = map[ChangeKind]rowlockv1.ChangeKind{
+	ChangedLimit:  rowlockv1.ChangeKind_CHANGE_KIND_LIMIT,
+	ChangedRecord: rowlockv1.ChangeKind_CHANGE_KIND_RECORD,
+	ForcedRelease: rowlockv1.ChangeKind_CHANGE_KIND_FORCED_RELEASE,
+	ChangedPolicy: rowlockv1.ChangeKind_CHANGE_KIND_POLICY,
+}
+
+var protoClaimStates = map[ClaimState]rowlockv1.ClaimState{
+	ClaimWaiting: rowlockv1.ClaimState_CLAIM_STATE_WAITING,
+	ClaimHeld:    rowlockv1.ClaimState_CLAIM_STATE_HELD,
+	ClaimEnded:   rowlockv1.ClaimState_CLAIM_STATE_ENDED,
+}
+
+// ChangeView is a change that somebody made, as the server's history keeps it.
+type ChangeView struct {
+	ChangedAt time.Time
+	Kind      ChangeKind
+	// Either LockName or Pattern is set; neither is for a policy.
+	LockName, Pattern string
+	// ChangedBy is a principal, or an address if the server asks nobody who they are; for a policy, the server that read
+	// it.
+	ChangedBy string
+	// From and To are what it was before and is since; empty: there was or is none.
+	From, To string
+	Reason   string
+}
+
+// ListClaims lists claims over all pages: live ones in the order of their locks' names, then ended ones, newest first,
+// as far back as the server's history goes. It ends at the first error. It is safe to repeat; pages are not a snapshot
+// of one moment.
+func (c *Client) ListClaims(ctx context.Context, options ListClaimsOptions) iter.Seq2[ClaimView, error] {
+	asked := &rowlockv1.ListClaimsRequest{
+		LockName: options.LockName, Prefix: options.Prefix, Owner: options.Owner, Principal: options.Principal,
+		Labels: options.Labels, PageSize: options.PageSize,
+		From: instantOf(options.From), Until: instantOf(options.Until), HeldAt: instantOf(options.HeldAt),
+	}
+	for _, state := range options.States {
+		value, isState := protoClaimStates[state]
+		if !isState {
+			return failing[ClaimView](mistake("States", fmt.Sprintf("%q is not a state", state)))
+		}
+		asked.States = append(asked.States, value)
+	}
+	for _, reason := range options.EndReasons {
+		value, isReason := rowlockv1.RefusalReason_value["REFUSAL_REASON_"+string(reason)]
+		if !isReason {
+			return failing[ClaimView](mistake("EndReasons", fmt.Sprintf("%q is not a way to end", reason)))
+		}
+		asked.EndReasons = append(asked.EndReasons, rowlockv1.RefusalReason(value))
+	}
+	// The caller may change its map while the listing goes on.
+	asked.Labels = maps.Clone(asked.Labels)
+	return pages(claimOf, func(token string) ([]*rowlockv1.Claim, string, error) {
+		request := proto.CloneOf(asked)
+		request.PageToken = token
+		result, err := c.ask(ctx, &question{
+			command: &rowlockv1.SessionCommand{Command: &rowlockv1.SessionCommand_ListClaims{ListClaims: request}},
+			kind:    kindOther,
+		})
+		return result.GetListClaims().GetClaims(), result.GetListClaims().GetNextPageToken(), err
+	})
+}
+
+// ListChanges lists changes of limits, records and policies, and forced releases, newest first, over all pages. It ends
+// at the first error. It is safe to repeat; pages are not a snapshot of one moment.
+func (c *Client) ListChanges(ctx context.Context, options ListChangesOptions) iter.Seq2[ChangeView, error] {
+	asked := &rowlockv1.ListChangesRequest{
+		LockName: options.LockName, Prefix: options.Prefix, ChangedBy: options.ChangedBy, PageSize: options.PageSize,
+		From: instantOf(options.From), Until: instantOf(options.Until),
+	}
+	for _, kind := range options.Kinds {
+		value, isKind := protoChangeKinds[kind]
+		if !isKind {
+			return failing[ChangeView](mistake("Kinds", fmt.Sprintf("%q is not a kind of change", kind)))
+		}
+		asked.Kinds = append(asked.Kinds, value)
+	}
+	return pages(changeOf, func(token string) ([]*rowlockv1.Change, string, error) {
+		request := proto.CloneOf(asked)
+		request.PageToken = token
+		result, err := c.ask(ctx, &question{
+			command: &rowlockv1.SessionCommand{Command: &rowlockv1.SessionCommand_ListChanges{ListChanges: request}},
+			kind:    kindOther,
+		})
+		return result.GetListChanges().GetChanges(), result.GetListChanges().GetNextPageToken(), err
+	})
+}
+
+func changeOf(change *rowlockv1.Change) ChangeView {
+	view := ChangeView{
+		ChangedAt: timeOf(change.GetChangedAt()),
+		LockName:  change.GetLockName(),
+		Pattern:   change.GetPattern(),
+		ChangedBy: change.GetChangedBy(),
+		From:      change.GetFrom(),
+		To:        change.GetTo(),
+		Reason:    change.GetReason(),
+	}
+	for kind, value := range protoChangeKinds {
+		if value == change.GetKind() {
+			view.Kind = kind
+		}
+	}
+	return view
+}
+
+// failing is a listing that cannot be asked for.
+func failing[View any](err error) iter.Seq2[View, error] {
+	return func(yield func(View, error) bool) {
+		var none View
+		yield(none, err)
+	}
+}
+
+// instantOf converts a time; the zero time stands for none.
+func instantOf(at time.Time) *timestamppb.Timestamp {
+	if at.IsZero() {
+		return nil
+	}
+	return timestamppb.New(at)
+}

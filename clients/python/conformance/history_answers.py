@@ -1,0 +1,75 @@
+"""Converts what the client says of the past and of waits to the JSON that the runner reads."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from answers import claim_json
+
+from rowlock import (
+    ChangeView,
+    ClaimView,
+    Exhausted,
+    FailedOver,
+    HeldByOthers,
+    LimitInTheWay,
+    NotBefore,
+    QueuedBehind,
+    UnwantedStatus,
+    WaitCause,
+    WaitExplanation,
+)
+
+
+def past_claim_json(claim: ClaimView) -> dict[str, Any]:
+    return {
+        **claim_json(claim),
+        "lockName": claim.lock_name,
+        "state": claim.state,
+        "labels": dict(claim.labels),
+        **({} if claim.token is None else {"token": str(claim.token)}),
+        **({} if claim.end_reason is None else {"endReason": str(claim.end_reason)}),
+    }
+
+
+def change_json(change: ChangeView) -> dict[str, Any]:
+    return {
+        "kind": change.kind,
+        **({} if change.name is None else {"name": change.name}),
+        **({} if change.pattern is None else {"pattern": change.pattern}),
+        "from": change.before,
+        "to": change.after,
+        "reason": change.reason,
+    }
+
+
+def explanation_json(explained: WaitExplanation) -> dict[str, Any]:
+    return {
+        **({} if explained.claim is None else {"owner": explained.claim.owner}),
+        "causes": [_cause_json(each) for each in explained.causes],
+        "summary": explained.summary,
+    }
+
+
+def _cause_json(cause: WaitCause) -> dict[str, Any]:
+    match cause:
+        case HeldByOthers():
+            return {"kind": "held", "holders": _owners(cause.holders), "holderCount": cause.holder_count}
+        case QueuedBehind():
+            return {"kind": "queued", "ahead": cause.ahead, "first": _owners(cause.first)}
+        case LimitInTheWay():
+            return {"kind": "limit", "limit": cause.limit.limit}
+        case NotBefore():
+            return {"kind": "not before"}
+        case Exhausted():
+            return {"kind": "exhausted"}
+        case UnwantedStatus():
+            return {"kind": "status", "status": cause.status}
+        case FailedOver():
+            return {"kind": "failed over"}
+        case _:
+            return {"kind": "rows held"}
+
+
+def _owners(claims: tuple[ClaimView, ...]) -> list[str]:
+    return [claim.owner for claim in claims]

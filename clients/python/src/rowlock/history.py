@@ -1,0 +1,348 @@
+"""What happened to locks, and why a claim waits, as plain values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal, TypedDict, TypeVar, cast
+
+from rowlock.reason import Reason
+from rowlock.times import instant_of, seconds_of, timestamp_of
+from rowlock.v1 import lock_pb2
+from rowlock.v1.lock_pb2 import (
+    CHANGE_KIND_FORCED_RELEASE,
+    CHANGE_KIND_LIMIT,
+    CHANGE_KIND_POLICY,
+    CHANGE_KIND_RECORD,
+    CLAIM_STATE_ENDED,
+    CLAIM_STATE_HELD,
+    CLAIM_STATE_WAITING,
+)
+from rowlock.v1.lock_service_pb2 import (
+    ClaimReference,
+    ExplainWaitRequest,
+    ExplainWaitResponse,
+    ListChangesRequest,
+    ListClaimsRequest,
+)
+from rowlock.views import ClaimState, ClaimView, LimitView, LockView, claim_view, limit_view, lock_view
+
+ChangeKind = Literal["limit", "record", "forced release", "policy"]
+"""What a change changed: a limit, a record, a claim that was ended by force, or the policy file of a server."""
+
+_KINDS: dict[str, lock_pb2.ChangeKind] = {
+    "limit": CHANGE_KIND_LIMIT,
+    "record": CHANGE_KIND_RECORD,
+    "forced release": CHANGE_KIND_FORCED_RELEASE,
+    "policy": CHANGE_KIND_POLICY,
+}
+_STATES: dict[str, lock_pb2.ClaimState] = {
+    "waiting": CLAIM_STATE_WAITING,
+    "held": CLAIM_STATE_HELD,
+    "ended": CLAIM_STATE_ENDED,
+}
+_REASON_PREFIX = "REFUSAL_REASON_"
+_Value = TypeVar("_Value")
+
+
+class ListClaimsOptions(TypedDict, total=False):
+    """Which claims to list. What is left out does not restrict."""
+
+    name: str
+    """The lock that they belong to; not with `prefix`."""
+    prefix: str
+    """What the names of their locks begin with."""
+    owner: str
+    principal: str
+    """Who asked for them, as the server has verified."""
+    labels: Mapping[str, str]
+    """Labels that all of them have."""
+    states: Iterable[ClaimState]
+    end_reasons: Iterable[Reason | str]
+    """How they may have ended: RELEASED, EXPIRED, FORCE_RELEASED, ...; live claims are then left out."""
+    since: datetime
+    """Ended claims that ended at this time or later."""
+    until: datetime
+    """Ended claims that ended before this time; if it lies in the past, live claims are left out."""
+    held_at: datetime
+    """Claims that held the lock `name` at this time; not with `since` and `until`."""
+    page_size: int
+    """How many to ask for at once, at most 1,000; 0 means 100."""
+
+
+class ListChangesOptions(TypedDict, total=False):
+    """Which changes to list. What is left out does not restrict."""
+
+    name: str
+    """The lock that they changed, itself or by a pattern that matches its name; not with `prefix`."""
+    prefix: str
+    """What their names and patterns begin with."""
+    kinds: Iterable[ChangeKind]
+    since: datetime
+    """Changes at this time or later."""
+    until: datetime
+    """Changes before this time."""
+    changed_by: str
+    """Who made them: a principal or an address."""
+    page_size: int
+    """How many to ask for at once, at most 1,000; 0 means 100."""
+
+
+@dataclass(frozen=True)
+class ChangeView:
+    """A change that somebody made, as the server's history keeps it."""
+
+    changed_at: datetime | None
+    kind: ChangeKind
+    name: str | None
+    """The changed lock. For a change of many it is None and `pattern` set; for a policy both are None."""
+    pattern: str | None
+    changed_by: str
+    """A principal, or an address if the server asks nobody who they are; for a policy, the server that read it."""
+    before: str
+    """What it was before, "" if there was nothing: a limit, a record or a claim as JSON, or the hash of a policy."""
+    after: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class HeldByOthers:
+    """Others hold what the claim needs."""
+
+    holders: tuple[ClaimView, ...]
+    """The oldest, at most 10; none if the caller may not see them."""
+    holder_count: int
+    first_ends_at: datetime | None
+    """When the first of these leases ends unless it is renewed; None: none of them has an end."""
+
+
+@dataclass(frozen=True)
+class QueuedBehind:
+    """Others wait before it."""
+
+    ahead: int
+    permits_ahead: int
+    first: tuple[ClaimView, ...]
+    """The first of them, at most 10; none if the caller may not see them."""
+
+
+@dataclass(frozen=True)
+class LimitInTheWay:
+    """The limit is 0, or smaller than what is held or asked for."""
+
+    limit: LimitView
+    set_at: datetime | None
+    """None if the history no longer has that."""
+    set_by: str | None
+
+
+@dataclass(frozen=True)
+class NotBefore:
+    """Nothing is granted before this time."""
+
+    until: datetime
+
+
+@dataclass(frozen=True)
+class Exhausted:
+    """The lock's record has no attempts left."""
+
+
+@dataclass(frozen=True)
+class UnwantedStatus:
+    """The lock's status is none of those that the claim wants."""
+
+    status: str
+
+
+@dataclass(frozen=True)
+class FailedOver:
+    """The database has failed over, and nothing is granted before this time."""
+
+    until: datetime
+
+
+@dataclass(frozen=True)
+class RowsHeld:
+    """Another transaction holds the lock's rows in the database. What is None is not known."""
+
+    connection_id: int | None
+    user: str | None
+    held_for: float | None
+    """Seconds."""
+
+
+WaitCause = (
+    HeldByOthers
+    | QueuedBehind
+    | LimitInTheWay
+    | NotBefore
+    | Exhausted
+    | UnwantedStatus
+    | FailedOver
+    | RowsHeld
+)
+"""One cause why a lock is not granted."""
+
+
+@dataclass(frozen=True)
+class WaitEstimate:
+    """How long a wait is likely to last from now on, in seconds, judged by recent leases of the lock."""
+
+    median: float
+    low: float
+    """In one case of ten the wait is over by then."""
+    high: float
+    """In nine cases of ten the wait is over by then."""
+    leases: int
+    """How many leases this is based on."""
+
+
+@dataclass(frozen=True)
+class WaitExplanation:
+    """Why a claim waits, or why a request would have to."""
+
+    lock: LockView
+    """Without holders, waiters and record: the causes have what matters."""
+    claim: ClaimView | None
+    """The waiter; None for a request that would come now."""
+    causes: tuple[WaitCause, ...]
+    """The most important first. None: the request would be granted at once, or the waiter is about to be."""
+    summary: str
+    """The same in one line for people. Its wording may change."""
+    estimate: WaitEstimate | None
+    """None: too little is known."""
+
+
+def claims_request(options: ListClaimsOptions) -> ListClaimsRequest:
+    """Return the request for the first page of claims."""
+    request = ListClaimsRequest(
+        lock_name=options.get("name", ""),
+        prefix=options.get("prefix", ""),
+        owner=options.get("owner", ""),
+        principal=options.get("principal", ""),
+        labels=options.get("labels"),
+        page_size=options.get("page_size", 0),
+    )
+    request.states.extend(_value("states", _STATES, state) for state in options.get("states", ()))
+    reasons: dict[str, lock_pb2.RefusalReason] = {
+        name.removeprefix(_REASON_PREFIX): cast("lock_pb2.RefusalReason", value)
+        for name, value in lock_pb2.RefusalReason.items()
+    }
+    request.end_reasons.extend(
+        _value("end_reasons", reasons, str(reason)) for reason in options.get("end_reasons", ())
+    )
+    _set_times(request, options)
+    if (held_at := options.get("held_at")) is not None:
+        request.held_at.CopyFrom(timestamp_of(held_at))
+    return request
+
+
+def changes_request(options: ListChangesOptions) -> ListChangesRequest:
+    """Return the request for the first page of changes."""
+    request = ListChangesRequest(
+        lock_name=options.get("name", ""),
+        prefix=options.get("prefix", ""),
+        changed_by=options.get("changed_by", ""),
+        page_size=options.get("page_size", 0),
+    )
+    request.kinds.extend(_value("kinds", _KINDS, kind) for kind in options.get("kinds", ()))
+    _set_times(request, options)
+    return request
+
+
+def explain_request(name: str | None, ticket_number: int | None, ticket_id: str | None) -> ExplainWaitRequest:
+    """Return the request for an explanation."""
+    if (name is None) == (ticket_id is None):
+        raise ValueError("name, ticket_id: set exactly one of them")
+    if name is None and ticket_number is not None:
+        raise ValueError("ticket_number: needs the name of the lock")
+    if ticket_id is not None:
+        return ExplainWaitRequest(ticket_id=ticket_id)
+    if ticket_number is not None:
+        return ExplainWaitRequest(claim=ClaimReference(lock_name=name, ticket_number=ticket_number))
+    return ExplainWaitRequest(name=name)
+
+
+def change_view(change: lock_pb2.Change) -> ChangeView:
+    """Return a change as a plain value."""
+    kinds: dict[lock_pb2.ChangeKind, ChangeKind] = {
+        CHANGE_KIND_LIMIT: "limit",
+        CHANGE_KIND_RECORD: "record",
+        CHANGE_KIND_FORCED_RELEASE: "forced release",
+    }
+    return ChangeView(
+        changed_at=instant_of(change.changed_at) if change.HasField("changed_at") else None,
+        kind=kinds.get(change.kind, "policy"),
+        name=change.lock_name if change.HasField("lock_name") else None,
+        pattern=change.pattern if change.HasField("pattern") else None,
+        changed_by=change.changed_by,
+        before=getattr(change, "from"),
+        after=change.to,
+        reason=change.reason,
+    )
+
+
+def explanation_view(explained: ExplainWaitResponse) -> WaitExplanation:
+    """Return an explanation as a plain value."""
+    estimate = explained.estimate
+    return WaitExplanation(
+        lock=lock_view(explained.lock),
+        claim=claim_view(explained.claim) if explained.HasField("claim") else None,
+        causes=tuple(view for cause in explained.causes if (view := _cause_view(cause)) is not None),
+        summary=explained.summary,
+        estimate=WaitEstimate(
+            median=seconds_of(estimate.median),
+            low=seconds_of(estimate.low),
+            high=seconds_of(estimate.high),
+            leases=estimate.leases,
+        )
+        if explained.HasField("estimate")
+        else None,
+    )
+
+
+def _cause_view(cause: lock_pb2.WaitCause) -> WaitCause | None:
+    """Return None for a cause that a newer server knows and this client does not: the summary has it."""
+    match cause.WhichOneof("cause"):
+        case "held":
+            held = cause.held
+            ends = instant_of(held.first_ends_at) if held.HasField("first_ends_at") else None
+            return HeldByOthers(tuple(map(claim_view, held.holders)), held.holder_count, ends)
+        case "queued":
+            queued = cause.queued
+            return QueuedBehind(queued.ahead, queued.permits_ahead, tuple(map(claim_view, queued.first)))
+        case "limit":
+            limit = cause.limit
+            set_at = instant_of(limit.set_at) if limit.HasField("set_at") else None
+            return LimitInTheWay(limit_view(limit.limit), set_at, limit.set_by or None)
+        case "not_before":
+            return NotBefore(instant_of(cause.not_before))
+        case "exhausted":
+            return Exhausted()
+        case "status":
+            return UnwantedStatus(cause.status)
+        case "failed_over_until":
+            return FailedOver(instant_of(cause.failed_over_until))
+        case "rows":
+            rows = cause.rows
+            held_for = seconds_of(rows.held_for) if rows.HasField("held_for") else None
+            return RowsHeld(rows.connection_id or None, rows.user or None, held_for)
+        case _:
+            return None
+
+
+def _set_times(
+    request: ListClaimsRequest | ListChangesRequest, options: ListClaimsOptions | ListChangesOptions
+) -> None:
+    if (since := options.get("since")) is not None:
+        getattr(request, "from").CopyFrom(timestamp_of(since))
+    if (until := options.get("until")) is not None:
+        request.until.CopyFrom(timestamp_of(until))
+
+
+def _value(option: str, values: Mapping[str, _Value], word: str) -> _Value:
+    if word not in values:
+        raise ValueError(f"{option}: {word!r} must be one of {', '.join(values)}")
+    return values[word]
