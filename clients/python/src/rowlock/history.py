@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Literal, TypedDict, TypeVar, Union
+from typing import Literal, TypedDict, TypeVar, cast
 
 from rowlock.reason import Reason
 from rowlock.times import instant_of, seconds_of, timestamp_of
@@ -173,9 +173,16 @@ class RowsHeld:
     """Seconds."""
 
 
-WaitCause = Union[
-    HeldByOthers, QueuedBehind, LimitInTheWay, NotBefore, Exhausted, UnwantedStatus, FailedOver, RowsHeld
-]
+WaitCause = (
+    HeldByOthers
+    | QueuedBehind
+    | LimitInTheWay
+    | NotBefore
+    | Exhausted
+    | UnwantedStatus
+    | FailedOver
+    | RowsHeld
+)
 """One cause why a lock is not granted."""
 
 
@@ -219,7 +226,10 @@ def claims_request(options: ListClaimsOptions) -> ListClaimsRequest:
         page_size=options.get("page_size", 0),
     )
     request.states.extend(_value("states", _STATES, state) for state in options.get("states", ()))
-    reasons = {name.removeprefix(_REASON_PREFIX): value for name, value in lock_pb2.RefusalReason.items()}
+    reasons: dict[str, lock_pb2.RefusalReason] = {
+        name.removeprefix(_REASON_PREFIX): cast("lock_pb2.RefusalReason", value)
+        for name, value in lock_pb2.RefusalReason.items()
+    }
     request.end_reasons.extend(
         _value("end_reasons", reasons, str(reason)) for reason in options.get("end_reasons", ())
     )

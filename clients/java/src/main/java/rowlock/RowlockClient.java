@@ -13,6 +13,7 @@ import java.util.function.Supplier;
 import java.util.stream.Stream;
 import rowlock.v1.ClaimReference;
 import rowlock.v1.DeleteLockRequest;
+import rowlock.v1.ExplainWaitRequest;
 import rowlock.v1.ForceReleaseRequest;
 import rowlock.v1.Lease;
 import rowlock.v1.ListLimitsRequest;
@@ -504,6 +505,76 @@ public final class RowlockClient implements AutoCloseable {
           return new Pages.Page<>(
               page.getLimitsList().stream().map(LimitSetting::of).toList(), page.getNextPageToken());
         });
+  }
+
+  /**
+   * Lists claims: live ones in the order of their locks' names, then ended ones, newest first, as far back as the
+   * server's history goes. The stream fetches pages as they are needed, and throws a {@link RowlockException} if that
+   * fails. Pages are not a snapshot of one moment.
+   *
+   * @param filter which claims
+   * @return views
+   */
+  public Stream<ClaimView> listClaims(ClaimFilter filter) {
+    return Pages.stream(
+        token -> {
+          var page = Futures.answer(open(() -> verbs.listClaims(filter.request(token))));
+          return new Pages.Page<>(
+              page.getClaimsList().stream().map(ClaimView::of).toList(), page.getNextPageToken());
+        });
+  }
+
+  /**
+   * Lists changes of limits, records and policies, and forced releases, newest first. The stream fetches pages as they
+   * are needed, and throws a {@link RowlockException} if that fails.
+   *
+   * @param filter which changes
+   * @return views
+   */
+  public Stream<ChangeView> listChanges(ChangeFilter filter) {
+    return Pages.stream(
+        token -> {
+          var page = Futures.answer(open(() -> verbs.listChanges(filter.request(token))));
+          return new Pages.Page<>(
+              page.getChangesList().stream().map(ChangeView::of).toList(), page.getNextPageToken());
+        });
+  }
+
+  /**
+   * Says why a request for one permit of this lock would not be granted now.
+   *
+   * @param name the lock
+   * @return an explanation
+   */
+  public WaitExplanation explainWait(String name) {
+    return explainWait(ExplainWaitRequest.newBuilder().setName(name).build());
+  }
+
+  /**
+   * Says why a waiter waits. Fails with {@link Reason#UNKNOWN_CLAIM} if it does not wait.
+   *
+   * @param name the lock
+   * @param ticketNumber the waiter's number at this lock: see {@link ClaimView}
+   * @return an explanation
+   */
+  public WaitExplanation explainWait(String name, long ticketNumber) {
+    ClaimReference claim =
+        ClaimReference.newBuilder().setLockName(name).setTicketNumber(ticketNumber).build();
+    return explainWait(ExplainWaitRequest.newBuilder().setClaim(claim).build());
+  }
+
+  /**
+   * Says why a waiter waits. Fails with {@link Reason#UNKNOWN_CLAIM} if it does not wait.
+   *
+   * @param ticketId the waiter's secret id
+   * @return an explanation
+   */
+  public WaitExplanation explainWaitOfTicket(String ticketId) {
+    return explainWait(ExplainWaitRequest.newBuilder().setTicketId(ticketId).build());
+  }
+
+  private WaitExplanation explainWait(ExplainWaitRequest request) {
+    return Futures.answer(open(() -> verbs.explainWait(request)));
   }
 
   /**

@@ -161,6 +161,12 @@ final class UnaryConnection implements Connection {
           ask(number, LockServiceGrpc.getListLocksMethod(), command.getListLocks(), SessionResult.Builder::setListLocks);
       case LIST_LIMITS ->
           ask(number, LockServiceGrpc.getListLimitsMethod(), command.getListLimits(), SessionResult.Builder::setListLimits);
+      case LIST_CLAIMS ->
+          ask(number, LockServiceGrpc.getListClaimsMethod(), command.getListClaims(), SessionResult.Builder::setListClaims);
+      case LIST_CHANGES ->
+          ask(number, LockServiceGrpc.getListChangesMethod(), command.getListChanges(), SessionResult.Builder::setListChanges);
+      case EXPLAIN_WAIT ->
+          ask(number, LockServiceGrpc.getExplainWaitMethod(), command.getExplainWait(), SessionResult.Builder::setExplainWait);
       case FORCE_RELEASE ->
           ask(number, LockServiceGrpc.getForceReleaseMethod(), command.getForceRelease(), SessionResult.Builder::setForceRelease);
       default -> throw new IllegalArgumentException("No command: " + command.getCommandCase());

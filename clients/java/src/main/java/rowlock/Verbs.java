@@ -6,9 +6,14 @@ import java.util.concurrent.CompletableFuture;
 import java.util.function.Consumer;
 import java.util.function.Function;
 import rowlock.v1.DeleteLockRequest;
+import rowlock.v1.ExplainWaitRequest;
 import rowlock.v1.ForceReleaseRequest;
 import rowlock.v1.GetLockRequest;
 import rowlock.v1.Lease;
+import rowlock.v1.ListChangesRequest;
+import rowlock.v1.ListChangesResponse;
+import rowlock.v1.ListClaimsRequest;
+import rowlock.v1.ListClaimsResponse;
 import rowlock.v1.ListLimitsRequest;
 import rowlock.v1.ListLimitsResponse;
 import rowlock.v1.ListLocksRequest;
@@ -111,6 +116,20 @@ final class Verbs {
 
   CompletableFuture<ListLimitsResponse> listLimits(ListLimitsRequest request) {
     return read(SessionCommand.newBuilder().setListLimits(request), SessionResult::getListLimits);
+  }
+
+  CompletableFuture<ListClaimsResponse> listClaims(ListClaimsRequest request) {
+    return read(SessionCommand.newBuilder().setListClaims(request), SessionResult::getListClaims);
+  }
+
+  CompletableFuture<ListChangesResponse> listChanges(ListChangesRequest request) {
+    return read(SessionCommand.newBuilder().setListChanges(request), SessionResult::getListChanges);
+  }
+
+  CompletableFuture<WaitExplanation> explainWait(ExplainWaitRequest request) {
+    return read(
+        SessionCommand.newBuilder().setExplainWait(request),
+        result -> WaitExplanation.of(result.getExplainWait()));
   }
 
   CompletableFuture<ForceReleased> forceRelease(ForceReleaseRequest request) {

@@ -37,6 +37,7 @@ record OperatorVerbs(Function<JsonObject, RowlockClient> clientOf) {
     verbs.put("getLock", asked -> shown(clientOf.apply(asked).getLock(text(asked, "name"))));
     verbs.put("listLocks", this::listLocks);
     verbs.put("listLimits", this::listLimits);
+    new HistoryVerbs(clientOf).addTo(verbs);
     verbs.put("forceRelease", this::forceRelease);
   }
 
@@ -99,7 +100,7 @@ record OperatorVerbs(Function<JsonObject, RowlockClient> clientOf) {
     return shown;
   }
 
-  private static Map<String, ?> shown(ClaimView claim) {
+  static Map<String, Object> shown(ClaimView claim) {
     Map<String, Object> shown = new HashMap<>();
     shown.put("owner", claim.owner());
     shown.put("principal", claim.principal());
