@@ -105,7 +105,9 @@ describe.each(testDatabases())("on $label", (database) => {
     })();
     const besideMs = await use(() => !left);
     await watching;
-    const [calm, beside] = [calmMs, besideMs].map((all) => p99(all)) as [number, number];
+    // Other work of the machine comes and goes, so it is calm before and after.
+    const afterMs = await use((count) => count === CALM);
+    const [calm, beside] = [Math.max(p99(calmMs), p99(afterMs)), p99(besideMs)];
     const figures = `p99 ${beside.toFixed(1)} ms beside ${ROWS} deletions, ${calm.toFixed(1)} ms in the calm`;
     console.info(`${database.label}: ${figures}, ${besideMs.length} Acquires`);
     expect(beside, figures).toBeLessThan(10 * Math.max(calm, 20));

@@ -160,17 +160,16 @@ export class Background {
     const { store, cleaning } = this.#options;
     // If the clock was set ahead, the server must not forget the request ids that it has seen.
     const untilUs = store.clock.forgettableUs(cleaning.retentionUs, performance.now() * 1_000);
-    if (untilUs !== null) {
-      await inRounds((max) => this.#deleted("ended_claims", store.purgeClaims(untilUs, max)));
-      await this.#trim(untilUs);
-    }
+    if (untilUs !== null) await inRounds((max) => this.#deleted("ended_claims", store.purgeClaims(untilUs, max)));
     // An idle lock leaves only its last token, which the floor keeps, so an early deletion does no harm.
     await inRounds((max) => this.#deleted("idle_locks", store.purgeLocks(cleaning.idleLockUs, max)));
+    if (untilUs !== null) await this.#trim(untilUs);
   }
 
   /** Deletes old changes, and ended claims before their time if there are too many. To count them costs something. */
   async #trim(untilUs: number): Promise<void> {
     if (performance.now() < this.#checkedMs + bounds.TRIM_INTERVAL_MS) return;
+    this.#checkedMs = performance.now();
     const { store, cleaning } = this.#options;
     const { rows } = await store.historyStats();
     await inRounds(
@@ -178,7 +177,6 @@ export class Background {
       rows - cleaning.historyRowsMax,
     );
     await inRounds((max) => store.purgeChanges(untilUs - cleaning.changesUs, bounds.CHANGES_KEPT_MAX, max));
-    this.#checkedMs = performance.now();
   }
 
   async #deleted(what: DeletedRows, deleting: Promise<number>): Promise<number> {

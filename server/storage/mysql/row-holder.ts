@@ -47,6 +47,7 @@ export function rowHolder(pool: MysqlPool): Pick<Store, "rowHolder"> {
   return {
     /** One question at a time, because each needs up to two connections. */
     async rowHolder(lockId) {
+      // Whoever asked gets the error.
       while (asking) await asking.catch(() => {});
       asking = ask(lockId).finally(() => {
         asking = null;
