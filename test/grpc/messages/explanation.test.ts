@@ -1,7 +1,7 @@
 // The line for people about a wait.
 
 import { expect, test } from "vitest";
-import type { Explanation, WaitCause } from "../../../server/engine/history.ts";
+import type { Explanation, KeptChange, WaitCause } from "../../../server/engine/history.ts";
 import { summaryOf } from "../../../server/grpc/messages/explanation.ts";
 import { CLAIM, FREE_LOCK } from "../../support/claims.ts";
 
@@ -9,10 +9,10 @@ const NOW_US = Date.UTC(2026, 10, 24, 14, 0) * 1_000;
 const MINUTE_US = 60_000_000;
 const LIMIT = { limit: 1, source: "default", pattern: "", version: 0n, reason: "" } as const;
 const NIGHT = { ...LIMIT, source: "pattern", pattern: "etl/*", reason: "night shift" } as const;
-const SET = {
+const SET: KeptChange = {
   ...{ kind: "limit", target: "etl/*", isPattern: true, by: "token:ops", from: "", to: "1" },
   ...{ reason: "night shift", atUs: NOW_US - 1_440 * MINUTE_US, id: 1n },
-} as const;
+};
 
 const explained = (causes: readonly WaitCause[], more: Partial<Explanation> = {}): Explanation => ({
   ...{ nowUs: NOW_US, lock: FREE_LOCK, limit: LIMIT, limitSet: null, claim: null, causes, estimate: null },
