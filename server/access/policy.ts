@@ -3,7 +3,7 @@
 
 import { commonPrefix, covers, matches, type Pattern, PatternSet } from "./pattern.ts";
 import type { PrincipalName } from "./principal.ts";
-import type { Needed } from "./rights.ts";
+import type { Needed, Right } from "./rights.ts";
 
 /** These principals may do this on these locks. */
 export interface Rule {
@@ -81,8 +81,8 @@ export class Policy {
 export class RulesOfOne implements Allowed {
   readonly quota: Quota;
   readonly #rules: readonly Rule[];
-  /** The names that each verb is allowed on: asked for each call. */
-  readonly #onByVerb = new Map<string, PatternSet>();
+  /** The names that each verb is allowed on with each right: asked for each call. */
+  readonly #onByRight = new Map<Right, Map<string, PatternSet>>();
 
   constructor(rules: readonly Rule[], quota: Quota) {
     this.#rules = rules;
@@ -90,10 +90,15 @@ export class RulesOfOne implements Allowed {
   }
 
   on(needed: Needed, name: string): boolean {
-    let allowed = this.#onByVerb.get(needed.verb);
+    let byVerb = this.#onByRight.get(needed.right);
+    if (!byVerb) {
+      byVerb = new Map();
+      this.#onByRight.set(needed.right, byVerb);
+    }
+    let allowed = byVerb.get(needed.verb);
     if (!allowed) {
       allowed = new PatternSet(this.#about(needed).flatMap(({ on }) => on));
-      this.#onByVerb.set(needed.verb, allowed);
+      byVerb.set(needed.verb, allowed);
     }
     return allowed.matches(name);
   }

@@ -263,6 +263,26 @@ describe("who has no right", () => {
   });
 });
 
+test("changes are shown to whom may see all names that they are about", async () => {
+  const setLimit = (value: string) =>
+    root.call("setLimit", { target: { case: "pattern", value }, limit: 2, reason: "a test" });
+  for (const pattern of ["mine/shown/*", "mi*", "other/*"]) await setLimit(pattern);
+  await root.call("updateLock", { name: "mine/shown/a", status: "new" });
+  await root.call("updateLock", { name: "other/a", status: "new" });
+  const note = { target: "", isPattern: false, by: "1", from: "a", to: "b", reason: "" } as const;
+  await server.store.noteChange({ kind: "policy", ...note });
+  const shown = async (who: TestCalls, request: object) =>
+    (await who.call("listChanges", request)).changes.map(({ target }) => target.value ?? "policy");
+  const user = clientOf("user", TestCalls);
+  const own = await shown(user, { pageSize: 1_000 });
+  expect(own).toEqual(expect.arrayContaining(["mine/shown/a", "mine/shown/*"]));
+  expect(own.filter((target) => !target.startsWith("mine/"))).toEqual([]);
+  expect(await shown(user, { lockName: "mine/shown/a" })).toEqual(["mine/shown/a", "mine/shown/*"]);
+  expect(await shown(root, { pageSize: 1_000 })).toEqual(
+    expect.arrayContaining(["policy", "other/a", "other/*", "mi*"]),
+  );
+});
+
 test("a caller that may use a lock and not see it learns that it is busy, and not from whom", async () => {
   const made = newToken("blind");
   const read = readTokens(made.line);
@@ -275,9 +295,22 @@ test("a caller that may use a lock and not see it learns that it is busy, and no
     await client.lease({ name: "held", ttl: TTL, owner: "secret owner" });
     const refusal = await client.refusal({ name: "held", ttl: TTL });
     expect(refusal.holders).toEqual([]);
-    expect(
-      JSON.stringify(refusal, (_key, value) => (typeof value === "bigint" ? String(value) : value)),
-    ).not.toContain("secret owner");
+    await client.ticket({ name: "held", ttl: TTL, owner: "secret owner" });
+    const { ticketId } = await client.ticket({ name: "held", ttl: TTL, owner: "own" });
+    const explained = await client.call("explainWait", { target: { case: "ticketId", value: ticketId } });
+    expect(explained.claim).toMatchObject({ owner: "own" });
+    expect(explained.causes).toMatchObject([
+      { cause: { case: "held", value: { holders: [], holderCount: 1 } } },
+      { cause: { case: "queued", value: { ahead: 1, first: [] } } },
+    ]);
+    for (const answer of [refusal, explained])
+      expect(
+        JSON.stringify(answer, (_key, value) => (typeof value === "bigint" ? String(value) : value)),
+      ).not.toContain("secret owner");
+    const byNumber = client.call("explainWait", {
+      target: { case: "claim", value: { lockName: "held", ticketNumber: 3n } },
+    });
+    await expect(byNumber).rejects.toMatchObject({ reason: "RIGHT_MISSING" });
   } finally {
     client.close();
     await blind.stop();

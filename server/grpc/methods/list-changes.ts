@@ -55,11 +55,11 @@ export async function listChanges(
  * cover, and those of policies if it may see everything. Throws RIGHT_MISSING if it may see nothing with the prefix.
  */
 function seenBy(call: Call, { lockName, prefix }: ChangesQuery): (change: NotedChange) => boolean {
-  const { isSeen } = lockName === null ? seenUnder(call, VERB, prefix) : { isSeen: null };
+  const seen = lockName === null ? seenUnder(call, VERB, prefix) : { prefix: "", isSeen: null };
   return ({ kind, target, isPattern }) => {
     if (kind === "policy") return maySeeAllUnder(call, VERB, "");
     if (isPattern) return maySeeAllUnder(call, VERB, target.slice(0, -1));
-    return isSeen?.(target) ?? true;
+    return target.startsWith(seen.prefix) && (seen.isSeen?.(target) ?? true);
   };
 }
 
