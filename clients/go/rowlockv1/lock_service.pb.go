@@ -2493,7 +2493,9 @@ type SessionCommand struct {
 	//	*SessionCommand_UpdateLock
 	//	*SessionCommand_DeleteLock
 	//	*SessionCommand_Capture
-	Command       isSessionCommand_Command `protobuf_oneof:"command"`
+	Command isSessionCommand_Command `protobuf_oneof:"command"`
+	// The W3C trace context of the caller, as the header `traceparent` has it; empty: none. Malformed: ignored.
+	Traceparent   string `protobuf:"bytes,21,opt,name=traceparent,proto3" json:"traceparent,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2682,6 +2684,13 @@ func (x *SessionCommand) GetCapture() *CaptureRequest {
 		}
 	}
 	return nil
+}
+
+func (x *SessionCommand) GetTraceparent() string {
+	if x != nil {
+		return x.Traceparent
+	}
+	return ""
 }
 
 type isSessionCommand_Command interface {
@@ -3749,7 +3758,7 @@ const file_rowlock_v1_lock_service_proto_rawDesc = "" +
 	"\x06labels\x18\x02 \x03(\v2#.rowlock.v1.SessionOpen.LabelsEntryR\x06labels\x1a9\n" +
 	"\vLabelsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xe0\a\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\x82\b\n" +
 	"\x0eSessionCommand\x12\x12\n" +
 	"\x04call\x18\x01 \x01(\x04R\x04call\x123\n" +
 	"\atimeout\x18\x02 \x01(\v2\x19.google.protobuf.DurationR\atimeout\x126\n" +
@@ -3773,7 +3782,8 @@ const file_rowlock_v1_lock_service_proto_rawDesc = "" +
 	"updateLock\x12@\n" +
 	"\vdelete_lock\x18\x0f \x01(\v2\x1d.rowlock.v1.DeleteLockRequestH\x00R\n" +
 	"deleteLock\x126\n" +
-	"\acapture\x18\x10 \x01(\v2\x1a.rowlock.v1.CaptureRequestH\x00R\acaptureB\t\n" +
+	"\acapture\x18\x10 \x01(\v2\x1a.rowlock.v1.CaptureRequestH\x00R\acapture\x12 \n" +
+	"\vtraceparent\x18\x15 \x01(\tR\vtraceparentB\t\n" +
 	"\acommand\"?\n" +
 	"\vRenewLeases\x120\n" +
 	"\x06leases\x18\x01 \x03(\v2\x18.rowlock.v1.RenewRequestR\x06leases\"A\n" +

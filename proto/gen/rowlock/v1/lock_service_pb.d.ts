@@ -1462,6 +1462,13 @@ export declare type SessionCommand = Message<"rowlock.v1.SessionCommand"> & {
     value: CaptureRequest;
     case: "capture";
   } | { case: undefined; value?: undefined };
+
+  /**
+   * The W3C trace context of the caller, as the header `traceparent` has it; empty: none. Malformed: ignored.
+   *
+   * @generated from field: string traceparent = 21;
+   */
+  traceparent: string;
 };
 
 /**

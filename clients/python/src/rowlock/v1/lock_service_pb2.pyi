@@ -378,7 +378,7 @@ class SessionOpen(_message.Message):
     def __init__(self, owner: _Optional[str] = ..., labels: _Optional[_Mapping[str, str]] = ...) -> None: ...
 
 class SessionCommand(_message.Message):
-    __slots__ = ("call", "timeout", "acquire", "wait_in_queue", "renew", "renew_leases", "release", "set_limit", "get_lock", "list_locks", "list_limits", "force_release", "watch_locks", "cancel", "update_lock", "delete_lock", "capture")
+    __slots__ = ("call", "timeout", "acquire", "wait_in_queue", "renew", "renew_leases", "release", "set_limit", "get_lock", "list_locks", "list_limits", "force_release", "watch_locks", "cancel", "update_lock", "delete_lock", "capture", "traceparent")
     CALL_FIELD_NUMBER: _ClassVar[int]
     TIMEOUT_FIELD_NUMBER: _ClassVar[int]
     ACQUIRE_FIELD_NUMBER: _ClassVar[int]
@@ -396,6 +396,7 @@ class SessionCommand(_message.Message):
     UPDATE_LOCK_FIELD_NUMBER: _ClassVar[int]
     DELETE_LOCK_FIELD_NUMBER: _ClassVar[int]
     CAPTURE_FIELD_NUMBER: _ClassVar[int]
+    TRACEPARENT_FIELD_NUMBER: _ClassVar[int]
     call: int
     timeout: _duration_pb2.Duration
     acquire: AcquireRequest
@@ -413,7 +414,8 @@ class SessionCommand(_message.Message):
     update_lock: UpdateLockRequest
     delete_lock: DeleteLockRequest
     capture: CaptureRequest
-    def __init__(self, call: _Optional[int] = ..., timeout: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., acquire: _Optional[_Union[AcquireRequest, _Mapping]] = ..., wait_in_queue: _Optional[_Union[WaitInQueueRequest, _Mapping]] = ..., renew: _Optional[_Union[RenewRequest, _Mapping]] = ..., renew_leases: _Optional[_Union[RenewLeases, _Mapping]] = ..., release: _Optional[_Union[ReleaseRequest, _Mapping]] = ..., set_limit: _Optional[_Union[SetLimitRequest, _Mapping]] = ..., get_lock: _Optional[_Union[GetLockRequest, _Mapping]] = ..., list_locks: _Optional[_Union[ListLocksRequest, _Mapping]] = ..., list_limits: _Optional[_Union[ListLimitsRequest, _Mapping]] = ..., force_release: _Optional[_Union[ForceReleaseRequest, _Mapping]] = ..., watch_locks: _Optional[_Union[WatchLocksRequest, _Mapping]] = ..., cancel: _Optional[int] = ..., update_lock: _Optional[_Union[UpdateLockRequest, _Mapping]] = ..., delete_lock: _Optional[_Union[DeleteLockRequest, _Mapping]] = ..., capture: _Optional[_Union[CaptureRequest, _Mapping]] = ...) -> None: ...
+    traceparent: str
+    def __init__(self, call: _Optional[int] = ..., timeout: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., acquire: _Optional[_Union[AcquireRequest, _Mapping]] = ..., wait_in_queue: _Optional[_Union[WaitInQueueRequest, _Mapping]] = ..., renew: _Optional[_Union[RenewRequest, _Mapping]] = ..., renew_leases: _Optional[_Union[RenewLeases, _Mapping]] = ..., release: _Optional[_Union[ReleaseRequest, _Mapping]] = ..., set_limit: _Optional[_Union[SetLimitRequest, _Mapping]] = ..., get_lock: _Optional[_Union[GetLockRequest, _Mapping]] = ..., list_locks: _Optional[_Union[ListLocksRequest, _Mapping]] = ..., list_limits: _Optional[_Union[ListLimitsRequest, _Mapping]] = ..., force_release: _Optional[_Union[ForceReleaseRequest, _Mapping]] = ..., watch_locks: _Optional[_Union[WatchLocksRequest, _Mapping]] = ..., cancel: _Optional[int] = ..., update_lock: _Optional[_Union[UpdateLockRequest, _Mapping]] = ..., delete_lock: _Optional[_Union[DeleteLockRequest, _Mapping]] = ..., capture: _Optional[_Union[CaptureRequest, _Mapping]] = ..., traceparent: _Optional[str] = ...) -> None: ...
 
 class RenewLeases(_message.Message):
     __slots__ = ("leases",)

@@ -331,7 +331,7 @@ public final class LockServiceProto {
       "\n\013SessionOpen\022\r\n\005owner\030\001 \001(\t\0223\n\006labels\030\002" +
       " \003(\0132#.rowlock.v1.SessionOpen.LabelsEntr" +
       "y\032-\n\013LabelsEntry\022\013\n\003key\030\001 \001(\t\022\r\n\005value\030\002" +
-      " \001(\t:\0028\001\"\261\006\n\016SessionCommand\022\014\n\004call\030\001 \001(" +
+      " \001(\t:\0028\001\"\306\006\n\016SessionCommand\022\014\n\004call\030\001 \001(" +
       "\004\022*\n\007timeout\030\002 \001(\0132\031.google.protobuf.Dur" +
       "ation\022-\n\007acquire\030\003 \001(\0132\032.rowlock.v1.Acqu" +
       "ireRequestH\000\0227\n\rwait_in_queue\030\004 \001(\0132\036.ro" +
@@ -351,81 +351,82 @@ public final class LockServiceProto {
       "\001(\0132\035.rowlock.v1.UpdateLockRequestH\000\0224\n\013" +
       "delete_lock\030\017 \001(\0132\035.rowlock.v1.DeleteLoc" +
       "kRequestH\000\022-\n\007capture\030\020 \001(\0132\032.rowlock.v1" +
-      ".CaptureRequestH\000B\t\n\007command\"7\n\013RenewLea" +
-      "ses\022(\n\006leases\030\001 \003(\0132\030.rowlock.v1.RenewRe" +
-      "quest\"9\n\rRenewedLeases\022(\n\006leases\030\001 \003(\0132\030" +
-      ".rowlock.v1.RenewedLease\"b\n\014RenewedLease" +
-      "\022\"\n\005lease\030\001 \001(\0132\021.rowlock.v1.LeaseH\000\022#\n\005" +
-      "error\030\002 \001(\0132\022.google.rpc.StatusH\000B\t\n\007out" +
-      "come\"\326\001\n\017SessionResponse\022)\n\006opened\030\001 \001(\013" +
-      "2\031.rowlock.v1.SessionOpened\022*\n\007results\030\002" +
-      " \003(\0132\031.rowlock.v1.SessionResult\022\r\n\005heard" +
-      "\030\003 \001(\004\022#\n\004lost\030\004 \003(\0132\025.rowlock.v1.LostLe" +
-      "ase\022$\n\tconfirmed\030\005 \003(\0132\021.rowlock.v1.Leas" +
-      "e\022\022\n\ngoing_away\030\006 \001(\010\"\374\001\n\rSessionOpened\022" +
-      "\017\n\007replica\030\001 \001(\t\0225\n\022heartbeat_interval\030\002" +
-      " \001(\0132\031.google.protobuf.Duration\022.\n\013silen" +
-      "ce_max\030\003 \001(\0132\031.google.protobuf.Duration\022" +
-      "/\n\014grace_period\030\004 \001(\0132\031.google.protobuf." +
-      "Duration\022\021\n\twaits_max\030\005 \001(\r\022\024\n\014commands_" +
-      "max\030\006 \001(\r\022\031\n\021message_bytes_max\030\007 \001(\r\"\315\006\n" +
-      "\rSessionResult\022\014\n\004call\030\001 \001(\004\022.\n\007acquire\030" +
-      "\002 \001(\0132\033.rowlock.v1.AcquireResponseH\000\0228\n\r" +
-      "wait_in_queue\030\003 \001(\0132\037.rowlock.v1.WaitInQ" +
-      "ueueResponseH\000\022*\n\005renew\030\004 \001(\0132\031.rowlock." +
-      "v1.RenewResponseH\000\0221\n\014renew_leases\030\005 \001(\013" +
-      "2\031.rowlock.v1.RenewedLeasesH\000\022.\n\007release" +
-      "\030\006 \001(\0132\033.rowlock.v1.ReleaseResponseH\000\0221\n" +
-      "\tset_limit\030\007 \001(\0132\034.rowlock.v1.SetLimitRe" +
-      "sponseH\000\022/\n\010get_lock\030\010 \001(\0132\033.rowlock.v1." +
-      "GetLockResponseH\000\0223\n\nlist_locks\030\t \001(\0132\035." +
-      "rowlock.v1.ListLocksResponseH\000\0225\n\013list_l" +
-      "imits\030\n \001(\0132\036.rowlock.v1.ListLimitsRespo" +
-      "nseH\000\0229\n\rforce_release\030\013 \001(\0132 .rowlock.v" +
-      "1.ForceReleaseResponseH\000\0225\n\013watch_locks\030" +
-      "\021 \001(\0132\036.rowlock.v1.WatchLocksResponseH\000\022" +
-      "#\n\005error\030\014 \001(\0132\022.google.rpc.StatusH\000\022&\n\010" +
-      "rejected\030\r \001(\0132\022.google.rpc.StatusH\000\0225\n\013" +
-      "update_lock\030\016 \001(\0132\036.rowlock.v1.UpdateLoc" +
-      "kResponseH\000\0225\n\013delete_lock\030\017 \001(\0132\036.rowlo" +
-      "ck.v1.DeleteLockResponseH\000\022.\n\007capture\030\020 " +
-      "\001(\0132\033.rowlock.v1.CaptureResponseH\000B\010\n\006re" +
-      "sult\"[\n\tLostLease\022\020\n\010lease_id\030\001 \001(\t\022\021\n\tl" +
-      "ock_name\030\002 \001(\t\022)\n\006reason\030\003 \001(\0162\031.rowlock" +
-      ".v1.RefusalReason*v\n\tListOrder\022\032\n\026LIST_O" +
-      "RDER_UNSPECIFIED\020\000\022\023\n\017LIST_ORDER_NAME\020\001\022" +
-      "\033\n\027LIST_ORDER_LONGEST_WAIT\020\002\022\033\n\027LIST_ORD" +
-      "ER_MOST_WAITERS\020\0032\217\010\n\013LockService\022B\n\007Acq" +
-      "uire\022\032.rowlock.v1.AcquireRequest\032\033.rowlo" +
-      "ck.v1.AcquireResponse\022P\n\013WaitInQueue\022\036.r" +
-      "owlock.v1.WaitInQueueRequest\032\037.rowlock.v" +
-      "1.WaitInQueueResponse0\001\022<\n\005Renew\022\030.rowlo" +
-      "ck.v1.RenewRequest\032\031.rowlock.v1.RenewRes" +
-      "ponse\022B\n\007Release\022\032.rowlock.v1.ReleaseReq" +
-      "uest\032\033.rowlock.v1.ReleaseResponse\022E\n\010Set" +
-      "Limit\022\033.rowlock.v1.SetLimitRequest\032\034.row" +
-      "lock.v1.SetLimitResponse\022B\n\007GetLock\022\032.ro" +
-      "wlock.v1.GetLockRequest\032\033.rowlock.v1.Get" +
-      "LockResponse\022H\n\tListLocks\022\034.rowlock.v1.L" +
-      "istLocksRequest\032\035.rowlock.v1.ListLocksRe" +
-      "sponse\022K\n\nListLimits\022\035.rowlock.v1.ListLi" +
-      "mitsRequest\032\036.rowlock.v1.ListLimitsRespo" +
-      "nse\022M\n\nWatchLocks\022\035.rowlock.v1.WatchLock" +
-      "sRequest\032\036.rowlock.v1.WatchLocksResponse" +
-      "0\001\022Q\n\014ForceRelease\022\037.rowlock.v1.ForceRel" +
-      "easeRequest\032 .rowlock.v1.ForceReleaseRes" +
-      "ponse\022K\n\nUpdateLock\022\035.rowlock.v1.UpdateL" +
-      "ockRequest\032\036.rowlock.v1.UpdateLockRespon" +
-      "se\022B\n\007Capture\022\032.rowlock.v1.CaptureReques" +
-      "t\032\033.rowlock.v1.CaptureResponse\022K\n\nDelete" +
-      "Lock\022\035.rowlock.v1.DeleteLockRequest\032\036.ro" +
-      "wlock.v1.DeleteLockResponse\022F\n\007Session\022\032" +
-      ".rowlock.v1.SessionRequest\032\033.rowlock.v1." +
-      "SessionResponse(\0010\001B\242\001\n\nrowlock.v1B\020Lock" +
-      "ServiceProtoP\001Z9github.com/rowlock/rowlo" +
-      "ck/clients/go/rowlockv1;rowlockv1\242\002\003RLK\252" +
-      "\002\nRowlock.V1\312\002\nRowlock\\V1\342\002\026Rowlock\\V1\\G" +
-      "PBMetadata\352\002\013Rowlock::V1b\006proto3"
+      ".CaptureRequestH\000\022\023\n\013traceparent\030\025 \001(\tB\t" +
+      "\n\007command\"7\n\013RenewLeases\022(\n\006leases\030\001 \003(\013" +
+      "2\030.rowlock.v1.RenewRequest\"9\n\rRenewedLea" +
+      "ses\022(\n\006leases\030\001 \003(\0132\030.rowlock.v1.Renewed" +
+      "Lease\"b\n\014RenewedLease\022\"\n\005lease\030\001 \001(\0132\021.r" +
+      "owlock.v1.LeaseH\000\022#\n\005error\030\002 \001(\0132\022.googl" +
+      "e.rpc.StatusH\000B\t\n\007outcome\"\326\001\n\017SessionRes" +
+      "ponse\022)\n\006opened\030\001 \001(\0132\031.rowlock.v1.Sessi" +
+      "onOpened\022*\n\007results\030\002 \003(\0132\031.rowlock.v1.S" +
+      "essionResult\022\r\n\005heard\030\003 \001(\004\022#\n\004lost\030\004 \003(" +
+      "\0132\025.rowlock.v1.LostLease\022$\n\tconfirmed\030\005 " +
+      "\003(\0132\021.rowlock.v1.Lease\022\022\n\ngoing_away\030\006 \001" +
+      "(\010\"\374\001\n\rSessionOpened\022\017\n\007replica\030\001 \001(\t\0225\n" +
+      "\022heartbeat_interval\030\002 \001(\0132\031.google.proto" +
+      "buf.Duration\022.\n\013silence_max\030\003 \001(\0132\031.goog" +
+      "le.protobuf.Duration\022/\n\014grace_period\030\004 \001" +
+      "(\0132\031.google.protobuf.Duration\022\021\n\twaits_m" +
+      "ax\030\005 \001(\r\022\024\n\014commands_max\030\006 \001(\r\022\031\n\021messag" +
+      "e_bytes_max\030\007 \001(\r\"\315\006\n\rSessionResult\022\014\n\004c" +
+      "all\030\001 \001(\004\022.\n\007acquire\030\002 \001(\0132\033.rowlock.v1." +
+      "AcquireResponseH\000\0228\n\rwait_in_queue\030\003 \001(\013" +
+      "2\037.rowlock.v1.WaitInQueueResponseH\000\022*\n\005r" +
+      "enew\030\004 \001(\0132\031.rowlock.v1.RenewResponseH\000\022" +
+      "1\n\014renew_leases\030\005 \001(\0132\031.rowlock.v1.Renew" +
+      "edLeasesH\000\022.\n\007release\030\006 \001(\0132\033.rowlock.v1" +
+      ".ReleaseResponseH\000\0221\n\tset_limit\030\007 \001(\0132\034." +
+      "rowlock.v1.SetLimitResponseH\000\022/\n\010get_loc" +
+      "k\030\010 \001(\0132\033.rowlock.v1.GetLockResponseH\000\0223" +
+      "\n\nlist_locks\030\t \001(\0132\035.rowlock.v1.ListLock" +
+      "sResponseH\000\0225\n\013list_limits\030\n \001(\0132\036.rowlo" +
+      "ck.v1.ListLimitsResponseH\000\0229\n\rforce_rele" +
+      "ase\030\013 \001(\0132 .rowlock.v1.ForceReleaseRespo" +
+      "nseH\000\0225\n\013watch_locks\030\021 \001(\0132\036.rowlock.v1." +
+      "WatchLocksResponseH\000\022#\n\005error\030\014 \001(\0132\022.go" +
+      "ogle.rpc.StatusH\000\022&\n\010rejected\030\r \001(\0132\022.go" +
+      "ogle.rpc.StatusH\000\0225\n\013update_lock\030\016 \001(\0132\036" +
+      ".rowlock.v1.UpdateLockResponseH\000\0225\n\013dele" +
+      "te_lock\030\017 \001(\0132\036.rowlock.v1.DeleteLockRes" +
+      "ponseH\000\022.\n\007capture\030\020 \001(\0132\033.rowlock.v1.Ca" +
+      "ptureResponseH\000B\010\n\006result\"[\n\tLostLease\022\020" +
+      "\n\010lease_id\030\001 \001(\t\022\021\n\tlock_name\030\002 \001(\t\022)\n\006r" +
+      "eason\030\003 \001(\0162\031.rowlock.v1.RefusalReason*v" +
+      "\n\tListOrder\022\032\n\026LIST_ORDER_UNSPECIFIED\020\000\022" +
+      "\023\n\017LIST_ORDER_NAME\020\001\022\033\n\027LIST_ORDER_LONGE" +
+      "ST_WAIT\020\002\022\033\n\027LIST_ORDER_MOST_WAITERS\020\0032\217" +
+      "\010\n\013LockService\022B\n\007Acquire\022\032.rowlock.v1.A" +
+      "cquireRequest\032\033.rowlock.v1.AcquireRespon" +
+      "se\022P\n\013WaitInQueue\022\036.rowlock.v1.WaitInQue" +
+      "ueRequest\032\037.rowlock.v1.WaitInQueueRespon" +
+      "se0\001\022<\n\005Renew\022\030.rowlock.v1.RenewRequest\032" +
+      "\031.rowlock.v1.RenewResponse\022B\n\007Release\022\032." +
+      "rowlock.v1.ReleaseRequest\032\033.rowlock.v1.R" +
+      "eleaseResponse\022E\n\010SetLimit\022\033.rowlock.v1." +
+      "SetLimitRequest\032\034.rowlock.v1.SetLimitRes" +
+      "ponse\022B\n\007GetLock\022\032.rowlock.v1.GetLockReq" +
+      "uest\032\033.rowlock.v1.GetLockResponse\022H\n\tLis" +
+      "tLocks\022\034.rowlock.v1.ListLocksRequest\032\035.r" +
+      "owlock.v1.ListLocksResponse\022K\n\nListLimit" +
+      "s\022\035.rowlock.v1.ListLimitsRequest\032\036.rowlo" +
+      "ck.v1.ListLimitsResponse\022M\n\nWatchLocks\022\035" +
+      ".rowlock.v1.WatchLocksRequest\032\036.rowlock." +
+      "v1.WatchLocksResponse0\001\022Q\n\014ForceRelease\022" +
+      "\037.rowlock.v1.ForceReleaseRequest\032 .rowlo" +
+      "ck.v1.ForceReleaseResponse\022K\n\nUpdateLock" +
+      "\022\035.rowlock.v1.UpdateLockRequest\032\036.rowloc" +
+      "k.v1.UpdateLockResponse\022B\n\007Capture\022\032.row" +
+      "lock.v1.CaptureRequest\032\033.rowlock.v1.Capt" +
+      "ureResponse\022K\n\nDeleteLock\022\035.rowlock.v1.D" +
+      "eleteLockRequest\032\036.rowlock.v1.DeleteLock" +
+      "Response\022F\n\007Session\022\032.rowlock.v1.Session" +
+      "Request\032\033.rowlock.v1.SessionResponse(\0010\001" +
+      "B\242\001\n\nrowlock.v1B\020LockServiceProtoP\001Z9git" +
+      "hub.com/rowlock/rowlock/clients/go/rowlo" +
+      "ckv1;rowlockv1\242\002\003RLK\252\002\nRowlock.V1\312\002\nRowl" +
+      "ock\\V1\342\002\026Rowlock\\V1\\GPBMetadata\352\002\013Rowloc" +
+      "k::V1b\006proto3"
     };
     descriptor = com.google.protobuf.Descriptors.FileDescriptor
       .internalBuildGeneratedFileFrom(descriptorData,
@@ -638,7 +639,7 @@ public final class LockServiceProto {
     internal_static_rowlock_v1_SessionCommand_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_rowlock_v1_SessionCommand_descriptor,
-        new java.lang.String[] { "Call", "Timeout", "Acquire", "WaitInQueue", "Renew", "RenewLeases", "Release", "SetLimit", "GetLock", "ListLocks", "ListLimits", "ForceRelease", "WatchLocks", "Cancel", "UpdateLock", "DeleteLock", "Capture", "Command", });
+        new java.lang.String[] { "Call", "Timeout", "Acquire", "WaitInQueue", "Renew", "RenewLeases", "Release", "SetLimit", "GetLock", "ListLocks", "ListLimits", "ForceRelease", "WatchLocks", "Cancel", "UpdateLock", "DeleteLock", "Capture", "Traceparent", "Command", });
     internal_static_rowlock_v1_RenewLeases_descriptor =
       getDescriptor().getMessageTypes().get(31);
     internal_static_rowlock_v1_RenewLeases_fieldAccessorTable = new

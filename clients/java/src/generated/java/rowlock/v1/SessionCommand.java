@@ -21,6 +21,7 @@ private static final long serialVersionUID = 0L;
     super(builder);
   }
   private SessionCommand() {
+    traceparent_ = "";
   }
 
   @java.lang.Override
@@ -801,6 +802,53 @@ private static final long serialVersionUID = 0L;
     return rowlock.v1.CaptureRequest.getDefaultInstance();
   }
 
+  public static final int TRACEPARENT_FIELD_NUMBER = 21;
+  @SuppressWarnings("serial")
+  private volatile java.lang.Object traceparent_ = "";
+  /**
+   * <pre>
+   * The W3C trace context of the caller, as the header `traceparent` has it; empty: none. Malformed: ignored.
+   * </pre>
+   *
+   * <code>string traceparent = 21;</code>
+   * @return The traceparent.
+   */
+  @java.lang.Override
+  public java.lang.String getTraceparent() {
+    java.lang.Object ref = traceparent_;
+    if (ref instanceof java.lang.String) {
+      return (java.lang.String) ref;
+    } else {
+      com.google.protobuf.ByteString bs = 
+          (com.google.protobuf.ByteString) ref;
+      java.lang.String s = bs.toStringUtf8();
+      traceparent_ = s;
+      return s;
+    }
+  }
+  /**
+   * <pre>
+   * The W3C trace context of the caller, as the header `traceparent` has it; empty: none. Malformed: ignored.
+   * </pre>
+   *
+   * <code>string traceparent = 21;</code>
+   * @return The bytes for traceparent.
+   */
+  @java.lang.Override
+  public com.google.protobuf.ByteString
+      getTraceparentBytes() {
+    java.lang.Object ref = traceparent_;
+    if (ref instanceof java.lang.String) {
+      com.google.protobuf.ByteString b = 
+          com.google.protobuf.ByteString.copyFromUtf8(
+              (java.lang.String) ref);
+      traceparent_ = b;
+      return b;
+    } else {
+      return (com.google.protobuf.ByteString) ref;
+    }
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -866,6 +914,9 @@ private static final long serialVersionUID = 0L;
     }
     if (commandCase_ == 17) {
       output.writeMessage(17, (rowlock.v1.WatchLocksRequest) command_);
+    }
+    if (!com.google.protobuf.GeneratedMessageV3.isStringEmpty(traceparent_)) {
+      com.google.protobuf.GeneratedMessageV3.writeString(output, 21, traceparent_);
     }
     getUnknownFields().writeTo(output);
   }
@@ -945,6 +996,9 @@ private static final long serialVersionUID = 0L;
       size += com.google.protobuf.CodedOutputStream
         .computeMessageSize(17, (rowlock.v1.WatchLocksRequest) command_);
     }
+    if (!com.google.protobuf.GeneratedMessageV3.isStringEmpty(traceparent_)) {
+      size += com.google.protobuf.GeneratedMessageV3.computeStringSize(21, traceparent_);
+    }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
     return size;
@@ -967,6 +1021,8 @@ private static final long serialVersionUID = 0L;
       if (!getTimeout()
           .equals(other.getTimeout())) return false;
     }
+    if (!getTraceparent()
+        .equals(other.getTraceparent())) return false;
     if (!getCommandCase().equals(other.getCommandCase())) return false;
     switch (commandCase_) {
       case 3:
@@ -1050,6 +1106,8 @@ private static final long serialVersionUID = 0L;
       hash = (37 * hash) + TIMEOUT_FIELD_NUMBER;
       hash = (53 * hash) + getTimeout().hashCode();
     }
+    hash = (37 * hash) + TRACEPARENT_FIELD_NUMBER;
+    hash = (53 * hash) + getTraceparent().hashCode();
     switch (commandCase_) {
       case 3:
         hash = (37 * hash) + ACQUIRE_FIELD_NUMBER;
@@ -1304,6 +1362,7 @@ private static final long serialVersionUID = 0L;
       if (captureBuilder_ != null) {
         captureBuilder_.clear();
       }
+      traceparent_ = "";
       commandCase_ = 0;
       command_ = null;
       return this;
@@ -1349,6 +1408,9 @@ private static final long serialVersionUID = 0L;
             ? timeout_
             : timeoutBuilder_.build();
         to_bitField0_ |= 0x00000001;
+      }
+      if (((from_bitField0_ & 0x00020000) != 0)) {
+        result.traceparent_ = traceparent_;
       }
       result.bitField0_ |= to_bitField0_;
     }
@@ -1463,6 +1525,11 @@ private static final long serialVersionUID = 0L;
       }
       if (other.hasTimeout()) {
         mergeTimeout(other.getTimeout());
+      }
+      if (!other.getTraceparent().isEmpty()) {
+        traceparent_ = other.traceparent_;
+        bitField0_ |= 0x00020000;
+        onChanged();
       }
       switch (other.getCommandCase()) {
         case ACQUIRE: {
@@ -1670,6 +1737,11 @@ private static final long serialVersionUID = 0L;
               commandCase_ = 17;
               break;
             } // case 138
+            case 170: {
+              traceparent_ = input.readStringRequireUtf8();
+              bitField0_ |= 0x00020000;
+              break;
+            } // case 170
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -4464,6 +4536,98 @@ private static final long serialVersionUID = 0L;
       commandCase_ = 16;
       onChanged();
       return captureBuilder_;
+    }
+
+    private java.lang.Object traceparent_ = "";
+    /**
+     * <pre>
+     * The W3C trace context of the caller, as the header `traceparent` has it; empty: none. Malformed: ignored.
+     * </pre>
+     *
+     * <code>string traceparent = 21;</code>
+     * @return The traceparent.
+     */
+    public java.lang.String getTraceparent() {
+      java.lang.Object ref = traceparent_;
+      if (!(ref instanceof java.lang.String)) {
+        com.google.protobuf.ByteString bs =
+            (com.google.protobuf.ByteString) ref;
+        java.lang.String s = bs.toStringUtf8();
+        traceparent_ = s;
+        return s;
+      } else {
+        return (java.lang.String) ref;
+      }
+    }
+    /**
+     * <pre>
+     * The W3C trace context of the caller, as the header `traceparent` has it; empty: none. Malformed: ignored.
+     * </pre>
+     *
+     * <code>string traceparent = 21;</code>
+     * @return The bytes for traceparent.
+     */
+    public com.google.protobuf.ByteString
+        getTraceparentBytes() {
+      java.lang.Object ref = traceparent_;
+      if (ref instanceof String) {
+        com.google.protobuf.ByteString b = 
+            com.google.protobuf.ByteString.copyFromUtf8(
+                (java.lang.String) ref);
+        traceparent_ = b;
+        return b;
+      } else {
+        return (com.google.protobuf.ByteString) ref;
+      }
+    }
+    /**
+     * <pre>
+     * The W3C trace context of the caller, as the header `traceparent` has it; empty: none. Malformed: ignored.
+     * </pre>
+     *
+     * <code>string traceparent = 21;</code>
+     * @param value The traceparent to set.
+     * @return This builder for chaining.
+     */
+    public Builder setTraceparent(
+        java.lang.String value) {
+      if (value == null) { throw new NullPointerException(); }
+      traceparent_ = value;
+      bitField0_ |= 0x00020000;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * The W3C trace context of the caller, as the header `traceparent` has it; empty: none. Malformed: ignored.
+     * </pre>
+     *
+     * <code>string traceparent = 21;</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearTraceparent() {
+      traceparent_ = getDefaultInstance().getTraceparent();
+      bitField0_ = (bitField0_ & ~0x00020000);
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * The W3C trace context of the caller, as the header `traceparent` has it; empty: none. Malformed: ignored.
+     * </pre>
+     *
+     * <code>string traceparent = 21;</code>
+     * @param value The bytes for traceparent to set.
+     * @return This builder for chaining.
+     */
+    public Builder setTraceparentBytes(
+        com.google.protobuf.ByteString value) {
+      if (value == null) { throw new NullPointerException(); }
+      checkByteStringIsUtf8(value);
+      traceparent_ = value;
+      bitField0_ |= 0x00020000;
+      onChanged();
+      return this;
     }
     @java.lang.Override
     public final Builder setUnknownFields(

@@ -447,5 +447,25 @@ public interface SessionCommandOrBuilder extends
    */
   rowlock.v1.CaptureRequestOrBuilder getCaptureOrBuilder();
 
+  /**
+   * <pre>
+   * The W3C trace context of the caller, as the header `traceparent` has it; empty: none. Malformed: ignored.
+   * </pre>
+   *
+   * <code>string traceparent = 21;</code>
+   * @return The traceparent.
+   */
+  java.lang.String getTraceparent();
+  /**
+   * <pre>
+   * The W3C trace context of the caller, as the header `traceparent` has it; empty: none. Malformed: ignored.
+   * </pre>
+   *
+   * <code>string traceparent = 21;</code>
+   * @return The bytes for traceparent.
+   */
+  com.google.protobuf.ByteString
+      getTraceparentBytes();
+
   rowlock.v1.SessionCommand.CommandCase getCommandCase();
 }
