@@ -27,6 +27,7 @@ from test_held_lease import Hands, lease_of
 
 import rowlock
 import rowlock.aio
+from rowlock import telemetry
 from rowlock.connection.session_connection import SessionConnection
 from rowlock.engine.held_lease import HeldLease
 from rowlock.engine.lease_keeper import LeaseKeeper
@@ -295,6 +296,14 @@ def test_spans_in_asyncio_belong_to_their_task(server: RowlockServer, program: P
         assert parent_of(program.span(f"{task} works")[0]) == id_of(hold)
     outcomes = [(span.attributes or {})["rowlock.outcome"] for span in program.spans("rowlock.lock", 4)]
     assert outcomes.count("cancelled") == 1
+
+
+def test_the_child_of_a_fork_counts_no_lock_of_its_parent(program: Program) -> None:
+    held = program.metric("held")
+    client = telemetry.Telemetry(held=lambda: 3)
+    assert program.metric("held") == held + 3
+    client.disown()
+    assert program.metric("held") == held
 
 
 def test_a_renewal_is_late_once_after_two_thirds_of_the_time() -> None:

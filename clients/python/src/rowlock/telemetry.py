@@ -7,7 +7,6 @@ may block, such as a handler of the log, runs on a thread of its own, so that it
 from __future__ import annotations
 
 import logging
-import threading
 import time
 import weakref
 from collections.abc import Callable, Iterable
@@ -74,9 +73,9 @@ class _Instruments:
 
 
 def _held(_: metrics.CallbackOptions) -> Iterable[metrics.Observation]:
-    with _mutex:
-        clients = list(_clients)
-    yield metrics.Observation(sum(each.held() for each in clients))
+    # A copy, as other threads make and close clients meanwhile.
+    clients = [reference() for reference in _clients.valuerefs()]
+    yield metrics.Observation(sum(client.held() for client in clients if client))
 
 
 def _instruments() -> _Instruments | None:
@@ -87,8 +86,7 @@ def _instruments() -> _Instruments | None:
         return None
 
 
-_mutex = threading.Lock()
-_clients: weakref.WeakSet[Telemetry] = weakref.WeakSet()
+_clients: weakref.WeakValueDictionary[int, Telemetry] = weakref.WeakValueDictionary()
 _otel = _instruments()
 
 
@@ -101,13 +99,15 @@ class Telemetry:
         self._later = Callbacks("rowlock-telemetry")
         # The troubles that were logged since a server has last answered.
         self._troubles: set[tuple[str, str]] = set()
-        with _mutex:
-            _clients.add(self)
+        _clients[id(self)] = self
+
+    def disown(self) -> None:
+        """Count no lease any more: in the child of a fork, they belong to the parent."""
+        _clients.pop(id(self), None)
 
     def close(self) -> None:
         """Write what is still to be written, and end the thread, within a second."""
-        with _mutex:
-            _clients.discard(self)
+        self.disown()
         self._later.close(_CLOSE_WITHIN)
 
     def run_later(self, run: Callable[[], object]) -> None:

@@ -229,6 +229,7 @@ class Engine:
     def forked(self) -> None:
         """Refuse all calls in the child of a fork: its engine has no thread, and the locks belong to the parent."""
         self._refuse = forked
+        self.telemetry.disown()
         for lease in self._held:
             lease.disown(forked())
 
