@@ -356,6 +356,8 @@ def test_the_log_has_each_trouble_of_the_connection_once(
     own_server.retire()
     leaving = f"The server at {own_server.address} is going away, so the client moves to another one."
     until(lambda: leaving in said(caplog, logging.INFO))
+    own_server.kill()
+    assert said(caplog, logging.INFO).count(leaving) == 1
 
 
 def test_the_log_names_refused_credentials_and_no_secret(

@@ -256,7 +256,9 @@ class Engine:
 
     def leaving(self, connection: Connection) -> None:
         """Send nothing more to this connection."""
-        self.telemetry.going_away(connection.address)
+        # A server that stops also refuses each new try with this.
+        if connection.opened:
+            self.telemetry.going_away(connection.address)
         self._keeper.orphaned()
         self._calls.leaving(connection)
 

@@ -731,7 +731,8 @@ public final class RowlockClient implements AutoCloseable {
 
     @Override
     public void onLeaving(Connection connection) {
-      telemetry.goingAway(connection.address());
+      // A server that stops also refuses each new try with this.
+      if (connection.opened() != null) telemetry.goingAway(connection.address());
       keeper.orphaned();
       calls.leaving(connection);
     }
