@@ -17,7 +17,13 @@ export interface CallObserver {
    * Called once, at the end of each call. `method` is without its service (`Acquire`), `code` is a name (`OK`), and
    * `seconds` run from the call's arrival to its end. `span`: of the call, if it is traced.
    */
-  call(method: string, code: string, seconds: number, via: Via, span?: Pick<Span, "traceId" | "spanId">): void;
+  call(
+    method: string,
+    code: string,
+    seconds: number,
+    via: Via,
+    span?: Pick<Span, "traceId" | "spanId">,
+  ): void;
   /** Server streams outside sessions: WaitInQueue and WatchLocks. */
   streamOpened(): void;
   streamClosed(): void;

@@ -17,6 +17,8 @@ class RefusingProxy:
     def __init__(self, address: str, code: grpc.StatusCode) -> None:
         self.calls: Counter[str] = Counter()
         self.cancelled: Counter[str] = Counter()
+        self.contexts: dict[str, str] = {}
+        """The trace context of the last call of each verb."""
         self._code = code
         self._channel = grpc.insecure_channel(address)
         self._server = grpc.server(futures.ThreadPoolExecutor(32))
@@ -34,6 +36,7 @@ class RefusingProxy:
         """Return the answer of the server behind it. A call that its client cancels is cancelled there, too."""
         verb = method.rsplit("/", 1)[1]
         self.calls[verb] += 1
+        self.contexts[verb] = str(dict(context.invocation_metadata()).get("traceparent", ""))
         call: Any = self._channel.unary_unary(method)
         asked: Any = call.future(request, timeout=context.time_remaining())
 

@@ -32,6 +32,10 @@ class RowlockServer:
         assert self._process.stdout is not None
         self._process.stdout.close()
 
+    def retire(self) -> None:
+        """Begin the shutdown of the process, which lets its clients know."""
+        self._process.terminate()
+
     def start_again(self) -> None:
         """Start it again on the same database and at the same address."""
         self._start(self.address)

@@ -95,7 +95,7 @@ def test_a_grant_that_meets_a_cancellation_is_given_back_without_a_trace(
 ) -> None:
     prefix = put(client, name, 1, 2)
     asked = rowlock.options.capture_asked_of(prefix=prefix, count=2, min_interval=3_600)
-    future = client._bridge.engine.capture(asked)
+    future = client._bridge.engine.capture(asked, "")
     assert len(future.result(30).leases) == 2
     client._bridge.engine.give_up(future)
     assert len(client.capture(prefix=prefix, count=2, wait=10)) > 0

@@ -16,6 +16,7 @@ from rowlock_server import RowlockServer, until
 import rowlock
 from rowlock import FOREVER, Lock, LockState, Place, Reason, Refusal
 from rowlock.options import asked_of
+from rowlock.telemetry import LockSpan
 
 
 def test_is_held_with_its_token_until_its_scope_ends(client: rowlock.Client, name: str) -> None:
@@ -350,9 +351,10 @@ def test_many_grants_at_once_are_not_looked_at_again_for_each(client: rowlock.Cl
 
     keeper._due = counted  # type: ignore[method-assign,assignment]
     count = 400
+    requests = [asked_of(f"{name}/{index}") for index in range(count)]
     futures = [
-        client._bridge.engine.acquire(asked_of(f"{name}/{index}"), None, client._bridge.run)
-        for index in range(count)
+        client._bridge.engine.acquire(each, None, client._bridge.run, LockSpan(each.request))
+        for each in requests
     ]
     for future in futures:
         future.result(30)

@@ -12,6 +12,7 @@ from rowlock_server import RowlockServer, until
 
 import rowlock
 from rowlock import LockState, Reason, RecordView, Refusal
+from rowlock.telemetry import LockSpan
 
 _HOUR = 3_600.0
 
@@ -140,9 +141,8 @@ def test_a_wait_cancelled_before_its_grant_leaves_no_run(client: rowlock.Client,
 
 
 def test_a_wait_cancelled_at_its_grant_leaves_no_run(client: rowlock.Client, name: str) -> None:
-    future = client._bridge.engine.acquire(
-        rowlock.options.asked_of(name, min_interval=_HOUR), None, client._bridge.run
-    )
+    asked = rowlock.options.asked_of(name, min_interval=_HOUR)
+    future = client._bridge.engine.acquire(asked, None, client._bridge.run, LockSpan(asked.request))
     future.result(30)
     client._bridge.engine.give_up(future)
     until(lambda: client.get_lock(name).holder_count == 0)

@@ -78,7 +78,10 @@ export function operatorVerbs(clientOf: (command: Command) => RowlockClient): Re
     listChanges: async (asked) => {
       const { name, prefix } = asked;
       const changes: object[] = [];
-      for await (const { changedAt: _, changedBy: __, ...change } of clientOf(asked).listChanges({ name, prefix }))
+      for await (const { changedAt: _, changedBy: __, ...change } of clientOf(asked).listChanges({
+        name,
+        prefix,
+      }))
         changes.push(change);
       return { changes };
     },

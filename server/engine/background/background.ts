@@ -160,7 +160,8 @@ export class Background {
     const { store, cleaning } = this.#options;
     // If the clock was set ahead, the server must not forget the request ids that it has seen.
     const untilUs = store.clock.forgettableUs(cleaning.retentionUs, performance.now() * 1_000);
-    if (untilUs !== null) await inRounds((max) => this.#deleted("ended_claims", store.purgeClaims(untilUs, max)));
+    if (untilUs !== null)
+      await inRounds((max) => this.#deleted("ended_claims", store.purgeClaims(untilUs, max)));
     // An idle lock leaves only its last token, which the floor keeps, so an early deletion does no harm.
     await inRounds((max) => this.#deleted("idle_locks", store.purgeLocks(cleaning.idleLockUs, max)));
     if (untilUs !== null) await this.#trim(untilUs);

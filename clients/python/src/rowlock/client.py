@@ -38,6 +38,7 @@ from rowlock.options import (
 from rowlock.reason import Reason
 from rowlock.records import LockChanges, RecordView, ReleaseOptions, last_words_of
 from rowlock.refusal import Refusal
+from rowlock.telemetry import CaptureSpan, LockSpan
 from rowlock.token_source import TokenFile
 from rowlock.views import (
     ClaimView,
@@ -132,8 +133,10 @@ class Client:
         own = self._bridge.own_of(options)
         on_position = options.pop("on_position", None)
         asked = asked_of(name, **cast(AskOptions, options))
-        future = self._bridge.open().acquire(asked, on_position, self._bridge.run)
-        outcome = self._bridge.waited(future, own)
+        with LockSpan(asked.request) as span:
+            future = self._bridge.open().acquire(asked, on_position, self._bridge.run, span)
+            outcome = self._bridge.waited(future, own)
+            span.ended(outcome)
         if isinstance(outcome, HeldLease):
             return Lock(self._bridge, outcome, self._bridge.scope_of(outcome, own))
         return outcome
@@ -147,7 +150,10 @@ class Client:
         """
         own = self._bridge.own_of(options)
         asked = capture_asked_of(**cast(AskCaptureOptions, options))
-        captured = self._bridge.waited(self._bridge.open().capture(asked), own)
+        with CaptureSpan() as span:
+            future = self._bridge.open().capture(asked, span.traceparent)
+            captured = self._bridge.waited(future, own)
+            span.ended(len(captured.leases))
         locks = [Lock(self._bridge, lease, self._bridge.scope_of(lease, own)) for lease in captured.leases]
         return Captured(locks, captured.retry_after)
 

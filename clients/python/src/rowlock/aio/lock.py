@@ -15,6 +15,7 @@ from rowlock.engine.scope import is_harmless, loss_by, loss_of, note
 from rowlock.errors import LockLost, RowlockError
 from rowlock.mode import Mode
 from rowlock.records import ReleaseOptions, last_words_of
+from rowlock.telemetry import HoldSpan
 from rowlock.views import HandedOver
 
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ class Lock:
         self._bridge = bridge
         self._lease = lease
         self._scope = scope
+        self._span = HoldSpan(lease, bridge.engine.telemetry)
         self._released: Future[Released] | None = None
         # This lock's own scope has ended, and has reported a loss.
         self._is_scope_over = False
@@ -118,12 +120,14 @@ class Lock:
 
     async def __aenter__(self) -> Self:
         self._scope.enter()
+        self._span.enter()
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._is_scope_over = True
+        self._span.leave()
         is_ours = await self._scope.leave(error)
         loss = await self._leave()()
         if loss and (error is None or is_ours):

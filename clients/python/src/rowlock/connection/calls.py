@@ -42,6 +42,8 @@ class Ask:
     answered: Callable[[SessionResult, float], bool]
     """Takes a result and its basis: the server made it at that time or later. Returns whether it was the last one."""
     failed: Callable[[RowlockError], None]
+    traceparent: str = ""
+    """The trace context of the caller."""
 
 
 class Call:
@@ -279,6 +281,7 @@ class Calls:
             return True
         self._numbers += 1
         command.call = self._numbers
+        command.traceparent = ask.traceparent
         size = command.ByteSize()
         if size > connection.command_bytes_max:
             if opened is None:

@@ -25,8 +25,9 @@ _LATE = 0.02
 class PolledWait:
     """One wait, for use on the engine's thread only. Its connection sends the polls."""
 
-    def __init__(self, number: int, asked: WaitInQueueRequest, now: float) -> None:
+    def __init__(self, number: int, asked: WaitInQueueRequest, now: float, traceparent: str) -> None:
         self.number = number
+        self.traceparent = traceparent
         self.request = AcquireRequest()
         self.request.CopyFrom(asked.acquire)
         self.request.when_busy = WHEN_BUSY_ENQUEUE

@@ -111,12 +111,12 @@ class UnaryConnection:
         if kind == "cancel":
             self._cancel(command.cancel)
         elif kind == "wait_in_queue":
-            wait = PolledWait(number, command.wait_in_queue, self._now())
+            wait = PolledWait(number, command.wait_in_queue, self._now(), command.traceparent)
             self._complete(wait.request)
             self._waits[number] = wait
             self._poll_soon(wait)
         else:
-            self._command(number, command)
+            self._command(command)
 
     def acknowledge(self) -> None:
         """Do nothing: the next poll of a wait confirms its grant."""
@@ -147,40 +147,40 @@ class UnaryConnection:
         if not self._is_over:
             self._listener.responded(self, SessionResponse(opened=self.opened), sent_at)
 
-    def _command(self, number: int, command: SessionCommand) -> None:
+    def _command(self, command: SessionCommand) -> None:
         stub = self._stub
         match command.WhichOneof("command"):
             case "acquire":
                 self._complete(command.acquire)
-                self._ask(number, stub.Acquire, command.acquire, "acquire")
+                self._ask(command, stub.Acquire)
             case "renew":
-                self._ask(number, stub.Renew, command.renew, "renew")
+                self._ask(command, stub.Renew)
             case "renew_leases":
-                self._renew(number, command)
+                self._renew(command)
             case "release":
-                self._ask(number, stub.Release, command.release, "release")
+                self._ask(command, stub.Release)
             case "set_limit":
-                self._ask(number, stub.SetLimit, command.set_limit, "set_limit")
+                self._ask(command, stub.SetLimit)
             case "get_lock":
-                self._ask(number, stub.GetLock, command.get_lock, "get_lock")
+                self._ask(command, stub.GetLock)
             case "list_locks":
-                self._ask(number, stub.ListLocks, command.list_locks, "list_locks")
+                self._ask(command, stub.ListLocks)
             case "list_limits":
-                self._ask(number, stub.ListLimits, command.list_limits, "list_limits")
+                self._ask(command, stub.ListLimits)
             case "list_claims":
-                self._ask(number, stub.ListClaims, command.list_claims, "list_claims")
+                self._ask(command, stub.ListClaims)
             case "list_changes":
-                self._ask(number, stub.ListChanges, command.list_changes, "list_changes")
+                self._ask(command, stub.ListChanges)
             case "explain_wait":
-                self._ask(number, stub.ExplainWait, command.explain_wait, "explain_wait")
+                self._ask(command, stub.ExplainWait)
             case "force_release":
-                self._ask(number, stub.ForceRelease, command.force_release, "force_release")
+                self._ask(command, stub.ForceRelease)
             case "update_lock":
-                self._ask(number, stub.UpdateLock, command.update_lock, "update_lock")
+                self._ask(command, stub.UpdateLock)
             case "delete_lock":
-                self._ask(number, stub.DeleteLock, command.delete_lock, "delete_lock")
+                self._ask(command, stub.DeleteLock)
             case "capture":
-                self._capture(number, command.capture)
+                self._capture(command)
 
     def _complete(self, request: AcquireRequest | CaptureRequest) -> None:
         """Add the owner and the labels, which a session sends once."""
@@ -189,8 +189,10 @@ class UnaryConnection:
             if key not in request.labels:
                 request.labels[key] = value
 
-    def _ask(self, number: int, method: _Method, request: object, result: str) -> None:
-        self._call(method, request, self._answered(number, result))
+    def _ask(self, command: SessionCommand, method: _Method) -> None:
+        kind = str(command.WhichOneof("command"))
+        answered = self._answered(command.call, kind)
+        self._call(method, getattr(command, kind), answered, traceparent=command.traceparent)
 
     def _answered(self, number: int, result: str) -> _Done:
         def done(answer: object, sent_at: float) -> None:
@@ -199,18 +201,24 @@ class UnaryConnection:
 
         return done
 
-    def _capture(self, number: int, request: CaptureRequest) -> None:
+    def _capture(self, command: SessionCommand) -> None:
         """A capture may wait within its one call, and can be cancelled meanwhile."""
+        number, request = command.call, command.capture
         self._complete(request)
         within = seconds_of(request.max_wait) + _ANSWER_WITHIN
         answered = self._answered(number, "capture")
         call = self._call(
-            self._stub.Capture, request, answered, within, is_wanted=lambda: self._captures.pop(number, None)
+            self._stub.Capture,
+            request,
+            answered,
+            within,
+            is_wanted=lambda: self._captures.pop(number, None),
+            traceparent=command.traceparent,
         )
         if call is not None:
             self._captures[number] = call
 
-    def _renew(self, number: int, command: SessionCommand) -> None:
+    def _renew(self, command: SessionCommand) -> None:
         """The command has exactly one lease: see `renewals_max`."""
 
         def done(answer: object, sent_at: float) -> None:
@@ -219,7 +227,9 @@ class UnaryConnection:
             else:
                 assert isinstance(answer, RenewResponse)
                 renewed = RenewedLease(lease=answer.lease)
-            self._answer(SessionResult(call=number, renew_leases=RenewedLeases(leases=[renewed])), sent_at)
+            self._answer(
+                SessionResult(call=command.call, renew_leases=RenewedLeases(leases=[renewed])), sent_at
+            )
 
         (request,) = command.renew_leases.leases
         self._call(self._stub.Renew, request, done)
@@ -246,7 +256,8 @@ class UnaryConnection:
             wait = self._due.popleft()
             if not wait.is_over:
                 self._polls += 1
-                self._call(self._stub.Acquire, wait.request, self._polled(wait))
+                polled = self._polled(wait)
+                self._call(self._stub.Acquire, wait.request, polled, traceparent=wait.traceparent)
 
     def _polled(self, wait: PolledWait) -> _Done:
         def done(answer: object, sent_at: float) -> None:
@@ -296,6 +307,7 @@ class UnaryConnection:
         done: _Done,
         within: float = _ANSWER_WITHIN,
         is_wanted: Callable[[], object] = lambda: True,
+        traceparent: str = "",
     ) -> Any:
         """Start a gRPC call and return it; None if the connection is over.
 
@@ -310,7 +322,8 @@ class UnaryConnection:
             if is_wanted():
                 self._done(call, done, sent_at)
 
-        future = method.future(request, timeout=within, metadata=self._metadata)
+        context = (("traceparent", traceparent),) if traceparent else ()
+        future = method.future(request, timeout=within, metadata=(*self._metadata, *context))
         # gRPC calls it on one of its own threads.
         future.add_done_callback(lambda call: self._loop.post(lambda: ended(call)))
         return future

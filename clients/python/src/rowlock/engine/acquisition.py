@@ -23,6 +23,7 @@ from rowlock.errors import RowlockError, may_be_held, ttl_too_short
 from rowlock.options import Asked, Place
 from rowlock.reason import Reason
 from rowlock.refusal import Refusal, refusal_of
+from rowlock.telemetry import LockSpan
 from rowlock.times import duration_of, seconds_of
 from rowlock.v1.lock_pb2 import (
     WHEN_BUSY_ENQUEUE,
@@ -71,6 +72,7 @@ class Acquisition:
         ended: Callable[[Acquisition], None],
         moved: Callable[[Place], object] | None,
         is_shared: Callable[[Acquisition], bool],
+        span: LockSpan,
     ) -> None:
         """`moved` takes each place and must not block; `is_shared`: whether another call waits for the same claim."""
         self.outcome: Future[Outcome] = Future()
@@ -82,6 +84,7 @@ class Acquisition:
         self._on_ended = ended
         self._moved = moved
         self._is_shared = is_shared
+        self._span = span
         self.shared_id = asked.request_id
         """The request id that the caller chose; None: the client made it, so nobody else can know it."""
         self._is_wait = asked.wait != 0
@@ -106,6 +109,7 @@ class Acquisition:
                 self._give_up,
                 self._answered,
                 self._failed,
+                self._span.traceparent,
             )
         )
 
@@ -201,6 +205,7 @@ class Acquisition:
     def _placed(self, ticket: Ticket) -> bool:
         """Take a place; return whether the call is over, as the caller has given up."""
         self._ticket_id = ticket.ticket_id
+        self._span.has_waited = True
         if self._is_abandoned:
             self._unwanted(ticket.ticket_id)
             return True
@@ -248,6 +253,7 @@ class Acquisition:
                 lambda: self._give_up_after,
                 answered,
                 self._failed,
+                self._span.traceparent,
             )
         )
 

@@ -26,6 +26,7 @@ def ask_once(
     give_up_after: float,
     repeat: Repeat = "always",
     kind: Kind = "other",
+    traceparent: str = "",
 ) -> None:
     """Send the command; `read` also receives how many times it was sent. For use on the engine's thread only."""
 
@@ -41,4 +42,4 @@ def ask_once(
     def failed(error: RowlockError) -> None:
         reject(future, error)
 
-    call = calls.begin(Ask(kind, this, repeat, lambda: give_up_after, answered, failed))
+    call = calls.begin(Ask(kind, this, repeat, lambda: give_up_after, answered, failed, traceparent))

@@ -18,7 +18,8 @@ _log = logging.getLogger("rowlock")
 class Callbacks:
     """Starts its thread with the first callback."""
 
-    def __init__(self) -> None:
+    def __init__(self, name: str = "rowlock-callbacks") -> None:
+        self._name = name
         self._tasks: queue.SimpleQueue[Callable[[], object] | None] = queue.SimpleQueue()
         self._starting = threading.Lock()
         self._thread: threading.Thread | None = None
@@ -41,7 +42,7 @@ class Callbacks:
     def _start(self) -> None:
         with self._starting:
             if self._thread is None:
-                self._thread = threading.Thread(target=self._run, name="rowlock-callbacks", daemon=True)
+                self._thread = threading.Thread(target=self._run, name=self._name, daemon=True)
                 self._thread.start()
 
     def _run(self) -> None:

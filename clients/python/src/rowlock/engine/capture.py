@@ -55,6 +55,7 @@ class Capture:
         give_up_after: float,
         holder: Holder,
         ended: Callable[[Capture], None],
+        traceparent: str = "",
     ) -> None:
         self.outcome: Future[CapturedLeases] = Future()
         self._calls = calls
@@ -63,6 +64,7 @@ class Capture:
         self._give_up_after = give_up_after
         self._holder = holder
         self._on_ended = ended
+        self._traceparent = traceparent
         self._is_wait = asked.wait != 0
         self._until = now() + asked.wait
         self._request_id = ""
@@ -94,6 +96,7 @@ class Capture:
                 lambda: self._give_up_after,
                 self._answered,
                 self._failed,
+                self._traceparent,
             )
         )
 
@@ -214,6 +217,7 @@ class Capture:
                 lambda: self._give_up_after,
                 answered,
                 failed,
+                self._traceparent,
             )
         )
 

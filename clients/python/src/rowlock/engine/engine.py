@@ -32,6 +32,7 @@ from rowlock.errors import RowlockError, closed, forked
 from rowlock.event_loop import EventLoop
 from rowlock.options import Asked, AskedCapture, ConnectionEvent, Headers, Place, Settings
 from rowlock.reason import Reason
+from rowlock.telemetry import LockSpan, Telemetry, traceparent
 from rowlock.v1.lock_pb2 import Lease
 from rowlock.v1.lock_service_pb2 import (
     ReleaseRequest,
@@ -70,14 +71,17 @@ class Engine:
             need=lambda: self._connections.need(),
             last_error=lambda: self._connections.last_error,
         )
-        self._keeper = LeaseKeeper(self._calls, self._loop, now)
+        self.telemetry = Telemetry(held=lambda: len(self._keeper))
+        self._keeper = LeaseKeeper(self._calls, self._loop, now, self.telemetry.late)
         self._preparation = Preparation(settings, headers)
         self._connections = Connections(settings, self._preparation, self._loop, now, self)
         self._keeper.connections = self._connections
         self._left_behind = LeftBehind(
             settings, self._preparation, lambda lease_id: self._held.find(lease_id) is not None
         )
-        self._held = HeldLocks(self._calls, self._keeper, self._left_behind, settings.give_up_after)
+        self._held = HeldLocks(
+            self._calls, self._keeper, self._left_behind, settings.give_up_after, self.telemetry
+        )
         self._acquisitions: set[Acquisition | Capture] = set()
         self._closed: Future[None] | None = None
         self._is_finished = False
@@ -86,7 +90,7 @@ class Engine:
         _engines.add(self)
 
     def acquire(
-        self, asked: Asked, on_position: Callable[[Place], object] | None, run: Run
+        self, asked: Asked, on_position: Callable[[Place], object] | None, run: Run, span: LockSpan
     ) -> Future[Outcome]:
         """Ask for a lock. `run` decides where `on_position` is called, which ends with the outcome."""
         self._check()
@@ -110,14 +114,15 @@ class Engine:
             ended=self._acquisitions.discard,
             moved=Latest(run, moved) if on_position else None,
             is_shared=self._is_shared,
+            span=span,
         )
         if asked.request_id:
             self._left_behind.forget(asked.request_id)
         self._begin(acquisition, acquisition.outcome)
         return acquisition.outcome
 
-    def capture(self, asked: AskedCapture) -> Future[CapturedLeases]:
-        """Ask for some of many locks."""
+    def capture(self, asked: AskedCapture, caller: str) -> Future[CapturedLeases]:
+        """Ask for some of many locks. `caller` is the trace context of the request."""
         self._check()
         capture = Capture(
             self._calls,
@@ -126,6 +131,7 @@ class Engine:
             self._settings.give_up_after,
             self._held,
             ended=self._acquisitions.discard,
+            traceparent=caller,
         )
         self._begin(capture, capture.outcome)
         return capture.outcome
@@ -141,12 +147,13 @@ class Engine:
         if self._refuse is forked:
             reject(future, forked())
             return future
+        caller = traceparent()
 
         def begin() -> None:
             if self._is_finished:
                 resolve(future, Released(False))
             else:
-                self._held.release(lease, request, future)
+                self._held.release(lease, request, future, caller)
 
         lease.look()
         self._loop.post(begin)
@@ -159,7 +166,8 @@ class Engine:
         if lease:
             return self.release(lease, request)
         future: Future[Released] = Future()
-        self._post(lambda: self._held.end(request, future), future)
+        caller = traceparent()
+        self._post(lambda: self._held.end(request, future, traceparent=caller), future)
         return future
 
     def hand_over(self, lease: HeldLease, ttl: float | None) -> Future[Lease]:
@@ -183,6 +191,7 @@ class Engine:
         """Send a command with one answer, which `read` converts."""
         self._check()
         future: Future[Value] = Future()
+        caller = traceparent()
         self._post(
             lambda: ask_once(
                 self._calls,
@@ -192,6 +201,7 @@ class Engine:
                 give_up_after=self._settings.give_up_after,
                 repeat=repeat,
                 kind="urgent" if is_urgent else "other",
+                traceparent=caller,
             ),
             future,
         )
@@ -209,6 +219,7 @@ class Engine:
     def join(self) -> None:
         """Wait for the end of the thread, after `close`. This blocks, at most some seconds."""
         self._loop.join(_JOIN_WITHIN)
+        self.telemetry.close()
 
     def check_fork(self) -> None:
         """Raise CLOSED in the child of a fork."""
@@ -218,6 +229,7 @@ class Engine:
     def forked(self) -> None:
         """Refuse all calls in the child of a fork: its engine has no thread, and the locks belong to the parent."""
         self._refuse = forked
+        self.telemetry.disown()
         for lease in self._held:
             lease.disown(forked())
 
@@ -244,6 +256,9 @@ class Engine:
 
     def leaving(self, connection: Connection) -> None:
         """Send nothing more to this connection."""
+        # A server that stops also refuses each new try with this.
+        if connection.opened:
+            self.telemetry.going_away(connection.address)
         self._keeper.orphaned()
         self._calls.leaving(connection)
 
@@ -258,11 +273,13 @@ class Engine:
         Calls with a place stay if only the credentials are refused and others may come: the server keeps a place for a
         while.
         """
+        self.telemetry.hopeless(error)
         may_pass = error.is_of_credentials and self._preparation.may_change
         self._calls.fail_all(error, but_placed=may_pass)
 
     def notify(self, event: ConnectionEvent) -> None:
         """Notify the user."""
+        self.telemetry.connection(event)
         self._notify(event)
 
     # Internals, on the engine's thread unless they say otherwise.

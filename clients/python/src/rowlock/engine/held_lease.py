@@ -77,6 +77,8 @@ class HeldLease:
         self.is_renewing = False
         self.renew_at = math.inf
         """When the next renewal is due."""
+        self.is_late = False
+        """Whether the keeper has noticed that its renewal is overdue."""
         self.is_provisional = False
         self.over = threading.Event()
         """Set when it is lost or given back; `loss` says why."""
@@ -145,6 +147,7 @@ class HeldLease:
             self._basis = basis
             self.is_provisional = lease.provisional
             self._is_orphan = False
+            self.is_late = False
             self.renew_at = basis + self._ttl * _RENEWED_SHARE
         self.notify()
 

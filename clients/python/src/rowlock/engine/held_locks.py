@@ -18,6 +18,7 @@ from rowlock.engine.left_behind import LeftBehind
 from rowlock.errors import RowlockError
 from rowlock.reason import Reason
 from rowlock.records import Terms
+from rowlock.telemetry import Telemetry
 from rowlock.v1.lock_service_pb2 import AcquireRequest, ReleaseRequest, SessionCommand, SessionResult
 
 
@@ -41,12 +42,18 @@ class HeldLocks:
     """For use on the engine's thread, except `find` and iteration, which any thread may use."""
 
     def __init__(
-        self, calls: Calls, keeper: LeaseKeeper, left_behind: LeftBehind, give_up_after: float
+        self,
+        calls: Calls,
+        keeper: LeaseKeeper,
+        left_behind: LeftBehind,
+        give_up_after: float,
+        telemetry: Telemetry,
     ) -> None:
         self._calls = calls
         self._left_behind = left_behind
         self._keeper = keeper
         self._give_up_after = give_up_after
+        self._telemetry = telemetry
         self._held: dict[str, HeldLease] = {}
 
     def __iter__(self) -> Iterator[HeldLease]:
@@ -61,6 +68,7 @@ class HeldLocks:
         """Hold and renew a lease from now on."""
         self._held[lease.id] = lease
         self._keeper.keep(lease)
+        self._telemetry.kept(lease)
 
     def forget(self, lease: HeldLease, how: str) -> None:
         """Stop holding a lease, without a message to the server."""
@@ -69,7 +77,9 @@ class HeldLocks:
         self._keeper.drop(lease)
         lease.give_back(how)
 
-    def release(self, lease: HeldLease, request: ReleaseRequest, future: Future[Released]) -> None:
+    def release(
+        self, lease: HeldLease, request: ReleaseRequest, future: Future[Released], traceparent: str = ""
+    ) -> None:
         """Give a lease back, with the changes to the lock's record."""
         is_held = lease.loss is None
         # After so many seconds the lease has ended by itself.
@@ -77,7 +87,7 @@ class HeldLocks:
         self.forget(lease, "released")
         if is_held:
             future.add_done_callback(self._heard_of(lease.id, lease.is_endless))
-            self.end(request, future, within)
+            self.end(request, future, within, traceparent)
             return
         # Perhaps only this client counts it as lost, and the server still keeps it. If the lock's record is to remember
         # the loss, the lease has to end by itself.
@@ -134,7 +144,13 @@ class HeldLocks:
 
         return heard
 
-    def end(self, request: ReleaseRequest, future: Future[Released], within: float = math.inf) -> None:
+    def end(
+        self,
+        request: ReleaseRequest,
+        future: Future[Released],
+        within: float = math.inf,
+        traceparent: str = "",
+    ) -> None:
         """Send a release, which ends a lease or gives up a place."""
 
         def read(result: SessionResult, times_sent: int) -> Released:
@@ -148,4 +164,5 @@ class HeldLocks:
             future,
             give_up_after=min(self._give_up_after, within),
             kind="urgent",
+            traceparent=traceparent,
         )

@@ -6,7 +6,7 @@ A lease is lost when its deadline has passed, which the keeper checks before eac
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from rowlock.clock import Clock
 from rowlock.connection.calls import Ask, Calls
@@ -39,10 +39,12 @@ _GONE = (Reason.LEASE_LOST, Reason.UNKNOWN_CLAIM)
 class LeaseKeeper:
     """For use on the engine's thread only."""
 
-    def __init__(self, calls: Calls, loop: EventLoop, now: Clock) -> None:
+    def __init__(self, calls: Calls, loop: EventLoop, now: Clock, late: Callable[[HeldLease], None]) -> None:
+        """`late` takes each lease whose renewal is overdue, once for each renewal; it must not block."""
         self._calls = calls
         self._loop = loop
         self._now = now
+        self._on_late = late
         self._held: dict[str, HeldLease] = {}
         self._timer: Timer | None = None
         self.connections: Connections | None = None
@@ -80,6 +82,7 @@ class LeaseKeeper:
             held = self._held.get(lease.lease_id)
             # The server confirmed it after the acknowledgement, but the response may have heard later requests, too.
             if held:
+                self._look_if_late(held)
                 held.prolonged(lease, min(basis, held.told_at))
         self._wake()
 
@@ -105,6 +108,13 @@ class LeaseKeeper:
             lease.notify()
             if lease.loss:
                 del self._held[lease.id]
+            else:
+                self._look_if_late(lease)
+
+    def _look_if_late(self, lease: HeldLease) -> None:
+        if not lease.is_late and lease.overdue_at <= self._now() < lease.deadline:
+            lease.is_late = True
+            self._on_late(lease)
 
     def _tick(self) -> None:
         self._timer = None
@@ -149,6 +159,7 @@ class LeaseKeeper:
     def _renewed(self, lease: HeldLease, renewed: RenewedLease, basis: float) -> None:
         lease.is_renewing = False
         if renewed.WhichOneof("outcome") == "lease":
+            self._look_if_late(lease)
             lease.prolonged(renewed.lease, basis)
         else:
             self._failed(lease, of_status(renewed.error))

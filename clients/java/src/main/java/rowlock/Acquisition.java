@@ -42,6 +42,7 @@ final class Acquisition implements Ask, Asking {
   private final LockOptions asked;
   private final long giveUpAfter;
   private final CompletableFuture<Outcome> outcome;
+  private final Telemetry.Request request;
   private final long until;
 
   /** The latest place that the listener has not seen yet. */
@@ -69,7 +70,8 @@ final class Acquisition implements Ask, Asking {
       String name,
       LockOptions asked,
       long giveUpAfter,
-      CompletableFuture<Outcome> outcome) {
+      CompletableFuture<Outcome> outcome,
+      Telemetry.Request request) {
     this.loop = loop;
     this.clock = clock;
     this.calls = calls;
@@ -79,6 +81,7 @@ final class Acquisition implements Ask, Asking {
     this.asked = asked;
     this.giveUpAfter = giveUpAfter;
     this.outcome = outcome;
+    this.request = request;
     requestId = asked.requestId.orElseGet(() -> UUID.randomUUID().toString());
     until = asked.waitAtMost.map(wait -> clock.now() + Times.ofDuration(wait)).orElse(Times.FOREVER);
   }
@@ -153,6 +156,11 @@ final class Acquisition implements Ask, Asking {
   }
 
   @Override
+  public String traceparent() {
+    return request.traceparent();
+  }
+
+  @Override
   public SessionCommand.Builder command(Connection connection) {
     SessionCommand.Builder command = SessionCommand.newBuilder();
     if (!isWait()) return command.setAcquire(request(WhenBusy.WHEN_BUSY_REFUSE));
@@ -204,6 +212,7 @@ final class Acquisition implements Ask, Asking {
   /** Takes a new position. Returns true if the call is over, because the caller no longer wants the place. */
   private boolean isAtPlace(Ticket ticket) {
     ticketId = ticket.getTicketId();
+    request.placed();
     if (isAbandoned) {
       unwanted(ticketId);
       return true;
@@ -254,7 +263,7 @@ final class Acquisition implements Ask, Asking {
     HeldLease held = new HeldLease(lease, basis, Times.ofDuration(asked.margin), clock);
     if (!held.isTooEarly(asked.terms.areSet())) {
       // In the same turn, so that the client misses no news of this lease.
-      settle(new Outcome.Granted(locks.keep(held, asked)));
+      settle(new Outcome.Granted(locks.keep(held, asked, request)));
       return;
     }
     if (++lateGrants > HeldLease.LATE_GRANTS_MAX) {
@@ -277,6 +286,7 @@ final class Acquisition implements Ask, Asking {
                 Repeat.ALWAYS,
                 giveUpAfter,
                 false,
+                traceparent(),
                 (result, basis) -> granted(result.getRenew().getLease(), basis),
                 this::failed));
   }

@@ -40,6 +40,11 @@ interface Ask {
 
   void failed(RowlockException error);
 
+  /** The trace context of the caller; empty if there is none. */
+  default String traceparent() {
+    return "";
+  }
+
   /** True if nobody waits for this call. Failures that end other calls do not end it. */
   default boolean givesBack() {
     return false;

@@ -244,7 +244,12 @@ final class Calls {
     if (!usage.hasRoom(call.isWait())) return false;
     // A server that has not answered yet may not be there, and the call would end in doubt for nothing.
     if (!isOpen && call.ask.repeat() == Ask.Repeat.UNSENT) return false;
-    SessionCommand command = call.ask.command(connection).setCall(++numbers).build();
+    SessionCommand command =
+        call.ask
+            .command(connection)
+            .setCall(++numbers)
+            .setTraceparent(call.ask.traceparent())
+            .build();
     Optional<String> unsendable = Text.unsendableIn(command);
     if (unsendable.isPresent()) {
       loop.run(() -> fail(call, unsendable(unsendable.get())));

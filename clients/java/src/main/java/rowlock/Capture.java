@@ -35,6 +35,7 @@ final class Capture implements Ask, Asking {
   private final CaptureOptions asked;
   private final long giveUpAfter;
   private final CompletableFuture<Captured> outcome;
+  private final Telemetry.Request request;
   private final long until;
 
   private String requestId;
@@ -62,13 +63,15 @@ final class Capture implements Ask, Asking {
       HeldLocks locks,
       CaptureOptions asked,
       long giveUpAfter,
-      CompletableFuture<Captured> outcome) {
+      CompletableFuture<Captured> outcome,
+      Telemetry.Request request) {
     this.clock = clock;
     this.calls = calls;
     this.locks = locks;
     this.asked = asked;
     this.giveUpAfter = giveUpAfter;
     this.outcome = outcome;
+    this.request = request;
     until = asked.waitAtMost.map(wait -> clock.now() + Times.ofDuration(wait)).orElse(Times.FOREVER);
   }
 
@@ -133,6 +136,11 @@ final class Capture implements Ask, Asking {
   @Override
   public long giveUpAfter() {
     return giveUpAfter;
+  }
+
+  @Override
+  public String traceparent() {
+    return request.traceparent();
   }
 
   @Override
@@ -227,7 +235,7 @@ final class Capture implements Ask, Asking {
       unwanted(held.id);
     } else if (isTooEarly) renew(at, held.id, renewals + 1);
     // In the same turn, so that the client misses no news of this lease.
-    else taken[at] = locks.keep(held, asked);
+    else taken[at] = locks.keep(held, asked, request);
   }
 
   /** Gives a lease back, unless other calls ask under the same request id. */
@@ -246,6 +254,7 @@ final class Capture implements Ask, Asking {
             Repeat.ALWAYS,
             giveUpAfter,
             false,
+            traceparent(),
             (result, basis) -> {
               renewing--;
               take(at, result.getRenew().getLease(), basis, renewals);

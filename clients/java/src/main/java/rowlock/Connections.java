@@ -58,6 +58,7 @@ final class Connections implements Connection.Listener {
   private final BooleanSupplier isNeeded;
 
   private final Listener listener;
+  private final Telemetry telemetry;
 
   /** All connections that have not ended: the current one, and those whose servers stop. */
   private final Set<Connection> all = new LinkedHashSet<>();
@@ -91,7 +92,8 @@ final class Connections implements Connection.Listener {
       ConnectOptions options,
       Preparation preparation,
       BooleanSupplier isNeeded,
-      Listener listener) {
+      Listener listener,
+      Telemetry telemetry) {
     this.loop = loop;
     this.clock = clock;
     this.callbacks = callbacks;
@@ -100,6 +102,7 @@ final class Connections implements Connection.Listener {
     this.preparation = preparation;
     this.isNeeded = isNeeded;
     this.listener = listener;
+    this.telemetry = telemetry;
   }
 
   /** The current connection, if its server has answered. */
@@ -298,6 +301,7 @@ final class Connections implements Connection.Listener {
   }
 
   private void tell(ConnectionEvent event) {
+    telemetry.connection(event);
     inTurn.execute(() -> options.onConnection.accept(event));
   }
 

@@ -59,6 +59,11 @@ final class HeldLease {
   /** Why it is over; null while it is not. */
   private RowlockException over;
 
+  private Consumer<RowlockException> onEnd = why -> {};
+
+  /** Whether its overdue renewal was noticed. */
+  private boolean isLate;
+
   private LockState reported = LockState.HELD;
 
   HeldLease(rowlock.v1.Lease lease, long basis, long margin, Clock clock) {
@@ -150,6 +155,7 @@ final class HeldLease {
     basis = since;
     isProvisional = lease.getProvisional();
     isOrphan = false;
+    isLate = false;
     renewAt = since + ttl / THIRDS;
   }
 
@@ -161,25 +167,47 @@ final class HeldLease {
   /** Marks the lease as lost if its time is over, and notifies the listeners of any change. */
   synchronized void look() {
     if (over == null && clock.now() >= deadline())
-      over =
+      end(
           RowlockException.leaseLost(
-              lockName, Reason.EXPIRED.name(), "was not renewed in time, so others may hold the lock.");
+              lockName, Reason.EXPIRED.name(), "was not renewed in time, so others may hold the lock."));
     tell();
   }
 
   synchronized void lose(RowlockException why) {
-    if (over == null) over = why;
+    if (over == null) end(why);
     tell();
   }
 
   synchronized void giveBack() {
     listeners.clear();
     if (over == null)
-      over =
+      end(
           new RowlockException(
               Reason.RELEASED,
               Status.Code.CANCELLED,
-              "The lock \"" + lockName + "\" was released by this client.");
+              "The lock \"" + lockName + "\" was released by this client."));
+  }
+
+  private void end(RowlockException why) {
+    over = why;
+    onEnd.accept(why);
+  }
+
+  /**
+   * Calls back once, when the lease is lost or given back, with the reason, on the thread that finds it; at once if it
+   * has ended. There is one such callback, which must be quick.
+   */
+  synchronized void onEnd(Consumer<RowlockException> callback) {
+    onEnd = callback;
+    if (over != null) callback.accept(over);
+  }
+
+  /** Whether its renewal is overdue. Returns true once for each renewal. */
+  synchronized boolean becomesLate() {
+    look();
+    if (isLate || over != null || clock.now() < overdueAt()) return false;
+    isLate = true;
+    return true;
   }
 
   /**

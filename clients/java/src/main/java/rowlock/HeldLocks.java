@@ -16,6 +16,7 @@ final class HeldLocks {
   private final Verbs verbs;
   private final Promises promises;
   private final Callbacks callbacks;
+  private final Telemetry telemetry;
   private final Map<String, Lock> locks = new ConcurrentHashMap<>();
 
   /** The request ids under which callers ask. */
@@ -30,19 +31,22 @@ final class HeldLocks {
       Verbs verbs,
       Promises promises,
       Callbacks callbacks,
+      Telemetry telemetry,
       Consumer<Consumer<LeftBehind>> inherit) {
     this.loop = loop;
     this.keeper = keeper;
     this.verbs = verbs;
     this.promises = promises;
     this.callbacks = callbacks;
+    this.telemetry = telemetry;
     leftBehind = new LeftBehind(loop, clock, verbs, this, inherit);
   }
 
   /** Makes a lock of a lease, which is held from now on. On the loop. */
-  Lock keep(HeldLease lease, LeaseOptions asked) {
+  Lock keep(HeldLease lease, LeaseOptions asked, Telemetry.Request request) {
     keeper.keep(lease);
-    Lock lock = new Lock(lease, new LockVerbs(asked), callbacks);
+    Telemetry.Hold hold = telemetry.kept(lease, request);
+    Lock lock = new Lock(lease, new LockVerbs(asked), callbacks, hold);
     locks.put(lease.id, lock);
     return lock;
   }

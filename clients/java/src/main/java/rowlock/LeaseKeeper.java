@@ -49,6 +49,9 @@ final class LeaseKeeper {
   /** Moves to another server, because this one answers but cannot renew. */
   private final Consumer<RowlockException> leave;
 
+  /** Takes each lease whose renewal is overdue, once for each renewal. */
+  private final Consumer<HeldLease> late;
+
   private final Map<String, HeldLease> held = new LinkedHashMap<>();
   private EventLoop.Timer timer;
   private long wakeAt = Times.FOREVER;
@@ -59,13 +62,15 @@ final class LeaseKeeper {
       Calls calls,
       Supplier<Optional<Connection>> open,
       Runnable need,
-      Consumer<RowlockException> leave) {
+      Consumer<RowlockException> leave,
+      Consumer<HeldLease> late) {
     this.loop = loop;
     this.clock = clock;
     this.calls = calls;
     this.open = open;
     this.need = need;
     this.leave = leave;
+    this.late = late;
   }
 
   int size() {
@@ -99,7 +104,7 @@ final class LeaseKeeper {
       HeldLease lasting = held.get(lease.getLeaseId());
       // The server has confirmed the lease after the acknowledgement, but may have heard later requests since. Date it
       // back.
-      if (lasting != null) lasting.prolong(lease, Math.min(basis, lasting.toldAt));
+      if (lasting != null) prolong(lasting, lease, Math.min(basis, lasting.toldAt));
     }
     wake();
   }
@@ -119,8 +124,17 @@ final class LeaseKeeper {
   }
 
   private void lookAtAll() {
-    held.values().forEach(HeldLease::look);
+    held.values().forEach(this::lookIfLate);
     held.values().removeIf(HeldLease::isOver);
+  }
+
+  private void lookIfLate(HeldLease lease) {
+    if (lease.becomesLate()) late.accept(lease);
+  }
+
+  private void prolong(HeldLease held, Lease lease, long basis) {
+    lookIfLate(held);
+    held.prolong(lease, basis);
   }
 
   private void tick() {
@@ -189,7 +203,7 @@ final class LeaseKeeper {
   private void renewed(HeldLease lease, RenewedLease renewed, long basis) {
     lease.isRenewing = false;
     lease.renewAt = Math.max(lease.renewAt, clock.now() + RENEW_AGAIN);
-    if (renewed.hasLease()) lease.prolong(renewed.getLease(), basis);
+    if (renewed.hasLease()) prolong(lease, renewed.getLease(), basis);
     else if (renewed.hasError()) failed(lease, ErrorDetails.errorOf(renewed.getError()));
   }
 

@@ -30,6 +30,7 @@ public final class Lock implements AutoCloseable {
   private final HeldLease lease;
   private final Verbs verbs;
   private final Callbacks callbacks;
+  private final Telemetry.Hold hold;
   private final Executor listeners;
 
   /** Counts the calls that were granted the lock under one request id and have not given it up. */
@@ -37,10 +38,11 @@ public final class Lock implements AutoCloseable {
 
   private CompletableFuture<Boolean> released;
 
-  Lock(HeldLease lease, Verbs verbs, Callbacks callbacks) {
+  Lock(HeldLease lease, Verbs verbs, Callbacks callbacks, Telemetry.Hold hold) {
     this.lease = lease;
     this.verbs = verbs;
     this.callbacks = callbacks;
+    this.hold = hold;
     listeners = callbacks.inTurn();
   }
 
@@ -279,5 +281,9 @@ public final class Lock implements AutoCloseable {
 
   HeldLease lease() {
     return lease;
+  }
+
+  Telemetry.Hold hold() {
+    return hold;
   }
 }

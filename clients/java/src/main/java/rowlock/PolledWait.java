@@ -44,6 +44,7 @@ final class PolledWait {
     if (isStopped) return;
     long basis = connection.clock.now();
     connection.call(
+        number,
         LockServiceGrpc.getAcquireMethod(),
         request,
         answer -> answered(answer, basis),

@@ -53,6 +53,7 @@ public final class RowlockClient implements AutoCloseable {
   private final EventLoop loop = new EventLoop();
   private final Clock clock = new Clock();
   private final Callbacks callbacks = new Callbacks();
+  private final Telemetry telemetry = new Telemetry(callbacks);
   private final Executor positions = callbacks.inTurn();
   private final Preparation preparation;
   private final Connections connections;
@@ -72,13 +73,26 @@ public final class RowlockClient implements AutoCloseable {
     preparation = new Preparation(options, callbacks);
     connections =
         new Connections(
-            loop, clock, callbacks, options, preparation, this::isNeeded, new ConnectionsListener());
+            loop,
+            clock,
+            callbacks,
+            options,
+            preparation,
+            this::isNeeded,
+            new ConnectionsListener(),
+            telemetry);
     calls = new Calls(loop, clock, options.addresses, connections::need, connections::lastError);
     keeper =
         new LeaseKeeper(
-            loop, clock, calls, connections::open, connections::need, connections::leave);
-    verbs = new Verbs(loop, calls, options.giveUpAfter);
-    locks = new HeldLocks(loop, clock, keeper, verbs, promises, callbacks, this::inherit);
+            loop,
+            clock,
+            calls,
+            connections::open,
+            connections::need,
+            connections::leave,
+            telemetry::late);
+    verbs = new Verbs(loop, calls, options.giveUpAfter, telemetry.signals::traceparent);
+    locks = new HeldLocks(loop, clock, keeper, verbs, promises, callbacks, telemetry, this::inherit);
   }
 
   /**
@@ -689,20 +703,34 @@ public final class RowlockClient implements AutoCloseable {
   }
 
   private CompletableFuture<Outcome> begin(String name, LockOptions asked) {
+    Telemetry.Request request = telemetry.signals.lock(name, asked);
     return begin(
+        request,
         outcome ->
             new Acquisition(
-                loop, clock, calls, positions, locks, name, asked, options.giveUpAfter, outcome));
+                loop,
+                clock,
+                calls,
+                positions,
+                locks,
+                name,
+                asked,
+                options.giveUpAfter,
+                outcome,
+                request));
   }
 
   private CompletableFuture<Captured> begin(CaptureOptions asked) {
+    Telemetry.Request request = telemetry.signals.capture();
     return begin(
-        outcome ->
-            new Capture(clock, calls, locks, asked, options.giveUpAfter, outcome));
+        request,
+        outcome -> new Capture(clock, calls, locks, asked, options.giveUpAfter, outcome, request));
   }
 
-  private <T> CompletableFuture<T> begin(Function<CompletableFuture<T>, Asking> made) {
+  private <T> CompletableFuture<T> begin(
+      Telemetry.Request request, Function<CompletableFuture<T>, Asking> made) {
     CompletableFuture<T> outcome = open(CompletableFuture::new);
+    outcome.whenComplete(request::ended);
     if (outcome.isDone()) return outcome;
     Asking one = made.apply(outcome);
     loop.run(
@@ -774,6 +802,8 @@ public final class RowlockClient implements AutoCloseable {
 
     @Override
     public void onLeaving(Connection connection) {
+      // A server that stops also refuses each new try with this.
+      if (connection.opened() != null) telemetry.goingAway(connection.address());
       keeper.orphaned();
       calls.leaving(connection);
     }
@@ -786,6 +816,7 @@ public final class RowlockClient implements AutoCloseable {
 
     @Override
     public void onHopeless(RowlockException error) {
+      telemetry.hopeless(error);
       calls.failAsked(error, error.isOfCredentials() && preparation.mayChange());
     }
 

@@ -4,17 +4,19 @@
 package rowlock;
 
 import io.grpc.CallOptions;
+import io.grpc.Channel;
 import io.grpc.ClientCall;
+import io.grpc.ClientInterceptors;
 import io.grpc.ManagedChannel;
+import io.grpc.Metadata;
 import io.grpc.MethodDescriptor;
 import io.grpc.Status;
 import io.grpc.protobuf.StatusProto;
 import io.grpc.stub.ClientCalls;
+import io.grpc.stub.MetadataUtils;
 import io.grpc.stub.StreamObserver;
 import java.util.HashMap;
-import java.util.HashSet;
 import java.util.Map;
-import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import java.util.function.BiFunction;
 import java.util.function.Consumer;
@@ -37,9 +39,15 @@ final class UnaryConnection implements Connection {
   /** A read of this lock finds out whether a server is there. It creates no lock. */
   private static final String PROBED_NAME = "rowlock/client";
 
+  /** Of a call that no command asks for. */
+  private static final long NO_NUMBER = 0;
+
   /** Without bounds: the server itself reports what is too much. */
   private static final Opened OPENED =
       new Opened("", Integer.MAX_VALUE, Integer.MAX_VALUE, Integer.MAX_VALUE);
+
+  private static final Metadata.Key<String> TRACEPARENT =
+      Metadata.Key.of("traceparent", Metadata.ASCII_STRING_MARSHALLER);
 
   final EventLoop loop;
   final Clock clock;
@@ -53,8 +61,8 @@ final class UnaryConnection implements Connection {
   /** Captures, which the server may take a long time to answer. */
   private final Map<Long, ClientCall<?, ?>> captures = new HashMap<>();
 
-  /** Numbers of the calls whose results are still wanted. */
-  private final Set<Long> open = new HashSet<>();
+  /** Numbers of the calls whose results are still wanted, each with the trace context of its caller. */
+  private final Map<Long, String> open = new HashMap<>();
 
   /** Null until a server has answered without refusing the credentials. */
   private Opened opened;
@@ -79,6 +87,7 @@ final class UnaryConnection implements Connection {
     this.listener = listener;
     long basis = clock.now();
     call(
+        NO_NUMBER,
         LockServiceGrpc.getGetLockMethod(),
         GetLockRequest.newBuilder().setName(PROBED_NAME).build(),
         answer -> begin(basis),
@@ -124,7 +133,7 @@ final class UnaryConnection implements Connection {
   public void send(SessionCommand command) {
     if (isOver) return;
     long number = command.getCall();
-    open.add(number);
+    open.put(number, command.getTraceparent());
     switch (command.getCommandCase()) {
       case ACQUIRE ->
           ask(number, LockServiceGrpc.getAcquireMethod(), signed(command.getAcquire()), SessionResult.Builder::setAcquire);
@@ -236,6 +245,7 @@ final class UnaryConnection implements Connection {
       BiFunction<SessionResult.Builder, A, SessionResult.Builder> into) {
     long basis = clock.now();
     return call(
+        number,
         method,
         request,
         within,
@@ -246,6 +256,7 @@ final class UnaryConnection implements Connection {
   private void renew(long number, RenewRequest asked) {
     long basis = clock.now();
     call(
+        number,
         LockServiceGrpc.getRenewMethod(),
         asked,
         answer -> renewed(number, basis, RenewedLease.newBuilder().setLease(answer.getLease())),
@@ -258,22 +269,24 @@ final class UnaryConnection implements Connection {
   }
 
   <Q, A> void call(
+      long number,
       MethodDescriptor<Q, A> method,
       Q request,
       Consumer<A> answered,
       Consumer<com.google.rpc.Status> failed) {
-    if (!isOver) call(method, request, ANSWER_WITHIN, answered, failed);
+    if (!isOver) call(number, method, request, ANSWER_WITHIN, answered, failed);
   }
 
   /** Makes one call. A failure that is not a Rowlock server's answer to this very call ends the connection. */
   private <Q, A> ClientCall<Q, A> call(
+      long number,
       MethodDescriptor<Q, A> method,
       Q request,
       long within,
       Consumer<A> answered,
       Consumer<com.google.rpc.Status> failed) {
     CallOptions options = CallOptions.DEFAULT.withDeadlineAfter(within, TimeUnit.NANOSECONDS);
-    ClientCall<Q, A> call = channel.newCall(method, options);
+    ClientCall<Q, A> call = traced(open.getOrDefault(number, "")).newCall(method, options);
     ClientCalls.asyncUnaryCall(
         call,
         request,
@@ -295,6 +308,13 @@ final class UnaryConnection implements Connection {
           public void onCompleted() {}
         });
     return call;
+  }
+
+  private Channel traced(String traceparent) {
+    if (traceparent.isEmpty()) return channel;
+    Metadata headers = new Metadata();
+    headers.put(TRACEPARENT, traceparent);
+    return ClientInterceptors.intercept(channel, MetadataUtils.newAttachHeadersInterceptor(headers));
   }
 
   private void failed(
@@ -326,7 +346,7 @@ final class UnaryConnection implements Connection {
   }
 
   void tell(SessionResult.Builder result, long number, long basis) {
-    if (isOver || !open.contains(number)) return;
+    if (isOver || !open.containsKey(number)) return;
     boolean isPosition = result.hasWaitInQueue() && result.getWaitInQueue().hasPosition();
     if (!isPosition) {
       open.remove(number);

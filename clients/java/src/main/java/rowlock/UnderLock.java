@@ -21,7 +21,7 @@ final class UnderLock {
         };
     lock.lease().listen(listener);
     T value;
-    try {
+    try (Telemetry.Current current = lock.hold().makeCurrent()) {
       value = work.call(lock);
     } catch (InterruptedException interrupted) {
       if (!under.end()) throw interrupted;

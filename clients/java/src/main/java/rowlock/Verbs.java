@@ -5,6 +5,7 @@ package rowlock;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Consumer;
 import java.util.function.Function;
+import java.util.function.Supplier;
 import rowlock.v1.DeleteLockRequest;
 import rowlock.v1.ExplainWaitRequest;
 import rowlock.v1.ForceReleaseRequest;
@@ -29,10 +30,14 @@ final class Verbs {
   private final Calls calls;
   private final long giveUpAfter;
 
-  Verbs(EventLoop loop, Calls calls, long giveUpAfter) {
+  /** The trace context of the calling thread. */
+  private final Supplier<String> traceparent;
+
+  Verbs(EventLoop loop, Calls calls, long giveUpAfter, Supplier<String> traceparent) {
     this.loop = loop;
     this.calls = calls;
     this.giveUpAfter = giveUpAfter;
+    this.traceparent = traceparent;
   }
 
   /** Fails if no server answers within this time. */
@@ -72,6 +77,7 @@ final class Verbs {
             Ask.Repeat.ALWAYS,
             lasting,
             true,
+            "",
             (result, basis) -> found.accept(result),
             failed);
     loop.soon(() -> calls.begin(question));
@@ -180,6 +186,7 @@ final class Verbs {
             repeat,
             Math.min(giveUpAfter, within),
             false,
+            traceparent.get(),
             (result, basis) -> answer.complete(read.apply(result)),
             answer::completeExceptionally);
     loop.soon(() -> calls.begin(question));

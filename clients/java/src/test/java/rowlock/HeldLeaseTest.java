@@ -78,6 +78,36 @@ class HeldLeaseTest {
   }
 
   @Test
+  void becomesLateOnceForEachRenewal() {
+    HeldLease held = held();
+    now = 20 * SECOND - 1;
+    assertFalse(held.becomesLate());
+    now = 20 * SECOND;
+    assertTrue(held.becomesLate());
+    assertFalse(held.becomesLate());
+    held.prolong(lease(30, false), now);
+    now = 40 * SECOND;
+    assertTrue(held.becomesLate());
+    now = 60 * SECOND;
+    assertFalse(held.becomesLate());
+  }
+
+  @Test
+  void calledBackOnceAboutItsEnd() {
+    List<Reason> ends = new ArrayList<>();
+    HeldLease released = held();
+    released.onEnd(why -> ends.add(why.reason()));
+    released.giveBack();
+    HeldLease lost = held();
+    lost.onEnd(why -> ends.add(why.reason()));
+    now = 28 * SECOND;
+    lost.look();
+    lost.giveBack();
+    lost.onEnd(why -> ends.add(why.reason()));
+    assertEquals(List.of(Reason.RELEASED, Reason.LEASE_LOST, Reason.LEASE_LOST), ends);
+  }
+
+  @Test
   void staysLost() {
     HeldLease held = held();
     now = 29 * SECOND;

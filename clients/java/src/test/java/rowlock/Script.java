@@ -24,11 +24,17 @@ final class Script implements AutoCloseable {
   private volatile long now;
   final Clock clock = new Clock(() -> now, OptionalLong::empty);
   final Calls calls = new Calls(loop, clock, List.of(), () -> {}, () -> null);
-  private final LeaseKeeper keeper =
-      new LeaseKeeper(loop, clock, calls, Optional::empty, () -> {}, error -> {});
-  private final Verbs verbs = new Verbs(loop, calls, GIVE_UP_AFTER);
+  private final Telemetry telemetry = new Telemetry(callbacks);
+
+  /** The leases whose renewals were late. */
+  final BlockingQueue<HeldLease> late = new LinkedBlockingQueue<>();
+
+  final LeaseKeeper keeper =
+      new LeaseKeeper(loop, clock, calls, Optional::empty, () -> {}, error -> {}, late::add);
+  private final Verbs verbs = new Verbs(loop, calls, GIVE_UP_AFTER, () -> "");
   final HeldLocks locks =
-      new HeldLocks(loop, clock, keeper, verbs, new Promises(loop::isClosed), callbacks, give -> {});
+      new HeldLocks(
+          loop, clock, keeper, verbs, new Promises(loop::isClosed), callbacks, telemetry, give -> {});
   private Line line;
 
   Script() {
@@ -38,7 +44,9 @@ final class Script implements AutoCloseable {
   /** Begins a capture as a client does. */
   Asked capture(CaptureOptions options) {
     CompletableFuture<Captured> outcome = new CompletableFuture<>();
-    Capture capture = new Capture(clock, calls, locks, options, GIVE_UP_AFTER, outcome);
+    Capture capture =
+        new Capture(
+            clock, calls, locks, options, GIVE_UP_AFTER, outcome, Telemetry.Request.NONE);
     onLoop(capture::begin);
     return new Asked(capture, outcome);
   }
@@ -48,7 +56,16 @@ final class Script implements AutoCloseable {
     CompletableFuture<Outcome> outcome = new CompletableFuture<>();
     Acquisition acquisition =
         new Acquisition(
-            loop, clock, calls, callbacks.inTurn(), locks, "x", options, GIVE_UP_AFTER, outcome);
+            loop,
+            clock,
+            calls,
+            callbacks.inTurn(),
+            locks,
+            "x",
+            options,
+            GIVE_UP_AFTER,
+            outcome,
+            Telemetry.Request.NONE);
     onLoop(acquisition::begin);
     return outcome;
   }

@@ -5,9 +5,14 @@ package rowlock;
 import io.grpc.Context;
 import io.grpc.ManagedChannel;
 import io.grpc.ManagedChannelBuilder;
+import io.grpc.Metadata;
 import io.grpc.MethodDescriptor;
 import io.grpc.Server;
 import io.grpc.ServerBuilder;
+import io.grpc.ServerCall;
+import io.grpc.ServerCallHandler;
+import io.grpc.ServerInterceptor;
+import io.grpc.ServerInterceptors;
 import io.grpc.Status;
 import io.grpc.stub.ClientCalls;
 import io.grpc.stub.ServerCallStreamObserver;
@@ -23,9 +28,13 @@ import rowlock.v1.LockServiceGrpc;
 import rowlock.v1.SessionRequest;
 
 final class StreamlessProxy implements AutoCloseable {
+  private static final Metadata.Key<String> TRACEPARENT =
+      Metadata.Key.of("traceparent", Metadata.ASCII_STRING_MARSHALLER);
+
   private final ManagedChannel channel;
   private final Server server;
   private final Map<String, AtomicInteger> counts = new ConcurrentHashMap<>();
+  private final Map<String, String> contexts = new ConcurrentHashMap<>();
   private final AtomicInteger cancelled = new AtomicInteger();
   private final AtomicInteger withoutDeadline = new AtomicInteger();
 
@@ -45,7 +54,11 @@ final class StreamlessProxy implements AutoCloseable {
               answers.onError(refusal.asRuntimeException());
               return new Deaf();
             }));
-    server = ServerBuilder.forPort(0).addService(service.build()).build().start();
+    server =
+        ServerBuilder.forPort(0)
+            .addService(ServerInterceptors.intercept(service.build(), new Contexts()))
+            .build()
+            .start();
   }
 
   String address() {
@@ -56,6 +69,11 @@ final class StreamlessProxy implements AutoCloseable {
   int count(String method) {
     AtomicInteger count = counts.get(method);
     return count == null ? 0 : count.get();
+  }
+
+  /** The trace context of the last call of this method; empty if it had none. */
+  String context(String method) {
+    return contexts.get(method);
   }
 
   /** How many calls their callers have cancelled. */
@@ -96,6 +114,16 @@ final class StreamlessProxy implements AutoCloseable {
   public void close() {
     server.shutdownNow();
     channel.shutdownNow();
+  }
+
+  private final class Contexts implements ServerInterceptor {
+    @Override
+    public <Q, A> ServerCall.Listener<Q> interceptCall(
+        ServerCall<Q, A> call, Metadata headers, ServerCallHandler<Q, A> next) {
+      String context = headers.get(TRACEPARENT);
+      contexts.put(call.getMethodDescriptor().getBareMethodName(), context == null ? "" : context);
+      return next.startCall(call, headers);
+    }
   }
 
   private static final class Deaf implements StreamObserver<SessionRequest> {

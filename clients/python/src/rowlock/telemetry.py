@@ -1,0 +1,311 @@
+"""What the program learns of a client beside its results: a log, and spans and metrics through OpenTelemetry's API.
+
+Without OpenTelemetry, only the log is left. Nothing here names a lease id, a request id or a token of the caller. What
+may block, such as a handler of the log, runs on a thread of its own, so that it delays no renewal.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+import weakref
+from collections.abc import Callable, Iterable
+from types import TracebackType
+from typing import TYPE_CHECKING
+
+from rowlock.engine.callbacks import Callbacks
+from rowlock.engine.held_lease import HeldLease, LockState
+from rowlock.errors import RowlockError
+from rowlock.mode import mode_of
+from rowlock.options import ConnectionEvent
+from rowlock.reason import Reason
+from rowlock.refusal import Refusal
+from rowlock.v1.lock_service_pb2 import AcquireRequest
+
+try:
+    from opentelemetry import context, metrics, trace
+except ImportError:
+    _has_api = False
+else:
+    _has_api = True
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+_SCOPE = "rowlock"
+# Waits take milliseconds to hours; the default boundaries are meant for milliseconds.
+_WAIT_BOUNDARIES = (
+    *(0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0),
+    *(30.0, 60.0, 300.0, 900.0, 3_600.0),
+)
+# Seconds that `close` waits for log lines and spans that are still to be written.
+_CLOSE_WITHIN = 1.0
+
+_log = logging.getLogger("rowlock")
+
+
+class _Instruments:
+    """Made once. They also report to a provider that the program sets later."""
+
+    def __init__(self) -> None:
+        self.tracer = trace.get_tracer(_SCOPE)
+        meter = metrics.get_meter(_SCOPE)
+        # Observed and not added up, so that it is right although the program may set its provider at any time.
+        meter.create_observable_up_down_counter(
+            "rowlock.client.held", [_held], unit="{lease}", description="Leases that the client holds"
+        )
+        self.waited = meter.create_histogram(
+            "rowlock.client.wait.duration",
+            unit="s",
+            description="Time from a request for a lock to its grant",
+            explicit_bucket_boundaries_advisory=_WAIT_BOUNDARIES,
+        )
+        self.lost = meter.create_counter(
+            "rowlock.client.lost",
+            unit="{lease}",
+            description="Leases that ended although the client had not given them back",
+        )
+        self.late = meter.create_counter(
+            "rowlock.client.renewals.late",
+            unit="{renewal}",
+            description="Renewals without an answer after two thirds of the lease's time",
+        )
+
+
+def _held(_: metrics.CallbackOptions) -> Iterable[metrics.Observation]:
+    # A copy, as other threads make and close clients meanwhile.
+    clients = [reference() for reference in _clients.valuerefs()]
+    yield metrics.Observation(sum(client.held() for client in clients if client))
+
+
+def _instruments() -> _Instruments | None:
+    try:
+        return _Instruments() if _has_api else None
+    except TypeError:
+        # The API is older than the one that the extra `otel` asks for.
+        return None
+
+
+_clients: weakref.WeakValueDictionary[int, Telemetry] = weakref.WeakValueDictionary()
+_otel = _instruments()
+
+
+class Telemetry:
+    """What one client notices. Any thread may call its methods, which do not block."""
+
+    def __init__(self, held: Callable[[], int]) -> None:
+        """`held` returns how many leases the client holds, on any thread."""
+        self.held = held
+        self._later = Callbacks("rowlock-telemetry")
+        # The troubles that were logged since a server has last answered.
+        self._troubles: set[tuple[str, str]] = set()
+        _clients[id(self)] = self
+
+    def disown(self) -> None:
+        """Count no lease any more: in the child of a fork, they belong to the parent."""
+        _clients.pop(id(self), None)
+
+    def close(self) -> None:
+        """Write what is still to be written, and end the thread, within a second."""
+        self.disown()
+        self._later.close(_CLOSE_WITHIN)
+
+    def run_later(self, run: Callable[[], object]) -> None:
+        """Run something that may block, in order."""
+        self._later.run(run)
+
+    def kept(self, lease: HeldLease) -> None:
+        """Take a lease that the client holds from now on."""
+
+        def changed(state: LockState) -> None:
+            if state is LockState.LOST and lease.loss and lease.loss.reason != Reason.RELEASED:
+                self._lost(lease.lock_name, _loss_of(lease.loss))
+
+        lease.listen(changed)
+
+    def late(self, lease: HeldLease) -> None:
+        """Take a lease whose renewal has no answer although two thirds of its time have passed."""
+        if _otel:
+            _otel.late.add(1)
+        self._say(
+            logging.WARNING,
+            'The renewal of the lock "%s" is late: two thirds of its ttl have passed.',
+            lease.lock_name,
+        )
+
+    def connection(self, event: ConnectionEvent) -> None:
+        """Take a connection that opened or ended."""
+        if event.kind == "connected":
+            self._troubles.clear()
+            self._say(logging.INFO, "Connected to %s.", event.address)
+        else:
+            reason = event.error.reason if isinstance(event.error, RowlockError) else Reason.UNKNOWN
+            level = self._level_of(logging.WARNING, event.address, reason)
+            self._say(level, "There is no connection to %s: %s", event.address, event.error)
+
+    def going_away(self, address: str) -> None:
+        """Take a server that stops."""
+        self._say(
+            logging.INFO, "The server at %s is going away, so the client moves to another one.", address
+        )
+
+    def hopeless(self, error: RowlockError) -> None:
+        """Take an error with which every server would answer."""
+        self._say(self._level_of(logging.ERROR, "", error.reason), "No server accepts this client: %s", error)
+
+    def _lost(self, lock_name: str, reason: str) -> None:
+        if _otel:
+            _otel.lost.add(1, {"rowlock.reason": reason})
+        self._say(logging.WARNING, 'The lock "%s" is lost (%s).', lock_name, reason)
+
+    def _level_of(self, level: int, address: str, reason: Reason | str) -> int:
+        """Return the level of a trouble that is tried again: the given one once, until a server answers."""
+        is_new = (address, reason) not in self._troubles
+        self._troubles.add((address, reason))
+        return level if is_new else logging.DEBUG
+
+    def _say(self, level: int, message: str, *values: object) -> None:
+        if _log.isEnabledFor(level):
+            self.run_later(lambda: _log.log(level, message, *values))
+
+
+class _RequestSpan:
+    """The span of a request, on the thread of its caller."""
+
+    def __init__(self, name: str, attributes: dict[str, str | int]) -> None:
+        self._span = (
+            _otel.tracer.start_span(name, kind=trace.SpanKind.CLIENT, attributes=attributes)
+            if _otel
+            else None
+        )
+        self.traceparent = _traceparent_of(self._span)
+        """The trace context of this span; empty if there is none."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, stack: TracebackType | None
+    ) -> None:
+        if self._span is None:
+            return
+        if error is not None:
+            self._fail(error)
+        self._span.end()
+
+    def _set(self, **attributes: str | int) -> None:
+        if self._span:
+            self._span.set_attributes({f"rowlock.{name}": value for name, value in attributes.items()})
+
+    def _fail(self, error: BaseException) -> None:
+        """Set the outcome. The status has only the reason, as messages may contain a request id."""
+        is_given_up = isinstance(error, RowlockError) and error.code == "CANCELLED"
+        # Cancelled tasks and interrupted threads end with what is no Exception.
+        if is_given_up or not isinstance(error, Exception):
+            self._set(outcome="cancelled")
+            return
+        self._set(outcome="error")
+        if self._span:
+            self._span.set_status(trace.StatusCode.ERROR, _reason_of(error))
+
+
+class LockSpan(_RequestSpan):
+    """The span of a request for one lock."""
+
+    def __init__(self, request: AcquireRequest) -> None:
+        super().__init__(
+            "rowlock.lock", _lock_attributes(request.name, mode_of(request.mode), request.permits)
+        )
+        self.has_waited = False
+        """Whether the request has had a place in the queue."""
+        self._began = time.monotonic()
+
+    def ended(self, outcome: HeldLease | Refusal) -> None:
+        """Take the outcome."""
+        if isinstance(outcome, Refusal):
+            self._set(outcome=str(outcome.reason).lower())
+            return
+        self._set(outcome="granted", fencing_token=outcome.token)
+        if _otel:
+            _otel.waited.record(time.monotonic() - self._began)
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, stack: TracebackType | None
+    ) -> None:
+        self._set(waited=self.has_waited)
+        super().__exit__(kind, error, stack)
+
+
+class CaptureSpan(_RequestSpan):
+    """The span of a capture."""
+
+    def __init__(self) -> None:
+        super().__init__("rowlock.capture", {"rowlock.captured": 0})
+
+    def ended(self, captured: int) -> None:
+        """Take the number of the locks."""
+        self._set(captured=captured)
+
+
+class HoldSpan:
+    """The span of a held lock, from its grant to its end. Made on the thread of the caller, as a child of its span."""
+
+    def __init__(self, lease: HeldLease, telemetry: Telemetry) -> None:
+        if _otel is None:
+            return
+        attributes = _lock_attributes(lease.lock_name, lease.mode, lease.permits)
+        attributes["rowlock.fencing_token"] = lease.token
+        span = _otel.tracer.start_span("rowlock.hold", attributes=attributes)
+
+        def end(loss: RowlockError, at: int) -> None:
+            is_lost = loss.reason != Reason.RELEASED
+            span.set_attribute("rowlock.lost", is_lost)
+            if is_lost:
+                span.set_attribute("rowlock.reason", _loss_of(loss))
+                span.set_status(trace.StatusCode.ERROR, str(loss.reason))
+            span.end(at)
+
+        def changed(state: LockState) -> None:
+            loss = lease.loss
+            if state is LockState.LOST and loss:
+                at = time.time_ns()
+                telemetry.run_later(lambda: end(loss, at))
+
+        if span.is_recording():
+            lease.listen(changed)
+        self._span = span
+
+    def enter(self) -> None:
+        """Make it the current span."""
+        if _otel:
+            self._token = context.attach(trace.set_span_in_context(self._span))
+
+    def leave(self) -> None:
+        """Make the span current that was current before."""
+        if _otel:
+            context.detach(self._token)
+
+
+def traceparent() -> str:
+    """Return the trace context of the caller's current span; empty if there is none."""
+    return _traceparent_of(trace.get_current_span()) if _otel else ""
+
+
+def _traceparent_of(span: trace.Span | None) -> str:
+    at = span.get_span_context() if span else None
+    if at is None or not at.is_valid:
+        return ""
+    return f"00-{trace.format_trace_id(at.trace_id)}-{trace.format_span_id(at.span_id)}-{at.trace_flags:02x}"
+
+
+def _lock_attributes(name: str, mode: str, permits: int) -> dict[str, str | int]:
+    return {"rowlock.lock.name": name, "rowlock.lock.mode": mode, "rowlock.lock.permits": permits or 1}
+
+
+def _loss_of(loss: RowlockError) -> str:
+    """Return how a lease was lost, in lower case: how it has ended if the error says so."""
+    return loss.metadata.get("end_reason", _reason_of(loss)).lower()
+
+
+def _reason_of(error: BaseException) -> str:
+    return str(error.reason) if isinstance(error, RowlockError) else type(error).__name__
