@@ -334,7 +334,11 @@ describe.each(testDatabases())("on $label", ({ fresh, kind }) => {
         const { causes, summary } = await call("explainWait", {
           target: { case: "ticketId", value: ticketId },
         });
-        expect(causesOf(causes)).toEqual(["rows", "held"]);
+        // MySQL keeps what tells it in performance_schema, which may be off.
+        const [row] = await plain.run("SELECT @@performance_schema AS is_on");
+        const tells = kind !== "mysql" || Number((row as { is_on: unknown }).is_on) === 1;
+        expect(causesOf(causes)).toEqual(tells ? ["rows", "held"] : ["held"]);
+        if (!tells) return;
         const connectionId = BigInt(plain.id);
         expect(causes[0]?.cause.value).toMatchObject({ connectionId });
         expect(summary).toContain(`connection ${connectionId} of `);
