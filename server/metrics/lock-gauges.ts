@@ -5,7 +5,7 @@
 
 import { effectiveLimit, type LimitRule } from "../core/limit.ts";
 import { isOwnName, totalHeld } from "../core/lock.ts";
-import { type BusyLock, REPLICAS_MAX, type Store } from "../storage/store.ts";
+import { type BusyLock, type HistoryStats, REPLICAS_MAX, type Store } from "../storage/store.ts";
 import { type LabelCount, LabelCounts } from "./label-counts.ts";
 import { ByClass, type LockClasses } from "./series.ts";
 import type { AllSeries } from "./table.ts";
@@ -20,15 +20,10 @@ const SHOWN_MS_MAX = 60_000;
 const READ_MS_MAX = 2_000;
 
 /** The part of a store that the gauges read. */
-export interface LockSource extends Pick<Store, "busyLocks" | "furtherClaims" | "limitRules" | "replicas"> {
-  historyStats?(): Promise<HistoryStats>;
-}
-
-/** How many ended claims there are, about, and how long the oldest of them has been kept beyond its time. */
-interface HistoryStats {
-  readonly rows: number;
-  readonly overdueUs: number;
-}
+export type LockSource = Pick<
+  Store,
+  "busyLocks" | "furtherClaims" | "limitRules" | "replicas" | "historyStats"
+>;
 
 /** What is counted of one class. */
 interface ClassState {
@@ -44,8 +39,7 @@ interface Seen {
   /** Servers whose entry in the register has not run out. */
   readonly replicas: number;
   readonly byLabel: readonly LabelCount[];
-  /** null: the store does not say. */
-  readonly history: HistoryStats | null;
+  readonly history: HistoryStats;
 }
 
 export class LockGauges {
@@ -143,7 +137,7 @@ export class LockGauges {
       });
     const { nowUs, replicas } = await this.#source.replicas(REPLICAS_MAX);
     const alive = replicas.filter(({ deadlineUs }) => deadlineUs > nowUs).length;
-    const history = (await this.#source.historyStats?.()) ?? null;
+    const history = await this.#source.historyStats();
     return { states: states.all, replicas: alive, byLabel: byLabel?.most ?? [], history };
   }
 
@@ -164,10 +158,8 @@ export class LockGauges {
       byLabel.map(({ value, ...counts }) => ({ labels: { label, value }, value: counts[what] }));
     series.holdersByLabel.replace(samples("holders"));
     series.waitersByLabel.replace(samples("waiters"));
-    if (history) {
-      series.historyRows.set(history.rows);
-      series.historyOverdueSeconds.set(history.overdueUs / 1e6);
-    }
+    series.historyRows.set(history.rows);
+    series.historyOverdueSeconds.set(history.overdueUs / 1e6);
     series.replicas.set(replicas);
     series.gaugesComplete.set(1);
     this.#shownMs = performance.now();
