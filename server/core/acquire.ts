@@ -103,7 +103,7 @@ function refusedNow(draft: Draft, isFree: boolean): OutcomeNamed<"refused"> {
   const { lock, clock, failOver, limit } = draft;
   if (limit.limit === 0) return refused(draft, "paused");
   const isDue = isDueNow(lock, clock);
-  if (isDue && !isFree) return refused(draft, "busy");
+  if (isDue && !isFree) return { ...refused(draft, "busy"), ...soleHolder(draft) };
   const fromUs = Math.max(failOver.grantsFromUs, lock.record?.notBeforeUs ?? 0);
   // `nowUs` is the upper bound of the clock, and the time was set by it. So the result never exceeds the delay asked
   // for.
@@ -113,6 +113,12 @@ function refusedNow(draft: Draft, isFree: boolean): OutcomeNamed<"refused"> {
 
 function refused(draft: Draft, reason: Refused): OutcomeNamed<"refused"> {
   return { kind: "refused", reason, limit: draft.limit };
+}
+
+/** Most busy locks have one holder. Then the refusal needs no read of the holders. */
+function soleHolder({ lock, claims }: Draft): Pick<OutcomeNamed<"refused">, "holders"> {
+  const holder = lock.holders === 1 && lock.firstHolder !== null && claims.get(lock.firstHolder);
+  return holder && holder.state === "held" ? { holders: [snapshot(holder)] } : {};
 }
 
 function newClaim(draft: Draft, command: Acquire): Claim {

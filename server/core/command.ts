@@ -192,6 +192,8 @@ export type Outcome =
       readonly forUs?: number;
       /** The lock's status, if it is none of those wanted. */
       readonly status?: string;
+      /** The holders of a busy lock, if the decision knows all of them. */
+      readonly holders?: readonly Claim[];
     }
   /** The claim has ended, before this command or by it. */
   | { readonly kind: "ended"; readonly claim: Claim }

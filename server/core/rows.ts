@@ -18,8 +18,8 @@ export interface Rows extends Clock {
   /** All limit rules, including removed ones. */
   readonly limitRules: readonly LimitRule[];
   /**
-   * Claims that commands name, claims on any lock with request ids of commands, and claims that are due; each once.
-   * There may be others among them.
+   * Claims that commands name, claims on any lock with request ids of commands, claims that are due, and the holder in
+   * the guard row if the lock has no other; each once. There may be others among them.
    */
   readonly claims: readonly Claim[];
   /** For each lock with waiters: at least as many of them as planned, in order; complete if that is the whole queue. */

@@ -5,7 +5,12 @@
 // comes, unless it is urgent.
 
 import { type BoundUse, mostUsed } from "../core/bound-use.ts";
-import { ADMISSION_QUEUED_MAX, COMMANDS_AT_ONCE, COMMANDS_AT_ONCE_MIN } from "./grpc-bounds.ts";
+import {
+  ADMISSION_QUEUED_MAX,
+  COMMANDS_AT_ONCE,
+  COMMANDS_AT_ONCE_MIN,
+  CROWDED_FOR_MS,
+} from "./grpc-bounds.ts";
 import { tooMuchUnderWay } from "./messages/call-error.ts";
 
 interface Queued {
@@ -24,6 +29,8 @@ export class AdmissionRoom {
   busy = 0;
   /** Commands in the engine. */
   underWay = 0;
+  /** When two clients last had commands in the engine. */
+  #sharedMs = Number.NEGATIVE_INFINITY;
 
   constructor(atOnce = COMMANDS_AT_ONCE, shareMin = COMMANDS_AT_ONCE_MIN) {
     this.#atOnce = atOnce;
@@ -36,6 +43,17 @@ export class AdmissionRoom {
       { bound: "commands_at_once", kind: "turns", used: this.underWay, max: this.#atOnce },
       mostUsed("principal_commands", queued, ADMISSION_QUEUED_MAX),
     ];
+  }
+
+  /** Counts a client whose first command enters the engine. */
+  enter(): void {
+    this.busy += 1;
+    if (this.busy > 1) this.#sharedMs = performance.now();
+  }
+
+  /** Whether several clients are served: they call again and again, and not always at the same moment. */
+  get isCrowded(): boolean {
+    return performance.now() - this.#sharedMs < CROWDED_FOR_MS;
   }
 
   /** Commands that each of these clients may have in the engine. */
@@ -96,7 +114,7 @@ export class Admission {
   }
 
   #enter(): void {
-    if (this.#underWay === 0) this.#room.busy += 1;
+    if (this.#underWay === 0) this.#room.enter();
     this.#underWay += 1;
     this.#room.underWay += 1;
   }

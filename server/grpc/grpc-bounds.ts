@@ -132,8 +132,15 @@ export const RENEWED_AT_ONCE_MAX = 1_000;
  */
 export const COMMANDS_AT_ONCE_MIN = 8;
 export const COMMANDS_AT_ONCE = 1_024;
-/** Commands begun in one session before other sessions are read: a millisecond or two of work. */
+/**
+ * Commands begun in one session before other sessions are read: some milliseconds of work. Then the same for a session
+ * that has used up its last turn while other clients are served. Each of their calls takes about three turns, so their
+ * turns are to be short.
+ */
 export const COMMANDS_PER_TURN_MAX = 100;
+export const CROWDED_COMMANDS_PER_TURN_MAX = 20;
+/** How long other clients count as served after two of them last had commands in the engine. */
+export const CROWDED_FOR_MS = 1_000;
 /**
  * Commands of one client that may wait for admission: clients renew leases by the thousand, and some have many
  * thousands.

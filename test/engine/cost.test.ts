@@ -184,6 +184,18 @@ describe.each(testDatabases())("on $label", ({ kind, fresh }) => {
     }
   });
 
+  test("a refusal of a lock that has one holder, whom it tells without a further read", async () => {
+    const held = await acquire("busy");
+    const cost = await costOf(async () => {
+      const { outcome } = await running.engine.acquire(
+        ask("busy", { mayWait: false, requestId: "tries" }),
+        null,
+      );
+      expect(outcome).toMatchObject({ kind: "refused", holders: [{ ticketNumber: held.ticketNumber }] });
+    });
+    expect(cost.transactions).toBe(1);
+  });
+
   test("a hand-over to the first of three waiters", async () => {
     const held = await acquire("hot");
     const waiting = [follower(), follower(), follower()];

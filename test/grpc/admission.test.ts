@@ -1,13 +1,13 @@
 // How many commands of one client the engine decides at a time, and what happens to those that wait for admission.
 
 import { create } from "@bufbuild/protobuf";
-import { beforeEach, describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, test, vi } from "vitest";
 import { NOBODY } from "../../server/access/access.ts";
 import { Usage } from "../../server/access/usage.ts";
 import { ClientGone } from "../../server/engine/faults.ts";
 import { Admission, AdmissionRoom } from "../../server/grpc/admission.ts";
 import { ConnectionCalls } from "../../server/grpc/call.ts";
-import { COMMANDS_AT_ONCE } from "../../server/grpc/grpc-bounds.ts";
+import { COMMANDS_AT_ONCE, CROWDED_FOR_MS } from "../../server/grpc/grpc-bounds.ts";
 import type { CallError } from "../../server/grpc/messages/call-error.ts";
 import { type AnyVerb, checked, ROWS, type VerbName } from "../../server/grpc/verbs.ts";
 import { fakeCall } from "../support/fake-call.ts";
@@ -107,6 +107,20 @@ describe("a client's commands", () => {
     expect(underWay()).toEqual([0, 0, 0]);
     expect(room.busy).toBe(0);
     expect(running).toHaveLength(41);
+  });
+
+  test("of several clients make a crowd, until a second after they last came together", async () => {
+    vi.useFakeTimers({ toFake: ["performance"] });
+    const room = new AdmissionRoom();
+    void new Admission(room, "bound").run(ORDINARY, run("a"));
+    expect(room.isCrowded).toBe(false);
+    void new Admission(room, "bound").run(ORDINARY, run("b"));
+    await end(1);
+    vi.advanceTimersByTime(CROWDED_FOR_MS - 1);
+    expect(room.isCrowded).toBe(true);
+    vi.advanceTimersByTime(1);
+    expect(room.isCrowded).toBe(false);
+    vi.useRealTimers();
   });
 
   test("are admitted in part even if there are more clients than room", () => {

@@ -113,8 +113,10 @@ export async function refusalOf(
   permits: number,
   call: Call,
 ): Promise<Refusal> {
-  const holders = await holdersFor(engine, answer, answer.outcome.reason, call);
-  return refusedMessage(answer.lockName, answer.outcome, permits, holders);
+  const { outcome, lockName, nowUs } = answer;
+  const known = maySeeHolders(call, lockName) && outcome.holders;
+  const holders = known ? { nowUs, claims: known } : await holdersFor(engine, answer, outcome.reason, call);
+  return refusedMessage(lockName, outcome, permits, holders);
 }
 
 /** Says how a claim ended. */

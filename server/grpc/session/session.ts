@@ -18,6 +18,7 @@ import type { Frame } from "../call-observer.ts";
 import {
   COMMANDS_PER_TURN_MAX,
   CONFIRM_PER_GRACE,
+  CROWDED_COMMANDS_PER_TURN_MAX,
   HEARTBEAT_PER_GRACE,
   SESSION_UNREAD_BYTES_MAX,
   SILENCE_PER_GRACE,
@@ -94,8 +95,9 @@ export class Session {
   #heard = 0;
   /** Liveness checks since the last request, or the first one. */
   #silentLooks = 1;
-  /** Commands since the session last paused for other sessions. */
-  #sincePause = 0;
+  /** Commands that may still begin in this turn of the event loop. */
+  #leftOfTurn = COMMANDS_PER_TURN_MAX;
+  #isTurnCounted = false;
   /** Commands of the last request that have not begun. */
   #next: readonly SessionCommand[] = [];
 
@@ -157,7 +159,6 @@ export class Session {
       } catch (error) {
         this.#end(error);
       }
-      this.#letOthersIn();
     });
     stream.on("end", () => {
       // A stream that the client has cancelled ends in this way, too, and its "cancelled" follows only afterwards.
@@ -209,27 +210,30 @@ export class Session {
     this.#beginSome();
   }
 
+  /**
+   * Begins as many commands as this turn may. The others, and the next request, come in later turns, so that other
+   * clients are read before them: one request can hold tens of thousands of commands.
+   */
   #beginSome(): void {
-    const commands = this.#next.slice(0, COMMANDS_PER_TURN_MAX - this.#sincePause);
+    const commands = this.#next.slice(0, this.#leftOfTurn);
+    if (commands.length === 0) return;
     this.#next = this.#next.slice(commands.length);
-    this.#sincePause += commands.length;
+    this.#leftOfTurn -= commands.length;
+    if (!this.#isTurnCounted) setImmediate(this.#nextTurn);
+    this.#isTurnCounted = true;
     for (const command of commands) this.#begin(command);
+    if (this.#leftOfTurn === 0) this.#stream.pause();
   }
 
-  /**
-   * After COMMANDS_PER_TURN_MAX commands, begins the next ones and reads the next request in later turns, so that other
-   * sessions are read before it: one request can hold tens of thousands.
-   */
-  #letOthersIn(): void {
-    if (this.#sincePause < COMMANDS_PER_TURN_MAX || this.#state === "over") return;
-    this.#stream.pause();
-    setImmediate(() => {
-      this.#sincePause = 0;
-      this.#beginSome();
-      if (this.#sincePause < COMMANDS_PER_TURN_MAX) this.#stream.resume();
-      else this.#letOthersIn();
-    });
-  }
+  readonly #nextTurn = (): void => {
+    const wasFull = this.#leftOfTurn === 0;
+    const isCrowded = wasFull && this.#context.admission.isCrowded;
+    this.#leftOfTurn = isCrowded ? CROWDED_COMMANDS_PER_TURN_MAX : COMMANDS_PER_TURN_MAX;
+    this.#isTurnCounted = false;
+    if (this.#state === "over") return;
+    this.#beginSome();
+    if (wasFull && this.#leftOfTurn > 0) this.#stream.resume();
+  };
 
   #open(owner: string, labels: Record<string, string>): void {
     const { replica, waitsMax, commandsMax, methods } = this.#context;

@@ -117,7 +117,7 @@ export class Copies implements Before {
   }
 
   /**
-   * Adds the lock, its due claims and the head of its queue. Returns false if the database must be read: too little of
+   * Adds the lock, its sole holder, its due claims and the head of its queue. Returns false if the database must be read: too little of
    * the queue is cached, a place seems to have run out, or the uncertain clock leaves open whether a lease has ended or
    * the lock is due.
    */
@@ -136,7 +136,7 @@ export class Copies implements Before {
       if (deadlineUs <= nowUs && (claim.state === "waiting" || !isDue)) return false;
       if (claim.state === "waiting") {
         if (head.length < heads) head.push(this.#copy(claim));
-      } else if (isDue && ++due <= DUE_MAX) this.ask(claim);
+      } else if (lock.holders === 1 || (isDue && ++due <= DUE_MAX)) this.ask(claim);
     }
     const complete = head.length === lock.waiting;
     if (lock.waiting > 0) this.queues.set(lock.id, { head, complete });

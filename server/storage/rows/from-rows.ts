@@ -159,10 +159,14 @@ export function holderFromRow(row: Row): Claim | null {
   return row[HOLDER_PART - 2] === null ? null : claimFromRow(row.slice(HOLDER_PART));
 }
 
-/** Whether a load of the plan has to return the holder of a guard row. */
-export function isAskedFor(holder: Claim, plan: LoadPlan, nowUs: number): boolean {
+/**
+ * Whether a load of the plan has to return the holder of a guard row. A sole holder is always returned, because a
+ * refusal tells of it.
+ */
+export function isAskedFor(holder: Claim, lock: Counters, plan: LoadPlan, nowUs: number): boolean {
   const { lockId, ticketNumber, requestId, deadlineUs } = holder;
   return (
+    lock.holders === 1 ||
     (deadlineUs !== null && deadlineUs <= nowUs) ||
     plan.holdersOf.includes(lockId) ||
     plan.requestIds.includes(requestId) ||

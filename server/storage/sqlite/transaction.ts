@@ -124,8 +124,8 @@ function load(handle: SqliteHandle, plan: LoadPlan, clock: Clock): Read {
     if (row) add(claimFromRow(row));
   };
   // Each claim once, although it may be asked for in several ways.
-  for (const { holder } of guards) {
-    if (holder && isAskedFor(holder, plan, atLeastUs)) add(holder);
+  for (const { lock, holder } of guards) {
+    if (holder && isAskedFor(holder, lock, plan, atLeastUs)) add(holder);
   }
   for (const key of plan.claims)
     if (!claims.has(keyText(key))) addRow(statements.get("claim", key.lockId, key.ticketNumber));

@@ -11,10 +11,10 @@ import { NOBODY, OPEN_GATE } from "../../../server/access/access.ts";
 import { Usage } from "../../../server/access/usage.ts";
 import type { DeleteLock } from "../../../server/core/command.ts";
 import { isGivenUp } from "../../../server/engine/faults.ts";
-import { AdmissionRoom } from "../../../server/grpc/admission.ts";
+import { Admission, AdmissionRoom } from "../../../server/grpc/admission.ts";
 import type { Call } from "../../../server/grpc/call.ts";
 import { FaultLog } from "../../../server/grpc/call-observer.ts";
-import { COMMANDS_PER_TURN_MAX } from "../../../server/grpc/grpc-bounds.ts";
+import { COMMANDS_PER_TURN_MAX, CROWDED_COMMANDS_PER_TURN_MAX } from "../../../server/grpc/grpc-bounds.ts";
 import { servedElsewhere } from "../../../server/grpc/messages/call-error.ts";
 import { PlaceTurns } from "../../../server/grpc/methods/place-updates.ts";
 import { OpenWaits } from "../../../server/grpc/open-waits.ts";
@@ -361,22 +361,42 @@ describe("a session", () => {
     await cutOff();
   });
 
-  test("lets other sessions run after many commands in a row, also of one request", async () => {
+  const numberless = (count: number) => ({ commands: Array.from({ length: count }, () => ({ call: 1n })) });
+
+  test("lets other sessions run after many commands in a turn, also of one request", async () => {
     const { send, stream, cutOff } = await stage();
-    const commands = (count: number) => Array.from({ length: count }, () => ({ call: 1n }));
-    await send({ commands: commands(COMMANDS_PER_TURN_MAX - 1) });
+    for (let turns = 0; turns < 2; turns++) await send(numberless(COMMANDS_PER_TURN_MAX - 1));
     expect(stream.flow).toEqual([]);
-    await send({ commands: commands(1) });
+    await send(numberless(COMMANDS_PER_TURN_MAX));
     expect(stream.flow).toEqual(["pause", "resume"]);
-    await send({ commands: commands(COMMANDS_PER_TURN_MAX - 1) });
-    expect(stream.flow).toHaveLength(2);
-    // One of them fills the turn, and each of the others takes one more.
+    // Two requests in one turn fill it together.
     stream.flow.splice(0);
-    await send({ commands: commands(1 + 2 * COMMANDS_PER_TURN_MAX) });
-    expect(stream.flow.filter((step) => step === "resume")).toEqual([]);
+    stream.emit("data", bytesOf(numberless(1)));
+    await send(numberless(COMMANDS_PER_TURN_MAX - 1));
+    expect(stream.flow).toEqual(["pause", "resume"]);
+    // One of them fills the turn, and so does one of the others.
+    stream.flow.splice(0);
+    await send(numberless(1 + 2 * COMMANDS_PER_TURN_MAX));
+    await turn();
+    expect(stream.flow).toEqual(["pause", "pause", "resume"]);
+    await cutOff();
+  });
+
+  test("after a full turn has shorter turns while other clients are served", async () => {
+    const { send, stream, sessionContext, cutOff } = await stage();
+    const { admission } = sessionContext;
+    for (let clients = 0; clients < 2; clients++)
+      void new Admission(admission, "bound").run({ isUrgent: false }, () => new Promise(() => {}));
+    await send(numberless(COMMANDS_PER_TURN_MAX - 1));
+    expect(stream.flow).toEqual([]);
+    await send(numberless(COMMANDS_PER_TURN_MAX + 2 * CROWDED_COMMANDS_PER_TURN_MAX + 1));
     await turn();
     await turn();
     expect(stream.flow).toEqual(["pause", "pause", "pause", "resume"]);
+    // A turn that was not full is followed by one of the usual length.
+    stream.flow.splice(0);
+    await send(numberless(COMMANDS_PER_TURN_MAX - 1));
+    expect(stream.flow).toEqual([]);
     await cutOff();
   });
 });

@@ -103,6 +103,14 @@ export function contractOfTransactions(fresh: () => FreshStore): void {
       expect(new Set(keysOf(claims)).size).toBe(DUE_MAX);
     });
 
+    test("the holder of a lock that has no other, without a request, also when it is known", async () => {
+      const { store } = fresh();
+      const id = await lockId(store, "a");
+      const added = await addClaims(store, id, { state: "held", dueInUs: SECOND_US * 3600 });
+      for (let reads = 0; reads < 3; reads++)
+        expect((await load(store, { locks: planned(id) })).claims).toEqual(added);
+    });
+
     test("all holders of a lock on request, oldest first, and no waiters", async () => {
       const { store } = fresh();
       const [a, b] = [await lockId(store, "a"), await lockId(store, "b")];

@@ -279,7 +279,7 @@ class ReadRows implements Before {
       const holder = holderFromRow(row);
       if (!holder) continue;
       const claim = this.#claimOf(holder);
-      if (isAskedFor(claim, this.#plan, this.nowUs)) this.#ask(claim);
+      if (isAskedFor(claim, lock, this.#plan, this.nowUs)) this.#ask(claim);
     }
   }
 

@@ -326,10 +326,12 @@ describe("a decision uses the cache", () => {
     expect(known.read({ claims: [held(1, { lockId: 3n })] })).toBeNull();
   });
 
-  test("with all holders only on request", () => {
-    const known = withHolder();
+  test("with its sole holder, and with several holders only on request", () => {
+    expect(withHolder().read({ holdersOf: [] })?.loaded.claims).toEqual([held(1)]);
+    const known = new Known();
+    known.learn({}, held(1), held(2));
     expect(known.read({ holdersOf: [] })?.loaded.claims).toEqual([]);
-    expect(known.read({ holdersOf: [1n] })?.loaded.claims).toEqual([held(1)]);
+    expect(known.read({ holdersOf: [1n] })?.loaded.claims).toEqual([held(1), held(2)]);
   });
 
   test("and asserts that unknown request ids are new", () => {
@@ -337,7 +339,7 @@ describe("a decision uses the cache", () => {
     const requestIds = ["never seen", waiting(2).requestId];
     const read = known.read({ requestIds });
     expect(read?.assumptions?.newRequestIds).toEqual(["never seen"]);
-    expect(read?.loaded.claims).toEqual([waiting(2)]);
+    expect(read?.loaded.claims).toEqual([held(1), waiting(2)]);
   });
 
   test("and asserts nothing of request ids that servers made, which only its locks could have", () => {
