@@ -21,11 +21,15 @@ export function covers({ text, isPrefix }: Pattern, prefix: string): boolean {
   return isPrefix && prefix.startsWith(text);
 }
 
-/** Many patterns. To match a name takes a look-up for each length of a prefix, and not for each pattern. */
+/** Names whose answer a set remembers; more begin anew. Programs ask for the same locks again and again. */
+const REMEMBERED_MAX = 1_000;
+
+/** Many patterns. To match a new name takes a look-up for each length of a prefix, and not for each pattern. */
 export class PatternSet {
   readonly #names = new Set<string>();
   readonly #prefixes = new Set<string>();
   readonly #lengths: readonly number[];
+  readonly #remembered = new Map<string, boolean>();
 
   constructor(patterns: readonly Pattern[]) {
     for (const { text, isPrefix } of patterns) (isPrefix ? this.#prefixes : this.#names).add(text);
@@ -33,6 +37,15 @@ export class PatternSet {
   }
 
   matches(name: string): boolean {
+    const known = this.#remembered.get(name);
+    if (known !== undefined) return known;
+    if (this.#remembered.size >= REMEMBERED_MAX) this.#remembered.clear();
+    const found = this.#search(name);
+    this.#remembered.set(name, found);
+    return found;
+  }
+
+  #search(name: string): boolean {
     if (this.#names.has(name)) return true;
     for (const length of this.#lengths)
       if (length <= name.length && this.#prefixes.has(name.slice(0, length))) return true;

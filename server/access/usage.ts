@@ -109,9 +109,12 @@ export class Usage {
     };
   }
 
-  /** Keeps room for what a command asks for, until the function that it returns is called. Throws OVERLOADED. */
-  ask({ principal, quota }: User, { claims, waiters }: AskedFor): () => void {
-    if (quota.claims === undefined && quota.waiters === undefined) return () => {};
+  /**
+   * Keeps room for what a command asks for, until the function that it returns is called. null: the caller has no such
+   * quota. Throws OVERLOADED.
+   */
+  ask({ principal, quota }: User, { claims, waiters }: AskedFor): (() => void) | null {
+    if (quota.claims === undefined && quota.waiters === undefined) return null;
     const used = this.#ofUser(principal, quota);
     check("claims", used.claims + used.claimsAsked + claims, quota);
     check("waiters", used.waiters + used.waitersAsked + waiters, quota);

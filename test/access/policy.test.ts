@@ -1,6 +1,7 @@
 // What a policy allows, and what is said of a file with faults.
 
 import { describe, expect, test } from "vitest";
+import { PatternSet } from "../../server/access/pattern.ts";
 import type { Policy } from "../../server/access/policy.ts";
 import { boundsOf, readPolicy } from "../../server/access/policy-file.ts";
 import type { Needed } from "../../server/access/rights.ts";
@@ -45,6 +46,13 @@ describe("a rule", () => {
     expect(ETL.of("jwt:system:serviceaccount:etl:loader").on(ACQUIRE, "etl/x")).toBe(true);
     for (const other of ["token:nightly2", "token:", "jwt:nightly", "jwt:system:serviceaccount:etl", ""])
       expect(ETL.of(other).on(ACQUIRE, "etl/x")).toBe(false);
+  });
+
+  test("gives a name the same answer again and again, with any number of names between", () => {
+    const names = Array.from({ length: 1_500 }, (_, index) => `${index % 2 === 0 ? "etl" : "web"}/${index}`);
+    const set = new PatternSet([{ text: "etl/", isPrefix: true }]);
+    for (let round = 0; round < 3; round++)
+      expect(names.filter((name) => set.matches(name))).toEqual(names.filter((_, index) => index % 2 === 0));
   });
 
   test("allows all names under a prefix only if one pattern covers them all", () => {

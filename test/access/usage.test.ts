@@ -71,11 +71,11 @@ describe("live claims", () => {
     const done = usage.ask(few, place);
     expect(refused(() => usage.ask(few, place))).toBe("quota_waiters");
     usage.decided("token:a", 1, 1);
-    done();
+    done?.();
     expect(refused(() => usage.ask(few, place))).toBe("quota_waiters");
     const others = [usage.ask(few, lease), usage.ask(few, lease)];
     expect(refused(() => usage.ask(few, lease))).toBe("quota_claims");
-    for (const end of others) end();
+    for (const end of others) end?.();
     usage.decided("token:a", 0, -1);
     usage.decided("token:a", 2, 0);
     expect(refused(() => usage.ask(few, lease))).toBe("quota_claims");
@@ -154,7 +154,7 @@ describe("the use of quotas", () => {
       ["token:b", { claims: 4, callsPerSecond: 10 }, 3],
     ] as const) {
       usage.decided(principal, held, 0);
-      usage.ask(user(quota, principal), lease)();
+      usage.ask(user(quota, principal), lease)?.();
     }
     expect(claims(usage)).toEqual({ bound: "quota_claims", kind: "client", used: 3, max: 4 });
     for (let call = 0; call < 6; call++) usage.call(user({ claims: 4, callsPerSecond: 10 }, "token:b"));
@@ -166,7 +166,7 @@ describe("the use of quotas", () => {
     const usage = new Usage();
     usage.decided("token:a", 5, 0);
     expect(usage.bounds).toEqual([]);
-    usage.ask(user({ claims: 10 }), lease)();
+    usage.ask(user({ claims: 10 }), lease)?.();
     expect(claims(usage)).toMatchObject({ used: 5, max: 10 });
     usage.decided("token:a", -5, 0);
     expect(claims(usage)).toBeUndefined();

@@ -52,7 +52,7 @@ async function whenFree(
 ): Promise<Captured> {
   const { usage, identity } = call.client;
   // It takes nothing for as long as it waits, so it keeps no room.
-  usage.ask(identity, { claims: ask.max, waiters: 0 })();
+  usage.ask(identity, { claims: ask.max, waiters: 0 })?.();
   const stopped = new AbortController();
   const leave = call.client.waits.enter(call, (why) => stopped.abort(why));
   const timer = setTimeout(() => stopped.abort(new TimeOver()), maxWaitMs);

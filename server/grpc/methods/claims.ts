@@ -101,8 +101,8 @@ export class Wait implements Follower {
  */
 export function asking<Answer>(call: Call, asked: AskedFor, command: () => Promise<Answer>): Promise<Answer> {
   const { admission, identity, usage } = call.client;
-  if (identity === NOBODY) return admission.run(call, command);
-  const done = usage.ask(identity, asked);
+  const done = identity === NOBODY ? null : usage.ask(identity, asked);
+  if (!done) return admission.run(call, command);
   return (async () => admission.run(call, command))().finally(done);
 }
 
