@@ -1,0 +1,289 @@
+package io.rowlock;
+
+import io.grpc.Status;
+import java.time.Duration;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Executor;
+import java.util.function.Consumer;
+import rowlock.v1.RenewRequest;
+
+/**
+ * A lock that is held. The client renews it until it is closed or lost. For any thread.
+ *
+ * <p>Every method that reports whether the lock is held checks the clock first, so that a process which was stopped or
+ * slept finds out before it does anything else.
+ */
+public final class HeldLock implements AutoCloseable {
+  /** What a lock needs of its client. */
+  interface Verbs {
+    /** Ends the lease. Returns whether this call ended it. */
+    CompletableFuture<Boolean> release(HeldLock lock, ReleaseOptions options);
+
+    /** Ends the lease of a lock whose caller never got it. */
+    void giveUp(HeldLock lock);
+
+    /** Renews the lease once more, and then not any more. */
+    CompletableFuture<HandedOver> handOver(HeldLock lock, RenewRequest request);
+  }
+
+  private final HeldLease lease;
+  private final Verbs verbs;
+  private final Callbacks callbacks;
+  private final Telemetry.Hold hold;
+  private final Executor listeners;
+
+  /** Counts the calls that were granted the lock under one request id and have not given it up. */
+  private int grants = 1;
+
+  private CompletableFuture<Boolean> released;
+
+  HeldLock(HeldLease lease, Verbs verbs, Callbacks callbacks, Telemetry.Hold hold) {
+    this.lease = lease;
+    this.verbs = verbs;
+    this.callbacks = callbacks;
+    this.hold = hold;
+    listeners = callbacks.inTurn();
+  }
+
+  /**
+   * Returns the name of the lock.
+   *
+   * @return the name
+   */
+  public String name() {
+    return lease.lockName;
+  }
+
+  /**
+   * Returns the fencing token, which rises strictly with each grant of the lock. Send it with every write to what the
+   * lock protects, and refuse tokens there that are lower than the highest one seen.
+   *
+   * @return the token
+   */
+  public long token() {
+    return lease.token;
+  }
+
+  /**
+   * Returns the lease id. It is secret: anyone who knows it can renew and release the lease.
+   *
+   * @return the id
+   */
+  public String leaseId() {
+    return lease.id;
+  }
+
+  /**
+   * Returns how the lock is held.
+   *
+   * @return the mode
+   */
+  public Mode mode() {
+    return lease.mode;
+  }
+
+  /**
+   * Returns how many permits are held.
+   *
+   * @return 1 for readers and writers
+   */
+  public int permits() {
+    return lease.permits;
+  }
+
+  /**
+   * Returns how far the lock can be relied on. Checks the clock.
+   *
+   * @return the state; {@link LockState#LOST} also after a release
+   */
+  public LockState state() {
+    return lease.state();
+  }
+
+  /**
+   * Returns whether the lock can be relied on at this moment. Checks the clock.
+   *
+   * @return false if it is lost or released
+   */
+  public boolean isHeld() {
+    return lease.state() != LockState.LOST;
+  }
+
+  /**
+   * Checks that the lock is held, before a step that cannot be undone.
+   *
+   * @throws RowlockException with {@link Reason#LEASE_LOST} if the lock is lost, or {@link Reason#RELEASED} if it was
+   * released
+   */
+  public void requireHeld() {
+    Optional<RowlockException> over = lease.why();
+    if (over.isPresent()) throw over.get().again();
+  }
+
+  /**
+   * Returns how long the lock can be relied on if no further answer comes. Checks the clock.
+   *
+   * @return zero if it is lost or released; empty: without end
+   */
+  public Optional<Duration> remaining() {
+    return lease.left();
+  }
+
+  /**
+   * Sets a listener that is called once when the lock is lost, {@code margin} before others can have it, but not when
+   * it is released. It is called on a thread of the client; at once if the lock is lost already.
+   *
+   * @param listener stops what the lock protects
+   */
+  public void onLost(Runnable listener) {
+    onState(
+        state -> {
+          if (state == LockState.LOST) listener.run();
+        });
+  }
+
+  /**
+   * Sets a listener that is called with each new state, one after the other, on a thread of the client; at once if the
+   * lock is lost already.
+   *
+   * @param listener such as a log
+   */
+  public void onState(Consumer<LockState> listener) {
+    lease.listen(state -> listeners.execute(() -> listener.accept(state)));
+  }
+
+  /**
+   * Gives the lock back; the next waiter is granted it at once. It can be called again, and then returns the result of
+   * the first call.
+   *
+   * @return whether the lock was held until then
+   * @throws RowlockException if no server answers (the lease then ends with its ttl, and one without end is released as
+   * soon as a server answers), or with {@link Reason#CANCELLED} if the thread is interrupted; the release goes on
+   * nevertheless
+   */
+  public boolean release() {
+    return release(ReleaseOptions.defaults());
+  }
+
+  /**
+   * The same with changes to the lock's record, chosen in place: {@code lock.release(with -> with.status("done"))}.
+   * Only the changes of the first call count.
+   *
+   * @param choice chooses the changes
+   * @return whether the lock was held until then
+   * @throws RowlockException if no server answers (the lease then ends with its ttl, and one without end is released as
+   * soon as a server answers), or with {@link Reason#CANCELLED} if the thread is interrupted; the release goes on
+   * nevertheless
+   */
+  public boolean release(Consumer<ReleaseOptions.Builder> choice) {
+    return release(ReleaseOptions.of(choice));
+  }
+
+  /**
+   * The same with options.
+   *
+   * @param options changes to the lock's record; only those of the first call count
+   * @return whether the lock was held until then
+   * @throws RowlockException if no server answers (the lease then ends with its ttl, and one without end is released as
+   * soon as a server answers), or with {@link Reason#CANCELLED} if the thread is interrupted; the release goes on
+   * nevertheless
+   */
+  public boolean release(ReleaseOptions options) {
+    return Futures.answer(releasing(options));
+  }
+
+  /**
+   * The same without waiting for the answer.
+   *
+   * @return whether the lock was held until then
+   */
+  public CompletableFuture<Boolean> releaseAsync() {
+    return releaseAsync(ReleaseOptions.defaults());
+  }
+
+  /**
+   * The same with options.
+   *
+   * @param options changes to the lock's record; only those of the first call count
+   * @return whether the lock was held until then
+   */
+  public CompletableFuture<Boolean> releaseAsync(ReleaseOptions options) {
+    return Futures.handedOut(releasing(options).copy(), callbacks, value -> value, value -> {});
+  }
+
+  private synchronized CompletableFuture<Boolean> releasing(ReleaseOptions options) {
+    if (released == null) released = verbs.release(this, options);
+    return released;
+  }
+
+  /** Grants the lock to another call, too. Returns false if it is not held any more. */
+  synchronized boolean share() {
+    if (released != null || !isHeld()) return false;
+    grants++;
+    return true;
+  }
+
+  /** Called for one of the calls that were granted the lock, if its caller does not want it. */
+  synchronized void giveUp() {
+    grants--;
+    if (grants > 0 || released != null) return;
+    released = CompletableFuture.completedFuture(false);
+    verbs.giveUp(this);
+  }
+
+  /**
+   * Renews the lease once more, and then leaves it to anyone who has its id. After that, this lock counts as released.
+   * If the call fails, this client still holds and renews the lock.
+   *
+   * @return what the next holder needs
+   */
+  public HandedOver handOver() {
+    return handOver(RenewRequest.newBuilder().setLeaseId(lease.id).build());
+  }
+
+  /**
+   * The same with another time to live.
+   *
+   * @param ttl from now on, 1 s to 24 days
+   * @return what the next holder needs
+   */
+  public HandedOver handOver(Duration ttl) {
+    return handOver(
+        RenewRequest.newBuilder().setLeaseId(lease.id).setTtl(Times.protoOf(ttl)).build());
+  }
+
+  private HandedOver handOver(RenewRequest request) {
+    HandedOver handedOver = Futures.answer(verbs.handOver(this, request));
+    synchronized (this) {
+      if (released == null) released = CompletableFuture.completedFuture(false);
+    }
+    return handedOver;
+  }
+
+  /**
+   * Releases the lock. If no server answers, that is no error here: the lease ends with its ttl, and one without end is
+   * released as soon as a server answers. If the thread is interrupted, this method does not wait, but the release goes
+   * on.
+   */
+  @Override
+  public void close() {
+    try {
+      Futures.await(releasing(ReleaseOptions.defaults()));
+    } catch (InterruptedException interrupted) {
+      Thread.currentThread().interrupt();
+    } catch (RowlockException error) {
+      boolean endsByItself =
+          error.code() == Status.Code.UNAVAILABLE || error.reason() == Reason.CLOSED;
+      if (!endsByItself) throw error;
+    }
+  }
+
+  HeldLease lease() {
+    return lease;
+  }
+
+  Telemetry.Hold hold() {
+    return hold;
+  }
+}
