@@ -12,7 +12,7 @@ import (
 	"runtime"
 	"time"
 
-	rowlock "github.com/rowlock/rowlock/clients/go"
+	"github.com/rowlock/rowlock/clients/go/rowlock"
 )
 
 type tlsFiles struct {

@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"time"
 
-	rowlock "github.com/rowlock/rowlock/clients/go"
+	"github.com/rowlock/rowlock/clients/go/rowlock"
 )
 
 // command is a line of standard input. The runner is trusted to follow the protocol.

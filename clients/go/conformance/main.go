@@ -10,7 +10,7 @@ import (
 	"os"
 	"sync"
 
-	rowlock "github.com/rowlock/rowlock/clients/go"
+	"github.com/rowlock/rowlock/clients/go/rowlock"
 )
 
 // verb runs a command outside of the reading goroutine, and returns its result.
@@ -81,7 +81,11 @@ func (d *driver) run() error {
 	var closing sync.WaitGroup
 	d.mu.Lock()
 	for _, client := range d.clients {
-		closing.Go(func() { client.Close() })
+		closing.Add(1)
+		go func() {
+			defer closing.Done()
+			client.Close()
+		}()
 	}
 	d.mu.Unlock()
 	closing.Wait()

@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
-	rowlock "github.com/rowlock/rowlock/clients/go"
 	"github.com/rowlock/rowlock/clients/go/internal/clock"
+	"github.com/rowlock/rowlock/clients/go/rowlock"
 )
 
 func TestLeasesAreRenewed(t *testing.T) {

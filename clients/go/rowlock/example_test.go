@@ -8,7 +8,7 @@ import (
 	"log"
 	"time"
 
-	rowlock "github.com/rowlock/rowlock/clients/go"
+	"github.com/rowlock/rowlock/clients/go/rowlock"
 )
 
 func ExampleClient_WithLock() {

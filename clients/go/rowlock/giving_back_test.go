@@ -14,7 +14,7 @@ import (
 
 	"google.golang.org/protobuf/types/known/durationpb"
 
-	rowlock "github.com/rowlock/rowlock/clients/go"
+	"github.com/rowlock/rowlock/clients/go/rowlock"
 	"github.com/rowlock/rowlock/clients/go/rowlockv1"
 )
 
@@ -55,9 +55,9 @@ func TestAClientThatIsClosedBeforeItsConnectionHasOpenedLeavesNothing(t *testing
 				closeAfter := time.Duration(random.Int64N(int64(closedAfterMax)))
 				for lock := range locksOfClosing {
 					name := fmt.Sprintf("%s/%d/%d", nameOf(t), number, lock)
-					clients.Go(func() { client.Acquire(background, name, options...) })
+					begin(&clients, func() { client.Acquire(background, name, options...) })
 				}
-				clients.Go(func() {
+				begin(&clients, func() {
 					time.Sleep(closeAfter)
 					client.Close()
 				})
@@ -87,7 +87,7 @@ func TestAnUnreportedLeaseWithoutEndIsReleased(t *testing.T) {
 			look(t, client, nameOf(t))
 			way.isMuted.Store(true)
 			_, err := client.Lock(background, nameOf(t), append(options, rowlock.TTL(rowlock.Forever))...)
-			failed, ok := errors.AsType[*rowlock.Error](err)
+			failed, ok := asType[*rowlock.Error](err)
 			if !ok || failed.Reason != rowlock.ErrNoServer || failed.Metadata["request_id"] == "" ||
 				!strings.Contains(failed.Message, failed.Metadata["request_id"]) {
 				t.Fatal(err)
@@ -206,7 +206,7 @@ func TestTheClientDoesNotLookForAnUnsentRequest(t *testing.T) {
 	t.Parallel()
 	client := connect(t, rowlock.Config{Addresses: []string{deadAddress(t)}, GiveUpAfter: 300 * time.Millisecond})
 	_, err := client.Lock(background, nameOf(t), rowlock.TTL(rowlock.Forever))
-	failed, ok := errors.AsType[*rowlock.Error](err)
+	failed, ok := asType[*rowlock.Error](err)
 	if !ok || failed.Reason != rowlock.ErrNoServer || failed.Metadata["request_id"] != "" {
 		t.Fatal(err)
 	}
@@ -441,7 +441,7 @@ func TestNothingStaysHeldWhenConnectionsKeepBreaking(t *testing.T) {
 	way := startLine(t, running.address, 0)
 	over := make(chan struct{})
 	var cutting, working sync.WaitGroup
-	cutting.Go(func() {
+	begin(&cutting, func() {
 		random := rand.New(rand.NewPCG(seed, 0))
 		for {
 			select {
@@ -463,7 +463,7 @@ func TestNothingStaysHeldWhenConnectionsKeepBreaking(t *testing.T) {
 		closing = append(closing, client)
 		for worker := range 4 {
 			random := rand.New(rand.NewPCG(seed, uint64(1+number*10+worker)))
-			working.Go(func() {
+			begin(&working, func() {
 				for turn := range 15 {
 					hold(client, looker, random, fmt.Sprintf("%s/%d/%d", nameOf(t), random.IntN(10), turn%3))
 				}
@@ -474,7 +474,7 @@ func TestNothingStaysHeldWhenConnectionsKeepBreaking(t *testing.T) {
 	close(over)
 	cutting.Wait()
 	for _, client := range closing {
-		working.Go(func() { client.Close() })
+		begin(&working, func() { client.Close() })
 	}
 	working.Wait()
 	t.Cleanup(func() {

@@ -16,7 +16,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/protobuf/types/known/durationpb"
 
-	rowlock "github.com/rowlock/rowlock/clients/go"
+	"github.com/rowlock/rowlock/clients/go/rowlock"
 	"github.com/rowlock/rowlock/clients/go/rowlockv1"
 )
 
@@ -48,7 +48,7 @@ func TestATokenIsSentAndItsRefusalReported(t *testing.T) {
 			config := rowlock.Config{Addresses: []string{address}, Token: token}
 			client := connect(t, config)
 			_, err := client.Lock(background, nameOf(t), rowlock.TTL(rowlock.Forever))
-			failed, ok := errors.AsType[*rowlock.Error](err)
+			failed, ok := asType[*rowlock.Error](err)
 			if !ok || failed.Reason != reason || failed.Code != codes.Unauthenticated {
 				t.Fatal(reason, err)
 			}
@@ -283,7 +283,7 @@ func TestATokenIsNotSentInPlainText(t *testing.T) {
 		"locks.example:50051", "10.0.0.1:50051", "[2001:db8::1]:50051", "dns:///locks.example:50051", "128.0.0.1:1", "localhost.example:1",
 	} {
 		_, err := rowlock.Connect(rowlock.Config{Addresses: []string{"localhost:50051", address}, Token: token})
-		mistake, ok := errors.AsType[*rowlock.OptionError](err)
+		mistake, ok := asType[*rowlock.OptionError](err)
 		if !ok || mistake.Option != "Token" || !strings.Contains(mistake.Problem, address+" is not encrypted") {
 			t.Error(address, err)
 		}

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	rowlock "github.com/rowlock/rowlock/clients/go"
+	"github.com/rowlock/rowlock/clients/go/rowlock"
 )
 
 var background = context.Background()
@@ -53,7 +53,7 @@ func TestABusyLockIsRefused(t *testing.T) {
 		t.Fatalf("%+v %v", refusal, err)
 	}
 	_, err = client.Lock(background, nameOf(t), rowlock.Wait(50*time.Millisecond))
-	failed, ok := errors.AsType[*rowlock.Error](err)
+	failed, ok := asType[*rowlock.Error](err)
 	if !ok || !errors.Is(err, rowlock.ErrTimedOut) || failed.Refusal == nil {
 		t.Fatal(err)
 	}
@@ -234,7 +234,7 @@ func TestOneErrorNamesAllMistakes(t *testing.T) {
 	t.Parallel()
 	client := connectTo(t, sharedAddress(t))
 	_, err := client.Lock(background, "", rowlock.TTL(time.Millisecond), rowlock.Permits(2_000_000))
-	failed, ok := errors.AsType[*rowlock.Error](err)
+	failed, ok := asType[*rowlock.Error](err)
 	if !ok || !errors.Is(err, rowlock.ErrBadRequest) || len(failed.Violations) != 3 {
 		t.Fatalf("%+v", err)
 	}
@@ -249,7 +249,7 @@ func TestTextThatIsNotUTF8FailsOnlyItsOwnCall(t *testing.T) {
 		"Labels": {Addresses: []string{"x:1"}, Labels: map[string]string{"key": "\xff"}},
 	} {
 		_, err := rowlock.Connect(config)
-		if wrong, ok := errors.AsType[*rowlock.OptionError](err); !ok || wrong.Option != name {
+		if wrong, ok := asType[*rowlock.OptionError](err); !ok || wrong.Option != name {
 			t.Error(name, err)
 		}
 	}
@@ -274,7 +274,7 @@ func TestOptionsThatCannotWork(t *testing.T) {
 		"As":      rowlock.As("sideways"),
 	} {
 		_, err := client.Lock(background, nameOf(t), option)
-		if wrong, ok := errors.AsType[*rowlock.OptionError](err); !ok || wrong.Option != name {
+		if wrong, ok := asType[*rowlock.OptionError](err); !ok || wrong.Option != name {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

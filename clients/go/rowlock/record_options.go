@@ -46,7 +46,8 @@ func (o *recordChanges) attempts() (left *uint32, areUnlimited bool, err error) 
 	case *o.attemptsLeft < 0 || *o.attemptsLeft > math.MaxUint32:
 		return nil, false, mistake("AttemptsLeft", fmt.Sprintf("%d is not between 0 and 4294967295", *o.attemptsLeft))
 	default:
-		return new(uint32(*o.attemptsLeft)), false, nil
+		number := uint32(*o.attemptsLeft)
+		return &number, false, nil
 	}
 }
 

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	rowlock "github.com/rowlock/rowlock/clients/go"
+	"github.com/rowlock/rowlock/clients/go/rowlock"
 )
 
 func TestUnaryCallsReplaceStreamsThatDoNotGetThrough(t *testing.T) {
@@ -77,14 +77,14 @@ func TestWithoutStreamsALossIsReportedInTime(t *testing.T) {
 		t.Fatal(err)
 	}
 	within(t, "word of the end", lock.Done())
-	if failed, _ := errors.AsType[*rowlock.Error](lock.Err()); failed.Metadata["end_reason"] != "FORCE_RELEASED" {
+	if failed, _ := asType[*rowlock.Error](lock.Err()); failed.Metadata["end_reason"] != "FORCE_RELEASED" {
 		t.Fatal(lock.Err())
 	}
 	lock = mustLock(t, client, nameOf(t), rowlock.TTL(3*time.Second), rowlock.Margin(time.Second))
 	running.signal(syscall.SIGSTOP)
 	within(t, "the loss", lock.Done())
 	running.signal(syscall.SIGCONT)
-	if failed, _ := errors.AsType[*rowlock.Error](lock.Err()); failed.Metadata["end_reason"] != "EXPIRED" {
+	if failed, _ := asType[*rowlock.Error](lock.Err()); failed.Metadata["end_reason"] != "EXPIRED" {
 		t.Fatal(lock.Err())
 	}
 	again := mustLock(t, client, nameOf(t))

@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	rowlock "github.com/rowlock/rowlock/clients/go"
+	"github.com/rowlock/rowlock/clients/go/rowlock"
 )
 
 // recorder is a Telemetry that remembers.

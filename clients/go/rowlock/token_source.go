@@ -94,7 +94,7 @@ func (t *tokenInUse) GetRequestMetadata(context.Context, ...string) (map[string]
 	defer t.mu.Unlock()
 	if !t.source.isFixed && !t.isAsking && time.Since(t.askedAt) >= askAgainAfter {
 		t.isAsking = true
-		t.turns.goroutines.Go(t.askAgain)
+		t.turns.start(t.askAgain)
 	}
 	return map[string]string{"authorization": "Bearer " + t.token}, nil
 }

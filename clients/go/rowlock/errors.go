@@ -119,7 +119,8 @@ func newError(reason Reason, code codes.Code, message string, causes ...error) *
 
 // errorOfCall converts the error of a connection or of a unary call.
 func errorOfCall(err error) *Error {
-	if own, ok := errors.AsType[*Error](err); ok {
+	var own *Error
+	if errors.As(err, &own) {
 		return own
 	}
 	found, _ := status.FromError(err)

@@ -6,7 +6,7 @@ import (
 	"errors"
 	"testing"
 
-	rowlock "github.com/rowlock/rowlock/clients/go"
+	"github.com/rowlock/rowlock/clients/go/rowlock"
 )
 
 func TestLimitsAreSetAndUnset(t *testing.T) {
@@ -23,7 +23,7 @@ func TestLimitsAreSetAndUnset(t *testing.T) {
 		t.Fatalf("%+v", info.Limit)
 	}
 	_, err = client.SetLimit(background, rowlock.ForName(name), 1, rowlock.IfVersion(7))
-	failed, ok := errors.AsType[*rowlock.Error](err)
+	failed, ok := asType[*rowlock.Error](err)
 	if !ok || failed.Reason != rowlock.ErrVersionMismatch || failed.Metadata["version"] != "0" {
 		t.Fatal(err)
 	}
@@ -74,7 +74,7 @@ func TestListingsGoOverAllPages(t *testing.T) {
 		break
 	}
 	for _, err := range client.ListLocks(background, rowlock.ListOptions{Order: "by colour"}) {
-		if wrong, ok := errors.AsType[*rowlock.OptionError](err); !ok || wrong.Option != "Order" {
+		if wrong, ok := asType[*rowlock.OptionError](err); !ok || wrong.Option != "Order" {
 			t.Fatal(err)
 		}
 	}

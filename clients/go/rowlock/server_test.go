@@ -5,6 +5,7 @@ package rowlock_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -17,7 +18,7 @@ import (
 	"testing"
 	"time"
 
-	rowlock "github.com/rowlock/rowlock/clients/go"
+	"github.com/rowlock/rowlock/clients/go/rowlock"
 )
 
 // painfullyLong is how long a test waits before it fails.
@@ -78,7 +79,7 @@ func freshDatabase(t *testing.T) string {
 
 func launch(listen, database string, more ...string) (*server, error) {
 	_, file, _, _ := runtime.Caller(0)
-	root := filepath.Join(filepath.Dir(file), "../..")
+	root := filepath.Join(filepath.Dir(file), "../../..")
 	node := filepath.Join(root, "node_modules/.bin/node")
 	if _, err := os.Stat(node); err != nil {
 		return nil, fmt.Errorf("run npm ci in the repository first: %w", err)
@@ -190,6 +191,21 @@ func until(t *testing.T, what string, isSo func() bool) {
 			t.Fatalf("waited too long: %s", what)
 		}
 	}
+}
+
+// asType is what errors.AsType of newer versions of Go is.
+func asType[Wanted error](err error) (found Wanted, ok bool) {
+	ok = errors.As(err, &found)
+	return found, ok
+}
+
+// begin runs something in a goroutine that the group waits for.
+func begin(group *sync.WaitGroup, run func()) {
+	group.Add(1)
+	go func() {
+		defer group.Done()
+		run()
+	}()
 }
 
 func within[Value any](t *testing.T, what string, from <-chan Value) Value {

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	rowlock "github.com/rowlock/rowlock/clients/go"
+	"github.com/rowlock/rowlock/clients/go/rowlock"
 )
 
 func TestALockRemembersWhatWasSet(t *testing.T) {
@@ -33,7 +33,7 @@ func TestALockRemembersWhatWasSet(t *testing.T) {
 		}
 	}
 	_, err := client.UpdateLock(background, nameOf(t), rowlock.Status("old"), rowlock.IfVersion(0))
-	failed, ok := errors.AsType[*rowlock.Error](err)
+	failed, ok := asType[*rowlock.Error](err)
 	if !ok || failed.Reason != rowlock.ErrVersionMismatch || failed.Metadata["version"] != fmt.Sprint(first.Version) {
 		t.Fatal(err)
 	}
@@ -220,12 +220,12 @@ func TestOneErrorNamesAllMistakesOfARecord(t *testing.T) {
 	long := rowlock.Status(string(make([]byte, 64)))
 	_, err := client.UpdateLock(background, nameOf(t), long, rowlock.AttemptsLeft(1_000_001),
 		rowlock.NotBefore(time.Unix(-1, 0)), rowlock.NotBeforeIn(time.Hour))
-	if failed, ok := errors.AsType[*rowlock.Error](err); !ok || failed.Reason != rowlock.ErrBadRequest || len(failed.Violations) < 4 {
+	if failed, ok := asType[*rowlock.Error](err); !ok || failed.Reason != rowlock.ErrBadRequest || len(failed.Violations) < 4 {
 		t.Fatalf("%+v", err)
 	}
 	lock := mustLock(t, client, nameOf(t))
 	_, err = client.Release(background, lock.LeaseID(), long, rowlock.CoolDown(-1))
-	if failed, ok := errors.AsType[*rowlock.Error](err); !ok || failed.Reason != rowlock.ErrBadRequest || len(failed.Violations) != 2 {
+	if failed, ok := asType[*rowlock.Error](err); !ok || failed.Reason != rowlock.ErrBadRequest || len(failed.Violations) != 2 {
 		t.Fatalf("%+v", err)
 	}
 }
@@ -248,7 +248,7 @@ func TestRecordsThatCannotWork(t *testing.T) {
 			return err
 		},
 	} {
-		if wrong, ok := errors.AsType[*rowlock.OptionError](ask()); !ok || wrong.Option != "AttemptsLeft" {
+		if wrong, ok := asType[*rowlock.OptionError](ask()); !ok || wrong.Option != "AttemptsLeft" {
 			t.Errorf("%s: %v", how, ask())
 		}
 	}

@@ -24,7 +24,7 @@ import (
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 
-	rowlock "github.com/rowlock/rowlock/clients/go"
+	"github.com/rowlock/rowlock/clients/go/rowlock"
 	"github.com/rowlock/rowlock/clients/go/rowlockv1"
 )
 
@@ -122,7 +122,7 @@ func TestARefusedClientDoesNotRetryForEver(t *testing.T) {
 		MakeHeaders: func(context.Context) (map[string]string, error) { return map[string]string{"authorization": "me"}, nil },
 	})
 	_, err := client.Lock(background, nameOf(t))
-	failed, ok := errors.AsType[*rowlock.Error](err)
+	failed, ok := asType[*rowlock.Error](err)
 	if !ok || failed.Code != codes.Unauthenticated || failed.Message != "not you" {
 		t.Fatal(err)
 	}
@@ -156,7 +156,7 @@ func TestTheErrorNamesInvalidLabels(t *testing.T) {
 	t.Parallel()
 	client := connect(t, rowlock.Config{Addresses: []string{sharedAddress(t)}, Labels: map[string]string{"": "x"}})
 	_, err := client.Lock(background, nameOf(t))
-	failed, ok := errors.AsType[*rowlock.Error](err)
+	failed, ok := asType[*rowlock.Error](err)
 	if !ok || failed.Reason != rowlock.ErrBadRequest || failed.Violations[0].Field != `open.labels[""]` {
 		t.Fatal(err)
 	}

@@ -134,7 +134,8 @@ func (l *Lock) Close() error {
 // close is Close in the trace of ctx, which must not end.
 func (l *Lock) close(ctx context.Context) error {
 	_, err := l.Release(ctx)
-	if failed, ok := errors.AsType[*Error](err); ok && failed.Code == codes.Unavailable {
+	var failed *Error
+	if errors.As(err, &failed) && failed.Code == codes.Unavailable {
 		return nil
 	}
 	return err

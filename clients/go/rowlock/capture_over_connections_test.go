@@ -12,7 +12,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/protobuf/types/known/durationpb"
 
-	rowlock "github.com/rowlock/rowlock/clients/go"
+	"github.com/rowlock/rowlock/clients/go/rowlock"
 	"github.com/rowlock/rowlock/clients/go/rowlockv1"
 )
 
@@ -428,7 +428,7 @@ func TestACaptureThatCannotRenewFailsAndGivesBack(t *testing.T) {
 	stage.grant(command, leaseOf("1", time.Minute), provisional("2", time.Second))
 	stage.refuse(stage.nextRenewal("2"), codes.PermissionDenied)
 	err := within(t, "the failure", stage.failed)
-	if failed, ok := errors.AsType[*rowlock.Error](err); !ok || failed.Code != codes.PermissionDenied {
+	if failed, ok := asType[*rowlock.Error](err); !ok || failed.Code != codes.PermissionDenied {
 		t.Fatal(err)
 	}
 	if release := stage.nextRelease(); release.GetLeaseId() != "1" {

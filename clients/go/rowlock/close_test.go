@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	rowlock "github.com/rowlock/rowlock/clients/go"
+	"github.com/rowlock/rowlock/clients/go/rowlock"
 )
 
 func TestCloseFreesEverythingAndLeavesNothingBehind(t *testing.T) {

@@ -71,7 +71,7 @@ func openUnary(turns *turns, config Config, address string, listener connectionL
 		pollSlots: make(chan struct{}, pollsAtOnce),
 		running:   map[uint64]context.CancelFunc{},
 	}
-	turns.goroutines.Go(u.connect)
+	turns.start(u.connect)
 	return u
 }
 
@@ -200,7 +200,7 @@ func (u *unaryConnection) begin(command *rowlockv1.SessionCommand) {
 	ctx, cancel := context.WithCancel(ctx)
 	call := command.GetCall()
 	u.running[call] = cancel
-	u.turns.goroutines.Go(func() {
+	u.turns.start(func() {
 		basis, result, err := u.run(ctx, command)
 		u.turns.take(func() {
 			cancel()

@@ -77,7 +77,7 @@ func openSession(turns *turns, config Config, address string, bytesMax int, list
 		hasReceived: true,
 		heardSentAt: turns.now(),
 	}
-	turns.goroutines.Go(func() {
+	turns.start(func() {
 		err := s.converse(ctx, config)
 		turns.take(func() { s.end(err) })
 	})
@@ -183,7 +183,7 @@ func (s *sessionConnection) converse(ctx context.Context, config Config) *Error 
 	if err != nil {
 		return errorOfCall(err)
 	}
-	s.turns.goroutines.Go(func() { s.write(stream) })
+	s.turns.start(func() { s.write(stream) })
 	for {
 		response, err := stream.Recv()
 		if err == io.EOF {

@@ -7,7 +7,7 @@ import (
 	"errors"
 	"testing"
 
-	rowlock "github.com/rowlock/rowlock/clients/go"
+	"github.com/rowlock/rowlock/clients/go/rowlock"
 )
 
 func TestWithLockReleasesWhenTheWorkIsDone(t *testing.T) {
@@ -67,7 +67,7 @@ func TestWithLockCancelsItsWorkWhenTheLockIsLost(t *testing.T) {
 		t.Fatalf("%+v %v", ended, err)
 	}
 	err = within(t, "the end of the work", left)
-	failed, ok := errors.AsType[*rowlock.Error](err)
+	failed, ok := asType[*rowlock.Error](err)
 	if !ok || failed.Reason != rowlock.ErrLeaseLost || failed.Metadata["end_reason"] != "FORCE_RELEASED" {
 		t.Fatal(err)
 	}

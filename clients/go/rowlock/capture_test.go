@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	rowlock "github.com/rowlock/rowlock/clients/go"
+	"github.com/rowlock/rowlock/clients/go/rowlock"
 )
 
 // ways are the two kinds of connection: a session, and unary calls behind a proxy without streams.
@@ -220,7 +220,7 @@ func TestOneErrorNamesAllMistakesOfACapture(t *testing.T) {
 	client := connectTo(t, sharedAddress(t))
 	_, err := client.Capture(background, rowlock.Prefix("a"), rowlock.Names("b"), rowlock.Count(101),
 		rowlock.IfStatus(strings.Repeat("x", 64)), rowlock.StatusIfLost(strings.Repeat("x", 64)), rowlock.LockDelay(-1))
-	failed, ok := errors.AsType[*rowlock.Error](err)
+	failed, ok := asType[*rowlock.Error](err)
 	if !ok || !errors.Is(err, rowlock.ErrBadRequest) {
 		t.Fatal(err)
 	}
@@ -244,7 +244,7 @@ func TestACaptureThatCannotWork(t *testing.T) {
 		"TTL":    rowlock.TTL(rowlock.Forever),
 	} {
 		_, err := client.Capture(background, rowlock.Prefix(""), option)
-		if wrong, ok := errors.AsType[*rowlock.OptionError](err); !ok || wrong.Option != name {
+		if wrong, ok := asType[*rowlock.OptionError](err); !ok || wrong.Option != name {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -32,6 +32,15 @@ func (t *turns) taken(run func()) (rest []func()) {
 	return rest
 }
 
+// start runs something in a goroutine of its own, which Close waits for.
+func (t *turns) start(run func()) {
+	t.goroutines.Add(1)
+	go func() {
+		defer t.goroutines.Done()
+		run()
+	}()
+}
+
 // afterwards runs something as soon as this turn is over, in the goroutine that has taken the turn.
 func (t *turns) afterwards(run func()) {
 	t.rest = append(t.rest, run)

@@ -15,7 +15,7 @@ import (
 )
 
 func TestTheVersionIsThatOfTheServer(t *testing.T) {
-	text, err := os.ReadFile("../../package.json")
+	text, err := os.ReadFile("../../../package.json")
 	if err != nil {
 		t.Fatal(err)
 	}
