@@ -9,9 +9,11 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.atomic.AtomicInteger;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 final class Callbacks {
-  private static final System.Logger LOG = System.getLogger("rowlock");
+  private static final Logger LOG = LoggerFactory.getLogger("rowlock");
 
   private final AtomicInteger threads = new AtomicInteger();
   private final ExecutorService pool =
@@ -45,7 +47,7 @@ final class Callbacks {
     try {
       task.run();
     } catch (RuntimeException | Error thrown) {
-      LOG.log(System.Logger.Level.ERROR, "A listener has failed", thrown);
+      LOG.error("A listener has failed", thrown);
     }
   }
 

@@ -7,9 +7,11 @@ import java.util.concurrent.Future;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 final class EventLoop {
-  private static final System.Logger LOG = System.getLogger("rowlock");
+  private static final Logger LOG = LoggerFactory.getLogger("rowlock");
 
   private final ScheduledThreadPoolExecutor executor =
       new ScheduledThreadPoolExecutor(
@@ -32,7 +34,7 @@ final class EventLoop {
     try {
       executor.execute(logged(task));
     } catch (RejectedExecutionException closed) {
-      LOG.log(System.Logger.Level.DEBUG, "A task was dropped because the client is closed", closed);
+      LOG.debug("A task was dropped because the client is closed", closed);
     }
   }
 
@@ -70,7 +72,7 @@ final class EventLoop {
       try {
         task.run();
       } catch (RuntimeException | Error bug) {
-        LOG.log(System.Logger.Level.ERROR, "A bug in the Rowlock client", bug);
+        LOG.error("A bug in the Rowlock client", bug);
       }
     };
   }

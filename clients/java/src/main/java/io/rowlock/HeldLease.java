@@ -224,6 +224,11 @@ final class HeldLease {
     listeners.remove(listener);
   }
 
+  /** Whether its time is over by the client's clock, even if it was given back before that. */
+  synchronized boolean isPastDeadline() {
+    return clock.now() >= deadline();
+  }
+
   private boolean isLost() {
     return over != null && over.reason() != Reason.RELEASED;
   }

@@ -17,8 +17,8 @@ import rowlock.v1.RenewRequest;
 public final class HeldLock implements AutoCloseable {
   /** What a lock needs of its client. */
   interface Verbs {
-    /** Ends the lease. Returns whether this call ended it. */
-    CompletableFuture<Boolean> release(HeldLock lock, ReleaseOptions options);
+    /** Ends the lease. */
+    CompletableFuture<Released> release(HeldLock lock, ReleaseOptions options);
 
     /** Ends the lease of a lock whose caller never got it. */
     void giveUp(HeldLock lock);
@@ -36,7 +36,10 @@ public final class HeldLock implements AutoCloseable {
   /** Counts the calls that were granted the lock under one request id and have not given it up. */
   private int grants = 1;
 
-  private CompletableFuture<Boolean> released;
+  private CompletableFuture<Released> released;
+
+  /** Whether the holder knows of the loss. */
+  private volatile boolean isLossReported;
 
   HeldLock(HeldLease lease, Verbs verbs, Callbacks callbacks, Telemetry.Hold hold) {
     this.lease = lease;
@@ -118,7 +121,9 @@ public final class HeldLock implements AutoCloseable {
    */
   public void requireHeld() {
     Optional<RowlockException> over = lease.why();
-    if (over.isPresent()) throw over.get().again();
+    if (over.isEmpty()) return;
+    isLossReported = true;
+    throw over.get().again();
   }
 
   /**
@@ -190,7 +195,7 @@ public final class HeldLock implements AutoCloseable {
    * nevertheless
    */
   public boolean release(ReleaseOptions options) {
-    return Futures.answer(releasing(options));
+    return Futures.answer(releasing(options)).byThisCall();
   }
 
   /**
@@ -209,10 +214,11 @@ public final class HeldLock implements AutoCloseable {
    * @return whether the lock was held until then
    */
   public CompletableFuture<Boolean> releaseAsync(ReleaseOptions options) {
-    return Futures.handedOut(releasing(options).copy(), callbacks, value -> value, value -> {});
+    return Futures.handedOut(
+        releasing(options).copy(), callbacks, Released::byThisCall, released -> {});
   }
 
-  private synchronized CompletableFuture<Boolean> releasing(ReleaseOptions options) {
+  private synchronized CompletableFuture<Released> releasing(ReleaseOptions options) {
     if (released == null) released = verbs.release(this, options);
     return released;
   }
@@ -228,7 +234,7 @@ public final class HeldLock implements AutoCloseable {
   synchronized void giveUp() {
     grants--;
     if (grants > 0 || released != null) return;
-    released = CompletableFuture.completedFuture(false);
+    released = CompletableFuture.completedFuture(Released.NOTHING);
     verbs.giveUp(this);
   }
 
@@ -256,27 +262,55 @@ public final class HeldLock implements AutoCloseable {
   private HandedOver handOver(RenewRequest request) {
     HandedOver handedOver = Futures.answer(verbs.handOver(this, request));
     synchronized (this) {
-      if (released == null) released = CompletableFuture.completedFuture(false);
+      if (released == null) released = CompletableFuture.completedFuture(Released.NOTHING);
     }
     return handedOver;
   }
 
   /**
-   * Releases the lock. If no server answers, that is no error here: the lease ends with its ttl, and one without end is
-   * released as soon as a server answers. If the thread is interrupted, this method does not wait, but the release goes
-   * on.
+   * Releases the lock, and waits for that until the lease ends, but at most for {@code giveUpAfter}. If no server
+   * answers while the lease lasts, that is no error here: the lease ends with its ttl, and one without end is released
+   * as soon as a server answers. If the thread is interrupted, this method does not wait, but the release goes on.
+   *
+   * @throws RowlockException with {@link Reason#LEASE_LOST} if the lock was lost before it was released, because others
+   * may have held it; once, and not if {@link #requireHeld} has thrown that already
    */
   @Override
   public void close() {
+    Optional<RowlockException> loss = loss();
+    boolean wasReleased = isReleased();
     try {
-      Futures.await(releasing(ReleaseOptions.defaults()));
+      Released answer = Futures.await(releasing(ReleaseOptions.defaults()));
+      // If the holder released the lock itself, it got the result itself.
+      if (loss.isEmpty() && !wasReleased && answer.hadEnded())
+        loss = Optional.of(RowlockException.hadEnded(name()));
     } catch (InterruptedException interrupted) {
       Thread.currentThread().interrupt();
     } catch (RowlockException error) {
       boolean endsByItself =
           error.code() == Status.Code.UNAVAILABLE || error.reason() == Reason.CLOSED;
-      if (!endsByItself) throw error;
+      if (!endsByItself && !wasReleased) throw error;
+      if (!wasReleased && lease.isPastDeadline()) loss = Optional.of(RowlockException.hadEnded(name()));
     }
+    if (loss.isEmpty() || isLossReported) return;
+    isLossReported = true;
+    throw loss.get().again();
+  }
+
+  private synchronized boolean isReleased() {
+    return released != null;
+  }
+
+  /** How the lock was lost; empty if it is held, or was released or handed over. */
+  private Optional<RowlockException> loss() {
+    return lease.why().filter(over -> over.reason() != Reason.RELEASED);
+  }
+
+  /** The same, for the end of a scope that reports it. */
+  Optional<RowlockException> reportedLoss() {
+    Optional<RowlockException> loss = loss();
+    if (loss.isPresent()) isLossReported = true;
+    return loss;
   }
 
   HeldLease lease() {

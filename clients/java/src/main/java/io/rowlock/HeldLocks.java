@@ -99,15 +99,15 @@ final class HeldLocks {
     }
 
     @Override
-    public CompletableFuture<Boolean> release(HeldLock lock, ReleaseOptions options) {
+    public CompletableFuture<Released> release(HeldLock lock, ReleaseOptions options) {
       HeldLease lease = lock.lease();
       boolean isHeld = lease.state() != LockState.LOST;
-      // By then, the lease has ended by itself.
-      long within = lease.remaining() + lease.margin;
+      // After that it counts as lost.
+      long within = lease.remaining();
       if (isHeld) {
         // Begun before the lock is dropped here, so that a concurrent close finds it in one place or the other.
         requests.released(asked.sharedId(), lease.id);
-        CompletableFuture<Boolean> released = verbs.release(lease.id, options, within);
+        CompletableFuture<Released> released = verbs.release(lease.id, options, within);
         drop(lock);
         if (asked.ttl.isEmpty()) released.whenComplete((wasHeld, failure) -> goOn(lease.id, options, failure));
         return promises.promised(released);
@@ -115,7 +115,7 @@ final class HeldLocks {
       drop(lock);
       // The lock may be lost only by this client's own clock, while the server still keeps the lease.
       if (!asked.terms.differIfLost()) loop.soon(() -> giveBack(lease.id, asked));
-      return CompletableFuture.completedFuture(false);
+      return CompletableFuture.completedFuture(Released.NOTHING);
     }
 
     @Override

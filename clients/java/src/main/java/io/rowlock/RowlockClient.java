@@ -395,7 +395,7 @@ public final class RowlockClient implements AutoCloseable {
   public boolean release(String leaseId, ReleaseOptions options) {
     HeldLock own = locks.find(leaseId);
     if (own != null) return own.release(options);
-    return Futures.answer(open(() -> verbs.release(leaseId, options, Times.FOREVER)));
+    return Futures.answer(open(() -> verbs.release(leaseId, options, Times.FOREVER))).byThisCall();
   }
 
   /**

@@ -78,6 +78,17 @@ public final class RowlockException extends RuntimeException {
     return new RowlockException(message, details().mayBeHeld(requestId), this);
   }
 
+  /** This error of a release whose lease was released without what the server refused. */
+  RowlockException givenBack() {
+    String message = getMessage().replaceFirst("\\.$", "") + "; the lock was given back.";
+    return new RowlockException(message, details(), this);
+  }
+
+  static RowlockException hadEnded(String lockName) {
+    return leaseLost(
+        lockName, Reason.EXPIRED.name(), "ended before its release, so others may have held the lock.");
+  }
+
   /** Whether a server that knew of the call may have carried it out nevertheless. */
   boolean leavesDoubt() {
     return reason() != Reason.RIGHT_MISSING && !DECIDED.contains(code());

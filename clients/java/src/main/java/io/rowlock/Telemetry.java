@@ -1,16 +1,16 @@
 // What a program learns of its client beside the results: a log, and spans and metrics through OpenTelemetry's API, if
 // the program has it. Nothing here names a lease id, a request id or a token of the caller. What may block, such as a
 // handler of the log, runs outside of the loop, so that it delays no renewal.
-//
-// The log is that of the JDK, System.Logger: it needs no dependency, and each logging framework takes its lines.
 
 package io.rowlock;
 
-import java.lang.System.Logger.Level;
 import java.util.HashSet;
 import java.util.Locale;
 import java.util.Set;
 import java.util.concurrent.Executor;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import org.slf4j.event.Level;
 
 final class Telemetry {
   /** The spans and metrics. These ones drop all. For any thread. */
@@ -73,7 +73,7 @@ final class Telemetry {
     void close();
   }
 
-  private static final System.Logger LOG = System.getLogger("rowlock");
+  private static final Logger LOG = LoggerFactory.getLogger("rowlock");
 
   private final Executor later;
   final Signals signals;
@@ -102,7 +102,7 @@ final class Telemetry {
         why -> {
           hold.ended(why);
           if (isLoss(why))
-            log(Level.WARNING, "The lock \"" + lease.lockName + "\" is lost (" + lossOf(why) + ").");
+            log(Level.WARN, "The lock \"" + lease.lockName + "\" is lost (" + lossOf(why) + ").");
         });
     return hold;
   }
@@ -110,14 +110,14 @@ final class Telemetry {
   void late(HeldLease lease) {
     signals.late();
     log(
-        Level.WARNING,
+        Level.WARN,
         "The renewal of the lock \"" + lease.lockName + "\" is late: two thirds of its ttl have passed.");
   }
 
   void connection(ConnectionEvent event) {
     if (event instanceof ConnectionEvent.Disconnected ended) {
       String message = "There is no connection to " + ended.address() + ": ";
-      trouble(Level.WARNING, message, ended.error());
+      trouble(Level.WARN, message, ended.error());
     } else {
       troubles.clear();
       log(Level.INFO, "Connected to " + event.address() + ".");
@@ -140,7 +140,7 @@ final class Telemetry {
   }
 
   private void log(Level level, String message) {
-    if (LOG.isLoggable(level)) later.execute(() -> LOG.log(level, message));
+    if (LOG.isEnabledForLevel(level)) later.execute(() -> LOG.atLevel(level).log(message));
   }
 
   static boolean isLoss(RowlockException why) {

@@ -25,7 +25,7 @@ final class UnderLock {
       value = work.call(lock);
     } catch (InterruptedException interrupted) {
       if (!under.end()) throw interrupted;
-      RowlockException lost = whyLost(lock).orElseThrow().again();
+      RowlockException lost = lock.reportedLoss().orElseThrow().again();
       lost.addSuppressed(interrupted);
       throw lost;
     } catch (Throwable thrown) {
@@ -33,20 +33,15 @@ final class UnderLock {
       // The work may have failed because of the loss, or may itself report it.
       boolean isReported =
           thrown instanceof RowlockException error && error.reason() == Reason.LEASE_LOST;
-      if (!isReported) whyLost(lock).ifPresent(lost -> thrown.addSuppressed(lost.again()));
+      if (!isReported) lock.reportedLoss().ifPresent(lost -> thrown.addSuppressed(lost.again()));
       throw thrown;
     } finally {
       under.end();
       lock.lease().unlisten(listener);
     }
-    Optional<RowlockException> lost = whyLost(lock);
+    Optional<RowlockException> lost = lock.reportedLoss();
     if (lost.isPresent()) throw lost.get().again();
     return value;
-  }
-
-  /** A lock that the work itself has released or handed over is not lost. */
-  private static Optional<RowlockException> whyLost(HeldLock lock) {
-    return lock.lease().why().filter(over -> over.reason() != Reason.RELEASED);
   }
 
   private synchronized void interrupt() {

@@ -2,6 +2,7 @@
 
 package io.rowlock;
 
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Consumer;
 import java.util.function.Function;
@@ -26,6 +27,9 @@ import rowlock.v1.SetLimitRequest;
 import rowlock.v1.UpdateLockRequest;
 
 final class Verbs {
+  /** Reasons to refuse a release for what it says, such as a status that is too long. */
+  private static final Set<Reason> REFUSED = Set.of(Reason.BAD_REQUEST, Reason.MESSAGE_TOO_LARGE);
+
   private final EventLoop loop;
   private final Calls calls;
   private final long giveUpAfter;
@@ -40,14 +44,50 @@ final class Verbs {
     this.traceparent = traceparent;
   }
 
-  /** Fails if no server answers within this time. */
-  CompletableFuture<Boolean> release(String leaseId, ReleaseOptions options, long within) {
-    return ask(
-        SessionCommand.newBuilder().setRelease(options.request(leaseId)),
-        Ask.Repeat.ALWAYS,
-        Ask.Kind.URGENT,
-        within,
-        result -> result.getRelease().getReleased());
+  /**
+   * Fails if no server answers within this time. If the server refuses the options, the lease is released without them,
+   * and the future fails with an error that says so.
+   */
+  CompletableFuture<Released> release(String leaseId, ReleaseOptions options, long within) {
+    CompletableFuture<Released> answer = new CompletableFuture<>();
+    String caller = traceparent.get();
+    release(leaseId, options, within, caller)
+        .whenComplete(
+            (released, failure) -> {
+              boolean isRefused =
+                  failure instanceof RowlockException error && REFUSED.contains(error.reason());
+              if (failure == null) answer.complete(released);
+              else if (!isRefused || options == ReleaseOptions.defaults()) answer.completeExceptionally(failure);
+              else
+                release(leaseId, ReleaseOptions.defaults(), within, caller)
+                    .whenComplete(
+                        (plainly, again) ->
+                            answer.completeExceptionally(
+                                again == null ? ((RowlockException) failure).givenBack() : failure));
+            });
+    return answer;
+  }
+
+  private CompletableFuture<Released> release(
+      String leaseId, ReleaseOptions options, long within, String caller) {
+    CompletableFuture<Released> answer = new CompletableFuture<>();
+    SessionCommand command = SessionCommand.newBuilder().setRelease(options.request(leaseId)).build();
+    Call[] call = new Call[1];
+    Question question =
+        new Question(
+            command,
+            Ask.Kind.URGENT,
+            Ask.Repeat.ALWAYS,
+            Math.min(giveUpAfter, within),
+            false,
+            caller,
+            (result, basis) -> {
+              boolean isReleased = result.getRelease().getReleased();
+              answer.complete(new Released(isReleased, !isReleased && call[0].timesSent == 1));
+            },
+            answer::completeExceptionally);
+    loop.soon(() -> call[0] = calls.begin(question));
+    return answer;
   }
 
   /** Ends a claim that nobody wants any more. It tries for as long as the lease can last. */
