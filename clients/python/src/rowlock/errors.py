@@ -36,7 +36,7 @@ class Violation:
 
 
 class RowlockError(Exception):
-    """The base of all errors of this package, except ValueError and TypeError for invalid options."""
+    """The base of all errors of this package, except OptionError for options that cannot work."""
 
     def __init__(
         self,
@@ -156,6 +156,40 @@ def lost(lock_name: str, how: str) -> LockLost:
     """Return the error of a lease that the server reports as ended."""
     message = f'The lease on "{lock_name}" has ended ({how.lower()}): stop the work that the lock protects.'
     return LockLost(Reason.LEASE_LOST, "FAILED_PRECONDITION", message, metadata={"end_reason": how})
+
+
+def lost_by(lock_name: str, why: RowlockError) -> LockLost:
+    """Return an error that ends a lease as the loss of that lease."""
+    if isinstance(why, LockLost):
+        return why
+    message = f'The lease on "{lock_name}" has ended: {why.message}'
+    loss = LockLost(
+        Reason.LEASE_LOST, "FAILED_PRECONDITION", message, metadata={"end_reason": str(why.reason)}
+    )
+    loss.__cause__ = why
+    return loss
+
+
+def released_too_late(lock_name: str) -> LockLost:
+    """Return the error of a release of which no server has heard before others may have had the lock."""
+    message = (
+        f'The release of "{lock_name}" was not answered before the end of its lease, '
+        "so others may have held the lock."
+    )
+    return LockLost(Reason.LEASE_LOST, "FAILED_PRECONDITION", message, metadata={"end_reason": "EXPIRED"})
+
+
+def given_back(why: RowlockError) -> RowlockError:
+    """Return the error of a release that the server has refused, although the lock was then released without options."""
+    error = RowlockError(
+        why.reason,
+        why.code,
+        f"{why.message.rstrip('.')}; the lock was given back",
+        violations=why.violations,
+        metadata=why.metadata,
+    )
+    error.__cause__ = why
+    return error
 
 
 def of_status(status: Status) -> RowlockError:

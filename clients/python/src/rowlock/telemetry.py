@@ -19,8 +19,9 @@ from rowlock.errors import RowlockError
 from rowlock.mode import mode_of
 from rowlock.options import ConnectionEvent
 from rowlock.reason import Reason
-from rowlock.refusal import Refusal
+from rowlock.refusal import Refusal, held_by_you
 from rowlock.v1.lock_service_pb2 import AcquireRequest
+from rowlock.waiting import Waiting
 
 try:
     from opentelemetry import context, metrics, trace
@@ -142,6 +143,17 @@ class Telemetry:
             reason = event.error.reason if isinstance(event.error, RowlockError) else Reason.UNKNOWN
             level = self._level_of(logging.WARNING, event.address, reason)
             self._say(level, "There is no connection to %s: %s", event.address, event.error)
+
+    def waiting(self, waiting: Waiting, held_for: float | None) -> None:
+        """Take a long wait. `held_for`: for how many seconds this client holds the lock itself; None: it does not."""
+        if held_for is not None:
+            self._say(logging.WARNING, "%s", f"{held_by_you(waiting.name, held_for)}.")
+        self._say(
+            logging.INFO,
+            'Waiting for "%s" for %.0f s, with %d ahead%s',
+            *(waiting.name, waiting.waited, waiting.place.ahead),
+            f": {waiting.summary}" if waiting.summary else ".",
+        )
 
     def going_away(self, address: str) -> None:
         """Take a server that stops."""
