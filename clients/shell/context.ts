@@ -20,6 +20,8 @@ export interface CliContext {
    * that signal no longer ends the process; a second one, at least a second later, does.
    */
   readonly stopSignal: Promise<string>;
+  /** Resolves when standard input has ended. Reads it from then on that a command reads this property, and drops it. */
+  readonly inEnded: Promise<string>;
   /** Whether `err` writes to a terminal. */
   readonly errIsTerminal: boolean;
   /** The present size of the terminal that `out` writes to; undefined: `out` writes elsewhere. */

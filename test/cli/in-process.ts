@@ -30,6 +30,7 @@ export async function ranInProcess(
     err: (text) => {
       err += text;
     },
+    inEnded: new Promise(() => {}),
     stopSignal: new Promise(() => {}),
     errIsTerminal: false,
     screen: undefined,

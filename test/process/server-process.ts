@@ -35,13 +35,14 @@ export class RowlockProcess {
     env: Readonly<Record<string, string>> = {},
     program = "server/main.ts",
     patienceMs = PAINFULLY_LONG_MS,
+    input: "ignore" | "pipe" = "ignore",
   ) {
     this.#patienceMs = patienceMs;
     this.#isServer = args[0] === "serve";
     this.#child = spawn(process.execPath, [program, ...args], {
       cwd: HOUSE,
       env: { PATH: process.env.PATH, NODE_COMPILE_CACHE: COMPILED, ...env },
-      stdio: ["ignore", "pipe", "pipe"],
+      stdio: [input, "pipe", "pipe"],
     });
     this.#child.stdout?.on("data", (chunk) => {
       this.#out += chunk;
@@ -118,6 +119,11 @@ export class RowlockProcess {
     } finally {
       clearTimeout(timer);
     }
+  }
+
+  /** Ends standard input, if it is a pipe. */
+  endInput(): void {
+    this.#child.stdin?.end();
   }
 
   kill(signal: NodeJS.Signals): void {
