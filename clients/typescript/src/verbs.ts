@@ -41,7 +41,9 @@ import {
   type ReleaseOptions,
   recordView,
   versionOf,
+  withoutRefused,
 } from "./records.ts";
+import { RowlockError } from "./rowlock-error.ts";
 import { durationOf } from "./times.ts";
 import {
   type ClaimView,
@@ -139,12 +141,32 @@ export class Verbs {
     this.#traceparent = traceparent;
   }
 
-  /** Ends a lease or gives up a place. Fails if no server answers within `withinMs`. */
+  /**
+   * Ends a lease or gives up a place. Fails if no server answers within `withinMs`. If the server refuses what the
+   * options say, the call ends the lease without that, and fails nevertheless.
+   */
   async release(
     leaseId: string,
     options: ReleaseOptions = {},
     withinMs = Number.POSITIVE_INFINITY,
     traceparent = this.#traceparent(),
+  ): Promise<Released> {
+    try {
+      return await this.#release(leaseId, options, withinMs, traceparent);
+    } catch (error) {
+      if (!(error instanceof RowlockError)) throw error;
+      const accepted = withoutRefused(options, error);
+      if (!accepted) throw error;
+      const { released } = await this.#release(leaseId, accepted, withinMs, traceparent);
+      throw released ? error.givenBack() : error;
+    }
+  }
+
+  async #release(
+    leaseId: string,
+    options: ReleaseOptions,
+    withinMs: number,
+    traceparent: string,
   ): Promise<Released> {
     const value = create(ReleaseRequestSchema, { leaseId, ...lastWordsOf(options) });
     const { answer, call } = this.#begin(

@@ -2,15 +2,25 @@
 
 import * as api from "@opentelemetry/api";
 import { describe, expect, test } from "vitest";
-import type { ConnectOptions, LogEntry, OpenTelemetryApi } from "../../../clients/typescript/src/index.ts";
+import type {
+  ConnectOptions,
+  LogFields,
+  LogLevel,
+  OpenTelemetryApi,
+} from "../../../clients/typescript/src/index.ts";
 import { until } from "../../support/harness.ts";
 import { setUpOpenTelemetry } from "./open-telemetry.ts";
 import { aborted, client, start, waiting } from "./stage.ts";
 
+type Logged = LogFields & { readonly level: LogLevel; readonly message: string };
+
 async function stage(options: Partial<ConnectOptions> = {}) {
   const server = await start();
-  const log: LogEntry[] = [];
-  const rowlock = client(server.address, { onLog: (entry) => log.push(entry), ...options });
+  const log: Logged[] = [];
+  const rowlock = client(server.address, {
+    log: (level, message, fields) => log.push({ level, message, ...fields }),
+    ...options,
+  });
   return { server, rowlock, log };
 }
 
