@@ -7,7 +7,7 @@ import (
 	"log"
 	"os"
 
-	rowlock "github.com/rowlock/rowlock/clients/go"
+	"github.com/rowlock/rowlock/clients/go/rowlock"
 )
 
 func main() {
