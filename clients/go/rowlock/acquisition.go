@@ -47,6 +47,11 @@ type acquisition struct {
 	// place is the latest position. While the caller has not seen it, news holds one element.
 	place Place
 	news  chan struct{}
+	began time.Duration
+	// notice is the timer of the next notice that the wait lasts; nil before the first place. notices holds the latest
+	// one that the caller has not seen.
+	notice  *timer
+	notices chan Waiting
 }
 
 func newAcquisition(client *Client, name string, asked *lockOptions, traceparent string) *acquisition {
@@ -59,6 +64,8 @@ func newAcquisition(client *Client, name string, asked *lockOptions, traceparent
 		requestID:   asked.requestID,
 		settled:     make(chan struct{}),
 		news:        make(chan struct{}, 1),
+		began:       client.turns.now(),
+		notices:     make(chan Waiting, 1),
 	}
 	if a.requestID == "" {
 		a.requestID = newRequestID()
@@ -78,6 +85,8 @@ func (a *acquisition) run(ctx context.Context) (*Lock, *Refusal, *Error) {
 			var place Place
 			a.client.turns.take(func() { place = a.place })
 			a.asked.onPosition(place)
+		case notice := <-a.notices:
+			a.asked.onWaiting(notice)
 		case <-ctx.Done():
 			// An acquisition that has just been settled keeps its outcome: a lock that was granted is not thrown away.
 			a.client.turns.take(func() { a.abandon(cancelledError(ctx)) })
@@ -114,6 +123,7 @@ func (a *acquisition) settle(granted *Lock, refused *Refusal, failure *Error) {
 	}
 	a.granted, a.refused, a.failure = granted, refused, failure
 	close(a.settled)
+	a.notice.stop()
 	a.client.requests.leave(a.asked.shared(), granted != nil)
 }
 
@@ -207,19 +217,23 @@ func (a *acquisition) answered(result *rowlockv1.SessionResult, basis time.Durat
 // positioned takes a new position. It reports whether the call is over, because the caller no longer wants the place.
 func (a *acquisition) positioned(ticket *rowlockv1.Ticket) bool {
 	a.ticketID = ticket.GetTicketId()
+	isFirst := !a.hasWaited
 	a.hasWaited = true
 	if a.isAbandoned {
 		a.unwanted(a.ticketID)
 		return true
-	}
-	if a.asked.onPosition == nil {
-		return false
 	}
 	a.place = Place{
 		Ahead:        int(ticket.GetAhead()),
 		PermitsAhead: ticket.GetPermitsAhead(),
 		QueueLength:  int(ticket.GetQueueLength()),
 		Waited:       ticket.GetWaited().AsDuration(),
+	}
+	if isFirst {
+		a.waits()
+	}
+	if a.asked.onPosition == nil {
+		return false
 	}
 	select {
 	case a.news <- struct{}{}:
@@ -283,6 +297,10 @@ func (a *acquisition) renew(leaseID string) {
 
 func (a *acquisition) ended(refused *rowlockv1.Refusal) {
 	refusal := refusalOf(refused)
+	if own := a.client.locks.ofName(a.name); own != nil && (refusal.Reason == ErrBusy || refusal.Reason == ErrTimedOut) {
+		refusal.HeldByYou = true
+		refusal.Message += "; " + own.heldByYou()
+	}
 	isLeft := !a.isWait() || a.client.turns.now() < a.until
 	// Nobody was given the lease, or the place was lost on the way. Asking again takes nothing from anybody.
 	if (refusal.Reason == ErrLapsed || refusal.Reason == ErrExpired) && isLeft && a.mayAskAgain() {

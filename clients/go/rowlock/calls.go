@@ -100,6 +100,8 @@ type calls struct {
 	need func()
 	// lastError is why the latest connection ended or could not be opened.
 	lastError func() *Error
+	// diagnoses say what is at the addresses where no server answers.
+	diagnoses func() []Diagnosis
 
 	open     map[*call]struct{}
 	byNumber map[uint64]*call
@@ -171,9 +173,9 @@ func (c *calls) failUnsent(err *Error) {
 }
 
 // failAsked fails all calls that somebody waits for. Calls with a place stay if only the credentials are refused and others
-// may come: the server keeps a place for a while.
+// may come, or if no server is found where one was before: the server keeps a place for a while.
 func (c *calls) failAsked(err *Error) {
-	mayPass := err.isOfCredentials() && c.config.mayGetCredentials()
+	mayPass := err.isOfCredentials() && c.config.mayGetCredentials() || err.Reason == ErrNoServer
 	for _, one := range c.inOrder(func(one *call) bool { return !one.givesBack && !(mayPass && one.isAnswered) }) {
 		c.fail(one, err)
 	}
@@ -422,16 +424,19 @@ func (c *calls) noAnswer(one *call, within time.Duration) *Error {
 	if one.lastError != nil {
 		return one.lastError
 	}
-	message := fmt.Sprintf("no answer within %v from %s: check that a server runs there, and that it and this client agree on TLS;",
-		within.Round(time.Millisecond), strings.Join(c.config.Addresses, ", "))
+	within = within.Round(time.Millisecond)
 	why := c.lastError()
 	if why != nil && why.isOfCredentials() {
 		return why
 	}
+	if diagnoses := c.diagnoses(); len(diagnoses) > 0 {
+		return noServer(fmt.Sprintf("no server has answered within %v", within), diagnoses)
+	}
+	message := fmt.Sprintf("no answer within %v from %s", within, strings.Join(c.config.Addresses, ", "))
 	if why == nil {
 		return newError(ErrNoServer, codes.Unavailable, message)
 	}
-	return newError(ErrNoServer, codes.Unavailable, message+" "+why.Message, why)
+	return newError(ErrNoServer, codes.Unavailable, message+": "+why.Message, why)
 }
 
 func inDoubt(err *Error) *Error {

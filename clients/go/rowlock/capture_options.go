@@ -86,13 +86,14 @@ func captureOptionsOf(options []CaptureOption) (*captureOptions, error) {
 	for _, option := range options {
 		option.ofCapture(o)
 	}
+	wrong := o.check()
 	if o.count < 0 || o.count > math.MaxUint32 {
-		return nil, mistake("Count", fmt.Sprintf("%d is not between 0 and 4294967295", o.count))
+		wrong.add("Count", fmt.Sprintf("%d is not between 0 and 4294967295", o.count))
 	}
 	if o.ttl == Forever {
-		return nil, mistake("TTL", "must not be Forever for a capture")
+		wrong.add("TTL", "must not be Forever for a capture")
 	}
-	return o, o.check()
+	return o, wrong.err()
 }
 
 // shared is the key in [requests], if the caller has chosen a request id; otherwise "".

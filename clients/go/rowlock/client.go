@@ -70,14 +70,13 @@ func newClient(config Config, now func() time.Duration) *Client {
 		closed:     make(chan struct{}),
 	}
 	c.observer = newObserver(&c.turns, config)
-	c.connections = &connections{
-		turns: &c.turns, config: config, listener: c, observer: c.observer, bytesMax: bytesMaxAtFirst,
-	}
+	c.connections = newConnections(&c.turns, config, c, c.observer)
 	c.calls = &calls{
 		turns:     &c.turns,
 		config:    config,
 		need:      c.connections.need,
 		lastError: func() *Error { return c.connections.lastError },
+		diagnoses: c.connections.reach.all,
 		open:      map[*call]struct{}{},
 		byNumber:  map[uint64]*call{},
 	}

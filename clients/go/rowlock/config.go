@@ -8,8 +8,10 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"net"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -44,14 +46,17 @@ type Config struct {
 	// ConnectTimeout is how long a server may take to answer a new connection before the next one is tried. Default: 3
 	// s.
 	ConnectTimeout time.Duration
-	// GiveUpAfter is how long a call is tried before it fails, if no server answers it; may be [Forever]. Default: 30
-	// s.
+	// GiveUpAfter is how long a call is tried before it fails, if no server answers it; may be [Forever]. Default: 30 s. A
+	// call fails at once if each address has something that no waiting heals, such as a web server: see [Diagnosis].
 	GiveUpAfter time.Duration
+	// ExplainAfter is how long a lock is waited for before the client logs who holds it and at which place it waits, and
+	// calls [OnWaiting]. Default: 10 s.
+	ExplainAfter time.Duration
 	// OnConnection is called for each connection that opens or ends, one event after the other, for a log. It may
 	// block.
 	OnConnection func(ConnectionEvent)
-	// Logger gets what an operator of the program should know, such as a lost lock; nil: the client is silent. It may
-	// block.
+	// Logger gets what an operator of the program should know, such as a lost lock or a long wait. It may block. Default:
+	// slog.Default(). slog.New(slog.DiscardHandler) silences the client.
 	Logger *slog.Logger
 	// Telemetry takes spans and metrics; nil: there are none. See the package rowlockotel.
 	Telemetry Telemetry
@@ -92,28 +97,33 @@ func (c Config) checked() (Config, error) {
 	for index, address := range c.Addresses {
 		c.Addresses[index] = strings.TrimSpace(address)
 	}
-	if len(c.Addresses) == 0 || slices.Contains(c.Addresses, "") {
-		return c, mistake("Addresses", "name at least one server, as host:port")
+	var wrong faults
+	if len(c.Addresses) == 0 {
+		wrong.add("Addresses", "name at least one server, as host:port")
 	}
-	if c.Token != nil && c.TLS == nil && !c.AllowTokenInPlaintext {
-		for _, address := range c.Addresses {
-			if !isLoopback(address) {
-				return c, mistake("Token", fmt.Sprintf("the connection to %s is not encrypted, so others could read the token: "+
-					"set TLS, or AllowTokenInPlaintext if nobody listens on the way", address))
-			}
+	for _, address := range c.Addresses {
+		if problem := wrongAddress(address); problem != "" {
+			wrong.add("Addresses", problem)
+		} else if c.Token != nil && c.TLS == nil && !c.AllowTokenInPlaintext && !isLoopback(address) {
+			wrong.add("Token", fmt.Sprintf("the connection to %s is not encrypted, so others could read the token: "+
+				"set TLS, or AllowTokenInPlaintext if nobody listens on the way", address))
 		}
 	}
-	if c.ConnectTimeout == 0 {
-		c.ConnectTimeout = connectTimeoutDefault
-	}
-	if c.GiveUpAfter == 0 {
-		c.GiveUpAfter = giveUpAfterDefault
-	}
-	if c.ConnectTimeout < 0 {
-		return c, mistake("ConnectTimeout", "must be above 0")
-	}
-	if c.GiveUpAfter < 0 {
-		return c, mistake("GiveUpAfter", "must be above 0")
+	for _, one := range []struct {
+		option   string
+		value    *time.Duration
+		byItself time.Duration
+	}{
+		{"ConnectTimeout", &c.ConnectTimeout, connectTimeoutDefault},
+		{"GiveUpAfter", &c.GiveUpAfter, giveUpAfterDefault},
+		{"ExplainAfter", &c.ExplainAfter, explainAfterDefault},
+	} {
+		if *one.value < 0 {
+			wrong.add(one.option, "must be above 0")
+		}
+		if *one.value == 0 {
+			*one.value = one.byItself
+		}
 	}
 	if c.Owner == "" {
 		host, err := os.Hostname()
@@ -124,11 +134,21 @@ func (c Config) checked() (Config, error) {
 	}
 	for key, value := range c.Labels {
 		if !utf8.ValidString(key) || !utf8.ValidString(value) {
-			return c, mistake("Labels", fmt.Sprintf("%q: %q is not UTF-8", key, value))
+			wrong.add("Labels", fmt.Sprintf("%q: %q is not UTF-8", key, value))
 		}
 	}
 	if !utf8.ValidString(c.Owner) {
-		return c, mistake("Owner", fmt.Sprintf("%q is not UTF-8", c.Owner))
+		wrong.add("Owner", fmt.Sprintf("%q is not UTF-8", c.Owner))
 	}
-	return c, nil
+	return c, wrong.err()
+}
+
+// wrongAddress is what is wrong with the form of an address; "" if nothing is. gRPC would take an address without a port
+// for one with port 443.
+func wrongAddress(address string) string {
+	host, port, err := net.SplitHostPort(address)
+	if number, bad := strconv.Atoi(port); err == nil && bad == nil && host != "" && number > 0 && number < 1<<16 {
+		return ""
+	}
+	return fmt.Sprintf("%q is not host:port, such as localhost:50051", address)
 }

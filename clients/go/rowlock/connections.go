@@ -65,6 +65,39 @@ type connections struct {
 	isAskedAgain bool
 	// lastError is why the last connection ended or could not be opened.
 	lastError *Error
+	// reach knows what is wrong with addresses without a server.
+	reach *reachability
+	// complaint logs that no server answers; nil while there is a server, and after the log line.
+	complaint *timer
+	// hasComplained: that was logged since a server has last answered.
+	hasComplained bool
+}
+
+func newConnections(turns *turns, config Config, listener connectionsListener, observer *observer) *connections {
+	c := &connections{turns: turns, config: config, listener: listener, observer: observer, bytesMax: bytesMaxAtFirst}
+	c.reach = newReachability(turns, config, c.diagnosed)
+	return c
+}
+
+// diagnosed fails the calls if no waiting can help.
+func (c *connections) diagnosed() {
+	if !c.isClosed && !c.isOpen() && c.reach.isHopeless() {
+		c.listener.hopeless(noServer("no server can be reached in this way", c.reach.all()))
+	}
+}
+
+// complainSoon logs after a second that no server answers, once until one does.
+func (c *connections) complainSoon() {
+	if c.complaint != nil || c.hasComplained || c.isClosed {
+		return
+	}
+	c.complaint = c.turns.after(silentTooLong, func() {
+		c.complaint = nil
+		if !c.isOpen() && c.listener.isNeeding() {
+			c.hasComplained = true
+			c.observer.noServer(c.reach.all(), c.lastError)
+		}
+	})
 }
 
 // isOpen reports whether the server of the current connection has answered.
@@ -108,6 +141,8 @@ func (c *connections) hurry() {
 // close ends all connections in good order within this time. The returned channels are closed when they have ended.
 func (c *connections) close(within time.Duration) []<-chan struct{} {
 	c.isClosed = true
+	c.reach.stop()
+	c.complaint.stop()
 	c.timer.stop()
 	c.openTimer.stop()
 	var over []<-chan struct{}
@@ -138,9 +173,12 @@ func (c *connections) responded(from connection, response *rowlockv1.SessionResp
 		c.openTimer.stop()
 		c.openedAt = c.turns.now()
 		c.isAskedAgain = false
+		c.reach.answers(from.address())
+		c.complaint.stop()
+		c.complaint, c.hasComplained = nil, false
 		c.observer.connection(ConnectionEvent{
 			Address: from.address(), IsConnected: true, Replica: opened.GetReplica(), Via: from.via(),
-		})
+		}, true)
 		if bytesMax := opened.GetMessageBytesMax(); bytesMax > 0 {
 			c.bytesMax = int(bytesMax)
 		}
@@ -174,7 +212,8 @@ func (c *connections) ended(from connection, err *Error) {
 			return
 		}
 	}
-	c.observer.connection(ConnectionEvent{Address: from.address(), Err: err})
+	c.observer.connection(ConnectionEvent{Address: from.address(), Err: err}, from.opened() != nil)
+	c.complainSoon()
 	isRefused := wasCurrent && from.opened() == nil
 	// The next connection asks the source of the credentials again, which may have others by now.
 	isAskingAgain := isRefused && err.isOfCredentials() && !c.isAskedAgain && c.config.mayGetCredentials()
@@ -186,8 +225,11 @@ func (c *connections) ended(from connection, err *Error) {
 	}
 	c.listener.ended(from, err)
 	isHopeless := slices.Contains(hopelessCodes, err.Code) || err.Reason == ErrMessageTooLarge
-	if isRefused && isHopeless && !isAskingAgain {
+	switch {
+	case isRefused && isHopeless && !isAskingAgain:
 		c.listener.hopeless(err)
+	case isRefused && !isAskingAgain && !c.isClosed:
+		c.reach.failed(from.address(), err)
 	}
 }
 

@@ -33,6 +33,8 @@ type Error struct {
 	Metadata map[string]string
 	// Refusal is set if a lock was refused.
 	Refusal *Refusal
+	// Diagnoses say what is at each address where no server answers, for [ErrNoServer].
+	Diagnoses []Diagnosis
 
 	causes []error
 }

@@ -3,7 +3,10 @@
 
 package rowlock
 
-import "time"
+import (
+	"log/slog"
+	"time"
+)
 
 // heirLooksEvery is how often an heir checks whether it has anything left to do.
 const heirLooksEvery = time.Second
@@ -13,7 +16,7 @@ const heirLooksEvery = time.Second
 func (c *Client) inherit(give func(heir *Client)) {
 	if c.heir == nil {
 		config := c.config
-		config.OnConnection, config.Logger, config.Telemetry = nil, nil, nil
+		config.OnConnection, config.Logger, config.Telemetry = nil, slog.New(slog.DiscardHandler), nil
 		c.heir = newClient(config, c.turns.now)
 	}
 	c.heir.turns.take(func() { give(c.heir) })

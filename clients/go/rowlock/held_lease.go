@@ -58,7 +58,9 @@ type heldLease struct {
 	// contexts are cancelled when over is closed.
 	contexts map[*lockContext]struct{}
 
-	isRenewing bool
+	// wasAskedFor: this client has logged that it asked for the lock although it holds it.
+	wasAskedFor bool
+	isRenewing  bool
 	// renewAt is when the next renewal is due.
 	renewAt time.Duration
 	// isOrphan: the connection that last carried news of the lease is gone.

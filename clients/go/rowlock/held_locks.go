@@ -36,6 +36,17 @@ func (l *heldLocks) find(leaseID string) *Lock {
 	return nil
 }
 
+// ofName is the oldest lease on this lock that this client holds, or nil.
+func (l *heldLocks) ofName(name string) (oldest *heldLease) {
+	for _, own := range l.byID {
+		lease := own.lease
+		if lease.lockName == name && lease.state() != Lost && (oldest == nil || lease.toldAt < oldest.toldAt) {
+			oldest = lease
+		}
+	}
+	return oldest
+}
+
 // giveBack ends a claim that nobody wants any more, unless another call of this client holds it.
 func (l *heldLocks) giveBack(id string, asked *leaseOptions) {
 	switch {

@@ -71,10 +71,10 @@ func RequestID(id string) LeaseOption {
 	return func(o *leaseOptions) { o.requestID = id }
 }
 
-// check sets the default margin, and fails for options that cannot work. It leaves all other checks to the server.
-func (o *leaseOptions) check() error {
+// check sets the default margin, and finds options that cannot work. It leaves all other checks to the server.
+func (o *leaseOptions) check() (wrong faults) {
 	if o.wait < 0 {
-		return mistake("Wait", "must not be below 0")
+		wrong.add("Wait", "must not be below 0")
 	}
 	switch {
 	case o.ttl == Forever:
@@ -82,7 +82,7 @@ func (o *leaseOptions) check() error {
 	case !o.hasMargin:
 		o.margin = min(o.ttl/marginShare, marginMax)
 	case o.margin < 0 || o.margin >= o.ttl/2:
-		return mistake("Margin", fmt.Sprintf("%v must be less than half of the ttl of %v", o.margin, o.ttl))
+		wrong.add("Margin", fmt.Sprintf("%v must be less than half of the ttl of %v", o.margin, o.ttl))
 	}
-	return nil
+	return wrong
 }

@@ -18,6 +18,16 @@ type line struct {
 	mu     sync.Mutex
 	open   []net.Conn
 	isDown bool
+	// says is what a new connection gets while the line is down.
+	says string
+}
+
+// takeDownSaying is takeDown, but new connections are told this before they end.
+func (l *line) takeDownSaying(says string) {
+	l.mu.Lock()
+	l.says = says
+	l.mu.Unlock()
+	l.takeDown()
 }
 
 // takeDown closes all connections and lets no new one through.
@@ -42,7 +52,9 @@ func (l *line) putUp() {
 func (l *line) opens(near, far net.Conn) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if !l.isDown {
+	if l.isDown {
+		near.Write([]byte(l.says))
+	} else {
 		l.open = append(l.open, near, far)
 	}
 	return !l.isDown

@@ -28,6 +28,7 @@ type lockOptions struct {
 	permits          int
 	mode             Mode
 	onPosition       func(Place)
+	onWaiting        func(Waiting)
 	positionInterval time.Duration
 }
 
@@ -72,13 +73,14 @@ func lockOptionsOf(options []LockOption) (*lockOptions, error) {
 	for _, option := range options {
 		option.ofLock(o)
 	}
+	wrong := o.check()
 	if o.permits < 0 || o.permits > math.MaxUint32 {
-		return nil, mistake("Permits", fmt.Sprintf("%d is not between 0 and 4294967295", o.permits))
+		wrong.add("Permits", fmt.Sprintf("%d is not between 0 and 4294967295", o.permits))
 	}
 	if o.mode != Permit && o.mode != Shared && o.mode != Exclusive {
-		return nil, mistake("As", fmt.Sprintf("%q is not a mode", o.mode))
+		wrong.add("As", fmt.Sprintf("%q is not a mode", o.mode))
 	}
-	return o, o.check()
+	return o, wrong.err()
 }
 
 // shared is the key in [requests], if the caller has chosen a request id; otherwise "".

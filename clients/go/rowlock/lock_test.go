@@ -278,8 +278,16 @@ func TestOptionsThatCannotWork(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if _, err := rowlock.Connect(rowlock.Config{}); err == nil {
-		t.Error("there are no addresses")
+	for _, addresses := range [][]string{nil, {""}, {"localhost"}, {"http://x:1"}, {"x:"}, {":1"}, {"x:65536"}} {
+		_, err := rowlock.Connect(rowlock.Config{Addresses: addresses})
+		if wrong, ok := asType[*rowlock.OptionError](err); !ok || wrong.Option != "Addresses" {
+			t.Error(addresses, err)
+		}
+	}
+	_, err := client.Lock(background, nameOf(t), rowlock.Wait(-1), rowlock.Permits(-1), rowlock.As("sideways"))
+	const all = "rowlock: Wait: must not be below 0; Permits: -1 is not between 0 and 4294967295; As: \"sideways\" is not a mode"
+	if err == nil || err.Error() != all {
+		t.Error("not all faults in one message:", err)
 	}
 	if _, err := client.SetLimit(background, rowlock.ForName("x"), -1); err == nil {
 		t.Error("a limit cannot be negative")

@@ -21,6 +21,8 @@ type Refusal struct {
 	Limit *LimitView
 	// Status is the status that the lock has, for [ErrStatusMismatch].
 	Status string
+	// HeldByYou: this client holds the lock itself, for [ErrBusy] and [ErrTimedOut]. Locks are not reentrant.
+	HeldByYou bool
 }
 
 func refusalOf(refused *rowlockv1.Refusal) *Refusal {

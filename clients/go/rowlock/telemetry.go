@@ -55,10 +55,9 @@ func (noSpan) End(Reason, ...slog.Attr) {}
 
 // observer reports what a client does to the functions and objects of its [Config], which run outside of turns.
 type observer struct {
-	turns     *turns
-	callbacks *callbacks
-	telemetry Telemetry
-	// logger is nil if the client is silent.
+	turns        *turns
+	callbacks    *callbacks
+	telemetry    Telemetry
 	logger       *slog.Logger
 	onConnection func(ConnectionEvent)
 	// troubles were logged since a server has last answered.
@@ -76,6 +75,9 @@ func newObserver(turns *turns, config Config) *observer {
 	}
 	if o.telemetry == nil {
 		o.telemetry = noTelemetry{}
+	}
+	if o.logger == nil {
+		o.logger = slog.Default()
 	}
 	return o
 }
@@ -103,19 +105,48 @@ func (o *observer) late(lease *heldLease) {
 	o.log(slog.LevelWarn, "rowlock: a renewal is late", attributesOf(lease)...)
 }
 
-// connection takes a connection that has opened or ended. It is called in a turn.
-func (o *observer) connection(event ConnectionEvent) {
+// connection takes a connection that has opened, or that has ended after it was open or not. It is called in a turn.
+func (o *observer) connection(event ConnectionEvent, wasOpen bool) {
 	if o.onConnection != nil {
 		o.callbacks.run(func() { o.onConnection(event) })
 	}
 	address := slog.String("address", event.Address)
-	if event.IsConnected {
+	switch {
+	case event.IsConnected:
+		// Only after trouble does it matter to an operator.
+		level := slog.LevelDebug
+		if len(o.troubles) > 0 {
+			level = slog.LevelInfo
+		}
 		clear(o.troubles)
-		o.log(slog.LevelInfo, "rowlock: connected", address, slog.String("via", string(event.Via)),
+		o.log(level, "rowlock: connected", address, slog.String("via", string(event.Via)),
 			slog.String("replica", event.Replica))
-		return
+	case wasOpen:
+		o.trouble(slog.LevelWarn, "rowlock: the connection is lost", event.Err, address)
+	default:
+		// If this lasts, noServer says so.
+		o.trouble(slog.LevelDebug, "rowlock: no connection", event.Err, address)
 	}
-	o.trouble(slog.LevelWarn, "rowlock: no connection", event.Err, address)
+}
+
+// noServer takes what is wrong with each address after no server has answered for a while. It is called in a turn.
+func (o *observer) noServer(diagnoses []Diagnosis, last *Error) {
+	said := sentenceOf(diagnoses)
+	if said == "" && last != nil {
+		said = last.Message
+	}
+	o.log(slog.LevelWarn, "rowlock: no server answers, and the client tries again", slog.String("error", said))
+}
+
+// waiting takes a wait that lasts. It is called in a turn. isMistaken: the client itself holds the lock, which may be a
+// mistake of the program.
+func (o *observer) waiting(notice Waiting, isMistaken bool) {
+	level := slog.LevelInfo
+	if isMistaken {
+		level = slog.LevelWarn
+	}
+	o.log(level, "rowlock: waiting for a lock", slog.String("lock", notice.Name), slog.Duration("waited", notice.Waited),
+		slog.Int("ahead", notice.Place.Ahead), slog.String("why", notice.Summary))
 }
 
 // goingAway takes a server that stops. It is called in a turn.
@@ -143,7 +174,7 @@ func (o *observer) trouble(level slog.Level, message string, err error, attribut
 }
 
 func (o *observer) log(level slog.Level, message string, attributes ...slog.Attr) {
-	if o.logger != nil {
+	if o.logger.Enabled(context.Background(), level) {
 		o.callbacks.run(func() { o.logger.LogAttrs(context.Background(), level, message, attributes...) })
 	}
 }

@@ -234,14 +234,17 @@ func TestTheLogNamesEachConnectionThatOpensOrEnds(t *testing.T) {
 	mustLock(t, client, nameOf(t), rowlock.TTL(rowlock.Forever))
 	address := "address=" + running.address
 	until(t, "the connection is logged", func() bool {
-		return log.has("INFO", "rowlock: connected", address, "via=session", "replica=")
+		return log.has("DEBUG", "rowlock: connected", address, "via=session", "replica=")
 	})
 	running.end(syscall.SIGTERM)
 	until(t, "the end is logged", func() bool {
 		return log.has("INFO", "the server is going away", address) &&
-			log.has("WARN", "no connection", address, "reason=UNKNOWN", "error=")
+			log.has("WARN", "the connection is lost", address, "reason=UNKNOWN", "error=")
 	})
-	until(t, "what repeats is for debugging", func() bool { return log.has("DEBUG", "no connection", address) })
+	until(t, "a try that fails is for debugging", func() bool { return log.has("DEBUG", "no connection", address) })
+	until(t, "that no server answers is logged", func() bool {
+		return log.has("WARN", "no server answers", running.address+": nobody listens there")
+	})
 	if log.has("ERROR") {
 		t.Error("a server that stops is no error")
 	}
