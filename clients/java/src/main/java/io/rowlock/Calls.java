@@ -319,16 +319,14 @@ final class Calls {
     if (call.lastError != null) return call.lastError;
     RowlockException why = lastError.get();
     if (why != null && why.isOfCredentials()) return why;
+    String message = "No server has answered within " + Math.round(within / 1e6) + " ms";
+    if (why != null && !why.diagnoses().isEmpty())
+      return RowlockException.noServer(message, why.diagnoses(), why);
     String servers = addresses.stream().map(Address::toString).collect(Collectors.joining(", "));
-    String message =
-        "No server has answered within "
-            + Math.round(within / 1e6)
-            + " ms at "
-            + servers
-            + ": check that a server runs there, and that it and this client agree on TLS."
-            + (why == null ? "" : " Last error: " + why.getMessage());
     return new RowlockException(
-        message, ErrorDetails.of(Reason.NO_SERVER, Status.Code.UNAVAILABLE), why);
+        message + " at " + servers + "." + (why == null ? "" : " Last error: " + why.getMessage()),
+        ErrorDetails.of(Reason.NO_SERVER, Status.Code.UNAVAILABLE),
+        why);
   }
 
   private static RowlockException lost() {

@@ -12,7 +12,11 @@ import java.util.Optional;
  * @param retryAfter a hint when to try again, if there was none to take and the time is known
  */
 public record Captured(List<HeldLock> locks, Optional<Duration> retryAfter) implements AutoCloseable {
-  /** Releases all locks that are still held. If no server answers, a lease ends with its ttl. */
+  /**
+   * Releases all locks that are still held. If no server answers, a lease ends with its ttl.
+   *
+   * @throws RowlockException with {@link Reason#LEASE_LOST} if one of the locks was lost: see {@link HeldLock#close}
+   */
   @Override
   public void close() {
     for (HeldLock lock : locks) lock.releaseAsync();

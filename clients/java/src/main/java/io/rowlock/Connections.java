@@ -84,6 +84,7 @@ final class Connections implements Connection.Listener {
   private boolean isAskedAgain;
 
   private RowlockException lastError;
+  private final Diagnosing diagnosing;
 
   Connections(
       EventLoop loop,
@@ -103,6 +104,7 @@ final class Connections implements Connection.Listener {
     this.isNeeded = isNeeded;
     this.listener = listener;
     this.telemetry = telemetry;
+    diagnosing = new Diagnosing(loop, clock, callbacks, options, telemetry, listener::onHopeless);
   }
 
   /** The current connection, if its server has answered. */
@@ -110,9 +112,9 @@ final class Connections implements Connection.Listener {
     return Optional.ofNullable(current).filter(connection -> connection.opened() != null);
   }
 
-  /** Why the last connection ended or could not be opened; null if none has. */
+  /** Why the last connection ended or could not be opened, with what was found out about it; null if none has. */
   RowlockException lastError() {
-    return lastError;
+    return lastError == null ? null : lastError.diagnosed(diagnosing.latest());
   }
 
   /** Opens a connection unless there is one. */
@@ -155,6 +157,7 @@ final class Connections implements Connection.Listener {
   /** Closes all connections in good order, within this time. */
   void close(long within, Runnable closed) {
     isClosed = true;
+    diagnosing.stop();
     EventLoop.cancel(timer);
     stopOpening();
     List<Connection> closing = new ArrayList<>(all);
@@ -240,6 +243,7 @@ final class Connections implements Connection.Listener {
     if (response.hasOpened() && connection == current) {
       stopOpening();
       isAskedAgain = false;
+      diagnosing.answered();
       // The bound of a session. A connection of unary calls has none.
       if (connection.via() == ConnectionEvent.Via.SESSION) bytesMax = connection.opened().bytesMax();
       openedAt = clock.now();
@@ -277,6 +281,7 @@ final class Connections implements Connection.Listener {
     if (wasCurrent) next(error, hasLasted(connection), isAskingAgain);
     listener.onEnded(connection, error);
     if (isRefused && isHopeless && !isAskingAgain) listener.onHopeless(error);
+    else if (isRefused && !error.isOfServer() && !isClosed) diagnosing.failed();
   }
 
   /** Opens the next connection: at once, or after a pause if all servers have failed in turn. */

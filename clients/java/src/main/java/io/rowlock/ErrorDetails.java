@@ -27,6 +27,7 @@ record ErrorDetails(
     Optional<Refusal> refusal,
     boolean isOfServer) {
   private static final String DOMAIN = "rowlock";
+  private static final String PIPELINE = "Channel Pipeline:";
 
   /** Codes other than UNAVAILABLE that gRPC reports for a failed connection. */
   private static final Set<Status.Code> TRANSPORT =
@@ -81,6 +82,8 @@ record ErrorDetails(
     com.google.rpc.Status status = StatusProto.fromThrowable(failure);
     Throwable root = failure;
     while (root.getCause() != null) root = root.getCause();
+    // Netty adds its pipeline to the description, and gRPC repeats that in each stack trace.
+    boolean isOfNetty = String.valueOf(failure.getMessage()).contains(PIPELINE);
     if (status == null)
       return new RowlockException(
           String.valueOf(failure.getMessage()),
@@ -92,9 +95,10 @@ record ErrorDetails(
         !details.isOfServer && failure.getCause() != null && TRANSPORT.contains(details.code);
     if (isOfTransport) details = of(Reason.UNKNOWN, Status.Code.UNAVAILABLE);
     // If a connection cannot be opened, only the cause says more than "io exception".
+    String said = isOfNetty ? status.getMessage().split(PIPELINE)[0].strip() : status.getMessage();
     boolean saysMore = !details.isOfServer && root != failure && root.getMessage() != null;
-    String message = saysMore ? status.getMessage() + " (" + root.getMessage() + ")" : status.getMessage();
-    return new RowlockException(details.advised(message), details, failure);
+    String message = saysMore ? said + " (" + root.getMessage() + ")" : said;
+    return new RowlockException(details.advised(message), details, isOfNetty ? root : failure);
   }
 
   /** A message with what to do about refused credentials. The server's own sentence knows nothing of this client. */

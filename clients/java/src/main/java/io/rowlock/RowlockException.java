@@ -6,6 +6,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.stream.Collectors;
 
 /**
  * The one exception class of this client: an error that a server has sent, a refusal where a lock was required, or an
@@ -33,13 +34,38 @@ public final class RowlockException extends RuntimeException {
   /** Does not survive serialization, unlike the message. */
   private final transient ErrorDetails details;
 
+  /** Does not survive serialization, either. */
+  private final transient List<Diagnosis> diagnoses;
+
   RowlockException(String message, ErrorDetails details, Throwable cause) {
+    this(message, details, cause, List.of());
+  }
+
+  private RowlockException(
+      String message, ErrorDetails details, Throwable cause, List<Diagnosis> diagnoses) {
     super(message, cause);
     this.details = details;
+    this.diagnoses = diagnoses;
   }
 
   RowlockException(Reason reason, Status.Code code, String message) {
     this(message, ErrorDetails.of(reason, code), null);
+  }
+
+  /** @param why the error of the last connection, which may be null */
+  static RowlockException noServer(
+      String message, List<Diagnosis> diagnoses, RowlockException why) {
+    String found = diagnoses.stream().map(Diagnosis::toString).collect(Collectors.joining("; "));
+    return new RowlockException(
+        message + ": " + found + ".",
+        ErrorDetails.of(Reason.NO_SERVER, Status.Code.UNAVAILABLE),
+        why,
+        diagnoses);
+  }
+
+  /** This error of a connection with what was found out about it. */
+  RowlockException diagnosed(List<Diagnosis> found) {
+    return new RowlockException(getMessage(), details, this, found);
   }
 
   static RowlockException closed() {
@@ -75,7 +101,7 @@ public final class RowlockException extends RuntimeException {
     String message =
         getMessage()
             + " The lock \"" + name + "\" may be held, under the request id " + requestId + ": " + rest;
-    return new RowlockException(message, details().mayBeHeld(requestId), this);
+    return new RowlockException(message, details().mayBeHeld(requestId), this, diagnoses());
   }
 
   /** This error of a release whose lease was released without what the server refused. */
@@ -101,7 +127,16 @@ public final class RowlockException extends RuntimeException {
 
   /** The same error, for another thread to throw. */
   RowlockException again() {
-    return new RowlockException(getMessage(), details, this);
+    return new RowlockException(getMessage(), details, this, diagnoses());
+  }
+
+  /**
+   * Returns what was found at the addresses of the servers, if none of them has answered.
+   *
+   * @return one for each address with {@link Reason#NO_SERVER}, if there was time to look; otherwise empty
+   */
+  public List<Diagnosis> diagnoses() {
+    return diagnoses == null ? List.of() : diagnoses;
   }
 
   /**

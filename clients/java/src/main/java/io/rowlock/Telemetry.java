@@ -5,9 +5,11 @@
 package io.rowlock;
 
 import java.util.HashSet;
+import java.util.List;
 import java.util.Locale;
 import java.util.Set;
 import java.util.concurrent.Executor;
+import java.util.stream.Collectors;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.slf4j.event.Level;
@@ -81,6 +83,9 @@ final class Telemetry {
   /** The troubles that were logged since a server has last answered. On the loop only. */
   private final Set<String> troubles = new HashSet<>();
 
+  /** On the loop only. */
+  private boolean isConnected;
+
   Telemetry(Callbacks callbacks) {
     later = callbacks.inTurn();
     signals = signals(later);
@@ -116,12 +121,22 @@ final class Telemetry {
 
   void connection(ConnectionEvent event) {
     if (event instanceof ConnectionEvent.Disconnected ended) {
-      String message = "There is no connection to " + ended.address() + ": ";
-      trouble(Level.WARN, message, ended.error());
+      // If the client was not connected, Diagnosing says more, and only once.
+      log(
+          isConnected ? Level.WARN : Level.DEBUG,
+          "There is no connection to " + ended.address() + ": " + ended.error().getMessage());
+      isConnected = false;
     } else {
       troubles.clear();
+      isConnected = true;
       log(Level.INFO, "Connected to " + event.address() + ".");
     }
+  }
+
+  /** No server has answered for a while. */
+  void keepsTrying(List<Diagnosis> diagnoses) {
+    String found = diagnoses.stream().map(Diagnosis::toString).collect(Collectors.joining("; "));
+    log(Level.WARN, "No server answers yet, so the client keeps trying: " + found + ".");
   }
 
   void goingAway(Address address) {

@@ -3,12 +3,20 @@ package io.rowlock;
 import io.grpc.ChannelCredentials;
 import io.grpc.Grpc;
 import io.grpc.TlsChannelCredentials;
+import io.grpc.util.AdvancedTlsX509KeyManager;
+import io.grpc.util.CertificateUtils;
 import java.io.ByteArrayInputStream;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.security.GeneralSecurityException;
+import java.security.PrivateKey;
 import java.util.Optional;
+import javax.net.ssl.KeyManager;
+import javax.net.ssl.SSLContext;
+import javax.net.ssl.TrustManager;
+import javax.net.ssl.X509ExtendedTrustManager;
 
 /** Whom this client trusts, and its own certificate. All files are PEM. */
 public final class TlsOptions {
@@ -39,6 +47,44 @@ public final class TlsOptions {
   /** The same options with what the files hold now. Throws an exception if they are of no use. */
   TlsOptions renewed() {
     return files.build();
+  }
+
+  /** For a probe that only finds out whether a server speaks TLS. */
+  static TlsOptions any() {
+    return ofSystem();
+  }
+
+  /** Judges the certificates of servers. */
+  X509ExtendedTrustManager trust() {
+    try {
+      return files.ca.isPresent() ? Trust.of(read(files.ca.get())) : Trust.ofSystem();
+    } catch (GeneralSecurityException none) {
+      throw new IllegalStateException(none);
+    }
+  }
+
+  /** A context with the client's own certificate and these judges. */
+  SSLContext context(TrustManager judge) throws GeneralSecurityException {
+    KeyManager[] own = {};
+    if (files.certificate.isPresent()) {
+      AdvancedTlsX509KeyManager keys = new AdvancedTlsX509KeyManager();
+      keys.updateIdentityCredentials(
+          CertificateUtils.getX509Certificates(
+              new ByteArrayInputStream(read(files.certificate.get()))),
+          privateKey(files.key.orElseThrow()));
+      own = new KeyManager[] {keys};
+    }
+    SSLContext context = SSLContext.getInstance("TLS");
+    context.init(own, new TrustManager[] {judge}, null);
+    return context;
+  }
+
+  private static PrivateKey privateKey(Path file) throws GeneralSecurityException {
+    try {
+      return CertificateUtils.getPrivateKey(new ByteArrayInputStream(read(file)));
+    } catch (IOException unreadable) {
+      throw new UncheckedIOException(unreadable);
+    }
   }
 
   private static byte[] read(Path file) {

@@ -34,15 +34,25 @@ final class Trust extends X509ExtendedTrustManager {
       for (Certificate certificate : factory.generateCertificates(new ByteArrayInputStream(pem)))
         trusted.setCertificateEntry("ca" + count++, certificate);
       if (count == 0) throw new CertificateException("there is none");
-      TrustManagerFactory managers =
-          TrustManagerFactory.getInstance(TrustManagerFactory.getDefaultAlgorithm());
-      managers.init(trusted);
-      for (TrustManager manager : managers.getTrustManagers())
-        if (manager instanceof X509ExtendedTrustManager found) return new Trust(found);
-      throw new IllegalStateException("This Java has no X509ExtendedTrustManager.");
+      return new Trust(trusting(trusted));
     } catch (GeneralSecurityException | IOException unreadable) {
       throw new IllegalArgumentException("ca: not a certificate in PEM", unreadable);
     }
+  }
+
+  /** Trusts the authorities that Java trusts. */
+  static X509ExtendedTrustManager ofSystem() throws GeneralSecurityException {
+    return trusting(null);
+  }
+
+  private static X509ExtendedTrustManager trusting(KeyStore authorities)
+      throws GeneralSecurityException {
+    TrustManagerFactory managers =
+        TrustManagerFactory.getInstance(TrustManagerFactory.getDefaultAlgorithm());
+    managers.init(authorities);
+    for (TrustManager manager : managers.getTrustManagers())
+      if (manager instanceof X509ExtendedTrustManager found) return found;
+    throw new IllegalStateException("This Java has no X509ExtendedTrustManager.");
   }
 
   /** Checks the server's own certificate. Java has checked those above it, if they were needed. */

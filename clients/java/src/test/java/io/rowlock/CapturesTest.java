@@ -259,10 +259,10 @@ class CapturesTest {
   @Test
   void closingTheResultReleasesTheRemainingLocks() throws InterruptedException {
     put("scope/1", "scope/2", "scope/3");
-    try (Captured captured = direct.capture(with -> with.prefix("scope/").count(3))) {
-      assertTrue(captured.locks().get(1).release(with -> with.status("done")));
-      direct.forceRelease(captured.locks().get(2).name(), "test");
-    }
+    Captured captured = direct.capture(with -> with.prefix("scope/").count(3));
+    assertTrue(captured.locks().get(1).release(with -> with.status("done")));
+    direct.forceRelease(captured.locks().get(2).name(), "test");
+    assertEquals(Reason.LEASE_LOST, assertThrows(RowlockException.class, captured::close).reason());
     List<RecordView> records =
         direct.listLocks(ListOptions.of("scope/")).map(lock -> lock.record().orElseThrow()).toList();
     assertEquals(List.of("new", "done", "new"), records.stream().map(RecordView::status).toList());

@@ -180,8 +180,7 @@ class SurvivalTest {
       RowlockException none = assertThrows(RowlockException.class, () -> other.lock("none"));
       assertEquals(Reason.NO_SERVER, none.reason());
       assertTrue(none.getMessage().contains(pipe.address()), none.getMessage());
-      assertTrue(none.getMessage().contains("check that a server runs there"), none.getMessage());
-      assertTrue(none.getMessage().contains("Connection refused"), none.getMessage());
+      assertTrue(none.getMessage().contains("nobody listens there"), none.getMessage());
     }
   }
 
