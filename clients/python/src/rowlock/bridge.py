@@ -68,6 +68,7 @@ class Bridge:
     """The engine, as threads use it. Any thread may use it."""
 
     own_option = CANCEL
+    is_async = False
 
     def __init__(
         self,

@@ -3,14 +3,15 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator, Callable, Mapping, Sequence
 from types import TracebackType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from rowlock.bridge import Bridge, MakeHeaders, MakeToken
 from rowlock.captured import Captured
 from rowlock.lock import Lock
-from rowlock.checks import only, text
+from rowlock.worker import run_work
 from rowlock.engine.held_lease import HeldLease
 from rowlock.engine.verbs import ListOrder
 from rowlock.errors import refused
@@ -23,10 +24,12 @@ from rowlock.history import (
     changes_request,
     claims_request,
 )
+from rowlock.locked_call import LockedCall, LockName
 from rowlock.options import (
     CaptureOptions,
     LockOptions,
     TryOptions,
+    WatchOptions,
     Asked,
     ConnectionEvent,
     Headers,
@@ -34,6 +37,7 @@ from rowlock.options import (
     asked_of,
     capture_asked_of,
     settings_of,
+    watch_asked_of,
 )
 from rowlock.reason import Reason
 from rowlock.records import LockChanges, RecordView, ReleaseOptions, last_words_of
@@ -53,9 +57,12 @@ from rowlock.views import (
     lock_view,
 )
 from rowlock.watch import WatchUpdate
+from rowlock.work_options import WorkOptions, work_of
 
 if TYPE_CHECKING:
     from typing_extensions import Self, Unpack
+
+Result = TypeVar("Result")
 
 
 def connect(
@@ -153,6 +160,43 @@ class Client:
             Lock(self._bridge, lease, self._bridge.scope_of(lease, asked.own)) for lease in captured.leases
         ]
         return Captured(locks, captured.retry_after)
+
+    def work(
+        self, prefix: str, handler: Callable[[Lock], object], **options: Unpack[WorkOptions]
+    ) -> None:
+        """Run the handler for each lock under `prefix` as soon as it is free and due, `concurrency` of them at once.
+
+        Each lock is released when its handler has returned, with `status_when_done`, or has raised an exception, which
+        is logged, with `status_if_lost`. It goes on until it is cancelled, or the client is closed, and then waits for
+        the handlers that run. Outages only delay it. Raises OptionError, and a RowlockError that no waiting heals.
+        """
+        run_work(self.capture, handler, work_of(prefix, self._bridge.own_option, options))
+
+    def locked(
+        self, name: LockName, **options: Unpack[LockOptions]
+    ) -> Callable[[Callable[..., Result]], Callable[..., Result]]:
+        """Decorate a function so that each call holds a lock: `@client.locked("etl/load", wait=0)`.
+
+        The name may use the arguments of the call, as in "etl/{table}", or be a function of them. If the decorated
+        function has a parameter `lock`, it gets the lock. The options and errors are those of `lock`. Raises OptionError
+        at once if this cannot work.
+        """
+        asked_of("", self._bridge.own_option, **options)
+
+        def decorate(
+            function: Callable[..., Result],
+        ) -> Callable[..., Result]:
+            call = LockedCall(name, function, is_async=self._bridge.is_async)
+
+            @functools.wraps(function)
+            def under_lock(*args: Any, **arguments: Any) -> Result:
+                with self.lock(call.name_of(args, arguments), **options) as lock:
+                    return function(*args, **call.given(arguments, lock))
+
+            under_lock.__signature__ = call.signature  # type: ignore[attr-defined]
+            return under_lock
+
+        return decorate
 
     def release(self, lease_id: str, **options: Unpack[ReleaseOptions]) -> bool:
         """End a lease, or give up a place in the queue, by its id. Return whether this call ended it.
@@ -285,17 +329,18 @@ class Client:
         """
         return self._bridge.finished(self._bridge.verbs.explain_wait(name, ticket_number, ticket_id))
 
-    def watch(self, prefix: str = "") -> Iterator[WatchUpdate]:
+    def watch(self, prefix: str = "", **options: Unpack[WatchOptions]) -> Iterator[WatchUpdate]:
         """Iterate over the states of all locks whose names begin with `prefix`, and then over their changes.
 
         It goes on until the loop over it ends, also over other connections. A slow reader gets only the latest state of
         each lock. Raises a RowlockError if no server answers for `give_up_after`, and when the client is closed.
         """
+        own = watch_asked_of(prefix, self._bridge.own_option, **options)
         engine = self._bridge.open()
-        watch = engine.watch(only("prefix", prefix, text))
+        watch = engine.watch(prefix)
         try:
             while True:
-                yield self._bridge.waited(engine.next_of(watch))
+                yield self._bridge.waited(engine.next_of(watch), own)
         finally:
             engine.unwatch(watch)
 

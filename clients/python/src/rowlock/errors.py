@@ -9,6 +9,7 @@ import grpc
 from google.rpc.error_details_pb2 import BadRequest, ErrorInfo, RetryInfo
 from google.rpc.status_pb2 import Status
 
+from rowlock.diagnosis import Diagnosis, sentences_of
 from rowlock.reason import Reason, reason_of
 from rowlock.refusal import Refusal
 from rowlock.times import seconds_of
@@ -47,6 +48,7 @@ class RowlockError(Exception):
         violations: tuple[Violation, ...] = (),
         metadata: Mapping[str, str] | None = None,
         retry_after: float | None = None,
+        diagnoses: tuple[Diagnosis, ...] = (),
     ) -> None:
         super().__init__(message)
         self.reason = reason
@@ -61,6 +63,8 @@ class RowlockError(Exception):
         """Details for programs, such as `end_reason` of LEASE_LOST and `version` of VERSION_MISMATCH."""
         self.retry_after = retry_after
         """Seconds after which the server says that another try can help; None if it does not say."""
+        self.diagnoses = diagnoses
+        """For NO_SERVER: what was found at each address; the message has the same."""
 
     @property
     def is_undone(self) -> bool:
@@ -106,6 +110,12 @@ def refused(name: str, refusal: Refusal) -> LockRefused:
     return kind(name, refusal)
 
 
+def no_server(why: str, diagnoses: tuple[Diagnosis, ...]) -> RowlockError:
+    """Return the error of a call that no server has answered."""
+    message = f"{why} {sentences_of(diagnoses)}".strip()
+    return RowlockError(Reason.NO_SERVER, "UNAVAILABLE", message, diagnoses=diagnoses)
+
+
 def closed() -> RowlockError:
     """Return the error of calls to a closed client."""
     return RowlockError(Reason.CLOSED, "CANCELLED", "This client was closed.")
@@ -147,6 +157,7 @@ def may_be_held(why: RowlockError, lock_name: str, request_id: str, is_given_bac
         f'{why.message} The lock "{lock_name}" may be held, under the request id {request_id}: {rest}.',
         metadata={**why.metadata, "request_id": request_id},
         retry_after=why.retry_after,
+        diagnoses=why.diagnoses,
     )
     error.__cause__ = why
     return error

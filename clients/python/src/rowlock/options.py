@@ -9,7 +9,7 @@ import socket
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Union
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, Union
 
 from rowlock.cancellation import Cancellation
 from rowlock.checks import (
@@ -216,6 +216,17 @@ class AioCaptureOptions(AskCaptureOptions, total=False):
 
     cancel_on_loss: bool
     """Whether the loss of a captured lock cancels the task in that lock's own `async with`; True by default."""
+
+
+class AioWatchOptions(TypedDict, total=False):
+    """The options of `watch` in asyncio: none. Cancelling the task cancels the watch."""
+
+
+class WatchOptions(AioWatchOptions, total=False):
+    """The options of `watch` of the client for threads."""
+
+    cancel: Cancellation
+    """Ends the watch, from another thread; its loop then raises a RowlockError with CANCELLED."""
 
 
 class AioTryOptions(TryOptions, total=False):
@@ -484,6 +495,15 @@ def capture_asked_of(own: OwnOption = CANCEL, /, **options: Any) -> AskedCapture
     return AskedCapture(
         request, right.get("wait", 0.0), margin, request_id, terms, right.get(own.name, own.default)
     )
+
+
+def watch_asked_of(prefix: str, own: OwnOption, **options: Any) -> Any:
+    """Return the value of the OwnOption; raise OptionError for what no request can hold."""
+    faults: list[str] = []
+    kinds = {"prefix": text, **({own.name: own.kind} if own is CANCEL else {})}
+    right = checked({"prefix": prefix, **options}, kinds, faults)
+    refuse(faults)
+    return right.get(own.name, own.default)
 
 
 def _margin_of(ttl: float, margin: float | None, faults: list[str]) -> float:

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable
 from types import TracebackType
 from typing import TYPE_CHECKING
 
+from rowlock.diagnosis import Diagnosis, sentences_of
 from rowlock.engine.callbacks import Callbacks
 from rowlock.engine.held_lease import HeldLease, LockState
 from rowlock.errors import RowlockError
@@ -161,8 +162,19 @@ class Telemetry:
             logging.INFO, "The server at %s is going away, so the client moves to another one.", address
         )
 
+    def unanswered(self, diagnoses: tuple[Diagnosis, ...]) -> None:
+        """Take that no server has answered for a while."""
+        self._say(
+            logging.WARNING,
+            "No server answers yet, and the client tries again. %s",
+            sentences_of(diagnoses),
+        )
+
     def hopeless(self, error: RowlockError) -> None:
-        """Take an error with which every server would answer."""
+        """Take an error with which every server would answer, or that no server answers and waiting does not help."""
+        if error.reason == Reason.NO_SERVER:
+            self._say(self._level_of(logging.ERROR, "", error.reason), "%s", error)
+            return
         self._say(self._level_of(logging.ERROR, "", error.reason), "No server accepts this client: %s", error)
 
     def _lost(self, lock_name: str, reason: str) -> None:

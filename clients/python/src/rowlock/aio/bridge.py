@@ -101,6 +101,7 @@ class Bridge:
     """The engine, as one event loop uses it. It belongs to the loop that uses it first."""
 
     own_option = CANCEL_ON_LOSS
+    is_async = True
 
     def __init__(
         self,

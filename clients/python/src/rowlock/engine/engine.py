@@ -19,6 +19,7 @@ from rowlock.connection.calls import Calls
 from rowlock.connection.connection import Connection
 from rowlock.connection.connections import Connections
 from rowlock.connection.preparation import Preparation
+from rowlock.diagnosis import Diagnosis
 from rowlock.engine.acquisition import Acquisition, Outcome
 from rowlock.engine.ask_once import Repeat, ask_once
 from rowlock.engine.callbacks import Latest, Run
@@ -76,6 +77,7 @@ class Engine:
             settings.addresses,
             need=lambda: self._connections.need(),
             last_error=lambda: self._connections.last_error,
+            diagnoses=lambda: self._connections.diagnoses.all,
         )
         self.telemetry = Telemetry(held=lambda: len(self._keeper))
         self._keeper = LeaseKeeper(self._calls, self._loop, now, self.telemetry.late)
@@ -324,14 +326,18 @@ class Engine:
         self._keeper.orphaned()
         self._calls.ended(connection, error)
 
+    def unanswered(self, diagnoses: tuple[Diagnosis, ...]) -> None:
+        """Take that no server answers, and that the client tries again."""
+        self.telemetry.unanswered(diagnoses)
+
     def hopeless(self, error: RowlockError) -> None:
         """Fail all open calls, as every server would.
 
-        Calls with a place stay if only the credentials are refused and others may come: the server keeps a place for a
-        while.
+        Calls with a place stay if another server may come, or other credentials: the server keeps a place for a while.
         """
         self.telemetry.hopeless(error)
-        may_pass = error.is_of_credentials and self._preparation.may_change
+        is_elsewhere = error.reason == Reason.NO_SERVER
+        may_pass = is_elsewhere or (error.is_of_credentials and self._preparation.may_change)
         self._calls.fail_all(error, but_placed=may_pass)
 
     def notify(self, event: ConnectionEvent) -> None:

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
+from typing import Literal
 
 from google.protobuf.duration_pb2 import Duration
 
@@ -15,11 +16,18 @@ from rowlock.engine.futures import reject, resolve
 from rowlock.engine.held_lease import HeldLease
 from rowlock.engine.lease_keeper import LeaseKeeper
 from rowlock.engine.left_behind import LeftBehind
-from rowlock.errors import RowlockError, given_back, released_too_late
+from rowlock.errors import RowlockError, Violation, given_back, released_too_late
 from rowlock.reason import Reason
 from rowlock.records import Terms
 from rowlock.telemetry import Telemetry
 from rowlock.v1.lock_service_pb2 import AcquireRequest, ReleaseRequest, SessionCommand, SessionResult
+
+# The parts of a release that change what the lock remembers.
+_OPTIONS: tuple[Literal["status", "cool_down", "attempts_left"], ...] = (
+    "status",
+    "cool_down",
+    "attempts_left",
+)
 
 
 @dataclass(frozen=True)
@@ -36,6 +44,16 @@ def given_away(was_held: bool) -> Future[Released]:
     future: Future[Released] = Future()
     resolve(future, Released(was_held))
     return future
+
+
+def _without(request: ReleaseRequest, violations: Sequence[Violation]) -> ReleaseRequest:
+    """Return the release without what was refused, or without all options if that is not clear."""
+    rest = ReleaseRequest()
+    rest.CopyFrom(request)
+    refused = {each.field.rsplit(".", 1)[-1] for each in violations} & set(_OPTIONS)
+    for option in refused or _OPTIONS:
+        rest.ClearField(option)
+    return rest
 
 
 class HeldLocks:
@@ -128,9 +146,9 @@ class HeldLocks:
             elif not isinstance(error, RowlockError):
                 reject(future, error)
             elif error.reason == Reason.BAD_REQUEST and request.ListFields()[1:]:
-                plain: Future[Released] = Future()
-                plain.add_done_callback(lambda _: reject(future, plain.exception() or given_back(error)))
-                self.end(ReleaseRequest(lease_id=lease.id), plain, within)
+                again: Future[Released] = Future()
+                again.add_done_callback(lambda _: reject(future, again.exception() or given_back(error)))
+                self.end(_without(request, error.violations), again, within)
             elif error.is_transient and within <= self._give_up_after:
                 reject(future, released_too_late(lease.lock_name))
             else:
