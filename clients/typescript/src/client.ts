@@ -18,6 +18,7 @@ import {
   WORK,
 } from "./checked-options.ts";
 import { Clock } from "./clock.ts";
+import { closeOnSignal } from "./close-on-signal.ts";
 import { Calls } from "./connection/calls.ts";
 import { Connections } from "./connection/connections.ts";
 import { diagnose } from "./diagnosis.ts";
@@ -108,11 +109,13 @@ export class RowlockClient implements AsyncDisposable {
   readonly #leftBehind: LeftBehind;
   readonly #locks: HeldLocks;
   #closed: Promise<void> | undefined;
+  #forgetSignals = () => {};
 
   /** For `connect` only. */
   constructor(settings: Settings) {
     const clock = this.#clock;
     this.#settings = settings;
+    if (settings.releaseOnExit) this.#forgetSignals = closeOnSignal(() => this.close());
     this.#calls = new Calls({
       need: () => this.#connections.need(),
       lastError: () => this.#connections.lastError,
@@ -475,6 +478,7 @@ export class RowlockClient implements AsyncDisposable {
     this.#keeper.stop();
     this.#calls.failAll(RowlockError.closed());
     await this.#connections.close(CLOSE_WITHIN_MS);
+    this.#forgetSignals();
   }
 
   /**
