@@ -3,7 +3,22 @@
 import { Acquisition } from "./acquisition.ts";
 import { Capture, type CaptureOptions } from "./capture.ts";
 import { presentedTls } from "./channels.ts";
+import {
+  CAPTURE,
+  CHANGES,
+  CONNECT,
+  checkFunction,
+  checkName,
+  checkOptions,
+  LIST,
+  LOCK,
+  RELEASE,
+  SET_LIMIT,
+  WATCH,
+  WORK,
+} from "./checked-options.ts";
 import { Clock } from "./clock.ts";
+import { closeOnSignal } from "./close-on-signal.ts";
 import { Calls } from "./connection/calls.ts";
 import { Connections } from "./connection/connections.ts";
 import { diagnose } from "./diagnosis.ts";
@@ -74,6 +89,7 @@ export interface RenewedLease {
 
 /** Makes a client. It connects with the first call. Throws a RangeError if an option cannot work. */
 export function connect(options: ConnectOptions): RowlockClient {
+  checkOptions(options, CONNECT);
   return new RowlockClient(settingsOf(options));
 }
 
@@ -93,11 +109,13 @@ export class RowlockClient implements AsyncDisposable {
   readonly #leftBehind: LeftBehind;
   readonly #locks: HeldLocks;
   #closed: Promise<void> | undefined;
+  #forgetSignals = () => {};
 
   /** For `connect` only. */
   constructor(settings: Settings) {
     const clock = this.#clock;
     this.#settings = settings;
+    if (settings.releaseOnExit) this.#forgetSignals = closeOnSignal(() => this.close());
     this.#calls = new Calls({
       need: () => this.#connections.need(),
       lastError: () => this.#connections.lastError,
@@ -195,8 +213,9 @@ export class RowlockClient implements AsyncDisposable {
     second?: (lock: Lock) => Value | Promise<Value>,
   ): Promise<Value> {
     const [options, work] =
-      typeof first === "function" ? [{}, first] : [first, second as NonNullable<typeof second>];
-    const lock = await this.lock(name, options);
+      typeof first === "function" && second === undefined ? [{}, first] : [first, second];
+    checkFunction(work, "withLock(name, options, work)");
+    const lock = await this.lock(name, options as LockOptions);
     return await this.#telemetry.holding(lock, () => this.#under(lock, work));
   }
 
@@ -226,6 +245,8 @@ export class RowlockClient implements AsyncDisposable {
 
   /** Returns the lock, or the refusal: like `lock`, but a refusal is a value instead of an error. */
   async acquire(name: string, options: LockOptions = {}): Promise<Outcome> {
+    checkName(name);
+    checkOptions(options, LOCK);
     const asking = this.#asking(options);
     const span = this.#telemetry.beginLock(name, options);
     let notices: WaitNotices | undefined;
@@ -262,6 +283,7 @@ export class RowlockClient implements AsyncDisposable {
    * be empty.
    */
   async capture(options: CaptureOptions): Promise<Captured> {
+    checkOptions(options, CAPTURE);
     const asking = this.#asking(options);
     const span = this.#telemetry.beginCapture();
     const capture = new Capture({
@@ -290,6 +312,9 @@ export class RowlockClient implements AsyncDisposable {
    * more locks, and resolves when all handlers have ended. Rejects, after the same wait, if no other try can help.
    */
   async work(prefix: string, handler: (lock: Lock) => unknown, options: WorkOptions = {}): Promise<void> {
+    checkName(prefix, "prefix");
+    checkFunction(handler, "work(prefix, handler, options)");
+    checkOptions(options, WORK);
     if (this.#closed) throw RowlockError.closed();
     const work = new Work(prefix, handler, options, {
       capture: (asked) => this.capture(asked),
@@ -309,6 +334,7 @@ export class RowlockClient implements AsyncDisposable {
    * what the lock remembers. A retry is safe.
    */
   async release(leaseId: string, options: ReleaseOptions = {}): Promise<boolean> {
+    checkOptions(options, RELEASE);
     const lock = this.#locks.find(leaseId);
     return lock ? await lock.release(options) : (await this.#open().release(leaseId, options)).released;
   }
@@ -318,16 +344,18 @@ export class RowlockClient implements AsyncDisposable {
    * answer is lost, the call fails with CONNECTION_LOST: the client does not repeat it, as that could undo what others
    * have set since. A retry with `ifVersion` is safe.
    */
-  updateLock(name: string, changes: LockChanges): Promise<RecordView> {
-    return this.#open().updateLock(name, changes);
+  async updateLock(name: string, changes: LockChanges): Promise<RecordView> {
+    checkOptions(changes, CHANGES);
+    return await this.#open().updateLock(name, changes);
   }
 
   /**
    * Deletes what a lock remembers. Resolves with whether there was anything. Fails with LOCK_IN_USE while the lock is
    * held or waited for. `ifVersion` and lost answers are as for `updateLock`.
    */
-  deleteLock(name: string, options: Pick<LockChanges, "ifVersion"> = {}): Promise<boolean> {
-    return this.#open().deleteLock(name, options);
+  async deleteLock(name: string, options: Pick<LockChanges, "ifVersion"> = {}): Promise<boolean> {
+    checkOptions(options, { ifVersion: CHANGES.ifVersion });
+    return await this.#open().deleteLock(name, options);
   }
 
   /**
@@ -345,8 +373,13 @@ export class RowlockClient implements AsyncDisposable {
    * CONNECTION_LOST: the client does not repeat it, as that could undo what others have set since. A retry with
    * `ifVersion` is safe.
    */
-  setLimit(target: LimitTarget, limit: number | null, options: SetLimitOptions = {}): Promise<LimitInForce> {
-    return this.#open().setLimit(target, limit, options);
+  async setLimit(
+    target: LimitTarget,
+    limit: number | null,
+    options: SetLimitOptions = {},
+  ): Promise<LimitInForce> {
+    checkOptions(options, SET_LIMIT);
+    return await this.#open().setLimit(target, limit, options);
   }
 
   /** Returns one lock, with its first holders and waiters, up to 100 of each. */
@@ -356,6 +389,7 @@ export class RowlockClient implements AsyncDisposable {
 
   /** Iterates over locks. It fetches page after page. */
   listLocks(options: ListOptions = {}): AsyncGenerator<LockView, void, undefined> {
+    checkOptions(options, LIST);
     return this.#open().listLocks(options);
   }
 
@@ -394,6 +428,7 @@ export class RowlockClient implements AsyncDisposable {
    * aborted or the loop ends. If a server goes away, it continues through another one with a new snapshot.
    */
   async *watchLocks(options: WatchOptions = {}): AsyncGenerator<WatchUpdate, void, undefined> {
+    checkOptions(options, WATCH);
     if (this.#closed) throw RowlockError.closed();
     const watch = new Watch({
       ...options,
@@ -443,6 +478,7 @@ export class RowlockClient implements AsyncDisposable {
     this.#keeper.stop();
     this.#calls.failAll(RowlockError.closed());
     await this.#connections.close(CLOSE_WITHIN_MS);
+    this.#forgetSignals();
   }
 
   /**

@@ -88,7 +88,10 @@ export interface ConnectOptions {
   readonly log?: (level: LogLevel, message: string, fields: LogFields) => void;
   /** After how long a wait in a queue is explained: in the log, and to `onWaiting`; 10,000 by default. */
   readonly explainAfter?: number;
-  /** true: release all locks before the process ends by SIGTERM, SIGINT, or because nothing is left to do. */
+  /**
+   * true: at SIGTERM and SIGINT close the client, which releases its locks, and then end the process by that signal,
+   * unless the program listens for it itself.
+   */
   readonly releaseOnExit?: boolean;
   /**
    * The package `@opentelemetry/api`, for spans and metrics; `false`: none. Unset: the package that the program has, if
