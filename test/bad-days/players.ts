@@ -11,7 +11,7 @@ import { endWithRunner } from "../clients/conformance/end-with-runner.ts";
 
 const root = join(import.meta.dirname, "../..");
 /** Longer than any of them should take; what still runs then is reported as such. */
-const PATIENCE_MS = 25_000;
+const PATIENCE_MS = 40_000;
 
 export interface Player {
   readonly language: string;
@@ -48,14 +48,14 @@ export function makePlayers(): { readonly players: readonly Player[]; remove(): 
   const remove = () => rmSync(scratch, { recursive: true, force: true });
   try {
     copyFileSync(here("hold.go"), join(scratch, "hold.go"));
-    const go = (...args: string[]) => execFileSync("go", args, { cwd: scratch, stdio: "pipe" });
+    const go = (...args: string[]) => execFileSync("go", args, { cwd: scratch, stdio: ["ignore", "ignore", "inherit"] });
     go("mod", "init", "example.com/hold");
     go("work", "init", ".", join(root, "clients/go"));
     go("build", "-o", "hold", ".");
     const target = join(root, "clients/java/target");
     const needed = readFileSync(join(target, "class-path"), "utf8");
     const classes = [scratch, join(target, "classes"), needed].join(":");
-    execFileSync("javac", ["-cp", classes, "-d", scratch, here("Hold.java")], { stdio: "pipe" });
+    execFileSync("javac", ["-cp", classes, "-d", scratch, here("Hold.java")], { stdio: ["ignore", "ignore", "inherit"] });
     const python = join(root, "clients/python/.venv/bin/python");
     if (!existsSync(python)) throw new Error("first run clients/python/scripts/build");
     return {
@@ -123,7 +123,9 @@ export class Playing {
   /** The moment at which it said so. Throws if it ends before. */
   async heard(what: string): Promise<number> {
     const ended = this.#ended.then(() => {
-      throw new Error(`${this.language} ended before it was "${what}":\n${this.#err}`);
+      throw new Error(
+        `${this.language} ended before it was "${what}": ${this.#failed?.join(": ")}\n${this.#err}`,
+      );
     });
     return await Promise.race([this.#moment(what).promise, ended]);
   }
