@@ -20,8 +20,9 @@ public class Hold {
 
   public static void main(String[] args) throws Exception {
     String ca = System.getenv("CA");
+    Duration giveUpAfter = Duration.ofSeconds(Long.parseLong(System.getenv("GIVE_UP_SECONDS")));
     ConnectOptions.Builder options =
-        ConnectOptions.to(System.getenv("ROWLOCK_ADDR")).giveUpAfter(Duration.ofSeconds(5));
+        ConnectOptions.to(System.getenv("ROWLOCK_ADDR")).giveUpAfter(giveUpAfter);
     if (ca.equals("system")) options.tls(TlsOptions.ofSystem());
     else if (!ca.isEmpty()) options.tls(TlsOptions.builder().ca(Path.of(ca)).build());
     CountDownLatch end = new CountDownLatch(1);

@@ -21,8 +21,15 @@ func say(words ...string) {
 }
 
 func main() {
-	config := rowlock.Config{Addresses: []string{os.Getenv("ROWLOCK_ADDR")}, GiveUpAfter: 5 * time.Second, TLS: trusted(os.Getenv("CA"))}
-	client, err := rowlock.Connect(config)
+	giveUpAfter, err := time.ParseDuration(os.Getenv("GIVE_UP_SECONDS") + "s")
+	if err != nil {
+		panic(err)
+	}
+	client, err := rowlock.Connect(rowlock.Config{
+		Addresses:   []string{os.Getenv("ROWLOCK_ADDR")},
+		GiveUpAfter: giveUpAfter,
+		TLS:         trusted(os.Getenv("CA")),
+	})
 	if err != nil {
 		panic(err)
 	}

@@ -15,7 +15,7 @@ def say(*words: str) -> None:
 ca = os.environ["CA"]
 client = rowlock.connect(
     os.environ["ROWLOCK_ADDR"],
-    give_up_after=5,
+    give_up_after=float(os.environ["GIVE_UP_SECONDS"]),
     tls=True if ca == "system" else rowlock.TlsOptions(ca=ca) if ca else False,
 )
 leave = threading.Event()

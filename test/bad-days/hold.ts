@@ -6,7 +6,7 @@ const say = (...words: string[]) => process.stdout.write(`${JSON.stringify(words
 const { ROWLOCK_ADDR = "", LOCK = "", CA = "" } = process.env;
 const rowlock = connect({
   addresses: ROWLOCK_ADDR,
-  giveUpAfter: 5_000,
+  giveUpAfter: Number(process.env.GIVE_UP_SECONDS) * 1_000,
   ...(CA && { tls: CA === "system" ? true : { ca: { file: CA } } }),
 });
 say("begins");

@@ -12,8 +12,8 @@ export interface Day {
 const HEAD = `# Bad days
 
 What a program and its user hear when something is wrong, in each language and in the shell. \`npm run bad-days\` plays each of
-these faults and writes this page, so do not edit it. All clients give up after 5 s (30 s by default) and take leases of 5 s (30 s
-by default), so that the times are short. "Ended" is when the call failed or the scope ended, after the call or the fault.
+these faults and writes this page, so do not edit it. All clients give up after 5 s, or 10 s during a wait (30 s by
+default), and take leases of 5 s (30 s by default), so that the times are short. "Ended" is when the call failed or the scope ended, after the call or the fault.
 `;
 
 /** Whole seconds, as the rest depends on the machine. */

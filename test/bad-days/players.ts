@@ -19,10 +19,14 @@ export interface Player {
   readonly args: readonly string[];
 }
 
-/** Where a player finds a server: `ca` is empty for plain text, "system", or a file. */
+/**
+ * Where a player finds a server, and how long it tries: 5 s, and longer where it has to connect on a busy machine first.
+ * `ca` is empty for plain text, "system", or a file.
+ */
 export interface Where {
   readonly address: string;
   readonly ca?: string;
+  readonly giveUpS?: number;
 }
 
 /** What became of one player. Times are since the fault, or since its call if the fault was there before. */
@@ -48,14 +52,17 @@ export function makePlayers(): { readonly players: readonly Player[]; remove(): 
   const remove = () => rmSync(scratch, { recursive: true, force: true });
   try {
     copyFileSync(here("hold.go"), join(scratch, "hold.go"));
-    const go = (...args: string[]) => execFileSync("go", args, { cwd: scratch, stdio: ["ignore", "ignore", "inherit"] });
+    const go = (...args: string[]) =>
+      execFileSync("go", args, { cwd: scratch, stdio: ["ignore", "ignore", "inherit"] });
     go("mod", "init", "example.com/hold");
     go("work", "init", ".", join(root, "clients/go"));
     go("build", "-o", "hold", ".");
     const target = join(root, "clients/java/target");
     const needed = readFileSync(join(target, "class-path"), "utf8");
     const classes = [scratch, join(target, "classes"), needed].join(":");
-    execFileSync("javac", ["-cp", classes, "-d", scratch, here("Hold.java")], { stdio: ["ignore", "ignore", "inherit"] });
+    execFileSync("javac", ["-cp", classes, "-d", scratch, here("Hold.java")], {
+      stdio: ["ignore", "ignore", "inherit"],
+    });
     const python = join(root, "clients/python/.venv/bin/python");
     if (!existsSync(python)) throw new Error("first run clients/python/scripts/build");
     return {
@@ -85,15 +92,32 @@ export class Playing {
   #failed: readonly [type: string, message: string] | undefined;
   #err = "";
 
-  constructor({ language, command, args }: Player, { address, ca = "" }: Where) {
+  constructor({ language, command, args }: Player, { address, ca = "", giveUpS = 5 }: Where) {
     this.language = language;
     this.lock = `job/${language.toLowerCase()}`;
     const flags = ca === "" ? [] : ca === "system" ? ["--tls"] : ["--tls", "--ca", ca];
-    const run = ["run", this.lock, "--addr", address, "--ttl", "5s", "--give-up-after", "5s", ...flags];
+    const run = [
+      "run",
+      this.lock,
+      "--addr",
+      address,
+      "--ttl",
+      "5s",
+      "--give-up-after",
+      `${giveUpS}s`,
+      ...flags,
+    ];
     const all = language === "shell" ? [...args, ...run, "--", "sh", "-c", SHELL_SCRIPT] : args;
     const startedMs = performance.now();
     this.#child = spawn(command, all, {
-      env: { PATH: process.env.PATH, HOME: process.env.HOME, ROWLOCK_ADDR: address, LOCK: this.lock, CA: ca },
+      env: {
+        PATH: process.env.PATH,
+        HOME: process.env.HOME,
+        ROWLOCK_ADDR: address,
+        LOCK: this.lock,
+        CA: ca,
+        GIVE_UP_SECONDS: String(giveUpS),
+      },
       stdio: "pipe",
     });
     this.#dismiss = endWithRunner(() => this.#child.kill("SIGKILL"));

@@ -51,13 +51,9 @@ async function struck(
   during: "held" | "waiting",
   strike: (playing: readonly Playing[]) => unknown,
 ): Promise<Said[]> {
-  const playing: Playing[] = [];
-  // One after the other: five that start at once on a busy machine take longer than the time after which they give up.
-  for (const player of players) {
-    const each = new Playing(player, { address });
-    await each.heard(during);
-    playing.push(each);
-  }
+  const where = { address, giveUpS: during === "waiting" ? 10 : 30 };
+  const playing = players.map((player) => new Playing(player, where));
+  await Promise.all(playing.map((each) => each.heard(during)));
   const sinceMs = performance.now();
   await strike(playing);
   return await Promise.all(playing.map((each) => each.said(sinceMs)));
@@ -197,7 +193,7 @@ const secure = await serve(...certificates.flags);
 try {
   const played: Parameters<typeof pageOf>[0][number][] = [];
   for (const [title, about, play] of days) {
-    console.error(title);
+    console.error(`${title} (${Math.round(performance.now() / 1_000)} s)`);
     played.push({ title, about, said: await play(players) });
   }
   const page = pageOf(played);
