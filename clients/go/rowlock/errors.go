@@ -110,6 +110,17 @@ func (e *Error) mayBeHeld(name, requestID string, isGivenBack bool) *Error {
 	return &doubted
 }
 
+// besides is this error with that of the work, which is also among its causes.
+func (e *Error) besides(worked error) *Error {
+	both := *e
+	both.causes = append(slices.Clone(e.causes), worked)
+	// Work that stops because of the loss has nothing to add.
+	if !errors.Is(worked, context.Canceled) {
+		both.Message = fmt.Sprintf("%s; and the work failed: %v", e.Message, worked)
+	}
+	return &both
+}
+
 // isOfServer reports whether a Rowlock server has sent the error, and not something on the way there.
 func (e *Error) isOfServer() bool {
 	return e.Reason != ErrUnknown
