@@ -44,7 +44,7 @@ type Client struct {
 	closed chan struct{}
 }
 
-// asking is an [acquisition] or a [capture]. Its methods are called in turns.
+// asking is an [acquisition], a [capture] or a [watch]. Its methods are called in turns.
 type asking interface {
 	begin()
 	abandon(why *Error)

@@ -65,6 +65,11 @@ func (e *Error) isUndone() bool {
 	return e.Reason == ErrOverloaded || e.Reason == ErrDatabaseUnavailable || e.Reason == ErrShuttingDown || e.isOfCredentials()
 }
 
+// isHopeless reports whether no waiting heals what is wrong with each address.
+func (e *Error) isHopeless() bool {
+	return len(e.Diagnoses) > 0 && !slices.ContainsFunc(e.Diagnoses, func(one Diagnosis) bool { return one.Kind.mayHeal() })
+}
+
 // isOfCredentials reports whether the server does not accept who calls, or the client has no token.
 func (e *Error) isOfCredentials() bool {
 	return e.Reason == ErrCredentialsMissing || e.Reason == ErrCredentialsWrong || e.Reason == ErrCredentialsExpired
