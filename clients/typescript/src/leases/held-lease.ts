@@ -102,6 +102,11 @@ export class HeldLease {
     return this.#over.signal.aborted;
   }
 
+  /** Whether its deadline has passed, even if it was given back. */
+  get isPastDeadline(): boolean {
+    return this.#clock.now() >= this.deadlineMs;
+  }
+
   /** The time until the deadline; 0 if it is lost. */
   get remainingMs(): number {
     return this.isLost ? 0 : Math.max(0, this.deadlineMs - this.#clock.now());
