@@ -32,6 +32,9 @@ func (d *driver) connect(asked *command) (any, error) {
 	if asked.ConnectTimeoutMs != nil {
 		config.ConnectTimeout = durationOf(*asked.ConnectTimeoutMs)
 	}
+	if asked.ExplainAfterMs != nil {
+		config.ExplainAfter = durationOf(*asked.ExplainAfterMs)
+	}
 	if asked.TLS != nil {
 		var err error
 		if config.TLS, err = asked.TLS.read(); err != nil {

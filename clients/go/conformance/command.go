@@ -64,6 +64,13 @@ type command struct {
 	AttemptsLeft          *attempts
 	NotBeforeMs           *instant
 	NotBeforeInMs         *float64
+	ExplainAfterMs        *float64
+	Watch                 string
+	Worker                string
+	Concurrency           int
+	StatusWhenDone        *string
+	Fails                 bool
+	Server                string
 
 	handle     *handle
 	isAnswered bool

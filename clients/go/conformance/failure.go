@@ -32,6 +32,13 @@ func failureOf(err error) object {
 		"violations": violations,
 		"metadata":   metadata,
 	}
+	if failed.Diagnoses != nil {
+		diagnoses := []object{}
+		for _, one := range failed.Diagnoses {
+			diagnoses = append(diagnoses, object{"address": one.Address, "kind": one.Kind, "sentence": one.Sentence})
+		}
+		failure["diagnoses"] = diagnoses
+	}
 	if failed.RetryAfter != 0 {
 		failure["retryAfterMs"] = msOf(failed.RetryAfter)
 	}

@@ -185,6 +185,9 @@ func refusedOf(refusal *rowlock.Refusal) object {
 	if refusal.Reason == rowlock.ErrStatusMismatch {
 		refused["status"] = refusal.Status
 	}
+	if refusal.HeldByYou {
+		refused["heldByYou"] = true
+	}
 	holders := []object{}
 	for _, holder := range refusal.Holders {
 		holders = append(holders, object{"owner": holder.Owner, "token": strconv.FormatUint(holder.Token, 10)})

@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"github.com/rowlock/rowlock/clients/go/rowlock"
+	"github.com/rowlock/rowlock/clients/go/rowlocktest"
 )
 
 // verb runs a command outside of the reading goroutine, and returns its result.
@@ -40,8 +41,18 @@ var verbs = map[string]verb{
 	"forceRelease": (*driver).forceRelease,
 	"fencedWrite":  (*driver).fencedWrite,
 	"guardedWrite": (*driver).guardedWrite,
-	"block":        (*driver).block,
-	"close":        (*driver).closeClient,
+	"watch":        (*driver).watch,
+	"unwatch":      (*driver).unwatch,
+	"work":         (*driver).work,
+	"finish":       (*driver).finish,
+	"stopWorking":  (*driver).stopWorking,
+
+	"startTestServer":  (*driver).startTestServer,
+	"loseAtTestServer": (*driver).loseAtTestServer,
+	"stopTestServer":   (*driver).stopTestServer,
+
+	"block": (*driver).block,
+	"close": (*driver).closeClient,
 }
 
 type driver struct {
@@ -50,13 +61,16 @@ type driver struct {
 	// tokens are what the token functions of the clients return, by name of the client.
 	tokens  map[string]string
 	handles map[string]*handle
+	loops   map[string]*loop
+	servers map[string]*rowlocktest.Server
 
 	// saying is held while a line is written.
 	saying sync.Mutex
 }
 
 func main() {
-	d := &driver{clients: map[string]*rowlock.Client{}, tokens: map[string]string{}, handles: map[string]*handle{}}
+	d := &driver{clients: map[string]*rowlock.Client{}, tokens: map[string]string{}, handles: map[string]*handle{},
+		loops: map[string]*loop{}, servers: map[string]*rowlocktest.Server{}}
 	if err := d.run(); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)

@@ -63,11 +63,15 @@ func Count(atMost int) CaptureOption {
 // If there is no candidate, the result is empty, which is no error. With [Wait], Capture first waits for a candidate
 // for that long. When ctx is done, Capture fails with [ErrCancelled], and the client gives back what the server has
 // granted by then. Calling Capture again after an error is safe.
-func (c *Client) Capture(ctx context.Context, options ...CaptureOption) (captured Captured, err error) {
+func (c *Client) Capture(ctx context.Context, options ...CaptureOption) (Captured, error) {
 	asked, err := captureOptionsOf(options)
 	if err != nil {
 		return Captured{}, err
 	}
+	return c.captureWith(ctx, asked)
+}
+
+func (c *Client) captureWith(ctx context.Context, asked *captureOptions) (captured Captured, err error) {
 	ctx, span := c.observer.startCapture(ctx)
 	defer func() { endCapture(span, len(captured.Locks), err) }()
 	capture := newCapture(c, asked, c.observer.telemetry.Traceparent(ctx))

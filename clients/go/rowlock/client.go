@@ -44,7 +44,7 @@ type Client struct {
 	closed chan struct{}
 }
 
-// asking is an [acquisition] or a [capture]. Its methods are called in turns.
+// asking is an [acquisition], a [capture] or a [watch]. Its methods are called in turns.
 type asking interface {
 	begin()
 	abandon(why *Error)
@@ -120,7 +120,8 @@ func (c *Client) TryLock(ctx context.Context, name string, options ...LockOption
 
 // WithLock waits for the lock, runs work while holding it, and releases it. The context of work is cancelled when the
 // lock is lost, with the error as its cause; work should stop then. WithLock returns the error of work. If the lock was
-// lost before work had finished, it also returns [ErrLeaseLost], because others may have run at the same time.
+// lost before work had finished and a server had confirmed the release, WithLock fails with [ErrLeaseLost], because others
+// may have run at the same time. It waits for that until the end of the lease, and only briefly once ctx is done.
 func (c *Client) WithLock(
 	ctx context.Context, name string, work func(ctx context.Context, lock *Lock) error, options ...LockOption,
 ) (err error) {
@@ -130,19 +131,25 @@ func (c *Client) WithLock(
 	}
 	ctx, hold := c.observer.startHold(ctx, lock)
 	defer hold.end()
-	defer func() {
-		if unreleased := lock.close(context.WithoutCancel(ctx)); err == nil {
-			err = unreleased
-		}
-	}()
+	defer func() { err = scopeError(lock.leave(ctx), err) }()
 	working, cancel := lock.Context(ctx)
 	defer cancel()
 	defer context.AfterFunc(working, hold.endIfLost)()
-	err = work(working, lock)
-	if lost := lock.Err(); errors.Is(lost, ErrLeaseLost) && !errors.Is(err, ErrLeaseLost) {
-		return errors.Join(lost, err)
+	return work(working, lock)
+}
+
+// scopeError is the error of a scope whose end and whose work have failed with these. A loss does not hide the error of the
+// work, nor that the loss.
+func scopeError(left, worked error) error {
+	var lost *Error
+	switch {
+	case worked == nil:
+		return left
+	case errors.As(left, &lost) && lost.Reason == ErrLeaseLost && !errors.Is(worked, ErrLeaseLost):
+		return lost.besides(worked)
+	default:
+		return worked
 	}
-	return err
 }
 
 // Acquire returns the lock, or a refusal with the reason, for callers to whom a refusal is an answer and not an error.

@@ -65,6 +65,11 @@ func (e *Error) isUndone() bool {
 	return e.Reason == ErrOverloaded || e.Reason == ErrDatabaseUnavailable || e.Reason == ErrShuttingDown || e.isOfCredentials()
 }
 
+// isHopeless reports whether no waiting heals what is wrong with each address.
+func (e *Error) isHopeless() bool {
+	return len(e.Diagnoses) > 0 && !slices.ContainsFunc(e.Diagnoses, func(one Diagnosis) bool { return one.Kind.mayHeal() })
+}
+
 // isOfCredentials reports whether the server does not accept who calls, or the client has no token.
 func (e *Error) isOfCredentials() bool {
 	return e.Reason == ErrCredentialsMissing || e.Reason == ErrCredentialsWrong || e.Reason == ErrCredentialsExpired
@@ -108,6 +113,17 @@ func (e *Error) mayBeHeld(name, requestID string, isGivenBack bool) *Error {
 	maps.Copy(doubted.Metadata, e.Metadata)
 	doubted.Metadata["request_id"] = requestID
 	return &doubted
+}
+
+// besides is this error with that of the work, which is also among its causes.
+func (e *Error) besides(worked error) *Error {
+	both := *e
+	both.causes = append(slices.Clone(e.causes), worked)
+	// Work that stops because of the loss has nothing to add.
+	if !errors.Is(worked, context.Canceled) {
+		both.Message = fmt.Sprintf("%s; and the work failed: %v", e.Message, worked)
+	}
+	return &both
 }
 
 // isOfServer reports whether a Rowlock server has sent the error, and not something on the way there.

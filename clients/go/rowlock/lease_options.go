@@ -15,12 +15,15 @@ const (
 	marginMax   = 2 * time.Second
 )
 
-// LeaseOption is an option of a lock, or of all locks of one capture: it is a [LockOption] and a [CaptureOption].
+// LeaseOption is an option of a lock, or of all locks of one capture: it is a [LockOption], a [CaptureOption]
+// and a [WorkOption].
 type LeaseOption func(*leaseOptions)
 
 func (set LeaseOption) ofLock(o *lockOptions) { set(&o.leaseOptions) }
 
 func (set LeaseOption) ofCapture(o *captureOptions) { set(&o.leaseOptions) }
+
+func (set LeaseOption) ofWork(o *workOptions) { set(&o.leaseOptions) }
 
 // leaseOptions are the options that locks and captures have in common.
 type leaseOptions struct {

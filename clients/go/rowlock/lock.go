@@ -6,8 +6,6 @@ import (
 	"time"
 
 	"google.golang.org/grpc/codes"
-
-	"github.com/rowlock/rowlock/clients/go/rowlockv1"
 )
 
 // Lock is a lock that is held. The client renews it until it is released or lost. All methods can be called from any
@@ -22,13 +20,6 @@ type Lock struct {
 	grants int
 	// released is the state of the release; nil until that is asked for.
 	released *release
-}
-
-// release is a release that has begun.
-type release struct {
-	done    chan struct{}
-	wasHeld bool
-	err     *Error
 }
 
 // Name returns the name of the lock.
@@ -99,17 +90,16 @@ func (l *Lock) Context(parent context.Context) (context.Context, context.CancelF
 }
 
 // Release gives the lock back; the next waiter is granted it at once. It reports whether the lock was held until then.
-// The options set the lock's record. A repeated call returns the result of the first one and ignores its options. When
-// ctx is done, Release stops waiting for the answer, but the release goes on. If no server answers, Release fails, and
-// the lease ends with its ttl; a lease without end is released as soon as a server answers.
+// The options set the lock's record; if the server refuses one of them, the lock is given back without it, and Release
+// fails and says so. A repeated call returns the result of the first one and ignores its options. When ctx is done,
+// Release stops waiting for the answer, but the release goes on. If no server answers until the lease can no longer be
+// relied on, Release fails, and the lease ends with its ttl; a lease without end is released as soon as a server answers.
 func (l *Lock) Release(ctx context.Context, options ...ReleaseOption) (bool, error) {
 	request, err := releaseRequestOf(l.lease.id, options)
 	if err != nil {
 		return false, err
 	}
-	var begun *release
-	traceparent := l.client.observer.telemetry.Traceparent(ctx)
-	l.client.turns.take(func() { begun = l.release(request, traceparent) })
+	begun := l.begin(ctx, request)
 	select {
 	case <-begun.done:
 	case <-ctx.Done():
@@ -128,12 +118,7 @@ func (l *Lock) Release(ctx context.Context, options ...ReleaseOption) (bool, err
 // Close releases the lock, for use with defer. It returns no error if no server answers, because the lease then ends
 // with its ttl; a lease without end is released as soon as a server answers.
 func (l *Lock) Close() error {
-	return l.close(context.Background())
-}
-
-// close is Close in the trace of ctx, which must not end.
-func (l *Lock) close(ctx context.Context) error {
-	_, err := l.Release(ctx)
+	_, err := l.Release(context.Background())
 	var failed *Error
 	if errors.As(err, &failed) && failed.Code == codes.Unavailable {
 		return nil
@@ -155,41 +140,4 @@ func (l *Lock) HandOver(ctx context.Context, ttl time.Duration) error {
 		l.client.locks.forget(l.lease)
 	})
 	return nil
-}
-
-// release begins the release, in a turn.
-func (l *Lock) release(request *rowlockv1.ReleaseRequest, traceparent string) *release {
-	if l.released != nil {
-		return l.released
-	}
-	begun := &release{done: make(chan struct{})}
-	l.released = begun
-	isHeld := l.lease.state() != Lost
-	end := releaseQuestion(request)
-	end.traceparent = traceparent
-	// By then, the lease has ended by itself.
-	end.within = later(l.lease.remaining(), l.lease.margin)
-	l.client.locks.forget(l.lease)
-	if !isHeld {
-		// The lock may be lost only by this client's own clock, while the server still keeps the lease. Give it back,
-		// unless the lock's record must show the loss: then the lease has to expire.
-		if !l.asked.terms.tellsLossApart() {
-			l.client.locks.giveBack(l.lease.id, l.asked)
-		}
-		close(begun.done)
-		return begun
-	}
-	l.client.requests.released(l.shared, l.lease.id)
-	// Not the ttl of the lease: while that is not confirmed, it has the grace period for its ttl, and the server may
-	// confirm it after the client has sent the release.
-	isEndless := l.asked.ttl == Forever
-	l.client.verbs.begin(end, func(result *rowlockv1.SessionResult, _ time.Duration, err *Error) {
-		begun.wasHeld, begun.err = result.GetRelease().GetReleased(), err
-		close(begun.done)
-		if err != nil && err.leavesDoubt() && isEndless {
-			// A lease without end does not expire.
-			l.client.verbs.goOn(end, err)
-		}
-	})
-	return begun
 }

@@ -239,7 +239,7 @@ func TestTheLogNamesEachConnectionThatOpensOrEnds(t *testing.T) {
 	running.end(syscall.SIGTERM)
 	until(t, "the end is logged", func() bool {
 		return log.has("INFO", "the server is going away", address) &&
-			log.has("WARN", "the connection is lost", address, "reason=UNKNOWN", "error=")
+			log.has("WARN", "the connection is lost", address, "reason=SHUTTING_DOWN", "error=")
 	})
 	until(t, "a try that fails is for debugging", func() bool { return log.has("DEBUG", "no connection", address) })
 	until(t, "that no server answers is logged", func() bool {

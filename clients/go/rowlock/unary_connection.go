@@ -276,6 +276,9 @@ func (u *unaryConnection) run(ctx context.Context, command *rowlockv1.SessionCom
 	if capture, ok := command.GetCommand().(*rowlockv1.SessionCommand_Capture); ok {
 		return u.capture(ctx, capture.Capture)
 	}
+	if watch, ok := command.GetCommand().(*rowlockv1.SessionCommand_WatchLocks); ok {
+		return u.watch(ctx, command.GetCall(), watch.WatchLocks)
+	}
 	basis := u.turns.now()
 	ctx, cancel := context.WithTimeout(ctx, answerWithin)
 	defer cancel()

@@ -176,8 +176,8 @@ export function checkOptions(options: unknown, checks: Readonly<Record<string, C
     const check = Object.hasOwn(checks, name) ? checks[name] : undefined;
     if (!check) return [unknown(name, Object.keys(checks))];
     const fault = value === undefined ? undefined : check(value);
-    const what = SECRET.includes(name) ? `a ${typeof value}` : shown(value);
-    return fault === undefined ? [] : [`${name}: ${what} ${fault}`];
+    if (fault === undefined) return [];
+    return [`${name}: ${SECRET.includes(name) ? `a ${typeof value}` : shown(value)} ${fault}`];
   });
   const [first, ...more] = faults;
   if (first === undefined) return;
@@ -227,6 +227,6 @@ function typos(one: string, other: string): number {
 function shown(value: unknown): string {
   if (typeof value === "bigint") return `${value}n`;
   if (typeof value === "function") return "a function";
-  if (value instanceof Object) return Array.isArray(value) ? "a list" : "an object";
+  if (typeof value === "object" && value !== null) return Array.isArray(value) ? "a list" : "an object";
   return typeof value === "string" ? JSON.stringify(value.slice(0, 60)) : String(value);
 }

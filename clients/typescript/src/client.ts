@@ -10,7 +10,6 @@ import {
   checkFunction,
   checkName,
   checkOptions,
-  LIST,
   LOCK,
   RELEASE,
   SET_LIMIT,
@@ -389,7 +388,6 @@ export class RowlockClient implements AsyncDisposable {
 
   /** Iterates over locks. It fetches page after page. */
   listLocks(options: ListOptions = {}): AsyncGenerator<LockView, void, undefined> {
-    checkOptions(options, LIST);
     return this.#open().listLocks(options);
   }
 

@@ -1,7 +1,7 @@
 // Finds out why no server has answered: connects to each address as any client would, and looks at what comes back. Runs
 // only after a failure, so that a client that is served pays nothing for it.
 
-import { connect, type Socket } from "node:net";
+import { connect, isIP, type Socket } from "node:net";
 import { type ConnectionOptions, connect as connectTls } from "node:tls";
 
 /** How long one probe may take; an address needs at most two. */
@@ -112,7 +112,7 @@ async function inPlainText(where: Where): Promise<Found> {
 }
 
 async function throughTls(where: Where, { serverName, ...presented }: Tls): Promise<Found> {
-  const servername = serverName ?? ("host" in where ? where.host : undefined);
+  const servername = serverName ?? ("host" in where && isIP(where.host) === 0 ? where.host : undefined);
   const found = await tlsProbe(where, { ...presented, ...(servername !== undefined && { servername }) });
   if (found === "refused") return WANTS_CERTIFICATE;
   if (typeof found === "object") {

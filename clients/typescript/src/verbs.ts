@@ -17,6 +17,7 @@ import {
   SetLimitRequestSchema,
   UpdateLockRequestSchema,
 } from "#proto/rowlock/v1/lock_service_pb.js";
+import { checkOptions, LIST } from "./checked-options.ts";
 import type { Ask, Call } from "./connection/call.ts";
 import type { Calls } from "./connection/calls.ts";
 import type { Command, Result } from "./connection/connection.ts";
@@ -101,15 +102,6 @@ const ORDERS: Readonly<Record<ListOrder, ProtoOrder>> = {
   "longest wait": ProtoOrder.LONGEST_WAIT,
   "most waiters": ProtoOrder.MOST_WAITERS,
 };
-
-/** Throws a RangeError for an unknown order: callers in JavaScript have no types. */
-function orderOf({ order = "name" }: ListOptions): ProtoOrder {
-  if (!Object.hasOwn(ORDERS, order)) {
-    const orders = Object.keys(ORDERS).map((each) => JSON.stringify(each));
-    throw new RangeError(`order: ${JSON.stringify(order)} must be one of ${orders.join(", ")}`);
-  }
-  return ORDERS[order];
-}
 
 /** The result of a force release. */
 export interface ForceReleased {
@@ -228,8 +220,9 @@ export class Verbs {
   }
 
   async *listLocks(options: ListOptions): AsyncGenerator<LockView, void, undefined> {
+    checkOptions(options, LIST);
     const { prefix = "", busyOnly = false, pageSize = 0 } = options;
-    const order = orderOf(options);
+    const order = ORDERS[options.order ?? "name"];
     let pageToken = "";
     do {
       const asked = { prefix, busyOnly, order, pageSize, pageToken };

@@ -171,7 +171,7 @@ export class Connections {
   }
 
   #failedToOpen(error: RowlockError): void {
-    this.#next(error, false);
+    this.#next(error, false, false);
     this.#refused(error);
   }
 
@@ -268,13 +268,13 @@ export class Connections {
   }
 
   /** Tries the next server: at once, or after a pause when all servers have failed in turn. */
-  #next(error: RowlockError, hasLasted: boolean): void {
+  #next(error: RowlockError, hasLasted: boolean, wasTried = true): void {
     const { addresses } = this.#options.settings;
     this.#failures = hasLasted ? 0 : this.#failures + 1;
     this.#address = (this.#address + 1) % addresses.length;
     const rounds = this.#failures / addresses.length;
     const hasGoneRound = this.#failures > 0 && Number.isInteger(rounds);
-    if (hasGoneRound && error.reason === "UNKNOWN" && !HOPELESS_CODES.includes(error.code))
+    if (wasTried && hasGoneRound && error.reason === "UNKNOWN" && !HOPELESS_CODES.includes(error.code))
       this.#looking = this.#look();
     this.#inTrouble();
     this.#openIn(hasGoneRound ? backoffMs(rounds) : 0, "session", error);
