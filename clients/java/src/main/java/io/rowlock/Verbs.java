@@ -45,27 +45,31 @@ final class Verbs {
   }
 
   /**
-   * Fails if no server answers within this time. If the server refuses the options, the lease is released without them,
-   * and the future fails with an error that says so.
+   * Fails if no server answers within this time. If the server refuses some of the options, the lease is released without
+   * them, and the future fails with an error that says so.
    */
   CompletableFuture<Released> release(String leaseId, ReleaseOptions options, long within) {
-    CompletableFuture<Released> answer = new CompletableFuture<>();
     String caller = traceparent.get();
-    release(leaseId, options, within, caller)
-        .whenComplete(
-            (released, failure) -> {
+    return release(leaseId, options, within, caller)
+        .exceptionallyCompose(
+            failure -> {
               boolean isRefused =
-                  failure instanceof RowlockException error && REFUSED.contains(error.reason());
-              if (failure == null) answer.complete(released);
-              else if (!isRefused || options == ReleaseOptions.defaults()) answer.completeExceptionally(failure);
-              else
-                release(leaseId, ReleaseOptions.defaults(), within, caller)
-                    .whenComplete(
-                        (plainly, again) ->
-                            answer.completeExceptionally(
-                                again == null ? ((RowlockException) failure).givenBack() : failure));
+                  failure instanceof RowlockException error
+                      && REFUSED.contains(error.reason())
+                      && !options.isNothing();
+              if (!isRefused) return CompletableFuture.failedFuture(failure);
+              RowlockException refusal = (RowlockException) failure;
+              return release(leaseId, options.without(refusal.violations()), within)
+                  .handle((released, again) -> again == null || isGivenBack(again))
+                  .thenCompose(
+                      isGivenBack ->
+                          CompletableFuture.failedFuture(
+                              isGivenBack ? refusal.givenBack() : refusal));
             });
-    return answer;
+  }
+
+  private static boolean isGivenBack(Throwable failure) {
+    return failure instanceof RowlockException error && error.saysGivenBack();
   }
 
   private CompletableFuture<Released> release(
@@ -80,6 +84,7 @@ final class Verbs {
             Ask.Repeat.ALWAYS,
             Math.min(giveUpAfter, within),
             false,
+            true,
             caller,
             (result, basis) -> {
               boolean isReleased = result.getRelease().getReleased();
@@ -96,9 +101,20 @@ final class Verbs {
     find(
         SessionCommand.newBuilder().setRelease(options.request(id)).build(),
         lasting,
+        true,
         result -> answer.complete(result.getRelease().getReleased()),
         answer::completeExceptionally);
     return answer;
+  }
+
+  /** Ends a lease that is lost, in case the server still keeps it. */
+  void giveBackLost(String id, long lasting) {
+    find(
+        SessionCommand.newBuilder().setRelease(ReleaseOptions.defaults().request(id)).build(),
+        lasting,
+        false,
+        ended -> {},
+        failure -> {});
   }
 
   /**
@@ -110,6 +126,15 @@ final class Verbs {
       long lasting,
       Consumer<SessionResult> found,
       Consumer<RowlockException> failed) {
+    find(command, lasting, true, found, failed);
+  }
+
+  private void find(
+      SessionCommand command,
+      long lasting,
+      boolean holdsUpClosing,
+      Consumer<SessionResult> found,
+      Consumer<RowlockException> failed) {
     Question question =
         new Question(
             command,
@@ -117,6 +142,7 @@ final class Verbs {
             Ask.Repeat.ALWAYS,
             lasting,
             true,
+            holdsUpClosing,
             "",
             (result, basis) -> found.accept(result),
             failed);
@@ -226,6 +252,7 @@ final class Verbs {
             repeat,
             Math.min(giveUpAfter, within),
             false,
+            true,
             traceparent.get(),
             (result, basis) -> answer.complete(read.apply(result)),
             answer::completeExceptionally);
