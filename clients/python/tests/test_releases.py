@@ -7,13 +7,9 @@ import time
 import pytest
 from conftest import MakeClient
 from rowlock_server import RowlockServer
-from test_calls import Way, calls_over
-from test_held_lease import Hands, lease_of
 
 import rowlock
 from rowlock import LockLost, Reason
-from rowlock.engine.held_lease import HeldLease
-from rowlock.engine.lease_keeper import LeaseKeeper
 from rowlock.errors import RowlockError
 
 
@@ -57,15 +53,14 @@ def test_an_exception_of_the_work_passes_a_late_release(
     own_server.thaw()
 
 
-def test_a_lease_that_the_server_does_not_know_is_lost() -> None:
-    hands, way = Hands(), Way(via="session")
-    lost: list[HeldLease] = []
-    keeper = LeaseKeeper(calls_over(way), way, hands, lost.append)  # type: ignore[arg-type]
-    lease = HeldLease(lease_of(30.0), hands.now, 2.0, hands)
-    keeper.keep(lease)
-    keeper._failed(lease, RowlockError(Reason.UNKNOWN_CLAIM, "NOT_FOUND", "There is no such claim."))
-    assert isinstance(lease.loss, LockLost)
-    assert lease.loss.metadata == {"end_reason": "UNKNOWN_CLAIM"}
+def test_a_lease_that_the_server_does_not_know_is_lost(client: rowlock.Client, name: str) -> None:
+    engine = client._bridge.engine
+    unknown = RowlockError(Reason.UNKNOWN_CLAIM, "NOT_FOUND", "There is no such claim.")
+    with pytest.raises(LockLost) as lost:
+        with client.lock(name) as lock:
+            engine._loop.post(lambda: engine._keeper._failed(lock._lease, unknown))
+            assert lock.lost.wait(30)
+    assert lost.value.metadata == {"end_reason": "UNKNOWN_CLAIM"}
 
 
 def test_the_second_release_returns_what_the_first_did(client: rowlock.Client, name: str) -> None:
