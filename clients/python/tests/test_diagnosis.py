@@ -8,8 +8,10 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from concurrent import futures
 from contextlib import contextmanager
 
+import grpc
 import pytest
 from conftest import MakeClient
 from rowlock_server import RowlockServer, until
@@ -107,6 +109,23 @@ def test_what_waiting_does_not_heal_fails_at_once(
             assert found.kind == "other_protocol"
     until(lambda: said(caplog, logging.ERROR))
     assert "an SSH server answers there" in said(caplog, logging.ERROR)[0]
+
+
+def test_another_grpc_server_is_left_for_a_right_one(
+    server: RowlockServer, connect: MakeClient, name: str
+) -> None:
+    other = grpc.server(futures.ThreadPoolExecutor(2))
+    address = f"127.0.0.1:{other.add_insecure_port('127.0.0.1:0')}"
+    other.start()
+    try:
+        with pytest.raises(
+            rowlock.RowlockError, match="a gRPC server answers there, but not a Rowlock"
+        ) as failed:
+            connect(address, give_up_after=3_600).lock(name)
+        assert failed.value.reason == Reason.NO_SERVER
+        assert connect(address, server.address).lock(name).token == 1
+    finally:
+        other.stop(None).wait()
 
 
 def test_what_may_heal_is_tried_again_and_said_once(
