@@ -15,6 +15,7 @@ def test_that_the_job_stops_when_its_lock_is_lost(rowlock_server):
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shutil
@@ -42,7 +43,12 @@ class EphemeralServer:
         """For `serve` only."""
         try:
             self._process = subprocess.Popen(  # noqa: S603 - The command is the caller's.
-                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+                command,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                text=True,
+                # A group of its own, as the command may start the server as its child.
+                start_new_session=True,
             )
         except OSError as failure:
             raise RuntimeError(_how_to_get(command[0])) from failure
@@ -79,11 +85,11 @@ class EphemeralServer:
 
     def freeze(self) -> None:
         """Suspend the server: it stays connected and does not answer. Not on Windows."""
-        self._process.send_signal(signal.SIGSTOP)
+        self._signal(signal.SIGSTOP)
 
     def thaw(self) -> None:
         """Resume the server."""
-        self._process.send_signal(signal.SIGCONT)
+        self._signal(signal.SIGCONT)
 
     def stop(self) -> None:
         """Stop the server. All that it knew is gone. A second call has no effect."""
@@ -92,7 +98,7 @@ class EphemeralServer:
         if client and process.poll() is None:
             client.close()
         if hasattr(signal, "SIGCONT"):
-            process.send_signal(signal.SIGCONT)
+            self.thaw()
         assert process.stdin is not None
         assert process.stdout is not None
         process.stdin.close()
@@ -102,6 +108,10 @@ class EphemeralServer:
             process.kill()
             process.wait()
         process.stdout.close()
+
+    def _signal(self, number: signal.Signals) -> None:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self._process.pid, number)
 
     def __enter__(self) -> Self:
         return self

@@ -32,6 +32,8 @@ _BYTES_MAX_AT_FIRST = 1_024
 _LASTED = 1.0
 # Seconds without a server after which the client looks why, and says so.
 _PATIENCE = 1.0
+_HOPELESS = "No server answers, and waiting does not help."
+_FOREIGN = "a gRPC server answers there, but not a Rowlock server: check the port"
 # Another server would answer the same.
 _HOPELESS_CODES = ("INVALID_ARGUMENT", "UNAUTHENTICATED", "PERMISSION_DENIED")
 # An older server, or a proxy that lets no stream through, refuses a session with one of these codes: its own one, or
@@ -106,6 +108,8 @@ class Connections:
         self._patience: Timer | None = None
         self._is_patience_over = False
         self._is_said = False
+        # Addresses whose gRPC servers have another service.
+        self._foreign: set[str] = set()
         self.last_error: RowlockError | None = None
         """Why the last connection ended, or could not be opened."""
 
@@ -185,15 +189,14 @@ class Connections:
             self._patience.cancel()
         self._patience = None
         self._is_patience_over = self._is_said = False
+        self._foreign.clear()
         self.diagnoses.clear()
 
     def _diagnosed(self) -> None:
         if self.is_open or self._is_closed:
             return
         if self.diagnoses.are_lasting:
-            self._listener.hopeless(
-                no_server("No server answers, and waiting does not help.", self.diagnoses.all)
-            )
+            self._listener.hopeless(no_server(_HOPELESS, self.diagnoses.all))
         else:
             self._say()
 
@@ -334,6 +337,13 @@ class Connections:
         self._listener.ended(connection, error)
         if is_refused and _is_hopeless(error) and not is_asking_again:
             self._listener.hopeless(error)
+        if is_refused and error.code == "UNIMPLEMENTED":
+            self._foreign.add(connection.address)
+            if self._foreign.issuperset(self._settings.addresses):
+                found = tuple(
+                    Diagnosis(each, "other_protocol", _FOREIGN) for each in self._settings.addresses
+                )
+                self._listener.hopeless(no_server(_HOPELESS, found))
 
     def _next(self, error: RowlockError, *, has_lasted: bool = False, at_once: bool = False) -> None:
         """Try the next server: at once, or after a pause when all servers have failed in turn."""

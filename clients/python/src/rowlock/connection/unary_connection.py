@@ -408,7 +408,9 @@ class UnaryConnection:
         status = status_of(ended)
         failure = of_status(status)
         failure.__cause__ = error
-        if _is_of_the_way(failure):
+        # A server that has another service altogether answers the first call so.
+        is_foreign = self.opened is None and failure.code == "UNIMPLEMENTED"
+        if is_foreign or _is_of_the_way(failure):
             self.destroy()
             self._listener.ended(self, failure)
             return

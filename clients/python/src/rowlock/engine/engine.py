@@ -286,7 +286,13 @@ class Engine:
             raise forked()
 
     def forked(self) -> None:
-        """Refuse all calls in the child of a fork: its engine has no thread, and the locks belong to the parent."""
+        """Refuse all calls in the child of a fork: its engine has no thread, and the locks belong to the parent.
+
+        An engine that was not used before the fork is as good as new.
+        """
+        if self._loop.is_untouched:
+            return
+        _engines.discard(self)
         self._refuse = forked
         self.telemetry.disown()
         for lease in self._held:
@@ -461,7 +467,6 @@ _engines: weakref.WeakSet[Engine] = weakref.WeakSet()
 def _in_child() -> None:
     for engine in list(_engines):
         engine.forked()
-    _engines.clear()
 
 
 def _at_exit() -> None:
