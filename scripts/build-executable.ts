@@ -81,6 +81,7 @@ const replaced: Plugin = {
 async function bundle(input: string, file: string, format: "esm" | "cjs", external: readonly string[]) {
   await build({
     input,
+    cwd: root,
     platform: "node",
     external: [...external],
     plugins: [replaced],
@@ -90,7 +91,8 @@ async function bundle(input: string, file: string, format: "esm" | "cjs", extern
 }
 
 /** Drivers of databases that Rowlock does not use. */
-const UNUSED = "better-sqlite3 mariadb/callback mysql oracledb pg pg-native pg-query-stream sqlite3 tedious".split(" ");
+const UNUSED =
+  "better-sqlite3 mariadb/callback mysql oracledb pg pg-native pg-query-stream sqlite3 tedious".split(" ");
 
 rmSync(folder, { recursive: true, force: true });
 mkdirSync(parts, { recursive: true });
@@ -98,7 +100,9 @@ const servers = join(parts, "servers.ts");
 const commands = ["serve", "database", "access"];
 writeFileSync(
   servers,
-  commands.map((name) => `export * as ${name} from ${JSON.stringify(join(root, `server/cli/${name}.ts`))};\n`).join(""),
+  commands
+    .map((name) => `export * as ${name} from ${JSON.stringify(join(root, `server/cli/${name}.ts`))};\n`)
+    .join(""),
 );
 await bundle(servers, "server.cjs", "cjs", ["commander", ...UNUSED]);
 // grpc-js loads the loader only for a service that no client uses.
@@ -111,6 +115,8 @@ const sea = {
   mainFormat: "module",
   output: program,
   assets: { server: join(parts, "server.cjs") },
+  // A command starts sooner if nothing is compiled again.
+  useCodeCache: true,
   disableExperimentalSEAWarning: true,
 };
 writeFileSync(config, JSON.stringify(sea));
