@@ -78,6 +78,13 @@ const context: CliContext = {
     const { isTTY, columns, rows } = process.stdout;
     return isTTY ? { columns, rows } : undefined;
   },
+  onKeys(listener) {
+    const { stdin } = process;
+    if (!stdin.isTTY) return undefined;
+    const hear = (keys: Buffer) => listener(String(keys));
+    stdin.setRawMode(true).on("data", hear);
+    return () => void stdin.off("data", hear).setRawMode(false).pause();
+  },
   onSignal(signal, listener) {
     process.on(signal, listener);
     return () => void process.off(signal, listener);

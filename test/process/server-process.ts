@@ -1,4 +1,4 @@
-// Runs `node server/main.ts ...` as a process with its own environment, and waits for its output. Ends only processes
+// Runs `node server/main.ts ...`, or an executable, as a process with its own environment, and waits for its output. Ends only processes
 // that it has started.
 
 import type { ChildProcess } from "node:child_process";
@@ -39,7 +39,8 @@ export class RowlockProcess {
   ) {
     this.#patienceMs = patienceMs;
     this.#isServer = args[0] === "serve";
-    this.#child = spawn(process.execPath, [program, ...args], {
+    const [command, ...first] = program.endsWith(".ts") ? [process.execPath, program] : [program];
+    this.#child = spawn(command as string, [...first, ...args], {
       cwd: HOUSE,
       env: { PATH: process.env.PATH, NODE_COMPILE_CACHE: COMPILED, ...env },
       stdio: [input, "pipe", "pipe"],

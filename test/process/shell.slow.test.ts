@@ -340,19 +340,19 @@ describe("an operator", () => {
   test("learns what a command line lacks", async () => {
     const { ran } = await shell();
     expect(await ran("release", "x", "--force")).toMatchObject({
-      code: 1,
+      code: 64,
       err: expect.stringContaining("--reason"),
     });
     expect(await ran("limit", "x", "many")).toMatchObject({
-      code: 1,
+      code: 64,
       err: expect.stringContaining("whole number"),
     });
     expect(await ran("limit", "--unset")).toMatchObject({
-      code: 1,
+      code: 64,
       err: expect.stringContaining("name the lock"),
     });
     expect(await ran("ls", "--order", "size")).toMatchObject({
-      code: 1,
+      code: 64,
       err: expect.stringContaining("longest-wait"),
     });
   });
