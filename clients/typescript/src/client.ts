@@ -235,8 +235,7 @@ export class RowlockClient implements AsyncDisposable {
 
   /** Releases the lock; returns the error if it was lost before. */
   async #leave(lock: Lock): Promise<RowlockError | undefined> {
-    const isOver = lock.state === "lost";
-    const { reason } = lock.signal;
+    const { aborted: isOver, reason } = lock.signal;
     await lock[Symbol.asyncDispose]();
     if (isOver) return reason.reason === "LEASE_LOST" ? reason : undefined;
     return this.#locks.hadEnded(lock) ? RowlockError.hadEnded(lock.name) : undefined;

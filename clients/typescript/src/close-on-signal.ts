@@ -7,7 +7,7 @@ const open = new Set<() => Promise<void>>();
 
 /** Calls `close` at SIGTERM and SIGINT, until the returned function is called. */
 export function closeOnSignal(close: () => Promise<void>): () => void {
-  if (open.size === 0) for (const signal of SIGNALS) process.on(signal, closeAll);
+  if (open.size === 0) for (const signal of SIGNALS) process.prependListener(signal, closeAll);
   open.add(close);
   return () => {
     if (open.delete(close) && open.size === 0) for (const signal of SIGNALS) process.off(signal, closeAll);
@@ -16,6 +16,8 @@ export function closeOnSignal(close: () => Promise<void>): () => void {
 
 /** Ends the process by the signal, unless the program itself listens for it and so decides. */
 async function closeAll(signal: NodeJS.Signals): Promise<void> {
+  // This listener runs first, so that those that listen once are still there.
+  const isHeard = process.listenerCount(signal) > 1;
   await Promise.all([...open].map((close) => close()));
-  if (process.listenerCount(signal) === 0) process.kill(process.pid, signal);
+  if (!isHeard) process.kill(process.pid, signal);
 }

@@ -4,7 +4,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { RowlockClient } from "./client.ts";
 import type { Lock } from "./lock.ts";
-import { headersOf, type NameOf, REFUSED_STATUS, underLock } from "./locked-request.ts";
+import { headersOf, type NameOf, REFUSED_STATUS, REFUSED_TEXT, underLock } from "./locked-request.ts";
 import type { LockOptions } from "./options.ts";
 import type { Refusal } from "./refusal.ts";
 
@@ -48,5 +48,5 @@ export function locked<Request extends IncomingMessage, Response extends ServerR
 }
 
 function answerRefused(refusal: Refusal, _: IncomingMessage, response: ServerResponse): void {
-  response.writeHead(REFUSED_STATUS, headersOf(refusal)).end(`${refusal.message}\n`);
+  response.writeHead(REFUSED_STATUS, headersOf(refusal)).end(REFUSED_TEXT);
 }

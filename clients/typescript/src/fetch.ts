@@ -3,7 +3,7 @@
 
 import type { RowlockClient } from "./client.ts";
 import type { Lock } from "./lock.ts";
-import { headersOf, type NameOf, REFUSED_STATUS, underLock } from "./locked-request.ts";
+import { headersOf, type NameOf, REFUSED_STATUS, REFUSED_TEXT, underLock } from "./locked-request.ts";
 import type { LockOptions } from "./options.ts";
 import type { Refusal } from "./refusal.ts";
 
@@ -36,5 +36,5 @@ export function locked<Context extends readonly unknown[]>(
 }
 
 function answerRefused(refusal: Refusal): Response {
-  return new Response(`${refusal.message}\n`, { status: REFUSED_STATUS, headers: headersOf(refusal) });
+  return new Response(REFUSED_TEXT, { status: REFUSED_STATUS, headers: headersOf(refusal) });
 }

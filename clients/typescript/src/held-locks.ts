@@ -96,7 +96,8 @@ export class HeldLocks {
   }
 
   async #release(lease: HeldLease, asked: Asked, options: ReleaseOptions): Promise<Released> {
-    const isHeld = lease.state !== "lost";
+    lease.look();
+    const isHeld = !lease.isLost;
     // After so long the lock counts as lost.
     const withinMs = lease.remainingMs;
     this.#forget(lease);

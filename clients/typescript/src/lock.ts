@@ -54,7 +54,8 @@ export class Lock implements AsyncDisposable {
 
   /**
    * `held`; `uncertain`: still held, but a renewal is overdue or the connection was lost; `lost`: its deadline has
-   * passed, the server reports that it has ended, or it was released. Reading it checks the clock.
+   * passed, or the server reports that it has ended; `released`: this client released it or handed it over. Reading it
+   * checks the clock.
    */
   get state(): LockState {
     return this.#lease.state;

@@ -44,3 +44,5 @@ export function headersOf({ retryAfterMs }: Refusal): Readonly<Record<string, st
 
 /** The status of that answer: Service Unavailable, which says that another try may succeed. */
 export const REFUSED_STATUS = 503;
+/** Its text: callers of the program need not know who holds the lock. */
+export const REFUSED_TEXT = "Busy: try again later.\n";

@@ -30,7 +30,7 @@ describe("a lock", () => {
     const lock = await rowlock.lock("once");
     expect(await lock.release()).toBe(true);
     expect(await lock.release()).toBe(true);
-    expect(lock.state).toBe("lost");
+    expect(lock.state).toBe("released");
     expect(lock.remainingMs).toBe(0);
     expect(lock.signal.reason).toMatchObject({ reason: "RELEASED" });
     expect(await rowlock.release(lock.leaseId)).toBe(false);

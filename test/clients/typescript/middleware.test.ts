@@ -119,7 +119,7 @@ describe.each(Object.entries(frameworks))("in %s, a handler under a lock", (_, f
     const run = async () => "never";
     const { ask } = await serve({ wait: 0 }, run);
     const { status, text, headers } = await ask("load");
-    expect([status, text]).toEqual([503, expect.stringContaining("held")]);
+    expect([status, text]).toEqual([503, "Busy: try again later.\n"]);
     expect(Number(headers.get("retry-after"))).toBeGreaterThan(10);
     const own = await serve({ wait: 0, refused: ({ reason }) => `sorry: ${reason}` }, run);
     expect(await own.ask("load")).toMatchObject({ status: 200, text: "sorry: BUSY" });

@@ -387,7 +387,7 @@ describe("closing", () => {
     // The wait is not cancelled: its answer names what to give back.
     expect(asked("cancel").toSorted()).toEqual([3n, 4n]);
     expect(asked("release")).toMatchObject([{ leaseId: "lease 1" }]);
-    expect([lock.state, played.ended]).toEqual(["lost", 1]);
+    expect([lock.state, played.ended]).toEqual(["released", 1]);
   });
 
   test("of an unused client sends nothing, and ends at once", async () => {

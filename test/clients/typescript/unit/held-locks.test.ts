@@ -45,7 +45,7 @@ describe("a lock", () => {
     expect(locks.add(lease, {})).toBe(lock);
     expect([locks.find("a"), locks.find("b")]).toEqual([lock, undefined]);
     await lock.release();
-    expect([locks.find("a"), keeper.size, lock.state]).toEqual([undefined, 0, "lost"]);
+    expect([locks.find("a"), keeper.size, lock.state]).toEqual([undefined, 0, "released"]);
     expect(lock.signal.reason).toMatchObject({ reason: "RELEASED" });
   });
 
