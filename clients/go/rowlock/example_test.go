@@ -6,6 +6,8 @@ import (
 	"context"
 	"fmt"
 	"log"
+	"os"
+	"os/signal"
 	"time"
 
 	"github.com/rowlock/rowlock/clients/go/rowlock"
@@ -45,6 +47,39 @@ func ExampleClient_Capture() {
 				log.Print(err)
 			}
 		}
+	}
+}
+
+func ExampleClient_Watch() {
+	client, err := rowlock.Connect(rowlock.Config{Addresses: []string{"127.0.0.1:50051"}})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer client.Close()
+	for update, err := range client.Watch(context.Background(), "etl/") {
+		if err != nil {
+			log.Fatal(err)
+		}
+		for _, lock := range update.Locks {
+			fmt.Printf("%s: %d hold it, %d wait\n", lock.Name, lock.HolderCount, lock.Waiting)
+		}
+	}
+}
+
+func ExampleClient_Work() {
+	client, err := rowlock.Connect(rowlock.Config{Addresses: []string{"127.0.0.1:50051"}})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer client.Close()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	err = client.Work(ctx, "task/", func(ctx context.Context, task *rowlock.Lock) error {
+		fmt.Printf("%s, with fencing token %d\n", task.Name(), task.Token())
+		return ctx.Err()
+	}, rowlock.Concurrency(4), rowlock.IfStatus("new"), rowlock.StatusWhenDone("done"), rowlock.StatusIfLost("failed"))
+	if err != nil {
+		log.Fatal(err)
 	}
 }
 

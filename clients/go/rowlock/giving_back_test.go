@@ -359,7 +359,7 @@ func TestALostLockDoesNotEndALeaseGrantedAgain(t *testing.T) {
 	if look(t, client, nameOf(t)).HolderCount != 1 || second.State() != rowlock.Held {
 		t.Fatal("ended by the first one", second.Err())
 	}
-	if released, err := client.Release(background, second.LeaseID()); !released || err != nil || second.State() != rowlock.Lost {
+	if released, err := client.Release(background, second.LeaseID()); !released || err != nil || second.State() != rowlock.Released {
 		t.Fatal(released, err, second.State())
 	}
 }

@@ -19,8 +19,10 @@ const (
 	Held LockState = "held"
 	// Uncertain: the lock is still held, but its renewals do not get through.
 	Uncertain LockState = "uncertain"
-	// Lost: its time is over, the server has ended it, or it was released.
+	// Lost: its time is over, or the server has ended it.
 	Lost LockState = "lost"
+	// Released: this program has given it back.
+	Released LockState = "released"
 )
 
 const (

@@ -50,7 +50,12 @@ func (l *Lock) Permits() int {
 
 // State returns how far the lock can be relied on. It checks the clock.
 func (l *Lock) State() (state LockState) {
-	l.client.turns.take(func() { state = l.lease.state() })
+	l.client.turns.take(func() {
+		state = l.lease.state()
+		if state == Lost && l.lease.err.Reason == ErrReleased {
+			state = Released
+		}
+	})
 	return state
 }
 

@@ -33,7 +33,7 @@ func TestALockIsHeldUntilItIsReleased(t *testing.T) {
 		}
 	}
 	within(t, "the lock's end", lock.Done())
-	if err := lock.Err(); !errors.Is(err, rowlock.ErrReleased) || lock.State() != rowlock.Lost {
+	if err := lock.Err(); !errors.Is(err, rowlock.ErrReleased) || lock.State() != rowlock.Released {
 		t.Fatal(err, lock.State())
 	}
 	if info := look(t, client, nameOf(t)); info.HolderCount != 0 || info.LastToken != 1 {

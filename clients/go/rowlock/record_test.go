@@ -125,7 +125,7 @@ func TestARecordCanForbidAGrant(t *testing.T) {
 	if released, err := client.Release(background, lock.LeaseID(), rowlock.Status("failed")); !released || err != nil {
 		t.Fatal(released, err)
 	}
-	if lock.State() != rowlock.Lost {
+	if lock.State() != rowlock.Released {
 		t.Error("it does not know of its release")
 	}
 	if _, err := client.Lock(background, nameOf(t)); !errors.Is(err, rowlock.ErrExhausted) {

@@ -60,6 +60,16 @@ func TestAScopeWaitsOnlyBrieflyWhenItsCallerIsDone(t *testing.T) {
 	}
 }
 
+func TestALockThatWasReleasedIsNotLost(t *testing.T) {
+	t.Parallel()
+	lock := mustLock(t, connectTo(t, sharedAddress(t)), nameOf(t))
+	for range 2 {
+		if wasHeld, err := lock.Release(background); !wasHeld || err != nil || lock.State() != rowlock.Released {
+			t.Fatal(wasHeld, err, lock.State())
+		}
+	}
+}
+
 func TestAReleaseThatIsRefusedStillGivesTheLockBack(t *testing.T) {
 	t.Parallel()
 	client := connectTo(t, sharedAddress(t))
