@@ -142,7 +142,7 @@ class Telemetry:
             self._say(logging.INFO, "Connected to %s.", event.address)
         else:
             reason = event.error.reason if isinstance(event.error, RowlockError) else Reason.UNKNOWN
-            level = self._level_of(logging.WARNING, event.address, reason)
+            level = self._level_of(logging.INFO, event.address, reason)
             self._say(level, "There is no connection to %s: %s", event.address, event.error)
 
     def waiting(self, waiting: Waiting, held_for: float | None) -> None:
