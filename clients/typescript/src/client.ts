@@ -57,7 +57,7 @@ import {
   Verbs,
 } from "./verbs.ts";
 import type { ClaimView, LimitSetting, LockView } from "./views.ts";
-import { heldByYouText, WaitNotices } from "./wait-notices.ts";
+import { heldByYouText, WaitLedger, WaitNotices } from "./wait-notices.ts";
 import { Watch, type WatchOptions, type WatchUpdate } from "./watch.ts";
 import { Work, type WorkOptions } from "./work.ts";
 
@@ -108,6 +108,7 @@ export class RowlockClient implements AsyncDisposable {
   readonly #leftBehind: LeftBehind;
   readonly #locks: HeldLocks;
   #closed: Promise<void> | undefined;
+  readonly #waitLedger = new WaitLedger();
   #forgetSignals = () => {};
 
   /** For `connect` only. */
@@ -507,6 +508,7 @@ export class RowlockClient implements AsyncDisposable {
 
   #noticesOf(acquisition: Acquisition, name: string, { onWaiting }: LockOptions): WaitNotices {
     return new WaitNotices(acquisition, {
+      ledger: this.#waitLedger,
       clock: this.#clock,
       name,
       onWaiting,

@@ -52,6 +52,11 @@ const SILENT: Found = {
   sentence:
     "something listens there, but does not answer like a Rowlock server: check the port, and whether the server is overloaded",
 };
+/** A server that speaks gRPC, and has answered that it does not know Rowlock's methods. */
+export const OTHER_SERVICE: Found = {
+  kind: "other_protocol",
+  sentence: "a gRPC server answers there, not a Rowlock server: check the port and any proxies",
+};
 const WANTS_TLS: Found = { kind: "wants_tls", sentence: "it wants TLS: set the option tls" };
 const WANTS_PLAIN_TEXT: Found = {
   kind: "wants_plain_text",

@@ -3,6 +3,7 @@
 
 import type { Acquisition } from "./acquisition.ts";
 import type { Clock } from "./clock.ts";
+import { Slots } from "./connection/slots.ts";
 import type { WaitExplanation } from "./history.ts";
 import type { HeldLease } from "./leases/held-lease.ts";
 import type { LockOptions, Place } from "./options.ts";
@@ -10,7 +11,17 @@ import type { LockOptions, Place } from "./options.ts";
 /** The interval of further notices of one wait. */
 const AGAIN_MS = 60_000;
 
+/**
+ * What the waits of a client share, as there may be thousands: one asks after the other, and of those for one lock only
+ * the first is in the log.
+ */
+export class WaitLedger {
+  readonly slots = new Slots(1);
+  readonly first = new Map<string, WaitNotices>();
+}
+
 export interface WaitNoticesOptions {
+  readonly ledger: WaitLedger;
   readonly clock: Clock;
   readonly name: string;
   readonly onWaiting: LockOptions["onWaiting"];
@@ -37,14 +48,18 @@ export class WaitNotices {
     this.#acquisition = acquisition;
     this.#options = options;
     this.#beganMs = options.clock.now();
+    const { ledger, name } = options;
+    if (!ledger.first.has(name)) ledger.first.set(name, this);
     this.#noticeIn(options.explainAfterMs);
     const { place } = acquisition;
     if (place && options.own()) this.#tell({ place, summary: "", causes: [] });
   }
 
   stop(): void {
+    const { ledger, name } = this.#options;
     this.#isOver = true;
     clearTimeout(this.#timer);
+    if (this.#isFirst) ledger.first.delete(name);
   }
 
   #noticeIn(ms: number): void {
@@ -52,8 +67,20 @@ export class WaitNotices {
     this.#timer = setTimeout(() => void this.#notice(), ms);
   }
 
+  /** Whether the log has this wait, and not another one for the same lock. */
+  get #isFirst(): boolean {
+    const { ledger, name } = this.#options;
+    return ledger.first.get(name) === this;
+  }
+
   async #notice(): Promise<void> {
-    const known = await this.#known();
+    const { ledger, name, onWaiting } = this.#options;
+    if (!ledger.first.has(name)) ledger.first.set(name, this);
+    if (!onWaiting && !this.#isFirst) {
+      this.#noticeIn(AGAIN_MS);
+      return;
+    }
+    const known = await ledger.slots.run(() => this.#known());
     if (this.#isOver) return;
     try {
       this.#tell(known);
@@ -66,6 +93,7 @@ export class WaitNotices {
   /** Asks why it waits. Without an answer, for example because of a missing right, only the last place is known. */
   async #known(): Promise<Known> {
     const place = this.#acquisition.place as Place;
+    if (this.#isOver) return { summary: "", causes: [], place };
     try {
       const { summary, causes } = await this.#options.explain(place.ticketId);
       const queued = causes.find(({ kind }) => kind === "queued");
@@ -81,10 +109,11 @@ export class WaitNotices {
     const lease = own();
     const waitedMs = clock.now() - this.#beganMs;
     const summary = lease ? heldByYouText(lease, clock) : said || `${place.ahead} before it in the queue`;
-    log(
-      `Waits for the lock "${name}" since ${Math.round(waitedMs / 1_000)} s: ${summary}.`,
-      lease !== undefined,
-    );
+    if (this.#isFirst)
+      log(
+        `Waits for the lock "${name}" since ${Math.round(waitedMs / 1_000)} s: ${summary}.`,
+        lease !== undefined,
+      );
     onWaiting?.({
       name,
       waitedMs,

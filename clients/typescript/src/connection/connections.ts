@@ -5,7 +5,7 @@
 import { backoffMs } from "../backoff.ts";
 import { openChannel } from "../channels.ts";
 import type { Clock } from "../clock.ts";
-import { type Diagnosis, inWords } from "../diagnosis.ts";
+import { type Diagnosis, inWords, OTHER_SERVICE } from "../diagnosis.ts";
 import type { ConnectionEvent, Headers, Settings } from "../options.ts";
 import { RowlockError } from "../rowlock-error.ts";
 import type { Connection, News } from "./connection.ts";
@@ -76,6 +76,8 @@ export class Connections {
   /** Looks at the addresses; the next connection waits for it. */
   #looking: Promise<void> | undefined;
   #foundMs = Number.NEGATIVE_INFINITY;
+  /** The addresses whose servers have answered last that they have no such method. */
+  readonly #foreign = new Set<string>();
   /** Why the last connection ended, or could not be opened. */
   lastError: RowlockError | undefined;
   /** What was found at the addresses after all of them had failed; empty while there is a connection. */
@@ -222,6 +224,8 @@ export class Connections {
 
   #ended(connection: Connection, error: RowlockError): void {
     if (!this.#all.delete(connection)) return;
+    if (error.code === "UNIMPLEMENTED") this.#foreign.add(connection.address);
+    else this.#foreign.delete(connection.address);
     const wasCurrent = connection === this.#current;
     const hasNoSessions = !connection.opened && connection.via === "session" && refusesSessions(error);
     this.#tell({ kind: "disconnected", address: connection.address, error });
@@ -285,7 +289,10 @@ export class Connections {
     const { diagnose, clock, onHopeless } = this.#options;
     if (!diagnose) return;
     const isKnown = clock.now() - this.#foundMs < FOUND_MS;
-    const diagnoses = isKnown ? await this.diagnoses : await diagnose().catch(() => []);
+    const found = isKnown ? await this.diagnoses : await diagnose().catch(() => []);
+    const diagnoses = found.map((each) =>
+      each.kind === "silent" && this.#foreign.has(each.address) ? { ...each, ...OTHER_SERVICE } : each,
+    );
     this.#looking = undefined;
     if (this.#isClosed || this.open) return;
     this.diagnoses = diagnoses;
