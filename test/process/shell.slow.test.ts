@@ -275,7 +275,10 @@ describe("rowlock run, if the lock has a record", () => {
     await ran("update", "task/1", "--status", "new");
     expect(await ran(...task, "--", "false")).toMatchObject({ code: 1 });
     expect(await ran(...task, "--", "true")).toMatchObject({ code: 75 });
-    expect(await ran(...task)).toMatchObject({ code: 64, err: expect.stringContaining("add one after --") });
+    expect(await ran(...task)).toMatchObject({
+      code: 64,
+      err: expect.stringContaining("add one after the prefix"),
+    });
   });
 
   test("stays away after a failed run, until somebody has checked", async () => {
