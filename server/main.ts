@@ -2,6 +2,7 @@
 // as arguments.
 
 import { readFileSync } from "node:fs";
+import { finished } from "node:stream/promises";
 import type { CliContext } from "../clients/shell/context.ts";
 import { runCli } from "./cli/program.ts";
 import { versionOf } from "./config/version.ts";
@@ -49,6 +50,16 @@ for (const stream of [process.stdout, process.stderr]) {
   });
 }
 
+/** Standard input alone does not keep the process alive. */
+async function inEnded(): Promise<string> {
+  const { stdin } = process;
+  // A file has no `unref`, and ends by itself.
+  stdin.resume().unref?.();
+  // An input that breaks has ended, too.
+  await finished(stdin).catch(() => {});
+  return "end of standard input";
+}
+
 let asked: Promise<string> | undefined;
 const context: CliContext = {
   version: versionOf(import.meta.dirname),
@@ -59,10 +70,20 @@ const context: CliContext = {
   out: (text) => void process.stdout.write(text),
   err: (text) => void process.stderr.write(text),
   outGone: outGone.signal,
+  get inEnded() {
+    return inEnded();
+  },
   errIsTerminal: process.stderr.isTTY ?? false,
   get screen() {
     const { isTTY, columns, rows } = process.stdout;
     return isTTY ? { columns, rows } : undefined;
+  },
+  onKeys(listener) {
+    const { stdin } = process;
+    if (!stdin.isTTY) return undefined;
+    const hear = (keys: Buffer) => listener(String(keys));
+    stdin.setRawMode(true).on("data", hear);
+    return () => void stdin.off("data", hear).setRawMode(false).pause();
   },
   onSignal(signal, listener) {
     process.on(signal, listener);

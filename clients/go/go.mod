@@ -1,7 +1,7 @@
 // The Go client of Rowlock, the lock server.
 module github.com/rowlock/rowlock/clients/go
 
-go 1.26.0
+go 1.24.0
 
 tool (
 	google.golang.org/grpc/cmd/protoc-gen-go-grpc
@@ -9,14 +9,14 @@ tool (
 )
 
 require (
-	golang.org/x/sys v0.48.0
-	google.golang.org/genproto/googleapis/rpc v0.0.0-20260817212433-ac3dfec99bb1
-	google.golang.org/grpc v1.85.0
+	golang.org/x/sys v0.41.0
+	google.golang.org/genproto/googleapis/rpc v0.0.0-20260120221211-b8f7ae30c516
+	google.golang.org/grpc v1.80.0
 	google.golang.org/protobuf v1.36.12
 )
 
 require (
-	golang.org/x/net v0.60.0 // indirect
-	golang.org/x/text v0.42.0 // indirect
-	google.golang.org/grpc/cmd/protoc-gen-go-grpc v1.6.2 // indirect
+	golang.org/x/net v0.50.0 // indirect
+	golang.org/x/text v0.34.0 // indirect
+	google.golang.org/grpc/cmd/protoc-gen-go-grpc v1.6.1 // indirect
 )

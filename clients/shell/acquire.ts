@@ -24,17 +24,21 @@ import {
   lockOptions,
   type OutcomeFlags,
   outcomeOf,
-  parseName,
+  parseOneName,
+  parsePrefix,
   parseWait,
 } from "./flags.ts";
 import { holdOf, runUnder, unused } from "./held-command.ts";
-import { jsonLine, said, shown, timeWords } from "./print.ts";
+import { jsonLine, said, shellQuoted, shown, timeWords } from "./print.ts";
 import { type Interruption, take, unlessInterrupted } from "./take.ts";
 
 const RUN_HELP = `
 Waits for the lock, runs the command while holding it, and releases it when the command ends. Until then, it renews the
 lease. If the lease is lost, because no server answers or an operator ended it, it asks all processes in the command's
 process group to stop (SIGTERM), and then kills them, before others can get the lock.
+
+Flags of this command stand before the name of the command to run: what follows that name belongs to it. A -- before it
+is allowed.
 
 The command finds ROWLOCK_NAME, ROWLOCK_LEASE and ROWLOCK_TOKEN, the fencing token, in its environment. It gets the
 signals that this process gets.
@@ -61,9 +65,9 @@ Examples:
 
 export const run: Declare = (command, context) => {
   command
-    .argument("<name>", "the lock", parseName)
-    .argument("<command...>", "the command and its arguments, after --")
-    .showHelpAfterError("(the command follows --; --help lists the options)");
+    .argument("<name>", "the lock", parseOneName)
+    .argument("<command...>", "the command and its arguments; flags after its name are its own")
+    .showHelpAfterError("(the command follows the lock; --help lists the options)");
   addOutcomeOptions(addLockOptions(command)).asks(
     RUN_HELP,
     (flags: LockFlags & OutcomeFlags, name: string, words: string[]) => {
@@ -106,8 +110,8 @@ interface CaptureFlags extends LeaseFlags, OutcomeFlags {
 
 export const capture: Declare = (command, context) => {
   command
-    .argument("<prefix>", 'what the names of the locks begin with; "" for all')
-    .argument("[command...]", "the command and its arguments, after --")
+    .argument("<prefix>", 'what the names of the locks begin with; "" for all', parsePrefix)
+    .argument("[command...]", "the command and its arguments; flags after its name are its own")
     .option(
       "--count <count>",
       "without a command: how many locks to take at most (default 1)",
@@ -125,7 +129,7 @@ export const capture: Declare = (command, context) => {
         command.fault("a command is run under one lock: leave out --count and --json, or the command");
       if (!isRun && (statusDone ?? statusFailed ?? coolDownFailed) !== undefined)
         command.fault(
-          "--status-done, --status-failed and --cool-down-failed need a command: add one after --",
+          "--status-done, --status-failed and --cool-down-failed need a command: add one after the prefix",
         );
       const asked: CaptureOptions = { prefix, ...given({ count, wait }), ...leaseOptions(flags) };
       const hold = holdOf(asked);
@@ -165,7 +169,7 @@ Examples:
 `;
 
 export const acquire: Declare = (command, context) => {
-  command.argument("<name>", "the lock", parseName).option("--json", "one object");
+  command.argument("<name>", "the lock", parseOneName).option("--json", "one object");
   addLockOptions(command).asks(
     ACQUIRE_HELP,
     ({ json, quiet, ...flags }: LockFlags & { json?: true }, name: string) => {
@@ -173,7 +177,7 @@ export const acquire: Declare = (command, context) => {
       const text = ({ leaseId, token }: Lock) =>
         json
           ? jsonLine({ name, leaseId, token })
-          : `${UNDER_LOCK.name}=${quoted(name)}\n${UNDER_LOCK.lease}=${quoted(leaseId)}\n${UNDER_LOCK.token}=${token}\n`;
+          : `${UNDER_LOCK.name}=${shellQuoted(name)}\n${UNDER_LOCK.lease}=${shellQuoted(leaseId)}\n${UNDER_LOCK.token}=${token}\n`;
       return (rowlock) =>
         take(rowlock, { name, quiet, ...asked }, context, (lock, interrupted) =>
           handOver([lock], asked, text, rowlock, context, interrupted),
@@ -181,11 +185,6 @@ export const acquire: Declare = (command, context) => {
     },
   );
 };
-
-/** Quotes the text for a shell. */
-function quoted(text: string): string {
-  return `'${text.replaceAll("'", "'\\''")}'`;
-}
 
 /**
  * Hands the leases over to the script that reads their ids: all of them, or none if one handover fails, or if nobody

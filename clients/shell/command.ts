@@ -3,9 +3,10 @@
 
 import type { Argument, ErrorOptions, Option, ParseOptionsResult } from "commander";
 import { Command, InvalidArgumentError } from "commander";
-import type { RowlockClient } from "../typescript/src/index.ts";
+import type { ConnectOptions, RowlockClient } from "../typescript/src/index.ts";
 import type { CliContext, ExitCode } from "./context.ts";
 import { exitCodeOf, sentenceOf } from "./errors.ts";
+import { helpWidth, wrapped } from "./print.ts";
 import { addServerOptions, connectOptionsOf, SERVER_HELP, type Servers, serversOf } from "./servers.ts";
 
 /** After one of these errors, any further fault may be wrong, so the command reports at once. */
@@ -37,7 +38,7 @@ export class RowlockCommand extends Command {
 
   /** Adds the help and the action, which runs only if nothing is wrong with the flags and arguments. */
   runs(help: string, run: () => Promise<ExitCode>): void {
-    this.addHelpText("after", help).action(async () => {
+    this.addHelpText("after", this.#wrapped(help)).action(async () => {
       this.refuseFaults();
       this.#exit(await run());
     });
@@ -46,25 +47,36 @@ export class RowlockCommand extends Command {
   /**
    * Adds the help, the flags that say where the servers are, and the action. `plan` checks what was written, adds
    * faults, and returns the work, which runs with a client, and only if there are no faults.
+   * @param more options of that client.
    */
   asks<Flags extends object, Words extends readonly unknown[]>(
     help: string,
     plan: (flags: Flags, ...words: Words) => Work,
+    more: Pick<ConnectOptions, "onConnection"> = {},
   ): void {
     addServerOptions(this)
-      .addHelpText("after", help + SERVER_HELP)
+      .addHelpText("after", this.#wrapped(help + SERVER_HELP))
       .action(async () => {
         const work = plan(this.opts() as Flags, ...(this.processedArgs as unknown as Words));
         const servers = await this.servers();
         this.refuseFaults();
-        this.#exit(await this.#withClient(servers, work));
+        this.#exit(await this.#withClient(servers, work, more));
       });
   }
 
+  /** Breaks lines only for a reader. */
+  #wrapped(help: string): () => string {
+    return () => wrapped(help, helpWidth(this.#context));
+  }
+
   /** Loads the client only here. Reports an error as a sentence that says what to do. */
-  async #withClient(servers: Servers, work: Work): Promise<ExitCode> {
+  async #withClient(
+    servers: Servers,
+    work: Work,
+    more: Pick<ConnectOptions, "onConnection">,
+  ): Promise<ExitCode> {
     const { connect, RowlockError } = await import("../typescript/src/index.ts");
-    const rowlock = connect(connectOptionsOf(servers));
+    const rowlock = connect({ ...connectOptionsOf(servers), ...more });
     try {
       return await work(rowlock, servers);
     } catch (error) {
@@ -81,29 +93,39 @@ export class RowlockCommand extends Command {
     return serversOf(this.opts(), this.#context, (sentence) => this.fault(sentence));
   }
 
-  /**
-   * Whether the last arguments are a command to run. They must follow `--`: before it, their flags would be taken for
-   * flags of this command.
-   */
+  /** Whether the last arguments are a command to run. */
   get isRunner(): boolean {
     return this.registeredArguments.at(-1)?.variadic ?? false;
   }
 
   override parseOptions(words: string[]): ParseOptionsResult {
     if (!this.isRunner) return super.parseOptions(words);
-    const at = words.indexOf("--");
-    const [own, toRun] = at < 0 ? [words, []] : [words.slice(0, at), words.slice(at + 1)];
-    const { operands, unknown } = super.parseOptions(own);
-    const asksForHelp = unknown.some((word) => word === "--help" || word === "-h");
-    const [lock = "", program] = operands;
-    if (program !== undefined && !asksForHelp) {
-      const command = words.slice(words.indexOf(program, 1)).filter((word) => word !== "--");
-      const meant = `rowlock ${this.name()} ${lock} -- ${command.join(" ")}`;
-      super.error(`error: put the command to run after "--": ${meant}`);
-    }
+    const { own, toRun } = this.splitAtCommand(words);
+    const { operands, unknown } = super.parseOptions([...own]);
     if (operands.length === 0 && unknown.length === 0 && toRun.length > 0)
       super.error(`error: nothing stands before "--": ${this.usage()}`);
     return { operands: [...operands, ...toRun], unknown };
+  }
+
+  /**
+   * The words of this command, and those of the command that it runs, which has all flags after its name. A "--" before
+   * that name only makes the line easier to read, and belongs to neither.
+   */
+  splitAtCommand(words: readonly string[]): { own: readonly string[]; toRun: readonly string[] } {
+    const ownOperands = this.registeredArguments.length - 1;
+    let operands = 0;
+    for (let at = 0; at < words.length; at++) {
+      const word = words[at] as string;
+      if (word === "--") return { own: words.slice(0, at), toRun: words.slice(at + 1) };
+      if (word.startsWith("-") && word !== "-") at += this.#takesNextWord(word) ? 1 : 0;
+      else if (operands === ownOperands) return { own: words.slice(0, at), toRun: words.slice(at) };
+      else operands += 1;
+    }
+    return { own: words, toRun: [] };
+  }
+
+  #takesNextWord(flag: string): boolean {
+    return this.options.some(({ long, short, required }) => required && (long === flag || short === flag));
   }
 
   /** Adds a fault: a sentence that continues after "error: ". */

@@ -6,7 +6,7 @@ import { Argument, type Command, type Option } from "commander";
 import { type Declare, RowlockCommand } from "./command.ts";
 import { type CliContext, EXIT } from "./context.ts";
 import { shown } from "./print.ts";
-import { serverNames } from "./servers.ts";
+import { connectOptionsOf, serverNames } from "./servers.ts";
 
 /** How long to wait for names, and how many to print: a person waits for them while typing. */
 const NAMES_WITHIN_MS = 1_000;
@@ -14,9 +14,9 @@ const NAMES_MAX = 200;
 
 /**
  * What completes a word: words with descriptions; the path of a file; or a word of the command that is run under a
- * lock, which the shell itself completes.
+ * lock, which the shell itself completes, with the number of words of the line before that command.
  */
-type Offer = readonly (readonly [word: string, about?: string])[] | "files" | "command";
+type Offer = readonly (readonly [word: string, about?: string])[] | "files" | `command ${number}`;
 
 /** Arguments that are names of locks. */
 const LOCKS = /^(name|prefix)$/;
@@ -68,7 +68,6 @@ async function offerFor(
   /** The flag whose value the next word is. */
   let flag: Option | undefined;
   for (const each of before) {
-    if (each === "--" && command instanceof RowlockCommand && command.isRunner) return "command";
     if (each.startsWith("-") && !flag?.required) flag = flagWithValue(command, each);
     else if (flag) flag = undefined;
     else {
@@ -77,13 +76,17 @@ async function offerFor(
       else operands += 1;
     }
   }
+  const words = before.slice(before.indexOf(command.name()) + 1);
+  if (command instanceof RowlockCommand && command.isRunner) {
+    const { toRun } = command.splitAtCommand([...words, word]);
+    if (toRun.length > 0) return `command ${before.length + 1 - toRun.length}`;
+  }
   if (flag?.required || (flag && !word.startsWith("-"))) return valuesOf(flag, context);
   if (word.startsWith("-")) return flagsFor(word, command, context);
   const choices = command.name() === "help" ? commandsOf(program) : commandsOf(command);
   if (operands === 0 && choices.length > 0)
     return choices.map((choice) => [choice.name(), choice.description()]);
   const argument = command.registeredArguments[operands];
-  const words = before.slice(before.indexOf(command.name()) + 1);
   const isLock =
     argument?.name() === "lease" ? words.includes("--force") : LOCKS.test(argument?.name() ?? "");
   if (isLock && command instanceof RowlockCommand) return await lockNames(word, command, words);
@@ -128,7 +131,7 @@ async function lockNames(prefix: string, command: RowlockCommand, words: readonl
   const servers = await command.servers();
   if (command.hasFaults) return [];
   const { connect, RowlockError } = await import("../typescript/src/index.ts");
-  const rowlock = connect({ ...servers, giveUpAfter: NAMES_WITHIN_MS });
+  const rowlock = connect(connectOptionsOf({ ...servers, giveUpAfter: NAMES_WITHIN_MS }));
   const names: string[] = [];
   try {
     for await (const { name } of rowlock.listLocks({ prefix, pageSize: NAMES_MAX })) {
@@ -146,13 +149,13 @@ async function lockNames(prefix: string, command: RowlockCommand, words: readonl
 
 const BASH = `# Completes rowlock in bash, from version 3.2 on. Made by \`rowlock completion bash\`.
 _rowlock() {
-  local line=\${COMP_LINE:0:COMP_POINT} words current kind word
+  local line=\${COMP_LINE:0:COMP_POINT} words current kind at word
   # Bash itself splits words at colons and equals signs, which names and flags have.
   read -ra words <<<"$line"
   case $line in *[[:space:]]) words+=("") ;; esac
   current=\${words[\${#words[@]} - 1]} COMPREPLY=()
   {
-    read -r kind
+    read -r kind at
     case $kind in
       words)
         while IFS=$'\\t' read -r word _; do
@@ -161,7 +164,7 @@ _rowlock() {
       files | command)
         compopt -o filenames 2>/dev/null
         # The first word of a command is the name of a program.
-        case $kind:\${words[\${#words[@]} - 2]} in command:--) kind=-c ;; *) kind=-f ;; esac
+        if [[ $kind == command && $((\${#words[@]} - 2)) == "$at" ]]; then kind=-c; else kind=-f; fi
         while IFS= read -r word; do COMPREPLY+=("$word"); done < <(compgen $kind -- "\${current#--*=}") ;;
     esac
   } < <("\${words[0]/#\\~/$HOME}" __complete "\${words[@]:1}" 2>/dev/null)
@@ -188,9 +191,9 @@ _rowlock() {
       for line in $lines; do names+=("\${line%%$'\\t'*}") described+=("\${line/$'\\t'/  -- }"); done
       compadd $list -d described -a names ;;
     files) compset -P '--*='; _files ;;
-    command)
-      # The command that is run under the lock, behind the dashes.
-      local at=\${words[(i)--]}
+    command*)
+      # The command that is run under the lock, behind this many words and rowlock itself.
+      local at=$(( \${lines[1]#command } + 1 ))
       shift $at words
       (( CURRENT -= at ))
       _normal ;;
@@ -210,8 +213,9 @@ function __rowlock_complete
         case files
             set -l flag (string match -r -- '^--[^=]*=' "$current")
             printf "$flag%s\\n" (complete -C "'' "(string replace -- "$flag" '' "$current"))
-        case command
-            complete -C (string replace -r '^.*? -- ' '' -- (commandline -cp))
+        case 'command *'
+            set -l at (math (string replace 'command ' '' -- $lines[1]) + 2)
+            complete -C (string join ' ' -- (string escape -- $words[$at..-1]) "$current")
     end
 end
 complete -c rowlock -f -a '(__rowlock_complete)'

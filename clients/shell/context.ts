@@ -20,10 +20,17 @@ export interface CliContext {
    * that signal no longer ends the process; a second one, at least a second later, does.
    */
   readonly stopSignal: Promise<string>;
+  /** Resolves when standard input has ended. Reads it from then on that a command reads this property, and drops it. */
+  readonly inEnded: Promise<string>;
   /** Whether `err` writes to a terminal. */
   readonly errIsTerminal: boolean;
   /** The present size of the terminal that `out` writes to; undefined: `out` writes elsewhere. */
   readonly screen: { readonly columns: number; readonly rows: number } | undefined;
+  /**
+   * Calls the listener with keys that are pressed on the terminal of standard input, and with Ctrl-C as one of them, until
+   * the returned function is called; undefined: there is no such terminal.
+   */
+  readonly onKeys: (listener: (keys: string) => void) => (() => void) | undefined;
   /** Aborted when nobody reads what `out` writes any more. */
   readonly outGone: AbortSignal;
   /** Calls the listener for each such signal, which then has no other effect, until the returned function is called. */
@@ -39,7 +46,7 @@ export const EXIT = {
   failed: 1,
   /** The check could not be made. */
   unchecked: 2,
-  /** The command line of `rowlock run` or `rowlock capture` is wrong; their other codes are those of their command. */
+  /** The command line is wrong. */
   usage: 64,
   /** No server answered. */
   noServer: 69,

@@ -54,6 +54,21 @@ export function parseName(text: string): string {
   throw new InvalidArgumentError(`${fault}: name the lock in 1 to ${NAME_BYTES_MAX} bytes`);
 }
 
+/** For commands that would create a lock of this name. */
+export function parseOneName(text: string): string {
+  if (text.endsWith("*"))
+    throw new InvalidArgumentError(
+      "this would be the name of one lock: patterns with a star have limits (`rowlock limit --pattern`), and `rowlock " +
+        "capture` takes one of many locks",
+    );
+  return parseName(text);
+}
+
+/** What names begin with. A star at the end, as in patterns, stands for the rest of the name. */
+export function parsePrefix(text: string): string {
+  return text.endsWith("*") ? text.slice(0, -1) : text;
+}
+
 export function parseStatus(text: string): string {
   const bytes = Buffer.byteLength(text);
   if (bytes <= STATUS_BYTES_MAX) return text;

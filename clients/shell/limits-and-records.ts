@@ -3,9 +3,17 @@
 import type { LimitSetting, LimitTarget, LockChanges, RowlockClient } from "../typescript/src/index.ts";
 import type { Declare } from "./command.ts";
 import { type CliContext, EXIT } from "./context.ts";
-import { countParser, given, parseAttempts, parseName, parseNotBefore, parseStatus } from "./flags.ts";
-import { limitWords, recordRows } from "./lock-views.ts";
-import { columns, jsonLine, paintOf, said, shown } from "./print.ts";
+import {
+  countParser,
+  given,
+  parseAttempts,
+  parseName,
+  parseNotBefore,
+  parseOneName,
+  parseStatus,
+} from "./flags.ts";
+import { behindWords, limitWords, recordRows, settingName } from "./lock-views.ts";
+import { columns, jsonLine, paintOf, said, shellQuoted, shown } from "./print.ts";
 
 const LIMIT_HELP = `
 A limit says how many permits of a lock may be held at once: 1 unless one was set, and 0 pauses the lock. If you
@@ -17,6 +25,8 @@ Examples:
   rowlock limit pool/gpu 4 --reason "two more cards"
   rowlock limit --pattern 'etl/*' 0 --reason "database upgrade until 14:00"
   rowlock limit --pattern 'etl/*' --unset
+
+To stop everything under a pattern for a while, use \`rowlock pause\`.
 `;
 
 /** How many settings are listed that override the one that was set. */
@@ -92,23 +102,14 @@ async function set(
   }
   const draining = set.draining ? ", more than the limit allows: it drains" : "";
   out(
-    `${shown(nameOf(target))}: limit ${set.limit} (version ${set.version}); ${set.heldPermits} held${draining}, ${set.waiting} waiting\n`,
+    `${shown(settingName(target))}: limit ${set.limit} (version ${set.version}); ${set.heldPermits} held${draining}, ${set.waiting} waiting\n`,
   );
   if (set.serversBehind > 0) err(said(behindWords(set.serversBehind)));
   if (others.length === 0) return;
-  const words = others.slice(0, SHOWN_MAX).map((other) => `${shown(nameOf(other))} (${other.limit})`);
+  const words = others.slice(0, SHOWN_MAX).map((other) => `${shown(settingName(other))} (${other.limit})`);
   const more = others.length > SHOWN_MAX ? `, and ${others.length - SHOWN_MAX} more` : "";
   out(`not changed, because they have limits of their own: ${words.join(", ")}${more}\n`);
-}
-
-/** Says what it means that some servers have not confirmed the new limit, and what to do. */
-function behindWords(count: number): string {
-  const servers = count === 1 ? "1 server has" : `${count} servers have`;
-  return (
-    `The limit is set, but ${servers} not confirmed it, and may still grant by the old limit. A server that has died ` +
-    "grants nothing. Stop each server that is frozen or cut off from the others, and run this command again: once all " +
-    "servers use the limit, it prints no such line."
-  );
+  if (limit === 0) out(`these go on; to stop them, too: rowlock pause ${shellQuoted(settingName(target))}\n`);
 }
 
 /**
@@ -117,8 +118,8 @@ function behindWords(count: number): string {
  */
 async function unaffected(rowlock: RowlockClient, pattern: string, limit: number): Promise<LimitSetting[]> {
   const prefix = pattern.slice(0, -1);
-  const settings = await Array.fromAsync(rowlock.listLimits());
-  const under = settings.filter((each) => each.pattern !== pattern && nameOf(each).startsWith(prefix));
+  const settings = await Array.fromAsync(rowlock.listLimits({ prefix }));
+  const under = settings.filter((each) => each.pattern !== pattern);
   return under.filter((each) => each.limit !== limit);
 }
 
@@ -128,18 +129,14 @@ async function listLimits(
   context: CliContext,
 ): Promise<void> {
   const paint = paintOf(context);
-  const rows = [["FOR", "LIMIT", "VERSION", "REASON"].map((word) => paint("bold", word))];
+  const rows = [["NAME or PATTERN", "LIMIT", "VERSION", "REASON"].map((word) => paint("bold", word))];
   for await (const setting of rowlock.listLimits()) {
     if (pattern !== undefined && setting.pattern !== pattern) continue;
     if (json) context.out(jsonLine(setting));
     const { limit, version, reason } = setting;
-    rows.push([shown(nameOf(setting)), String(limit), String(version), shown(reason)]);
+    rows.push([shown(settingName(setting)), String(limit), String(version), shown(reason)]);
   }
   if (!json) context.out(rows.length > 1 ? columns(rows) : "No limit was set: each lock has 1.\n");
-}
-
-function nameOf({ name, pattern }: Pick<LimitSetting, "name" | "pattern">): string {
-  return name ?? pattern ?? "";
 }
 
 const UPDATE_HELP = `
@@ -165,7 +162,7 @@ interface UpdateFlags {
 
 export const update: Declare = (command, { out }) =>
   command
-    .argument("<name>", "the lock", parseName)
+    .argument("<name>", "the lock", parseOneName)
     .option("--status <word>", "its status", parseStatus)
     .option("--attempts <count>", "how many more times the lock may be granted; or unlimited", (text) => ({
       attemptsLeft: text === "unlimited" ? null : parseAttempts(text),

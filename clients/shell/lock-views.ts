@@ -1,7 +1,8 @@
 // What people see of locks: one lock as a page, with its holders and its queue and why each waiter waits; many locks as
 // a table; a lock as a line; and its limit and record in words.
 
-import type { ClaimView, LimitView, LockView, RecordView } from "../typescript/src/index.ts";
+import type { ClaimView, LimitSetting, LimitView, LockView, RecordView } from "../typescript/src/index.ts";
+import { localTime } from "./past-times.ts";
 import { columns, counted, type Paint, shown, timeWords } from "./print.ts";
 
 const OWNERS_MAX = 3;
@@ -145,6 +146,21 @@ export function limitWords({ limit, source, pattern = "", reason, version }: Lim
   return `${limit} (${words.filter(Boolean).join(", ")})`;
 }
 
+/** Says what it means that some servers have not confirmed the new limit, and what to do. */
+export function behindWords(count: number): string {
+  const servers = count === 1 ? "1 server has" : `${count} servers have`;
+  return (
+    `The limit is set, but ${servers} not confirmed it, and may still grant by the old limit. A server that has died ` +
+    "grants nothing. Stop each server that is frozen or cut off from the others, and run this command again: once all " +
+    "servers use the limit, it prints no such line."
+  );
+}
+
+/** The name or the pattern that a setting is for. */
+export function settingName({ name, pattern = "" }: Pick<LimitSetting, "name" | "pattern">): string {
+  return name ?? pattern;
+}
+
 /** In how long the lock is due, or for how long it has been. */
 function dueWords(record: RecordView | undefined, nowMs: number): string {
   if (!record?.notBefore) return "";
@@ -157,7 +173,7 @@ export function recordRows(record: RecordView, nowMs: number): string[][] {
   const { status, notBefore, attemptsLeft, lastRun, version } = record;
   return [
     ...(status === "" ? [] : [["status", shown(status)]]),
-    ...(notBefore ? [["due", `${dueWords(record, nowMs)} (${notBefore.toISOString()})`]] : []),
+    ...(notBefore ? [["due", `${dueWords(record, nowMs)} (${localTime(notBefore)})`]] : []),
     ...(attemptsLeft === undefined ? [] : [["attempts left", String(attemptsLeft)]]),
     ...(lastRun ? [["last run", lastRunWords(lastRun)]] : []),
     ["version", String(version)],
@@ -166,8 +182,8 @@ export function recordRows(record: RecordView, nowMs: number): string[][] {
 
 function lastRunWords(run: NonNullable<RecordView["lastRun"]>): string {
   const { owner, token, grantedAt, endedAt, endReason, status } = run;
-  const from = grantedAt ? ` from ${grantedAt.toISOString()}` : "";
-  const to = endedAt ? ` to ${endedAt.toISOString()}` : "";
+  const from = grantedAt ? ` from ${localTime(grantedAt)}` : "";
+  const to = endedAt ? ` to ${localTime(endedAt)}` : "";
   const how = endReason.toLowerCase().replaceAll("_", " ");
   return `${shown(owner)}${from}${to}: ${how}${status === "" ? "" : ` as ${shown(status)}`}, with token ${token}`;
 }

@@ -33,6 +33,11 @@ export function shown(text: string): string {
   );
 }
 
+/** Quotes the text for a shell. */
+export function shellQuoted(text: string): string {
+  return `'${text.replaceAll("'", "'\\''")}'`;
+}
+
 /** A sentence of the shell's own on one line, even if it quotes text from others. */
 export function said(sentence: string): string {
   return `rowlock: ${shown(sentence)}\n`;
@@ -47,6 +52,27 @@ export function columns(rows: readonly (readonly string[])[]): string {
   const line = (row: readonly string[]) =>
     [...row.slice(0, -1).map(padded), ...row.slice(-1)].join("  ").trimEnd();
   return rows.map((row) => `${line(row)}\n`).join("");
+}
+
+/** Lines that are longer are hard to read, on any terminal. */
+const HELP_WIDTH_MAX = 110;
+
+/** How wide help may be: as wide as the terminal, if it is one. */
+export function helpWidth({ screen }: Pick<CliContext, "screen">): number {
+  return Math.min(screen?.columns || HELP_WIDTH_MAX, HELP_WIDTH_MAX);
+}
+
+/** Breaks the prose of a help text at this width. Lines that begin with a space, such as examples, stay. */
+export function wrapped(text: string, width: number): string {
+  return text.replace(/(?:^\S.*$\n?)+/gm, (prose) => {
+    const lines = [""];
+    for (const word of prose.trimEnd().split(/\s+/)) {
+      const longer = `${lines.at(-1)} ${word}`.trimStart();
+      if (longer.length > width) lines.push(word);
+      else lines[lines.length - 1] = longer;
+    }
+    return `${lines.join("\n")}${prose.endsWith("\n") ? "\n" : ""}`;
+  });
 }
 
 /** 1 lock, 2 locks. */

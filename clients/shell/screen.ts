@@ -1,6 +1,7 @@
 // A page that fills the terminal and is drawn again and again, until the terminal gets back what it showed before.
 
 import type { CliContext } from "./context.ts";
+import { localTime } from "./past-times.ts";
 import { paintOf } from "./print.ts";
 
 /** How often the page is redrawn if only the time has changed. */
@@ -13,31 +14,80 @@ const HOME_WITHOUT_WRAPPING = "\x1b[?7l\x1b[H";
 const ERASE_LINE_REST = "\x1b[K";
 const ERASE_REST_AND_WRAP = "\x1b[J\x1b[?7h";
 
+/** Keys that scroll, as terminals send them, with how many lines, by the height of what scrolls. */
+const SCROLLS: Readonly<Record<string, (height: number) => number>> = {
+  ...keys(["\x1b[A", "\x1bOA", "k"], () => -1),
+  ...keys(["\x1b[B", "\x1bOB", "j"], () => 1),
+  ...keys(["\x1b[5~", "b"], (height) => -height),
+  ...keys(["\x1b[6~", " "], (height) => height),
+  ...keys(["\x1b[H", "\x1b[1~", "\x1bOH", "g"], () => Number.NEGATIVE_INFINITY),
+  ...keys(["\x1b[F", "\x1b[4~", "\x1bOF", "G"], () => Number.POSITIVE_INFINITY),
+};
+/** q and Ctrl-C, which a terminal that reads keys does not turn into a signal. */
+const ENDS: readonly string[] = ["q", "\x03"];
+const KEY = /\p{Cc}\[[\d;]*[A-Za-z~]|\p{Cc}O[A-Z]|[\s\S]/gu;
+
+function keys<Scroll>(names: readonly string[], scroll: Scroll): Record<string, Scroll> {
+  return Object.fromEntries(names.map((name) => [name, scroll]));
+}
+
+export interface Page {
+  /** Beside the time. */
+  readonly summary?: string;
+  /** Lines that stay on the screen. */
+  readonly head?: readonly string[];
+  /** Lines that scroll. */
+  readonly body: readonly string[];
+}
+
 export interface Screen {
   /** Draws the page, now and as time passes. Enters the alternate screen the first time. */
   draw(): void;
   close(): void;
 }
 
-/** @param page returns the text of the page as of now, without the time, which stands above it. */
-export function screenOf(context: CliContext, page: () => string): Screen {
+/** @param page returns the page as of now, without the time, which stands above it. */
+export function screenOf(context: CliContext, page: () => Page): Screen {
   const paint = paintOf(context);
   let leave: (() => void) | undefined;
+  let from = 0;
+  /** How many lines scroll, and how many of them are shown. */
+  let [count, height] = [0, 1];
+  let readsKeys = false;
   const write = (): void => {
-    const all = `${paint("dim", new Date().toLocaleTimeString())}\n\n${page()}`.split("\n");
+    const { summary, head = [], body } = page();
     const { rows = 24 } = context.screen ?? {};
-    const more = paint("dim", `(${all.length - rows + 1} more lines)`);
-    const lines = all.length < rows ? all : [...all.slice(0, rows - 2), more];
-    const text = lines.map((line) => `${line}${ERASE_LINE_REST}`).join("\r\n");
+    const above = [[paint("dim", localTime(new Date())), summary].filter(Boolean).join("  "), "", ...head];
+    const room = rows - above.length;
+    count = body.length;
+    height = Math.max(1, count > room ? room - 1 : room);
+    from = Math.max(0, Math.min(from, count - height));
+    const shownLines = body.slice(from, from + height);
+    const scroll = readsKeys ? ": arrows and Page Up or Down scroll, q ends" : "";
+    const below =
+      count > height
+        ? [paint("dim", `lines ${from + 1} to ${from + shownLines.length} of ${count}${scroll}`)]
+        : [];
+    const text = [...above, ...shownLines, ...below].map((line) => `${line}${ERASE_LINE_REST}`).join("\r\n");
     context.out(`${HOME_WITHOUT_WRAPPING}${text}${ERASE_REST_AND_WRAP}`);
+  };
+  const pressed = (chunk: string): void => {
+    for (const [key] of chunk.matchAll(KEY)) {
+      if (ENDS.includes(key)) context.kill(0, "SIGINT");
+      from = Math.max(0, Math.min(from + (SCROLLS[key]?.(height) ?? 0), count - height));
+    }
+    write();
   };
   const enter = () => {
     context.out(ENTER);
     const silence = context.onSignal("SIGWINCH", write);
     const redraws = setInterval(write, REDRAW_MS);
+    const release = context.onKeys(pressed);
+    readsKeys = release !== undefined;
     return () => {
       clearInterval(redraws);
       silence();
+      release?.();
       context.out(LEAVE);
     };
   };

@@ -6,7 +6,7 @@ import type { ClaimView, ListClaimsOptions, RowlockClient } from "../typescript/
 import type { Declare } from "./command.ts";
 import { type CliContext, EXIT } from "./context.ts";
 import { sentenceOf } from "./errors.ts";
-import { timeParser } from "./flags.ts";
+import { parsePrefix, timeParser } from "./flags.ts";
 import { ifServed } from "./newer-verbs.ts";
 import { localTime } from "./past-times.ts";
 import { jsonLine, paintOf } from "./print.ts";
@@ -68,7 +68,7 @@ function addClass(text: string, classes: readonly string[] = []): readonly strin
 
 export const top: Declare = (command, context) =>
   command
-    .argument("[prefix]", "only locks whose names begin with this", "")
+    .argument("[prefix]", "only locks whose names begin with this", parsePrefix, "")
     .addOption(new Option("--by <what>", "what to count by").choices(GROUPINGS).default("name"))
     .option(
       "--class <pattern>",
@@ -204,7 +204,7 @@ function textOf({ usages, left, at, since }: Look, { by }: TopFlags, context: Cl
 function pageView(flags: TopFlags, context: CliContext): TopView {
   let text = "";
   let lostWords = "";
-  const screen = screenOf(context, () => `${text}${lostWords}`);
+  const screen = screenOf(context, () => ({ body: `${text}${lostWords}`.trimEnd().split("\n") }));
   return {
     show(look) {
       text = textOf(look, flags, context);
@@ -227,7 +227,9 @@ function linesView(flags: TopFlags, context: CliContext): TopView {
       isLost = false;
       const at = look.at.toISOString();
       if (!flags.json) {
-        out(`${flags.once ? "" : `${at}\n`}${textOf(look, flags, context)}${flags.once ? "" : "\n"}`);
+        out(
+          `${flags.once ? "" : `${localTime(look.at)}\n`}${textOf(look, flags, context)}${flags.once ? "" : "\n"}`,
+        );
         return;
       }
       for (const usage of look.usages) out(jsonLine({ at, since: look.since, ...usage }));

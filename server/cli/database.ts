@@ -4,6 +4,7 @@
 import { InvalidArgumentError } from "commander";
 import type { Declare } from "../../clients/shell/command.ts";
 import { type CliContext, EXIT, type ExitCode } from "../../clients/shell/context.ts";
+import { localTime } from "../../clients/shell/past-times.ts";
 import { counted, shown } from "../../clients/shell/print.ts";
 import { type CheckedFiles, FILE_KEYS } from "../config/checked-files.ts";
 import { type DatabaseConfig, loadCheckedFiles } from "../config/config.ts";
@@ -200,7 +201,7 @@ async function listReplicas(store: Store, context: CliContext): Promise<void> {
   for (const { address, version, sinceUs, deadlineUs } of replicas) {
     const silentS = Math.max(0, Math.round((nowUs - deadlineUs + REPLICA_KEPT_US) / 1e6));
     context.out(
-      `replica  ${shown(address)}: version ${shown(version)}, since ${dateWords(sinceUs)}, last heard of ${silentS} s ago\n`,
+      `replica  ${shown(address)}: version ${shown(version)}, since ${localTime(new Date(sinceUs / 1_000))}, last heard of ${silentS} s ago\n`,
     );
   }
 }
@@ -217,11 +218,6 @@ function report(context: CliContext, found: readonly Finding[]): ExitCode {
 /** no errors, 1 error, 2 errors. */
 function noneOr(count: number, what: string): string {
   return count === 0 ? `no ${what}s` : counted(count, what);
-}
-
-/** 2030-01-01 06:00:00 UTC. */
-function dateWords(us: number): string {
-  return `${new Date(us / 1_000).toISOString().slice(0, 19).replace("T", " ")} UTC`;
 }
 
 const PAUSE = duration("0s", "24d");
@@ -270,7 +266,7 @@ async function record(store: Store, pauseUs: number, context: CliContext): Promi
     `epoch    ${seenEpoch} before, ${failOver.epoch} now: the next fencing token is at least ${firstToken(failOver)}\n`,
   );
   context.out(
-    `grants   begin at ${dateWords(failOver.grantsFromUs)}, in ${leftS} s; renewals and releases go on\n`,
+    `grants   begin at ${localTime(new Date(failOver.grantsFromUs / 1_000))}, in ${leftS} s; renewals and releases go on\n`,
   );
 }
 

@@ -3,9 +3,7 @@
 import { Command, CommanderError } from "commander";
 import { type Declare, RowlockCommand } from "../../clients/shell/command.ts";
 import { type CliContext, EXIT, type ExitCode } from "../../clients/shell/context.ts";
-import { shown } from "../../clients/shell/print.ts";
-
-const HELP_WIDTH = 110;
+import { helpWidth, shown } from "../../clients/shell/print.ts";
 
 interface Entry {
   readonly name: string;
@@ -35,6 +33,8 @@ const COMMANDS: readonly Entry[] = [
   ...declaredBy(() => import("../../clients/shell/show.ts"), {
     ls: "list locks",
     show: "show one lock: its limit, its holders, its waiters, its record",
+  }),
+  ...declaredBy(() => import("../../clients/shell/watch.ts"), {
     watch: "watch a lock, or all locks with a prefix, as they change",
   }),
   ...declaredBy(() => import("../../clients/shell/why.ts"), {
@@ -50,6 +50,10 @@ const COMMANDS: readonly Entry[] = [
     limit: "show a limit, or set it",
     update: "change a lock's record: its status, its attempts, when it is due",
     delete: "delete a lock's record",
+  }),
+  ...declaredBy(() => import("../../clients/shell/pause.ts"), {
+    pause: "grant nothing more under a name or pattern, not even where names have limits of their own",
+    resume: "undo a pause",
   }),
   ...declaredBy(() => import("../../clients/shell/acquire.ts"), {
     acquire: "take a lock in a script, and keep it after this command",
@@ -113,9 +117,7 @@ export async function runCli(args: readonly string[], context: CliContext): Prom
     // Commander has printed the help, the version or the mistake already.
     if (!(error instanceof CommanderError)) throw error;
     if (error.exitCode === 0) return EXIT.ok;
-    const command = program.commands.find((each) => each.name() === named);
-    // A runner's other codes are those of the command that it runs.
-    return command instanceof RowlockCommand && command.isRunner ? EXIT.usage : EXIT.failed;
+    return EXIT.usage;
   }
 }
 
@@ -138,8 +140,8 @@ async function programWith(
       writeOut: context.out,
       // Error messages quote arguments, which a script may have got from others, so this escapes control characters.
       writeErr: (text) => context.err(text.split("\n").map(shown).join("\n")),
-      getOutHelpWidth: () => HELP_WIDTH,
-      getErrHelpWidth: () => HELP_WIDTH,
+      getOutHelpWidth: () => helpWidth(context),
+      getErrHelpWidth: () => helpWidth(context),
       getOutHasColors: () => false,
       getErrHasColors: () => false,
     })

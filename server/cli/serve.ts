@@ -1,10 +1,10 @@
 // `rowlock serve`: runs a server until a signal asks it to stop. Prints the banner; the log goes to the error output.
 
-import type { Command } from "commander";
-import type { Declare } from "../../clients/shell/command.ts";
+import type { Declare, RowlockCommand } from "../../clients/shell/command.ts";
 import { type CliContext, EXIT, type ExitCode } from "../../clients/shell/context.ts";
 import type { App } from "../app.ts";
-import { type Config, loadConfig } from "../config/config.ts";
+import { type Config, type ConfigInput, loadConfig } from "../config/config.ts";
+import { flagOf, nameOf, type SettingKey } from "../config/settings.ts";
 import { createLog } from "../log/log.ts";
 import { describeDatabaseUrl, parseDatabaseUrl } from "../storage/database-url.ts";
 import { addSettingOptions, configInput, loadedOrReported } from "./settings-options.ts";
@@ -20,20 +20,43 @@ Examples:
   ROWLOCK_DATABASE_URL=mysql://rowlock:secret@db:3306/rowlock rowlock serve
   rowlock serve --listen 0.0.0.0:50051 --tls-cert server.crt --tls-key server.key
   rowlock serve --config /etc/rowlock.env --log-level debug
+  rowlock serve --ephemeral
 
 Put the password of a database into the environment, the settings file or the file of
 --database-password-file: other users of a machine can see flags.
 `;
 
+/** What `--ephemeral` decides itself. A server for tests never touches a database or a port that somebody else uses. */
+const EPHEMERAL = {
+  databaseUrl: "sqlite::memory:",
+  listen: "127.0.0.1:0",
+  metricsListen: "127.0.0.1:0",
+} as const satisfies Partial<Record<SettingKey, string>>;
+/**
+ * What it sets unless a flag does. It does not warn that its database is in memory, and does not wait for clients that
+ * have ended with its parent.
+ */
+const EPHEMERAL_DEFAULTS = {
+  logLevel: "error",
+  drainTimeoutMs: "100ms",
+} as const satisfies Partial<Record<SettingKey, string>>;
+
 export const serve: Declare = (command, context) => {
+  command.option(
+    "--ephemeral",
+    "for tests: keep everything in memory, take free ports, print them as a line of JSON, and stop when standard input " +
+      "ends; other settings come from flags only",
+  );
   addSettingOptions(command);
   command.runs(HELP, () => runServer(command, context));
 };
 
-async function runServer(command: Command, context: CliContext): Promise<ExitCode> {
-  const { stopSignal } = context;
-  const config = loadedOrReported(loadConfig(configInput(command, context)), context);
+async function runServer(command: RowlockCommand, context: CliContext): Promise<ExitCode> {
+  const isEphemeral: boolean = command.opts().ephemeral ?? false;
+  const input = isEphemeral ? ephemeralInput(command, context) : configInput(command, context);
+  const config = loadedOrReported(loadConfig(input), context);
   if (!config) return EXIT.failed;
+  const stopped = isEphemeral ? Promise.race([context.stopSignal, context.inEnded]) : context.stopSignal;
   const log = createLog({ level: config.logLevel, write: context.err });
   let app: App | undefined;
   // Also if the terminal was closed: a server goes on until it is asked to stop. Before it serves, its start reads the
@@ -44,11 +67,11 @@ async function runServer(command: Command, context: CliContext): Promise<ExitCod
   });
   // Loaded only here, so that other commands, and reports of wrong settings, start at once.
   const { startApp, StartupError } = await import("../app.ts");
-  const { version, nodeVersion, memoryMax, env } = context;
-  const starting = startApp(config, { log, version, nodeVersion, memoryMax, env });
+  const { version, nodeVersion, memoryMax } = context;
+  const starting = startApp(config, { log, version, nodeVersion, memoryMax, env: input.env });
   try {
     // Before the start is done, the server has promised nothing to any client, so there is nothing to finish.
-    const early = await Promise.race([stopSignal, starting]);
+    const early = await Promise.race([stopped, starting]);
     if (typeof early === "string") return EXIT.ok;
   } catch (error) {
     if (!(error instanceof StartupError)) throw error;
@@ -56,15 +79,37 @@ async function runServer(command: Command, context: CliContext): Promise<ExitCod
     return EXIT.failed;
   }
   app = await starting;
-  context.out(banner(config, app, context.version));
+  context.out(isEphemeral ? addresses(app) : banner(config, app, context.version));
   const { grpcAddress: grpc, metricsAddress: metrics, databaseProduct: product } = app;
   const database = describeDatabaseUrl(parseDatabaseUrl(config.databaseUrl));
   log.info({ version: context.version, grpc, metrics, database, product }, "serving");
-  const signal = await stopSignal;
+  const signal = await stopped;
   log.info({ signal }, "stopping");
   await app.stop();
   log.info("stopped");
   return EXIT.ok;
+}
+
+/** As for any server, but what the environment sets is for the servers that this one stands for. */
+function ephemeralInput(command: RowlockCommand, context: CliContext): ConfigInput {
+  const { argvFlags, ...input } = configInput(command, context);
+  const flags = { ...argvFlags };
+  for (const [key, text] of Object.entries(EPHEMERAL)) {
+    const name = nameOf(key as SettingKey);
+    if (flags[name] !== undefined)
+      command.fault(
+        `--ephemeral keeps everything in memory and takes free ports, so leave out --${flagOf(name)}`,
+      );
+    flags[name] = text;
+  }
+  command.refuseFaults();
+  for (const [key, text] of Object.entries(EPHEMERAL_DEFAULTS)) flags[nameOf(key as SettingKey)] ??= text;
+  return { ...input, argvFlags: flags, env: {} };
+}
+
+/** The one line that programs read of an ephemeral server. */
+function addresses({ grpcAddress, metricsAddress }: Omit<App, "stop">): string {
+  return `${JSON.stringify({ grpc: grpcAddress, metrics: `http://${metricsAddress}` })}\n`;
 }
 
 /** Where the server listens, on which database it runs, and a command to paste. */

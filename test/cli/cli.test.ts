@@ -52,6 +52,17 @@ describe("help", () => {
     for (const { flag, placeholder } of describeSettings()) expect(out).toContain(`${flag} ${placeholder}`);
   });
 
+  test.each([50, 80, 200])("breaks at the width of the terminal, %d columns", async (columns) => {
+    const { out } = await ranInProcess(["run", "--help"], {}, undefined, { columns, rows: 24 });
+    const prose = out.split("\n").filter((line) => /^\S/.test(line));
+    for (const line of prose) expect(line.length, line).toBeLessThanOrEqual(Math.min(columns, 110));
+    expect(Math.max(...prose.map((line) => line.length))).toBeGreaterThan(Math.min(columns, 110) - 15);
+    // Examples are for pasting.
+    expect(out).toContain(
+      "\n  rowlock run report --at-most-every 1h --cool-down-failed 1m --no-wait -- ./report.sh\n",
+    );
+  });
+
   test("shows only the default and the allowed values of a switch of serve", async () => {
     const { out } = await rowlock(["serve", "--help"]);
     expect(out).not.toContain("preset");
@@ -67,7 +78,7 @@ describe("a mistake", () => {
   test("in a command, flag or argument fails and names the help", async () => {
     for (const args of [["serv"], ["serve", "--listn", "x"], ["doctor", "now"], ["migrate", "upp"]]) {
       const { code, out, err } = await rowlock(args);
-      expect([code, out]).toEqual([1, ""]);
+      expect([code, out]).toEqual([64, ""]);
       expect(err).toContain("--help");
     }
     expect((await rowlock(["serve", "--listn", "x"])).err).toContain("Did you mean --listen?");

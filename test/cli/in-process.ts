@@ -15,6 +15,7 @@ export async function ranInProcess(
   readFile: CliContext["readFile"] = (path) => {
     throw Object.assign(new Error(`no ${path} here`), { code: "ENOENT" });
   },
+  screen?: CliContext["screen"],
 ): Promise<Ran> {
   let out = "";
   let err = "";
@@ -30,9 +31,11 @@ export async function ranInProcess(
     err: (text) => {
       err += text;
     },
+    inEnded: new Promise(() => {}),
     stopSignal: new Promise(() => {}),
     errIsTerminal: false,
-    screen: undefined,
+    screen,
+    onKeys: () => undefined,
     outGone: new AbortController().signal,
     onSignal: () => () => {},
     kill: () => false,

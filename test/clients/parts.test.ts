@@ -9,12 +9,12 @@ const root = join(import.meta.dirname, "../..");
 const camel = (part: string) => part.replace(/(?:^|-)(\w)/g, (_, letter: string) => letter.toUpperCase());
 const snake = (part: string) => part.replaceAll("-", "_");
 
-/** The file of a part in the spelling of the language. In Java, `RowlockClient` is the client. */
+/** The file of a part in the spelling of the language. In Java, `RowlockClient` is the client and `HeldLock` a lock. */
 const FILES: Readonly<Record<string, (part: string) => string>> = {
   typescript: (part) => `typescript/src/**/${part}.ts`,
   python: (part) => `python/src/rowlock/**/${snake(part)}.py`,
   go: (part) => `go/{,internal/*/}${snake(part)}.go`,
-  java: (part) => `java/src/main/java/rowlock/{,Rowlock}${camel(part)}.java`,
+  java: (part) => `java/src/main/java/io/rowlock/{,Rowlock,Held}${camel(part)}.java`,
 };
 
 const readme = readFileSync(join(root, "clients/README.md"), "utf8");

@@ -87,9 +87,9 @@ test("of the history, of explanations and of usage", async () => {
 
 test("of limits", async () => {
   const [set] = await json("limit", "pool", "3");
-  expect(fields(set)).toEqual(without(documented("`rowlock limit NAME 3`"), "pattern"));
+  expect(fields(set)).toEqual(without(documented("`rowlock limit NAME 3`, `pause`, `resume`"), "pattern"));
   const [one] = await json("limit", "--pattern", "pool/*", "4");
-  expect(fields(one)).toEqual(without(documented("`rowlock limit NAME 3`"), "name"));
+  expect(fields(one)).toEqual(without(documented("`rowlock limit NAME 3`, `pause`, `resume`"), "name"));
   const [pattern, name] = await json("limit");
   expect(fields(name)).toEqual(without(documented("`rowlock limit`"), "pattern"));
   expect(fields(pattern)).toEqual(without(documented("`rowlock limit`"), "name"));

@@ -77,9 +77,11 @@ describe("bash", () => {
 
   test("completes files and commands where these belong", () => {
     expect(offered("rowlock run etl/load -- ech")).toContain("echo");
+    expect(offered("rowlock run etl/load ech")).toContain("echo");
     expect(offered("rowlock capture etl/ -- ech")).toContain("echo");
     expect(offered(`rowlock ls --ca ${folder}/fi`)).toEqual([`${folder}/fish`]);
-    expect(offered(`rowlock run etl/load -- cat ${folder}/fi`)).toEqual([`${folder}/fish`]);
+    for (const dashes of ["-- ", ""])
+      expect(offered(`rowlock run etl/load ${dashes}cat ${folder}/fi`)).toEqual([`${folder}/fish`]);
   });
 
   test.skipIf(!HAS_PTY)("works with the key, at a prompt", async () => {
@@ -96,12 +98,20 @@ describe("bash", () => {
 });
 
 describe.skipIf(!isThere("fish"))("fish", () => {
-  test.each(CASES)("%s", (line, words) => {
-    const asked = line.replace("SERVER", server.grpcAddress);
-    const script = `source ${folder}/fish; complete -C '${asked}'`;
+  const offered = (line: string): string[] => {
+    const script = `source ${folder}/fish; complete -C '${line}'`;
     const out = execFileSync("fish", ["--no-config", "-c", script], { env, encoding: "utf8" });
-    const offered = out.split("\n").filter((word) => word !== "");
-    expect(offered.map((word) => word.split("\t")[0]).sort()).toEqual(words);
+    const words = out.split("\n").filter((word) => word !== "");
+    return words.map((word) => word.split("\t")[0] as string);
+  };
+
+  test.each(CASES)("%s", (line, words) => {
+    expect(offered(line.replace("SERVER", server.grpcAddress)).sort()).toEqual(words);
+  });
+
+  test.each(["-- ", ""])("completes the command under the lock after %j", (dashes) => {
+    expect(offered(`rowlock run etl/load ${dashes}ech`)).toContain("echo");
+    expect(offered(`rowlock run etl/load ${dashes}cat ${folder}/fi`)).toEqual([`${folder}/fish`]);
   });
 });
 
@@ -118,6 +128,7 @@ describe.skipIf(!isThere("zsh") || !HAS_PTY)("zsh", () => {
       ["rowlock release --force etl/t", "etl/transform "],
       ["rowlock run etl/load --exc", "--exclusive "],
       ["rowlock run etl/load -- cat README.m", "README.md "],
+      ["rowlock run etl/load cat README.m", "README.md "],
       ["rowlock ls --order lon", "longest-wait "],
       ["rowlock migrate st", "status "],
     ] as const) {

@@ -1,4 +1,4 @@
-// Runs `node server/main.ts ...` as a process with its own environment, and waits for its output. Ends only processes
+// Runs `node server/main.ts ...`, or an executable, as a process with its own environment, and waits for its output. Ends only processes
 // that it has started.
 
 import type { ChildProcess } from "node:child_process";
@@ -35,13 +35,15 @@ export class RowlockProcess {
     env: Readonly<Record<string, string>> = {},
     program = "server/main.ts",
     patienceMs = PAINFULLY_LONG_MS,
+    input: "ignore" | "pipe" = "ignore",
   ) {
     this.#patienceMs = patienceMs;
     this.#isServer = args[0] === "serve";
-    this.#child = spawn(process.execPath, [program, ...args], {
+    const [command, ...first] = program.endsWith(".ts") ? [process.execPath, program] : [program];
+    this.#child = spawn(command as string, [...first, ...args], {
       cwd: HOUSE,
       env: { PATH: process.env.PATH, NODE_COMPILE_CACHE: COMPILED, ...env },
-      stdio: ["ignore", "pipe", "pipe"],
+      stdio: [input, "pipe", "pipe"],
     });
     this.#child.stdout?.on("data", (chunk) => {
       this.#out += chunk;
@@ -118,6 +120,11 @@ export class RowlockProcess {
     } finally {
       clearTimeout(timer);
     }
+  }
+
+  /** Ends standard input, if it is a pipe. */
+  endInput(): void {
+    this.#child.stdin?.end();
   }
 
   kill(signal: NodeJS.Signals): void {

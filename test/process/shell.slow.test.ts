@@ -275,7 +275,10 @@ describe("rowlock run, if the lock has a record", () => {
     await ran("update", "task/1", "--status", "new");
     expect(await ran(...task, "--", "false")).toMatchObject({ code: 1 });
     expect(await ran(...task, "--", "true")).toMatchObject({ code: 75 });
-    expect(await ran(...task)).toMatchObject({ code: 64, err: expect.stringContaining("add one after --") });
+    expect(await ran(...task)).toMatchObject({
+      code: 64,
+      err: expect.stringContaining("add one after the prefix"),
+    });
   });
 
   test("stays away after a failed run, until somebody has checked", async () => {
@@ -340,19 +343,19 @@ describe("an operator", () => {
   test("learns what a command line lacks", async () => {
     const { ran } = await shell();
     expect(await ran("release", "x", "--force")).toMatchObject({
-      code: 1,
+      code: 64,
       err: expect.stringContaining("--reason"),
     });
     expect(await ran("limit", "x", "many")).toMatchObject({
-      code: 1,
+      code: 64,
       err: expect.stringContaining("whole number"),
     });
     expect(await ran("limit", "--unset")).toMatchObject({
-      code: 1,
+      code: 64,
       err: expect.stringContaining("name the lock"),
     });
     expect(await ran("ls", "--order", "size")).toMatchObject({
-      code: 1,
+      code: 64,
       err: expect.stringContaining("longest-wait"),
     });
   });

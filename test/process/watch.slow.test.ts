@@ -21,7 +21,7 @@ describe("rowlock watch without a terminal", () => {
     const { server, watch } = await watched();
     const lease = await server.client.lease({ name: "etl/load", owner: "anna" });
     const watching = watch("etl/*");
-    await watching.said(/^\S+Z etl\/load: limit 1, held by anna, 0 waiting\n/);
+    await watching.said(/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d etl\/load: limit 1, held by anna, 0 waiting\n/);
     await server.client.call("renew", { leaseId: lease.leaseId });
     await server.client.ticket({ name: "etl/load", owner: "ben" });
     await watching.said(/held by anna, 1 waiting\n/);
@@ -33,6 +33,26 @@ describe("rowlock watch without a terminal", () => {
     const { code, out, err } = await watching.exited;
     expect([code, err]).toEqual([0, ""]);
     expect(out.trim().split("\n")).toHaveLength(4);
+  });
+
+  test("with --busy prints a lock while it is used, and once when it is free again", async () => {
+    const { server, watch } = await watched();
+    await server.client.call("updateLock", { name: "task/0", status: "new" });
+    await server.client.lease({ name: "task/1", owner: "anna" });
+    await server.client.lease({ name: "task/2", owner: "anna" });
+    await server.client.ticket({ name: "task/2" });
+    const watching = watch("task/*", "--busy", "--order", "most-waiters");
+    await watching.said(/^\S+ \S+ task\/2: .*1 waiting\n\S+ \S+ task\/1: .*0 waiting\n/);
+    await server.client.call("forceRelease", { target: { case: "name", value: "task/1" }, reason: "test" });
+    await watching.said(/task\/1: .*free/);
+    await server.client.call("updateLock", { name: "task/1", status: "x" });
+    await server.client.call("forceRelease", { target: { case: "name", value: "task/2" }, reason: "test" });
+    await watching.said(/task\/2: .*held.*0 waiting/);
+    watching.kill("SIGINT");
+    const { out } = await watching.exited;
+    expect(out).not.toMatch(/task\/0|status x/);
+    const refused = await watch("task", "--busy").exited;
+    expect(refused).toMatchObject({ code: 64, err: expect.stringContaining("choose from several locks") });
   });
 
   test("shows one lock before its first use; --json prints one object a line", async () => {
@@ -66,6 +86,12 @@ describe("rowlock watch without a terminal", () => {
     await watching.said(/held by anna/);
     server.process.kill("SIGTERM");
     await server.process.exited;
+    const goneMs = performance.now();
+    await watching.logged(
+      new RegExp(`^rowlock: The connection to ${server.grpcAddress} was lost: reconnecting.\n`),
+    );
+    // Long before it gives up. On a busy machine a second takes longer.
+    expect(performance.now() - goneMs).toBeLessThan(3_000);
     await watching.logged(/No Rowlock server answered within 3 s: .*nobody listens there/);
     const again = await stage.serving(database, "--listen", server.grpcAddress);
     await again.client.call("forceRelease", { target: { case: "name", value: "job" }, reason: "test" });
@@ -152,22 +178,49 @@ describe.skipIf(!HAS_PTY)("rowlock watch on a terminal", () => {
     await server.client.call("release", { leaseId: lease.leaseId });
     // Drawn over the old page, not below it.
     await pty.shows(/␛\[H[^H]*ben/, from);
+    await pty.shows(/last change \d+ m?s ago/, from);
     pty.press(CTRL_C);
     expect(await pty.ended()).toBe(0);
     expect(pty.screen).toMatch(/␛\[\?25h␛\[\?1049l$/);
   });
 
-  test("cuts a page that is too long, and escapes names", async () => {
+  test("marks what has just changed, and says at once that it reconnects", async () => {
+    const database = await stage.database(freshSqlite);
+    const server = await stage.serving(database);
+    for (const name of ["job/a", "job/b"]) await server.client.lease({ name, owner: "anna" });
+    const line = `stty cols 80 rows 30; exec ${process.execPath} server/main.ts watch job/ --addr ${server.grpcAddress}`;
+    const pty = new Pty(line);
+    stage.afterwards(() => pty.destroy());
+    await pty.shows(/2 locks, 2 held, 0 waiting(?!.*change)[\s\S]*\n {2}job\/a[\s\S]*\n {2}job\/b/);
+    await server.client.ticket({ name: "job/b", owner: "ben" });
+    await pty.shows(/2 held, 1 waiting; last change[^\n]*\n[\s\S]*\n {2}job\/a[\s\S]*\n(?:␛\[1m)?\* job\/b/);
+    server.process.kill("SIGKILL");
+    await pty.shows(/reconnecting for \d+ m?s/);
+    await stage.serving(database, "--listen", server.grpcAddress);
+    const from = pty.screen.length;
+    await pty.shows(/2 held, \d waiting; last change \d+ m?s ago␛/, from);
+    pty.press("q");
+    expect(await pty.ended()).toBe(0);
+  });
+
+  test("scrolls a page that is too long, and escapes names", async () => {
     const { server, env } = await watched();
     for (let index = 0; index < 12; index++)
       await server.client.lease({ name: `many/${String(index).padStart(2, "0")}\x1b[31m` });
     const line = `stty cols 80 rows 8; exec ${process.execPath} server/main.ts watch many/`;
     const pty = new Pty(line, env);
     stage.afterwards(() => pty.destroy());
-    await pty.shows(/\(\d+ more lines\)/);
+    await pty.shows(/12 locks, 12 held, 0 waiting[\s\S]*NAME[\s\S]*lines 1 to 4 of 12: arrows/);
     expect(pty.screen).toContain("many/00\\u001b[31m");
     expect(pty.screen).not.toContain("many/11");
-    pty.press(CTRL_C);
+    const from = pty.screen.length;
+    pty.press("␛[B".replace("␛", "\x1b"));
+    await pty.shows(/NAME[\s\S]*many\/01[\s\S]*lines 2 to 5 of 12/, from);
+    pty.press("G");
+    await pty.shows(/NAME[\s\S]*many\/11[\s\S]*lines 9 to 12 of 12/, from);
+    pty.press("\x1b[5~");
+    await pty.shows(/lines 5 to 8 of 12/, from);
+    pty.press("q");
     expect(await pty.ended()).toBe(0);
   });
 });

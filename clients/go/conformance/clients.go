@@ -12,7 +12,7 @@ import (
 	"runtime"
 	"time"
 
-	rowlock "github.com/rowlock/rowlock/clients/go"
+	"github.com/rowlock/rowlock/clients/go/rowlock"
 )
 
 type tlsFiles struct {
@@ -31,6 +31,9 @@ func (d *driver) connect(asked *command) (any, error) {
 	}
 	if asked.ConnectTimeoutMs != nil {
 		config.ConnectTimeout = durationOf(*asked.ConnectTimeoutMs)
+	}
+	if asked.ExplainAfterMs != nil {
+		config.ExplainAfter = durationOf(*asked.ExplainAfterMs)
 	}
 	if asked.TLS != nil {
 		var err error

@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"time"
 
-	rowlock "github.com/rowlock/rowlock/clients/go"
+	"github.com/rowlock/rowlock/clients/go/rowlock"
 )
 
 // command is a line of standard input. The runner is trusted to follow the protocol.
@@ -64,6 +64,13 @@ type command struct {
 	AttemptsLeft          *attempts
 	NotBeforeMs           *instant
 	NotBeforeInMs         *float64
+	ExplainAfterMs        *float64
+	Watch                 string
+	Worker                string
+	Concurrency           int
+	StatusWhenDone        *string
+	Fails                 bool
+	Server                string
 
 	handle     *handle
 	isAnswered bool

@@ -7,14 +7,14 @@ import (
 
 	"google.golang.org/genproto/googleapis/rpc/code"
 
-	rowlock "github.com/rowlock/rowlock/clients/go"
+	"github.com/rowlock/rowlock/clients/go/rowlock"
 )
 
 // failureOf is an error of the client in the form of the protocol. Any other error has only a message: an option that
 // cannot work, or a mistake of this driver.
 func failureOf(err error) object {
-	failed, ok := errors.AsType[*rowlock.Error](err)
-	if !ok {
+	var failed *rowlock.Error
+	if !errors.As(err, &failed) {
 		return object{"reason": "", "code": "", "message": err.Error(), "violations": []object{}, "metadata": object{}}
 	}
 	violations := []object{}
@@ -31,6 +31,13 @@ func failureOf(err error) object {
 		"message":    failed.Message,
 		"violations": violations,
 		"metadata":   metadata,
+	}
+	if failed.Diagnoses != nil {
+		diagnoses := []object{}
+		for _, one := range failed.Diagnoses {
+			diagnoses = append(diagnoses, object{"address": one.Address, "kind": one.Kind, "sentence": one.Sentence})
+		}
+		failure["diagnoses"] = diagnoses
 	}
 	if failed.RetryAfter != 0 {
 		failure["retryAfterMs"] = msOf(failed.RetryAfter)

@@ -3,7 +3,7 @@
 package main
 
 import (
-	rowlock "github.com/rowlock/rowlock/clients/go"
+	"github.com/rowlock/rowlock/clients/go/rowlock"
 )
 
 func (d *driver) listClaims(asked *command) (any, error) {

@@ -3,7 +3,7 @@
 package main
 
 import (
-	rowlock "github.com/rowlock/rowlock/clients/go"
+	"github.com/rowlock/rowlock/clients/go/rowlock"
 )
 
 func (d *driver) lockOptionsOf(asked *command) []rowlock.LockOption {
@@ -25,6 +25,12 @@ func (d *driver) lockOptionsOf(asked *command) []rowlock.LockOption {
 			})
 		}))
 	}
+	options = append(options, rowlock.OnWaiting(func(notice rowlock.Waiting) {
+		d.say(object{
+			"event": "waiting", "lock": asked.Lock, "ahead": notice.Place.Ahead, "summary": notice.Summary,
+			"heldByYou": notice.HeldByYou,
+		})
+	}))
 	if asked.PositionIntervalMs != nil {
 		options = append(options, rowlock.PositionInterval(durationOf(*asked.PositionIntervalMs)))
 	}

@@ -8,7 +8,7 @@ import (
 	"fmt"
 	"strconv"
 
-	rowlock "github.com/rowlock/rowlock/clients/go"
+	"github.com/rowlock/rowlock/clients/go/rowlock"
 )
 
 // handle is a lock under the name that the runner gave it: asked for, or held with or without a scope.
@@ -184,6 +184,9 @@ func refusedOf(refusal *rowlock.Refusal) object {
 	}
 	if refusal.Reason == rowlock.ErrStatusMismatch {
 		refused["status"] = refusal.Status
+	}
+	if refusal.HeldByYou {
+		refused["heldByYou"] = true
 	}
 	holders := []object{}
 	for _, holder := range refusal.Holders {

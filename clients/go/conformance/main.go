@@ -10,7 +10,8 @@ import (
 	"os"
 	"sync"
 
-	rowlock "github.com/rowlock/rowlock/clients/go"
+	"github.com/rowlock/rowlock/clients/go/rowlock"
+	"github.com/rowlock/rowlock/clients/go/rowlocktest"
 )
 
 // verb runs a command outside of the reading goroutine, and returns its result.
@@ -40,8 +41,18 @@ var verbs = map[string]verb{
 	"forceRelease": (*driver).forceRelease,
 	"fencedWrite":  (*driver).fencedWrite,
 	"guardedWrite": (*driver).guardedWrite,
-	"block":        (*driver).block,
-	"close":        (*driver).closeClient,
+	"watch":        (*driver).watch,
+	"unwatch":      (*driver).unwatch,
+	"work":         (*driver).work,
+	"finish":       (*driver).finish,
+	"stopWorking":  (*driver).stopWorking,
+
+	"startTestServer":  (*driver).startTestServer,
+	"loseAtTestServer": (*driver).loseAtTestServer,
+	"stopTestServer":   (*driver).stopTestServer,
+
+	"block": (*driver).block,
+	"close": (*driver).closeClient,
 }
 
 type driver struct {
@@ -50,13 +61,16 @@ type driver struct {
 	// tokens are what the token functions of the clients return, by name of the client.
 	tokens  map[string]string
 	handles map[string]*handle
+	loops   map[string]*loop
+	servers map[string]*rowlocktest.Server
 
 	// saying is held while a line is written.
 	saying sync.Mutex
 }
 
 func main() {
-	d := &driver{clients: map[string]*rowlock.Client{}, tokens: map[string]string{}, handles: map[string]*handle{}}
+	d := &driver{clients: map[string]*rowlock.Client{}, tokens: map[string]string{}, handles: map[string]*handle{},
+		loops: map[string]*loop{}, servers: map[string]*rowlocktest.Server{}}
 	if err := d.run(); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
@@ -81,7 +95,11 @@ func (d *driver) run() error {
 	var closing sync.WaitGroup
 	d.mu.Lock()
 	for _, client := range d.clients {
-		closing.Go(func() { client.Close() })
+		closing.Add(1)
+		go func() {
+			defer closing.Done()
+			client.Close()
+		}()
 	}
 	d.mu.Unlock()
 	closing.Wait()

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"time"
 
-	rowlock "github.com/rowlock/rowlock/clients/go"
+	"github.com/rowlock/rowlock/clients/go/rowlock"
 )
 
 var background = context.Background()

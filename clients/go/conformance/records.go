@@ -5,7 +5,7 @@ package main
 import (
 	"strconv"
 
-	rowlock "github.com/rowlock/rowlock/clients/go"
+	"github.com/rowlock/rowlock/clients/go/rowlock"
 )
 
 func (d *driver) updateLock(asked *command) (any, error) {

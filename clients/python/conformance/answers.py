@@ -9,7 +9,7 @@ from typing import Any
 
 import rowlock
 import rowlock.aio
-from rowlock import ClaimView, LockView, Place, RecordView, Refusal, RowlockError
+from rowlock import ClaimView, LockView, Place, RecordView, Refusal, RowlockError, Waiting, WatchUpdate
 
 AnyLock = rowlock.Lock | rowlock.aio.Lock
 AnyCaptured = rowlock.Captured | rowlock.aio.Captured
@@ -32,6 +32,10 @@ def error_json(error: BaseException) -> dict[str, Any]:
         "violations": [{"field": each.field, "description": each.description} for each in error.violations],
         "retryAfterMs": ms(error.retry_after),
         "metadata": dict(error.metadata),
+        "diagnoses": [
+            {"address": each.address, "kind": each.kind, "sentence": each.sentence}
+            for each in error.diagnoses
+        ],
     }
 
 
@@ -45,6 +49,7 @@ def outcome_json(outcome: AnyLock | Refusal) -> dict[str, Any]:
                 "holders": holders,
                 "retryAfterMs": ms(outcome.retry_after),
                 "status": outcome.status,
+                "heldByYou": outcome.held_by_you,
             }
         }
     return {
@@ -74,6 +79,31 @@ def place_json(place: Place) -> dict[str, Any]:
         "permitsAhead": place.permits_ahead,
         "queueLength": place.queue_length,
         "waitedMs": ms(place.waited),
+    }
+
+
+def waiting_json(waiting: Waiting) -> dict[str, Any]:
+    return {
+        "ahead": waiting.place.ahead,
+        "summary": waiting.summary,
+        "heldByYou": waiting.held_by_you,
+    }
+
+
+def update_json(update: WatchUpdate) -> dict[str, Any]:
+    return {
+        "beganAnew": update.began_anew,
+        "complete": update.complete,
+        "locks": [
+            {
+                "name": each.name,
+                "holderCount": each.holder_count,
+                "waiting": each.waiting,
+                "lastToken": str(each.last_token),
+            }
+            for each in update.locks
+        ],
+        "deleted": list(update.deleted),
     }
 
 

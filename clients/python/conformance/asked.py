@@ -42,6 +42,21 @@ def capture_options(command: Command) -> dict[str, Any]:
     }
 
 
+def work_options(command: Command) -> dict[str, Any]:
+    return {
+        **_named(
+            command,
+            {
+                "concurrency": "concurrency",
+                "ifStatus": "if_status",
+                "statusWhenDone": "status_when_done",
+                "statusIfLost": "status_if_lost",
+            },
+        ),
+        **_times(command, {"ttlMs": "ttl"}),
+    }
+
+
 def release_options(command: Command) -> dict[str, Any]:
     return {
         **_named(command, {"status": "status", "attemptsLeft": "attempts_left"}),

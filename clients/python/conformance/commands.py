@@ -6,13 +6,23 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from answers import AnyLock, captured_json, lock_json, ms, outcome_json, place_json, record_json
-from asked import Command, capture_options, changes_of, lock_options, release_options
+from answers import (
+    AnyLock,
+    captured_json,
+    lock_json,
+    ms,
+    outcome_json,
+    place_json,
+    record_json,
+    update_json,
+    waiting_json,
+)
+from asked import Command, capture_options, changes_of, lock_options, release_options, work_options
 from fenced_store import connect_to, fenced_write, guarded_write
 from history_answers import change_json, explanation_json, past_claim_json
-from side import Asking, Scope, Side
+from side import Asking, Running, Scope, Side, Workshop
 
-from rowlock import LimitSetting, LockView, TlsOptions, TokenFile
+from rowlock import LimitSetting, LockView, TlsOptions, TokenFile, WatchUpdate, testing
 
 Answer = Callable[[dict[str, Any]], None]
 
@@ -29,6 +39,10 @@ class Commands:
         self._locks: dict[str, AnyLock] = {}
         self._asking: dict[str, Asking | Scope] = {}
         self._scopes: dict[str, Scope] = {}
+        self._reentrant: set[str] = set()
+        self._watches: dict[str, Running] = {}
+        self._workers: dict[str, Workshop] = {}
+        self._servers: dict[str, testing.EphemeralServer] = {}
 
     async def run(self, command: Command, answer: Answer) -> None:
         """Run a command: answer once, or raise."""
@@ -52,6 +66,14 @@ class Commands:
             "listChanges": self._list_changes,
             "explainWait": self._explain_wait,
             "forceRelease": self._force_release,
+            "watch": self._watch,
+            "unwatch": self._unwatch,
+            "work": self._work,
+            "finish": self._finish,
+            "stopWorking": self._stop_working,
+            "startTestServer": self._start_test_server,
+            "loseAtTestServer": self._lose_at_test_server,
+            "stopTestServer": self._stop_test_server,
             "fencedWrite": self._fenced_write,
             "guardedWrite": self._guarded_write,
             "block": self._block,
@@ -67,12 +89,18 @@ class Commands:
     async def close(self) -> None:
         """Close all clients."""
         await asyncio.gather(*(self._side.call(client.close) for client in self._clients.values()))
+        for server in self._servers.values():
+            server.stop()
 
     async def _connect(self, command: Command) -> dict[str, Any]:
         options: dict[str, Any] = {
             name: command[name] for name in ("owner", "labels", "headers") if command.get(name) is not None
         }
-        for name, option in (("giveUpAfterMs", "give_up_after"), ("connectTimeoutMs", "connect_timeout")):
+        for name, option in (
+            ("giveUpAfterMs", "give_up_after"),
+            ("connectTimeoutMs", "connect_timeout"),
+            ("explainAfterMs", "explain_after"),
+        ):
             if command.get(name) is not None:
                 options[option] = command[name] / 1_000
         tls = command.get("tls")
@@ -112,10 +140,18 @@ class Commands:
             options["on_position"] = lambda place: self._tell(
                 {"event": "position", "lock": handle, **place_json(place)}
             )
+        options["on_waiting"] = lambda waiting: self._tell(
+            {"event": "waiting", "lock": handle, **waiting_json(waiting)}
+        )
+        if command.get("reentrant"):
+            self._reentrant.add(handle)
+            options["reentrant"] = True
         if command.get("scope"):
             await self._enter(client, command, options, answer)
             return
-        asking = self._asking[handle] = self._side.ask(client, command["name"], options)
+        # All calls for reentrant locks come from one thread or task.
+        ask = self._side.ask_in_line if handle in self._reentrant else self._side.ask
+        asking = self._asking[handle] = ask(client, command["name"], options)
         outcome = await asking.outcome
         answer(outcome_json(outcome))
         if hasattr(outcome, "release"):
@@ -160,7 +196,8 @@ class Commands:
 
     async def _release(self, command: Command) -> dict[str, Any]:
         lock = self._locks[command["lock"]]
-        return {"released": await self._side.call(lock.release, **release_options(command))}
+        call = self._side.call_in_line if command["lock"] in self._reentrant else self._side.call
+        return {"released": await call(lock.release, **release_options(command))}
 
     async def _hand_over(self, command: Command) -> dict[str, Any]:
         over = await self._side.call(self._locks[command["lock"]].hand_over, **_ttl_of(command))
@@ -251,6 +288,55 @@ class Commands:
             ticket_number=None if number is None else int(number),
         )
         return {"ended": len(released.ended), "remaining": released.remaining}
+
+    async def _watch(self, command: Command) -> dict[str, Any]:
+        handle = command["watch"]
+
+        def told(update: WatchUpdate) -> None:
+            self._tell({"event": "watched", "watch": handle, **update_json(update)})
+
+        client = self._clients[command["client"]]
+        self._watches[handle] = self._side.watch(client, command["prefix"], told)
+        return {}
+
+    async def _unwatch(self, command: Command) -> dict[str, Any]:
+        watch = self._watches.pop(command["watch"])
+        watch.stop()
+        await watch.end
+        return {}
+
+    async def _work(self, command: Command) -> dict[str, Any]:
+        worker = command["worker"]
+
+        def began(lock: AnyLock) -> None:
+            self._tell({"event": "working", "worker": worker, "name": lock.name, "token": str(lock.token)})
+
+        client = self._clients[command["client"]]
+        self._workers[worker] = self._side.work(client, command["prefix"], began, work_options(command))
+        return {}
+
+    async def _finish(self, command: Command) -> dict[str, Any]:
+        self._workers[command["worker"]].finish(command["name"], bool(command.get("fails")))
+        return {}
+
+    async def _stop_working(self, command: Command) -> dict[str, Any]:
+        worker = self._workers[command["worker"]]
+        worker.stop()
+        await worker.end
+        return {}
+
+    async def _start_test_server(self, command: Command) -> dict[str, Any]:
+        server = await asyncio.to_thread(testing.serve)
+        self._servers[command["server"]] = server
+        return {"address": server.address}
+
+    async def _lose_at_test_server(self, command: Command) -> dict[str, Any]:
+        await asyncio.to_thread(self._servers[command["server"]].lose, command["name"])
+        return {}
+
+    async def _stop_test_server(self, command: Command) -> dict[str, Any]:
+        await asyncio.to_thread(self._servers.pop(command["server"]).stop)
+        return {}
 
     async def _fenced_write(self, command: Command) -> dict[str, Any]:
         return {"written": await asyncio.to_thread(_write_fenced, command)}

@@ -9,6 +9,8 @@ from typing import Any, Protocol
 
 from answers import AnyLock
 
+from rowlock import WatchUpdate
+
 
 @dataclass(frozen=True)
 class Asking:
@@ -30,6 +32,24 @@ class Scope:
     give_up: Callable[[], object]
 
 
+@dataclass(frozen=True)
+class Running:
+    """A watch that runs."""
+
+    stop: Callable[[], object]
+    end: asyncio.Future[None]
+
+
+@dataclass(frozen=True)
+class Workshop:
+    """A work loop that runs."""
+
+    finish: Callable[[str, bool], object]
+    """Lets the handler of this lock return, or raise."""
+    stop: Callable[[], object]
+    end: asyncio.Future[None]
+
+
 class Side(Protocol):
     """The client for threads or for asyncio."""
 
@@ -44,6 +64,20 @@ class Side(Protocol):
 
     def ask(self, client: Any, name: str, options: dict[str, Any]) -> Asking:
         """Start to ask for a lock."""
+
+    def ask_in_line(self, client: Any, name: str, options: dict[str, Any]) -> Asking:
+        """The same, on the one thread or task that asks for reentrant locks."""
+
+    async def call_in_line(self, method: Callable[..., Any], *args: Any, **options: Any) -> Any:
+        """Call a method on that thread or task."""
+
+    def watch(self, client: Any, prefix: str, told: Callable[[WatchUpdate], None]) -> Running:
+        """Watch locks; `told` takes each update."""
+
+    def work(
+        self, client: Any, prefix: str, began: Callable[[AnyLock], None], options: dict[str, Any]
+    ) -> Workshop:
+        """Start a work loop; `began` takes the lock of each handler that begins."""
 
     def capture(self, client: Any, options: dict[str, Any]) -> Asking:
         """Start a capture."""

@@ -17,7 +17,8 @@ RULES = (
     (r"\basync (?=def|with|for)", ""),
     (r"\bawait ", ""),
     (r"\bAwaitable\[(.*?)\]\]", r"\1]"),
-    (r"\bAwaitable, ", ""),
+    (r"\bCoroutine\[Any, Any, (.*?)\]\]", r"\1]"),
+    (r"\b(Awaitable|Coroutine), ", ""),
     (r"\bAsyncIterator\b", "Iterator"),
     (r"__a(enter|exit)__", r"__\1__"),
     (r"from rowlock\.aio\.request import requested\n", ""),
@@ -26,6 +27,7 @@ RULES = (
     (r"\bAio(?=\w+Options)", ""),
     # Words.
     (r"\ban `with`", "a `with`"),
+    (r"a coroutine function so", "a function so"),
     (r"client for asyncio", "client for threads"),
     (r" in asyncio\b", ""),
     (r"on the loop; it may be async", "on its own thread; it may block"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from concurrent import futures
 from typing import Any, NoReturn
 
@@ -14,7 +15,9 @@ _SERVICE = "rowlock.v1.LockService"
 class RefusingProxy:
     """Starts when it is made."""
 
-    def __init__(self, address: str, code: grpc.StatusCode) -> None:
+    def __init__(self, address: str, code: grpc.StatusCode, *, watches: bool = False) -> None:
+        """`watches`: whether streams of watches get through."""
+        self.watches = watches
         self.calls: Counter[str] = Counter()
         self.cancelled: Counter[str] = Counter()
         self.contexts: dict[str, str] = {}
@@ -56,6 +59,16 @@ class RefusingProxy:
             context.abort(error.code(), error.details() or "")
         return answer
 
+    def pass_watch_on(self, request: bytes, context: grpc.ServicerContext) -> Iterator[bytes]:
+        """Pass the messages of a watch on."""
+        watch: Any = self._channel.unary_stream(f"/{_SERVICE}/WatchLocks")
+        call: Any = watch(request)
+        context.add_callback(call.cancel)
+        try:
+            yield from call
+        except grpc.RpcError:
+            context.abort(grpc.StatusCode.UNAVAILABLE, "the watch was lost")
+
     def stop(self) -> None:
         """Stop it, and end its connections."""
         self._server.stop(None).wait()
@@ -70,6 +83,8 @@ class _Handlers(grpc.GenericRpcHandler):
         method = handler_call_details.method
         if method.endswith(("/Session", "/WaitInQueue")):
             return grpc.stream_stream_rpc_method_handler(self._proxy.refuse)
+        if method.endswith("/WatchLocks") and self._proxy.watches:
+            return grpc.unary_stream_rpc_method_handler(self._proxy.pass_watch_on)
         return grpc.unary_unary_rpc_method_handler(
             lambda request, context: self._proxy.pass_on(method, request, context)
         )

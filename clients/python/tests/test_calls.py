@@ -41,7 +41,9 @@ class Way:
 
 
 def calls_over(way: Any) -> Calls:
-    calls = Calls(way, lambda: 0.0, [way.address], need=lambda: None, last_error=lambda: None)
+    calls = Calls(
+        way, lambda: 0.0, [way.address], need=lambda: None, last_error=lambda: None, diagnoses=tuple
+    )
     calls.begun(way)
     return calls
 

@@ -53,6 +53,9 @@ class Server:
     def find(self, lease_id: str) -> HeldLease | None:
         return self.held.get(lease_id)
 
+    def held_for(self, lock_name: str) -> float | None:
+        raise AssertionError(lock_name)
+
     def keep(self, lease: HeldLease) -> None:
         self.held[lease.id] = lease
 

@@ -9,6 +9,7 @@ import pytest
 
 from rowlock import LockLost, LockState, clock
 from rowlock.engine.held_lease import HeldLease
+from rowlock.options import asked_of
 from rowlock.records import Terms
 from rowlock.times import duration_of
 from rowlock.v1.lock_pb2 import Lease
@@ -89,7 +90,7 @@ def test_that_has_terms_is_not_relied_on_while_it_is_provisional(terms: Terms) -
 
 @pytest.mark.parametrize(("statuses", "are_set"), [((), False), ([], False), ("", True), ([""], True)])
 def test_an_empty_list_of_statuses_is_no_term(statuses: str | list[str], are_set: bool) -> None:
-    assert Terms(if_status=statuses).are_set is are_set
+    assert asked_of("job", if_status=statuses).terms.are_set is are_set
 
 
 def test_without_end_is_never_overdue() -> None:

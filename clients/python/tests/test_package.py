@@ -6,6 +6,7 @@ import inspect
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -66,6 +67,68 @@ def test_a_program_that_ends_releases_what_it_has_left_held(
     lock = connect(server.address).try_lock(name)
     assert lock is not None
     assert lock.token == 2
+
+
+@pytest.mark.parametrize("call", ["", "rowlock.release_on_signal()"])
+def test_a_signal_releases_what_is_held_if_the_program_says_so(
+    server: RowlockServer, connect: MakeClient, name: str, call: str
+) -> None:
+    program = f"""
+import threading, rowlock
+{call}
+with rowlock.connect({server.address!r}) as client, client.lock({name!r}, ttl=600) as lock:
+    print(flush=True)
+    threading.Event().wait()
+"""
+    with subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(_ENDS_WITHIN) == (128 + signal.SIGTERM if call else -signal.SIGTERM)
+    assert (connect(server.address).try_lock(name) is not None) is bool(call)
+
+
+def test_a_handler_of_the_program_stays(server: RowlockServer) -> None:
+    program = """
+import signal, rowlock
+signal.signal(signal.SIGTERM, lambda *_: None)
+try:
+    rowlock.release_on_signal()
+except ValueError as error:
+    print(error)
+"""
+    assert run(program) == "SIGTERM has a handler already\n"
+
+
+_FORKS = """
+import multiprocessing, os, sys, warnings, rowlock
+warnings.simplefilter("ignore")
+unused, used = rowlock.connect({address!r}), rowlock.connect({address!r})
+lock = used.lock({name!r}, ttl=600)
+def child(index):
+    with rowlock.connect({address!r}) as own, own.lock(f"{name}/own/{{index}}") as new:
+        new.check()
+    with unused.lock(f"{name}/unused/{{index}}") as new:
+        owner = unused.get_lock(new.name).holders[0].owner
+        assert owner.endswith(f":{{os.getpid()}}"), owner
+    try:
+        used.lock("x")
+    except rowlock.RowlockError as error:
+        return str(error.reason)
+with multiprocessing.get_context("fork").Pool(2) as pool:
+    print(pool.map(child, range(2)))
+pid = os.fork()
+if pid == 0:
+    child(2)
+    sys.exit(3)
+print(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+lock.check()
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
+def test_children_use_clients_that_were_not_used_before_the_fork(server: RowlockServer, name: str) -> None:
+    assert run(_FORKS.format(address=server.address, name=name)) == "['CLOSED', 'CLOSED']\n3\n"
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")

@@ -213,7 +213,7 @@ def test_a_token_is_not_sent_in_plain_text(connect: MakeClient) -> None:
         "unix:/run/rowlock",
     ):
         connect(local, token=_OLD)
-    with pytest.raises(TypeError, match="instead of bytes"):
+    with pytest.raises(TypeError, match="must be a str, a TokenFile or a function"):
         connect("localhost:1", token=b"a-secret")
 
 

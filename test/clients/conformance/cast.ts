@@ -4,6 +4,8 @@ import type { Asked, DriverProcess, Json } from "./driver-process.ts";
 import type { Language } from "./language.ts";
 
 const CLOSE_PATIENCE_MS = 10_000;
+/** What a scenario names in a driver, besides clients. */
+const HANDLES = ["lock", "watch", "worker", "server"] as const;
 
 export class Cast {
   /** The scenario's own drivers, by name. */
@@ -11,7 +13,7 @@ export class Cast {
   readonly #language: Language;
   readonly #prefix: string;
   readonly #byClient = new Map<string, DriverProcess>();
-  readonly #byLock = new Map<string, DriverProcess>();
+  readonly #byHandle = new Map<string, DriverProcess>();
   readonly #sharedClients: string[] = [];
   readonly #taken = new Set<Json>();
 
@@ -26,23 +28,32 @@ export class Cast {
     if (driver === undefined) this.#sharedClients.push(client);
   }
 
-  /** Sends a command to the driver that has its client or lock. */
+  /** Sends a command to the driver that has its client, or what else it names. */
   ask(command: Json): Asked {
     const driver = this.driverOf(command);
-    for (const lock of handlesOf(command)) this.#byLock.set(lock, driver);
+    for (const [kind, handle] of handlesOf(command)) this.#byHandle.set(`${kind} ${handle}`, driver);
     return driver.ask(this.#own(command));
   }
 
-  driverOf({ driver, client, lock }: Json): DriverProcess {
+  driverOf({ driver, client, ...more }: Json): DriverProcess {
     if (typeof driver === "string") return this.#driver(driver);
-    if (client !== undefined) return known(this.#byClient, "client", client);
-    if (lock !== undefined) return known(this.#byLock, "lock", lock);
+    if (client !== undefined) return known(this.#byClient, `client ${client}`, client);
+    const kind = HANDLES.find((each) => more[each] !== undefined);
+    // The command that makes a test server names no client.
+    const found = kind && this.#byHandle.get(`${kind} ${more[kind]}`);
+    if (found) return found;
+    if (kind !== undefined && kind !== "server") throw new Error(`There is no ${kind} ${more[kind]}.`);
     return this.#driver(undefined);
   }
 
-  /** The driver's name for a lock handle. */
-  handle(lock: unknown): string {
-    return `${this.#prefix}:${lock}`;
+  /** Whether an event is about what these words name, such as a lock or a watch. */
+  isAbout(event: Json, words: Json): boolean {
+    return HANDLES.every((kind) => words[kind] === undefined || event[kind] === this.#handle(words[kind]));
+  }
+
+  /** The driver's name for a handle. */
+  #handle(name: unknown): string {
+    return `${this.#prefix}:${name}`;
   }
 
   /** Later searches do not find the event any more. */
@@ -76,26 +87,26 @@ export class Cast {
     return driver;
   }
 
-  /** Prefixes client and lock names, because scenarios share a driver. */
-  #own({ client, lock, driver: _, ...more }: Json): Json {
-    return {
-      ...more,
-      ...(client !== undefined && { client: this.handle(client) }),
-      ...(lock !== undefined && { lock: this.handle(lock) }),
-    };
+  /** Prefixes the names of clients and handles, because scenarios share a driver. */
+  #own({ driver: _, ...command }: Json): Json {
+    const prefixed = ["client", ...HANDLES]
+      .filter((kind) => command[kind] !== undefined)
+      .map((kind) => [kind, this.#handle(command[kind])]);
+    return { ...command, ...Object.fromEntries(prefixed) };
   }
 }
 
-/** The handle of the command; a capture has one more for each lock that it may take. */
-function handlesOf({ do: verb, lock, count = 1 }: Json): string[] {
-  if (typeof lock !== "string") return [];
-  const taken =
-    verb === "capture" ? Array.from({ length: Number(count) }, (_, index) => `${lock}${index}`) : [];
-  return [lock, ...taken];
+/** The handles that the command makes; a capture makes one for each lock that it may take. */
+function handlesOf({ do: verb, count = 1, ...more }: Json): [kind: string, handle: unknown][] {
+  const own = HANDLES.filter((kind) => more[kind] !== undefined).map((kind) => [kind, more[kind]] as const);
+  const taken = verb === "capture" ? Array.from({ length: Number(count) }, (_, index) => index) : [];
+  return [...own, ...taken.map((index) => ["lock", `${more.lock}${index}`] as const)].map((each) => [
+    ...each,
+  ]);
 }
 
 function known(all: ReadonlyMap<string, DriverProcess>, what: string, name: unknown): DriverProcess {
   const found = all.get(String(name));
-  if (!found) throw new Error(`There is no ${what} ${name}.`);
+  if (!found) throw new Error(`There is no ${what}.`);
   return found;
 }

@@ -27,6 +27,7 @@ export async function makeCertificates(tls: "valid" | "expired", ofClients: bool
   const untilMs = tls === "expired" ? Date.now() - HALF_AN_HOUR_MS : undefined;
   const server = signedCertificate(authority, "localhost", untilMs === undefined ? {} : { untilMs });
   const ca = await write("ca", authority.cert);
+  const otherCa = await write("other-ca", certificateAuthority().cert);
   const flags = [
     "--tls-cert",
     await write("server", server.cert),
@@ -34,13 +35,13 @@ export async function makeCertificates(tls: "valid" | "expired", ofClients: bool
     await write("server-key", server.key),
   ];
   const remove = () => rm(folder, { recursive: true, force: true });
-  if (!ofClients) return { flags, files: { ca }, remove };
+  if (!ofClients) return { flags, files: { ca, otherCa }, remove };
   const client = signedCertificate(authority, "client");
   const clientCert = await write("client", client.cert);
   const clientKey = await write("client-key", client.key);
   const expired = signedCertificate(authority, "client", { untilMs: Date.now() - HALF_AN_HOUR_MS });
   const expiredCert = await write("expired", expired.cert);
   const expiredKey = await write("expired-key", expired.key);
-  const files = { ca, clientCert, clientKey, expiredCert, expiredKey };
+  const files = { ca, otherCa, clientCert, clientKey, expiredCert, expiredKey };
   return { flags: [...flags, "--tls-client-ca", ca], files, remove };
 }

@@ -41,9 +41,13 @@ export class DriverProcess {
   #ids = 0;
   #errors: string[] = [];
 
-  constructor(script: string) {
+  constructor(script: string, env: Readonly<Record<string, string>> = {}) {
     // Its own process group: if the script does not exec its driver, both are stopped.
-    this.#child = spawn(script, [], { stdio: ["pipe", "pipe", "pipe"], detached: true });
+    this.#child = spawn(script, [], {
+      stdio: ["pipe", "pipe", "pipe"],
+      detached: true,
+      env: { ...process.env, ...env },
+    });
     this.#exited = once(this.#child, "close");
     this.#gone = this.#exited.then(
       () =>

@@ -10,6 +10,8 @@ import { DriverProcess } from "./driver-process.ts";
 import { RowlockServer } from "./rowlock-server.ts";
 
 const CLIENTS = join(import.meta.dirname, "../../../clients");
+/** The command that the clients' own test servers start. */
+const ROWLOCK_BIN = join(CLIENTS, "../bin/rowlock.mjs");
 /** The exit code by which a client's script reports a missing toolchain. */
 const NOT_HERE = 3;
 
@@ -55,7 +57,7 @@ export class Language {
   }
 
   startDriver(): DriverProcess {
-    return new DriverProcess(this.#script("driver"));
+    return new DriverProcess(this.#script("driver"), { ROWLOCK_BIN });
   }
 
   /** The driver of all scenarios that need none of their own; a new one if the last has ended. */

@@ -22,17 +22,19 @@ export const RUNNER_VERBS: Readonly<Record<string, Verb>> = {
     stage.heard.set(String(step.as ?? step.about), heard);
     check(stage, step, heard, asked.sentMs);
   },
-  /** Waits for an event, which may already have come: `event: {event, lock, ...}`. Finds each event once. */
+  /**
+   * Waits for an event, which may already have come: `event: {event, lock, ...}`, or `watch` or `worker` instead of the
+   * lock. Finds each event once.
+   */
   event: async (stage, step) => {
-    const { lock, ...wanted } = step.about as Json;
-    const driver = stage.cast.driverOf({ lock });
+    const about = step.about as Json;
+    const driver = stage.cast.driverOf(about);
+    const isAbout = (event: Json) => stage.cast.isAbout(event, about);
     const fits = (event: Json) =>
-      event.lock === stage.cast.handle(lock) &&
-      mismatch(event, wanted) === undefined &&
-      !stage.cast.isTaken(event);
+      isAbout(event) && mismatch(event, wordsOf(about)) === undefined && !stage.cast.isTaken(event);
     const heard = await driver.event(fits).catch((error: Error) => {
-      const said = driver.events((event) => event.lock === stage.cast.handle(lock)).map(({ line }) => line);
-      throw new Error(`${error.message} Of this lock there were ${JSON.stringify(said)}.`);
+      const said = driver.events(isAbout).map(({ line }) => line);
+      throw new Error(`${error.message} Of this one there were ${JSON.stringify(said)}.`);
     });
     stage.cast.take(heard.line);
     if (step.as !== undefined) stage.heard.set(step.as, heard);
@@ -40,10 +42,10 @@ export const RUNNER_VERBS: Readonly<Record<string, Verb>> = {
   },
   /** Checks that no such event has come so far: `never: {event, lock, ...}`. */
   never: async (stage, { about }) => {
-    const { lock, ...wanted } = about as Json;
+    const words = about as Json;
     const found = stage.cast
-      .driverOf({ lock })
-      .events((event) => event.lock === stage.cast.handle(lock) && mismatch(event, wanted) === undefined);
+      .driverOf(words)
+      .events((event) => stage.cast.isAbout(event, words) && mismatch(event, wordsOf(words)) === undefined);
     if (found.length > 0) throw new Error(`There was ${JSON.stringify(found[0]?.line)}`);
   },
   /** Checks that these answers and events of one driver came in this order; lists their names. */
@@ -175,6 +177,11 @@ interface Asked {
   readonly subject: string;
   readonly lastsMs: number;
   readonly at?: string;
+}
+
+/** What an event must say, without what it is about. */
+function wordsOf({ lock: _, watch: __, worker: ___, ...wanted }: Json): Json {
+  return wanted;
 }
 
 /** As in JSON: large numbers as texts, instants in milliseconds since 1970. */

@@ -14,13 +14,15 @@ import { RowlockServer } from "./rowlock-server.ts";
 import { type ClientSpec, type ProxySpec, type Scenario, type ServerSpec, slugOf } from "./scenario.ts";
 import { startTellingServer } from "./telling-server.ts";
 import { filled } from "./values.ts";
+import { startWebServer } from "./web-server.ts";
 
-/**
- * Addresses that a scenario need not declare: the server shared by all scenarios of the language, and a
- * telling-server.ts.
- */
+/** The address of the server that all scenarios of the language share. */
 const SHARED = "shared";
-const TELLING = "telling";
+/** Addresses that a scenario need not declare: servers that start when a client is to connect to them. */
+const ON_DEMAND: Readonly<Record<string, () => Promise<{ readonly address: string; close(): void }>>> = {
+  telling: startTellingServer,
+  web: startWebServer,
+};
 
 export class Stage {
   readonly cast: Cast;
@@ -76,9 +78,10 @@ export class Stage {
 
   /** Adds a client that is its own owner, so that it shows in views of a lock. */
   async connect(name: string, { driver, to = this.firstServer, ...more }: ClientSpec): Promise<Heard> {
-    if (to === TELLING) await this.#startTellingServer();
     this.cast.add(name, driver);
-    const addresses = [to].flat().map((each) => this.addressOf(each));
+    const names = this.fill([to].flat());
+    for (const each of names) await this.#startOnDemand(each);
+    const addresses = names.map((each) => this.addressOf(each));
     const command = { do: "connect", client: name, addresses, owner: name, ...this.fill(more) };
     return await this.cast.ask(command).answer;
   }
@@ -172,10 +175,11 @@ export class Stage {
     this.#addresses.set(name, `127.0.0.1:${proxy.port}`);
   }
 
-  async #startTellingServer(): Promise<void> {
-    if (this.#addresses.has(TELLING)) return;
-    const telling = await startTellingServer();
-    this.#cleanups.push(() => telling.close());
-    this.#addresses.set(TELLING, telling.address);
+  async #startOnDemand(name: string): Promise<void> {
+    const start = ON_DEMAND[name];
+    if (!start || this.#addresses.has(name)) return;
+    const started = await start();
+    this.#cleanups.push(() => started.close());
+    this.#addresses.set(name, started.address);
   }
 }

@@ -48,7 +48,6 @@ describe("a word", () => {
     ["limit pool/gpu ", []],
     ["release ", []],
     ["renew ", []],
-    ["run job ", []],
     ["show --give-up-after ", []],
     ["no-such-command ", []],
   ])("after %j is one of %j", async (line, words) => {
@@ -71,12 +70,21 @@ describe("a word", () => {
     },
   );
 
-  test.each(["run job -- ", "run job -- ls -", "capture task/ --wait 5s -- x y"])(
-    "after %j belongs to the command that is run",
-    async (line) => {
-      expect(await offered(line)).toMatchObject({ kind: "command", words: [] });
-    },
-  );
+  test.each([
+    ["run job -- ", 3],
+    ["run job -- ls -", 3],
+    ["run job ", 2],
+    ["run job ls --", 2],
+    ["run --owner me job --wait 5s ls -", 6],
+    ["capture task/ --wait 5s -- x y", 5],
+  ])("of %j belongs to the command that is run, behind %d words", async (line, at) => {
+    expect(await offered(line)).toMatchObject({ kind: `command ${at}`, words: [] });
+  });
+
+  test("before the name of the command that is run is a flag or its value", async () => {
+    expect((await offered("run job --no-w")).words).toContain("--no-wait");
+    expect(await offered("run job --owner ")).toMatchObject({ kind: "words", words: [] });
+  });
 });
 
 test.each([

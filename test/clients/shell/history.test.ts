@@ -406,6 +406,6 @@ test.each<[string[], RegExp[]]>([
   ],
 ])("what is wrong is told: %j", async (args, words) => {
   const { code, out, err } = await ranInProcess(["history", ...args, "--addr", "127.0.0.1:9"]);
-  expect([code, out]).toEqual([1, ""]);
+  expect([code, out]).toEqual([64, ""]);
   for (const word of words) expect(err).toMatch(word);
 });

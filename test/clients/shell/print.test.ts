@@ -4,6 +4,7 @@ import { expect, test } from "vitest";
 import type { CliContext } from "../../../clients/shell/context.ts";
 import { holdOf, runUnder } from "../../../clients/shell/held-command.ts";
 import { lockPage, lockTable } from "../../../clients/shell/lock-views.ts";
+import { localTime } from "../../../clients/shell/past-times.ts";
 import { columns, jsonLine, paintOf, said, shown } from "../../../clients/shell/print.ts";
 import type { Interruption } from "../../../clients/shell/take.ts";
 import type { ClaimView, Lock, LockView } from "../../../clients/typescript/src/index.ts";
@@ -104,9 +105,9 @@ test("the record is on the lock's page, and in columns that some lock fills", ()
     [
       "last token     7",
       "status         in\\u000awork",
-      "due            in 2 h (1970-01-01T02:16:40.000Z)",
+      `due            in 2 h (${localTime(record.notBefore)})`,
       "attempts left  0",
-      "last run       o\\u00091 from 1970-01-01T00:00:00.000Z to 1970-01-01T00:00:01.000Z: force released, with token 3",
+      `last run       o\\u00091 from ${localTime(new Date(0))} to ${localTime(new Date(1_000))}: force released, with token 3`,
       "version        5",
       "",
     ].join("\n"),

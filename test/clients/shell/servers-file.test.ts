@@ -66,10 +66,10 @@ describe("a server has its name", () => {
 
   test("but not together with an address", async () => {
     const both = await ran(["ls", "--server", "a", "--addr", "b:1"], { a: { addresses: "a:1" } });
-    expect(both).toMatchObject({ code: 1, err: expect.stringContaining("leave one of them out") });
+    expect(both).toMatchObject({ code: 64, err: expect.stringContaining("leave one of them out") });
     const env = { ROWLOCK_SERVER: "a", ROWLOCK_ADDR: "b:1" };
     const set = await ran(["ls"], { a: { addresses: "a:1" } }, env);
-    expect(set).toMatchObject({ code: 1, err: expect.stringContaining("unset one of them") });
+    expect(set).toMatchObject({ code: 64, err: expect.stringContaining("unset one of them") });
   });
 });
 
@@ -82,7 +82,7 @@ describe("a mistake is reported with the file and the remedy", () => {
     [{ x: { addresses: "a" } }, /addresses: "a" has no port/],
   ])("%j", async (content, what) => {
     expect(await ran(["ls", "--server", "x"], content)).toMatchObject({
-      code: 1,
+      code: 64,
       err: expect.stringMatching(what),
     });
   });
@@ -95,7 +95,7 @@ describe("a mistake is reported with the file and the remedy", () => {
   test("together with all others", async () => {
     const content = { x: { adresses: "a:1", tls: "yes", ca: 7 }, y: 3, z: { addresses: [] } };
     const { code, err } = await ran(["ls", "--server", "x"], content);
-    expect(code).toBe(1);
+    expect(code).toBe(64);
     expect(err.match(/^ {2}- .*$/gm)).toEqual([
       expect.stringMatching(/"x": it has no addresses: add them/),
       expect.stringMatching(/"x": "adresses" is not a field: use addresses, tls/),

@@ -98,7 +98,7 @@ describe("nothing is sent if the file", () => {
     ],
   ])("%s", async (_, flags, words) => {
     const { code, err } = await ran(["ls", ...flags]);
-    expect([code, err]).toEqual([1, expect.stringMatching(words)]);
+    expect([code, err]).toEqual([64, expect.stringMatching(words)]);
     expect(err).not.toContain("secret");
   });
 

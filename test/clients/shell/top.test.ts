@@ -143,7 +143,7 @@ describe("rowlock top", () => {
     [["--sort", "size"], /held, waiting, longest/],
   ])("refuses %j", async (args, words) => {
     expect(await ran({}, "top", ...args)).toMatchObject({
-      code: 1,
+      code: 64,
       out: "",
       err: expect.stringMatching(words),
     });
@@ -186,7 +186,7 @@ describe("rowlock ls", () => {
   test("does not mix locks with claims, and names an older server", async () => {
     const mixed = await ran({}, "ls", "--owner", "x", "--order", "name");
     expect(mixed).toMatchObject({
-      code: 1,
+      code: 64,
       err: expect.stringContaining("--busy and --order are about locks"),
     });
     const older = await ran({}, "ls", "--owner", "x");

@@ -223,6 +223,6 @@ describe("the command", () => {
   });
 
   test("needs a name", async () => {
-    expect(await why({}, "")).toMatchObject({ code: 1, err: expect.stringContaining("the name is empty") });
+    expect(await why({}, "")).toMatchObject({ code: 64, err: expect.stringContaining("the name is empty") });
   });
 });

@@ -5,13 +5,21 @@
     with rowlock.connect("127.0.0.1:50051") as client, client.lock("etl/load") as lock:
         print(f"alone, with fencing token {lock.token}")
 
-`rowlock.aio` is the client for asyncio, with the same names. All times are seconds.
+`rowlock.aio` is the client for asyncio, with the same names. All times are seconds, or timedeltas.
 """
+
+import os
+
+# Without it, gRPC writes lines of its C library to the standard error. This package says what is wrong in its errors and
+# its log. The environment decides if it has a value.
+os.environ.setdefault("GRPC_VERBOSITY", "NONE")
 
 from rowlock.bridge import Lost
 from rowlock.cancellation import Cancellation
 from rowlock.captured import Captured
+from rowlock.checks import OptionError
 from rowlock.client import Client, connect
+from rowlock.diagnosis import Diagnosis, DiagnosisKind
 from rowlock.engine.held_lease import LockState
 from rowlock.engine.verbs import ListOrder
 from rowlock.errors import LockLost, LockRefused, LockTimeout, RowlockError, Violation
@@ -46,7 +54,8 @@ from rowlock.options import (
 from rowlock.reason import Reason
 from rowlock.records import LastRunView, LockChanges, RecordOptions, RecordView, ReleaseOptions
 from rowlock.refusal import Refusal
-from rowlock.times import FOREVER
+from rowlock.signals import release_on_signal
+from rowlock.times import FOREVER, Seconds
 from rowlock.token_source import TokenFile
 from rowlock.views import (
     ClaimState,
@@ -59,6 +68,9 @@ from rowlock.views import (
     LockView,
     RenewedLease,
 )
+from rowlock.waiting import Waiting
+from rowlock.watch import WatchUpdate
+from rowlock.work_options import WorkOptions
 
 __version__ = "0.1.0"
 
@@ -73,6 +85,8 @@ __all__ = [
     "ClaimView",
     "Client",
     "ConnectionEvent",
+    "Diagnosis",
+    "DiagnosisKind",
     "Exhausted",
     "FailedOver",
     "ForceReleased",
@@ -97,6 +111,7 @@ __all__ = [
     "Lost",
     "Mode",
     "NotBefore",
+    "OptionError",
     "Place",
     "QueuedBehind",
     "Reason",
@@ -107,6 +122,7 @@ __all__ = [
     "RenewedLease",
     "RowlockError",
     "RowsHeld",
+    "Seconds",
     "TlsOptions",
     "TokenFile",
     "TryOptions",
@@ -116,5 +132,9 @@ __all__ = [
     "WaitEstimate",
     "WaitExplanation",
     "WaitOptions",
+    "Waiting",
+    "WatchUpdate",
+    "WorkOptions",
     "connect",
+    "release_on_signal",
 ]

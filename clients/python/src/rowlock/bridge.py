@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import concurrent.futures
+import threading
 from collections.abc import Callable
 from concurrent.futures import Future
 from typing import TypeVar
@@ -13,7 +14,7 @@ from rowlock.engine.engine import Engine
 from rowlock.engine.held_lease import HeldLease
 from rowlock.engine.verbs import Verbs
 from rowlock.errors import RowlockError, given_up
-from rowlock.options import CaptureOptions, ConnectionEvent, Headers, LockOptions, Settings
+from rowlock.options import CANCEL, ConnectionEvent, Headers, Settings
 
 Value = TypeVar("Value")
 
@@ -66,6 +67,9 @@ class Scope:
 class Bridge:
     """The engine, as threads use it. Any thread may use it."""
 
+    own_option = CANCEL
+    is_async = False
+
     def __init__(
         self,
         settings: Settings,
@@ -89,7 +93,7 @@ class Bridge:
         """Wait for the future."""
         return future.result()
 
-    def waited(self, future: Future[Value], own: Cancellation | None) -> Value:
+    def waited(self, future: Future[Value], own: Cancellation | None = None) -> Value:
         """Wait for the outcome of a request. If the wait is cancelled or interrupted, the engine gives the request up."""
 
         def give_up() -> None:
@@ -111,9 +115,9 @@ class Bridge:
             if own:
                 own._leave(give_up)
 
-    def own_of(self, options: LockOptions | CaptureOptions) -> Cancellation | None:
-        """Remove the option of threads from the options, and return it: `cancel`."""
-        return options.pop("cancel", None)
+    def who(self) -> object:
+        """Return who holds a lock that may be held once more: this thread."""
+        return threading.current_thread()
 
     def lost_of(self, lease: HeldLease) -> Lost:
         """Make the event of a lock."""

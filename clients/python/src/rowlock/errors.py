@@ -9,6 +9,7 @@ import grpc
 from google.rpc.error_details_pb2 import BadRequest, ErrorInfo, RetryInfo
 from google.rpc.status_pb2 import Status
 
+from rowlock.diagnosis import Diagnosis, sentences_of
 from rowlock.reason import Reason, reason_of
 from rowlock.refusal import Refusal
 from rowlock.times import seconds_of
@@ -36,7 +37,7 @@ class Violation:
 
 
 class RowlockError(Exception):
-    """The base of all errors of this package, except ValueError and TypeError for invalid options."""
+    """The base of all errors of this package, except OptionError for options that cannot work."""
 
     def __init__(
         self,
@@ -47,6 +48,7 @@ class RowlockError(Exception):
         violations: tuple[Violation, ...] = (),
         metadata: Mapping[str, str] | None = None,
         retry_after: float | None = None,
+        diagnoses: tuple[Diagnosis, ...] = (),
     ) -> None:
         super().__init__(message)
         self.reason = reason
@@ -61,6 +63,8 @@ class RowlockError(Exception):
         """Details for programs, such as `end_reason` of LEASE_LOST and `version` of VERSION_MISMATCH."""
         self.retry_after = retry_after
         """Seconds after which the server says that another try can help; None if it does not say."""
+        self.diagnoses = diagnoses
+        """For NO_SERVER: what was found at each address; the message has the same."""
 
     @property
     def is_undone(self) -> bool:
@@ -106,6 +110,12 @@ def refused(name: str, refusal: Refusal) -> LockRefused:
     return kind(name, refusal)
 
 
+def no_server(why: str, diagnoses: tuple[Diagnosis, ...]) -> RowlockError:
+    """Return the error of a call that no server has answered."""
+    message = f"{why} {sentences_of(diagnoses)}".strip()
+    return RowlockError(Reason.NO_SERVER, "UNAVAILABLE", message, diagnoses=diagnoses)
+
+
 def closed() -> RowlockError:
     """Return the error of calls to a closed client."""
     return RowlockError(Reason.CLOSED, "CANCELLED", "This client was closed.")
@@ -147,6 +157,7 @@ def may_be_held(why: RowlockError, lock_name: str, request_id: str, is_given_bac
         f'{why.message} The lock "{lock_name}" may be held, under the request id {request_id}: {rest}.',
         metadata={**why.metadata, "request_id": request_id},
         retry_after=why.retry_after,
+        diagnoses=why.diagnoses,
     )
     error.__cause__ = why
     return error
@@ -156,6 +167,40 @@ def lost(lock_name: str, how: str) -> LockLost:
     """Return the error of a lease that the server reports as ended."""
     message = f'The lease on "{lock_name}" has ended ({how.lower()}): stop the work that the lock protects.'
     return LockLost(Reason.LEASE_LOST, "FAILED_PRECONDITION", message, metadata={"end_reason": how})
+
+
+def lost_by(lock_name: str, why: RowlockError) -> LockLost:
+    """Return an error that ends a lease as the loss of that lease."""
+    if isinstance(why, LockLost):
+        return why
+    message = f'The lease on "{lock_name}" has ended: {why.message}'
+    loss = LockLost(
+        Reason.LEASE_LOST, "FAILED_PRECONDITION", message, metadata={"end_reason": str(why.reason)}
+    )
+    loss.__cause__ = why
+    return loss
+
+
+def released_too_late(lock_name: str) -> LockLost:
+    """Return the error of a release of which no server has heard before others may have had the lock."""
+    message = (
+        f'The release of "{lock_name}" was not answered before the end of its lease, '
+        "so others may have held the lock."
+    )
+    return LockLost(Reason.LEASE_LOST, "FAILED_PRECONDITION", message, metadata={"end_reason": "EXPIRED"})
+
+
+def given_back(why: RowlockError) -> RowlockError:
+    """Return the error of a release that the server has refused, although the lock was then released without options."""
+    error = RowlockError(
+        why.reason,
+        why.code,
+        f"{why.message.rstrip('.')}; the lock was given back",
+        violations=why.violations,
+        metadata=why.metadata,
+    )
+    error.__cause__ = why
+    return error
 
 
 def of_status(status: Status) -> RowlockError:

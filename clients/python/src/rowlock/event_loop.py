@@ -55,6 +55,11 @@ class EventLoop:
         self._is_stopped = False
         self._is_ended = False
 
+    @property
+    def is_untouched(self) -> bool:
+        """Whether the thread does not run and nobody is about to start it."""
+        return not self._is_started and not self._starting.locked()
+
     def post(self, task: Task) -> None:
         """Run a task soon, in order; from any thread. After the end of the loop it runs at once, on this thread."""
         self._tasks.put(task)

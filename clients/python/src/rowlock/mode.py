@@ -9,6 +9,8 @@ from rowlock.v1 import lock_pb2
 Mode = Literal["permit", "shared", "exclusive"]
 """permit: counted permits (a mutex if the limit is 1); shared: one of many readers; exclusive: the only writer."""
 
+MODES = ("permit", "shared", "exclusive")
+
 _PROTO: dict[str, lock_pb2.Mode] = {
     "permit": lock_pb2.MODE_PERMIT,
     "shared": lock_pb2.MODE_SHARED,
@@ -17,9 +19,7 @@ _PROTO: dict[str, lock_pb2.Mode] = {
 
 
 def proto_mode(mode: Mode) -> lock_pb2.Mode:
-    """Return the protocol's value; raise ValueError for an unknown mode."""
-    if mode not in _PROTO:
-        raise ValueError(f"mode: {mode!r} must be one of {', '.join(_PROTO)}")
+    """Return the protocol's value."""
     return _PROTO[mode]
 
 

@@ -1,21 +1,44 @@
-"""The options of `connect`, of a lock and of a capture, with their defaults. All times are seconds."""
+"""The options of `connect`, of a lock and of a capture, with their defaults."""
 
 from __future__ import annotations
 
 import math
 import os
+import re
 import socket
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, Union
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, Union
 
 from rowlock.cancellation import Cancellation
-from rowlock.mode import Mode, proto_mode
-from rowlock.records import RecordOptions, Terms
-from rowlock.times import FOREVER, check_seconds, check_seconds_or_forever, duration_of
+from rowlock.checks import (
+    Kind,
+    OptionError,
+    Wrong,
+    cancellation,
+    checked,
+    count_from,
+    flag,
+    function,
+    one_of,
+    refuse,
+    seconds,
+    seconds_or_forever,
+    text,
+    text_mapping,
+    texts,
+    time_limit,
+    wait_seconds,
+)
+from rowlock.mode import MODES, Mode, proto_mode
+from rowlock.records import RECORD_KINDS, RecordOptions, Terms, terms_of
+from rowlock.times import FOREVER, Seconds, duration_of
 from rowlock.token_source import TokenFile, TokenSource, is_loopback
 from rowlock.v1 import lock_service_pb2
+
+if TYPE_CHECKING:
+    from rowlock.waiting import Waiting
 
 Headers = Mapping[str, str]
 """gRPC metadata sent with each new connection, for a proxy or an authenticator before the server."""
@@ -32,7 +55,7 @@ Pem = Union[bytes, str, "os.PathLike[str]"]
 
 @dataclass(frozen=True)
 class TlsOptions:
-    """The certificates of a TLS connection. Raises ValueError if only one of `cert` and `key` is given.
+    """The certificates of a TLS connection. Raises OptionError if only one of `cert` and `key` is given.
 
     Each is PEM as bytes, or the path of a file, which is read again for each new connection, so that a renewed
     certificate needs no restart.
@@ -48,7 +71,7 @@ class TlsOptions:
 
     def __post_init__(self) -> None:
         if (self.cert is None) != (self.key is None):
-            raise ValueError("tls: set both cert and key, or neither")
+            raise OptionError(["tls: set both cert and key, or neither"])
 
     @property
     def has_files(self) -> bool:
@@ -105,12 +128,12 @@ class Place:
 class LeaseOptions(RecordOptions, total=False):
     """The options of each lease."""
 
-    ttl: float
+    ttl: Seconds
     """Time to live of the lease; 30 by default. The client renews it after each third of it.
 
     FOREVER: without end; not for `capture`.
     """
-    margin: float
+    margin: Seconds
     """How long before the lease may end the client counts it as lost: the time that the work has to stop.
 
     By default a tenth of the ttl, at most 2, and 0 without end. It must be less than half of the ttl.
@@ -133,14 +156,19 @@ class TryOptions(LeaseOptions, total=False):
     """How many permits to take, all or none; 1 by default."""
     mode: Mode
     """How to hold the lock; `"permit"` by default."""
+    reentrant: bool
+    """If this thread (in asyncio: this task) already holds the lock by a call that was reentrant, too: hold it once more.
+
+    Both locks have one lease, which the last release ends. False by default.
+    """
 
 
 class AskOptions(TryOptions, total=False):
     """The options of `lock` and `acquire` that go to the server."""
 
-    wait: float
+    wait: Seconds
     """The longest wait; 0: do not wait. FOREVER by default."""
-    position_interval: float
+    position_interval: Seconds
     """The shortest time between two calls of `on_position`; 1 by default."""
 
 
@@ -149,6 +177,11 @@ class WaitOptions(AskOptions, total=False):
 
     on_position: Callable[[Place], object]
     """Called with each new place in the queue. An exception that it raises ends the wait, and the wait raises it."""
+    on_waiting: Callable[[Waiting], object]
+    """Called when a wait takes long, with what it waits for: after `explain_after` of `connect`, and then each minute.
+
+    It is called at once if this client itself holds the lock.
+    """
 
 
 class LockOptions(WaitOptions, total=False):
@@ -167,7 +200,7 @@ class AskCaptureOptions(LeaseOptions, total=False):
     """Choose among these locks, at most 1,000; locks that do not exist yet count as free and due."""
     count: int
     """The most locks to take, 1 to 100; 1 by default."""
-    wait: float
+    wait: Seconds
     """The longest wait for the first lock; 0 by default: do not wait. FOREVER: without end."""
 
 
@@ -183,6 +216,17 @@ class AioCaptureOptions(AskCaptureOptions, total=False):
 
     cancel_on_loss: bool
     """Whether the loss of a captured lock cancels the task in that lock's own `async with`; True by default."""
+
+
+class AioWatchOptions(TypedDict, total=False):
+    """The options of `watch` in asyncio: none. Cancelling the task cancels the watch."""
+
+
+class WatchOptions(AioWatchOptions, total=False):
+    """The options of `watch` of the client for threads."""
+
+    cancel: Cancellation
+    """Ends the watch, from another thread; its loop then raises a RowlockError with CANCELLED."""
 
 
 class AioTryOptions(TryOptions, total=False):
@@ -201,12 +245,31 @@ class Settings:
     """The checked options of `connect`, but for headers and callbacks."""
 
     addresses: tuple[str, ...]
-    owner: str
+    named_owner: str | None
     labels: Mapping[str, str]
     tls: TlsOptions | None
     token: TokenSource | None
     connect_timeout: float
     give_up_after: float
+    explain_after: float
+
+    @property
+    def owner(self) -> str:
+        """The owner of claims that name none; a process that was forked has its own."""
+        return f"{socket.gethostname()}:{os.getpid()}" if self.named_owner is None else self.named_owner
+
+
+@dataclass(frozen=True)
+class OwnOption:
+    """The option that only the client for threads has, or only the one for asyncio."""
+
+    name: str
+    kind: Kind
+    default: Any
+
+
+CANCEL = OwnOption("cancel", cancellation, None)
+CANCEL_ON_LOSS = OwnOption("cancel_on_loss", flag, True)
 
 
 @dataclass(frozen=True)
@@ -220,6 +283,11 @@ class Asked:
     request_id: str | None
     position_interval: float
     terms: Terms
+    is_reentrant: bool = False
+    on_position: Callable[[Place], object] | None = None
+    on_waiting: Callable[[Waiting], object] | None = None
+    own: Any = None
+    """The value of the OwnOption."""
 
 
 @dataclass(frozen=True)
@@ -232,6 +300,54 @@ class AskedCapture:
     margin: float
     request_id: str | None
     terms: Terms
+    own: Any = None
+    """The value of the OwnOption."""
+
+
+_LEASE_KINDS: dict[str, Kind] = {
+    **RECORD_KINDS,
+    "margin": seconds,
+    "owner": text,
+    "labels": text_mapping,
+    "request_id": text,
+}
+_TRY_KINDS: dict[str, Kind] = {
+    **_LEASE_KINDS,
+    "ttl": seconds_or_forever,
+    "permits": count_from(1),
+    "mode": one_of(*MODES),
+    "reentrant": flag,
+}
+_LOCK_KINDS: dict[str, Kind] = {
+    **_TRY_KINDS,
+    "wait": wait_seconds,
+    "position_interval": wait_seconds,
+    "on_position": function,
+    "on_waiting": function,
+}
+_CAPTURE_KINDS: dict[str, Kind] = {
+    **_LEASE_KINDS,
+    "ttl": seconds,
+    "prefix": text,
+    "names": texts,
+    "count": count_from(1),
+    "wait": wait_seconds,
+}
+_SCHEMES = ("dns:", "unix:", "unix-abstract:", "ipv4:", "ipv6:", "vsock:", "xds:")
+_HOST_AND_PORT = re.compile(r"(\[[^\[\]\s]+\]|[^\[\]:/\s]+):(\d{1,5})")
+_PORT_MAX = 65_535
+
+
+def _tls(value: Any) -> Any:
+    if not isinstance(value, (bool, TlsOptions)):
+        raise Wrong("must be True, False or TlsOptions")
+    return value
+
+
+def _token(value: Any) -> Any:
+    if isinstance(value, type):
+        raise Wrong("must be a str, a TokenFile or a function")
+    return value
 
 
 def settings_of(
@@ -242,65 +358,96 @@ def settings_of(
     tls: bool | TlsOptions,
     token: str | TokenFile | Callable[[], Any] | None,
     allow_token_in_plaintext: bool,
-    connect_timeout: float,
-    give_up_after: float,
+    connect_timeout: Seconds,
+    give_up_after: Seconds,
+    explain_after: Seconds,
 ) -> Settings:
-    """Return the checked options; raise ValueError if one cannot work."""
-    named = tuple(each.strip() for each in ([addresses] if isinstance(addresses, str) else addresses))
-    if not named or "" in named:
-        raise ValueError("addresses: name at least one server, as host:port")
-    for name, seconds in (("connect_timeout", connect_timeout), ("give_up_after", give_up_after)):
-        check_seconds_or_forever(name, seconds)
-        if seconds <= 0:
-            raise ValueError(f"{name}: {seconds} must be above 0")
+    """Return the checked options; raise OptionError if one cannot work."""
+    faults: list[str] = []
+    right = checked(
+        {
+            "addresses": [addresses] if isinstance(addresses, str) else addresses,
+            "tls": tls,
+            # A faulty token is not shown.
+            "token": token
+            if isinstance(token, (str, TokenFile, type(None))) or callable(token)
+            else type(token),
+            "owner": owner,
+            "labels": labels,
+            "connect_timeout": connect_timeout,
+            "give_up_after": give_up_after,
+            "explain_after": explain_after,
+            "allow_token_in_plaintext": allow_token_in_plaintext,
+        },
+        _SETTING_KINDS,
+        faults,
+    )
+    named = tuple(each.strip() for each in right.get("addresses", ()))
+    if not named and not faults:
+        faults.append("addresses: name at least one server, as host:port")
+    faults.extend(
+        f'addresses: "{each}" must be host:port, as in "localhost:50051"'
+        for each in named
+        if not _is_address(each)
+    )
     remote = [each for each in named if not is_loopback(each)]
     if token is not None and not tls and remote and not allow_token_in_plaintext:
-        raise ValueError(
+        faults.append(
             f"token: the connection to {remote[0]} is not encrypted, so others could read the token; "
             "set tls, or allow_token_in_plaintext if nobody listens on the way"
         )
+    refuse(faults)
     return Settings(
         addresses=named,
-        owner=f"{socket.gethostname()}:{os.getpid()}" if owner is None else owner,
-        labels=dict(labels or {}),
+        named_owner=owner,
+        labels=right.get("labels", {}),
         tls=(TlsOptions() if tls else None) if isinstance(tls, bool) else tls,
         token=None if token is None else TokenSource(token),
-        connect_timeout=connect_timeout,
-        give_up_after=give_up_after,
+        connect_timeout=right["connect_timeout"],
+        give_up_after=right["give_up_after"],
+        explain_after=right["explain_after"],
     )
 
 
-def asked_of(
-    name: str,
-    *,
-    wait: float = FOREVER,
-    ttl: float = _TTL,
-    margin: float | None = None,
-    permits: int = 0,
-    mode: Mode = "permit",
-    owner: str = "",
-    labels: Mapping[str, str] | None = None,
-    request_id: str | None = None,
-    position_interval: float = _POSITION_INTERVAL,
-    min_interval: float | None = None,
-    lock_delay: float | None = None,
-    status_if_lost: str | None = None,
-    if_status: str | Sequence[str] = (),
-) -> Asked:
-    """Return the checked options; raise ValueError or TypeError for values that no request can hold.
+_SETTING_KINDS: dict[str, Kind] = {
+    "addresses": texts,
+    "owner": text,
+    "labels": text_mapping,
+    "connect_timeout": time_limit,
+    "give_up_after": time_limit,
+    "explain_after": time_limit,
+    "allow_token_in_plaintext": flag,
+    "tls": _tls,
+    "token": _token,
+}
+
+
+def _is_address(address: str) -> bool:
+    if address.startswith(_SCHEMES):
+        return True
+    match = _HOST_AND_PORT.fullmatch(address)
+    return match is not None and 0 < int(match.group(2)) <= _PORT_MAX
+
+
+def asked_of(name: str, own: OwnOption = CANCEL, /, *, is_try: bool = False, **options: Any) -> Asked:
+    """Return the checked options; raise OptionError for what no request can hold.
 
     The server checks its own bounds, as it reports all violations at once.
     """
-    check_seconds_or_forever("wait", wait)
-    check_seconds_or_forever("ttl", ttl)
-    check_seconds_or_forever("position_interval", position_interval)
-    terms = Terms(min_interval, lock_delay, status_if_lost, if_status)
+    faults: list[str] = [] if name is not None else ["name: it must be a str"]
+    right = checked({"name": name}, {"name": text}, faults)
+    kinds = _TRY_KINDS if is_try else _LOCK_KINDS
+    right.update(checked(options, {**kinds, own.name: own.kind}, faults))
+    ttl = right.get("ttl", _TTL)
+    margin = _margin_of(ttl, right.get("margin"), faults)
+    refuse(faults)
+    terms = terms_of(right)
     request = lock_service_pb2.AcquireRequest(
-        name=name,
-        mode=proto_mode(mode),
-        permits=permits,
-        owner=owner,
-        labels=labels or {},
+        name=right["name"],
+        mode=proto_mode(right.get("mode", "permit")),
+        permits=right.get("permits", 0),
+        owner=right.get("owner", ""),
+        labels=right.get("labels", {}),
     )
     if math.isinf(ttl):
         request.no_expiry = True
@@ -308,51 +455,60 @@ def asked_of(
         request.ttl.CopyFrom(duration_of(ttl))
     terms.put_into(request)
     # The protocol takes an empty id as none.
+    request_id = right.get("request_id") or None
     if request_id is not None:
         request.request_id = request_id
-    return Asked(request, wait, _margin_of(ttl, margin), request_id or None, position_interval, terms)
+    return Asked(
+        request,
+        0.0 if is_try else right.get("wait", FOREVER),
+        margin,
+        request_id,
+        right.get("position_interval", _POSITION_INTERVAL),
+        terms,
+        is_reentrant=right.get("reentrant", False),
+        on_position=right.get("on_position"),
+        on_waiting=right.get("on_waiting"),
+        own=right.get(own.name, own.default),
+    )
 
 
-def capture_asked_of(
-    *,
-    prefix: str | None = None,
-    names: Sequence[str] = (),
-    count: int = 1,
-    wait: float = 0.0,
-    ttl: float = _TTL,
-    margin: float | None = None,
-    owner: str = "",
-    labels: Mapping[str, str] | None = None,
-    request_id: str | None = None,
-    min_interval: float | None = None,
-    lock_delay: float | None = None,
-    status_if_lost: str | None = None,
-    if_status: str | Sequence[str] = (),
-) -> AskedCapture:
-    """Return the checked options; raise ValueError or TypeError for values that no request can hold."""
-    check_seconds_or_forever("wait", wait)
-    check_seconds("ttl", ttl)
-    if isinstance(names, str):
-        # As a sequence, each of its letters would be a name.
-        raise TypeError(f"names: pass a list of names instead of {names!r}")
-    terms = Terms(min_interval, lock_delay, status_if_lost, if_status)
+def capture_asked_of(own: OwnOption = CANCEL, /, **options: Any) -> AskedCapture:
+    """Return the checked options; raise OptionError for what no request can hold."""
+    faults: list[str] = []
+    right = checked(options, {**_CAPTURE_KINDS, own.name: own.kind}, faults)
+    ttl = right.get("ttl", _TTL)
+    margin = _margin_of(ttl, right.get("margin"), faults)
+    refuse(faults)
+    terms = terms_of(right)
     request = lock_service_pb2.CaptureRequest(
-        prefix=prefix,
-        names=names,
-        max_leases=count,
+        prefix=right.get("prefix"),
+        names=right.get("names", ()),
+        max_leases=right.get("count", 1),
         ttl=duration_of(ttl),
-        owner=owner,
-        labels=labels or {},
+        owner=right.get("owner", ""),
+        labels=right.get("labels", {}),
     )
     terms.put_into(request)
+    request_id = right.get("request_id") or None
     if request_id is not None:
         request.request_id = request_id
-    return AskedCapture(request, wait, _margin_of(ttl, margin), request_id or None, terms)
+    return AskedCapture(
+        request, right.get("wait", 0.0), margin, request_id, terms, right.get(own.name, own.default)
+    )
 
 
-def _margin_of(ttl: float, margin: float | None) -> float:
+def watch_asked_of(prefix: str, own: OwnOption, **options: Any) -> Any:
+    """Return the value of the OwnOption; raise OptionError for what no request can hold."""
+    faults: list[str] = []
+    kinds = {"prefix": text, **({own.name: own.kind} if own is CANCEL else {})}
+    right = checked({"prefix": prefix, **options}, kinds, faults)
+    refuse(faults)
+    return right.get(own.name, own.default)
+
+
+def _margin_of(ttl: float, margin: float | None, faults: list[str]) -> float:
     if margin is None:
         return 0.0 if math.isinf(ttl) else min(ttl * _MARGIN_SHARE, _MARGIN_MAX)
     if math.isinf(ttl) or not 0 <= margin < ttl / 2:
-        raise ValueError(f"margin: {margin} s must be less than half of the ttl of {ttl} s")
+        faults.append(f"margin: {margin:g} s must be less than half of the ttl of {ttl:g} s")
     return margin

@@ -1,15 +1,17 @@
-"""What a lock remembers beyond its claims, and the options that change it. All times are seconds."""
+"""What a lock remembers beyond its claims, and the options that change it."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from enum import Enum
-from typing import Final, TypedDict, Union
+from typing import Any, TypedDict, Union
 
+from google.protobuf.timestamp_pb2 import Timestamp
+
+from rowlock.checks import Wrong, checked, count_from, refuse, seconds, text, text_or_texts
 from rowlock.reason import Reason, end_of
-from rowlock.times import check_seconds, duration_of, instant_of, timestamp_of
+from rowlock.times import Seconds, duration_of, instant_of, timestamp_of
 from rowlock.v1 import lock_pb2
 from rowlock.v1.lock_service_pb2 import (
     AcquireRequest,
@@ -19,21 +21,12 @@ from rowlock.v1.lock_service_pb2 import (
 )
 
 
-class _Kept(Enum):
-    """The default of options that are not given, as None means to unset them."""
-
-    KEPT = 0
-
-
-_KEPT: Final = _Kept.KEPT
-
-
 class RecordOptions(TypedDict, total=False):
     """The terms of a lease for the lock's record."""
 
-    min_interval: float
+    min_interval: Seconds
     """After a release, the server grants nothing until this long after the lease's grant. A loss does not set it."""
-    lock_delay: float
+    lock_delay: Seconds
     """After a loss, the server grants nothing for this long."""
     status_if_lost: str
     """The lock's new status if the lease is lost."""
@@ -46,7 +39,7 @@ class ReleaseOptions(TypedDict, total=False):
 
     status: str
     """The lock's new status."""
-    cool_down: float
+    cool_down: Seconds
     """The server grants nothing for this long after the release; it replaces the `min_interval`. 0: due at once."""
     attempts_left: int
     """How many more times the server may grant the lock."""
@@ -57,8 +50,8 @@ class LockChanges(TypedDict, total=False):
 
     not_before: datetime | None
     """The server grants nothing before this instant of the database's clock; it needs a time zone. None: no bound."""
-    not_before_in: float
-    """The same, in seconds from now. Excludes `not_before`."""
+    not_before_in: Seconds
+    """The same, as a time from now. Excludes `not_before`."""
     attempts_left: int | None
     """How many more times the server may grant the lock; None: no bound."""
     status: str
@@ -94,19 +87,23 @@ class RecordView:
     """For the `if_version` of the next change."""
 
 
+RECORD_KINDS = {
+    "min_interval": seconds,
+    "lock_delay": seconds,
+    "status_if_lost": text,
+    "if_status": text_or_texts,
+}
+"""What each of the RecordOptions may be."""
+
+
 @dataclass(frozen=True)
 class Terms:
-    """The terms of a lease for the lock's record, as one value. Raises ValueError or TypeError for invalid times."""
+    """The terms of a lease for the lock's record, as one value: the checked RecordOptions."""
 
     min_interval: float | None = None
     lock_delay: float | None = None
     status_if_lost: str | None = None
-    if_status: str | Sequence[str] = ()
-
-    def __post_init__(self) -> None:
-        for name, seconds in (("min_interval", self.min_interval), ("lock_delay", self.lock_delay)):
-            if seconds is not None:
-                check_seconds(name, seconds)
+    if_status: Sequence[str] = ()
 
     @property
     def remembers_loss(self) -> bool:
@@ -114,14 +111,9 @@ class Terms:
         return any(each is not None for each in (self.min_interval, self.lock_delay, self.status_if_lost))
 
     @property
-    def statuses(self) -> Sequence[str]:
-        """The statuses of which the lock must have one; empty: any."""
-        return [self.if_status] if isinstance(self.if_status, str) else self.if_status
-
-    @property
     def are_set(self) -> bool:
         """Whether the end of the lease leaves a mark in the lock's record, provided that the lease was confirmed."""
-        return self.remembers_loss or len(self.statuses) > 0
+        return self.remembers_loss or len(self.if_status) > 0
 
     def put_into(self, request: AskedForTerms) -> None:
         """Set the fields of the request."""
@@ -131,50 +123,67 @@ class Terms:
             request.lock_delay.CopyFrom(duration_of(self.lock_delay))
         if self.status_if_lost is not None:
             request.status_if_lost = self.status_if_lost
-        request.if_status.extend(self.statuses)
+        request.if_status.extend(self.if_status)
 
 
 AskedForTerms = Union[AcquireRequest, CaptureRequest]  # noqa: UP007 - Evaluated at run time.
 
 
-def last_words_of(
-    lease_id: str,
-    *,
-    status: str | None = None,
-    cool_down: float | None = None,
-    attempts_left: int | None = None,
-) -> ReleaseRequest:
-    """Return the request that ends a lease: see ReleaseOptions."""
-    request = ReleaseRequest(lease_id=lease_id, status=status, attempts_left=attempts_left)
-    if cool_down is not None:
-        check_seconds("cool_down", cool_down)
-        request.cool_down.CopyFrom(duration_of(cool_down))
+def terms_of(options: Mapping[str, Any]) -> Terms:
+    """Return the terms among checked options."""
+    return Terms(**{name: value for name, value in options.items() if name in RECORD_KINDS})
+
+
+def last_words_of(lease_id: str, **options: Any) -> ReleaseRequest:
+    """Return the request that ends a lease: see ReleaseOptions. Raises OptionError."""
+    faults: list[str] = []
+    right = checked(options, _RELEASE_KINDS, faults)
+    refuse(faults)
+    request = ReleaseRequest(
+        lease_id=lease_id, status=right.get("status"), attempts_left=right.get("attempts_left")
+    )
+    if "cool_down" in right:
+        request.cool_down.CopyFrom(duration_of(right["cool_down"]))
     return request
 
 
-def update_of(
-    name: str,
-    if_version: int | None,
-    *,
-    not_before: datetime | _Kept | None = _KEPT,
-    not_before_in: float | None = None,
-    attempts_left: int | _Kept | None = _KEPT,
-    status: str | None = None,
-) -> UpdateLockRequest:
-    """Return the request that changes a record: see LockChanges."""
-    request = UpdateLockRequest(name=name, expected_version=if_version, status=status)
-    if not_before is None:
+def update_of(name: str, if_version: int | None, **options: Any) -> UpdateLockRequest:
+    """Return the request that changes a record: see LockChanges. Raises OptionError."""
+    faults: list[str] = []
+    right = checked(options, _CHANGE_KINDS, faults)
+    refuse(faults)
+    request = UpdateLockRequest(name=name, expected_version=if_version, status=right.get("status"))
+    # None unsets a bound.
+    if "not_before" in right:
+        request.not_before.CopyFrom(right["not_before"])
+    elif "not_before" in options:
         request.unset_not_before = True
-    elif not_before is not _KEPT:
-        request.not_before.CopyFrom(timestamp_of(not_before))
-    if not_before_in is not None:
-        check_seconds("not_before_in", not_before_in)
-        request.not_before_in.CopyFrom(duration_of(not_before_in))
-    if attempts_left is None:
+    if "not_before_in" in right:
+        request.not_before_in.CopyFrom(duration_of(right["not_before_in"]))
+    if "attempts_left" in right:
+        request.attempts_left = right["attempts_left"]
+    elif "attempts_left" in options:
         request.unset_attempts_left = True
-    elif attempts_left is not _KEPT:
-        request.attempts_left = attempts_left
     return request
+
+
+def _instant(value: Any) -> Timestamp:
+    """A datetime with a time zone."""
+    if not isinstance(value, datetime):
+        raise Wrong("must be a datetime")
+    try:
+        return timestamp_of(value)
+    except ValueError:
+        raise Wrong("needs a time zone, as in datetime.now(timezone.utc)") from None
+
+
+_RELEASE_KINDS = {"status": text, "cool_down": seconds, "attempts_left": count_from(0)}
+_CHANGE_KINDS = {
+    "not_before": _instant,
+    "not_before_in": seconds,
+    "attempts_left": count_from(0),
+    "status": text,
+}
 
 
 def record_view(record: lock_pb2.LockRecord) -> RecordView:

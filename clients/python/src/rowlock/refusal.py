@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from rowlock.reason import Reason, end_of
 from rowlock.times import seconds_of
@@ -28,6 +28,8 @@ class Refusal:
     """The limit that prevents the grant, for NEVER_FITS and for PAUSED by a limit of 0."""
     status: str | None = None
     """The lock's status, for STATUS_MISMATCH."""
+    held_by_you: bool = False
+    """This client holds the lock itself: locks are not reentrant, unless both calls ask for that."""
 
 
 def refusal_of(refused: lock_pb2.Refusal) -> Refusal:
@@ -41,3 +43,14 @@ def refusal_of(refused: lock_pb2.Refusal) -> Refusal:
         limit=limit_view(refused.limit) if refused.HasField("limit") else None,
         status=refused.status if reason == Reason.STATUS_MISMATCH else None,
     )
+
+
+def refused_to_holder(name: str, refusal: Refusal, held_for: float) -> Refusal:
+    """Return the refusal of a request for a lock that the same client holds, for so many seconds."""
+    words = f"{refusal.message.rstrip('.')}; {held_by_you(name, held_for)}"
+    return replace(refusal, message=words, held_by_you=True)
+
+
+def held_by_you(name: str, held_for: float) -> str:
+    """Return what a client says that waits for itself, without a full stop."""
+    return f'you hold "{name}" yourself, since {held_for:.0f} s; locks are not reentrant'

@@ -13,14 +13,16 @@ from collections.abc import Callable, Iterable
 from types import TracebackType
 from typing import TYPE_CHECKING
 
+from rowlock.diagnosis import Diagnosis, sentences_of
 from rowlock.engine.callbacks import Callbacks
 from rowlock.engine.held_lease import HeldLease, LockState
 from rowlock.errors import RowlockError
 from rowlock.mode import mode_of
 from rowlock.options import ConnectionEvent
 from rowlock.reason import Reason
-from rowlock.refusal import Refusal
+from rowlock.refusal import Refusal, held_by_you
 from rowlock.v1.lock_service_pb2 import AcquireRequest
+from rowlock.waiting import Waiting
 
 try:
     from opentelemetry import context, metrics, trace
@@ -140,8 +142,19 @@ class Telemetry:
             self._say(logging.INFO, "Connected to %s.", event.address)
         else:
             reason = event.error.reason if isinstance(event.error, RowlockError) else Reason.UNKNOWN
-            level = self._level_of(logging.WARNING, event.address, reason)
+            level = self._level_of(logging.INFO, event.address, reason)
             self._say(level, "There is no connection to %s: %s", event.address, event.error)
+
+    def waiting(self, waiting: Waiting, held_for: float | None) -> None:
+        """Take a long wait. `held_for`: for how many seconds this client holds the lock itself; None: it does not."""
+        if held_for is not None:
+            self._say(logging.WARNING, "%s", f"{held_by_you(waiting.name, held_for)}.")
+        self._say(
+            logging.INFO,
+            'Waiting for "%s" for %.0f s, with %d ahead%s',
+            *(waiting.name, waiting.waited, waiting.place.ahead),
+            f": {waiting.summary}" if waiting.summary else ".",
+        )
 
     def going_away(self, address: str) -> None:
         """Take a server that stops."""
@@ -149,8 +162,19 @@ class Telemetry:
             logging.INFO, "The server at %s is going away, so the client moves to another one.", address
         )
 
+    def unanswered(self, diagnoses: tuple[Diagnosis, ...]) -> None:
+        """Take that no server has answered for a while."""
+        self._say(
+            logging.WARNING,
+            "No server answers yet, and the client tries again. %s",
+            sentences_of(diagnoses),
+        )
+
     def hopeless(self, error: RowlockError) -> None:
-        """Take an error with which every server would answer."""
+        """Take an error with which every server would answer, or that no server answers and waiting does not help."""
+        if error.reason == Reason.NO_SERVER:
+            self._say(self._level_of(logging.ERROR, "", error.reason), "%s", error)
+            return
         self._say(self._level_of(logging.ERROR, "", error.reason), "No server accepts this client: %s", error)
 
     def _lost(self, lock_name: str, reason: str) -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from datetime import datetime, timezone
+from datetime import datetime, timedelta, timezone
+from typing import Union
 
 from google.protobuf.duration_pb2 import Duration
 from google.protobuf.timestamp_pb2 import Timestamp
@@ -11,21 +12,12 @@ from google.protobuf.timestamp_pb2 import Timestamp
 FOREVER = math.inf
 """Without end: for a wait, or for a lease."""
 
+Seconds = Union[float, timedelta]  # noqa: UP007 - Evaluated at run time.
+"""A time: a number of seconds, or a timedelta."""
+
 # All bounds of the server are lower.
-_SECONDS_MAX = 1e9
+SECONDS_MAX = 1e9
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
-
-
-def check_seconds(name: str, seconds: float) -> None:
-    """Raise ValueError for NaN, infinity and absurdly large values; the server checks its own bounds."""
-    if not abs(seconds) <= _SECONDS_MAX:
-        raise ValueError(f"{name}: {seconds} must be a number of seconds")
-
-
-def check_seconds_or_forever(name: str, seconds: float) -> None:
-    """The same, but FOREVER is allowed."""
-    if seconds != FOREVER:
-        check_seconds(name, seconds)
 
 
 def duration_of(seconds: float) -> Duration:

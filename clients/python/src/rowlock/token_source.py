@@ -30,9 +30,7 @@ class TokenSource:
     """Gives the token for each new connection. It shows its token to nobody who prints it."""
 
     def __init__(self, token: str | TokenFile | Callable[[], Any]) -> None:
-        """If `token` is a function, it may block. Raises TypeError for anything else."""
-        if not (isinstance(token, (str, TokenFile)) or callable(token)):
-            raise TypeError(f"token: pass a str, a TokenFile or a function instead of {type(token).__name__}")
+        """If `token` is a function, it may block."""
         self._token = token
 
     @property

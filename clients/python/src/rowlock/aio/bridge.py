@@ -14,7 +14,7 @@ from rowlock.engine.engine import Engine
 from rowlock.engine.held_lease import HeldLease, LockState
 from rowlock.engine.verbs import Verbs
 from rowlock.errors import LockLost, RowlockError
-from rowlock.options import AioCaptureOptions, AioLockOptions, ConnectionEvent, Headers, Settings
+from rowlock.options import CANCEL_ON_LOSS, ConnectionEvent, Headers, Settings
 
 Value = TypeVar("Value")
 
@@ -100,6 +100,9 @@ class Scope:
 class Bridge:
     """The engine, as one event loop uses it. It belongs to the loop that uses it first."""
 
+    own_option = CANCEL_ON_LOSS
+    is_async = True
+
     def __init__(
         self,
         settings: Settings,
@@ -135,7 +138,7 @@ class Bridge:
         """Wait for the future. If the waiting task is cancelled, the future continues."""
         return await asyncio.shield(asyncio.wrap_future(future))
 
-    async def waited(self, future: Future[Value], own: bool) -> Value:
+    async def waited(self, future: Future[Value], own: bool | None = None) -> Value:
         """Wait for the outcome of a request. If the waiting task is cancelled, the engine gives the request up."""
         try:
             return await asyncio.wrap_future(future)
@@ -143,9 +146,9 @@ class Bridge:
             self.engine.give_up(future)
             raise
 
-    def own_of(self, options: AioLockOptions | AioCaptureOptions) -> bool:
-        """Remove the option of asyncio from the options, and return it: `cancel_on_loss`."""
-        return options.pop("cancel_on_loss", True)
+    def who(self) -> object:
+        """Return who holds a lock that may be held once more: this task."""
+        return asyncio.current_task()
 
     def lost_of(self, lease: HeldLease) -> Lost:
         """Make the event of a lock."""

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+import functools
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping, Sequence
 from types import TracebackType
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from rowlock.aio.bridge import Bridge, MakeHeaders, MakeToken
 from rowlock.aio.captured import Captured
 from rowlock.aio.lock import Lock
 from rowlock.aio.request import requested
+from rowlock.aio.worker import run_work
 from rowlock.engine.held_lease import HeldLease
 from rowlock.engine.verbs import ListOrder
 from rowlock.errors import refused
@@ -22,23 +24,26 @@ from rowlock.history import (
     changes_request,
     claims_request,
 )
+from rowlock.locked_call import LockedCall, LockName
 from rowlock.options import (
     AioCaptureOptions,
     AioLockOptions,
     AioTryOptions,
-    AskCaptureOptions,
-    AskOptions,
+    AioWatchOptions,
+    Asked,
     ConnectionEvent,
     Headers,
     TlsOptions,
     asked_of,
     capture_asked_of,
     settings_of,
+    watch_asked_of,
 )
 from rowlock.reason import Reason
 from rowlock.records import LockChanges, RecordView, ReleaseOptions, last_words_of
 from rowlock.refusal import Refusal
 from rowlock.telemetry import CaptureSpan, LockSpan
+from rowlock.times import Seconds
 from rowlock.token_source import TokenFile
 from rowlock.views import (
     ClaimView,
@@ -51,9 +56,13 @@ from rowlock.views import (
     limit_setting,
     lock_view,
 )
+from rowlock.watch import WatchUpdate
+from rowlock.work_options import AioWorkOptions, work_of
 
 if TYPE_CHECKING:
     from typing_extensions import Self, Unpack
+
+Result = TypeVar("Result")
 
 
 def connect(
@@ -65,11 +74,12 @@ def connect(
     token: str | TokenFile | MakeToken | None = None,
     allow_token_in_plaintext: bool = False,
     headers: Headers | MakeHeaders | None = None,
-    connect_timeout: float = 3.0,
-    give_up_after: float = 30.0,
+    connect_timeout: Seconds = 3.0,
+    give_up_after: Seconds = 30.0,
+    explain_after: Seconds = 10.0,
     on_connection: Callable[[ConnectionEvent], object] | None = None,
 ) -> Client:
-    """Make a client. It connects with the first call. Raises ValueError if an option cannot work.
+    """Make a client. It connects with the first call. Raises OptionError if an option cannot work.
 
     addresses: `host:port` of each server, in the order in which the client tries them.
     owner, labels: shown to people who look at a lock; an owner of None means `hostname:pid`.
@@ -78,8 +88,9 @@ def connect(
         no session gets through, on the loop; it may be async.
     allow_token_in_plaintext: send the token without TLS to other machines, where everybody on the way can read it.
     headers: sent with each new connection; a function is called for each of them, on the loop; it may be async.
-    connect_timeout: seconds to wait for a server's first answer before the client tries the next address.
-    give_up_after: seconds without any server's answer after which a call fails.
+    connect_timeout: how long to wait for a server's first answer before the client tries the next address.
+    give_up_after: how long without any server's answer until a call fails.
+    explain_after: how long a wait may take before the log says what it waits for.
     on_connection: called on the loop with each connection that opens or ends.
     """
     settings = settings_of(
@@ -91,6 +102,7 @@ def connect(
         allow_token_in_plaintext=allow_token_in_plaintext,
         connect_timeout=connect_timeout,
         give_up_after=give_up_after,
+        explain_after=explain_after,
     )
     return Client(Bridge(settings, headers or {}, on_connection))
 
@@ -122,7 +134,7 @@ class Client:
 
         Raises LockRefused for any other refusal, such as EXHAUSTED, STATUS_MISMATCH and NEVER_FITS.
         """
-        outcome = await self.acquire(name, wait=0.0, **options)
+        outcome = await self._ask(asked_of(name, self._bridge.own_option, is_try=True, **options))
         if isinstance(outcome, Lock):
             return outcome
         if outcome.reason in (Reason.BUSY, Reason.PAUSED, Reason.NOT_BEFORE):
@@ -131,16 +143,7 @@ class Client:
 
     async def acquire(self, name: str, **options: Unpack[AioLockOptions]) -> Lock | Refusal:
         """Return the lock, or the refusal: like `lock`, but a refusal is a value instead of an exception."""
-        own = self._bridge.own_of(options)
-        on_position = options.pop("on_position", None)
-        asked = asked_of(name, **cast(AskOptions, options))
-        with LockSpan(asked.request) as span:
-            future = self._bridge.open().acquire(asked, on_position, self._bridge.run, span)
-            outcome = await self._bridge.waited(future, own)
-            span.ended(outcome)
-        if isinstance(outcome, HeldLease):
-            return Lock(self._bridge, outcome, self._bridge.scope_of(outcome, own))
-        return outcome
+        return await self._ask(asked_of(name, self._bridge.own_option, **options))
 
     @requested
     async def capture(self, **options: Unpack[AioCaptureOptions]) -> Captured:
@@ -150,14 +153,52 @@ class Client:
         renews each lease until its lock is released. The result may be empty. At its end, an `async with` statement
         of the result releases the remaining locks.
         """
-        own = self._bridge.own_of(options)
-        asked = capture_asked_of(**cast(AskCaptureOptions, options))
+        asked = capture_asked_of(self._bridge.own_option, **options)
         with CaptureSpan() as span:
             future = self._bridge.open().capture(asked, span.traceparent)
-            captured = await self._bridge.waited(future, own)
+            captured = await self._bridge.waited(future, asked.own)
             span.ended(len(captured.leases))
-        locks = [Lock(self._bridge, lease, self._bridge.scope_of(lease, own)) for lease in captured.leases]
+        locks = [
+            Lock(self._bridge, lease, self._bridge.scope_of(lease, asked.own)) for lease in captured.leases
+        ]
         return Captured(locks, captured.retry_after)
+
+    async def work(
+        self, prefix: str, handler: Callable[[Lock], Awaitable[object]], **options: Unpack[AioWorkOptions]
+    ) -> None:
+        """Run the handler for each lock under `prefix` as soon as it is free and due, `concurrency` of them at once.
+
+        Each lock is released when its handler has returned, with `status_when_done`, or has raised an exception, which
+        is logged, with `status_if_lost`. It goes on until it is cancelled, or the client is closed, and then waits for
+        the handlers that run. Outages only delay it. Raises OptionError, and a RowlockError that no waiting heals.
+        """
+        await run_work(self.capture, handler, work_of(prefix, self._bridge.own_option, options))
+
+    def locked(
+        self, name: LockName, **options: Unpack[AioLockOptions]
+    ) -> Callable[[Callable[..., Awaitable[Result]]], Callable[..., Coroutine[Any, Any, Result]]]:
+        """Decorate a coroutine function so that each call holds a lock: `@client.locked("etl/load", wait=0)`.
+
+        The name may use the arguments of the call, as in "etl/{table}", or be a function of them. If the decorated
+        function has a parameter `lock`, it gets the lock. The options and errors are those of `lock`. Raises OptionError
+        at once if this cannot work.
+        """
+        asked_of("", self._bridge.own_option, **options)
+
+        def decorate(
+            function: Callable[..., Awaitable[Result]],
+        ) -> Callable[..., Coroutine[Any, Any, Result]]:
+            call = LockedCall(name, function, is_async=self._bridge.is_async)
+
+            @functools.wraps(function)
+            async def under_lock(*args: Any, **arguments: Any) -> Result:
+                async with self.lock(call.name_of(args, arguments), **options) as lock:
+                    return await function(*args, **call.given(arguments, lock))
+
+            under_lock.__signature__ = call.signature  # type: ignore[attr-defined]
+            return under_lock
+
+        return decorate
 
     async def release(self, lease_id: str, **options: Unpack[ReleaseOptions]) -> bool:
         """End a lease, or give up a place in the queue, by its id. Return whether this call ended it.
@@ -168,8 +209,8 @@ class Client:
         released = await self._bridge.finished(self._bridge.open().release_by_id(request))
         return released.by_this_call
 
-    async def renew(self, lease_id: str, ttl: float | None = None) -> RenewedLease:
-        """Renew a lease once, by its id; a new `ttl` in seconds replaces the last one. A retry is safe.
+    async def renew(self, lease_id: str, ttl: Seconds | None = None) -> RenewedLease:
+        """Renew a lease once, by its id; a new `ttl` replaces the last one. A retry is safe.
 
         Fails with LEASE_LOST (a LockLost) or UNKNOWN_CLAIM if the lease has ended.
         """
@@ -290,6 +331,21 @@ class Client:
         """
         return await self._bridge.finished(self._bridge.verbs.explain_wait(name, ticket_number, ticket_id))
 
+    async def watch(self, prefix: str = "", **options: Unpack[AioWatchOptions]) -> AsyncIterator[WatchUpdate]:
+        """Iterate over the states of all locks whose names begin with `prefix`, and then over their changes.
+
+        It goes on until the loop over it ends, also over other connections. A slow reader gets only the latest state of
+        each lock. Raises a RowlockError if no server answers for `give_up_after`, and when the client is closed.
+        """
+        own = watch_asked_of(prefix, self._bridge.own_option, **options)
+        engine = self._bridge.open()
+        watch = engine.watch(prefix)
+        try:
+            while True:
+                yield await self._bridge.waited(engine.next_of(watch), own)
+        finally:
+            engine.unwatch(watch)
+
     async def force_release(
         self, name: str, reason: str, *, ticket_number: int | None = None
     ) -> ForceReleased:
@@ -307,6 +363,19 @@ class Client:
         It ends within seconds, also if no server answers: a lock whose release was not heard ends with its lease.
         """
         await self._bridge.close()
+
+    async def _ask(self, asked: Asked) -> Lock | Refusal:
+        outcome: HeldLease | Refusal | None = self._bridge.open().hold_again(asked, self._bridge.who())
+        if outcome is None:
+            with LockSpan(asked.request) as span:
+                future = self._bridge.open().acquire(asked, self._bridge.run, span)
+                outcome = await self._bridge.waited(future, asked.own)
+                span.ended(outcome)
+            if isinstance(outcome, HeldLease) and asked.is_reentrant:
+                outcome.reentrant_for = self._bridge.who()
+        if isinstance(outcome, HeldLease):
+            return Lock(self._bridge, outcome, self._bridge.scope_of(outcome, asked.own))
+        return outcome
 
     async def __aenter__(self) -> Self:
         return self

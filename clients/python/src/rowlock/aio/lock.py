@@ -8,14 +8,16 @@ from types import TracebackType
 from typing import TYPE_CHECKING
 
 from rowlock.aio.bridge import Bridge, Scope
+from rowlock.checks import OptionError
 from rowlock.engine.callbacks import Latest
 from rowlock.engine.held_lease import HeldLease, LockState
-from rowlock.engine.held_locks import Released, already_released
+from rowlock.engine.held_locks import Released, given_away
 from rowlock.engine.scope import is_harmless, loss_by, loss_of, note
 from rowlock.errors import LockLost, RowlockError
 from rowlock.mode import Mode
 from rowlock.records import ReleaseOptions, last_words_of
 from rowlock.telemetry import HoldSpan
+from rowlock.times import Seconds
 from rowlock.views import HandedOver
 
 if TYPE_CHECKING:
@@ -109,13 +111,13 @@ class Lock:
         released = await self._bridge.finished(self._release(**options))
         return released.by_this_call
 
-    async def hand_over(self, ttl: float | None = None) -> HandedOver:
-        """Renew the lease once more, with a new `ttl` in seconds if given, and stop renewing it.
+    async def hand_over(self, ttl: Seconds | None = None) -> HandedOver:
+        """Renew the lease once more, with a new `ttl` if given, and stop renewing it.
 
         From then on it belongs to the process that has its lease id, and this lock counts as released.
         """
         await self._bridge.finished(self._bridge.engine.hand_over(self._lease, ttl))
-        self._released = already_released()
+        self._released = given_away(False)
         return HandedOver(self.lease_id, self.token)
 
     async def __aenter__(self) -> Self:
@@ -144,6 +146,8 @@ class Lock:
                 return loss
             try:
                 return loss_by(self._lease, await self._bridge.finished(released)) or loss
+            except LockLost as late:
+                return late
             except RowlockError as failure:
                 if not is_harmless(failure):
                     raise
@@ -153,6 +157,13 @@ class Lock:
 
     def _release(self, **options: Unpack[ReleaseOptions]) -> Future[Released]:
         request = last_words_of(self.lease_id, **options)
-        if self._released is None:
-            self._released = self._bridge.engine.release(self._lease, request)
+        if self._released is not None:
+            return self._released
+        if self._lease.is_held_twice and options:
+            # Else the outer scope would overwrite them, or work on under a status that says otherwise.
+            raise OptionError(
+                [f"{', '.join(options)}: the lock is still held outside, so set it in the last release"]
+            )
+        is_held = self._lease.let_one_go()
+        self._released = given_away(True) if is_held else self._bridge.engine.release(self._lease, request)
         return self._released

@@ -14,7 +14,8 @@ from typing import Literal
 from rowlock.backoff import backoff
 from rowlock.clock import Clock
 from rowlock.connection.connection import Connection
-from rowlock.errors import RowlockError, of_status
+from rowlock.diagnosis import Diagnosis
+from rowlock.errors import RowlockError, no_server, of_status
 from rowlock.event_loop import EventLoop, Timer
 from rowlock.reason import Reason
 from rowlock.v1.lock_service_pb2 import SessionCommand, SessionResult
@@ -88,13 +89,18 @@ class Calls:
         addresses: Sequence[str],
         need: Callable[[], None],
         last_error: Callable[[], RowlockError | None],
+        diagnoses: Callable[[], tuple[Diagnosis, ...]],
     ) -> None:
-        """`need` requests a connection; `last_error` returns why the last one ended or could not be opened."""
+        """`need` requests a connection; `last_error` returns why the last one ended or could not be opened.
+
+        `diagnoses` returns what was found at the addresses of servers that do not answer.
+        """
         self._loop = loop
         self._now = now
         self._addresses = addresses
         self._need = need
         self._last_error = last_error
+        self._diagnoses = diagnoses
         self._open: set[Call] = set()
         self._by_number: dict[int, Call] = {}
         self._queues: dict[Kind, list[Call]] = {kind: [] for kind in _KINDS}
@@ -339,12 +345,10 @@ class Calls:
         why = self._last_error()
         if why and why.is_of_credentials:
             return why
-        words = f" {why.message}" if why else ""
-        error = RowlockError(
-            Reason.NO_SERVER,
-            "UNAVAILABLE",
-            f"No answer within {within:.3g} s from {', '.join(self._addresses)}.{words}",
-        )
+        diagnoses = self._diagnoses()
+        words = why.message if why and not diagnoses else ""
+        addresses = "" if diagnoses else f" from {', '.join(self._addresses)}"
+        error = no_server(f"No answer within {within:.3g} s{addresses}. {words}".strip(), diagnoses)
         error.__cause__ = why
         return error
 

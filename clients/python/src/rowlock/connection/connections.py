@@ -15,10 +15,12 @@ from rowlock.backoff import backoff
 from rowlock.clock import Clock
 from rowlock.connection.channels import open_channel
 from rowlock.connection.connection import Connection
+from rowlock.connection.diagnoses import Diagnoses
 from rowlock.connection.preparation import Preparation, Prepared
 from rowlock.connection.session_connection import SessionConnection
 from rowlock.connection.unary_connection import UnaryConnection
-from rowlock.errors import RowlockError
+from rowlock.diagnosis import Diagnosis
+from rowlock.errors import RowlockError, no_server
 from rowlock.event_loop import EventLoop, Timer
 from rowlock.options import ConnectionEvent, Settings
 from rowlock.reason import Reason
@@ -28,6 +30,10 @@ from rowlock.v1.lock_service_pb2 import SessionResponse
 _BYTES_MAX_AT_FIRST = 1_024
 # A connection that ends within so many seconds counts as a failure, so that its successor is not opened at once.
 _LASTED = 1.0
+# Seconds without a server after which the client looks why, and says so.
+_PATIENCE = 1.0
+_HOPELESS = "No server answers, and waiting does not help."
+_FOREIGN = "a gRPC server answers there, but not a Rowlock server: check the port"
 # Another server would answer the same.
 _HOPELESS_CODES = ("INVALID_ARGUMENT", "UNAUTHENTICATED", "PERMISSION_DENIED")
 # An older server, or a proxy that lets no stream through, refuses a session with one of these codes: its own one, or
@@ -52,6 +58,9 @@ class Listener(Protocol):
 
     def ended(self, connection: Connection, error: RowlockError) -> None:
         """Take the end of a connection."""
+
+    def unanswered(self, diagnoses: tuple[Diagnosis, ...]) -> None:
+        """Take that no server has answered for a while."""
 
     def hopeless(self, error: RowlockError) -> None:
         """Take an error that every server would answer with."""
@@ -94,6 +103,13 @@ class Connections:
         # Since a server has last answered, a connection was opened at once as the credentials of the one before were
         # refused.
         self._is_asked_again = False
+        self.diagnoses = Diagnoses(settings.addresses, loop, now, self._diagnosed)
+        # Started while no server answers; whether it is over, and the listener knows why.
+        self._patience: Timer | None = None
+        self._is_patience_over = False
+        self._is_said = False
+        # Addresses whose gRPC servers have another service.
+        self._foreign: set[str] = set()
         self.last_error: RowlockError | None = None
         """Why the last connection ended, or could not be opened."""
 
@@ -113,6 +129,8 @@ class Connections:
             return
         self._attempts += 1
         attempt = self._attempt = self._attempts
+        if self._patience is None:
+            self._patience = self._loop.call_later(_PATIENCE, self._lose_patience)
         self._open_timer = self._loop.call_later(
             self._settings.connect_timeout, lambda: self._timed_out(attempt)
         )
@@ -138,6 +156,7 @@ class Connections:
         """Close all connections gracefully, within so many seconds; then call `closed`."""
         self._is_closed = True
         self._stop_timers()
+        self._be_patient_again()
         connections, self._connections, self._current = self._connections, set(), None
         left = len(connections)
         if left == 0:
@@ -155,6 +174,42 @@ class Connections:
                 one_closed()
             else:
                 connection.close(within, one_closed)
+
+    def _lose_patience(self) -> None:
+        """Find out why no server answers, if somebody needs one."""
+        if not self._listener.is_needed():
+            self._be_patient_again()
+            return
+        self._is_patience_over = True
+        self._look()
+        self._say()
+
+    def _be_patient_again(self) -> None:
+        if self._patience:
+            self._patience.cancel()
+        self._patience = None
+        self._is_patience_over = self._is_said = False
+        self._foreign.clear()
+        self.diagnoses.clear()
+
+    def _diagnosed(self) -> None:
+        if self.is_open or self._is_closed:
+            return
+        if self.diagnoses.are_lasting:
+            self._listener.hopeless(no_server(_HOPELESS, self.diagnoses.all))
+        else:
+            self._say()
+
+    def _say(self) -> None:
+        """Say once why no server answers, when that has taken a while."""
+        if self.diagnoses.all and self._is_patience_over and not self._is_said:
+            self._is_said = True
+            self._listener.unanswered(self.diagnoses.all)
+
+    def _look(self) -> None:
+        # Without the certificates, which may still be read, a probe would find something else.
+        if self._settings.tls is None or self._prepared.tls is not None:
+            self.diagnoses.look(self._prepared.tls)
 
     def _prepare(self, attempt: int) -> None:
         """Runs on its own thread, if it may block."""
@@ -244,6 +299,7 @@ class Connections:
         """Take a response."""
         if response.HasField("opened") and connection is self._current:
             self._stop_timers()
+            self._be_patient_again()
             self._is_asked_again = False
             if isinstance(connection, SessionConnection):
                 self._bytes_max = connection.bytes_max
@@ -281,6 +337,13 @@ class Connections:
         self._listener.ended(connection, error)
         if is_refused and _is_hopeless(error) and not is_asking_again:
             self._listener.hopeless(error)
+        if is_refused and error.code == "UNIMPLEMENTED":
+            self._foreign.add(connection.address)
+            if self._foreign.issuperset(self._settings.addresses):
+                found = tuple(
+                    Diagnosis(each, "other_protocol", _FOREIGN) for each in self._settings.addresses
+                )
+                self._listener.hopeless(no_server(_HOPELESS, found))
 
     def _next(self, error: RowlockError, *, has_lasted: bool = False, at_once: bool = False) -> None:
         """Try the next server: at once, or after a pause when all servers have failed in turn."""
@@ -290,6 +353,8 @@ class Connections:
         self._failures = 0 if has_lasted else self._failures + 1
         self._address = (self._address + 1) % count
         rounds, rest = divmod(self._failures, count)
+        if rounds > 0 and rest == 0 and error.code == "UNAVAILABLE" and self._listener.is_needed():
+            self._look()
         pause = backoff(rounds) if rounds > 0 and rest == 0 and not at_once else 0.0
         if not self._is_closed:
             self._pause = self._loop.call_later(pause, self._after_pause)

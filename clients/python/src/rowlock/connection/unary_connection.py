@@ -7,9 +7,11 @@ their call was sent as their basis.
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from collections import deque
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, Literal
 
 import grpc
@@ -20,7 +22,7 @@ from rowlock.connection.connection import Listener
 from rowlock.connection.polled_wait import PolledWait
 from rowlock.connection.preparation import Prepared
 from rowlock.errors import RowlockError, of_status, status_of
-from rowlock.event_loop import EventLoop
+from rowlock.event_loop import EventLoop, Timer
 from rowlock.reason import Reason
 from rowlock.times import seconds_of
 from rowlock.token_source import TokenSource
@@ -38,6 +40,7 @@ from rowlock.v1.lock_service_pb2 import (
     SessionResponse,
     SessionResult,
     WaitInQueueResponse,
+    WatchLocksResponse,
 )
 from rowlock.v1.lock_service_pb2_grpc import LockServiceStub
 
@@ -93,6 +96,8 @@ class UnaryConnection:
         self._stub = LockServiceStub(channel)
         self._waits: dict[int, PolledWait] = {}
         self._captures: dict[int, Any] = {}
+        self._watches: dict[int, Any] = {}
+        self._knock_timer: Timer | None = None
         self._due: deque[PolledWait] = deque()
         self._polls = 0
         self._is_over = False
@@ -131,6 +136,8 @@ class UnaryConnection:
         self._is_over = True
         for wait in self._waits.values():
             self._leave(wait)
+        if self._knock_timer:
+            self._knock_timer.cancel()
         # This fails the open calls, whose answers are then ignored.
         self._channel.close()
 
@@ -181,6 +188,8 @@ class UnaryConnection:
                 self._ask(command, stub.DeleteLock)
             case "capture":
                 self._capture(command)
+            case "watch_locks":
+                self._watch(command)
 
     def _complete(self, request: AcquireRequest | CaptureRequest) -> None:
         """Add the owner and the labels, which a session sends once."""
@@ -218,6 +227,43 @@ class UnaryConnection:
         if call is not None:
             self._captures[number] = call
 
+    def _watch(self, command: SessionCommand) -> None:
+        """A watch is a stream, which a thread of its own reads; while it is silent, knocks show whether the server is there."""
+        number = command.call
+        call = self._stub.WatchLocks(command.watch_locks, metadata=self._metadata)
+        self._watches[number] = call
+
+        def news(message: WatchLocksResponse) -> None:
+            if number in self._watches:
+                self._answer(SessionResult(call=number, watch_locks=message), self._now())
+
+        def ended() -> None:
+            if self._watches.pop(number, None) is None:
+                return
+            answered = self._answered(number, "watch_locks")
+            if call.code() is grpc.StatusCode.OK:
+                ended = Status(code=grpc.StatusCode.UNAVAILABLE.value[0], message="The watch has ended.")
+                answered(ended, self._now())
+            else:
+                self._done(call, answered, self._now())
+
+        def read() -> None:
+            with contextlib.suppress(grpc.RpcError):
+                for message in call:
+                    self._loop.post(partial(news, message))
+            self._loop.post(ended)
+
+        threading.Thread(target=read, name="rowlock-watch", daemon=True).start()
+        if self._knock_timer is None:
+            self._knock()
+
+    def _knock(self) -> None:
+        """Ask any question while watches are open: a server that does not answer in time is gone."""
+        self._knock_timer = None
+        if self._watches and not self._is_over:
+            self._call(self._stub.GetLock, GetLockRequest(name=_PROBED_NAME), lambda *_: None)
+            self._knock_timer = self._loop.call_later(_ANSWER_WITHIN, self._knock)
+
     def _renew(self, command: SessionCommand) -> None:
         """The command has exactly one lease: see `renewals_max`."""
 
@@ -238,9 +284,10 @@ class UnaryConnection:
         wait = self._waits.pop(number, None)
         if wait:
             self._leave(wait)
-        capture = self._captures.pop(number, None)
-        if capture:
-            capture.cancel()
+        for calls in (self._captures, self._watches):
+            call = calls.pop(number, None)
+            if call:
+                call.cancel()
 
     def _leave(self, wait: PolledWait) -> None:
         wait.is_over = True
@@ -361,7 +408,9 @@ class UnaryConnection:
         status = status_of(ended)
         failure = of_status(status)
         failure.__cause__ = error
-        if _is_of_the_way(failure):
+        # A server that has another service altogether answers the first call so.
+        is_foreign = self.opened is None and failure.code == "UNIMPLEMENTED"
+        if is_foreign or _is_of_the_way(failure):
             self.destroy()
             self._listener.ended(self, failure)
             return

@@ -19,10 +19,11 @@ from rowlock.connection.connection import Connection
 from rowlock.engine.futures import reject, resolve
 from rowlock.engine.held_lease import HeldLease
 from rowlock.engine.holder import Holder
+from rowlock.engine.wait_notices import WaitNotices
 from rowlock.errors import RowlockError, may_be_held, ttl_too_short
 from rowlock.options import Asked, Place
 from rowlock.reason import Reason
-from rowlock.refusal import Refusal, refusal_of
+from rowlock.refusal import Refusal, refusal_of, refused_to_holder
 from rowlock.telemetry import LockSpan
 from rowlock.times import duration_of, seconds_of
 from rowlock.v1.lock_pb2 import (
@@ -49,12 +50,14 @@ Outcome = Union[HeldLease, Refusal]  # noqa: UP007 - Evaluated at run time.
 # The caller never learned of the lease, or the place was lost: asking again takes nothing from anybody.
 _UNTOLD_ENDS = (Reason.LAPSED, Reason.EXPIRED)
 _UNTOLD_FAILURES = (Reason.UNKNOWN_CLAIM, Reason.LEASE_LOST)
+# Refusals because others hold the lock, or the caller itself.
+_OF_HOLDERS = (Reason.BUSY, Reason.TIMED_OUT)
 # How many times a lease that arrives too late to be relied on is renewed before the acquisition fails.
 _LATE_GRANTS_MAX = 3
 # Seconds that the server may take to report that a wait is over.
 _LATE = 2.0
-# Seconds between positions if nobody looks at them.
-_SELDOM = 3_600.0
+# Seconds between positions if only notices of a long wait show them.
+_SELDOM = 60.0
 # The shortest wait of the protocol, in seconds.
 _WAIT_MIN = 0.001
 
@@ -73,6 +76,7 @@ class Acquisition:
         moved: Callable[[Place], object] | None,
         is_shared: Callable[[Acquisition], bool],
         span: LockSpan,
+        notices: WaitNotices,
     ) -> None:
         """`moved` takes each place and must not block; `is_shared`: whether another call waits for the same claim."""
         self.outcome: Future[Outcome] = Future()
@@ -85,6 +89,7 @@ class Acquisition:
         self._moved = moved
         self._is_shared = is_shared
         self._span = span
+        self._notices = notices
         self.shared_id = asked.request_id
         """The request id that the caller chose; None: the client made it, so nobody else can know it."""
         self._is_wait = asked.wait != 0
@@ -131,6 +136,7 @@ class Acquisition:
 
     def _settle(self) -> None:
         self._is_settled = True
+        self._notices.stop()
         self._on_ended(self)
 
     def _resolve(self, outcome: Outcome) -> bool:
@@ -209,9 +215,10 @@ class Acquisition:
         if self._is_abandoned:
             self._unwanted(ticket.ticket_id)
             return True
+        place = Place(ticket.ahead, ticket.permits_ahead, ticket.queue_length, seconds_of(ticket.waited))
+        self._notices.placed(ticket.ticket_id, place)
         if self._moved:
-            waited = seconds_of(ticket.waited)
-            self._moved(Place(ticket.ahead, ticket.permits_ahead, ticket.queue_length, waited))
+            self._moved(place)
         return False
 
     def _granted(self, lease: Lease, basis: float) -> None:
@@ -262,8 +269,10 @@ class Acquisition:
         is_left = not self._is_wait or self._now() < self._until
         if refusal.reason in _UNTOLD_ENDS and is_left and self._may_ask_again:
             self._again()
-        else:
-            self._resolve(refusal)
+            return
+        name = self._asked.request.name
+        held_for = self._holder.held_for(name) if refusal.reason in _OF_HOLDERS else None
+        self._resolve(refusal if held_for is None else refused_to_holder(name, refusal, held_for))
 
     def _failed(self, error: RowlockError) -> None:
         if error.reason in _UNTOLD_FAILURES and self._ticket_id and self._may_ask_again:

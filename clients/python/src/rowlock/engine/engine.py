@@ -12,12 +12,14 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import Future
 from typing import Any, TypeVar
 
+from rowlock.checks import OptionError
 from rowlock.clock import Clock
 from rowlock.clock import now as clock_now
 from rowlock.connection.calls import Calls
 from rowlock.connection.connection import Connection
 from rowlock.connection.connections import Connections
 from rowlock.connection.preparation import Preparation
+from rowlock.diagnosis import Diagnosis
 from rowlock.engine.acquisition import Acquisition, Outcome
 from rowlock.engine.ask_once import Repeat, ask_once
 from rowlock.engine.callbacks import Latest, Run
@@ -27,12 +29,16 @@ from rowlock.engine.held_lease import HeldLease
 from rowlock.engine.held_locks import HeldLocks, Released
 from rowlock.engine.lease_keeper import LeaseKeeper
 from rowlock.engine.left_behind import LeftBehind
+from rowlock.engine.lock_watch import LockWatch
 from rowlock.engine.renewal import renew_command
-from rowlock.errors import RowlockError, closed, forked
+from rowlock.engine.wait_notices import WaitNotices
+from rowlock.errors import RowlockError, closed, forked, given_up, lost_by
 from rowlock.event_loop import EventLoop
+from rowlock.mode import proto_mode
 from rowlock.options import Asked, AskedCapture, ConnectionEvent, Headers, Place, Settings
 from rowlock.reason import Reason
 from rowlock.telemetry import LockSpan, Telemetry, traceparent
+from rowlock.times import Seconds
 from rowlock.v1.lock_pb2 import Lease
 from rowlock.v1.lock_service_pb2 import (
     ReleaseRequest,
@@ -40,6 +46,7 @@ from rowlock.v1.lock_service_pb2 import (
     SessionResponse,
     SessionResult,
 )
+from rowlock.watch import WatchUpdate
 
 # Seconds that closing may take to give back the leases, and then to close the connection gracefully.
 _GIVE_BACK_WITHIN = 2.0
@@ -70,6 +77,7 @@ class Engine:
             settings.addresses,
             need=lambda: self._connections.need(),
             last_error=lambda: self._connections.last_error,
+            diagnoses=lambda: self._connections.diagnoses.all,
         )
         self.telemetry = Telemetry(held=lambda: len(self._keeper))
         self._keeper = LeaseKeeper(self._calls, self._loop, now, self.telemetry.late)
@@ -82,18 +90,18 @@ class Engine:
         self._held = HeldLocks(
             self._calls, self._keeper, self._left_behind, settings.give_up_after, self.telemetry
         )
-        self._acquisitions: set[Acquisition | Capture] = set()
+        # All that a caller waits for, over any number of connections.
+        self._acquisitions: set[Acquisition | Capture | LockWatch] = set()
         self._closed: Future[None] | None = None
         self._is_finished = False
         # Makes the error of all further calls; any thread reads it.
         self._refuse: Callable[[], RowlockError] | None = None
         _engines.add(self)
 
-    def acquire(
-        self, asked: Asked, on_position: Callable[[Place], object] | None, run: Run, span: LockSpan
-    ) -> Future[Outcome]:
-        """Ask for a lock. `run` decides where `on_position` is called, which ends with the outcome."""
+    def acquire(self, asked: Asked, run: Run, span: LockSpan) -> Future[Outcome]:
+        """Ask for a lock. `run` decides where the caller's functions are called, which ends with the outcome."""
         self._check()
+        on_position = asked.on_position
 
         def moved(place: Place) -> None:
             if on_position is None or acquisition.outcome.done():
@@ -115,11 +123,37 @@ class Engine:
             moved=Latest(run, moved) if on_position else None,
             is_shared=self._is_shared,
             span=span,
+            notices=WaitNotices(
+                asked,
+                self._calls,
+                self._loop,
+                self._now,
+                self._held,
+                self.telemetry,
+                explain_after=self._settings.explain_after,
+                run=run,
+            ),
         )
         if asked.request_id:
             self._left_behind.forget(asked.request_id)
         self._begin(acquisition, acquisition.outcome)
         return acquisition.outcome
+
+    def hold_again(self, asked: Asked, who: object) -> HeldLease | None:
+        """Return the lease that this thread or task may hold once more. Raises OptionError if it holds another kind."""
+        self._check()
+        for lease in self._held.named(asked.request.name) if asked.is_reentrant else ():
+            if lease.reentrant_for is not who:
+                continue
+            request, is_counted = asked.request, lease.mode == "permit"
+            if proto_mode(lease.mode) != request.mode or (
+                is_counted and lease.permits != (request.permits or 1)
+            ):
+                held = f"{lease.permits} permits of it" if is_counted else f"it in mode {lease.mode}"
+                raise OptionError([f'reentrant: you hold "{lease.lock_name}", but {held}: ask for the same'])
+            if lease.hold_again():
+                return lease
+        return None
 
     def capture(self, asked: AskedCapture, caller: str) -> Future[CapturedLeases]:
         """Ask for some of many locks. `caller` is the trace context of the request."""
@@ -135,6 +169,31 @@ class Engine:
         )
         self._begin(capture, capture.outcome)
         return capture.outcome
+
+    def watch(self, prefix: str) -> LockWatch:
+        """Begin to watch locks."""
+        self._check()
+        watch = LockWatch(self._calls, prefix, self._settings.give_up_after, self._acquisitions.discard)
+
+        def begin() -> None:
+            if self._closed:
+                watch.abandon(closed())
+                return
+            self._acquisitions.add(watch)
+            watch.begin()
+
+        self._loop.post(begin)
+        return watch
+
+    def next_of(self, watch: LockWatch) -> Future[WatchUpdate]:
+        """Wait for the next update of a watch."""
+        update: Future[WatchUpdate] = Future()
+        self._post(lambda: watch.next(update), update)
+        return update
+
+    def unwatch(self, watch: LockWatch) -> None:
+        """End a watch."""
+        self._loop.post(lambda: watch.abandon(given_up()))
 
     def give_up(self, outcome: Future[Any]) -> None:
         """Cancel a request, and give back the leases if it succeeds at the same moment."""
@@ -170,7 +229,7 @@ class Engine:
         self._post(lambda: self._held.end(request, future, traceparent=caller), future)
         return future
 
-    def hand_over(self, lease: HeldLease, ttl: float | None) -> Future[Lease]:
+    def hand_over(self, lease: HeldLease, ttl: Seconds | None) -> Future[Lease]:
         """Renew a lease once more, and stop renewing it."""
         command = renew_command(lease.id, ttl)
 
@@ -227,7 +286,13 @@ class Engine:
             raise forked()
 
     def forked(self) -> None:
-        """Refuse all calls in the child of a fork: its engine has no thread, and the locks belong to the parent."""
+        """Refuse all calls in the child of a fork: its engine has no thread, and the locks belong to the parent.
+
+        An engine that was not used before the fork is as good as new.
+        """
+        if self._loop.is_untouched:
+            return
+        _engines.discard(self)
         self._refuse = forked
         self.telemetry.disown()
         for lease in self._held:
@@ -267,14 +332,18 @@ class Engine:
         self._keeper.orphaned()
         self._calls.ended(connection, error)
 
+    def unanswered(self, diagnoses: tuple[Diagnosis, ...]) -> None:
+        """Take that no server answers, and that the client tries again."""
+        self.telemetry.unanswered(diagnoses)
+
     def hopeless(self, error: RowlockError) -> None:
         """Fail all open calls, as every server would.
 
-        Calls with a place stay if only the credentials are refused and others may come: the server keeps a place for a
-        while.
+        Calls with a place stay if another server may come, or other credentials: the server keeps a place for a while.
         """
         self.telemetry.hopeless(error)
-        may_pass = error.is_of_credentials and self._preparation.may_change
+        is_elsewhere = error.reason == Reason.NO_SERVER
+        may_pass = is_elsewhere or (error.is_of_credentials and self._preparation.may_change)
         self._calls.fail_all(error, but_placed=may_pass)
 
     def notify(self, event: ConnectionEvent) -> None:
@@ -363,7 +432,7 @@ class Engine:
         error = RowlockError(Reason.UNKNOWN, "INTERNAL", f"A bug in this client: {bug!r}")
         error.__cause__ = bug
         for lease in self._held:
-            lease.lose(error)
+            lease.lose(lost_by(lease.lock_name, error))
         self._calls.fail_all(error)
 
     # Internals, on any thread.
@@ -398,7 +467,6 @@ _engines: weakref.WeakSet[Engine] = weakref.WeakSet()
 def _in_child() -> None:
     for engine in list(_engines):
         engine.forked()
-    _engines.clear()
 
 
 def _at_exit() -> None:

@@ -80,6 +80,9 @@ class HeldLease:
         self.is_late = False
         """Whether the keeper has noticed that its renewal is overdue."""
         self.is_provisional = False
+        self.reentrant_for: object = None
+        """The thread or task that may hold it once more; None: nobody."""
+        self._holds = 1
         self.over = threading.Event()
         """Set when it is lost or given back; `loss` says why."""
         self.loss: RowlockError | None = None
@@ -99,6 +102,11 @@ class HeldLease:
     def deadline(self) -> float:
         """When the client counts it as lost, by the client's clock; the work must have stopped `margin` later."""
         return self._basis + self._ttl - self.margin
+
+    @property
+    def age(self) -> float:
+        """Seconds since the client received it."""
+        return self._now() - self.told_at
 
     @property
     def overdue_at(self) -> float:
@@ -175,6 +183,26 @@ class HeldLease:
             self.loss = why
         self.over.set()
         self.notify()
+
+    def hold_again(self) -> bool:
+        """Count one more holder; return false if the lease is lost."""
+        self.look()
+        with self._mutex:
+            if self.loss:
+                return False
+            self._holds += 1
+            return True
+
+    @property
+    def is_held_twice(self) -> bool:
+        """Whether it has more than one holder in this process."""
+        return self._holds > 1
+
+    def let_one_go(self) -> bool:
+        """Count one holder less; return whether there are others."""
+        with self._mutex:
+            self._holds -= 1
+            return self._holds > 0
 
     def give_back(self, how: str = "released") -> None:
         """End the lease because the user gave it back."""

@@ -3,23 +3,31 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
+from typing import Literal
 
 from google.protobuf.duration_pb2 import Duration
 
 from rowlock.connection.calls import Calls
 from rowlock.engine.ask_once import ask_once
-from rowlock.engine.futures import resolve
+from rowlock.engine.futures import reject, resolve
 from rowlock.engine.held_lease import HeldLease
 from rowlock.engine.lease_keeper import LeaseKeeper
 from rowlock.engine.left_behind import LeftBehind
-from rowlock.errors import RowlockError
+from rowlock.errors import RowlockError, Violation, given_back, released_too_late
 from rowlock.reason import Reason
 from rowlock.records import Terms
 from rowlock.telemetry import Telemetry
 from rowlock.v1.lock_service_pb2 import AcquireRequest, ReleaseRequest, SessionCommand, SessionResult
+
+# The parts of a release that change what the lock remembers.
+_OPTIONS: tuple[Literal["status", "cool_down", "attempts_left"], ...] = (
+    "status",
+    "cool_down",
+    "attempts_left",
+)
 
 
 @dataclass(frozen=True)
@@ -31,15 +39,25 @@ class Released:
     """The lease had ended before, and no earlier try of this call can have ended it."""
 
 
-def already_released() -> Future[Released]:
-    """The release of a lease that this client has given away: nothing is sent."""
+def given_away(was_held: bool) -> Future[Released]:
+    """The release of a lease that this client has handed over, or holds once more: nothing is sent."""
     future: Future[Released] = Future()
-    resolve(future, Released(False))
+    resolve(future, Released(was_held))
     return future
 
 
+def _without(request: ReleaseRequest, violations: Sequence[Violation]) -> ReleaseRequest:
+    """Return the release without what was refused, or without all options if that is not clear."""
+    rest = ReleaseRequest()
+    rest.CopyFrom(request)
+    refused = {each.field.rsplit(".", 1)[-1] for each in violations} & set(_OPTIONS)
+    for option in refused or _OPTIONS:
+        rest.ClearField(option)
+    return rest
+
+
 class HeldLocks:
-    """For use on the engine's thread, except `find` and iteration, which any thread may use."""
+    """For use on the engine's thread, except `find`, `named` and iteration, which any thread may use."""
 
     def __init__(
         self,
@@ -55,6 +73,7 @@ class HeldLocks:
         self._give_up_after = give_up_after
         self._telemetry = telemetry
         self._held: dict[str, HeldLease] = {}
+        self._by_name: dict[str, list[HeldLease]] = {}
 
     def __iter__(self) -> Iterator[HeldLease]:
         return iter(list(self._held.values()))
@@ -64,9 +83,19 @@ class HeldLocks:
         lease = self._held.get(lease_id)
         return lease if lease and lease.loss is None else None
 
+    def named(self, lock_name: str) -> Sequence[HeldLease]:
+        """Return the leases of a lock that are held, oldest first; on any thread."""
+        return [lease for lease in tuple(self._by_name.get(lock_name, ())) if lease.loss is None]
+
+    def held_for(self, lock_name: str) -> float | None:
+        """Return for how many seconds this client has held this lock; None if it does not hold it."""
+        ages = [lease.age for lease in self.named(lock_name)]
+        return max(ages, default=None)
+
     def keep(self, lease: HeldLease) -> None:
         """Hold and renew a lease from now on."""
         self._held[lease.id] = lease
+        self._by_name.setdefault(lease.lock_name, []).append(lease)
         self._keeper.keep(lease)
         self._telemetry.kept(lease)
 
@@ -74,6 +103,10 @@ class HeldLocks:
         """Stop holding a lease, without a message to the server."""
         if self._held.get(lease.id) is lease:
             del self._held[lease.id]
+            named = self._by_name[lease.lock_name]
+            named.remove(lease)
+            if not named:
+                del self._by_name[lease.lock_name]
         self._keeper.drop(lease)
         lease.give_back(how)
 
@@ -82,18 +115,46 @@ class HeldLocks:
     ) -> None:
         """Give a lease back, with the changes to the lock's record."""
         is_held = lease.loss is None
-        # After so many seconds the lease has ended by itself.
-        within = lease.remaining + lease.margin
+        # Nobody may rely on the lease for longer, so nobody waits for longer to leave its scope.
+        within = lease.remaining
         self.forget(lease, "released")
         if is_held:
             future.add_done_callback(self._heard_of(lease.id, lease.is_endless))
-            self.end(request, future, within, traceparent)
+            answered: Future[Released] = Future()
+            answered.add_done_callback(self._answered(lease, request, within, future))
+            self.end(request, answered, within, traceparent)
             return
         # Perhaps only this client counts it as lost, and the server still keeps it. If the lock's record is to remember
         # the loss, the lease has to end by itself.
         if not lease.terms.remembers_loss:
             self.give_back(lease.id, lease.terms, is_endless=lease.is_endless)
         resolve(future, Released(False))
+
+    def _answered(
+        self, lease: HeldLease, request: ReleaseRequest, within: float, future: Future[Released]
+    ) -> Callable[[Future[Released]], None]:
+        """Return a callback that passes the answer to a release on.
+
+        A release that is refused for its options is repeated without them, so that nobody waits for a lock whose
+        holder needs it no more.
+        """
+
+        def passed_on(answer: Future[Released]) -> None:
+            error = answer.exception()
+            if error is None:
+                resolve(future, answer.result())
+            elif not isinstance(error, RowlockError):
+                reject(future, error)
+            elif error.reason == Reason.BAD_REQUEST and request.ListFields()[1:]:
+                again: Future[Released] = Future()
+                again.add_done_callback(lambda _: reject(future, again.exception() or given_back(error)))
+                self.end(_without(request, error.violations), again, within)
+            elif error.is_transient and within <= self._give_up_after:
+                reject(future, released_too_late(lease.lock_name))
+            else:
+                reject(future, error)
+
+        return passed_on
 
     def release_all(self) -> None:
         """Release all leases. One whose release no server hears ends by itself; one without end is left behind."""

@@ -15,6 +15,9 @@ class Holder(Protocol):
     def find(self, lease_id: str) -> HeldLease | None:
         """Return a lease that is already held, for example when a call repeats its request id."""
 
+    def held_for(self, lock_name: str) -> float | None:
+        """Return for how many seconds this client has held this lock; None if it does not hold it."""
+
     def keep(self, lease: HeldLease) -> None:
         """Hold and renew a lease from now on."""
 

@@ -13,7 +13,7 @@ from rowlock.connection.calls import Ask, Calls
 from rowlock.connection.connection import Connection
 from rowlock.connection.connections import Connections
 from rowlock.engine.held_lease import HeldLease, LockState
-from rowlock.errors import RowlockError, lost, of_status
+from rowlock.errors import RowlockError, lost, lost_by, of_status
 from rowlock.event_loop import EventLoop, Timer
 from rowlock.reason import Reason, end_of
 from rowlock.v1.lock_pb2 import Lease
@@ -177,7 +177,7 @@ class LeaseKeeper:
     def _lose(self, lease_id: str, error: RowlockError) -> None:
         lease = self._held.pop(lease_id, None)
         if lease:
-            lease.lose(error)
+            lease.lose(lost_by(lease.lock_name, error))
 
     def _wake(self) -> None:
         """Set the timer to the first time at which a lease needs attention."""

@@ -9,6 +9,7 @@ from rowlock.engine.engine import Engine
 from rowlock.engine.renewal import renew_command
 from rowlock.history import WaitExplanation, explain_request, explanation_view
 from rowlock.records import LockChanges, RecordView, record_view, update_of
+from rowlock.times import Seconds
 from rowlock.v1 import lock_service_pb2
 from rowlock.v1.lock_service_pb2 import (
     LIST_ORDER_LONGEST_WAIT,
@@ -64,7 +65,7 @@ class Verbs:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
 
-    def renew(self, lease_id: str, ttl: float | None) -> Future[RenewedLease]:
+    def renew(self, lease_id: str, ttl: Seconds | None) -> Future[RenewedLease]:
         """Renew a lease once; a ttl of None keeps the last one."""
         command = renew_command(lease_id, ttl)
         return self._engine.ask(command, lambda result: renewed_lease(result.renew.lease), is_urgent=True)

@@ -1,0 +1,33 @@
+package main
+
+import (
+	"context"
+	"path/filepath"
+	"runtime"
+	"testing"
+
+	"github.com/rowlock/rowlock/clients/go/rowlock"
+	"github.com/rowlock/rowlock/clients/go/rowlocktest"
+)
+
+func TestTheWorkerFinishesWhatItHasBegun(t *testing.T) {
+	_, file, _, _ := runtime.Caller(0)
+	root := filepath.Join(filepath.Dir(file), "../../../..")
+	server := rowlocktest.Start(t, rowlocktest.Command(
+		filepath.Join(root, "node_modules/.bin/node"), filepath.Join(root, "server/main.ts")))
+	client := server.Client(t)
+	if _, err := client.UpdateLock(context.Background(), "task/7", rowlock.Status("new")); err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	err := run(ctx, server.Address(), func(ctx context.Context, task *rowlock.Lock) error {
+		stop()
+		return perform(ctx, task)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if info, err := client.GetLock(context.Background(), "task/7"); err != nil || info.Record.Status != "done" {
+		t.Errorf("%+v %v", info, err)
+	}
+}

@@ -1,0 +1,115 @@
+// The options of one lock, with their defaults and checks.
+
+package rowlock
+
+import (
+	"fmt"
+	"math"
+	"time"
+
+	"google.golang.org/protobuf/types/known/durationpb"
+
+	"github.com/rowlock/rowlock/clients/go/rowlockv1"
+)
+
+const positionInterval = time.Second
+
+// LockOption is an option of one lock.
+type LockOption interface {
+	ofLock(*lockOptions)
+}
+
+type lockOption func(*lockOptions)
+
+func (set lockOption) ofLock(o *lockOptions) { set(o) }
+
+type lockOptions struct {
+	leaseOptions
+	permits          int
+	mode             Mode
+	onPosition       func(Place)
+	onWaiting        func(Waiting)
+	positionInterval time.Duration
+}
+
+// Place is a place in the queue.
+type Place struct {
+	// Ahead is how many claims wait before this one.
+	Ahead int
+	// PermitsAhead is how many permits these claims ask for.
+	PermitsAhead uint64
+	// QueueLength is how many claims wait in total.
+	QueueLength int
+	// Waited is how long this claim has waited.
+	Waited time.Duration
+}
+
+// Permits is how many permits to take, all or none, at most 1,000,000. Default: 1. [Shared] and [Exclusive] take one.
+func Permits(permits int) LockOption {
+	return lockOption(func(o *lockOptions) { o.permits = permits })
+}
+
+// As is how to hold the lock: [Permit], [Shared] or [Exclusive]. Default: [Permit].
+func As(mode Mode) LockOption {
+	return lockOption(func(o *lockOptions) { o.mode = mode })
+}
+
+// OnPosition calls tell for each new place in the queue, in the goroutine that waits. If tell is slow, it gets only the
+// latest place.
+func OnPosition(tell func(Place)) LockOption {
+	return lockOption(func(o *lockOptions) { o.onPosition = tell })
+}
+
+// PositionInterval is the minimum time between two places, 0 to 1 hour. Default: 1 s.
+func PositionInterval(interval time.Duration) LockOption {
+	return lockOption(func(o *lockOptions) { o.positionInterval = interval })
+}
+
+// lockOptionsOf applies the options to the defaults. It fails for options that cannot work, and leaves all other checks
+// to the server.
+func lockOptionsOf(options []LockOption) (*lockOptions, error) {
+	o := &lockOptions{permits: 1, mode: Permit, positionInterval: positionInterval}
+	o.wait, o.ttl = Forever, ttlDefault
+	for _, option := range options {
+		option.ofLock(o)
+	}
+	wrong := o.check()
+	if o.permits < 0 || o.permits > math.MaxUint32 {
+		wrong.add("Permits", fmt.Sprintf("%d is not between 0 and 4294967295", o.permits))
+	}
+	if o.mode != Permit && o.mode != Shared && o.mode != Exclusive {
+		wrong.add("As", fmt.Sprintf("%q is not a mode", o.mode))
+	}
+	return o, wrong.err()
+}
+
+// shared is the key in [requests], if the caller has chosen a request id; otherwise "".
+func (o *lockOptions) shared() string {
+	if o.requestID == "" {
+		return ""
+	}
+	return "lock " + o.requestID
+}
+
+// request is the request under this id.
+func (o *lockOptions) request(name, id string, whenBusy rowlockv1.WhenBusy) *rowlockv1.AcquireRequest {
+	request := &rowlockv1.AcquireRequest{
+		Name:         name,
+		Mode:         o.mode.proto(),
+		Permits:      uint32(o.permits),
+		RequestId:    id,
+		Owner:        o.owner,
+		Labels:       o.labels,
+		WhenBusy:     whenBusy,
+		MinInterval:  o.terms.minInterval,
+		LockDelay:    o.terms.lockDelay,
+		StatusIfLost: o.terms.statusIfLost,
+		IfStatus:     o.terms.ifStatus,
+	}
+	if o.ttl == Forever {
+		request.NoExpiry = true
+	} else {
+		request.Ttl = durationpb.New(o.ttl)
+	}
+	return request
+}

@@ -1,0 +1,112 @@
+// What a client says about a long wait: who holds the lock, and at which place it waits.
+
+package rowlock
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/rowlock/rowlock/clients/go/rowlockv1"
+)
+
+const (
+	explainAfterDefault = 10 * time.Second
+	// explainAgain is the time between two notices of one wait.
+	explainAgain = time.Minute
+	// explainWithin bounds the question to the server; without an answer, the notice has the place only.
+	explainWithin = 5 * time.Second
+)
+
+// Waiting is a notice of a wait that lasts: see [OnWaiting].
+type Waiting struct {
+	// Name is the lock.
+	Name string
+	// Waited is the time since the request.
+	Waited time.Duration
+	Place  Place
+	// Summary says in one line for people why the lock is not granted; empty if the server did not say.
+	Summary string
+	// Causes are the same for programs, the most important first; none if the server did not say.
+	Causes []WaitCause
+	// HeldByYou: this client holds the lock itself. Locks are not reentrant.
+	HeldByYou bool
+}
+
+// OnWaiting calls tell after [Config.ExplainAfter] of waiting and then every minute, and at once if this client holds
+// the lock itself. It runs in the goroutine that waits. If tell is slow, it gets only the latest notice.
+func OnWaiting(tell func(Waiting)) LockOption {
+	return lockOption(func(o *lockOptions) { o.onWaiting = tell })
+}
+
+// waits begins with the first place in the queue, in a turn.
+func (a *acquisition) waits() {
+	own := a.client.locks.ofName(a.name)
+	if own != nil {
+		a.note(Waiting{Summary: own.heldByYou()}, own)
+	}
+	a.noticeAfter(a.client.config.ExplainAfter)
+}
+
+func (a *acquisition) noticeAfter(pause time.Duration) {
+	a.notice = a.client.turns.after(pause, a.explain)
+}
+
+// explain asks the server why the claim waits, and notes the answer.
+func (a *acquisition) explain() {
+	a.noticeAfter(explainAgain)
+	if a.ticketID == "" {
+		// The claim of the request id is gone, and the client asks again.
+		a.note(Waiting{}, nil)
+		return
+	}
+	request := &rowlockv1.ExplainWaitRequest{Target: &rowlockv1.ExplainWaitRequest_TicketId{TicketId: a.ticketID}}
+	asked := &question{
+		command: &rowlockv1.SessionCommand{Command: &rowlockv1.SessionCommand_ExplainWait{ExplainWait: request}},
+		kind:    kindOther,
+		within:  explainWithin,
+	}
+	a.client.verbs.begin(asked, func(result *rowlockv1.SessionResult, _ time.Duration, err *Error) {
+		// A failure says nothing of the wait itself: the right may be missing, or the server is older.
+		notice := Waiting{}
+		if err == nil {
+			explained := explanationOf(result.GetExplainWait())
+			notice.Summary, notice.Causes = explained.Summary, explained.Causes
+			a.place.Ahead, a.place.PermitsAhead = 0, 0
+			for _, cause := range explained.Causes {
+				if cause.Queued != nil {
+					a.place.Ahead, a.place.PermitsAhead = int(cause.Queued.Ahead), cause.Queued.PermitsAhead
+				}
+			}
+		}
+		a.note(notice, nil)
+	})
+}
+
+// note logs a notice and gives it to the caller. own is the lease that this client holds, if that is news.
+func (a *acquisition) note(notice Waiting, own *heldLease) {
+	if a.isSettled() {
+		return
+	}
+	notice.Name, notice.Place, notice.Waited = a.name, a.place, a.client.turns.now()-a.began
+	notice.HeldByYou = a.client.locks.ofName(a.name) != nil
+	if own == nil || !own.wasAskedFor {
+		a.client.observer.waiting(notice, own != nil)
+	}
+	if own != nil {
+		// Among many goroutines that share a lock this is no mistake, and one line is enough.
+		own.wasAskedFor = true
+	}
+	if a.asked.onWaiting != nil {
+		select {
+		case <-a.notices:
+		default:
+		}
+		a.notices <- notice
+	}
+}
+
+// heldByYou says that this client holds the lock itself.
+func (l *heldLease) heldByYou() string {
+	return fmt.Sprintf("you hold %q yourself, since %.0f s; locks are not reentrant",
+		l.lockName, (l.turns.now() - l.toldAt).Seconds())
+}

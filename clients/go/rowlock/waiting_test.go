@@ -1,0 +1,79 @@
+// What a client says about waits that last, and about locks that it holds itself.
+
+package rowlock_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rowlock/rowlock/clients/go/rowlock"
+)
+
+// waits asks for the lock, and returns the notices of that wait.
+func waits(t *testing.T, client *rowlock.Client, options ...rowlock.LockOption) <-chan rowlock.Waiting {
+	t.Helper()
+	notices := make(chan rowlock.Waiting, 10)
+	options = append(options, rowlock.OnWaiting(func(notice rowlock.Waiting) { notices <- notice }))
+	go func() {
+		if lock, err := client.Lock(background, nameOf(t), options...); err == nil {
+			lock.Close()
+		}
+	}()
+	return notices
+}
+
+func TestALongWaitSaysWhoHoldsTheLockAndThePlace(t *testing.T) {
+	t.Parallel()
+	holder := connect(t, rowlock.Config{Addresses: []string{sharedAddress(t)}, Owner: "the-holder"})
+	mustLock(t, holder, nameOf(t))
+	client, _, log := watched(t, rowlock.Config{Addresses: []string{sharedAddress(t)}, ExplainAfter: 200 * time.Millisecond})
+	first := within(t, "the notice", waits(t, client))
+	second := within(t, "the notice of the next", waits(t, client))
+	if first.HeldByYou || first.Name != nameOf(t) || first.Waited < 200*time.Millisecond ||
+		!strings.Contains(first.Summary, "the-holder") || len(first.Causes) == 0 || first.Place.Ahead != 0 {
+		t.Errorf("%+v", first)
+	}
+	if second.Place.Ahead != 1 || !strings.Contains(second.Summary, "the-holder") {
+		t.Errorf("%+v", second)
+	}
+	until(t, "the line in the log", func() bool {
+		return log.has("INFO", "waiting for a lock", "lock="+nameOf(t), "ahead=1", "the-holder")
+	})
+}
+
+func TestAWaitIsExplainedOnlyByItsPlaceIfTheServerDoesNotSayWhy(t *testing.T) {
+	t.Parallel()
+	holder := connectTo(t, sharedAddress(t))
+	mustLock(t, holder, nameOf(t))
+	line := startLine(t, sharedAddress(t), 0)
+	client := connect(t, rowlock.Config{Addresses: []string{line.address}, ExplainAfter: 200 * time.Millisecond})
+	waiting := make(chan struct{}, 1)
+	notices := waits(t, client, rowlock.OnPosition(func(rowlock.Place) { waiting <- struct{}{} }))
+	within(t, "the place", waiting)
+	line.isMuted.Store(true)
+	if notice := within(t, "the notice", notices); notice.Summary != "" || notice.Place.QueueLength != 1 {
+		t.Errorf("%+v", notice)
+	}
+}
+
+func TestALockThatTheClientHoldsItselfIsSaidAtOnce(t *testing.T) {
+	t.Parallel()
+	client, _, log := watched(t, rowlock.Config{Addresses: []string{sharedAddress(t)}, ExplainAfter: time.Hour})
+	held := mustLock(t, client, nameOf(t))
+	const said = "yourself, since 0 s; locks are not reentrant"
+	notices := waits(t, client)
+	if notice := within(t, "the notice", notices); !notice.HeldByYou || !strings.Contains(notice.Summary, said) {
+		t.Errorf("%+v", notice)
+	}
+	until(t, "the warning in the log", func() bool { return log.has("WARN", "waiting for a lock", "locks are not reentrant") })
+	_, refusal, err := client.Acquire(background, nameOf(t), rowlock.Wait(0))
+	if err != nil || refusal.Reason != rowlock.ErrBusy || !refusal.HeldByYou || !strings.Contains(refusal.Message, said) {
+		t.Errorf("%+v %v", refusal, err)
+	}
+	other := connectTo(t, sharedAddress(t))
+	if _, refusal, err := other.Acquire(background, nameOf(t), rowlock.Wait(0)); err != nil || refusal.HeldByYou {
+		t.Errorf("%+v %v", refusal, err)
+	}
+	held.Close()
+}

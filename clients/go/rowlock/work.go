@@ -1,0 +1,224 @@
+// A worker loop: captures locks under a prefix, runs a handler with each of them, and releases each with a status.
+
+package rowlock
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math"
+	"sync"
+	"time"
+)
+
+const (
+	// failedCoolDown: a lock whose handler has failed rests for so long, so that it is not taken again at once.
+	failedCoolDown = time.Second
+	// captureMax is the most locks of one capture.
+	captureMax = 100
+)
+
+// WorkOption is an option of [Client.Work]. Options of a lease are, too, except for [Wait] and [RequestID].
+type WorkOption interface {
+	ofWork(*workOptions)
+}
+
+type workOption func(*workOptions)
+
+func (set workOption) ofWork(o *workOptions) { set(o) }
+
+type workOptions struct {
+	captureOptions
+	concurrency                      int
+	statusWhenDone, statusWhenFailed *string
+}
+
+// Concurrency is how many handlers run at once at most. Default: 1.
+func Concurrency(atMost int) WorkOption {
+	return workOption(func(o *workOptions) { o.concurrency = atMost })
+}
+
+// StatusWhenDone is the lock's status after its handler has returned nil. Default: the status stays as it is.
+func StatusWhenDone(status string) WorkOption {
+	return workOption(func(o *workOptions) { o.statusWhenDone = &status })
+}
+
+// StatusWhenFailed is the lock's status after its handler has returned an error. Default: that of [StatusIfLost].
+func StatusWhenFailed(status string) WorkOption {
+	return workOption(func(o *workOptions) { o.statusWhenFailed = &status })
+}
+
+// work is a worker loop that runs.
+type work struct {
+	client   *Client
+	ctx      context.Context
+	handler  func(ctx context.Context, lock *Lock) error
+	asked    *workOptions
+	running  sync.WaitGroup
+	free     chan struct{}
+	failures int
+}
+
+// Work captures locks under the prefix as they become free and due, with [Client.Capture], runs the handler with each of
+// them, and releases it, with the status of [StatusWhenDone] or [StatusWhenFailed]. It logs what handlers return as
+// errors, and goes on. It outlives outages of servers. An error that no other try heals, such as a missing right, ends it.
+//
+// When ctx is done or the client is closed, Work takes no more locks, waits for the handlers that run, and returns nil.
+// The context of a handler is cancelled only when its lock is lost or the client is closed, so that a handler can finish.
+func (c *Client) Work(
+	ctx context.Context, prefix string, handler func(ctx context.Context, lock *Lock) error, options ...WorkOption,
+) error {
+	asked, err := workOptionsOf(prefix, options)
+	if err != nil {
+		return err
+	}
+	w := &work{client: c, ctx: ctx, handler: handler, asked: asked, free: make(chan struct{}, asked.concurrency)}
+	for range asked.concurrency {
+		w.free <- struct{}{}
+	}
+	defer w.running.Wait()
+	for {
+		count := w.awaitFree()
+		if count == 0 {
+			return nil
+		}
+		taken, err := w.take(count)
+		for range count - taken {
+			w.free <- struct{}{}
+		}
+		if err != nil {
+			if ctx.Err() != nil || errors.Is(err, ErrClosed) {
+				return nil
+			}
+			return err
+		}
+	}
+}
+
+// workOptionsOf applies the options to the defaults. It fails for options that cannot work.
+func workOptionsOf(prefix string, options []WorkOption) (*workOptions, error) {
+	o := &workOptions{concurrency: 1}
+	o.ttl, o.count, o.prefix = ttlDefault, 1, &prefix
+	for _, option := range options {
+		option.ofWork(o)
+	}
+	var wrong faults
+	if o.wait != 0 {
+		wrong.add("Wait", "a worker waits for as long as it runs")
+	}
+	if o.requestID != "" {
+		wrong.add("RequestID", "a worker makes many requests")
+	}
+	if o.concurrency < 1 || o.concurrency > math.MaxInt32 {
+		wrong.add("Concurrency", fmt.Sprintf("%d is not above 0", o.concurrency))
+	}
+	if o.ttl == Forever {
+		wrong.add("TTL", "must not be Forever for a worker")
+	}
+	o.wait = Forever
+	wrong = append(wrong, o.check()...)
+	if o.statusWhenFailed == nil {
+		o.statusWhenFailed = o.terms.statusIfLost
+	}
+	return o, wrong.err()
+}
+
+// awaitFree waits until a handler may begin, and returns how many may; 0 when the loop is stopped.
+func (w *work) awaitFree() int {
+	select {
+	case <-w.free:
+	case <-w.ctx.Done():
+		return 0
+	case <-w.client.closed:
+		return 0
+	}
+	count := 1
+	for ; count < captureMax; count++ {
+		select {
+		case <-w.free:
+		default:
+			return count
+		}
+	}
+	return count
+}
+
+// take waits for up to count locks, begins with them, and returns how many they are.
+func (w *work) take(count int) (taken int, err error) {
+	asked := w.asked.captureOptions
+	asked.count = count
+	captured, err := w.client.captureWith(w.ctx, &asked)
+	if err != nil {
+		return 0, w.goesOn(err)
+	}
+	w.failures = 0
+	for _, lock := range captured.Locks {
+		w.running.Add(1)
+		go w.handle(lock)
+	}
+	return len(captured.Locks), nil
+}
+
+// goesOn waits before the next try after a failed capture. It returns the error if no other try can help.
+func (w *work) goesOn(err error) error {
+	var failed *Error
+	if !errors.As(err, &failed) || !failed.isTransient() || failed.isHopeless() ||
+		failed.isOfCredentials() && !w.client.config.mayGetCredentials() {
+		return err
+	}
+	if w.failures++; w.failures == 1 {
+		w.log("rowlock: the worker gets no locks", slog.String("prefix", *w.asked.prefix),
+			slog.String("reason", string(failed.Reason)), slog.String("error", failed.Message))
+	}
+	select {
+	case <-time.After(backoff(w.failures, failed.RetryAfter)):
+	case <-w.ctx.Done():
+	case <-w.client.closed:
+	}
+	return nil
+}
+
+// handle runs the handler and releases its lock.
+func (w *work) handle(lock *Lock) {
+	defer w.running.Done()
+	defer func() { w.free <- struct{}{} }()
+	ctx, hold := w.client.observer.startHold(context.WithoutCancel(w.ctx), lock)
+	defer hold.end()
+	working, cancel := lock.Context(ctx)
+	defer cancel()
+	defer context.AfterFunc(working, hold.endIfLost)()
+	if err := w.handler(working, lock); err != nil {
+		w.log("rowlock: the handler of a lock failed", slog.String("lock", lock.Name()), slog.String("error", err.Error()))
+		var options []ReleaseOption
+		if w.asked.statusWhenFailed != nil {
+			options = append(options, Status(*w.asked.statusWhenFailed))
+		}
+		if w.asked.terms.minInterval == nil {
+			options = append(options, CoolDown(failedCoolDown))
+		}
+		w.release(ctx, lock, options)
+		return
+	}
+	var options []ReleaseOption
+	if w.asked.statusWhenDone != nil {
+		options = append(options, Status(*w.asked.statusWhenDone))
+	}
+	w.release(ctx, lock, options)
+}
+
+func (w *work) release(ctx context.Context, lock *Lock, options []ReleaseOption) {
+	wasHeld := lock.State() != Lost
+	wasReleased, err := lock.Release(ctx, options...)
+	switch {
+	case err != nil:
+		w.log("rowlock: a lock was not released", slog.String("lock", lock.Name()), slog.String("error", err.Error()))
+	case wasHeld && !wasReleased:
+		// A loss that the client has noticed itself is in the log already.
+		w.log("rowlock: a lease had ended before its release", slog.String("lock", lock.Name()))
+	}
+}
+
+func (w *work) log(message string, attributes ...slog.Attr) {
+	w.client.turns.take(func() { w.client.observer.log(slog.LevelWarn, message, attributes...) })
+}

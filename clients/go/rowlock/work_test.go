@@ -1,0 +1,150 @@
+// Worker loops.
+
+package rowlock_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/rowlock/rowlock/clients/go/rowlock"
+)
+
+// tasks creates tasks, and returns their prefix.
+func tasks(t *testing.T, client *rowlock.Client, count int) string {
+	t.Helper()
+	for task := range count {
+		name := fmt.Sprint(nameOf(t), "/", task)
+		if _, err := client.UpdateLock(background, name, rowlock.Status("new")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return nameOf(t) + "/"
+}
+
+func TestAWorkerRunsItsHandlerWithSoManyLocksAtOnce(t *testing.T) {
+	t.Parallel()
+	client := connectTo(t, sharedAddress(t))
+	prefix := tasks(t, client, 6)
+	ctx, stop := context.WithCancel(background)
+	var running, most, done atomic.Int32
+	err := client.Work(ctx, prefix, func(_ context.Context, lock *rowlock.Lock) error {
+		now := running.Add(1)
+		for seen := most.Load(); now > seen && !most.CompareAndSwap(seen, now); seen = most.Load() {
+		}
+		time.Sleep(50 * time.Millisecond)
+		running.Add(-1)
+		if done.Add(1) == 6 {
+			stop()
+		}
+		if lock.Name() == prefix+"3" {
+			return errors.New("broken")
+		}
+		return nil
+	}, rowlock.Concurrency(2), rowlock.IfStatus("new"), rowlock.StatusWhenDone("done"), rowlock.StatusIfLost("failed"))
+	if err != nil || most.Load() != 2 || running.Load() != 0 {
+		t.Fatal(err, most.Load(), running.Load())
+	}
+	for task := range 6 {
+		expected := "done"
+		if task == 3 {
+			expected = "failed"
+		}
+		if info := look(t, client, fmt.Sprint(prefix, task)); info.HolderCount != 0 || info.Record.Status != expected {
+			t.Errorf("%d is %+v", task, info.Record)
+		}
+	}
+}
+
+func TestAWorkerThatIsStoppedWaitsForItsHandlers(t *testing.T) {
+	t.Parallel()
+	client := connectTo(t, sharedAddress(t))
+	prefix := tasks(t, client, 1)
+	ctx, stop := context.WithCancel(background)
+	began, finish, ended := make(chan struct{}), make(chan struct{}), make(chan error, 1)
+	go func() {
+		ended <- client.Work(ctx, prefix, func(ctx context.Context, _ *rowlock.Lock) error {
+			close(began)
+			<-finish
+			return ctx.Err()
+		}, rowlock.IfStatus("new"), rowlock.StatusWhenDone("done"))
+	}()
+	within(t, "the handler", began)
+	stop()
+	select {
+	case err := <-ended:
+		t.Fatal("it did not wait:", err)
+	case <-time.After(200 * time.Millisecond):
+	}
+	close(finish)
+	if err := within(t, "the end", ended); err != nil {
+		t.Fatal(err)
+	}
+	// The handler's own context has not ended.
+	if info := look(t, client, prefix+"0"); info.Record.Status != "done" {
+		t.Errorf("%+v", info.Record)
+	}
+}
+
+func TestAHandlerLearnsOfALossAndTheWorkerGoesOn(t *testing.T) {
+	t.Parallel()
+	client, operator := connectTo(t, sharedAddress(t)), connectTo(t, sharedAddress(t))
+	prefix := tasks(t, client, 2)
+	ctx, stop := context.WithCancel(background)
+	handled := 0
+	err := client.Work(ctx, prefix, func(ctx context.Context, lock *rowlock.Lock) error {
+		if handled++; handled == 2 {
+			stop()
+			return nil
+		}
+		if _, err := operator.ForceRelease(background, lock.Name(), "test"); err != nil {
+			return err
+		}
+		<-ctx.Done()
+		return context.Cause(ctx)
+	}, rowlock.IfStatus("new"), rowlock.StatusWhenDone("done"), rowlock.StatusIfLost("lost"))
+	if err != nil || handled != 2 {
+		t.Fatal(err, handled)
+	}
+}
+
+func TestAWorkerWithoutWorkStopsAtOnceAndWithItsClient(t *testing.T) {
+	t.Parallel()
+	client := connectTo(t, sharedAddress(t))
+	nothing := func(context.Context, *rowlock.Lock) error { return nil }
+	ctx, stop := context.WithCancel(background)
+	ended := make(chan error, 2)
+	go func() { ended <- client.Work(ctx, nameOf(t), nothing) }()
+	rowlock.UntilAsking(client)
+	stop()
+	if err := within(t, "the end", ended); err != nil {
+		t.Fatal(err)
+	}
+	go func() { ended <- client.Work(background, nameOf(t), nothing) }()
+	rowlock.UntilAsking(client)
+	client.Close()
+	if err := within(t, "the end", ended); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestAWorkerFailsIfNoOtherTryHelps(t *testing.T) {
+	t.Parallel()
+	nothing := func(context.Context, *rowlock.Lock) error { return nil }
+	hopeless := connectTo(t, listening(t, "SSH-2.0-OpenSSH_9.2\r\n"))
+	if err := hopeless.Work(background, nameOf(t), nothing); !errors.Is(err, rowlock.ErrNoServer) {
+		t.Error(err)
+	}
+	for name, option := range map[string]rowlock.WorkOption{
+		"Wait": rowlock.Wait(1), "RequestID": rowlock.RequestID("x"), "Concurrency": rowlock.Concurrency(0),
+		"TTL": rowlock.TTL(rowlock.Forever),
+	} {
+		err := hopeless.Work(background, nameOf(t), nothing, option)
+		if wrong, ok := asType[*rowlock.OptionError](err); !ok || wrong.Option != name {
+			t.Error(name, err)
+		}
+	}
+}

@@ -1,0 +1,54 @@
+package rowlocktest_test
+
+import (
+	"context"
+	"errors"
+	"net"
+	"path/filepath"
+	"runtime"
+	"testing"
+
+	"github.com/rowlock/rowlock/clients/go/rowlock"
+	"github.com/rowlock/rowlock/clients/go/rowlocktest"
+)
+
+// ofTheRepository is the server of this repository.
+func ofTheRepository() rowlocktest.Option {
+	_, file, _, _ := runtime.Caller(0)
+	root := filepath.Join(filepath.Dir(file), "../../..")
+	return rowlocktest.Command(filepath.Join(root, "node_modules/.bin/node"), filepath.Join(root, "server/main.ts"))
+}
+
+func TestALockIsLostOnPurpose(t *testing.T) {
+	server := rowlocktest.Start(t, ofTheRepository())
+	err := server.Client(t).WithLock(context.Background(), "etl/load", func(ctx context.Context, _ *rowlock.Lock) error {
+		if err := server.Lose("etl/load"); err != nil {
+			return err
+		}
+		<-ctx.Done()
+		return context.Cause(ctx)
+	})
+	if !errors.Is(err, rowlock.ErrLeaseLost) {
+		t.Fatal(err)
+	}
+}
+
+func TestTheServerStopsWithItsTest(t *testing.T) {
+	address := ""
+	t.Run("a test with a server", func(t *testing.T) { address = rowlocktest.Start(t, ofTheRepository()).Address() })
+	if conn, err := net.Dial("tcp", address); err == nil {
+		conn.Close()
+		t.Fatal("it listens still")
+	}
+}
+
+func TestTheErrorSaysHowToGetTheServer(t *testing.T) {
+	_, err := rowlocktest.Launch(rowlocktest.Command("/no/such/command"))
+	if err == nil || err.Error() == "" {
+		t.Fatal(err)
+	}
+	_, err = rowlocktest.Launch(rowlocktest.Command("true"))
+	if err == nil {
+		t.Fatal("true is no server")
+	}
+}

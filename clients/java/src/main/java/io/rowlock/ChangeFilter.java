@@ -1,0 +1,87 @@
+package io.rowlock;
+
+import java.time.Instant;
+import rowlock.v1.ListChangesRequest;
+
+/** Which changes to list. Immutable: each method returns a new filter that restricts more. */
+public final class ChangeFilter {
+  private final ListChangesRequest request;
+
+  private ChangeFilter(ListChangesRequest.Builder request) {
+    this.request = request.build();
+  }
+
+  /**
+   * Lists changes of one lock, and of the patterns that match its name.
+   *
+   * @param name the lock
+   * @return a filter
+   */
+  public static ChangeFilter ofLock(String name) {
+    return new ChangeFilter(ListChangesRequest.newBuilder().setLockName(name));
+  }
+
+  /**
+   * Lists changes of locks and patterns that begin with this prefix.
+   *
+   * @param prefix at most 255 bytes; empty: all, and changes of policies
+   * @return a filter
+   */
+  public static ChangeFilter ofPrefix(String prefix) {
+    return new ChangeFilter(ListChangesRequest.newBuilder().setPrefix(prefix));
+  }
+
+  /**
+   * Lists only changes of this kind. Several calls ask for any of their kinds.
+   *
+   * @param kind what was changed
+   * @return a filter
+   */
+  public ChangeFilter of(ChangeView.Kind kind) {
+    return new ChangeFilter(request.toBuilder().addKinds(kind.proto));
+  }
+
+  /**
+   * Lists only changes by them.
+   *
+   * @param who a principal or an address
+   * @return a filter
+   */
+  public ChangeFilter by(String who) {
+    return new ChangeFilter(request.toBuilder().setChangedBy(who));
+  }
+
+  /**
+   * Lists only changes at this instant or later.
+   *
+   * @param from the first instant
+   * @return a filter
+   */
+  public ChangeFilter from(Instant from) {
+    return new ChangeFilter(request.toBuilder().setFrom(Times.protoOf(from)));
+  }
+
+  /**
+   * Lists only changes before this instant.
+   *
+   * @param until the first instant that is too late
+   * @return a filter
+   */
+  public ChangeFilter until(Instant until) {
+    return new ChangeFilter(request.toBuilder().setUntil(Times.protoOf(until)));
+  }
+
+  /**
+   * Sets how many changes are fetched at a time.
+   *
+   * @param size at most 1,000; 0: as many as the server likes
+   * @return a filter
+   */
+  public ChangeFilter pageSize(int size) {
+    return new ChangeFilter(request.toBuilder().setPageSize(size));
+  }
+
+  ListChangesRequest request(String pageToken) {
+    return request.toBuilder().setPageToken(pageToken).build();
+  }
+}

@@ -1,0 +1,29 @@
+package io.rowlock;
+
+/**
+ * What is in force after a change.
+ *
+ * @param limit permits that may be held at once
+ * @param version of the setting, for the next {@link LimitChange#ifVersion(long)}
+ * @param heldPermits permits held; for a pattern the sum over the matching locks
+ * @param waiting claims that wait; for a pattern the sum over the matching locks
+ * @param draining whether more is held than the limit allows
+ * @param serversBehind for a pattern, how many servers may still grant by the old limit; usually 0
+ */
+public record LimitInForce(
+    int limit,
+    long version,
+    long heldPermits,
+    long waiting,
+    boolean draining,
+    int serversBehind) {
+  static LimitInForce of(rowlock.v1.SetLimitResponse response) {
+    return new LimitInForce(
+        response.getLimit(),
+        response.getVersion(),
+        response.getHeldPermits(),
+        response.getWaiting(),
+        response.getDraining(),
+        response.getServersBehind());
+  }
+}

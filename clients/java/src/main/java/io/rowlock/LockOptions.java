@@ -1,0 +1,215 @@
+package io.rowlock;
+
+import java.time.Duration;
+import java.util.Optional;
+import java.util.function.Consumer;
+
+/** The options of one lock, with their defaults. */
+public final class LockOptions extends LeaseOptions {
+  private static final LockOptions DEFAULTS = builder().build();
+
+  /** How long to wait; empty: as long as it takes; zero: do not wait. */
+  final Optional<Duration> waitAtMost;
+
+  final int permits;
+  final Mode mode;
+  final Optional<Consumer<Place>> onPosition;
+  final Duration positionInterval;
+  final Optional<Consumer<WaitNotice>> onWaiting;
+  final boolean isReentrant;
+
+  private LockOptions(Builder builder) {
+    super(builder);
+    waitAtMost = builder.waitAtMost;
+    permits = builder.permits;
+    mode = builder.mode;
+    onPosition = builder.onPosition;
+    positionInterval = builder.positionInterval;
+    onWaiting = builder.onWaiting;
+    isReentrant = builder.isReentrant;
+  }
+
+  @Override
+  Optional<String> sharedId() {
+    return requestId.map(id -> "lock " + id);
+  }
+
+  boolean isTry() {
+    return waitAtMost.isPresent() && waitAtMost.get().isZero();
+  }
+
+  /** The same options without a wait. */
+  LockOptions withoutWait() {
+    return builder().like(this).noWait().permits(permits).mode(mode).reentrant(isReentrant).build();
+  }
+
+  /**
+   * Returns the defaults.
+   *
+   * @return options
+   */
+  public static LockOptions defaults() {
+    return DEFAULTS;
+  }
+
+  /**
+   * Begins to choose options.
+   *
+   * @return a builder
+   */
+  public static Builder builder() {
+    return new Builder();
+  }
+
+  static LockOptions of(Consumer<Builder> choice) {
+    Builder builder = builder();
+    choice.accept(builder);
+    return builder.build();
+  }
+
+  /** Chooses options for a lock. */
+  public static final class Builder extends LeaseOptions.Builder<Builder> {
+    private Optional<Duration> waitAtMost = Optional.empty();
+    private int permits;
+    private Mode mode = Mode.PERMIT;
+    private Optional<Consumer<Place>> onPosition = Optional.empty();
+    private Duration positionInterval = Duration.ofSeconds(1);
+    private Optional<Consumer<WaitNotice>> onWaiting = Optional.empty();
+    private boolean isReentrant;
+
+    private Builder() {}
+
+    @Override
+    Builder itself() {
+      return this;
+    }
+
+    /**
+     * Sets how long to wait at most. Then the lock is refused as {@link Reason#TIMED_OUT}. Default: as long as it
+     * takes.
+     *
+     * @param wait zero: do not wait
+     * @return this builder
+     */
+    public Builder waitAtMost(Duration wait) {
+      waitAtMost = Optional.of(checkedWait(wait));
+      return this;
+    }
+
+    /**
+     * Does not wait: if the lock is not free, it is refused, for example as {@link Reason#BUSY}.
+     *
+     * @return this builder
+     */
+    public Builder noWait() {
+      return waitAtMost(Duration.ZERO);
+    }
+
+    /**
+     * Asks for a lease without end: it holds until it is released or force-released, even after this process is gone.
+     *
+     * @return this builder
+     */
+    public Builder noExpiry() {
+      ttl = Optional.empty();
+      return this;
+    }
+
+    /**
+     * Sets how many permits to take, all or none. Default: 1.
+     *
+     * @param permits at most the server's limit for the lock, and 1,000,000
+     * @return this builder
+     */
+    public Builder permits(int permits) {
+      this.permits = permits;
+      return this;
+    }
+
+    /**
+     * Sets how to hold the lock. Default: {@link Mode#PERMIT}.
+     *
+     * @param mode how
+     * @return this builder
+     */
+    public Builder mode(Mode mode) {
+      this.mode = mode;
+      return this;
+    }
+
+    /**
+     * Sets a listener for each new place in the queue. All such listeners share one thread of the client, so be quick;
+     * a slow listener gets only the latest place. If it throws, the client gives up the wait, which fails with that
+     * exception.
+     *
+     * @param listener what to call
+     * @return this builder
+     */
+    public Builder onPosition(Consumer<Place> listener) {
+      onPosition = Optional.of(listener);
+      return this;
+    }
+
+    /**
+     * Sets the minimum time between two places. Default: 1 s.
+     *
+     * @param interval zero to one hour
+     * @return this builder
+     */
+    public Builder positionInterval(Duration interval) {
+      positionInterval = interval;
+      return this;
+    }
+
+    /**
+     * Sets a listener that is told why the lock is not granted yet: after {@link ConnectOptions.Builder#explainAfter},
+     * by default 10 s, and then once a minute; at once if the asking thread itself holds the lock. The log has the same.
+     * All such listeners share one thread of the client, so be quick.
+     *
+     * @param listener what to call
+     * @return this builder
+     */
+    public Builder onWaiting(Consumer<WaitNotice> listener) {
+      onWaiting = Optional.of(listener);
+      return this;
+    }
+
+    /**
+     * Lets a thread that holds the lock have it again, as it could have a {@code ReentrantLock}. The second lock is the
+     * same lease, so it has the same token. The last release ends the lease, and its options alone count. Default:
+     * false, so that a thread which asks for a lock that it holds waits for itself.
+     *
+     * <p>The thread is the one that asks, also with {@code lockAsync}. Where it asks for another mode or number of
+     * permits than it holds, that is another request.
+     *
+     * @param isReentrant whether the thread that asks may hold the lock already
+     * @return this builder
+     */
+    public Builder reentrant(boolean isReentrant) {
+      this.isReentrant = isReentrant;
+      return this;
+    }
+
+    /**
+     * Sets the request id. The same id always means the same claim: a call that asks again under it gets the same lease
+     * or place. Default: an id for each call.
+     *
+     * @param requestId such as a UUID; at most 128 bytes
+     * @return this builder
+     */
+    public Builder requestId(String requestId) {
+      this.requestId = Optional.of(requestId);
+      return this;
+    }
+
+    /**
+     * Builds the options.
+     *
+     * @return options; reusable for any number of calls, unless they have a request id
+     * @throws IllegalArgumentException for options that cannot work
+     */
+    public LockOptions build() {
+      return new LockOptions(this);
+    }
+  }
+}

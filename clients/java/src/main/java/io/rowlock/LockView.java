@@ -1,0 +1,44 @@
+package io.rowlock;
+
+import java.util.List;
+import java.util.Optional;
+
+/**
+ * A lock and its present state.
+ *
+ * @param name its name
+ * @param limit the limit in force
+ * @param heldPermits permits held; each reader or writer counts as 1
+ * @param holderCount the number of holders
+ * @param waiting the number of waiters
+ * @param draining whether more is held than the limit allows, because the limit was lowered
+ * @param lastToken the latest fencing token; 0 if none was given
+ * @param holders the oldest holders, oldest first; 100 at most, in listings 10
+ * @param waiters the first waiters, in order; as many at most
+ * @param record what the lock remembers; empty if it has no record
+ */
+public record LockView(
+    String name,
+    LimitView limit,
+    long heldPermits,
+    int holderCount,
+    int waiting,
+    boolean draining,
+    long lastToken,
+    List<ClaimView> holders,
+    List<ClaimView> waiters,
+    Optional<RecordView> record) {
+  static LockView of(rowlock.v1.Lock lock) {
+    return new LockView(
+        lock.getName(),
+        LimitView.of(lock.getLimit()),
+        lock.getHeldPermits(),
+        lock.getHolderCount(),
+        lock.getWaiting(),
+        lock.getDraining(),
+        lock.getLastFencingToken(),
+        lock.getHoldersList().stream().map(ClaimView::of).toList(),
+        lock.getWaitersList().stream().map(ClaimView::of).toList(),
+        lock.hasRecord() ? Optional.of(RecordView.of(lock.getRecord())) : Optional.empty());
+  }
+}

@@ -1,0 +1,80 @@
+// A wait without a stream: it repeats the request under its id. Each repeat is a sign of life, returns the place, and
+// confirms the grant.
+
+package io.rowlock;
+
+import rowlock.v1.AcquireRequest;
+import rowlock.v1.AcquireResponse;
+import rowlock.v1.LockServiceGrpc;
+import rowlock.v1.SessionResult;
+import rowlock.v1.Ticket;
+import rowlock.v1.WaitInQueueResponse;
+import rowlock.v1.WhenBusy;
+
+final class PolledWait {
+  /** Well below the grace period, during which the server keeps a place. */
+  private static final long POLL_EVERY_MAX = Times.ofMillis(1_000);
+
+  private static final long POLL_EVERY_MIN = Times.ofMillis(50);
+
+  private final UnaryConnection connection;
+  private final long number;
+  private final AcquireRequest request;
+  private final long interval;
+  private final long every;
+  private Ticket reported;
+  private long reportedAt;
+  private boolean isStopped;
+  private EventLoop.Timer timer;
+
+  PolledWait(UnaryConnection connection, long number, AcquireRequest asked, long interval) {
+    this.connection = connection;
+    this.number = number;
+    request = asked.toBuilder().setWhenBusy(WhenBusy.WHEN_BUSY_ENQUEUE).build();
+    this.interval = interval;
+    every = Math.max(POLL_EVERY_MIN, Math.min(POLL_EVERY_MAX, interval));
+  }
+
+  void stop() {
+    isStopped = true;
+    EventLoop.cancel(timer);
+  }
+
+  void ask() {
+    if (isStopped) return;
+    long basis = connection.clock.now();
+    connection.call(
+        number,
+        LockServiceGrpc.getAcquireMethod(),
+        request,
+        answer -> answered(answer, basis),
+        error -> {
+          if (!isStopped) connection.tell(SessionResult.newBuilder().setError(error), number, basis);
+        });
+  }
+
+  private void answered(AcquireResponse answer, long basis) {
+    if (isStopped) return;
+    WaitInQueueResponse.Builder update = WaitInQueueResponse.newBuilder();
+    switch (answer.getOutcomeCase()) {
+      case LEASE -> update.setGranted(answer.getLease());
+      case REFUSAL -> update.setEnded(answer.getRefusal());
+      default -> {
+        Ticket ticket = answer.getTicket();
+        timer = connection.loop.after(every, this::ask);
+        if (!isNews(ticket)) return;
+        reported = ticket;
+        reportedAt = connection.clock.now();
+        update.setPosition(ticket);
+      }
+    }
+    connection.tell(SessionResult.newBuilder().setWaitInQueue(update), number, basis);
+  }
+
+  private boolean isNews(Ticket ticket) {
+    if (reported == null) return true;
+    boolean hasMoved =
+        ticket.getAhead() != reported.getAhead() || ticket.getPermitsAhead() != reported.getPermitsAhead();
+    return hasMoved && connection.clock.now() - reportedAt >= interval;
+  }
+}

@@ -1,0 +1,50 @@
+package io.rowlock;
+
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+
+/**
+ * Why a lock was not granted: an expected answer, not an error.
+ *
+ * @param reason what a program acts on
+ * @param message for people, and not stable
+ * @param holders who holds the lock, oldest first and at most 10; for {@link Reason#BUSY} and {@link Reason#TIMED_OUT}
+ * @param retryAfter a hint when to try again
+ * @param limit the limit that forbids the grant; for {@link Reason#NEVER_FITS}, and for {@link Reason#PAUSED} by a
+ * limit of 0
+ * @param status the status that the lock has; for {@link Reason#STATUS_MISMATCH}
+ * @param heldByYou whether this client itself holds the lock; for {@link Reason#BUSY} and {@link Reason#TIMED_OUT}
+ */
+public record Refusal(
+    Reason reason,
+    String message,
+    List<ClaimView> holders,
+    Optional<Duration> retryAfter,
+    Optional<LimitView> limit,
+    Optional<String> status,
+    boolean heldByYou) {
+  static Refusal of(rowlock.v1.Refusal refusal) {
+    Reason reason = Reason.of(refusal.getReason());
+    return new Refusal(
+        reason,
+        refusal.getMessage(),
+        refusal.getHoldersList().stream().map(ClaimView::of).toList(),
+        refusal.hasRetryAfter()
+            ? Optional.of(Times.durationOf(refusal.getRetryAfter()))
+            : Optional.empty(),
+        refusal.hasLimit() ? Optional.of(LimitView.of(refusal.getLimit())) : Optional.empty(),
+        reason == Reason.STATUS_MISMATCH ? Optional.of(refusal.getStatus()) : Optional.empty(),
+        false);
+  }
+
+  /** This refusal by a lock that this client has held itself for so long. */
+  Refusal byYourself(String name, Duration held) {
+    String said = message.replaceFirst("\\.$", "") + "; " + heldByYou(name, held);
+    return new Refusal(reason, said, holders, retryAfter, limit, status, true);
+  }
+
+  static String heldByYou(String name, Duration held) {
+    return "you hold \"" + name + "\" yourself, since " + held.toSeconds() + " s; locks are not reentrant";
+  }
+}

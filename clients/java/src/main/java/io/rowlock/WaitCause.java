@@ -1,0 +1,72 @@
+package io.rowlock;
+
+import java.time.Duration;
+import java.time.Instant;
+import java.util.List;
+import java.util.Optional;
+import java.util.OptionalLong;
+
+/** One cause why a lock is not granted. */
+public sealed interface WaitCause {
+  /**
+   * Others hold what the claim needs.
+   *
+   * @param holders the oldest, at most 10; none if the caller may not see them
+   * @param holderCount all of them
+   * @param firstEndsAt when the first of these leases ends if it is not renewed; empty: none of them has an end
+   */
+  record Held(List<ClaimView> holders, int holderCount, Optional<Instant> firstEndsAt)
+      implements WaitCause {}
+
+  /**
+   * Others wait before it.
+   *
+   * @param ahead how many
+   * @param permitsAhead how many permits they ask for
+   * @param first the first of them, at most 10; none if the caller may not see them
+   */
+  record Queued(int ahead, long permitsAhead, List<ClaimView> first) implements WaitCause {}
+
+  /**
+   * The limit is 0, or smaller than what is held or asked for.
+   *
+   * @param limit the limit in force
+   * @param setAt when it was set; empty if the history no longer has that
+   * @param setBy who set it; empty if the history no longer has that
+   */
+  record InTheWay(LimitView limit, Optional<Instant> setAt, String setBy) implements WaitCause {}
+
+  /**
+   * Nothing is granted before this instant.
+   *
+   * @param until the instant
+   */
+  record NotBefore(Instant until) implements WaitCause {}
+
+  /** The lock has no attempts left. */
+  record Exhausted() implements WaitCause {}
+
+  /**
+   * The lock's status is none of those that the claim wants.
+   *
+   * @param status the lock's status
+   */
+  record UnwantedStatus(String status) implements WaitCause {}
+
+  /**
+   * The database has failed over, and nothing is granted before this instant.
+   *
+   * @param until the instant
+   */
+  record FailedOver(Instant until) implements WaitCause {}
+
+  /**
+   * Another transaction holds the lock's rows in the database. What is empty is not known.
+   *
+   * @param connectionId its connection at the database server
+   * @param user the database user of that connection
+   * @param heldFor how long the server has found the rows held
+   */
+  record RowsHeld(OptionalLong connectionId, String user, Optional<Duration> heldFor)
+      implements WaitCause {}
+}

@@ -1,0 +1,136 @@
+// Defaults of options, and options that cannot work.
+
+package io.rowlock;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+class OptionsTest {
+  @ParameterizedTest
+  @CsvSource({"1, 0.1", "10, 1", "20, 2", "30, 2", "3600, 2"})
+  void theMarginIsATenthOfTheTtlAndTwoSecondsAtTheMost(long ttl, double margin) {
+    LockOptions options = LockOptions.builder().ttl(Duration.ofSeconds(ttl)).build();
+    assertEquals(Duration.ofMillis((long) (margin * 1_000)), options.margin);
+  }
+
+  @Test
+  void aMarginOfHalfOfTheTtlCannotWork() {
+    LockOptions.Builder options =
+        LockOptions.builder().ttl(Duration.ofSeconds(10)).margin(Duration.ofSeconds(5));
+    IllegalArgumentException wrong =
+        assertThrows(IllegalArgumentException.class, options::build);
+    assertTrue(wrong.getMessage().startsWith("margin: PT5S"), wrong.getMessage());
+  }
+
+  @Test
+  void aCaptureHasAMarginAndDoesNotWaitByDefault() {
+    assertEquals(Duration.ofSeconds(2), CaptureOptions.builder().build().margin);
+    assertFalse(CaptureOptions.builder().build().isWait());
+    assertTrue(CaptureOptions.builder().waitForever().build().isWait());
+    assertTrue(CaptureOptions.builder().waitAtMost(Duration.ofNanos(1)).build().isWait());
+    CaptureOptions.Builder half =
+        CaptureOptions.builder().ttl(Duration.ofSeconds(2)).margin(Duration.ofSeconds(1));
+    assertThrows(IllegalArgumentException.class, half::build);
+    CaptureOptions.Builder options = CaptureOptions.builder();
+    assertThrows(
+        IllegalArgumentException.class, () -> options.waitAtMost(Duration.ofNanos(-1)));
+  }
+
+  @Test
+  void aTryKeepsAllThatDoesNotConcernTheWait() {
+    LockOptions options =
+        LockOptions.builder()
+            .waitAtMost(Duration.ofSeconds(1))
+            .ttl(Duration.ofSeconds(10))
+            .margin(Duration.ofSeconds(3))
+            .permits(4)
+            .owner("anna")
+            .label("run", "7")
+            .requestId("id")
+            .minInterval(Duration.ofHours(1))
+            .lockDelay(Duration.ofMinutes(1))
+            .statusIfLost("failed")
+            .ifStatus("", "new")
+            .build()
+            .withoutWait();
+    assertTrue(options.isTry());
+    assertEquals(Duration.ofSeconds(3), options.margin);
+    assertEquals(4, options.permits);
+    assertEquals("anna", options.owner);
+    assertEquals(Map.of("run", "7"), options.labels);
+    assertEquals("id", options.requestId.orElseThrow());
+    Terms terms =
+        new Terms(
+            Optional.of(Duration.ofHours(1)),
+            Optional.of(Duration.ofMinutes(1)),
+            Optional.of("failed"),
+            List.of("", "new"));
+    assertEquals(terms, options.terms);
+    assertFalse(LockOptions.defaults().isTry());
+    assertTrue(LockOptions.builder().noExpiry().build().withoutWait().ttl.isEmpty());
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "127.0.0.1:50051, 127.0.0.1, 50051",
+    "my_host:1, my_host, 1",
+    "' rowlock.internal:65535 ', rowlock.internal, 65535",
+    "[::1]:7, ::1, 7"
+  })
+  void addressesAreHostAndPort(String text, String host, int port) {
+    assertEquals(new Address(host, port), Address.of(text));
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {"", "host", "host:", ":1", "host:0", "host:65536", "::1:7", "http://host:1", "host:x"})
+  void otherAddressesCannotWork(String text) {
+    assertThrows(IllegalArgumentException.class, () -> RowlockClient.connect(text));
+  }
+
+  @Test
+  void aClientNeedsAnAddressAndTimesAboveZero() {
+    assertThrows(IllegalArgumentException.class, RowlockClient::connect);
+    ConnectOptions.Builder options = ConnectOptions.to("a:1").giveUpAfter(Duration.ZERO);
+    assertThrows(IllegalArgumentException.class, options::build);
+    assertThrows(
+        IllegalArgumentException.class,
+        () -> ConnectOptions.to("a:1").headers(Map.of("no name", "x")));
+  }
+
+  @Test
+  void anEmptyListOfStatusesIsNoTerm() {
+    assertFalse(LockOptions.builder().ifStatus().build().terms.areSet());
+    assertTrue(LockOptions.builder().ifStatus("").build().terms.areSet());
+  }
+
+  @Test
+  void certificatesThatAreNoneCannotWork(@TempDir Path folder) throws IOException {
+    Path file = Files.writeString(folder.resolve("ca.pem"), "no certificate");
+    TlsOptions.Builder options = TlsOptions.builder().ca(file);
+    assertThrows(IllegalArgumentException.class, options::build);
+    assertThrows(UncheckedIOException.class, () -> TlsOptions.builder().ca(folder.resolve("none")).build());
+  }
+
+  @Test
+  void theDefaultOwnerIsThisMachineAndProcess() {
+    String owner = ConnectOptions.to("a:1").build().owner;
+    assertTrue(owner.endsWith(":" + ProcessHandle.current().pid()), owner);
+  }
+}

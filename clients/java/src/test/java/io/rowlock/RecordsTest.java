@@ -1,0 +1,235 @@
+package io.rowlock;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+import static io.rowlock.Until.until;
+
+import java.time.Duration;
+import java.time.Instant;
+import java.util.List;
+import java.util.Optional;
+import java.util.OptionalInt;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.extension.RegisterExtension;
+
+/** The record of a lock, as users set and read it. */
+@Timeout(120)
+class RecordsTest {
+  private static final LockOptions HOURLY =
+      LockOptions.builder().minInterval(Duration.ofHours(1)).build();
+
+  /** The grace period is longer than any test waits, so no place lapses. */
+  @RegisterExtension static final SharedServer server = new SharedServer("--grace", "2m");
+
+  private final RowlockClient rowlock =
+      RowlockClient.connect(ConnectOptions.to(server.address).owner("tester").build());
+
+  @AfterEach
+  void close() {
+    rowlock.close();
+  }
+
+  private RecordView record(String name) {
+    return rowlock.getLock(name).record().orElseThrow();
+  }
+
+  private static Refusal refused(Outcome outcome) {
+    return assertInstanceOf(Outcome.Refused.class, outcome).refusal();
+  }
+
+  @Test
+  void whatWasSetIsShownByVersionUntilItIsDeleted() throws InterruptedException {
+    assertEquals(Optional.empty(), rowlock.getLock("set").record());
+    Instant due = Instant.parse("2020-02-02T20:20:20.202020Z");
+    LockChanges change = LockChanges.of("set").status("new").attemptsLeft(3).notBefore(due);
+    RecordView first = rowlock.updateLock(change.ifVersion(0));
+    RecordView expected =
+        new RecordView(
+            Optional.of(due), OptionalInt.of(3), "new", Optional.empty(), first.version());
+    assertEquals(expected, first);
+    assertEquals(first, record("set"));
+    assertEquals(
+        List.of(Optional.of(first)),
+        rowlock.listLocks(ListOptions.of("set")).map(LockView::record).toList());
+    RowlockException mismatch =
+        assertThrows(
+            RowlockException.class,
+            () -> rowlock.updateLock(LockChanges.of("set").status("old").ifVersion(0)));
+    assertEquals(Reason.VERSION_MISMATCH, mismatch.reason());
+    assertEquals(String.valueOf(first.version()), mismatch.metadata().get("version"));
+    RecordView second =
+        rowlock.updateLock(
+            LockChanges.of("set").unsetNotBefore().unsetAttemptsLeft().ifVersion(first.version()));
+    assertEquals(
+        new RecordView(
+            Optional.empty(), OptionalInt.empty(), "new", Optional.empty(), second.version()),
+        second);
+    try (HeldLock lock = rowlock.lock("set")) {
+      RowlockException inUse =
+          assertThrows(RowlockException.class, () -> rowlock.deleteLock(lock.name()));
+      assertEquals(Reason.LOCK_IN_USE, inUse.reason());
+    }
+    assertThrows(RowlockException.class, () -> rowlock.deleteLock("set", 1));
+    assertTrue(rowlock.deleteLock("set", record("set").version()));
+    assertFalse(rowlock.deleteLock("set"));
+    assertEquals(Optional.empty(), rowlock.getLock("set").record());
+  }
+
+  @Test
+  void theLastRunAndTheOptionsOfItsRelease() throws InterruptedException {
+    HeldLock lock = rowlock.lock("run", with -> with.ifStatus("", "new"));
+    assertTrue(
+        lock.release(
+            with -> with.status("done").attemptsLeft(5).coolDown(Duration.ofMinutes(1))));
+    RecordView record = record("run");
+    LastRunView run = record.lastRun().orElseThrow();
+    assertEquals("done", record.status());
+    assertEquals(OptionalInt.of(5), record.attemptsLeft());
+    assertEquals(Optional.of(run.endedAt().plusSeconds(60)), record.notBefore());
+    assertFalse(run.endedAt().isBefore(run.grantedAt()));
+    assertEquals(
+        new LastRunView(
+            "tester", 1, run.grantedAt(), run.endedAt(), Reason.RELEASED, "done"),
+        run);
+    // The options of a second release do not count.
+    assertTrue(lock.release(with -> with.status("late")));
+    assertEquals("done", record("run").status());
+  }
+
+  @Test
+  void aLeaseIsReleasedByItsIdWithChanges() throws InterruptedException {
+    HeldLock lock = rowlock.lock("by id");
+    try (RowlockClient other = RowlockClient.connect(server.address)) {
+      assertTrue(other.release(lock.leaseId(), with -> with.status("cleaned")));
+    }
+    assertEquals("cleaned", record("by id").status());
+    HeldLock own = rowlock.lock("by id");
+    assertTrue(rowlock.release(own.leaseId(), with -> with.status("done")));
+    assertFalse(own.isHeld());
+    assertEquals("done", record("by id").status());
+  }
+
+  @Test
+  void whenItIsDueAgainAfterARun() throws Exception {
+    rowlock.withLock("hourly", HOURLY, lock -> {});
+    assertEquals(Optional.empty(), rowlock.tryLock("hourly"));
+    assertEquals(
+        Optional.empty(), rowlock.tryLockAsync("hourly", LockOptions.defaults()).get());
+    Refusal refusal =
+        refused(rowlock.acquire("hourly", LockOptions.builder().noWait().build()));
+    assertEquals(Reason.NOT_BEFORE, refusal.reason());
+    assertTrue(refusal.retryAfter().orElseThrow().compareTo(Duration.ofMinutes(50)) > 0);
+    CompletableFuture<HeldLock> waits = rowlock.lockAsync("hourly", LockOptions.defaults());
+    until("it waits", () -> rowlock.getLock("hourly").waiting() == 1);
+    rowlock.updateLock(LockChanges.of("hourly").unsetNotBefore());
+    assertEquals(2, waits.get().token());
+  }
+
+  @Test
+  void whyThereIsNoLock() throws InterruptedException {
+    rowlock.updateLock(LockChanges.of("task").attemptsLeft(1).status("new"));
+    Refusal other =
+        refused(rowlock.acquire("task", LockOptions.builder().ifStatus("done").build()));
+    assertEquals(Reason.STATUS_MISMATCH, other.reason());
+    assertEquals(Optional.of("new"), other.status());
+    RowlockException thrown =
+        assertThrows(
+            RowlockException.class,
+            () -> rowlock.tryLock("task", with -> with.ifStatus("done")));
+    assertEquals(Optional.of("new"), thrown.refusal().orElseThrow().status());
+    rowlock.lock("task").close();
+    Refusal spent = refused(rowlock.acquire("task", LockOptions.defaults()));
+    assertEquals(Reason.EXHAUSTED, spent.reason());
+    assertEquals(Optional.empty(), spent.status());
+    RowlockException exhausted =
+        assertThrows(RowlockException.class, () -> rowlock.tryLock("task"));
+    assertEquals(Reason.EXHAUSTED, exhausted.reason());
+    assertEquals(OptionalInt.of(0), record("task").attemptsLeft());
+  }
+
+  @Test
+  void aReleaseAfterALossStillRecordsTheLoss() throws Exception {
+    HeldLock lock =
+        rowlock.lock(
+            "forced",
+            with ->
+                with.statusIfLost("crashed")
+                    .lockDelay(Duration.ofMinutes(1))
+                    .minInterval(Duration.ofHours(1)));
+    CompletableFuture<String> lost = new CompletableFuture<>();
+    lock.onLost(() -> lost.complete("lost"));
+    rowlock.forceRelease("forced", "it hangs");
+    assertEquals("lost", lost.get());
+    assertFalse(lock.release(with -> with.status("done")));
+    RecordView record = record("forced");
+    LastRunView run = record.lastRun().orElseThrow();
+    assertEquals("crashed", record.status());
+    assertEquals(Reason.FORCE_RELEASED, run.endReason());
+    assertEquals(Optional.of(run.endedAt().plusSeconds(60)), record.notBefore());
+  }
+
+  @Test
+  void aLeaseLostByTheClientsClockExpiresIfTheRecordShowsLosses() throws Exception {
+    try (Pipe pipe = new Pipe(server.address);
+        RowlockClient cut = RowlockClient.connect(pipe.address())) {
+      HeldLock lock =
+          cut.lock(
+              "own count",
+              with ->
+                  with.ttl(Duration.ofSeconds(4))
+                      .margin(Duration.ofMillis(1_900))
+                      .statusIfLost("crashed"));
+      pipe.mute();
+      CompletableFuture<String> lost = new CompletableFuture<>();
+      lock.onLost(() -> lost.complete("lost"));
+      assertEquals("lost", lost.get());
+      // From now on, the server receives everything that the client sends.
+      assertFalse(lock.release(with -> with.status("done")));
+      until("it has ended", () -> rowlock.getLock("own count").holderCount() == 0);
+      assertEquals("crashed", record("own count").status());
+      assertEquals(Reason.EXPIRED, record("own count").lastRun().orElseThrow().endReason());
+    }
+  }
+
+  @Test
+  void aWaitCancelledBeforeItsGrantLeavesNoRun() throws Exception {
+    HeldLock held = rowlock.lock("given up");
+    CompletableFuture<HeldLock> waits = rowlock.lockAsync("given up", HOURLY);
+    until("it waits", () -> rowlock.getLock("given up").waiting() == 1);
+    waits.cancel(true);
+    until("it does not", () -> rowlock.getLock("given up").waiting() == 0);
+    assertTrue(held.release());
+    assertTrue(rowlock.tryLock("given up").isPresent());
+  }
+
+  @Test
+  void allFaultsOfAChangeAreTold() {
+    LockChanges change =
+        LockChanges.of("")
+            .notBefore(Instant.ofEpochSecond(-1))
+            .notBeforeIn(Duration.ofMillis(-1))
+            .attemptsLeft(-1)
+            .status("x".repeat(64));
+    RowlockException bad =
+        assertThrows(RowlockException.class, () -> rowlock.updateLock(change));
+    assertEquals(Reason.BAD_REQUEST, bad.reason());
+    assertEquals(
+        Set.of("name", "not_before", "not_before_in", "attempts_left", "status"),
+        Set.copyOf(bad.violations().stream().map(Violation::field).toList()));
+    RowlockException words =
+        assertThrows(
+            RowlockException.class,
+            () ->
+                rowlock.release(
+                    rowlock.lock("faults").leaseId().substring(1),
+                    with -> with.coolDown(Duration.ofDays(4_000)).attemptsLeft(-1)));
+    assertEquals(Reason.BAD_REQUEST, words.reason());
+  }
+}

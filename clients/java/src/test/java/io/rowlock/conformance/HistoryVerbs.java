@@ -1,0 +1,100 @@
+// The verbs about the past, and about waits.
+
+package io.rowlock.conformance;
+
+import static io.rowlock.conformance.Driver.has;
+import static io.rowlock.conformance.Driver.text;
+
+import com.google.gson.JsonObject;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.function.Function;
+import io.rowlock.ChangeFilter;
+import io.rowlock.ChangeView;
+import io.rowlock.ClaimFilter;
+import io.rowlock.ClaimView;
+import io.rowlock.RowlockClient;
+import io.rowlock.WaitCause;
+import io.rowlock.WaitExplanation;
+
+record HistoryVerbs(Function<JsonObject, RowlockClient> clientOf) {
+  void addTo(Map<String, Driver.Verb> verbs) {
+    verbs.put("listClaims", this::listClaims);
+    verbs.put("listChanges", this::listChanges);
+    verbs.put("explainWait", this::explainWait);
+  }
+
+  private Map<String, ?> listClaims(JsonObject asked) {
+    ClaimFilter filter =
+        has(asked, "name")
+            ? ClaimFilter.ofLock(text(asked, "name"))
+            : ClaimFilter.ofPrefix(text(asked, "prefix"));
+    if (has(asked, "owner")) filter = filter.owner(text(asked, "owner"));
+    return Map.of(
+        "claims", clientOf.apply(asked).listClaims(filter).map(HistoryVerbs::shown).toList());
+  }
+
+  private static Map<String, Object> shown(ClaimView claim) {
+    Map<String, Object> shown = OperatorVerbs.shown(claim);
+    shown.put("lockName", claim.lockName());
+    shown.put("state", claim.state().name().toLowerCase(Locale.ROOT));
+    claim.end().ifPresent(end -> shown.put("endReason", end.reason().name()));
+    return shown;
+  }
+
+  private Map<String, ?> listChanges(JsonObject asked) {
+    ChangeFilter filter =
+        has(asked, "name")
+            ? ChangeFilter.ofLock(text(asked, "name"))
+            : ChangeFilter.ofPrefix(text(asked, "prefix"));
+    return Map.of(
+        "changes", clientOf.apply(asked).listChanges(filter).map(HistoryVerbs::shown).toList());
+  }
+
+  private static Map<String, Object> shown(ChangeView change) {
+    Map<String, Object> shown = new HashMap<>();
+    shown.put("kind", change.kind().name().toLowerCase(Locale.ROOT).replace('_', ' '));
+    change.lockName().ifPresent(name -> shown.put("name", name));
+    change.pattern().ifPresent(pattern -> shown.put("pattern", pattern));
+    shown.put("from", change.from());
+    shown.put("to", change.to());
+    shown.put("reason", change.reason());
+    return shown;
+  }
+
+  private Map<String, ?> explainWait(JsonObject asked) {
+    RowlockClient client = clientOf.apply(asked);
+    String name = text(asked, "name");
+    WaitExplanation explained =
+        has(asked, "ticketNumber")
+            ? client.explainWait(name, asked.get("ticketNumber").getAsLong())
+            : client.explainWait(name);
+    Map<String, Object> shown = new HashMap<>();
+    explained.claim().ifPresent(claim -> shown.put("owner", claim.owner()));
+    shown.put("causes", explained.causes().stream().map(HistoryVerbs::shown).toList());
+    shown.put("summary", explained.summary());
+    return shown;
+  }
+
+  private static Map<String, ?> shown(WaitCause cause) {
+    if (cause instanceof WaitCause.Held held)
+      return Map.of(
+          "kind", "held", "holders", owners(held.holders()), "holderCount", held.holderCount());
+    if (cause instanceof WaitCause.Queued queued)
+      return Map.of("kind", "queued", "ahead", queued.ahead(), "first", owners(queued.first()));
+    if (cause instanceof WaitCause.InTheWay limit)
+      return Map.of("kind", "limit", "limit", limit.limit().limit());
+    if (cause instanceof WaitCause.UnwantedStatus status)
+      return Map.of("kind", "status", "status", status.status());
+    if (cause instanceof WaitCause.NotBefore) return Map.of("kind", "not before");
+    if (cause instanceof WaitCause.Exhausted) return Map.of("kind", "exhausted");
+    if (cause instanceof WaitCause.FailedOver) return Map.of("kind", "failed over");
+    return Map.of("kind", "rows held");
+  }
+
+  private static List<String> owners(List<ClaimView> claims) {
+    return claims.stream().map(ClaimView::owner).toList();
+  }
+}

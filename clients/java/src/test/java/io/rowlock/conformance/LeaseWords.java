@@ -1,0 +1,66 @@
+// Reads the options of a lease from a command of the protocol.
+
+package io.rowlock.conformance;
+
+import static io.rowlock.conformance.Driver.has;
+import static io.rowlock.conformance.Driver.list;
+import static io.rowlock.conformance.Driver.millis;
+import static io.rowlock.conformance.Driver.text;
+
+import com.google.gson.JsonObject;
+import java.util.Locale;
+import java.util.function.Consumer;
+import io.rowlock.CaptureOptions;
+import io.rowlock.LockOptions;
+import io.rowlock.Mode;
+import io.rowlock.Place;
+import io.rowlock.WaitNotice;
+
+final class LeaseWords {
+  private LeaseWords() {}
+
+  static LockOptions lock(JsonObject asked, Consumer<Place> moved, Consumer<WaitNotice> waits) {
+    LockOptions.Builder options = LockOptions.builder().onWaiting(waits);
+    if (has(asked, "reentrant")) options.reentrant(asked.get("reentrant").getAsBoolean());
+    if (has(asked, "waitMs")) options.waitAtMost(millis(asked, "waitMs"));
+    if (isForever(asked, "ttlMs")) options.noExpiry();
+    else if (has(asked, "ttlMs")) options.ttl(millis(asked, "ttlMs"));
+    if (has(asked, "marginMs")) options.margin(millis(asked, "marginMs"));
+    if (has(asked, "permits")) options.permits(asked.get("permits").getAsInt());
+    if (has(asked, "mode")) options.mode(Mode.valueOf(text(asked, "mode").toUpperCase(Locale.ROOT)));
+    if (has(asked, "requestId")) options.requestId(text(asked, "requestId"));
+    if (has(asked, "owner")) options.owner(text(asked, "owner"));
+    options.labels(Driver.texts(asked, "labels"));
+    if (has(asked, "minIntervalMs")) options.minInterval(millis(asked, "minIntervalMs"));
+    if (has(asked, "lockDelayMs")) options.lockDelay(millis(asked, "lockDelayMs"));
+    if (has(asked, "statusIfLost")) options.statusIfLost(text(asked, "statusIfLost"));
+    options.ifStatus(list(asked, "ifStatus"));
+    if (has(asked, "positionIntervalMs"))
+      options.positionInterval(millis(asked, "positionIntervalMs"));
+    if (has(asked, "positions") && asked.get("positions").getAsBoolean()) options.onPosition(moved);
+    return options.build();
+  }
+
+  static CaptureOptions capture(JsonObject asked) {
+    CaptureOptions.Builder options = CaptureOptions.builder();
+    if (has(asked, "prefix")) options.prefix(text(asked, "prefix"));
+    options.names(list(asked, "names"));
+    if (has(asked, "count")) options.count(asked.get("count").getAsInt());
+    if (isForever(asked, "waitMs")) options.waitForever();
+    else if (has(asked, "waitMs")) options.waitAtMost(millis(asked, "waitMs"));
+    if (has(asked, "ttlMs")) options.ttl(millis(asked, "ttlMs"));
+    if (has(asked, "marginMs")) options.margin(millis(asked, "marginMs"));
+    if (has(asked, "requestId")) options.requestId(text(asked, "requestId"));
+    if (has(asked, "owner")) options.owner(text(asked, "owner"));
+    options.labels(Driver.texts(asked, "labels"));
+    if (has(asked, "minIntervalMs")) options.minInterval(millis(asked, "minIntervalMs"));
+    if (has(asked, "lockDelayMs")) options.lockDelay(millis(asked, "lockDelayMs"));
+    if (has(asked, "statusIfLost")) options.statusIfLost(text(asked, "statusIfLost"));
+    options.ifStatus(list(asked, "ifStatus"));
+    return options.build();
+  }
+
+  private static boolean isForever(JsonObject asked, String key) {
+    return has(asked, key) && asked.get(key).getAsJsonPrimitive().isString();
+  }
+}

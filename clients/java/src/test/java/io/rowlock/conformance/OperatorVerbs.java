@@ -1,0 +1,153 @@
+// The verbs that need a client but no lock that it holds: limits, listings, and leases by id.
+
+package io.rowlock.conformance;
+
+import static io.rowlock.conformance.Driver.has;
+import static io.rowlock.conformance.Driver.millis;
+import static io.rowlock.conformance.Driver.text;
+
+import com.google.gson.JsonObject;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.function.Function;
+import io.rowlock.ClaimView;
+import io.rowlock.ForceReleased;
+import io.rowlock.LimitChange;
+import io.rowlock.LimitInForce;
+import io.rowlock.LimitSetting;
+import io.rowlock.ListOptions;
+import io.rowlock.LockView;
+import io.rowlock.RenewedLease;
+import io.rowlock.RowlockClient;
+
+record OperatorVerbs(Function<JsonObject, RowlockClient> clientOf) {
+  void addTo(Map<String, Driver.Verb> verbs) {
+    verbs.put("renewLease", this::renewLease);
+    verbs.put(
+        "releaseLease",
+        asked ->
+            Map.of(
+                "released",
+                clientOf.apply(asked).release(text(asked, "leaseId"), RecordWords.lastWords(asked))));
+    verbs.put("setLimit", this::setLimit);
+    verbs.put("updateLock", this::updateLock);
+    verbs.put("deleteLock", this::deleteLock);
+    verbs.put("getLock", asked -> shown(clientOf.apply(asked).getLock(text(asked, "name"))));
+    verbs.put("listLocks", this::listLocks);
+    verbs.put("listLimits", this::listLimits);
+    new HistoryVerbs(clientOf).addTo(verbs);
+    verbs.put("forceRelease", this::forceRelease);
+  }
+
+  private Map<String, ?> renewLease(JsonObject asked) {
+    RowlockClient client = clientOf.apply(asked);
+    String leaseId = text(asked, "leaseId");
+    RenewedLease lease =
+        has(asked, "ttlMs") ? client.renew(leaseId, millis(asked, "ttlMs")) : client.renew(leaseId);
+    Map<String, Object> shown = new HashMap<>();
+    shown.put("name", lease.name());
+    shown.put("token", String.valueOf(lease.token()));
+    lease.ttl().ifPresent(ttl -> shown.put("ttlMs", ttl.toMillis()));
+    return shown;
+  }
+
+  private Map<String, ?> setLimit(JsonObject asked) {
+    LimitChange change =
+        has(asked, "name")
+            ? LimitChange.ofName(text(asked, "name"))
+            : LimitChange.ofPattern(text(asked, "pattern"));
+    change = has(asked, "limit") ? change.to(asked.get("limit").getAsInt()) : change.unset();
+    if (has(asked, "ifVersion")) change = change.ifVersion(asked.get("ifVersion").getAsLong());
+    if (has(asked, "reason")) change = change.reason(text(asked, "reason"));
+    LimitInForce limit = clientOf.apply(asked).setLimit(change);
+    return Map.of(
+        "limit", limit.limit(),
+        "version", String.valueOf(limit.version()),
+        "heldPermits", limit.heldPermits(),
+        "waiting", limit.waiting(),
+        "draining", limit.draining());
+  }
+
+  private Map<String, ?> updateLock(JsonObject asked) {
+    return RecordWords.shown(clientOf.apply(asked).updateLock(RecordWords.change(asked)));
+  }
+
+  private Map<String, ?> deleteLock(JsonObject asked) {
+    RowlockClient client = clientOf.apply(asked);
+    String name = text(asked, "name");
+    boolean isDeleted =
+        has(asked, "ifVersion")
+            ? client.deleteLock(name, asked.get("ifVersion").getAsLong())
+            : client.deleteLock(name);
+    return Map.of("deleted", isDeleted);
+  }
+
+  private static Map<String, ?> shown(LockView lock) {
+    Map<String, Object> shown = new HashMap<>();
+    shown.put("name", lock.name());
+    shown.put("limit", lock.limit().limit());
+    shown.put("limitSource", lock.limit().source().name().toLowerCase(Locale.ROOT));
+    shown.put("heldPermits", lock.heldPermits());
+    shown.put("holderCount", lock.holderCount());
+    shown.put("waiting", lock.waiting());
+    shown.put("draining", lock.draining());
+    shown.put("lastToken", String.valueOf(lock.lastToken()));
+    shown.put("holders", lock.holders().stream().map(OperatorVerbs::shown).toList());
+    shown.put("waiters", lock.waiters().stream().map(OperatorVerbs::shown).toList());
+    lock.record().ifPresent(record -> shown.put("record", RecordWords.shown(record)));
+    return shown;
+  }
+
+  static Map<String, Object> shown(ClaimView claim) {
+    Map<String, Object> shown = new HashMap<>();
+    shown.put("owner", claim.owner());
+    shown.put("principal", claim.principal());
+    shown.put("permits", claim.permits());
+    shown.put("mode", claim.mode().name().toLowerCase(Locale.ROOT));
+    shown.put("ticketNumber", String.valueOf(claim.ticketNumber()));
+    shown.put("labels", claim.labels());
+    claim.token().ifPresent(token -> shown.put("token", String.valueOf(token)));
+    return shown;
+  }
+
+  private Map<String, ?> listLocks(JsonObject asked) {
+    ListOptions options = ListOptions.of(has(asked, "prefix") ? text(asked, "prefix") : "");
+    if (has(asked, "busyOnly") && asked.get("busyOnly").getAsBoolean()) options = options.busyOnly();
+    String order = has(asked, "order") ? text(asked, "order") : "name";
+    if (order.equals("longest wait")) options = options.longestWaitFirst();
+    if (order.equals("most waiters")) options = options.mostWaitersFirst();
+    List<String> names = clientOf.apply(asked).listLocks(options).map(LockView::name).toList();
+    return Map.of("names", names);
+  }
+
+  private Map<String, ?> listLimits(JsonObject asked) {
+    String prefix = has(asked, "prefix") ? text(asked, "prefix") : "";
+    List<Map<String, ?>> limits =
+        clientOf.apply(asked).listLimits(prefix).<Map<String, ?>>map(OperatorVerbs::shown).toList();
+    return Map.of("limits", limits);
+  }
+
+  private static Map<String, ?> shown(LimitSetting setting) {
+    return Map.of(
+        setting.isPattern() ? "pattern" : "name",
+        setting.target(),
+        "limit",
+        setting.limit(),
+        "version",
+        String.valueOf(setting.version()),
+        "reason",
+        setting.reason());
+  }
+
+  private Map<String, ?> forceRelease(JsonObject asked) {
+    RowlockClient client = clientOf.apply(asked);
+    String name = text(asked, "name");
+    ForceReleased released =
+        has(asked, "ticketNumber")
+            ? client.forceRelease(name, asked.get("ticketNumber").getAsLong(), text(asked, "reason"))
+            : client.forceRelease(name, text(asked, "reason"));
+    return Map.of("ended", released.ended().size(), "remaining", released.remaining());
+  }
+}

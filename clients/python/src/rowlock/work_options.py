@@ -1,0 +1,115 @@
+"""The options of `work`, and what they mean for the locks that it takes."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from rowlock.backoff import backoff
+from rowlock.cancellation import Cancellation
+from rowlock.checks import Kind, cancellation, checked, count_from, refuse, seconds, text, text_mapping
+from rowlock.errors import RowlockError
+from rowlock.options import OwnOption, capture_asked_of
+from rowlock.reason import Reason
+from rowlock.records import RECORD_KINDS, RecordOptions, ReleaseOptions
+from rowlock.times import FOREVER, Seconds
+
+# Seconds for which a lock rests after a handler that failed, unless the options say what becomes of it.
+_REST = 1.0
+
+_log = logging.getLogger("rowlock")
+
+
+class AioWorkOptions(RecordOptions, total=False):
+    """The options of `work`."""
+
+    concurrency: int
+    """How many locks to work on at once; 1 by default."""
+    status_when_done: str
+    """The status of a lock after its handler has returned. After a handler that failed it is `status_if_lost`."""
+    ttl: Seconds
+    """Time to live of each lease; 30 seconds by default. The client renews it."""
+    margin: Seconds
+    """As for `lock`."""
+    owner: str
+    """The owner of the claims; by default that of the client."""
+    labels: Mapping[str, str]
+    """Labels of the claims, in addition to those of the client."""
+
+
+class WorkOptions(AioWorkOptions, total=False):
+    """The options of `work` of the client for threads."""
+
+    cancel: Cancellation
+    """Stops it, from another thread."""
+
+
+_KINDS: dict[str, Kind] = {
+    **RECORD_KINDS,
+    "concurrency": count_from(1),
+    "status_when_done": text,
+    "ttl": seconds,
+    "margin": seconds,
+    "owner": text,
+    "labels": text_mapping,
+    "cancel": cancellation,
+}
+_OWN = ("concurrency", "status_when_done", "cancel")
+
+
+@dataclass(frozen=True)
+class Work:
+    """The checked options."""
+
+    concurrency: int
+    capture: dict[str, Any]
+    """The options of each capture, but for the count."""
+    when_done: ReleaseOptions
+    when_failed: ReleaseOptions
+    cancel: Cancellation
+
+
+def work_of(prefix: str, own: OwnOption, options: Mapping[str, Any]) -> Work:
+    """Return the checked options. Raises OptionError."""
+    faults: list[str] = []
+    kinds = _KINDS if own.name == "cancel" else {key: kind for key, kind in _KINDS.items() if key != "cancel"}
+    right = checked(options, kinds, faults)
+    refuse(faults)
+    capture = {key: value for key, value in right.items() if key not in _OWN}
+    capture.update(prefix=prefix, wait=FOREVER)
+    capture_asked_of(own, **capture)
+    done, failed = right.get("status_when_done"), right.get("status_if_lost")
+    rests = failed is None and "min_interval" not in right
+    return Work(
+        concurrency=right.get("concurrency", 1),
+        capture=capture,
+        when_done={} if done is None else {"status": done},
+        # A lock that is due again at once would run its failing handler without a pause.
+        when_failed={"cool_down": _REST} if rests else {} if failed is None else {"status": failed},
+        cancel=right.get("cancel") or Cancellation(),
+    )
+
+
+def is_stop(error: RowlockError) -> bool:
+    """Whether the caller or the end of the client has ended a capture."""
+    return error.reason in (Reason.CANCELLED, Reason.CLOSED)
+
+
+def pause_after(error: RowlockError, failures: int) -> float:
+    """Return the seconds until the next try; raise the error if waiting does not help."""
+    if not error.is_transient or (error.diagnoses and all(each.is_lasting for each in error.diagnoses)):
+        raise error
+    _log.warning("A worker gets no locks at the moment: %s", error)
+    return backoff(failures, error.retry_after or 0.0)
+
+
+def failed(lock_name: str, error: Exception) -> None:
+    """Log what a handler has raised."""
+    _log.error('The work at "%s" failed', lock_name, exc_info=error)
+
+
+def unreleased(lock_name: str, error: RowlockError) -> None:
+    """Log how a lock ended other than by its release."""
+    _log.warning('The work at "%s" did not end as it should: %s', lock_name, error)

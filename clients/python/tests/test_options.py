@@ -1,0 +1,92 @@
+"""Options are checked before any server is asked: all faults at once, in the words of the caller."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+import rowlock
+import rowlock.aio
+from rowlock import FOREVER, OptionError
+from rowlock.options import asked_of, capture_asked_of
+from rowlock.records import last_words_of, update_of
+
+
+@pytest.mark.parametrize(
+    ("options", "fault"),
+    [
+        ({"timeout": 1}, 'unknown option "timeout"; did you mean "wait"?'),
+        ({"wiat": 0}, 'unknown option "wiat"; did you mean "wait"?'),
+        ({"lease_time": 9}, 'unknown option "lease_time"; did you mean "ttl"?'),
+        ({"colour": "red"}, 'unknown option "colour"'),
+        ({"wait": "30s"}, 'wait: "30s" must be a number of seconds or a timedelta'),
+        ({"wait": -1}, "wait: -1 must not be negative"),
+        ({"wait": True}, "wait: True must be a number of seconds or a timedelta"),
+        ({"wait": float("nan")}, "wait: nan must be a number of seconds or a timedelta"),
+        ({"permits": 0}, "permits: 0 must be a whole number from 1 on"),
+        ({"permits": 1.5}, "permits: 1.5 must be a whole number from 1 on"),
+        ({"mode": "write"}, 'mode: "write" must be one of permit, shared, exclusive'),
+        ({"labels": {"a": 1}}, "labels: {'a': 1} must be a str"),
+        ({"owner": "\ud800"}, "has characters that are not valid Unicode"),
+        ({"if_status": [1]}, "if_status: [1] must be a str"),
+        ({"ttl": 2.0, "margin": 1.0}, "margin: 1 s must be less than half of the ttl of 2 s"),
+        ({"cancel": 3}, "cancel: 3 must be a rowlock.Cancellation"),
+        ({"on_position": 3}, "on_position: 3 must be a function"),
+    ],
+)
+def test_a_fault_is_named(options: dict[str, Any], fault: str) -> None:
+    with pytest.raises(OptionError) as refused:
+        asked_of("job", **options)
+    (found,) = refused.value.faults
+    assert fault in found
+
+
+def test_all_faults_are_named_at_once() -> None:
+    with pytest.raises(OptionError) as refused:
+        asked_of("job", wiat=3, mode="write", permits=0)
+    assert str(refused.value) == (
+        'unknown option "wiat"; did you mean "wait"?; mode: "write" must be one of permit, shared, exclusive; '
+        "permits: 0 must be a whole number from 1 on"
+    )
+    with pytest.raises(OptionError) as unmade:
+        rowlock.connect(["localhost", "http://locks:50051"], give_up_after=0, owner=3)  # type: ignore[arg-type]
+    assert unmade.value.faults == (
+        "owner: 3 must be a str",
+        "give_up_after: 0 must be above 0",
+        'addresses: "localhost" must be host:port, as in "localhost:50051"',
+        'addresses: "http://locks:50051" must be host:port, as in "localhost:50051"',
+    )
+
+
+def test_durations_are_seconds_or_timedeltas() -> None:
+    asked = asked_of(
+        "job", wait=timedelta(minutes=2), ttl=timedelta(seconds=5), min_interval=timedelta(hours=1)
+    )
+    assert (asked.wait, asked.request.ttl.seconds, asked.terms.min_interval) == (120.0, 5, 3_600.0)
+    assert asked_of("job").wait == FOREVER
+    assert asked_of("job", wait=None).wait == FOREVER
+    assert capture_asked_of(prefix="", wait=timedelta(seconds=1)).wait == 1.0
+    assert last_words_of("lease", cool_down=timedelta(minutes=1)).cool_down.seconds == 60
+    assert update_of("job", None, not_before_in=timedelta(minutes=1)).not_before_in.seconds == 60
+    rowlock.connect("localhost:1", give_up_after=timedelta(seconds=1), connect_timeout=timedelta(seconds=1))
+
+
+@pytest.mark.parametrize(
+    "refuse",
+    [
+        lambda client: client.try_lock("job", wait=1),
+        lambda client: client.lock(7),
+        lambda client: client.capture(prefix="", limit=3),
+        lambda client: client.release("lease", ttl=3),
+        lambda client: client.update_lock("job", not_before="today"),
+        lambda client: client.renew("lease", FOREVER),
+        lambda client: client.work("", print, concurrency=0),
+        lambda client: next(client.watch(7)),
+    ],
+)
+def test_each_verb_checks_its_options(client: rowlock.Client, refuse: Callable[[Any], object]) -> None:
+    with pytest.raises(OptionError):
+        refuse(client)

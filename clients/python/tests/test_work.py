@@ -1,0 +1,147 @@
+"""The work loop: a handler for each lock that is free and due, so many at once, until it is stopped."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import queue
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from conftest import MakeClient
+from rowlock_server import RowlockServer, until
+from test_telemetry import said
+
+import rowlock
+import rowlock.aio
+
+
+def test_works_on_each_lock_and_notes_how_it_went(
+    client: rowlock.Client, name: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    for index in range(6):
+        client.update_lock(f"{name}/{index}", status="new")
+    stop, at_once = rowlock.Cancellation(), threading.Semaphore(2)
+
+    def handle(lock: rowlock.Lock) -> None:
+        assert at_once.acquire(blocking=False)
+        try:
+            lock.check()
+            if lock.name.endswith("3"):
+                raise ValueError("three is wrong")
+        finally:
+            at_once.release()
+
+    def statuses() -> list[str]:
+        return [each.record.status for each in client.list_locks(f"{name}/") if each.record]
+
+    with ThreadPoolExecutor() as pool:
+        working = pool.submit(
+            client.work,
+            f"{name}/",
+            handle,
+            concurrency=2,
+            if_status="new",
+            status_when_done="done",
+            status_if_lost="failed",
+            cancel=stop,
+        )
+        until(lambda: statuses().count("new") == 0)
+        client.update_lock(f"{name}/6", status="new")
+        until(lambda: statuses() == [*["done"] * 3, "failed", *["done"] * 3])
+        stop.cancel()
+        working.result(30)
+    assert f'The work at "{name}/3" failed' in said(caplog, logging.ERROR)
+
+
+def test_waits_for_its_handlers_when_it_is_stopped(client: rowlock.Client, name: str) -> None:
+    client.update_lock(f"{name}/1", status="new")
+    stop, end = rowlock.Cancellation(), threading.Event()
+    began: queue.SimpleQueue[rowlock.Lock] = queue.SimpleQueue()
+
+    def handle(lock: rowlock.Lock) -> None:
+        began.put(lock)
+        assert end.wait(30)
+
+    with ThreadPoolExecutor() as pool:
+        working = pool.submit(client.work, f"{name}/", handle, cancel=stop, concurrency=2)
+        lock = began.get(timeout=30)
+        stop.cancel()
+        lock.check()
+        assert not working.done()
+        end.set()
+        working.result(30)
+    assert client.get_lock(f"{name}/1").holder_count == 0
+
+
+def test_survives_an_outage_and_a_lost_lock_and_ends_with_the_client(
+    own_server: RowlockServer, connect: MakeClient, caplog: pytest.LogCaptureFixture
+) -> None:
+    client, operator = (connect(own_server.address, give_up_after=0.5) for _ in range(2))
+    began: queue.SimpleQueue[rowlock.Lock] = queue.SimpleQueue()
+
+    def handle(lock: rowlock.Lock) -> None:
+        began.put(lock)
+        if lock.name.endswith("1"):
+            assert lock.lost.wait(30)
+
+    with ThreadPoolExecutor() as pool:
+        working = pool.submit(
+            client.work, "task/", handle, if_status="new", status_when_done="done", status_if_lost="lost"
+        )
+        own_server.kill()
+        until(lambda: any("gets no locks" in text for text in said(caplog, logging.WARNING)))
+        own_server.start_again()
+        operator.update_lock("task/1", status="new")
+        assert began.get(timeout=30).name == "task/1"
+        operator.force_release("task/1", "test")
+        until(lambda: any('The work at "task/1" did not' in text for text in said(caplog, logging.WARNING)))
+        operator.update_lock("task/2", status="new")
+        assert began.get(timeout=30).name == "task/2"
+        client.close()
+        working.result(30)
+
+
+def test_a_wrong_port_ends_it(connect: MakeClient) -> None:
+    client = connect("127.0.0.1:1", tls=rowlock.TlsOptions(cert="nowhere", key="nowhere"), give_up_after=1.0)
+    with pytest.raises(rowlock.RowlockError) as failed:
+        client.work("task/", print)
+    assert failed.value.reason == rowlock.Reason.CREDENTIALS_MISSING
+
+
+def test_runs_coroutines_in_asyncio(server: RowlockServer, name: str) -> None:
+    async def main() -> None:
+        async with rowlock.aio.connect(server.address) as client:
+            began: asyncio.Queue[str] = asyncio.Queue()
+            end = asyncio.Event()
+
+            async def handle(lock: rowlock.aio.Lock) -> None:
+                began.put_nowait(lock.name)
+                await end.wait()
+                if lock.name.endswith("1"):
+                    raise ValueError("one is wrong")
+
+            for index in range(2):
+                await client.update_lock(f"{name}/{index}", status="new")
+            working = asyncio.create_task(
+                client.work(
+                    f"{name}/",
+                    handle,
+                    concurrency=2,
+                    if_status="new",
+                    status_when_done="done",
+                    status_if_lost="failed",
+                )
+            )
+            assert {await began.get(), await began.get()} == {f"{name}/0", f"{name}/1"}
+            working.cancel()
+            await asyncio.sleep(0)
+            assert (await client.get_lock(f"{name}/0")).holder_count == 1
+            end.set()
+            with pytest.raises(asyncio.CancelledError):
+                await working
+            locks = [each async for each in client.list_locks(f"{name}/")]
+            assert [each.record.status for each in locks if each.record] == ["done", "failed"]
+
+    asyncio.run(main())

@@ -1,0 +1,124 @@
+// Makes one file that runs without Node and without node_modules: `build/rowlock`, this machine's Node with the whole
+// program in it. The commands that run servers are a part of their own, which the others do not load. What the program
+// elsewhere reads from files beside it is put into the program here.
+
+import { execFileSync } from "node:child_process";
+import { chmodSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import protobuf from "protobufjs";
+import { build, type Plugin } from "rolldown";
+import { versionOf } from "../server/config/version.ts";
+
+const root = join(import.meta.dirname, "..");
+const folder = join(root, "build");
+const parts = join(folder, "parts");
+const program = join(folder, "rowlock");
+
+const SERVER_PART = "rowlock:server-part";
+/** Loads the part of the servers' commands, which shares with this part what compares classes. */
+const LOAD_SERVER_PART = `
+  import * as commander from "commander";
+  import { createRequire } from "node:module";
+  import { getAsset } from "node:sea";
+  import { compileFunction } from "node:vm";
+  let part;
+  export async function serverPart(name) {
+    if (!part) {
+      const builtin = createRequire(process.execPath);
+      const words = ["exports", "require", "__dirname"];
+      const run = compileFunction(getAsset("server", "utf8"), words, { filename: "server.cjs" });
+      part = {};
+      run(part, (id) => (id === "commander" ? commander : builtin(id)), "/");
+    }
+    return part[name];
+  }`;
+
+/** What is replaced in modules; without a match the build fails. */
+const REPLACED: readonly (readonly [module: RegExp, code: RegExp, instead: () => string])[] = [
+  [
+    /grpc-health-check\/build\/src\/health\.js$/,
+    /loadSync\)\('health\/v1\/health\.proto'/,
+    () => `fromJSON)(${described("grpc-health-check/proto/health/v1/health.proto", true)}`,
+  ],
+  ...["v1", "v1alpha"].map((version) => {
+    const file = `@grpc/reflection/build/proto/grpc/reflection/${version}/reflection.proto`;
+    return [
+      new RegExp(`@grpc/reflection/.*/reflection-${version}\\.js$`),
+      /path\.join\(__dirname, '[^']*\.proto'\);(\s+const pkgDefinition = protoLoader\.)loadSync/,
+      () => `${described(file, false)};$1fromJSON`,
+    ] as const;
+  }),
+  [
+    /server\/config\/version\.ts$/,
+    /^[\s\S]*$/,
+    () => `export const versionOf = () => ${JSON.stringify(versionOf(join(root, "server")))};`,
+  ],
+  [/server\/cli\/program\.ts$/, /import\("\.\/(\w+)\.ts"\)/g, () => 'serverPart("$1")'],
+  [/server\/cli\/program\.ts$/, /^/, () => `import { serverPart } from "${SERVER_PART}";\n`],
+];
+
+/** A file of a package, as the package itself reads it. */
+function described(file: string, keepCase: boolean): string {
+  const read = new protobuf.Root().loadSync(join(root, "node_modules", file), { keepCase });
+  return JSON.stringify(read.toJSON());
+}
+
+const missing = new Set(REPLACED);
+const replaced: Plugin = {
+  name: "replaced",
+  resolveId: (id) => (id === SERVER_PART ? id : null),
+  load: (id) => (id === SERVER_PART ? LOAD_SERVER_PART : null),
+  transform(code, id) {
+    return REPLACED.filter(([module]) => module.test(id)).reduce((text, each) => {
+      const [, pattern, instead] = each;
+      if (text.search(pattern) >= 0) missing.delete(each);
+      return text.replace(pattern, instead());
+    }, code);
+  },
+};
+
+/** Bundles a part into a file of the folder of parts. */
+async function bundle(input: string, file: string, format: "esm" | "cjs", external: readonly string[]) {
+  await build({
+    input,
+    cwd: root,
+    platform: "node",
+    external: [...external],
+    plugins: [replaced],
+    output: { file: join(parts, file), format, codeSplitting: false, minify: { mangle: false } },
+    logLevel: "warn",
+  });
+}
+
+/** Drivers of databases that Rowlock does not use. */
+const UNUSED =
+  "better-sqlite3 mariadb/callback mysql oracledb pg pg-native pg-query-stream sqlite3 tedious".split(" ");
+
+rmSync(folder, { recursive: true, force: true });
+mkdirSync(parts, { recursive: true });
+const servers = join(parts, "servers.ts");
+const commands = ["serve", "database", "access"];
+writeFileSync(
+  servers,
+  commands
+    .map((name) => `export * as ${name} from ${JSON.stringify(join(root, `server/cli/${name}.ts`))};\n`)
+    .join(""),
+);
+await bundle(servers, "server.cjs", "cjs", ["commander", ...UNUSED]);
+// grpc-js loads the loader only for a service that no client uses.
+await bundle(join(root, "server/main.ts"), "main.mjs", "esm", ["@grpc/proto-loader"]);
+if (missing.size > 0) throw new Error(`not found: ${[...missing].map(([, code]) => code).join(", ")}`);
+
+const config = join(parts, "sea.json");
+const sea = {
+  main: join(parts, "main.mjs"),
+  mainFormat: "module",
+  output: program,
+  assets: { server: join(parts, "server.cjs") },
+  // A command starts sooner if nothing is compiled again.
+  useCodeCache: true,
+  disableExperimentalSEAWarning: true,
+};
+writeFileSync(config, JSON.stringify(sea));
+execFileSync(process.execPath, ["--build-sea", config], { stdio: ["ignore", "ignore", "inherit"] });
+chmodSync(program, 0o755);

@@ -1,0 +1,101 @@
+// The program as one file, from its package for Debian: it runs in an empty folder, without Node and without packages.
+
+import { execFileSync, spawnSync } from "node:child_process";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { delimiter, join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { TestCalls } from "../support/test-calls.ts";
+import { RowlockProcess } from "./server-process.ts";
+
+/** It is 27 MB, of which an empty Node has 8; if the part for servers is loaded, it is 55 MB. */
+const WAITER_KB_MAX = 45_000;
+
+const house = join(import.meta.dirname, "../..");
+const isThere = (program: string) =>
+  (process.env.PATH ?? "").split(delimiter).some((path) => existsSync(join(path, program)));
+
+describe.skipIf(process.platform !== "linux" || !isThere("dpkg-deb"))("the package for Debian", () => {
+  const folder = mkdtempSync(join(tmpdir(), "rowlock-executable-"));
+  afterAll(() => rmSync(folder, { recursive: true }));
+  const program = join(folder, "usr/bin/rowlock");
+  const empty = join(folder, "empty");
+  const PATH = "/usr/bin:/bin";
+
+  beforeAll(() => {
+    for (const script of ["build-executable.ts", "build-deb.ts"])
+      execFileSync(process.execPath, [join(house, "scripts", script)], { cwd: folder });
+    const { version } = JSON.parse(readFileSync(join(house, "package.json"), "utf8"));
+    const architecture = process.arch === "x64" ? "amd64" : process.arch;
+    const file = join(house, `build/rowlock_${version}_${architecture}.deb`);
+    execFileSync("dpkg-deb", ["--extract", file, folder]);
+    mkdirSync(empty);
+    // On a busy machine, bundling and compressing take minutes.
+  }, 600_000);
+
+  const ran = (args: readonly string[], env: Record<string, string> = {}) => {
+    const { status, stdout, stderr } = spawnSync(program, args, {
+      cwd: empty,
+      env: { PATH, ...env },
+      encoding: "utf8",
+    });
+    return { code: status, out: stdout, err: stderr };
+  };
+
+  test("has a version, help, and completion for three shells", () => {
+    expect(ran(["--version"])).toMatchObject({ code: 0, out: expect.stringMatching(/^rowlock \d+\.\d+/) });
+    for (const command of ["serve", "run", "doctor"])
+      expect(ran([command, "--help"])).toMatchObject({
+        code: 0,
+        out: expect.stringContaining("Usage: rowlock"),
+      });
+    for (const path of ["bash-completion/completions/rowlock", "zsh/vendor-completions/_rowlock"])
+      expect(readFileSync(join(folder, "usr/share", path), "utf8")).toContain("_rowlock()");
+  });
+
+  test("serves over a database that it makes, and runs a command under a lock", async () => {
+    const server = new RowlockProcess(["serve", "--ephemeral"], { PATH }, program, undefined, "pipe");
+    const [line] = await server.said(/^.*\n/);
+    const { grpc, metrics } = JSON.parse(line) as { grpc: string; metrics: string };
+    const env = { ROWLOCK_ADDR: grpc };
+    expect(ran(["run", "x", "sh", "-c", 'echo "token $ROWLOCK_TOKEN"'], env)).toEqual({
+      code: 0,
+      out: "token 1\n",
+      err: "",
+    });
+    expect(await (await fetch(`${metrics}/readyz`)).text()).toBe("ready\n");
+    // The services that elsewhere read their descriptions from files.
+    const client = new TestCalls(grpc);
+    expect(await client.call("getLock", { name: "x" })).toMatchObject({ lock: { name: "x" } });
+    client.close();
+    server.endInput();
+    expect(await server.ended()).toMatchObject({ code: 0, err: "" });
+    await server.destroy();
+  });
+
+  test("a command that waits for a lock has little memory of its own", async () => {
+    const server = new RowlockProcess(["serve", "--ephemeral"], { PATH }, program, undefined, "pipe");
+    const [line] = await server.said(/^.*\n/);
+    const env = { PATH, ROWLOCK_ADDR: (JSON.parse(line) as { grpc: string }).grpc };
+    const holder = new RowlockProcess(["run", "x", "sh", "-c", "echo held; sleep 600"], env, program);
+    await holder.said(/held/);
+    const waiter = new RowlockProcess(["run", "x", "true"], env, program);
+    await waiter.logged(/next in the queue/);
+    // Without the pages of the program's file, which all processes share.
+    const [, ownKb] = /^RssAnon:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${waiter.pid}/status`, "utf8")) ?? [];
+    expect(Number(ownKb)).toBeLessThan(WAITER_KB_MAX);
+    for (const each of [waiter, holder]) each.kill("SIGTERM");
+    for (const each of [waiter, holder, server]) {
+      if (each !== server) await each.ended();
+      await each.destroy();
+    }
+  });
+
+  test("brings a database up to date, and checks it", () => {
+    const env = { ROWLOCK_DATABASE_URL: "sqlite:./rowlock.db" };
+    expect(ran(["migrate", "up"], env)).toMatchObject({ code: 0 });
+    expect(ran(["doctor"], env)).toMatchObject({ code: 0 });
+    // A wrong value reaches the parser of the command line through the part of the servers' commands.
+    expect(ran(["restored", "--pause", "soon"], env).code).toBe(64);
+  });
+});
