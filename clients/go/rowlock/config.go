@@ -146,9 +146,27 @@ func (c Config) checked() (Config, error) {
 // wrongAddress is what is wrong with the form of an address; "" if nothing is. gRPC would take an address without a port
 // for one with port 443.
 func wrongAddress(address string) string {
-	host, port, err := net.SplitHostPort(address)
-	if number, bad := strconv.Atoi(port); err == nil && bad == nil && host != "" && number > 0 && number < 1<<16 {
+	network, target := dialTarget(address)
+	if network == "unix" {
+		return ""
+	}
+	host, port, err := net.SplitHostPort(target)
+	if number, bad := strconv.Atoi(port); err == nil && bad == nil && host != "" && !strings.Contains(host, "/") && number > 0 && number < 1<<16 {
 		return ""
 	}
 	return fmt.Sprintf("%q is not host:port, such as localhost:50051", address)
+}
+
+// dialTarget is where a probe connects to: gRPC also takes targets such as dns:///host:port and unix:/path.
+func dialTarget(address string) (network, target string) {
+	if path, isUnix := strings.CutPrefix(address, "unix:"); isUnix {
+		return "unix", strings.TrimPrefix(path, "//")
+	}
+	if name, isAbstract := strings.CutPrefix(address, "unix-abstract:"); isAbstract {
+		return "unix", "@" + name
+	}
+	if _, endpoint, hasScheme := strings.Cut(address, ":///"); hasScheme {
+		return "tcp", endpoint
+	}
+	return "tcp", address
 }

@@ -199,7 +199,8 @@ func speaksItAtAll(err error) bool {
 func handshake(ctx context.Context, address string, config *tls.Config) (*tls.Conn, error) {
 	config = config.Clone()
 	config.NextProtos = []string{"h2", "http/1.1"}
-	conn, err := (&tls.Dialer{Config: config}).DialContext(ctx, "tcp", address)
+	network, target := dialTarget(address)
+	conn, err := (&tls.Dialer{Config: config}).DialContext(ctx, network, target)
 	if err != nil {
 		return nil, err
 	}
@@ -218,7 +219,8 @@ const (
 
 // plainProbe says what the server speaks, or why it cannot be a Rowlock server.
 func plainProbe(ctx context.Context, address string) (speech, finding) {
-	conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", address)
+	network, target := dialTarget(address)
+	conn, err := (&net.Dialer{}).DialContext(ctx, network, target)
 	if err != nil {
 		return speaksNothing, whyNotReached(err)
 	}
