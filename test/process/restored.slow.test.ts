@@ -125,6 +125,6 @@ describe.each(testDatabases())("on $label, a restore in place", ({ fresh }) => {
 
 test("`rowlock restored` accepts a pause within bounds", async () => {
   const run = (...args: string[]) => stage.rowlock(["restored", ...args]).exited;
-  expect(await run()).toMatchObject({ code: 1, err: expect.stringContaining("--pause") });
-  expect(await run("--pause", "soon")).toMatchObject({ code: 1, err: expect.stringContaining("0s to 24d") });
+  expect(await run()).toMatchObject({ code: 64, err: expect.stringContaining("--pause") });
+  expect(await run("--pause", "soon")).toMatchObject({ code: 64, err: expect.stringContaining("0s to 24d") });
 });
