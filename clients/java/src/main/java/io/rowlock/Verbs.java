@@ -50,22 +50,26 @@ final class Verbs {
    */
   CompletableFuture<Released> release(String leaseId, ReleaseOptions options, long within) {
     String caller = traceparent.get();
-    return release(leaseId, options, within, caller)
-        .exceptionallyCompose(
-            failure -> {
+    CompletableFuture<Released> answer = new CompletableFuture<>();
+    release(leaseId, options, within, caller)
+        .whenComplete(
+            (released, failure) -> {
               boolean isRefused =
                   failure instanceof RowlockException error
                       && REFUSED.contains(error.reason())
                       && !options.isNothing();
-              if (!isRefused) return CompletableFuture.failedFuture(failure);
-              RowlockException refusal = (RowlockException) failure;
-              return release(leaseId, options.without(refusal.violations()), within)
-                  .handle((released, again) -> again == null || isGivenBack(again))
-                  .thenCompose(
-                      isGivenBack ->
-                          CompletableFuture.failedFuture(
-                              isGivenBack ? refusal.givenBack() : refusal));
+              if (failure == null) answer.complete(released);
+              else if (!isRefused) answer.completeExceptionally(failure);
+              else {
+                RowlockException refusal = (RowlockException) failure;
+                release(leaseId, options.without(refusal.violations()), within)
+                    .whenComplete(
+                        (rest, again) ->
+                            answer.completeExceptionally(
+                                again == null || isGivenBack(again) ? refusal.givenBack() : refusal));
+              }
             });
+    return answer;
   }
 
   private static boolean isGivenBack(Throwable failure) {
