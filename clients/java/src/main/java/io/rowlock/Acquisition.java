@@ -25,7 +25,11 @@ final class Acquisition implements Ask, Asking {
   /** Nobody was given the lease, or the place was lost on the way. Asking again takes nothing from anybody. */
   private static final Set<Reason> UNTOLD_ENDS = Set.of(Reason.LAPSED, Reason.EXPIRED);
 
-  private static final Set<Reason> UNTOLD_FAILURES = Set.of(Reason.UNKNOWN_CLAIM, Reason.LEASE_LOST);
+  /** Others hold the lock, or this client itself does. */
+  private static final Set<Reason> IN_THE_WAY = Set.of(Reason.BUSY, Reason.TIMED_OUT);
+
+  private static final Set<Reason> UNTOLD_FAILURES =
+      Set.of(Reason.UNKNOWN_CLAIM, Reason.LEASE_LOST);
 
   /** How long the server may take to report that a wait is over. */
   private static final long LATE = Times.ofMillis(2_000);
@@ -44,6 +48,8 @@ final class Acquisition implements Ask, Asking {
   private final CompletableFuture<Outcome> outcome;
   private final Telemetry.Request request;
   private final long until;
+  private final Thread asker = Thread.currentThread();
+  private final WaitReports.Waiting waiting;
 
   /** The latest place that the listener has not seen yet. */
   private final AtomicReference<Place> untold = new AtomicReference<>();
@@ -67,6 +73,7 @@ final class Acquisition implements Ask, Asking {
       Calls calls,
       Executor positions,
       HeldLocks locks,
+      WaitReports reports,
       String name,
       LockOptions asked,
       long giveUpAfter,
@@ -82,6 +89,7 @@ final class Acquisition implements Ask, Asking {
     this.giveUpAfter = giveUpAfter;
     this.outcome = outcome;
     this.request = request;
+    waiting = reports.begin(name, asker, asked.onWaiting);
     requestId = asked.requestId.orElseGet(() -> UUID.randomUUID().toString());
     until = asked.waitAtMost.map(wait -> clock.now() + Times.ofDuration(wait)).orElse(Times.FOREVER);
   }
@@ -121,6 +129,7 @@ final class Acquisition implements Ask, Asking {
   private void settled(boolean isGranted) {
     if (isSettled) return;
     isSettled = true;
+    waiting.ended();
     // An acquisition that was given up before it began has not joined.
     if (call != null) locks.requests.leave(asked.sharedId(), isGranted);
   }
@@ -213,6 +222,7 @@ final class Acquisition implements Ask, Asking {
   private boolean isAtPlace(Ticket ticket) {
     ticketId = ticket.getTicketId();
     request.placed();
+    waiting.placed(ticket);
     if (isAbandoned) {
       unwanted(ticketId);
       return true;
@@ -263,7 +273,7 @@ final class Acquisition implements Ask, Asking {
     HeldLease held = new HeldLease(lease, basis, Times.ofDuration(asked.margin), clock);
     if (!held.isTooEarly(asked.terms.areSet())) {
       // In the same turn, so that the client misses no news of this lease.
-      settle(new Outcome.Granted(locks.keep(held, asked, request)));
+      settle(new Outcome.Granted(locks.keep(held, asked, request, asker)));
       return;
     }
     if (++lateGrants > HeldLease.LATE_GRANTS_MAX) {
@@ -286,6 +296,7 @@ final class Acquisition implements Ask, Asking {
                 Repeat.ALWAYS,
                 giveUpAfter,
                 false,
+                true,
                 traceparent(),
                 (result, basis) -> granted(result.getRenew().getLease(), basis),
                 this::failed));
@@ -294,7 +305,13 @@ final class Acquisition implements Ask, Asking {
   private void ended(Refusal refusal) {
     boolean isLeft = !isWait() || clock.now() < until;
     if (UNTOLD_ENDS.contains(refusal.reason()) && isLeft && mayAskAgain()) again();
-    else settle(new Outcome.Refused(refusal));
+    else settle(new Outcome.Refused(ofYourself(refusal)));
+  }
+
+  /** A refusal that says so if this client itself holds the lock. */
+  private Refusal ofYourself(Refusal refusal) {
+    if (!IN_THE_WAY.contains(refusal.reason())) return refusal;
+    return locks.heldFor(name).map(held -> refusal.byYourself(name, held)).orElse(refusal);
   }
 
   @Override

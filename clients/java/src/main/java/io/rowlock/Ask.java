@@ -45,6 +45,11 @@ interface Ask {
     return "";
   }
 
+  /** False if what this call asks for happens soon by itself, so that closing the client does not wait for it. */
+  default boolean holdsUpClosing() {
+    return true;
+  }
+
   /** True if nobody waits for this call. Failures that end other calls do not end it. */
   default boolean givesBack() {
     return false;

@@ -89,10 +89,14 @@ final class Calls {
     else cancel(call);
   }
 
-  /** Runs something when no call is open any more. */
+  /** Runs something when no call is open any more that holds up closing. */
   void whenIdle(Runnable task) {
-    if (open.isEmpty()) task.run();
+    if (isIdle()) task.run();
     else onIdle.add(task);
+  }
+
+  private boolean isIdle() {
+    return open.stream().noneMatch(call -> call.ask.holdsUpClosing());
   }
 
   /** Fails the calls that no server can know of, except for those that renew and end leases. */
@@ -297,11 +301,11 @@ final class Calls {
 
   /** In a later turn, because the callback may have begun another call, for example to give a late grant back. */
   private void lookIfIdle() {
-    if (open.isEmpty() && !onIdle.isEmpty()) loop.run(this::tellIdle);
+    if (!onIdle.isEmpty() && isIdle()) loop.run(this::tellIdle);
   }
 
   private void tellIdle() {
-    if (!open.isEmpty()) return;
+    if (!isIdle()) return;
     List<Runnable> tasks = List.copyOf(onIdle);
     onIdle.clear();
     tasks.forEach(Runnable::run);

@@ -235,7 +235,7 @@ final class Capture implements Ask, Asking {
       unwanted(held.id);
     } else if (isTooEarly) renew(at, held.id, renewals + 1);
     // In the same turn, so that the client misses no news of this lease.
-    else taken[at] = locks.keep(held, asked, request);
+    else taken[at] = locks.keep(held, asked, request, null);
   }
 
   /** Gives a lease back, unless other calls ask under the same request id. */
@@ -254,6 +254,7 @@ final class Capture implements Ask, Asking {
             Repeat.ALWAYS,
             giveUpAfter,
             false,
+            true,
             traceparent(),
             (result, basis) -> {
               renewing--;

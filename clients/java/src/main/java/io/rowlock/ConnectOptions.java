@@ -13,6 +13,8 @@ import java.util.function.Supplier;
 public final class ConnectOptions {
   private static final Duration CONNECT_TIMEOUT = Duration.ofSeconds(3);
   private static final Duration GIVE_UP_AFTER = Duration.ofSeconds(30);
+  private static final Duration EXPLAIN_AFTER = Duration.ofSeconds(10);
+  private static final Duration CLOSE_WITHIN = Duration.ofSeconds(3);
 
   final List<Address> addresses;
   final String owner;
@@ -24,6 +26,9 @@ public final class ConnectOptions {
   final boolean areHeadersFixed;
   final long connectTimeout;
   final long giveUpAfter;
+  final long explainAfter;
+  final long closeWithin;
+  final boolean isReleasedOnExit;
   final Consumer<ConnectionEvent> onConnection;
 
   private ConnectOptions(Builder builder) {
@@ -46,11 +51,14 @@ public final class ConnectOptions {
     areHeadersFixed = builder.areHeadersFixed;
     connectTimeout = positive("connectTimeout", builder.connectTimeout);
     giveUpAfter = positive("giveUpAfter", builder.giveUpAfter);
+    explainAfter = positive("explainAfter", builder.explainAfter);
+    closeWithin = positive("closeWithin", builder.closeWithin);
+    isReleasedOnExit = builder.isReleasedOnExit;
     onConnection = builder.onConnection;
   }
 
-  /** The same options without a listener for connections. */
-  ConnectOptions withoutListener() {
+  /** The same options for a client that only gives back what another has left: without a listener for connections. */
+  ConnectOptions ofHeir() {
     Builder builder = new Builder(addresses.stream().map(Address::toString).toList());
     builder.owner(owner).headers(headers).connectTimeout(Duration.ofNanos(connectTimeout));
     builder.giveUpAfter(Duration.ofNanos(giveUpAfter)).tls = tls;
@@ -58,6 +66,7 @@ public final class ConnectOptions {
     builder.token = token;
     builder.mayTokenBeInPlaintext = mayTokenBeInPlaintext;
     builder.labels.putAll(labels);
+    builder.isReleasedOnExit = false;
     return builder.build();
   }
 
@@ -104,6 +113,9 @@ public final class ConnectOptions {
     private boolean areHeadersFixed = true;
     private Duration connectTimeout = CONNECT_TIMEOUT;
     private Duration giveUpAfter = GIVE_UP_AFTER;
+    private Duration explainAfter = EXPLAIN_AFTER;
+    private Duration closeWithin = CLOSE_WITHIN;
+    private boolean isReleasedOnExit = true;
     private Consumer<ConnectionEvent> onConnection = event -> {};
 
     private Builder(List<String> addresses) {
@@ -236,6 +248,41 @@ public final class ConnectOptions {
      */
     public Builder giveUpAfter(Duration timeout) {
       giveUpAfter = timeout;
+      return this;
+    }
+
+    /**
+     * Sets how long a request for a lock waits before the log and {@link LockOptions.Builder#onWaiting} say why.
+     * Default: 10 s.
+     *
+     * @param after above 0
+     * @return this builder
+     */
+    public Builder explainAfter(Duration after) {
+      explainAfter = after;
+      return this;
+    }
+
+    /**
+     * Sets how long {@link RowlockClient#close} may take, while no server answers. Default: 3 s.
+     *
+     * @param within above 0
+     * @return this builder
+     */
+    public Builder closeWithin(Duration within) {
+      closeWithin = within;
+      return this;
+    }
+
+    /**
+     * Sets whether a shutdown hook gives back what the client holds when the JVM exits: see {@link RowlockClient}.
+     * Default: true.
+     *
+     * @param isReleased false if the program closes the client itself after its work has ended
+     * @return this builder
+     */
+    public Builder releaseOnExit(boolean isReleased) {
+      isReleasedOnExit = isReleased;
       return this;
     }
 

@@ -224,6 +224,11 @@ final class HeldLease {
     listeners.remove(listener);
   }
 
+  /** For how long this client has held it. */
+  Duration heldFor() {
+    return Duration.ofNanos(clock.now() - toldAt);
+  }
+
   /** Whether its time is over by the client's clock, even if it was given back before that. */
   synchronized boolean isPastDeadline() {
     return clock.now() >= deadline();

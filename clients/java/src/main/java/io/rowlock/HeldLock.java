@@ -20,6 +20,9 @@ public final class HeldLock implements AutoCloseable {
     /** Ends the lease. */
     CompletableFuture<Released> release(HeldLock lock, ReleaseOptions options);
 
+    /** Gives the lock up as lost. On the loop. */
+    void leave(HeldLock lock);
+
     /** Ends the lease of a lock whose caller never got it. */
     void giveUp(HeldLock lock);
 
@@ -32,6 +35,13 @@ public final class HeldLock implements AutoCloseable {
   private final Callbacks callbacks;
   private final Telemetry.Hold hold;
   private final Executor listeners;
+  private final Thread asker;
+
+  /** The lock of the first grant; the others are the same lease once more, for the thread that holds it. */
+  private final HeldLock first;
+
+  /** Of the first: how many of them are not released. */
+  private int entries = 1;
 
   /** Counts the calls that were granted the lock under one request id and have not given it up. */
   private int grants = 1;
@@ -41,11 +51,24 @@ public final class HeldLock implements AutoCloseable {
   /** Whether the holder knows of the loss. */
   private volatile boolean isLossReported;
 
-  HeldLock(HeldLease lease, Verbs verbs, Callbacks callbacks, Telemetry.Hold hold) {
+  HeldLock(
+      HeldLease lease, Verbs verbs, Callbacks callbacks, Telemetry.Hold hold, Thread asker) {
+    this(lease, verbs, callbacks, hold, asker, null);
+  }
+
+  private HeldLock(
+      HeldLease lease,
+      Verbs verbs,
+      Callbacks callbacks,
+      Telemetry.Hold hold,
+      Thread asker,
+      HeldLock first) {
     this.lease = lease;
     this.verbs = verbs;
     this.callbacks = callbacks;
     this.hold = hold;
+    this.asker = asker;
+    this.first = first == null ? this : first;
     listeners = callbacks.inTurn();
   }
 
@@ -219,8 +242,36 @@ public final class HeldLock implements AutoCloseable {
   }
 
   private synchronized CompletableFuture<Released> releasing(ReleaseOptions options) {
-    if (released == null) released = verbs.release(this, options);
+    if (released == null)
+      released =
+          first.isLastEntry()
+              ? verbs.release(first, options)
+              : CompletableFuture.completedFuture(new Released(isHeld(), false));
     return released;
+  }
+
+  private synchronized boolean isLastEntry() {
+    entries--;
+    return entries == 0;
+  }
+
+  /** Whether this thread has asked for the lock. */
+  boolean isOf(Thread thread) {
+    return asker == thread;
+  }
+
+  /** The same lease once more; null if it is not held any more. */
+  synchronized HeldLock again() {
+    if (entries <= 0 || !isHeld()) return null;
+    entries++;
+    return new HeldLock(lease, verbs, callbacks, hold, asker, this);
+  }
+
+  /** Releases the lock, however often its thread has it. */
+  synchronized void releaseForGood() {
+    if (entries <= 0) return;
+    entries = 0;
+    released = verbs.release(this, ReleaseOptions.defaults());
   }
 
   /** Grants the lock to another call, too. Returns false if it is not held any more. */
@@ -228,6 +279,14 @@ public final class HeldLock implements AutoCloseable {
     if (released != null || !isHeld()) return false;
     grants++;
     return true;
+  }
+
+  /** Gives the lock up as lost, while its holder may still work. On the loop. */
+  synchronized void leave() {
+    if (entries <= 0) return;
+    entries = 0;
+    released = CompletableFuture.completedFuture(Released.NOTHING);
+    verbs.leave(this);
   }
 
   /** Called for one of the calls that were granted the lock, if its caller does not want it. */

@@ -3,11 +3,15 @@
 
 package io.rowlock;
 
+import java.time.Duration;
+import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Consumer;
+import java.util.stream.Stream;
 import rowlock.v1.RenewRequest;
 
 final class HeldLocks {
@@ -42,11 +46,15 @@ final class HeldLocks {
     leftBehind = new LeftBehind(loop, clock, verbs, this, inherit);
   }
 
-  /** Makes a lock of a lease, which is held from now on. On the loop. */
-  HeldLock keep(HeldLease lease, LeaseOptions asked, Telemetry.Request request) {
+  /**
+   * Makes a lock of a lease, which is held from now on. On the loop.
+   *
+   * @param asker the thread that has asked; null for a capture
+   */
+  HeldLock keep(HeldLease lease, LeaseOptions asked, Telemetry.Request request, Thread asker) {
     keeper.keep(lease);
     Telemetry.Hold hold = telemetry.kept(lease, request);
-    HeldLock lock = new HeldLock(lease, new LockVerbs(asked), callbacks, hold);
+    HeldLock lock = new HeldLock(lease, new LockVerbs(asked), callbacks, hold, asker);
     locks.put(lease.id, lock);
     return lock;
   }
@@ -60,13 +68,46 @@ final class HeldLocks {
     return lock != null && lock.share() ? lock : null;
   }
 
+  /** The lock once more for the thread that holds it; otherwise null. */
+  HeldLock again(String name, LockOptions asked) {
+    for (HeldLock lock : locks.values()) {
+      boolean isSame =
+          lock.name().equals(name)
+              && lock.isOf(Thread.currentThread())
+              && lock.mode() == asked.mode
+              && lock.permits() == Math.max(1, asked.permits);
+      HeldLock again = isSame ? lock.again() : null;
+      if (again != null) return again;
+    }
+    return null;
+  }
+
+  /** Whether this thread holds the lock. */
+  boolean holds(String name, Thread asker) {
+    return held(name).anyMatch(lock -> lock.isOf(asker));
+  }
+
+  /** For how long this client holds the lock; empty if it does not. */
+  Optional<Duration> heldFor(String name) {
+    return held(name).map(lock -> lock.lease().heldFor()).max(Comparator.naturalOrder());
+  }
+
+  private Stream<HeldLock> held(String name) {
+    return locks.values().stream().filter(lock -> lock.name().equals(name) && lock.isHeld());
+  }
+
   /** Null unless this client holds it. */
   HeldLock find(String leaseId) {
     return locks.get(leaseId);
   }
 
   void releaseAll() {
-    for (HeldLock lock : List.copyOf(locks.values())) lock.releaseAsync();
+    for (HeldLock lock : List.copyOf(locks.values())) lock.releaseForGood();
+  }
+
+  /** Gives all locks up before this program ends: their holders see a loss, and the server gets them back. */
+  void leaveAll() {
+    for (HeldLock lock : List.copyOf(locks.values())) lock.leave();
   }
 
   /**
@@ -114,8 +155,22 @@ final class HeldLocks {
       }
       drop(lock);
       // The lock may be lost only by this client's own clock, while the server still keeps the lease.
-      if (!asked.terms.differIfLost()) loop.soon(() -> giveBack(lease.id, asked));
+      if (!asked.terms.differIfLost()) verbs.giveBackLost(lease.id, lasting());
       return CompletableFuture.completedFuture(Released.NOTHING);
+    }
+
+    private long lasting() {
+      return asked.ttl.map(Times::ofDuration).orElse(Times.FOREVER);
+    }
+
+    @Override
+    public void leave(HeldLock lock) {
+      HeldLease lease = lock.lease();
+      lease.lose(
+          RowlockException.leaseLost(
+              lease.lockName, Reason.RELEASED.name(), "is given up, because this program exits."));
+      drop(lock);
+      if (!asked.terms.differIfLost()) giveBack(lease.id, asked);
     }
 
     @Override

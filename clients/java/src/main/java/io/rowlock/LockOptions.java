@@ -15,6 +15,8 @@ public final class LockOptions extends LeaseOptions {
   final Mode mode;
   final Optional<Consumer<Place>> onPosition;
   final Duration positionInterval;
+  final Optional<Consumer<WaitNotice>> onWaiting;
+  final boolean isReentrant;
 
   private LockOptions(Builder builder) {
     super(builder);
@@ -23,6 +25,8 @@ public final class LockOptions extends LeaseOptions {
     mode = builder.mode;
     onPosition = builder.onPosition;
     positionInterval = builder.positionInterval;
+    onWaiting = builder.onWaiting;
+    isReentrant = builder.isReentrant;
   }
 
   @Override
@@ -36,7 +40,7 @@ public final class LockOptions extends LeaseOptions {
 
   /** The same options without a wait. */
   LockOptions withoutWait() {
-    return builder().like(this).noWait().permits(permits).mode(mode).build();
+    return builder().like(this).noWait().permits(permits).mode(mode).reentrant(isReentrant).build();
   }
 
   /**
@@ -70,6 +74,8 @@ public final class LockOptions extends LeaseOptions {
     private Mode mode = Mode.PERMIT;
     private Optional<Consumer<Place>> onPosition = Optional.empty();
     private Duration positionInterval = Duration.ofSeconds(1);
+    private Optional<Consumer<WaitNotice>> onWaiting = Optional.empty();
+    private boolean isReentrant;
 
     private Builder() {}
 
@@ -152,6 +158,35 @@ public final class LockOptions extends LeaseOptions {
      */
     public Builder positionInterval(Duration interval) {
       positionInterval = interval;
+      return this;
+    }
+
+    /**
+     * Sets a listener that is told why the lock is not granted yet: after {@link ConnectOptions.Builder#explainAfter},
+     * by default 10 s, and then once a minute; at once if the asking thread itself holds the lock. The log has the same.
+     * All such listeners share one thread of the client, so be quick.
+     *
+     * @param listener what to call
+     * @return this builder
+     */
+    public Builder onWaiting(Consumer<WaitNotice> listener) {
+      onWaiting = Optional.of(listener);
+      return this;
+    }
+
+    /**
+     * Lets a thread that holds the lock have it again, as it could have a {@code ReentrantLock}. The second lock is the
+     * same lease, so it has the same token. The last release ends the lease, and its options alone count. Default:
+     * false, so that a thread which asks for a lock that it holds waits for itself.
+     *
+     * <p>The thread is the one that asks, also with {@code lockAsync}. Where it asks for another mode or number of
+     * permits than it holds, that is another request.
+     *
+     * @param isReentrant whether the thread that asks may hold the lock already
+     * @return this builder
+     */
+    public Builder reentrant(boolean isReentrant) {
+      this.isReentrant = isReentrant;
       return this;
     }
 

@@ -13,6 +13,7 @@ record Question(
     Repeat repeat,
     long giveUpAfter,
     boolean givesBack,
+    boolean holdsUpClosing,
     String traceparent,
     ObjLongConsumer<SessionResult> answer,
     Consumer<RowlockException> failure)

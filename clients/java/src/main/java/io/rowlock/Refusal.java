@@ -14,6 +14,7 @@ import java.util.Optional;
  * @param limit the limit that forbids the grant; for {@link Reason#NEVER_FITS}, and for {@link Reason#PAUSED} by a
  * limit of 0
  * @param status the status that the lock has; for {@link Reason#STATUS_MISMATCH}
+ * @param heldByYou whether this client itself holds the lock; for {@link Reason#BUSY} and {@link Reason#TIMED_OUT}
  */
 public record Refusal(
     Reason reason,
@@ -21,7 +22,8 @@ public record Refusal(
     List<ClaimView> holders,
     Optional<Duration> retryAfter,
     Optional<LimitView> limit,
-    Optional<String> status) {
+    Optional<String> status,
+    boolean heldByYou) {
   static Refusal of(rowlock.v1.Refusal refusal) {
     Reason reason = Reason.of(refusal.getReason());
     return new Refusal(
@@ -32,6 +34,17 @@ public record Refusal(
             ? Optional.of(Times.durationOf(refusal.getRetryAfter()))
             : Optional.empty(),
         refusal.hasLimit() ? Optional.of(LimitView.of(refusal.getLimit())) : Optional.empty(),
-        reason == Reason.STATUS_MISMATCH ? Optional.of(refusal.getStatus()) : Optional.empty());
+        reason == Reason.STATUS_MISMATCH ? Optional.of(refusal.getStatus()) : Optional.empty(),
+        false);
+  }
+
+  /** This refusal by a lock that this client has held itself for so long. */
+  Refusal byYourself(String name, Duration held) {
+    String said = message.replaceFirst("\\.$", "") + "; " + heldByYou(name, held);
+    return new Refusal(reason, said, holders, retryAfter, limit, status, true);
+  }
+
+  static String heldByYou(String name, Duration held) {
+    return "you hold \"" + name + "\" yourself, since " + held.toSeconds() + " s; locks are not reentrant";
   }
 }

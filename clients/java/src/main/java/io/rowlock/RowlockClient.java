@@ -34,17 +34,18 @@ import rowlock.v1.SessionResponse;
  * its place is free at once. The other calls are short: if interrupted, they fail with {@link Reason#CANCELLED}, and
  * the thread stays interrupted.
  *
+ * <p>When the JVM exits, a shutdown hook gives up what the client holds: on the normal end of the program, {@code
+ * System.exit}, SIGTERM and SIGINT, but not when the process is killed. The program's threads may still work at that
+ * moment, so each lock counts as lost for its holder first, and then the server gets it back. A lock with {@code
+ * minInterval}, {@code lockDelay} or {@code statusIfLost} is left to its ttl, because its record shall show a loss. See
+ * {@link ConnectOptions.Builder#releaseOnExit}.
+ *
  * <p>A call fails with {@link Reason#NO_SERVER} if no server answers within {@code giveUpAfter}. Calls are safe to
  * repeat, unless their description says otherwise.
  */
 public final class RowlockClient implements AutoCloseable {
-  /** Bounds the first step of closing: giving back what is held. */
-  private static final long GIVE_BACK_WITHIN = Times.ofMillis(2_000);
-
   /** How often an heir checks whether it has anything left to do. */
   private static final long HEIR_LOOKS_EVERY = Times.ofMillis(1_000);
-
-  private static final long CLOSE_WITHIN = Times.ofMillis(1_000);
 
   /** Refusals for which a try returns empty: a later try may succeed without any change of the request. */
   private static final Set<Reason> NOT_NOW = Set.of(Reason.BUSY, Reason.PAUSED, Reason.NOT_BEFORE);
@@ -62,11 +63,13 @@ public final class RowlockClient implements AutoCloseable {
   private final Verbs verbs;
   private final Promises promises = new Promises(loop::isClosed);
   private final HeldLocks locks;
+  private final WaitReports reports;
 
   /** On the loop only. */
   private final Set<Asking> asking = new HashSet<>();
 
   private final CompletableFuture<Void> closed = new CompletableFuture<>();
+  private final Optional<Thread> exitHook;
 
   private RowlockClient(ConnectOptions options) {
     this.options = options;
@@ -93,6 +96,33 @@ public final class RowlockClient implements AutoCloseable {
             telemetry::late);
     verbs = new Verbs(loop, calls, options.giveUpAfter, telemetry.signals::traceparent);
     locks = new HeldLocks(loop, clock, keeper, verbs, promises, callbacks, telemetry, this::inherit);
+    reports =
+        new WaitReports(loop, clock, verbs, locks, telemetry, positions, options.explainAfter);
+    exitHook = options.isReleasedOnExit ? hooked() : Optional.empty();
+  }
+
+  /** Empty if the JVM is exiting already. */
+  private Optional<Thread> hooked() {
+    Thread hook = new Thread(this::leave, "rowlock-exit");
+    try {
+      Runtime.getRuntime().addShutdownHook(hook);
+      return Optional.of(hook);
+    } catch (IllegalStateException exiting) {
+      return Optional.empty();
+    }
+  }
+
+  private void leave() {
+    loop.run(locks::leaveAll);
+    close();
+  }
+
+  private void unhook(Thread hook) {
+    try {
+      Runtime.getRuntime().removeShutdownHook(hook);
+    } catch (IllegalStateException exiting) {
+      // It runs already, or will find this client closed.
+    }
   }
 
   /**
@@ -364,6 +394,73 @@ public final class RowlockClient implements AutoCloseable {
   }
 
   /**
+   * Captures locks, runs a handler for each on a thread of its own, and releases each lock when its handler has ended,
+   * until the worker is stopped. It waits for locks that become due. A handler that throws is logged, and its lock gets
+   * the status {@code statusIfLost}. If a lock is lost, the thread of its handler is interrupted.
+   *
+   * <pre>{@code
+   * try (Worker worker =
+   *     rowlock.work(
+   *         "task/",
+   *         with -> with.concurrency(4).ifStatus("new").statusWhenDone("done").statusIfLost("failed"),
+   *         task -> work(task.name(), task.token()))) {
+   *   worker.await();
+   * }
+   * }</pre>
+   *
+   * @param prefix of the names of the locks
+   * @param choice chooses the options
+   * @param handler what to do with each lock
+   * @return the loop, which runs already; to be closed
+   */
+  public Worker work(
+      String prefix, Consumer<WorkOptions.Builder> choice, LockedAction<?> handler) {
+    return work(prefix, WorkOptions.of(choice), handler);
+  }
+
+  /**
+   * The same with options.
+   *
+   * @param prefix of the names of the locks
+   * @param options which locks to take, and how many
+   * @param handler what to do with each lock
+   * @return the loop, which runs already; to be closed
+   */
+  public Worker work(String prefix, WorkOptions options, LockedAction<?> handler) {
+    return new Worker(this, prefix, options, handler);
+  }
+
+  /**
+   * Watches locks: first a snapshot, then each change. The watch goes on over other connections, each time with a new
+   * snapshot.
+   *
+   * <pre>{@code
+   * try (Watch watch = rowlock.watch("etl/")) {
+   *   for (;;)
+   *     for (LockView lock : watch.next().locks())
+   *       System.out.println(lock.name() + ": " + lock.holderCount() + " hold it");
+   * }
+   * }</pre>
+   *
+   * @param prefix of the names of the locks; empty: all
+   * @return a watch, to be closed
+   */
+  public Watch watch(String prefix) {
+    CompletableFuture<Void> ended = open(CompletableFuture::new);
+    Watch watch = new Watch(loop, calls, prefix, options.giveUpAfter, ended);
+    Asking one = watch.asking();
+    loop.run(
+        () -> {
+          if (isClosing) ended.completeExceptionally(RowlockException.closed());
+          if (ended.isDone()) return;
+          asking.add(one);
+          one.begin();
+        });
+    ended.whenComplete((done, failure) -> loop.run(() -> asking.remove(one)));
+    return watch;
+  }
+
+  /**
    * Ends a lease or gives up a place, by its id.
    *
    * @param leaseId the id of the lease or of the ticket
@@ -623,8 +720,8 @@ public final class RowlockClient implements AutoCloseable {
   }
 
   /**
-   * Gives up all waits, releases all locks, and closes the connection, within about 3 s. It can be called twice. If no
-   * server answers in that time, leases end with their ttl. Leases without end are given back as soon as a server
+   * Gives up all waits, releases all locks, and closes the connection, within {@code closeWithin}, by default
+   * about 3 s. It can be called twice. If no server answers in that time, leases end with their ttl. Leases without end are given back as soon as a server
    * answers, for as long as the program lives.
    */
   @Override
@@ -640,7 +737,7 @@ public final class RowlockClient implements AutoCloseable {
     locks.leftBehind.close();
     locks.releaseAll();
     connections.hurry();
-    EventLoop.Timer late = loop.after(GIVE_BACK_WITHIN, this::finish);
+    EventLoop.Timer late = loop.after(options.closeWithin / 3 * 2, this::finish);
     // Runs after releases that other threads have just begun. A first request may be on its way, and the server may
     // grant what it asks for, before the client has heard anything.
     loop.run(
@@ -663,7 +760,7 @@ public final class RowlockClient implements AutoCloseable {
     keeper.stop();
     locks.leftBehind.end();
     calls.failAll(RowlockException.closed());
-    connections.close(CLOSE_WITHIN, this::finished);
+    connections.close(options.closeWithin / 3, this::finished);
   }
 
   private void finished() {
@@ -671,6 +768,7 @@ public final class RowlockClient implements AutoCloseable {
     loop.close();
     promises.failAll();
     callbacks.close();
+    exitHook.ifPresent(this::unhook);
     closed.complete(null);
   }
 
@@ -678,7 +776,7 @@ public final class RowlockClient implements AutoCloseable {
   private RowlockClient heir;
 
   private void inherit(Consumer<LeftBehind> give) {
-    if (heir == null) heir = new RowlockClient(options.withoutListener());
+    if (heir == null) heir = new RowlockClient(options.ofHeir());
     RowlockClient its = heir;
     its.loop.run(() -> give.accept(its.locks.leftBehind));
   }
@@ -703,6 +801,8 @@ public final class RowlockClient implements AutoCloseable {
   }
 
   private CompletableFuture<Outcome> begin(String name, LockOptions asked) {
+    HeldLock again = asked.isReentrant ? locks.again(name, asked) : null;
+    if (again != null) return CompletableFuture.completedFuture(new Outcome.Granted(again));
     Telemetry.Request request = telemetry.signals.lock(name, asked);
     return begin(
         request,
@@ -713,6 +813,7 @@ public final class RowlockClient implements AutoCloseable {
                 calls,
                 positions,
                 locks,
+                reports,
                 name,
                 asked,
                 options.giveUpAfter,

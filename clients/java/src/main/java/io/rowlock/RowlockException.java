@@ -222,6 +222,13 @@ public final class RowlockException extends RuntimeException {
     return code() == Status.Code.UNAVAILABLE || reason() == Reason.OVERLOADED || isOfCredentials();
   }
 
+  /** Whether another try later may succeed. */
+  boolean mayHeal() {
+    boolean isHopeless =
+        !diagnoses().isEmpty() && diagnoses().stream().noneMatch(found -> found.kind().mayHeal);
+    return isTransient() && !isOfCredentials() && !isHopeless;
+  }
+
   /** Whether the server does not accept who calls, or the client has no token or certificate. */
   boolean isOfCredentials() {
     return reason() == Reason.CREDENTIALS_MISSING

@@ -4,9 +4,11 @@
 
 package io.rowlock;
 
+import java.time.Duration;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Locale;
+import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.Executor;
 import java.util.stream.Collectors;
@@ -137,6 +139,16 @@ final class Telemetry {
   void keepsTrying(List<Diagnosis> diagnoses) {
     String found = diagnoses.stream().map(Diagnosis::toString).collect(Collectors.joining("; "));
     log(Level.WARN, "No server answers yet, so the client keeps trying: " + found + ".");
+  }
+
+  /** @param held for how long this client itself holds the lock that it waits for. */
+  void waits(WaitNotice notice, Optional<Duration> held, boolean isForItself) {
+    String line =
+        "Waiting for \"" + notice.name() + "\" since " + notice.waited().toSeconds() + " s, with "
+            + notice.place().ahead() + " before it";
+    if (held.isPresent()) line += "; " + Refusal.heldByYou(notice.name(), held.get());
+    if (!notice.summary().isEmpty()) line += ": " + notice.summary();
+    log(isForItself ? Level.WARN : Level.INFO, line);
   }
 
   void goingAway(Address address) {

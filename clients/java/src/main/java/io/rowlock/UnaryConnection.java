@@ -31,6 +31,8 @@ import rowlock.v1.SessionCommand;
 import rowlock.v1.SessionOpened;
 import rowlock.v1.SessionResponse;
 import rowlock.v1.SessionResult;
+import rowlock.v1.WatchLocksRequest;
+import rowlock.v1.WatchLocksResponse;
 
 final class UnaryConnection implements Connection {
   /** A call without an answer in this time means that the server is gone. */
@@ -58,8 +60,8 @@ final class UnaryConnection implements Connection {
   private final Listener listener;
   private final Map<Long, PolledWait> waits = new HashMap<>();
 
-  /** Captures, which the server may take a long time to answer. */
-  private final Map<Long, ClientCall<?, ?>> captures = new HashMap<>();
+  /** Captures and watches, which may last for a long time. */
+  private final Map<Long, ClientCall<?, ?>> lasting = new HashMap<>();
 
   /** Numbers of the calls whose results are still wanted, each with the trace context of its caller. */
   private final Map<Long, String> open = new HashMap<>();
@@ -148,10 +150,11 @@ final class UnaryConnection implements Connection {
       }
       case CAPTURE -> {
         CaptureRequest request = signed(command.getCapture());
-        captures.put(
+        lasting.put(
             number,
             ask(number, LockServiceGrpc.getCaptureMethod(), request, within(request), SessionResult.Builder::setCapture));
       }
+      case WATCH_LOCKS -> watch(number, command.getWatchLocks());
       case RENEW ->
           ask(number, LockServiceGrpc.getRenewMethod(), command.getRenew(), SessionResult.Builder::setRenew);
       // One lease: see renewalsMax.
@@ -186,8 +189,8 @@ final class UnaryConnection implements Connection {
   public boolean cancel(long number) {
     PolledWait wait = waits.remove(number);
     if (wait != null) wait.stop();
-    ClientCall<?, ?> capture = captures.remove(number);
-    if (capture != null) capture.cancel("The caller has given up.", null);
+    ClientCall<?, ?> lasted = lasting.remove(number);
+    if (lasted != null) lasted.cancel("The caller has given up.", null);
     return true;
   }
 
@@ -251,6 +254,40 @@ final class UnaryConnection implements Connection {
         within,
         answer -> tell(into.apply(SessionResult.newBuilder(), answer), number, basis),
         error -> tell(SessionResult.newBuilder().setError(error), number, basis));
+  }
+
+  private void watch(long number, WatchLocksRequest request) {
+    MethodDescriptor<WatchLocksRequest, WatchLocksResponse> method =
+        LockServiceGrpc.getWatchLocksMethod();
+    ClientCall<WatchLocksRequest, WatchLocksResponse> call =
+        traced(open.getOrDefault(number, "")).newCall(method, CallOptions.DEFAULT);
+    lasting.put(number, call);
+    ClientCalls.asyncServerStreamingCall(
+        call,
+        request,
+        new StreamObserver<WatchLocksResponse>() {
+          @Override
+          public void onNext(WatchLocksResponse update) {
+            loop.run(
+                () -> tell(SessionResult.newBuilder().setWatchLocks(update), number, clock.now()));
+          }
+
+          @Override
+          public void onError(Throwable failure) {
+            loop.run(
+                () -> {
+                  if (lasting.get(number) != call) return;
+                  failed(
+                      failure,
+                      error -> tell(SessionResult.newBuilder().setError(error), number, clock.now()));
+                });
+          }
+
+          @Override
+          public void onCompleted() {
+            onError(Status.UNAVAILABLE.withDescription("The watch has ended.").asRuntimeException());
+          }
+        });
   }
 
   private void renew(long number, RenewRequest asked) {
@@ -348,10 +385,10 @@ final class UnaryConnection implements Connection {
   void tell(SessionResult.Builder result, long number, long basis) {
     if (isOver || !open.containsKey(number)) return;
     boolean isPosition = result.hasWaitInQueue() && result.getWaitInQueue().hasPosition();
-    if (!isPosition) {
+    if (!isPosition && !result.hasWatchLocks()) {
       open.remove(number);
       waits.remove(number);
-      captures.remove(number);
+      lasting.remove(number);
     }
     SessionResponse response =
         SessionResponse.newBuilder().addResults(result.setCall(number)).build();
@@ -363,7 +400,7 @@ final class UnaryConnection implements Connection {
     isOver = true;
     waits.values().forEach(PolledWait::stop);
     waits.clear();
-    captures.clear();
+    lasting.clear();
     open.clear();
     channel.shutdownNow();
   }

@@ -80,6 +80,7 @@ final class Verbs {
             Ask.Repeat.ALWAYS,
             Math.min(giveUpAfter, within),
             false,
+            true,
             caller,
             (result, basis) -> {
               boolean isReleased = result.getRelease().getReleased();
@@ -96,9 +97,20 @@ final class Verbs {
     find(
         SessionCommand.newBuilder().setRelease(options.request(id)).build(),
         lasting,
+        true,
         result -> answer.complete(result.getRelease().getReleased()),
         answer::completeExceptionally);
     return answer;
+  }
+
+  /** Ends a lease that is lost, in case the server still keeps it. */
+  void giveBackLost(String id, long lasting) {
+    find(
+        SessionCommand.newBuilder().setRelease(ReleaseOptions.defaults().request(id)).build(),
+        lasting,
+        false,
+        ended -> {},
+        failure -> {});
   }
 
   /**
@@ -110,6 +122,15 @@ final class Verbs {
       long lasting,
       Consumer<SessionResult> found,
       Consumer<RowlockException> failed) {
+    find(command, lasting, true, found, failed);
+  }
+
+  private void find(
+      SessionCommand command,
+      long lasting,
+      boolean holdsUpClosing,
+      Consumer<SessionResult> found,
+      Consumer<RowlockException> failed) {
     Question question =
         new Question(
             command,
@@ -117,6 +138,7 @@ final class Verbs {
             Ask.Repeat.ALWAYS,
             lasting,
             true,
+            holdsUpClosing,
             "",
             (result, basis) -> found.accept(result),
             failed);
@@ -226,6 +248,7 @@ final class Verbs {
             repeat,
             Math.min(giveUpAfter, within),
             false,
+            true,
             traceparent.get(),
             (result, basis) -> answer.complete(read.apply(result)),
             answer::completeExceptionally);

@@ -61,6 +61,8 @@ final class Script implements AutoCloseable {
             calls,
             callbacks.inTurn(),
             locks,
+            new WaitReports(
+                loop, clock, verbs, locks, telemetry, callbacks.inTurn(), Times.FOREVER),
             "x",
             options,
             GIVE_UP_AFTER,

@@ -285,7 +285,7 @@ class TokenTest {
   void aTokenMayGoToThisMachineInPlainText(String local) {
     ConnectOptions options = ConnectOptions.to(local).token(OLD).build();
     assertFalse(options.token.orElseThrow().toString().contains("secret"));
-    assertTrue(options.withoutListener().token.isPresent());
+    assertTrue(options.ofHeir().token.isPresent());
   }
 
   /** Only a change of the policy can help, so the client does not renew as often as after other failures. */

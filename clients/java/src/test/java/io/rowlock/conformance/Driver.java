@@ -33,7 +33,7 @@ public final class Driver {
   }
 
   private static final Gson GSON = new Gson();
-  private static final Set<String> IN_ORDER = Set.of("connect", "acquire", "capture");
+  private static final Set<String> IN_ORDER = Set.of("connect", "acquire", "capture", "watch", "work");
 
   private final PrintStream out = new PrintStream(System.out, false, StandardCharsets.UTF_8);
   private final Map<String, RowlockClient> clients = new ConcurrentHashMap<>();
@@ -51,6 +51,9 @@ public final class Driver {
     verbs.put("block", Driver::block);
     new OperatorVerbs(this::clientOf).addTo(verbs);
     new HeldLocks(this).addTo(verbs);
+    new WatchVerbs(this).addTo(verbs);
+    new WorkVerbs(this).addTo(verbs);
+    new TestServerVerbs().addTo(verbs);
     FencedStoreVerbs.addTo(verbs);
   }
 
@@ -120,6 +123,7 @@ public final class Driver {
     texts(asked, "labels").forEach(options::label);
     if (has(asked, "giveUpAfterMs")) options.giveUpAfter(millis(asked, "giveUpAfterMs"));
     if (has(asked, "connectTimeoutMs")) options.connectTimeout(millis(asked, "connectTimeoutMs"));
+    if (has(asked, "explainAfterMs")) options.explainAfter(millis(asked, "explainAfterMs"));
     if (has(asked, "headers")) options.headers(texts(asked, "headers"));
     if (has(asked, "tls")) options.tls(tls(asked.getAsJsonObject("tls")));
     chooseToken(asked, options);

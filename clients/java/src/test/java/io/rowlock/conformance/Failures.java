@@ -4,6 +4,7 @@ package io.rowlock.conformance;
 
 import java.util.HashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.CompletionException;
@@ -22,6 +23,16 @@ final class Failures {
       shown.put("message", error.getMessage());
       shown.put("violations", error.violations());
       shown.put("metadata", error.metadata());
+      List<Map<String, String>> diagnoses =
+          error.diagnoses().stream()
+              .map(
+                  found ->
+                      Map.of(
+                          "address", found.address(),
+                          "kind", found.kind().name().toLowerCase(Locale.ROOT),
+                          "sentence", found.sentence()))
+              .toList();
+      shown.put("diagnoses", diagnoses);
       error.retryAfter().ifPresent(after -> shown.put("retryAfterMs", after.toMillis()));
       return shown;
     }

@@ -25,6 +25,7 @@ import io.rowlock.Outcome;
 import io.rowlock.Place;
 import io.rowlock.Refusal;
 import io.rowlock.RowlockClient;
+import io.rowlock.WaitNotice;
 
 final class HeldLocks {
   private static final class Handle {
@@ -160,7 +161,19 @@ final class HeldLocks {
   }
 
   private LockOptions options(JsonObject asked) {
-    return LeaseWords.lock(asked, place -> driver.say(shown(text(asked, "lock"), place)));
+    return LeaseWords.lock(
+        asked,
+        place -> driver.say(shown(text(asked, "lock"), place)),
+        notice -> driver.say(shown(text(asked, "lock"), notice)));
+  }
+
+  private static Map<String, ?> shown(String lock, WaitNotice notice) {
+    return Map.of(
+        "event", "waiting",
+        "lock", lock,
+        "ahead", notice.place().ahead(),
+        "summary", notice.summary(),
+        "heldByYou", notice.heldByYou());
   }
 
   private static Map<String, ?> shown(String lock, Place place) {
@@ -186,6 +199,7 @@ final class HeldLocks {
                         "token", String.valueOf(holder.token().orElse(0))))
             .toList();
     shown.put("holders", holders);
+    if (refusal.heldByYou()) shown.put("heldByYou", true);
     refusal.status().ifPresent(status -> shown.put("status", status));
     refusal.retryAfter().ifPresent(after -> shown.put("retryAfterMs", after.toMillis()));
     return shown;

@@ -14,12 +14,14 @@ import io.rowlock.CaptureOptions;
 import io.rowlock.LockOptions;
 import io.rowlock.Mode;
 import io.rowlock.Place;
+import io.rowlock.WaitNotice;
 
 final class LeaseWords {
   private LeaseWords() {}
 
-  static LockOptions lock(JsonObject asked, Consumer<Place> moved) {
-    LockOptions.Builder options = LockOptions.builder();
+  static LockOptions lock(JsonObject asked, Consumer<Place> moved, Consumer<WaitNotice> waits) {
+    LockOptions.Builder options = LockOptions.builder().onWaiting(waits);
+    if (has(asked, "reentrant")) options.reentrant(asked.get("reentrant").getAsBoolean());
     if (has(asked, "waitMs")) options.waitAtMost(millis(asked, "waitMs"));
     if (isForever(asked, "ttlMs")) options.noExpiry();
     else if (has(asked, "ttlMs")) options.ttl(millis(asked, "ttlMs"));

@@ -1,0 +1,126 @@
+// Reports why requests for locks wait: to the log, and to the listeners of the requests. Runs on the loop only.
+
+package io.rowlock;
+
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.Executor;
+import java.util.function.Consumer;
+import rowlock.v1.ExplainWaitRequest;
+import rowlock.v1.Ticket;
+
+final class WaitReports {
+  private static final long AGAIN_AFTER = Times.ofMillis(60_000);
+
+  private final EventLoop loop;
+  private final Clock clock;
+  private final Verbs verbs;
+  private final HeldLocks locks;
+  private final Telemetry telemetry;
+  private final Executor listeners;
+  private final long after;
+
+  WaitReports(
+      EventLoop loop,
+      Clock clock,
+      Verbs verbs,
+      HeldLocks locks,
+      Telemetry telemetry,
+      Executor listeners,
+      long after) {
+    this.loop = loop;
+    this.clock = clock;
+    this.verbs = verbs;
+    this.locks = locks;
+    this.telemetry = telemetry;
+    this.listeners = listeners;
+    this.after = after;
+  }
+
+  /** @param asker the thread that asks: if it holds the lock itself, it waits for itself, which is reported at once. */
+  Waiting begin(String name, Thread asker, Optional<Consumer<WaitNotice>> listener) {
+    return new Waiting(name, asker, listener);
+  }
+
+  /** One wait, from the request to its end. */
+  final class Waiting {
+    private final String name;
+    private final Thread asker;
+    private final Optional<Consumer<WaitNotice>> listener;
+    private final long since = clock.now();
+    private Ticket ticket;
+    private EventLoop.Timer timer;
+    private boolean isOver;
+
+    private Waiting(String name, Thread asker, Optional<Consumer<WaitNotice>> listener) {
+      this.name = name;
+      this.asker = asker;
+      this.listener = listener;
+    }
+
+    /** It has a place. */
+    void placed(Ticket place) {
+      boolean isFirst = ticket == null;
+      ticket = place;
+      if (!isFirst || isOver) return;
+      timer = loop.after(Math.max(0, after - waited()), this::look);
+      if (locks.holds(name, asker)) look(true);
+    }
+
+    void ended() {
+      isOver = true;
+      EventLoop.cancel(timer);
+    }
+
+    private long waited() {
+      return clock.now() - since;
+    }
+
+    private void look() {
+      timer = loop.after(AGAIN_AFTER, this::look);
+      look(false);
+    }
+
+    private void look(boolean isForItself) {
+      ExplainWaitRequest request =
+          ExplainWaitRequest.newBuilder().setTicketId(ticket.getTicketId()).build();
+      // A server that is older, or that does not let this caller ask, explains nothing.
+      verbs
+          .explainWait(request)
+          .whenComplete(
+              (explained, failure) ->
+                  loop.soon(() -> report(Optional.ofNullable(explained), isForItself)));
+    }
+
+    private void report(Optional<WaitExplanation> explained, boolean isForItself) {
+      if (isOver) return;
+      Optional<Duration> held = locks.heldFor(name);
+      Duration waited = Duration.ofNanos(waited());
+      WaitNotice notice =
+          new WaitNotice(
+              name,
+              waited,
+              explained.map(this::placeIn).orElseGet(() -> Place.of(ticket)),
+              explained.map(WaitExplanation::summary).orElse(""),
+              explained.map(WaitExplanation::causes).orElse(List.of()),
+              held.isPresent());
+      telemetry.waits(notice, held, isForItself);
+      listener.ifPresent(its -> listeners.execute(() -> its.accept(notice)));
+    }
+
+    /** The place of now: the server's own news of it may be an hour old. */
+    private Place placeIn(WaitExplanation explained) {
+      Optional<WaitCause.Queued> queued =
+          explained.causes().stream()
+              .filter(WaitCause.Queued.class::isInstance)
+              .map(WaitCause.Queued.class::cast)
+              .findFirst();
+      return new Place(
+          queued.map(WaitCause.Queued::ahead).orElse(0),
+          queued.map(WaitCause.Queued::permitsAhead).orElse(0L),
+          explained.lock().waiting(),
+          Duration.ofNanos(waited()));
+    }
+  }
+}
