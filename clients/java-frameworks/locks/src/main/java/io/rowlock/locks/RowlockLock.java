@@ -17,7 +17,7 @@ import java.util.function.Consumer;
 
 /**
  * A lock of a server as a {@link Lock}, for code that takes one. For any thread, and a thread may take it again while it
- * holds it, through the same object.
+ * holds it.
  *
  * <pre>{@code
  * Lock lock = RowlockLock.of(rowlock, "etl/load");
@@ -199,7 +199,8 @@ public final class RowlockLock implements Lock {
   }
 
   private LockOptions options(Consumer<LockOptions.Builder> wait) {
-    LockOptions.Builder with = LockOptions.builder();
+    // Another view of the same lock may have been made for the same thread.
+    LockOptions.Builder with = LockOptions.builder().reentrant(true);
     choice.accept(with);
     wait.accept(with);
     return with.build();

@@ -10,7 +10,8 @@ import io.rowlock.Mode;
 import io.rowlock.Reason;
 import io.rowlock.RowlockClient;
 import io.rowlock.RowlockException;
-import io.rowlock.frameworks.TestServer;
+import io.rowlock.frameworks.Repository;
+import io.rowlock.testing.RowlockExtension;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutionException;
@@ -26,14 +27,14 @@ import org.junit.jupiter.api.extension.RegisterExtension;
 
 @Timeout(60)
 class RowlockLockTest {
-  @RegisterExtension static final TestServer server = new TestServer();
+  @RegisterExtension static final RowlockExtension server = Repository.server();
 
   private RowlockClient client;
   private ExecutorService others;
 
   @BeforeEach
   void connect() {
-    client = RowlockClient.connect(server.address);
+    client = RowlockClient.connect(server.address());
     others = Executors.newCachedThreadPool();
   }
 
@@ -49,6 +50,11 @@ class RowlockLockTest {
 
   private boolean isWaitedFor(String name) {
     return client.getLock(name).waiting() == 1;
+  }
+
+  /** On another thread, because this one will be interrupted. */
+  private void loseSoon(String name) {
+    others.submit(() -> server.lose(name));
   }
 
   @Test
@@ -98,6 +104,19 @@ class RowlockLockTest {
     assertEquals(1, holdersOf("again"));
     lock.unlock();
     assertEquals(0, holdersOf("again"));
+  }
+
+  @Test
+  void canBeTakenAgainThroughAnotherObject() {
+    RowlockLock outer = RowlockLock.of(client, "twice");
+    RowlockLock inner = RowlockLock.of(client, "twice");
+    outer.lock();
+    inner.lock();
+    assertEquals(outer.held().token(), inner.held().token());
+    inner.unlock();
+    assertEquals(1, holdersOf("twice"));
+    outer.unlock();
+    assertEquals(0, holdersOf("twice"));
   }
 
   @Test
@@ -173,7 +192,7 @@ class RowlockLockTest {
     RowlockLock lock = RowlockLock.of(client, "lost");
     lock.lock();
     lock.lock();
-    client.forceRelease("lost", "a test");
+    loseSoon("lost");
     assertThrows(InterruptedException.class, () -> new CountDownLatch(1).await());
     lock.unlock();
     assertEquals(Reason.LEASE_LOST, assertThrows(RowlockException.class, lock::unlock).reason());
@@ -186,7 +205,7 @@ class RowlockLockTest {
   void aLostLockCannotBeTakenAgain() {
     RowlockLock lock = RowlockLock.of(client, "lost before the second time");
     lock.lock();
-    client.forceRelease("lost before the second time", "a test");
+    loseSoon("lost before the second time");
     while (!Thread.interrupted()) Thread.onSpinWait();
     assertEquals(Reason.LEASE_LOST, assertThrows(RowlockException.class, lock::lock).reason());
     lock.unlock();
@@ -197,7 +216,7 @@ class RowlockLockTest {
   void theInterruptOfALossEndsWithUnlock() {
     RowlockLock lock = RowlockLock.of(client, "lost unnoticed");
     lock.lock();
-    client.forceRelease("lost unnoticed", "a test");
+    loseSoon("lost unnoticed");
     while (!Thread.currentThread().isInterrupted()) Thread.onSpinWait();
     assertThrows(RowlockException.class, lock::unlock);
     assertFalse(Thread.currentThread().isInterrupted());

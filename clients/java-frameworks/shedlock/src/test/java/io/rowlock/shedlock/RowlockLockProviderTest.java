@@ -11,7 +11,8 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.rowlock.Reason;
 import io.rowlock.RowlockClient;
 import io.rowlock.RowlockException;
-import io.rowlock.frameworks.TestServer;
+import io.rowlock.frameworks.Repository;
+import io.rowlock.testing.RowlockExtension;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.Optional;
@@ -35,14 +36,14 @@ class RowlockLockProviderTest {
   private static final Duration LONG = Duration.ofMinutes(5);
   private static final Duration SHORT = Duration.ofSeconds(1);
 
-  @RegisterExtension static final TestServer server = new TestServer();
+  @RegisterExtension static final RowlockExtension server = Repository.server();
 
   private RowlockClient client;
   private RowlockLockProvider provider;
 
   @BeforeEach
   void connect() {
-    client = RowlockClient.connect(server.address);
+    client = RowlockClient.connect(server.address());
     provider = new RowlockLockProvider(client);
   }
 

@@ -43,7 +43,7 @@ final class LockedMethod {
     checkIsWithinProxy(faults);
     checkReturns(faults);
     Durations durations = new Durations(beans, faults);
-    LockOptions.Builder with = LockOptions.builder().mode(asked.mode());
+    LockOptions.Builder with = LockOptions.builder().mode(asked.mode()).reentrant(asked.reentrant());
     if (asked.permits() != 1) with.permits(asked.permits());
     if (asked.permits() < 1) faults.add("permits: " + asked.permits() + " must be at least 1");
     if (whenBusy == WhenBusy.SKIP) with.noWait();

@@ -8,6 +8,7 @@ import java.io.UncheckedIOException;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.function.BiConsumer;
 import java.util.function.Consumer;
 
 final class OptionsFromProperties {
@@ -30,18 +31,20 @@ final class OptionsFromProperties {
     for (String address : properties.addresses()) tried(() -> ConnectOptions.to(address).build());
     if (properties.addresses().isEmpty()) tried(() -> ConnectOptions.to().build());
     List<Consumer<ConnectOptions.Builder>> choices = new ArrayList<>();
-    if (properties.owner() != null) choices.add(with -> with.owner(properties.owner()));
+    set(choices, properties.owner(), ConnectOptions.Builder::owner);
     properties.labels().forEach((key, value) -> choices.add(with -> with.label(key, value)));
-    if (properties.connectTimeout() != null)
-      choices.add(with -> with.connectTimeout(properties.connectTimeout()));
-    if (properties.giveUpAfter() != null)
-      choices.add(with -> with.giveUpAfter(properties.giveUpAfter()));
+    set(choices, properties.connectTimeout(), ConnectOptions.Builder::connectTimeout);
+    set(choices, properties.giveUpAfter(), ConnectOptions.Builder::giveUpAfter);
+    set(choices, properties.explainAfter(), ConnectOptions.Builder::explainAfter);
+    set(choices, properties.closeWithin(), ConnectOptions.Builder::closeWithin);
     for (Consumer<ConnectOptions.Builder> choice : choices) checkAlone(choice);
     choices.add(with -> with.allowTokenInPlaintext(properties.allowTokenInPlaintext()));
     addTls(choices);
     addToken(choices);
     ConnectOptions.Builder options =
         ConnectOptions.to(properties.addresses().toArray(String[]::new));
+    // The context closes the client when the application stops, after methods that still run have ended.
+    options.releaseOnExit(false);
     if (faults.isEmpty())
       tried(
           () -> {
@@ -49,6 +52,13 @@ final class OptionsFromProperties {
             options.build();
           });
     return options;
+  }
+
+  private static <T> void set(
+      List<Consumer<ConnectOptions.Builder>> choices,
+      T value,
+      BiConsumer<ConnectOptions.Builder, T> option) {
+    if (value != null) choices.add(with -> option.accept(with, value));
   }
 
   private void addTls(List<Consumer<ConnectOptions.Builder>> choices) {

@@ -17,6 +17,8 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
  * @param allowTokenInPlaintext Whether to send the token to other machines without TLS.
  * @param connectTimeout How long a server may take to answer before the next one is tried. By default 3 s.
  * @param giveUpAfter How long a call is tried before it fails, if no server answers. By default 30 s.
+ * @param explainAfter How long a request for a lock waits before the log says why. By default 10 s.
+ * @param closeWithin How long the client may take to close while no server answers. By default 3 s.
  * @param tls Encryption of the connection.
  */
 @ConfigurationProperties(prefix = "rowlock", ignoreUnknownFields = false)
@@ -29,6 +31,8 @@ public record RowlockProperties(
     @DefaultValue("false") boolean allowTokenInPlaintext,
     Duration connectTimeout,
     Duration giveUpAfter,
+    Duration explainAfter,
+    Duration closeWithin,
     @DefaultValue Tls tls) {
   /**
    * Encryption of the connection. All files are PEM.

@@ -86,4 +86,12 @@ public @interface WithLock {
    * @return as one of those whom the limit admits, by default
    */
   Mode mode() default Mode.PERMIT;
+
+  /**
+   * Whether a thread that holds the lock already may have it again, in a method that is called by another one with the
+   * same lock.
+   *
+   * @return false by default: such a call waits for itself, or is skipped
+   */
+  boolean reentrant() default false;
 }

@@ -9,7 +9,9 @@ import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import io.rowlock.HeldLock;
 import io.rowlock.RowlockClient;
 import io.rowlock.RowlockException;
-import io.rowlock.frameworks.TestServer;
+import io.rowlock.frameworks.Repository;
+import io.rowlock.testing.RowlockExtension;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import org.junit.jupiter.api.Test;
@@ -20,7 +22,7 @@ import org.springframework.boot.test.context.runner.ApplicationContextRunner;
 
 @Timeout(60)
 class LockMetersTest {
-  @RegisterExtension static final TestServer server = new TestServer();
+  @RegisterExtension static final RowlockExtension server = Repository.server();
 
   static class Jobs {
     @WithLock("job/#{#id}")
@@ -49,7 +51,7 @@ class LockMetersTest {
         .withConfiguration(
             AutoConfigurations.of(
                 RowlockAutoConfiguration.class, RowlockMetricsAutoConfiguration.class))
-        .withPropertyValues("rowlock.addresses=" + server.address)
+        .withPropertyValues("rowlock.addresses=" + server.address())
         .withBean(MeterRegistry.class, SimpleMeterRegistry::new)
         .withBean(Jobs.class)
         .run(
@@ -81,7 +83,8 @@ class LockMetersTest {
 
               Runnable loss =
                   () -> {
-                    client.forceRelease("job/3", "a test");
+                    // On another thread, because this one will be interrupted.
+                    CompletableFuture.runAsync(() -> server.lose("job/3"));
                     while (!Thread.interrupted()) Thread.onSpinWait();
                   };
               assertThatThrownBy(() -> jobs.run(3, loss)).isInstanceOf(RowlockException.class);

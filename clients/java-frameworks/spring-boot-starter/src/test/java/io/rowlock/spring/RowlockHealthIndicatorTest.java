@@ -2,10 +2,10 @@ package io.rowlock.spring;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.rowlock.frameworks.TestServer;
+import io.rowlock.frameworks.Repository;
+import io.rowlock.testing.RowlockServer;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
-import org.junit.jupiter.api.extension.RegisterExtension;
 import org.springframework.boot.autoconfigure.AutoConfigurations;
 import org.springframework.boot.health.contributor.HealthIndicator;
 import org.springframework.boot.health.contributor.Status;
@@ -13,8 +13,6 @@ import org.springframework.boot.test.context.runner.ApplicationContextRunner;
 
 @Timeout(60)
 class RowlockHealthIndicatorTest {
-  @RegisterExtension final TestServer server = new TestServer();
-
   private static ApplicationContextRunner runner(String address) {
     return new ApplicationContextRunner()
         .withConfiguration(
@@ -24,20 +22,17 @@ class RowlockHealthIndicatorTest {
   }
 
   @Test
-  void isUpWhileAServerAnswersAndDownWhenItIsGone() throws Exception {
-    server.beforeAll(null);
-    try {
-      runner(server.address)
+  void isUpWhileAServerAnswersAndDownWhenItIsGone() {
+    try (RowlockServer server = Repository.start()) {
+      runner(server.address())
           .run(
               context -> {
                 HealthIndicator health = context.getBean(HealthIndicator.class);
                 assertThat(health.health().getStatus()).isEqualTo(Status.UP);
-                server.kill();
+                server.close();
                 assertThat(health.health().getStatus()).isEqualTo(Status.DOWN);
                 assertThat(health.health().getDetails()).containsKey("error");
               });
-    } finally {
-      server.afterAll(null);
     }
   }
 

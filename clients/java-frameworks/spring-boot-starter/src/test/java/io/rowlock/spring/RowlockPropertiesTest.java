@@ -4,7 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.rowlock.HeldLock;
 import io.rowlock.RowlockClient;
-import io.rowlock.frameworks.TestServer;
+import io.rowlock.frameworks.Repository;
+import io.rowlock.testing.RowlockExtension;
 import java.io.IOException;
 import java.io.InputStream;
 import java.lang.reflect.RecordComponent;
@@ -21,12 +22,12 @@ import org.springframework.boot.test.context.runner.ApplicationContextRunner;
 
 @Timeout(60)
 class RowlockPropertiesTest {
-  @RegisterExtension static final TestServer server = new TestServer();
+  @RegisterExtension static final RowlockExtension server = Repository.server();
 
   private static ApplicationContextRunner runner(String... properties) {
     return new ApplicationContextRunner()
         .withConfiguration(AutoConfigurations.of(RowlockAutoConfiguration.class))
-        .withPropertyValues("rowlock.addresses=" + server.address)
+        .withPropertyValues("rowlock.addresses=" + server.address())
         .withPropertyValues(properties);
   }
 
@@ -59,7 +60,7 @@ class RowlockPropertiesTest {
 
   @Test
   void theClientOfTheApplicationComesFirst() {
-    try (RowlockClient own = RowlockClient.connect(server.address)) {
+    try (RowlockClient own = RowlockClient.connect(server.address())) {
       runner("rowlock.addresses=nonsense")
           .withBean(RowlockClient.class, () -> own)
           .run(context -> assertThat(context.getBean(RowlockClient.class)).isSameAs(own));

@@ -10,7 +10,8 @@ import io.rowlock.Mode;
 import io.rowlock.Reason;
 import io.rowlock.RowlockClient;
 import io.rowlock.RowlockException;
-import io.rowlock.frameworks.TestServer;
+import io.rowlock.frameworks.Repository;
+import io.rowlock.testing.RowlockExtension;
 import java.lang.annotation.Retention;
 import java.lang.annotation.RetentionPolicy;
 import java.util.Optional;
@@ -34,7 +35,20 @@ import org.springframework.transaction.support.DefaultTransactionStatus;
 
 @Timeout(60)
 class WithLockTest {
-  @RegisterExtension static final TestServer server = new TestServer();
+  @RegisterExtension static final RowlockExtension server = Repository.server();
+
+  /** The first method calls the second one through the proxy. */
+  static class Nested {
+    @WithLock(value = "nested", reentrant = true)
+    long outer(Supplier<Long> inner) {
+      return CurrentLock.get().token() - inner.get();
+    }
+
+    @WithLock(value = "nested", reentrant = true)
+    long inner() {
+      return CurrentLock.get().token();
+    }
+  }
 
   record Customer(String id) {}
 
@@ -126,7 +140,7 @@ class WithLockTest {
             AutoConfigurations.of(
                 PropertyPlaceholderAutoConfiguration.class, RowlockAutoConfiguration.class))
         .withPropertyValues(
-            "rowlock.addresses=" + server.address, "lock.folder=etl", "lock.ttl=90s")
+            "rowlock.addresses=" + server.address(), "lock.folder=etl", "lock.ttl=90s")
         .withBean("prefix", Supplier.class, () -> () -> "bean");
   }
 
@@ -228,6 +242,17 @@ class WithLockTest {
   }
 
   @Test
+  void aReentrantLockIsTakenAgainByTheThreadThatHoldsIt() {
+    runner()
+        .withBean(Nested.class)
+        .run(
+            context -> {
+              Nested nested = context.getBean(Nested.class);
+              assertThat(nested.outer(nested::inner)).isZero();
+            });
+  }
+
+  @Test
   void aLossInterruptsTheMethodAndIsAnError() {
     run(
         (jobs, client) -> {
@@ -239,7 +264,7 @@ class WithLockTest {
                       catchThrowableOfType(
                           RowlockException.class, () -> jobs.waitingForEver(begun)));
           begun.await();
-          client.forceRelease("lost", "a test");
+          server.lose("lost");
           assertThat(failed.get())
               .isInstanceOfSatisfying(
                   RowlockException.class,

@@ -3,7 +3,8 @@ package io.rowlock.locks.example;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import io.rowlock.frameworks.Machine;
-import io.rowlock.frameworks.TestServer;
+import io.rowlock.frameworks.Repository;
+import io.rowlock.testing.RowlockExtension;
 import java.nio.file.Path;
 import java.util.HashSet;
 import java.util.Set;
@@ -14,14 +15,14 @@ import org.junit.jupiter.api.io.TempDir;
 
 @Timeout(120)
 class CountingTest {
-  @RegisterExtension static final TestServer server = new TestServer();
+  @RegisterExtension static final RowlockExtension server = Repository.server();
 
   @Test
   void twoProcessesGetEachNumberOnce(@TempDir Path folder) throws Exception {
     String file = folder.resolve("number").toString();
     Set<String> numbers = new HashSet<>();
-    try (Machine one = Machine.start(Counting.class, server.address, file);
-        Machine two = Machine.start(Counting.class, server.address, file)) {
+    try (Machine one = Machine.start(Counting.class, server.address(), file);
+        Machine two = Machine.start(Counting.class, server.address(), file)) {
       numbers.addAll(one.readUntil("the end"));
       numbers.addAll(two.readUntil("the end"));
     }

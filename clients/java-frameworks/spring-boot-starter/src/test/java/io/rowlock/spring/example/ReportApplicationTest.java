@@ -3,7 +3,8 @@ package io.rowlock.spring.example;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.rowlock.frameworks.Machine;
-import io.rowlock.frameworks.TestServer;
+import io.rowlock.frameworks.Repository;
+import io.rowlock.testing.RowlockExtension;
 import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
@@ -12,11 +13,11 @@ import org.junit.jupiter.api.extension.RegisterExtension;
 
 @Timeout(180)
 class ReportApplicationTest {
-  @RegisterExtension static final TestServer server = new TestServer();
+  @RegisterExtension static final RowlockExtension server = Repository.server();
 
   private static Machine start() throws Exception {
     return Machine.start(
-        ReportApplication.class, "--rowlock.addresses=" + server.address, "--report.tick=100ms");
+        ReportApplication.class, "--rowlock.addresses=" + server.address(), "--report.tick=100ms");
   }
 
   @Test
