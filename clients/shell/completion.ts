@@ -6,7 +6,7 @@ import { Argument, type Command, type Option } from "commander";
 import { type Declare, RowlockCommand } from "./command.ts";
 import { type CliContext, EXIT } from "./context.ts";
 import { shown } from "./print.ts";
-import { serverNames } from "./servers.ts";
+import { connectOptionsOf, serverNames } from "./servers.ts";
 
 /** How long to wait for names, and how many to print: a person waits for them while typing. */
 const NAMES_WITHIN_MS = 1_000;
@@ -128,7 +128,7 @@ async function lockNames(prefix: string, command: RowlockCommand, words: readonl
   const servers = await command.servers();
   if (command.hasFaults) return [];
   const { connect, RowlockError } = await import("../typescript/src/index.ts");
-  const rowlock = connect({ ...servers, giveUpAfter: NAMES_WITHIN_MS });
+  const rowlock = connect(connectOptionsOf({ ...servers, giveUpAfter: NAMES_WITHIN_MS }));
   const names: string[] = [];
   try {
     for await (const { name } of rowlock.listLocks({ prefix, pageSize: NAMES_MAX })) {

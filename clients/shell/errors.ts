@@ -46,7 +46,7 @@ export function exitCodeOf(error: RowlockError): ExitCode {
 export async function sentenceOf(error: RowlockError, servers: Servers): Promise<string> {
   if (isNoServer(error)) {
     const { diagnose } = await import("./diagnosis.ts");
-    const within = error.reason === "NO_SERVER" ? ` within ${timeWords(servers.giveUpAfter)}` : "";
+    const within = error.reason === "NO_SERVER" && !error.isHopeless ? ` within ${timeWords(servers.giveUpAfter)}` : "";
     return list(`No Rowlock server answered${within}`, await diagnose(servers));
   }
   if (error.reason === "BAD_REQUEST")

@@ -49,6 +49,8 @@ export function connectOptionsOf(servers: Servers): ConnectOptions {
   return {
     addresses,
     giveUpAfter,
+    // The commands themselves say what a person should know.
+    log: () => {},
     ...given({ allowTokenInPlaintext }),
     ...(tls && { tls: tls === true || { ...Object.fromEntries(pems), ...given({ serverName }) } }),
     ...(tokenFile !== undefined && { token: { file: tokenFile } }),

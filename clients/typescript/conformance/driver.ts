@@ -8,9 +8,12 @@ import { fencedStoreVerbs } from "./fenced-store-verbs.ts";
 import { HeldLocks } from "./held-locks.ts";
 import { operatorVerbs } from "./operator-verbs.ts";
 import { recordVerbs } from "./record-verbs.ts";
+import { testServerVerbs } from "./test-servers.ts";
 import { tlsOf } from "./tls-files.ts";
 import { TokenFunctions } from "./token-functions.ts";
 import type { Command, Verb } from "./verb.ts";
+import { watchVerbs } from "./watches.ts";
+import { workVerbs } from "./workers.ts";
 
 const clients = new Map<string, RowlockClient>();
 const tokens = new TokenFunctions();
@@ -20,9 +23,22 @@ const verbs: Readonly<Record<string, Verb>> = {
   ...operatorVerbs(clientOf),
   ...recordVerbs(clientOf),
   ...locks.verbs,
+  ...watchVerbs(clientOf, say),
+  ...workVerbs(clientOf, say),
+  ...testServerVerbs,
   ...fencedStoreVerbs,
   connect: async (asked) => {
-    const { client, addresses, owner, labels, giveUpAfterMs, connectTimeoutMs, tls, headers } = asked;
+    const {
+      client,
+      addresses,
+      owner,
+      labels,
+      giveUpAfterMs,
+      connectTimeoutMs,
+      explainAfterMs,
+      tls,
+      headers,
+    } = asked;
     const { token, tokenFile, tokenFunction, allowTokenInPlaintext } = asked;
     const options: ConnectOptions = {
       addresses,
@@ -30,6 +46,9 @@ const verbs: Readonly<Record<string, Verb>> = {
       ...(labels && { labels }),
       ...(giveUpAfterMs !== undefined && { giveUpAfter: giveUpAfterMs }),
       ...(connectTimeoutMs !== undefined && { connectTimeout: connectTimeoutMs }),
+      ...(explainAfterMs !== undefined && { explainAfter: explainAfterMs }),
+      // Its log would drown what the driver says of itself.
+      log: () => {},
       ...(tls && { tls: tlsOf(tls) }),
       ...(headers && { headers }),
       ...(token !== undefined && { token }),

@@ -4,8 +4,8 @@ import { RowlockError } from "../src/index.ts";
 
 export function failureOf(error: unknown): object {
   if (error instanceof RowlockError) {
-    const { reason, code, message, violations, retryAfterMs, metadata } = error;
-    return { reason, code, message, violations, retryAfterMs, metadata };
+    const { reason, code, message, violations, retryAfterMs, metadata, diagnoses } = error;
+    return { reason, code, message, violations, retryAfterMs, metadata, diagnoses };
   }
   // Invalid options or a bug: the runner expects the first by its message, and never the second.
   return { reason: "", code: "", message: String(error), violations: [], metadata: {} };

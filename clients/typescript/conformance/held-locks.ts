@@ -47,9 +47,11 @@ export class HeldLocks {
   async #acquire(asked: Command, answer: (result: object) => void): Promise<object | undefined> {
     const client = this.#clientOf(asked);
     const handle = this.#begin(asked.lock);
-    const options = lockOptionsOf(asked, handle.asking.signal, (place) =>
-      this.#tell({ event: "position", lock: asked.lock, ...place }),
-    );
+    const options = lockOptionsOf(asked, handle.asking.signal, {
+      position: (place) => this.#tell({ event: "position", lock: asked.lock, ...place }),
+      waiting: ({ summary, heldByYou, place: { ahead } }) =>
+        this.#tell({ event: "waiting", lock: asked.lock, summary, heldByYou, ahead }),
+    });
     const granted = (lock: Lock) => {
       answer(grantOf(lock));
       this.#hold(asked.lock, lock);
@@ -137,11 +139,13 @@ function refusedOf(refusal: Refusal): object {
   const { reason, message, retryAfterMs } = refusal;
   const holders = "holders" in refusal ? refusal.holders : [];
   const status = "status" in refusal ? { status: refusal.status } : {};
+  const isOwn = "heldByYou" in refusal ? { heldByYou: refusal.heldByYou } : {};
   return {
     reason,
     message,
     retryAfterMs,
     ...status,
+    ...isOwn,
     holders: holders.map(({ owner, token }) => ({ owner, token: String(token) })),
   };
 }

@@ -1,12 +1,12 @@
 // Converts the fields of a command to the client's options for a lock or a capture.
 
-import type { CaptureOptions, LockOptions, Place, RecordOptions } from "../src/index.ts";
+import type { CaptureOptions, LockOptions, Place, RecordOptions, Waiting } from "../src/index.ts";
 import type { Command } from "./verb.ts";
 
 export function lockOptionsOf(
   asked: Command,
   signal: AbortSignal,
-  onPosition: (place: Place) => void,
+  tell: { readonly position: (place: Place) => void; readonly waiting: (waiting: Waiting) => void },
 ): LockOptions {
   const { permits, mode, positionIntervalMs, positions } = asked;
   return {
@@ -14,7 +14,8 @@ export function lockOptionsOf(
     ...(permits !== undefined && { permits }),
     ...(mode !== undefined && { mode }),
     ...(positionIntervalMs !== undefined && { positionInterval: positionIntervalMs }),
-    ...(positions && { onPosition }),
+    ...(positions && { onPosition: tell.position }),
+    onWaiting: tell.waiting,
   };
 }
 

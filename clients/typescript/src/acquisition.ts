@@ -18,7 +18,7 @@ import type { Command, Connection, Result } from "./connection/connection.ts";
 import { untilGivenUp } from "./give-up.ts";
 import { HeldLease } from "./leases/held-lease.ts";
 import { protoMode } from "./mode.ts";
-import { type LockOptions, TTL_MS } from "./options.ts";
+import { type LockOptions, type Place, TTL_MS } from "./options.ts";
 import { hasTerms, termsOf } from "./records.ts";
 import { type Refusal, refusalOf } from "./refusal.ts";
 import { RowlockError } from "./rowlock-error.ts";
@@ -52,6 +52,8 @@ export interface AcquisitionOptions {
   readonly giveBack: (id: string) => void;
   /** Gives back the lease without end that a server may have granted for this request. */
   readonly giveBackUnheard: (request: AcquireRequest) => void;
+  /** Called with the first place in the queue. */
+  readonly waits?: (acquisition: Acquisition) => void;
   /** Whether another call of this client waits for the same claim. */
   readonly isShared: (acquisition: Acquisition) => boolean;
 }
@@ -66,7 +68,7 @@ export class Acquisition {
   #lateGrants = 0;
   #isSettled = false;
   #isAbandoned = false;
-  #hasWaited = false;
+  #place: Place | undefined;
 
   constructor(options: AcquisitionOptions) {
     const { asked, clock } = options;
@@ -105,7 +107,12 @@ export class Acquisition {
 
   /** Whether it has had a place in the queue. */
   get hasWaited(): boolean {
-    return this.#hasWaited;
+    return this.#place !== undefined;
+  }
+
+  /** The last known place in the queue. */
+  get place(): Place | undefined {
+    return this.#place;
   }
 
   get isSettled(): boolean {
@@ -198,21 +205,17 @@ export class Acquisition {
         return true;
       case "position": {
         const { ticketId, ahead, permitsAhead, queueLength, waited } = update.value;
+        const isFirst = this.#place === undefined;
+        const waitedMs = waited ? msOf(waited) : 0;
         this.#ticketId = ticketId;
-        this.#hasWaited = true;
+        this.#place = { ticketId, ahead, permitsAhead: Number(permitsAhead), queueLength, waitedMs };
         if (this.#isAbandoned) {
           this.#giveBack(ticketId);
           return true;
         }
-        const waitedMs = waited ? msOf(waited) : 0;
         try {
-          this.#options.asked.onPosition?.({
-            ticketId,
-            ahead,
-            permitsAhead: Number(permitsAhead),
-            queueLength,
-            waitedMs,
-          });
+          if (isFirst) this.#options.waits?.(this);
+          this.#options.asked.onPosition?.(this.#place);
         } catch (error) {
           this.abandon(error);
         }

@@ -38,6 +38,17 @@ export function metadataOf(headers: Headers): Metadata {
   return metadata;
 }
 
+/** Reads what `tls` names, as a TLS connection of Node takes it. Throws as `openChannel`. */
+export function presentedTls(tls: boolean | TlsOptions) {
+  const { ca, cert, key, serverName }: TlsOptions = typeof tls === "object" ? tls : {};
+  return {
+    ...(ca !== undefined && { ca: bytesOf(ca) as Buffer }),
+    ...(cert !== undefined && { cert: bytesOf(cert) as Buffer }),
+    ...(key !== undefined && { key: bytesOf(key) as Buffer }),
+    ...(serverName !== undefined && { serverName }),
+  };
+}
+
 function credentialsOf(tls: boolean | TlsOptions | undefined): ChannelCredentials {
   if (!tls) return credentials.createInsecure();
   const { ca, cert, key }: TlsOptions = tls === true ? {} : tls;

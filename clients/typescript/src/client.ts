@@ -2,9 +2,25 @@
 
 import { Acquisition } from "./acquisition.ts";
 import { Capture, type CaptureOptions } from "./capture.ts";
+import { presentedTls } from "./channels.ts";
+import {
+  CAPTURE,
+  CHANGES,
+  CONNECT,
+  checkFunction,
+  checkName,
+  checkOptions,
+  LOCK,
+  RELEASE,
+  SET_LIMIT,
+  WATCH,
+  WORK,
+} from "./checked-options.ts";
 import { Clock } from "./clock.ts";
+import { closeOnSignal } from "./close-on-signal.ts";
 import { Calls } from "./connection/calls.ts";
 import { Connections } from "./connection/connections.ts";
+import { diagnose } from "./diagnosis.ts";
 import { HeldLocks } from "./held-locks.ts";
 import type {
   ChangeView,
@@ -27,7 +43,7 @@ import {
   settingsOf,
 } from "./options.ts";
 import type { LockChanges, RecordView, ReleaseOptions } from "./records.ts";
-import type { Refusal } from "./refusal.ts";
+import { heldByYou, type Refusal } from "./refusal.ts";
 import { RowlockError } from "./rowlock-error.ts";
 import { Telemetry } from "./telemetry.ts";
 import { msOf } from "./times.ts";
@@ -41,7 +57,9 @@ import {
   Verbs,
 } from "./verbs.ts";
 import type { ClaimView, LimitSetting, LockView } from "./views.ts";
+import { heldByYouText, WaitNotices } from "./wait-notices.ts";
 import { Watch, type WatchOptions, type WatchUpdate } from "./watch.ts";
+import { Work, type WorkOptions } from "./work.ts";
 
 /** How long closing may take to give back the leases, and then to close the connection gracefully. */
 const GIVE_BACK_WITHIN_MS = 2_000;
@@ -70,6 +88,7 @@ export interface RenewedLease {
 
 /** Makes a client. It connects with the first call. Throws a RangeError if an option cannot work. */
 export function connect(options: ConnectOptions): RowlockClient {
+  checkOptions(options, CONNECT);
   return new RowlockClient(settingsOf(options));
 }
 
@@ -85,18 +104,21 @@ export class RowlockClient implements AsyncDisposable {
   readonly #calls: Calls;
   readonly #keeper: LeaseKeeper;
   readonly #verbs: Verbs;
-  readonly #waits = new Set<Acquisition | Capture | Watch>();
+  readonly #waits = new Set<Acquisition | Capture | Watch | Work>();
   readonly #leftBehind: LeftBehind;
   readonly #locks: HeldLocks;
   #closed: Promise<void> | undefined;
+  #forgetSignals = () => {};
 
   /** For `connect` only. */
   constructor(settings: Settings) {
     const clock = this.#clock;
     this.#settings = settings;
+    if (settings.releaseOnExit) this.#forgetSignals = closeOnSignal(() => this.close());
     this.#calls = new Calls({
       need: () => this.#connections.need(),
       lastError: () => this.#connections.lastError,
+      diagnoses: () => this.#connections.diagnoses,
       addresses: settings.addresses,
       clock,
     });
@@ -138,6 +160,11 @@ export class RowlockClient implements AsyncDisposable {
         if (mayChange) this.#calls.failUnanswered(error);
         else this.#calls.failAll(error);
       },
+      diagnose: async () => {
+        const { addresses, tls } = settings;
+        return await diagnose(addresses, tls ? presentedTls(tls) : false);
+      },
+      onTrouble: (error) => this.#telemetry.trouble(error),
     });
   }
 
@@ -170,8 +197,8 @@ export class RowlockClient implements AsyncDisposable {
 
   /**
    * Waits for the lock, runs `work`, and releases the lock. Rejects with the exception of `work`; and with LEASE_LOST
-   * if the lock was lost before `work` finished, as others may have run beside it. `work` should stop when
-   * `lock.signal` is aborted.
+   * if the lock was lost before `work` finished, as others may have run beside it: an exception of `work` is then its
+   * `cause`. `work` should stop when `lock.signal` is aborted.
    */
   async withLock<Value>(name: string, work: (lock: Lock) => Value | Promise<Value>): Promise<Value>;
   async withLock<Value>(
@@ -185,30 +212,48 @@ export class RowlockClient implements AsyncDisposable {
     second?: (lock: Lock) => Value | Promise<Value>,
   ): Promise<Value> {
     const [options, work] =
-      typeof first === "function" ? [{}, first] : [first, second as NonNullable<typeof second>];
-    const lock = await this.lock(name, options);
-    return await this.#telemetry.holding(lock, async () => {
-      try {
-        const value = await work(lock);
-        const isOver = lock.state === "lost";
-        if (isOver && lock.signal.reason.reason === "LEASE_LOST") throw lock.signal.reason;
-        await lock[Symbol.asyncDispose]();
-        // If `work` released the lock, it got the result itself.
-        if (!isOver && this.#locks.hadEnded(lock)) throw RowlockError.hadEnded(name);
-        return value;
-      } finally {
-        await lock[Symbol.asyncDispose]();
-      }
-    });
+      typeof first === "function" && second === undefined ? [{}, first] : [first, second];
+    checkFunction(work, "withLock(name, options, work)");
+    const lock = await this.lock(name, options as LockOptions);
+    return await this.#telemetry.holding(lock, () => this.#under(lock, work));
+  }
+
+  /** Runs `work` under its lock, and releases the lock. */
+  async #under<Value>(lock: Lock, work: (lock: Lock) => Value | Promise<Value>): Promise<Value> {
+    let value: Value;
+    try {
+      value = await work(lock);
+    } catch (thrown) {
+      // The exception must not hide a loss, nor the loss the exception.
+      const loss = await this.#leave(lock).catch(RowlockError.of);
+      throw loss && loss !== thrown ? loss.besides(thrown) : thrown;
+    }
+    const loss = await this.#leave(lock);
+    if (loss) throw loss;
+    return value;
+  }
+
+  /** Releases the lock; returns the error if it was lost before. */
+  async #leave(lock: Lock): Promise<RowlockError | undefined> {
+    const { aborted: isOver, reason } = lock.signal;
+    await lock[Symbol.asyncDispose]();
+    if (isOver) return reason.reason === "LEASE_LOST" ? reason : undefined;
+    return this.#locks.hadEnded(lock) ? RowlockError.hadEnded(lock.name) : undefined;
   }
 
   /** Returns the lock, or the refusal: like `lock`, but a refusal is a value instead of an error. */
   async acquire(name: string, options: LockOptions = {}): Promise<Outcome> {
+    checkName(name);
+    checkOptions(options, LOCK);
     const asking = this.#asking(options);
     const span = this.#telemetry.beginLock(name, options);
+    let notices: WaitNotices | undefined;
     const acquisition = new Acquisition({
       ...asking,
       name,
+      waits: (one) => {
+        notices = this.#noticesOf(one, name, options);
+      },
       traceparent: span.traceparent,
       giveBackUnheard: (request) => this.#leftBehind.addRequest(request),
       isShared: (one) => this.#isShared(one),
@@ -218,13 +263,14 @@ export class RowlockClient implements AsyncDisposable {
     try {
       const outcome = await acquisition.run();
       span.ended(outcome, acquisition.hasWaited);
-      return outcome instanceof HeldLease
-        ? { lock: this.#locks.add(outcome, options) }
-        : { refusal: outcome };
+      if (outcome instanceof HeldLease) return { lock: this.#locks.add(outcome, options) };
+      const own = this.#keeper.holding(name);
+      return { refusal: own ? heldByYou(outcome, heldByYouText(own, this.#clock)) : outcome };
     } catch (error) {
       span.failed(error, options.signal, acquisition.hasWaited);
       throw error;
     } finally {
+      notices?.stop();
       this.#waits.delete(acquisition);
     }
   }
@@ -235,6 +281,7 @@ export class RowlockClient implements AsyncDisposable {
    * be empty.
    */
   async capture(options: CaptureOptions): Promise<Captured> {
+    checkOptions(options, CAPTURE);
     const asking = this.#asking(options);
     const span = this.#telemetry.beginCapture();
     const capture = new Capture({
@@ -257,10 +304,35 @@ export class RowlockClient implements AsyncDisposable {
   }
 
   /**
+   * Captures locks under a prefix, and runs `handler` with each, so many at once as `concurrency` says. When the handler
+   * returns, its lock is released with the status `statusWhenDone`; when it throws, that is logged, and the lock is
+   * released with `statusWhenFailed`. Goes on for ever; when `signal` is aborted or the client is closed, it takes no
+   * more locks, and resolves when all handlers have ended. Rejects, after the same wait, if no other try can help.
+   */
+  async work(prefix: string, handler: (lock: Lock) => unknown, options: WorkOptions = {}): Promise<void> {
+    checkName(prefix, "prefix");
+    checkFunction(handler, "work(prefix, handler, options)");
+    checkOptions(options, WORK);
+    if (this.#closed) throw RowlockError.closed();
+    const work = new Work(prefix, handler, options, {
+      capture: (asked) => this.capture(asked),
+      holding: (lock, run) => this.#telemetry.holding(lock, run),
+      log: (message, fields) => this.#telemetry.work(message, fields),
+    });
+    this.#waits.add(work);
+    try {
+      await work.run();
+    } finally {
+      this.#waits.delete(work);
+    }
+  }
+
+  /**
    * Ends a lease, or gives up a place in the queue, by its id. Resolves with whether this call ended it. `options` set
    * what the lock remembers. A retry is safe.
    */
   async release(leaseId: string, options: ReleaseOptions = {}): Promise<boolean> {
+    checkOptions(options, RELEASE);
     const lock = this.#locks.find(leaseId);
     return lock ? await lock.release(options) : (await this.#open().release(leaseId, options)).released;
   }
@@ -270,16 +342,18 @@ export class RowlockClient implements AsyncDisposable {
    * answer is lost, the call fails with CONNECTION_LOST: the client does not repeat it, as that could undo what others
    * have set since. A retry with `ifVersion` is safe.
    */
-  updateLock(name: string, changes: LockChanges): Promise<RecordView> {
-    return this.#open().updateLock(name, changes);
+  async updateLock(name: string, changes: LockChanges): Promise<RecordView> {
+    checkOptions(changes, CHANGES);
+    return await this.#open().updateLock(name, changes);
   }
 
   /**
    * Deletes what a lock remembers. Resolves with whether there was anything. Fails with LOCK_IN_USE while the lock is
    * held or waited for. `ifVersion` and lost answers are as for `updateLock`.
    */
-  deleteLock(name: string, options: Pick<LockChanges, "ifVersion"> = {}): Promise<boolean> {
-    return this.#open().deleteLock(name, options);
+  async deleteLock(name: string, options: Pick<LockChanges, "ifVersion"> = {}): Promise<boolean> {
+    checkOptions(options, { ifVersion: CHANGES.ifVersion });
+    return await this.#open().deleteLock(name, options);
   }
 
   /**
@@ -297,8 +371,13 @@ export class RowlockClient implements AsyncDisposable {
    * CONNECTION_LOST: the client does not repeat it, as that could undo what others have set since. A retry with
    * `ifVersion` is safe.
    */
-  setLimit(target: LimitTarget, limit: number | null, options: SetLimitOptions = {}): Promise<LimitInForce> {
-    return this.#open().setLimit(target, limit, options);
+  async setLimit(
+    target: LimitTarget,
+    limit: number | null,
+    options: SetLimitOptions = {},
+  ): Promise<LimitInForce> {
+    checkOptions(options, SET_LIMIT);
+    return await this.#open().setLimit(target, limit, options);
   }
 
   /** Returns one lock, with its first holders and waiters, up to 100 of each. */
@@ -346,6 +425,7 @@ export class RowlockClient implements AsyncDisposable {
    * aborted or the loop ends. If a server goes away, it continues through another one with a new snapshot.
    */
   async *watchLocks(options: WatchOptions = {}): AsyncGenerator<WatchUpdate, void, undefined> {
+    checkOptions(options, WATCH);
     if (this.#closed) throw RowlockError.closed();
     const watch = new Watch({
       ...options,
@@ -395,6 +475,7 @@ export class RowlockClient implements AsyncDisposable {
     this.#keeper.stop();
     this.#calls.failAll(RowlockError.closed());
     await this.#connections.close(CLOSE_WITHIN_MS);
+    this.#forgetSignals();
   }
 
   /**
@@ -422,6 +503,18 @@ export class RowlockClient implements AsyncDisposable {
     if (sharedId === undefined) return false;
     const isOther = (one: object): one is Acquisition => one instanceof Acquisition && one !== acquisition;
     return [...this.#waits].some((one) => isOther(one) && one.sharedId === sharedId && !one.isSettled);
+  }
+
+  #noticesOf(acquisition: Acquisition, name: string, { onWaiting }: LockOptions): WaitNotices {
+    return new WaitNotices(acquisition, {
+      clock: this.#clock,
+      name,
+      onWaiting,
+      explainAfterMs: this.#settings.explainAfter,
+      own: () => this.#keeper.holding(name),
+      explain: (ticketId) => this.#verbs.explainWait({ ticketId }),
+      log: (message, isOwn) => this.#telemetry.waiting(message, name, isOwn),
+    });
   }
 
   #open(): Verbs {

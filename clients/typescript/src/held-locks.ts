@@ -31,9 +31,17 @@ export class HeldLocks {
     if (known) return known;
     const lock: Lock = new Lock(lease, {
       release: async (held, options) => {
-        const { released, hadEnded } = await this.#release(held, asked, options);
-        if (hadEnded) this.#hadEnded.add(lock);
-        return released;
+        let hadEnded = false;
+        try {
+          const released = await this.#release(held, asked, options);
+          hadEnded = released.hadEnded;
+          return released.released;
+        } catch (error) {
+          hadEnded = held.isPastDeadline;
+          throw error;
+        } finally {
+          if (hadEnded) this.#hadEnded.add(lock);
+        }
       },
       handOver: (held, ttlMs) => this.#handOver(held, ttlMs),
     });
@@ -46,7 +54,7 @@ export class HeldLocks {
     return lease && this.#locks.get(lease);
   }
 
-  /** Whether the lock's release found that the lease had ended before, unnoticed by this client. */
+  /** Whether the lease had ended before a server confirmed the lock's release, unnoticed by this client. */
   hadEnded(lock: Lock): boolean {
     return this.#hadEnded.has(lock);
   }
@@ -88,9 +96,10 @@ export class HeldLocks {
   }
 
   async #release(lease: HeldLease, asked: Asked, options: ReleaseOptions): Promise<Released> {
-    const isHeld = lease.state !== "lost";
-    // After so long the lease has ended by itself.
-    const withinMs = lease.remainingMs + lease.marginMs;
+    lease.look();
+    const isHeld = !lease.isLost;
+    // After so long the lock counts as lost.
+    const withinMs = lease.remainingMs;
     this.#forget(lease);
     if (isHeld) {
       try {

@@ -2,6 +2,7 @@
 
 export type { CaptureOptions } from "./capture.ts";
 export { type Captured, connect, type Outcome, type RenewedLease, type RowlockClient } from "./client.ts";
+export type { Diagnosis, DiagnosisKind } from "./diagnosis.ts";
 export type {
   ChangeKind,
   ChangeView,
@@ -22,10 +23,12 @@ export type {
   Forever,
   Headers,
   LockOptions,
-  LogEntry,
+  LogFields,
+  LogLevel,
   Pem,
   Place,
   TlsOptions,
+  Waiting,
 } from "./options.ts";
 export type { ClientReason, Reason, ServerReason } from "./reason.ts";
 export type { LastRunView, LockChanges, RecordOptions, RecordView, ReleaseOptions } from "./records.ts";
@@ -43,3 +46,4 @@ export type {
 } from "./verbs.ts";
 export type { ClaimView, LimitSetting, LimitView, LockView } from "./views.ts";
 export type { WatchOptions, WatchUpdate } from "./watch.ts";
+export type { WorkOptions } from "./work.ts";

@@ -1,5 +1,6 @@
 // A held lock, as its user sees it.
 
+import { checkOptions, RELEASE } from "./checked-options.ts";
 import type { HeldLease, LockState } from "./leases/held-lease.ts";
 import type { Mode } from "./mode.ts";
 import type { ReleaseOptions } from "./records.ts";
@@ -53,7 +54,8 @@ export class Lock implements AsyncDisposable {
 
   /**
    * `held`; `uncertain`: still held, but a renewal is overdue or the connection was lost; `lost`: its deadline has
-   * passed, the server reports that it has ended, or it was released. Reading it checks the clock.
+   * passed, or the server reports that it has ended; `released`: this client released it or handed it over. Reading it
+   * checks the clock.
    */
   get state(): LockState {
     return this.#lease.state;
@@ -75,9 +77,10 @@ export class Lock implements AsyncDisposable {
    * lease then ends by itself, and one without end is released as soon as a server answers. The `options` of the first
    * call set what the lock remembers.
    */
-  release(options: ReleaseOptions = {}): Promise<boolean> {
+  async release(options: ReleaseOptions = {}): Promise<boolean> {
+    checkOptions(options, RELEASE);
     this.#released ??= this.#verbs.release(this.#lease, options);
-    return this.#released;
+    return await this.#released;
   }
 
   /**

@@ -5,7 +5,7 @@ import { Mode as ProtoMode } from "#proto/rowlock/v1/lock_pb.js";
 /** permit: counted permits (a mutex if the limit is 1); shared: one of many readers; exclusive: the only writer. */
 export type Mode = "permit" | "shared" | "exclusive";
 
-const MODES: Readonly<Record<Mode, ProtoMode>> = {
+export const MODES: Readonly<Record<Mode, ProtoMode>> = {
   permit: ProtoMode.PERMIT,
   shared: ProtoMode.SHARED,
   exclusive: ProtoMode.EXCLUSIVE,

@@ -2,6 +2,7 @@
 
 import { isIP } from "node:net";
 import { hostname } from "node:os";
+import type { WaitCause } from "./history.ts";
 import type { Mode } from "./mode.ts";
 import type { OpenTelemetryApi } from "./open-telemetry.ts";
 import type { RecordOptions } from "./records.ts";
@@ -38,10 +39,10 @@ export type ConnectionEvent =
     }
   | { readonly kind: "disconnected"; readonly address: string; readonly error: Error };
 
-/** A line for a log. Besides the text, its fields are for programs. It contains no id of a lease and no token. */
-export interface LogEntry {
-  readonly level: "debug" | "info" | "warn" | "error";
-  readonly message: string;
+export type LogLevel = "debug" | "info" | "warn" | "error";
+
+/** What a line of the log is about, for programs. It contains no id of a lease and no token. */
+export interface LogFields {
   /** The name of the lock. */
   readonly lock?: string;
   /** The fencing token of the lease. */
@@ -80,8 +81,18 @@ export interface ConnectOptions {
   readonly idleAfter?: number;
   /** Called with each connection that opens or ends. */
   readonly onConnection?: (event: ConnectionEvent) => void;
-  /** Called with what an operator of the program should know, such as a lost lock. Unset: silent. */
-  readonly onLog?: (entry: LogEntry) => void;
+  /**
+   * Called with what an operator of the program should know, such as a lost lock. By default warnings, errors and long
+   * waits go to `console.warn`.
+   */
+  readonly log?: (level: LogLevel, message: string, fields: LogFields) => void;
+  /** After how long a wait in a queue is explained: in the log, and to `onWaiting`; 10,000 by default. */
+  readonly explainAfter?: number;
+  /**
+   * true: at SIGTERM and SIGINT close the client, which releases its locks, and then end the process by that signal,
+   * unless the program listens for it itself.
+   */
+  readonly releaseOnExit?: boolean;
   /**
    * The package `@opentelemetry/api`, for spans and metrics; `false`: none. Unset: the package that the program has, if
    * the program has set up OpenTelemetry with it.
@@ -103,6 +114,20 @@ export interface Place {
   readonly waitedMs: number;
 }
 
+/** A wait that takes long, or that only this client itself can end. */
+export interface Waiting {
+  /** The name of the lock. */
+  readonly name: string;
+  readonly waitedMs: number;
+  readonly place: Place;
+  /** Why it waits, in one line for people. Its wording may change. */
+  readonly summary: string;
+  /** The same for programs; empty if the server does not say. */
+  readonly causes: readonly WaitCause[];
+  /** Whether this client itself holds the lock. Locks are not reentrant. */
+  readonly heldByYou: boolean;
+}
+
 /** The options of a lock. All times are milliseconds. */
 export interface LockOptions extends RecordOptions {
   /** The longest wait; 0: do not wait. "forever" by default. */
@@ -119,6 +144,11 @@ export interface LockOptions extends RecordOptions {
   readonly onPosition?: (place: Place) => void;
   /** The shortest time between two calls of `onPosition`; 1,000 by default. */
   readonly positionInterval?: number;
+  /**
+   * Called when the wait has taken `explainAfter`, and then once a minute; and at once if this client itself holds the
+   * lock. An exception that it throws ends the wait, which rejects with it.
+   */
+  readonly onWaiting?: (waiting: Waiting) => void;
   /** The owner of this claim; by default that of the client. */
   readonly owner?: string;
   /** Labels of this claim, in addition to those of the client. */
@@ -148,6 +178,7 @@ export interface Settings extends Omit<ConnectOptions, "addresses"> {
   readonly connectTimeout: number;
   readonly giveUpAfter: number;
   readonly idleAfter: number;
+  readonly explainAfter: number;
 }
 
 /** Returns the checked options; throws a RangeError if one cannot work. */
@@ -167,12 +198,18 @@ export function settingsOf(options: ConnectOptions): Settings {
   if (typeof token === "string") checkToken(token);
   if (token !== undefined && typeof headers === "object" && hasAuthorization(headers))
     throw new RangeError("headers: leave authorization out, as the token is sent in it");
-  const { connectTimeout = 3_000, giveUpAfter = 30_000, idleAfter = 300_000 } = options;
+  const {
+    connectTimeout = 3_000,
+    giveUpAfter = 30_000,
+    idleAfter = 300_000,
+    explainAfter = 10_000,
+  } = options;
   checkMs("connectTimeout", connectTimeout);
   checkMs("giveUpAfter", giveUpAfter);
   checkMs("idleAfter", idleAfter);
+  checkMs("explainAfter", explainAfter);
   const { owner = `${hostname()}:${process.pid}`, labels = {} } = options;
-  return { ...options, addresses, owner, labels, connectTimeout, giveUpAfter, idleAfter };
+  return { ...options, addresses, owner, labels, connectTimeout, giveUpAfter, idleAfter, explainAfter };
 }
 
 /** Returns the margin in milliseconds; throws a RangeError if it cannot work. */

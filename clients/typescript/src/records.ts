@@ -2,6 +2,7 @@
 
 import type { LastRun, LockRecord } from "#proto/rowlock/v1/lock_pb.js";
 import { RefusalReason } from "#proto/rowlock/v1/lock_pb.js";
+import type { RowlockError } from "./rowlock-error.ts";
 import { dateOf, durationOf, timestampOf } from "./times.ts";
 
 /** The terms of a lease for the lock's record. */
@@ -110,6 +111,25 @@ export function lastWordsOf({ status, coolDown, attemptsLeft }: ReleaseOptions) 
     ...(coolDown !== undefined && { coolDown: durationOf(coolDown) }),
     ...(attemptsLeft !== undefined && { attemptsLeft }),
   };
+}
+
+/** The options of a release by the fields of its request. */
+const RELEASE_FIELDS: Readonly<Record<string, keyof ReleaseOptions>> = {
+  status: "status",
+  cool_down: "coolDown",
+  attempts_left: "attemptsLeft",
+};
+
+/** Returns the options without those that the server has refused; undefined if it refused something else. */
+export function withoutRefused(
+  options: ReleaseOptions,
+  { reason, violations }: RowlockError,
+): ReleaseOptions | undefined {
+  const refused = violations.map(({ field }) => RELEASE_FIELDS[field]);
+  if (reason !== "BAD_REQUEST" || refused.length === 0 || refused.includes(undefined)) return undefined;
+  return Object.fromEntries(
+    Object.entries(options).filter(([option]) => !refused.includes(option as keyof ReleaseOptions)),
+  );
 }
 
 /** Returns the fields of an UpdateLockRequest. */

@@ -15,7 +15,12 @@ interface Common {
 /** Why the server did not grant the lock. */
 export type Refusal =
   /** Others hold the lock or wait for it; or the wait is over. At most the 10 oldest holders, oldest first. */
-  | (Common & { readonly reason: "BUSY" | "TIMED_OUT"; readonly holders: readonly ClaimView[] })
+  | (Common & {
+      readonly reason: "BUSY" | "TIMED_OUT";
+      readonly holders: readonly ClaimView[];
+      /** This client itself holds the lock, and locks are not reentrant. */
+      readonly heldByYou?: true;
+    })
   /** The server grants nothing at present. `limit` is set if the limit is 0. */
   | (Common & { readonly reason: "PAUSED"; readonly limit?: LimitView })
   /** The request is for more permits than the limit allows in all. */
@@ -32,6 +37,13 @@ export type RefusalName = Refusal["reason"];
 
 export function refusalName(reason: RefusalReason): RefusalName {
   return RefusalReason[reason] as RefusalName;
+}
+
+/** Returns the refusal, with a word about the lease of this client that stands in the way. */
+export function heldByYou(refusal: Refusal, words: string): Refusal {
+  const { reason, message } = refusal;
+  if (reason !== "BUSY" && reason !== "TIMED_OUT") return refusal;
+  return { ...refusal, heldByYou: true, message: `${message.replace(/\.$/, "")}: ${words}.` };
 }
 
 export function refusalOf(refused: RefusalMessage): Refusal {

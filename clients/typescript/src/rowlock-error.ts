@@ -5,6 +5,7 @@ import { anyUnpack } from "@bufbuild/protobuf/wkt";
 import { type ServiceError, status } from "@grpc/grpc-js";
 import { BadRequestSchema, ErrorInfoSchema, RetryInfoSchema } from "#proto/google/rpc/error_details_pb.js";
 import { type Status, StatusSchema } from "#proto/google/rpc/status_pb.js";
+import { canHeal, type Diagnosis } from "./diagnosis.ts";
 import type { Reason, ServerReason } from "./reason.ts";
 import type { Refusal } from "./refusal.ts";
 import { msOf } from "./times.ts";
@@ -20,6 +21,7 @@ export interface RowlockErrorDetails {
   readonly metadata?: Readonly<Record<string, string>>;
   readonly retryAfterMs?: number | undefined;
   readonly refusal?: Refusal;
+  readonly diagnoses?: readonly Diagnosis[];
   readonly cause?: unknown;
 }
 
@@ -39,6 +41,8 @@ export class RowlockError extends Error {
   readonly retryAfterMs: number | undefined;
   /** The refusal, if the lock was refused. */
   readonly refusal: Refusal | undefined;
+  /** What the client has found at each address, for NO_SERVER; empty if it has not looked. */
+  readonly diagnoses: readonly Diagnosis[];
 
   constructor(reason: Reason, code: string, message: string, details: RowlockErrorDetails = {}) {
     super(message, details.cause === undefined ? {} : { cause: details.cause });
@@ -49,6 +53,7 @@ export class RowlockError extends Error {
     this.metadata = details.metadata ?? {};
     this.retryAfterMs = details.retryAfterMs;
     this.refusal = details.refusal;
+    this.diagnoses = details.diagnoses ?? [];
   }
 
   /** Makes the error of a call in a session. */
@@ -113,8 +118,13 @@ export class RowlockError extends Error {
   }
 
   static hadEnded(name: string): RowlockError {
-    const message = `The lease on "${name}" ended before its release, so others may have held the lock.`;
+    const message = `The lease on "${name}" ended before a server confirmed its release, so others may have held the lock.`;
     return new RowlockError("LEASE_LOST", "FAILED_PRECONDITION", message);
+  }
+
+  /** Makes the error of calls that no server answers. */
+  static noServer(message: string, diagnoses: readonly Diagnosis[], cause?: RowlockError): RowlockError {
+    return new RowlockError("NO_SERVER", "UNAVAILABLE", message, { diagnoses, ...(cause && { cause }) });
   }
 
   static ttlTooShort(name: string): RowlockError {
@@ -142,6 +152,27 @@ export class RowlockError extends Error {
       this.reason === "DATABASE_UNAVAILABLE" ||
       this.reason === "SHUTTING_DOWN"
     );
+  }
+
+  /** Whether no waiting helps: each server was found to be none for this client, see diagnosis.ts. */
+  get isHopeless(): boolean {
+    return this.diagnoses.length > 0 && this.diagnoses.every(({ kind }) => !canHeal(kind));
+  }
+
+  /** Returns this error of a release that was refused for what it said, when the lock was released without that. */
+  givenBack(): RowlockError {
+    return this.#with(`${this.message.replace(/\.$/, "")}; the lock was given back.`, {});
+  }
+
+  /** Returns this error with the exception that its work threw beside it. */
+  besides(thrown: unknown): RowlockError {
+    return this.#with(this.message, { cause: thrown });
+  }
+
+  #with(message: string, more: RowlockErrorDetails): RowlockError {
+    const { violations, metadata, retryAfterMs, refusal, diagnoses, cause } = this;
+    const details = { violations, metadata, retryAfterMs, diagnoses, cause, ...(refusal && { refusal }) };
+    return new RowlockError(this.reason, this.code, message, { ...details, ...more });
   }
 
   /** Returns this error with a warning: a server may have granted this request for a lease without end. */

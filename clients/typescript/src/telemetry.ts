@@ -10,7 +10,7 @@ import {
   type Span,
   usesOpenTelemetry,
 } from "./open-telemetry.ts";
-import type { ConnectionEvent, ConnectOptions, LockOptions, LogEntry } from "./options.ts";
+import type { ConnectionEvent, ConnectOptions, LockOptions, LogFields, LogLevel } from "./options.ts";
 import type { Refusal } from "./refusal.ts";
 import { RowlockError } from "./rowlock-error.ts";
 
@@ -24,7 +24,7 @@ const WAIT_BOUNDARIES_S = [
   0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 900, 3_600,
 ];
 
-type Telling = Pick<ConnectOptions, "openTelemetry" | "onLog">;
+type Telling = Pick<ConnectOptions, "openTelemetry" | "log">;
 
 /** The API, and what was made with it. */
 interface Instruments {
@@ -146,7 +146,22 @@ export class Telemetry {
     const { reason, message } = RowlockError.of(event.error);
     if (reason === "CLOSED")
       this.#log("info", `Closed the idle connection to ${address}.`, { address, reason });
-    else this.#trouble("warn", `There is no connection to ${address}: ${message}`, { address, reason });
+    else this.#trouble("info", `There is no connection to ${address}: ${message}`, { address, reason });
+  }
+
+  /** Takes what keeps the client from its servers; it goes on trying. */
+  trouble({ reason, message }: RowlockError): void {
+    this.#log("warn", message, { reason });
+  }
+
+  /** Takes a line about a wait that is long, or that only this client itself can end. */
+  waiting(message: string, lock: string, isOwn: boolean): void {
+    this.#log(isOwn ? "warn" : "info", message, { lock }, true);
+  }
+
+  /** Takes the failure of a handler of a work loop, or of the loop itself, which goes on. */
+  work(message: string, fields: LogFields): void {
+    this.#log("error", message, fields);
   }
 
   goingAway(address: string): void {
@@ -161,16 +176,20 @@ export class Telemetry {
   }
 
   /** Logs a trouble that is tried again: once at its level, and then for debugging, until a server answers. */
-  #trouble(level: LogEntry["level"], message: string, fields: Pick<LogEntry, "address" | "reason">): void {
+  #trouble(level: LogLevel, message: string, fields: Pick<LogFields, "address" | "reason">): void {
     const key = `${level} ${fields.address} ${fields.reason}`;
     this.#log(this.#troubles.has(key) ? "debug" : level, message, fields);
     this.#troubles.add(key);
   }
 
-  /** Calls the log in a microtask, so that its exceptions do not reach the code that logs. */
-  #log(level: LogEntry["level"], message: string, fields: Omit<LogEntry, "level" | "message"> = {}): void {
-    const { onLog } = this.#options;
-    if (onLog) queueMicrotask(() => onLog({ level, message, ...fields }));
+  /**
+   * Calls the log in a microtask, so that its exceptions do not reach the code that logs. Without a log, the console
+   * shows what somebody should know at once.
+   */
+  #log(level: LogLevel, message: string, fields: LogFields = {}, isUrgent = false): void {
+    const { log } = this.#options;
+    if (log) queueMicrotask(() => log(level, message, fields));
+    else if (isUrgent || level === "warn" || level === "error") console.warn(`rowlock: ${message}`);
   }
 
   /** Looks for the API with each use until there is one, as programs may set it up late. */

@@ -17,6 +17,7 @@ import {
   SetLimitRequestSchema,
   UpdateLockRequestSchema,
 } from "#proto/rowlock/v1/lock_service_pb.js";
+import { checkOptions, LIST } from "./checked-options.ts";
 import type { Ask, Call } from "./connection/call.ts";
 import type { Calls } from "./connection/calls.ts";
 import type { Command, Result } from "./connection/connection.ts";
@@ -41,7 +42,9 @@ import {
   type ReleaseOptions,
   recordView,
   versionOf,
+  withoutRefused,
 } from "./records.ts";
+import { RowlockError } from "./rowlock-error.ts";
 import { durationOf } from "./times.ts";
 import {
   type ClaimView,
@@ -100,15 +103,6 @@ const ORDERS: Readonly<Record<ListOrder, ProtoOrder>> = {
   "most waiters": ProtoOrder.MOST_WAITERS,
 };
 
-/** Throws a RangeError for an unknown order: callers in JavaScript have no types. */
-function orderOf({ order = "name" }: ListOptions): ProtoOrder {
-  if (!Object.hasOwn(ORDERS, order)) {
-    const orders = Object.keys(ORDERS).map((each) => JSON.stringify(each));
-    throw new RangeError(`order: ${JSON.stringify(order)} must be one of ${orders.join(", ")}`);
-  }
-  return ORDERS[order];
-}
-
 /** The result of a force release. */
 export interface ForceReleased {
   /** The claims before they ended. */
@@ -139,12 +133,32 @@ export class Verbs {
     this.#traceparent = traceparent;
   }
 
-  /** Ends a lease or gives up a place. Fails if no server answers within `withinMs`. */
+  /**
+   * Ends a lease or gives up a place. Fails if no server answers within `withinMs`. If the server refuses what the
+   * options say, the call ends the lease without that, and fails nevertheless.
+   */
   async release(
     leaseId: string,
     options: ReleaseOptions = {},
     withinMs = Number.POSITIVE_INFINITY,
     traceparent = this.#traceparent(),
+  ): Promise<Released> {
+    try {
+      return await this.#release(leaseId, options, withinMs, traceparent);
+    } catch (error) {
+      if (!(error instanceof RowlockError)) throw error;
+      const accepted = withoutRefused(options, error);
+      if (!accepted) throw error;
+      const { released } = await this.#release(leaseId, accepted, withinMs, traceparent);
+      throw released ? error.givenBack() : error;
+    }
+  }
+
+  async #release(
+    leaseId: string,
+    options: ReleaseOptions,
+    withinMs: number,
+    traceparent: string,
   ): Promise<Released> {
     const value = create(ReleaseRequestSchema, { leaseId, ...lastWordsOf(options) });
     const { answer, call } = this.#begin(
@@ -206,8 +220,9 @@ export class Verbs {
   }
 
   async *listLocks(options: ListOptions): AsyncGenerator<LockView, void, undefined> {
+    checkOptions(options, LIST);
     const { prefix = "", busyOnly = false, pageSize = 0 } = options;
-    const order = orderOf(options);
+    const order = ORDERS[options.order ?? "name"];
     let pageToken = "";
     do {
       const asked = { prefix, busyOnly, order, pageSize, pageToken };

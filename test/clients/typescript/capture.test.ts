@@ -159,7 +159,7 @@ describe("a capture", () => {
     const refused = expect(waits).rejects.toMatchObject({ reason: "CLOSED" });
     await rowlock.close();
     await refused;
-    expect(locks.map(({ state }) => state)).toEqual(["lost", "lost"]);
+    expect(locks.map(({ state }) => state)).toEqual(["released", "released"]);
     expect(namesOf(await other.capture({ prefix: "task/", count: 2 }))).toEqual(["task/1", "task/2"]);
   });
 });

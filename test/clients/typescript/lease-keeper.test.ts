@@ -70,7 +70,7 @@ test("a lease reports that its connection is gone, that it was renewed, and noth
   first.giveBack();
   await new Promise(setImmediate);
   expect(told).toEqual(["uncertain", "held"]);
-  expect(first.state).toBe("lost");
+  expect(first.state).toBe("released");
 });
 
 test("a confirmed lease counts from when the client heard of it, or from before that", async () => {

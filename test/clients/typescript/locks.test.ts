@@ -30,7 +30,7 @@ describe("a lock", () => {
     const lock = await rowlock.lock("once");
     expect(await lock.release()).toBe(true);
     expect(await lock.release()).toBe(true);
-    expect(lock.state).toBe("lost");
+    expect(lock.state).toBe("released");
     expect(lock.remainingMs).toBe(0);
     expect(lock.signal.reason).toMatchObject({ reason: "RELEASED" });
     expect(await rowlock.release(lock.leaseId)).toBe(false);
@@ -78,8 +78,7 @@ describe("a lock", () => {
 
   test("with a mistake is an error that names all of them", async () => {
     const rowlock = client((await start()).address);
-    // The client also checks this before it is connected.
-    await expect(rowlock.lock("x", { permits: 1.5 })).rejects.toMatchObject({ reason: "BAD_REQUEST" });
+    await expect(rowlock.lock("x", { permits: 1.5 })).rejects.toThrow(RangeError);
     const wrong = rowlock.lock("", { permits: 2_000_000 });
     await expect(wrong).rejects.toMatchObject({
       reason: "BAD_REQUEST",
@@ -89,7 +88,6 @@ describe("a lock", () => {
       ]),
     });
     await expect(rowlock.lock("margin", { ttl: 2_000, margin: 1_000 })).rejects.toThrow(RangeError);
-    await expect(rowlock.lock("x", { permits: -1 })).rejects.toMatchObject({ reason: "BAD_REQUEST" });
     await expect(rowlock.lock("x", { ttl: Number.NaN, margin: 0 })).rejects.toThrow(RangeError);
     await expect(rowlock.lock("x".repeat(70_000))).rejects.toMatchObject({ reason: "MESSAGE_TOO_LARGE" });
     await rowlock.lock("lives on");
@@ -132,9 +130,11 @@ describe("a lock", () => {
       reason: "LEASE_LOST",
       message: expect.stringContaining('"ended"'),
     });
-    await expect(rowlock.withLock("ended", () => Promise.reject(new Error("broken")))).rejects.toThrow(
-      "broken",
-    );
+    const broken = new Error("broken");
+    await expect(rowlock.withLock("ended", () => Promise.reject(broken))).rejects.toMatchObject({
+      reason: "LEASE_LOST",
+      cause: broken,
+    });
     // An explicit release returns it, and then it is not reported again.
     expect(await rowlock.withLock("ended", (lock) => lock.release())).toBe(false);
     expect(answers).toEqual([false, false, false]);
@@ -416,6 +416,6 @@ describe("closing", () => {
     const failed = await away.lock("away").catch((error: unknown) => error);
     expect(failed).toMatchObject({ reason: "NO_SERVER", code: "UNAVAILABLE" });
     expect(String(failed)).toContain("127.0.0.1:9, 127.0.0.1:10");
-    expect(String(failed)).toContain("ECONNREFUSED");
+    expect(String(failed)).toContain("nobody listens there");
   });
 });

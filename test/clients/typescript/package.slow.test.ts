@@ -136,8 +136,8 @@ async function run(code: string): Promise<{ status: number | null; out: string }
 test("uses the OpenTelemetry of the program, and says so if it cannot load it", async () => {
   const { address } = await start();
   const using = `import { connect } from "@rowlock/client";
-const onLog = ({ level, message }) => console.log(level, message.slice(0, 31));
-const rowlock = connect({ addresses: "${address}", onLog });
+const log = (level, message) => console.log(level, message.slice(0, 31));
+const rowlock = connect({ addresses: "${address}", log });
 await rowlock.withLock("etl/load", () => {});
 await rowlock.close();
 `;

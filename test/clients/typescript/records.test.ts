@@ -100,3 +100,19 @@ describe("a lock remembers", () => {
     expect(await rowlock.tryLock("given up")).not.toBeNull();
   });
 });
+
+test("a release that is refused for what it says gives the lock back, and takes the rest", async () => {
+  const rowlock = client((await start()).address);
+  const lock = await rowlock.lock("task");
+  const release = lock.release({ status: "x".repeat(64), attemptsLeft: 7 });
+  await expect(release).rejects.toMatchObject({
+    reason: "BAD_REQUEST",
+    message: expect.stringContaining("; the lock was given back."),
+    violations: [{ field: "status" }],
+  });
+  const { holderCount, record } = await rowlock.getLock("task");
+  expect({ holderCount, record }).toMatchObject({ holderCount: 0, record: { status: "", attemptsLeft: 7 } });
+  const other = await rowlock.lock("task");
+  await expect(rowlock.release(other.leaseId, { status: "x".repeat(64) })).rejects.toThrow("given back");
+  await expect(rowlock.release(other.leaseId, { status: "x".repeat(64) })).rejects.not.toThrow("given back");
+});

@@ -27,7 +27,7 @@ export function client(
   addresses: string | readonly string[],
   options: Omit<ConnectOptions, "addresses"> = {},
 ): RowlockClient {
-  const rowlock = connect({ addresses, owner: "tester", ...options });
+  const rowlock = connect({ addresses, owner: "tester", log: () => {}, ...options });
   afterwards(() => rowlock.close());
   return rowlock;
 }

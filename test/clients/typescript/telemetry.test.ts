@@ -2,15 +2,25 @@
 
 import * as api from "@opentelemetry/api";
 import { describe, expect, test } from "vitest";
-import type { ConnectOptions, LogEntry, OpenTelemetryApi } from "../../../clients/typescript/src/index.ts";
+import type {
+  ConnectOptions,
+  LogFields,
+  LogLevel,
+  OpenTelemetryApi,
+} from "../../../clients/typescript/src/index.ts";
 import { until } from "../../support/harness.ts";
 import { setUpOpenTelemetry } from "./open-telemetry.ts";
 import { aborted, client, start, waiting } from "./stage.ts";
 
+type Logged = LogFields & { readonly level: LogLevel; readonly message: string };
+
 async function stage(options: Partial<ConnectOptions> = {}) {
   const server = await start();
-  const log: LogEntry[] = [];
-  const rowlock = client(server.address, { onLog: (entry) => log.push(entry), ...options });
+  const log: Logged[] = [];
+  const rowlock = client(server.address, {
+    log: (level, message, fields) => log.push({ level, message, ...fields }),
+    ...options,
+  });
   return { server, rowlock, log };
 }
 
@@ -178,9 +188,25 @@ test("the log names each connection that opens or ends, and why", async () => {
     },
   ]);
   await server.stop();
-  await until(() => log.some(({ level }) => level === "warn"));
+  await until(() => log.length === 3);
   expect(log.slice(1)).toMatchObject([
     { level: "info", message: expect.stringContaining("is going away"), address },
-    { level: "warn", message: expect.stringContaining(`no connection to ${address}`), address },
+    { level: "info", message: expect.stringContaining(`no connection to ${address}`), address },
+  ]);
+});
+
+test("the log has one warning, with what was found, if a connection that is needed stays away", async () => {
+  const { server, rowlock, log } = await stage();
+  await rowlock.lock("etl");
+  await server.stop();
+  const warnings = () => log.filter(({ level, lock }) => level === "warn" && lock === undefined);
+  await until(() => warnings().length > 0);
+  await until(() => log.filter(({ message }) => message.includes("no connection to")).length > 4);
+  expect(warnings()).toEqual([
+    {
+      level: "warn",
+      message: expect.stringContaining(`${server.address}: nobody listens there`),
+      reason: "NO_SERVER",
+    },
   ]);
 });

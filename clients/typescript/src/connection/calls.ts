@@ -4,6 +4,7 @@
 
 import { backoffMs } from "../backoff.ts";
 import type { Clock } from "../clock.ts";
+import { type Diagnosis, inWords } from "../diagnosis.ts";
 import { RowlockError } from "../rowlock-error.ts";
 import { type Ask, Call, KINDS, type Usage } from "./call.ts";
 import type { Connection, News } from "./connection.ts";
@@ -13,6 +14,8 @@ export interface CallsOptions {
   readonly need: () => void;
   /** Why the last connection ended or could not be opened. */
   readonly lastError: () => RowlockError | undefined;
+  /** What was found at the addresses, if somebody has looked. */
+  readonly diagnoses?: () => readonly Diagnosis[];
   readonly addresses: readonly string[];
   readonly clock: Clock;
 }
@@ -256,15 +259,12 @@ export class Calls {
 
   #noAnswer(call: Call, withinMs: number): RowlockError {
     if (call.lastError) return call.lastError;
-    const { addresses, lastError } = this.#options;
+    const { addresses, lastError, diagnoses } = this.#options;
     const why = lastError();
-    const words = why ? ` ${why.message}` : "";
-    return new RowlockError(
-      "NO_SERVER",
-      "UNAVAILABLE",
-      `No answer within ${Math.round(withinMs)} ms from ${addresses.join(", ")}.${words}`,
-      { ...(why && { cause: why }) },
-    );
+    const found = diagnoses?.() ?? [];
+    const words = inWords(found) || (why ? ` ${why.message}` : "");
+    const message = `No answer within ${Math.round(withinMs)} ms from ${addresses.join(", ")}.${words}`;
+    return RowlockError.noServer(message, found, why);
   }
 }
 

@@ -5,6 +5,7 @@
 import { backoffMs } from "../backoff.ts";
 import { openChannel } from "../channels.ts";
 import type { Clock } from "../clock.ts";
+import { type Diagnosis, inWords } from "../diagnosis.ts";
 import type { ConnectionEvent, Headers, Settings } from "../options.ts";
 import { RowlockError } from "../rowlock-error.ts";
 import type { Connection, News } from "./connection.ts";
@@ -23,6 +24,10 @@ const HOPELESS_CODES = ["INVALID_ARGUMENT", "UNAUTHENTICATED", "PERMISSION_DENIE
  * derives some of them from HTTP. A Rowlock server sends them with a reason.
  */
 const SESSION_REFUSED_CODES = ["UNIMPLEMENTED", "INTERNAL", "PERMISSION_DENIED", "UNKNOWN"];
+/** How long a connection may be away before that is worth a line in a log. */
+const TROUBLE_MS = 1_000;
+/** How long what was found at the addresses counts. */
+const FOUND_MS = 3_000;
 /** How long closing an idle connection may take. */
 const CLOSE_WITHIN_MS = 1_000;
 
@@ -42,6 +47,10 @@ export interface ConnectionsOptions {
    * Every server would answer with this error; if `mayChange`, only until the source of the credentials returns others.
    */
   readonly onHopeless: (error: RowlockError, mayChange: boolean) => void;
+  /** Finds out what is at the addresses. Unset: nobody looks. */
+  readonly diagnose?: () => Promise<readonly Diagnosis[]>;
+  /** There has been no connection for a while although one is needed; called once until there is one again. */
+  readonly onTrouble?: (error: RowlockError) => void;
 }
 
 export class Connections {
@@ -63,8 +72,14 @@ export class Connections {
   #bytesMax = BYTES_MAX_AT_FIRST;
   #openedMs = 0;
   #isClosed = false;
+  #troubleTimer: NodeJS.Timeout | undefined;
+  /** Looks at the addresses; the next connection waits for it. */
+  #looking: Promise<void> | undefined;
+  #foundMs = Number.NEGATIVE_INFINITY;
   /** Why the last connection ended, or could not be opened. */
   lastError: RowlockError | undefined;
+  /** What was found at the addresses after all of them had failed; empty while there is a connection. */
+  diagnoses: readonly Diagnosis[] = [];
 
   constructor(options: ConnectionsOptions) {
     this.#options = options;
@@ -98,6 +113,7 @@ export class Connections {
     this.#isClosed = true;
     clearTimeout(this.#timer);
     clearTimeout(this.#openTimer);
+    clearTimeout(this.#troubleTimer);
     clearInterval(this.#idleTimer);
     const all = [...this.#all];
     this.#all.clear();
@@ -109,6 +125,8 @@ export class Connections {
     const { addresses, tls, token, owner, labels, connectTimeout } = this.#options.settings;
     const address = addresses[this.#address % addresses.length] as string;
     this.#isOpening = true;
+    if (this.#looking) await this.#looking;
+    if (this.#isClosed) return;
     let headers: Headers;
     try {
       headers = await this.#headers();
@@ -153,7 +171,7 @@ export class Connections {
   }
 
   #failedToOpen(error: RowlockError): void {
-    this.#next(error, false);
+    this.#next(error, false, false);
     this.#refused(error);
   }
 
@@ -184,6 +202,7 @@ export class Connections {
     const isCurrent = connection === this.#current;
     if (news.opened && isCurrent) {
       clearTimeout(this.#openTimer);
+      this.#outOfTrouble();
       this.#refusals = 0;
       if (connection instanceof SessionConnection) this.#bytesMax = connection.bytesMax;
       this.#openedMs = this.#options.clock.now();
@@ -249,13 +268,48 @@ export class Connections {
   }
 
   /** Tries the next server: at once, or after a pause when all servers have failed in turn. */
-  #next(error: RowlockError, hasLasted: boolean): void {
+  #next(error: RowlockError, hasLasted: boolean, wasTried = true): void {
     const { addresses } = this.#options.settings;
     this.#failures = hasLasted ? 0 : this.#failures + 1;
     this.#address = (this.#address + 1) % addresses.length;
     const rounds = this.#failures / addresses.length;
-    const pauseMs = this.#failures > 0 && Number.isInteger(rounds) ? backoffMs(rounds) : 0;
-    this.#openIn(pauseMs, "session", error);
+    const hasGoneRound = this.#failures > 0 && Number.isInteger(rounds);
+    if (wasTried && hasGoneRound && error.reason === "UNKNOWN" && !HOPELESS_CODES.includes(error.code))
+      this.#looking = this.#look();
+    this.#inTrouble();
+    this.#openIn(hasGoneRound ? backoffMs(rounds) : 0, "session", error);
+  }
+
+  /** Looks at the addresses, unless it has done so just now, and reports it if no waiting helps. */
+  async #look(): Promise<void> {
+    const { diagnose, clock, onHopeless } = this.#options;
+    if (!diagnose) return;
+    const isKnown = clock.now() - this.#foundMs < FOUND_MS;
+    const diagnoses = isKnown ? await this.diagnoses : await diagnose().catch(() => []);
+    this.#looking = undefined;
+    if (this.#isClosed || this.open) return;
+    this.diagnoses = diagnoses;
+    if (!isKnown) this.#foundMs = clock.now();
+    const error = RowlockError.noServer(`No Rowlock server answers.${inWords(diagnoses)}`, diagnoses);
+    if (error.isHopeless) onHopeless(error, true);
+  }
+
+  #inTrouble(): void {
+    const { onTrouble, isNeeded } = this.#options;
+    if (this.#troubleTimer || this.#isClosed || !onTrouble) return;
+    this.#troubleTimer = setTimeout(() => {
+      const why = inWords(this.diagnoses) || ` ${this.lastError?.message}`;
+      if (isNeeded())
+        onTrouble(RowlockError.noServer(`No server answers; the client tries again.${why}`, this.diagnoses));
+      else this.#troubleTimer = undefined;
+    }, TROUBLE_MS).unref();
+  }
+
+  #outOfTrouble(): void {
+    clearTimeout(this.#troubleTimer);
+    this.#troubleTimer = undefined;
+    this.diagnoses = [];
+    this.#foundMs = Number.NEGATIVE_INFINITY;
   }
 
   /** Tries the same server at once, with unary calls. */

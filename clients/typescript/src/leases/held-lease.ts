@@ -3,7 +3,8 @@
 //   held ── no answer to its renewals ──> uncertain ── an answer ──> held
 //     └──────────────┴── its deadline passes, or the server reports its end ──> lost
 //
-// Lost is final. A lease that is given back ends in the same way: the signal is aborted, and nothing renews the lease.
+// Lost is final. A lease that is given back while it is held becomes `released`: the signal is aborted, too, and nothing
+// renews the lease.
 
 import type { Lease } from "#proto/rowlock/v1/lock_pb.js";
 import type { Clock } from "../clock.ts";
@@ -12,7 +13,7 @@ import { RowlockError } from "../rowlock-error.ts";
 import { msOf } from "../times.ts";
 
 /** uncertain: still held, but a renewal is overdue or the connection was lost. */
-export type LockState = "held" | "uncertain" | "lost";
+export type LockState = "held" | "uncertain" | "lost" | "released";
 
 /** Shares of the time to live: a renewal is overdue after the first one, and starts after the second one. */
 const OVERDUE_SHARE = 2 / 3;
@@ -102,6 +103,11 @@ export class HeldLease {
     return this.#over.signal.aborted;
   }
 
+  /** Whether its deadline has passed, even if it was given back. */
+  get isPastDeadline(): boolean {
+    return this.#clock.now() >= this.deadlineMs;
+  }
+
   /** The time until the deadline; 0 if it is lost. */
   get remainingMs(): number {
     return this.isLost ? 0 : Math.max(0, this.deadlineMs - this.#clock.now());
@@ -168,8 +174,9 @@ export class HeldLease {
 
   giveBack(): void {
     this.#listeners.length = 0;
-    this.lose(
-      new RowlockError("RELEASED", "CANCELLED", `The lock "${this.lockName}" was released by this client.`),
-    );
+    if (this.isLost) return;
+    const message = `The lock "${this.lockName}" was released by this client.`;
+    this.#state = "released";
+    this.#over.abort(new RowlockError("RELEASED", "CANCELLED", message));
   }
 }

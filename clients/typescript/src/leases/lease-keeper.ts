@@ -76,6 +76,12 @@ export class LeaseKeeper {
     return lease?.isLost ? undefined : lease;
   }
 
+  /** Returns the oldest held lease on a lock. */
+  holding(lockName: string): HeldLease | undefined {
+    for (const lease of this.#held.values()) if (lease.lockName === lockName && !lease.isLost) return lease;
+    return undefined;
+  }
+
   /** Renews all leases in the first requests of a connection, so that its server knows of them. */
   begun(connection: Connection): void {
     this.#lookAtAll();

@@ -123,11 +123,11 @@ describe("a listener", () => {
     expect(late).toEqual(["uncertain", "uncertain"]);
   });
 
-  test("hears nothing when the lease is given back, after which it is lost", async () => {
+  test("hears nothing when the lease is given back, after which it is released", async () => {
     const { lease, states } = stage();
     lease.giveBack();
     await pass(0);
-    expect([states, lease.state, lease.remainingMs]).toEqual([[], "lost", 0]);
+    expect([states, lease.state, lease.remainingMs]).toEqual([[], "released", 0]);
     expect(lease.signal.reason).toMatchObject({ reason: "RELEASED", code: "CANCELLED" });
   });
 });

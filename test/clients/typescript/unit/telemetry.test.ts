@@ -4,7 +4,8 @@ import { describe, expect, test, vi } from "vitest";
 import type { Connection } from "../../../../clients/typescript/src/connection/connection.ts";
 import type {
   ConnectionEvent,
-  LogEntry,
+  LogFields,
+  LogLevel,
   OpenTelemetryApi,
 } from "../../../../clients/typescript/src/index.ts";
 import { RowlockError } from "../../../../clients/typescript/src/rowlock-error.ts";
@@ -40,9 +41,13 @@ function apiOf(traceId: string, traceFlags: number): OpenTelemetryApi {
   };
 }
 
+type Logged = LogFields & { readonly level: LogLevel; readonly message: string };
+
 function stage() {
-  const log: LogEntry[] = [];
-  const telemetry = new Telemetry({ onLog: (entry) => log.push(entry) });
+  const log: Logged[] = [];
+  const telemetry = new Telemetry({
+    log: (level, message, fields) => log.push({ level, message, ...fields }),
+  });
   const levels = async () => {
     await turn();
     return log.splice(0).map(({ level }) => level);
@@ -86,14 +91,14 @@ describe("the trace context", () => {
 });
 
 describe("the log", () => {
-  test("has a trouble once as a warning, and then for debugging until a server answers", async () => {
+  test("has a trouble once, and then for debugging until a server answers", async () => {
     const { telemetry, levels } = stage();
     for (const address of ["a", "b", "a", "b"]) telemetry.connection(ended(address));
-    expect(await levels()).toEqual(["warn", "warn", "debug", "debug"]);
+    expect(await levels()).toEqual(["info", "info", "debug", "debug"]);
     telemetry.connection(ended("a", RowlockError.stopping("a")));
     telemetry.connection(connected);
     telemetry.connection(ended("a"));
-    expect(await levels()).toEqual(["warn", "info", "warn"]);
+    expect(await levels()).toEqual(["info", "info", "info"]);
   });
 
   test("has refused credentials as an error, with the reason", async () => {
@@ -117,8 +122,19 @@ describe("the log", () => {
   });
 
   test("is called later, so that it cannot disturb the client", () => {
-    const onLog = vi.fn();
-    new Telemetry({ onLog }).goingAway("a");
-    expect(onLog).not.toHaveBeenCalled();
+    const log = vi.fn();
+    new Telemetry({ log }).goingAway("a");
+    expect(log).not.toHaveBeenCalled();
+  });
+
+  test("is the console's for warnings, errors and long waits, if the program has none", () => {
+    const said = vi.spyOn(console, "warn").mockReturnValue();
+    const telemetry = new Telemetry({});
+    telemetry.goingAway("a");
+    expect(said).not.toHaveBeenCalled();
+    telemetry.trouble(RowlockError.noServer("No server answers.", []));
+    telemetry.waiting("Waits.", "etl", false);
+    expect(said.mock.calls.flat()).toEqual(["rowlock: No server answers.", "rowlock: Waits."]);
+    said.mockRestore();
   });
 });

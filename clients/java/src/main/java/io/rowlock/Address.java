@@ -19,7 +19,12 @@ record Address(String host, int port) {
       if (isHost && port > 0 && port <= PORT_MAX)
         return new Address(isBracketed ? host.substring(1, host.length() - 1) : host, port);
     }
-    throw new IllegalArgumentException("addresses: \"" + text + "\" must be host:port");
+    throw new IllegalArgumentException(
+        "addresses: \""
+            + text
+            + (trimmed.matches("[\\w.-]+")
+                ? "\" has no port: write " + trimmed + ":50051, if that is the server's"
+                : "\" must be host:port"));
   }
 
   /** Whether what is sent to this address stays on this machine. It asks no name server. */

@@ -115,7 +115,7 @@ final class HeldLease {
   }
 
   private LockState now() {
-    if (over != null) return LockState.LOST;
+    if (over != null) return isLost() ? LockState.LOST : LockState.RELEASED;
     return isOrphan || clock.now() >= overdueAt() ? LockState.UNCERTAIN : LockState.HELD;
   }
 

@@ -121,7 +121,7 @@ public final class HeldLock implements AutoCloseable {
   /**
    * Returns how far the lock can be relied on. Checks the clock.
    *
-   * @return the state; {@link LockState#LOST} also after a release
+   * @return the state
    */
   public LockState state() {
     return lease.state();
@@ -133,7 +133,7 @@ public final class HeldLock implements AutoCloseable {
    * @return false if it is lost or released
    */
   public boolean isHeld() {
-    return lease.state() != LockState.LOST;
+    return lease.why().isEmpty();
   }
 
   /**

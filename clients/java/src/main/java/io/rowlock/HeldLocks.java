@@ -142,7 +142,7 @@ final class HeldLocks {
     @Override
     public CompletableFuture<Released> release(HeldLock lock, ReleaseOptions options) {
       HeldLease lease = lock.lease();
-      boolean isHeld = lease.state() != LockState.LOST;
+      boolean isHeld = lock.isHeld();
       // After that it counts as lost.
       long within = lease.remaining();
       if (isHeld) {

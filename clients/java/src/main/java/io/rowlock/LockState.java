@@ -6,6 +6,8 @@ public enum LockState {
   HELD,
   /** The lock is still held, but its renewals do not get through. */
   UNCERTAIN,
-  /** Its time is over, the server has ended it, or it was released. Final. */
-  LOST
+  /** Its time is over, or the server has ended it. Final. */
+  LOST,
+  /** This client has given it back or handed it over. Final, and listeners are not notified of it. */
+  RELEASED
 }

@@ -1,6 +1,8 @@
 package io.rowlock;
 
+import com.google.protobuf.Descriptors.FieldDescriptor;
 import java.time.Duration;
+import java.util.List;
 import java.util.function.Consumer;
 import rowlock.v1.ReleaseRequest;
 
@@ -19,6 +21,20 @@ public final class ReleaseOptions {
 
   ReleaseRequest request(String leaseId) {
     return said.toBuilder().setLeaseId(leaseId).build();
+  }
+
+  boolean isNothing() {
+    return said.equals(ReleaseRequest.getDefaultInstance());
+  }
+
+  /** These options without what the server refuses; nothing if it does not say what that is. */
+  ReleaseOptions without(List<Violation> violations) {
+    ReleaseRequest.Builder rest = said.toBuilder();
+    for (Violation violation : violations)
+      for (FieldDescriptor field : said.getAllFields().keySet())
+        if (violation.field().equals(field.getName())) rest.clearField(field);
+    ReleaseRequest left = rest.build();
+    return left.equals(said) ? DEFAULTS : new ReleaseOptions(left);
   }
 
   /**

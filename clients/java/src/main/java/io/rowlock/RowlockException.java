@@ -24,6 +24,8 @@ public final class RowlockException extends RuntimeException {
           Status.Code.FAILED_PRECONDITION,
           Status.Code.ABORTED);
 
+  private static final String GIVEN_BACK = "; the lock was given back.";
+
   private static final Set<Status.Code> REFUSES_SESSION =
       Set.of(
           Status.Code.INVALID_ARGUMENT,
@@ -106,8 +108,12 @@ public final class RowlockException extends RuntimeException {
 
   /** This error of a release whose lease was released without what the server refused. */
   RowlockException givenBack() {
-    String message = getMessage().replaceFirst("\\.$", "") + "; the lock was given back.";
+    String message = getMessage().replaceFirst("\\.$", "") + GIVEN_BACK;
     return new RowlockException(message, details(), this);
+  }
+
+  boolean saysGivenBack() {
+    return getMessage().endsWith(GIVEN_BACK);
   }
 
   static RowlockException hadEnded(String lockName) {

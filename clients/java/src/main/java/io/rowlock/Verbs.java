@@ -45,27 +45,31 @@ final class Verbs {
   }
 
   /**
-   * Fails if no server answers within this time. If the server refuses the options, the lease is released without them,
-   * and the future fails with an error that says so.
+   * Fails if no server answers within this time. If the server refuses some of the options, the lease is released without
+   * them, and the future fails with an error that says so.
    */
   CompletableFuture<Released> release(String leaseId, ReleaseOptions options, long within) {
-    CompletableFuture<Released> answer = new CompletableFuture<>();
     String caller = traceparent.get();
-    release(leaseId, options, within, caller)
-        .whenComplete(
-            (released, failure) -> {
+    return release(leaseId, options, within, caller)
+        .exceptionallyCompose(
+            failure -> {
               boolean isRefused =
-                  failure instanceof RowlockException error && REFUSED.contains(error.reason());
-              if (failure == null) answer.complete(released);
-              else if (!isRefused || options == ReleaseOptions.defaults()) answer.completeExceptionally(failure);
-              else
-                release(leaseId, ReleaseOptions.defaults(), within, caller)
-                    .whenComplete(
-                        (plainly, again) ->
-                            answer.completeExceptionally(
-                                again == null ? ((RowlockException) failure).givenBack() : failure));
+                  failure instanceof RowlockException error
+                      && REFUSED.contains(error.reason())
+                      && !options.isNothing();
+              if (!isRefused) return CompletableFuture.failedFuture(failure);
+              RowlockException refusal = (RowlockException) failure;
+              return release(leaseId, options.without(refusal.violations()), within)
+                  .handle((released, again) -> again == null || isGivenBack(again))
+                  .thenCompose(
+                      isGivenBack ->
+                          CompletableFuture.failedFuture(
+                              isGivenBack ? refusal.givenBack() : refusal));
             });
-    return answer;
+  }
+
+  private static boolean isGivenBack(Throwable failure) {
+    return failure instanceof RowlockException error && error.saysGivenBack();
   }
 
   private CompletableFuture<Released> release(

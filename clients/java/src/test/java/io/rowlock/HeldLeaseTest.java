@@ -129,7 +129,7 @@ class HeldLeaseTest {
     HeldLease held = held();
     held.giveBack();
     now = 60 * SECOND;
-    assertEquals(LockState.LOST, held.state());
+    assertEquals(LockState.RELEASED, held.state());
     assertEquals(List.of(), told);
     assertEquals(Optional.of(Duration.ZERO), held.left());
   }

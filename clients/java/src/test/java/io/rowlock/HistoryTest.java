@@ -1,0 +1,97 @@
+// The verbs about the past, and about waits.
+
+package io.rowlock;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.time.Instant;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.extension.RegisterExtension;
+
+@Timeout(120)
+class HistoryTest {
+  @RegisterExtension static final SharedServer server = new SharedServer();
+
+  private final RowlockClient rowlock =
+      RowlockClient.connect(ConnectOptions.to(server.address).owner("anna").build());
+
+  @AfterEach
+  void close() {
+    rowlock.close();
+  }
+
+  private List<Reason> endsOf(ClaimFilter filter) {
+    return rowlock.listClaims(filter).map(claim -> claim.end().orElseThrow().reason()).toList();
+  }
+
+  @Test
+  void listClaimsHasThoseThatAreOver() throws Exception {
+    rowlock.lock("past", with -> with.label("run", "1")).close();
+    rowlock.lock("past", with -> with.owner("ben"));
+    rowlock.forceRelease("past", "too long");
+    HeldLock live = rowlock.lock("past");
+    ClaimFilter all = ClaimFilter.ofLock("past");
+    assertEquals(
+        List.of(ClaimView.State.HELD, ClaimView.State.ENDED, ClaimView.State.ENDED),
+        rowlock.listClaims(all).map(ClaimView::state).toList());
+    assertEquals(
+        List.of(Reason.FORCE_RELEASED, Reason.RELEASED), endsOf(all.in(ClaimView.State.ENDED)));
+    assertEquals(List.of(Reason.RELEASED), endsOf(all.ended(Reason.RELEASED)));
+    assertEquals(List.of(Reason.RELEASED), endsOf(all.label("run", "1")));
+    ClaimView forced = rowlock.listClaims(all.owner("ben")).findFirst().orElseThrow();
+    assertEquals("too long", forced.end().orElseThrow().note());
+    Instant granted = forced.grantedAt().orElseThrow();
+    assertEquals(
+        List.of("ben"),
+        rowlock.listClaims(all.heldAt(granted).pageSize(1)).map(ClaimView::owner).toList());
+    live.close();
+  }
+
+  @Test
+  void listChangesSaysWhoChangedWhat() {
+    rowlock.setLimit(LimitChange.ofPattern("changed/*").to(3).reason("night shift"));
+    rowlock.updateLock(LockChanges.of("changed/1").status("new"));
+    ChangeFilter all = ChangeFilter.ofPrefix("changed/");
+    List<ChangeView> changes = rowlock.listChanges(all.pageSize(1)).toList();
+    assertEquals(
+        List.of(ChangeView.Kind.RECORD, ChangeView.Kind.LIMIT),
+        changes.stream().map(ChangeView::kind).toList());
+    assertEquals(Optional.of("changed/1"), changes.get(0).lockName());
+    assertTrue(changes.get(0).to().contains("new"), changes.get(0).to());
+    ChangeView limit = rowlock.listChanges(all.of(ChangeView.Kind.LIMIT)).findFirst().orElseThrow();
+    assertEquals(Optional.of("changed/*"), limit.pattern());
+    assertEquals("3", limit.to());
+    assertEquals("night shift", limit.reason());
+    assertEquals(0, rowlock.listChanges(all.from(Instant.now().plusSeconds(600))).count());
+  }
+
+  @Test
+  void explainWaitSaysWhyAndWhoIsInTheWay() throws Exception {
+    assertEquals(List.of(), rowlock.explainWait("why").causes());
+    HeldLock lock = rowlock.lock("why");
+    CompletableFuture<HeldLock> waits =
+        rowlock.lockAsync("why", LockOptions.builder().owner("ben").build());
+    Until.until("ben waits", () -> rowlock.getLock("why").waiting() == 1);
+    long number = rowlock.getLock("why").waiters().get(0).ticketNumber();
+    WaitExplanation explained = rowlock.explainWait("why", number);
+    assertEquals("ben", explained.claim().orElseThrow().owner());
+    WaitCause.Held held = assertInstanceOf(WaitCause.Held.class, explained.causes().get(0));
+    assertEquals("anna", held.holders().get(0).owner());
+    assertTrue(explained.summary().contains("anna"), explained.summary());
+    List<WaitCause> ofAThird = rowlock.explainWait("why").causes();
+    assertTrue(ofAThird.stream().anyMatch(WaitCause.Queued.class::isInstance), ofAThird.toString());
+    lock.close();
+    waits.get().close();
+    RowlockException over =
+        assertThrows(RowlockException.class, () -> rowlock.explainWait("why", number));
+    assertEquals(Reason.UNKNOWN_CLAIM, over.reason());
+  }
+}

@@ -1,0 +1,143 @@
+// A worker loop: captures locks under a prefix, runs a handler with each of them, and releases each with a status. It
+// outlives outages of servers, and when it stops, it waits for its handlers.
+
+import { backoffMs } from "./backoff.ts";
+import type { CaptureOptions } from "./capture.ts";
+import type { Captured } from "./client.ts";
+import type { Lock } from "./lock.ts";
+import type { LogFields } from "./options.ts";
+import type { ReleaseOptions } from "./records.ts";
+import { RowlockError } from "./rowlock-error.ts";
+
+/** A lock whose handler has failed rests for so long, so that it is not taken again at once. */
+const FAILED_COOL_DOWN_MS = 1_000;
+/** The most locks of one capture. */
+const COUNT_MAX = 100;
+
+/** The options of a worker loop. All times are milliseconds. */
+export interface WorkOptions
+  extends Omit<CaptureOptions, "prefix" | "names" | "count" | "wait" | "requestId"> {
+  /** How many handlers run at once; 1 by default. */
+  readonly concurrency?: number;
+  /** Stops the loop; handlers that run go on. */
+  readonly signal?: AbortSignal | undefined;
+  /** The lock's status when its handler has returned. Unset: as it was. */
+  readonly statusWhenDone?: string;
+  /** The lock's status when its handler has thrown; by default that of `statusIfLost`. */
+  readonly statusWhenFailed?: string;
+}
+
+export interface WorkParts {
+  readonly capture: (options: CaptureOptions) => Promise<Captured>;
+  /** Runs a handler in the span of its lock. */
+  readonly holding: (lock: Lock, run: () => Promise<void>) => Promise<void>;
+  readonly log: (message: string, fields: LogFields) => void;
+}
+
+export class Work {
+  readonly #prefix: string;
+  readonly #handler: (lock: Lock) => unknown;
+  readonly #options: WorkOptions;
+  readonly #parts: WorkParts;
+  readonly #stop = new AbortController();
+  readonly #stopped = Promise.withResolvers<void>();
+  readonly #running = new Set<Promise<void>>();
+  #failures = 0;
+
+  constructor(prefix: string, handler: (lock: Lock) => unknown, options: WorkOptions, parts: WorkParts) {
+    this.#prefix = prefix;
+    this.#handler = handler;
+    this.#options = options;
+    this.#parts = parts;
+  }
+
+  /** Resolves when it was stopped and all handlers have ended. Call it once. */
+  async run(): Promise<void> {
+    const { signal, concurrency = 1 } = this.#options;
+    const stop = () => this.abandon();
+    if (signal?.aborted) return;
+    signal?.addEventListener("abort", stop);
+    try {
+      while (!this.#isStopped) {
+        if (this.#running.size < concurrency) await this.#take(concurrency - this.#running.size);
+        else await Promise.race([...this.#running, this.#stopped.promise]);
+      }
+    } finally {
+      signal?.removeEventListener("abort", stop);
+      await Promise.all(this.#running);
+    }
+  }
+
+  /** Takes no more locks. */
+  abandon(): void {
+    this.#stop.abort();
+    this.#stopped.resolve();
+  }
+
+  get #isStopped(): boolean {
+    return this.#stop.signal.aborted;
+  }
+
+  /** Waits for up to `count` locks, and begins with them. */
+  async #take(count: number): Promise<void> {
+    const { concurrency: _, statusWhenDone: __, statusWhenFailed: ___, ...asked } = this.#options;
+    try {
+      const { locks } = await this.#parts.capture({
+        ...asked,
+        prefix: this.#prefix,
+        count: Math.min(count, COUNT_MAX),
+        wait: "forever",
+        signal: this.#stop.signal,
+      });
+      this.#failures = 0;
+      for (const lock of locks) this.#begin(lock);
+    } catch (error) {
+      if (!this.#isStopped) await this.#goesOn(error);
+    }
+  }
+
+  /** Waits before the next try after a failed capture. Throws the error if no other try can help. */
+  async #goesOn(error: unknown): Promise<void> {
+    if (!(error instanceof RowlockError) || !error.isTransient || error.isHopeless) throw error;
+    this.#failures += 1;
+    if (this.#failures === 1)
+      this.#parts.log(`The worker gets no locks: ${error.message}`, { reason: error.reason });
+    const pause = Promise.withResolvers<void>();
+    const timer = setTimeout(pause.resolve, backoffMs(this.#failures));
+    await Promise.race([pause.promise, this.#stopped.promise]);
+    clearTimeout(timer);
+  }
+
+  #begin(lock: Lock): void {
+    const running = this.#parts.holding(lock, () => this.#handle(lock));
+    this.#running.add(running);
+    void running.finally(() => this.#running.delete(running));
+  }
+
+  /** Runs the handler and releases its lock. Never rejects. */
+  async #handle(lock: Lock): Promise<void> {
+    const { statusWhenDone, statusIfLost, statusWhenFailed = statusIfLost, minInterval } = this.#options;
+    try {
+      await this.#handler(lock);
+      await this.#release(lock, statusWhenDone === undefined ? {} : { status: statusWhenDone });
+    } catch (error) {
+      this.#parts.log(`The handler of the lock "${lock.name}" failed: ${error}`, { lock: lock.name });
+      await this.#release(lock, {
+        ...(statusWhenFailed !== undefined && { status: statusWhenFailed }),
+        ...(minInterval === undefined && { coolDown: FAILED_COOL_DOWN_MS }),
+      });
+    }
+  }
+
+  async #release(lock: Lock, options: ReleaseOptions): Promise<void> {
+    const wasHeld = lock.state !== "lost";
+    try {
+      const isReleased = await lock.release(options);
+      // A loss that the client has noticed itself is in the log already.
+      if (wasHeld && !isReleased) throw RowlockError.hadEnded(lock.name);
+    } catch (error) {
+      const { message, reason } = RowlockError.of(error);
+      this.#parts.log(`The lock "${lock.name}" was not released: ${message}`, { lock: lock.name, reason });
+    }
+  }
+}

@@ -1,0 +1,124 @@
+// What callers without types write into options: each fault is an error at once, with all others.
+
+import { describe, expect, test } from "vitest";
+import {
+  CAPTURE,
+  CHANGES,
+  CONNECT,
+  checkOptions,
+  LIST,
+  LOCK,
+  RELEASE,
+  WATCH,
+  WORK,
+} from "../../../../clients/typescript/src/checked-options.ts";
+import { connect } from "../../../../clients/typescript/src/index.ts";
+
+const { signal } = new AbortController();
+
+describe("options that are right are taken", () => {
+  test.each([
+    [{}, LOCK],
+    [{ wait: 0, ttl: "forever", permits: 2, mode: "shared", signal, onWaiting() {} }, LOCK],
+    [{ wait: undefined, owner: "me", labels: { a: "b" }, ifStatus: ["", "new"], statusIfLost: "x" }, LOCK],
+    [{ prefix: "a/", count: 3, wait: "forever", ttl: 1_000 }, CAPTURE],
+    [{ concurrency: 2, statusWhenDone: "done", ifStatus: "new" }, WORK],
+    [{ status: "", coolDown: 0, attemptsLeft: 0 }, RELEASE],
+    [{ notBefore: null, attemptsLeft: null, ifVersion: 0n }, CHANGES],
+    [{ order: "most waiters", busyOnly: true, pageSize: 0 }, LIST],
+    [{ prefix: "", signal }, WATCH],
+    [{ addresses: ["a:1", "[::1]:2", "unix:/run/rowlock"], tls: { ca: "x" }, openTelemetry: false }, CONNECT],
+  ])("%o", (options, checks) => {
+    expect(checkOptions(options, checks)).toBeUndefined();
+  });
+});
+
+describe("one fault is said in the words of the user", () => {
+  test.each([
+    [{ timeout: 1_000 }, LOCK, 'unknown option "timeout"; did you mean "wait"?'],
+    [{ wiat: 0 }, LOCK, 'unknown option "wiat"; did you mean "wait"?'],
+    [{ Permits: 2 }, LOCK, 'unknown option "Permits"; did you mean "permits"?'],
+    [{ onLog() {} }, CONNECT, 'unknown option "onLog"; did you mean "log"?'],
+    [{ colour: 1 }, WATCH, 'unknown option "colour"; there are prefix, signal'],
+    [{ toString: 1 }, WATCH, 'unknown option "toString"; there are prefix, signal'],
+    [{ permits: 0 }, LOCK, "permits: 0 must be a whole number, 1 or more"],
+    [{ permits: 1.5 }, LOCK, "permits: 1.5 must be a whole number, 1 or more"],
+    [{ mode: "write" }, LOCK, 'mode: "write" must be one of "permit", "shared", "exclusive"'],
+    [
+      { wait: "30s" },
+      LOCK,
+      'wait: "30s" must be a number of milliseconds, 0 or more (write 30000), or one of "forever"',
+    ],
+    [{ ttl: "1.5 m" }, CAPTURE, 'ttl: "1.5 m" must be a number of milliseconds, 0 or more (write 90000)'],
+    [
+      { wait: Number.NaN },
+      LOCK,
+      'wait: NaN must be a number of milliseconds, 0 or more, or one of "forever"',
+    ],
+    [{ ttl: -1 }, CAPTURE, "ttl: -1 must be a number of milliseconds, 0 or more"],
+    [
+      { margin: Number.POSITIVE_INFINITY },
+      LOCK,
+      "margin: Infinity must be a number of milliseconds, 0 or more",
+    ],
+    [{ giveUpAfter: "2s" }, CONNECT, 'giveUpAfter: "2s" must be a number of milliseconds (write 2000)'],
+    [{ owner: null }, LOCK, "owner: null must be a text"],
+    [{ labels: { a: 1 } }, LOCK, "labels: an object must be an object with texts"],
+    [{ ifStatus: [1] }, LOCK, "ifStatus: a list must be a text, or a list of texts"],
+    [{ signal: new AbortController() }, LOCK, "signal: an object must be an AbortSignal"],
+    [{ onPosition: 1n }, LOCK, "onPosition: 1n must be a function"],
+    [{ notBefore: new Date("never") }, CHANGES, "notBefore: an object must be a valid Date, or null"],
+    [{ ifVersion: 0.5 }, CHANGES, "ifVersion: 0.5 must be a version, which is an integer"],
+    [{ busyOnly: "yes" }, LIST, 'busyOnly: "yes" must be true or false'],
+    [{ token: 5 }, CONNECT, "token: a number must be a text, or an object, or a function"],
+    [{ headers: "authorization: secret" }, CONNECT, "headers: a string must be an object, or a function"],
+    ["30s", LOCK, 'The options must be an object, and not "30s".'],
+    [() => {}, LOCK, "The options must be an object, and not a function."],
+  ] as const)("%o: ", (options, checks, words) => {
+    expect(() => checkOptions(options, checks)).toThrow(new RangeError(words));
+  });
+
+  test.each([
+    ["localhost", 'addresses: "localhost" has no port: write localhost:50051, if that is the server\'s'],
+    ["http://here:1", 'addresses: "http://here:1" must be host:port, without a scheme or a path'],
+    ["::1", 'addresses: "::1" must be host:port, with an IPv6 address in brackets'],
+    ["here:0", 'addresses: "here:0" must have a port from 1 to 65,535'],
+    ["here:https", 'addresses: "here:https" must have a port from 1 to 65,535'],
+    ["", 'addresses: "" must name at least one server, as host:port'],
+  ])("the address %j", (address, words) => {
+    expect(() => connect({ addresses: address })).toThrow(new RangeError(words));
+  });
+});
+
+test("all faults are said at once", () => {
+  expect(() => checkOptions({ wiat: 0, permits: 0, mode: "x" }, LOCK)).toThrow(
+    '3 things are wrong with the options: unknown option "wiat"; did you mean "wait"?; permits: 0 must be',
+  );
+});
+
+describe("calls", () => {
+  const rowlock = connect({ addresses: "127.0.0.1:9" });
+  const unknown = rowlock as unknown as Record<string, (...words: unknown[]) => Promise<unknown>>;
+  const nameless = { name: "RangeError", message: "name: 5 must be a text" };
+  const swapped = {
+    name: "RangeError",
+    message:
+      "The arguments are withLock(name, options, work), and there is an object instead of the function.",
+  };
+
+  test.each([
+    ["lock", [5], nameless],
+    ["tryLock", ["a", { wiat: 1 }], { message: 'unknown option "wiat"; did you mean "wait"?' }],
+    ["withLock", ["a", () => {}, { ttl: 1 }], swapped],
+    ["withLock", ["a", {}], { message: expect.stringContaining("there is undefined instead") }],
+    ["capture", [{ permits: 1 }], { message: expect.stringContaining('unknown option "permits"') }],
+    ["work", ["a/", { concurrency: 2 }], { message: expect.stringContaining("work(prefix, handler") }],
+    ["work", ["a/", () => {}, { concurrency: 0 }], { message: expect.stringContaining("concurrency: 0") }],
+    ["release", ["id", "done"], { message: 'The options must be an object, and not "done".' }],
+    ["updateLock", ["a", { state: "x" }], { message: 'unknown option "state"; did you mean "status"?' }],
+    ["deleteLock", ["a", { version: 1 }], { message: expect.stringContaining('"version"') }],
+    ["setLimit", [{ name: "a" }, 1, { why: "x" }], { message: expect.stringContaining('"why"') }],
+  ] as const)("%s(%j) rejects at once", async (call, words, error) => {
+    await expect(unknown[call]?.call(rowlock, ...words)).rejects.toMatchObject(error);
+  });
+});

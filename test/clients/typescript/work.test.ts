@@ -1,0 +1,105 @@
+// The worker loop, on a real server.
+
+import { expect, test } from "vitest";
+import type { Lock, WorkOptions } from "../../../clients/typescript/src/index.ts";
+import { until } from "../../support/harness.ts";
+import { client, start } from "./stage.ts";
+
+async function stage(tasks: number) {
+  const server = await start();
+  const log: string[] = [];
+  const rowlock = client(server.address, {
+    log: (level, message) => level === "error" && log.push(message),
+  });
+  const operator = client(server.address);
+  for (let task = 1; task <= tasks; task++)
+    await operator.updateLock(`task/${task}`, { status: "new", notBefore: new Date(task) });
+  const stop = new AbortController();
+  const begun: string[] = [];
+  const ends = new Map<string, PromiseWithResolvers<void>>();
+  const work = (options: WorkOptions = {}) =>
+    rowlock.work(
+      "task/",
+      async ({ name }: Lock) => {
+        begun.push(name);
+        const end = Promise.withResolvers<void>();
+        ends.set(name, end);
+        await end.promise;
+      },
+      { ifStatus: "new", statusWhenDone: "done", signal: stop.signal, ...options },
+    );
+  const status = async (task: number) => (await operator.getLock(`task/${task}`)).record?.status;
+  return { server, rowlock, operator, log, stop, begun, ends, work, status };
+}
+
+test("runs one handler at a time by default, in the order in which locks are due", async () => {
+  const { begun, ends, work, stop, status } = await stage(2);
+  const working = work();
+  await until(() => begun.length === 1);
+  ends.get("task/1")?.resolve();
+  await until(() => begun.length === 2);
+  expect(begun).toEqual(["task/1", "task/2"]);
+  expect(await status(1)).toBe("done");
+  stop.abort();
+  ends.get("task/2")?.resolve();
+  await working;
+  expect(await status(2)).toBe("done");
+});
+
+test("logs a handler that throws, gives its lock the status for that, and lets it rest", async () => {
+  const { begun, ends, work, stop, log, operator } = await stage(1);
+  const working = work({ statusWhenFailed: "new" });
+  await until(() => begun.length === 1);
+  ends.get("task/1")?.reject(new Error("a bug"));
+  await until(() => log.length === 1);
+  expect(log).toEqual(['The handler of the lock "task/1" failed: Error: a bug']);
+  await until(async () => (await operator.getLock("task/1")).holderCount === 0);
+  const { record } = await operator.getLock("task/1");
+  expect(record).toMatchObject({ status: "new", lastRun: { endReason: "RELEASED" } });
+  expect(Number(record?.notBefore)).toBeGreaterThan(Date.now() - 60_000);
+  stop.abort();
+  await working;
+});
+
+test("goes on after a lock was lost, and when a status is refused", async () => {
+  const { begun, ends, work, stop, log, operator, status } = await stage(2);
+  const working = work({ statusIfLost: "lost", statusWhenDone: "x".repeat(64) });
+  await until(() => begun.length === 1);
+  await operator.forceRelease({ name: "task/1" }, "test");
+  ends.get("task/1")?.resolve();
+  await until(() => begun.length === 2);
+  expect(await status(1)).toBe("lost");
+  ends.get("task/2")?.resolve();
+  await until(() => log.some((line) => line.includes('"task/2"')));
+  expect(log.at(-1)).toContain("the lock was given back");
+  stop.abort();
+  await working;
+});
+
+test("that was stopped before it began takes nothing", async () => {
+  const { work, begun, stop } = await stage(1);
+  stop.abort();
+  await work();
+  expect(begun).toEqual([]);
+});
+
+test("ends with its handlers when the client is closed", async () => {
+  const { work, begun, ends, rowlock } = await stage(1);
+  let hasEnded = false;
+  const working = work().then(() => {
+    hasEnded = true;
+  });
+  await until(() => begun.length === 1);
+  await rowlock.close();
+  expect(hasEnded).toBe(false);
+  ends.get("task/1")?.resolve();
+  await working;
+  await expect(work()).rejects.toMatchObject({ reason: "CLOSED" });
+});
+
+test("fails if no other try can help, after its handlers have ended", async () => {
+  const { work, ends, begun } = await stage(1);
+  const working = work({ concurrency: 2, ifStatus: ["new", "y".repeat(64)] });
+  await expect(working).rejects.toMatchObject({ reason: "BAD_REQUEST" });
+  expect([begun, ends.size]).toEqual([[], 0]);
+});
