@@ -57,6 +57,11 @@ public final class Machine implements AutoCloseable {
     return lines;
   }
 
+  /** Asks the process to end, by SIGTERM. The rest of its output can be read. */
+  public void stop() {
+    process.toHandle().destroy();
+  }
+
   @Override
   public void close() throws InterruptedException {
     process.destroy();

@@ -98,16 +98,16 @@ class StopTest {
 
   @Test
   void aSignalLetsTheWorkEndBeforeItsLock() throws Exception {
-    Machine machine =
+    try (Machine machine =
         Machine.start(
             Program.class,
             "--rowlock.addresses=" + server.address(),
             "--spring.task.scheduling.shutdown.await-termination=true",
-            "--spring.task.scheduling.shutdown.await-termination-period=30s");
-    try (machine) {
+            "--spring.task.scheduling.shutdown.await-termination-period=30s")) {
       machine.readUntil("begun");
+      machine.stop();
+      assertThat(machine.readUntil("the end")).contains("is held: true");
     }
-    assertThat(machine.readUntil("the end")).contains("is held: true");
     assertThat(server.client().getLock("program").holderCount()).isZero();
   }
 }
