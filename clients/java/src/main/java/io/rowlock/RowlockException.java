@@ -67,7 +67,7 @@ public final class RowlockException extends RuntimeException {
 
   /** This error of a connection with what was found out about it. */
   RowlockException diagnosed(List<Diagnosis> found) {
-    return new RowlockException(getMessage(), details, this, found);
+    return found.isEmpty() ? this : new RowlockException(getMessage(), details, this, found);
   }
 
   static RowlockException closed() {
