@@ -1,0 +1,2 @@
+/** ShedLock's locks in a Rowlock server. */
+package io.rowlock.shedlock;

@@ -1,0 +1,2 @@
+/** Rowlock in Spring Boot: a client from properties, and locks around the methods of beans. */
+package io.rowlock.spring;
