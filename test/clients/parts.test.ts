@@ -13,7 +13,7 @@ const snake = (part: string) => part.replaceAll("-", "_");
 const FILES: Readonly<Record<string, (part: string) => string>> = {
   typescript: (part) => `typescript/src/**/${part}.ts`,
   python: (part) => `python/src/rowlock/**/${snake(part)}.py`,
-  go: (part) => `go/{,internal/*/}${snake(part)}.go`,
+  go: (part) => `go/{rowlock,internal/*}/${snake(part)}.go`,
   java: (part) => `java/src/main/java/io/rowlock/{,Rowlock,Held}${camel(part)}.java`,
 };
 
