@@ -12,6 +12,9 @@ import type { Released, Verbs } from "./verbs.ts";
 
 type Asked = RecordOptions & { readonly ttl?: number | Forever };
 
+/** Node may call a timer so much before its time. */
+const TIMER_EARLY_MS = 2;
+
 export class HeldLocks {
   readonly #keeper: LeaseKeeper;
   readonly #verbs: Verbs;
@@ -99,7 +102,7 @@ export class HeldLocks {
     lease.look();
     const isHeld = !lease.isLost;
     // After so long the lock counts as lost.
-    const withinMs = lease.remainingMs;
+    const withinMs = lease.remainingMs + TIMER_EARLY_MS;
     this.#forget(lease);
     if (isHeld) {
       try {
