@@ -21,6 +21,7 @@ import { listed, type Paged } from "./listed.ts";
 import { ifServed } from "./newer-verbs.ts";
 import { localTime, parsePast } from "./past-times.ts";
 import { jsonLine, paintOf, shown } from "./print.ts";
+import { watchedOf } from "./watched-locks.ts";
 
 const MAX = 50;
 /** As many as a command may keep in memory. */
@@ -52,8 +53,8 @@ function parseEnds(text: string, ends: readonly RefusalName[] = []): readonly Re
 
 const HELP = `
 Without flags, it lists the claims of a lock, or of all locks: first those that hold or wait now, and then those that have
-ended, newest first, as long as the server keeps them. --max counts each of the two. Times without a zone are in that of
-the terminal.
+ended, newest first, as long as the server keeps them. A prefix that ends in / or * lists those of all locks whose names
+begin with it, as --prefix does. --max counts each of the two. Times without a zone are in that of the terminal.
 
 --changes, --limits, --records, --forced and --policies list who changed what instead: when, from what, to what, and why.
 With a name, these include the changes of patterns that match it.
@@ -62,7 +63,7 @@ Examples:
   rowlock history etl/load
   rowlock history etl/load --at 03:12
   rowlock history etl/load --since 6h --chart
-  rowlock history --prefix etl/ --ended expired,force-released --since yesterday
+  rowlock history etl/ --ended expired,force-released --since yesterday
   rowlock history --limits --since yesterday
   rowlock history --forced --json
 `;
@@ -89,7 +90,7 @@ interface HistoryFlags {
 
 export const history: Declare = (command, context) =>
   command
-    .argument("[name]", "the lock", parseName)
+    .argument("[name]", "a lock, or a prefix that ends in / or *", parseName)
     .option("--prefix <prefix>", "locks whose names begin with this")
     .option("--owner <text>", "only claims with this owner")
     .option("--principal <name>", "only claims of this verified caller")
@@ -111,8 +112,9 @@ export const history: Declare = (command, context) =>
     .option("--policies", "only changes of the policy")
     .option("--by <who>", "only changes by this verified caller or address")
     .option("--json", "one object per line")
-    .asks(HELP, (flags: HistoryFlags, name: string | undefined) => {
-      const kinds = kindsOf(flags);
+    .asks(HELP, (asked: HistoryFlags, text: string | undefined) => {
+      const kinds = kindsOf(asked);
+      const { name, flags } = lockOrPrefix(asked, text, kinds !== undefined);
       refuseContradictions(flags, name, kinds !== undefined, command);
       return (rowlock) =>
         ifServed(rowlock, context, () =>
@@ -121,6 +123,15 @@ export const history: Declare = (command, context) =>
             : showClaims(rowlock, claimsAsked(flags, name), flags, context),
         );
     });
+
+/** As `ls` and `watch` read it. A pattern stays a name where changes are listed, as patterns have changes of their own. */
+function lockOrPrefix(flags: HistoryFlags, text: string | undefined, isOfChanges: boolean) {
+  if (text === undefined || isOfChanges || flags.prefix !== undefined) return { name: text, flags };
+  const which = watchedOf(text);
+  return "name" in which
+    ? { name: which.name, flags }
+    : { name: undefined, flags: { ...flags, prefix: which.prefix } };
+}
 
 /** Returns the kinds of changes to list; none: all of them; undefined: list claims. */
 function kindsOf({ changes, limits, records, forced, policies, by }: HistoryFlags) {

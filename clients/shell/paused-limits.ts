@@ -30,12 +30,16 @@ export function pausedLimit({
 }): PausedLimit | undefined {
   const [isPaused, why = "", by = "", was, wasReason = '""'] = (limit === 0 && REASON.exec(reason)) || [];
   if (isPaused === undefined) return undefined;
-  return {
-    by: JSON.parse(`[${by}]`) as string[],
-    limit: was === "unset" ? null : Number(was),
-    reason: JSON.parse(wasReason) as string,
-    why,
-  };
+  try {
+    return {
+      by: JSON.parse(`[${by}]`) as string[],
+      limit: was === "unset" ? null : Number(was),
+      reason: JSON.parse(wasReason) as string,
+      why,
+    };
+  } catch {
+    return undefined; // somebody has written such a reason by hand
+  }
 }
 
 /** The reason that says so. If it would be too long for a reason, the former reason is shortened. */

@@ -4,7 +4,9 @@
 import { constants } from "node:os";
 import type { ClaimView, Lock, LockOptions, Place, Refusal, RowlockClient } from "../typescript/src/index.ts";
 import { type CliContext, EXIT, type ExitCode } from "./context.ts";
+import { pausedLimit } from "./paused-limits.ts";
 import { ERASE_LINE, said, shown, timeWords } from "./print.ts";
+import { resumeWords } from "./wait-causes.ts";
 
 const SIGNALS = ["SIGHUP", "SIGINT", "SIGTERM"] as const;
 const REWRITE_MS = 1_000;
@@ -168,8 +170,12 @@ function refusedSentence(name: string, refusal: Refusal): string {
       return `"${name}" is busy${holdersWords(refusal.holders)}.`;
     case "TIMED_OUT":
       return `"${name}" did not become free in time${holdersWords(refusal.holders)}.`;
-    case "PAUSED":
-      return `"${name}" is paused${refusal.limit?.reason ? ` (${refusal.limit.reason})` : ""}: raise its limit to resume it.`;
+    case "PAUSED": {
+      const { limit } = refusal;
+      const paused = limit && pausedLimit(limit);
+      const todo = paused ? `\`${resumeWords(paused)}\` ends that` : "raise its limit to resume it";
+      return `"${name}" is paused${limit?.reason ? ` (${limit.reason})` : ""}: ${todo}.`;
+    }
     case "NEVER_FITS":
       return `"${name}" has a limit of ${refusal.limit?.limit ?? "less"}, so this can never be granted: ask for fewer permits, or raise the limit.`;
     case "NOT_BEFORE":

@@ -2,6 +2,7 @@
 
 import type { ClaimView, WaitCause, WaitEstimateView, WaitExplanation } from "../typescript/src/index.ts";
 import { localTime } from "./past-times.ts";
+import { type PausedLimit, pausedLimit } from "./paused-limits.ts";
 import { type Paint, shown, timeWords } from "./print.ts";
 
 /** The server's summary, a line for each cause, and the estimate. */
@@ -47,7 +48,11 @@ function causeWords(cause: WaitCause, name: string, nowMs: number): [words: stri
       const set = setAt || by ? `, set${by}${setAt ? ` ${ago(setAt)}` : ""}` : "";
       const why = limit.reason === "" ? "" : ` (${shown(limit.reason)})`;
       const from = isPattern ? ` by ${shown(limit.pattern ?? "")}` : "";
-      return [`the limit is ${limit.limit}${from}${set}${why}`, `rowlock limit ${target} PERMITS`];
+      const paused = pausedLimit(limit);
+      return [
+        `the limit is ${limit.limit}${from}${set}${why}`,
+        paused ? resumeWords(paused) : `rowlock limit ${target} PERMITS`,
+      ];
     }
     case "not before":
       return [`it is not due before ${ahead(cause.notBefore)}`, `rowlock update ${lock} --not-before none`];
@@ -68,6 +73,11 @@ function causeWords(cause: WaitCause, name: string, nowMs: number): [words: stri
     case "rows held":
       return rowsHeldWords(cause);
   }
+}
+
+/** The command for each pause that holds the limit. */
+export function resumeWords({ by }: PausedLimit): string {
+  return by.map((each) => `rowlock resume ${shellWord(each)}`).join("; ");
 }
 
 function rowsHeldWords(cause: Extract<WaitCause, { kind: "rows held" }>): [words: string, todo: string] {

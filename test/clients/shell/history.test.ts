@@ -84,6 +84,14 @@ describe("claims", () => {
     ]);
   });
 
+  test.each(["etl/", "etl/*"])("of the prefix %s have their names", async (prefix) => {
+    const { script, asked } = claims();
+    const { out } = await history(script, prefix);
+    expect(out).toMatch(/^NAME +CLAIM +REQUESTED[\s\S]*\netl\/load +#12 /);
+    expect(asked).toMatchObject([{ prefix: "etl/" }, { prefix: "etl/" }]);
+    expect((await history(script, prefix, "--chart")).code).toBe(64);
+  });
+
   test("of many locks have their names", async () => {
     const { out } = await history(claims().script);
     expect(out).toMatch(/^NAME +CLAIM +REQUESTED[\s\S]*\netl\/load +#12 /);

@@ -60,6 +60,9 @@ describe("a pause of a pattern", () => {
     for (const name of ["etl/load", "etl/a/x", "etl/new"]) expect(await isStopped(name)).toBe(true);
     expect(await isStopped("etlx")).toBe(false);
     expect((await ran("limit", "etl/load")).out).toContain("upgrade [paused by");
+    expect((await ran("run", "etl/new", "--no-wait", "true")).err).toMatch(
+      /: `rowlock resume 'etl\/\*'` ends that\.$/m,
+    );
 
     expect(await ran("resume", "etl/*")).toMatchObject({ code: 0, err: "" });
     expect(await settings()).toEqual(before);

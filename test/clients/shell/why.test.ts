@@ -54,6 +54,14 @@ const SAID: [WaitCause, string][] = [
     },
     "the limit is 0 by etl/*, set by token:anna 2 h ago (upgrade): rowlock limit --pattern 'etl/*' PERMITS",
   ],
+  [
+    { kind: "limit", limit: { ...limit, source: "name", reason: '[paused by "etl/load", "etl/*"; was 4]' } },
+    'the limit is 0 ([paused by "etl/load", "etl/*"; was 4]): rowlock resume etl/load; rowlock resume \'etl/*\'',
+  ],
+  [
+    { kind: "limit", limit: { ...limit, source: "name", reason: String.raw`[paused by "\x"; was 4]` } },
+    String.raw`the limit is 0 ([paused by "\x"; was 4]): rowlock limit etl/load PERMITS`,
+  ],
   [{ kind: "limit", limit: { ...limit, source: "name" } }, "the limit is 0: rowlock limit etl/load PERMITS"],
   [
     { kind: "not before", notBefore: inMs(7_200_000) },
