@@ -97,8 +97,8 @@ func Launch(more ...Option) (*Server, error) {
 	err = process.Start()
 	writer.Close()
 	if err != nil {
-		return nil, fmt.Errorf("rowlocktest: %w: install the server with `npm install -g rowlock`, name its command in "+
-			"ROWLOCK_BIN, or pass rowlocktest.Command", err)
+		return nil, fmt.Errorf("rowlocktest: %w: install the server, set ROWLOCK_BIN to its path (bin/rowlock.mjs of a "+
+			"checkout), or pass rowlocktest.Command", err)
 	}
 	started := &Server{process: process, stdin: stdin, exited: make(chan struct{})}
 	go func() {

@@ -62,6 +62,21 @@ def test_a_client_that_waits_for_itself_is_told_at_once(
     until(lambda: f'you hold "{name}" yourself' in "".join(said(caplog, logging.WARNING)))
 
 
+def test_threads_that_take_turns_are_warned_once(
+    client: rowlock.Client, name: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO, "rowlock")
+    with ThreadPoolExecutor() as pool:
+        for _ in range(3):
+            told: queue.SimpleQueue[Waiting] = queue.SimpleQueue()
+            with client.lock(name):
+                wait = pool.submit(client.lock, name, on_waiting=told.put)
+                assert told.get(timeout=8).held_by_you
+            wait.result(30).release()
+    until(lambda: len([line for line in said(caplog, logging.INFO) if f'Waiting for "{name}"' in line]) == 3)
+    assert len([line for line in said(caplog, logging.WARNING) if f'you hold "{name}"' in line]) == 1
+
+
 def test_a_lock_of_another_client_is_not_held_by_you(
     server: RowlockServer, client: rowlock.Client, connect: MakeClient, name: str
 ) -> None:

@@ -48,7 +48,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
 }
 
 function notFound(command: string, cause: unknown): Error {
-  const how = "install it with `npm install --save-dev rowlock`, or set ROWLOCK_BIN to its path";
+  const how = "install the server, or set ROWLOCK_BIN to its path (bin/rowlock.mjs of a checkout)";
   return new Error(`There is no command ${command} to start a test server: ${how}.`, { cause });
 }
 

@@ -135,7 +135,7 @@ describe("a test server", () => {
 
   test("says how to get the command that it lacks, and what a wrong one did", async () => {
     await expect(startTestServer({ command: "/no/such/rowlock" })).rejects.toThrow(
-      "There is no command /no/such/rowlock to start a test server: install it with `npm install --save-dev rowlock`",
+      "There is no command /no/such/rowlock to start a test server: install the server, or set ROWLOCK_BIN to its path",
     );
     await expect(startTestServer({ command: "false" })).rejects.toThrow("has ended (1) instead of serving");
   });

@@ -42,6 +42,10 @@ _WAIT_BOUNDARIES = (
 )
 # Seconds that `close` waits for log lines and spans that are still to be written.
 _CLOSE_WITHIN = 1.0
+# Seconds between two warnings that the client waits for a lock that it holds itself.
+_OWN_AGAIN = 60.0
+# How many names of such locks a client remembers at most.
+_OWN_NAMES = 1_000
 
 _log = logging.getLogger("rowlock")
 
@@ -101,6 +105,8 @@ class Telemetry:
         self._later = Callbacks("rowlock-telemetry")
         # The troubles that were logged since a server has last answered.
         self._troubles: set[tuple[str, str]] = set()
+        # When the client last warned that it waits for itself, by the name of the lock.
+        self._warned_at: dict[str, float] = {}
         _clients[id(self)] = self
 
     def disown(self) -> None:
@@ -147,7 +153,7 @@ class Telemetry:
 
     def waiting(self, waiting: Waiting, held_for: float | None) -> None:
         """Take a long wait. `held_for`: for how many seconds this client holds the lock itself; None: it does not."""
-        if held_for is not None:
+        if held_for is not None and self._warns_again(waiting.name):
             self._say(logging.WARNING, "%s", f"{held_by_you(waiting.name, held_for)}.")
         self._say(
             logging.INFO,
@@ -155,6 +161,19 @@ class Telemetry:
             *(waiting.name, waiting.waited, waiting.place.ahead),
             f": {waiting.summary}" if waiting.summary else ".",
         )
+
+    def _warns_again(self, name: str) -> bool:
+        """Return whether to warn that the client waits for itself.
+
+        Threads that share a lock wait for each other all the time, and that is no mistake.
+        """
+        now = time.monotonic()
+        if now - self._warned_at.get(name, -_OWN_AGAIN) < _OWN_AGAIN:
+            return False
+        if len(self._warned_at) >= _OWN_NAMES:
+            self._warned_at.clear()
+        self._warned_at[name] = now
+        return True
 
     def going_away(self, address: str) -> None:
         """Take a server that stops."""

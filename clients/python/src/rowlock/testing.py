@@ -138,6 +138,6 @@ def serve(command: str | Sequence[str] | None = None, *, options: Sequence[str] 
 
 def _how_to_get(command: str) -> str:
     return (
-        f"There is no command {command}: install the server (npm install --global rowlock), "
-        "set ROWLOCK_BIN to its path, or pass its command"
+        f"There is no command {command}: install the server, set ROWLOCK_BIN to its path "
+        "(bin/rowlock.mjs of a checkout), or pass its command"
     )

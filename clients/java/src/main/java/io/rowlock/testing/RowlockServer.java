@@ -77,9 +77,9 @@ public final class RowlockServer implements AutoCloseable {
       throw new IllegalStateException(
           "There is no command \""
               + line.get(0)
-              + "\": install it (npm install --global @rowlock/server), or set "
+              + "\": install the server, or set "
               + COMMAND_VARIABLE
-              + " to its path",
+              + " to its path (bin/rowlock.mjs of a checkout)",
           missing);
     }
   }
