@@ -48,7 +48,8 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
 }
 
 function notFound(command: string, cause: unknown): Error {
-  const how = "install it with `npm install --save-dev rowlock`, or set ROWLOCK_BIN to its path";
+  const how =
+    "install it with `npm install --save-dev rowlock` and run the tests by an npm script, or set ROWLOCK_BIN to its path";
   return new Error(`There is no command ${command} to start a test server: ${how}.`, { cause });
 }
 

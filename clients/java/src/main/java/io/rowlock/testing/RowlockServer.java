@@ -77,7 +77,7 @@ public final class RowlockServer implements AutoCloseable {
       throw new IllegalStateException(
           "There is no command \""
               + line.get(0)
-              + "\": install it (npm install --global @rowlock/server), or set "
+              + "\": install it (npm install --global rowlock), or set "
               + COMMAND_VARIABLE
               + " to its path",
           missing);
