@@ -8,7 +8,7 @@ import { Language } from "../clients/conformance/language.ts";
 import { play } from "../clients/conformance/play.ts";
 import { readScenarios } from "../clients/conformance/scenario.ts";
 
-const liar = new Language("liar", SQLITE, join(import.meta.dirname, "lying-driver"));
+const liar = new Language("liar", SQLITE, { folder: join(import.meta.dirname, "lying-driver") });
 afterAll(() => liar.stop());
 
 /** The other scenarios wait for events that never come, and would run into their timeouts. */

@@ -24,24 +24,34 @@ export const LANGUAGES: Readonly<Record<string, string>> = {
 };
 
 export interface SharedServer {
-  readonly server: RowlockServer;
-  readonly databaseUrl: string;
+  readonly address: string;
+  /** Unset: the client's own module for tests has started it, in memory. */
+  readonly own?: { readonly server: RowlockServer; readonly databaseUrl: string };
 }
 
 export class Language {
   /** Its folder's name. */
   readonly name: string;
   readonly databases: Databases;
+  readonly #onTestServer: boolean;
   readonly #folder: string;
   readonly #cleanups: (() => Promise<unknown>)[] = [];
   #driver: DriverProcess | undefined;
   #shared: Promise<SharedServer> | undefined;
 
-  /** @param folder of its client, if it is not below clients/. */
-  constructor(name: string, databases: Databases, folder = join(CLIENTS, name)) {
+  /**
+   * @param options `folder`: of its client, if it is not below clients/. `onTestServer`: the client's own module for
+   * tests starts the shared server.
+   */
+  constructor(
+    name: string,
+    databases: Databases,
+    { folder = join(CLIENTS, name), onTestServer = false }: { folder?: string; onTestServer?: boolean } = {},
+  ) {
     this.name = name;
     this.databases = databases;
     this.#folder = folder;
+    this.#onTestServer = onTestServer;
   }
 
   /** Returns why the language cannot run here; undefined if it can. Throws if its build fails. */
@@ -84,11 +94,20 @@ export class Language {
   }
 
   async #startShared(): Promise<SharedServer> {
+    if (this.#onTestServer) {
+      // It lives as long as the driver that has started it.
+      const driver = this.startDriver();
+      this.#cleanups.push(() => driver.destroy());
+      const { line } = await driver.ask({ do: "startTestServer", server: "shared" }).answer;
+      const { address } = (line.result ?? {}) as { readonly address?: string };
+      if (address === undefined) throw new Error(`startTestServer: ${JSON.stringify(line)}`);
+      return { address };
+    }
     const { url, drop } = await this.databases.fresh();
     this.#cleanups.push(drop);
     const server = await RowlockServer.start(url);
     this.#cleanups.push(() => server.destroy());
-    return { server, databaseUrl: url };
+    return { address: server.address, own: { server, databaseUrl: url } };
   }
 
   #script(name: string): string {

@@ -4,6 +4,7 @@
 //   --only go,python     only these languages
 //   --scenario 'words'   only scenarios with these words in their names
 //   --require-all        a scenario that cannot run on this machine counts as failed
+//   --test-servers       only scenarios without servers of their own, on servers that the clients' modules for tests start
 
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -27,21 +28,29 @@ const { values } = parseArgs({
     only: { type: "string" },
     scenario: { type: "string" },
     "require-all": { type: "boolean", default: false },
+    "test-servers": { type: "boolean", default: false },
   },
 });
-const isWhole = values.only === undefined && values.scenario === undefined;
+const onTestServer = values["test-servers"];
+const isWhole = values.only === undefined && values.scenario === undefined && !onTestServer;
 const names = values.only?.split(",").map((name) => name.trim()) ?? Object.keys(LANGUAGES);
 const unknown = names.filter((name) => !(name in LANGUAGES));
 if (unknown.length > 0)
   throw new Error(`--only: no such language: ${unknown} (have: ${Object.keys(LANGUAGES)})`);
-const scenarios = readScenarios().filter(({ name }) => name.includes(values.scenario ?? ""));
+const scenarios = readScenarios().filter(
+  ({ name, needs, servers }) =>
+    name.includes(values.scenario ?? "") &&
+    !(onTestServer && (needs === "mysql" || Object.keys(servers).length > 0)),
+);
 if (scenarios.length === 0) throw new Error(`--scenario: none has "${values.scenario}" in its name`);
 
 const outcomes = new Map(scenarios.map(({ name }) => [name, new Map<string, Outcome>()]));
 const databases = await openDatabases(process.env);
 console.log(`on ${databases.label}`);
 try {
-  await together(LANGUAGES_AT_ONCE, names, (name) => runLanguage(new Language(name, databases)));
+  await together(LANGUAGES_AT_ONCE, names, (name) =>
+    runLanguage(new Language(name, databases, { onTestServer })),
+  );
 } finally {
   await databases.stop();
 }

@@ -58,11 +58,13 @@ export class Stage {
 
   async setUp(): Promise<void> {
     const { servers, proxies, clients } = this.#scenario;
-    const { server, databaseUrl } = await this.#language.sharedServer();
-    this.#addresses.set(SHARED, server.address);
+    const { address, own } = await this.#language.sharedServer();
+    this.#addresses.set(SHARED, address);
     if (Object.keys(servers).length === 0) {
-      this.values.set("url", databaseUrl);
-      this.servers.set(SHARED, server);
+      if (own) {
+        this.values.set("url", own.databaseUrl);
+        this.servers.set(SHARED, own.server);
+      }
     } else {
       const { url, drop } = await this.#language.databases.fresh();
       this.#cleanups.push(drop);
@@ -87,7 +89,7 @@ export class Stage {
   }
 
   get firstServer(): string {
-    return this.servers.keys().next().value as string;
+    return this.servers.keys().next().value ?? SHARED;
   }
 
   /** The address of a server or proxy by name; an address is returned unchanged. */

@@ -79,7 +79,7 @@ class RowlockPropertiesTest {
             "rowlock.token-file=b",
             "rowlock.tls.ca=" + text);
     assertThat(faults)
-        .contains("rowlock.addresses: \"locks.example.com\" must be host:port")
+        .contains("rowlock.addresses: \"locks.example.com\" has no port")
         .contains("rowlock.giveUpAfter: PT0S must be above 0")
         .contains("rowlock.connectTimeout: PT-1S must be above 0")
         .contains("rowlock.token and rowlock.token-file: set one of them")
