@@ -127,7 +127,7 @@ describe("the README", () => {
       expect(await second.run(report)).toMatch(/\d\d:\d\d:\d\d/);
       expect(await second.run(report)).toContain('"report" is not due yet');
       void second.start(watch).done.catch(() => {});
-      await second.shows(/Z etl\/load: limit 4, free/);
+      await second.shows(/:\d\d etl\/load: limit 4, free/);
     },
   );
 
