@@ -4,8 +4,6 @@
 import { connect, isIP, type Socket } from "node:net";
 import { type ConnectionOptions, connect as connectTls } from "node:tls";
 
-/** How long one probe may take; an address needs at most two. */
-const PROBE_MS = 500;
 /** The first bytes of an HTTP/2 client: the preface and empty settings. */
 const HELLO = Buffer.concat([
   Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "latin1"),
@@ -47,50 +45,68 @@ export function canHeal(kind: DiagnosisKind): boolean {
   return HEALING.includes(kind);
 }
 
-const SILENT: Found = {
-  kind: "silent",
-  sentence:
-    "something listens there, but does not answer like a Rowlock server: check the port, and whether the server is overloaded",
+/** The sentences that depend on how a program names the options of its connection. */
+export interface DiagnosisWords {
+  /** Something listens that does not answer what the client says: in plain text, to TLS, or although it speaks HTTP/2. */
+  readonly silent: string;
+  readonly silentToTls: string;
+  readonly silentInHttp2: string;
+  readonly tlsWithoutHttp2: string;
+  readonly wantsTls: string;
+  readonly wantsPlainText: string;
+  readonly wantsCertificate: string;
+  readonly wrongName: string;
+  /** The fault follows in brackets. */
+  readonly untrusted: string;
+}
+
+/** How a program that has options of its own looks at addresses, and what it says. */
+export interface DiagnosisManner {
+  readonly words: DiagnosisWords;
+  /** How long one probe may take; an address needs at most two. */
+  readonly probeMs: number;
+}
+
+const SILENT =
+  "something listens there, but does not answer like a Rowlock server: check the port, and whether the server is overloaded";
+/** How this client looks and speaks. */
+const OWN: DiagnosisManner = {
+  words: {
+    silent: SILENT,
+    silentToTls: SILENT,
+    silentInHttp2: SILENT,
+    tlsWithoutHttp2:
+      "something that speaks TLS, but not HTTP/2, answers there, not a Rowlock server: check the port",
+    wantsTls: "it wants TLS: set the option tls",
+    wantsPlainText: "it speaks plain text: leave the option tls out",
+    wantsCertificate: "it requires a client certificate that it trusts: set tls.cert and tls.key",
+    wrongName: "its certificate is for another name: use the name in it, or set tls.serverName",
+    untrusted: "its certificate is not from a trusted authority: set tls.ca to its authority",
+  },
+  probeMs: 500,
 };
 /** A server that speaks gRPC, and has answered that it does not know Rowlock's methods. */
 export const OTHER_SERVICE: Found = {
   kind: "other_protocol",
   sentence: "a gRPC server answers there, not a Rowlock server: check the port and any proxies",
 };
-const WANTS_TLS: Found = { kind: "wants_tls", sentence: "it wants TLS: set the option tls" };
-const WANTS_PLAIN_TEXT: Found = {
-  kind: "wants_plain_text",
-  sentence: "it speaks plain text: leave the option tls out",
-};
-const WANTS_CERTIFICATE: Found = {
-  kind: "wants_client_certificate",
-  sentence: "it requires a client certificate that it trusts: set tls.cert and tls.key",
-};
-/** Faults of a certificate, by the error codes of OpenSSL and Node. */
-const CERTIFICATE_FAULTS: Readonly<Record<string, Found>> = {
-  CERT_HAS_EXPIRED: {
-    kind: "expired",
-    sentence: "its certificate has expired: have it renewed on the server",
-  },
-  CERT_NOT_YET_VALID: {
-    kind: "expired",
-    sentence: "its certificate is not valid yet: check the clocks of both machines",
-  },
-  ERR_TLS_CERT_ALTNAME_INVALID: {
-    kind: "wrong_name",
-    sentence: "its certificate is for another name: use the name in it, or set tls.serverName",
-  },
-};
-
 /** What a certificate authority and a client present, as texts or bytes. */
 type Tls = Pick<ConnectionOptions, "ca" | "cert" | "key"> & { readonly serverName?: string };
 
-/** Returns what is at each address. `tls`: false means plain text. Takes a second at most, and does not reject. */
-export function diagnose(addresses: readonly string[], tls: Tls | false): Promise<Diagnosis[]> {
+/**
+ * Returns what is at each address. `tls`: false means plain text. Takes as long as two probes at most, and does not
+ * reject.
+ */
+export function diagnose(
+  addresses: readonly string[],
+  tls: Tls | false,
+  manner: DiagnosisManner = OWN,
+): Promise<Diagnosis[]> {
   return Promise.all(
     addresses.map(async (address) => {
       const where = whereOf(address);
-      return { address, ...(tls ? await throughTls(where, tls) : await inPlainText(where)) };
+      const found = tls ? await throughTls(where, tls, manner) : await inPlainText(where, manner);
+      return { address, ...found };
     }),
   );
 }
@@ -108,31 +124,57 @@ export function inWords(diagnoses: readonly Diagnosis[]): string {
 
 type Where = { readonly host: string; readonly port: number } | { readonly path: string };
 
-async function inPlainText(where: Where): Promise<Found> {
-  const plain = await plainProbe(where);
+async function inPlainText(where: Where, { words, probeMs }: DiagnosisManner): Promise<Found> {
+  const plain = await plainProbe(where, probeMs);
   if (typeof plain === "object") return plain;
-  if (plain === "HTTP/2") return SILENT;
+  if (plain === "HTTP/2") return { kind: "silent", sentence: words.silentInHttp2 };
   // A server that does not understand plain text may just stay silent, so this tries TLS.
-  return plain === "TLS" || typeof (await tlsProbe(where)) === "object" ? WANTS_TLS : SILENT;
+  return plain === "TLS" || typeof (await tlsProbe(where, probeMs)) === "object"
+    ? { kind: "wants_tls", sentence: words.wantsTls }
+    : { kind: "silent", sentence: words.silent };
 }
 
-async function throughTls(where: Where, { serverName, ...presented }: Tls): Promise<Found> {
+async function throughTls(
+  where: Where,
+  { serverName, ...presented }: Tls,
+  { words, probeMs }: DiagnosisManner,
+): Promise<Found> {
   const servername = serverName ?? ("host" in where && isIP(where.host) === 0 ? where.host : undefined);
-  const found = await tlsProbe(where, { ...presented, ...(servername !== undefined && { servername }) });
-  if (found === "refused") return WANTS_CERTIFICATE;
+  const options = { ...presented, ...(servername !== undefined && { servername }) };
+  const found = await tlsProbe(where, probeMs, options);
+  if (found === "refused") return { kind: "wants_client_certificate", sentence: words.wantsCertificate };
   if (typeof found === "object") {
     const { fault, protocol } = found;
-    if (fault !== undefined) return CERTIFICATE_FAULTS[fault] ?? untrusted(fault);
-    return protocol === "h2" ? SILENT : other("something that speaks TLS, but not HTTP/2,");
+    if (fault !== undefined) return certificateFault(fault, words);
+    return protocol === "h2"
+      ? { kind: "silent", sentence: words.silentInHttp2 }
+      : { kind: "other_protocol", sentence: words.tlsWithoutHttp2 };
   }
-  const plain = await plainProbe(where);
+  const plain = await plainProbe(where, probeMs);
   if (typeof plain === "object") return plain;
-  return plain === "HTTP/2" ? WANTS_PLAIN_TEXT : SILENT;
+  return plain === "HTTP/2"
+    ? { kind: "wants_plain_text", sentence: words.wantsPlainText }
+    : { kind: "silent", sentence: words.silentToTls };
 }
 
-function untrusted(fault: string): Found {
-  const sentence = `its certificate is not from a trusted authority: set tls.ca to its authority (${fault})`;
-  return { kind: "untrusted", sentence };
+/** `fault`: a code of OpenSSL or Node. */
+function certificateFault(fault: string, { wrongName, untrusted }: DiagnosisWords): Found {
+  switch (fault) {
+    case "CERT_HAS_EXPIRED":
+      return {
+        kind: "expired",
+        sentence: "its certificate has expired: have it renewed on the server",
+      };
+    case "CERT_NOT_YET_VALID":
+      return {
+        kind: "expired",
+        sentence: "its certificate is not valid yet: check the clocks of both machines",
+      };
+    case "ERR_TLS_CERT_ALTNAME_INVALID":
+      return { kind: "wrong_name", sentence: wrongName };
+    default:
+      return { kind: "untrusted", sentence: `${untrusted} (${fault})` };
+  }
 }
 
 function other(what: string): Found {
@@ -145,8 +187,8 @@ function other(what: string): Found {
 /** What answers in plain text, or a finding that says all. */
 type Plain = "HTTP/2" | "TLS" | "silent" | Found;
 
-function plainProbe(where: Where): Promise<Plain> {
-  return probe<Plain>(connect(where), "connect", "silent", whyNotReached, (socket, done) => {
+function plainProbe(where: Where, probeMs: number): Promise<Plain> {
+  return probe<Plain>(connect(where), probeMs, "connect", "silent", whyNotReached, (socket, done) => {
     let heard = Buffer.alloc(0);
     socket.write(HELLO);
     socket.on("data", (bytes: Buffer) => {
@@ -194,12 +236,12 @@ type Handshake =
   | "refused"
   | "none";
 
-function tlsProbe(where: Where, options: ConnectionOptions = {}): Promise<Handshake> {
+function tlsProbe(where: Where, probeMs: number, options: ConnectionOptions = {}): Promise<Handshake> {
   const ALPNProtocols = ["h2", "http/1.1"];
   const socket = connectTls({ ...where, ALPNProtocols, rejectUnauthorized: false, ...options });
   const failed = ({ code = "" }: NodeJS.ErrnoException) =>
     /ALERT_(CERTIFICATE|BAD_CERTIFICATE|UNKNOWN_CA|HANDSHAKE)/.test(code) ? "refused" : "none";
-  return probe<Handshake>(socket, "secureConnect", "none", failed, (_, done) => {
+  return probe<Handshake>(socket, probeMs, "secureConnect", "none", failed, (_, done) => {
     const { authorizationError: error, alpnProtocol: protocol } = socket;
     const fault = error ? ((error as { code?: string }).code ?? String(error)) : undefined;
     if (fault !== undefined) return done({ fault, protocol });
@@ -212,13 +254,14 @@ function tlsProbe(where: Where, options: ConnectionOptions = {}): Promise<Handsh
 /** Resolves with what `look` finds after `event`, with `failed` of an error, or with `late` when the time is over. */
 function probe<Result>(
   socket: Socket,
+  withinMs: number,
   event: "connect" | "secureConnect",
   late: Result,
   failed: (error: NodeJS.ErrnoException) => Result,
   look: (socket: Socket, done: (found: Result) => void) => void,
 ): Promise<Result> {
   const found = Promise.withResolvers<Result>();
-  const timer = setTimeout(() => found.resolve(late), PROBE_MS);
+  const timer = setTimeout(() => found.resolve(late), withinMs);
   socket.on("error", (error) => found.resolve(failed(error)));
   socket.on(event, () => look(socket, found.resolve));
   return found.promise.finally(() => {

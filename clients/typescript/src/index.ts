@@ -2,7 +2,13 @@
 
 export type { CaptureOptions } from "./capture.ts";
 export { type Captured, connect, type Outcome, type RenewedLease, type RowlockClient } from "./client.ts";
-export type { Diagnosis, DiagnosisKind } from "./diagnosis.ts";
+export {
+  type Diagnosis,
+  type DiagnosisKind,
+  type DiagnosisManner,
+  type DiagnosisWords,
+  diagnose,
+} from "./diagnosis.ts";
 export type {
   ChangeKind,
   ChangeView,
