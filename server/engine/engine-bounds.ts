@@ -5,11 +5,14 @@ export const BATCH_COMMANDS_MAX = 256;
 export const BATCH_LOCKS_MAX = 128;
 
 /**
- * Locks in one transaction while one client has more queued than a transaction takes and others wait beside it, and for
- * how long after that was last so. The others wait for the transaction that is under way and for their own, so both are
- * short then; a client that calls again and again meets the next crowd within that time.
+ * Locks in one transaction while one client has more queued than a transaction takes and others wait beside it. The
+ * others wait for the transaction that is under way and for their own, so both are short then.
  */
 export const CROWDED_BATCH_LOCKS_MAX = 32;
+/**
+ * How long clients count as a crowd after several of them last met, in a lane or in admission (grpc/admission.ts): a
+ * client that calls again and again meets the others within that time.
+ */
 export const CROWDED_FOR_MS = 1_000;
 
 /** Diverged copies share a revision one time in a million; 63 bits last for 10^13 transactions. */

@@ -5,12 +5,8 @@
 // comes, unless it is urgent.
 
 import { type BoundUse, mostUsed } from "../core/bound-use.ts";
-import {
-  ADMISSION_QUEUED_MAX,
-  COMMANDS_AT_ONCE,
-  COMMANDS_AT_ONCE_MIN,
-  CROWDED_FOR_MS,
-} from "./grpc-bounds.ts";
+import { CROWDED_FOR_MS } from "../engine/engine-bounds.ts";
+import { ADMISSION_QUEUED_MAX, COMMANDS_AT_ONCE, COMMANDS_AT_ONCE_MIN } from "./grpc-bounds.ts";
 import { tooMuchUnderWay } from "./messages/call-error.ts";
 
 interface Queued {

@@ -139,8 +139,6 @@ export const COMMANDS_AT_ONCE = 1_024;
  */
 export const COMMANDS_PER_TURN_MAX = 100;
 export const CROWDED_COMMANDS_PER_TURN_MAX = 20;
-/** How long other clients count as served after two of them last had commands in the engine. */
-export const CROWDED_FOR_MS = 1_000;
 /**
  * Commands of one client that may wait for admission: clients renew leases by the thousand, and some have many
  * thousands.
