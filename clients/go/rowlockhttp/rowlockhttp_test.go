@@ -6,12 +6,11 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"path/filepath"
-	"runtime"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/rowlock/rowlock/clients/go/internal/repository"
 	"github.com/rowlock/rowlock/clients/go/rowlock"
 	"github.com/rowlock/rowlock/clients/go/rowlockhttp"
 	"github.com/rowlock/rowlock/clients/go/rowlocktest"
@@ -22,10 +21,7 @@ const painfullyLong = time.Minute
 
 func start(t *testing.T) *rowlocktest.Server {
 	t.Helper()
-	_, file, _, _ := runtime.Caller(0)
-	root := filepath.Join(filepath.Dir(file), "../../..")
-	return rowlocktest.Start(t, rowlocktest.Command(
-		filepath.Join(root, "node_modules/.bin/node"), filepath.Join(root, "server/main.ts")))
+	return rowlocktest.Start(t, repository.Server())
 }
 
 // serve serves this handler under the lock named by the path.

@@ -4,23 +4,15 @@ import (
 	"context"
 	"errors"
 	"net"
-	"path/filepath"
-	"runtime"
 	"testing"
 
+	"github.com/rowlock/rowlock/clients/go/internal/repository"
 	"github.com/rowlock/rowlock/clients/go/rowlock"
 	"github.com/rowlock/rowlock/clients/go/rowlocktest"
 )
 
-// ofTheRepository is the server of this repository.
-func ofTheRepository() rowlocktest.Option {
-	_, file, _, _ := runtime.Caller(0)
-	root := filepath.Join(filepath.Dir(file), "../../..")
-	return rowlocktest.Command(filepath.Join(root, "node_modules/.bin/node"), filepath.Join(root, "server/main.ts"))
-}
-
 func TestALockIsLostOnPurpose(t *testing.T) {
-	server := rowlocktest.Start(t, ofTheRepository())
+	server := rowlocktest.Start(t, repository.Server())
 	err := server.Client(t).WithLock(context.Background(), "etl/load", func(ctx context.Context, _ *rowlock.Lock) error {
 		if err := server.Lose("etl/load"); err != nil {
 			return err
@@ -35,7 +27,7 @@ func TestALockIsLostOnPurpose(t *testing.T) {
 
 func TestTheServerStopsWithItsTest(t *testing.T) {
 	address := ""
-	t.Run("a test with a server", func(t *testing.T) { address = rowlocktest.Start(t, ofTheRepository()).Address() })
+	t.Run("a test with a server", func(t *testing.T) { address = rowlocktest.Start(t, repository.Server()).Address() })
 	if conn, err := net.Dial("tcp", address); err == nil {
 		conn.Close()
 		t.Fatal("it listens still")

@@ -5,18 +5,14 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"path/filepath"
-	"runtime"
 	"testing"
 
+	"github.com/rowlock/rowlock/clients/go/internal/repository"
 	"github.com/rowlock/rowlock/clients/go/rowlocktest"
 )
 
 func TestACartIsCheckedOutByOneRequestAtATime(t *testing.T) {
-	_, file, _, _ := runtime.Caller(0)
-	root := filepath.Join(filepath.Dir(file), "../../../..")
-	client := rowlocktest.Start(t, rowlocktest.Command(
-		filepath.Join(root, "node_modules/.bin/node"), filepath.Join(root, "server/main.ts"))).Client(t)
+	client := rowlocktest.Start(t, repository.Server()).Client(t)
 	web := httptest.NewServer(handler(client))
 	defer web.Close()
 	checkOut := func() (int, string) {

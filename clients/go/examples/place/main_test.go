@@ -6,19 +6,15 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"path/filepath"
-	"runtime"
 	"testing"
 
+	"github.com/rowlock/rowlock/clients/go/internal/repository"
 	"github.com/rowlock/rowlock/clients/go/rowlock"
 	"github.com/rowlock/rowlock/clients/go/rowlocktest"
 )
 
 func TestARequestIsToldItsPlace(t *testing.T) {
-	_, file, _, _ := runtime.Caller(0)
-	root := filepath.Join(filepath.Dir(file), "../../../..")
-	client := rowlocktest.Start(t, rowlocktest.Command(
-		filepath.Join(root, "node_modules/.bin/node"), filepath.Join(root, "server/main.ts"))).Client(t)
+	client := rowlocktest.Start(t, repository.Server()).Client(t)
 	held, err := client.Lock(context.Background(), "report")
 	if err != nil {
 		t.Fatal(err)

@@ -2,19 +2,15 @@ package main
 
 import (
 	"context"
-	"path/filepath"
-	"runtime"
 	"testing"
 
+	"github.com/rowlock/rowlock/clients/go/internal/repository"
 	"github.com/rowlock/rowlock/clients/go/rowlock"
 	"github.com/rowlock/rowlock/clients/go/rowlocktest"
 )
 
 func TestTheWorkerFinishesWhatItHasBegun(t *testing.T) {
-	_, file, _, _ := runtime.Caller(0)
-	root := filepath.Join(filepath.Dir(file), "../../../..")
-	server := rowlocktest.Start(t, rowlocktest.Command(
-		filepath.Join(root, "node_modules/.bin/node"), filepath.Join(root, "server/main.ts")))
+	server := rowlocktest.Start(t, repository.Server())
 	client := server.Client(t)
 	if _, err := client.UpdateLock(context.Background(), "task/7", rowlock.Status("new")); err != nil {
 		t.Fatal(err)
