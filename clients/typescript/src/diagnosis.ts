@@ -111,10 +111,14 @@ export function diagnose(
   );
 }
 
+/** The host of an address, without the brackets of IPv6. */
+export function hostOf(address: string): string {
+  return address.replace(/:\d+$/, "").replace(/^\[|\]$/g, "");
+}
+
 function whereOf(address: string): Where {
   if (address.startsWith("unix:")) return { path: address.slice("unix:".length) };
-  const host = address.replace(/:\d+$/, "").replace(/^\[|\]$/g, "");
-  return { host, port: Number(/:(\d+)$/.exec(address)?.[1] ?? 443) };
+  return { host: hostOf(address), port: Number(/:(\d+)$/.exec(address)?.[1] ?? 443) };
 }
 
 /** Returns the sentences of all addresses, as the end of a message. */

@@ -2,6 +2,7 @@
 
 import { isIP } from "node:net";
 import { hostname } from "node:os";
+import { hostOf } from "./diagnosis.ts";
 import type { WaitCause } from "./history.ts";
 import type { Mode } from "./mode.ts";
 import type { OpenTelemetryApi } from "./open-telemetry.ts";
@@ -219,10 +220,6 @@ export function marginOf({ ttl = TTL_MS, margin }: Pick<LockOptions, "ttl" | "ma
   if (!(margin >= 0 && margin < ttl / 2))
     throw new RangeError(`margin: ${margin} ms must be less than half of the ttl of ${ttl} ms`);
   return margin;
-}
-
-function hostOf(address: string): string {
-  return address.replace(/:\d+$/, "").replace(/^\[|\]$/g, "");
 }
 
 function hasAuthorization(headers: Headers): boolean {

@@ -114,8 +114,8 @@ export async function refusalOf(
   call: Call,
 ): Promise<Refusal> {
   const { outcome, lockName, nowUs } = answer;
-  const known = maySeeHolders(call, lockName) && outcome.holders;
-  const holders = known ? { nowUs, claims: known } : await holdersFor(engine, answer, outcome.reason, call);
+  const known = outcome.holders && { nowUs, claims: outcome.holders };
+  const holders = await holdersFor(engine, answer, outcome.reason, call, known);
   return refusedMessage(lockName, outcome, permits, holders);
 }
 
@@ -132,14 +132,16 @@ export async function endOf(
   return endedMessage(lockName, claim, holders || null, limit);
 }
 
-/** null: the reason has nothing to do with holders, or the caller may not see them. */
+/** null: the reason has nothing to do with holders, or the caller may not see them. Reads them unless they are `known`. */
 async function holdersFor(
   engine: LockEngine,
   { lockId, lockName }: Pick<Answer, "lockId" | "lockName">,
   reason: Parameters<typeof showsHolders>[0],
   call: Call,
+  known?: Holders,
 ): Promise<Holders | null> {
-  return showsHolders(reason) && maySeeHolders(call, lockName) ? await engine.holders(lockId, call) : null;
+  if (!showsHolders(reason) || !maySeeHolders(call, lockName)) return null;
+  return known ?? (await engine.holders(lockId, call));
 }
 
 /**

@@ -117,9 +117,9 @@ export class Copies implements Before {
   }
 
   /**
-   * Adds the lock, its sole holder, its due claims and the head of its queue. Returns false if the database must be read: too little of
-   * the queue is cached, a place seems to have run out, or the uncertain clock leaves open whether a lease has ended or
-   * the lock is due.
+   * Adds the lock, its sole holder, its due claims and the head of its queue. Returns false if the database must be
+   * read: too little of the queue is cached, a place seems to have run out, or the uncertain clock leaves open whether a
+   * lease has ended or the lock is due.
    */
   take(known: KnownLock, heads: number): boolean {
     const { lock, claims } = known;
