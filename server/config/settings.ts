@@ -95,8 +95,15 @@ export const SETTINGS = {
     default: "127.0.0.1:9464",
     kind: or("off", listenAddress),
     about:
-      "The address for /metrics, /healthz and /readyz: plain HTTP, open to everyone who can reach it, unless " +
+      "The address for /metrics, /healthz, /readyz and the page: plain HTTP, open to everyone who can reach it, unless " +
       "ROWLOCK_METRICS_TLS and ROWLOCK_METRICS_TOKEN_FILE are set.",
+  },
+  page: {
+    default: "true",
+    kind: flag,
+    about:
+      "Serve the page for people at / of ROWLOCK_METRICS_LISTEN: it shows locks, holders and queues, and operators who " +
+      "sign in change them. See docs/security.md for who may.",
   },
   metricsTls: {
     default: "false",

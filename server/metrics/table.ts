@@ -215,7 +215,7 @@ export const METRICS = {
   // What clients and other servers see.
   calls: counter(
     "rowlock_grpc_calls_total",
-    "Calls that have ended, by method and status code, and by the way they came: as a call or in a session.",
+    "Calls that have ended, by method and status code, and by the way they came: as a call, in a session or from the page.",
     ["method", "via", "code"],
     // These mean that something is wrong at the server. Each method has their series from its first call on.
     { known: { code: ["UNAVAILABLE", "RESOURCE_EXHAUSTED", "INTERNAL", "UNKNOWN", "DEADLINE_EXCEEDED"] } },

@@ -1,0 +1,82 @@
+// The files of the page: read once, and the same for everybody. They contain no data, so they are open to all who reach
+// the port. The browser lets nothing else run, load or frame them.
+
+import { createHash } from "node:crypto";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { extname, join } from "node:path";
+
+/** Contents by name, such as `index.html`. */
+export type Files = ReadonlyMap<string, Buffer>;
+
+/** What a browser lets the page do. */
+const POLICY =
+  "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; " +
+  "base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
+const TYPES: Readonly<Record<string, string>> = {
+  ".html": "text/html; charset=utf-8",
+  ".js": "text/javascript; charset=utf-8",
+  ".css": "text/css; charset=utf-8",
+  ".svg": "image/svg+xml",
+  ".png": "image/png",
+  ".ico": "image/x-icon",
+  ".txt": "text/plain; charset=utf-8",
+};
+
+const FIRST = "index.html";
+const FOLDER = "/page/";
+
+interface Asset {
+  readonly content: Buffer;
+  readonly type: string;
+  readonly etag: string;
+}
+
+export class Assets {
+  readonly #byPath: ReadonlyMap<string, Asset>;
+
+  constructor(files: Files) {
+    this.#byPath = new Map(
+      [...files].map(([name, content]) => {
+        const hash = createHash("sha256").update(content).digest("base64url").slice(0, 22);
+        const type = TYPES[extname(name)] ?? "application/octet-stream";
+        return [name === FIRST ? "/" : FOLDER + name, { content, type, etag: `"${hash}"` }];
+      }),
+    );
+  }
+
+  has(path: string): boolean {
+    return this.#byPath.has(path);
+  }
+
+  /** Sends the file of a path that it has. */
+  send(path: string, { method, headers }: IncomingMessage, response: ServerResponse): void {
+    const { content, type, etag } = this.#byPath.get(path) as Asset;
+    response.setHeaders(
+      new Map([
+        ["etag", etag],
+        // Asked for anew each time, so that a page never mixes the files of two versions.
+        ["cache-control", "no-cache"],
+        ["content-security-policy", POLICY],
+        ["x-content-type-options", "nosniff"],
+        ["referrer-policy", "no-referrer"],
+        ["cross-origin-opener-policy", "same-origin"],
+        ["cross-origin-resource-policy", "same-origin"],
+      ]),
+    );
+    if (headers["if-none-match"] === etag) {
+      response.writeHead(304).end();
+      return;
+    }
+    response.writeHead(200, { "content-type": type, "content-length": content.length });
+    response.end(method === "HEAD" ? undefined : content);
+  }
+}
+
+/** Reads the files of the page beside the server, in a checkout as well as in a build. */
+export function pageFiles(): Files {
+  const folder = join(import.meta.dirname, "../../clients/page/dist");
+  if (!existsSync(folder)) return new Map();
+  return new Map(readdirSync(folder).map((name) => [name, readFileSync(join(folder, name))]));
+}
