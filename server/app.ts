@@ -27,8 +27,8 @@ import { heapMaxIn, Memory, roomIn } from "./ops/memory.ts";
 import { MetricsTokens } from "./ops/metrics-tokens.ts";
 import { Readiness } from "./ops/readiness.ts";
 import { StateFileError, stateFile } from "./ops/state-file.ts";
-import { pageFiles } from "./page/assets.ts";
 import { Page } from "./page/page.ts";
+import { pageFiles } from "./page/page-files.ts";
 import { Rates } from "./page/rates.ts";
 import { startAccess } from "./start-access.ts";
 import { openReadyStore } from "./storage/open-ready.ts";
@@ -231,7 +231,7 @@ async function startParts(
       listenHost: metricsListen.host,
       rates,
       readiness,
-      facts: { version, database: store.product, replica: String(engine.replica) },
+      server: { version, database: store.product, replica: String(engine.replica) },
       files: pageFiles(),
     });
   metrics.observeBounds(() => [

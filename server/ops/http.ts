@@ -100,7 +100,10 @@ export class MetricsHttp {
         return await forPeople.answer(path, request, response);
       }
       const page = PAGES.get(path);
-      if (!page) return send(response, 404, `Not found. There are ${[...PAGES.keys()].join(", ")}.\n`);
+      if (!page) {
+        const paths = [...(forPeople ? ["/"] : []), ...PAGES.keys()];
+        return send(response, 404, `Not found. There are ${paths.join(", ")}.\n`);
+      }
       if (request.method !== "GET" && request.method !== "HEAD") {
         response.setHeader("allow", "GET, HEAD");
         return send(response, 405, "Only GET and HEAD.\n");

@@ -2,9 +2,8 @@
 // the port. The browser lets nothing else run, load or frame them.
 
 import { createHash } from "node:crypto";
-import { existsSync, readdirSync, readFileSync } from "node:fs";
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { extname, join } from "node:path";
+import { extname } from "node:path";
 
 /** Contents by name, such as `index.html`. */
 export type Files = ReadonlyMap<string, Buffer>;
@@ -72,11 +71,4 @@ export class Assets {
     response.writeHead(200, { "content-type": type, "content-length": content.length });
     response.end(method === "HEAD" ? undefined : content);
   }
-}
-
-/** Reads the files of the page beside the server, in a checkout as well as in a build. */
-export function pageFiles(): Files {
-  const folder = join(import.meta.dirname, "../../clients/page/dist");
-  if (!existsSync(folder)) return new Map();
-  return new Map(readdirSync(folder).map((name) => [name, readFileSync(join(folder, name))]));
 }
