@@ -42,8 +42,10 @@ export function failureBody({ status: { code, details: message }, reason, packed
 
 export function sendFailure(response: ServerResponse, failure: Failure): void {
   const { code } = failure.status;
+  // To repeat it cannot help, as it may with other codes of its kind.
+  const isTooLarge = failure.reason === "MESSAGE_TOO_LARGE";
   if (code === status.UNAUTHENTICATED) response.setHeader("www-authenticate", 'Bearer realm="rowlock"');
-  sendJson(response, HTTP_STATUS[code] ?? 500, failureBody(failure));
+  sendJson(response, isTooLarge ? 413 : (HTTP_STATUS[code] ?? 500), failureBody(failure));
 }
 
 /** Refuses what is no call at all. */
@@ -76,8 +78,8 @@ export function sendText(response: ServerResponse, httpStatus: number, text: str
   response.end(text);
 }
 
-/** Ends the connection of a browser that does not read its answer. */
-function endUnread(response: ServerResponse): void {
+/** Ends the connection if the browser does not read its answer. */
+export function endUnread(response: ServerResponse): void {
   const timer = setTimeout(() => response.destroy(), READ_MS_MAX);
   timer.unref();
   response.once("close", () => clearTimeout(timer));

@@ -2,7 +2,7 @@
 // messages, and the engine collects the changes.
 
 import type { ServerResponse } from "node:http";
-import type { FailureBody } from "./answers.ts";
+import { endUnread, type FailureBody } from "./answers.ts";
 import { READ_MS_MAX, SIGN_OF_LIFE_MS } from "./page-bounds.ts";
 
 export class EventStream {
@@ -27,10 +27,11 @@ export class EventStream {
     this.#write(`data: ${json}\n\n`, written);
   }
 
-  /** Ends the stream, and says why. */
+  /** Ends the stream; null: it has no more to say. */
   end(why: FailureBody | null): void {
     if (why) this.#write(`event: end\ndata: ${JSON.stringify(why)}\n\n`);
     this.#stop();
+    endUnread(this.#response);
     this.#response.end();
   }
 
@@ -41,12 +42,14 @@ export class EventStream {
   #write(text: string, written?: () => void): void {
     if (this.#response.destroyed) return;
     if (!this.hasBegun) this.#begin();
-    this.#unread ??= setTimeout(() => this.#response.destroy(), READ_MS_MAX);
+    clearTimeout(this.#unread);
+    const unread = setTimeout(() => this.#response.destroy(), READ_MS_MAX);
+    this.#unread = unread;
     this.#response.write(text, (error) => {
       // An error means that the browser has gone; the call's own cancellation reports that.
       if (error) return;
-      clearTimeout(this.#unread);
-      this.#unread = undefined;
+      clearTimeout(unread);
+      if (this.#unread === unread) this.#unread = undefined;
       written?.();
     });
   }
