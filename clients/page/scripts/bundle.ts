@@ -29,5 +29,8 @@ const small = (css: string) =>
     .replaceAll(";}", "}")
     .trim();
 const sheets = [join(page, "../../node_modules/uplot/dist/uPlot.min.css"), join(page, "src/page.css")];
-writeFileSync(join(dist, "page.css"), `${sheets.map((file) => small(readFileSync(file, "utf8"))).join("\n")}\n`);
+writeFileSync(
+  join(dist, "page.css"),
+  `${sheets.map((file) => small(readFileSync(file, "utf8"))).join("\n")}\n`,
+);
 copyFileSync(join(page, "src/index.html"), join(dist, "index.html"));

@@ -21,7 +21,16 @@ export interface ActDialogProps {
   readonly children: ComponentChildren;
 }
 
-export function ActDialog({ title, verb, isDanger, isReady = true, act, onClose, onDone, children }: ActDialogProps) {
+export function ActDialog({
+  title,
+  verb,
+  isDanger,
+  isReady = true,
+  act,
+  onClose,
+  onDone,
+  children,
+}: ActDialogProps) {
   const dialog = useRef<HTMLDialogElement>(null);
   const [trouble, setTrouble] = useState<string | null>(null);
   const [isActing, setActing] = useState(false);
@@ -81,32 +90,37 @@ export function ReasonField({ reason, onReason }: { reason: string; onReason: (r
 
 /** Who would be granted then, as far as the page knows. */
 export function WhatFollows({ next }: { next: Next }) {
-  const { granted, neverFit, then, isCut } = next;
+  const { granted, neverFit, after, isCut } = next;
   return (
     <div class="follows" role="status">
-      <h3>Then, about</h3>
+      <h3>What probably follows</h3>
       {granted.length > 0 ? (
         <p>
           Granted at once: <strong>{someWho(granted)}</strong>
         </p>
       ) : null}
-      {neverFit.length > 0 ? <p>Turned away, as they ask for more than the limit: {someWho(neverFit)}</p> : null}
-      <p>{THEN[then](granted.length)}</p>
-      {isCut ? <p>The lock has more holders or waiters than the server lists, so there may be more.</p> : null}
+      {neverFit.length > 0 ? (
+        <p>Turned away, as they ask for more than the limit: {someWho(neverFit)}</p>
+      ) : null}
+      <p>{AFTER[after](granted.length)}</p>
+      {isCut ? (
+        <p>The lock has more holders or waiters than the server lists, so there may be more.</p>
+      ) : null}
       <p class="dim">
-        As the page sees the lock now. What a request demands of the record, such as a status or a lock delay, is not
-        shown here and may decide otherwise.
+        As the page sees the lock now. What a request demands of the record, such as a status or a lock delay,
+        is not shown here and may decide otherwise.
       </p>
     </div>
   );
 }
 
-const THEN: Readonly<Record<Next["then"], (granted: number) => string>> = {
+const AFTER: Readonly<Record<Next["after"], (granted: number) => string>> = {
   "nobody waits": (granted) => (granted > 0 ? "Then nobody waits." : "Nobody waits, so nobody is granted."),
   paused: () => "The limit is 0, so nobody is granted.",
   "not before": () => "Nobody is granted before the lock is due.",
   "no attempts": () => "No attempts are left, so the next waiters are turned away.",
-  full: (granted) => (granted > 0 ? "Those behind wait on." : "Nobody is granted, as the first waiter still does not fit."),
+  full: (granted) =>
+    granted > 0 ? "Those behind wait on." : "Nobody is granted, as the first waiter still does not fit.",
 };
 
 function someWho(claims: readonly ClaimJson[]): string {

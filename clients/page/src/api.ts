@@ -19,15 +19,18 @@ interface Verbs {
 
 /** What the server says of itself. */
 export interface About {
-  readonly version: string;
-  readonly database: string;
-  readonly replica: string;
+  /** These three are null for who has not signed in where the server asks for it. */
+  readonly version: string | null;
+  readonly database: string | null;
+  readonly replica: string | null;
   readonly ready: boolean;
   readonly notReady: string | null;
   readonly signIn: "none" | "token";
   readonly principal: string | null;
   readonly mayAct: boolean;
   readonly whyNot: string | null;
+  /** Why a token would be refused over this connection. */
+  readonly mayNotSignIn: string | null;
   /** The server's clock, in milliseconds. */
   readonly now: number;
 }

@@ -7,7 +7,7 @@ import { type Connection, connection } from "./connection.ts";
 import { LimitsView } from "./limits-view.tsx";
 import { LockView } from "./lock-view.tsx";
 import { LocksView } from "./locks-view.tsx";
-import { done, Name, useNowMs } from "./parts.tsx";
+import { done, Text, useNowMs } from "./parts.tsx";
 import { RatesView } from "./rates-view.tsx";
 import { type Route, route } from "./route.ts";
 import { SignIn, SignInDialog } from "./sign-in.tsx";
@@ -28,7 +28,7 @@ export function App() {
   const main = useRef<HTMLElement>(null);
   const isFirst = useRef(true);
   const title = where.view === "lock" ? shown(where.name) : PLACES.find(([view]) => view === where.view)?.[1];
-  // biome-ignore lint/correctness/useExhaustiveDependencies: another view begins at its top, for screen readers too.
+  // Another view begins at its top, for screen readers too.
   useEffect(() => {
     document.title = `${title} - Rowlock`;
     if (!isFirst.current) {
@@ -39,9 +39,9 @@ export function App() {
   }, [where.view, where.name]);
   return (
     <>
-      <a class="skip" href="#main" onClick={(event) => (event.preventDefault(), main.current?.focus())}>
+      <button type="button" class="skip" onClick={() => main.current?.focus()}>
         Skip to the content
-      </a>
+      </button>
       <Head where={where} state={state} />
       <Banner state={state} />
       <main id="main" tabIndex={-1} ref={main} class={state.awaySinceMs === null ? "" : "stale"}>
@@ -95,8 +95,8 @@ function Head({ where, state }: { where: Route; state: Connection }) {
       <span class="tools">
         <Light state={state} />
         <button type="button" class="quiet" onClick={nextTheme} title="Light, dark, or as the system has it">
-          <span class="sr">Colours: </span>
-          {chosen === "auto" ? "Auto" : chosen === "light" ? "Light" : "Dark"}
+          <span class="theme">Colours: </span>
+          <span>{chosen}</span>
         </button>
         {token.value !== null ? (
           <button type="button" class="quiet" onClick={() => token.set(null)}>
@@ -104,7 +104,7 @@ function Head({ where, state }: { where: Route; state: Connection }) {
             {about?.principal ? (
               <span class="principal">
                 {" "}
-                <Name text={about.principal} />
+                <Text text={about.principal} />
               </span>
             ) : null}
           </button>
@@ -144,7 +144,10 @@ function Banner({ state: { about, awaySinceMs, aheadMs } }: { state: Connection 
   const away = isAway
     ? `The server has not answered since ${clockWords(awaySinceMs, nowMs)}. ${about ? "What you see is from then. " : ""}The page asks again each second.`
     : "";
-  const notReady = !isAway && about?.ready === false ? `The server is not ready: ${about.notReady ?? "no reason given"}` : "";
+  const notReady =
+    !isAway && about?.ready === false
+      ? `The server is not ready: ${about.notReady ?? "no reason given"}`
+      : "";
   return (
     <div role="status" class={away || notReady ? `banner ${isAway ? "bad" : "warn"}` : "sr"}>
       {away || shown(notReady)}
@@ -162,9 +165,16 @@ function Foot({ state: { about } }: { state: Connection }) {
       </p>
       {about ? (
         <p>
-          Rowlock {about.version} · server {shown(about.replica)} · {shown(about.database)}
-          {about.principal ? ` · signed in as ${shown(about.principal)}` : ""}
-          {about.mayAct || !about.whyNot ? "" : ` · ${shown(about.whyNot)}`}
+          {[
+            `Rowlock ${about.version ?? ""}`,
+            about.replica && `server ${about.replica}`,
+            about.database,
+            about.principal && `signed in as ${about.principal}`,
+            !about.mayAct && about.whyNot,
+          ]
+            .filter(Boolean)
+            .map((words) => shown(String(words)))
+            .join(" · ")}
         </p>
       ) : null}
     </footer>

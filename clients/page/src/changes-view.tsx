@@ -2,7 +2,7 @@
 
 import type { ChangeJson, ChangeKindJson } from "#proto/rowlock/v1/lock_pb.js";
 import { call } from "./api.ts";
-import { LockLink, Name, Trouble, useAsked, useNowMs } from "./parts.tsx";
+import { LockLink, Name, Text, Trouble, useAsked, useNowMs } from "./parts.tsx";
 import { setOption } from "./route.ts";
 import { clockWords, counted, instantMs } from "./words.ts";
 
@@ -15,20 +15,22 @@ export function ChangesView({ prefix }: { prefix: string }) {
   return (
     <>
       <h1>Changes</h1>
-      <form class="bar" role="search" onSubmit={(event) => event.preventDefault()}>
-        <label class="grow">
-          <span class="sr">Names and patterns that begin with</span>
-          <input
-            type="search"
-            placeholder="Names and patterns that begin with"
-            value={prefix}
-            autocapitalize="off"
-            autocomplete="off"
-            spellcheck={false}
-            onInput={(event) => setOption("prefix", event.currentTarget.value)}
-          />
-        </label>
-      </form>
+      <search>
+        <form class="bar" onSubmit={(event) => event.preventDefault()}>
+          <label class="grow">
+            <span class="sr">Names and patterns that begin with</span>
+            <input
+              type="search"
+              placeholder="Names and patterns that begin with"
+              value={prefix}
+              autocapitalize="off"
+              autocomplete="off"
+              spellcheck={false}
+              onInput={(event) => setOption("prefix", event.currentTarget.value)}
+            />
+          </label>
+        </form>
+      </search>
       <Trouble text={trouble} />
       {value ? (
         value.changes?.length ? (
@@ -37,7 +39,9 @@ export function ChangesView({ prefix }: { prefix: string }) {
           <p class="empty">Nobody has changed anything here.</p>
         )
       ) : null}
-      {value?.nextPageToken ? <p class="dim">There are older ones; `rowlock changes` in a shell has them.</p> : null}
+      {value?.nextPageToken ? (
+        <p class="dim">There are older ones; `rowlock changes` in a shell has them.</p>
+      ) : null}
     </>
   );
 }
@@ -49,7 +53,13 @@ const KINDS: Partial<Readonly<Record<ChangeKindJson, string>>> = {
   CHANGE_KIND_POLICY: "policy",
 };
 
-export function ChangeTable({ changes, isOneLock = false }: { changes: readonly ChangeJson[]; isOneLock?: boolean }) {
+export function ChangeTable({
+  changes,
+  isOneLock = false,
+}: {
+  changes: readonly ChangeJson[];
+  isOneLock?: boolean;
+}) {
   const nowMs = useNowMs();
   return (
     <div class="scroll">
@@ -79,17 +89,21 @@ export function ChangeTable({ changes, isOneLock = false }: { changes: readonly 
               <td>{KINDS[change.kind ?? "CHANGE_KIND_UNSPECIFIED"] ?? "another"}</td>
               {isOneLock ? null : (
                 <td>
-                  {change.lockName ? <LockLink name={change.lockName} /> : <Name text={change.pattern ?? ""} />}
+                  {change.lockName ? (
+                    <LockLink name={change.lockName} />
+                  ) : (
+                    <Name text={change.pattern ?? ""} />
+                  )}
                 </td>
               )}
               <td class="wraps">
-                <Name text={fromTo(change)} />
+                <Text text={fromTo(change)} />
               </td>
               <td class="wide">
-                <Name text={change.changedBy ?? ""} />
+                <Text text={change.changedBy ?? ""} />
               </td>
               <td class="wide wraps">
-                <Name text={change.reason ?? ""} />
+                <Text text={change.reason ?? ""} />
               </td>
             </tr>
           ))}
@@ -120,7 +134,9 @@ function recordWords(text: string): string {
   const words = [
     ...(status === "" ? [] : [String(status)]),
     ...(attempts_left === undefined ? [] : [`${counted(Number(attempts_left), "attempt")} left`]),
-    ...(not_before === undefined ? [] : [`not before ${clockWords(instantMs(String(not_before)), Date.now())}`]),
+    ...(not_before === undefined
+      ? []
+      : [`not before ${clockWords(instantMs(String(not_before)), Date.now())}`]),
   ];
   return words.join(", ") || "empty";
 }

@@ -36,7 +36,7 @@ export function useFollowedLocks(prefix: string): FollowedLocks {
   const { back } = useStore(connection);
   const isHidden = useIsHidden();
 
-  // biome-ignore lint/correctness/useExhaustiveDependencies: a server that is back is asked again.
+  // A server that is back is asked again.
   useEffect(() => {
     if (isHidden) return;
     const stop = new AbortController();
@@ -108,7 +108,12 @@ async function keepPolling(prefix: string, following: Following): Promise<void> 
   feed.clear();
   while (!signal.aborted) {
     try {
-      const request = { prefix, busyOnly: true, pageSize: POLLED_MAX, order: "LIST_ORDER_LONGEST_WAIT" } as const;
+      const request = {
+        prefix,
+        busyOnly: true,
+        pageSize: POLLED_MAX,
+        order: "LIST_ORDER_LONGEST_WAIT",
+      } as const;
       const waited = await call("ListLocks", request);
       const busy = await call("ListLocks", { ...request, order: "LIST_ORDER_NAME" });
       if (signal.aborted) return;

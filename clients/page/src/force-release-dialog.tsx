@@ -25,7 +25,9 @@ export function ForceReleaseDialog({ lock, claim, onClose, onDone }: ForceReleas
   const ended = new Set(claims.map(({ ticketNumber = "" }) => ticketNumber));
   const count = claim ? 1 : holderCount;
   const isThere = claim
-    ? (isWaiter ? (lock.waiters ?? []) : holders).some(({ ticketNumber }) => ticketNumber === claim.ticketNumber)
+    ? (isWaiter ? (lock.waiters ?? []) : holders).some(
+        ({ ticketNumber }) => ticketNumber === claim.ticketNumber,
+      )
     : holderCount > 0;
   const act = async () => {
     const target = claim ? { claim: { lockName: name, ticketNumber: claim.ticketNumber ?? "0" } } : { name };
@@ -37,15 +39,22 @@ export function ForceReleaseDialog({ lock, claim, onClose, onDone }: ForceReleas
   };
   const verb = isWaiter ? "Remove from the queue" : `End ${counted(count, "lease")}`;
   return (
-    <ActDialog title={`${verb}?`} verb={verb} isDanger isReady={isThere} act={act} onClose={onClose} onDone={onDone}>
+    <ActDialog
+      title={`${verb}?`}
+      verb={verb}
+      isDanger
+      isReady={isThere}
+      act={act}
+      onClose={onClose}
+      onDone={onDone}
+    >
       <p>
         <Name text={name} />
       </p>
       <ul class="plain">
         {claims.slice(0, 5).map((each) => (
           <li key={each.ticketNumber}>
-            #{each.ticketNumber} <Owner claim={each} />, {modeWords(each)},{" "}
-            {isWaiter ? "waits" : "holds"} for{" "}
+            #{each.ticketNumber} <Owner claim={each} />, {modeWords(each)}, {isWaiter ? "waits" : "holds"} for{" "}
             {ageWords(nowMs - instantMs((isWaiter ? each.requestedAt : each.grantedAt) ?? ""))}
           </li>
         ))}

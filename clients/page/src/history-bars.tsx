@@ -1,10 +1,11 @@
-// The history of a lock as bars over time: a row for each claim, its wait and then its lease.
+// The history of a lock as bars over time: a row for each claim, the newest first, with its wait and
+// then its lease.
 
 import { useRef } from "preact/hooks";
 import type { ClaimJson } from "#proto/rowlock/v1/lock_pb.js";
 import { call } from "./api.ts";
 import { serverNowMs } from "./connection.ts";
-import { Name, Trouble, useAsked, useNowMs } from "./parts.tsx";
+import { Text, Trouble, useAsked, useNowMs } from "./parts.tsx";
 import { setOption } from "./route.ts";
 import { marksOf } from "./time-axis.ts";
 import { ageWords, clockWords, endWords, instantMs, timeWords, whoWords } from "./words.ts";
@@ -34,7 +35,7 @@ export function HistoryBars({ name, range, poke }: { name: string; range: string
     });
   const options = { poke, pauseMs: 1_500, everyMs: 15_000 };
   const { value, trouble } = useAsked(ask, `${name}\n${range}`, options);
-  const claims = [...(value?.claims ?? [])].sort((a, b) => Number(a.ticketNumber) - Number(b.ticketNumber));
+  const claims = [...(value?.claims ?? [])].sort((a, b) => Number(b.ticketNumber) - Number(a.ticketNumber));
   return (
     <section aria-labelledby="history">
       <h2 id="history">
@@ -57,7 +58,9 @@ export function HistoryBars({ name, range, poke }: { name: string; range: string
       ) : value ? (
         <p class="empty">No claims in this time.</p>
       ) : null}
-      {value?.nextPageToken && ms !== null ? <p class="dim">Older claims of this time are not drawn.</p> : null}
+      {value?.nextPageToken && ms !== null ? (
+        <p class="dim">Older claims of this time are not drawn.</p>
+      ) : null}
     </section>
   );
 }
@@ -66,8 +69,9 @@ function Legend() {
   return (
     <span class="legend">
       {[
-        ["waits", "waits"],
-        ["holds", "holds"],
+        ["waits", "waited"],
+        ["holds now", "holds now"],
+        ["holds", "held"],
         ["lost", "lost: expired or force released"],
       ].map(([kind, words]) => (
         <span key={kind}>
@@ -90,11 +94,6 @@ function Bars({ claims, rangeMs }: { claims: readonly ClaimJson[]; rangeMs: numb
   const marks = marksOf(fromMs, nowMs, (box.current?.clientWidth ?? innerWidth) < 700 ? 3 : 8);
   return (
     <div class="bars" ref={box}>
-      <ol>
-        {claims.map((claim) => (
-          <BarRow key={claim.ticketNumber} claim={claim} share={share} nowMs={nowMs} />
-        ))}
-      </ol>
       <div class="axis" aria-hidden="true">
         {marks.map(({ ms, text }) => (
           <span key={ms} style={{ left: `${share(ms)}%` }}>
@@ -102,6 +101,11 @@ function Bars({ claims, rangeMs }: { claims: readonly ClaimJson[]; rangeMs: numb
           </span>
         ))}
       </div>
+      <ol>
+        {claims.map((claim) => (
+          <BarRow key={claim.ticketNumber} claim={claim} share={share} nowMs={nowMs} />
+        ))}
+      </ol>
     </div>
   );
 }
@@ -126,7 +130,9 @@ function BarRow({ claim, share, nowMs }: BarRowProps) {
   const isLost = claim.grantedAt !== undefined && LOST.includes(claim.endReason ?? "");
   const words = [
     `from ${clockWords(start, nowMs)}`,
-    grant - start >= 1 || !claim.grantedAt ? `${claim.state === "CLAIM_STATE_WAITING" ? "waits" : "waited"} ${howLong(grant - start)}` : "",
+    grant - start >= 1 || !claim.grantedAt
+      ? `${claim.state === "CLAIM_STATE_WAITING" ? "waits" : "waited"} ${howLong(grant - start)}`
+      : "",
     claim.grantedAt ? `${claim.endedAt ? "held" : "holds"} ${howLong(end - grant)}` : "",
     endWords(claim),
   ];
@@ -134,12 +140,17 @@ function BarRow({ claim, share, nowMs }: BarRowProps) {
   return (
     <li title={text}>
       <span class="bar-label">
-        <span class="dim">#{claim.ticketNumber}</span> <Name text={claim.owner ?? ""} />
+        <span class="dim">#{claim.ticketNumber}</span> <Text text={claim.owner ?? ""} />
       </span>
       <svg class="bar-line" role="img" aria-label={`${whoWords(claim)} ${text}`} height="14" width="100%">
         <Span className="waits" from={share(start)} until={share(grant)} />
         {claim.grantedAt ? (
-          <Span className={claim.endedAt ? (isLost ? "lost" : "holds") : "holds now"} from={share(grant)} until={share(end)} isLeast />
+          <Span
+            className={claim.endedAt ? (isLost ? "lost" : "holds") : "holds now"}
+            from={share(grant)}
+            until={share(end)}
+            isLeast
+          />
         ) : null}
       </svg>
     </li>

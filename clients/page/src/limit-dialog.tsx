@@ -92,12 +92,18 @@ export function LimitDialog({ lock, setting, onClose, onDone }: LimitDialogProps
         </label>
         {isSet ? (
           <label class="check">
-            <input type="checkbox" checked={isUnset} onChange={(event) => setUnset(event.currentTarget.checked)} />
+            <input
+              type="checkbox"
+              checked={isUnset}
+              onChange={(event) => setUnset(event.currentTarget.checked)}
+            />
             Remove this setting
           </label>
         ) : null}
       </div>
-      {!isUnset && wanted === 0 ? <p class="note">A limit of 0 pauses: nobody is granted until it is raised.</p> : null}
+      {!isUnset && wanted === 0 ? (
+        <p class="note">A limit of 0 pauses: nobody is granted until it is raised.</p>
+      ) : null}
       {isUnset ? (
         <p class="note">Then the longest matching pattern applies, or the default of 1.</p>
       ) : lock && isNumber ? (
@@ -127,14 +133,16 @@ function WhatFollowsForMany({ target, isPattern, limit }: ManyProps) {
   );
   if (trouble) return <Trouble text={trouble} />;
   if (!value) return null;
-  const touched = (value.locks ?? []).filter((lock) => (isPattern ? isUnder(lock, target) : lock.name === target));
+  const touched = (value.locks ?? []).filter((lock) =>
+    isPattern ? isUnder(lock, target) : lock.name === target,
+  );
   const waitedFor = touched.map((lock) => ({ lock, next: whoNext(lock, { limit }, nowMs) }));
   const granting = waitedFor.filter(({ next }) => next.granted.length > 0);
   const count = granting.reduce((sum, { next }) => sum + next.granted.length, 0);
   const draining = touched.filter((lock) => Number(lock.heldPermits ?? 0) > limit);
   return (
     <div class="follows" role="status">
-      <h3>Then, about</h3>
+      <h3>What probably follows</h3>
       <p>
         Of {counted(touched.length, "busy lock")} with this limit
         {value.nextPageToken ? ", as far as one page shows" : ""},{" "}
@@ -146,9 +154,7 @@ function WhatFollowsForMany({ target, isPattern, limit }: ManyProps) {
             )}.`}
       </p>
       {draining.length > 0 ? (
-        <p>
-          {counted(draining.length, "lock")} would have to drain first. No lease is ended by that.
-        </p>
+        <p>{counted(draining.length, "lock")} would have to drain first. No lease is ended by that.</p>
       ) : null}
     </div>
   );

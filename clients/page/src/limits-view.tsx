@@ -5,7 +5,7 @@ import type { LimitSettingJson, ListLimitsResponseJson } from "#proto/rowlock/v1
 import { call } from "./api.ts";
 import { connection } from "./connection.ts";
 import { LimitDialog } from "./limit-dialog.tsx";
-import { Chip, LockLink, Name, Trouble, useAsked } from "./parts.tsx";
+import { Chip, LockLink, Name, Text, Trouble, useAsked } from "./parts.tsx";
 import { useMayLimit } from "./rights.ts";
 import { useStore } from "./store.ts";
 
@@ -15,13 +15,19 @@ const SHOWN_MAX = 1_000;
 export function LimitsView() {
   const { about } = useStore(connection);
   const [acted, setActed] = useState(0);
-  const { value, trouble } = useAsked<ListLimitsResponseJson>(() => call("ListLimits", { pageSize: SHOWN_MAX }), "", {
-    poke: acted,
-    everyMs: 5_000,
-  });
+  const { value, trouble } = useAsked<ListLimitsResponseJson>(
+    () => call("ListLimits", { pageSize: SHOWN_MAX }),
+    "",
+    {
+      poke: acted,
+      everyMs: 5_000,
+    },
+  );
   const [changed, setChanged] = useState<LimitSettingJson | "new" | null>(null);
   const limits = value?.limits ?? [];
-  const mayLimit = useMayLimit(limits.map(({ name, pattern }) => (pattern ? { pattern } : { name: name ?? "" })));
+  const mayLimit = useMayLimit(
+    limits.map(({ name, pattern }) => (pattern ? { pattern } : { name: name ?? "" })),
+  );
   const close = () => setChanged(null);
   return (
     <>
@@ -36,8 +42,8 @@ export function LimitsView() {
         ) : null}
       </div>
       <p class="dim">
-        A limit for a name comes before patterns; the longest pattern that matches comes before shorter ones. Where nothing
-        is set, it is 1.
+        A limit for a name comes before patterns; the longest pattern that matches comes before shorter ones.
+        Where nothing is set, it is 1.
       </p>
       <Trouble text={trouble} />
       {limits.length > 0 ? (
@@ -63,7 +69,9 @@ export function LimitsView() {
                 <tr key={setting.pattern ?? `=${setting.name}`}>
                   <td>
                     {setting.pattern ? (
-                      <a href={`#/locks?${new URLSearchParams({ prefix: setting.pattern.slice(0, -1), all: "1" })}`}>
+                      <a
+                        href={`#/locks?${new URLSearchParams({ prefix: setting.pattern.slice(0, -1), all: "1" })}`}
+                      >
                         <Name text={setting.pattern} />
                       </a>
                     ) : (
@@ -74,7 +82,7 @@ export function LimitsView() {
                     {setting.limit ? setting.limit.toLocaleString("en") : <Chip kind="bad">0, paused</Chip>}
                   </td>
                   <td class="wraps">
-                    <Name text={setting.reason ?? ""} />
+                    <Text text={setting.reason ?? ""} />
                   </td>
                   <td class="number dim wide">{setting.version}</td>
                   <td class="c-act">

@@ -1,7 +1,7 @@
 // A chart of a few lines over time, drawn by uPlot. Its legend gives the values under the cursor, or else the last ones,
 // so the chart says as much without its picture.
 
-import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import UPlot from "uplot";
 import { useStore } from "./store.ts";
 import { colours } from "./theme.ts";
@@ -30,10 +30,13 @@ export function LineChart({ title, write, times, lines, together }: LineChartPro
   const plot = useRef<UPlot | null>(null);
   const [at, setAt] = useState<number | null>(null);
   const palette = useStore(colours);
-  const data = [times, ...lines.map(({ values }) => values)] as unknown as UPlot.AlignedData;
+  const data = useMemo(
+    () => [times, ...lines.map(({ values }) => values)] as unknown as UPlot.AlignedData,
+    [times, lines],
+  );
   const latest = useRef(data);
   latest.current = data;
-  // biome-ignore lint/correctness/useExhaustiveDependencies: a chart is made anew for other colours only.
+  // A chart is made anew for other colours only.
   useLayoutEffect(() => {
     const element = box.current as HTMLDivElement;
     const style = getComputedStyle(element);
@@ -53,8 +56,18 @@ export function LineChart({ title, write, times, lines, together }: LineChartPro
         padding: [10, 8, 0, 0],
         scales: { y: { range: (_, __, most) => [0, Math.max(1, (most ?? 1) * 1.1)] } },
         axes: [
-          { ...axis, values: (_, ticks) => ticks.map((tick) => clock(new Date(tick * 1_000)).slice(0, 5)), space: 70 },
-          { ...axis, values: (_, ticks) => ticks.map((tick) => (tick === null ? "" : write(tick))), size: 60, space: 36 },
+          {
+            ...axis,
+            values: (_, ticks) => ticks.map((tick) => clock(new Date(tick * 1_000)).slice(0, 5)),
+            size: 28,
+            space: 70,
+          },
+          {
+            ...axis,
+            values: (_, ticks) => ticks.map((tick) => (tick === null ? "" : write(tick))),
+            size: 60,
+            space: 36,
+          },
         ],
         series: [
           {},
@@ -63,7 +76,9 @@ export function LineChart({ title, write, times, lines, together }: LineChartPro
             stroke: colour(line.colour),
             width: 1.75,
             points: { show: false },
-            ...(index === 0 ? { fill: `${colour(line.colour).replace("rgb", "rgba").replace(")", ", 0.12)")}` } : {}),
+            ...(index === 0
+              ? { fill: `${colour(line.colour).replace("rgb", "rgba").replace(")", ", 0.12)")}` }
+              : {}),
           })),
         ],
         hooks: { setCursor: [({ cursor }) => setAt(cursor.idx ?? null)] },

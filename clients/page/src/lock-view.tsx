@@ -10,7 +10,7 @@ import { useFollowedLocks } from "./followed-locks.ts";
 import { ForceReleaseDialog } from "./force-release-dialog.tsx";
 import { HistoryBars } from "./history-bars.tsx";
 import { LimitDialog } from "./limit-dialog.tsx";
-import { Chips, Held, Name, Owner, Trouble, useAsked, useNowMs } from "./parts.tsx";
+import { Chips, Held, Name, Owner, Text, Trouble, useAsked, useNowMs } from "./parts.tsx";
 import { RecordDialog } from "./record-dialog.tsx";
 import { useRights } from "./rights.ts";
 import { causeWords, estimateWords } from "./wait-causes.ts";
@@ -110,7 +110,7 @@ function Facts({ lock }: { lock: LockJson }) {
           <strong>{limit.limit ?? 0}</strong> <span class="dim">{sourceWords(limit)}</span>
           {limit.reason ? (
             <span class="under">
-              “<Name text={limit.reason} />”
+              “<Text text={limit.reason} />”
             </span>
           ) : null}
         </dd>
@@ -119,12 +119,19 @@ function Facts({ lock }: { lock: LockJson }) {
         {record ? (
           <>
             <dt>Status</dt>
-            <dd>{status ? <Chips lock={{ ...lock, limit: { limit: 1 }, draining: false }} nowMs={nowMs} /> : "none"}</dd>
+            <dd>
+              {status ? (
+                <Chips lock={{ ...lock, limit: { limit: 1 }, draining: false }} nowMs={nowMs} />
+              ) : (
+                "none"
+              )}
+            </dd>
             {notBefore ? (
               <>
                 <dt>Not before</dt>
                 <dd>
-                  {clockWords(instantMs(notBefore), nowMs)} <span class="dim">{dueWords(notBefore, nowMs)}</span>
+                  {clockWords(instantMs(notBefore), nowMs)}{" "}
+                  <span class="dim">{dueWords(notBefore, nowMs)}</span>
                 </dd>
               </>
             ) : null}
@@ -138,10 +145,13 @@ function Facts({ lock }: { lock: LockJson }) {
               <>
                 <dt>Last run</dt>
                 <dd>
-                  {lastRun.owner ? <Name text={lastRun.owner} /> : "no owner named"}
+                  {lastRun.owner ? <Text text={lastRun.owner} /> : "no owner named"}
                   <span class="dim"> token {lastRun.fencingToken}</span>
                   <span class="under dim">
-                    {(lastRun.endReason ?? "").replace("REFUSAL_REASON_", "").toLowerCase().replaceAll("_", " ")}
+                    {(lastRun.endReason ?? "")
+                      .replace("REFUSAL_REASON_", "")
+                      .toLowerCase()
+                      .replaceAll("_", " ")}
                     {lastRun.endedAt ? ` at ${clockWords(instantMs(lastRun.endedAt), nowMs)}` : ""}
                     {lastRun.grantedAt && lastRun.endedAt
                       ? ` after ${timeWords(instantMs(lastRun.endedAt) - instantMs(lastRun.grantedAt))}`
@@ -168,7 +178,11 @@ function Why({ lock, poke }: { lock: LockJson; poke: unknown }) {
   const ticketNumber = waiters[0]?.ticketNumber;
   const request = ticketNumber === undefined ? { name } : { claim: { lockName: name, ticketNumber } };
   const key = `${name}#${ticketNumber ?? ""}`;
-  const { value } = useAsked(() => call("ExplainWait", request), key, { poke, pauseMs: 2_000, everyMs: 10_000 });
+  const { value } = useAsked(() => call("ExplainWait", request), key, {
+    poke,
+    pauseMs: 2_000,
+    everyMs: 10_000,
+  });
   return (
     <section class="panel" aria-labelledby="why">
       <h2 id="why">{ticketNumber === undefined ? "A request now" : "Why the first waiter waits"}</h2>
@@ -182,7 +196,7 @@ function Explanation({ explanation }: { explanation: ExplainWaitResponseJson }) 
   const { causes = [], summary = "", estimate } = explanation;
   const isWaiter = explanation.claim !== undefined;
   if (causes.length === 0)
-    return <p>{isWaiter ? <Name text={summary} /> : "A request for one permit would be granted at once."}</p>;
+    return <p>{isWaiter ? <Text text={summary} /> : "A request for one permit would be granted at once."}</p>;
   return (
     <>
       <ul class="causes">
@@ -216,11 +230,11 @@ function Holders({ lock, mayEnd, onAct }: ClaimsProps) {
           <table>
             <thead>
               <tr>
-                <th scope="col" class="c-ticket">
+                <th scope="col" class="c-ticket wide">
                   Ticket
                 </th>
                 <th scope="col">Owner</th>
-                <th scope="col" class="c-takes">
+                <th scope="col" class="c-takes wide">
                   Holds
                 </th>
                 <th scope="col" class="number c-time">
@@ -242,13 +256,16 @@ function Holders({ lock, mayEnd, onAct }: ClaimsProps) {
             <tbody>
               {holders.map((claim) => (
                 <tr key={claim.ticketNumber}>
-                  <td class="dim">#{claim.ticketNumber}</td>
+                  <td class="dim wide">#{claim.ticketNumber}</td>
                   <td>
                     <Owner claim={claim} />
                     {claim.unclaimed ? <span class="dim"> granted, not confirmed yet</span> : null}
+                    <Under claim={claim} />
                   </td>
-                  <td>{modeWords(claim)}</td>
-                  <td class="number">{claim.grantedAt ? ageWords(nowMs - instantMs(claim.grantedAt)) : ""}</td>
+                  <td class="wide">{modeWords(claim)}</td>
+                  <td class="number">
+                    {claim.grantedAt ? ageWords(nowMs - instantMs(claim.grantedAt)) : ""}
+                  </td>
                   <td class="number">
                     {claim.expiresAt ? ageWords(Math.max(0, instantMs(claim.expiresAt) - nowMs)) : "no end"}
                   </td>
@@ -285,17 +302,14 @@ function Queue({ lock, mayEnd, onAct }: ClaimsProps) {
                   Place
                 </th>
                 <th scope="col">Owner</th>
-                <th scope="col" class="c-takes">
+                <th scope="col" class="c-takes wide">
                   Wants
                 </th>
                 <th scope="col" class="number c-time">
                   Waits for
                 </th>
-                <th scope="col" class="c-time number">
+                <th scope="col" class="c-time number wide">
                   Ticket
-                </th>
-                <th scope="col" class="c-token wide">
-                  Kept by
                 </th>
                 {mayEnd ? (
                   <th scope="col" class="c-act">
@@ -310,13 +324,13 @@ function Queue({ lock, mayEnd, onAct }: ClaimsProps) {
                   <td>{at + 1}.</td>
                   <td>
                     <Owner claim={claim} />
+                    <Under claim={claim} />
                   </td>
-                  <td>{modeWords(claim)}</td>
-                  <td class="number">{claim.requestedAt ? ageWords(nowMs - instantMs(claim.requestedAt)) : ""}</td>
-                  <td class="dim number">#{claim.ticketNumber}</td>
-                  <td class="dim wide">
-                    <Name text={claim.replica ?? ""} />
+                  <td class="wide">{modeWords(claim)}</td>
+                  <td class="number">
+                    {claim.requestedAt ? ageWords(nowMs - instantMs(claim.requestedAt)) : ""}
                   </td>
+                  <td class="dim number wide">#{claim.ticketNumber}</td>
                   {mayEnd ? <EndCell claim={claim} word="Remove…" onAct={onAct} /> : null}
                 </tr>
               ))}
@@ -326,6 +340,15 @@ function Queue({ lock, mayEnd, onAct }: ClaimsProps) {
       )}
       <More count={waiting - waiters.length} />
     </section>
+  );
+}
+
+/** What stands in columns of its own where there is room. */
+function Under({ claim }: { claim: ClaimJson }) {
+  return (
+    <span class="under narrow">
+      #{claim.ticketNumber}, {modeWords(claim)}
+    </span>
   );
 }
 

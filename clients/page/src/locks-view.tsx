@@ -27,7 +27,7 @@ export function LocksView({ options }: { options: Readonly<Record<string, string
   const { rows, version, state, trouble } = useFollowedLocks(asked);
   const [isHeld, setHeld] = useState(false);
   const before = useRef<readonly Row[]>([]);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: the rows change in place; their version says when.
+  // The rows change in place; their version says when.
   const list = useMemo(() => {
     const found = chosen(rows, prefix, all !== "");
     const sorted = inOrder(found, order);
@@ -39,47 +39,49 @@ export function LocksView({ options }: { options: Readonly<Record<string, string
   return (
     <>
       <h1 class="sr">Locks</h1>
-      <form class="bar" role="search" onSubmit={(event) => event.preventDefault()}>
-        <label class="grow">
-          <span class="sr">Names that begin with</span>
-          <input
-            type="search"
-            placeholder="Names that begin with, such as etl/"
-            value={prefix}
-            autocapitalize="off"
-            autocomplete="off"
-            spellcheck={false}
-            onInput={(event) => setOption("prefix", event.currentTarget.value)}
-          />
-        </label>
-        <label class="check">
-          <input
-            type="checkbox"
-            checked={all !== ""}
-            onChange={(event) => setOption("all", event.currentTarget.checked ? "1" : "")}
-          />
-          Idle locks too
-        </label>
-        <label>
-          <span class="sr">Order</span>
-          <select value={order} onChange={(event) => setOption("order", event.currentTarget.value)}>
-            {Object.entries(ORDERS).map(([value, words]) => (
-              <option key={value} value={value}>
-                {words}
-              </option>
-            ))}
-          </select>
-        </label>
-        <Count text={state === "coming" ? `Reading: ${counted(rows.size, "lock")} so far` : count} />
-        <span class={`dim hint ${isHeld ? "" : "gone"}`} aria-hidden="true">
-          order held
-        </span>
-      </form>
+      <search>
+        <form class="bar" onSubmit={(event) => event.preventDefault()}>
+          <label class="grow">
+            <span class="sr">Names that begin with</span>
+            <input
+              type="search"
+              placeholder="Names that begin with, such as etl/"
+              value={prefix}
+              autocapitalize="off"
+              autocomplete="off"
+              spellcheck={false}
+              onInput={(event) => setOption("prefix", event.currentTarget.value)}
+            />
+          </label>
+          <label class="check">
+            <input
+              type="checkbox"
+              checked={all !== ""}
+              onChange={(event) => setOption("all", event.currentTarget.checked ? "1" : "")}
+            />
+            Idle locks too
+          </label>
+          <label>
+            <span class="sr">Order</span>
+            <select value={order} onChange={(event) => setOption("order", event.currentTarget.value)}>
+              {Object.entries(ORDERS).map(([value, words]) => (
+                <option key={value} value={value}>
+                  {words}
+                </option>
+              ))}
+            </select>
+          </label>
+          <span class={`dim hint ${isHeld ? "" : "gone"}`} aria-hidden="true">
+            order held
+          </span>
+          <Count text={state === "coming" ? `Reading: ${counted(rows.size, "lock")} so far` : count} />
+        </form>
+      </search>
       <Trouble text={trouble === null ? null : `Not live: ${trouble}`} />
       {state === "polled" ? (
         <p class="note">
-          There are more than 20,000 locks here, too many to follow. These are busy ones, up to 2,000, read every 2 s. Type
-          more of a name to see all of its locks live.
+          There are more than 20,000 locks here, too many to follow. These are busy ones, up to 2,000, read
+          every 2 s. Type more of a name to see all of its locks live.
         </p>
       ) : null}
       {list.length > 0 ? (
@@ -120,7 +122,8 @@ function useSettled<Value>(value: Value, ms: number): Value {
 function chosen(rows: Rows, prefix: string, isAll: boolean): Row[] {
   const found: Row[] = [];
   for (const row of rows.values())
-    if ((isAll || row.waiting > 0 || (row.lock.holderCount ?? 0) > 0) && row.name.startsWith(prefix)) found.push(row);
+    if ((isAll || row.waiting > 0 || (row.lock.holderCount ?? 0) > 0) && row.name.startsWith(prefix))
+      found.push(row);
   return found;
 }
 
@@ -152,7 +155,9 @@ function Table({ list, onHold }: { list: readonly Row[]; onHold: (isHeld: boolea
   const wanted = useRef<number | null>(null);
   useLayoutEffect(() => {
     if (wanted.current === null) return;
-    body.current?.querySelector<HTMLElement>(`[data-at="${wanted.current}"] a`)?.focus({ preventScroll: true });
+    body.current
+      ?.querySelector<HTMLElement>(`[data-at="${wanted.current}"] a`)
+      ?.focus({ preventScroll: true });
     wanted.current = null;
   });
   const [, redraw] = useState(0);
@@ -196,7 +201,7 @@ function Table({ list, onHold }: { list: readonly Row[]; onHold: (isHeld: boolea
           <th scope="col" class="c-waiting number">
             Waiting
           </th>
-          <th scope="col" class="c-oldest number">
+          <th scope="col" class="c-oldest number wide">
             Oldest wait
           </th>
           <th scope="col" class="c-status wide">
@@ -208,21 +213,23 @@ function Table({ list, onHold }: { list: readonly Row[]; onHold: (isHeld: boolea
         </tr>
       </thead>
       <tbody ref={body}>
-        {from > 0 ? (
-          <tr aria-hidden="true">
-            <td colSpan={6} class="space" style={{ height: `${from * rowPx}px` }} />
-          </tr>
-        ) : null}
+        {from > 0 ? <Space px={from * rowPx} /> : null}
         {list.slice(from, until).map((row, index) => (
           <LockRow key={row.name} row={row} at={from + index} nowMs={nowMs} isNarrow={isNarrow} />
         ))}
-        {until < list.length ? (
-          <tr aria-hidden="true">
-            <td colSpan={6} class="space" style={{ height: `${(list.length - until) * rowPx}px` }} />
-          </tr>
-        ) : null}
+        {until < list.length ? <Space px={(list.length - until) * rowPx} /> : null}
       </tbody>
     </table>
+  );
+}
+
+/** Stands for rows that are not drawn. */
+function Space({ px }: { px: number }) {
+  return (
+    // biome-ignore lint/a11y/noAriaHiddenOnFocusable: there is nothing in it that could have the focus.
+    <tr aria-hidden="true">
+      <td colSpan={6} class="space" style={{ height: `${px}px` }} />
+    </tr>
   );
 }
 
@@ -236,6 +243,7 @@ interface LockRowProps {
 function LockRow({ row, at, nowMs, isNarrow }: LockRowProps) {
   const { lock, name, waiting, oldestMs } = row;
   const { holders = [], holderCount = 0 } = lock;
+  const age = waiting > 0 ? ageWords(nowMs - oldestMs) : "";
   const who = someOf(holders.map(whoWords), holderCount);
   return (
     <tr data-at={at} aria-rowindex={at + 2}>
@@ -250,8 +258,11 @@ function LockRow({ row, at, nowMs, isNarrow }: LockRowProps) {
       <td class="c-held">
         <Held lock={lock} />
       </td>
-      <td class={`c-waiting number ${waiting > 0 ? "some" : "dim"}`}>{waiting.toLocaleString("en")}</td>
-      <td class="c-oldest number">{waiting > 0 ? ageWords(nowMs - oldestMs) : ""}</td>
+      <td class={`c-waiting number ${waiting > 0 ? "some" : "dim"}`}>
+        {waiting.toLocaleString("en")}
+        {isNarrow && waiting > 0 ? <span class="under">{age}</span> : null}
+      </td>
+      <td class="c-oldest number wide">{age}</td>
       <td class="c-status wide">
         <Chips lock={lock} nowMs={nowMs} />
       </td>

@@ -20,14 +20,19 @@ export function useNowMs(): number {
 /** What the page has done last, for the foot of the page and for screen readers. */
 export const done = new Store("");
 
-/** A text that others chose, such as a name: it can neither turn around what stands beside it nor hide anything. */
-export function Name({ text }: { text: string }) {
+/** A text that others chose: it can neither turn around what stands beside it nor hide anything. */
+export function Text({ text, kind = "text" }: { text: string; kind?: "text" | "name" }) {
   const pieces = text.split(/([\p{Cc}\p{Cf}\p{Zl}\p{Zp}])/u);
   return (
-    <bdi class="name">
+    <bdi class={kind}>
       {pieces.map((piece, at) => (at % 2 === 1 ? <i class="escaped">{shown(piece)}</i> : piece))}
     </bdi>
   );
+}
+
+/** The name of a lock, or a pattern. */
+export function Name({ text }: { text: string }) {
+  return <Text text={text} kind="name" />;
 }
 
 export function LockLink({ name }: { name: string }) {
@@ -43,16 +48,16 @@ export function Owner({ claim }: { claim: ClaimJson }) {
   const { owner = "", labels = {}, principal } = claim;
   return (
     <>
-      {owner === "" ? <span class="dim">no owner named</span> : <Name text={owner} />}
+      {owner === "" ? <span class="dim">no owner named</span> : <Text text={owner} />}
       {Object.entries(labels).map(([key, value]) => (
         <span class="label" key={key}>
-          <Name text={`${key}=${value}`} />
+          <Text text={`${key}=${value}`} />
         </span>
       ))}
       {principal && principal !== owner ? (
         <span class="dim">
           {" "}
-          as <Name text={principal} />
+          as <Text text={principal} />
         </span>
       ) : null}
     </>
@@ -75,7 +80,7 @@ export function Chips({ lock, nowMs }: { lock: LockJson; nowMs: number }) {
       {notBefore && instantMs(notBefore) > nowMs ? <Chip kind="warn">not yet due</Chip> : null}
       {status === "" ? null : (
         <Chip>
-          <Name text={status} />
+          <Text text={status} />
         </Chip>
       )}
     </>
@@ -87,7 +92,8 @@ export function Held({ lock }: { lock: LockJson }) {
   const held = Number(lock.heldPermits ?? 0);
   const limit = lock.limit?.limit ?? 0;
   const mode = lock.holders?.[0]?.mode;
-  const share = mode === "MODE_EXCLUSIVE" || mode === "MODE_SHARED" ? 1 : Math.min(1, held / Math.max(1, limit));
+  const share =
+    mode === "MODE_EXCLUSIVE" || mode === "MODE_SHARED" ? 1 : Math.min(1, held / Math.max(1, limit));
   const words =
     mode === "MODE_SHARED"
       ? counted(lock.holderCount ?? 0, "reader")
@@ -132,7 +138,7 @@ export function useAsked<Value>(
   const again = useRef<(() => void) | undefined>(undefined);
   const { back } = useStore(connection);
 
-  // biome-ignore lint/correctness/useExhaustiveDependencies: a server that is back is asked again.
+  // A server that is back is asked again.
   useEffect(() => {
     let isOver = false;
     let isAsking = false;
@@ -165,7 +171,7 @@ export function useAsked<Value>(
     };
   }, [key, back, everyMs, pauseMs]);
 
-  // biome-ignore lint/correctness/useExhaustiveDependencies: a poke is a reason to ask, and no part of the question.
+  // A poke is a reason to ask, and no part of the question.
   useEffect(() => again.current?.(), [poke]);
   return state.key === key ? state : { value: null, trouble: null };
 }

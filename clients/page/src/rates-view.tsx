@@ -6,7 +6,8 @@ import { type Line, LineChart } from "./line-chart.tsx";
 import { Trouble, useAsked } from "./parts.tsx";
 import { timeWords } from "./words.ts";
 
-const perSecond = (value: number) => `${value < 10 ? value.toFixed(1) : Math.round(value)}/s`;
+const perSecond = (value: number) =>
+  value === 0 ? "0/s" : `${value < 10 ? value.toFixed(1) : Math.round(value)}/s`;
 
 interface Chart {
   readonly title: string;
@@ -48,7 +49,9 @@ export function RatesView() {
   return (
     <>
       <h1>Rates</h1>
-      <p class="dim">The last 10 minutes of this server alone; Prometheus has all servers and longer times.</p>
+      <p class="dim">
+        The last 10 minutes of this server alone; Prometheus has all servers and longer times.
+      </p>
       <Trouble text={trouble} />
       {value
         ? CHARTS.map(({ title, write, lines }) => (

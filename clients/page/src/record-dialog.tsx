@@ -26,7 +26,9 @@ export function RecordDialog({ lock, onClose, onDone }: RecordDialogProps) {
   const [status, setStatus] = useState(record?.status ?? "");
   const [due, setDue] = useState<"keep" | "in" | "none">("keep");
   const [minutes, setMinutes] = useState("10");
-  const [attempts, setAttempts] = useState(record?.attemptsLeft === undefined ? "" : String(record.attemptsLeft));
+  const [attempts, setAttempts] = useState(
+    record?.attemptsLeft === undefined ? "" : String(record.attemptsLeft),
+  );
   const inMs = Number(minutes) * MINUTE_MS;
   const isStatusNew = status !== (record?.status ?? "");
   const isAttemptsNew = attempts !== (record?.attemptsLeft === undefined ? "" : String(record.attemptsLeft));
@@ -35,7 +37,11 @@ export function RecordDialog({ lock, onClose, onDone }: RecordDialogProps) {
     expectedVersion: record?.version ?? "0",
     ...(isStatusNew ? { status } : {}),
     ...(due === "in" ? { notBeforeIn: `${inMs / 1_000}s` } : due === "none" ? { unsetNotBefore: true } : {}),
-    ...(!isAttemptsNew ? {} : attempts === "" ? { unsetAttemptsLeft: true } : { attemptsLeft: Number(attempts) }),
+    ...(!isAttemptsNew
+      ? {}
+      : attempts === ""
+        ? { unsetAttemptsLeft: true }
+        : { attemptsLeft: Number(attempts) }),
   };
   const next = whoNext(
     lock,
@@ -77,7 +83,9 @@ export function RecordDialog({ lock, onClose, onDone }: RecordDialogProps) {
           Not before
           <select value={due} onChange={(event) => setDue(event.currentTarget.value as typeof due)}>
             <option value="keep">
-              {record?.notBefore ? `as it is: ${clockWords(instantMs(record.notBefore), nowMs)}` : "as it is: not set"}
+              {record?.notBefore
+                ? `as it is: ${clockWords(instantMs(record.notBefore), nowMs)}`
+                : "as it is: not set"}
             </option>
             <option value="in">in … minutes</option>
             <option value="none">not set</option>

@@ -26,7 +26,7 @@ function useRightsOf(of: readonly Of[]): readonly Rights[] {
   const [rights, setRights] = useState<readonly Rights[]>([]);
   const mayAct = about?.mayAct ?? false;
   const key = JSON.stringify(of.slice(0, ASKED_MAX));
-  // biome-ignore lint/correctness/useExhaustiveDependencies: somebody else may have signed in.
+  // Somebody else may have signed in.
   useEffect(() => {
     let isOver = false;
     setRights([]);

@@ -28,7 +28,7 @@ export function SignInDialog({ onClose }: { onClose: () => void }) {
 }
 
 function Form({ onDone }: { onDone?: () => void }) {
-  const { refused } = useStore(connection);
+  const { refused, about } = useStore(connection);
   const field = useRef<HTMLInputElement>(null);
   useEffect(() => field.current?.focus(), []);
   const submit = (event: Event) => {
@@ -40,9 +40,13 @@ function Form({ onDone }: { onDone?: () => void }) {
     token.set(text);
     onDone?.();
   };
+  if (about?.mayNotSignIn) return <p>{about.mayNotSignIn}</p>;
   return (
     <form onSubmit={submit}>
-      <p>This server shows locks to callers that it knows. Sign in with a token of its tokens file, or with a JWT.</p>
+      <p>
+        This server shows locks to callers that it knows. Sign in with a token of its tokens file, or with a
+        JWT.
+      </p>
       <label>
         Token
         <input ref={field} type="password" name="token" autocomplete="off" spellcheck={false} required />

@@ -21,7 +21,7 @@ export interface Next {
   /** Waiters that would be turned away, because they ask for more than the limit. */
   readonly neverFit: readonly ClaimJson[];
   /** Why nobody more would be granted. */
-  readonly then: "nobody waits" | "paused" | "not before" | "no attempts" | "full";
+  readonly after: "nobody waits" | "paused" | "not before" | "no attempts" | "full";
   /** The lock has more holders or waiters than the server has listed, so more may be granted. */
   readonly isCut: boolean;
 }
@@ -30,7 +30,10 @@ export function whoNext(lock: LockJson, change: Change, nowMs: number): Next {
   const { holders = [], waiters = [], record } = lock;
   const limit = change.limit ?? lock.limit?.limit ?? 0;
   const stays = ({ ticketNumber = "" }: ClaimJson) => !change.ended?.has(ticketNumber);
-  const held = countsOf(lock, holders.filter((claim) => !stays(claim)));
+  const held = countsOf(
+    lock,
+    holders.filter((claim) => !stays(claim)),
+  );
   const queue = waiters.filter(stays);
   const notBeforeMs =
     change.notBeforeMs !== undefined
@@ -38,13 +41,11 @@ export function whoNext(lock: LockJson, change: Change, nowMs: number): Next {
       : record?.notBefore
         ? instantMs(record.notBefore)
         : null;
-  let attempts =
-    change.attemptsLeft !== undefined ? change.attemptsLeft : (record?.attemptsLeft ?? null);
-  const isCut =
-    (lock.holderCount ?? 0) > holders.length || (lock.waiting ?? 0) > waiters.length;
+  let attempts = change.attemptsLeft !== undefined ? change.attemptsLeft : (record?.attemptsLeft ?? null);
+  const isCut = (lock.holderCount ?? 0) > holders.length || (lock.waiting ?? 0) > waiters.length;
   const granted: ClaimJson[] = [];
   const neverFit: ClaimJson[] = [];
-  const then = (): Next["then"] => {
+  const after = (): Next["after"] => {
     for (const claim of queue) {
       const asked = { mode: modeOf(claim.mode), permits: claim.permits ?? 1 };
       if (neverFits(limit, asked)) {
@@ -61,7 +62,7 @@ export function whoNext(lock: LockJson, change: Change, nowMs: number): Next {
     }
     return "nobody waits";
   };
-  return { then: then(), granted, neverFit, isCut };
+  return { after: after(), granted, neverFit, isCut };
 }
 
 interface Held {
