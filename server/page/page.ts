@@ -6,16 +6,16 @@ import type { BoundUse } from "../core/bound-use.ts";
 import type { Served } from "../grpc/call-frame.ts";
 import { tooManyOfPages } from "../grpc/messages/call-error.ts";
 import { failureOf } from "../grpc/messages/status.ts";
+import { About, type AboutOptions } from "./about.ts";
 import { sendFailure, sendJson, sendRefusal } from "./answers.ts";
 import { Assets, type Files } from "./assets.ts";
 import { Callers, type CallersOptions } from "./callers.ts";
-import { Facts, type FactsOptions } from "./facts.ts";
 import { refusalOf } from "./other-sites.ts";
 import { PAGE_CALLS_MAX, PAGE_WATCHES_MAX } from "./page-bounds.ts";
 import { Room } from "./room.ts";
 import { PAGE_VERBS, VerbCalls } from "./verb-calls.ts";
 
-export interface PageOptions extends CallersOptions, Omit<FactsOptions, "callers"> {
+export interface PageOptions extends CallersOptions, Omit<AboutOptions, "callers"> {
   readonly served: Served;
   readonly files: Files;
 }
@@ -45,12 +45,12 @@ export class Page {
     this.#callers = new Callers(options);
     const shared = { served, callers: this.#callers, watches: this.#watches, calls: this.#calls };
     const calls = new VerbCalls(shared);
-    const facts = new Facts({ ...options, callers: this.#callers });
+    const about = new About({ ...options, callers: this.#callers });
     this.#routes = new Map([
       ...PAGE_VERBS.map((verb) => route("POST", verb.of.name, (...http) => calls.answer(verb, ...http))),
-      this.#fact("about", (request) => facts.about(request)),
-      this.#fact("rights", (request) => facts.rights(request)),
-      this.#fact("rates", (request) => facts.rates(request)),
+      this.#read("about", (request) => about.server(request)),
+      this.#read("rights", (request) => about.rights(request)),
+      this.#read("rates", (request) => about.rates(request)),
     ]);
   }
 
@@ -77,7 +77,7 @@ export class Page {
       await found.answer(request, response);
   }
 
-  #fact(name: string, read: (request: IncomingMessage) => Promise<object>): [string, Route] {
+  #read(name: string, read: (request: IncomingMessage) => Promise<object>): [string, Route] {
     return route("GET", name, async (request, response) => {
       try {
         if (!this.#calls.enter(response)) throw tooManyOfPages("calls");

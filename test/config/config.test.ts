@@ -47,6 +47,7 @@ describe("without any setting", () => {
       listen: { host: "127.0.0.1", port: 50051 },
       advertise: null,
       metricsListen: { host: "127.0.0.1", port: 9464 },
+      page: true,
       metricsTls: false,
       metricsTokenFile: null,
       metricsTokens: null,

@@ -10,7 +10,7 @@ import type { Callers } from "./callers.ts";
 import type { Rates, RatesBody } from "./rates.ts";
 
 /** Which server this is. */
-export interface ServerFacts {
+export interface AboutServer {
   readonly version: string;
   /** Product and version. */
   readonly database: string;
@@ -18,8 +18,8 @@ export interface ServerFacts {
   readonly replica: string;
 }
 
-export interface FactsOptions {
-  readonly server: ServerFacts;
+export interface AboutOptions {
+  readonly server: AboutServer;
   readonly callers: Callers;
   readonly readiness: { readonly latest: Ready };
   readonly rates: Pick<Rates, "body">;
@@ -29,15 +29,15 @@ export interface FactsOptions {
 type RightsBody = Readonly<Record<"forceRelease" | "setLimit" | "updateLock", boolean>>;
 
 /** Each method rejects with an AccessError or a CallError. */
-export class Facts {
-  readonly #options: FactsOptions;
+export class About {
+  readonly #options: AboutOptions;
 
-  constructor(options: FactsOptions) {
+  constructor(options: AboutOptions) {
     this.#options = options;
   }
 
   /** Without the sign-in that the server asks for, only that it asks for one, and whether it is ready. */
-  async about(request: IncomingMessage) {
+  async server(request: IncomingMessage) {
     const { server, callers, readiness } = this.#options;
     const { latest } = readiness;
     const signIn = callers.signIn(request);
