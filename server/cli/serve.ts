@@ -115,11 +115,14 @@ function addresses({ grpcAddress, metricsAddress }: Omit<App, "stop">): string {
 /** Where the server listens, on which database it runs, and a command to paste. */
 function banner(config: Config, running: Omit<App, "stop">, version: string): string {
   const target = parseDatabaseUrl(config.databaseUrl);
+  const { metricsAddress } = running;
+  const http = metricsAddress && `${config.metricsTls ? "https" : "http"}://${metricsAddress}`;
   const lines = [
     `Rowlock ${version}`,
     "",
     `  gRPC      ${running.grpcAddress} (${transport(config)})`,
-    `  metrics   ${running.metricsAddress === null ? "off" : `${config.metricsTls ? "https" : "http"}://${running.metricsAddress}/metrics`}`,
+    `  page      ${http && config.page ? `${http}/` : "off"}`,
+    `  metrics   ${http ? `${http}/metrics` : "off"}`,
     `  database  ${running.databaseProduct}, ${describeDatabaseUrl(target)}${config.databaseLogin.tls ? " (TLS)" : ""}`,
   ];
   if (target.dialect === "sqlite") {

@@ -5,11 +5,14 @@ import { cpSync, globSync, mkdirSync, mkdtempSync, rmSync, symlinkSync } from "n
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { pageFiles } from "../../server/page/page-files.ts";
+import { RowlockProcess, screenOf, serveArgs } from "../process/server-process.ts";
 
 const root = join(import.meta.dirname, "../..");
 const modules = join(root, "node_modules");
 const sources = [
   "bin",
+  "clients/page/dist",
   "clients/shell",
   "clients/typescript",
   "migrations",
@@ -67,6 +70,20 @@ test("has the client of the shell in one file, which is all that the shell loads
     /^rowlock: No Rowlock server answered within 100 ms: 127\.0\.0\.1:9: nobody listens there/,
   );
   expect(status).toBe(69);
+});
+
+test("serves the page", async () => {
+  const program = join(installed, "bin/rowlock.mjs");
+  const process = new RowlockProcess(serveArgs("sqlite::memory:"), {}, program);
+  const { metricsUrl } = await screenOf(process);
+  for (const [name, content] of pageFiles()) {
+    const served = await fetch(`${metricsUrl}/${name === "index.html" ? "" : `page/${name}`}`);
+    expect([served.status, Buffer.from(await served.arrayBuffer()).equals(content)], name).toEqual([
+      200,
+      true,
+    ]);
+  }
+  await process.destroy();
 });
 
 test("explains the remedy if the build was left out", () => {

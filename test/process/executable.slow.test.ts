@@ -5,6 +5,7 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:f
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { pageFiles } from "../../server/page/page-files.ts";
 import { TestCalls } from "../support/test-calls.ts";
 import { RowlockProcess } from "./server-process.ts";
 
@@ -64,6 +65,10 @@ describe.skipIf(process.platform !== "linux" || !isThere("dpkg-deb"))("the packa
       err: "",
     });
     expect(await (await fetch(`${metrics}/readyz`)).text()).toBe("ready\n");
+    for (const [name, content] of pageFiles()) {
+      const served = await fetch(`${metrics}/${name === "index.html" ? "" : `page/${name}`}`);
+      expect(Buffer.from(await served.arrayBuffer()).equals(content), name).toBe(true);
+    }
     // The services that elsewhere read their descriptions from files.
     const client = new TestCalls(grpc);
     expect(await client.call("getLock", { name: "x" })).toMatchObject({ lock: { name: "x" } });
