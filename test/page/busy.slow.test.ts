@@ -7,7 +7,7 @@ import { processStage } from "../process/stage.ts";
 import { freshSqlite } from "../support/database.ts";
 import { until } from "../support/until.ts";
 import { EventReader } from "./event-reader.ts";
-import { answered, posted, sent } from "./page-stage.ts";
+import { answered, posted, sent } from "./requests.ts";
 
 const stage = processStage("after all");
 const TTL = { seconds: 600n, nanos: 0 };

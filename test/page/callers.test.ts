@@ -5,7 +5,8 @@ import { describe, expect, test } from "vitest";
 import { Access } from "../../server/access/access.ts";
 import { FileKeys } from "../../server/access/key-sets.ts";
 import { isLoopback } from "../../server/config/listen-address.ts";
-import { knownCallers, knownPolicy, type PageServer, posted, startPageServer } from "./page-stage.ts";
+import { knownCallers, knownPolicy, type PageServer, startPageServer } from "./page-stage.ts";
+import { posted } from "./requests.ts";
 
 const TTL = { seconds: 60n, nanos: 0 };
 const POLICY = `

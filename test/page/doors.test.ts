@@ -5,7 +5,8 @@ import { connect } from "node:net";
 import { describe, expect, test } from "vitest";
 import { BODY_BYTES_MAX, PAGE_CALLS_MAX } from "../../server/page/page-bounds.ts";
 import { replacing, until } from "../support/harness.ts";
-import { FILES, knownCallers, OWN, posted, startPageServer } from "./page-stage.ts";
+import { FILES, knownCallers, startPageServer } from "./page-stage.ts";
+import { OWN, posted } from "./requests.ts";
 
 describe("the files", () => {
   test("are served with what keeps a browser from loading, running or framing anything else", async () => {

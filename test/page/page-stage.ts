@@ -1,8 +1,5 @@
-// A server in this process with its page: the port for operators, and requests to it as the page's script sends them.
-// Every answer is searched for secrets.
+// A server in this process with its page: the port for operators, who may use it, and requests to it.
 
-import { once } from "node:events";
-import { type ClientRequest, type IncomingMessage, request } from "node:http";
 import { afterEach } from "vitest";
 import { Access } from "../../server/access/access.ts";
 import type { Policy } from "../../server/access/policy.ts";
@@ -17,32 +14,14 @@ import { Callers, type CallersOptions } from "../../server/page/callers.ts";
 import { Page } from "../../server/page/page.ts";
 import { Rates } from "../../server/page/rates.ts";
 import { type StartOptions, startServer, type TestServer } from "../support/harness.ts";
-import { refuseSecrets } from "../support/secrets.ts";
 import { EventReader, type Json } from "./event-reader.ts";
+import { type Answered, type Asked, answered, posted, sent } from "./requests.ts";
 
 export const FILES: Files = new Map([
   ["index.html", Buffer.from("<!doctype html><title>Rowlock</title>")],
   ["page.js", Buffer.from("export {};")],
   ["page.css", Buffer.from("body{}")],
 ]);
-
-/** What the page's script sends with each request. */
-export const OWN = { "x-rowlock-page": "1" };
-
-export interface Asked {
-  readonly method?: string;
-  readonly token?: string;
-  readonly headers?: Readonly<Record<string, string>>;
-  readonly body?: string | Buffer;
-}
-
-export interface Answered {
-  readonly status: number;
-  readonly headers: IncomingMessage["headers"];
-  readonly text: string;
-  /** null: the answer is no JSON. */
-  readonly json: Json;
-}
 
 export interface PageServer extends TestServer {
   readonly port: number;
@@ -135,45 +114,6 @@ export async function startPageServer({
       stops.push(async () => reader.leave());
       return reader;
     },
-  };
-}
-
-/** A request for a verb. */
-export function posted(body: object, token?: string): Asked {
-  return {
-    method: "POST",
-    headers: { "content-type": "application/json" },
-    body: JSON.stringify(body),
-    ...(token !== undefined && { token }),
-  };
-}
-
-/** Sends a request over a connection of its own. Resolves with the head of the answer. */
-export async function sent(
-  port: number,
-  path: string,
-  { method = "GET", token, headers = {}, body }: Asked,
-  onRequest: (request: ClientRequest) => void = () => {},
-): Promise<IncomingMessage> {
-  const authorization = token === undefined ? {} : { authorization: `Bearer ${token}` };
-  const all = { ...OWN, ...authorization, ...headers };
-  const asked = request({ host: "127.0.0.1", port, path, method, headers: all, agent: false });
-  onRequest(asked);
-  asked.end(body);
-  const [answer] = (await once(asked, "response")) as [IncomingMessage];
-  return answer;
-}
-
-export async function answered(answer: IncomingMessage): Promise<Answered> {
-  let text = "";
-  for await (const part of answer.setEncoding("utf8")) text += part;
-  refuseSecrets(text, "The page");
-  const isJson = answer.headers["content-type"]?.startsWith("application/json") ?? false;
-  return {
-    status: answer.statusCode ?? 0,
-    headers: answer.headers,
-    text,
-    json: isJson ? JSON.parse(text) : null,
   };
 }
 

@@ -7,7 +7,8 @@ import { RowlockError } from "../../clients/typescript/src/bare/index.ts";
 import { PAGE_VERBS } from "../../server/page/verb-calls.ts";
 import { replacing } from "../support/harness.ts";
 import { RecordedSpans } from "../support/recorded-spans.ts";
-import { knownCallers, type PageServer, posted, startPageServer } from "./page-stage.ts";
+import { knownCallers, type PageServer, startPageServer } from "./page-stage.ts";
+import { posted } from "./requests.ts";
 
 const TTL = { seconds: 60n, nanos: 0 };
 const REQUEST_ID = "the-request-id-of-the-holder";

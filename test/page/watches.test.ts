@@ -4,7 +4,8 @@ import type { Socket } from "node:net";
 import { describe, expect, test } from "vitest";
 import { PAGE_WATCHES_MAX } from "../../server/page/page-bounds.ts";
 import { until } from "../support/harness.ts";
-import { type PageServer, posted, sent, startPageServer } from "./page-stage.ts";
+import { type PageServer, startPageServer } from "./page-stage.ts";
+import { posted, sent } from "./requests.ts";
 
 const TTL = { seconds: 60n, nanos: 0 };
 const watchesOf = ({ page }: PageServer) => page.bounds.find(({ bound }) => bound === "page_watches")?.used;

@@ -8,7 +8,7 @@ import { beforeEach, expect, test } from "vitest";
 import { newToken } from "../../server/access/tokens-file.ts";
 import { pageFiles } from "../../server/page/page-files.ts";
 import { EventReader } from "../page/event-reader.ts";
-import { type Answered, answered, OWN, posted, sent } from "../page/page-stage.ts";
+import { type Answered, answered, OWN, posted, sent } from "../page/requests.ts";
 import { freshSqlite } from "../support/database.ts";
 import { TestCalls } from "../support/test-calls.ts";
 import { selfSignedCertificate } from "./certificate.ts";
