@@ -1,6 +1,6 @@
 // The frame of the page: where one can go, whether the server is there, who has signed in, and the view.
 
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useRef } from "preact/hooks";
 import { token } from "./api.ts";
 import { ChangesView } from "./changes-view.tsx";
 import { type Connection, connection } from "./connection.ts";
@@ -10,7 +10,7 @@ import { LocksView } from "./locks-view.tsx";
 import { done, Text, useNowMs } from "./parts.tsx";
 import { RatesView } from "./rates-view.tsx";
 import { type Route, route } from "./route.ts";
-import { SignIn, SignInDialog } from "./sign-in.tsx";
+import { SignIn } from "./sign-in.tsx";
 import { useStore } from "./store.ts";
 import { nextTheme, theme } from "./theme.ts";
 import { ageWords, clockWords, shown } from "./words.ts";
@@ -72,8 +72,7 @@ function Content({ where, state }: { where: Route; state: Connection }) {
 
 function Head({ where, state }: { where: Route; state: Connection }) {
   const chosen = useStore(theme);
-  const [isSigningIn, setSigningIn] = useState(false);
-  const { about, refused } = state;
+  const { about } = state;
   const current = where.view === "lock" ? "locks" : where.view;
   return (
     <header>
@@ -108,12 +107,7 @@ function Head({ where, state }: { where: Route; state: Connection }) {
               </span>
             ) : null}
           </button>
-        ) : about?.signIn === "token" && refused === null ? (
-          <button type="button" class="quiet" onClick={() => setSigningIn(true)}>
-            Sign in
-          </button>
         ) : null}
-        {isSigningIn ? <SignInDialog onClose={() => setSigningIn(false)} /> : null}
       </span>
     </header>
   );
@@ -150,7 +144,7 @@ function Banner({ state: { about, awaySinceMs, aheadMs } }: { state: Connection 
       : "";
   return (
     <div role="status" class={away || notReady ? `banner ${isAway ? "bad" : "warn"}` : "sr"}>
-      {away || shown(notReady)}
+      {away || shown(notReady) || null}
       {isAway ? <span aria-hidden="true"> {ageWords(nowMs - aheadMs - awaySinceMs)} ago.</span> : null}
     </div>
   );
@@ -161,7 +155,7 @@ function Foot({ state: { about } }: { state: Connection }) {
   return (
     <footer>
       <p role="status" class={last ? "done" : "sr"}>
-        {last}
+        {last || null}
       </p>
       {about ? (
         <p>

@@ -91,7 +91,9 @@ function Bars({ claims, rangeMs }: { claims: readonly ClaimJson[]; rangeMs: numb
   const starts = claims.map((claim) => startOf(claim, nowMs));
   const fromMs = rangeMs === null ? Math.min(...starts, nowMs - SPAN_MS_MIN) : nowMs - rangeMs;
   const share = (ms: number) => Math.max(0, Math.min(100, ((ms - fromMs) / (nowMs - fromMs)) * 100));
-  const marks = marksOf(fromMs, nowMs, (box.current?.clientWidth ?? innerWidth) < 700 ? 3 : 8);
+  const isNarrow = (box.current?.clientWidth ?? innerWidth) < 700;
+  // A mark at the end has no room for its text.
+  const marks = marksOf(fromMs, nowMs, isNarrow ? 3 : 8).filter(({ ms }) => share(ms) < (isNarrow ? 80 : 94));
   return (
     <div class="bars" ref={box}>
       <div class="axis" aria-hidden="true">

@@ -6,6 +6,7 @@ import type { LimitSettingJson } from "#proto/rowlock/v1/lock_service_pb.js";
 import { ActDialog, ReasonField, WhatFollows } from "./act-dialog.tsx";
 import { call } from "./api.ts";
 import { Name, Trouble, useAsked, useNowMs } from "./parts.tsx";
+import { useMayLimit } from "./rights.ts";
 import { whoNext } from "./who-next.ts";
 import { counted, shown, someOf } from "./words.ts";
 
@@ -31,6 +32,7 @@ export function LimitDialog({ lock, setting, onClose, onDone }: LimitDialogProps
   const [limit, setLimit] = useState(String(now ? (now.limit ?? 0) : 1));
   const [isUnset, setUnset] = useState(false);
   const [reason, setReason] = useState("");
+  const [mayLimit] = useMayLimit(target === "" ? [] : [isPattern ? { pattern: target } : { name: target }]);
   const wanted = Number(limit);
   const isNumber = /^\d+$/.test(limit) && wanted <= LIMIT_MAX;
   const act = async () => {
@@ -53,7 +55,7 @@ export function LimitDialog({ lock, setting, onClose, onDone }: LimitDialogProps
       title={fixed === undefined ? "Set a limit" : "Set the limit"}
       verb={verb}
       isDanger={!isUnset && wanted === 0}
-      isReady={(isUnset || isNumber) && target !== ""}
+      isReady={(isUnset || isNumber) && mayLimit === true}
       act={act}
       onClose={onClose}
       onDone={onDone}
@@ -77,6 +79,7 @@ export function LimitDialog({ lock, setting, onClose, onDone }: LimitDialogProps
           />
         </label>
       )}
+      {mayLimit === false ? <p class="note">You may not set this limit.</p> : null}
       <div class="fields">
         <label>
           Limit

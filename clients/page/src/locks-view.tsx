@@ -155,9 +155,10 @@ function Table({ list, onHold }: { list: readonly Row[]; onHold: (isHeld: boolea
   const wanted = useRef<number | null>(null);
   useLayoutEffect(() => {
     if (wanted.current === null) return;
-    body.current
-      ?.querySelector<HTMLElement>(`[data-at="${wanted.current}"] a`)
-      ?.focus({ preventScroll: true });
+    const link = body.current?.querySelector<HTMLElement>(`[data-at="${wanted.current}"] a`);
+    // A row that is far away is drawn once the page has scrolled to it.
+    if (!link) return;
+    link.focus({ preventScroll: true });
     wanted.current = null;
   });
   const [, redraw] = useState(0);

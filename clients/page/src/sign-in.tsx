@@ -6,28 +6,8 @@ import { connection } from "./connection.ts";
 import { Trouble } from "./parts.tsx";
 import { useStore } from "./store.ts";
 
-/** In place of a view, when the server shows nothing without a token. */
+/** Instead of a view, when the server shows nothing without a token. */
 export function SignIn() {
-  return (
-    <section class="panel sign-in">
-      <h1>Sign in</h1>
-      <Form />
-    </section>
-  );
-}
-
-export function SignInDialog({ onClose }: { onClose: () => void }) {
-  const dialog = useRef<HTMLDialogElement>(null);
-  useEffect(() => dialog.current?.showModal(), []);
-  return (
-    <dialog ref={dialog} onClose={onClose} aria-labelledby="sign-in">
-      <h2 id="sign-in">Sign in</h2>
-      <Form onDone={onClose} />
-    </dialog>
-  );
-}
-
-function Form({ onDone }: { onDone?: () => void }) {
   const { refused, about } = useStore(connection);
   const field = useRef<HTMLInputElement>(null);
   useEffect(() => field.current?.focus(), []);
@@ -38,29 +18,29 @@ function Form({ onDone }: { onDone?: () => void }) {
     // The same token once more: perhaps the server knows it by now.
     if (token.value === text) token.set(null);
     token.set(text);
-    onDone?.();
   };
-  if (about?.mayNotSignIn) return <p>{about.mayNotSignIn}</p>;
   return (
-    <form onSubmit={submit}>
-      <p>
-        This server shows locks to callers that it knows. Sign in with a token of its tokens file, or with a
-        JWT.
-      </p>
-      <label>
-        Token
-        <input ref={field} type="password" name="token" autocomplete="off" spellcheck={false} required />
-      </label>
-      <p class="dim">It is kept in this tab until you sign out or close the tab.</p>
-      <Trouble text={refused} />
-      <div class="buttons">
-        {onDone ? (
-          <button type="button" class="quiet" onClick={onDone}>
-            Cancel
-          </button>
-        ) : null}
-        <button type="submit">Sign in</button>
-      </div>
-    </form>
+    <section class="panel sign-in">
+      <h1>Sign in</h1>
+      {about?.mayNotSignIn ? (
+        <p>{about.mayNotSignIn}</p>
+      ) : (
+        <form onSubmit={submit}>
+          <p>
+            This server shows locks to callers that it knows. Sign in with a token of its tokens file, or with
+            a JWT.
+          </p>
+          <label>
+            Token
+            <input ref={field} type="password" name="token" autocomplete="off" spellcheck={false} required />
+          </label>
+          <p class="dim">It is kept in this tab until you sign out or close the tab.</p>
+          <Trouble text={refused} />
+          <div class="buttons">
+            <button type="submit">Sign in</button>
+          </div>
+        </form>
+      )}
+    </section>
   );
 }

@@ -16,7 +16,7 @@ describe.skipIf(!HAS_CHROMIUM)("the page", () => {
   const { visit } = visits();
 
   test("shows a name full of markup and of characters that turn text around as it is, everywhere", async () => {
-    const server = await stage.serving("sqlite::memory:");
+    const server = await stage.serving("sqlite::memory:", "--grace", "10m");
     const { client } = server;
     const ask = { name: NASTY, owner: NASTY.slice(0, 60), labels: { "<b>": NASTY }, ttl: TTL };
     await client.call("setLimit", { target: { case: "name", value: NASTY }, limit: 1, reason: NASTY });

@@ -17,6 +17,8 @@ export interface Visit {
   readonly page: Page;
   /** Bytes that came over the wire, with their headers. */
   bytes(): Promise<number>;
+  /** The processor time that pages have used so far, which other work on the machine does not change. */
+  processorMs(): Promise<number>;
 }
 
 export interface VisitOptions extends BrowserContextOptions {
@@ -74,6 +76,13 @@ export function visits(): Visits {
       await page.goto(`${metricsUrl}/${hash}`);
       return {
         page,
+        processorMs: async () => {
+          const session = await browser.newBrowserCDPSession();
+          const { processInfo } = await session.send("SystemInfo.getProcessInfo");
+          await session.detach();
+          const pages = processInfo.filter(({ type }) => type === "renderer");
+          return pages.reduce((sum, { cpuTime }) => sum + cpuTime * 1_000, 0);
+        },
         bytes: async () => (await Promise.all(sizes)).reduce((sum, size) => sum + size, 0),
       };
     },

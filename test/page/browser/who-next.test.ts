@@ -1,6 +1,6 @@
 // What the page says before somebody changes something.
 
-import * as fc from "fast-check";
+import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { ClaimJson, LockJson } from "#proto/rowlock/v1/lock_pb.js";
 import { whoNext } from "../../../clients/page/src/who-next.ts";
