@@ -6,7 +6,8 @@ import { join } from "node:path";
 import { build } from "rolldown";
 
 const page = join(import.meta.dirname, "..");
-const dist = join(page, "dist");
+/** Another folder can be named, to compare. */
+const dist = process.argv[2] ?? join(page, "dist");
 mkdirSync(dist, { recursive: true });
 
 await build({

@@ -107,7 +107,7 @@ describe.skipIf(!HAS_CHROMIUM)("the list of locks", () => {
     const target = { case: "pattern", value: "hot/*" } as const;
     let changes = 0;
     // Each change of the pattern changes all locks under it.
-    for (let limit = 2; changes < 12_000; limit++) {
+    for (let limit = 2; changes < 6_000; limit++) {
       await client.call("setLimit", { target, limit });
       changes = Number(await page.evaluate("changes"));
     }
