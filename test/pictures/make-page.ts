@@ -1,6 +1,8 @@
 // Makes the pictures of the page: a real server under some load, in a headless Chromium, light, dark and as a phone.
 //
-//   npm run pictures:page -- [--seconds 240]
+//   npm run pictures:page -- [--seconds 240] [--out FOLDER] [--all]
+//
+// With --all it also makes those of the other views, which only its author looks at.
 
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -17,6 +19,7 @@ const PHONE = { width: 390, height: 844 };
 
 const { values } = parseArgs({
   options: {
+    all: { type: "boolean", default: false },
     seconds: { type: "string", default: "240" },
     out: { type: "string", default: join(OWN, "docs/pictures") },
   },
@@ -62,16 +65,19 @@ try {
     await context.close();
     console.log(`wrote ${name}.png`);
   };
-  await picture("page-locks", "#/locks", "light", DESK);
-  await picture("page-lock", "#/lock/etl%2Fload", "light", { ...DESK, height: 1_000 });
-  await picture("page-locks-dark", "#/locks", "dark", DESK);
-  await picture("page-lock-dark", "#/lock/etl%2Fload", "dark", { ...DESK, height: 1_000 });
-  await picture("page-confirm", "#/lock/etl%2Fload", "light", { ...DESK, height: 900 });
-  await picture("page-rates", "#/rates", "light", DESK);
-  await picture("page-limits", "#/limits", "light", DESK);
-  await picture("page-changes", "#/changes", "light", DESK);
+  const tall = { ...DESK, height: 1_000 };
+  await picture("page-locks", "#/locks", "light", { ...DESK, height: 660 });
+  await picture("page-lock", "#/lock/etl%2Fload", "dark", tall);
+  await picture("page-confirm", "#/lock/etl%2Fload", "light", tall);
   await picture("page-phone", "#/locks", "light", PHONE);
-  await picture("page-phone-lock", "#/lock/etl%2Fload", "dark", PHONE);
+  if (values.all) {
+    await picture("page-lock-light", "#/lock/etl%2Fload", "light", tall);
+    await picture("page-locks-dark", "#/locks", "dark", DESK);
+    await picture("page-record", "#/lock/report%2Fdaily-sales", "light", tall);
+    for (const view of ["rates", "limits", "changes"])
+      await picture(`page-${view}`, `#/${view}`, "light", DESK);
+    await picture("page-phone-lock", "#/lock/etl%2Fload", "dark", PHONE);
+  }
 } finally {
   for (const stop of stops) await stop();
   rmSync(directory, { recursive: true, force: true });

@@ -26,7 +26,7 @@ const CHARTS: readonly Chart[] = [
   },
   {
     title: "How long granted requests had waited",
-    write: timeWords,
+    write: (ms) => (ms === 0 ? "0" : timeWords(ms)),
     lines: [
       { of: "waitMsP50", words: "half of them at most", colour: "--line-1" },
       { of: "waitMsP99", words: "99 of 100 at most", colour: "--line-2" },

@@ -14,16 +14,22 @@ const CAPTURED_MAX = 100;
 
 /** Takes all these locks, in few calls. */
 async function capture(client: TestCalls, names: readonly string[]): Promise<void> {
-  for (let from = 0; from < names.length; from += CAPTURED_MAX) {
-    const some = names.slice(from, from + CAPTURED_MAX);
-    const { leases } = await client.call("capture", {
-      names: some,
-      maxLeases: some.length,
-      owner: `worker-${from / CAPTURED_MAX}`,
-      ttl: TTL,
-    });
-    expect(leases).toHaveLength(some.length);
-  }
+  let from = 0;
+  const rounds = async () => {
+    while (from < names.length) {
+      const some = names.slice(from, from + CAPTURED_MAX);
+      const owner = `worker-${from / CAPTURED_MAX}`;
+      from += CAPTURED_MAX;
+      const { leases } = await client.call("capture", {
+        names: some,
+        maxLeases: some.length,
+        owner,
+        ttl: TTL,
+      });
+      expect(leases).toHaveLength(some.length);
+    }
+  };
+  await Promise.all([rounds(), rounds(), rounds(), rounds()]);
 }
 
 const namesUnder = (prefix: string, count: number) =>
