@@ -120,6 +120,12 @@ export async function busyPairs(
 export const distinctName = (caller: number, turn: number) => `busy/${caller}/${turn % 100}`;
 export const hotName = () => "hot";
 
+/** A pair of each name, some hundred at once. */
+export async function pairOfEach({ sessions }: Callers, names: readonly string[]): Promise<void> {
+  for (const part of partsOf(names, AT_ONCE * sessions.length))
+    await Promise.all(part.map((name, nth) => pair(sessions[nth % sessions.length] as LeanSession, name)));
+}
+
 async function pair(session: LeanSession, name: string): Promise<void> {
   await giveBack(session, await take(session, { name }));
 }

@@ -5,7 +5,7 @@ import { partsOf } from "../../../server/core/bounds.ts";
 import { RowlockProcess, screenOf, serveArgs } from "../../process/server-process.ts";
 import { wait } from "../../support/session-client.ts";
 import { TestCalls } from "../../support/test-calls.ts";
-import { each, giveBack, sessionsAt, take } from "./callers.ts";
+import { each, pairOfEach, sessionsAt, take } from "./callers.ts";
 import type { SizedDatabase } from "./sized-database.ts";
 
 const LOCKS = 20_000;
@@ -46,16 +46,10 @@ export async function memorySizes(database: SizedDatabase): Promise<MemorySizes>
     const callers = sessionsAt(grpcAddress, 5);
     closers.push(() => callers.close());
     // Code is compiled and caches are filled.
-    await each(callers, names("warm", 2_000), async (session, name) =>
-      giveBack(session, await take(session, { name })),
-    );
+    await pairOfEach(callers, names("warm", 2_000));
     await measure(null, 1, async () => {});
     sizes["the process at rest (resident)"] = await inspected.residentBytes();
-    await measure("a lock that it knows", LOCKS, () =>
-      each(callers, names("known", LOCKS), async (session, name) =>
-        giveBack(session, await take(session, { name })),
-      ),
-    );
+    await measure("a lock that it knows", LOCKS, () => pairOfEach(callers, names("known", LOCKS)));
     await measure("a lease with its lock, in a session", LOCKS, () =>
       each(callers, names("held", LOCKS), (session, name) => take(session, { name, ttlS: HOUR_S })),
     );
@@ -82,9 +76,7 @@ export async function memorySizes(database: SizedDatabase): Promise<MemorySizes>
     await measure("a session with its connection", SESSIONS, async () => {
       const more = sessionsAt(grpcAddress, SESSIONS);
       closers.push(() => more.close());
-      await each(more, names("of-session", SESSIONS), async (session, name) =>
-        giveBack(session, await take(session, { name })),
-      );
+      await pairOfEach(more, names("of-session", SESSIONS));
     });
     const watcher = (await connected(grpcAddress, 1, closers))[0] as TestCalls;
     await measure("a watch without locks", WATCHES, () => watch(watcher, "nothing/"));
