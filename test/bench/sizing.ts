@@ -2,9 +2,11 @@
 // tables as Markdown, which docs/sizing.md explains.
 //
 //   npm run sizing -- [--databases sqlite,mariadb,mysql] [--parts rows,pairs,memory,far] [--rounds 3] [--seconds 5]
+//     [--flags "--binlog-row-image=MINIMAL"]    for the database servers
 
 import { cpus, loadavg } from "node:os";
 import { parseArgs } from "node:util";
+import { roomIn } from "../../server/ops/memory.ts";
 import { farTables } from "./sizing/far.ts";
 import { memorySizes } from "./sizing/memory.ts";
 import { idleCost, type PairCost, pairCosts } from "./sizing/pairs.ts";
@@ -12,12 +14,16 @@ import { rowSizes } from "./sizing/rows.ts";
 import { KINDS, type Kind, type SizedDatabase, startSizedDatabase } from "./sizing/sized-database.ts";
 import { NotHere } from "./systems/system.ts";
 
+const MIB = 2 ** 20;
+const HEAPS_MIB = [256, 512, 1_024, 4_096];
+
 const { values: options } = parseArgs({
   options: {
     databases: { type: "string", default: KINDS.join(",") },
     parts: { type: "string", default: "rows,pairs,memory,far" },
     rounds: { type: "string", default: "3" },
     seconds: { type: "string", default: "5" },
+    flags: { type: "string", default: "" },
   },
 });
 const kinds = options.databases.split(",") as Kind[];
@@ -45,6 +51,8 @@ const PARTS: Readonly<Record<string, () => Promise<void>>> = {
       const sizes = await memorySizes(database);
       table("memory of a server", [["KiB", sizes]], (bytes) => (bytes / 1_024).toFixed(1));
     });
+    const heaps = HEAPS_MIB.map((mib): Column => [`${mib} MiB`, { ...roomIn(mib * MIB) }]);
+    table("room in a heap of", heaps, (count) => count.toLocaleString("en"));
   },
   async far() {
     for (const kind of kinds.filter((each) => each !== "sqlite"))
@@ -66,7 +74,7 @@ async function withDatabase<Answer>(
 ): Promise<Answer | undefined> {
   let database: SizedDatabase;
   try {
-    database = await startSizedDatabase(kind);
+    database = await startSizedDatabase(kind, options.flags.split(" ").filter(Boolean));
   } catch (error) {
     if (!(error instanceof NotHere)) throw error;
     console.log(`${kind}: left out, ${error.message}`);

@@ -126,15 +126,14 @@ export class Clients {
       await sleep(AGAIN_MS);
     }
     if (this.#faults.length > 0) throw new Error(this.#faults.join("\n"));
-    const from = this.#grantedMs.findLastIndex((ms) => ms <= sinceMs);
-    const gapsMs = this.#grantedMs
-      .slice(from + 1)
-      .map((ms, nth) => ms - (this.#grantedMs[from + nth] ?? sinceMs));
-    return Math.max(...gapsMs) / 1_000;
+    return this.longestGapS(sinceMs);
   }
 
-  get grants(): number {
-    return this.#grantedMs.length;
+  /** The longest time in seconds between two grants since then. */
+  longestGapS(sinceMs: number): number {
+    const from = this.#grantedMs.findLastIndex((ms) => ms <= sinceMs);
+    const timesMs = [this.#grantedMs[from] ?? sinceMs, ...this.#grantedMs.slice(from + 1), performance.now()];
+    return Math.max(...timesMs.slice(1).map((ms, nth) => ms - (timesMs[nth] as number))) / 1_000;
   }
 
   async #mark(name: string): Promise<void> {
@@ -147,7 +146,9 @@ export class Clients {
 
   async #takeUnlessHeld(name: string): Promise<void> {
     const { outcome } = await this.#calls.call("acquire", { name, ttl: LOAD_TTL });
-    if (outcome.case === "lease") this.#check(outcome.value);
+    if (outcome.case !== "lease") return;
+    this.#check(outcome.value);
+    await this.#calls.call("release", { leaseId: outcome.value.leaseId });
   }
 
   #check({ lockName, fencingToken }: Lease): void {

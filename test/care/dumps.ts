@@ -13,8 +13,10 @@ export const DUMPS: readonly Trial[] = [
     databases: ["mariadb", "mysql"],
     async run(stage) {
       const { source, clients } = await started(stage);
+      const dumpedMs = performance.now();
       const dump = await dumped(stage, source);
       await clients.between();
+      const gapS = clients.longestGapS(dumpedMs);
       await clients.after();
       const stoppedMs = performance.now();
       await stage.stopServing();
@@ -24,7 +26,8 @@ export const DUMPS: readonly Trial[] = [
       await stage.serve(source.url);
       const found = await clients.found();
       expectFound(found, BACKED_UP);
-      return { found, pauseS: await clients.pauseUntilGrants(stoppedMs) };
+      const note = `while it was dumped, no grants for at most ${gapS.toFixed(2)} s`;
+      return { found, pauseS: await clients.pauseUntilGrants(stoppedMs), note };
     },
   },
   {

@@ -24,9 +24,9 @@ export const MOVES: readonly Trial[] = [
       await target.tool("", [], { input: await dumped(stage, source) });
       await stage.rowlock(target.url, "restored", "--pause", "0s");
       await stage.serve(target.url);
-      const pauseS = await clients.pauseUntilGrants(stoppedMs);
       const found = await clients.found();
       expectFound(found, ALL);
+      const pauseS = await clients.pauseUntilGrants(stoppedMs);
       await expectHealthy(stage, target.url);
       return { found, pauseS };
     },
@@ -47,9 +47,9 @@ export const MOVES: readonly Trial[] = [
       await promote(stage, replica);
       await stage.rowlock(replica.url, "restored", "--pause", "0s");
       await stage.serve(replica.url);
-      const pauseS = await clients.pauseUntilGrants(stoppedMs);
       const found = await clients.found();
       expectFound(found, ALL);
+      const pauseS = await clients.pauseUntilGrants(stoppedMs);
       await expectHealthy(stage, replica.url);
       return { found, pauseS };
     },
@@ -101,7 +101,6 @@ export const MOVES: readonly Trial[] = [
       await stage.rowlock(target.url, "migrate", "up");
       await stage.rowlock(target.url, "restored", "--pause", `${TTL_S}s`);
       await stage.serve(target.url);
-      const pauseS = await clients.pauseUntilGrants(stoppedMs);
       const found = await clients.found();
       expectFound(found, {
         leaseBefore: false,
@@ -112,7 +111,7 @@ export const MOVES: readonly Trial[] = [
         limit: 1,
         status: "",
       });
-      return { found, pauseS };
+      return { found, pauseS: await clients.pauseUntilGrants(stoppedMs) };
     },
   },
 ];

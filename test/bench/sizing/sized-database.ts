@@ -32,7 +32,7 @@ export interface SizedDatabase {
 }
 
 /** Throws a NotHere if no binary of this kind is installed or named. */
-export async function startSizedDatabase(kind: Kind): Promise<SizedDatabase> {
+export async function startSizedDatabase(kind: Kind, flags: readonly string[] = []): Promise<SizedDatabase> {
   const parent = join(process.cwd(), "node_modules/.cache");
   await mkdir(parent, { recursive: true });
   const directory = await mkdtemp(join(parent, "rowlock-sizing-"));
@@ -47,7 +47,7 @@ export async function startSizedDatabase(kind: Kind): Promise<SizedDatabase> {
   }
   const { server, stop } = await startPrivateServer(binary, kind, {
     parent: directory,
-    flags: ["--log-bin=binlog"],
+    flags: ["--log-bin=binlog", ...flags],
   });
   await ask(server.url, "CREATE DATABASE rowlock");
   const url = `${server.url}/rowlock`;
