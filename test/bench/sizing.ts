@@ -2,7 +2,7 @@
 // tables as Markdown, which docs/sizing.md explains.
 //
 //   npm run sizing -- [--databases sqlite,mariadb,mysql] [--parts rows,pairs,memory,far] [--rounds 3] [--seconds 5]
-//     [--flags "--binlog-row-image=MINIMAL"]    for the database servers
+//     [--flags="--binlog-row-image=MINIMAL"]    for the database servers
 
 import { cpus, loadavg } from "node:os";
 import { parseArgs } from "node:util";

@@ -8,12 +8,15 @@ import { MOVES } from "./moves.ts";
 import { Missing } from "./stage.ts";
 import { ALL, inStage, type Trial } from "./trial.ts";
 
+/** Two database servers and several processes start in each. */
+const BUSY_MACHINE_MS = 300_000;
 const QUICK = ["moved-by-dump", "sqlite-file-of-a-running-server"];
 const trials = [...COPIES, ...MOVES].filter(({ name }) => QUICK.includes(name));
 
 describe.each(testDatabases())("on $label", ({ kind }) => {
   test.for(trials.filter(({ databases }) => databases.includes(kind)))(
     "$name loses nothing",
+    { timeout: BUSY_MACHINE_MS },
     async (trial, { skip }) => {
       const { found } = await tried(trial, kind, skip);
       expect(found).toEqual(ALL);

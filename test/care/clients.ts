@@ -89,6 +89,8 @@ export class Clients {
   async found(): Promise<Found> {
     const lock = async (name: string) =>
       (await this.#patiently(() => this.#calls.call("getLock", { name }))).lock;
+    await lock("queued");
+    const placeBefore = await this.#hasPlace();
     const limited = await lock("limited");
     const recorded = await lock("recorded");
     const released = await lock("released");
@@ -97,7 +99,7 @@ export class Clients {
       leaseBetween: await this.#renews("between"),
       leaseAfter: await this.#renews("after"),
       heldAgain: (released?.holderCount ?? 0) > 0,
-      placeBefore: await this.#hasPlace(),
+      placeBefore,
       limit: limited?.limit?.limit ?? 0,
       status: recorded?.record?.status ?? "",
     };

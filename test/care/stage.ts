@@ -19,6 +19,8 @@ import { Clients } from "./clients.ts";
 const COMMAND_MS_MAX = 120_000;
 const PATIENCE_MS = 60_000;
 const POLL_EVERY_MS = 50;
+/** Places are kept for so long after a start: long enough for a busy machine. */
+const GRACE = "60s";
 
 /** Something that a trial needs is not installed. */
 export class Missing extends Error {}
@@ -79,7 +81,7 @@ export class Stage {
   /** Starts a Rowlock server. Returns it when it serves. */
   async serve(url: string, ...flags: string[]): Promise<RowlockProcess> {
     const ports = ["--listen", `127.0.0.1:${this.#port}`, "--metrics-listen", "127.0.0.1:0"];
-    const server = new RowlockProcess(["serve", "--database-url", url, ...ports, ...flags]);
+    const server = new RowlockProcess(["serve", "--database-url", url, ...ports, "--grace", GRACE, ...flags]);
     this.#server = server;
     this.afterwards(() => server.destroy());
     await screenOf(server);
