@@ -58,7 +58,13 @@ export interface PrivateServerOptions {
 export async function startPrivateServer(
   binary: string,
   flavour: Flavour,
-  { parent = tmpdir(), flags: more = [], env = {}, data: moved, isRestarted = false }: PrivateServerOptions = {},
+  {
+    parent = tmpdir(),
+    flags: more = [],
+    env = {},
+    data: moved,
+    isRestarted = false,
+  }: PrivateServerOptions = {},
 ): Promise<RunningServer> {
   const directory = await mkdtemp(join(parent, `rowlock-${flavour}-`));
   const log = join(directory, "error.log");
