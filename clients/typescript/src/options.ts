@@ -46,8 +46,8 @@ export type LogLevel = "debug" | "info" | "warn" | "error";
 export interface LogFields {
   /** The name of the lock. */
   readonly lock?: string;
-  /** The fencing token of the lease. */
-  readonly fencingToken?: number;
+  /** The fencing token of the lease: a string above 2^53, as after a fail-over of the database. */
+  readonly fencingToken?: number | string;
   /** The reason of the error, such as SHUTTING_DOWN, or how the lease ended, such as `expired`. */
   readonly reason?: string;
   readonly address?: string;

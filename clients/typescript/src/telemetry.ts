@@ -79,7 +79,7 @@ export class Telemetry {
       "rowlock.lock.name": lock.name,
       "rowlock.lock.mode": lock.mode,
       "rowlock.lock.permits": lock.permits,
-      "rowlock.fencing_token": Number(lock.token),
+      "rowlock.fencing_token": exact(lock.token),
     });
     let isOpen = true;
     const end = (why?: unknown) => {
@@ -123,7 +123,7 @@ export class Telemetry {
     const { lockName, token } = lease;
     this.#log("warn", `The lock "${lockName}" is lost (${reason}).`, {
       lock: lockName,
-      fencingToken: Number(token),
+      fencingToken: exact(token),
       reason,
     });
   }
@@ -132,7 +132,7 @@ export class Telemetry {
   late({ lockName, token }: HeldLease): void {
     this.#instruments?.late();
     const message = `The renewal of the lock "${lockName}" is late: two thirds of its ttl have passed.`;
-    this.#log("warn", message, { lock: lockName, fencingToken: Number(token) });
+    this.#log("warn", message, { lock: lockName, fencingToken: exact(token) });
   }
 
   connection(event: ConnectionEvent): void {
@@ -237,7 +237,7 @@ export class LockSpan {
     this.#span?.setAttributes({
       "rowlock.outcome": isRefused ? outcome.reason.toLowerCase() : "granted",
       "rowlock.waited": hasWaited,
-      ...(!isRefused && { "rowlock.fencing_token": Number(outcome.token) }),
+      ...(!isRefused && { "rowlock.fencing_token": exact(outcome.token) }),
     });
     this.#span?.end();
     if (!isRefused) this.#waited?.((performance.now() - this.#beganMs) / 1_000);
@@ -320,4 +320,9 @@ function instrumentsOf(api: OpenTelemetryApi): Instruments {
     lost: (reason) => lost.add(1, { "rowlock.reason": reason }),
     late: () => late.add(1),
   };
+}
+
+/** JavaScript has no exact number above 2^53, and after a fail-over of the database tokens are above it. */
+function exact(token: bigint): number | string {
+  return token <= Number.MAX_SAFE_INTEGER ? Number(token) : String(token);
 }

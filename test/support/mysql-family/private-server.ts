@@ -6,7 +6,7 @@ import { execFile, spawn } from "node:child_process";
 import { randomBytes, randomInt } from "node:crypto";
 import { once } from "node:events";
 import { existsSync, mkdirSync, readFileSync } from "node:fs";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, rename, rm, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -48,6 +48,8 @@ export interface PrivateServerOptions {
   readonly flags?: readonly string[];
   /** Added to this process's own environment. */
   readonly env?: Readonly<Record<string, string>>;
+  /** Moves this data directory of another server into place, instead of creating an empty one. */
+  readonly data?: string;
   /** Restarts the server when it exits by itself, on the same data and port, as a service manager does. */
   readonly isRestarted?: boolean;
 }
@@ -56,7 +58,13 @@ export interface PrivateServerOptions {
 export async function startPrivateServer(
   binary: string,
   flavour: Flavour,
-  { parent = tmpdir(), flags: more = [], env = {}, isRestarted = false }: PrivateServerOptions = {},
+  {
+    parent = tmpdir(),
+    flags: more = [],
+    env = {},
+    data: moved,
+    isRestarted = false,
+  }: PrivateServerOptions = {},
 ): Promise<RunningServer> {
   const directory = await mkdtemp(join(parent, `rowlock-${flavour}-`));
   const log = join(directory, "error.log");
@@ -72,11 +80,13 @@ export async function startPrivateServer(
   };
 
   try {
-    await createDataDirectory(binary, flavour, data);
+    if (moved === undefined) await createDataDirectory(binary, flavour, data);
+    else await rename(moved, data);
     const password = randomBytes(12).toString("hex");
+    const newPassword = moved === undefined ? "" : `ALTER USER 'rowlock'@'%' IDENTIFIED BY '${password}';\n`;
     await writeFile(
       join(directory, "init.sql"),
-      `CREATE USER IF NOT EXISTS 'rowlock'@'%' IDENTIFIED BY '${password}';\nGRANT ALL ON *.* TO 'rowlock'@'%' WITH GRANT OPTION;\n`,
+      `CREATE USER IF NOT EXISTS 'rowlock'@'%' IDENTIFIED BY '${password}';\n${newPassword}GRANT ALL ON *.* TO 'rowlock'@'%' WITH GRANT OPTION;\n`,
     );
     const port = await freePort();
     const flags = [...serverFlags(flavour, directory, data, log, port), ...more];
