@@ -88,7 +88,7 @@ export interface RenewedLease {
 
 /** Makes a client. It connects with the first call. Throws a RangeError if an option cannot work. */
 export function connect(options: ConnectOptions): RowlockClient {
-  checkOptions(options, CONNECT);
+  checkOptions(options, CONNECT, ["addresses"]);
   return new RowlockClient(settingsOf(options));
 }
 
