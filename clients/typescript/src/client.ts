@@ -318,6 +318,7 @@ export class RowlockClient implements AsyncDisposable {
     const work = new Work(prefix, handler, options, {
       capture: (asked) => this.capture(asked),
       holding: (lock, run) => this.#telemetry.holding(lock, run),
+      ifRefused: (lock, options) => this.#locks.ifRefused(lock, options),
       log: (message, fields) => this.#telemetry.work(message, fields),
     });
     this.#waits.add(work);
