@@ -18,6 +18,8 @@ export type Refusal =
   | (Common & {
       readonly reason: "BUSY" | "TIMED_OUT";
       readonly holders: readonly ClaimView[];
+      /** The limit is 0 now, which is why the wait was in vain. */
+      readonly limit?: LimitView;
       /** This client itself holds the lock, and locks are not reentrant. */
       readonly heldByYou?: true;
     })
@@ -53,7 +55,12 @@ export function refusalOf(refused: RefusalMessage): Refusal {
   switch (reason) {
     case "BUSY":
     case "TIMED_OUT":
-      return { ...common, reason, holders: holders.map(claimView) };
+      return {
+        ...common,
+        reason,
+        holders: holders.map(claimView),
+        ...(limit && { limit: limitView(limit) }),
+      };
     case "PAUSED":
     case "NEVER_FITS":
       return { ...common, reason, ...(limit && { limit: limitView(limit) }) };

@@ -31,6 +31,7 @@ interface Instruments {
   readonly api: OpenTelemetryApi;
   readonly start: (name: string, kind: number, attributes?: Attributes) => Span;
   readonly held: (by: 1 | -1) => void;
+  readonly waiting: (by: 1 | -1) => void;
   readonly waited: (seconds: number) => void;
   readonly lost: (reason: string) => void;
   readonly late: () => void;
@@ -62,7 +63,7 @@ export class Telemetry {
       "rowlock.lock.mode": mode,
       "rowlock.lock.permits": permits,
     };
-    return new LockSpan(instruments?.start("rowlock.lock", KIND_CLIENT, attributes), instruments?.waited);
+    return new LockSpan(instruments?.start("rowlock.lock", KIND_CLIENT, attributes), instruments);
   }
 
   /** Begins the span of a capture. */
@@ -216,19 +217,20 @@ export class Telemetry {
   }
 }
 
-/** The span of one request for a lock. */
+/** The span of one request for a lock, which waits until `ended` or `failed` is called. */
 export class LockSpan {
   /** The trace context of this span; empty if there is none. */
   readonly traceparent: string;
   readonly #span: Span | undefined;
-  readonly #waited: Instruments["waited"] | undefined;
+  readonly #instruments: Pick<Instruments, "waited" | "waiting"> | undefined;
   readonly #beganMs: number;
 
-  constructor(span: Span | undefined, waited: Instruments["waited"] | undefined) {
+  constructor(span: Span | undefined, instruments: Pick<Instruments, "waited" | "waiting"> | undefined) {
     this.#span = span;
-    this.#waited = waited;
-    this.#beganMs = waited ? performance.now() : 0;
+    this.#instruments = instruments;
+    this.#beganMs = instruments ? performance.now() : 0;
     this.traceparent = traceparentOf(span);
+    instruments?.waiting(1);
   }
 
   /** Ends it with the lease or the refusal. `hasWaited`: the request had a place in the queue. */
@@ -240,11 +242,13 @@ export class LockSpan {
       ...(!isRefused && { "rowlock.fencing_token": exact(outcome.token) }),
     });
     this.#span?.end();
-    if (!isRefused) this.#waited?.((performance.now() - this.#beganMs) / 1_000);
+    this.#instruments?.waiting(-1);
+    if (!isRefused) this.#instruments?.waited((performance.now() - this.#beganMs) / 1_000);
   }
 
   failed(error: unknown, signal: AbortSignal | undefined, hasWaited: boolean): void {
     this.#span?.setAttributes({ "rowlock.waited": hasWaited });
+    this.#instruments?.waiting(-1);
     fail(this.#span, error, signal);
   }
 }
@@ -299,6 +303,10 @@ function instrumentsOf(api: OpenTelemetryApi): Instruments {
     unit: "{lease}",
     description: "Leases that the client holds",
   });
+  const waiting = meter.createUpDownCounter("rowlock.client.waiting", {
+    unit: "{request}",
+    description: "Requests for a lock that have no answer yet",
+  });
   const waited = meter.createHistogram("rowlock.client.wait.duration", {
     unit: "s",
     description: "Time from a request for a lock to its grant",
@@ -316,6 +324,7 @@ function instrumentsOf(api: OpenTelemetryApi): Instruments {
     api,
     start: (name, kind, attributes = {}) => tracer.startSpan(name, { kind, attributes }),
     held: (by) => held.add(by),
+    waiting: (by) => waiting.add(by),
     waited: (seconds) => waited.record(seconds),
     lost: (reason) => lost.add(1, { "rowlock.reason": reason }),
     late: () => late.add(1),
