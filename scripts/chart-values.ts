@@ -66,7 +66,8 @@ function typeOf(placeholder: string, bound: string): object {
     return orWord({ type: "integer", minimum, maximum });
   }
   if (placeholder === "[true|false]") return orWord({ type: "boolean" });
-  if (placeholder === "<word>") return { enum: [...usual.split(", "), ...(word === undefined ? [] : [word])] };
+  if (placeholder === "<word>")
+    return { enum: [...usual.split(", "), ...(word === undefined ? [] : [word])] };
   return { type: "string" };
 }
 
@@ -91,7 +92,11 @@ function rowsOf(schema: Schema, value: unknown, path: string): Row[] {
     // `global` is Helm's own.
     name === "global"
       ? []
-      : rowsOf(inner, (value as Readonly<Record<string, unknown>>)[name], path === "" ? name : `${path}.${name}`),
+      : rowsOf(
+          inner,
+          (value as Readonly<Record<string, unknown>>)[name],
+          path === "" ? name : `${path}.${name}`,
+        ),
   );
 }
 
@@ -102,7 +107,9 @@ function usual(value: unknown): string {
   if (Array.isArray(value)) return `\`${value.join("`, `")}\``;
   return Object.entries(value)
     .filter(([, inner]) => inner !== "")
-    .map(([name, inner]) => `\`${name}: ${isPlain(inner) ? inner : JSON.stringify(inner).replaceAll('"', "")}\``)
+    .map(
+      ([name, inner]) => `\`${name}: ${isPlain(inner) ? inner : JSON.stringify(inner).replaceAll('"', "")}\``,
+    )
     .join(", ");
 }
 
