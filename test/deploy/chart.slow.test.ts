@@ -70,13 +70,11 @@ const REFUSED: Readonly<Record<string, readonly [values: object, ...faults: RegE
       database: { url: "mysql://rowlock@db/rowlock" },
       migration: { at: "job" },
       stateFile: { keptBy: "claim" },
-      command: ["doctor"],
     }),
-    /4 of the values/,
+    /3 of the values/,
     /- database\.url and sqlite\.enabled are both set/,
     /- migration\.at is job/,
     /- stateFile\.keptBy is claim/,
-    /- command is set/,
   ],
   "a password in a URL": [
     but(smallest, {
@@ -151,6 +149,7 @@ const REFUSED: Readonly<Record<string, readonly [values: object, ...faults: RegE
 
 const FURTHER = {
   command: but(everything, { command: ["restored", "--pause", "1h"] }),
+  "command on a file": but(sqlite, { command: ["doctor"] }),
   addresses: but(smallest, {
     database: { url: "mysql://rowlock@db-1:3307,db-2,[2001:db8::3]:3308/rowlock" },
     networkPolicy: { egress: { enabled: true } },
@@ -383,6 +382,14 @@ describe.runIf(PYTHON)("the chart", () => {
     expect(loadDatabaseConfig({ argvFlags: {}, env, readFile, parseDatabaseUrl })).not.toHaveProperty(
       "faults",
     );
+  });
+
+  it("runs a job on an SQLite file", () => {
+    const pod = podOf(only(of("command on a file"), "Job")) as PodSpec;
+    const server = podOf(workload(of("sqlite"))) as PodSpec;
+    expect(envOf(pod)).toEqual({ ROWLOCK_DATABASE_URL: envOf(server).ROWLOCK_DATABASE_URL });
+    expect(pod.containers[0].volumeMounts).toEqual([{ name: "data", mountPath: "/var/lib/rowlock" }]);
+    expect(pod.volumes).toEqual(server.volumes?.filter(({ name }) => name === "data"));
   });
 
   it("migrates before the servers, which then leave the schema alone", () => {

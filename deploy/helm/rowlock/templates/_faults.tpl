@@ -47,9 +47,6 @@ value may be is in values.schema.json, which Helm checks before.
 {{- if eq $v.stateFile.keptBy "claim" -}}
 {{- $faults = append $faults "stateFile.keptBy is claim and sqlite.enabled is true: an SQLite file is restored with its server stopped, so run `rowlock restored` then, and set stateFile.keptBy=pod." -}}
 {{- end -}}
-{{- if $v.command -}}
-{{- $faults = append $faults "command is set and sqlite.enabled is true: a job cannot open the file of the server. The README says how to run commands then." -}}
-{{- end -}}
 {{- end -}}
 
 {{- if and $v.tls.secret $v.tls.certManager.enabled -}}

@@ -6,6 +6,9 @@ Lists are JSON, as templates return only text.
 
 {{/* The files by which a server or a command logs in to the database. `password` is a value such as database.password. */}}
 {{- define "rowlock.databaseFiles" -}}
+{{- if .root.Values.sqlite.enabled -}}
+[]
+{{- else -}}
 {{- $tls := .root.Values.database.tls -}}
 {{- $own := $tls.certificate.secret -}}
 {{- include "rowlock.named" (list
@@ -14,6 +17,7 @@ Lists are JSON, as templates return only text.
   (dict "env" "ROWLOCK_DATABASE_CERT" "path" "database/tls.crt" "from" (dict "secret" $own "key" "tls.crt"))
   (dict "env" "ROWLOCK_DATABASE_KEY" "path" "database/tls.key" "from" (dict "secret" $own "key" "tls.key"))
 ) -}}
+{{- end -}}
 {{- end }}
 
 {{/* All files of a server. */}}
@@ -23,10 +27,7 @@ Lists are JSON, as templates return only text.
 {{- if .Values.access.policy -}}
 {{- $policy = dict "configMap" (printf "%s-policy" (include "rowlock.fullname" .)) "key" "policy.yaml" -}}
 {{- end -}}
-{{- $database := list -}}
-{{- if .Values.database.url -}}
-{{- $database = include "rowlock.databaseFiles" (dict "root" . "password" .Values.database.password) | fromJsonArray -}}
-{{- end -}}
+{{- $database := include "rowlock.databaseFiles" (dict "root" . "password" .Values.database.password) | fromJsonArray -}}
 {{- include "rowlock.named" (concat $database (list
   (dict "env" "ROWLOCK_TLS_CERT" "path" "tls/tls.crt" "from" (dict "secret" $certificate "key" "tls.crt"))
   (dict "env" "ROWLOCK_TLS_KEY" "path" "tls/tls.key" "from" (dict "secret" $certificate "key" "tls.key"))

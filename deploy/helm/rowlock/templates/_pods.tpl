@@ -40,10 +40,14 @@ securityContext:
   {{- include "rowlock.podSecurity" . | nindent 2 }}
 {{- end }}
 
-{{/* How a server or a command reaches the database: `url`, and `password` as in rowlock.databaseFiles. */}}
+{{/*
+How a server or a command reaches the database: `url`, and `password` as in rowlock.databaseFiles. An SQLite file is on
+the volume `data`.
+*/}}
 {{- define "rowlock.databaseEnv" -}}
 - name: ROWLOCK_DATABASE_URL
-  value: {{ .url | quote }}
+  value: {{ ternary "sqlite:/var/lib/rowlock/rowlock.db" .url .root.Values.sqlite.enabled | quote }}
+{{- if .root.Values.database.url }}
 {{- with .root.Values.database.tls }}
 {{- if .systemAuthorities }}
 - name: ROWLOCK_DATABASE_CA
@@ -54,6 +58,18 @@ securityContext:
   value: "false"
 {{- end }}
 {{- end }}
+{{- end }}
+{{- end }}
+
+{{- define "rowlock.dataMount" -}}
+- name: data
+  mountPath: /var/lib/rowlock
+{{- end }}
+
+{{- define "rowlock.dataVolume" -}}
+- name: data
+  persistentVolumeClaim:
+    claimName: {{ default (printf "%s-data" (include "rowlock.fullname" .)) .Values.sqlite.existingClaim }}
 {{- end }}
 
 {{/* The pod of a command that works on the database and ends: `args`, and `url` and `password` as above. */}}
@@ -75,12 +91,18 @@ containers:
       {{- include "rowlock.containerSecurity" . | nindent 6 }}
     resources:
       {{- toYaml .root.Values.resources | nindent 6 }}
-    {{- if ne $files "[]" }}
     volumeMounts:
+      {{- if ne $files "[]" }}
       {{- include "rowlock.fileMount" . | nindent 6 }}
-    {{- end }}
-{{- if ne $files "[]" }}
+      {{- end }}
+      {{- if .root.Values.sqlite.enabled }}
+      {{- include "rowlock.dataMount" . | nindent 6 }}
+      {{- end }}
 volumes:
+  {{- if ne $files "[]" }}
   {{- include "rowlock.fileVolume" $files | nindent 2 }}
-{{- end }}
+  {{- end }}
+  {{- if .root.Values.sqlite.enabled }}
+  {{- include "rowlock.dataVolume" .root | nindent 2 }}
+  {{- end }}
 {{- end }}
