@@ -156,8 +156,18 @@ const FURTHER = {
   }),
 };
 
+/** The values that the README shows, each with those of its installation beneath. */
+const shown = [...readFileSync(join(CHART, "README.md"), "utf8").matchAll(/^```yaml\n(.*?)^```/gms)].map(
+  ([, text = ""]) => parse(text) as object,
+);
+const README = Object.fromEntries(
+  shown.map((values) => [`the README: ${Object.keys(values).join(", ")}`, but(shown[0], values)]),
+);
+
 const refusals = Object.fromEntries(Object.entries(REFUSED).map(([title, [values]]) => [title, values]));
-const all: Readonly<Record<string, Rendered>> = PYTHON ? render({ ...FILES, ...FURTHER, ...refusals }) : {};
+const all: Readonly<Record<string, Rendered>> = PYTHON
+  ? render({ ...FILES, ...FURTHER, ...README, ...refusals })
+  : {};
 const of = (name: string) => all[name] as Rendered;
 const CASES = Object.keys(FILES);
 
@@ -285,6 +295,12 @@ describe.runIf(PYTHON)("the chart", () => {
     const made = CASES.flatMap((name) => Object.keys(envOf(podOf(workload(of(name))) as PodSpec)));
     const known = new Set([CONFIG_NAME, ...Object.keys(schema.properties.settings.properties), ...made]);
     expect(describeSettings().filter(({ name }) => !known.has(name))).toEqual([]);
+  });
+
+  it.each(Object.keys(README))("takes the values of %s", (name) => {
+    expect(of(name)).toMatchObject({ lint: [], invalid: [] });
+    const files = filesOf(podOf(workload(of(name))) as PodSpec);
+    expect(files.get("/etc/rowlock/database/password")).toBe("secret rowlock-database password");
   });
 
   it("writes large numbers as the server reads them", () => {
