@@ -117,9 +117,9 @@ const REFUSED: Readonly<Record<string, readonly [values: object, ...faults: RegE
     /- metrics\.tls is true without a certificate/,
     /- Callers have tokens, and there is no certificate/,
   ],
-  "a policy for nobody, and names of certificates that nobody shows": [
+  "a policy without callers that it could know": [
     but(smallest, { access: { policy: { rules: [] } } }),
-    /- There is a policy, and nobody can say who they are/,
+    /- There is a policy, and callers have no way to prove who they are/,
   ],
   "names of certificates that nobody shows": [
     but(smallest, { settings: { ROWLOCK_CERTIFICATE_NAMES: "dns" } }),

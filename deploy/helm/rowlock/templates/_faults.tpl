@@ -74,7 +74,7 @@ value may be is in values.schema.json, which Helm checks before.
 {{- $faults = append $faults "Callers have tokens, and there is no certificate: whoever listens can use the tokens, so set tls.secret or tls.certManager.enabled, or settings.ROWLOCK_ALLOW_PLAINTEXT_TOKENS=true." -}}
 {{- end -}}
 {{- if and (or $v.access.policy $v.access.policyFile.secret $v.access.policyFile.configMap) (not (or $isByToken $isByCertificate)) -}}
-{{- $faults = append $faults "There is a policy, and nobody can say who they are: set access.tokens.secret, settings.ROWLOCK_JWT_ISSUER with its like, or settings.ROWLOCK_CERTIFICATE_NAMES." -}}
+{{- $faults = append $faults "There is a policy, and callers have no way to prove who they are: set access.tokens.secret, or settings.ROWLOCK_JWT_ISSUER and ROWLOCK_JWT_AUDIENCE, or settings.ROWLOCK_CERTIFICATE_NAMES." -}}
 {{- end -}}
 {{- if and $isByCertificate (not (or $v.tls.clientCa.secret $v.tls.clientCa.configMap)) -}}
 {{- $faults = append $faults "settings.ROWLOCK_CERTIFICATE_NAMES is set, and no client has to show a certificate: set tls.clientCa." -}}
