@@ -5,35 +5,23 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parse } from "yaml";
-import { CONFIG_NAME, describeSettings } from "../server/config/settings.ts";
+import { describeSettings } from "../server/config/settings.ts";
 
 const CHART = join(import.meta.dirname, "../deploy/helm/rowlock");
 const SCHEMA = join(CHART, "values.schema.json");
 const README = join(CHART, "README.md");
 const [BEGIN, END] = ["<!-- made by npm run docs:chart -->", "<!-- end -->"];
 
-/** Settings that the chart makes of other values. ROWLOCK_JWT_KEYS is made of one only if the keys are in a file. */
+/** Settings that the chart makes of other values, beside those that name files, which a pod has only if it mounts them. */
 const MADE_BY_THE_CHART: readonly string[] = [
-  CONFIG_NAME,
   "ROWLOCK_DATABASE_URL",
-  "ROWLOCK_DATABASE_CA",
-  "ROWLOCK_DATABASE_CERT",
-  "ROWLOCK_DATABASE_KEY",
   "ROWLOCK_DATABASE_VERIFY_NAME",
-  "ROWLOCK_DATABASE_PASSWORD_FILE",
   "ROWLOCK_LISTEN",
   "ROWLOCK_ADVERTISE",
   "ROWLOCK_METRICS_LISTEN",
   "ROWLOCK_METRICS_TLS",
-  "ROWLOCK_METRICS_TOKEN_FILE",
-  "ROWLOCK_TLS_CERT",
-  "ROWLOCK_TLS_KEY",
-  "ROWLOCK_TLS_CLIENT_CA",
   "ROWLOCK_ALLOW_PLAINTEXT",
-  "ROWLOCK_TOKENS_FILE",
-  "ROWLOCK_POLICY_FILE",
   "ROWLOCK_MIGRATE",
-  "ROWLOCK_STATE_FILE",
 ];
 
 interface Schema {
@@ -45,7 +33,9 @@ interface Schema {
 /** The schema with all settings that `settings` may have, as its file should be. */
 export function chartSchema(): unknown {
   const schema = JSON.parse(readFileSync(SCHEMA, "utf8"));
-  const settings = describeSettings().filter(({ name }) => !MADE_BY_THE_CHART.includes(name));
+  const settings = describeSettings().filter(
+    ({ name, placeholder }) => placeholder !== "<file>" && !MADE_BY_THE_CHART.includes(name),
+  );
   schema.properties.settings.properties = Object.fromEntries(
     settings.map(({ name, about, placeholder, bound }) => [
       name,

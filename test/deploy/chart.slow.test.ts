@@ -290,7 +290,7 @@ describe.runIf(PYTHON).each(CASES)("with the values of %s, the chart", (name) =>
 });
 
 describe.runIf(PYTHON)("the chart", () => {
-  it("lets values set each setting that it does not make itself", () => {
+  it("lets values set each setting that it does not make itself, but for a file of all settings", () => {
     const schema = JSON.parse(readFileSync(join(CHART, "values.schema.json"), "utf8"));
     const made = CASES.flatMap((name) => Object.keys(envOf(podOf(workload(of(name))) as PodSpec)));
     const known = new Set([CONFIG_NAME, ...Object.keys(schema.properties.settings.properties), ...made]);
