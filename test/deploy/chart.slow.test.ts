@@ -369,6 +369,9 @@ describe.runIf(PYTHON)("the chart", () => {
     const labels = workload(of("everything")).spec.template.metadata.labels;
     const test = only(of("everything"), "Pod").metadata.labels;
     const [clients] = strict.ingress;
+    expect(clients.from).toContainEqual({ namespaceSelector: { matchLabels: { team: "etl" } } });
+    const scrapers = { matchLabels: { "kubernetes.io/metadata.name": "monitoring" } };
+    expect(strict.ingress[1].from).toEqual([{ namespaceSelector: scrapers }]);
     const own = clients.from.find((peer: object) => "podSelector" in peer).podSelector;
     expect([labels, test].map((each) => isSelected(own, each))).toEqual([true, true]);
     expect(strict.egress).toContainEqual({
