@@ -7,7 +7,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 const ENGINE_PATIENCE_MS = 5_000;
 const PULLING_MS = 240_000;
 /** A busy machine builds for minutes. */
-const COMMAND_MS = 900_000;
+const COMMAND_MS = 1_500_000;
 const LOOKED_EVERY_MS = 100;
 
 /** Runs a command of docker, and returns what it prints; throws with what it said if it fails. */
