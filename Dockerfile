@@ -17,9 +17,10 @@ RUN apt-get update && apt-get install --yes --no-install-recommends binutils
 COPY deploy/image/system.sh /
 RUN sh /system.sh /layers/system
 WORKDIR /layers/app/app
-# The optional packages are other Nodes, and this image has one.
+# The optional packages are other Nodes, and this image has one. The list of what is here must not name what is not: npm
+# would then leave packages out of it that the server and its development share.
 COPY package.json package-lock.json .npmrc ./
-RUN npm ci --omit=dev --omit=optional
+RUN npm ci --omit=dev --omit=optional && npm pkg delete devDependencies optionalDependencies
 ARG SOURCE_DATE_EPOCH=0
 COPY scripts/image-sbom.ts /
 RUN node /image-sbom.ts /layers/system >sbom.cdx.json && rm package-lock.json .npmrc

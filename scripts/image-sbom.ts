@@ -1,6 +1,6 @@
-// Prints what the image consists of, as CycloneDX: the packages as npm lists them from the lockfile, Node, and the
-// libraries of the distribution, whose records are in the folder of the image's system (deploy/image/system.sh). The
-// same commit on the same base image gives the same bytes.
+// Prints what the image consists of, as CycloneDX: the packages that npm finds in this folder, Node, and the libraries of
+// the distribution, whose records are in the folder of the image's system (deploy/image/system.sh). The same commit on
+// the same base image gives the same bytes.
 //   node scripts/image-sbom.ts SYSTEM_FOLDER
 
 import { execFileSync } from "node:child_process";
@@ -42,8 +42,11 @@ const purl = `pkg:generic/node@${version}`;
 const node: Component = { "bom-ref": purl, type: "platform", name: "node", version, purl };
 const libraries = readdirSync(join(system, "var/lib/dpkg/status.d")).map(library);
 
-const npm = ["sbom", "--sbom-format=cyclonedx", "--omit=dev", "--omit=optional", "--package-lock-only"];
-const sbom = JSON.parse(execFileSync("npm", npm, { encoding: "utf8", maxBuffer: 2 ** 26 })) as Sbom;
+const npm = execFileSync("npm", ["sbom", "--sbom-format=cyclonedx"], {
+  encoding: "utf8",
+  maxBuffer: 2 ** 26,
+});
+const sbom = JSON.parse(npm) as Sbom;
 // npm says here when it ran and in which folder, and draws a number.
 delete sbom.serialNumber;
 sbom.metadata.timestamp = new Date(Number(process.env.SOURCE_DATE_EPOCH ?? 0) * 1_000).toISOString();
