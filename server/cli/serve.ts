@@ -5,7 +5,7 @@ import { type CliContext, EXIT, type ExitCode } from "../../clients/shell/contex
 import { ADDRESS } from "../../clients/shell/servers.ts";
 import type { App } from "../app.ts";
 import { type Config, type ConfigInput, loadConfig } from "../config/config.ts";
-import { flagOf, nameOf, type SettingKey } from "../config/settings.ts";
+import { flagOf, nameOf, namesOf, type SettingKey } from "../config/settings.ts";
 import { createLog } from "../log/log.ts";
 import { describeDatabaseUrl, parseDatabaseUrl } from "../storage/database-url.ts";
 import { addSettingOptions, configInput, loadedOrReported } from "./settings-options.ts";
@@ -24,7 +24,7 @@ Examples:
   rowlock serve --ephemeral
 
 Put the password of a database into the environment, the settings file or the file of
---database-password-file: other users of a machine can see flags.
+--database-url-file or --database-password-file: other users of a machine can see flags.
 `;
 
 /** What `--ephemeral` decides itself. A server for tests never touches a database or a port that somebody else uses. */
@@ -96,12 +96,12 @@ function ephemeralInput(command: RowlockCommand, context: CliContext): ConfigInp
   const { argvFlags, ...input } = configInput(command, context);
   const flags = { ...argvFlags };
   for (const [key, text] of Object.entries(EPHEMERAL)) {
-    const name = nameOf(key as SettingKey);
-    if (flags[name] !== undefined)
-      command.fault(
-        `--ephemeral keeps everything in memory and takes free ports, so leave out --${flagOf(name)}`,
-      );
-    flags[name] = text;
+    for (const name of namesOf([key]))
+      if (flags[name] !== undefined)
+        command.fault(
+          `--ephemeral keeps everything in memory and takes free ports, so leave out --${flagOf(name)}`,
+        );
+    flags[nameOf(key)] = text;
   }
   command.refuseFaults();
   for (const [key, text] of Object.entries(EPHEMERAL_DEFAULTS)) flags[nameOf(key as SettingKey)] ??= text;
