@@ -51,6 +51,8 @@ export class ChosenServer {
   readonly #lookouts: readonly Lookout[];
   #chosen: number | null = null;
   #used: UsedRows | null = null;
+  /** Whether the chosen server must not be used, and none of its connections is. */
+  #isLeft = false;
   /** performance.now() of a commit at the chosen server that was not answered. */
   #stuckMs = Number.NEGATIVE_INFINITY;
   /** performance.now() when the chosen server was first found unusable; null: it is usable. */
@@ -175,6 +177,7 @@ export class ChosenServer {
       this.#doubt();
       throw this.#noneUsable();
     }
+    this.#isLeft = false;
     if (best === this.#chosen) {
       if (!seen[best]?.isStuck) this.#doubtedMs = null;
     } else await this.#moveTo(best, seen);
@@ -204,7 +207,8 @@ export class ChosenServer {
    */
   #leaveUnusable(): void {
     const refusal = this.#chosen === null ? null : this.#lookouts[this.#chosen]?.sight?.refusal;
-    if (!isUnusable(refusal)) return;
+    if (!isUnusable(refusal) || this.#isLeft) return;
+    this.#isLeft = true;
     this.turn += 1;
     this.#leaving.now();
   }
@@ -326,7 +330,10 @@ export class ChosenServer {
     const sight = await chosen?.look(LOOK_MS_MAX);
     if (sight?.refusal === null && this.#doubtedMs === null && !around)
       return this.#use(this.#chosen as number);
-    if (sight?.refusal !== null) this.#doubt();
+    if (sight?.refusal !== null) {
+      this.#doubt();
+      this.#leaveUnusable();
+    }
     try {
       await this.#choose();
     } catch (error) {
