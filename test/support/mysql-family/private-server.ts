@@ -12,6 +12,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
+import { createConnection, type RowDataPacket } from "mysql2/promise";
 import type { Flavour, FoundServer } from "./found-server.ts";
 import { postGuardian } from "./guardian.ts";
 import { identify } from "./identify.ts";
@@ -20,6 +21,7 @@ const START_PATIENCE_MS = 90_000;
 const STOP_PATIENCE_MS = 15_000;
 const RESTART_MS = 500;
 const FROZEN_LOOK_MS = 5;
+const CONNECT_MS_MAX = 10_000;
 const LOG_TAIL_LINES = 20;
 const PORTS_FROM = 15_000;
 const PORTS_TO = 32_000;
@@ -159,6 +161,18 @@ export async function killed(child: ChildProcess): Promise<void> {
 export async function frozen(child: ChildProcess): Promise<void> {
   child.kill("SIGSTOP");
   while (!/\) T /.test(readFileSync(`/proc/${child.pid}/stat`, "utf8"))) await sleep(FROZEN_LOOK_MS);
+}
+
+/** Runs statements over a connection of their own; returns the rows of the last one. */
+export async function runAt(url: string, ...statements: string[]): Promise<RowDataPacket[]> {
+  const connection = await createConnection({ uri: url, connectTimeout: CONNECT_MS_MAX });
+  try {
+    let rows: RowDataPacket[] = [];
+    for (const statement of statements) [rows] = await connection.query<RowDataPacket[]>(statement);
+    return rows;
+  } finally {
+    connection.destroy();
+  }
 }
 
 /** Both servers refuse to run as root without this flag. */

@@ -2,9 +2,9 @@
 // has it, however long that takes. Each can be killed, frozen, demoted and promoted.
 
 import { setTimeout as sleep } from "node:timers/promises";
-import { createConnection, type RowDataPacket } from "mysql2/promise";
+import type { RowDataPacket } from "mysql2/promise";
 import type { Flavour } from "./found-server.ts";
-import { type PrivateServer, startPrivateServer } from "./private-server.ts";
+import { type PrivateServer, runAt, startPrivateServer } from "./private-server.ts";
 
 const POLL_EVERY_MS = 20;
 /** For the replica to have what the source has. */
@@ -92,16 +92,7 @@ function nodeOf(server: PrivateServer, url = server.server.url): PairNode {
     ...server,
     server: { ...server.server, url },
     url,
-    async run(...statements) {
-      const connection = await createConnection({ uri: url });
-      try {
-        let rows: RowDataPacket[] = [];
-        for (const statement of statements) [rows] = await connection.query<RowDataPacket[]>(statement);
-        return rows;
-      } finally {
-        connection.destroy();
-      }
-    },
+    run: (...statements) => runAt(url, ...statements),
   };
 }
 

@@ -1,0 +1,178 @@
+// Plays fail-overs of the database with real clients at two Rowlock servers, checks that no promise was broken, and
+// prints how long it took until grants flowed again. Each round has a new database.
+//
+//   npm run fail-over -- [--only semi-sync,semi-sync-mysql,group,galera] [--faults kill,freeze,...] [--rounds 1]
+
+import { loadavg } from "node:os";
+import { setTimeout as sleep } from "node:timers/promises";
+import { parseArgs } from "node:util";
+import { databaseAt, Household, type Serving, untilGranted } from "../bench/fail-over/household.ts";
+import { RowlockProcess } from "../process/server-process.ts";
+import { ownBinaries } from "../support/mysql-family/own-binaries.ts";
+import {
+  GALERA_FAULTS,
+  GROUP_FAULTS,
+  galera,
+  group,
+  type PlayedDatabase,
+  SEMI_SYNC_FAULTS,
+  semiSync,
+} from "./databases.ts";
+import { Load } from "./load.ts";
+
+const BEFORE_MS = 2_000;
+/** After grants flow again, and once more after the server that failed is back. */
+const AFTER_MS = 4_000;
+const FLOWS_MS_MAX = 60_000;
+/** Printed as missed beyond it: the goal for a killed primary. */
+const GOAL_MS = 5_000;
+
+const { values: options } = parseArgs({
+  options: {
+    only: { type: "string", default: "semi-sync,semi-sync-mysql,group,galera" },
+    faults: { type: "string" },
+    rounds: { type: "string", default: "1" },
+  },
+});
+const binaries = await ownBinaries();
+const [mariadb, mysql] = [binaries.get("mariadb"), binaries.get("mysql")];
+const PLAYS: Readonly<Record<string, Play>> = {
+  "semi-sync": { start: mariadb ? () => semiSync(mariadb, "mariadb") : null, faults: SEMI_SYNC_FAULTS },
+  "semi-sync-mysql": { start: mysql ? () => semiSync(mysql, "mysql") : null, faults: SEMI_SYNC_FAULTS },
+  group: { start: mysql ? () => group(mysql) : null, faults: GROUP_FAULTS },
+  galera: { start: mariadb ? galera : null, faults: GALERA_FAULTS },
+};
+
+interface Play {
+  /** null: its server is not here. */
+  readonly start: (() => Promise<PlayedDatabase>) | null;
+  readonly faults: readonly string[];
+}
+
+interface Outcome {
+  /** Until a new lock was granted at each of the two servers, by calls that are repeated at once. */
+  readonly flowsMs: readonly number[];
+  /** Of the clients, which wait a little before they repeat something. */
+  readonly gapMs: number;
+  readonly problems: readonly string[];
+}
+
+for (const name of options.only.split(",")) {
+  const played = PLAYS[name];
+  if (!played) throw new Error(`There is no database ${name}, but ${Object.keys(PLAYS).join(", ")}.`);
+  const { start, faults } = played;
+  if (start === null) {
+    console.log(`${name}: left out, as its server is missing (MySQL: name it in ROWLOCK_TEST_MYSQLD)`);
+    continue;
+  }
+  const wanted = options.faults?.split(",") ?? faults;
+  for (const fault of faults.filter((each) => wanted.includes(each))) {
+    const outcomes: Outcome[] = [];
+    for (let round = 0; round < Number(options.rounds); round++)
+      outcomes.push(await play(name, fault, start));
+    if (outcomes.length > 1) summary(`${name}, ${fault}`, outcomes);
+  }
+}
+
+async function play(name: string, fault: string, start: () => Promise<PlayedDatabase>): Promise<Outcome> {
+  const house = new Household();
+  try {
+    const database = await start();
+    house.afterwards(() => database.stop());
+    const url = severalAddresses(await databaseAt(database.urls));
+    const servers = [
+      await house.serving(url, ...database.flags),
+      await house.serving(url, ...database.flags),
+    ];
+    const load = new Load(servers.map(({ grpcAddress }) => grpcAddress));
+    await load.start();
+    await sleep(BEFORE_MS);
+    load.measure();
+    const startedMs = performance.now();
+    const happening = (database.faults[fault] as PlayedDatabase["faults"][string])();
+    const flowing = servers.map((server) => flows(server, startedMs));
+    const end = await happening;
+    const flowsMs = await Promise.all(flowing);
+    await untilMore(load);
+    const gapMs = load.longestGapMs;
+    await sleep(AFTER_MS);
+    if (end !== null) {
+      await end();
+      await sleep(AFTER_MS);
+    }
+    const { breaches, grants, failed } = await load.stop();
+    const problems = [...breaches, ...(await doctored(url))];
+    const figures = [
+      `grants after ${flowsMs.map((ms) => `${ms.toFixed(0)} ms`).join(" and ")}`,
+      `clients' longest gap ${gapMs.toFixed(0)} ms`,
+      `${grants} grants`,
+      ...(failed.size > 0
+        ? [`failed: ${[...failed].map(([reason, count]) => `${reason} ${count}`).join(", ")}`]
+        : []),
+      `load ${(loadavg()[0] as number).toFixed(0)}`,
+      ...(Math.max(...flowsMs) > GOAL_MS ? [`beyond ${GOAL_MS / 1_000} s`] : []),
+    ];
+    console.log(`${name}, ${fault}: ${figures.join("; ")}`);
+    for (const [index, { process }] of servers.entries())
+      for (const line of movesIn(process.err)) console.log(`  server ${index}: ${line}`);
+    for (const problem of problems.slice(0, 20)) console.error(`  BROKEN: ${problem}`);
+    if (problems.length > 0) process.exitCode = 1;
+    return { flowsMs, gapMs, problems };
+  } finally {
+    await house.close();
+  }
+}
+
+/** mysql://user:password@a:1,b:2,c:3/rowlock */
+function severalAddresses(urls: readonly string[]): string {
+  const hosts = urls.map((url) => new URL(url).host).join(",");
+  return (urls[0] as string).replace(new URL(urls[0] as string).host, hosts);
+}
+
+async function flows({ client }: Serving, startedMs: number): Promise<number> {
+  const late = AbortSignal.timeout(FLOWS_MS_MAX);
+  const tooLate = new Promise<never>((_, reject) =>
+    late.addEventListener("abort", () => reject(new Error("Grants did not flow again in time."))),
+  );
+  await sleep(50);
+  await Promise.race([untilGranted(client), tooLate]);
+  return performance.now() - startedMs;
+}
+
+/** Until the clients have been granted more locks. */
+async function untilMore(load: Load): Promise<void> {
+  const wanted = load.grants + 20;
+  const untilMs = performance.now() + FLOWS_MS_MAX;
+  while (load.grants < wanted) {
+    if (performance.now() > untilMs) throw new Error("The clients were granted nothing more.");
+    await sleep(10);
+  }
+}
+
+/** What `rowlock doctor` finds wrong. */
+async function doctored(url: string): Promise<string[]> {
+  const doctor = new RowlockProcess(["doctor", "--database-url", url]);
+  const { code, out, err } = await doctor.ended();
+  return code === 0 ? [] : `${out}${err}`.split("\n").filter((line) => /error/.test(line));
+}
+
+/** What a server has logged of its moves. */
+function movesIn(log: string): string[] {
+  return log.split("\n").flatMap((line) => {
+    if (!/"msg":"(moved from|database servers that)/.test(line)) return [];
+    const { msg, afterMs } = JSON.parse(line) as { msg: string; afterMs?: number };
+    return [`${msg}${afterMs === undefined ? "" : ` (after ${afterMs} ms)`}`];
+  });
+}
+
+function summary(what: string, outcomes: readonly Outcome[]): void {
+  const of = (figures: readonly number[]) => {
+    const sorted = [...figures].sort((a, b) => a - b);
+    const at = (share: number) => sorted[Math.ceil(share * sorted.length) - 1] ?? Number.NaN;
+    return `median ${at(0.5).toFixed(0)} ms, worst ${at(1).toFixed(0)} ms`;
+  };
+  const flows = of(outcomes.map(({ flowsMs }) => Math.max(...flowsMs)));
+  console.log(
+    `${what}: grants ${flows}; clients' gap ${of(outcomes.map(({ gapMs }) => gapMs))}; ${outcomes.length} rounds`,
+  );
+}
