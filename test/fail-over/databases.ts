@@ -9,6 +9,8 @@ export interface PlayedDatabase {
   readonly urls: readonly string[];
   /** Flags of the Rowlock servers. */
   readonly flags: readonly string[];
+  /** The servers that can take over by themselves; none if somebody promotes them. */
+  readonly successors: readonly Pick<GroupNode, "run">[];
   /** What happens to the server that is in use, and how that ends: null if it stays as it is. */
   readonly faults: Readonly<Record<string, () => Promise<(() => void | Promise<void>) | null>>>;
   stop(): Promise<void>;
@@ -27,6 +29,7 @@ export async function semiSync(binary: string, flavour: "mariadb" | "mysql"): Pr
   return {
     urls: [source.url, Object.assign(new URL(source.url), { host: new URL(replica.url).host }).href],
     flags: NO_PAUSE,
+    successors: [],
     faults: {
       async kill() {
         await source.kill();
@@ -55,10 +58,11 @@ export async function semiSync(binary: string, flavour: "mariadb" | "mysql"): Pr
 
 export async function group(binary: string): Promise<PlayedDatabase> {
   const { nodes, stop } = await startReplicationGroup(binary, GROUP_SETTINGS);
-  const [primary, next] = nodes as [GroupNode, GroupNode, GroupNode];
+  const [primary, next, last] = nodes as [GroupNode, GroupNode, GroupNode];
   return {
     urls: nodes.map(({ url }) => url),
     flags: [],
+    successors: [next, last],
     faults: {
       async kill() {
         await primary.kill();
@@ -92,10 +96,11 @@ const GROUP_SETTINGS = ["--loose-group-replication-consistency=BEFORE_ON_PRIMARY
 
 export async function galera(): Promise<PlayedDatabase> {
   const { nodes, stop } = await startGaleraCluster({ size: 3, isPatient: false, isFast: true });
-  const [first] = nodes;
+  const [first, ...successors] = nodes;
   return {
     urls: nodes.map(({ url }) => url),
     flags: [],
+    successors,
     faults: {
       async kill() {
         await first.kill();

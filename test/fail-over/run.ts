@@ -24,6 +24,8 @@ const BEFORE_MS = 2_000;
 /** After grants flow again, and once more after the server that failed is back. */
 const AFTER_MS = 4_000;
 const FLOWS_MS_MAX = 60_000;
+/** After it, nothing succeeds any more by what was under way when the fault began. */
+const FAULT_SEEN_MS = 50;
 /** Printed as missed beyond it: the goal for a killed primary. */
 const GOAL_MS = 5_000;
 
@@ -52,6 +54,8 @@ interface Play {
 interface Outcome {
   /** Until a new lock was granted at each of the two servers, by calls that are repeated at once. */
   readonly flowsMs: readonly number[];
+  /** Until a successor itself commits; null: somebody promotes it. */
+  readonly databaseMs: number | null;
   /** Of the clients, which wait a little before they repeat something. */
   readonly gapMs: number;
   readonly problems: readonly string[];
@@ -91,8 +95,10 @@ async function play(name: string, fault: string, start: () => Promise<PlayedData
     const startedMs = performance.now();
     const happening = (database.faults[fault] as PlayedDatabase["faults"][string])();
     const flowing = servers.map((server) => flows(server, startedMs));
+    const committing = untilCommitted(database, startedMs);
     const end = await happening;
     const flowsMs = await Promise.all(flowing);
+    const databaseMs = await committing;
     await untilMore(load);
     const gapMs = load.longestGapMs;
     await sleep(AFTER_MS);
@@ -104,6 +110,7 @@ async function play(name: string, fault: string, start: () => Promise<PlayedData
     const problems = [...breaches, ...(await doctored(url))];
     const figures = [
       `grants after ${flowsMs.map((ms) => `${ms.toFixed(0)} ms`).join(" and ")}`,
+      ...(databaseMs === null ? [] : [`the database itself after ${databaseMs.toFixed(0)} ms`]),
       `clients' longest gap ${gapMs.toFixed(0)} ms`,
       `${grants} grants`,
       ...(failed.size > 0
@@ -117,7 +124,7 @@ async function play(name: string, fault: string, start: () => Promise<PlayedData
       for (const line of movesIn(process.err)) console.log(`  server ${index}: ${line}`);
     for (const problem of problems.slice(0, 20)) console.error(`  BROKEN: ${problem}`);
     if (problems.length > 0) process.exitCode = 1;
-    return { flowsMs, gapMs, problems };
+    return { flowsMs, databaseMs, gapMs, problems };
   } finally {
     await house.close();
   }
@@ -129,12 +136,31 @@ function severalAddresses(urls: readonly string[]): string {
   return (urls[0] as string).replace(new URL(urls[0] as string).host, hosts);
 }
 
+/** Until a successor commits a change, as soon as it can; null: there is none that takes over by itself. */
+async function untilCommitted({ successors }: PlayedDatabase, startedMs: number): Promise<number | null> {
+  if (successors.length === 0) return null;
+  await sleep(FAULT_SEEN_MS);
+  await Promise.race(
+    successors.map(async (node) => {
+      while (performance.now() - startedMs < FLOWS_MS_MAX) {
+        const isDone = await node.run("CREATE DATABASE IF NOT EXISTS played").then(
+          () => true,
+          () => false,
+        );
+        if (isDone) return;
+        await sleep(FAULT_SEEN_MS);
+      }
+    }),
+  );
+  return performance.now() - startedMs;
+}
+
 async function flows({ client }: Serving, startedMs: number): Promise<number> {
   const late = AbortSignal.timeout(FLOWS_MS_MAX);
   const tooLate = new Promise<never>((_, reject) =>
     late.addEventListener("abort", () => reject(new Error("Grants did not flow again in time."))),
   );
-  await sleep(50);
+  await sleep(FAULT_SEEN_MS);
   await Promise.race([untilGranted(client), tooLate]);
   return performance.now() - startedMs;
 }
@@ -172,6 +198,8 @@ function summary(what: string, outcomes: readonly Outcome[]): void {
     return `median ${at(0.5).toFixed(0)} ms, worst ${at(1).toFixed(0)} ms`;
   };
   const flows = of(outcomes.map(({ flowsMs }) => Math.max(...flowsMs)));
+  const own = outcomes.flatMap(({ databaseMs }) => databaseMs ?? []);
+  if (own.length > 0) console.log(`${what}: the database itself ${of(own)}`);
   console.log(
     `${what}: grants ${flows}; clients' gap ${of(outcomes.map(({ gapMs }) => gapMs))}; ${outcomes.length} rounds`,
   );

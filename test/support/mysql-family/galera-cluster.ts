@@ -269,7 +269,12 @@ const PATIENT = [
   "evs.install_timeout=PT40S",
 ];
 
-const FAST = ["evs.suspect_timeout=PT2S", "evs.inactive_timeout=PT5S", "evs.install_timeout=PT5S"];
+const FAST = [
+  "evs.keepalive_period=PT0.5S",
+  "evs.suspect_timeout=PT2S",
+  "evs.inactive_timeout=PT5S",
+  "evs.install_timeout=PT5S",
+];
 
 /** Waits until the node takes part in a cluster of `size` and has applied all earlier writes. */
 async function untilSynced(url: string, size: number, giveUp?: () => void): Promise<void> {
