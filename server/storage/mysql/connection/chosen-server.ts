@@ -288,8 +288,9 @@ export class ChosenServer {
   }
 
   #report(seen: readonly SeenServer[], best: number | null): void {
-    for (const { place, sight } of this.#lookouts) {
-      const refusal = sight?.refusal ?? null;
+    for (const [index, { place, sight }] of this.#lookouts.entries()) {
+      // Whoever needs the chosen one reports that it is away.
+      const refusal = index === this.#chosen ? null : (sight?.refusal ?? null);
       // Read-only replicas and secondary nodes are as they should be.
       const reason = refusal === null || isUnusable(refusal) ? "" : refusal.reason;
       if ((this.#faults.get(place) ?? "") === reason) continue;
