@@ -1,5 +1,7 @@
 // The databases that are played with: how each starts, and the faults that can happen to it.
 
+import { setTimeout as sleep } from "node:timers/promises";
+import { BACK_AFTER_MS } from "../../server/storage/storage-bounds.ts";
 import { startGaleraCluster } from "../support/mysql-family/galera-cluster.ts";
 import { startReplicatedPair } from "../support/mysql-family/replicated-pair.ts";
 import { type GroupNode, startReplicationGroup } from "../support/mysql-family/replication-group.ts";
@@ -18,8 +20,10 @@ export interface PlayedDatabase {
 
 export const SEMI_SYNC_FAULTS = ["kill", "freeze", "switch", "both-writable"];
 export const GROUP_FAULTS = ["kill", "freeze", "switch", "leave"];
-export const GALERA_FAULTS = ["kill", "freeze", "cut"];
+export const GALERA_FAULTS = ["kill", "freeze", "cut", "back"];
 
+/** For a node that comes back to join its cluster again. */
+const REJOIN_MS = 15_000;
 /** The replica has each transaction before it is acknowledged, so none is lost and no pause is needed. */
 const NO_PAUSE = ["--fail-over-pause", "0s"];
 
@@ -109,6 +113,14 @@ export async function galera(): Promise<PlayedDatabase> {
       async freeze() {
         await first.freeze();
         return () => first.thaw();
+      },
+      // It joins again, and is preferred again after a while.
+      async back() {
+        await first.freeze();
+        return async () => {
+          first.thaw();
+          await sleep(BACK_AFTER_MS + REJOIN_MS);
+        };
       },
       // It keeps its clients, and loses the other nodes.
       async cut() {

@@ -102,16 +102,23 @@ async function play(name: string, fault: string, start: () => Promise<PlayedData
     await untilMore(load);
     const gapMs = load.longestGapMs;
     await sleep(AFTER_MS);
+    load.measure();
     if (end !== null) {
       await end();
       await sleep(AFTER_MS);
     }
+    const laterGapMs = load.longestGapMs;
+    const noted = await Promise.all(servers.map(failOversAt));
     const { breaches, grants, failed } = await load.stop();
     const problems = [...breaches, ...(await doctored(url))];
+    // The nodes of a cluster lose nothing, so nothing may pause grants.
+    if (database.successors.length > 0 && Math.max(...noted) > 0)
+      problems.push(`fail-overs were noted: ${noted.join(" and ")}`);
     const figures = [
       `grants after ${flowsMs.map((ms) => `${ms.toFixed(0)} ms`).join(" and ")}`,
       ...(databaseMs === null ? [] : [`the database itself after ${databaseMs.toFixed(0)} ms`]),
       `clients' longest gap ${gapMs.toFixed(0)} ms`,
+      ...(end === null ? [] : [`${laterGapMs.toFixed(0)} ms when the server came back`]),
       `${grants} grants`,
       ...(failed.size > 0
         ? [`failed: ${[...failed].map(([reason, count]) => `${reason} ${count}`).join(", ")}`]
@@ -180,6 +187,12 @@ async function doctored(url: string): Promise<string[]> {
   const doctor = new RowlockProcess(["doctor", "--database-url", url]);
   const { code, out, err } = await doctor.ended();
   return code === 0 ? [] : `${out}${err}`.split("\n").filter((line) => /error/.test(line));
+}
+
+/** How many fail-overs with a loss of commits, and a pause, the server has noted. */
+async function failOversAt({ metricsUrl }: Serving): Promise<number> {
+  const page = await (await fetch(`${metricsUrl}/metrics`)).text();
+  return Number(/^rowlock_fail_overs_total (\d+)/m.exec(page)?.[1]);
 }
 
 /** What a server has logged of its moves. */
