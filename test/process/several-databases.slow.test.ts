@@ -46,7 +46,10 @@ describe.runIf(binary)("a server on a source and its replica", () => {
       const before = await doctor();
       expect(before.out).toMatch(new RegExp(`^server   ${source}: in use, MariaDB [0-9.]+$`, "m"));
       expect(before.out).toMatch(
-        new RegExp(`^server   ${replica}: not in use, MariaDB [0-9.]+, its rows are up to date\n +.*read-only`, "m"),
+        new RegExp(
+          `^server   ${replica}: not in use, MariaDB [0-9.]+, its rows are up to date\n +.*read-only`,
+          "m",
+        ),
       );
       const held = await server.client.lease({ name: "held", ttl: { seconds: 600n } as never });
 
@@ -55,7 +58,10 @@ describe.runIf(binary)("a server on a source and its replica", () => {
         "not ready: the database cannot be written: no_usable_server\n",
       );
       const during = await doctor();
-      expect(during).toMatchObject({ code: 1, out: expect.stringMatching(/^error {4}cluster: .*None of the 2/m) });
+      expect(during).toMatchObject({
+        code: 1,
+        out: expect.stringMatching(/^error {4}cluster: .*None of the 2/m),
+      });
 
       await pair.promote(pair.replica);
       await readyPage(server, 200);
@@ -75,7 +81,9 @@ describe.runIf(binary)("a server on a source and its replica", () => {
       const after = await doctor();
       expect(after.out).toMatch(new RegExp(`^server   ${source}: can be written, not in use`, "m"));
       expect(after.out).toMatch(new RegExp(`^warning  servers: ${source}: It can be written`, "m"));
-      await until(async () => (await metric(server, `rowlock_database_server_usable{address="${source}"}`)) === 1);
+      await until(
+        async () => (await metric(server, `rowlock_database_server_usable{address="${source}"}`)) === 1,
+      );
       expect(await metric(server, "rowlock_database_moves_total")).toBe(1);
     },
     TEST_MS_MAX,
