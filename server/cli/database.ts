@@ -96,6 +96,9 @@ function verdict({ pending, unknown, breaking }: MigrationStatus): string {
   return "The schema is up to date.";
 }
 
+/** How often a server renews its entry in the register, and a little more. */
+const BEAT_S = 6;
+
 /** More findings of the same kind add nothing new. */
 const FINDINGS_MAX = 50;
 
@@ -109,7 +112,8 @@ Checks five things:
   files       whether a server could use the certificates, keys and tokens that the settings name
 
 and lists the servers that use it: address, version, time of registration, and time since the last
-heartbeat.
+heartbeat. If the database has several addresses, it lists these as well: which one is in use, and
+whether the others can be reached and written, and how far they are behind.
 
 It changes nothing. On MySQL and MariaDB it can be run while servers run; an SQLite file is locked by
 its server, so stop that server first.
@@ -122,13 +126,16 @@ Examples:
   ROWLOCK_DATABASE_URL=mysql://rowlock:secret@db:3306/rowlock rowlock doctor
 `;
 
+/** Reasons why the database, or none of its servers, can be used now. */
+const NO_MEMBER = ["cluster_not_ready", "no_usable_server"];
+
 export const doctor: Declare = (command, context) => {
   const run = async (config: DatabaseConfig) => {
     const files = await fileFindings(loadCheckedFiles(configInput(command, context)), context);
     try {
       return await check(config, context, files);
     } catch (error) {
-      if (!(error instanceof StoreError && error.reason === "cluster_not_ready")) {
+      if (!(error instanceof StoreError && NO_MEMBER.includes(error.reason))) {
         if (files.length > 0) report(context, files);
         throw error;
       }
@@ -191,7 +198,26 @@ async function findings(store: Store, context: CliContext): Promise<Finding[]> {
   const invariants = await store.checkInvariants(FINDINGS_MAX);
   if (invariants.length === 0) context.out("ok       invariants: counters and rows agree\n");
   await listReplicas(store, context);
-  return [...durability, ...invariants];
+  return [...listServers(store, context), ...durability, ...invariants];
+}
+
+/** Lists the servers of a database with several addresses. Returns what is wrong with them. */
+function listServers(store: Store, context: CliContext): Finding[] {
+  const found: Finding[] = [];
+  for (const { address, isChosen, isUsable, why, product, behindS } of store.servers()) {
+    const state = isChosen ? "in use" : isUsable ? "can be written, not in use" : "not in use";
+    const behind = isChosen || behindS === null ? "" : `, ${behindText(behindS)}`;
+    context.out(`server   ${address}: ${state}${product === null ? "" : `, ${product}`}${behind}\n`);
+    if (why === null) continue;
+    if (isUsable) found.push({ severity: "warning", check: "servers", message: `${address}: ${why}` });
+    else context.out(`         ${shown(why)}\n`);
+  }
+  return found;
+}
+
+/** Its rows show only the heartbeats of servers, of which there is one every few seconds. */
+function behindText(behindS: number): string {
+  return behindS <= BEAT_S ? "its rows are up to date" : `its rows are about ${behindS} s behind`;
 }
 
 /** Lists the servers in the register. A server that has died stays there until another server finds it. */

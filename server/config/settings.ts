@@ -45,10 +45,14 @@ export interface Setting<Value> {
 export const SETTINGS = {
   databaseUrl: {
     default: "sqlite:./rowlock.db",
-    kind: text("<url>", "sqlite:path or mysql://user:password@host:port/database"),
+    kind: text(
+      "<url>",
+      "sqlite:path or mysql://user:password@host:port/database, or several host:port with commas",
+    ),
     about:
       "The database with all state: MySQL or MariaDB, or an SQLite file for a single server. If the database server " +
-      "runs on the same machine, ?socket=/path after the database's name connects through its Unix socket.",
+      "runs on the same machine, ?socket=/path after the database's name connects through its Unix socket. With several " +
+      "servers, host1:port,host2:port, Rowlock follows the one that can be written: see docs/databases.md.",
     secret: true,
   },
   databaseCa: {

@@ -6,7 +6,7 @@ import { migrateUp, migrationStatus } from "./migrate/migrate.ts";
 import { durabilityOf, openStore } from "./open.ts";
 import { type RetryPolicy, retry } from "./retry.ts";
 import { START_PAUSE_MS, START_PAUSE_MS_MAX } from "./storage-bounds.ts";
-import type { Finding, Store, StoreObserver, StoreOptions } from "./store.ts";
+import type { Finding, ServersEvent, Store, StoreObserver, StoreOptions } from "./store.ts";
 import { StoreError } from "./store.ts";
 
 export interface ReadyOptions
@@ -53,11 +53,41 @@ export async function openReadyStore(
     const found = await durabilityOf(databaseUrl, login);
     refuseWeakDurability(found, options);
     await settleSchema(options, log);
-    const opened = await openStore(databaseUrl, { observer, poolSize, lanes, knownLocks, login });
+    const opened = await openStore(databaseUrl, {
+      observer: withServersLogged(observer, log),
+      poolSize,
+      lanes,
+      knownLocks,
+      login,
+    });
     return { store: opened, findings: found };
   });
   for (const { check, message } of findings) log.warn({ check }, message);
   return store;
+}
+
+/** The observer, with a line in the log for what an operator should know of the servers of the database. */
+function withServersLogged(observer: StoreObserver, log: OpeningLog): StoreObserver {
+  const servers = (event: ServersEvent) => {
+    observer.servers?.(event);
+    if (event.kind === "moved") {
+      const { from, to, why, afterMs } = event;
+      if (from === null) log.info({ to }, `the database server ${to} is used. ${why}`);
+      else log.warn({ from, to, afterMs }, `moved from the database server ${from} to ${to}: ${why}`);
+    } else if (event.kind === "fault") {
+      const { address, reason, message } = event;
+      log.warn(
+        { address, reason },
+        `the database server ${address} could not be used if it were needed: ${message}`,
+      );
+    } else if (event.others.length === 0) log.info({}, "only one database server can be written again");
+    else
+      log.warn(
+        { chosen: event.chosen, others: event.others },
+        "database servers that are no nodes of one cluster can be written at once: make all but one read-only",
+      );
+  };
+  return { ...observer, servers };
 }
 
 async function settleSchema(

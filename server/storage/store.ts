@@ -302,6 +302,40 @@ export interface StoreObserver {
   /** One deciding transaction: its duration, its round trips, and whether it was committed. */
   transaction(seconds: number, roundTrips: number, outcome: "committed" | "rolled_back"): void;
   connection(event: "opened" | "closed" | "destroyed"): void;
+  /** What happens among the servers of a database that has several addresses. */
+  servers?(event: ServersEvent): void;
+}
+
+/** Addresses are as in the database URL: `db-1:3306`. */
+export type ServersEvent =
+  /** All connections lead to `to` from now on. `from` null: the store has just been opened. */
+  | {
+      readonly kind: "moved";
+      readonly from: string | null;
+      readonly to: string;
+      /** A sentence. */
+      readonly why: string;
+      /** Since the server before it was first in doubt. */
+      readonly afterMs: number;
+    }
+  /** A server cannot be used for a reason that is no part of a cluster's life, such as a wrong password. */
+  | { readonly kind: "fault"; readonly address: string; readonly reason: string; readonly message: string }
+  /** Servers that share no commits can be written at once; `chosen` is used. Empty: it is over. */
+  | { readonly kind: "separate"; readonly chosen: string; readonly others: readonly string[] };
+
+/** One of several servers of a database, as of the last look at it. */
+export interface DatabaseServer {
+  readonly address: string;
+  /** Whether all connections lead to it. */
+  readonly isChosen: boolean;
+  /** Whether it could be used. */
+  readonly isUsable: boolean;
+  /** Why not, or why it is not used although it could be; null: nothing stands against it. */
+  readonly why: string | null;
+  /** Product and version; null: it was not reached. */
+  readonly product: string | null;
+  /** About how far its rows are behind those of the chosen server, with a step of the heartbeats; null: unknown. */
+  readonly behindS: number | null;
 }
 
 /** How to open a store. SQLite takes only the observer: it has one connection, and runs one transaction at once. */
@@ -579,6 +613,8 @@ export interface Store {
   /** Returns findings about settings of the database server that could lose acknowledged commits. */
   checkDurability(): Promise<Finding[]>;
   pool(): PoolState;
+  /** The servers of a database that has several addresses, in their order; empty: it has one. */
+  servers(): readonly DatabaseServer[];
   /** What is used of the bounds of the pool; an embedded database has none. */
   bounds(): readonly BoundUse[];
   close(): Promise<void>;

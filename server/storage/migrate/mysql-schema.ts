@@ -4,6 +4,7 @@
 import knexOf, { type Knex } from "knex";
 import type { MigrationTarget } from "../../../migrations/target.ts";
 import { describeDatabaseUrl, type MysqlAddress } from "../database-url.ts";
+import { chosenAddress } from "../mysql/connection/chosen-server.ts";
 import { openConnection, UNOBSERVED } from "../mysql/connection/connect.ts";
 import { classify } from "../mysql/connection/errors.ts";
 import { connectTo, logIn, loginOptions, withPassword } from "../mysql/connection/login.ts";
@@ -60,9 +61,11 @@ export async function withMysqlSchema<Answer>(
   use: (schema: Schema) => Promise<Answer>,
   patience: MigratePatience = {},
 ): Promise<Answer> {
-  const accepted = await acceptedAddress(address).catch((error: StoreError) => {
-    throw named(error, address, what);
-  });
+  const accepted = await chosenAddress(address)
+    .then(acceptedAddress)
+    .catch((error: StoreError) => {
+      throw named(error, address, what);
+    });
   const silent = { warn() {}, error() {}, debug() {}, deprecate() {} };
   const knex = knexOf({
     client: "mysql2",
@@ -77,7 +80,7 @@ export async function withMysqlSchema<Answer>(
     log: silent,
   });
   try {
-    return await use(schemaOf(knex, address, patience));
+    return await use(schemaOf(knex, accepted, patience));
   } catch (error) {
     throw withServer(error, address, what);
   } finally {

@@ -13,7 +13,7 @@ import { WITNESS_KEPT_US } from "../store.ts";
 import { type Connection, Trip } from "./connection/connection.ts";
 import { inTransaction, rowsOf, writtenBy } from "./connection/in-transaction.ts";
 import type { MysqlPool } from "./connection/pool.ts";
-import { askWhetherUsable, isUnusable, mustBeUsable } from "./connection/usable-server.ts";
+import { askWhetherUsable, mustBeUsable } from "./connection/usable-server.ts";
 import type { LockCache } from "./lock-cache.ts";
 import { hasKey, hasSecret, monotonicUs, NOW_US } from "./statements.ts";
 
@@ -66,15 +66,9 @@ export function maintenance(pool: MysqlPool, cache: LockCache, clock: DatabaseCl
       const changing = [rulesRevision, keepForUs];
       trip.add(REGISTER, id, address, version, secret, ...changing, address, version, ...changing);
       trip.add(FORGET);
-      try {
-        await repeatedly(async (connection) => {
-          await mustBeUsable(connection, await connection.run(trip), usableAt);
-        });
-      } catch (error) {
-        // The server became read-only or fell out of its cluster, but open connections can still write to it.
-        if (isUnusable(error)) pool.renew();
-        throw error;
-      }
+      await repeatedly(async (connection) => {
+        await mustBeUsable(connection, await connection.run(trip), usableAt);
+      });
     },
 
     async mark(witness, expected, mark) {

@@ -67,6 +67,7 @@ export async function openMysqlStore(options: MysqlAddress & StoreOptions): Prom
     ...checks(pool),
     ...busyLocks(pool),
     pool: () => pool.state,
+    servers: () => pool.servers,
     bounds: () => pool.bounds,
     close: () => pool.close(),
   };
