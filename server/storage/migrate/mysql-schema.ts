@@ -16,6 +16,7 @@ import {
   ATTEMPT_LIMITS,
   type MigratingConnections,
   runPatiently,
+  TABLE_IN_USE,
   type TablePatience,
 } from "./patient-statements.ts";
 import type { Applied, Schema } from "./schema.ts";
