@@ -10,10 +10,10 @@ import { until } from "../support/until.ts";
  * On a busy machine an answer may take longer than the clients wait for one by default. Then they would try one server after
  * the other, and each would have the work for nothing.
  */
-const PATIENT = { connectTimeoutMs: 20_000, giveUpAfterMs: 120_000 };
+const PATIENT = { connectTimeoutMs: 20_000, giveUpAfterMs: 120_000, explainAfterMs: 600_000 };
 /** How long a turn lasts. */
 const TURN_MS = 100;
-const TTL_MS = 15_000;
+const TTL_MS = 30_000;
 
 export interface CrowdSize {
   readonly leases: number;

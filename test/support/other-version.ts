@@ -1,8 +1,7 @@
 // Servers of other versions: trees of an earlier commit, and copies of this tree with changed sources. Each has the
 // packages of this tree.
 
-import { execFile, spawn } from "node:child_process";
-import { once } from "node:events";
+import { execFile } from "node:child_process";
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -63,13 +62,9 @@ export class OtherVersions {
     );
     if (!isHere) return undefined;
     const tree = mkdtempSync(join(this.#scratch, "commit-"));
-    const archive = spawn("git", ["archive", commit, ...NEEDED], {
-      cwd: HOUSE,
-      stdio: ["ignore", "pipe", "inherit"],
-    });
-    const unpack = spawn("tar", ["-x", "-C", tree], { stdio: [archive.stdout, "ignore", "inherit"] });
-    const codes = await Promise.all([once(archive, "close"), once(unpack, "close")]);
-    if (codes.some(([code]) => code !== 0)) throw new Error(`git archive ${commit} failed`);
+    const archive = join(tree, "archive.tar");
+    await git("archive", `--output=${archive}`, commit, ...NEEDED);
+    await run("tar", ["-x", "-f", archive, "-C", tree]);
     symlinkSync(join(HOUSE, "node_modules"), join(tree, "node_modules"));
     return { main: join(tree, "server/main.ts"), name: `commit ${commit.slice(0, 8)}` };
   }
