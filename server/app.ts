@@ -134,7 +134,7 @@ async function startParts(
 
   const heapMax = heapMaxIn(memoryMax);
   const room = roomIn(heapMax, config);
-  const store = await openReadyStore({ ...config, ...room }, metrics.store, log).catch(cannotStart);
+  const store = await openReadyStore({ ...config, ...room, version }, metrics.store, log).catch(cannotStart);
   stops.defer(() => store.close());
   metrics.observeStore(store, { version, node: nodeVersion, database: store.product });
   const register = () => store.replicas(REPLICAS_MAX);

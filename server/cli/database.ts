@@ -9,7 +9,9 @@ import { counted, shown } from "../../clients/shell/print.ts";
 import { type CheckedFiles, FILE_KEYS } from "../config/checked-files.ts";
 import { type DatabaseConfig, loadCheckedFiles } from "../config/config.ts";
 import { duration, Refusal } from "../config/setting-kinds.ts";
+import { TOO_OLD, whyTooOld } from "../core/level.ts";
 import { firstToken } from "../core/rows.ts";
+import { whyNotBeside } from "../storage/fleet.ts";
 import { type MigrationStatus, migrateUp, migrationStatus } from "../storage/migrate/migrate.ts";
 import { openStore } from "../storage/open.ts";
 import { ROLLED_BACK, retry } from "../storage/retry.ts";
@@ -76,19 +78,25 @@ export const migrate: Declare = (command, context) => {
       const { applied, pending, unknown } = found;
       for (const name of applied) out(`${unknown.includes(name) ? "unknown" : "applied"}  ${shown(name)}\n`);
       for (const name of pending) out(`pending  ${name}\n`);
+      for (const { address, version, level } of found.fleet.members)
+        out(`server   ${shown(address)}: version ${shown(version)}, level ${level}\n`);
       out(`${verdict(found)}\n`);
       return isUsable(found) ? EXIT.ok : EXIT.failed;
     },
   );
 };
 
-/** Whether this version of Rowlock can use the schema. */
-function isUsable({ pending, breaking }: MigrationStatus): boolean {
-  return pending.length + breaking.length === 0;
+/** Whether this version of Rowlock can use the database as it is. */
+function isUsable({ pending, breaking, fleet }: MigrationStatus): boolean {
+  return pending.length + breaking.length === 0 && whyTooOld(fleet.levelMin) === null;
 }
 
 /** Says what the state of a schema means and what to do about it. */
-function verdict({ pending, unknown, breaking }: MigrationStatus): string {
+function verdict({ pending, unknown, breaking, fleet }: MigrationStatus): string {
+  const tooOld = whyTooOld(fleet.levelMin);
+  if (tooOld !== null) return tooOld;
+  const tooNew = whyNotBeside(fleet.members);
+  if (tooNew !== null) return tooNew;
   if (breaking.length > 0) return "The schema belongs to a newer version of Rowlock: run that version.";
   if (pending.length > 0) return "The schema is not up to date: run `rowlock migrate up`.";
   if (unknown.length > 0)
@@ -224,10 +232,10 @@ function behindText(behindS: number): string {
 async function listReplicas(store: Store, context: CliContext): Promise<void> {
   const { nowUs, replicas } = await store.replicas(REPLICAS_MAX);
   if (replicas.length === 0) context.out("replica  none is registered\n");
-  for (const { address, version, sinceUs, deadlineUs } of replicas) {
+  for (const { address, version, level, sinceUs, deadlineUs } of replicas) {
     const silentS = Math.max(0, Math.round((nowUs - deadlineUs + REPLICA_KEPT_US) / 1e6));
     context.out(
-      `replica  ${shown(address)}: version ${shown(version)}, since ${localTime(new Date(sinceUs / 1_000))}, last heard of ${silentS} s ago\n`,
+      `replica  ${shown(address)}: version ${shown(version)}, level ${level}, since ${localTime(new Date(sinceUs / 1_000))}, last heard of ${silentS} s ago\n`,
     );
   }
 }
@@ -282,6 +290,8 @@ export const restored: Declare = (command, context) => {
 };
 
 async function record(store: Store, pauseUs: number, context: CliContext): Promise<void> {
+  const why = whyTooOld(await store.levelMin());
+  if (why !== null) throw new StoreError("unavailable", TOO_OLD, why);
   const { epoch: seenEpoch } = (await read(store)).failOver;
   await retry(ROLLED_BACK, () =>
     store.failOver({ seenEpoch, epochMin: seenEpoch + 1n, pauseUsMin: pauseUs, pauseUsMax: pauseUs }),

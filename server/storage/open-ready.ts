@@ -1,8 +1,11 @@
 // Opens a store that a server can rely on: reachable, with the right schema, and durable. Retries within a bound while
 // the database is away. Every problem that it cannot fix becomes a StoreError whose message says what to do.
 
+import { LEVEL_MIN, TOO_OLD, whyTooOld } from "../core/level.ts";
 import { type DatabaseLogin, describeDatabaseUrl, parseDatabaseUrl } from "./database-url.ts";
+import { whyNotBeside } from "./fleet.ts";
 import { migrateUp, migrationStatus } from "./migrate/migrate.ts";
+import { OLDER_SERVERS } from "./migrate/schema.ts";
 import { durabilityOf, openStore } from "./open.ts";
 import { type RetryPolicy, retry } from "./retry.ts";
 import { START_PAUSE_MS, START_PAUSE_MS_MAX } from "./storage-bounds.ts";
@@ -13,6 +16,8 @@ export interface ReadyOptions
   extends Required<Pick<StoreOptions, "poolSize" | "lanes">>,
     Pick<StoreOptions, "knownLocks"> {
   readonly databaseUrl: string;
+  /** Of this server. */
+  readonly version: string;
   readonly databaseLogin?: DatabaseLogin;
   /** How long to retry while the database is away. */
   readonly startupTimeoutMs: number;
@@ -35,6 +40,7 @@ const FINAL_REASONS = new Set([
   "tls",
   "schema",
   "newer_schema",
+  TOO_OLD,
   "no_database",
   "weak_durability",
 ]);
@@ -47,7 +53,7 @@ export async function openReadyStore(
   observer: StoreObserver,
   log: OpeningLog,
 ): Promise<Store> {
-  const { databaseUrl, databaseLogin: login, poolSize, lanes, knownLocks } = options;
+  const { databaseUrl, databaseLogin: login, poolSize, lanes, knownLocks, version } = options;
   const { store, findings } = await persistently(options, log, async () => {
     // First, so that nothing is created in a database that is then refused.
     const found = await durabilityOf(databaseUrl, login);
@@ -59,6 +65,10 @@ export async function openReadyStore(
       lanes,
       knownLocks,
       login,
+    });
+    await opened.raiseLevelMin({ level: LEVEL_MIN, by: version }).catch(async (error: unknown) => {
+      await opened.close();
+      throw error;
     });
     return { store: opened, findings: found };
   });
@@ -94,7 +104,7 @@ async function settleSchema(
   { databaseUrl, databaseLogin: login, migrate }: ReadyOptions,
   log: OpeningLog,
 ): Promise<void> {
-  const { unknown, breaking, pending } = await migrationStatus(databaseUrl, login);
+  const { unknown, breaking, pending, fleet } = await migrationStatus(databaseUrl, login);
   if (breaking.length > 0) {
     throw new StoreError(
       "unavailable",
@@ -103,6 +113,10 @@ async function settleSchema(
         "Start a server of the version that migrated it, or of a later one.",
     );
   }
+  const tooOld = whyTooOld(fleet.levelMin);
+  if (tooOld !== null) throw new StoreError("unavailable", TOO_OLD, tooOld);
+  const tooNew = whyNotBeside(fleet.members);
+  if (tooNew !== null) throw new StoreError("unavailable", OLDER_SERVERS, tooNew);
   if (unknown.length > 0)
     log.info({ migrations: unknown }, "the schema is newer than this server, but compatible");
   if (pending.length === 0) return;
@@ -154,10 +168,13 @@ async function persistently<Value>(
     });
   } catch (error) {
     if (!isAway(error)) throw error;
+    const gaveUp = `${error.message} Gave up after ${startupTimeoutMs / 1_000} s (ROWLOCK_STARTUP_TIMEOUT).`;
+    if (error.reason === OLDER_SERVERS)
+      throw new StoreError("unavailable", error.reason, gaveUp, { cause: error });
     throw new StoreError(
       "unavailable",
       error.reason,
-      `${error.message} Gave up after ${startupTimeoutMs / 1_000} s (ROWLOCK_STARTUP_TIMEOUT). ` +
+      `${gaveUp} ` +
         `Check that the database of ROWLOCK_DATABASE_URL, ${describeDatabaseUrl(target)}, is running and can be reached.`,
       { cause: error },
     );

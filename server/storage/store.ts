@@ -5,6 +5,7 @@
 import type { BoundUse } from "../core/bound-use.ts";
 import type { Claim, ClaimKey, ClaimRef } from "../core/claim.ts";
 import type { DatabaseClock } from "../core/database-clock.ts";
+import type { LevelMin } from "../core/level.ts";
 import type { LimitRule } from "../core/limit.ts";
 import type { Counters, GuardRow, Lock } from "../core/lock.ts";
 import type { NotedChange } from "../core/noted-change.ts";
@@ -69,8 +70,10 @@ export interface Loaded extends Rows {
    * promoted or restored. Nothing may be decided before `failOver` has recorded that.
    */
   readonly isSuccessor: boolean;
-  /** The revision of the limit rules; it rises with each change of a rule. */
+  /** The revision of the limit rules; it rises with each change of a rule, and when `levelMin` rises. */
   readonly rulesRevision: bigint;
+  /** Servers below this level must not decide. */
+  readonly levelMin: number;
   /** The claims that the plan asked for and the due claims of the plan's locks, at most DUE_MAX of those. */
   readonly claims: readonly Claim[];
 }
@@ -275,6 +278,8 @@ export interface RegisteredReplica extends ReplicaRow {
   readonly sinceUs: number;
   /** The replica decides by limit rules of this revision or a later one; -1: it has reported none yet. */
   readonly rulesRevision: bigint;
+  /** See core/level.ts. */
+  readonly level: number;
   /** The replica counts as alive until this time; each registration extends it. */
   readonly deadlineUs: number;
 }
@@ -462,8 +467,8 @@ export interface Store {
    */
   heartbeat(replica: bigint, claims: readonly ClaimRef[], keepForUs: number): Promise<readonly ClaimKey[]>;
   /**
-   * Registers the replica or extends its registration, with the revision of the limit rules that it decides by. Success
-   * proves that the database can be written.
+   * Registers the replica or extends its registration, with the revision of the limit rules that it decides by, and with
+   * the level and the latest migration of this version. Success proves that the database can be written.
    */
   register(replica: ReplicaRow, keepForUs: number, rulesRevision: bigint): Promise<void>;
   /**
@@ -477,6 +482,13 @@ export interface Store {
   ): Promise<{ readonly isDone: boolean; readonly nowUs: number }>;
   /** Returns the register of replicas, oldest first. It may contain dead ones, past their deadline. */
   replicas(max: number): Promise<{ nowUs: number; replicas: RegisteredReplica[] }>;
+  /** Returns the lowest level of servers that may decide. */
+  levelMin(): Promise<LevelMin>;
+  /**
+   * Raises the lowest level of servers that may decide; does nothing if it is as high. From then on no server below it
+   * commits a decision about rows that a later transaction has written.
+   */
+  raiseLevelMin(levelMin: LevelMin): Promise<void>;
   /** Removes the replica from the register, and the mark of the witness with the same id. */
   retire(replica: bigint): Promise<void>;
   /**

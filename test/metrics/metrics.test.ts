@@ -35,7 +35,13 @@ const LOCK: Lock = {
   revision: 9n,
 };
 
-const registered = (deadlineUs: number) => ({ ...REPLICA, sinceUs: 0, rulesRevision: 0n, deadlineUs });
+const registered = (deadlineUs: number) => ({
+  ...REPLICA,
+  sinceUs: 0,
+  rulesRevision: 0n,
+  level: 0,
+  deadlineUs,
+});
 const REPLICA = { id: 1n, address: "127.0.0.1:1", version: "1", secret: "" };
 
 function source(over: Partial<StoreSource> = {}): StoreSource {

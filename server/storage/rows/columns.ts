@@ -170,8 +170,11 @@ export const RECORD_LIST = [
 /** What is read of a limit rule. */
 export const RULE_LIST = "prefix, limit_value, version, reason, change_mark";
 
+/** What is read of rowlock_meta about levels. */
+export const LEVEL_MIN_LIST = "level_min, level_min_by";
+
 /** The register of replicas; the store adds the maximum number of rows. */
-export const REPLICAS = `SELECT id, address, version, secret, started_at, rules_revision, deadline
+export const REPLICAS = `SELECT id, address, version, secret, started_at, rules_revision, level, deadline
   FROM rowlock_replica ORDER BY started_at, id LIMIT`;
 
 /** What is read of a lock by its name: its guard row `l`, and its record `r`. */

@@ -95,6 +95,7 @@ describe.each([...binaries])("on a %s of its own", (flavour, binary) => {
       startupTimeoutMs: 60_000,
       migrate: true,
       weakDurability: true,
+      version: "1.2.3",
       poolSize: 3,
       lanes: null,
     };
