@@ -131,14 +131,7 @@ function banner(config: Config, running: Omit<App, "stop">, version: string): st
       "            for this server alone; for several, set ROWLOCK_DATABASE_URL=mysql://user:password@host/database",
     );
   }
-  const offers = [
-    "Take a lock:",
-    "",
-    `  ${runUnderALock(config, running)}`,
-    "",
-    "Or by a bare call:",
-    "",
-  ];
+  const offers = ["Take a lock:", "", `  ${runUnderALock(config, running)}`, "", "Or by a bare call:", ""];
   return [...lines, "", ...offers, `  ${takeALock(config, running)}`, "", ""].join("\n");
 }
 

@@ -5,8 +5,8 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, wri
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { pageFiles } from "../../server/page/page-files.ts";
 import { loadConfig } from "../../server/config/config.ts";
+import { pageFiles } from "../../server/page/page-files.ts";
 import { parseDatabaseUrl } from "../../server/storage/database-url.ts";
 import { TestCalls } from "../support/test-calls.ts";
 import { RowlockProcess } from "./server-process.ts";

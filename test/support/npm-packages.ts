@@ -20,7 +20,16 @@ interface Package {
 const SERVER: Package = {
   folder: ".",
   sources: [
-    ...["bin", "clients/page/dist", "clients/shell", "clients/typescript", "migrations", "proto", "scripts", "server"],
+    ...[
+      "bin",
+      "clients/page/dist",
+      "clients/shell",
+      "clients/typescript",
+      "migrations",
+      "proto",
+      "scripts",
+      "server",
+    ],
     ...["package.json", "tsconfig.json", "tsconfig.build.json", ".npmrc", "README.md", "LICENSE"],
   ],
   release: ["run", "package", "--"],

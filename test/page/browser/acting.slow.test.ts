@@ -142,7 +142,10 @@ describe.skipIf(!HAS_CHROMIUM)("somebody", () => {
     await dialog.getByLabel("Attempts left").fill("4");
     await dialog.getByRole("button", { name: "Change the record" }).click();
     await page.getByText("Changed the record of etl/load.").waitFor();
-    await page.getByText(/in (88|89) min/).first().waitFor();
+    await page
+      .getByText(/in (88|89) min/)
+      .first()
+      .waitFor();
     const { lock } = await server.client.call("getLock", { name: "etl/load" });
     expect(lock?.record).toMatchObject({ status: "failed", attemptsLeft: 4 });
   });

@@ -174,7 +174,7 @@ describe.runIf(binary)("of two servers", () => {
           startupTimeoutMs: 0,
           migrate: true,
           weakDurability: false,
-      version: "0.1.0",
+          version: "0.1.0",
         },
         { statement() {}, transaction() {}, connection() {} },
         log,
