@@ -6,7 +6,6 @@ import { setTimeout as sleep } from "node:timers/promises";
 import {
   connect,
   type Lock,
-  type LockView,
   type RowlockClient,
   RowlockError,
 } from "../../clients/typescript/src/index.ts";
