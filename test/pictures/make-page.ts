@@ -46,7 +46,7 @@ try {
     const context = await browser.newContext({
       colorScheme,
       viewport,
-      deviceScaleFactor: viewport === PHONE ? 2 : 1.5,
+      deviceScaleFactor: viewport === PHONE ? 1.5 : 1,
     });
     const page = await context.newPage();
     await page.goto(`${url}${path}`);

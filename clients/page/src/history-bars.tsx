@@ -13,14 +13,14 @@ import { ageWords, clockWords, endWords, instantMs, timeWords, whoWords } from "
 const MIN_MS = 60_000;
 /** Keys as they stand in a link. */
 const RANGES: Readonly<Record<string, { readonly words: string; readonly ms: number | null }>> = {
-  "": { words: "the last 30 claims", ms: null },
+  "": { words: "the last 20 claims", ms: null },
   "10m": { words: "the last 10 minutes", ms: 10 * MIN_MS },
   "1h": { words: "the last hour", ms: 60 * MIN_MS },
   "6h": { words: "the last 6 hours", ms: 360 * MIN_MS },
   "1d": { words: "the last day", ms: 1_440 * MIN_MS },
   "7d": { words: "the last 7 days", ms: 10_080 * MIN_MS },
 };
-const FEW = 30;
+const FEW = 20;
 const MANY = 200;
 /** A shorter time is drawn as this one, so that the axis has a time. */
 const SPAN_MS_MIN = 10_000;

@@ -10,7 +10,7 @@ import { useFollowedLocks } from "./followed-locks.ts";
 import { ForceReleaseDialog } from "./force-release-dialog.tsx";
 import { HistoryBars } from "./history-bars.tsx";
 import { LimitDialog } from "./limit-dialog.tsx";
-import { Chips, Held, Name, Owner, Text, Trouble, useAsked, useNowMs } from "./parts.tsx";
+import { Chip, Held, Name, Owner, Text, Trouble, useAsked, useNowMs } from "./parts.tsx";
 import { RecordDialog } from "./record-dialog.tsx";
 import { useRights } from "./rights.ts";
 import { causeWords, estimateWords } from "./wait-causes.ts";
@@ -115,13 +115,15 @@ function Facts({ lock }: { lock: LockJson }) {
           ) : null}
         </dd>
         <dt>Last token</dt>
-        <dd>{lock.lastFencingToken ?? "0"}</dd>
+        <dd>{lock.lastFencingToken ?? "none yet"}</dd>
         {record ? (
           <>
             <dt>Status</dt>
             <dd>
               {status ? (
-                <Chips lock={{ ...lock, limit: { limit: 1 }, draining: false }} nowMs={nowMs} />
+                <Chip>
+                  <Text text={status} />
+                </Chip>
               ) : (
                 "none"
               )}
