@@ -2,7 +2,7 @@
 //
 //   npm run pictures:page -- [--seconds 240] [--out FOLDER] [--all]
 //
-// With --all it also makes those of the other views, which only its author looks at.
+// Needs Chromium, and Debian's fonts-inter and fonts-jetbrains-mono for these letters. With --all it also makes those of the other views, which only its author looks at.
 
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
