@@ -2,6 +2,7 @@
 
 import type { Declare, RowlockCommand } from "../../clients/shell/command.ts";
 import { type CliContext, EXIT, type ExitCode } from "../../clients/shell/context.ts";
+import { ADDRESS } from "../../clients/shell/servers.ts";
 import type { App } from "../app.ts";
 import { type Config, type ConfigInput, loadConfig } from "../config/config.ts";
 import { flagOf, nameOf, type SettingKey } from "../config/settings.ts";
@@ -127,7 +128,8 @@ function banner(config: Config, running: Omit<App, "stop">, version: string): st
       "            for this server alone; for several, set ROWLOCK_DATABASE_URL=mysql://user:password@host/database",
     );
   }
-  return [...lines, "", "Take a lock:", "", `  ${takeALock(config, running)}`, "", ""].join("\n");
+  const offers = ["Take a lock:", "", `  ${runUnderALock(config, running)}`, "", "Or by a bare call:", ""];
+  return [...lines, "", ...offers, `  ${takeALock(config, running)}`, "", ""].join("\n");
 }
 
 function transport(config: Config): string {
@@ -135,9 +137,23 @@ function transport(config: Config): string {
   return config.tls.clientCa === null ? "TLS" : "TLS, clients by certificate";
 }
 
+/** The listen address may stand for all addresses of the machine; a client needs one of them. */
+function addressOf({ grpcAddress }: Omit<App, "stop">): string {
+  return grpcAddress.replace(/^0\.0\.0\.0(?=:)/, "127.0.0.1").replace(/^\[::\]/, "[::1]");
+}
+
+function runUnderALock(config: Config, running: Omit<App, "stop">): string {
+  const address = addressOf(running);
+  const flags = address === ADDRESS ? [] : [`--addr ${address}`];
+  if (config.tls) flags.push("--ca <the authority of the server>");
+  if (config.tls?.clientCa) flags.push("--cert <yours> --key <yours>");
+  // In a checkout, where this file is not built, npx finds the command.
+  const rowlock = import.meta.url.endsWith(".ts") ? "npx rowlock" : "rowlock";
+  return [rowlock, "run demo", ...flags, `-- echo "my turn"`].join(" ");
+}
+
 function takeALock(config: Config, running: Omit<App, "stop">): string {
-  // The listen address may stand for all addresses of the machine; a client needs one of them.
-  const address = running.grpcAddress.replace(/^0\.0\.0\.0(?=:)/, "127.0.0.1").replace(/^\[::\]/, "[::1]");
+  const address = addressOf(running);
   const flags = ["--protocol grpc"];
   if (!config.reflection) flags.push("--schema proto");
   if (!config.tls) flags.push("--http2-prior-knowledge");
