@@ -19,7 +19,7 @@ import { Clients } from "./clients.ts";
 const COMMAND_MS_MAX = 120_000;
 const PATIENCE_MS = 60_000;
 const POLL_EVERY_MS = 50;
-/** Places are kept for so long after a start: long enough for a busy machine. */
+/** How long places are kept after a start: long enough for a busy machine. */
 const GRACE = "60s";
 
 /** Something that a trial needs is not installed. */
@@ -142,7 +142,7 @@ export class Stage {
   }
 }
 
-/** Where the tool is: beside the server's binary, or on the path. */
+/** The tool beside the server's binary, or on the path. */
 function toolOf(binary: string, flavour: Flavour, name: string): string {
   const tool = flavour === "mysql" ? `mysql${name}` : name === "" ? "mariadb" : `mariadb-${name}`;
   return pathOf(tool, dirname(binary));

@@ -90,7 +90,7 @@ class Far {
     return cells;
   }
 
-  /** One server beside the database, and one that is as far from it as from the first one. */
+  /** One server is beside the database, and the other one is far from both. */
   async twoServers(ms: number): Promise<Cells> {
     const port = await freePort();
     const near = await this.#serve(

@@ -21,7 +21,7 @@ const HOUR_S = 3_600;
 /** Few enough that the server refuses none. */
 const READS_AT_ONCE = 10;
 
-/** Bytes of each, by what it is; and of the whole process at rest. */
+/** In bytes, by what takes them. */
 export type MemorySizes = Readonly<Record<string, number>>;
 
 export async function memorySizes(database: SizedDatabase): Promise<MemorySizes> {

@@ -13,7 +13,7 @@ const QUEUES = 10;
 const RECORDS = 5_000;
 const HOUR_S = 3_600;
 
-/** Bytes of each, by what it is. */
+/** In bytes, by what takes them. */
 export type RowSizes = Readonly<Record<string, number>>;
 
 export async function rowSizes(database: SizedDatabase): Promise<RowSizes> {
