@@ -3,6 +3,7 @@
 
 import { type Connection, createConnection } from "mysql2/promise";
 import { parseClaimId } from "../../server/core/claim.ts";
+import { END_REASONS, wordOf } from "../../server/storage/rows/values.ts";
 import type { DriverProcess, Json } from "../clients/conformance/driver-process.ts";
 import { until } from "../support/until.ts";
 
@@ -109,6 +110,7 @@ export class Crowd {
     await Promise.all(this.#turns);
     await Promise.all(this.#kept.map((kept) => this.#release(kept)));
     this.#checkOrder();
+    await this.#checkEnds();
     const granted = new Set(this.#grants.map(({ queue, ticket }) => `${queue} ${ticket}`));
     for (const place of this.#placesAtStops)
       if (!granted.has(place)) this.#breaches.push(`the place ${place} was lost`);
@@ -145,8 +147,7 @@ export class Crowd {
       ({ event, lock: of, state }) => event === "state" && of === lock && state === "lost",
     );
     if (lost.length > 0) this.#breaches.push(`the lease on ${name} was lost`);
-    const { released } = await asked(driver, { do: "release", lock });
-    if (released !== true) this.#breaches.push(`the lease on ${name} could not be released`);
+    await this.#end(driver, lock, name);
   }
 
   async #takeTurns(index: number): Promise<void> {
@@ -160,9 +161,30 @@ export class Crowd {
       const ticket = parseClaimId(granted.leaseId)?.ticketNumber ?? 0n;
       this.#grants.push({ queue, ticket, token: BigInt(granted.token), atMs: performance.now() });
       if (!this.#isOver) await new Promise((resolve) => setTimeout(resolve, TURN_MS));
-      const { released, error } = await asked(driver, { do: "release", lock });
-      if (released !== true) this.#breaches.push(`a turn at ${queue} was lost: ${JSON.stringify(error)}`);
+      await this.#end(driver, lock, queue);
     }
+  }
+
+  /** The answer may be that the lease had ended: a release whose first answer was lost was repeated. #checkEnds looks how. */
+  async #end(driver: DriverProcess, lock: string, name: string): Promise<void> {
+    const { error } = await asked(driver, { do: "release", lock });
+    if (error) this.#breaches.push(`${name} could not be released: ${JSON.stringify(error)}`);
+  }
+
+  async #checkEnds(): Promise<void> {
+    const [rows] = await this.#database.query(
+      `SELECT CAST(l.name AS CHAR) AS name, CAST(h.ticket_number AS CHAR) AS ticket, h.end_reason AS reason
+       FROM rowlock_history h JOIN rowlock_lock l ON l.id = h.lock_id WHERE l.name LIKE ?`,
+      [`${this.#name}/%`],
+    );
+    const ends = (rows as { name: string; ticket: string; reason: number }[]).map((row) => ({
+      ...row,
+      reason: wordOf(END_REASONS, row.reason),
+    }));
+    for (const { name, ticket, reason } of ends)
+      if (reason !== "released") this.#breaches.push(`claim ${ticket} of ${name} ended as ${reason}`);
+    const wanted = this.#grants.length + this.#kept.length;
+    if (ends.length !== wanted) this.#breaches.push(`${ends.length} claims have ended instead of ${wanted}`);
   }
 
   async #acquire(

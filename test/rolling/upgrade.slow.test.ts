@@ -27,8 +27,8 @@ const SERVERS = 3;
 const PATIENCE_MS = 400_000;
 
 const LATEST = migrations.at(-1)?.name;
-const ADDING = `  { name: "9001-adds-a-column", needs: "${LATEST}", up: (target) => target.addColumn("rowlock_lock", "colour", "INTEGER NOT NULL DEFAULT 7") }`;
-const BREAKING = `  { name: "9002-takes-a-column", up: (target) => target.run("ALTER TABLE rowlock_lock DROP COLUMN colour") }`;
+const ADDING = `  { name: "9001-adds-a-column", needs: "${LATEST}", up: (target) => target.addColumn("rowlock_lock", "colour", "INTEGER NOT NULL DEFAULT 7") },`;
+const BREAKING = `  { name: "9002-takes-a-column", up: (target) => target.run("ALTER TABLE rowlock_lock DROP COLUMN colour") },`;
 
 const [server] = mysqlFamily().filter(({ flavour }) => flavour === "mariadb");
 reportLeftOut(server ? [server] : []);

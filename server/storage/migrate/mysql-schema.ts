@@ -160,7 +160,8 @@ async function applied(knex: Knex): Promise<Applied[]> {
 
 /** Reads all columns, because older tables lack some. */
 async function fleetOf(knex: Knex): Promise<Fleet> {
-  if (!(await knex.schema.hasTable(META))) return { levelMin: levelMinFromRow(undefined), members: [] };
+  const [hasMeta, hasRegister] = [await knex.schema.hasTable(META), await knex.schema.hasTable(REGISTER)];
+  if (!hasMeta || !hasRegister) return { levelMin: levelMinFromRow(undefined), members: [] };
   const [meta] = await knex(META).select("*").where({ id: 1 });
   const alive: Record<string, string | number | bigint | Buffer | null | undefined>[] = await knex(REGISTER)
     .select("*")
