@@ -101,7 +101,7 @@ async function play(name: string, fault: string, start: () => Promise<PlayedData
     const flowsMs = await Promise.all(flowing);
     const databaseMs = await committing;
     if (flowsMs.includes(Number.POSITIVE_INFINITY)) return await stalled(name, fault, servers, databaseMs);
-    await untilMore(load);
+    if (!(await untilMore(load))) return await stalled(name, fault, servers, databaseMs);
     const gapMs = load.longestGapMs;
     await sleep(AFTER_MS);
     load.measure();
@@ -194,14 +194,15 @@ async function flows({ client }: Serving, startedMs: number): Promise<number> {
   return first === "late" ? Number.POSITIVE_INFINITY : performance.now() - startedMs;
 }
 
-/** Until the clients have been granted more locks. */
-async function untilMore(load: Load): Promise<void> {
+/** Until the clients have been granted more locks. Returns whether they were, in time. */
+async function untilMore(load: Load): Promise<boolean> {
   const wanted = load.grants + 20;
   const untilMs = performance.now() + FLOWS_MS_MAX;
   while (load.grants < wanted) {
-    if (performance.now() > untilMs) throw new Error("The clients were granted nothing more.");
+    if (performance.now() > untilMs) return false;
     await sleep(10);
   }
+  return true;
 }
 
 /** What `rowlock doctor` finds wrong. */
