@@ -22,6 +22,7 @@ export const SEMI_SYNC_FAULTS = ["kill", "freeze", "switch", "both-writable"];
 export const GROUP_FAULTS = ["kill", "freeze", "switch", "leave"];
 export const GALERA_FAULTS = ["kill", "freeze", "cut", "back"];
 
+const LEFT_MS = 2_000;
 /** For a node that comes back to join its cluster again. */
 const REJOIN_MS = 15_000;
 /** The replica has each transaction before it is acknowledged, so none is lost and no pause is needed. */
@@ -81,13 +82,11 @@ export async function group(binary: string): Promise<PlayedDatabase> {
         await primary.run(`SELECT group_replication_set_as_primary('${row?.id}')`);
         return null;
       },
-      // It leaves the group, and can be written.
+      // It leaves the group, and somebody makes it writable a little later.
       async leave() {
-        await primary.run(
-          "STOP GROUP_REPLICATION",
-          "SET GLOBAL super_read_only = OFF",
-          "SET GLOBAL read_only = OFF",
-        );
+        await primary.run("STOP GROUP_REPLICATION");
+        await sleep(LEFT_MS);
+        await primary.run("SET GLOBAL super_read_only = OFF", "SET GLOBAL read_only = OFF");
         return null;
       },
     },

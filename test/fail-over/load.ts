@@ -3,12 +3,7 @@
 // All clients are in this process, so that one clock orders what they see.
 
 import { setTimeout as sleep } from "node:timers/promises";
-import {
-  connect,
-  type Lock,
-  type RowlockClient,
-  RowlockError,
-} from "../../clients/typescript/src/index.ts";
+import { connect, type Lock, type RowlockClient, RowlockError } from "../../clients/typescript/src/index.ts";
 
 const NAMES = 8;
 const WORKERS_PER_CLIENT = 6;

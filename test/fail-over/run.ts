@@ -24,6 +24,7 @@ const BEFORE_MS = 2_000;
 /** After grants flow again, and once more after the server that failed is back. */
 const AFTER_MS = 4_000;
 const FLOWS_MS_MAX = 60_000;
+const LOG_TAIL_LINES = 6;
 /** After it, nothing succeeds any more by what was under way when the fault began. */
 const FAULT_SEEN_MS = 50;
 /** Printed as missed beyond it: the goal for a killed primary. */
@@ -99,7 +100,8 @@ async function play(name: string, fault: string, start: () => Promise<PlayedData
     const end = await happening;
     const flowsMs = await Promise.all(flowing);
     const databaseMs = await committing;
-    await untilMore(load);
+    if (flowsMs.includes(Number.POSITIVE_INFINITY)) return await stalled(name, fault, servers, databaseMs);
+    if (!(await untilMore(load))) return await stalled(name, fault, servers, databaseMs);
     const gapMs = load.longestGapMs;
     await sleep(AFTER_MS);
     load.measure();
@@ -137,6 +139,26 @@ async function play(name: string, fault: string, start: () => Promise<PlayedData
   }
 }
 
+/** Prints what the servers have logged last. A cluster that has lost its majority cannot be blamed on them. */
+async function stalled(
+  name: string,
+  fault: string,
+  servers: readonly Serving[],
+  databaseMs: number | null,
+): Promise<Outcome> {
+  console.error(
+    `${name}, ${fault}: BROKEN: grants did not flow again; the database itself after ${databaseMs} ms`,
+  );
+  for (const { process } of servers) console.error(process.err.split("\n").slice(-LOG_TAIL_LINES).join("\n"));
+  process.exitCode = 1;
+  return {
+    flowsMs: [Number.POSITIVE_INFINITY],
+    databaseMs,
+    gapMs: Number.POSITIVE_INFINITY,
+    problems: ["stalled"],
+  };
+}
+
 /** mysql://user:password@a:1,b:2,c:3/rowlock */
 function severalAddresses(urls: readonly string[]): string {
   const hosts = urls.map((url) => new URL(url).host).join(",");
@@ -162,24 +184,25 @@ async function untilCommitted({ successors }: PlayedDatabase, startedMs: number)
   return performance.now() - startedMs;
 }
 
+/** Until the server grants a lock that was asked for during the fault; Infinity: not in time. */
 async function flows({ client }: Serving, startedMs: number): Promise<number> {
-  const late = AbortSignal.timeout(FLOWS_MS_MAX);
-  const tooLate = new Promise<never>((_, reject) =>
-    late.addEventListener("abort", () => reject(new Error("Grants did not flow again in time."))),
-  );
   await sleep(FAULT_SEEN_MS);
-  await Promise.race([untilGranted(client), tooLate]);
-  return performance.now() - startedMs;
+  const stop = new AbortController();
+  const late = sleep(FLOWS_MS_MAX, "late", { signal: stop.signal }).catch(() => "late");
+  const first = await Promise.race([untilGranted(client, stop.signal), late]);
+  stop.abort();
+  return first === "late" ? Number.POSITIVE_INFINITY : performance.now() - startedMs;
 }
 
-/** Until the clients have been granted more locks. */
-async function untilMore(load: Load): Promise<void> {
+/** Until the clients have been granted more locks. Returns whether they were, in time. */
+async function untilMore(load: Load): Promise<boolean> {
   const wanted = load.grants + 20;
   const untilMs = performance.now() + FLOWS_MS_MAX;
   while (load.grants < wanted) {
-    if (performance.now() > untilMs) throw new Error("The clients were granted nothing more.");
+    if (performance.now() > untilMs) return false;
     await sleep(10);
   }
+  return true;
 }
 
 /** What `rowlock doctor` finds wrong. */

@@ -49,6 +49,8 @@ export class Lookout {
   readonly #observer: StoreObserver;
   #kept: Reached | null = null;
   #looking: Promise<Sight> | undefined;
+  /** What uses the connection last. Never rejects. */
+  #last: Promise<unknown> = Promise.resolve();
   #lookedMs = Number.NEGATIVE_INFINITY;
 
   constructor(address: MysqlAddress, observer: StoreObserver) {
@@ -61,14 +63,18 @@ export class Lookout {
   async look(withinMs: number): Promise<Sight> {
     const isRefused = LASTING.includes(this.sight?.refusal?.reason ?? "");
     if (isRefused && performance.now() - this.#lookedMs < REFUSED_AGAIN_MS) return this.sight as Sight;
-    this.#looking ??= this.#look(withinMs).finally(() => {
+    this.#looking ??= this.#inTurn(() => this.#look(withinMs)).finally(() => {
       this.#looking = undefined;
     });
     return await this.#looking;
   }
 
   /** Waits, within a bound, until a node of Galera has applied what the others committed before. */
-  async catchUp(): Promise<void> {
+  catchUp(): Promise<void> {
+    return this.#inTurn(() => this.#catchUp());
+  }
+
+  async #catchUp(): Promise<void> {
     const connection = this.#kept?.connection;
     if (!connection?.alive || !connection.mayLag) return;
     connection.begin(CATCH_UP_MS_MAX);
@@ -84,9 +90,16 @@ export class Lookout {
     }
   }
 
+  /** A connection has one trip at a time. */
+  #inTurn<Answer>(work: () => Promise<Answer>): Promise<Answer> {
+    const turn = this.#last.then(work);
+    this.#last = turn.catch(() => {});
+    return turn;
+  }
+
   /** Ends its connection gracefully. */
   async close(): Promise<void> {
-    await this.#looking;
+    await this.#last;
     await this.#kept?.connection.end();
   }
 
