@@ -18,7 +18,7 @@ export type Refusal =
   | (Common & {
       readonly reason: "BUSY" | "TIMED_OUT";
       readonly holders: readonly ClaimView[];
-      /** The limit is 0 now, which is why the wait was in vain. */
+      /** For TIMED_OUT: the limit is 0 now, which is why the wait was in vain. */
       readonly limit?: LimitView;
       /** This client itself holds the lock, and locks are not reentrant. */
       readonly heldByYou?: true;
@@ -54,6 +54,7 @@ export function refusalOf(refused: RefusalMessage): Refusal {
   const common = { message, ...(retryAfter && { retryAfterMs: msOf(retryAfter) }) };
   switch (reason) {
     case "BUSY":
+      return { ...common, reason, holders: holders.map(claimView) };
     case "TIMED_OUT":
       return {
         ...common,
