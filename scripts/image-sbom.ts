@@ -20,6 +20,7 @@ interface Sbom {
   serialNumber?: string;
   readonly metadata: { timestamp: string; readonly component: { name: string; type: string } };
   readonly components: Component[];
+  readonly dependencies: { readonly ref: string; readonly dependsOn: string[] }[];
 }
 
 const [system = ""] = process.argv.slice(2);
@@ -52,5 +53,9 @@ delete sbom.serialNumber;
 sbom.metadata.timestamp = new Date(Number(process.env.SOURCE_DATE_EPOCH ?? 0) * 1_000).toISOString();
 Object.assign(sbom.metadata.component, { name: "rowlock", type: "application" });
 sbom.components.push(node, ...libraries);
-sbom.components.sort((a, b) => (a["bom-ref"] < b["bom-ref"] ? -1 : 1));
+// npm lists packages in the order in which it has read their folders.
+const inOrder = (a: string, b: string) => (a < b ? -1 : 1);
+sbom.components.sort((a, b) => inOrder(a["bom-ref"], b["bom-ref"]));
+for (const { dependsOn } of sbom.dependencies) dependsOn.sort();
+sbom.dependencies.sort((a, b) => inOrder(a.ref, b.ref));
 console.log(JSON.stringify(sbom, null, 2));
