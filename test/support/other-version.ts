@@ -11,6 +11,7 @@ import { LEVEL, LEVEL_MIN } from "../../server/core/level.ts";
 const HOUSE = join(import.meta.dirname, "../..");
 const NEEDED = [
   "bin",
+  "clients/page",
   "clients/shell",
   "clients/typescript",
   "migrations",
@@ -63,7 +64,7 @@ export class OtherVersions {
     if (!isHere) return undefined;
     const tree = mkdtempSync(join(this.#scratch, "commit-"));
     const archive = join(tree, "archive.tar");
-    await git("archive", `--output=${archive}`, commit, ...NEEDED);
+    await git("archive", `--output=${archive}`, commit);
     await run("tar", ["-x", "-f", archive, "-C", tree]);
     symlinkSync(join(HOUSE, "node_modules"), join(tree, "node_modules"));
     return { main: join(tree, "server/main.ts"), name: `commit ${commit.slice(0, 8)}` };
