@@ -118,7 +118,7 @@ function isInUse(error: unknown): error is unknown {
 }
 
 const UNKNOWN = "somebody whom the database does not name";
-const NOT_TOLD =
+const MAY_NOT_SEE =
   "somebody whom the database does not name to this user (GRANT PROCESS ON *.*, on MySQL also SELECT ON performance_schema.*)";
 
 // The last statement of a transaction is there although it may have ended.
@@ -154,7 +154,7 @@ async function usersOf(
     return users.length === 0 ? UNKNOWN : users.map(inWords).join(", and ");
   } catch (error) {
     if (classify(error).error.reason !== "access_denied") throw error;
-    return NOT_TOLD;
+    return MAY_NOT_SEE;
   }
 }
 

@@ -415,8 +415,9 @@ export declare type RefusalJson = {
   retryAfter?: DurationJson;
 
   /**
-   * The limit that is in the way, with its pattern and reason; set for NEVER_FITS and for PAUSED by a limit of 0. If a
-   * waiter ended as NEVER_FITS, this is the limit now, which may have changed since.
+   * The limit that is in the way, with its pattern and reason; set for NEVER_FITS, for PAUSED by a limit of 0, and for
+   * TIMED_OUT if the limit is 0 now. If a waiter ended as NEVER_FITS or TIMED_OUT, this is the limit now, which may have
+   * changed since.
    *
    * @generated from field: rowlock.v1.Limit limit = 5;
    */
