@@ -7,8 +7,8 @@ import { mkdtempSync } from "node:fs";
 import { loadavg, tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import type { Breach } from "./checker/breach.ts";
 import { check } from "./checker/check.ts";
+import { linearizable } from "./checker/linearizable.ts";
 import { figuresOf } from "./figures.ts";
 import { History } from "./history/history.ts";
 import { play, TTL_MS } from "./play.ts";
@@ -26,7 +26,7 @@ const { values: options } = parseArgs({
 });
 
 let breaches = 0;
-if (options.check !== undefined) report(options.check, check(History.read(options.check), TTL_MS));
+if (options.check !== undefined) await report(options.check, options.check);
 else for (let run = 1; run <= Number(options.runs); run++) await playOne(run);
 process.exitCode = breaches > 0 ? 1 : 0;
 
@@ -46,10 +46,13 @@ async function playOne(run: number): Promise<void> {
   );
   for (const why of missing) console.log(`  left out: ${why}`);
   for (const line of figuresOf(history)) console.log(`  ${line}`);
-  report(`run ${run} on ${label}`, check(history, TTL_MS));
+  await report(`run ${run} on ${label}`, file);
 }
 
-function report(what: string, found: readonly Breach[]): void {
+async function report(what: string, file: string): Promise<void> {
+  const byPorcupine = await linearizable(file);
+  if (byPorcupine === null) console.log("  left out: Porcupine, as there is no Go");
+  const found = [...check(History.read(file), TTL_MS), ...(byPorcupine?.breaches ?? [])];
   breaches += found.length;
   for (const { rule, what: how } of found) console.error(`  BROKEN: ${rule}: ${how}`);
   console.log(`${what}: ${found.length} promises broken`);
