@@ -224,6 +224,7 @@ describe.each<[rule: string, histories: readonly (readonly Short[])[]]>([
   ],
   ["no fenced write is lost", [[{ did: "write", token: "1", base: 1, found: 2 }]]],
   ["grants flow again soon", [[{ did: "heal", outcome: "unknown" }], [{ did: "heal", endMs: NEVER_MS }]]],
+  ["a waiter is told of its grant", [[{ did: "acquire", outcome: "refused", reason: "LAPSED" }]]],
   ["nothing is held for nobody", [[{ did: "final", holders: 1 }]]],
   ["nobody waits for what is free", [[{ did: "final", waiting: 1 }]]],
   [

@@ -45,7 +45,7 @@ const verbs: Readonly<Record<string, Verb>> = {
       statusIfLost,
       maxWait: ttlOf(waitMs),
     };
-    const taken = await calls.capture(request, waitMs);
+    const { taken, isRepeated } = await calls.capture(request, waitMs);
     const captured = [];
     for (const [index, outcome] of taken.entries()) {
       const handle = `${lock}${index}`;
@@ -54,7 +54,7 @@ const verbs: Readonly<Record<string, Verb>> = {
       if (kept) leases.set(handle, kept);
       captured.push({ lock: handle, name, token: String(fencingToken), leaseId, isLost: !kept });
     }
-    return { captured };
+    return { captured, isRepeated };
   },
   async release({ lock, status }) {
     const kept = leases.get(lock);

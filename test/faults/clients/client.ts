@@ -176,10 +176,13 @@ export class Client {
       waitMs,
     };
     try {
-      const { granted } = (await this.ask(asked)) as { granted?: { token: string } };
+      const { granted, refused } = (await this.ask(asked)) as {
+        granted?: { token: string };
+        refused: { reason: string };
+      };
       const endMs = monotonicMs();
       if (!granted) {
-        this.#history.add({ ...call, endMs, outcome: "refused" });
+        this.#history.add({ ...call, endMs, outcome: "refused", reason: refused.reason });
         return undefined;
       }
       const { token } = granted;
@@ -206,6 +209,7 @@ export class Client {
 
   #hear({ event, lock, state, atMs, ...update }: Json): void {
     if (event === "watched") this.#watched(update as Update);
+    if (event === "watch failed") console.warn(`${this.name}: its watch has ended: ${update.error}`);
     if (event !== "state" || state !== "lost") return;
     const handle = lock as string;
     const toldMs = (atMs as number | undefined) ?? monotonicMs();

@@ -79,11 +79,15 @@ export class Repeated {
     });
   }
 
-  async capture(request: RequestOf<"capture">, waitMs: number): Promise<Leased[]> {
+  /** `isRepeated`: an earlier answer was lost, and leases that it had may have ended since. */
+  async capture(
+    request: RequestOf<"capture">,
+    waitMs: number,
+  ): Promise<{ readonly taken: readonly Leased[]; readonly isRepeated: boolean }> {
     return await this.#passing(REPEATED_FOR_MS, async () => {
       const sentMs = monotonicMs();
-      const { leases } = await this.once("capture", request, waitMs + CALL_MS);
-      return leases.map((lease) => ({ lease, sentMs }));
+      const { leases, isRepeated } = await this.once("capture", request, waitMs + CALL_MS);
+      return { taken: leases.map((lease) => ({ lease, sentMs })), isRepeated };
     });
   }
 

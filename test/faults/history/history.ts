@@ -21,6 +21,8 @@ export interface Acquired extends Call {
   readonly outcome: "granted" | "refused" | "unknown";
   /** If it was granted. */
   readonly token?: string;
+  /** Why it was refused. */
+  readonly reason?: string;
 }
 
 /**

@@ -27,18 +27,18 @@ export interface Daemon {
   run(statement: string): Promise<RowDataPacket[]>;
 }
 
-export async function openDatabase(name: string): Promise<Database> {
+export async function openDatabase(name: string, flags: readonly string[] = []): Promise<Database> {
   if (name === "sqlite") {
     const file = await freshSqlite();
     return { label: "SQLite", servers: 1, daemon: null, urlAt: () => file.url, stop: () => file.drop() };
   }
-  return await openMysql(name as Flavour);
+  return await openMysql(name as Flavour, flags);
 }
 
-async function openMysql(flavour: Flavour): Promise<Database> {
+async function openMysql(flavour: Flavour, flags: readonly string[]): Promise<Database> {
   const binary = (await ownBinaries()).get(flavour);
   if (!binary) throw new Error(`There is no ${flavour} here: install it, or name it in ROWLOCK_TEST_MYSQLD.`);
-  const { server, stop } = await startPrivateServer(binary, flavour, { isRestarted: true });
+  const { server, stop } = await startPrivateServer(binary, flavour, { isRestarted: true, flags });
   const at = (port: number) =>
     Object.assign(new URL(server.url), { pathname: "/rowlock", port: String(port) }).href;
   const port = Number(new URL(server.url).port);

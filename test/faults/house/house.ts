@@ -28,19 +28,32 @@ export interface House {
   readonly missing: readonly string[];
 }
 
+export interface HouseOptions {
+  readonly database: string;
+  readonly databaseFlags?: readonly string[] | undefined;
+  /** The main file of the servers, if it is not that of this repository. */
+  readonly program?: string | undefined;
+  readonly serverFlags?: readonly string[] | undefined;
+  readonly history: History;
+}
+
 export async function openHouse(
-  databaseName: string,
-  history: History,
+  { history, program, serverFlags = [], ...options }: HouseOptions,
   stops: AsyncDisposableStack,
 ): Promise<House> {
-  const database = await openDatabase(databaseName);
+  const database = await openDatabase(options.database, options.databaseFlags);
   stops.defer(() => database.stop());
   const databaseLines: Line[] = [];
   const servers: RowlockServer[] = [];
   for (let index = 0; index < database.servers; index++) {
     const line = database.daemon && (await opened(database.daemon.port, stops));
     if (line) databaseLines.push(line);
-    const server = await RowlockServer.start(database.urlAt(line?.port ?? 0), SERVER_FLAGS);
+    const server = await RowlockServer.start(
+      database.urlAt(line?.port ?? 0),
+      [...SERVER_FLAGS, ...serverFlags],
+      {},
+      program,
+    );
     stops.defer(() => server.destroy());
     servers.push(server);
   }

@@ -62,9 +62,12 @@ export async function work({ history, chance, isOver }: Run, client: Client): Pr
       waitMs: WAIT_MS,
     };
     let captured: readonly Captured[];
+    let isRepeated = false;
     try {
       const terms = { statusIfLost: "new", ifStatus: ["new"] };
-      ({ captured } = (await client.ask({ ...asked, ...terms })) as { captured: readonly Captured[] });
+      const answer = await client.ask({ ...asked, ...terms });
+      captured = answer.captured as readonly Captured[];
+      isRepeated = answer.isRepeated === true;
     } catch (error) {
       if (!(error instanceof Failed)) throw error;
       history.add({ ...call, endMs: monotonicMs(), taken: [], outcome: "unknown" });
@@ -72,7 +75,7 @@ export async function work({ history, chance, isOver }: Run, client: Client): Pr
       continue;
     }
     const taken = captured.map(({ name, token }) => ({ task: name, token }));
-    history.add({ ...call, endMs: monotonicMs(), taken, outcome: "taken" });
+    history.add({ ...call, endMs: monotonicMs(), taken, outcome: isRepeated ? "unknown" : "taken" });
     for (const { lock, name, token, isLost } of captured) {
       if (isLost) continue;
       const belief = { did: "hold", who, lock: name, mode: "permit", permits: 1, token } as const;
