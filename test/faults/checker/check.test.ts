@@ -9,6 +9,7 @@ const NEVER_MS = 1e9;
 
 /** What each kind of entry has if the history does not say otherwise. Later entries have later times. */
 const USUAL = {
+  nothing: {},
   acquire: { lock: "a", mode: "permit", permits: 1, requestId: "", outcome: "granted" },
   hold: { lock: "a", mode: "permit", permits: 1 },
   release: { lock: "a", outcome: "released" },
@@ -224,6 +225,7 @@ describe.each<[rule: string, histories: readonly (readonly Short[])[]]>([
   ],
   ["no fenced write is lost", [[{ did: "write", token: "1", base: 1, found: 2 }]]],
   ["grants flow again soon", [[{ did: "heal", outcome: "unknown" }], [{ did: "heal", endMs: NEVER_MS }]]],
+  ["each call ends", [[{ did: "nothing", command: "acquire" }]]],
   ["a waiter is told of its grant", [[{ did: "acquire", outcome: "refused", reason: "LAPSED" }]]],
   ["nothing is held for nobody", [[{ did: "final", holders: 1 }]]],
   ["nobody waits for what is free", [[{ did: "final", waiting: 1 }]]],

@@ -14,6 +14,8 @@ export function quiet(history: History, ttlMs: number): Breach[] {
     const what = `a new request was ${outcome} after ${((endMs - startMs) / 1e3).toFixed(1)} s`;
     breaches.push({ rule: "grants flow again soon", what });
   }
+  for (const { who, command } of history.of("nothing"))
+    breaches.push({ rule: "each call ends", what: `${who}: ${command}` });
   for (const { lock, holders, waiting } of history.of("final")) {
     if (holders > 0)
       breaches.push({ rule: "nothing is held for nobody", what: `${lock}: ${holders} holders` });

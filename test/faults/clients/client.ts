@@ -253,22 +253,20 @@ export class Client {
   }
 
   async #ask(command: Json): Promise<Json> {
-    const late = Promise.withResolvers<never>();
-    const timer = setTimeout(
-      () =>
-        late.reject(
-          new Error(`${this.name} did not answer within ${ANSWER_MS} ms: ${JSON.stringify(command)}`),
-        ),
-      ANSWER_MS,
+    const startMs = monotonicMs();
+    const late = Promise.withResolvers<undefined>();
+    const timer = setTimeout(() => late.resolve(undefined), ANSWER_MS);
+    const heard = await Promise.race([this.#answer(command), late.promise]).finally(() =>
+      clearTimeout(timer),
     );
-    try {
-      const { line } = await Promise.race([this.#answer(command), late.promise]);
-      const failure = line.error as { reason: string; message: string } | undefined;
-      if (failure) throw new Failed(failure.reason, failure.message);
-      return line.result as Json;
-    } finally {
-      clearTimeout(timer);
+    if (!heard) {
+      const call = { did: "nothing", who: this.name, startMs, endMs: monotonicMs() } as const;
+      this.#history.add({ ...call, command: JSON.stringify(command) });
+      throw new Failed("NO_ANSWER", `${this.name} did not answer within ${ANSWER_MS} ms`);
     }
+    const failure = heard.line.error as { reason: string; message: string } | undefined;
+    if (failure) throw new Failed(failure.reason, failure.message);
+    return heard.line.result as Json;
   }
 
   async #answer(command: Json): Promise<Heard> {

@@ -147,7 +147,14 @@ export interface Listed extends Call {
   readonly state: "held" | "ended";
 }
 
+/** A call that was not answered at all, although all calls have bounds. */
+export interface Unanswered extends Call {
+  readonly did: "nothing";
+  readonly command: string;
+}
+
 export type Entry =
+  | Unanswered
   | Acquired
   | Held
   | Released
