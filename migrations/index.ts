@@ -12,6 +12,7 @@ import * as attemptsSince from "./0009-attempts-since.ts";
 import * as firstHolders from "./0010-first-holders.ts";
 import * as makersOfRecords from "./0011-makers-of-records.ts";
 import * as changes from "./0012-changes.ts";
+import * as levels from "./0013-levels.ts";
 import type { MigrationTarget } from "./target.ts";
 
 export interface Migration {
@@ -26,7 +27,7 @@ export interface Migration {
   up(target: MigrationTarget): Promise<void>;
 }
 
-/** No migration has been released yet, so a server must know all of them. */
+/** None has been released yet, so most of them say that a server must know them. */
 export const migrations: readonly Migration[] = [
   { name: "0001-locks-and-claims", up: locksAndClaims.up },
   { name: "0002-lock-records", up: lockRecords.up },
@@ -39,4 +40,5 @@ export const migrations: readonly Migration[] = [
   { name: "0010-first-holders", up: firstHolders.up },
   { name: "0011-makers-of-records", up: makersOfRecords.up },
   { name: "0012-changes", up: changes.up },
+  { name: "0013-levels", needs: "0012-changes", up: levels.up },
 ];

@@ -1,8 +1,8 @@
-// Makes a package for Debian and Ubuntu of `build/rowlock`, with completion for bash, zsh and fish: it needs no Node.
-// Prints the path of the package.
+// Makes a package for Debian and Ubuntu of `build/rowlock`, with completion for bash, zsh and fish, and a service of
+// systemd: it needs no Node. Prints the path of the package.
 
 import { execFileSync } from "node:child_process";
-import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
 const root = join(import.meta.dirname, "..");
@@ -31,13 +31,26 @@ function place(path: string): string {
   return file;
 }
 
+// What the package says of its files must not depend on who builds it.
+process.umask(0o022);
 rmSync(tree, { recursive: true, force: true });
 const program = place("usr/bin/rowlock");
 cpSync(join(folder, "rowlock"), program);
 for (const [shell, path] of Object.entries(COMPLETIONS))
   writeFileSync(place(`usr/share/${path}`), execFileSync(program, ["completion", shell]));
+cpSync(join(root, "deploy/systemd/rowlock.service"), place("usr/lib/systemd/system/rowlock.service"));
+const settings = "etc/rowlock/rowlock.env";
+cpSync(join(root, "deploy/systemd/rowlock.env"), place(settings));
+mkdirSync(join(tree, "etc/rowlock/secrets"), { mode: 0o700 });
 cpSync(join(root, "LICENSE"), place("usr/share/doc/rowlock/copyright"));
 cpSync(join(root, "CHANGELOG.md"), place("usr/share/doc/rowlock/changelog"));
+for (const script of readdirSync(join(root, "deploy/debian"))) {
+  const file = place(`DEBIAN/${script}`);
+  cpSync(join(root, "deploy/debian", script), file);
+  chmodSync(file, 0o755);
+}
+// An upgrade keeps what was written into it.
+writeFileSync(place("DEBIAN/conffiles"), `/${settings}\n`);
 writeFileSync(
   place("DEBIAN/control"),
   [
@@ -47,10 +60,10 @@ writeFileSync(
     "Maintainer: The authors of Rowlock",
     "Section: net",
     "Priority: optional",
-    // The libraries of the distribution that Node is linked with.
-    "Depends: libc6 (>= 2.28), libstdc++6, libgcc-s1, libatomic1",
+    // The libraries of the distribution that Node is linked with, and useradd.
+    "Depends: libc6 (>= 2.28), libstdc++6, libgcc-s1, libatomic1, passwd",
     `Description: ${description.replace(/\.$/, "")}`,
-    " The server, and the commands that call it. It needs no Node.",
+    " The server, which `systemctl enable --now rowlock` starts, and the commands that call it. It needs no Node.",
     "",
   ].join("\n"),
 );

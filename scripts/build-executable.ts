@@ -8,6 +8,7 @@ import { join } from "node:path";
 import protobuf from "protobufjs";
 import { build, type Plugin } from "rolldown";
 import { versionOf } from "../server/config/version.ts";
+import { pageFiles } from "../server/page/page-files.ts";
 
 const root = join(import.meta.dirname, "..");
 const folder = join(root, "build");
@@ -52,6 +53,13 @@ const REPLACED: readonly (readonly [module: RegExp, code: RegExp, instead: () =>
     /server\/config\/version\.ts$/,
     /^[\s\S]*$/,
     () => `export const versionOf = () => ${JSON.stringify(versionOf(join(root, "server")))};`,
+  ],
+  [
+    /server\/page\/page-files\.ts$/,
+    /^[\s\S]*$/,
+    () => `
+      const files = ${JSON.stringify([...pageFiles()].map(([name, content]) => [name, content.toString("base64")]))};
+      export const pageFiles = () => new Map(files.map(([name, text]) => [name, Buffer.from(text, "base64")]));`,
   ],
   [/server\/cli\/program\.ts$/, /import\("\.\/(\w+)\.ts"\)/g, () => 'serverPart("$1")'],
   [/server\/cli\/program\.ts$/, /^/, () => `import { serverPart } from "${SERVER_PART}";\n`],

@@ -61,14 +61,29 @@ async function generatedCodeIsCurrent(): Promise<boolean> {
   }
 }
 
+/** What the server serves is what a person wrote. */
+async function pageIsCurrent(): Promise<boolean> {
+  const scratch = mkdtempSync(join(tmpdir(), "rowlock-page-"));
+  try {
+    if (!(await run("node", "clients/page/scripts/bundle.ts", scratch))) return false;
+    if (await run("git", "diff", "--no-index", "--stat", scratch, "clients/page/dist")) return true;
+    console.error("clients/page/dist is out of date. Run `npm run generate` and commit the result.");
+    return false;
+  } finally {
+    rmSync(scratch, { recursive: true, force: true });
+  }
+}
+
 /** What the last check learned of the types, so that the next one reads only what has changed. */
 const TYPES_CACHE = "node_modules/.cache/types.tsbuildinfo";
 
 const steps: readonly [name: string, step: () => Promise<boolean>][] = [
   ["format and lint", () => run("biome", "check", "--error-on-warnings", ".")],
   ["types", () => run("tsc", "--noEmit", "--incremental", "--tsBuildInfoFile", TYPES_CACHE)],
+  ["types of the page", () => run("tsc", "--noEmit", "-p", "clients/page")],
   ["protobuf lint", () => run("buf", "lint")],
   ["generated code is current", generatedCodeIsCurrent],
+  ["the page is what its sources make", pageIsCurrent],
   ["no promise of the API is broken", () => run("buf", "breaking", "--against", "proto/promised.binpb")],
   ["fast tests", runTests],
 ];

@@ -1,6 +1,6 @@
-// Generates all code from proto/, by the script of each client; the TypeScript client's script makes proto/gen, which the
-// server uses, too. If this machine lacks a client's toolchain, the client is named and its committed code stays as it
-// is; with --require-all that is a failure.
+// Generates all code from proto/, and bundles the page, by the script of each client; the TypeScript client's script makes
+// proto/gen, which the server uses, too. If this machine lacks a client's toolchain, the client is named and its
+// committed code stays as it is; with --require-all that is a failure.
 
 import { spawnSync } from "node:child_process";
 import { globSync } from "node:fs";

@@ -24,8 +24,12 @@ import { OutageLog } from "./log/outage-log.ts";
 import { Metrics } from "./metrics/metrics.ts";
 import { MetricsHttp } from "./ops/http.ts";
 import { heapMaxIn, Memory, roomIn } from "./ops/memory.ts";
+import { MetricsTokens } from "./ops/metrics-tokens.ts";
 import { Readiness } from "./ops/readiness.ts";
 import { StateFileError, stateFile } from "./ops/state-file.ts";
+import { Page } from "./page/page.ts";
+import { pageFiles } from "./page/page-files.ts";
+import { Rates } from "./page/rates.ts";
 import { startAccess } from "./start-access.ts";
 import { openReadyStore } from "./storage/open-ready.ts";
 import { REPLICAS_MAX, StoreError } from "./storage/store.ts";
@@ -119,15 +123,18 @@ async function startParts(
       onOutcome,
       log,
     );
+  const { metricsListen, listen } = config;
+  const rates = config.page && metricsListen ? new Rates() : null;
   const observer: EngineObserver = (event) => {
     metrics.engine(event);
+    rates?.observe(event);
     callers?.observe(event);
     events.observe(event);
   };
 
   const heapMax = heapMaxIn(memoryMax);
   const room = roomIn(heapMax, config);
-  const store = await openReadyStore({ ...config, ...room }, metrics.store, log).catch(cannotStart);
+  const store = await openReadyStore({ ...config, ...room, version }, metrics.store, log).catch(cannotStart);
   stops.defer(() => store.close());
   metrics.observeStore(store, { version, node: nodeVersion, database: store.product });
   const register = () => store.replicas(REPLICAS_MAX);
@@ -199,13 +206,6 @@ async function startParts(
     },
   });
 
-  metrics.observeBounds(() => [
-    ...engine.bounds,
-    ...grpc.bounds(),
-    ...(callers?.usage.bounds ?? []),
-    memory.bound,
-  ]);
-
   const others = new OtherServers({ own: engine.replica, register, tls: () => tls });
   const readiness = new Readiness({
     probe: (heard) => engine.probe(heard),
@@ -218,11 +218,35 @@ async function startParts(
   readiness.subscribe(({ ready }) => grpc.setServing(ready));
   metrics.observeReadiness(readiness);
 
+  const metricsTokens = new MetricsTokens(config.metricsTokens);
+  const page =
+    rates &&
+    metricsListen &&
+    new Page({
+      served: grpc.served,
+      gate: callers?.access ?? null,
+      takesTokens: (config.access?.tokens ?? config.access?.jwt ?? null) !== null,
+      allowPlaintextTokens: config.allowPlaintextTokens,
+      metricsTokens,
+      listenHost: metricsListen.host,
+      rates,
+      readiness,
+      server: { version, database: store.product, replica: String(engine.replica) },
+      files: pageFiles(),
+    });
+  metrics.observeBounds(() => [
+    ...engine.bounds,
+    ...grpc.bounds(),
+    ...(page?.bounds ?? []),
+    ...(callers?.usage.bounds ?? []),
+    memory.bound,
+  ]);
   const http = new MetricsHttp({
     metrics,
     readiness,
     tls: config.metricsTls ? tls : null,
-    tokens: config.metricsTokens,
+    tokens: metricsTokens,
+    page,
     onError: (error) => log.error({ err: error }, "a page of the metrics listener failed"),
   });
   const certificate = tlsFiles(config);
@@ -239,7 +263,14 @@ async function startParts(
     });
   metrics.certificatesInForce(databaseEnds(config.databaseLogin.tls));
   const tokens = metricsTokenFile(config);
-  if (tokens) files.add({ ...tokens, onNew: (renewed) => http.setTokens(renewed) });
+  if (tokens)
+    files.add({
+      ...tokens,
+      onNew(renewed) {
+        metricsTokens.replace(renewed);
+        grpc.endLost((identity) => identity.ended(Date.now()));
+      },
+    });
   stops.defer(() => files.stop());
   stops.defer(() => callers?.stop());
   await files.start();
@@ -247,7 +278,6 @@ async function startParts(
   callers?.watch((loss) => grpc.endLost(loss));
   sayWhoMayCall(config, log);
 
-  const { metricsListen, listen } = config;
   stops.defer(() => http.stop());
   const httpAddress =
     metricsListen &&

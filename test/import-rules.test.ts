@@ -1,4 +1,4 @@
-// ARCHITECTURE.md lists the rooms of server/ and what each may import. Every file follows that table, and no files
+// ARCHITECTURE.md lists the rooms of server/, the shell and the page, and what each may import. Every file follows that table, and no files
 // import each other in a circle. What is not in the table is refused.
 
 import { globSync, readFileSync } from "node:fs";
@@ -8,6 +8,9 @@ import { parseAst } from "vitest/node";
 
 const root = join(import.meta.dirname, "..");
 const SHELL = "clients/shell";
+const PAGE = "clients/page/src";
+/** Rooms that are not below server/. */
+const APART = [SHELL, PAGE];
 /** Whoever may import node has to name these. */
 const RESERVED = ["node/process", "node/sqlite"];
 const PROCESS = ["process", "globalThis"];
@@ -31,12 +34,13 @@ function withoutSlash(path: string): string {
   return path.replace(/\/$/, "").replace(":", "/");
 }
 
-/** Sources by their paths below server/, and those of the shell from clients/ on. */
+/** Sources by their paths below server/, and those of the shell and the page from clients/ on. */
 const sources = new Map(
-  ["server", SHELL].flatMap((folder) =>
-    globSync("**/*.ts", { cwd: join(root, folder) }).map((file): [string, string] => {
+  ["server", ...APART].flatMap((folder) =>
+    globSync("**/*.{ts,tsx}", { cwd: join(root, folder) }).map((file): [string, string] => {
       const path = file.replaceAll("\\", "/");
-      return [folder === SHELL ? `${SHELL}/${path}` : path, readFileSync(join(root, folder, file), "utf8")];
+      const isApart = APART.includes(folder);
+      return [isApart ? `${folder}/${path}` : path, readFileSync(join(root, folder, file), "utf8")];
     }),
   ),
 );
@@ -45,6 +49,11 @@ const sources = new Map(
 function roomOf(file: string): string {
   const folder = dirname(file);
   return folder === "." ? file : folder;
+}
+
+/** The room apart from server/ in which a path lies; undefined: it lies in server/. */
+function apart(path: string): string | undefined {
+  return APART.find((folder) => path === folder || path.startsWith(`${folder}/`));
 }
 
 /** The part of ESTree that matters here. */
@@ -70,14 +79,16 @@ const parsed = new Map<string, readonly Node[]>();
 
 /** The nodes of a source; parsed once, as two tests look at them. */
 function nodesOf(source: string): readonly Node[] {
-  const found = parsed.get(source) ?? [...nodes(parseAst(source, { lang: "ts" }))];
+  const found = parsed.get(source) ?? [
+    ...nodes(parseAst(source, { lang: source.includes("</") || source.includes("/>") ? "tsx" : "ts" })),
+  ];
   parsed.set(source, found);
   return found;
 }
 
 /** What a file imports: files by their paths, packages by their names. null: it computes what it imports. */
 function importsOf(file: string, source: string): (string | null)[] {
-  const folder = posix.join(file.startsWith(SHELL) ? "" : "server", file, "..");
+  const folder = posix.join(apart(file) ? "" : "server", file, "..");
   const modules = nodesOf(source).flatMap((node) => (node.source ? [node.source.value ?? null] : []));
   return modules.map((module) => {
     // One folder up from server/ are the migrations and the clients alone.
@@ -105,7 +116,7 @@ function breaches(file: string, source: string): string[] {
   function isAllowed(module: string): boolean {
     const path = module.replace(":", "/");
     if (RESERVED.includes(path)) return may?.includes(path) ?? false;
-    const own = room.startsWith(SHELL) ? SHELL : (room.split("/", 1)[0] as string);
+    const own = apart(room) ?? (room.split("/", 1)[0] as string);
     return [own, ...(may ?? [])].some((ours) => path === ours || path.startsWith(`${ours}/`));
   }
 }
@@ -143,7 +154,7 @@ describe("the table", () => {
   });
 });
 
-test("every file of server/ and of the shell follows the table", () => {
+test("every file of server/, of the shell and of the page follows the table", () => {
   expect([...sources.keys()]).toEqual(expect.arrayContaining(["storage/store.ts", `${SHELL}/context.ts`]));
   expect([...sources].flatMap(([file, source]) => breaches(file, source))).toEqual([]);
 });
@@ -195,6 +206,8 @@ test.each([
   ["metrics/planted.ts", 'import "#proto/rowlock/v1/lock_pb.js";'],
   ["clients/shell/planted.ts", 'import "../typescript/src/rowlock.ts";'],
   ["clients/shell/planted.ts", 'import "../../server/config/settings.ts";'],
+  ["clients/page/src/planted.ts", 'import "../../../server/core/bounds.ts";'],
+  ["clients/page/src/planted.tsx", 'import "node:util"; export const a = <b></b>;'],
   ["cli/planted.ts", 'import "../../clients/typescript/src/index.ts";'],
   ["app.ts", 'import "./main.ts";'],
   ["main.ts", 'import "prom-client";'],

@@ -10,6 +10,7 @@ import { parseName } from "./flags.ts";
 import { behindWords, settingName } from "./lock-views.ts";
 import { type PausedLimit, pausedLimit, reasonOf } from "./paused-limits.ts";
 import { jsonLine, said, shown } from "./print.ts";
+import { resumeWords } from "./wait-causes.ts";
 
 /** How often changes that others make at the same time are looked at again. */
 const ROUNDS_MAX = 5;
@@ -72,7 +73,13 @@ export const resume: Declare = (command, context) =>
         return undone(now, text);
       };
       const count = await changeAll(rowlock, text, toResume, json, context);
-      if (count === 0) context.err(said(`No limit is held by a pause of "${text}": see \`rowlock limit\`.`));
+      if (count === 0) {
+        const others = await pausing(rowlock, text);
+        const words = others
+          ? `"${text}" is paused by ${others.by.map((each) => `"${each}"`).join(", ")}: \`${resumeWords(others)}\` ends that.`
+          : `No limit is held by a pause of "${text}": see \`rowlock limit\`.`;
+        context.err(said(words));
+      }
       return count ? EXIT.ok : EXIT.failed;
     });
 
@@ -111,7 +118,8 @@ async function changeAll(
       try {
         const set = await rowlock.setLimit(target, wanted.limit, { ifVersion, reason: wanted.reason });
         count += 1;
-        out(json ? jsonLine({ ...target, ...set }) : changeLine(setting, wanted, set));
+        if (json) out(jsonLine({ ...target, ...set }));
+        else out(changeLine(setting, set, await stillPausing(rowlock, setting, wanted, set)));
         if (set.serversBehind > 0) err(said(behindWords(set.serversBehind)));
       } catch (error) {
         if (!(error instanceof RowlockError) || error.reason !== "VERSION_MISMATCH") throw error;
@@ -135,9 +143,28 @@ async function settingsUnder(rowlock: RowlockClient, text: string, unsetVersion:
   return [own ?? { ...target, limit: null, version: unsetVersion, reason: "" }, ...others];
 }
 
-function changeLine(setting: Setting, { limit, reason }: Change, set: LimitInForce): string {
+/** What still holds a setting at 0 after its change: pauses that it names itself, or one of a shorter pattern. */
+async function stillPausing(
+  rowlock: RowlockClient,
+  setting: Setting,
+  { limit, reason }: Change,
+  set: LimitInForce,
+): Promise<PausedLimit | undefined> {
+  // The answer about a pattern that is not set any more has the default, whatever a shorter pattern says.
+  if (limit === null && (set.limit === 0 || setting.name === undefined))
+    return await pausing(rowlock, settingName(setting));
+  return limit === 0 && setting.limit === 0 ? pausedLimit({ limit, reason }) : undefined;
+}
+
+/** The pauses that hold a name, or the names under a pattern, at 0. */
+async function pausing(rowlock: RowlockClient, text: string): Promise<PausedLimit | undefined> {
+  // A pattern matches its own beginning, unless that is empty. Then there is no shorter one.
+  const name = text.replace(/\*$/, "");
+  return name === "" ? undefined : pausedLimit((await rowlock.getLock(name)).limit);
+}
+
+function changeLine(setting: Setting, set: LimitInForce, still: PausedLimit | undefined): string {
   const waits = `${set.heldPermits} held, ${set.waiting} waiting`;
-  const still = limit === 0 && setting.limit === 0 ? pausedLimit({ limit, reason }) : undefined;
   const now = still
     ? `limit 0, also paused by ${still.by.map(shown).join(", ")}`
     : `limit ${set.limit}, was ${setting.limit ?? "not set"}`;

@@ -12,7 +12,8 @@ import { given, timeParser } from "./flags.ts";
 import type { TlsFiles } from "./tls-files.ts";
 import { checkTokenFile, refuseTokenInPlaintext } from "./token-file.ts";
 
-const ADDRESS = "127.0.0.1:50051";
+/** Where a server listens by default. */
+export const ADDRESS = "127.0.0.1:50051";
 const PORT_MAX = 65_535;
 const GIVE_UP_AFTER_MS = 5_000;
 /** The path as help shows it. */

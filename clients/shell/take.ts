@@ -2,7 +2,15 @@
 // why the lock was not acquired.
 
 import { constants } from "node:os";
-import type { ClaimView, Lock, LockOptions, Place, Refusal, RowlockClient } from "../typescript/src/index.ts";
+import type {
+  ClaimView,
+  LimitView,
+  Lock,
+  LockOptions,
+  Place,
+  Refusal,
+  RowlockClient,
+} from "../typescript/src/index.ts";
 import { type CliContext, EXIT, type ExitCode } from "./context.ts";
 import { pausedLimit } from "./paused-limits.ts";
 import { ERASE_LINE, said, shown, timeWords } from "./print.ts";
@@ -168,14 +176,12 @@ function refusedSentence(name: string, refusal: Refusal): string {
   switch (refusal.reason) {
     case "BUSY":
       return `"${name}" is busy${holdersWords(refusal.holders)}.`;
-    case "TIMED_OUT":
-      return `"${name}" did not become free in time${holdersWords(refusal.holders)}.`;
-    case "PAUSED": {
-      const { limit } = refusal;
-      const paused = limit && pausedLimit(limit);
-      const todo = paused ? `\`${resumeWords(paused)}\` ends that` : "raise its limit to resume it";
-      return `"${name}" is paused${limit?.reason ? ` (${limit.reason})` : ""}: ${todo}.`;
+    case "TIMED_OUT": {
+      const { limit, holders } = refusal;
+      return `"${name}" did not become free in time${limit ? `: it ${pausedWords(limit)}` : holdersWords(holders)}.`;
     }
+    case "PAUSED":
+      return `"${name}" ${pausedWords(refusal.limit)}.`;
     case "NEVER_FITS":
       return `"${name}" has a limit of ${refusal.limit?.limit ?? "less"}, so this can never be granted: ask for fewer permits, or raise the limit.`;
     case "NOT_BEFORE":
@@ -187,6 +193,13 @@ function refusedSentence(name: string, refusal: Refusal): string {
     default:
       return `"${name}" was not acquired. ${refusal.message}`;
   }
+}
+
+function pausedWords(limit: LimitView | undefined): string {
+  if (!limit) return "is paused: the database has failed over, and a lost lease may still be held";
+  const paused = pausedLimit(limit);
+  const todo = paused ? `\`${resumeWords(paused)}\` ends that` : "raise its limit to resume it";
+  return `is paused${limit.reason ? ` (${limit.reason})` : ""}: ${todo}`;
 }
 
 function holdersWords([first, ...more]: readonly ClaimView[]): string {

@@ -9,7 +9,9 @@ import { counted, shown } from "../../clients/shell/print.ts";
 import { type CheckedFiles, FILE_KEYS } from "../config/checked-files.ts";
 import { type DatabaseConfig, loadCheckedFiles } from "../config/config.ts";
 import { duration, Refusal } from "../config/setting-kinds.ts";
+import { TOO_OLD, whyTooOld } from "../core/level.ts";
 import { firstToken } from "../core/rows.ts";
+import { whyNotBeside } from "../storage/fleet.ts";
 import { type MigrationStatus, migrateUp, migrationStatus } from "../storage/migrate/migrate.ts";
 import { openStore } from "../storage/open.ts";
 import { ROLLED_BACK, retry } from "../storage/retry.ts";
@@ -76,25 +78,34 @@ export const migrate: Declare = (command, context) => {
       const { applied, pending, unknown } = found;
       for (const name of applied) out(`${unknown.includes(name) ? "unknown" : "applied"}  ${shown(name)}\n`);
       for (const name of pending) out(`pending  ${name}\n`);
+      for (const { address, version, level } of found.fleet.members)
+        out(`server   ${shown(address)}: version ${shown(version)}, level ${level}\n`);
       out(`${verdict(found)}\n`);
       return isUsable(found) ? EXIT.ok : EXIT.failed;
     },
   );
 };
 
-/** Whether this version of Rowlock can use the schema. */
-function isUsable({ pending, breaking }: MigrationStatus): boolean {
-  return pending.length + breaking.length === 0;
+/** Whether this version of Rowlock can use the database as it is. */
+function isUsable({ pending, breaking, fleet }: MigrationStatus): boolean {
+  return pending.length + breaking.length === 0 && whyTooOld(fleet.levelMin) === null;
 }
 
 /** Says what the state of a schema means and what to do about it. */
-function verdict({ pending, unknown, breaking }: MigrationStatus): string {
+function verdict({ pending, unknown, breaking, fleet }: MigrationStatus): string {
+  const tooOld = whyTooOld(fleet.levelMin);
+  if (tooOld !== null) return tooOld;
+  const tooNew = whyNotBeside(fleet.members);
+  if (tooNew !== null) return tooNew;
   if (breaking.length > 0) return "The schema belongs to a newer version of Rowlock: run that version.";
   if (pending.length > 0) return "The schema is not up to date: run `rowlock migrate up`.";
   if (unknown.length > 0)
     return "The schema belongs to a newer version of Rowlock, but this version can use it.";
   return "The schema is up to date.";
 }
+
+/** How often a server renews its entry in the register, and a little more. */
+const BEAT_S = 6;
 
 /** More findings of the same kind add nothing new. */
 const FINDINGS_MAX = 50;
@@ -109,7 +120,8 @@ Checks five things:
   files       whether a server could use the certificates, keys and tokens that the settings name
 
 and lists the servers that use it: address, version, time of registration, and time since the last
-heartbeat.
+heartbeat. If the database has several addresses, it lists these as well: which one is in use, and
+whether the others can be reached and written, and how far they are behind.
 
 It changes nothing. On MySQL and MariaDB it can be run while servers run; an SQLite file is locked by
 its server, so stop that server first.
@@ -122,13 +134,16 @@ Examples:
   ROWLOCK_DATABASE_URL=mysql://rowlock:secret@db:3306/rowlock rowlock doctor
 `;
 
+/** Reasons why the database, or none of its servers, can be used now. */
+const NO_MEMBER = ["cluster_not_ready", "no_usable_server"];
+
 export const doctor: Declare = (command, context) => {
   const run = async (config: DatabaseConfig) => {
     const files = await fileFindings(loadCheckedFiles(configInput(command, context)), context);
     try {
       return await check(config, context, files);
     } catch (error) {
-      if (!(error instanceof StoreError && error.reason === "cluster_not_ready")) {
+      if (!(error instanceof StoreError && NO_MEMBER.includes(error.reason))) {
         if (files.length > 0) report(context, files);
         throw error;
       }
@@ -191,17 +206,36 @@ async function findings(store: Store, context: CliContext): Promise<Finding[]> {
   const invariants = await store.checkInvariants(FINDINGS_MAX);
   if (invariants.length === 0) context.out("ok       invariants: counters and rows agree\n");
   await listReplicas(store, context);
-  return [...durability, ...invariants];
+  return [...listServers(store, context), ...durability, ...invariants];
+}
+
+/** Lists the servers of a database with several addresses. Returns what is wrong with them. */
+function listServers(store: Store, context: CliContext): Finding[] {
+  const found: Finding[] = [];
+  for (const { address, isChosen, isUsable, why, product, behindS } of store.servers()) {
+    const state = isChosen ? "in use" : isUsable ? "can be written, not in use" : "not in use";
+    const behind = isChosen || behindS === null ? "" : `, ${behindText(behindS)}`;
+    context.out(`server   ${address}: ${state}${product === null ? "" : `, ${product}`}${behind}\n`);
+    if (why === null) continue;
+    if (isUsable) found.push({ severity: "warning", check: "servers", message: `${address}: ${why}` });
+    else context.out(`         ${shown(why)}\n`);
+  }
+  return found;
+}
+
+/** Its rows show only the heartbeats of servers, of which there is one every few seconds. */
+function behindText(behindS: number): string {
+  return behindS <= BEAT_S ? "its rows are up to date" : `its rows are about ${behindS} s behind`;
 }
 
 /** Lists the servers in the register. A server that has died stays there until another server finds it. */
 async function listReplicas(store: Store, context: CliContext): Promise<void> {
   const { nowUs, replicas } = await store.replicas(REPLICAS_MAX);
   if (replicas.length === 0) context.out("replica  none is registered\n");
-  for (const { address, version, sinceUs, deadlineUs } of replicas) {
+  for (const { address, version, level, sinceUs, deadlineUs } of replicas) {
     const silentS = Math.max(0, Math.round((nowUs - deadlineUs + REPLICA_KEPT_US) / 1e6));
     context.out(
-      `replica  ${shown(address)}: version ${shown(version)}, since ${localTime(new Date(sinceUs / 1_000))}, last heard of ${silentS} s ago\n`,
+      `replica  ${shown(address)}: version ${shown(version)}, level ${level}, since ${localTime(new Date(sinceUs / 1_000))}, last heard of ${silentS} s ago\n`,
     );
   }
 }
@@ -256,6 +290,8 @@ export const restored: Declare = (command, context) => {
 };
 
 async function record(store: Store, pauseUs: number, context: CliContext): Promise<void> {
+  const why = whyTooOld(await store.levelMin());
+  if (why !== null) throw new StoreError("unavailable", TOO_OLD, why);
   const { epoch: seenEpoch } = (await read(store)).failOver;
   await retry(ROLLED_BACK, () =>
     store.failOver({ seenEpoch, epochMin: seenEpoch + 1n, pauseUsMin: pauseUs, pauseUsMax: pauseUs }),

@@ -2,9 +2,10 @@
 
 import type { Declare, RowlockCommand } from "../../clients/shell/command.ts";
 import { type CliContext, EXIT, type ExitCode } from "../../clients/shell/context.ts";
+import { ADDRESS } from "../../clients/shell/servers.ts";
 import type { App } from "../app.ts";
 import { type Config, type ConfigInput, loadConfig } from "../config/config.ts";
-import { flagOf, nameOf, type SettingKey } from "../config/settings.ts";
+import { flagOf, nameOf, namesOf, type SettingKey } from "../config/settings.ts";
 import { createLog } from "../log/log.ts";
 import { describeDatabaseUrl, parseDatabaseUrl } from "../storage/database-url.ts";
 import { addSettingOptions, configInput, loadedOrReported } from "./settings-options.ts";
@@ -23,7 +24,7 @@ Examples:
   rowlock serve --ephemeral
 
 Put the password of a database into the environment, the settings file or the file of
---database-password-file: other users of a machine can see flags.
+--database-url-file or --database-password-file: other users of a machine can see flags.
 `;
 
 /** What `--ephemeral` decides itself. A server for tests never touches a database or a port that somebody else uses. */
@@ -95,12 +96,12 @@ function ephemeralInput(command: RowlockCommand, context: CliContext): ConfigInp
   const { argvFlags, ...input } = configInput(command, context);
   const flags = { ...argvFlags };
   for (const [key, text] of Object.entries(EPHEMERAL)) {
-    const name = nameOf(key as SettingKey);
-    if (flags[name] !== undefined)
-      command.fault(
-        `--ephemeral keeps everything in memory and takes free ports, so leave out --${flagOf(name)}`,
-      );
-    flags[name] = text;
+    for (const name of namesOf([key]))
+      if (flags[name] !== undefined)
+        command.fault(
+          `--ephemeral keeps everything in memory and takes free ports, so leave out --${flagOf(name)}`,
+        );
+    flags[nameOf(key)] = text;
   }
   command.refuseFaults();
   for (const [key, text] of Object.entries(EPHEMERAL_DEFAULTS)) flags[nameOf(key as SettingKey)] ??= text;
@@ -115,11 +116,14 @@ function addresses({ grpcAddress, metricsAddress }: Omit<App, "stop">): string {
 /** Where the server listens, on which database it runs, and a command to paste. */
 function banner(config: Config, running: Omit<App, "stop">, version: string): string {
   const target = parseDatabaseUrl(config.databaseUrl);
+  const { metricsAddress } = running;
+  const http = metricsAddress && `${config.metricsTls ? "https" : "http"}://${metricsAddress}`;
   const lines = [
     `Rowlock ${version}`,
     "",
     `  gRPC      ${running.grpcAddress} (${transport(config)})`,
-    `  metrics   ${running.metricsAddress === null ? "off" : `${config.metricsTls ? "https" : "http"}://${running.metricsAddress}/metrics`}`,
+    `  page      ${http && config.page ? `${http}/` : "off"}`,
+    `  metrics   ${http ? `${http}/metrics` : "off"}`,
     `  database  ${running.databaseProduct}, ${describeDatabaseUrl(target)}${config.databaseLogin.tls ? " (TLS)" : ""}`,
   ];
   if (target.dialect === "sqlite") {
@@ -127,7 +131,8 @@ function banner(config: Config, running: Omit<App, "stop">, version: string): st
       "            for this server alone; for several, set ROWLOCK_DATABASE_URL=mysql://user:password@host/database",
     );
   }
-  return [...lines, "", "Take a lock:", "", `  ${takeALock(config, running)}`, "", ""].join("\n");
+  const offers = ["Take a lock:", "", `  ${runUnderALock(config, running)}`, "", "Or by a bare call:", ""];
+  return [...lines, "", ...offers, `  ${takeALock(config, running)}`, "", ""].join("\n");
 }
 
 function transport(config: Config): string {
@@ -135,9 +140,23 @@ function transport(config: Config): string {
   return config.tls.clientCa === null ? "TLS" : "TLS, clients by certificate";
 }
 
+/** The listen address may stand for all addresses of the machine; a client needs one of them. */
+function addressOf({ grpcAddress }: Omit<App, "stop">): string {
+  return grpcAddress.replace(/^0\.0\.0\.0(?=:)/, "127.0.0.1").replace(/^\[::\]/, "[::1]");
+}
+
+function runUnderALock(config: Config, running: Omit<App, "stop">): string {
+  const address = addressOf(running);
+  const flags = address === ADDRESS ? [] : [`--addr ${address}`];
+  if (config.tls) flags.push("--ca <the authority of the server>");
+  if (config.tls?.clientCa) flags.push("--cert <yours> --key <yours>");
+  // In a checkout, where this file is not built, npx finds the command.
+  const rowlock = import.meta.url.endsWith(".ts") ? "npx rowlock" : "rowlock";
+  return [rowlock, "run demo", ...flags, `-- echo "my turn"`].join(" ");
+}
+
 function takeALock(config: Config, running: Omit<App, "stop">): string {
-  // The listen address may stand for all addresses of the machine; a client needs one of them.
-  const address = running.grpcAddress.replace(/^0\.0\.0\.0(?=:)/, "127.0.0.1").replace(/^\[::\]/, "[::1]");
+  const address = addressOf(running);
   const flags = ["--protocol grpc"];
   if (!config.reflection) flags.push("--schema proto");
   if (!config.tls) flags.push("--http2-prior-knowledge");

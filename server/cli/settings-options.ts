@@ -5,7 +5,13 @@ import type { RowlockCommand } from "../../clients/shell/command.ts";
 import type { CliContext, ExitCode } from "../../clients/shell/context.ts";
 import { shown } from "../../clients/shell/print.ts";
 import { type ConfigInput, type DatabaseConfig, type Loaded, loadDatabaseConfig } from "../config/config.ts";
-import { CONFIG_NAME, DATABASE_KEYS, describeSettings, nameOf, type SettingKey } from "../config/settings.ts";
+import {
+  CONFIG_NAME,
+  DATABASE_KEYS,
+  describeSettings,
+  namesOf,
+  type SettingKey,
+} from "../config/settings.ts";
 import { parseDatabaseUrl } from "../storage/database-url.ts";
 import { StoreError } from "../storage/store.ts";
 
@@ -33,7 +39,7 @@ export function onDatabase(
   run: (config: DatabaseConfig) => Promise<ExitCode>,
   keys: readonly SettingKey[] = [],
 ): void {
-  addSettingOptions(command, [CONFIG_NAME, ...[...DATABASE_KEYS, ...keys].map(nameOf)]);
+  addSettingOptions(command, [CONFIG_NAME, ...namesOf([...DATABASE_KEYS, ...keys])]);
   command.runs(help, async () => {
     const config = loadedOrReported(loadDatabaseConfig(configInput(command, context)), context);
     if (!config) return failed;

@@ -91,6 +91,7 @@ function valuesOf(keys: readonly SettingKey[], input: ConfigInput): Values {
     const { kind, default: usual = "", secret }: Setting<unknown> = SETTINGS[key];
     const name = nameOf(key);
     const { text, where } = written.get(name) ?? { text: usual, where: "default" };
+    if (text === null) continue;
     const value = kind.read(text);
     if (!(value instanceof Refusal)) values[key] = value;
     else faults.push(`${name}${secret ? "" : ` is "${text}"`} (${where}): ${value.message}.`);

@@ -2,9 +2,7 @@
 // file.
 
 import { Refusal } from "./setting-kinds.ts";
-import { reasonOf } from "./sources.ts";
-
-const NAME = "ROWLOCK_DATABASE_PASSWORD_FILE";
+import { readSecret } from "./sources.ts";
 
 export class PasswordFile {
   readonly #path: string;
@@ -37,17 +35,5 @@ export class PasswordFile {
 }
 
 function read(path: string, readFile: (path: string) => string): string | Refusal {
-  let text: string;
-  try {
-    text = readFile(path);
-  } catch (error) {
-    return new Refusal(
-      `${NAME} is "${path}", which cannot be read (${reasonOf(error)}): name a file that this user may read.`,
-    );
-  }
-  // Editors and `echo` end a file with a newline, which nobody means as a part of the password.
-  const password = text.replace(/\r?\n$/, "");
-  return password === ""
-    ? new Refusal(`${NAME} is "${path}", which is empty: put the password there.`)
-    : password;
+  return readSecret("ROWLOCK_DATABASE_PASSWORD_FILE", path, "the password", readFile);
 }

@@ -37,7 +37,7 @@ export interface Setting<Value> {
   readonly kind: Kind<Value>;
   /** What it is for, in a sentence or two. */
   readonly about: string;
-  /** The value is never shown, neither in logs nor in faults. */
+  /** The value is never shown, neither in logs nor in faults, and a file can hold it: see FILE_FORMS. */
   readonly secret?: true;
 }
 
@@ -45,10 +45,14 @@ export interface Setting<Value> {
 export const SETTINGS = {
   databaseUrl: {
     default: "sqlite:./rowlock.db",
-    kind: text("<url>", "sqlite:path or mysql://user:password@host:port/database"),
+    kind: text(
+      "<url>",
+      "sqlite:path or mysql://user:password@host:port/database, or several host:port with commas",
+    ),
     about:
       "The database with all state: MySQL or MariaDB, or an SQLite file for a single server. If the database server " +
-      "runs on the same machine, ?socket=/path after the database's name connects through its Unix socket.",
+      "runs on the same machine, ?socket=/path after the database's name connects through its Unix socket. With several " +
+      "servers, host1:port,host2:port, Rowlock follows the one that can be written: see docs/databases.md.",
     secret: true,
   },
   databaseCa: {
@@ -95,8 +99,15 @@ export const SETTINGS = {
     default: "127.0.0.1:9464",
     kind: or("off", listenAddress),
     about:
-      "The address for /metrics, /healthz and /readyz: plain HTTP, open to everyone who can reach it, unless " +
+      "The address for /metrics, /healthz, /readyz and the page: plain HTTP, open to everyone who can reach it, unless " +
       "ROWLOCK_METRICS_TLS and ROWLOCK_METRICS_TOKEN_FILE are set.",
+  },
+  page: {
+    default: "true",
+    kind: flag,
+    about:
+      "Serve the page for people at / of ROWLOCK_METRICS_LISTEN: it shows locks, holders and queues, and operators who " +
+      "sign in change them. See docs/security.md for who may.",
   },
   metricsTls: {
     default: "false",
@@ -391,25 +402,36 @@ export function nameOf(key: string): string {
   return PREFIX + words.toUpperCase();
 }
 
+/** By the name of each secret setting: the name by which a file holds its value, so that no environment shows it. */
+export const FILE_FORMS: ReadonlyMap<string, string> = new Map(
+  Object.entries<Setting<unknown>>(SETTINGS).flatMap(([key, { secret }]) =>
+    secret ? [[nameOf(key), `${nameOf(key)}_FILE`]] : [],
+  ),
+);
+
+/** All names under which these settings may be written. */
+export function namesOf(keys: readonly string[]): string[] {
+  return keys.map(nameOf).flatMap((name) => [name, FILE_FORMS.get(name) ?? []].flat());
+}
+
 /** All settings as help and the documents show them; the first one names the file that may hold the others. */
 export function describeSettings() {
   const config: Setting<unknown> = {
     kind: file("a file"),
     about: "A file of NAME=value lines with these names; the environment beats it, and a flag beats both.",
   };
-  return Object.entries<Setting<unknown>>({ config, ...SETTINGS }).map(
-    ([
-      key,
-      {
-        default: usual = "",
-        kind: { placeholder, bound },
-        about,
-      },
-    ]) => {
-      const name = nameOf(key);
-      return { name, flag: `--${flagOf(name)}`, placeholder, default: usual, bound, about };
-    },
-  );
+  return Object.entries<Setting<unknown>>({ config, ...SETTINGS }).flatMap(([key, setting]) => {
+    const name = nameOf(key);
+    const fileForm = FILE_FORMS.get(name);
+    if (fileForm === undefined) return [described(name, setting)];
+    const about = `The file with the value of ${name}, which is then left out. It is read at start.`;
+    return [described(name, setting), described(fileForm, { kind: file("a file"), about })];
+  });
+}
+
+function described(name: string, { default: usual = "", kind, about }: Setting<unknown>) {
+  const { placeholder, bound } = kind;
+  return { name, flag: `--${flagOf(name)}`, placeholder, default: usual, bound, about };
 }
 
 /** The flag of a setting, without its dashes: `queue-max` for `ROWLOCK_QUEUE_MAX`. */

@@ -1,9 +1,11 @@
 // Where settings are written: a file of NAME=value lines, the environment, the flags. Finds unknown names, so that a
-// slip of the pen is an error and not a setting that silently does nothing. Does not look at values.
+// slip of the pen is an error and not a setting that silently does nothing. The value of a secret setting may be in a
+// file of its own. Does not look at values.
 
 import { parseEnv } from "node:util";
 import { SHELL_NAMES } from "../../clients/shell/context.ts";
-import { CONFIG_NAME, flagOf, nameOf, PREFIX, SETTINGS } from "./settings.ts";
+import { Refusal } from "./setting-kinds.ts";
+import { CONFIG_NAME, FILE_FORMS, flagOf, namesOf, PREFIX, SETTINGS } from "./settings.ts";
 
 export interface SourcesInput {
   /** As written, keyed by the setting's name: `{ ROWLOCK_LISTEN: "127.0.0.1:0" }`. */
@@ -17,7 +19,8 @@ type Values = Readonly<Record<string, string | undefined>>;
 
 /** What takes effect for a setting. */
 export interface Written {
-  readonly text: string;
+  /** null: it could not be read, which is a fault. */
+  readonly text: string | null;
   /** Where it was written: `environment`, `flag --listen`, or the file. */
   readonly where: string;
 }
@@ -63,7 +66,39 @@ export function readSources(input: SourcesInput, faults: string[]): Map<string, 
   }
   take(env, () => "environment");
   take(argvFlags, (name) => `flag --${flagOf(name)}`);
+  for (const [name, fileForm] of FILE_FORMS) {
+    const named = written.get(fileForm);
+    if (!named?.text) continue;
+    const direct = written.get(name);
+    if (direct)
+      faults.push(
+        `${name} (${direct.where}) and ${fileForm} (${named.where}) are both set: leave out one of them.`,
+      );
+    const secret = readSecret(fileForm, named.text, `the value of ${name}`, readFile);
+    if (secret instanceof Refusal) faults.push(secret.message);
+    written.set(name, { text: secret instanceof Refusal ? null : secret, where: named.text });
+  }
   return written;
+}
+
+/** The secret in the file that the setting `name` names; a Refusal says in a sentence why there is none. */
+export function readSecret(
+  name: string,
+  path: string,
+  what: string,
+  readFile: SourcesInput["readFile"],
+): string | Refusal {
+  let text: string;
+  try {
+    text = readFile(path);
+  } catch (error) {
+    return new Refusal(
+      `${name} is "${path}", which cannot be read (${reasonOf(error)}): name a file that this user may read.`,
+    );
+  }
+  // Editors and `echo` end a file with a newline, which nobody means as a part of the secret.
+  const secret = text.replace(/\r?\n$/, "");
+  return secret === "" ? new Refusal(`${name} is "${path}", which is empty: put ${what} there.`) : secret;
 }
 
 /** Reads a file of NAME=value lines. If it cannot be read, this adds a fault and returns no values. */
@@ -101,7 +136,7 @@ export function reasonOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-const KNOWN_NAMES: ReadonlySet<string> = new Set(Object.keys(SETTINGS).map(nameOf));
+const KNOWN_NAMES: ReadonlySet<string> = new Set(namesOf(Object.keys(SETTINGS)));
 
 function isForeign(name: string, value: string): boolean {
   return (

@@ -1,6 +1,7 @@
 // Failures of a call that are not the caller's fault, and its cancellation. Which failure of the database becomes which
 // of them. Expected refusals are outcomes, not faults.
 
+import { TOO_OLD } from "../core/level.ts";
 import { ROW_LOCKED, StoreError } from "../storage/store.ts";
 import { OVERLOADED_RETRY_AFTER_MS, UNAVAILABLE_RETRY_AFTER_MS } from "./engine-bounds.ts";
 
@@ -62,7 +63,11 @@ export function asFault(error: unknown): unknown {
 
 /** The error for callers when the database fails; `isInDoubt`: an earlier attempt may have made the change. */
 export function unavailable(error: StoreError, isInDoubt = false): Fault {
-  return new Fault("unavailable", error.reason, `The database cannot be used now (${error.reason}).`, {
+  const message =
+    error.reason === TOO_OLD
+      ? "This server is too old for its database and decides nothing: ask another one."
+      : `The database cannot be used now (${error.reason}).`;
+  return new Fault("unavailable", error.reason, message, {
     retryAfterMs: UNAVAILABLE_RETRY_AFTER_MS,
     outcomeUnknown: isInDoubt || error.kind === "unknown_outcome",
     cause: error,

@@ -8,8 +8,8 @@ import { FAULT_LOG_INTERVAL_MS } from "./grpc-bounds.ts";
 import type { Reason } from "./messages/call-error.ts";
 import type { Failure } from "./messages/status.ts";
 
-/** How a call arrived: on its own, or as a command of a session. */
-export type Via = "call" | "session";
+/** How a call arrived: on its own, as a command of a session, or from the page. */
+export type Via = "call" | "session" | "page";
 
 /** Its methods must not throw. */
 export interface CallObserver {

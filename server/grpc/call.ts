@@ -47,9 +47,11 @@ export type Send<Message> = (message: Message, written?: () => void) => void;
 
 const BOUND = "calls_on_connection";
 
-/** What is needed of grpc-js's calls. */
-interface GrpcCall {
+/** A call as what carries it sees it: grpc-js, whose words these are, or the page. */
+export interface CarriedCall {
   readonly cancelled: boolean;
+  /** Date.now() when the client gives it up. */
+  getDeadline(): Date | number;
   getPeer(): string;
   once(event: "cancelled", listener: () => void): unknown;
 }
@@ -92,18 +94,18 @@ export class ConnectionCalls {
 
   /** Opens a call, which must be closed. Throws OVERLOADED if the connection already has `callsMax` open calls. */
   open(
-    grpcCall: GrpcCall,
+    carried: Pick<CarriedCall, "cancelled" | "getPeer" | "once">,
     verb: { readonly admission: string },
     identity: Identity,
     span?: CallSpan,
   ): OwnCall {
-    const peer = grpcCall.getPeer();
+    const peer = carried.getPeer();
     const { principal } = identity;
     const key = principal === "" ? peer : `${peer} ${principal}`;
     const connection = this.#open.get(key) ?? this.#opened(key, peer, identity);
     if (connection.calls >= this.#callsMax) throw tooMuchUnderWay(BOUND);
     connection.calls += 1;
-    return new OwnCall(grpcCall, verb.admission === "urgent", connection, this.#left, span);
+    return new OwnCall(carried, verb.admission === "urgent", connection, this.#left, span);
   }
 
   #opened(key: string, peer: string, identity: Identity): Connection {
@@ -131,7 +133,7 @@ export class OwnCall implements Call {
   #isOver = false;
 
   constructor(
-    grpcCall: GrpcCall,
+    carried: Pick<CarriedCall, "cancelled" | "getPeer" | "once">,
     isUrgent: boolean,
     client: Connection,
     closed: (connection: Connection) => void,
@@ -141,8 +143,8 @@ export class OwnCall implements Call {
     this.client = client;
     this.isUrgent = isUrgent;
     this.#closed = closed;
-    if (grpcCall.cancelled) this.#gone();
-    else grpcCall.once("cancelled", this.#gone);
+    if (carried.cancelled) this.#gone();
+    else carried.once("cancelled", this.#gone);
   }
 
   get signal(): AbortSignal {

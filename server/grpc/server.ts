@@ -17,6 +17,7 @@ import type { OutageLog } from "../log/outage-log.ts";
 import { AdmissionRoom } from "./admission.ts";
 import { ArrivingRequests } from "./arriving-requests.ts";
 import { ConnectionCalls } from "./call.ts";
+import type { Served } from "./call-frame.ts";
 import type { CallObserver } from "./call-observer.ts";
 import { FaultLog } from "./call-observer.ts";
 import { endOldConnections } from "./connection-age.ts";
@@ -71,6 +72,8 @@ export interface GrpcServerOptions {
 }
 
 export interface GrpcServer {
+  /** What the calls outside sessions share: another carrier of calls uses it, too, until the drain. */
+  readonly served: Served;
   /** Listens, and resolves with the address. Rejects if it cannot listen there. Call it once. */
   start(listen: ListenAddress): Promise<ListenAddress>;
   /** New connections get this material; the others go on. No effect on a server without TLS. */
@@ -149,10 +152,8 @@ export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
     },
     room,
   );
-  server.addService(
-    lockServiceDefinition,
-    lockServiceHandlers({ ...frame, methods, connections, gate }, sessions),
-  );
+  const served: Served = { ...frame, methods, connections, gate };
+  server.addService(lockServiceDefinition, lockServiceHandlers(served, sessions));
   if (options.pokes) server.addService(pokeServiceDefinition, pokeServiceHandlers(options.pokes, observer));
   const standard = new StandardServices(server, options.reflection);
   let { tls } = options;
@@ -178,6 +179,7 @@ export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
   }
 
   return {
+    served,
     async start(listen) {
       const bind = promisify(server.bindAsync.bind(server));
       const port = await bind(formatListenAddress(listen), credentialsOf(tls));

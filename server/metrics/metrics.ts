@@ -30,7 +30,7 @@ export interface BuildInfo {
 }
 
 /** The part of a store that is shown as gauges. */
-export type StoreSource = LockSource & Pick<Store, "bounds">;
+export type StoreSource = LockSource & Pick<Store, "bounds" | "servers">;
 
 export class Metrics {
   readonly engine: EngineObserver;
@@ -67,6 +67,12 @@ export class Metrics {
     const locks = new LockGauges(this.#series, this.#classes, source, this.#label);
     this.#gauges.push(() => locks.refresh());
     this.observeBounds(() => source.bounds());
+    this.#gauges.push(() => {
+      for (const { address, isChosen, isUsable } of source.servers()) {
+        this.#series.databaseChosen.of(address).set(Number(isChosen));
+        this.#series.databaseUsable.of(address).set(Number(isUsable));
+      }
+    });
   }
 
   /** Adds gauges of what is used of bounds. */

@@ -134,6 +134,9 @@ export function storeObserver(series: AllSeries): StoreObserver {
       series.roundTrips.observe(roundTrips);
     },
     connection: (event) => series.connectionEvents.of(event).inc(),
+    servers(event) {
+      if (event.kind === "moved" && event.from !== null) series.databaseMoves.inc();
+    },
   };
 }
 

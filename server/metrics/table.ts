@@ -205,6 +205,21 @@ export const METRICS = {
     ["event"],
     { known: { event: ["opened", "closed", "destroyed"] } },
   ),
+  databaseMoves: counter(
+    "rowlock_database_moves_total",
+    "Moves of all connections to another server of a database that has several addresses.",
+    [],
+  ),
+  databaseChosen: gauge(
+    "rowlock_database_server_chosen",
+    "1 for the server to which all connections lead, of a database that has several addresses; 0 for the others.",
+    ["address"],
+  ),
+  databaseUsable: gauge(
+    "rowlock_database_server_usable",
+    "1 for each server that could be used at the last look, of a database that has several addresses; 0 for the others.",
+    ["address"],
+  ),
   roundTrips: histogram(
     "rowlock_transaction_round_trips",
     "Round trips to the database of one transaction; an embedded database has none.",
@@ -215,7 +230,7 @@ export const METRICS = {
   // What clients and other servers see.
   calls: counter(
     "rowlock_grpc_calls_total",
-    "Calls that have ended, by method and status code, and by the way they came: as a call or in a session.",
+    "Calls that have ended, by method and status code, and by the way they came: as a call, in a session or from the page.",
     ["method", "via", "code"],
     // These mean that something is wrong at the server. Each method has their series from its first call on.
     { known: { code: ["UNAVAILABLE", "RESOURCE_EXHAUSTED", "INTERNAL", "UNKNOWN", "DEADLINE_EXCEEDED"] } },

@@ -1,20 +1,21 @@
-// The HTTP listener for operators: /metrics, /healthz (the process is alive), /readyz (decisions get through). Over TLS
-// if it gets a certificate. It answers only reads and shows no secrets. If there are tokens, /metrics needs one, because
-// it shows the classes of locks and how much they are used. The probes stay open: orchestrators and load balancers have
-// no token, and learn only whether the server works.
+// The HTTP listener for operators: /metrics, /healthz (the process is alive), /readyz (decisions get through), and what
+// the page for people answers. Over TLS if it gets a certificate. It shows no secrets. If there are tokens, /metrics
+// needs one, because it shows the classes of locks and how much they are used. The probes stay open: orchestrators and
+// load balancers have no token, and learn only whether the server works.
 
-import { createHash, timingSafeEqual } from "node:crypto";
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from "node:http";
 import { createServer } from "node:http";
 import { createServer as createTlsServer, type Server as TlsServer } from "node:https";
 import type { AddressInfo, Socket } from "node:net";
-import { bearerToken } from "../access/bearer.ts";
 import type { ListenAddress } from "../config/listen-address.ts";
 import { secureOptions, type TlsMaterial } from "../config/tls-files.ts";
+import type { MetricsTokens } from "./metrics-tokens.ts";
 import type { Ready } from "./readiness.ts";
 
-/** Scrapers and probes are few; more connections are a mistake or an attack. */
-const CONNECTIONS_MAX = 100;
+/** Scrapers and probes are few, and the page takes few browsers; more connections are a mistake or an attack. */
+const CONNECTIONS_MAX = 200;
+/** Beyond as many connections, browsers lose theirs after each answer, so that scrapers and probes find one. */
+const CROWDED_CONNECTIONS = 100;
 const REQUEST_MS_MAX = 10_000;
 
 export interface MetricsHttpOptions {
@@ -24,8 +25,13 @@ export interface MetricsHttpOptions {
   readonly readiness: { check(): Promise<Ready> };
   /** null: plain HTTP. Clients need no certificate. */
   readonly tls: TlsMaterial | null;
-  /** Any of them opens /metrics; null: it is open. */
-  readonly tokens: readonly string[] | null;
+  /** What opens /metrics. */
+  readonly tokens: Pick<MetricsTokens, "knows">;
+  /** Answers more paths than this listener's own; null: there are no more. */
+  readonly page: {
+    has(path: string): boolean;
+    answer(path: string, request: IncomingMessage, response: ServerResponse): Promise<void>;
+  } | null;
   /** Called when a page failed; its caller got status 500. */
   readonly onError: (error: unknown) => void;
 }
@@ -33,8 +39,6 @@ export interface MetricsHttpOptions {
 export class MetricsHttp {
   readonly #options: MetricsHttpOptions;
   #tls: TlsMaterial | null;
-  /** Hashed, because only texts of one length can be compared in constant time. */
-  #tokens: readonly Buffer[] | null;
   #server: Server | TlsServer | undefined;
   /** Also those that have not finished their TLS handshake, which Node's own list leaves out. */
   readonly #sockets = new Set<Socket>();
@@ -42,7 +46,6 @@ export class MetricsHttp {
   constructor(options: MetricsHttpOptions) {
     this.#options = options;
     this.#tls = options.tls;
-    this.#tokens = options.tokens?.map(hashed) ?? null;
   }
 
   /** New connections get this material; the others go on. No effect on a listener without TLS. */
@@ -50,11 +53,6 @@ export class MetricsHttp {
     if (!this.#tls) return;
     this.#tls = tls;
     if (this.#server && "setSecureContext" in this.#server) this.#server.setSecureContext(ownOptions(tls));
-  }
-
-  /** From now on, only these open /metrics. */
-  setTokens(tokens: readonly string[]): void {
-    this.#tokens = tokens.map(hashed);
   }
 
   /** Listens and returns the bound address; port 0 takes a free one. Rejects if the address is not available. */
@@ -95,35 +93,35 @@ export class MetricsHttp {
 
   async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     try {
-      const page = PAGES.get((request.url ?? "").replace(/\?.*$/, ""));
-      if (!page) return send(response, 404, `Not found. There are ${[...PAGES.keys()].join(", ")}.\n`);
+      const path = (request.url ?? "").replace(/\?.*$/, "");
+      const { page: forPeople } = this.#options;
+      if (forPeople?.has(path)) {
+        if (this.#sockets.size > CROWDED_CONNECTIONS) response.setHeader("connection", "close");
+        return await forPeople.answer(path, request, response);
+      }
+      const page = PAGES.get(path);
+      if (!page) {
+        const paths = [...(forPeople ? ["/"] : []), ...PAGES.keys()];
+        return send(response, 404, `Not found. There are ${paths.join(", ")}.\n`);
+      }
       if (request.method !== "GET" && request.method !== "HEAD") {
         response.setHeader("allow", "GET, HEAD");
         return send(response, 405, "Only GET and HEAD.\n");
       }
-      if (page.isGuarded && !this.#mayPass(request.headers.authorization)) {
+      if (page.isGuarded && !this.#options.tokens.knows(request.headers.authorization)) {
         response.setHeader("www-authenticate", 'Bearer realm="rowlock"');
         return send(response, 401, "A token is needed: authorization: Bearer <token>.\n");
       }
       const { status, text, contentType } = await page.show(this.#options, request.headers.accept);
       send(response, status, text, contentType);
     } catch (error) {
+      // Its caller has gone before the request was there.
+      if (request.destroyed && !request.complete) return;
       this.#options.onError(error);
-      send(response, 500, "Internal error; the log has the cause.\n");
+      if (response.headersSent) response.destroy();
+      else send(response, 500, "Internal error; the log has the cause.\n");
     }
   }
-
-  #mayPass(authorization = ""): boolean {
-    if (this.#tokens === null) return true;
-    const token = bearerToken(authorization);
-    if (token === undefined) return false;
-    const given = hashed(token);
-    return this.#tokens.some((known) => timingSafeEqual(known, given));
-  }
-}
-
-function hashed(token: string): Buffer {
-  return createHash("sha256").update(token).digest();
 }
 
 /** Without the authorities of gRPC's clients: nobody needs a certificate here. */

@@ -7,6 +7,8 @@
 // Silence is not yet a loss: a database that is slow for all servers answers none of them in time, and then all
 // clients stay. All times follow from the grace period, so that clients are elsewhere before half of it is over.
 
+import { TOO_OLD } from "../core/level.ts";
+
 /** Longest time that a probe's answer counts while there is trouble. */
 const TROUBLE_FRESH_MS = 1_000;
 /** The same while there is no trouble: as a share of the grace period, and the most. */
@@ -261,6 +263,8 @@ function didNotAnswer(withinMs: number, more = ""): Ready {
 }
 
 function cannotWrite(cause: unknown): Ready {
+  if (cause instanceof Error && "reason" in cause && cause.reason === TOO_OLD)
+    return { ready: false, reason: "this server is too old for the database, which a later version uses" };
   return { ready: false, reason: `the database cannot be written${labelOf(cause)}` };
 }
 

@@ -4,11 +4,17 @@ export type DatabaseUrl =
   | { readonly dialect: "sqlite"; readonly path: string }
   | ({ readonly dialect: "mysql" } & MysqlAddress);
 
-export interface MysqlAddress {
+/** Where a database server listens. */
+export interface ServerPlace {
   readonly host: string;
   readonly port: number;
+}
+
+export interface MysqlAddress extends ServerPlace {
   /** The path of a Unix socket, which is used instead of host and port; null: none. */
   readonly socket: string | null;
+  /** The further servers of the same database, in the order of preference; absent: it has one address. */
+  readonly others?: readonly ServerPlace[];
   readonly user: string;
   readonly password: string;
   readonly database: string;
@@ -45,10 +51,12 @@ export interface PasswordFile {
 export const IN_MEMORY = ":memory:";
 
 const MYSQL_PORT = 3306;
+/** A replication group has at most nine members. */
+const SERVERS_MAX = 9;
 const ACCEPTED =
   "Accepted are mysql://user:password@host:port/database (also for MariaDB; special characters of the password " +
-  "percent-encoded), mysql://user:password@localhost/database?socket=/path/of/mysqld.sock, sqlite:path/to/file.db and " +
-  "sqlite::memory:.";
+  "percent-encoded; several servers of one database as host1:port,host2:port), " +
+  "mysql://user:password@localhost/database?socket=/path/of/mysqld.sock, sqlite:path/to/file.db and sqlite::memory:.";
 
 /** Parses a database URL. Throws an Error that tells an operator what to fix and that never contains the password. */
 export function parseDatabaseUrl(url: string): DatabaseUrl {
@@ -61,13 +69,26 @@ export function parseDatabaseUrl(url: string): DatabaseUrl {
 /** The URL for logs and messages, without the password. */
 export function describeDatabaseUrl(url: DatabaseUrl): string {
   if (url.dialect === "sqlite") return `sqlite:${url.path}`;
-  const host = url.host.includes(":") ? `[${url.host}]` : url.host;
   const [user, database] = [url.user, url.database].map(encodeURIComponent);
   if (url.socket !== null) {
     const socket = url.socket.split("/").map(encodeURIComponent).join("/");
-    return `mysql://${user}@${host}/${database}?socket=${socket}`;
+    return `mysql://${user}@${hostText(url.host)}/${database}?socket=${socket}`;
   }
-  return `mysql://${user}@${host}:${url.port}/${database}`;
+  return `mysql://${user}@${[url, ...(url.others ?? [])].map(placeText).join(",")}/${database}`;
+}
+
+/** The place as a URL writes it: `db:3306`, `[::1]:3306`. */
+export function placeText({ host, port }: ServerPlace): string {
+  return `${hostText(host)}:${port}`;
+}
+
+/** The addresses of the single servers, in the order of preference. */
+export function singleAddresses({ others = [], ...first }: MysqlAddress): MysqlAddress[] {
+  return [first, ...others.map((place) => ({ ...first, ...place }))];
+}
+
+function hostText(host: string): string {
+  return host.includes(":") ? `[${host}]` : host;
 }
 
 function sqliteUrl(rest: string): DatabaseUrl {
@@ -80,7 +101,9 @@ function sqliteUrl(rest: string): DatabaseUrl {
   return { dialect: "sqlite", path };
 }
 
-function mysqlUrl(url: string): DatabaseUrl {
+type MysqlUrl = Extract<DatabaseUrl, { dialect: "mysql" }>;
+
+function mysqlUrl(url: string): MysqlUrl {
   const raw = unescapedIn(url);
   if (raw !== null) {
     throw refused(
@@ -89,21 +112,62 @@ function mysqlUrl(url: string): DatabaseUrl {
   }
   if (!url.includes("@"))
     throw refused("it has no @ after user and password (in a settings file, # begins a comment: write %23)");
+  const { before, hosts, after } = authorityOf(url);
+  const faults: string[] = [];
+  const parsed: MysqlUrl[] = [];
+  for (const host of hosts) {
+    try {
+      parsed.push(oneServer(`${before}${host}${after}`, hosts.length > 1 ? `, "${host}"` : ""));
+    } catch (error) {
+      if (!(error instanceof UrlFault)) throw error;
+      if (!faults.includes(error.message)) faults.push(error.message);
+    }
+  }
+  if (hosts.length > 1) faults.push(...faultsOfList(hosts.length, parsed));
+  if (faults.length > 0) throw refused(faults.join("; "));
+  const [first, ...others] = parsed as [MysqlUrl, ...MysqlUrl[]];
+  if (others.length === 0) return first;
+  return { ...first, others: others.map(({ host, port }) => ({ host, port })) };
+}
+
+/** Splits the URL around the comma-separated list of hosts: what stands before an @, and after a slash, is not of it. */
+function authorityOf(url: string): { before: string; hosts: string[]; after: string } {
+  const start = url.indexOf("//") + 2;
+  const length = url.slice(start).search(/[/?#]/);
+  const end = length < 0 ? url.length : start + length;
+  const hostsAt = Math.max(start, url.lastIndexOf("@", end - 1) + 1);
+  return { before: url.slice(0, hostsAt), hosts: url.slice(hostsAt, end).split(","), after: url.slice(end) };
+}
+
+function faultsOfList(count: number, servers: readonly MysqlUrl[]): string[] {
+  const faults: string[] = [];
+  const places = servers.map(placeText);
+  for (const twice of new Set(places.filter((place, index) => places.indexOf(place) < index)))
+    faults.push(`it names ${twice} twice`);
+  if (count > SERVERS_MAX) faults.push(`it names ${count} servers, and ${SERVERS_MAX} are the most`);
+  if (servers.some(({ socket }) => socket !== null))
+    faults.push("a socket leads to one server on this machine, and it names several servers");
+  return faults;
+}
+
+/** `which`: names the host in messages if there are several. Throws a UrlFault. */
+function oneServer(url: string, which: string): MysqlUrl {
+  if (which === `, ""`) throw new UrlFault("it names no host beside a comma");
   // Errors of `new URL` quote their input, which includes the password.
-  if (!URL.canParse(url)) throw refused("it cannot be read as a URL");
+  if (!URL.canParse(url)) throw new UrlFault(`it cannot be read as a URL${which}`);
   const parsed = new URL(url);
   const database = decoded(parsed.pathname.slice(1));
-  if (parsed.hostname === "") throw refused("it names no host");
-  if (parsed.username === "") throw refused("it names no user");
+  if (parsed.hostname === "") throw new UrlFault("it names no host");
+  if (parsed.username === "") throw new UrlFault("it names no user");
   if (database === "" || database.includes("/"))
-    throw refused("it does not name one database after the host");
+    throw new UrlFault("it does not name one database after the host");
   const { socket = null, ...others } = Object.fromEntries(parsed.searchParams);
   if (Object.keys(others).length > 0 || parsed.hash !== "")
-    throw refused(
+    throw new UrlFault(
       "nothing but ?socket= may follow the database's name (for TLS to the database, set ROWLOCK_DATABASE_CA)",
     );
-  if (socket !== null && !socket.startsWith("/")) throw refused("its socket is not an absolute path");
-  if (socket !== null && parsed.port !== "") throw refused("it has a port and a socket");
+  if (socket !== null && !socket.startsWith("/")) throw new UrlFault("its socket is not an absolute path");
+  if (socket !== null && parsed.port !== "") throw new UrlFault("it has a port and a socket");
   return {
     dialect: "mysql",
     host: parsed.hostname.replace(/^\[(.*)\]$/, "$1"),
@@ -114,6 +178,9 @@ function mysqlUrl(url: string): DatabaseUrl {
     database,
   };
 }
+
+/** What is wrong with a URL, without the advice for it. */
+class UrlFault extends Error {}
 
 /** The first character of the user or password that ends the host part unless it is percent-encoded; null: none. */
 function unescapedIn(url: string): string | null {
@@ -127,7 +194,7 @@ function decoded(part: string): string {
     return decodeURIComponent(part);
   } catch {
     // No `cause`, on purpose: it may quote the password.
-    throw refused("it has a % that is not followed by two hexadecimal digits");
+    throw new UrlFault("it has a % that is not followed by two hexadecimal digits");
   }
 }
 

@@ -1,18 +1,23 @@
 // Opens a store that a server can rely on: reachable, with the right schema, and durable. Retries within a bound while
 // the database is away. Every problem that it cannot fix becomes a StoreError whose message says what to do.
 
+import { LEVEL_MIN, TOO_OLD, whyTooOld } from "../core/level.ts";
 import { type DatabaseLogin, describeDatabaseUrl, parseDatabaseUrl } from "./database-url.ts";
+import { whyNotBeside } from "./fleet.ts";
 import { migrateUp, migrationStatus } from "./migrate/migrate.ts";
+import { OLDER_SERVERS } from "./migrate/schema.ts";
 import { durabilityOf, openStore } from "./open.ts";
 import { type RetryPolicy, retry } from "./retry.ts";
 import { START_PAUSE_MS, START_PAUSE_MS_MAX } from "./storage-bounds.ts";
-import type { Finding, Store, StoreObserver, StoreOptions } from "./store.ts";
+import type { Finding, ServersEvent, Store, StoreObserver, StoreOptions } from "./store.ts";
 import { StoreError } from "./store.ts";
 
 export interface ReadyOptions
   extends Required<Pick<StoreOptions, "poolSize" | "lanes">>,
     Pick<StoreOptions, "knownLocks"> {
   readonly databaseUrl: string;
+  /** Of this server. */
+  readonly version: string;
   readonly databaseLogin?: DatabaseLogin;
   /** How long to retry while the database is away. */
   readonly startupTimeoutMs: number;
@@ -35,6 +40,7 @@ const FINAL_REASONS = new Set([
   "tls",
   "schema",
   "newer_schema",
+  TOO_OLD,
   "no_database",
   "weak_durability",
 ]);
@@ -47,24 +53,58 @@ export async function openReadyStore(
   observer: StoreObserver,
   log: OpeningLog,
 ): Promise<Store> {
-  const { databaseUrl, databaseLogin: login, poolSize, lanes, knownLocks } = options;
+  const { databaseUrl, databaseLogin: login, poolSize, lanes, knownLocks, version } = options;
   const { store, findings } = await persistently(options, log, async () => {
     // First, so that nothing is created in a database that is then refused.
     const found = await durabilityOf(databaseUrl, login);
     refuseWeakDurability(found, options);
     await settleSchema(options, log);
-    const opened = await openStore(databaseUrl, { observer, poolSize, lanes, knownLocks, login });
+    const opened = await openStore(databaseUrl, {
+      observer: withServersLogged(observer, log),
+      poolSize,
+      lanes,
+      knownLocks,
+      login,
+    });
+    await opened.raiseLevelMin({ level: LEVEL_MIN, by: version }).catch(async (error: unknown) => {
+      await opened.close();
+      throw error;
+    });
     return { store: opened, findings: found };
   });
   for (const { check, message } of findings) log.warn({ check }, message);
   return store;
 }
 
+/** The observer, with a line in the log for what an operator should know of the servers of the database. */
+function withServersLogged(observer: StoreObserver, log: OpeningLog): StoreObserver {
+  const servers = (event: ServersEvent) => {
+    observer.servers?.(event);
+    if (event.kind === "moved") {
+      const { from, to, why, afterMs } = event;
+      if (from === null) log.info({ to }, `the database server ${to} is used. ${why}`);
+      else log.warn({ from, to, afterMs }, `moved from the database server ${from} to ${to}: ${why}`);
+    } else if (event.kind === "fault") {
+      const { address, reason, message } = event;
+      log.warn(
+        { address, reason },
+        `the database server ${address} could not be used if it were needed: ${message}`,
+      );
+    } else if (event.others.length === 0) log.info({}, "only one database server can be written again");
+    else
+      log.warn(
+        { chosen: event.chosen, others: event.others },
+        "database servers that are no nodes of one cluster can be written at once: make all but one read-only",
+      );
+  };
+  return { ...observer, servers };
+}
+
 async function settleSchema(
   { databaseUrl, databaseLogin: login, migrate }: ReadyOptions,
   log: OpeningLog,
 ): Promise<void> {
-  const { unknown, breaking, pending } = await migrationStatus(databaseUrl, login);
+  const { unknown, breaking, pending, fleet } = await migrationStatus(databaseUrl, login);
   if (breaking.length > 0) {
     throw new StoreError(
       "unavailable",
@@ -73,6 +113,10 @@ async function settleSchema(
         "Start a server of the version that migrated it, or of a later one.",
     );
   }
+  const tooOld = whyTooOld(fleet.levelMin);
+  if (tooOld !== null) throw new StoreError("unavailable", TOO_OLD, tooOld);
+  const tooNew = whyNotBeside(fleet.members);
+  if (tooNew !== null) throw new StoreError("unavailable", OLDER_SERVERS, tooNew);
   if (unknown.length > 0)
     log.info({ migrations: unknown }, "the schema is newer than this server, but compatible");
   if (pending.length === 0) return;
@@ -124,10 +168,13 @@ async function persistently<Value>(
     });
   } catch (error) {
     if (!isAway(error)) throw error;
+    const gaveUp = `${error.message} Gave up after ${startupTimeoutMs / 1_000} s (ROWLOCK_STARTUP_TIMEOUT).`;
+    if (error.reason === OLDER_SERVERS)
+      throw new StoreError("unavailable", error.reason, gaveUp, { cause: error });
     throw new StoreError(
       "unavailable",
       error.reason,
-      `${error.message} Gave up after ${startupTimeoutMs / 1_000} s (ROWLOCK_STARTUP_TIMEOUT). ` +
+      `${gaveUp} ` +
         `Check that the database of ROWLOCK_DATABASE_URL, ${describeDatabaseUrl(target)}, is running and can be reached.`,
       { cause: error },
     );

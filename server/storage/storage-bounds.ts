@@ -33,6 +33,27 @@ export const IDLE_SWEEP_MS = 1_000;
  */
 export const CONNECT_MS_MAX = 1_800;
 export const TCP_KEEPALIVE_MS = 5_000;
+
+/** How often the chosen one of several database servers is looked at, so that its silence is noticed soon. */
+export const LOOK_INTERVAL_MS = 500;
+/** At every such turn the other servers are looked at, too: one of them may have been promoted. */
+export const LOOK_AROUND_TURNS = 3;
+/** How long one look takes at most: a server that is busy answers a read within it. */
+export const LOOK_MS_MAX = 1_000;
+/** The same for a server that has just not answered for that long. */
+export const LOOK_AGAIN_MS_MAX = 500;
+/** The pause after a look at all servers that has found none to use. */
+export const LOOK_PAUSE_MS = 100;
+/** How soon a server is asked again that refused the user, its password or its certificate. */
+export const REFUSED_AGAIN_MS = 10_000;
+/** How long a preferred node of a cluster must be usable before connections come back to it. */
+export const BACK_AFTER_MS = 30_000;
+/** How long transactions may take to finish at a server that is left without need. */
+export const LEAVE_MS_MAX = 1_000;
+/** How long a server counts as stuck after a commit that it did not answer. */
+export const STUCK_MS = 15_000;
+/** How long a move waits until a node of Galera has applied what the others have committed. */
+export const CATCH_UP_MS_MAX = 2_000;
 /** How long a graceful close of a connection may take. */
 export const CLOSE_MS_MAX = 500;
 

@@ -5,6 +5,7 @@
 import type { BoundUse } from "../core/bound-use.ts";
 import type { Claim, ClaimKey, ClaimRef } from "../core/claim.ts";
 import type { DatabaseClock } from "../core/database-clock.ts";
+import type { LevelMin } from "../core/level.ts";
 import type { LimitRule } from "../core/limit.ts";
 import type { Counters, GuardRow, Lock } from "../core/lock.ts";
 import type { NotedChange } from "../core/noted-change.ts";
@@ -69,8 +70,10 @@ export interface Loaded extends Rows {
    * promoted or restored. Nothing may be decided before `failOver` has recorded that.
    */
   readonly isSuccessor: boolean;
-  /** The revision of the limit rules; it rises with each change of a rule. */
+  /** The revision of the limit rules; it rises with each change of a rule, and when `levelMin` rises. */
   readonly rulesRevision: bigint;
+  /** Servers below this level must not decide. */
+  readonly levelMin: number;
   /** The claims that the plan asked for and the due claims of the plan's locks, at most DUE_MAX of those. */
   readonly claims: readonly Claim[];
 }
@@ -275,6 +278,8 @@ export interface RegisteredReplica extends ReplicaRow {
   readonly sinceUs: number;
   /** The replica decides by limit rules of this revision or a later one; -1: it has reported none yet. */
   readonly rulesRevision: bigint;
+  /** See core/level.ts. */
+  readonly level: number;
   /** The replica counts as alive until this time; each registration extends it. */
   readonly deadlineUs: number;
 }
@@ -302,6 +307,40 @@ export interface StoreObserver {
   /** One deciding transaction: its duration, its round trips, and whether it was committed. */
   transaction(seconds: number, roundTrips: number, outcome: "committed" | "rolled_back"): void;
   connection(event: "opened" | "closed" | "destroyed"): void;
+  /** What happens among the servers of a database that has several addresses. */
+  servers?(event: ServersEvent): void;
+}
+
+/** Addresses are as in the database URL: `db-1:3306`. */
+export type ServersEvent =
+  /** All connections lead to `to` from now on. `from` null: the store has just been opened. */
+  | {
+      readonly kind: "moved";
+      readonly from: string | null;
+      readonly to: string;
+      /** A sentence. */
+      readonly why: string;
+      /** Since the server before it was first in doubt. */
+      readonly afterMs: number;
+    }
+  /** A server cannot be used for a reason that is no part of a cluster's life, such as a wrong password. */
+  | { readonly kind: "fault"; readonly address: string; readonly reason: string; readonly message: string }
+  /** Servers that share no commits can be written at once; `chosen` is used. Empty: it is over. */
+  | { readonly kind: "separate"; readonly chosen: string; readonly others: readonly string[] };
+
+/** One of several servers of a database, as of the last look at it. */
+export interface DatabaseServer {
+  readonly address: string;
+  /** Whether all connections lead to it. */
+  readonly isChosen: boolean;
+  /** Whether it could be used. */
+  readonly isUsable: boolean;
+  /** Why not, or why it is not used although it could be; null: nothing stands against it. */
+  readonly why: string | null;
+  /** Product and version; null: it was not reached. */
+  readonly product: string | null;
+  /** About how far its rows are behind those of the chosen server, with a step of the heartbeats; null: unknown. */
+  readonly behindS: number | null;
 }
 
 /** How to open a store. SQLite takes only the observer: it has one connection, and runs one transaction at once. */
@@ -428,8 +467,8 @@ export interface Store {
    */
   heartbeat(replica: bigint, claims: readonly ClaimRef[], keepForUs: number): Promise<readonly ClaimKey[]>;
   /**
-   * Registers the replica or extends its registration, with the revision of the limit rules that it decides by. Success
-   * proves that the database can be written.
+   * Registers the replica or extends its registration, with the revision of the limit rules that it decides by, and with
+   * the level and the latest migration of this version. Success proves that the database can be written.
    */
   register(replica: ReplicaRow, keepForUs: number, rulesRevision: bigint): Promise<void>;
   /**
@@ -443,6 +482,13 @@ export interface Store {
   ): Promise<{ readonly isDone: boolean; readonly nowUs: number }>;
   /** Returns the register of replicas, oldest first. It may contain dead ones, past their deadline. */
   replicas(max: number): Promise<{ nowUs: number; replicas: RegisteredReplica[] }>;
+  /** Returns the lowest level of servers that may decide. */
+  levelMin(): Promise<LevelMin>;
+  /**
+   * Raises the lowest level of servers that may decide; does nothing if it is as high. From then on no server below it
+   * commits a decision about rows that a later transaction has written.
+   */
+  raiseLevelMin(levelMin: LevelMin): Promise<void>;
   /** Removes the replica from the register, and the mark of the witness with the same id. */
   retire(replica: bigint): Promise<void>;
   /**
@@ -579,6 +625,8 @@ export interface Store {
   /** Returns findings about settings of the database server that could lose acknowledged commits. */
   checkDurability(): Promise<Finding[]>;
   pool(): PoolState;
+  /** The servers of a database that has several addresses, in their order; empty: it has one. */
+  servers(): readonly DatabaseServer[];
   /** What is used of the bounds of the pool; an embedded database has none. */
   bounds(): readonly BoundUse[];
   close(): Promise<void>;

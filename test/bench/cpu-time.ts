@@ -19,12 +19,17 @@ export async function cpuSeconds(pids: readonly number[]): Promise<number> {
 
 /** User and system time of the database servers together, in seconds; 0 if none runs. */
 export async function databaseCpuSeconds(): Promise<number> {
-  let seconds = 0;
+  return cpuSeconds(await databasePids());
+}
+
+/** The database servers that this process started. */
+export async function databasePids(): Promise<number[]> {
+  const pids: number[] = [];
   for (const name of await readdir("/proc")) {
     const process = /^\d+$/.test(name) ? await processOf(Number(name)) : null;
-    if (process && isDatabase(process)) seconds += process.seconds;
+    if (process && isDatabase(process)) pids.push(Number(name));
   }
-  return seconds;
+  return pids;
 }
 
 function isDatabase({ name, parent }: Process): boolean {

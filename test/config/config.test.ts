@@ -5,6 +5,7 @@ import { describe, expect, test } from "vitest";
 import { SHELL_NAMES } from "../../clients/shell/context.ts";
 import type { Config } from "../../server/config/config.ts";
 import { loadConfig, loadDatabaseConfig } from "../../server/config/config.ts";
+import { FILE_FORMS } from "../../server/config/settings.ts";
 import { parseDatabaseUrl } from "../../server/storage/database-url.ts";
 import { selfSignedCertificate } from "../process/certificate.ts";
 
@@ -47,6 +48,7 @@ describe("without any setting", () => {
       listen: { host: "127.0.0.1", port: 50051 },
       advertise: null,
       metricsListen: { host: "127.0.0.1", port: 9464 },
+      page: true,
       metricsTls: false,
       metricsTokenFile: null,
       metricsTokens: null,
@@ -133,6 +135,56 @@ describe("sources", () => {
     expect(
       faultsOf({ files: { f: "ROWLOCK_GRACE=1s\nROWLOCK_GRACE 2s\n" }, flags: { ROWLOCK_CONFIG: "f" } }),
     ).toEqual(["Line 2 of f is not NAME=value: correct it, or begin it with # to leave it out."]);
+  });
+});
+
+describe("the file of a secret setting", () => {
+  const url = "mysql://rowlock:a secret@db/rowlock";
+  const files = { url: `${url}\n`, empty: "\n", "rowlock.env": "ROWLOCK_DATABASE_URL_FILE=url" };
+
+  test("stands for its value in every source", () => {
+    for (const written of [
+      { flags: { ROWLOCK_DATABASE_URL_FILE: "url" } },
+      { env: { ROWLOCK_DATABASE_URL_FILE: "url" } },
+      { env: { ROWLOCK_CONFIG: "rowlock.env" } },
+    ])
+      expect(configOf({ files, ...written }).databaseUrl).toBe(url);
+  });
+
+  test("exists for each secret setting, and for commands on the database too", () => {
+    expect([...FILE_FORMS.values()]).toEqual(["ROWLOCK_DATABASE_URL_FILE"]);
+    const loaded = loadDatabaseConfig({
+      argvFlags: {},
+      env: { ROWLOCK_DATABASE_URL_FILE: "url" },
+      readFile: () => "sqlite:other.db",
+      parseDatabaseUrl,
+    });
+    expect(loaded).toMatchObject({ config: { databaseUrl: "sqlite:other.db" } });
+  });
+
+  test("and the value itself exclude each other, in whatever sources they are", () => {
+    const flags = { ROWLOCK_DATABASE_URL: "sqlite:x.db" };
+    expect(faultsOf({ files, flags, env: { ROWLOCK_DATABASE_URL_FILE: "url" } })).toEqual([
+      "ROWLOCK_DATABASE_URL (flag --database-url) and ROWLOCK_DATABASE_URL_FILE (environment) are both set: leave out one of them.",
+    ]);
+  });
+
+  test("is a single fault if it cannot be used, and a wrong value in it is not quoted", () => {
+    const faultOf = (path: string, text = "") =>
+      faultsOf({
+        files: { ...files, ...(text && { [path]: text }) },
+        env: { ROWLOCK_DATABASE_URL_FILE: path, ROWLOCK_DATABASE_CA: "own.crt" },
+      });
+    expect(faultOf("/no/such/file")).toEqual([
+      'ROWLOCK_DATABASE_URL_FILE is "/no/such/file", which cannot be read (ENOENT): name a file that this user may read.',
+    ]);
+    expect(faultOf("empty")).toEqual([
+      'ROWLOCK_DATABASE_URL_FILE is "empty", which is empty: put the value of ROWLOCK_DATABASE_URL there.',
+    ]);
+    const [wrong, ...more] = faultOf("wrong", "a secret that is no URL");
+    expect(wrong).toMatch(/^ROWLOCK_DATABASE_URL: /);
+    expect(wrong).not.toContain("a secret");
+    expect(more).toEqual([]);
   });
 });
 

@@ -70,6 +70,9 @@ function newMetrics(): Metrics {
     replicas,
     bounds,
     historyStats,
+    servers: () => [
+      { address: "db:1", isChosen: true, isUsable: true, why: null, product: "MariaDB", behindS: 0 },
+    ],
   };
   metrics.observeStore(source, { version: "", node: "", database: "" });
   metrics.observeReadiness({ latest: { ready: true } });
@@ -160,6 +163,7 @@ describe("the dashboard and the alerts", () => {
       "check",
       "value",
       "what",
+      "address",
     ];
     for (const label of labels) expect([...ours, ...more]).toContain(label);
   });

@@ -11,6 +11,7 @@ import type { TlsMaterial } from "../../server/config/tls-files.ts";
 import type { LockEngine } from "../../server/engine/engine.ts";
 import { createGrpcServer } from "../../server/grpc/server.ts";
 import { MetricsHttp } from "../../server/ops/http.ts";
+import { MetricsTokens } from "../../server/ops/metrics-tokens.ts";
 import { selfSignedCertificate } from "../process/certificate.ts";
 import { silentObserver } from "../support/harness.ts";
 import { NO_BOUND } from "../support/no-bound.ts";
@@ -65,7 +66,8 @@ async function metricsListener(
     metrics: { render: async () => ({ text: "", contentType: "text/plain" }) },
     readiness: { check: async () => (ready ? { ready } : { ready, reason: "no database" }) },
     tls,
-    tokens: ["a token that probes need not know"],
+    tokens: new MetricsTokens(["a token that probes need not know"]),
+    page: null,
     onError() {},
   });
   stops.push(() => http.stop());

@@ -10,7 +10,7 @@ import { Progress } from "../../examples/etl/progress.ts";
 import { Warehouse } from "../../examples/etl/warehouse.ts";
 import { processStage, type ServingServer } from "../process/stage.ts";
 import { freshSqlite } from "../support/database.ts";
-import { installClient } from "../support/installed-client.ts";
+import { installClient } from "../support/npm-packages.ts";
 import { until } from "../support/until.ts";
 
 /** The test starts many programs, which are slow on a machine with other work. */

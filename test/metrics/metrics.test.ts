@@ -35,7 +35,13 @@ const LOCK: Lock = {
   revision: 9n,
 };
 
-const registered = (deadlineUs: number) => ({ ...REPLICA, sinceUs: 0, rulesRevision: 0n, deadlineUs });
+const registered = (deadlineUs: number) => ({
+  ...REPLICA,
+  sinceUs: 0,
+  rulesRevision: 0n,
+  level: 0,
+  deadlineUs,
+});
 const REPLICA = { id: 1n, address: "127.0.0.1:1", version: "1", secret: "" };
 
 function source(over: Partial<StoreSource> = {}): StoreSource {
@@ -57,6 +63,7 @@ function source(over: Partial<StoreSource> = {}): StoreSource {
     limitRules: async () => [],
     historyStats: async () => ({ rows: 12, overdueUs: 2_500_000 }),
     replicas: async () => ({ nowUs: 5, replicas: [registered(10), registered(6), registered(5)] }),
+    servers: () => [],
     bounds: () => [{ bound: "database_connections", kind: "turns", used: 6, max: 10 }],
     ...over,
   };
@@ -153,6 +160,7 @@ const RELIED_ON = `
   counter captures_total outcome
   counter clock_jumps_total direction
   counter connection_events_total event
+  counter database_moves_total
   counter deleted_rows_total what
   counter enqueued_total class
   counter fail_overs_total
@@ -173,6 +181,8 @@ const RELIED_ON = `
   gauge build_info database node version
   gauge busy_locks class
   gauge certificate_expires_timestamp_seconds file
+  gauge database_server_chosen address
+  gauge database_server_usable address
   gauge grpc_open_streams
   gauge held_permits class
   gauge history_overdue_seconds

@@ -8,6 +8,7 @@ import type { TLSSocket } from "node:tls";
 import { afterEach, describe, expect, test } from "vitest";
 import type { TlsMaterial } from "../../server/config/tls-files.ts";
 import { MetricsHttp } from "../../server/ops/http.ts";
+import { MetricsTokens } from "../../server/ops/metrics-tokens.ts";
 import { Readiness } from "../../server/ops/readiness.ts";
 import { selfSignedCertificate } from "../process/certificate.ts";
 
@@ -29,11 +30,13 @@ const UP = async (accept = "") => ({
 
 async function serve(readiness: Readiness, render = UP, { tls, tokens }: Guards = {}) {
   const errors: unknown[] = [];
+  const known = new MetricsTokens(tokens ?? null);
   const http = new MetricsHttp({
     metrics: { render },
     readiness,
     tls: tls ?? null,
-    tokens: tokens ?? null,
+    tokens: known,
+    page: null,
     onError: (error) => errors.push(error),
   });
   running.push(http);
@@ -44,7 +47,7 @@ async function serve(readiness: Readiness, render = UP, { tls, tokens }: Guards 
       text: await response.text(),
       headers: response.headers,
     }));
-  return { http, address, errors, get };
+  return { http, known, address, errors, get };
 }
 
 const healthy = () => new Readiness({ probe: async () => {} });
@@ -108,8 +111,8 @@ describe("tokens", () => {
   });
 
   test("are replaced while it runs", async () => {
-    const { http, get } = await serve(healthy(), undefined, { tokens: [OLD] });
-    http.setTokens([NEW]);
+    const { known, get } = await serve(healthy(), undefined, { tokens: [OLD] });
+    known.replace([NEW]);
     expect(await get("/metrics", "GET", bearing(OLD))).toMatchObject({ status: 401 });
     expect(await get("/metrics", "GET", bearing(NEW))).toMatchObject({ status: 200 });
   });
@@ -185,7 +188,8 @@ describe("start and stop", () => {
       metrics: { render: async () => ({ text: "", contentType: "" }) },
       readiness: healthy(),
       tls: null,
-      tokens: null,
+      tokens: new MetricsTokens(null),
+      page: null,
       onError: () => {},
     });
     await expect(second.start(address)).rejects.toThrow("EADDRINUSE");

@@ -25,7 +25,7 @@ describe.each(testDatabases())("on $label", ({ kind, fresh }) => {
     await screenOf(rowlock(serveArgs(url, "--migrate", "false")));
     // An SQLite file belongs to its server alone.
     const listed =
-      /^replica {2}127\.0\.0\.1:[1-9]\d*: version \d\S+, since \d{4}-\d\d-\d\d \d\d:\d\d:\d\d, last heard of \d s ago$/m;
+      /^replica {2}127\.0\.0\.1:[1-9]\d*: version \d\S+, level \d, since \d{4}-\d\d-\d\d \d\d:\d\d:\d\d, last heard of \d s ago$/m;
     const expected = kind === "sqlite" ? { code: 2 } : { code: 0, out: expect.stringMatching(listed) };
     expect(await rowlock(["doctor"], env).exited).toMatchObject(expected);
   });

@@ -1,13 +1,18 @@
 // The program as one file, from its package for Debian: it runs in an empty folder, without Node and without packages.
 
 import { execFileSync, spawnSync } from "node:child_process";
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { loadConfig } from "../../server/config/config.ts";
+import { pageFiles } from "../../server/page/page-files.ts";
+import { parseDatabaseUrl } from "../../server/storage/database-url.ts";
 import { TestCalls } from "../support/test-calls.ts";
 import { RowlockProcess } from "./server-process.ts";
 
+/** The worst that `systemd-analyze security` may say of the service, in tenths. */
+const EXPOSURE_MAX = 20;
 /** It is 27 MB, of which an empty Node has 8; if the part for servers is loaded, it is 55 MB. */
 const WAITER_KB_MAX = 45_000;
 
@@ -19,6 +24,9 @@ describe.skipIf(process.platform !== "linux" || !isThere("dpkg-deb"))("the packa
   const folder = mkdtempSync(join(tmpdir(), "rowlock-executable-"));
   afterAll(() => rmSync(folder, { recursive: true }));
   const program = join(folder, "usr/bin/rowlock");
+  const service = join(folder, "usr/lib/systemd/system/rowlock.service");
+  const serviceLine = (key: string) =>
+    new RegExp(`^${key}=(.+)$`, "m").exec(readFileSync(service, "utf8"))?.[1];
   const empty = join(folder, "empty");
   const PATH = "/usr/bin:/bin";
 
@@ -28,7 +36,7 @@ describe.skipIf(process.platform !== "linux" || !isThere("dpkg-deb"))("the packa
     const { version } = JSON.parse(readFileSync(join(house, "package.json"), "utf8"));
     const architecture = process.arch === "x64" ? "amd64" : process.arch;
     const file = join(house, `build/rowlock_${version}_${architecture}.deb`);
-    execFileSync("dpkg-deb", ["--extract", file, folder]);
+    execFileSync("dpkg-deb", ["--raw-extract", file, folder]);
     mkdirSync(empty);
     // On a busy machine, bundling and compressing take minutes.
   }, 600_000);
@@ -64,6 +72,10 @@ describe.skipIf(process.platform !== "linux" || !isThere("dpkg-deb"))("the packa
       err: "",
     });
     expect(await (await fetch(`${metrics}/readyz`)).text()).toBe("ready\n");
+    for (const [name, content] of pageFiles()) {
+      const served = await fetch(`${metrics}/${name === "index.html" ? "" : `page/${name}`}`);
+      expect(Buffer.from(await served.arrayBuffer()).equals(content), name).toBe(true);
+    }
     // The services that elsewhere read their descriptions from files.
     const client = new TestCalls(grpc);
     expect(await client.call("getLock", { name: "x" })).toMatchObject({ lock: { name: "x" } });
@@ -89,6 +101,43 @@ describe.skipIf(process.platform !== "linux" || !isThere("dpkg-deb"))("the packa
       if (each !== server) await each.ended();
       await each.destroy();
     }
+  });
+
+  test("has its service, whose settings an upgrade keeps, and a folder for secrets that only root can enter", () => {
+    expect(readFileSync(join(folder, "DEBIAN/conffiles"), "utf8")).toBe("/etc/rowlock/rowlock.env\n");
+    expect(statSync(join(folder, "etc/rowlock/secrets")).mode & 0o777).toBe(0o700);
+    for (const script of ["postinst", "prerm", "postrm"])
+      execFileSync("sh", ["-n", join(folder, "DEBIAN", script)]);
+    expect(serviceLine("ExecStart")).toBe("/usr/bin/rowlock serve");
+    expect(serviceLine("EnvironmentFile")).toBe("-/etc/rowlock/rowlock.env");
+    expect(serviceLine("LoadCredential")).toBe("secret:/etc/rowlock/secrets");
+  });
+
+  test("gives its service more time to stop than the server takes", () => {
+    const loaded = loadConfig({ argvFlags: {}, env: {}, readFile: () => "", parseDatabaseUrl });
+    const drainMs = "config" in loaded ? loaded.config.drainTimeoutMs : Number.NaN;
+    expect(Number(serviceLine("TimeoutStopSec")) * 1_000).toBeGreaterThanOrEqual(2 * drainMs);
+  });
+
+  describe.skipIf(!isThere("systemd-analyze"))("to systemd", () => {
+    const analyzed = (...args: string[]) => {
+      const { status, stdout, stderr } = spawnSync("systemd-analyze", args, { encoding: "utf8" });
+      return { code: status, said: stdout + stderr };
+    };
+
+    test("its service is well-formed", () => {
+      const here = join(folder, "rowlock.service");
+      writeFileSync(here, readFileSync(service, "utf8").replaceAll("/usr/bin/rowlock", program));
+      expect(analyzed("verify", here)).toEqual({ code: 0, said: "" });
+      writeFileSync(here, readFileSync(here, "utf8").replace("PrivateTmp", "PrivateTemp"));
+      expect(analyzed("verify", here).said).toContain("PrivateTemp");
+    });
+
+    test("its service is confined", () => {
+      const { code, said } = analyzed("security", "--offline=true", `--threshold=${EXPOSURE_MAX}`, service);
+      expect(code, said).toBe(0);
+      expect(analyzed("security", "--offline=true", "--threshold=5", service).code).not.toBe(0);
+    });
   });
 
   test("brings a database up to date, and checks it", () => {

@@ -125,7 +125,7 @@ describe("the README", () => {
       expect(await second.run(page)).toMatch(/limit +3 .*night shift[\s\S]*held +0/);
       expect(await second.run(four)).toMatch(/^etl\/load: limit 4 /m);
       expect(await second.run(report)).toMatch(/\d\d:\d\d:\d\d/);
-      expect(await second.run(report)).toContain('"report" is not due yet');
+      expect(await second.run(report)).toContain('"cron/report" is not due yet');
       void second.start(watch).done.catch(() => {});
       await second.shows(/:\d\d etl\/load: limit 4, free/);
     },

@@ -37,7 +37,11 @@ describe.each(testDatabases())("on $label", ({ kind, fresh }) => {
         `: version ${version}, since`,
       );
     expect(server.screen).toMatch(kind === "sqlite" ? /database +SQLite/ : /database +(MySQL|MariaDB)/);
-    expect(server.screen).toContain("npx @bufbuild/buf curl");
+    expect(server.screen).toMatch(
+      new RegExp(
+        `npx rowlock run demo --addr ${server.grpcAddress} -- echo "my turn"\n[^]*npx @bufbuild/buf curl`,
+      ),
+    );
 
     const client = connect(server.grpcAddress);
     const { leaseId } = await client.lease({ name: "demo" });

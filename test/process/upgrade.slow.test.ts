@@ -1,61 +1,39 @@
 // A server of this version beside one of the next version, and after it. The next version is a copy of this tree with
 // one more migration: one that only adds, or one that every server must know.
 
-import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { migrations } from "../../migrations/index.ts";
 import { reportLeftOut, testDatabases, testServers } from "../support/database.ts";
+import { OtherVersions } from "../support/other-version.ts";
 import { TestCalls } from "../support/test-calls.ts";
 import { RowlockProcess, screenOf, serveArgs } from "./server-process.ts";
 import { processStage } from "./stage.ts";
 
-const HOUSE = join(import.meta.dirname, "../..");
-const NEEDED = [
-  "bin",
-  "clients/shell",
-  "clients/typescript",
-  "migrations",
-  "proto",
-  "server",
-  "package.json",
-  "tsconfig.json",
-];
 const ADDING = "9001-adds-a-column";
 const BREAKING = "9002-takes-a-column";
+
+/** Longer than the test may take on a busy machine. */
+const HOUR = { seconds: 3_600n, nanos: 0 };
 
 const UP = {
   [ADDING]: `target.addColumn("rowlock_lock", "colour", "INTEGER NOT NULL DEFAULT 7")`,
   [BREAKING]: `target.run("ALTER TABLE rowlock_lock DROP COLUMN colour")`,
 };
 
-let scratch: string;
+let versions: OtherVersions;
 const { afterwards, database, serving } = processStage();
 beforeAll(() => {
-  scratch = mkdtempSync(join(tmpdir(), "rowlock-upgrade-"));
+  versions = new OtherVersions();
 });
-afterAll(() => rmSync(scratch, { recursive: true }));
+afterAll(() => versions.remove());
 
-/** Makes the tree of a later version. Returns its `server/main.ts`. */
+/** Makes a later version. Returns its `server/main.ts`. */
 function versionWith(...added: (keyof typeof UP)[]): string {
-  const tree = mkdtempSync(join(scratch, "version-"));
-  for (const path of NEEDED) cpSync(join(HOUSE, path), join(tree, path), { recursive: true });
-  symlinkSync(join(HOUSE, "node_modules"), join(tree, "node_modules"));
-  const manifest = join(tree, "package.json");
-  writeFileSync(
-    manifest,
-    readFileSync(manifest, "utf8").replace(/"version": "[^"]+"/, '"version": "99.0.0"'),
-  );
-  const index = join(tree, "migrations/index.ts");
   const entries = added.map((name) => {
     const adds = name === ADDING ? `needs: "${migrations.at(-1)?.name}", ` : "";
-    return `  { name: "${name}", ${adds}up: async (target) => ${UP[name]} },\n`;
+    return `  { name: "${name}", ${adds}up: async (target) => ${UP[name]} },`;
   });
-  const text = readFileSync(index, "utf8");
-  const list = text.lastIndexOf("];");
-  writeFileSync(index, `${text.slice(0, list)}${entries.join("")}${text.slice(list)}`);
-  return join(tree, "server/main.ts");
+  return versions.later({ version: "99.0.0", migrations: entries }).main;
 }
 
 reportLeftOut(testServers());
@@ -88,7 +66,7 @@ describe.each(testDatabases())("on $label", ({ kind, fresh }) => {
   test("an old server runs beside a migration that only adds, and starts after it; not after one that breaks", async () => {
     const url = await database(fresh);
     const old = await serving(url);
-    const { leaseId } = await old.client.lease({ name: "kept" });
+    const { leaseId } = await old.client.lease({ name: "kept", ttl: HOUR });
     if (!isShared) {
       old.process.kill("SIGTERM");
       await old.process.exited;

@@ -1,7 +1,12 @@
 // What a database URL may contain, and that its password appears in no message.
 
 import { describe, expect, test } from "vitest";
-import { describeDatabaseUrl, parseDatabaseUrl } from "../../server/storage/database-url.ts";
+import {
+  describeDatabaseUrl,
+  type MysqlAddress,
+  parseDatabaseUrl,
+  singleAddresses,
+} from "../../server/storage/database-url.ts";
 import { openStore } from "../../server/storage/open.ts";
 
 describe("a database URL", () => {
@@ -63,6 +68,56 @@ describe("a database URL", () => {
     expect(refusal?.message).toContain("sqlite:path");
     expect(`${refusal?.stack}${JSON.stringify(refusal)}${refusal?.cause}`).not.toContain("s3cret");
   });
+
+  test("names several servers of one database, in the order of preference", () => {
+    const first = { dialect: "mysql", host: "a", port: 3306, socket: null, user: "u", password: "p@,/" };
+    const others = [
+      { host: "b", port: 3307 },
+      { host: "::1", port: 3306 },
+      { host: "::2", port: 3308 },
+    ];
+    const url = "mysql://u:p%40%2C%2F@a,b:3307,[::1],[::2]:3308/locks";
+    const parsed = parseDatabaseUrl(url);
+    expect(parsed).toEqual({ ...first, database: "locks", others });
+    const described = "mysql://u@a:3306,b:3307,[::1]:3306,[::2]:3308/locks";
+    expect(describeDatabaseUrl(parsed)).toBe(described);
+    expect(describeDatabaseUrl(parseDatabaseUrl(described))).toBe(described);
+    expect(singleAddresses(parsed as MysqlAddress).map(({ host, port }) => `${host} ${port}`)).toEqual([
+      "a 3306",
+      "b 3307",
+      "::1 3306",
+      "::2 3308",
+    ]);
+    expect(parseDatabaseUrl("mysql://u:p,q@a,b/l,o")).toMatchObject({ password: "p,q", database: "l,o" });
+  });
+
+  test.for([
+    [
+      "mysql://u:s3cret@a,b:port,c:99999,a/locks",
+      ['read as a URL, "b:port"', '"c:99999"', "names a:3306 twice"],
+    ],
+    ["mysql://u:s3cret@a,,b/locks", ["no host beside a comma"]],
+    ["mysql://u:s3cret@a,b,/locks", ["no host beside a comma"]],
+    ["mysql://u:s3cret@a,b:3306,b,a:3306/locks", ["names b:3306 twice", "names a:3306 twice"]],
+    ["mysql://u:s3cret@a,b,c,d,e,f,g,h,i,j/locks", ["names 10 servers, and 9 are the most"]],
+    ["mysql://u:s3cret@a,b/locks?socket=/s.sock", ["a socket leads to one server"]],
+    ["mysql://u:s3cret@a,b/", ["does not name one database"]],
+    ["mysql://a,b/locks", ["no @ after user"]],
+    ["mysql://u:s3cret@a,b/locks?failover=true", ["nothing but ?socket="]],
+  ] as const)(
+    "with a list of servers that cannot be used is refused, with all faults at once: %s",
+    ([url, faults]) => {
+      const refusal = (() => {
+        try {
+          return String(parseDatabaseUrl(url));
+        } catch (error) {
+          return (error as Error).message;
+        }
+      })();
+      for (const fault of faults) expect(refusal).toContain(fault);
+      expect(refusal).not.toContain("s3cret");
+    },
+  );
 
   test.for([
     ["mysql://u:s3#cret@db/locks", "a # ", "%23"],

@@ -2,6 +2,7 @@
 // anything in them. The databases and the clock are fakes.
 
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { LEVEL, LEVEL_MIN, type LevelMin } from "../../server/core/level.ts";
 import type { MigrationStatus } from "../../server/storage/migrate/migrate.ts";
 import { type OpeningLog, openReadyStore, type ReadyOptions } from "../../server/storage/open-ready.ts";
 import { START_PAUSE_MS, START_PAUSE_MS_MAX } from "../../server/storage/storage-bounds.ts";
@@ -13,9 +14,14 @@ const database = vi.hoisted(() => ({
   /** The errors of the next attempts to open it; after them it opens. */
   failures: [] as Error[],
   did: [] as string[],
+  raised: [] as string[],
   openedWith: undefined as unknown,
 }));
-const STORE = {} as Store;
+const STORE = {
+  async raiseLevelMin({ level, by }: LevelMin) {
+    database.raised.push(`${level} by ${by}`);
+  },
+} as Store;
 
 vi.mock(import("../../server/storage/open.ts"), async () => ({
   durabilityOf: async () => database.findings,
@@ -36,9 +42,16 @@ vi.mock(import("../../server/storage/migrate/migrate.ts"), async () => ({
   },
 }));
 
-const UP_TO_DATE: MigrationStatus = { applied: ["0001"], pending: [], unknown: [], breaking: [] };
+const UP_TO_DATE: MigrationStatus = {
+  applied: ["0001"],
+  pending: [],
+  unknown: [],
+  breaking: [],
+  fleet: { levelMin: { level: 0, by: "" }, members: [] },
+};
 const OBSERVER = { statement() {}, transaction() {}, connection() {} };
 const OPTIONS: ReadyOptions = {
+  version: "1.2.3",
   databaseUrl: "mysql://user:a-password@db.example:3306/locks",
   startupTimeoutMs: 60_000,
   migrate: true,
@@ -54,7 +67,14 @@ let logged: string[];
 beforeEach(() => {
   vi.useFakeTimers();
   logged = [];
-  Object.assign(database, { findings: [], status: UP_TO_DATE, failures: [], did: [], openedWith: undefined });
+  Object.assign(database, {
+    findings: [],
+    status: UP_TO_DATE,
+    failures: [],
+    did: [],
+    raised: [],
+    openedWith: undefined,
+  });
 });
 afterEach(() => void vi.useRealTimers());
 
@@ -181,9 +201,43 @@ describe("a schema", () => {
   });
 });
 
+describe("other servers", () => {
+  const older = { address: "10.0.0.7:50051", version: "0.0.9", level: LEVEL_MIN - 1, knows: "" };
+
+  test("that are too old to run beside this one are waited for, and nothing is changed meanwhile", async () => {
+    database.status = { ...UP_TO_DATE, pending: ["0002"], fleet: { ...UP_TO_DATE.fleet, members: [older] } };
+    const error = (await open({ startupTimeoutMs: 1_000 })) as StoreError;
+    expect(error).toMatchObject({ kind: "unavailable", reason: "older_servers" });
+    expect(error.message).toMatch(
+      / there is version 0\.0\.9 .* Gave up after 1 s \(ROWLOCK_STARTUP_TIMEOUT\)\.$/,
+    );
+    expect(database.did).toEqual([]);
+    expect(logged[0]).toMatch(/^warn This version has level .* Trying again\. \{"reason":"older_servers"\}$/);
+  });
+
+  test("that are new enough are not waited for, and the store learns which are from now on", async () => {
+    database.status = {
+      ...UP_TO_DATE,
+      fleet: { ...UP_TO_DATE.fleet, members: [{ ...older, level: LEVEL_MIN }] },
+    };
+    expect(await open()).toBe(STORE);
+    expect(database.raised).toEqual([`${LEVEL_MIN} by 1.2.3`]);
+  });
+
+  test("of a later version that have ruled this one out are not waited for", async () => {
+    const levelMin = { level: LEVEL + 1, by: "7.0.0" };
+    database.status = { ...UP_TO_DATE, pending: ["0002"], fleet: { levelMin, members: [] } };
+    expect(await open()).toMatchObject({
+      reason: "too_old",
+      message: expect.stringContaining("Start version 7.0.0"),
+    });
+    expect(database.did).toEqual([]);
+  });
+});
+
 test("a store is opened with the requested connections, and with lanes only if they were requested", async () => {
   await open();
-  expect(database.openedWith).toEqual({ observer: OBSERVER, poolSize: 9, lanes: null });
+  expect(database.openedWith).toMatchObject({ observer: OBSERVER, poolSize: 9, lanes: null });
   await open({ lanes: 3 });
-  expect(database.openedWith).toEqual({ observer: OBSERVER, poolSize: 9, lanes: 3 });
+  expect(database.openedWith).toMatchObject({ observer: OBSERVER, poolSize: 9, lanes: 3 });
 });

@@ -134,6 +134,7 @@ export class ScriptedTransactions implements Pick<Store, "transact"> {
     return structuredClone({
       ...{ nowUs: this.nowUs, atLeastUs: this.nowUs, jumpedAtUs: null, backAtUs: null },
       failOver: NO_FAIL_OVER,
+      levelMin: 0,
       locks: new Map(locks.map((lock) => [lock.id, lock])),
       limitRules: this.limitRules,
       claims: all.filter((claim) => named.has(keyText(claim)) || requestIds.includes(claim.requestId)),

@@ -45,7 +45,7 @@ export async function empty({ tamper }: FreshStore): Promise<void> {
   ])
     await tamper(`DELETE FROM rowlock_${table}`);
   await tamper("UPDATE rowlock_meta SET token_floor = 0, rules_revision = rules_revision + 1");
-  await tamper("UPDATE rowlock_meta SET epoch = 0, failed_over_at = 0, grants_from = 0");
+  await tamper("UPDATE rowlock_meta SET epoch = 0, failed_over_at = 0, grants_from = 0, level_min = 0");
 }
 
 /** Resolves names, with as many retries as an engine would make. */

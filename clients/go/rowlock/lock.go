@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"google.golang.org/grpc/codes"
+	"google.golang.org/protobuf/types/known/durationpb"
 )
 
 // Lock is a lock that is held. The client renews it until it is released or lost. All methods can be called from any
@@ -18,6 +19,8 @@ type Lock struct {
 	shared string
 	// grants counts the calls that were granted the lock under one request id and have not given it up.
 	grants int
+	// coolDownIfRefused rests the lock if the server refuses what its release says; nil: it does not.
+	coolDownIfRefused *durationpb.Duration
 	// released is the state of the release; nil until that is asked for.
 	released *release
 }

@@ -17,7 +17,7 @@ type Refusal struct {
 	Holders []ClaimView
 	// RetryAfter is a hint when to try again; 0: no hint.
 	RetryAfter time.Duration
-	// Limit is the limit that forbids the grant, for [ErrNeverFits], and for [ErrPaused] if the limit is the cause.
+	// Limit is the limit that forbids the grant, for [ErrNeverFits], and for [ErrPaused] and [ErrTimedOut] if a limit of 0 is the cause.
 	Limit *LimitView
 	// Status is the status that the lock has, for [ErrStatusMismatch].
 	Status string

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"google.golang.org/grpc/codes"
+	"google.golang.org/protobuf/types/known/durationpb"
 
 	"github.com/rowlock/rowlock/clients/go/rowlockv1"
 )
@@ -115,8 +116,16 @@ func (l *Lock) release(request *rowlockv1.ReleaseRequest, traceparent string) *r
 	return begun
 }
 
+// restIfRefused rests the lock for this long if the server refuses what its release says.
+func (l *Lock) restIfRefused(rest time.Duration) {
+	l.client.turns.take(func() { l.coolDownIfRefused = durationpb.New(rest) })
+}
+
 // releaseAgain gives the lock back without what the server has refused.
 func (l *Lock) releaseAgain(accepted *rowlockv1.ReleaseRequest, end *question, refused *Error) {
+	if l.coolDownIfRefused != nil {
+		accepted.CoolDown = l.coolDownIfRefused
+	}
 	again := releaseQuestion(accepted)
 	again.traceparent, again.within = end.traceparent, end.within
 	l.client.verbs.begin(again, func(result *rowlockv1.SessionResult, _ time.Duration, err *Error) {

@@ -22,6 +22,8 @@ type Telemetry interface {
 	Traceparent(ctx context.Context) string
 	// Held changes the number of leases that the client holds.
 	Held(by int)
+	// Waiting changes the number of requests for a lock that have no answer yet.
+	Waiting(by int)
 	// Waited takes the time from a request for a lock to its grant.
 	Waited(wait time.Duration)
 	// Lost counts a lease that ended although the client had not given it back, and how it ended, such as "expired".
@@ -45,6 +47,7 @@ func (noTelemetry) Start(ctx context.Context, _ string, _ bool, _ ...slog.Attr) 
 }
 func (noTelemetry) Traceparent(context.Context) string { return "" }
 func (noTelemetry) Held(int)                           {}
+func (noTelemetry) Waiting(int)                        {}
 func (noTelemetry) Waited(time.Duration)               {}
 func (noTelemetry) Lost(string)                        {}
 func (noTelemetry) RenewalLate()                       {}
@@ -179,8 +182,10 @@ func (o *observer) log(level slog.Level, message string, attributes ...slog.Attr
 	}
 }
 
-// startLock begins the span of a request for a lock. The context is the caller's, with the span.
+// startLock begins the span of a request for a lock, which waits until endLock. The context is the caller's, with the
+// span.
 func (o *observer) startLock(ctx context.Context, name string, asked *lockOptions) (context.Context, Span) {
+	o.telemetry.Waiting(1)
 	return o.telemetry.Start(ctx, "rowlock.lock", true, slog.String("rowlock.lock.name", name),
 		slog.String("rowlock.lock.mode", string(asked.mode)), slog.Int("rowlock.lock.permits", asked.permits))
 }
@@ -188,6 +193,7 @@ func (o *observer) startLock(ctx context.Context, name string, asked *lockOption
 // endLock ends the span of a request that has been granted, refused or given up, after this time. It is called outside
 // of turns.
 func (o *observer) endLock(span Span, lock *Lock, refusal *Refusal, err error, hasWaited bool, after time.Duration) {
+	o.telemetry.Waiting(-1)
 	waited := slog.Bool("rowlock.waited", hasWaited)
 	switch {
 	case lock != nil:

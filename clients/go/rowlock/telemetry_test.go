@@ -21,11 +21,12 @@ import (
 type recorder struct {
 	mu sync.Mutex
 	// ended are the spans that have ended: their names, failures and attributes.
-	ended []string
-	held  int
-	waits int
-	lost  []string
-	late  int
+	ended   []string
+	held    int
+	waiting int
+	waits   int
+	lost    []string
+	late    int
 }
 
 type recordedSpan struct {
@@ -52,6 +53,7 @@ func (s *recordedSpan) End(failure rowlock.Reason, attributes ...slog.Attr) {
 
 func (r *recorder) Traceparent(context.Context) string { return "" }
 func (r *recorder) Held(by int)                        { r.note(func() { r.held += by }) }
+func (r *recorder) Waiting(by int)                     { r.note(func() { r.waiting += by }) }
 func (r *recorder) Waited(time.Duration)               { r.note(func() { r.waits++ }) }
 func (r *recorder) Lost(reason string)                 { r.note(func() { r.lost = append(r.lost, reason) }) }
 func (r *recorder) RenewalLate()                       { r.note(func() { r.late++ }) }
@@ -129,8 +131,12 @@ func TestSpansSayHowARequestWent(t *testing.T) {
 	_, _ = client.Lock(bored, nameOf(t), rowlock.OnPosition(func(rowlock.Place) { giveUp() }))
 	recorder.expect(t, `rowlock.lock "" waited=true outcome=cancelled`)
 	granted := make(chan error)
+	var waiting []int
 	go func() {
-		_, err := client.Lock(background, nameOf(t), rowlock.OnPosition(func(rowlock.Place) { go first.Close() }))
+		_, err := client.Lock(background, nameOf(t), rowlock.OnPosition(func(rowlock.Place) {
+			recorder.note(func() { waiting = append(waiting, recorder.waiting) })
+			go first.Close()
+		}))
 		granted <- err
 	}()
 	if err := within(t, "the second lock", granted); err != nil {
@@ -140,6 +146,9 @@ func TestSpansSayHowARequestWent(t *testing.T) {
 	recorder.note(func() {
 		if recorder.waits != 2 {
 			t.Errorf("%d waits of two grants", recorder.waits)
+		}
+		if waiting[0] != 1 || recorder.waiting != 0 {
+			t.Errorf("%v waited, and %d when none does", waiting, recorder.waiting)
 		}
 	})
 	_, err := client.Lock(background, nameOf(t), rowlock.TTL(time.Millisecond))

@@ -15,6 +15,11 @@ import (
 const (
 	// failedCoolDown: a lock whose handler has failed rests for so long, so that it is not taken again at once.
 	failedCoolDown = time.Second
+	// refusedCoolDownMax is the longest rest of a lock whose release the server refuses again and again: it doubles with
+	// each time.
+	refusedCoolDownMax = time.Minute
+	// refusedLocksMax: of so many such locks the loop knows how often that was.
+	refusedLocksMax = 1_000
 	// captureMax is the most locks of one capture.
 	captureMax = 100
 )
@@ -58,6 +63,39 @@ type work struct {
 	running  sync.WaitGroup
 	free     chan struct{}
 	failures int
+	refusals refusals
+}
+
+// refusals counts how often in a row the server has refused what the release of a lock said.
+type refusals struct {
+	mu     sync.Mutex
+	counts map[string]int
+}
+
+// rest is how long a lock rests if the server refuses its release now.
+func (r *refusals) rest(name string) time.Duration {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	rest := failedCoolDown
+	for range r.counts[name] {
+		rest = min(refusedCoolDownMax, 2*rest)
+	}
+	return rest
+}
+
+func (r *refusals) refused(name string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.counts == nil || len(r.counts) >= refusedLocksMax {
+		r.counts = map[string]int{}
+	}
+	r.counts[name]++
+}
+
+func (r *refusals) accepted(name string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.counts, name)
 }
 
 // Work captures locks under the prefix as they become free and due, with [Client.Capture], runs the handler with each of
@@ -188,6 +226,10 @@ func (w *work) handle(lock *Lock) {
 	working, cancel := lock.Context(ctx)
 	defer cancel()
 	defer context.AfterFunc(working, hold.endIfLost)()
+	// Without its new status, the lock could be taken again at once. With a MinInterval it rests in any case.
+	if w.asked.terms.minInterval == nil {
+		lock.restIfRefused(w.refusals.rest(lock.Name()))
+	}
 	if err := w.handler(working, lock); err != nil {
 		w.log("rowlock: the handler of a lock failed", slog.String("lock", lock.Name()), slog.String("error", err.Error()))
 		var options []ReleaseOption
@@ -211,12 +253,18 @@ func (w *work) release(ctx context.Context, lock *Lock, options []ReleaseOption)
 	wasHeld := lock.State() != Lost
 	wasReleased, err := lock.Release(ctx, options...)
 	switch {
+	case (errors.Is(err, ErrBadRequest) || errors.Is(err, ErrMessageTooLarge)) && w.asked.terms.minInterval == nil:
+		w.log("rowlock: the server refused what a release said, so the lock rests", slog.String("lock", lock.Name()),
+			slog.String("error", err.Error()), slog.Duration("rest", w.refusals.rest(lock.Name())))
+		w.refusals.refused(lock.Name())
+		return
 	case err != nil:
 		w.log("rowlock: a lock was not released", slog.String("lock", lock.Name()), slog.String("error", err.Error()))
 	case wasHeld && !wasReleased:
 		// A loss that the client has noticed itself is in the log already.
 		w.log("rowlock: a lease had ended before its release", slog.String("lock", lock.Name()))
 	}
+	w.refusals.accepted(lock.Name())
 }
 
 func (w *work) log(message string, attributes ...slog.Attr) {

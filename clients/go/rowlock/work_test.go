@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -108,6 +109,36 @@ func TestAHandlerLearnsOfALossAndTheWorkerGoesOn(t *testing.T) {
 	}, rowlock.IfStatus("new"), rowlock.StatusWhenDone("done"), rowlock.StatusIfLost("lost"))
 	if err != nil || handled != 2 {
 		t.Fatal(err, handled)
+	}
+}
+
+func TestALockWhoseStatusIsRefusedRestsLongerWithEachTime(t *testing.T) {
+	t.Parallel()
+	client, _, written := watched(t, rowlock.Config{Addresses: []string{sharedAddress(t)}})
+	prefix := tasks(t, client, 1)
+	ctx, stop := context.WithCancel(background)
+	var begun []time.Time
+	err := client.Work(ctx, prefix, func(context.Context, *rowlock.Lock) error {
+		if begun = append(begun, time.Now()); len(begun) == 3 {
+			stop()
+		}
+		return nil
+	}, rowlock.Concurrency(2), rowlock.IfStatus("new"), rowlock.StatusWhenDone(strings.Repeat("x", 64)))
+	if err != nil || len(begun) != 3 {
+		t.Fatal(err, begun)
+	}
+	for run, seconds := range []time.Duration{1, 2} {
+		// By the clock of the database, which begins earlier.
+		if rested := begun[run+1].Sub(begun[run]); rested < seconds*time.Second-100*time.Millisecond {
+			t.Errorf("it rested for %v after run %d", rested, run+1)
+		}
+		if rests := fmt.Sprintf("rest=%ds", seconds); !written.has("the lock was given back", "lock="+prefix+"0", rests) {
+			t.Errorf("the log has no %s", rests)
+		}
+	}
+	record := look(t, client, prefix+"0").Record
+	if record.Status != "new" || record.NotBefore.Before(record.LastRun.EndedAt.Add(4*time.Second)) {
+		t.Errorf("%+v", record)
 	}
 }
 

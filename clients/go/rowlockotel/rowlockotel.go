@@ -37,6 +37,8 @@ func With(tracers trace.TracerProvider, meters metric.MeterProvider) rowlock.Tel
 		tracer: tracers.Tracer(scope, trace.WithInstrumentationVersion(rowlock.Version)),
 		held: made(meter.Int64UpDownCounter("rowlock.client.held",
 			metric.WithUnit("{lease}"), metric.WithDescription("Leases that the client holds"))),
+		waiting: made(meter.Int64UpDownCounter("rowlock.client.waiting",
+			metric.WithUnit("{request}"), metric.WithDescription("Requests for a lock that have no answer yet"))),
 		waited: made(meter.Float64Histogram("rowlock.client.wait.duration",
 			metric.WithUnit("s"), metric.WithDescription("Time from a request for a lock to its grant"),
 			metric.WithExplicitBucketBoundaries(waitBoundaries...))),
@@ -56,11 +58,12 @@ func made[Instrument any](instrument Instrument, err error) Instrument {
 }
 
 type telemetry struct {
-	tracer trace.Tracer
-	held   metric.Int64UpDownCounter
-	waited metric.Float64Histogram
-	lost   metric.Int64Counter
-	late   metric.Int64Counter
+	tracer  trace.Tracer
+	held    metric.Int64UpDownCounter
+	waiting metric.Int64UpDownCounter
+	waited  metric.Float64Histogram
+	lost    metric.Int64Counter
+	late    metric.Int64Counter
 }
 
 func (t *telemetry) Start(
@@ -82,6 +85,10 @@ func (t *telemetry) Traceparent(ctx context.Context) string {
 
 func (t *telemetry) Held(by int) {
 	t.held.Add(context.Background(), int64(by))
+}
+
+func (t *telemetry) Waiting(by int) {
+	t.waiting.Add(context.Background(), int64(by))
 }
 
 func (t *telemetry) Waited(wait time.Duration) {

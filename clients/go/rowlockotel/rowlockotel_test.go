@@ -142,7 +142,7 @@ func TestSpansAndMetricsReachTheProviders(t *testing.T) {
 		played.expect(t, method, ended[at])
 	}
 	numbers := measured(t, reader)
-	if numbers["rowlock.client.held"] != "0 map[]" || numbers["rowlock.client.wait.duration"] != "1 map[]" {
+	if numbers["rowlock.client.held"] != "0 map[]" || numbers["rowlock.client.waiting"] != "0 map[]" || numbers["rowlock.client.wait.duration"] != "1 map[]" {
 		t.Errorf("%v", numbers)
 	}
 }
@@ -175,10 +175,11 @@ func TestFailuresAndLosses(t *testing.T) {
 	if status.Code != codes.Error || status.Description != "NO_SERVER" {
 		t.Errorf("%+v", status)
 	}
+	told.Waiting(1)
 	told.Lost("expired")
 	told.RenewalLate()
 	numbers := measured(t, reader)
-	if numbers["rowlock.client.lost"] != "1 map[rowlock.reason:expired]" || numbers["rowlock.client.renewals.late"] != "1 map[]" {
+	if numbers["rowlock.client.waiting"] != "1 map[]" || numbers["rowlock.client.lost"] != "1 map[rowlock.reason:expired]" || numbers["rowlock.client.renewals.late"] != "1 map[]" {
 		t.Errorf("%v", numbers)
 	}
 	if header := told.Traceparent(context.Background()); header != "" {

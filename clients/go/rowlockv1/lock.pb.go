@@ -686,8 +686,9 @@ type Refusal struct {
 	// not_before may change. Never more than the caller asked for, if the same server set that time; the clocks that two
 	// servers see may differ by some milliseconds.
 	RetryAfter *durationpb.Duration `protobuf:"bytes,4,opt,name=retry_after,json=retryAfter,proto3" json:"retry_after,omitempty"`
-	// The limit that is in the way, with its pattern and reason; set for NEVER_FITS and for PAUSED by a limit of 0. If a
-	// waiter ended as NEVER_FITS, this is the limit now, which may have changed since.
+	// The limit that is in the way, with its pattern and reason; set for NEVER_FITS, for PAUSED by a limit of 0, and for
+	// TIMED_OUT if the limit is 0 now. If a waiter ended as NEVER_FITS or TIMED_OUT, this is the limit now, which may have
+	// changed since.
 	Limit *Limit `protobuf:"bytes,5,opt,name=limit,proto3" json:"limit,omitempty"`
 	// The lock's status; set for STATUS_MISMATCH.
 	Status        string `protobuf:"bytes,6,opt,name=status,proto3" json:"status,omitempty"`

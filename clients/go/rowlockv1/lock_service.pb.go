@@ -24,7 +24,8 @@
 //                                           `calls_on_connection` (this connection has too many calls, including
 //                                           cancelled ones), `waits_on_connection` (this connection has too many open
 //                                           waits; open another one), `session_waits`, `session_commands` (of one
-//                                           session), `results_unread` (the client of a session does not read),
+//                                           session), `principal_commands` (of all sessions and connections of the
+//                                           caller), `results_unread` (the client of a session does not read),
 //                                           `server_waits` (also calls whose requests have not arrived),
 //                                           `server_sessions` (the server has no memory for more;
 //                                           another server may; open ones go on), and the quotas of the caller:

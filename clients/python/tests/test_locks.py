@@ -353,7 +353,10 @@ def test_many_grants_at_once_are_not_looked_at_again_for_each(client: rowlock.Cl
     count = 400
     requests = [asked_of(f"{name}/{index}") for index in range(count)]
     futures = [
-        client._bridge.engine.acquire(each, client._bridge.run, LockSpan(each.request)) for each in requests
+        client._bridge.engine.acquire(
+            each, client._bridge.run, LockSpan(each.request, client._bridge.engine.telemetry)
+        )
+        for each in requests
     ]
     for future in futures:
         future.result(30)

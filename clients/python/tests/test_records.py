@@ -142,7 +142,9 @@ def test_a_wait_cancelled_before_its_grant_leaves_no_run(client: rowlock.Client,
 
 def test_a_wait_cancelled_at_its_grant_leaves_no_run(client: rowlock.Client, name: str) -> None:
     asked = rowlock.options.asked_of(name, min_interval=_HOUR)
-    future = client._bridge.engine.acquire(asked, client._bridge.run, LockSpan(asked.request))
+    future = client._bridge.engine.acquire(
+        asked, client._bridge.run, LockSpan(asked.request, client._bridge.engine.telemetry)
+    )
     future.result(30)
     client._bridge.engine.give_up(future)
     until(lambda: client.get_lock(name).holder_count == 0)

@@ -31,7 +31,7 @@ from rowlock import telemetry
 from rowlock.connection.session_connection import SessionConnection
 from rowlock.engine.held_lease import HeldLease
 from rowlock.engine.lease_keeper import LeaseKeeper
-from rowlock.v1.lock_service_pb2 import RenewedLease, SessionCommand
+from rowlock.v1.lock_service_pb2 import AcquireRequest, RenewedLease, SessionCommand
 
 
 class Program:
@@ -175,10 +175,13 @@ def test_a_cancelled_wait_is_an_outcome_of_its_own(
     cancel = rowlock.Cancellation()
     with client.lock(name), ThreadPoolExecutor() as pool:
         program.clear()
+        waiting = program.metric("waiting")
         wait = pool.submit(client.lock, name, cancel=cancel)
         until(lambda: client.get_lock(name).waiting == 1)
+        assert program.metric("waiting") == waiting + 1
         cancel.cancel()
         assert isinstance(wait.exception(30), rowlock.RowlockError)
+        assert program.metric("waiting") == waiting
         asked, attributes = program.span("rowlock.lock")
         assert attributes["rowlock.outcome"] == "cancelled"
         assert asked.status.status_code == trace.StatusCode.UNSET
@@ -299,11 +302,12 @@ def test_spans_in_asyncio_belong_to_their_task(server: RowlockServer, program: P
 
 
 def test_the_child_of_a_fork_counts_no_lock_of_its_parent(program: Program) -> None:
-    held = program.metric("held")
+    held, waiting = program.metric("held"), program.metric("waiting")
     client = telemetry.Telemetry(held=lambda: 3)
-    assert program.metric("held") == held + 3
+    telemetry.LockSpan(AcquireRequest(name="etl"), client)
+    assert (program.metric("held"), program.metric("waiting")) == (held + 3, waiting + 1)
     client.disown()
-    assert program.metric("held") == held
+    assert (program.metric("held"), program.metric("waiting")) == (held, waiting)
 
 
 def test_a_renewal_is_late_once_after_two_thirds_of_the_time() -> None:

@@ -6,7 +6,9 @@ import asyncio
 import logging
 import queue
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import pytest
 from conftest import MakeClient
@@ -53,6 +55,31 @@ def test_works_on_each_lock_and_notes_how_it_went(
         stop.cancel()
         working.result(30)
     assert f'The work at "{name}/3" failed' in said(caplog, logging.ERROR)
+
+
+def test_a_lock_whose_status_is_refused_rests_longer_with_each_time(
+    client: rowlock.Client, name: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    task = f"{name}/1"
+    client.update_lock(task, status="new")
+    stop = rowlock.Cancellation()
+    begun: list[float] = []
+
+    def handle(_: rowlock.Lock) -> None:
+        begun.append(time.monotonic())
+        if len(begun) == 3:
+            stop.cancel()
+
+    options: Any = {"if_status": "new", "status_when_done": "x" * 64, "concurrency": 2}
+    client.work(f"{name}/", handle, cancel=stop, **options)
+    # By the clock of the database, which begins earlier.
+    assert begun[1] - begun[0] > 0.9
+    assert begun[2] - begun[1] > 1.9
+    record = client.get_lock(task).record
+    assert record
+    assert record.status == "new"
+    warnings = [text for text in said(caplog, logging.WARNING) if "the lock was given back" in text]
+    assert [text.rpartition(" It rests ")[2] for text in warnings] == ["for 1 s.", "for 2 s.", "for 4 s."]
 
 
 def test_waits_for_its_handlers_when_it_is_stopped(client: rowlock.Client, name: str) -> None:

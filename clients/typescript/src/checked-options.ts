@@ -168,17 +168,27 @@ export const LIST: Checks<ListOptions> = {
 };
 export const WATCH: Checks<WatchOptions> = { prefix: text, signal };
 
-/** Throws a RangeError that says all that is wrong with the options. An option that is undefined is not set. */
-export function checkOptions(options: unknown, checks: Readonly<Record<string, Check>>): void {
+/**
+ * Throws a RangeError that says all that is wrong with the options. An option that is undefined is not set, which is a
+ * fault of `required` ones.
+ */
+export function checkOptions(
+  options: unknown,
+  checks: Readonly<Record<string, Check>>,
+  required: readonly string[] = [],
+): void {
   const wrong = typeof options === "function" ? "must be an object" : object(options);
   if (wrong) throw new RangeError(`The options ${wrong}, and not ${shown(options)}.`);
-  const faults = Object.entries(options as object).flatMap(([name, value]) => {
+  const given = options as Readonly<Record<string, unknown>>;
+  const missing = required.filter((name) => given[name] === undefined);
+  const wrongly = Object.entries(given).flatMap(([name, value]) => {
     const check = Object.hasOwn(checks, name) ? checks[name] : undefined;
     if (!check) return [unknown(name, Object.keys(checks))];
     const fault = value === undefined ? undefined : check(value);
     if (fault === undefined) return [];
     return [`${name}: ${SECRET.includes(name) ? `a ${typeof value}` : shown(value)} ${fault}`];
   });
+  const faults = [...missing.map((name) => `${name}: ${checks[name]?.(undefined)}`), ...wrongly];
   const [first, ...more] = faults;
   if (first === undefined) return;
   throw new RangeError(

@@ -88,7 +88,7 @@ export interface RenewedLease {
 
 /** Makes a client. It connects with the first call. Throws a RangeError if an option cannot work. */
 export function connect(options: ConnectOptions): RowlockClient {
-  checkOptions(options, CONNECT);
+  checkOptions(options, CONNECT, ["addresses"]);
   return new RowlockClient(settingsOf(options));
 }
 
@@ -318,6 +318,7 @@ export class RowlockClient implements AsyncDisposable {
     const work = new Work(prefix, handler, options, {
       capture: (asked) => this.capture(asked),
       holding: (lock, run) => this.#telemetry.holding(lock, run),
+      ifRefused: (lock, options) => this.#locks.ifRefused(lock, options),
       log: (message, fields) => this.#telemetry.work(message, fields),
     });
     this.#waits.add(work);

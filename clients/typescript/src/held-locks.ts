@@ -21,6 +21,7 @@ export class HeldLocks {
   readonly #leftBehind: LeftBehind;
   readonly #locks = new Map<HeldLease, Lock>();
   readonly #hadEnded = new WeakSet<Lock>();
+  readonly #ifRefused = new WeakMap<Lock, ReleaseOptions>();
 
   constructor(keeper: LeaseKeeper, verbs: Verbs, leftBehind: LeftBehind) {
     this.#keeper = keeper;
@@ -36,7 +37,7 @@ export class HeldLocks {
       release: async (held, options) => {
         let hadEnded = false;
         try {
-          const released = await this.#release(held, asked, options);
+          const released = await this.#release(held, asked, options, this.#ifRefused.get(lock));
           hadEnded = released.hadEnded;
           return released.released;
         } catch (error) {
@@ -60,6 +61,11 @@ export class HeldLocks {
   /** Whether the lease had ended before a server confirmed the lock's release, unnoticed by this client. */
   hadEnded(lock: Lock): boolean {
     return this.#hadEnded.has(lock);
+  }
+
+  /** If the server refuses what a release of the lock says, the lock is given back with these options. */
+  ifRefused(lock: Lock, options: ReleaseOptions): void {
+    this.#ifRefused.set(lock, options);
   }
 
   releaseAll(): void {
@@ -98,7 +104,12 @@ export class HeldLocks {
     }
   }
 
-  async #release(lease: HeldLease, asked: Asked, options: ReleaseOptions): Promise<Released> {
+  async #release(
+    lease: HeldLease,
+    asked: Asked,
+    options: ReleaseOptions,
+    ifRefused?: ReleaseOptions,
+  ): Promise<Released> {
     lease.look();
     const isHeld = !lease.isLost;
     // After so long the lock counts as lost.
@@ -106,7 +117,7 @@ export class HeldLocks {
     this.#forget(lease);
     if (isHeld) {
       try {
-        return await this.#verbs.release(lease.id, options, withinMs);
+        return await this.#verbs.release(lease.id, options, withinMs, undefined, ifRefused);
       } catch (error) {
         this.#unheard(lease.id, asked, error);
         throw error;

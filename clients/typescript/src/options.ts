@@ -46,8 +46,8 @@ export type LogLevel = "debug" | "info" | "warn" | "error";
 export interface LogFields {
   /** The name of the lock. */
   readonly lock?: string;
-  /** The fencing token of the lease. */
-  readonly fencingToken?: number;
+  /** The fencing token of the lease: a string above 2^53, as after a fail-over of the database. */
+  readonly fencingToken?: number | string;
   /** The reason of the error, such as SHUTTING_DOWN, or how the lease ended, such as `expired`. */
   readonly reason?: string;
   readonly address?: string;
@@ -182,11 +182,9 @@ export interface Settings extends Omit<ConnectOptions, "addresses"> {
   readonly explainAfter: number;
 }
 
-/** Returns the checked options; throws a RangeError if one cannot work. */
+/** Returns the settings of options that `checkOptions` has taken; throws a RangeError if some do not fit together. */
 export function settingsOf(options: ConnectOptions): Settings {
   const addresses = [options.addresses].flat().map((address) => address.trim());
-  if (addresses.length === 0 || addresses.includes(""))
-    throw new RangeError("addresses: name at least one server, as host:port");
   const { tls } = options;
   // Node does not accept an IP address as the name of a TLS server.
   const unnamed = addresses.find((address) => isIP(hostOf(address)) !== 0);

@@ -18,6 +18,8 @@ export type Refusal =
   | (Common & {
       readonly reason: "BUSY" | "TIMED_OUT";
       readonly holders: readonly ClaimView[];
+      /** For TIMED_OUT: the limit is 0 now, which is why the wait was in vain. */
+      readonly limit?: LimitView;
       /** This client itself holds the lock, and locks are not reentrant. */
       readonly heldByYou?: true;
     })
@@ -52,8 +54,14 @@ export function refusalOf(refused: RefusalMessage): Refusal {
   const common = { message, ...(retryAfter && { retryAfterMs: msOf(retryAfter) }) };
   switch (reason) {
     case "BUSY":
-    case "TIMED_OUT":
       return { ...common, reason, holders: holders.map(claimView) };
+    case "TIMED_OUT":
+      return {
+        ...common,
+        reason,
+        holders: holders.map(claimView),
+        ...(limit && { limit: limitView(limit) }),
+      };
     case "PAUSED":
     case "NEVER_FITS":
       return { ...common, reason, ...(limit && { limit: limitView(limit) }) };

@@ -31,6 +31,7 @@ interface Instruments {
   readonly api: OpenTelemetryApi;
   readonly start: (name: string, kind: number, attributes?: Attributes) => Span;
   readonly held: (by: 1 | -1) => void;
+  readonly waiting: (by: 1 | -1) => void;
   readonly waited: (seconds: number) => void;
   readonly lost: (reason: string) => void;
   readonly late: () => void;
@@ -62,7 +63,7 @@ export class Telemetry {
       "rowlock.lock.mode": mode,
       "rowlock.lock.permits": permits,
     };
-    return new LockSpan(instruments?.start("rowlock.lock", KIND_CLIENT, attributes), instruments?.waited);
+    return new LockSpan(instruments?.start("rowlock.lock", KIND_CLIENT, attributes), instruments);
   }
 
   /** Begins the span of a capture. */
@@ -79,7 +80,7 @@ export class Telemetry {
       "rowlock.lock.name": lock.name,
       "rowlock.lock.mode": lock.mode,
       "rowlock.lock.permits": lock.permits,
-      "rowlock.fencing_token": Number(lock.token),
+      "rowlock.fencing_token": exact(lock.token),
     });
     let isOpen = true;
     const end = (why?: unknown) => {
@@ -123,7 +124,7 @@ export class Telemetry {
     const { lockName, token } = lease;
     this.#log("warn", `The lock "${lockName}" is lost (${reason}).`, {
       lock: lockName,
-      fencingToken: Number(token),
+      fencingToken: exact(token),
       reason,
     });
   }
@@ -132,7 +133,7 @@ export class Telemetry {
   late({ lockName, token }: HeldLease): void {
     this.#instruments?.late();
     const message = `The renewal of the lock "${lockName}" is late: two thirds of its ttl have passed.`;
-    this.#log("warn", message, { lock: lockName, fencingToken: Number(token) });
+    this.#log("warn", message, { lock: lockName, fencingToken: exact(token) });
   }
 
   connection(event: ConnectionEvent): void {
@@ -216,19 +217,20 @@ export class Telemetry {
   }
 }
 
-/** The span of one request for a lock. */
+/** The span of one request for a lock, which waits until `ended` or `failed` is called. */
 export class LockSpan {
   /** The trace context of this span; empty if there is none. */
   readonly traceparent: string;
   readonly #span: Span | undefined;
-  readonly #waited: Instruments["waited"] | undefined;
+  readonly #instruments: Pick<Instruments, "waited" | "waiting"> | undefined;
   readonly #beganMs: number;
 
-  constructor(span: Span | undefined, waited: Instruments["waited"] | undefined) {
+  constructor(span: Span | undefined, instruments: Pick<Instruments, "waited" | "waiting"> | undefined) {
     this.#span = span;
-    this.#waited = waited;
-    this.#beganMs = waited ? performance.now() : 0;
+    this.#instruments = instruments;
+    this.#beganMs = instruments ? performance.now() : 0;
     this.traceparent = traceparentOf(span);
+    instruments?.waiting(1);
   }
 
   /** Ends it with the lease or the refusal. `hasWaited`: the request had a place in the queue. */
@@ -237,14 +239,16 @@ export class LockSpan {
     this.#span?.setAttributes({
       "rowlock.outcome": isRefused ? outcome.reason.toLowerCase() : "granted",
       "rowlock.waited": hasWaited,
-      ...(!isRefused && { "rowlock.fencing_token": Number(outcome.token) }),
+      ...(!isRefused && { "rowlock.fencing_token": exact(outcome.token) }),
     });
     this.#span?.end();
-    if (!isRefused) this.#waited?.((performance.now() - this.#beganMs) / 1_000);
+    this.#instruments?.waiting(-1);
+    if (!isRefused) this.#instruments?.waited((performance.now() - this.#beganMs) / 1_000);
   }
 
   failed(error: unknown, signal: AbortSignal | undefined, hasWaited: boolean): void {
     this.#span?.setAttributes({ "rowlock.waited": hasWaited });
+    this.#instruments?.waiting(-1);
     fail(this.#span, error, signal);
   }
 }
@@ -299,6 +303,10 @@ function instrumentsOf(api: OpenTelemetryApi): Instruments {
     unit: "{lease}",
     description: "Leases that the client holds",
   });
+  const waiting = meter.createUpDownCounter("rowlock.client.waiting", {
+    unit: "{request}",
+    description: "Requests for a lock that have no answer yet",
+  });
   const waited = meter.createHistogram("rowlock.client.wait.duration", {
     unit: "s",
     description: "Time from a request for a lock to its grant",
@@ -316,8 +324,14 @@ function instrumentsOf(api: OpenTelemetryApi): Instruments {
     api,
     start: (name, kind, attributes = {}) => tracer.startSpan(name, { kind, attributes }),
     held: (by) => held.add(by),
+    waiting: (by) => waiting.add(by),
     waited: (seconds) => waited.record(seconds),
     lost: (reason) => lost.add(1, { "rowlock.reason": reason }),
     late: () => late.add(1),
   };
+}
+
+/** JavaScript has no exact number above 2^53, and after a fail-over of the database tokens are above it. */
+function exact(token: bigint): number | string {
+  return token <= Number.MAX_SAFE_INTEGER ? Number(token) : String(token);
 }

@@ -135,13 +135,14 @@ export class Verbs {
 
   /**
    * Ends a lease or gives up a place. Fails if no server answers within `withinMs`. If the server refuses what the
-   * options say, the call ends the lease without that, and fails nevertheless.
+   * options say, the call ends the lease without that, but with the options `ifRefused`, and fails nevertheless.
    */
   async release(
     leaseId: string,
     options: ReleaseOptions = {},
     withinMs = Number.POSITIVE_INFINITY,
     traceparent = this.#traceparent(),
+    ifRefused: ReleaseOptions = {},
   ): Promise<Released> {
     try {
       return await this.#release(leaseId, options, withinMs, traceparent);
@@ -149,7 +150,7 @@ export class Verbs {
       if (!(error instanceof RowlockError)) throw error;
       const accepted = withoutRefused(options, error);
       if (!accepted) throw error;
-      const { released } = await this.#release(leaseId, accepted, withinMs, traceparent);
+      const { released } = await this.#release(leaseId, { ...accepted, ...ifRefused }, withinMs, traceparent);
       throw released ? error.givenBack() : error;
     }
   }

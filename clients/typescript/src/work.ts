@@ -11,6 +11,10 @@ import { RowlockError } from "./rowlock-error.ts";
 
 /** A lock whose handler has failed rests for so long, so that it is not taken again at once. */
 const FAILED_COOL_DOWN_MS = 1_000;
+/** The longest rest of a lock whose release the server refuses again and again: it doubles with each time. */
+const REFUSED_COOL_DOWN_MS_MAX = 60_000;
+/** Of how many such locks the loop knows how often that was. */
+const REFUSED_LOCKS_MAX = 1_000;
 /** The most locks of one capture. */
 const COUNT_MAX = 100;
 
@@ -31,6 +35,8 @@ export interface WorkParts {
   readonly capture: (options: CaptureOptions) => Promise<Captured>;
   /** Runs a handler in the span of its lock. */
   readonly holding: (lock: Lock, run: () => Promise<void>) => Promise<void>;
+  /** If the server refuses what a release of the lock says, the lock is given back with these options. */
+  readonly ifRefused: (lock: Lock, options: ReleaseOptions) => void;
   readonly log: (message: string, fields: LogFields) => void;
 }
 
@@ -42,6 +48,8 @@ export class Work {
   readonly #stop = new AbortController();
   readonly #stopped = Promise.withResolvers<void>();
   readonly #running = new Set<Promise<void>>();
+  /** How often in a row the server has refused what a release of this lock said. */
+  readonly #refusals = new Map<string, number>();
   #failures = 0;
 
   constructor(prefix: string, handler: (lock: Lock) => unknown, options: WorkOptions, parts: WorkParts) {
@@ -117,6 +125,8 @@ export class Work {
   /** Runs the handler and releases its lock. Never rejects. */
   async #handle(lock: Lock): Promise<void> {
     const { statusWhenDone, statusIfLost, statusWhenFailed = statusIfLost, minInterval } = this.#options;
+    // Without its new status, the lock could be taken again at once. With a minInterval it rests in any case.
+    if (minInterval === undefined) this.#parts.ifRefused(lock, { coolDown: this.#restMs(lock.name) });
     try {
       await this.#handler(lock);
       await this.#release(lock, statusWhenDone === undefined ? {} : { status: statusWhenDone });
@@ -135,9 +145,28 @@ export class Work {
       const isReleased = await lock.release(options);
       // A loss that the client has noticed itself is in the log already.
       if (wasHeld && !isReleased) throw RowlockError.hadEnded(lock.name);
+      this.#refusals.delete(lock.name);
     } catch (error) {
       const { message, reason } = RowlockError.of(error);
-      this.#parts.log(`The lock "${lock.name}" was not released: ${message}`, { lock: lock.name, reason });
+      const rest = reason === "BAD_REQUEST" ? this.#refused(lock.name) : "";
+      this.#parts.log(`The lock "${lock.name}" was not released: ${message}${rest}`, {
+        lock: lock.name,
+        reason,
+      });
     }
+  }
+
+  /** Takes a release that the server has refused, and says for how long the lock rests. */
+  #refused(name: string): string {
+    const rests = ` It rests for ${this.#restMs(name) / 1_000} s.`;
+    if (this.#refusals.size >= REFUSED_LOCKS_MAX) this.#refusals.clear();
+    this.#refusals.set(name, (this.#refusals.get(name) ?? 0) + 1);
+    return this.#options.minInterval === undefined ? rests : "";
+  }
+
+  /** How long the lock rests if the server refuses its release now. */
+  #restMs(name: string): number {
+    const refusals = this.#refusals.get(name) ?? 0;
+    return Math.min(REFUSED_COOL_DOWN_MS_MAX, FAILED_COOL_DOWN_MS * 2 ** refusals);
   }
 }

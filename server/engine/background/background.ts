@@ -11,6 +11,7 @@ import * as bounds from "../engine-bounds.ts";
 import type { DeletedRows, EngineObserver } from "../lock-engine.ts";
 import { Loop } from "../loop.ts";
 import type { Advances } from "../transaction/advances.ts";
+import type { CheckedStore } from "../transaction/checked-store.ts";
 import type { RulesInForce } from "../transaction/rules-in-force.ts";
 import type { Detachments } from "./detachments.ts";
 import type { InvariantChecks } from "./invariant-checks.ts";
@@ -34,6 +35,7 @@ export interface BackgroundOptions {
   readonly followers: Followers;
   readonly detachments: Detachments;
   readonly policy: Policy;
+  readonly checked: Pick<CheckedStore, "mustBeNewEnough">;
   /** This replica. */
   readonly replica: bigint;
   readonly cleaning: CleaningOptions;
@@ -157,7 +159,9 @@ export class Background {
   }
 
   async #purge(): Promise<void> {
-    const { store, cleaning } = this.#options;
+    const { store, cleaning, checked } = this.#options;
+    // A server that is too old may not know what it would delete.
+    await checked.mustBeNewEnough();
     // If the clock was set ahead, the server must not forget the request ids that it has seen.
     const untilUs = store.clock.forgettableUs(cleaning.retentionUs, performance.now() * 1_000);
     if (untilUs !== null)

@@ -2,9 +2,10 @@
 // not if a lagging copy was promoted or a backup restored: then the rows come from another server, or a lock's tokens
 // are lower than this replica has seen. Nobody can know what was lost. So the store notes the fail-over before anything
 // is decided, and from then on nothing is granted until leases that no row shows have ended. core/rows.ts has the
-// consequences for decisions.
+// consequences for decisions. Likewise, a server that a later version rules out decides nothing: see core/level.ts.
 
 import { DURATION_US_MAX, TTL_US_DEFAULT } from "../../core/bounds.ts";
+import { LEVEL, TOO_OLD, whyTooOld } from "../../core/level.ts";
 import { RecentMap } from "../../core/recent-map.ts";
 import type { Changes, DecideRows, Loaded, LoadPlan, Store } from "../../storage/store.ts";
 import { isRowLocked, StoreError } from "../../storage/store.ts";
@@ -17,7 +18,7 @@ export interface CheckedStoreOptions {
   readonly onFailOver: (pauseUs: number) => void;
 }
 
-type Deciding = Pick<Store, "transact" | "failOver">;
+type Deciding = Pick<Store, "transact" | "failOver" | "levelMin">;
 
 /** The deciding transactions of a store. Each notes a fail-over of the database and then fails as transient. */
 export class CheckedStore {
@@ -57,10 +58,17 @@ export class CheckedStore {
     await Promise.all(this.#underWay);
   }
 
+  /** Throws a StoreError, `too_old`, if servers of this version must not decide any more: a later one has started. */
+  async mustBeNewEnough(): Promise<void> {
+    const why = whyTooOld(await this.#store.levelMin());
+    if (why !== null) throw new StoreError("unavailable", TOO_OLD, why);
+  }
+
   async #transact(plan: LoadPlan, decide: DecideRows): Promise<void> {
     const written: [Loaded, Changes][] = [];
     try {
       await this.#store.transact(plan, (loaded) => {
+        if (loaded.levelMin > LEVEL) throw new TooOld();
         if (this.#isBroken(loaded)) throw new Broken(loaded);
         this.#grantsFromUs = loaded.failOver.grantsFromUs;
         const changes = decide(loaded);
@@ -68,6 +76,7 @@ export class CheckedStore {
         return changes;
       });
     } catch (error) {
+      if (error instanceof TooOld) await this.mustBeNewEnough();
       if (!(error instanceof Broken)) throw error;
       try {
         await this.#note(error.loaded);
@@ -132,6 +141,13 @@ export class CheckedStore {
 
 const NOTHING: LoadPlan = { locks: [], claims: [], requestIds: [], holdersOf: [] };
 const NO_CHANGES: Changes = { locks: [], added: [], changed: [], again: [] };
+
+/** As Broken. */
+class TooOld extends Error {
+  constructor() {
+    super("A later version rules this server out.");
+  }
+}
 
 /** Thrown inside the transaction, so that it is rolled back. */
 class Broken extends Error {

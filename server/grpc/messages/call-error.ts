@@ -173,6 +173,14 @@ export function serverIsFull(what: "waits" | "sessions"): CallError {
   );
 }
 
+/** `what`: of all pages that are open at this server. */
+export function tooManyOfPages(what: "watches" | "calls"): CallError {
+  return overloaded(
+    `page_${what}`,
+    `The pages that are open at this server have as many ${what} as it takes: close one, or open that of another server.`,
+  );
+}
+
 /** A call counts as a wait until its request is there. */
 export function tooManyUnfinished(): CallError {
   return overloaded(

@@ -40,7 +40,7 @@ export function refusedMessage(
 
 /**
  * Says how a claim ended that was asked for again or waited for. `holders`: null unless showsHolders. `limit`: the
- * limit now in force, if the claim no longer fits it.
+ * limit now in force, if the claim no longer fits it, or waited in vain because it is 0.
  */
 export function endedMessage(
   lockName: string,
@@ -51,7 +51,7 @@ export function endedMessage(
   const reason = claim.endReason as EndReason;
   return create(RefusalSchema, {
     reason: REASONS[reason],
-    message: `${quoted(lockName)}: ${endedText(claim, reason)}`,
+    message: `${quoted(lockName)}: ${endedText(claim, reason, limit)}`,
     status: reason === "status_mismatch" ? claim.endNote : "",
     ...shownHolders(lockName, holders),
     ...(limit && { limit: limitMessage(limit) }),
@@ -131,7 +131,7 @@ function nextEndUs({ nowUs, claims }: Holders): number | null {
   return left.length === 0 ? null : Math.min(...left);
 }
 
-function endedText(claim: Claim, reason: EndReason): string {
+function endedText(claim: Claim, reason: EndReason, limit: EffectiveLimit | null): string {
   switch (reason) {
     case "released":
       return "the lease was released.";
@@ -146,7 +146,7 @@ function endedText(claim: Claim, reason: EndReason): string {
         ? "the place in the queue was lost, because the client gave no sign of life."
         : "the lock was granted, but nobody fetched the lease in time.";
     case "timed_out":
-      return "max_wait has passed before the lock was granted.";
+      return `max_wait has passed before the lock was granted${limit ? `: it is paused, as ${limitText(limit)}` : ""}.`;
     case "never_fits":
       return `${claim.permits} permits can no longer be granted: the limit is lower.`;
     case "exhausted":

@@ -6,6 +6,7 @@ import { NOBODY } from "../../access/access.ts";
 import type { AskedFor } from "../../access/usage.ts";
 import type { Claim } from "../../core/claim.ts";
 import type { OutcomeNamed, Place } from "../../core/command.ts";
+import type { EffectiveLimit } from "../../core/limit.ts";
 import type { LockEngine } from "../../engine/engine.ts";
 import type { Answer, Follower } from "../../engine/lock-engine.ts";
 import { maySeeHolders } from "../authorize.ts";
@@ -128,8 +129,19 @@ export async function endOf(
 ): Promise<Refusal> {
   const { endReason, lockId } = claim;
   const holders = endReason && (await holdersFor(engine, { lockId, lockName }, endReason, call));
-  const limit = endReason === "never_fits" ? await engine.limit(lockName, call) : null;
-  return endedMessage(lockName, claim, holders || null, limit);
+  return endedMessage(lockName, claim, holders || null, await limitFor(engine, lockName, endReason, call));
+}
+
+/** The limit now in force, if a claim that has ended so may have ended by it; a wait does so only by a pause. */
+async function limitFor(
+  engine: LockEngine,
+  lockName: string,
+  reason: Claim["endReason"],
+  call: Call,
+): Promise<EffectiveLimit | null> {
+  if (reason !== "never_fits" && reason !== "timed_out") return null;
+  const limit = await engine.limit(lockName, call);
+  return reason === "never_fits" || limit.limit === 0 ? limit : null;
 }
 
 /** null: the reason has nothing to do with holders, or the caller may not see them. Reads them unless they are `known`. */

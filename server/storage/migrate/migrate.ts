@@ -4,6 +4,7 @@
 import { existsSync } from "node:fs";
 import { migrations } from "../../../migrations/index.ts";
 import { type DatabaseLogin, IN_MEMORY, parseDatabaseUrl } from "../database-url.ts";
+import type { Fleet } from "../fleet.ts";
 import { sqliteError } from "../sqlite/errors.ts";
 import { openSqliteFile } from "../sqlite/file.ts";
 import { type Applied, runPending, type Schema, sqliteSchema } from "./schema.ts";
@@ -16,6 +17,8 @@ export interface MigrationStatus {
   readonly unknown: readonly string[];
   /** The unknown migrations after which this server cannot use the schema. */
   readonly breaking: readonly string[];
+  /** The servers that use the database. */
+  readonly fleet: Fleet;
 }
 
 /**
@@ -37,7 +40,7 @@ export async function migrateUp(
 
 /** Returns the state of the schema. One in memory is always up to date. Changes nothing. */
 export async function migrationStatus(url: string, login?: DatabaseLogin): Promise<MigrationStatus> {
-  const had = await appliedTo(url, login);
+  const { had, fleet } = await foundIn(url, login);
   const ours = migrations.map(({ name }) => name);
   const applied = had.map(({ name }) => name);
   const unknown = had.filter(({ name }) => !ours.includes(name));
@@ -46,19 +49,28 @@ export async function migrationStatus(url: string, login?: DatabaseLogin): Promi
     pending: ours.filter((name) => !applied.includes(name)),
     unknown: unknown.map(({ name }) => name),
     breaking: unknown.filter(({ needs }) => !ours.includes(needs)).map(({ name }) => name),
+    fleet,
   };
 }
 
-async function appliedTo(url: string, login: DatabaseLogin | undefined): Promise<Applied[]> {
+interface Found {
+  readonly had: readonly Applied[];
+  readonly fleet: Fleet;
+}
+
+const NOTHING: Found = { had: [], fleet: { levelMin: { level: 0, by: "" }, members: [] } };
+
+async function foundIn(url: string, login: DatabaseLogin | undefined): Promise<Found> {
   const target = parseDatabaseUrl(url);
-  const applied = (schema: Schema) => schema.applied();
+  const find = async (schema: Schema) => ({ had: await schema.applied(), fleet: await schema.fleet() });
   if (target.dialect === "sqlite") {
-    if (target.path === IN_MEMORY) return migrations.map(({ name }) => ({ name, needs: name }));
+    if (target.path === IN_MEMORY)
+      return { ...NOTHING, had: migrations.map(({ name }) => ({ name, needs: name })) };
     // Opening it would create the file.
-    return existsSync(target.path) ? await withSqliteSchema(target.path, applied) : [];
+    return existsSync(target.path) ? await withSqliteSchema(target.path, find) : NOTHING;
   }
   const { withMysqlSchema } = await import("./mysql-schema.ts");
-  return await withMysqlSchema({ ...target, login }, "be read", applied);
+  return await withMysqlSchema({ ...target, login }, "be read", find);
 }
 
 async function withSqliteSchema<Answer>(

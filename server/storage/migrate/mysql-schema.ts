@@ -4,11 +4,22 @@
 import knexOf, { type Knex } from "knex";
 import type { MigrationTarget } from "../../../migrations/target.ts";
 import { describeDatabaseUrl, type MysqlAddress } from "../database-url.ts";
+import type { Fleet } from "../fleet.ts";
+import { chosenAddress } from "../mysql/connection/chosen-server.ts";
 import { openConnection, UNOBSERVED } from "../mysql/connection/connect.ts";
 import { classify } from "../mysql/connection/errors.ts";
 import { connectTo, logIn, loginOptions, withPassword } from "../mysql/connection/login.ts";
+import { NOW_US } from "../mysql/statements.ts";
 import { type RetryPolicy, retry } from "../retry.ts";
+import { levelMinFromRow, textOf } from "../rows/from-rows.ts";
 import { StoreError } from "../store.ts";
+import {
+  ATTEMPT_LIMITS,
+  type MigratingConnections,
+  runPatiently,
+  TABLE_IN_USE,
+  type TablePatience,
+} from "./patient-statements.ts";
 import type { Applied, Schema } from "./schema.ts";
 
 /**
@@ -28,6 +39,8 @@ const LOCK_WAIT_S = 1;
 const IDLE_S_MAX = 600;
 const CONNECT_MS_MAX = 10_000;
 
+const META = "rowlock_meta";
+const REGISTER = "rowlock_replica";
 const TABLE = "rowlock_migration";
 const NEEDS = "VARCHAR(255) NULL";
 const MAKE_TABLE = `CREATE TABLE IF NOT EXISTS ${TABLE} (
@@ -43,9 +56,7 @@ const LOCK_TABLE = "rowlock_migration_turn";
 const COLUMN_EXISTS = 1060;
 const INDEX_EXISTS = 1061;
 
-export interface MigratePatience {
-  /** Called with a message while the wait is long enough for a person to wonder, at most every LOG_EVERY_MS. */
-  readonly log?: (message: string) => void;
+export interface MigratePatience extends TablePatience {
   /** How long to wait for another server that migrates; unset: WAIT_MS. */
   readonly lockWaitMs?: number;
 }
@@ -60,9 +71,12 @@ export async function withMysqlSchema<Answer>(
   use: (schema: Schema) => Promise<Answer>,
   patience: MigratePatience = {},
 ): Promise<Answer> {
-  const accepted = await acceptedAddress(address).catch((error: StoreError) => {
-    throw named(error, address, what);
-  });
+  const accepted = await chosenAddress(address)
+    .then(acceptedAddress)
+    .catch((error: StoreError) => {
+      throw named(error, address, what);
+    });
+  const ids = new Set<number>();
   const silent = { warn() {}, error() {}, debug() {}, deprecate() {} };
   const knex = knexOf({
     client: "mysql2",
@@ -70,14 +84,22 @@ export async function withMysqlSchema<Answer>(
       ...loginOptions(accepted, () => connectTo(accepted)),
       connectTimeout: CONNECT_MS_MAX,
     },
-    // One connection holds the row lock, and the other one migrates: a schema statement would end the lock's transaction.
-    pool: { min: 0, max: 2 },
+    // One connection holds the row lock, and another one migrates: a schema statement would end the lock's transaction. The
+    // third one finds out who is in the way.
+    pool: {
+      min: 0,
+      max: 3,
+      afterCreate: (connection: DriverConnection, done: (error: unknown, connection: unknown) => void) => {
+        ids.add(connection.threadId);
+        connection.query(ATTEMPT_LIMITS, (error) => done(error, connection));
+      },
+    },
     acquireConnectionTimeout: CONNECT_MS_MAX + 1_000,
     // Knex also throws what it would log, and its log would contain SQL.
     log: silent,
   });
   try {
-    return await use(schemaOf(knex, address, patience));
+    return await use(schemaOf({ knex, ids }, accepted, patience));
   } catch (error) {
     throw withServer(error, address, what);
   } finally {
@@ -103,11 +125,23 @@ async function acceptedAddress(address: MysqlAddress): Promise<MysqlAddress> {
   });
 }
 
-function schemaOf(knex: Knex, address: MysqlAddress, patience: MigratePatience): Schema {
-  const target = targetOf(knex);
+/** A connection of the driver. */
+interface DriverConnection {
+  readonly threadId: number;
+  query(sql: string, done: (error: unknown) => void): void;
+}
+
+function schemaOf(
+  connections: MigratingConnections,
+  address: MysqlAddress,
+  patience: MigratePatience,
+): Schema {
+  const { knex } = connections;
+  const target = targetOf(connections, patience);
   return {
     applied: () => applied(knex),
-    inTurn: (work) => inTurn(patience, () => underLock(knex, address, work)),
+    fleet: () => fleetOf(knex),
+    inTurn: (work) => inTurn(patience, () => underLock(knex, target, address, work)),
     async run({ name, needs, up }) {
       await up(target);
       await knex(TABLE).insert({ name, needs: needs ?? null });
@@ -122,6 +156,28 @@ async function applied(knex: Knex): Promise<Applied[]> {
   // Two nodes that migrated at once have both recorded the migration.
   const byName = new Map(rows.map(({ name, needs }) => [name, { name, needs: needs ?? name }]));
   return [...byName.values()];
+}
+
+/** Reads all columns, because older tables lack some. */
+async function fleetOf(knex: Knex): Promise<Fleet> {
+  const [hasMeta, hasRegister] = [await knex.schema.hasTable(META), await knex.schema.hasTable(REGISTER)];
+  if (!hasMeta || !hasRegister) return { levelMin: levelMinFromRow(undefined), members: [] };
+  const [meta] = await knex(META).select("*").where({ id: 1 });
+  const alive: Record<string, string | number | bigint | Buffer | null | undefined>[] = await knex(REGISTER)
+    .select("*")
+    .whereRaw(`deadline > ${NOW_US}`)
+    .orderBy("started_at");
+  return {
+    levelMin: levelMinFromRow(
+      meta?.level_min === undefined ? undefined : [meta.level_min, meta.level_min_by],
+    ),
+    members: alive.map(({ address, version, level, knows_migration: knows }) => ({
+      address: textOf(address),
+      version: textOf(version),
+      level: Number(level ?? 0),
+      knows: knows === undefined ? "" : textOf(knows),
+    })),
+  };
 }
 
 /** Repeats `attempt` while another server migrates, and logs that it waits. */
@@ -162,6 +218,7 @@ async function inTurn<Answer>(
  */
 async function underLock<Answer>(
   knex: Knex,
+  target: MigrationTarget,
   address: MysqlAddress,
   work: () => Promise<Answer>,
 ): Promise<Answer> {
@@ -173,7 +230,7 @@ async function underLock<Answer>(
     await lock.raw(`SET SESSION innodb_lock_wait_timeout = ${LOCK_WAIT_S}, wait_timeout = ${IDLE_S_MAX}`);
     await lock(LOCK_TABLE).select("id").forUpdate();
     await knex.raw(MAKE_TABLE);
-    await targetOf(knex).addColumn(TABLE, "needs", NEEDS);
+    await target.addColumn(TABLE, "needs", NEEDS);
     return await work();
   });
 }
@@ -197,20 +254,23 @@ async function makeLock(knex: Knex): Promise<void> {
  * at once.
  */
 function doesAnotherMigrate(error: unknown): error is unknown {
-  return ["lock_wait_timeout", "deadlock"].includes(classify(error).error.reason);
+  return (
+    !(error instanceof StoreError) && ["lock_wait_timeout", "deadlock"].includes(classify(error).error.reason)
+  );
 }
 
-function targetOf(knex: Knex): MigrationTarget {
+function targetOf(connections: MigratingConnections, patience: TablePatience): MigrationTarget {
+  const { knex } = connections;
   const runUnless = async (isThere: number, statement: string) => {
     try {
-      await knex.raw(statement);
+      await runPatiently(connections, statement, patience);
     } catch (error) {
       if ((error as { errno?: unknown }).errno !== isThere) throw error;
     }
   };
   return {
     dialect: "mysql",
-    run: async (statement) => void (await knex.raw(statement)),
+    run: (statement) => runPatiently(connections, statement, patience),
     addColumn: (table, column, definition) =>
       runUnless(COLUMN_EXISTS, `ALTER TABLE ${table} ADD COLUMN ${column} ${definition}`),
     addIndex: (table, index, columns) =>
@@ -221,7 +281,7 @@ function targetOf(knex: Knex): MigrationTarget {
 
 /** The error as a StoreError that names the database; unchanged if the store does not know its meaning. */
 function withServer(error: unknown, address: MysqlAddress, what: string): unknown {
-  if (error instanceof StoreError) return error;
+  if (error instanceof StoreError) return error.reason === TABLE_IN_USE ? named(error, address, what) : error;
   const known = classify(error).error;
   if (known.reason === "unexpected") return error;
   return named(known, address, what);

@@ -4,6 +4,10 @@
 import type { DatabaseSync } from "node:sqlite";
 import { type Migration, migrations } from "../../../migrations/index.ts";
 import type { MigrationTarget } from "../../../migrations/target.ts";
+import { type Fleet, whyNotMigrate } from "../fleet.ts";
+import { LEVEL_MIN_LIST } from "../rows/columns.ts";
+import { levelMinFromRow, type Row } from "../rows/from-rows.ts";
+import { StoreError } from "../store.ts";
 
 const SQLITE_TABLE = `CREATE TABLE IF NOT EXISTS rowlock_migration (
   id INTEGER PRIMARY KEY,
@@ -12,6 +16,9 @@ const SQLITE_TABLE = `CREATE TABLE IF NOT EXISTS rowlock_migration (
   needs TEXT
 ) STRICT`;
 const SQLITE_ADD_COLUMN = "ALTER TABLE rowlock_migration ADD COLUMN needs TEXT";
+
+/** StoreError.reason if older servers run over the database. They may be stopped, so it is worth another attempt. */
+export const OLDER_SERVERS = "older_servers";
 
 /** What a database stores about a migration that it has had. */
 export interface Applied {
@@ -24,6 +31,8 @@ export interface Applied {
 export interface Schema {
   /** Returns the migrations that the database has had, in order. Changes nothing. */
   applied(): Promise<Applied[]>;
+  /** Returns which servers use the database, whatever its schema. Changes nothing. */
+  fleet(): Promise<Fleet>;
   /** Runs `work` while no other server migrates the database. May run it again if another server got in its way. */
   inTurn<Answer>(work: () => Promise<Answer>): Promise<Answer>;
   /** Runs a migration and records it. */
@@ -32,12 +41,14 @@ export interface Schema {
 
 /**
  * Runs the pending migrations; returns the names of those that it ran, none if another server was first. Safe to
- * repeat.
+ * repeat. Throws a StoreError, `older_servers`, before it changes anything if that would break servers that run.
  */
 export async function runPending(schema: Schema): Promise<string[]> {
   if ((await pendingOf(schema)).length === 0) return [];
   return await schema.inTurn(async () => {
     const pending = await pendingOf(schema);
+    const why = whyNotMigrate(pending, (await schema.fleet()).members);
+    if (why !== null) throw new StoreError("unavailable", OLDER_SERVERS, why);
     for (const migration of pending) await schema.run(migration);
     return pending.map(({ name }) => name);
   });
@@ -67,6 +78,15 @@ export function sqliteSchema(database: DatabaseSync): Schema {
       if (!table) return [];
       const rows = database.prepare("SELECT * FROM rowlock_migration ORDER BY id").all();
       return rows.map(({ name, needs }) => ({ name: String(name), needs: String(needs ?? name) }));
+    },
+
+    async fleet() {
+      const columns = "SELECT 1 FROM pragma_table_info('rowlock_meta') WHERE name = 'level_min'";
+      const row = database.prepare(columns).get()
+        ? database.prepare(`SELECT ${LEVEL_MIN_LIST} FROM rowlock_meta WHERE id = 1`).get()
+        : undefined;
+      // No other server has the file open, so whatever the register says, none uses it.
+      return { levelMin: levelMinFromRow(row && (Object.values(row) as Row)), members: [] };
     },
 
     inTurn: (work) => work(),

@@ -11,8 +11,9 @@ import type { Read } from "./transaction/read.ts";
 
 export class LockCache extends KnownLocks {
   readonly #clock: DatabaseClock;
-  #meta: Pick<Read["loaded"], "rulesRevision" | "limitRules" | "failOver"> = {
+  #meta: Pick<Read["loaded"], "rulesRevision" | "levelMin" | "limitRules" | "failOver"> = {
     rulesRevision: -1n,
+    levelMin: 0,
     limitRules: [],
     failOver: NO_FAIL_OVER,
   };
@@ -35,8 +36,8 @@ export class LockCache extends KnownLocks {
   }
 
   override learn(read: Pick<Read, "loaded" | "before">, changes: Changes): void {
-    const { rulesRevision, limitRules, failOver } = read.loaded;
-    this.#meta = { rulesRevision, limitRules, failOver };
+    const { rulesRevision, levelMin, limitRules, failOver } = read.loaded;
+    this.#meta = { rulesRevision, levelMin, limitRules, failOver };
     super.learn(read, changes);
   }
 }

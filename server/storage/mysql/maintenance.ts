@@ -4,6 +4,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { type ClaimKey, type ClaimRef, keyText } from "../../core/claim.ts";
 import type { DatabaseClock } from "../../core/database-clock.ts";
+import { LEVEL } from "../../core/level.ts";
+import { LATEST_MIGRATION } from "../fleet.ts";
 import { ROLLED_BACK, retry } from "../retry.ts";
 import { claimKeyFromRow } from "../rows/from-rows.ts";
 import { bytesOf } from "../rows/values.ts";
@@ -13,7 +15,7 @@ import { WITNESS_KEPT_US } from "../store.ts";
 import { type Connection, Trip } from "./connection/connection.ts";
 import { inTransaction, rowsOf, writtenBy } from "./connection/in-transaction.ts";
 import type { MysqlPool } from "./connection/pool.ts";
-import { askWhetherUsable, isUnusable, mustBeUsable } from "./connection/usable-server.ts";
+import { askWhetherUsable, mustBeUsable } from "./connection/usable-server.ts";
 import type { LockCache } from "./lock-cache.ts";
 import { hasKey, hasSecret, monotonicUs, NOW_US } from "./statements.ts";
 
@@ -24,8 +26,9 @@ const HEARTBEAT = `UPDATE rowlock_claim FORCE INDEX (PRIMARY)
   WHERE state = 1 AND`;
 const STILL_WAITING = `SELECT lock_id, ticket_number FROM rowlock_claim FORCE INDEX (PRIMARY)
   WHERE state = 1 AND`;
-const REGISTER = `INSERT INTO rowlock_replica (id, address, version, secret, started_at, rules_revision, deadline)
-  VALUES (?, ?, ?, ?, ${NOW_US}, ?, ${NOW_US} + ?)
+const REGISTER = `INSERT INTO rowlock_replica
+  (id, address, version, secret, level, knows_migration, started_at, rules_revision, deadline)
+  VALUES (?, ?, ?, ?, ?, ?, ${NOW_US}, ?, ${NOW_US} + ?)
   ON DUPLICATE KEY UPDATE address = ?, version = ?, rules_revision = ?, deadline = ${NOW_US} + ?`;
 const FORGET = `DELETE FROM rowlock_replica WHERE deadline <= ${NOW_US} LIMIT 100`;
 const RETIRE = "DELETE FROM rowlock_replica WHERE id = ?";
@@ -34,6 +37,8 @@ const MARK_ANEW = `INSERT INTO rowlock_witness (id, mark, written_at) VALUES (?,
   ON DUPLICATE KEY UPDATE mark = ?, written_at = ${NOW_US}`;
 const FORGET_MARKS = `DELETE FROM rowlock_witness WHERE written_at <= ${NOW_US} - ? LIMIT 100`;
 const UNMARK = "DELETE FROM rowlock_witness WHERE id = ?";
+const KNOWN = bytesOf(LATEST_MIGRATION);
+
 /** The claims whose places were extended, and those that still wait but whose rows another transaction holds. */
 interface Heartbeat {
   readonly kept: readonly ClaimRef[];
@@ -64,17 +69,23 @@ export function maintenance(pool: MysqlPool, cache: LockCache, clock: DatabaseCl
       const trip = new Trip("register");
       const usableAt = askWhetherUsable(trip);
       const changing = [rulesRevision, keepForUs];
-      trip.add(REGISTER, id, address, version, secret, ...changing, address, version, ...changing);
+      trip.add(
+        REGISTER,
+        id,
+        address,
+        version,
+        secret,
+        LEVEL,
+        KNOWN,
+        ...changing,
+        address,
+        version,
+        ...changing,
+      );
       trip.add(FORGET);
-      try {
-        await repeatedly(async (connection) => {
-          await mustBeUsable(connection, await connection.run(trip), usableAt);
-        });
-      } catch (error) {
-        // The server became read-only or fell out of its cluster, but open connections can still write to it.
-        if (isUnusable(error)) pool.renew();
-        throw error;
-      }
+      await repeatedly(async (connection) => {
+        await mustBeUsable(connection, await connection.run(trip), usableAt);
+      });
     },
 
     async mark(witness, expected, mark) {

@@ -20,7 +20,7 @@ import { freeLocks } from "./free-locks.ts";
 import { history } from "./history.ts";
 import { LockCache } from "./lock-cache.ts";
 import { maintenance } from "./maintenance.ts";
-import { adopt, failOver, RuleCache } from "./meta.ts";
+import { adopt, failOver, levels, RuleCache } from "./meta.ts";
 import { names } from "./names.ts";
 import { reads } from "./reads.ts";
 import { rowHolder } from "./row-holder.ts";
@@ -56,6 +56,7 @@ export async function openMysqlStore(options: MysqlAddress & StoreOptions): Prom
     clock,
     transact: (plan, decide) => pool.use((connection) => transactOn(connection, plan, decide, context)),
     failOver: (note) => failOver(pool, note),
+    ...levels(pool),
     ...names(pool),
     ...maintenance(pool, cache, clock),
     ...reads(pool, clock),
@@ -67,6 +68,7 @@ export async function openMysqlStore(options: MysqlAddress & StoreOptions): Prom
     ...checks(pool),
     ...busyLocks(pool),
     pool: () => pool.state,
+    servers: () => pool.servers,
     bounds: () => pool.bounds,
     close: () => pool.close(),
   };

@@ -85,6 +85,8 @@ async function findOnMariadb(
   const probe = waitForRow(pool, lockId).finally(() => {
     isOver = true;
   });
+  // It may fail before it is awaited, when the store is closed. Without this, the failure would end the process.
+  probe.catch(() => {});
   try {
     for (let look = 0; look < ROW_HOLDER_LOOKS_MAX && !found && !isOver; look++) {
       await sleep(ROW_HOLDER_LOOK_MS);

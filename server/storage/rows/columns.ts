@@ -170,8 +170,11 @@ export const RECORD_LIST = [
 /** What is read of a limit rule. */
 export const RULE_LIST = "prefix, limit_value, version, reason, change_mark";
 
+/** What is read of rowlock_meta about levels. */
+export const LEVEL_MIN_LIST = "level_min, level_min_by";
+
 /** The register of replicas; the store adds the maximum number of rows. */
-export const REPLICAS = `SELECT id, address, version, secret, started_at, rules_revision, deadline
+export const REPLICAS = `SELECT id, address, version, secret, started_at, rules_revision, level, deadline
   FROM rowlock_replica ORDER BY started_at, id LIMIT`;
 
 /** What is read of a lock by its name: its guard row `l`, and its record `r`. */
@@ -216,13 +219,14 @@ export function waitedLocksBy(order: "longest_wait" | "most_waiters"): string {
 }
 
 /**
- * The epoch after a fail-over: higher than the present one, and at least the hours since 2026. So rows that were
- * restored from an old backup do not reach an epoch that was used after the backup.
+ * The epoch after a fail-over: higher than the present one, and at least the tens of seconds since 2026. So rows that
+ * were restored from an old backup do not reach an epoch that was used after the backup: not even if the same backup is
+ * restored twice, as nothing is granted until the pause is over. The 27 bits of an epoch last until 2068.
  *
  * @param greatest the database's function for the greatest of its arguments.
  * @param lowest the minimum of the new epoch.
  * @param nowUs the clock in microseconds.
  */
 export function newEpochBy(greatest: string, lowest: string, nowUs: string): string {
-  return `${greatest}(epoch + 1, ${lowest}, ROUND((${nowUs} - 1767225600000000) / 3600000000))`;
+  return `${greatest}(epoch + 1, ${lowest}, ROUND((${nowUs} - 1767225600000000) / 10000000))`;
 }

@@ -4,6 +4,7 @@
 // as UTF-8 bytes.
 
 import type { Claim, ClaimKey } from "../../core/claim.ts";
+import type { LevelMin } from "../../core/level.ts";
 import type { LimitRule } from "../../core/limit.ts";
 import type { Counters, GuardRow } from "../../core/lock.ts";
 import type { LockRecord, RunEnd } from "../../core/record.ts";
@@ -209,6 +210,7 @@ export function replicaFromRow([
   secret,
   since,
   revision,
+  level,
   deadline,
 ]: Row): RegisteredReplica {
   return {
@@ -218,8 +220,14 @@ export function replicaFromRow([
     secret: textOf(secret),
     sinceUs: Number(since),
     rulesRevision: bigintOf(revision),
+    level: Number(level),
     deadlineUs: Number(deadline),
   };
+}
+
+/** A row of LEVEL_MIN_LIST; undefined: the schema does not have these columns yet. */
+export function levelMinFromRow(row: Row | undefined): LevelMin {
+  return row ? { level: Number(row[0]), by: textOf(row[1]) } : { level: 0, by: "" };
 }
 
 /** A row of ticket_number, permits. */

@@ -167,7 +167,8 @@ const PLAIN: readonly { check: string; sql: string; message: (row: Row) => strin
     check: "placement",
     sql: `SELECT l.name, c.ticket_number FROM ${ALL} c JOIN rowlock_lock l ON l.id = c.lock_id
       GROUP BY l.id, l.name, c.ticket_number HAVING COUNT(*) > 1`,
-    message: ([name, ticket]) => `Claim ${ticket} of ${lockNamed(name)} is in more than one table.`,
+    message: ([name, ticket]) =>
+      `Claim ${ticket} of ${lockNamed(name)} is in more than one table. A restore while servers run does that: stop all servers, and restore again.`,
   },
   {
     check: "requests",

@@ -18,7 +18,7 @@ export interface SqliteOptions extends Pick<StoreOptions, "observer" | "knownLoc
   readonly clock?: () => number;
 }
 
-type Meta = Pick<Loaded, "failOver" | "rulesRevision" | "limitRules">;
+type Meta = Pick<Loaded, "failOver" | "rulesRevision" | "levelMin" | "limitRules">;
 
 export class SqliteHandle {
   readonly clock = new DatabaseClock();
@@ -79,10 +79,11 @@ export class SqliteHandle {
   }
 
   #readMeta(): Meta {
-    const [rulesRevision, epoch, atUs, grantsFromUs] = this.statements.get("meta") ?? [];
+    const [rulesRevision, epoch, atUs, grantsFromUs, levelMin] = this.statements.get("meta") ?? [];
     return {
       failOver: { epoch: bigintOf(epoch), atUs: Number(atUs), grantsFromUs: Number(grantsFromUs) },
       rulesRevision: bigintOf(rulesRevision),
+      levelMin: Number(levelMin),
       limitRules: this.statements.all("rules").map(limitRuleFromRow),
     };
   }

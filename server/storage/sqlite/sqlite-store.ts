@@ -47,6 +47,7 @@ export function sqliteStore(database: DatabaseSync, options: SqliteOptions): Sto
     ...history(handle),
     ...freeLocks(handle),
     checkDurability: async () => sqliteDurability(options.path),
+    servers: () => [],
     pool: () => ({ open: Number(handle.isOpen), idle: Number(handle.isOpen), waiting: 0 }),
     bounds: () => [],
     close: async () => handle.close(),

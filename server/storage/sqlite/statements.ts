@@ -22,6 +22,7 @@ import {
   HOLDER_COLUMNS,
   HOLDER_LIST,
   IDLE_LOCK_CONDITION,
+  LEVEL_MIN_LIST,
   LOCK_LIST,
   LOCK_WRITTEN_COLUMNS,
   NAMED_LOCK_LIST,
@@ -92,7 +93,7 @@ const SQL = {
       coalesce((SELECT max(holder_ttl) FROM ${DUE_LOCKS} WHERE next_deadline IS NOT NULL AND holder_state = 2), 0),
       coalesce((SELECT max(ttl) FROM rowlock_claim WHERE state = 2), 0))))
     WHERE id = 1 AND epoch = ?5`,
-  meta: "SELECT rules_revision, epoch, failed_over_at, grants_from FROM rowlock_meta WHERE id = 1",
+  meta: "SELECT rules_revision, epoch, failed_over_at, grants_from, level_min FROM rowlock_meta WHERE id = 1",
   rules: `SELECT ${RULE_LIST} FROM rowlock_limit_rule ORDER BY prefix`,
   write_rule: `INSERT INTO rowlock_limit_rule (${RULE_LIST}) VALUES (?, ?, ?, ?, ?)
     ON CONFLICT (prefix) DO UPDATE
@@ -127,10 +128,13 @@ const SQL = {
   // Never sets a deadline earlier, because next_deadline would then be no lower bound.
   heartbeat: `UPDATE rowlock_claim SET replica = ?1, deadline = max(deadline, min(?2, coalesce(wait_until, ?2)))
     WHERE lock_id = ?3 AND ticket_number = ?4 AND secret = ?5 AND state = 1`,
-  register: `INSERT INTO rowlock_replica (id, address, version, secret, started_at, rules_revision, deadline)
-    VALUES (?, ?, ?, ?, ?, ?, ?)
+  register: `INSERT INTO rowlock_replica (id, address, version, secret, level, knows_migration, started_at, rules_revision, deadline)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
     ON CONFLICT (id) DO UPDATE SET address = excluded.address, version = excluded.version,
     rules_revision = excluded.rules_revision, deadline = excluded.deadline`,
+  level_min: `SELECT ${LEVEL_MIN_LIST} FROM rowlock_meta WHERE id = 1`,
+  raise_level_min: `UPDATE rowlock_meta SET level_min = ?1, level_min_by = ?2, rules_revision = rules_revision + 1
+    WHERE id = 1 AND level_min < ?1`,
   forget_replicas: "DELETE FROM rowlock_replica WHERE deadline <= ?",
   replicas: `${REPLICAS} ${GIVEN}`,
   claims_of_principals: CLAIMS_OF_PRINCIPALS,

@@ -1,13 +1,17 @@
 // Writes of the SQLite store outside decisions: new names, fail-overs, signs of life of waiters and of the replica,
 // marks of witnesses, and the deletion of rows that nothing needs any more.
 
+import { LEVEL } from "../../core/level.ts";
+import { LATEST_MIGRATION } from "../fleet.ts";
 import { IdleScan } from "../rows/decided-order.ts";
-import { bigintOf, type Row } from "../rows/from-rows.ts";
+import { bigintOf, levelMinFromRow, type Row } from "../rows/from-rows.ts";
 import { bytesOf } from "../rows/values.ts";
 import { type Store, WITNESS_KEPT_US } from "../store.ts";
 import type { SqliteHandle } from "./handle.ts";
 import { find } from "./reads.ts";
 import { listOf } from "./statements.ts";
+
+const KNOWN = bytesOf(LATEST_MIGRATION);
 
 export function writes(handle: SqliteHandle) {
   const { statements, known, nowUs } = handle;
@@ -47,9 +51,16 @@ export function writes(handle: SqliteHandle) {
       handle.inTransaction(() => {
         const atUs = nowUs();
         const texts = [address, version, secret].map(bytesOf);
-        statements.run("register", id, ...texts, atUs, rulesRevision, atUs + keepForUs);
+        statements.run("register", id, ...texts, LEVEL, KNOWN, atUs, rulesRevision, atUs + keepForUs);
         statements.run("forget_replicas", atUs);
       }),
+
+    levelMin: async () => levelMinFromRow(statements.get("level_min")),
+
+    async raiseLevelMin({ level, by }) {
+      statements.run("raise_level_min", level, bytesOf(by));
+      handle.forgetMeta();
+    },
 
     mark: async (witness, expected, mark) =>
       handle.inTransaction(() => {

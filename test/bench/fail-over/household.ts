@@ -53,15 +53,20 @@ export function through(url: string, port: number): string {
 
 let names = 0;
 
-/** Resolves when a lock is granted that was requested after this call. Refused requests are repeated at once. */
-export async function untilGranted(client: TestCalls): Promise<void> {
-  for (;;) {
+/**
+ * Resolves when a lock is granted that was requested after this call, or when the signal is aborted. Refused requests are
+ * repeated at once.
+ */
+export async function untilGranted(client: TestCalls, signal?: AbortSignal): Promise<void> {
+  while (!signal?.aborted) {
     names += 1;
     try {
-      await client.call("acquire", { name: `granted-${names}` }, { timeout: CALL_MS_MAX });
-      return;
+      const name = `granted-${names}`;
+      const { outcome } = await client.call("acquire", { name }, { timeout: CALL_MS_MAX });
+      if (outcome.case === "lease") return;
     } catch {
-      await new Promise((resolve) => setTimeout(resolve, AGAIN_MS));
+      // The database is away.
     }
+    await new Promise((resolve) => setTimeout(resolve, AGAIN_MS));
   }
 }

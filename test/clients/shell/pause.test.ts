@@ -148,6 +148,38 @@ test("a pause of a name is one of this name alone", async () => {
   expect(await settings()).toEqual([]);
 });
 
+test("the end of a pause says which one still holds the name or the pattern", async () => {
+  await ran("pause", "etl/*");
+  for (const inner of ["etl/load", "etl/a/*"]) {
+    await ran("pause", inner);
+    expect(await ran("resume", inner)).toEqual({
+      code: 0,
+      out: `${inner}: limit 0, also paused by etl/*; 0 held, 0 waiting\n`,
+      err: "",
+    });
+    expect(await ran("resume", inner)).toEqual({
+      code: 1,
+      out: "",
+      err: `rowlock: "${inner}" is paused by "etl/*": \`rowlock resume 'etl/*'\` ends that.\n`,
+    });
+  }
+  await ran("limit", "--pattern", "etl/*", "0", "--reason", "by hand");
+  await ran("pause", "etl/load");
+  expect((await ran("resume", "etl/load")).out).toBe("etl/load: limit 0, was 0; 0 held, 0 waiting\n");
+});
+
+test("a wait that ends under a pause names the pause", async () => {
+  await ran("pause", "etl/*", "--reason", "upgrade");
+  const { code, err } = await ran("run", "etl/load", "--wait", "50ms", "true");
+  expect([code, err]).toEqual([
+    75,
+    expect.stringContaining(
+      '"etl/load" did not become free in time: it is paused (upgrade [paused by "etl/*"; was unset]): ' +
+        "`rowlock resume 'etl/*'` ends that.\n",
+    ),
+  ]);
+});
+
 test("a limit of 0 for a pattern names what goes on, and how to stop that, too", async () => {
   await ran("limit", "etl/load", "4");
   expect((await ran("limit", "--pattern", "etl/*", "0")).out).toMatch(

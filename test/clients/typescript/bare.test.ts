@@ -55,6 +55,16 @@ test("a stream ends at a signal, even if nobody reads it", async () => {
   expect(waits()).toMatchObject([{ code: "CANCELLED" }]);
 });
 
+test("a stream that has failed before anybody reads it fails when somebody does", async () => {
+  const { calls } = await stage();
+  const stream = calls.stream("waitInQueue", waitFor(""));
+  // Answered after the stream, over the same connection.
+  await calls.call("getLock", { name: "x" });
+  await new Promise(setImmediate);
+  const read = stream[Symbol.asyncIterator]().next();
+  await expect(read).rejects.toMatchObject({ reason: "BAD_REQUEST" });
+});
+
 test("errors are those of the client, and what no message can hold is one", async () => {
   const { calls } = await stage();
   const failed = await calls.call("getLock", { name: "" }).catch((error: unknown) => error);

@@ -10,7 +10,7 @@ import type { Readable } from "node:stream";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startTestServer } from "../../../clients/typescript/src/testing.ts";
 import { until } from "../../support/harness.ts";
-import { installClient } from "../../support/installed-client.ts";
+import { installClient } from "../../support/npm-packages.ts";
 import { afterwards, client, start } from "./stage.ts";
 
 const root = join(import.meta.dirname, "../../..");

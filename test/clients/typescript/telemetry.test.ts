@@ -72,8 +72,10 @@ describe("spans", () => {
     await expect(given).rejects.toThrow();
     const second = rowlock.lock("etl");
     await until(async () => (await waiting(rowlock, "etl")) === 1);
+    expect(await metric("rowlock.client.waiting")).toEqual([{ attributes: {}, value: 1 }]);
     await first.release();
     await (await second).release();
+    expect(await metric("rowlock.client.waiting")).toEqual([{ attributes: {}, value: 0 }]);
     const ends = (await spans("rowlock.lock")).map(({ attributes, status }) => [
       attributes["rowlock.outcome"],
       attributes["rowlock.waited"],
@@ -92,11 +94,12 @@ describe("spans", () => {
   });
 
   test("of an error name its reason, and no id", async () => {
-    const { spans } = setUpOpenTelemetry();
+    const { spans, metric } = setUpOpenTelemetry();
     const { rowlock } = await stage({ addresses: "127.0.0.1:1", giveUpAfter: 50 });
     await expect(rowlock.lock("etl", { ttl: "forever" })).rejects.toMatchObject({ reason: "NO_SERVER" });
     const [span] = await spans("rowlock.lock");
     expect(span?.attributes["rowlock.outcome"]).toBe("error");
+    expect(await metric("rowlock.client.waiting")).toEqual([{ attributes: {}, value: 0 }]);
     expect(span?.status).toEqual({ code: api.SpanStatusCode.ERROR, message: "NO_SERVER" });
   });
 

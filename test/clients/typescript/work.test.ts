@@ -76,6 +76,25 @@ test("goes on after a lock was lost, and when a status is refused", async () => 
   expect(log.at(-1)).toMatch(/"task\/2" .*the lock was given back/);
 });
 
+test("lets a lock rest whose status is refused, longer with each time", async () => {
+  const { begun, ends, work, stop, log, operator } = await stage(1);
+  const working = work({ statusWhenDone: "x".repeat(64) });
+  const restsAfter = async (runs: number, seconds: number) => {
+    await until(() => begun.length === runs);
+    ends.get("task/1")?.resolve();
+    await until(() => log.length === runs);
+    expect(log.at(-1)).toMatch(new RegExp(`the lock was given back. It rests for ${seconds} s.$`));
+    const { record } = await operator.getLock("task/1");
+    expect(record?.status).toBe("new");
+    const restedMs = Number(record?.notBefore) - Number(record?.lastRun?.grantedAt);
+    expect(restedMs).toBeGreaterThan(seconds * 1_000 - 100);
+  };
+  await restsAfter(1, 1);
+  await restsAfter(2, 2);
+  stop.abort();
+  await working;
+});
+
 test("that was stopped before it began takes nothing", async () => {
   const { work, begun, stop } = await stage(1);
   stop.abort();

@@ -103,6 +103,7 @@ function scene(doctorIntervalMs: number | null = null) {
     replica: 5n,
     cleaning: { idleLockUs: 55, retentionUs: 9, historyRowsMax: 10_000, changesUs: 70 },
     advances: { start: async (lockId: bigint) => void started.push(lockId), again },
+    checked: { mustBeNewEnough: () => fails(undefined) },
     rulesInForce: { register: () => fails(void registered.push("registered")) },
     witness: { look },
     observer: (event: EngineEvent) => event.kind === "deleted" && deleted.push([event.what, event.rows]),

@@ -2,6 +2,7 @@
 
 import { describe, expect, test, vi } from "vitest";
 import { DURATION_US_MAX } from "../../../server/core/bounds.ts";
+import { LEVEL } from "../../../server/core/level.ts";
 import { NO_FAIL_OVER } from "../../../server/core/rows.ts";
 import { CheckedStore } from "../../../server/engine/transaction/checked-store.ts";
 import { openStore } from "../../../server/storage/open.ts";
@@ -71,7 +72,8 @@ describe("a replica", () => {
     const store = await openStore("sqlite::memory:");
     let epoch = 900n;
     const notes: FailOverNote[] = [];
-    const setBack: Pick<Store, "transact" | "failOver"> = {
+    const setBack: Pick<Store, "transact" | "failOver" | "levelMin"> = {
+      levelMin: () => store.levelMin(),
       transact: (plan, decide) =>
         store.transact(plan, (loaded) => decide({ ...loaded, failOver: { ...NO_FAIL_OVER, epoch } })),
       failOver: async (note) => notes.push(note),
@@ -88,7 +90,8 @@ describe("a replica", () => {
     const store = await openStore("sqlite::memory:");
     let isHeld = true;
     let notes = 0;
-    const replaced: Pick<Store, "transact" | "failOver"> = {
+    const replaced: Pick<Store, "transact" | "failOver" | "levelMin"> = {
+      levelMin: () => store.levelMin(),
       transact: (plan, decide) => store.transact(plan, (loaded) => decide({ ...loaded, isSuccessor: true })),
       failOver: async () => {
         if (isHeld) throw new StoreError("transient", ROW_LOCKED, "A test's.");
@@ -136,6 +139,7 @@ describe("a replica", () => {
     const pausesUs: number[] = [];
     const checked = new CheckedStore(
       {
+        levelMin: () => store.levelMin(),
         transact: (plan, decide) =>
           store.transact(plan, (loaded) => {
             const locks = now.tokens.map(
@@ -148,7 +152,7 @@ describe("a replica", () => {
           notes.push(note);
           return await now.noting(note);
         },
-      } satisfies Pick<Store, "transact" | "failOver">,
+      } satisfies Pick<Store, "transact" | "failOver" | "levelMin">,
       { pauseUs, onFailOver: (us) => void pausesUs.push(us) },
     );
     const transact = (claims: Partial<Pick<Changes, "added" | "changed">> = {}) =>
@@ -200,7 +204,8 @@ describe("a replica", () => {
           await begun[index]?.promise;
         },
         failOver,
-      } satisfies Pick<Store, "transact" | "failOver">,
+        levelMin: () => store.levelMin(),
+      } satisfies Pick<Store, "transact" | "failOver" | "levelMin">,
       { pauseUs: null, onFailOver() {} },
     );
     const transact = () =>
@@ -265,6 +270,7 @@ describe("rows that another check found set back", () => {
     const failed: number[] = [];
     const checked = new CheckedStore(
       {
+        levelMin: () => store.levelMin(),
         transact: (plan, decide) =>
           store.transact(plan, (loaded) => decide({ ...loaded, failOver: now.failOver })),
         failOver: async (note) => {
@@ -273,7 +279,7 @@ describe("rows that another check found set back", () => {
           now.failOver = { epoch: note.epochMin, atUs: WRITTEN_US + 1, grantsFromUs: 0 };
           return 5;
         },
-      } satisfies Pick<Store, "transact" | "failOver">,
+      } satisfies Pick<Store, "transact" | "failOver" | "levelMin">,
       { pauseUs: null, onFailOver: (pauseUs) => void failed.push(pauseUs) },
     );
     return { checked, now, notes, failed };
@@ -315,5 +321,35 @@ describe("rows that another check found set back", () => {
       expect(notes).toHaveLength(1);
       await checked.transact(NO_PLAN, () => NO_CHANGES);
     }
+  });
+});
+
+describe("a replica that a later version rules out", () => {
+  const ruledOut = { level: LEVEL + 1, by: "9.1.0" };
+
+  test("decides nothing from then on, not even about rows that it knows, and says why", async () => {
+    const { store, decide } = await watched();
+    await decide();
+    await store.raiseLevelMin({ level: LEVEL, by: "8.0.0" });
+    await decide();
+    await store.raiseLevelMin(ruledOut);
+    for (const _ of [1, 2])
+      await expect(decide()).rejects.toMatchObject({
+        kind: "unavailable",
+        reason: "too_old",
+        message:
+          `This server is too old for its database: it has level ${LEVEL}, and version 9.1.0 has used the database, which ` +
+          `rules out servers below level ${LEVEL + 1}. Start version 9.1.0 or the one before it.`,
+      });
+  });
+
+  test("records no fail-over either, as it may not understand the rows that seem to show one", async () => {
+    const { store, decide, setToken } = await watched();
+    await setToken(7n);
+    await decide();
+    await store.raiseLevelMin(ruledOut);
+    await setToken(6n);
+    await expect(decide()).rejects.toMatchObject({ reason: "too_old" });
+    expect(await epochOf(store)).toBe(0n);
   });
 });

@@ -24,7 +24,10 @@ function scene() {
     return transaction.promise;
   };
   const failOver = () => Promise.reject(new Error("No fail-over is expected."));
-  const checked = new CheckedStore({ transact, failOver }, { pauseUs: null, onFailOver() {} });
+  const checked = new CheckedStore(
+    { transact, failOver, levelMin: failOver },
+    { pauseUs: null, onFailOver() {} },
+  );
   const rules = new RulesInForce({
     checked,
     store: {
@@ -41,7 +44,7 @@ function scene() {
     onFailure: () => {},
   });
   const register = (id: bigint, rulesRevision: bigint, deadlineUs = NOW_US + 1) => {
-    const row = { id, rulesRevision, deadlineUs, sinceUs: 0, address: "", version: "", secret: "" };
+    const row = { id, rulesRevision, deadlineUs, level: 0, sinceUs: 0, address: "", version: "", secret: "" };
     replicas.splice(0, replicas.length, ...replicas.filter((replica) => replica.id !== id), row);
   };
   const begin = () => {

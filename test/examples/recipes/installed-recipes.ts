@@ -4,7 +4,7 @@
 import { cpSync, existsSync, mkdirSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { inject } from "vitest";
-import { installClient } from "../../support/installed-client.ts";
+import { installClient } from "../../support/npm-packages.ts";
 import { until } from "../../support/until.ts";
 
 const SOURCE = join(import.meta.dirname, "../../../examples/recipes");

@@ -83,13 +83,26 @@ describe("a new request", () => {
     expect((await stream.granted()).lockName).toBe("paused");
   });
 
+  test("that ends under a pause names it", async () => {
+    const target = { case: "pattern" as const, value: "upgraded/*" };
+    await server.client.call("setLimit", { target, limit: 0, reason: "upgrade" });
+    const maxWait = { seconds: 0n, nanos: 50_000_000 };
+    const stream = server.client.wait(acquire({ name: "upgraded/a", maxWait }));
+    expect(await stream.ended()).toMatchObject({
+      reason: RefusalReason.TIMED_OUT,
+      message: expect.stringMatching(
+        /it is paused, as its limit is 0, by the pattern "upgraded\/\*" \(reason: upgrade\)\.$/,
+      ),
+      limit: { limit: 0, pattern: "upgraded/*", reason: "upgrade" },
+    });
+  });
+
   test("ends when max_wait has passed, and when the limit drops below it", async () => {
     await server.client.lease({ name: "long" });
     const timed = server.client.wait(acquire({ name: "long", maxWait: { seconds: 0n, nanos: 50_000_000 } }));
-    expect(await timed.ended()).toMatchObject({
-      reason: RefusalReason.TIMED_OUT,
-      holders: [{ lockName: "long" }],
-    });
+    const ended = await timed.ended();
+    expect(ended).toMatchObject({ reason: RefusalReason.TIMED_OUT, holders: [{ lockName: "long" }] });
+    expect(ended.limit).toBeUndefined();
 
     await server.client.call("setLimit", { target: { case: "name", value: "wide" }, limit: 3 });
     await server.client.lease({ name: "wide", permits: 3 });

@@ -192,6 +192,10 @@ export function contractOfInvariants(fresh: () => FreshStore): void {
       await addClaims(store, await lockId(store, "a"), { state: "ended" }, HELD);
       await tamper("UPDATE rowlock_history SET ticket_number = 2");
       expect(await found()).toEqual(["error placement", "error requests"]);
+      const [finding] = await store.checkInvariants(1);
+      expect(finding?.message).toMatch(
+        / is in more than one table\. .*: stop all servers, and restore again\.$/,
+      );
     });
 
     test("finds request ids without their claims, and claims without their request ids", async () => {

@@ -3,6 +3,7 @@
 
 import { describe, expect, test } from "vitest";
 import type { Claim } from "../../../server/core/claim.ts";
+import { LEVEL } from "../../../server/core/level.ts";
 import type { Store } from "../../../server/storage/store.ts";
 import { WITNESS_KEPT_US } from "../../../server/storage/store.ts";
 import type { FreshStore } from "../../support/store-fixture.ts";
@@ -150,7 +151,7 @@ export function contractOfMaintenance(fresh: () => FreshStore): void {
       const byId = replicas.toSorted((a, b) => (a.id < b.id ? -1 : 1));
       expect(byId).toMatchObject([
         { id: 1n, rulesRevision: -1n },
-        { ...replica, address: "elsewhere", rulesRevision: BIG },
+        { ...replica, address: "elsewhere", rulesRevision: BIG, level: LEVEL },
       ]);
       for (const { sinceUs, deadlineUs } of replicas) {
         expect(sinceUs).toBeLessThanOrEqual(nowUs);
@@ -161,6 +162,34 @@ export function contractOfMaintenance(fresh: () => FreshStore): void {
       await store.retire(BIG);
       expect((await store.replicas(10)).replicas).toMatchObject([{ id: 1n }]);
       await store.register(replica, SECOND_US, -1n);
+    });
+  });
+
+  describe("the lowest level", () => {
+    test("rises and never falls, and every decision after that knows it", async () => {
+      const { store, other } = fresh();
+      const id = await lockId(store, "a");
+      const stores = other ? [store, other] : [store];
+      const seen = async () => {
+        const levels: number[] = [];
+        // Each decides again about rows that it may know.
+        for (const each of stores)
+          await transact(each, { locks: planned(id) }, (loaded) => {
+            levels.push(loaded.levelMin);
+            return { ...NO_CHANGES, locks: raised(loaded) };
+          });
+        return new Set(levels);
+      };
+      for (const _ of [1, 2, 3]) expect(await seen()).toEqual(new Set([0]));
+      const before = (await load(store, {})).rulesRevision;
+      await store.raiseLevelMin({ level: 3, by: "1.2.3 🖥" });
+      expect(await store.levelMin()).toEqual({ level: 3, by: "1.2.3 🖥" });
+      expect(await seen()).toEqual(new Set([3]));
+      await store.raiseLevelMin({ level: 2, by: "older" });
+      await store.raiseLevelMin({ level: 3, by: "the same" });
+      expect(await store.levelMin()).toEqual({ level: 3, by: "1.2.3 🖥" });
+      // The revision tells servers that remember the row to read it again.
+      expect((await load(store, {})).rulesRevision).toBe(before + 1n);
     });
   });
 

@@ -65,6 +65,7 @@ for (const server of mysqlFamily()) {
         pending: NAMES,
         unknown: [],
         breaking: [],
+        fleet: { levelMin: { level: 0, by: "" }, members: [] },
       });
       expect(await migrateUp(fresh.url)).toEqual(NAMES);
       expect(await migrateUp(fresh.url)).toEqual([]);
@@ -73,6 +74,7 @@ for (const server of mysqlFamily()) {
         pending: [],
         unknown: [],
         breaking: [],
+        fleet: { levelMin: { level: 0, by: "" }, members: [] },
       });
     });
 

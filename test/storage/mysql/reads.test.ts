@@ -460,13 +460,22 @@ describe("a view", () => {
 test("servers are returned with everything that they have registered", async () => {
   const { replicas } = scene((sql) =>
     sql.includes("rowlock_replica")
-      ? [["7", bytes("a:1"), bytes("1.2"), bytes("s"), "5", "3", "9"]]
+      ? [["7", bytes("a:1"), bytes("1.2"), bytes("s"), "5", "3", "2", "9"]]
       : undefined,
   );
   expect(await replicas(10)).toEqual({
     nowUs: 900,
     replicas: [
-      { id: 7n, address: "a:1", version: "1.2", secret: "s", sinceUs: 5, rulesRevision: 3n, deadlineUs: 9 },
+      {
+        id: 7n,
+        address: "a:1",
+        version: "1.2",
+        secret: "s",
+        sinceUs: 5,
+        rulesRevision: 3n,
+        level: 2,
+        deadlineUs: 9,
+      },
     ],
   });
 });

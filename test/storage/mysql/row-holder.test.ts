@@ -3,12 +3,38 @@
 import { type Connection, createConnection } from "mysql2/promise";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { migrateUp } from "../../../server/storage/migrate/migrate.ts";
+import type { Connection as MysqlConnection } from "../../../server/storage/mysql/connection/connection.ts";
+import type { MysqlPool } from "../../../server/storage/mysql/connection/pool.ts";
+import { rowHolder } from "../../../server/storage/mysql/row-holder.ts";
 import { openStore } from "../../../server/storage/open.ts";
-import type { Store } from "../../../server/storage/store.ts";
+import { type Store, StoreError } from "../../../server/storage/store.ts";
 import { freshDatabase, mysqlFamily, reportLeftOut } from "../../support/database.ts";
 import { load, lockId, planned } from "../../support/store-fixture.ts";
 
 reportLeftOut(mysqlFamily());
+
+test("a question that the end of the store overtakes fails, and does not end the process", async () => {
+  const closed = new StoreError("unavailable", "closed", "A test's.");
+  const connection = { setsPatience: true, run: async () => [[]] } as unknown as MysqlConnection;
+  let uses = 0;
+  const pool = {
+    connectionIds: [1],
+    async use<Answer>(work: (connection: MysqlConnection) => Promise<Answer>) {
+      // The second use waits for the row beside the first one.
+      if (++uses > 1) throw closed;
+      return await work(connection);
+    },
+  } as unknown as MysqlPool;
+  const unhandled: unknown[] = [];
+  const listener = (error: unknown) => void unhandled.push(error);
+  process.on("unhandledRejection", listener);
+  try {
+    await expect(rowHolder(pool).rowHolder(1n)).rejects.toBe(closed);
+    expect(unhandled).toEqual([]);
+  } finally {
+    process.off("unhandledRejection", listener);
+  }
+});
 
 describe.each(mysqlFamily())("on $flavour $version", (server) => {
   let url: string;

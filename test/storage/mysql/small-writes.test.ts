@@ -129,12 +129,11 @@ describe("a heartbeat of a server", () => {
     expect(scripted.renewals).toBe(0);
   });
 
-  test("that finds a database that must not be written makes all older connections unusable", async () => {
-    const { scripted, register } = scene((sql) =>
+  test("fails if it finds a database that must not be written", async () => {
+    const { register } = scene((sql) =>
       sql.startsWith("SHOW GLOBAL VARIABLES") ? [["read_only", "ON"]] : undefined,
     );
     await expect(register(SELF, KEEP_US, 3n)).rejects.toMatchObject({ reason: "read_only" });
-    expect(scripted.renewals).toBe(1);
   });
 
   test("that fails otherwise affects no connection", async () => {

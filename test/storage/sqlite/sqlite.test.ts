@@ -19,6 +19,7 @@ import type { FreshStore } from "../../support/store-fixture.ts";
 import { addClaims, load, lockId, planned, readClaim, SECOND_US } from "../../support/store-fixture.ts";
 import { runStoreContract } from "../contract/contract.ts";
 
+const NOBODY = { levelMin: { level: 0, by: "" }, members: [] };
 const NAMES = migrations.map(({ name }) => name);
 
 async function freshInMemory(
@@ -113,6 +114,7 @@ describe("an SQLite file", () => {
       pending: NAMES,
       unknown: [],
       breaking: [],
+      fleet: NOBODY,
     });
     await expect(stat(path)).rejects.toThrow("ENOENT");
     expect(await migrateUp(url)).toEqual(NAMES);
@@ -122,6 +124,7 @@ describe("an SQLite file", () => {
       pending: [],
       unknown: [],
       breaking: [],
+      fleet: NOBODY,
     });
     const add = (name: string, needs: string) => {
       const database = openSqliteFile(path);
@@ -229,6 +232,7 @@ describe("an SQLite database", () => {
       pending: [],
       unknown: [],
       breaking: [],
+      fleet: NOBODY,
     });
     expect(await migrateUp("sqlite::memory:")).toEqual([]);
   });

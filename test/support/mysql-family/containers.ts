@@ -4,7 +4,7 @@ import type { Flavour } from "./found-server.ts";
 import { identify } from "./identify.ts";
 import type { RunningServer } from "./private-server.ts";
 
-const IMAGES: Readonly<Record<Flavour, string>> = { mysql: "mysql:9", mariadb: "mariadb:lts" };
+export const IMAGES: Readonly<Record<Flavour, string>> = { mysql: "mysql:9", mariadb: "mariadb:lts" };
 const PORT = 3306;
 const ENGINE_PATIENCE_MS = 5_000;
 /** Includes pulling an image. */

@@ -5,7 +5,6 @@
 import type { ChildProcess } from "node:child_process";
 import { spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
-import { once } from "node:events";
 import { existsSync, readFileSync } from "node:fs";
 import { cp, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -22,7 +21,10 @@ import {
   fileFlags,
   flavourOf,
   freePort,
+  frozen,
   hasEnded,
+  killed,
+  runAt,
   stopProcess,
 } from "./private-server.ts";
 
@@ -66,8 +68,13 @@ export interface GaleraCluster {
 }
 
 export interface GaleraNode extends FoundServer {
+  /** Runs statements as the administrator; returns the rows of the last one. */
+  run(...statements: string[]): Promise<RowDataPacket[]>;
   /** Immediately, without notice to the other nodes. */
   kill(): Promise<void>;
+  /** Stops all of its threads, until `thaw`. */
+  freeze(): Promise<void>;
+  thaw(): void;
 }
 
 export interface GaleraOptions {
@@ -75,6 +82,8 @@ export interface GaleraOptions {
   readonly size?: number;
   /** Nodes wait longer for a silent node than Galera's defaults, for a busy machine. */
   readonly isPatient?: boolean;
+  /** Nodes wait less long for a silent node than Galera's defaults. */
+  readonly isFast?: boolean;
 }
 
 /** Throws if MariaDB or the library is missing, or with the end of a log if the nodes do not come up. */
@@ -100,7 +109,7 @@ interface Node {
 async function startOnce(
   binary: string,
   library: string,
-  { size = 2, isPatient = true }: GaleraOptions,
+  { size = 2, isPatient = true, isFast = false }: GaleraOptions,
 ): Promise<GaleraCluster> {
   const directory = await mkdtemp(join(tmpdir(), "rowlock-galera-"));
   // The name keeps a node that reaches a port of another cluster from joining that cluster.
@@ -121,7 +130,7 @@ async function startOnce(
   const password = randomBytes(12).toString("hex");
   const start = async (node: number, ports: Ports, others: string): Promise<GaleraNode> => {
     const log = join(directory, `log-${node}.err`);
-    const flags = nodeFlags({ directory, node, log, library, ports, clusterName, others, isPatient });
+    const flags = nodeFlags({ directory, node, log, library, ports, clusterName, others, isPatient, isFast });
     const child = spawn(binary, flags, {
       detached: true,
       stdio: "ignore",
@@ -140,13 +149,13 @@ async function startOnce(
     try {
       const server = await identify(url, NODE_PATIENCE_MS, mustRun);
       await untilSynced(url, running.length, mustRun);
-      const kill = async () => {
-        if (hasEnded(child)) return;
-        const ended = once(child, "exit");
-        child.kill("SIGKILL");
-        await ended;
+      return {
+        ...server,
+        run: (...statements) => runAt(url, ...statements),
+        kill: () => killed(child),
+        freeze: () => frozen(child),
+        thaw: () => void child.kill("SIGCONT"),
       };
-      return { ...server, kill };
     } catch (error) {
       const tail = existsSync(log)
         ? readFileSync(log, "utf8").trimEnd().split("\n").slice(-LOG_TAIL_LINES)
@@ -212,16 +221,18 @@ interface NodeSetting {
   /** The nodes to join; empty: forms a new cluster. */
   readonly others: string;
   readonly isPatient: boolean;
+  readonly isFast: boolean;
 }
 
 function nodeFlags(setting: NodeSetting): string[] {
-  const { directory, node, log, library, ports, clusterName, others, isPatient } = setting;
+  const { directory, node, log, library, ports, clusterName, others, isPatient, isFast } = setting;
   const provider = [
     `gmcast.listen_addr=tcp://127.0.0.1:${ports.group}`,
     `ist.recv_addr=127.0.0.1:${ports.transfer}`,
     "gcache.size=16M",
     // Two nodes that lose contact with each other both stop; a busy machine must not cause that.
     ...(isPatient ? PATIENT : []),
+    ...(isFast ? FAST : []),
   ];
   return [
     "--no-defaults",
@@ -256,6 +267,13 @@ const PATIENT = [
   "evs.suspect_timeout=PT30S",
   "evs.inactive_timeout=PT40S",
   "evs.install_timeout=PT40S",
+];
+
+const FAST = [
+  "evs.keepalive_period=PT0.5S",
+  "evs.suspect_timeout=PT2S",
+  "evs.inactive_timeout=PT5S",
+  "evs.install_timeout=PT5S",
 ];
 
 /** Waits until the node takes part in a cluster of `size` and has applied all earlier writes. */

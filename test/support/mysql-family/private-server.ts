@@ -6,12 +6,13 @@ import { execFile, spawn } from "node:child_process";
 import { randomBytes, randomInt } from "node:crypto";
 import { once } from "node:events";
 import { existsSync, mkdirSync, readFileSync } from "node:fs";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, rename, rm, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
+import { createConnection, type RowDataPacket } from "mysql2/promise";
 import type { Flavour, FoundServer } from "./found-server.ts";
 import { postGuardian } from "./guardian.ts";
 import { identify } from "./identify.ts";
@@ -19,6 +20,8 @@ import { identify } from "./identify.ts";
 const START_PATIENCE_MS = 90_000;
 const STOP_PATIENCE_MS = 15_000;
 const RESTART_MS = 500;
+const FROZEN_LOOK_MS = 5;
+const CONNECT_MS_MAX = 10_000;
 const LOG_TAIL_LINES = 20;
 const PORTS_FROM = 15_000;
 const PORTS_TO = 32_000;
@@ -29,6 +32,16 @@ export interface RunningServer {
   readonly server: FoundServer;
   /** Stops the server and removes its files; can be called twice. */
   stop(): Promise<void>;
+}
+
+export interface PrivateServer extends RunningServer {
+  /** Ends it without notice. */
+  kill(): Promise<void>;
+  /** Stops all of its threads, until `thaw`: it keeps its connections and answers nothing. */
+  freeze(): Promise<void>;
+  thaw(): void;
+  /** After `kill`: on the same data and port, with these flags on top. */
+  startAgain(...flags: string[]): Promise<void>;
 }
 
 /** The flavour that a binary reports; undefined if it does not run here. */
@@ -48,6 +61,8 @@ export interface PrivateServerOptions {
   readonly flags?: readonly string[];
   /** Added to this process's own environment. */
   readonly env?: Readonly<Record<string, string>>;
+  /** Moves this data directory of another server into place, instead of creating an empty one. */
+  readonly data?: string;
   /** Restarts the server when it exits by itself, on the same data and port, as a service manager does. */
   readonly isRestarted?: boolean;
 }
@@ -56,8 +71,14 @@ export interface PrivateServerOptions {
 export async function startPrivateServer(
   binary: string,
   flavour: Flavour,
-  { parent = tmpdir(), flags: more = [], env = {}, isRestarted = false }: PrivateServerOptions = {},
-): Promise<RunningServer> {
+  {
+    parent = tmpdir(),
+    flags: more = [],
+    env = {},
+    data: moved,
+    isRestarted = false,
+  }: PrivateServerOptions = {},
+): Promise<PrivateServer> {
   const directory = await mkdtemp(join(parent, `rowlock-${flavour}-`));
   const log = join(directory, "error.log");
   const data = join(directory, "data");
@@ -72,17 +93,19 @@ export async function startPrivateServer(
   };
 
   try {
-    await createDataDirectory(binary, flavour, data);
+    if (moved === undefined) await createDataDirectory(binary, flavour, data);
+    else await rename(moved, data);
     const password = randomBytes(12).toString("hex");
+    const newPassword = moved === undefined ? "" : `ALTER USER 'rowlock'@'%' IDENTIFIED BY '${password}';\n`;
     await writeFile(
       join(directory, "init.sql"),
-      `CREATE USER IF NOT EXISTS 'rowlock'@'%' IDENTIFIED BY '${password}';\nGRANT ALL ON *.* TO 'rowlock'@'%' WITH GRANT OPTION;\n`,
+      `CREATE USER IF NOT EXISTS 'rowlock'@'%' IDENTIFIED BY '${password}';\n${newPassword}GRANT ALL ON *.* TO 'rowlock'@'%' WITH GRANT OPTION;\n`,
     );
     const port = await freePort();
     const flags = [...serverFlags(flavour, directory, data, log, port), ...more];
-    const start = () => {
+    const start = (...last: string[]) => {
       // A separate process group: the terminal's interrupt ends the tests, which then stop the server.
-      const started = spawn(binary, flags, {
+      const started = spawn(binary, [...flags, ...last], {
         detached: true,
         stdio: "ignore",
         env: { ...process.env, ...env },
@@ -91,17 +114,20 @@ export async function startPrivateServer(
       if (started.pid !== undefined) guardian.watch(started.pid);
       return started;
     };
-    const started = start();
-    let failure: Error | undefined;
-    started.on("error", (error) => {
-      failure = error;
-    });
     const url = `mysql://rowlock:${password}@127.0.0.1:${port}`;
-    const server = await identify(url, START_PATIENCE_MS, () => {
-      if (failure !== undefined) throw failure;
-      if (hasEnded(started))
-        throw new Error(`${binary} ended with ${started.exitCode ?? started.signalCode}`);
-    });
+    const answers = (started: ChildProcess) => {
+      let failure: Error | undefined;
+      started.on("error", (error) => {
+        failure = error;
+      });
+      return identify(url, START_PATIENCE_MS, () => {
+        if (failure !== undefined) throw failure;
+        if (hasEnded(started))
+          throw new Error(`${binary} ended with ${started.exitCode ?? started.signalCode}`);
+      });
+    };
+    const started = start();
+    const server = await answers(started);
     if (isRestarted) startAgainWhenever(started);
     function startAgainWhenever(ended: ChildProcess): void {
       ended.once("exit", async (code, signal) => {
@@ -111,7 +137,17 @@ export async function startPrivateServer(
         if (!isStopped) startAgainWhenever(start());
       });
     }
-    return { server, stop };
+    const running = () => child as ChildProcess;
+    return {
+      server,
+      kill: () => killed(running()),
+      freeze: () => frozen(running()),
+      thaw: () => void running().kill("SIGCONT"),
+      async startAgain(...last) {
+        await answers(start(...last));
+      },
+      stop,
+    };
   } catch (error) {
     const tail = existsSync(log)
       ? readFileSync(log, "utf8").trimEnd().split("\n").slice(-LOG_TAIL_LINES)
@@ -120,6 +156,32 @@ export async function startPrivateServer(
     throw new Error([`${binary} did not start: ${(error as Error).message}`, ...tail].join("\n  "), {
       cause: error,
     });
+  }
+}
+
+/** Ends a process without notice. */
+export async function killed(child: ChildProcess): Promise<void> {
+  if (hasEnded(child)) return;
+  const ended = once(child, "exit");
+  child.kill("SIGKILL");
+  await ended;
+}
+
+/** Stops a process. Resolves when all of its threads have stopped, which `kill` does not wait for. */
+export async function frozen(child: ChildProcess): Promise<void> {
+  child.kill("SIGSTOP");
+  while (!/\) T /.test(readFileSync(`/proc/${child.pid}/stat`, "utf8"))) await sleep(FROZEN_LOOK_MS);
+}
+
+/** Runs statements over a connection of their own; returns the rows of the last one. */
+export async function runAt(url: string, ...statements: string[]): Promise<RowDataPacket[]> {
+  const connection = await createConnection({ uri: url, connectTimeout: CONNECT_MS_MAX });
+  try {
+    let rows: RowDataPacket[] = [];
+    for (const statement of statements) [rows] = await connection.query<RowDataPacket[]>(statement);
+    return rows;
+  } finally {
+    connection.destroy();
   }
 }
 
@@ -210,6 +272,8 @@ export async function stopProcess(child: ChildProcess): Promise<void> {
   if (child.pid === undefined || hasEnded(child)) return;
   const ended = once(child, "exit");
   child.kill("SIGTERM");
+  // A frozen one would not hear it.
+  child.kill("SIGCONT");
   const patience = new AbortController();
   const tooLong = sleep(STOP_PATIENCE_MS, undefined, { signal: patience.signal }).then(
     () => child.kill("SIGKILL"),

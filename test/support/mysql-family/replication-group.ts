@@ -4,17 +4,25 @@
 import type { ChildProcess } from "node:child_process";
 import { spawn } from "node:child_process";
 import { randomBytes, randomUUID } from "node:crypto";
-import { once } from "node:events";
 import { existsSync, readFileSync } from "node:fs";
 import { cp, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { createConnection, type RowDataPacket } from "mysql2/promise";
+import type { RowDataPacket } from "mysql2/promise";
 import type { FoundServer } from "./found-server.ts";
 import { type Guardian, postGuardian } from "./guardian.ts";
 import { identify } from "./identify.ts";
-import { asRoot, createDataDirectory, fileFlags, freePort, hasEnded } from "./private-server.ts";
+import {
+  asRoot,
+  createDataDirectory,
+  fileFlags,
+  freePort,
+  frozen,
+  hasEnded,
+  killed,
+  runAt,
+} from "./private-server.ts";
 
 const NODES = 3;
 /** For a server to answer, or for a member to join; both take some seconds on an idle machine. */
@@ -34,12 +42,21 @@ export interface GroupNode extends FoundServer {
   run(...statements: string[]): Promise<RowDataPacket[]>;
   /** Immediately, without notice to the other members. */
   kill(): Promise<void>;
+  /** Stops all of its threads, until `thaw`. */
+  freeze(): Promise<void>;
+  thaw(): void;
   /** Starts it again, outside the group and writable, like a server that is not configured to join on start. */
   startAlone(): Promise<void>;
 }
 
-/** Throws with the end of a log if the group does not come up. */
-export async function startReplicationGroup(binary: string): Promise<ReplicationGroup> {
+/**
+ * Throws with the end of a log if the group does not come up.
+ * @param more flags of every node, after the usual ones
+ */
+export async function startReplicationGroup(
+  binary: string,
+  more: readonly string[] = [],
+): Promise<ReplicationGroup> {
   const directory = await mkdtemp(join(tmpdir(), "rowlock-group-"));
   const password = randomBytes(12).toString("hex");
   const nodes: Node[] = [];
@@ -66,7 +83,7 @@ export async function startReplicationGroup(binary: string): Promise<Replication
       const port = await freePort();
       const own = join(directory, `node-${nodes.length}`);
       await cp(data, own, { recursive: true });
-      const flags = nodeFlags({ directory, data: own, port, groupPort, group, seeds });
+      const flags = [...nodeFlags({ directory, data: own, port, groupPort, group, seeds }), ...more];
       nodes.push(new Node(binary, directory, own, flags, `mysql://rowlock:${password}@127.0.0.1:${port}`));
     }
     await Promise.all(nodes.map((node) => node.startAlone()));
@@ -105,15 +122,8 @@ class Node implements GroupNode {
     this.url = url;
   }
 
-  async run(...statements: string[]): Promise<RowDataPacket[]> {
-    const connection = await createConnection({ uri: this.url });
-    try {
-      let rows: RowDataPacket[] = [];
-      for (const statement of statements) [rows] = await connection.query<RowDataPacket[]>(statement);
-      return rows;
-    } finally {
-      connection.destroy();
-    }
+  run(...statements: string[]): Promise<RowDataPacket[]> {
+    return runAt(this.url, ...statements);
   }
 
   async startAlone(): Promise<void> {
@@ -138,13 +148,16 @@ class Node implements GroupNode {
   }
 
   async kill(): Promise<void> {
-    const child = this.#child;
-    if (child && !hasEnded(child)) {
-      const ended = once(child, "exit");
-      child.kill("SIGKILL");
-      await ended;
-    }
+    if (this.#child) await killed(this.#child);
     this.#guardian?.dismiss();
+  }
+
+  async freeze(): Promise<void> {
+    await frozen(this.#child as ChildProcess);
+  }
+
+  thaw(): void {
+    this.#child?.kill("SIGCONT");
   }
 }
 

@@ -25,7 +25,7 @@ class Refusal:
     retry_after: float | None = None
     """Seconds until another try may succeed: a hint."""
     limit: LimitView | None = None
-    """The limit that prevents the grant, for NEVER_FITS and for PAUSED by a limit of 0."""
+    """The limit that prevents the grant, for NEVER_FITS, and for PAUSED and TIMED_OUT by a limit of 0."""
     status: str | None = None
     """The lock's status, for STATUS_MISMATCH."""
     held_by_you: bool = False

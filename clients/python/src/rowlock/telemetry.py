@@ -60,6 +60,12 @@ class _Instruments:
         meter.create_observable_up_down_counter(
             "rowlock.client.held", [_held], unit="{lease}", description="Leases that the client holds"
         )
+        meter.create_observable_up_down_counter(
+            "rowlock.client.waiting",
+            [_waiting],
+            unit="{request}",
+            description="Requests for a lock that have no answer yet",
+        )
         self.waited = meter.create_histogram(
             "rowlock.client.wait.duration",
             unit="s",
@@ -84,6 +90,11 @@ def _held(_: metrics.CallbackOptions) -> Iterable[metrics.Observation]:
     yield metrics.Observation(sum(client.held() for client in clients if client))
 
 
+def _waiting(_: metrics.CallbackOptions) -> Iterable[metrics.Observation]:
+    clients = [reference() for reference in _clients.valuerefs()]
+    yield metrics.Observation(sum(len(client.requests) for client in clients if client))
+
+
 def _instruments() -> _Instruments | None:
     try:
         return _Instruments() if _has_api else None
@@ -102,6 +113,8 @@ class Telemetry:
     def __init__(self, held: Callable[[], int]) -> None:
         """`held` returns how many leases the client holds, on any thread."""
         self.held = held
+        self.requests: set[LockSpan] = set()
+        """Those for a lock that have no answer yet."""
         self._later = Callbacks("rowlock-telemetry")
         # The troubles that were logged since a server has last answered.
         self._troubles: set[tuple[str, str]] = set()
@@ -110,7 +123,7 @@ class Telemetry:
         _clients[id(self)] = self
 
     def disown(self) -> None:
-        """Count no lease any more: in the child of a fork, they belong to the parent."""
+        """Count no lease and no request any more: in the child of a fork, they belong to the parent."""
         _clients.pop(id(self), None)
 
     def close(self) -> None:
@@ -255,13 +268,15 @@ class _RequestSpan:
 class LockSpan(_RequestSpan):
     """The span of a request for one lock."""
 
-    def __init__(self, request: AcquireRequest) -> None:
+    def __init__(self, request: AcquireRequest, telemetry: Telemetry) -> None:
         super().__init__(
             "rowlock.lock", _lock_attributes(request.name, mode_of(request.mode), request.permits)
         )
         self.has_waited = False
         """Whether the request has had a place in the queue."""
         self._began = time.monotonic()
+        self._requests = telemetry.requests
+        self._requests.add(self)
 
     def ended(self, outcome: HeldLease | Refusal) -> None:
         """Take the outcome."""
@@ -275,6 +290,7 @@ class LockSpan(_RequestSpan):
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, stack: TracebackType | None
     ) -> None:
+        self._requests.discard(self)
         self._set(waited=self.has_waited)
         super().__exit__(kind, error, stack)
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from datetime import timedelta
 from typing import Any
 
 from rowlock.backoff import backoff
 from rowlock.cancellation import Cancellation
 from rowlock.checks import Kind, cancellation, checked, count_from, refuse, seconds, text, text_mapping
+from rowlock.engine.held_lease import HeldLease
 from rowlock.errors import RowlockError
 from rowlock.options import OwnOption, capture_asked_of
 from rowlock.reason import Reason
@@ -18,6 +20,11 @@ from rowlock.times import FOREVER, Seconds
 
 # Seconds for which a lock rests after a handler that failed, unless the options say what becomes of it.
 _REST = 1.0
+
+# The longest rest of a lock whose release the server refuses again and again: it doubles with each time.
+_REFUSED_REST_MAX = 60.0
+# Of so many such locks, a loop knows how often that was.
+_REFUSED_LOCKS_MAX = 1_000
 
 _log = logging.getLogger("rowlock")
 
@@ -69,6 +76,39 @@ class Work:
     when_done: ReleaseOptions
     when_failed: ReleaseOptions
     cancel: Cancellation
+    rests: bool
+    """Whether a lock rests whose release was refused, as it has no `min_interval`."""
+    refusals: dict[str, int] = field(default_factory=dict)
+    """How often in a row the server has refused what the release of a lock said."""
+
+    def begin(self, lease: HeldLease) -> None:
+        """Take a lock that is about to be worked on.
+
+        If the server refuses its new status, it could be taken again at once.
+        """
+        if self.rests:
+            lease.rest_if_refused = timedelta(seconds=self.rest_of(lease.lock_name))
+
+    def rest_of(self, lock_name: str) -> float:
+        """Return for how many seconds the lock rests if the server refuses its release now."""
+        return min(_REFUSED_REST_MAX, _REST * 2.0 ** self.refusals.get(lock_name, 0))
+
+    def released(self, lock_name: str) -> None:
+        """Take a release that the server has accepted."""
+        self.refusals.pop(lock_name, None)
+
+    def unreleased(self, lock_name: str, error: RowlockError) -> None:
+        """Log how a lock ended other than by its release."""
+        if error.reason == Reason.BAD_REQUEST and self.rests:
+            _log.warning(
+                'The work at "%s" did not end as it should: %s. It rests for %g s.',
+                *(lock_name, error, self.rest_of(lock_name)),
+            )
+            if len(self.refusals) >= _REFUSED_LOCKS_MAX:
+                self.refusals.clear()
+            self.refusals[lock_name] = self.refusals.get(lock_name, 0) + 1
+            return
+        _log.warning('The work at "%s" did not end as it should: %s', lock_name, error)
 
 
 def work_of(prefix: str, own: OwnOption, options: Mapping[str, Any]) -> Work:
@@ -89,6 +129,7 @@ def work_of(prefix: str, own: OwnOption, options: Mapping[str, Any]) -> Work:
         # A lock that is due again at once would run its failing handler without a pause.
         when_failed={"cool_down": _REST} if rests else {} if failed is None else {"status": failed},
         cancel=right.get("cancel") or Cancellation(),
+        rests="min_interval" not in right,
     )
 
 
@@ -108,8 +149,3 @@ def pause_after(error: RowlockError, failures: int) -> float:
 def failed(lock_name: str, error: Exception) -> None:
     """Log what a handler has raised."""
     _log.error('The work at "%s" failed', lock_name, exc_info=error)
-
-
-def unreleased(lock_name: str, error: RowlockError) -> None:
-    """Log how a lock ended other than by its release."""
-    _log.warning('The work at "%s" did not end as it should: %s', lock_name, error)

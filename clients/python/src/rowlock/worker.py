@@ -12,7 +12,7 @@ from rowlock.cancellation import Cancellation
 from rowlock.captured import Captured
 from rowlock.errors import RowlockError
 from rowlock.lock import Lock
-from rowlock.work_options import Work, failed, is_stop, pause_after, unreleased
+from rowlock.work_options import Work, failed, is_stop, pause_after
 
 # Seconds between looks whether it was stopped, while it pauses after a failure.
 _LOOK_EVERY = 0.1
@@ -53,6 +53,7 @@ def run_work(capture: Callable[..., Captured], handler: Callable[[Lock], object]
 
 
 def _run(lock: Lock, handler: Callable[[Lock], object], work: Work) -> None:
+    work.begin(lock._lease)
     try:
         with lock:
             try:
@@ -62,8 +63,9 @@ def _run(lock: Lock, handler: Callable[[Lock], object], work: Work) -> None:
                 lock.release(**work.when_failed)
             else:
                 lock.release(**work.when_done)
+        work.released(lock.name)
     except RowlockError as error:
-        unreleased(lock.name, error)
+        work.unreleased(lock.name, error)
 
 
 def _pause(seconds: float, cancel: Cancellation) -> None:

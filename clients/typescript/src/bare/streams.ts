@@ -7,11 +7,14 @@ import { encode, type RequestOf, type ResponseOf, type SessionMethod } from "./m
 /** The responses of a call, to iterate over once. The iteration ends, or throws a RowlockError, as the call does. */
 export class Responses<Response> implements AsyncIterable<Response> {
   readonly #stream: ClientReadableStream<Response>;
+  #failure: ServiceError | undefined;
 
   constructor(stream: ClientReadableStream<Response>) {
     this.#stream = stream;
     // Errors surface in the iteration. Without one, or after a cancellation, nobody needs them.
-    stream.on("error", () => {});
+    stream.on("error", (error) => {
+      this.#failure = error as ServiceError;
+    });
   }
 
   /** Ends the call with CANCELLED. */
@@ -22,6 +25,8 @@ export class Responses<Response> implements AsyncIterable<Response> {
   async *[Symbol.asyncIterator](): AsyncGenerator<Response, void, undefined> {
     try {
       yield* this.#stream;
+      // The stream does not repeat a failure that came before the iteration began.
+      if (this.#failure) throw this.#failure;
     } catch (error) {
       throw RowlockError.ofCall(error as ServiceError);
     } finally {

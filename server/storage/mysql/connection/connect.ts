@@ -9,7 +9,7 @@ import { StoreError } from "../../store.ts";
 import { Connection, type Row, Trip } from "./connection.ts";
 import { classify, deadlineError } from "./errors.ts";
 import { connectTo, logIn, withPassword } from "./login.ts";
-import { askWhetherUsable, mustBeUsable } from "./usable-server.ts";
+import { askWhetherUsable, type Usability, usabilityOf } from "./usable-server.ts";
 
 // READ COMMITTED, so that a read after a row lock sees what was committed before it. The server ends a connection that
 // is silent for 8 s, so a replica that was stopped in mid-transaction blocks others no longer than that. Our statements
@@ -47,27 +47,45 @@ export interface Opened {
   readonly server: Server;
 }
 
-/**
- * Opens a connection that is ready for work, within CONNECT_MS_MAX, or twice that if the password has changed. Throws a
- * StoreError: the reason why no connection could be opened, or the error of `mustBeUsable`.
- */
-export async function openConnection(address: MysqlAddress, observer: StoreObserver): Promise<Opened> {
-  return await withPassword(address, (present) => attempt(present, observer));
+/** A connection to a server that may be unusable. */
+export interface Reached extends Opened {
+  readonly usability: Usability;
 }
 
-async function attempt(address: MysqlAddress, observer: StoreObserver): Promise<Opened> {
+/**
+ * Opens a connection that is ready for work, within CONNECT_MS_MAX, or twice that if the password has changed. Throws a
+ * StoreError: the reason why no connection could be opened, or the refusal of a server that cannot be used.
+ */
+export async function openConnection(address: MysqlAddress, observer: StoreObserver): Promise<Opened> {
+  const reached = await reach(address, observer, CONNECT_MS_MAX);
+  const { refusal } = reached.usability;
+  if (refusal === null) return reached;
+  reached.connection.destroy(refusal);
+  throw refusal;
+}
+
+/** The same within `withinMs`, also to a server that cannot be used: it must not be written. */
+export async function reach(
+  address: MysqlAddress,
+  observer: StoreObserver,
+  withinMs: number,
+): Promise<Reached> {
+  return await withPassword(address, (present) => attempt(present, observer, withinMs));
+}
+
+async function attempt(address: MysqlAddress, observer: StoreObserver, withinMs: number): Promise<Reached> {
   const socket = connectTo(address);
-  const patience = setTimeout(() => socket.destroy(deadlineError()), CONNECT_MS_MAX);
+  const patience = setTimeout(() => socket.destroy(deadlineError()), withinMs);
   try {
     const connection = await handshake(address, socket, observer);
     observer.connection("opened");
     try {
-      const { server, version, mayLag } = await setUp(connection, socket);
+      const { server, version, mayLag, usability } = await setUp(connection, socket);
       connection.serverIdentity = server.identity;
       connection.setsPatience = version.includes("MariaDB");
       connection.skipsLocked = skipsLocked(version);
       connection.mayLag = mayLag;
-      return { connection, server };
+      return { connection, server, usability };
     } catch (error) {
       connection.destroy(error);
       throw error;
@@ -103,14 +121,15 @@ async function handshake(
 async function setUp(
   connection: Connection,
   socket: Socket,
-): Promise<{ server: Server; version: string; mayLag: boolean }> {
+): Promise<{ server: Server; version: string; mayLag: boolean; usability: Usability }> {
   const trip = new Trip("set_up");
   trip.add("SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED");
   trip.add(SET_UP);
   const variablesAt = trip.add(VARIABLES);
   const usableAt = askWhetherUsable(trip);
   const results = await connection.run(trip);
-  const cluster = await mustBeUsable(connection, results, usableAt);
+  const usability = await usabilityOf(connection, results, usableAt);
+  const { cluster } = usability;
   const variables = new Map((results[variablesAt] as Row[]).map(([name, value]) => [name, String(value)]));
   const version = variables.get("version") ?? "";
   const server = variables.get("server_uuid") || `server_id ${variables.get("server_id")}`;
@@ -118,7 +137,12 @@ async function setUp(
   const localHost = socket.localAddress ?? null;
   const mayLag = variables.get("wsrep_on") === "ON";
   const isCluster = cluster !== null;
-  return { server: { product: productOf(version), identity, isCluster, localHost }, version, mayLag };
+  return {
+    server: { product: productOf(version), identity, isCluster, localHost },
+    version,
+    mayLag,
+    usability,
+  };
 }
 
 function productOf(version: string): string {

@@ -2,6 +2,7 @@
 // connections. This file decides whether a connection may be lent: it is set up, not lost, leads to the present server,
 // and has no open transaction.
 
+import { setTimeout as sleep } from "node:timers/promises";
 import { Pool, TimeoutError } from "tarn";
 import type { BoundUse } from "../../../core/bound-use.ts";
 import type { MysqlAddress } from "../../database-url.ts";
@@ -10,22 +11,27 @@ import {
   CONNECT_MS_MAX,
   IDLE_MS_MAX,
   IDLE_SWEEP_MS,
+  LEAVE_MS_MAX,
   LOAN_MS_MAX,
   POOL_WAIT_MS_MAX,
   POOL_WAITING_MAX,
 } from "../../storage-bounds.ts";
-import type { PoolState, StoreObserver } from "../../store.ts";
-import { StoreError } from "../../store.ts";
-import { openConnection, type Server } from "./connect.ts";
+import type { DatabaseServer, PoolState, StoreObserver } from "../../store.ts";
+import { isInDoubt, StoreError } from "../../store.ts";
+import { ChosenServer, type OpenedAt } from "./chosen-server.ts";
+import type { Server } from "./connect.ts";
 import { type Connection, wasGone } from "./connection.ts";
+import { isUnusable } from "./usable-server.ts";
+
+/** How often a server that is left looks whether its transactions have finished. */
+const LEAVE_LOOK_MS = 5;
 
 export class MysqlPool {
   /** Called when a connection is lost or the server has changed: the database may have lost or changed data. */
   onBroken = () => {};
   readonly #pool: Pool<Connection>;
-  readonly #address: MysqlAddress;
+  readonly #servers: ChosenServer;
   readonly #size: number;
-  readonly #observer: StoreObserver;
   readonly #open = new Set<Connection>();
   /** The start times of failed attempts to connect, by their errors. */
   readonly #attempts = new WeakMap<object, number>();
@@ -36,9 +42,11 @@ export class MysqlPool {
   #closed = false;
 
   constructor(address: MysqlAddress, size: number, observer: StoreObserver) {
-    this.#address = address;
+    this.#servers = new ChosenServer(address, observer, {
+      now: () => this.#leaveNow(),
+      soon: () => this.#leaveSoon(),
+    });
     this.#size = size;
-    this.#observer = observer;
     this.#pool = new Pool<Connection>({
       create: () => this.#connect(),
       // Tarn keeps a lost connection, or one to an earlier server, until it is about to lend it or the idle limit
@@ -48,7 +56,7 @@ export class MysqlPool {
       min: 0,
       max: size,
       acquireTimeoutMillis: POOL_WAIT_MS_MAX,
-      // Never reached: openConnection and end() have their own bounds.
+      // Never reached: opening a connection and end() have their own bounds.
       createTimeoutMillis: 3 * CONNECT_MS_MAX,
       destroyTimeoutMillis: 2 * CLOSE_MS_MAX,
       idleTimeoutMillis: IDLE_MS_MAX,
@@ -73,6 +81,11 @@ export class MysqlPool {
   /** How often a new connection has led to another server than the connection before it. */
   get serverChanges(): number {
     return this.#serverChanges;
+  }
+
+  /** The servers of a database that has several addresses, as of the last looks; empty: it has one. */
+  get servers(): readonly DatabaseServer[] {
+    return this.#servers.servers;
   }
 
   /** The numbers of all open connections at their servers. */
@@ -108,6 +121,7 @@ export class MysqlPool {
       try {
         return await work(connection);
       } catch (error) {
+        this.#heed(error);
         if (!wasGone(connection, error)) throw error;
       } finally {
         connection.finish();
@@ -137,6 +151,32 @@ export class MysqlPool {
   async close(): Promise<void> {
     this.#closed = true;
     await this.#pool.destroy();
+    await this.#servers.close();
+  }
+
+  /** What an error says about the server, and not only about its connection. */
+  #heed(error: unknown): void {
+    // The server became read-only or fell out of its cluster, but open connections can still write to it.
+    if (isUnusable(error)) this.renew();
+    // A source that waits for replicas which it has lost answers everything but commits.
+    else if (isInDoubt(error) && (error as StoreError).reason === "timeout") this.#servers.stuck();
+  }
+
+  #leaveNow(): void {
+    this.renew();
+    for (const connection of this.#lentBefore()) connection.destroy(movedError());
+  }
+
+  async #leaveSoon(): Promise<void> {
+    this.renew();
+    const untilMs = performance.now() + LEAVE_MS_MAX;
+    while (this.#lentBefore().length > 0 && performance.now() < untilMs) await sleep(LEAVE_LOOK_MS);
+    for (const connection of this.#lentBefore()) connection.destroy(movedError());
+  }
+
+  /** The connections in use that were opened before the present generation. */
+  #lentBefore(): Connection[] {
+    return [...this.#open].filter(({ isLent, generation }) => isLent && generation !== this.#generation);
   }
 
   async #take(): Promise<Connection> {
@@ -174,12 +214,10 @@ export class MysqlPool {
     // connections.
     await Promise.all(this.#closing);
     const beganMs = performance.now();
-    const { connection, server } = await openConnection(this.#address, this.#observer).catch(
-      (error: object) => {
-        this.#attempts.set(error, beganMs);
-        throw error;
-      },
-    );
+    const { connection, server } = await this.#openOne().catch((error: object) => {
+      this.#attempts.set(error, beganMs);
+      throw error;
+    });
     this.#meet(server);
     connection.generation = this.#generation;
     connection.onLost = () => this.#remove(connection);
@@ -189,6 +227,14 @@ export class MysqlPool {
       connection.kept ||= !connection.isLent;
     });
     return connection;
+  }
+
+  async #openOne(): Promise<OpenedAt> {
+    for (;;) {
+      const opened = await this.#servers.open();
+      if (opened.turn === this.#servers.turn) return opened;
+      opened.connection.destroy(movedError());
+    }
   }
 
   /** If the address now leads to another server, connections to the old server must not be used beside the new one. */
@@ -213,6 +259,11 @@ export class MysqlPool {
     this.#closing.delete(closed);
     this.#open.delete(connection);
   }
+}
+
+/** As if the server that is left had closed the connection. */
+function movedError(): Error {
+  return Object.assign(new Error("The connection led to another server."), { code: "ECONNRESET" });
 }
 
 function exhausted(): StoreError {

@@ -12,7 +12,7 @@ const READ_ONLY = ["read_only", "super_read_only", "innodb_read_only"];
 const SETTINGS = `SHOW GLOBAL VARIABLES WHERE Variable_name IN ('${READ_ONLY.join("', '")}',
   'server_uuid', 'group_replication_group_name', 'wsrep_on', 'wsrep_provider')`;
 const GALERA = `SHOW GLOBAL STATUS WHERE Variable_name IN
-  ('wsrep_ready', 'wsrep_cluster_status', 'wsrep_cluster_state_uuid')`;
+  ('wsrep_ready', 'wsrep_cluster_status', 'wsrep_cluster_state_uuid', 'wsrep_local_state_comment')`;
 // Only this table gives a reliable answer: the status variables that remain differ between versions.
 const MEMBERS_TABLE = "performance_schema.replication_group_members";
 const MEMBERS = `SELECT member_id, member_state, member_role FROM ${MEMBERS_TABLE}`;
@@ -36,29 +36,60 @@ export function askWhetherUsable(trip: Trip): number {
   return at;
 }
 
+/** Whether a server can be used, and as a part of what. */
+export interface Usability {
+  /** The id of the server's cluster or group; null: it is not part of one, or cannot be used. */
+  readonly cluster: string | null;
+  /** Whether it has applied what its cluster has committed; a node of Galera that is a donor may lag far behind. */
+  readonly isSynced: boolean;
+  /** Says why it must not be used and what to do: `read_only` or `cluster_not_ready`; null: it can be used. */
+  readonly refusal: StoreError | null;
+}
+
 /**
- * Returns the id of the server's cluster or group; null: it is not part of one. Throws a StoreError whose message says
- * what to do: `read_only`, `cluster_not_ready`, or `access_denied` if the user may not read the members of the group.
- * Needs one more round trip if there is a group.
+ * Throws a StoreError if that cannot be found out: `access_denied` if the user may not read the members of the group. Needs
+ * one more round trip if there is a group.
+ */
+export async function usabilityOf(
+  connection: Connection,
+  results: readonly unknown[],
+  at: number,
+): Promise<Usability> {
+  const settings = variablesOf(results[at]);
+  for (const name of READ_ONLY)
+    if (!["OFF", "0"].includes(settings.get(name) ?? "OFF")) return unusable(readOnly(name));
+  const group = settings.get("group_replication_group_name");
+  if (group) {
+    const why = whyNotToWrite(await readMembers(connection, group), settings.get("server_uuid") ?? "");
+    if (why !== null) return unusable(notReady(`is set up for the replication group ${group}, and ${why}`));
+    return { cluster: group, isSynced: true, refusal: null };
+  }
+  if ((settings.get("wsrep_provider") || "none") === "none") return OF_NO_CLUSTER;
+  const state = variablesOf(results[at + 1]);
+  const why = whyNotInGalera(settings, state);
+  if (why !== null) return unusable(notReady(`is set up as a node of Galera, and ${why}`));
+  const isSynced = state.get("wsrep_local_state_comment") === "Synced";
+  return { cluster: state.get("wsrep_cluster_state_uuid") || null, isSynced, refusal: null };
+}
+
+const OF_NO_CLUSTER: Usability = { cluster: null, isSynced: true, refusal: null };
+
+function unusable(refusal: StoreError): Usability {
+  return { cluster: null, isSynced: false, refusal };
+}
+
+/**
+ * Returns the id of the server's cluster or group; null: it is not part of one. Throws the refusal of a server that cannot
+ * be used, and what `usabilityOf` throws.
  */
 export async function mustBeUsable(
   connection: Connection,
   results: readonly unknown[],
   at: number,
 ): Promise<string | null> {
-  const settings = variablesOf(results[at]);
-  for (const name of READ_ONLY) if (!["OFF", "0"].includes(settings.get(name) ?? "OFF")) throw readOnly(name);
-  const group = settings.get("group_replication_group_name");
-  if (group) {
-    const why = whyNotToWrite(await readMembers(connection, group), settings.get("server_uuid") ?? "");
-    if (why !== null) throw notReady(`is set up for the replication group ${group}, and ${why}`);
-    return group;
-  }
-  if ((settings.get("wsrep_provider") || "none") === "none") return null;
-  const state = variablesOf(results[at + 1]);
-  const why = whyNotInGalera(settings, state);
-  if (why !== null) throw notReady(`is set up as a node of Galera, and ${why}`);
-  return state.get("wsrep_cluster_state_uuid") || null;
+  const { cluster, refusal } = await usabilityOf(connection, results, at);
+  if (refusal !== null) throw refusal;
+  return cluster;
 }
 
 /** Whether the error means that the server is no longer usable, although connections to it are open. */

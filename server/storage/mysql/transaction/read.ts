@@ -60,8 +60,8 @@ export interface Assumptions {
 export const BEGIN = "START TRANSACTION";
 const GUARDS = `SELECT ${GUARD_LIST} FROM rowlock_lock l FORCE INDEX (PRIMARY) WHERE l.id IN (?) ORDER BY l.id FOR UPDATE`;
 const GUARDS_AT_ONCE = `${GUARDS} ${NOWAIT}`;
-const META = `SELECT ${NOW_US}, rules_revision, epoch, failed_over_at, grants_from, server_identity
-  FROM rowlock_meta WHERE id = 1`;
+const META = `SELECT ${NOW_US}, rules_revision, epoch, failed_over_at, grants_from, server_identity,
+    level_min FROM rowlock_meta WHERE id = 1`;
 
 // Branches of one statement, because the driver spends more on each result than the database on each branch. The last
 // column says whether the row was read as part of a queue.
@@ -144,7 +144,7 @@ async function read(
 
   const [meta] = rowsOf(results[metaAt]);
   if (!meta) throw new Error("The row of rowlock_meta is missing.");
-  const [now, rulesRevision, epoch, atUs, grantsFromUs, identity] = meta;
+  const [now, rulesRevision, epoch, atUs, grantsFromUs, identity, levelMin] = meta;
   const rows = new ReadRows(plan, Number(now));
   if (guardsAt !== null) rows.takeLocks(rowsOf(results[guardsAt]));
   for (const at of claimsAt) rows.takeClaims(rowsOf(results[at]));
@@ -156,6 +156,7 @@ async function read(
       failOver: { epoch: bigintOf(epoch), atUs: Number(atUs), grantsFromUs: Number(grantsFromUs) },
       isSuccessor: isSuccessor(connection, identity),
       rulesRevision: revision,
+      levelMin: Number(levelMin),
       limitRules,
       locks: rows.locks,
       claims: rows.asked,

@@ -90,6 +90,19 @@ describe("one fault is said in the words of the user", () => {
   });
 });
 
+test.each([{}, { addresses: undefined }, { addresses: [] }, { addresses: ["a:1", " "] }])(
+  "at least one address must be named, and none that is empty: %j",
+  (options) => {
+    const open = connect as (options: unknown) => unknown;
+    expect(() => open(options)).toThrow(
+      new RangeError(
+        `addresses: ${options.addresses ? "a list " : ""}must name at least one server, as host:port`,
+      ),
+    );
+    expect(() => open({ ...options, timeout: 1 })).toThrow("2 things are wrong with the options: ");
+  },
+);
+
 test("all faults are said at once", () => {
   expect(() => checkOptions({ wiat: 0, permits: 0, mode: "x" }, LOCK)).toThrow(
     '3 things are wrong with the options: unknown option "wiat"; did you mean "wait"?; permits: 0 must be',

@@ -28,13 +28,6 @@ describe("settings", () => {
     expect(settingsOf({ addresses: ["a", "b"], ...said })).toMatchObject({ addresses: ["a", "b"], ...said });
   });
 
-  test.each([[[]], [""], [["a", " "]]])(
-    "need at least one address, and none that is empty: %j",
-    (addresses) => {
-      expect(() => settingsOf({ addresses })).toThrow("name at least one server");
-    },
-  );
-
   test.each(["connectTimeout", "giveUpAfter", "idleAfter"] as const)(
     "need a %s that a timer can be set to",
     (name) => {

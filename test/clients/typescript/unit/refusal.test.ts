@@ -23,7 +23,7 @@ const LIMIT = { limit: 0, source: "pattern", pattern: "a*", version: 3n, reason:
 
 test.each([
   ["BUSY", { holders: [expect.objectContaining({ lockName: "a", token: 9n, state: "held" })] }],
-  ["TIMED_OUT", { holders: [expect.objectContaining({ ticketNumber: 7n })] }],
+  ["TIMED_OUT", { holders: [expect.objectContaining({ ticketNumber: 7n })], limit: LIMIT }],
   ["PAUSED", { limit: LIMIT }],
   ["NEVER_FITS", { limit: LIMIT }],
   ["STATUS_MISMATCH", { status: "done" }],

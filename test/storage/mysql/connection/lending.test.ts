@@ -234,6 +234,25 @@ describe("a connection is not lent again", () => {
     expect([pool.serverChanges, broken]).toEqual([1, 1]);
   });
 
+  test.each(["read_only", "cluster_not_ready"])(
+    "if another one finds its server unusable: %s",
+    async (reason) => {
+      const pool = newPool(2);
+      const first = holder(pool);
+      await turns();
+      const error = new StoreError("unavailable", reason, "No.");
+      expect(await outcome(pool.use(() => Promise.reject(error)))).toBe(error);
+      expect(broken).toBe(1);
+      first.letGo();
+      await first.used;
+      const [one, other] = [holder(pool), holder(pool)];
+      await turns();
+      const lent = [await one.connection, await other.connection];
+      for (const { connection } of opened.slice(0, 2)) expect(lent).not.toContain(connection);
+      for (const { letGo } of [one, other]) letGo();
+    },
+  );
+
   test.each([
     ["server 1", "server 1"],
     ["server 1", null],

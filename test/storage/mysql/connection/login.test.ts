@@ -95,6 +95,7 @@ describe.each([...binaries])("on a %s of its own", (flavour, binary) => {
       startupTimeoutMs: 60_000,
       migrate: true,
       weakDurability: true,
+      version: "1.2.3",
       poolSize: 3,
       lanes: null,
     };
@@ -113,6 +114,19 @@ describe.each([...binaries])("on a %s of its own", (flavour, binary) => {
       await Promise.all([1, 2, 3].map(() => changeLock(store, id, () => {})));
       expect(store.localHost).toBe("127.0.0.1");
     }
+  });
+
+  test("of several addresses, each must be named by the certificate that is shown there", async () => {
+    const { host, port } = new URL(urlOf("tls"));
+    const url = urlOf("tls").replace(host, `127.0.0.2:${port},127.0.0.1:${port}`);
+    const store = await opened(url, over());
+    expect(store.servers()).toMatchObject([
+      { isChosen: false, isUsable: false, why: expect.stringContaining("does not name the host") },
+      { isChosen: true, isUsable: true },
+    ]);
+    expect((await migrationStatus(url, over())).pending).toEqual([]);
+    const none = await startRefused(url.replace(`127.0.0.1:${port}`, `127.0.0.3:${port}`), over());
+    expect(none).toMatchObject({ reason: "tls", message: expect.stringContaining(`127.0.0.3:${port}: `) });
   });
 
   test("a user who has to use TLS and does not learns which setting is missing", async () => {

@@ -256,6 +256,7 @@ describe.each([...binaries])("on a %s of its own", (flavour, binary) => {
         startupTimeoutMs: 0,
         migrate: true,
         weakDurability: false,
+        version: "1.2.3",
         poolSize: 2,
         lanes: null,
       };

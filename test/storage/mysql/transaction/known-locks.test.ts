@@ -68,7 +68,15 @@ class Known {
       [...Map.groupBy(queued, ({ lockId }) => lockId)].map(([id, head]) => [id, { head, complete: isWhole }]),
     );
     const holders = claims.filter(({ state }) => state === "held");
-    const read = { ...CLOCK, failOver, isSuccessor: false, rulesRevision, limitRules: [], queues };
+    const read = {
+      ...CLOCK,
+      failOver,
+      isSuccessor: false,
+      rulesRevision,
+      levelMin: 0,
+      limitRules: [],
+      queues,
+    };
     this.cache.learn(
       {
         loaded: { ...read, locks: before, claims: holders },

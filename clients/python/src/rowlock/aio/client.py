@@ -367,7 +367,7 @@ class Client:
     async def _ask(self, asked: Asked) -> Lock | Refusal:
         outcome: HeldLease | Refusal | None = self._bridge.open().hold_again(asked, self._bridge.who())
         if outcome is None:
-            with LockSpan(asked.request) as span:
+            with LockSpan(asked.request, self._bridge.open().telemetry) as span:
                 future = self._bridge.open().acquire(asked, self._bridge.run, span)
                 outcome = await self._bridge.waited(future, asked.own)
                 span.ended(outcome)

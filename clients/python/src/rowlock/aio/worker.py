@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable
 from rowlock.aio.captured import Captured
 from rowlock.aio.lock import Lock
 from rowlock.errors import RowlockError
-from rowlock.work_options import Work, failed, is_stop, pause_after, unreleased
+from rowlock.work_options import Work, failed, is_stop, pause_after
 
 
 async def run_work(
@@ -55,6 +55,7 @@ async def _end_of(running: set[asyncio.Task[None]]) -> None:
 
 
 async def _run(lock: Lock, handler: Callable[[Lock], Awaitable[object]], work: Work) -> None:
+    work.begin(lock._lease)
     try:
         async with lock:
             try:
@@ -64,5 +65,6 @@ async def _run(lock: Lock, handler: Callable[[Lock], Awaitable[object]], work: W
                 await lock.release(**work.when_failed)
             else:
                 await lock.release(**work.when_done)
+        work.released(lock.name)
     except RowlockError as error:
-        unreleased(lock.name, error)
+        work.unreleased(lock.name, error)

@@ -13,6 +13,7 @@ from __future__ import annotations
 import math
 import threading
 from collections.abc import Callable
+from datetime import timedelta
 from enum import Enum
 
 from rowlock.clock import Clock
@@ -80,6 +81,8 @@ class HeldLease:
         self.is_late = False
         """Whether the keeper has noticed that its renewal is overdue."""
         self.is_provisional = False
+        self.rest_if_refused: timedelta | None = None
+        """For how long the lock rests if the server refuses what its release says; None: it does not."""
         self.reentrant_for: object = None
         """The thread or task that may hold it once more; None: nobody."""
         self._holds = 1

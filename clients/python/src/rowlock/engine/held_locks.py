@@ -148,7 +148,10 @@ class HeldLocks:
             elif error.reason == Reason.BAD_REQUEST and request.ListFields()[1:]:
                 again: Future[Released] = Future()
                 again.add_done_callback(lambda _: reject(future, again.exception() or given_back(error)))
-                self.end(_without(request, error.violations), again, within)
+                rest = _without(request, error.violations)
+                if lease.rest_if_refused is not None:
+                    rest.cool_down.FromTimedelta(lease.rest_if_refused)
+                self.end(rest, again, within)
             elif error.is_transient and within <= self._give_up_after:
                 reject(future, released_too_late(lease.lock_name))
             else:

@@ -233,8 +233,9 @@ private static final long serialVersionUID = 0L;
   private rowlock.v1.Limit limit_;
   /**
    * <pre>
-   * The limit that is in the way, with its pattern and reason; set for NEVER_FITS and for PAUSED by a limit of 0. If a
-   * waiter ended as NEVER_FITS, this is the limit now, which may have changed since.
+   * The limit that is in the way, with its pattern and reason; set for NEVER_FITS, for PAUSED by a limit of 0, and for
+   * TIMED_OUT if the limit is 0 now. If a waiter ended as NEVER_FITS or TIMED_OUT, this is the limit now, which may have
+   * changed since.
    * </pre>
    *
    * <code>.rowlock.v1.Limit limit = 5;</code>
@@ -246,8 +247,9 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The limit that is in the way, with its pattern and reason; set for NEVER_FITS and for PAUSED by a limit of 0. If a
-   * waiter ended as NEVER_FITS, this is the limit now, which may have changed since.
+   * The limit that is in the way, with its pattern and reason; set for NEVER_FITS, for PAUSED by a limit of 0, and for
+   * TIMED_OUT if the limit is 0 now. If a waiter ended as NEVER_FITS or TIMED_OUT, this is the limit now, which may have
+   * changed since.
    * </pre>
    *
    * <code>.rowlock.v1.Limit limit = 5;</code>
@@ -259,8 +261,9 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The limit that is in the way, with its pattern and reason; set for NEVER_FITS and for PAUSED by a limit of 0. If a
-   * waiter ended as NEVER_FITS, this is the limit now, which may have changed since.
+   * The limit that is in the way, with its pattern and reason; set for NEVER_FITS, for PAUSED by a limit of 0, and for
+   * TIMED_OUT if the limit is 0 now. If a waiter ended as NEVER_FITS or TIMED_OUT, this is the limit now, which may have
+   * changed since.
    * </pre>
    *
    * <code>.rowlock.v1.Limit limit = 5;</code>
@@ -1515,8 +1518,9 @@ private static final long serialVersionUID = 0L;
         rowlock.v1.Limit, rowlock.v1.Limit.Builder, rowlock.v1.LimitOrBuilder> limitBuilder_;
     /**
      * <pre>
-     * The limit that is in the way, with its pattern and reason; set for NEVER_FITS and for PAUSED by a limit of 0. If a
-     * waiter ended as NEVER_FITS, this is the limit now, which may have changed since.
+     * The limit that is in the way, with its pattern and reason; set for NEVER_FITS, for PAUSED by a limit of 0, and for
+     * TIMED_OUT if the limit is 0 now. If a waiter ended as NEVER_FITS or TIMED_OUT, this is the limit now, which may have
+     * changed since.
      * </pre>
      *
      * <code>.rowlock.v1.Limit limit = 5;</code>
@@ -1527,8 +1531,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The limit that is in the way, with its pattern and reason; set for NEVER_FITS and for PAUSED by a limit of 0. If a
-     * waiter ended as NEVER_FITS, this is the limit now, which may have changed since.
+     * The limit that is in the way, with its pattern and reason; set for NEVER_FITS, for PAUSED by a limit of 0, and for
+     * TIMED_OUT if the limit is 0 now. If a waiter ended as NEVER_FITS or TIMED_OUT, this is the limit now, which may have
+     * changed since.
      * </pre>
      *
      * <code>.rowlock.v1.Limit limit = 5;</code>
@@ -1543,8 +1548,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The limit that is in the way, with its pattern and reason; set for NEVER_FITS and for PAUSED by a limit of 0. If a
-     * waiter ended as NEVER_FITS, this is the limit now, which may have changed since.
+     * The limit that is in the way, with its pattern and reason; set for NEVER_FITS, for PAUSED by a limit of 0, and for
+     * TIMED_OUT if the limit is 0 now. If a waiter ended as NEVER_FITS or TIMED_OUT, this is the limit now, which may have
+     * changed since.
      * </pre>
      *
      * <code>.rowlock.v1.Limit limit = 5;</code>
@@ -1564,8 +1570,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The limit that is in the way, with its pattern and reason; set for NEVER_FITS and for PAUSED by a limit of 0. If a
-     * waiter ended as NEVER_FITS, this is the limit now, which may have changed since.
+     * The limit that is in the way, with its pattern and reason; set for NEVER_FITS, for PAUSED by a limit of 0, and for
+     * TIMED_OUT if the limit is 0 now. If a waiter ended as NEVER_FITS or TIMED_OUT, this is the limit now, which may have
+     * changed since.
      * </pre>
      *
      * <code>.rowlock.v1.Limit limit = 5;</code>
@@ -1583,8 +1590,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The limit that is in the way, with its pattern and reason; set for NEVER_FITS and for PAUSED by a limit of 0. If a
-     * waiter ended as NEVER_FITS, this is the limit now, which may have changed since.
+     * The limit that is in the way, with its pattern and reason; set for NEVER_FITS, for PAUSED by a limit of 0, and for
+     * TIMED_OUT if the limit is 0 now. If a waiter ended as NEVER_FITS or TIMED_OUT, this is the limit now, which may have
+     * changed since.
      * </pre>
      *
      * <code>.rowlock.v1.Limit limit = 5;</code>
@@ -1609,8 +1617,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The limit that is in the way, with its pattern and reason; set for NEVER_FITS and for PAUSED by a limit of 0. If a
-     * waiter ended as NEVER_FITS, this is the limit now, which may have changed since.
+     * The limit that is in the way, with its pattern and reason; set for NEVER_FITS, for PAUSED by a limit of 0, and for
+     * TIMED_OUT if the limit is 0 now. If a waiter ended as NEVER_FITS or TIMED_OUT, this is the limit now, which may have
+     * changed since.
      * </pre>
      *
      * <code>.rowlock.v1.Limit limit = 5;</code>
@@ -1627,8 +1636,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The limit that is in the way, with its pattern and reason; set for NEVER_FITS and for PAUSED by a limit of 0. If a
-     * waiter ended as NEVER_FITS, this is the limit now, which may have changed since.
+     * The limit that is in the way, with its pattern and reason; set for NEVER_FITS, for PAUSED by a limit of 0, and for
+     * TIMED_OUT if the limit is 0 now. If a waiter ended as NEVER_FITS or TIMED_OUT, this is the limit now, which may have
+     * changed since.
      * </pre>
      *
      * <code>.rowlock.v1.Limit limit = 5;</code>
@@ -1640,8 +1650,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The limit that is in the way, with its pattern and reason; set for NEVER_FITS and for PAUSED by a limit of 0. If a
-     * waiter ended as NEVER_FITS, this is the limit now, which may have changed since.
+     * The limit that is in the way, with its pattern and reason; set for NEVER_FITS, for PAUSED by a limit of 0, and for
+     * TIMED_OUT if the limit is 0 now. If a waiter ended as NEVER_FITS or TIMED_OUT, this is the limit now, which may have
+     * changed since.
      * </pre>
      *
      * <code>.rowlock.v1.Limit limit = 5;</code>
@@ -1656,8 +1667,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The limit that is in the way, with its pattern and reason; set for NEVER_FITS and for PAUSED by a limit of 0. If a
-     * waiter ended as NEVER_FITS, this is the limit now, which may have changed since.
+     * The limit that is in the way, with its pattern and reason; set for NEVER_FITS, for PAUSED by a limit of 0, and for
+     * TIMED_OUT if the limit is 0 now. If a waiter ended as NEVER_FITS or TIMED_OUT, this is the limit now, which may have
+     * changed since.
      * </pre>
      *
      * <code>.rowlock.v1.Limit limit = 5;</code>

@@ -129,8 +129,9 @@ public interface RefusalOrBuilder extends
 
   /**
    * <pre>
-   * The limit that is in the way, with its pattern and reason; set for NEVER_FITS and for PAUSED by a limit of 0. If a
-   * waiter ended as NEVER_FITS, this is the limit now, which may have changed since.
+   * The limit that is in the way, with its pattern and reason; set for NEVER_FITS, for PAUSED by a limit of 0, and for
+   * TIMED_OUT if the limit is 0 now. If a waiter ended as NEVER_FITS or TIMED_OUT, this is the limit now, which may have
+   * changed since.
    * </pre>
    *
    * <code>.rowlock.v1.Limit limit = 5;</code>
@@ -139,8 +140,9 @@ public interface RefusalOrBuilder extends
   boolean hasLimit();
   /**
    * <pre>
-   * The limit that is in the way, with its pattern and reason; set for NEVER_FITS and for PAUSED by a limit of 0. If a
-   * waiter ended as NEVER_FITS, this is the limit now, which may have changed since.
+   * The limit that is in the way, with its pattern and reason; set for NEVER_FITS, for PAUSED by a limit of 0, and for
+   * TIMED_OUT if the limit is 0 now. If a waiter ended as NEVER_FITS or TIMED_OUT, this is the limit now, which may have
+   * changed since.
    * </pre>
    *
    * <code>.rowlock.v1.Limit limit = 5;</code>
@@ -149,8 +151,9 @@ public interface RefusalOrBuilder extends
   rowlock.v1.Limit getLimit();
   /**
    * <pre>
-   * The limit that is in the way, with its pattern and reason; set for NEVER_FITS and for PAUSED by a limit of 0. If a
-   * waiter ended as NEVER_FITS, this is the limit now, which may have changed since.
+   * The limit that is in the way, with its pattern and reason; set for NEVER_FITS, for PAUSED by a limit of 0, and for
+   * TIMED_OUT if the limit is 0 now. If a waiter ended as NEVER_FITS or TIMED_OUT, this is the limit now, which may have
+   * changed since.
    * </pre>
    *
    * <code>.rowlock.v1.Limit limit = 5;</code>

@@ -48,6 +48,9 @@ public final class HeldLock implements AutoCloseable {
 
   private CompletableFuture<Released> released;
 
+  /** For how long the lock rests if the server refuses what its release says; null: it does not. */
+  private volatile Duration restIfRefused;
+
   /** Whether the holder knows of the loss. */
   private volatile boolean isLossReported;
 
@@ -370,6 +373,15 @@ public final class HeldLock implements AutoCloseable {
     Optional<RowlockException> loss = loss();
     if (loss.isPresent()) isLossReported = true;
     return loss;
+  }
+
+  void restIfRefused(Duration rest) {
+    restIfRefused = rest;
+  }
+
+  /** What is kept of a release that the server has refused, after it has named what it refuses. */
+  ReleaseOptions accepted(ReleaseOptions rest) {
+    return restIfRefused == null ? rest : rest.withCoolDown(restIfRefused);
   }
 
   HeldLease lease() {

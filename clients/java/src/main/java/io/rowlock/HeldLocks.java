@@ -148,7 +148,7 @@ final class HeldLocks {
       if (isHeld) {
         // Begun before the lock is dropped here, so that a concurrent close finds it in one place or the other.
         requests.released(asked.sharedId(), lease.id);
-        CompletableFuture<Released> released = verbs.release(lease.id, options, within);
+        CompletableFuture<Released> released = verbs.release(lease.id, options, within, lock::accepted);
         drop(lock);
         if (asked.ttl.isEmpty()) released.whenComplete((wasHeld, failure) -> goOn(lease.id, options, failure));
         return promises.promised(released);

@@ -94,6 +94,7 @@ final class OpenTelemetrySignals implements Telemetry.Signals {
     private final OpenTelemetry program;
     private final Tracer tracer;
     private final LongUpDownCounter held;
+    private final LongUpDownCounter waiting;
     private final DoubleHistogram waited;
     private final LongCounter lost;
     private final LongCounter late;
@@ -107,6 +108,12 @@ final class OpenTelemetrySignals implements Telemetry.Signals {
               .upDownCounterBuilder("rowlock.client.held")
               .setUnit("{lease}")
               .setDescription("Leases that the client holds")
+              .build();
+      waiting =
+          meter
+              .upDownCounterBuilder("rowlock.client.waiting")
+              .setUnit("{request}")
+              .setDescription("Requests for a lock that have no answer yet")
               .build();
       waited =
           meter
@@ -146,6 +153,7 @@ final class OpenTelemetrySignals implements Telemetry.Signals {
       this.its = its;
       this.isForOneLock = isForOneLock;
       this.span = span.setSpanKind(SpanKind.CLIENT).startSpan();
+      if (isForOneLock) its.waiting.add(1);
     }
 
     @Override
@@ -165,7 +173,10 @@ final class OpenTelemetrySignals implements Telemetry.Signals {
 
     @Override
     public void ended(Object outcome, Throwable failure) {
-      if (isForOneLock) span.setAttribute("rowlock.waited", hasWaited);
+      if (isForOneLock) {
+        its.waiting.add(-1);
+        span.setAttribute("rowlock.waited", hasWaited);
+      }
       if (failure != null) fail(failure);
       else if (outcome instanceof Outcome.Granted granted) {
         span.setAttribute("rowlock.outcome", "granted");

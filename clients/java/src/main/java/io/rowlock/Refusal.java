@@ -11,8 +11,8 @@ import java.util.Optional;
  * @param message for people, and not stable
  * @param holders who holds the lock, oldest first and at most 10; for {@link Reason#BUSY} and {@link Reason#TIMED_OUT}
  * @param retryAfter a hint when to try again
- * @param limit the limit that forbids the grant; for {@link Reason#NEVER_FITS}, and for {@link Reason#PAUSED} by a
- * limit of 0
+ * @param limit the limit that forbids the grant; for {@link Reason#NEVER_FITS}, and for {@link Reason#PAUSED} and
+ * {@link Reason#TIMED_OUT} by a limit of 0
  * @param status the status that the lock has; for {@link Reason#STATUS_MISMATCH}
  * @param heldByYou whether this client itself holds the lock; for {@link Reason#BUSY} and {@link Reason#TIMED_OUT}
  */

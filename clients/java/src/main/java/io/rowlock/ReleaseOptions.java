@@ -37,6 +37,10 @@ public final class ReleaseOptions {
     return left.equals(said) ? DEFAULTS : new ReleaseOptions(left);
   }
 
+  ReleaseOptions withCoolDown(Duration coolDown) {
+    return new ReleaseOptions(said.toBuilder().setCoolDown(Times.protoOf(coolDown)).build());
+  }
+
   /**
    * Returns options that change nothing.
    *

@@ -7,6 +7,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.function.Consumer;
 import java.util.function.Function;
 import java.util.function.Supplier;
+import java.util.function.UnaryOperator;
 import rowlock.v1.DeleteLockRequest;
 import rowlock.v1.ExplainWaitRequest;
 import rowlock.v1.ForceReleaseRequest;
@@ -49,6 +50,12 @@ final class Verbs {
    * them, and the future fails with an error that says so.
    */
   CompletableFuture<Released> release(String leaseId, ReleaseOptions options, long within) {
+    return release(leaseId, options, within, UnaryOperator.identity());
+  }
+
+  /** The same. {@code ifRefused} makes of the options that the server accepts those that are sent then. */
+  CompletableFuture<Released> release(
+      String leaseId, ReleaseOptions options, long within, UnaryOperator<ReleaseOptions> ifRefused) {
     String caller = traceparent.get();
     CompletableFuture<Released> answer = new CompletableFuture<>();
     release(leaseId, options, within, caller)
@@ -62,7 +69,7 @@ final class Verbs {
               else if (!isRefused) answer.completeExceptionally(failure);
               else {
                 RowlockException refusal = (RowlockException) failure;
-                release(leaseId, options.without(refusal.violations()), within)
+                release(leaseId, ifRefused.apply(options.without(refusal.violations())), within)
                     .whenComplete(
                         (rest, again) ->
                             answer.completeExceptionally(

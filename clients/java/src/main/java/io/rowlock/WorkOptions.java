@@ -1,5 +1,6 @@
 package io.rowlock;
 
+import java.time.Duration;
 import java.util.Optional;
 import java.util.function.Consumer;
 
@@ -8,15 +9,23 @@ public final class WorkOptions extends LeaseOptions {
   /** The most locks of one capture. */
   private static final int CONCURRENCY_MAX = 100;
 
+  /** For how long a lock rests whose handler has failed. */
+  static final Duration FAILED_REST = Duration.ofSeconds(1);
+
   final int concurrency;
   final ReleaseOptions whenDone;
   final ReleaseOptions whenFailed;
+
+  /** A lock rests after a failure, so that it is not taken again at once, unless a minInterval keeps it. */
+  final boolean rests;
 
   private WorkOptions(Builder builder) {
     super(builder);
     concurrency = builder.concurrency;
     whenDone = releaseWith(builder.statusWhenDone);
-    whenFailed = releaseWith(terms.statusIfLost());
+    rests = terms.minInterval().isEmpty();
+    ReleaseOptions failed = releaseWith(terms.statusIfLost());
+    whenFailed = rests ? failed.withCoolDown(FAILED_REST) : failed;
   }
 
   private static ReleaseOptions releaseWith(Optional<String> status) {

@@ -1,6 +1,9 @@
 package io.rowlock;
 
+import java.time.Duration;
+import java.util.Map;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Semaphore;
@@ -16,6 +19,12 @@ import org.slf4j.LoggerFactory;
 public final class Worker implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger("rowlock");
 
+  /** The longest rest of a lock whose release the server refuses again and again: it doubles with each time. */
+  private static final Duration REFUSED_REST_MAX = Duration.ofMinutes(1);
+
+  /** Of so many such locks, the worker knows how often that was. */
+  private static final int REFUSED_LOCKS_MAX = 1_000;
+
   private final RowlockClient client;
   private final String prefix;
   private final WorkOptions options;
@@ -23,6 +32,9 @@ public final class Worker implements AutoCloseable {
 
   /** One permit for each handler that may begin. */
   private final Semaphore free;
+
+  /** How often in a row the server has refused what the release of a lock said. */
+  private final Map<String, Integer> refusals = new ConcurrentHashMap<>();
 
   private final AtomicInteger threads = new AtomicInteger();
   private final ExecutorService pool = Executors.newCachedThreadPool(this::thread);
@@ -118,6 +130,8 @@ public final class Worker implements AutoCloseable {
 
   private void handle(HeldLock lock) {
     ReleaseOptions release = options.whenDone;
+    // Without its new status, the lock could be taken again at once.
+    if (options.rests) lock.restIfRefused(rest(lock.name()));
     try {
       UnderLock.call(
           lock,
@@ -131,10 +145,28 @@ public final class Worker implements AutoCloseable {
     }
     try {
       lock.release(release);
+      refusals.remove(lock.name());
     } catch (RowlockException failed) {
-      LOG.warn("The release of \"{}\" has failed: {}", lock.name(), failed.getMessage());
+      String rests = failed.saysGivenBack() && options.rests ? refused(lock.name()) : "";
+      LOG.warn("The release of \"{}\" has failed: {}{}", lock.name(), failed.getMessage(), rests);
     } finally {
       free.release();
     }
+  }
+
+  /** Counts a release that the server has refused, and says for how long the lock rests. */
+  private String refused(String name) {
+    String rests = " It rests for " + rest(name).toSeconds() + " s.";
+    if (refusals.size() >= REFUSED_LOCKS_MAX) refusals.clear();
+    refusals.merge(name, 1, Integer::sum);
+    return rests;
+  }
+
+  /** How long the lock rests if the server refuses its release now. */
+  private Duration rest(String name) {
+    Duration rest = WorkOptions.FAILED_REST;
+    for (int count = refusals.getOrDefault(name, 0); count > 0 && rest.compareTo(REFUSED_REST_MAX) < 0; count--)
+      rest = rest.multipliedBy(2);
+    return rest.compareTo(REFUSED_REST_MAX) < 0 ? rest : REFUSED_REST_MAX;
   }
 }

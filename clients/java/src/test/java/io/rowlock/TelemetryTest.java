@@ -219,9 +219,11 @@ class TelemetryTest {
     try (HeldLock lock = rowlock.lock("cancelled")) {
       CompletableFuture<HeldLock> wait = rowlock.lockAsync("cancelled", LockOptions.defaults());
       until("it waits", () -> rowlock.getLock("cancelled").waiting() == 1);
+      assertEquals(1, metric("waiting"));
       wait.cancel(true);
       SpanData asked = spans("rowlock.lock", 2).get(1);
       assertEquals("cancelled", outcome(asked));
+      assertEquals(0, metric("waiting"));
       assertEquals(StatusData.unset(), asked.getStatus());
     }
   }

@@ -4,6 +4,7 @@ import static io.rowlock.Until.until;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.util.List;
 import java.util.concurrent.BlockingQueue;
@@ -128,6 +129,44 @@ class WorkerTest {
       untilStatus("lost/1", "failed");
       put("lost/2");
       untilStatus("lost/2", "done");
+    }
+  }
+
+  @Test
+  void letsALockRestWhoseStatusIsRefusedLongerWithEachTime() throws Exception {
+    put("refused/1");
+    WorkOptions tooLong =
+        WorkOptions.builder().concurrency(2).ifStatus("new").statusWhenDone("x".repeat(64)).build();
+    BlockingQueue<Long> runs = new LinkedBlockingQueue<>();
+    try (Worker worker = rowlock.work("refused/", tooLong, lock -> runs.add(System.nanoTime()))) {
+      long before = runs.take();
+      for (int seconds : new int[] {1, 2}) {
+        long run = runs.take();
+        // By the clock of the database, which begins earlier.
+        assertTrue(run - before > seconds * 1_000_000_000L - 100_000_000L, seconds + " s after the run");
+        before = run;
+      }
+    }
+    RecordView record = rowlock.getLock("refused/1").record().orElseThrow();
+    assertEquals("new", record.status());
+    assertTrue(record.notBefore().orElseThrow().isAfter(record.lastRun().orElseThrow().endedAt().plusSeconds(3)));
+  }
+
+  @Test
+  void letsALockRestWhoseHandlerHasFailed() throws Exception {
+    put("failing/1");
+    WorkOptions again = WorkOptions.builder().ifStatus("new").statusIfLost("new").build();
+    BlockingQueue<Long> runs = new LinkedBlockingQueue<>();
+    try (Worker worker =
+        rowlock.work(
+            "failing/",
+            again,
+            lock -> {
+              runs.add(System.nanoTime());
+              throw new IllegalStateException("as the test wants");
+            })) {
+      long first = runs.take();
+      assertTrue(runs.take() - first > 900_000_000L);
     }
   }
 

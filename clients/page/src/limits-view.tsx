@@ -1,0 +1,117 @@
+// The limits that somebody has set, for patterns and for names, and why.
+
+import { useState } from "preact/hooks";
+import type { LimitSettingJson, ListLimitsResponseJson } from "#proto/rowlock/v1/lock_service_pb.js";
+import { call } from "./api.ts";
+import { connection } from "./connection.ts";
+import { LimitDialog } from "./limit-dialog.tsx";
+import { Chip, LockLink, Name, Text, Trouble, useAsked } from "./parts.tsx";
+import { useMayLimit } from "./rights.ts";
+import { useStore } from "./store.ts";
+
+/** More are a table of their own, for the shell. */
+const SHOWN_MAX = 1_000;
+
+export function LimitsView() {
+  const { about } = useStore(connection);
+  const [acted, setActed] = useState(0);
+  const { value, trouble } = useAsked<ListLimitsResponseJson>(
+    () => call("ListLimits", { pageSize: SHOWN_MAX }),
+    "",
+    {
+      poke: acted,
+      everyMs: 5_000,
+    },
+  );
+  const [changed, setChanged] = useState<LimitSettingJson | "new" | null>(null);
+  const limits = value?.limits ?? [];
+  const mayLimit = useMayLimit(
+    limits.map(({ name, pattern }) => (pattern ? { pattern } : { name: name ?? "" })),
+  );
+  const close = () => setChanged(null);
+  return (
+    <>
+      <div class="title">
+        <h1>Limits</h1>
+        {about?.mayAct ? (
+          <span class="buttons">
+            <button type="button" onClick={() => setChanged("new")}>
+              Set a limit…
+            </button>
+          </span>
+        ) : null}
+      </div>
+      <p class="dim">
+        A limit for a name comes before patterns; the longest pattern that matches comes before shorter ones.
+        Where nothing is set, it is 1.
+      </p>
+      <Trouble text={trouble} />
+      {limits.length > 0 ? (
+        <div class="scroll">
+          <table>
+            <thead>
+              <tr>
+                <th scope="col">Of</th>
+                <th scope="col" class="number c-limit">
+                  Limit
+                </th>
+                <th scope="col">Why</th>
+                <th scope="col" class="number c-token wide">
+                  Version
+                </th>
+                <th scope="col" class="c-act">
+                  <span class="sr">What you can do</span>
+                </th>
+              </tr>
+            </thead>
+            <tbody>
+              {limits.map((setting, at) => (
+                <tr key={setting.pattern ?? `=${setting.name}`}>
+                  <td>
+                    {setting.pattern ? (
+                      <a
+                        href={`#/locks?${new URLSearchParams({ prefix: setting.pattern.slice(0, -1), all: "1" })}`}
+                      >
+                        <Name text={setting.pattern} />
+                      </a>
+                    ) : (
+                      <LockLink name={setting.name ?? ""} />
+                    )}
+                  </td>
+                  <td class="number">
+                    {setting.limit ? setting.limit.toLocaleString("en") : <Chip kind="bad">0, paused</Chip>}
+                  </td>
+                  <td class="wraps">
+                    <Text text={setting.reason ?? ""} />
+                  </td>
+                  <td class="number dim wide">{setting.version}</td>
+                  <td class="c-act">
+                    {mayLimit[at] ? (
+                      <button type="button" class="small" onClick={() => setChanged(setting)}>
+                        Change…<span class="sr"> the limit of {setting.pattern ?? setting.name}</span>
+                      </button>
+                    ) : null}
+                  </td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </div>
+      ) : value ? (
+        <p class="empty">No limit is set, so each lock is held once at a time.</p>
+      ) : null}
+      {value?.nextPageToken ? <p class="dim">There are more; these are the first {SHOWN_MAX}.</p> : null}
+      {changed === null ? null : (
+        <LimitDialog
+          lock={null}
+          setting={changed === "new" ? null : changed}
+          onClose={close}
+          onDone={() => {
+            close();
+            setActed((count) => count + 1);
+          }}
+        />
+      )}
+    </>
+  );
+}

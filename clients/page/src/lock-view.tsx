@@ -1,0 +1,384 @@
+// One lock: what it is, why its first waiter waits, who holds it, who waits in which place, who had it when, and what
+// was changed.
+
+import { useState } from "preact/hooks";
+import type { ClaimJson, LockJson } from "#proto/rowlock/v1/lock_pb.js";
+import type { ExplainWaitResponseJson } from "#proto/rowlock/v1/lock_service_pb.js";
+import { call, type Rights } from "./api.ts";
+import { ChangeTable } from "./changes-view.tsx";
+import { useFollowedLocks } from "./followed-locks.ts";
+import { ForceReleaseDialog } from "./force-release-dialog.tsx";
+import { HistoryBars } from "./history-bars.tsx";
+import { LimitDialog } from "./limit-dialog.tsx";
+import { Chip, Held, Name, Owner, Text, Trouble, useAsked, useNowMs } from "./parts.tsx";
+import { RecordDialog } from "./record-dialog.tsx";
+import { useRights } from "./rights.ts";
+import { causeWords, estimateWords } from "./wait-causes.ts";
+import { ageWords, clockWords, counted, instantMs, modeWords, sourceWords, timeWords } from "./words.ts";
+
+/** What somebody is about to do. */
+type Act = { kind: "limit" } | { kind: "record" } | { kind: "release"; claim: ClaimJson | null };
+
+export function LockView({ name, range }: { name: string; range: string }) {
+  const followed = useFollowedLocks(name);
+  const row = followed.rows.get(name);
+  const [acted, setActed] = useState(0);
+  const poke = row ?? acted;
+  const { value, trouble } = useAsked(() => call("GetLock", { name }), name, { poke });
+  const rights = useRights(name);
+  const [act, setAct] = useState<Act | null>(null);
+  const lock = value?.lock;
+  const over = () => {
+    setAct(null);
+    setActed((count) => count + 1);
+  };
+  return (
+    <>
+      <p class="way">
+        <a href="#/locks">Locks</a>
+      </p>
+      <div class="title">
+        <h1>
+          <Name text={name} />
+        </h1>
+        {lock ? <Buttons lock={lock} rights={rights} onAct={setAct} /> : null}
+      </div>
+      <Trouble text={trouble} />
+      {lock ? (
+        <>
+          <div class="two">
+            <Facts lock={lock} />
+            <Why lock={lock} poke={poke} />
+          </div>
+          <Holders lock={lock} mayEnd={rights.forceRelease} onAct={setAct} />
+          <Queue lock={lock} mayEnd={rights.forceRelease} onAct={setAct} />
+          <HistoryBars name={name} range={range} poke={poke} />
+          <Changes name={name} poke={acted} />
+        </>
+      ) : null}
+      {lock && act?.kind === "limit" ? (
+        <LimitDialog setting={null} lock={lock} onClose={() => setAct(null)} onDone={over} />
+      ) : null}
+      {lock && act?.kind === "record" ? (
+        <RecordDialog lock={lock} onClose={() => setAct(null)} onDone={over} />
+      ) : null}
+      {lock && act?.kind === "release" ? (
+        <ForceReleaseDialog lock={lock} claim={act.claim} onClose={() => setAct(null)} onDone={over} />
+      ) : null}
+    </>
+  );
+}
+
+function Buttons({ lock, rights, onAct }: { lock: LockJson; rights: Rights; onAct: (act: Act) => void }) {
+  const holders = lock.holderCount ?? 0;
+  return (
+    <span class="buttons">
+      {rights.setLimit ? (
+        <button type="button" onClick={() => onAct({ kind: "limit" })}>
+          Set limit…
+        </button>
+      ) : null}
+      {rights.updateLock ? (
+        <button type="button" onClick={() => onAct({ kind: "record" })}>
+          Change record…
+        </button>
+      ) : null}
+      {rights.forceRelease && holders > 1 ? (
+        <button type="button" class="danger" onClick={() => onAct({ kind: "release", claim: null })}>
+          End all {holders} leases…
+        </button>
+      ) : null}
+    </span>
+  );
+}
+
+function Facts({ lock }: { lock: LockJson }) {
+  const nowMs = useNowMs();
+  const { limit = {}, record, waiting = 0 } = lock;
+  const { notBefore, attemptsLeft, status, lastRun } = record ?? {};
+  return (
+    <section class="panel" aria-label="State">
+      <dl class="facts">
+        <dt>Held</dt>
+        <dd>
+          <Held lock={lock} /> {lock.draining ? "more than the limit allows, so it drains" : null}
+        </dd>
+        <dt>Waiting</dt>
+        <dd>{waiting}</dd>
+        <dt>Limit</dt>
+        <dd>
+          <strong>{limit.limit ?? 0}</strong> <span class="dim">{sourceWords(limit)}</span>
+          {limit.reason ? (
+            <span class="under">
+              “<Text text={limit.reason} />”
+            </span>
+          ) : null}
+        </dd>
+        <dt>Last token</dt>
+        <dd>{lock.lastFencingToken ?? "none yet"}</dd>
+        {record ? (
+          <>
+            <dt>Status</dt>
+            <dd>
+              {status ? (
+                <Chip>
+                  <Text text={status} />
+                </Chip>
+              ) : (
+                "none"
+              )}
+            </dd>
+            {notBefore ? (
+              <>
+                <dt>Not before</dt>
+                <dd>
+                  {clockWords(instantMs(notBefore), nowMs)}{" "}
+                  <span class="dim">{dueWords(notBefore, nowMs)}</span>
+                </dd>
+              </>
+            ) : null}
+            {attemptsLeft === undefined ? null : (
+              <>
+                <dt>Attempts left</dt>
+                <dd>{attemptsLeft}</dd>
+              </>
+            )}
+            {lastRun ? (
+              <>
+                <dt>Last run</dt>
+                <dd>
+                  {lastRun.owner ? <Text text={lastRun.owner} /> : "no owner named"}
+                  <span class="dim"> token {lastRun.fencingToken}</span>
+                  <span class="under dim">
+                    {(lastRun.endReason ?? "")
+                      .replace("REFUSAL_REASON_", "")
+                      .toLowerCase()
+                      .replaceAll("_", " ")}
+                    {lastRun.endedAt ? ` at ${clockWords(instantMs(lastRun.endedAt), nowMs)}` : ""}
+                    {lastRun.grantedAt && lastRun.endedAt
+                      ? ` after ${timeWords(instantMs(lastRun.endedAt) - instantMs(lastRun.grantedAt))}`
+                      : ""}
+                  </span>
+                </dd>
+              </>
+            ) : null}
+          </>
+        ) : null}
+      </dl>
+    </section>
+  );
+}
+
+function dueWords(notBefore: string, nowMs: number): string {
+  const inMs = instantMs(notBefore) - nowMs;
+  return inMs > 0 ? `in ${ageWords(inMs)}` : `due for ${ageWords(-inMs)}`;
+}
+
+/** Why the first waiter waits; or, if nobody waits, what a request would meet. */
+function Why({ lock, poke }: { lock: LockJson; poke: unknown }) {
+  const { name = "", waiters = [] } = lock;
+  const ticketNumber = waiters[0]?.ticketNumber;
+  const request = ticketNumber === undefined ? { name } : { claim: { lockName: name, ticketNumber } };
+  const key = `${name}#${ticketNumber ?? ""}`;
+  const { value } = useAsked(() => call("ExplainWait", request), key, {
+    poke,
+    pauseMs: 2_000,
+    everyMs: 10_000,
+  });
+  return (
+    <section class="panel" aria-labelledby="why">
+      <h2 id="why">{ticketNumber === undefined ? "A request now" : "Why the first waiter waits"}</h2>
+      {value ? <Explanation explanation={value} /> : null}
+    </section>
+  );
+}
+
+function Explanation({ explanation }: { explanation: ExplainWaitResponseJson }) {
+  const nowMs = useNowMs();
+  const { causes = [], summary = "", estimate } = explanation;
+  const isWaiter = explanation.claim !== undefined;
+  if (causes.length === 0)
+    return <p>{isWaiter ? <Text text={summary} /> : "A request for one permit would be granted at once."}</p>;
+  return (
+    <>
+      <ul class="causes">
+        {causes.map((cause, at) => (
+          <li key={at}>{causeWords(cause, nowMs)}</li>
+        ))}
+      </ul>
+      {estimate ? <p class="dim">{estimateWords(estimate)}</p> : null}
+    </>
+  );
+}
+
+interface ClaimsProps {
+  readonly lock: LockJson;
+  readonly mayEnd: boolean;
+  readonly onAct: (act: Act) => void;
+}
+
+function Holders({ lock, mayEnd, onAct }: ClaimsProps) {
+  const nowMs = useNowMs();
+  const { holders = [], holderCount = 0 } = lock;
+  return (
+    <section aria-labelledby="holders">
+      <h2 id="holders">
+        Holders <span class="dim">{holderCount}</span>
+      </h2>
+      {holders.length === 0 ? (
+        <p class="empty">{holderCount === 0 ? "Nobody holds it." : "You may not see who holds it."}</p>
+      ) : (
+        <div class="scroll">
+          <table>
+            <thead>
+              <tr>
+                <th scope="col" class="c-ticket wide">
+                  Ticket
+                </th>
+                <th scope="col">Owner</th>
+                <th scope="col" class="c-takes wide">
+                  Holds
+                </th>
+                <th scope="col" class="number c-time">
+                  For
+                </th>
+                <th scope="col" class="number c-time">
+                  Ends in
+                </th>
+                <th scope="col" class="number c-token wide">
+                  Token
+                </th>
+                {mayEnd ? (
+                  <th scope="col" class="c-act">
+                    <span class="sr">What you can do</span>
+                  </th>
+                ) : null}
+              </tr>
+            </thead>
+            <tbody>
+              {holders.map((claim) => (
+                <tr key={claim.ticketNumber}>
+                  <td class="dim wide">#{claim.ticketNumber}</td>
+                  <td>
+                    <Owner claim={claim} />
+                    {claim.unclaimed ? <span class="dim"> granted, not confirmed yet</span> : null}
+                    <Under claim={claim} />
+                  </td>
+                  <td class="wide">{modeWords(claim)}</td>
+                  <td class="number">
+                    {claim.grantedAt ? ageWords(nowMs - instantMs(claim.grantedAt)) : ""}
+                  </td>
+                  <td class="number">
+                    {claim.expiresAt ? ageWords(Math.max(0, instantMs(claim.expiresAt) - nowMs)) : "no end"}
+                  </td>
+                  <td class="number wide">{claim.fencingToken}</td>
+                  {mayEnd ? <EndCell claim={claim} word="End…" onAct={onAct} /> : null}
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </div>
+      )}
+      <More count={holderCount - holders.length} />
+    </section>
+  );
+}
+
+function Queue({ lock, mayEnd, onAct }: ClaimsProps) {
+  const nowMs = useNowMs();
+  const { waiters = [], waiting = 0 } = lock;
+  if (waiting === 0) return null;
+  return (
+    <section aria-labelledby="queue">
+      <h2 id="queue">
+        Queue <span class="dim">{waiting}</span>
+      </h2>
+      {waiters.length === 0 ? (
+        <p class="empty">You may not see who waits.</p>
+      ) : (
+        <div class="scroll">
+          <table>
+            <thead>
+              <tr>
+                <th scope="col" class="c-ticket">
+                  Place
+                </th>
+                <th scope="col">Owner</th>
+                <th scope="col" class="c-takes wide">
+                  Wants
+                </th>
+                <th scope="col" class="number c-time">
+                  Waits for
+                </th>
+                <th scope="col" class="c-time number wide">
+                  Ticket
+                </th>
+                {mayEnd ? (
+                  <th scope="col" class="c-act">
+                    <span class="sr">What you can do</span>
+                  </th>
+                ) : null}
+              </tr>
+            </thead>
+            <tbody>
+              {waiters.map((claim, at) => (
+                <tr key={claim.ticketNumber}>
+                  <td>{at + 1}.</td>
+                  <td>
+                    <Owner claim={claim} />
+                    <Under claim={claim} />
+                  </td>
+                  <td class="wide">{modeWords(claim)}</td>
+                  <td class="number">
+                    {claim.requestedAt ? ageWords(nowMs - instantMs(claim.requestedAt)) : ""}
+                  </td>
+                  <td class="dim number wide">#{claim.ticketNumber}</td>
+                  {mayEnd ? <EndCell claim={claim} word="Remove…" onAct={onAct} /> : null}
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </div>
+      )}
+      <More count={waiting - waiters.length} />
+    </section>
+  );
+}
+
+/** What stands in columns of its own where there is room. */
+function Under({ claim }: { claim: ClaimJson }) {
+  return (
+    <span class="under narrow">
+      #{claim.ticketNumber}, {modeWords(claim)}
+    </span>
+  );
+}
+
+function EndCell({ claim, word, onAct }: { claim: ClaimJson; word: string; onAct: (act: Act) => void }) {
+  return (
+    <td class="c-act">
+      <button type="button" class="small" onClick={() => onAct({ kind: "release", claim })}>
+        {word}
+        <span class="sr"> the claim #{claim.ticketNumber}</span>
+      </button>
+    </td>
+  );
+}
+
+function More({ count }: { count: number }) {
+  return count > 0 ? <p class="dim">and {counted(count, "other")}</p> : null;
+}
+
+function Changes({ name, poke }: { name: string; poke: unknown }) {
+  const { value } = useAsked(() => call("ListChanges", { lockName: name, pageSize: 10 }), name, {
+    poke,
+    everyMs: 10_000,
+  });
+  const changes = value?.changes ?? [];
+  return changes.length === 0 ? null : (
+    <section aria-labelledby="changes">
+      <h2 id="changes">Changes</h2>
+      <ChangeTable changes={changes} isOneLock />
+    </section>
+  );
+}

@@ -1,0 +1,67 @@
+// Why a request waits, in words.
+
+import type { WaitCauseJson, WaitEstimateJson } from "#proto/rowlock/v1/lock_pb.js";
+import {
+  ageWords,
+  claimWords,
+  clockWords,
+  counted,
+  durationMs,
+  instantMs,
+  shown,
+  someOf,
+  sourceWords,
+  timeWords,
+} from "./words.ts";
+
+export function causeWords(cause: WaitCauseJson, nowMs: number): string {
+  const at = (instant: string) =>
+    `${clockWords(instantMs(instant), nowMs)} (in ${ageWords(instantMs(instant) - nowMs)})`;
+  if (cause.held) {
+    const { holders = [], holderCount = 0, firstEndsAt } = cause.held;
+    const who = someOf(holders.map(claimWords), holderCount) || counted(holderCount, "holder");
+    const end = firstEndsAt
+      ? `The first lease ends at ${at(firstEndsAt)}, unless it is renewed.`
+      : "No lease has an end.";
+    return `Held by ${who}. ${end}`;
+  }
+  if (cause.queued) {
+    const { first = [], ahead = 0, permitsAhead = "0" } = cause.queued;
+    const who = someOf(first.map(claimWords), ahead) || counted(ahead, "waiter");
+    return `Behind ${who} in the queue, for ${permitsAhead} in all.`;
+  }
+  if (cause.limit) {
+    const { limit = {}, setAt, setBy } = cause.limit;
+    const by = setBy ? `, by ${shown(setBy)}` : "";
+    const when = setAt ? `, ${ageWords(nowMs - instantMs(setAt))} ago` : "";
+    const why = limit.reason ? `: “${shown(limit.reason)}”` : "";
+    return `The limit is ${limit.limit ?? 0}, ${sourceWords(limit)}${by}${when}${why}.`;
+  }
+  if (cause.notBefore) return `Not due before ${at(cause.notBefore)}.`;
+  if (cause.exhausted) return "Its record has no attempts left.";
+  if (cause.status !== undefined)
+    return cause.status === ""
+      ? "It has no status, and the request wants one."
+      : `Its status is ${shown(cause.status)}, which the request does not want.`;
+  if (cause.failedOverUntil)
+    return `The database has failed over: nothing is granted before ${at(cause.failedOverUntil)}, as a lost lease may still be held.`;
+  if (cause.rows) {
+    const { user, connectionId, heldFor } = cause.rows;
+    const who = user ? ` of the user ${shown(user)}` : "";
+    const kill =
+      connectionId && connectionId !== "0" ? ` To end it in the database: KILL ${connectionId}.` : "";
+    const since = heldFor ? `, for ${timeWords(durationMs(heldFor))}` : "";
+    return `Another transaction${who} holds its rows in the database${since}.${kill}`;
+  }
+  return "For a cause that this page does not know; a newer server may have named it.";
+}
+
+export function estimateWords({
+  median = "0s",
+  low = "0s",
+  high = "0s",
+  leases = 0,
+}: WaitEstimateJson): string {
+  const [most, least, middle] = [high, low, median].map((each) => timeWords(durationMs(each)));
+  return `Likely about ${middle}; in 8 of 10 cases ${least} to ${most}, from ${counted(leases, "lease")}.`;
+}

@@ -1,0 +1,97 @@
+// How the page writes what the server says: names without harm, times, counts, and the words for modes and ends.
+
+import type { ClaimJson, LimitJson, ModeJson } from "#proto/rowlock/v1/lock_pb.js";
+
+/**
+ * Makes the characters visible that a browser would obey or hide: control, bidirectional and other formatting ones. The
+ * shell escapes them in the same way.
+ */
+export function shown(text: string): string {
+  return text.replace(
+    /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu,
+    (character) => `\\u${(character.codePointAt(0) ?? 0).toString(16).padStart(4, "0")}`,
+  );
+}
+
+/** 1 lock, 2 locks. */
+export function counted(count: number, what: string): string {
+  return `${count.toLocaleString("en")} ${what}${count === 1 ? "" : "s"}`;
+}
+
+/** A duration for a person: 250 ms, 12 s, 3 min, 5 h, 2 d. */
+export function timeWords(ms: number): string {
+  if (ms < 1_000) return `${Math.max(0, Math.round(ms))} ms`;
+  if (ms < 120_000) return `${Math.floor(ms / 1_000)} s`;
+  if (ms < 7_200_000) return `${Math.floor(ms / 60_000)} min`;
+  return ms < 172_800_000 ? `${Math.floor(ms / 3_600_000)} h` : `${Math.floor(ms / 86_400_000)} d`;
+}
+
+/** The same for a time that grows while somebody looks: without milliseconds, which would flicker. */
+export function ageWords(ms: number): string {
+  return ms < 1_000 ? "0 s" : timeWords(ms);
+}
+
+/** A duration of the protocol's JSON, such as `3.5s`. */
+export function durationMs(duration: string): number {
+  return Number.parseFloat(duration) * 1_000;
+}
+
+/** An instant of the protocol's JSON. */
+export function instantMs(instant: string): number {
+  return Date.parse(instant);
+}
+
+/** 03:12:05, with the date in front if that is another day. In the time zone of the browser. */
+export function clockWords(ms: number, nowMs: number): string {
+  const date = new Date(ms);
+  const isToday = date.toDateString() === new Date(nowMs).toDateString();
+  return isToday ? clock(date) : `${day(date)} ${clock(date)}`;
+}
+
+export function day(date: Date): string {
+  return [date.getFullYear(), two(date.getMonth() + 1), two(date.getDate())].join("-");
+}
+
+export function clock(date: Date): string {
+  return [date.getHours(), date.getMinutes(), date.getSeconds()].map(two).join(":");
+}
+
+function two(number: number): string {
+  return String(number).padStart(2, "0");
+}
+
+/** MODE_SHARED as "reader", and permits with their count. */
+export function modeWords({ mode, permits = 1 }: { mode?: ModeJson; permits?: number }): string {
+  if (mode === "MODE_SHARED") return "reader";
+  return mode === "MODE_EXCLUSIVE" ? "writer" : counted(permits, "permit");
+}
+
+/** REFUSAL_REASON_FORCE_RELEASED as "force released". */
+export function endWords(claim: ClaimJson): string {
+  const words = (claim.endReason ?? "").replace("REFUSAL_REASON_", "").toLowerCase().replaceAll("_", " ");
+  const by = claim.endedBy ? ` by ${shown(claim.endedBy)}` : "";
+  return `${words}${by}${claim.endNote ? ` (${shown(claim.endNote)})` : ""}`;
+}
+
+/** `anna`, or `#12` if nobody is named. */
+export function whoWords({ owner, ticketNumber = "0" }: ClaimJson): string {
+  return owner ? shown(owner) : `#${ticketNumber}`;
+}
+
+/** `anna (#12)` */
+export function claimWords(claim: ClaimJson): string {
+  return claim.owner ? `${shown(claim.owner)} (#${claim.ticketNumber})` : `#${claim.ticketNumber}`;
+}
+
+/** Where a limit comes from. */
+export function sourceWords({ source, pattern = "" }: LimitJson): string {
+  if (source === "LIMIT_SOURCE_PATTERN") return `by the pattern ${shown(pattern)}`;
+  return source === "LIMIT_SOURCE_NAME" ? "set for this name" : "the default, as nothing was set";
+}
+
+/** The first few of many, and how many more there are. */
+export function someOf(words: readonly string[], count: number, most = 3): string {
+  const first = words.slice(0, most);
+  const more = count - first.length;
+  return [...first, ...(more > 0 ? [`${more.toLocaleString("en")} more`] : [])].join(", ");
+}

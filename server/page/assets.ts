@@ -1,0 +1,82 @@
+// The files of the page: read once, and the same for everybody. They contain no data, so they are open to all who reach
+// the port. The browser lets nothing else run, load or frame them.
+
+import { createHash } from "node:crypto";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { extname } from "node:path";
+import { gzipSync } from "node:zlib";
+
+/** Contents by name, such as `index.html`. */
+export type Files = ReadonlyMap<string, Buffer>;
+
+/** What a browser lets the page do. */
+const POLICY =
+  "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; " +
+  "base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
+const TYPES: Readonly<Record<string, string>> = {
+  ".html": "text/html; charset=utf-8",
+  ".js": "text/javascript; charset=utf-8",
+  ".css": "text/css; charset=utf-8",
+  ".svg": "image/svg+xml",
+  ".png": "image/png",
+  ".ico": "image/x-icon",
+  ".txt": "text/plain; charset=utf-8",
+};
+
+const FIRST = "index.html";
+const FOLDER = "/page/";
+
+interface Asset {
+  readonly content: Buffer;
+  /** Less than half of it, which a phone notices. */
+  readonly compressed: Buffer;
+  readonly type: string;
+  readonly etag: string;
+}
+
+export class Assets {
+  readonly #byPath: ReadonlyMap<string, Asset>;
+
+  constructor(files: Files) {
+    this.#byPath = new Map(
+      [...files].map(([name, content]) => {
+        const hash = createHash("sha256").update(content).digest("base64url").slice(0, 22);
+        const type = TYPES[extname(name)] ?? "application/octet-stream";
+        const asset = { content, compressed: gzipSync(content), type, etag: `"${hash}"` };
+        return [name === FIRST ? "/" : FOLDER + name, asset];
+      }),
+    );
+  }
+
+  has(path: string): boolean {
+    return this.#byPath.has(path);
+  }
+
+  /** Sends the file of a path that it has. */
+  send(path: string, { method, headers }: IncomingMessage, response: ServerResponse): void {
+    const { content, compressed, type, etag } = this.#byPath.get(path) as Asset;
+    response.setHeaders(
+      new Map([
+        ["etag", etag],
+        // Asked for anew each time, so that a page never mixes the files of two versions.
+        ["cache-control", "no-cache"],
+        ["vary", "accept-encoding"],
+        ["content-security-policy", POLICY],
+        ["x-content-type-options", "nosniff"],
+        ["referrer-policy", "no-referrer"],
+        ["cross-origin-opener-policy", "same-origin"],
+        ["cross-origin-resource-policy", "same-origin"],
+      ]),
+    );
+    if (headers["if-none-match"] === etag) {
+      response.writeHead(304).end();
+      return;
+    }
+    const isCompressed = /\bgzip\b/.test(String(headers["accept-encoding"]));
+    const body = isCompressed ? compressed : content;
+    if (isCompressed) response.setHeader("content-encoding", "gzip");
+    response.writeHead(200, { "content-type": type, "content-length": body.length });
+    response.end(method === "HEAD" ? undefined : body);
+  }
+}

@@ -1,0 +1,117 @@
+// Who uses the page, and what for: the gate of gRPC decides if there is one. A server that asks nobody who calls shows
+// everything to whoever opens the page, or to whoever has a token for the metrics if these need one; it takes changes
+// only if other machines cannot reach the page.
+
+import type { IncomingMessage } from "node:http";
+import type { TLSSocket } from "node:tls";
+import { type Gate, type Identity, NOBODY } from "../access/access.ts";
+import { AccessError, credentialsMissing, credentialsWrong } from "../access/access-error.ts";
+import { EVERYTHING } from "../access/policy.ts";
+import type { Right } from "../access/rights.ts";
+import { isLoopback } from "../config/listen-address.ts";
+
+/** The tokens that open the metrics. */
+export interface MetricsTokens {
+  /** Whether there are any. */
+  readonly areAsked: boolean;
+  knows(authorization: string | undefined): boolean;
+}
+
+export interface CallersOptions {
+  /** null: the server asks nobody who calls. */
+  readonly gate: Gate | null;
+  /** Whether the gate knows anybody by a token. */
+  readonly takesTokens: boolean;
+  /** Whether tokens may cross the network without TLS. */
+  readonly allowPlaintextTokens: boolean;
+  readonly metricsTokens: MetricsTokens;
+  /** Where the page is served. */
+  readonly listenHost: string;
+}
+
+/** What the page says of signing in. */
+export interface SignIn {
+  readonly signIn: "none" | "token";
+  /** Why nobody can sign in over this connection; null: with a token. */
+  readonly mayNotSignIn: string | null;
+}
+
+const NO_TOKENS =
+  "This server knows its callers by their certificates only, and the page needs a token: set ROWLOCK_TOKENS_FILE, too.";
+const NO_TLS =
+  "Others on the network could read your token: set ROWLOCK_METRICS_TLS, or come over a tunnel that ends at the server's " +
+  "machine. Where nobody can listen, set ROWLOCK_ALLOW_PLAINTEXT_TOKENS.";
+const READS_ONLY =
+  "This server asks nobody who calls, and other machines can reach this page, so the page only reads: set " +
+  "ROWLOCK_TOKENS_FILE, and sign in.";
+
+type Request = Pick<IncomingMessage, "headers" | "socket">;
+
+export class Callers {
+  readonly #options: CallersOptions;
+
+  constructor(options: CallersOptions) {
+    this.#options = options;
+  }
+
+  /** Whether a request needs a token. */
+  get areAsked(): boolean {
+    return this.#options.gate !== null || this.#options.metricsTokens.areAsked;
+  }
+
+  signIn(request: Request): SignIn {
+    if (!this.areAsked) return { signIn: "none", mayNotSignIn: null };
+    return { signIn: "token", mayNotSignIn: this.#mayNotSignIn(request) };
+  }
+
+  /** Who asks for something that needs this right. Throws, or rejects with, an AccessError. */
+  identify(request: Request, right: Right): Identity | Promise<Identity> {
+    const { authorization } = request.headers;
+    const { gate } = this.#options;
+    if (!gate) return this.#ofOpenServer(authorization, right);
+    const why = this.#mayNotSignIn(request);
+    if (why !== null && authorization === undefined) throw new AccessError("CREDENTIALS_MISSING", why);
+    if (why !== null) throw credentialsWrong(why);
+    const given = authorization === undefined ? [] : [authorization];
+    return gate.identify({ authorization: given, certificate: () => null });
+  }
+
+  /** Why nobody with this identity may change anything; null: there are locks on which they may. */
+  whyNotAct({ principal, allowed }: Identity): string | null {
+    if (!this.#options.gate) return this.#openMayAct ? null : READS_ONLY;
+    const may = ACTS.some((verb) => allowed.within({ verb, right: "operate" }, "") !== null);
+    return may ? null : `The policy of this server gives ${principal} no right to change anything.`;
+  }
+
+  #ofOpenServer(authorization: string | undefined, right: Right): Identity {
+    const { metricsTokens } = this.#options;
+    const isKnown = () => !metricsTokens.areAsked || metricsTokens.knows(authorization);
+    if (authorization === undefined && !isKnown())
+      throw credentialsMissing("sign in with a token of ROWLOCK_METRICS_TOKEN_FILE");
+    if (!isKnown()) throw credentialsWrong("the server does not know the token");
+    if (right !== "read" && !this.#openMayAct) throw new AccessError("RIGHT_MISSING", READS_ONLY, { right });
+    if (!metricsTokens.areAsked) return NOBODY;
+    const ended = () => (isKnown() ? null : credentialsWrong("they are not in force any more"));
+    return { principal: "", allowed: EVERYTHING, quota: {}, ended };
+  }
+
+  get #openMayAct(): boolean {
+    return isLoopback(this.#options.listenHost);
+  }
+
+  #mayNotSignIn({ socket }: Request): string | null {
+    const { gate, takesTokens, allowPlaintextTokens } = this.#options;
+    if (!gate) return null;
+    if (!takesTokens) return NO_TOKENS;
+    const isSafe = (socket as TLSSocket).encrypted || isLoopback(peerHost(socket)) || allowPlaintextTokens;
+    return isSafe ? null : NO_TLS;
+  }
+}
+
+/** What the page can do beside reading. */
+const ACTS = ["ForceRelease", "SetLimit", "UpdateLock"] as const;
+
+/** Without the prefix that IPv4 addresses have at a listener for both. */
+export function peerHost({ remoteAddress = "" }: Pick<IncomingMessage["socket"], "remoteAddress">): string {
+  return remoteAddress.replace(/^::ffff:(?=[\d.]+$)/, "");
+}

@@ -1,0 +1,21 @@
+// The bounds of the page's own work, each with its reason.
+
+/** As many as people look at one server at once, and few enough that probes and scrapes keep their connections. */
+export const PAGE_WATCHES_MAX = 20;
+export const PAGE_CALLS_MAX = 50;
+
+/** The largest request of the contract that the page sends takes some kilobytes. */
+export const BODY_BYTES_MAX = 65_536;
+
+/** How often a watch without news shows that it lives: proxies end answers that are silent for a minute. */
+export const SIGN_OF_LIFE_MS = 10_000;
+
+/**
+ * How long a browser may take to read an answer, or a message of a watch, before its connection ends: the server keeps
+ * what is not read.
+ */
+export const READ_MS_MAX = 30_000;
+
+/** The rates that charts show: as far back, and in such steps, as people compare at a glance. */
+export const RATES_STEP_MS = 5_000;
+export const RATES_STEPS = 120;

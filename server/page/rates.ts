@@ -1,0 +1,143 @@
+// What happened at this server in the last minutes, in steps: for charts that must not wait for a collector of metrics.
+// On the hot path, an event is an addition to the present step.
+
+import type { EngineEvent } from "../engine/lock-engine.ts";
+import { RATES_STEP_MS, RATES_STEPS } from "./page-bounds.ts";
+
+/** Each has one value for each step, oldest first. */
+export interface RatesBody {
+  readonly stepMs: number;
+  /** When the last step ended, by the server's clock. */
+  readonly endMs: number;
+  readonly series: {
+    /** A second. */
+    readonly grants: readonly number[];
+    /** Grants to those who had waited, a second. */
+    readonly handOvers: readonly number[];
+    /** How long they had waited, within a tenth; null: nobody had. */
+    readonly waitMsP50: readonly (number | null)[];
+    readonly waitMsP99: readonly (number | null)[];
+    /** Requests that were refused, a second. */
+    readonly refused: readonly number[];
+    /** Leases that ended without their holders, a second: expired, lapsed, released by force. */
+    readonly lost: readonly number[];
+  };
+}
+
+/** Waits are counted in classes, each this much longer than the one before, from one microsecond on. */
+const CLASS_FACTOR = 1.1;
+/** The last class begins at four weeks. */
+const CLASSES = 300;
+
+/** One step that is over. */
+interface Step {
+  readonly grants: number;
+  readonly handOvers: number;
+  readonly waitMsP50: number | null;
+  readonly waitMsP99: number | null;
+  readonly refused: number;
+  readonly lost: number;
+}
+
+const QUIET: Step = { grants: 0, handOvers: 0, waitMsP50: null, waitMsP99: null, refused: 0, lost: 0 };
+
+export class Rates {
+  readonly #now: () => number;
+  /** Oldest first. */
+  readonly #steps: Step[] = Array.from({ length: RATES_STEPS }, () => QUIET);
+  readonly #waits = new Uint32Array(CLASSES);
+  #grants = 0;
+  #handOvers = 0;
+  #refused = 0;
+  #lost = 0;
+  /** When the present step ends. */
+  #endMs: number;
+
+  /** `now`: a clock that only goes ahead. */
+  constructor(now: () => number = () => performance.now()) {
+    this.#now = now;
+    this.#endMs = now() + RATES_STEP_MS;
+  }
+
+  /** To be told of everything that the engine does. Does not throw. */
+  observe(reported: EngineEvent): void {
+    if (reported.kind === "answered") {
+      if (reported.command.verb !== "acquire" || reported.outcome.kind !== "refused") return;
+      this.#turn();
+      this.#refused += 1;
+    } else if (reported.kind === "event") {
+      const { event } = reported;
+      if (event.kind === "granted") {
+        this.#turn();
+        this.#grants += 1;
+        if (event.queued) this.#handedOver(event.waitedUs);
+      } else if (event.kind === "ended" && event.was === "held" && event.claim.endReason !== "released") {
+        this.#turn();
+        this.#lost += 1;
+      }
+    }
+  }
+
+  /** The steps that are over. */
+  body(): RatesBody {
+    this.#turn();
+    const of = <Key extends keyof Step>(key: Key) => this.#steps.map((step) => step[key]);
+    return {
+      stepMs: RATES_STEP_MS,
+      endMs: Math.round(Date.now() - (this.#now() - (this.#endMs - RATES_STEP_MS))),
+      series: {
+        grants: of("grants"),
+        handOvers: of("handOvers"),
+        waitMsP50: of("waitMsP50"),
+        waitMsP99: of("waitMsP99"),
+        refused: of("refused"),
+        lost: of("lost"),
+      },
+    };
+  }
+
+  #handedOver(waitedUs: number): void {
+    this.#handOvers += 1;
+    const index = Math.floor(Math.log(Math.max(1, waitedUs)) / Math.log(CLASS_FACTOR));
+    const fitting = Math.min(index, CLASSES - 1);
+    this.#waits[fitting] = (this.#waits[fitting] ?? 0) + 1;
+  }
+
+  /** Ends the steps that are over by now. */
+  #turn(): void {
+    const now = this.#now();
+    if (now < this.#endMs) return;
+    this.#steps.push(this.#ended());
+    const quiet = Math.min(Math.floor((now - this.#endMs) / RATES_STEP_MS), RATES_STEPS);
+    for (let step = 0; step < quiet; step += 1) this.#steps.push(QUIET);
+    this.#steps.splice(0, this.#steps.length - RATES_STEPS);
+    this.#endMs += (Math.floor((now - this.#endMs) / RATES_STEP_MS) + 1) * RATES_STEP_MS;
+  }
+
+  #ended(): Step {
+    const seconds = RATES_STEP_MS / 1_000;
+    const ended: Step = {
+      grants: this.#grants / seconds,
+      handOvers: this.#handOvers / seconds,
+      waitMsP50: this.#waitMs(0.5),
+      waitMsP99: this.#waitMs(0.99),
+      refused: this.#refused / seconds,
+      lost: this.#lost / seconds,
+    };
+    this.#grants = this.#handOvers = this.#refused = this.#lost = 0;
+    this.#waits.fill(0);
+    return ended;
+  }
+
+  /** The wait that this share of the waits did not exceed. */
+  #waitMs(share: number): number | null {
+    if (this.#handOvers === 0) return null;
+    let rest = Math.ceil(this.#handOvers * share);
+    const index = this.#waits.findIndex((count) => {
+      rest -= count;
+      return rest <= 0;
+    });
+    // The middle of its class.
+    return CLASS_FACTOR ** (index + 0.5) / 1_000;
+  }
+}

@@ -1,0 +1,185 @@
+// Statements of a migration, on tables that others use. A change of a table waits for all transactions that have read it,
+// and everybody else then waits behind the change. So each attempt waits for a second at most, and the servers decide
+// between attempts. Says for whom it waits, as far as the database tells: its own servers are soon done, but a report, a
+// backup or a forgotten transaction may not be.
+
+import type { Knex } from "knex";
+import { classify } from "../mysql/connection/errors.ts";
+import { type RetryPolicy, retry } from "../retry.ts";
+import { textOf } from "../rows/from-rows.ts";
+import { ROW_LOCKED, StoreError } from "../store.ts";
+
+/** StoreError.reason if others used a table for too long. */
+export const TABLE_IN_USE = "table_in_use";
+
+/** How long a change waits for a table in all: long enough for a short report, and not for a backup. */
+const TABLE_WAIT_MS = 30_000;
+/** What every connection of a migration must set: how long one attempt waits for a table, and for a row. */
+export const ATTEMPT_LIMITS = "SET SESSION lock_wait_timeout = 1, innodb_lock_wait_timeout = 5";
+/** Between two attempts, the servers catch up. */
+const PAUSE_MS = 1_000;
+/** When a waiting attempt asks who is in the way. Only they still use the table then, because all others wait behind it. */
+const LOOK_AFTER_MS = 500;
+const LOG_EVERY_MS = 5_000;
+const USERS_MAX = 3;
+const STATEMENT_LENGTH_MAX = 80;
+
+export interface TablePatience {
+  /** Called with a message while a statement waits, at most every LOG_EVERY_MS. */
+  readonly log?: (message: string) => void;
+  /** How long a statement waits for a table; unset: TABLE_WAIT_MS. */
+  readonly tableWaitMs?: number;
+}
+
+/** The connections of one migration. */
+export interface MigratingConnections {
+  readonly knex: Knex;
+  /** The ids of all of them at the database. */
+  readonly ids: ReadonlySet<number>;
+}
+
+/** Somebody who uses the table. */
+interface TableUser {
+  readonly connectionId: bigint;
+  /** user@host. */
+  readonly who: string;
+  /** How long its transaction is open; null: unknown. */
+  readonly openS: number | null;
+  /** The beginning of its statement; null: it runs none, or the database does not show it. */
+  readonly statement: string | null;
+}
+
+/**
+ * Runs the statement, again and again while others use its table. Throws what the database says, or a StoreError,
+ * `table_in_use`, which names them. The statement must be safe to repeat after an attempt that did nothing.
+ */
+export async function runPatiently(
+  connections: MigratingConnections,
+  statement: string,
+  { log = () => {}, tableWaitMs = TABLE_WAIT_MS }: TablePatience,
+): Promise<void> {
+  const startedMs = performance.now();
+  let loggedMs = Number.NEGATIVE_INFINITY;
+  let inTheWay = UNKNOWN;
+  const waitedS = () => Math.floor((performance.now() - startedMs) / 1_000);
+  const waits = () => `\`${beginningOf(statement)}\` has waited for ${waitedS()} s for ${inTheWay}`;
+  const policy: RetryPolicy<unknown> = {
+    attempts: Number.POSITIVE_INFINITY,
+    longestMs: tableWaitMs,
+    pauseMs: () => PAUSE_MS,
+    isWorthIt: isInUse,
+  };
+  const attempt = async () => {
+    const found = await runOnce(connections, statement, waitedS());
+    if (!found) return;
+    inTheWay = found.inTheWay;
+    throw found.error;
+  };
+  try {
+    await retry(policy, attempt, () => {
+      if (performance.now() - loggedMs < LOG_EVERY_MS) return;
+      loggedMs = performance.now();
+      log(`The migration goes on when others let it: ${waits()}.`);
+    });
+  } catch (error) {
+    if (!isInUse(error)) throw error;
+    const message = `${waits()}. End that (KILL and the number of the connection), or wait for its end, then start again.`;
+    throw new StoreError("unavailable", TABLE_IN_USE, message, { cause: error });
+  }
+}
+
+/** Returns null if the statement ran; otherwise who was in its way. */
+async function runOnce(
+  { knex, ids }: MigratingConnections,
+  statement: string,
+  waitedS: number,
+): Promise<{ readonly error: unknown; readonly inTheWay: string } | null> {
+  const connection: { readonly threadId: number } = await knex.client.acquireConnection();
+  const looking = Promise.withResolvers<string>();
+  const timer = setTimeout(() => {
+    usersOf(knex, { waiting: connection.threadId, ids, waitedS }).then(looking.resolve, looking.reject);
+  }, LOOK_AFTER_MS);
+  try {
+    await knex.raw(statement).connection(connection);
+    return null;
+  } catch (error) {
+    if (!isInUse(error)) throw error;
+    return { error, inTheWay: await looking.promise };
+  } finally {
+    clearTimeout(timer);
+    // The statement may have ended while the question was under way; then nobody needs its answer.
+    looking.promise.catch(() => {});
+    await knex.client.releaseConnection(connection);
+  }
+}
+
+function isInUse(error: unknown): error is unknown {
+  return !(error instanceof StoreError) && classify(error).error.reason === ROW_LOCKED;
+}
+
+const UNKNOWN = "somebody whom the database does not name";
+const MAY_NOT_SEE =
+  "somebody whom the database does not name to this user (GRANT PROCESS ON *.*, on MySQL also SELECT ON performance_schema.*)";
+
+// The last statement of a transaction is there although it may have ended.
+const ON_MYSQL = `SELECT DISTINCT u.PROCESSLIST_ID, u.PROCESSLIST_USER, u.PROCESSLIST_HOST,
+    TIMESTAMPDIFF(SECOND, x.trx_started, NOW()), s.SQL_TEXT
+  FROM performance_schema.threads me
+  JOIN performance_schema.metadata_locks w ON w.OWNER_THREAD_ID = me.THREAD_ID AND w.LOCK_STATUS = 'PENDING'
+  JOIN performance_schema.metadata_locks g ON g.LOCK_STATUS = 'GRANTED' AND g.OBJECT_TYPE = w.OBJECT_TYPE
+    AND g.OBJECT_SCHEMA <=> w.OBJECT_SCHEMA AND g.OBJECT_NAME <=> w.OBJECT_NAME
+  JOIN performance_schema.threads u ON u.THREAD_ID = g.OWNER_THREAD_ID AND u.THREAD_ID <> me.THREAD_ID
+  LEFT JOIN performance_schema.events_statements_current s ON s.THREAD_ID = u.THREAD_ID
+  LEFT JOIN information_schema.INNODB_TRX x ON x.trx_mysql_thread_id = u.PROCESSLIST_ID
+  WHERE me.PROCESSLIST_ID = ? ORDER BY 4 DESC LIMIT ${USERS_MAX}`;
+// MariaDB does not tell who uses a table, but which transactions are older than this wait, and do not wait themselves.
+const ON_MARIADB = `SELECT u.ID, u.USER, u.HOST, TIMESTAMPDIFF(SECOND, x.trx_started, NOW()), u.INFO
+  FROM information_schema.INNODB_TRX x
+  JOIN information_schema.PROCESSLIST u ON u.ID = x.trx_mysql_thread_id
+  WHERE u.ID NOT IN (?) AND x.trx_started <= NOW() - INTERVAL ? SECOND
+    AND COALESCE(u.STATE, '') NOT LIKE 'Waiting for % metadata lock'
+  ORDER BY x.trx_started LIMIT ${USERS_MAX}`;
+
+/** Who uses what the connection waits for, in words. */
+async function usersOf(
+  knex: Knex,
+  { waiting, ids, waitedS }: { waiting: number; ids: ReadonlySet<number>; waitedS: number },
+): Promise<string> {
+  try {
+    const [[{ version }]] = await knex.raw("SELECT VERSION() AS version");
+    const [rows] = /mariadb/i.test(version)
+      ? await knex.raw(ON_MARIADB, [[...ids], waitedS] as never)
+      : await knex.raw(ON_MYSQL, [waiting]);
+    const users = (rows as Record<string, unknown>[]).map((row) => userFrom(Object.values(row)));
+    return users.length === 0 ? UNKNOWN : users.map(inWords).join(", and ");
+  } catch (error) {
+    if (classify(error).error.reason !== "access_denied") throw error;
+    return MAY_NOT_SEE;
+  }
+}
+
+function userFrom([id, user, host, openS, sql]: unknown[]): TableUser {
+  const text = (value: unknown) => (value instanceof Uint8Array ? textOf(value) : String(value));
+  return {
+    connectionId: BigInt(String(id)),
+    who: `${text(user)}@${text(host)}`,
+    openS: openS === null ? null : Number(openS),
+    statement: sql === null ? null : beginningOf(text(sql)),
+  };
+}
+
+function inWords({ connectionId, who, openS, statement }: TableUser): string {
+  const since = new Date(Date.now() - (openS ?? 0) * 1_000).toISOString();
+  const open = openS === null ? "" : `, whose transaction is open for ${openS} s, since ${since}`;
+  const does = statement === null ? ", and runs nothing now" : `: \`${statement}\``;
+  return `connection ${connectionId} of ${who}${open}${does}`;
+}
+
+/** The first words of a statement, in one line, without texts that it contains. */
+function beginningOf(sql: string): string {
+  const line = sql
+    .replace(/'(?:[^'\\]|\\.)*'?|"(?:[^"\\]|\\.)*"?/g, "'...'")
+    .replace(/\s+/g, " ")
+    .trim();
+  return line.length <= STATEMENT_LENGTH_MAX ? line : `${line.slice(0, STATEMENT_LENGTH_MAX)}...`;
+}

@@ -1,0 +1,89 @@
+// The packages for npm, packed by their release commands: npm installs them into empty projects, with what they depend
+// on. The server's package is packed from sources without a build.
+
+import { execFileSync, spawnSync } from "node:child_process";
+import { globSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { pageFiles } from "../../../server/page/page-files.ts";
+import { RowlockProcess, screenOf, serveArgs } from "../../process/server-process.ts";
+import { processStage } from "../../process/stage.ts";
+import { packClient, packServer } from "../../support/npm-packages.ts";
+import { emptyFolder, INSTALLING_MS, runsFirstProgram } from "../../support/pasted.ts";
+
+/** The optional packages are Nodes, 120 MB each. */
+const INSTALL = "npm install --no-audit --no-fund --prefer-offline --omit=optional";
+const stage = processStage();
+
+test("the client runs the first program", { timeout: INSTALLING_MS }, async () => {
+  const file = packClient(emptyFolder(stage));
+  const lines = `${INSTALL} ${file}\n${process.execPath} first.mjs`;
+  await runsFirstProgram(stage, ["first.mjs"], lines);
+});
+
+describe("the server", () => {
+  let scratch: string;
+  let installed: string;
+  beforeAll(() => {
+    scratch = mkdtempSync(join(tmpdir(), "rowlock-package-"));
+    const file = packServer(scratch, "0123456789".repeat(4));
+    execFileSync("sh", ["-c", `${INSTALL} ${file}`], { cwd: scratch, stdio: "ignore" });
+    installed = join(scratch, "node_modules/rowlock");
+  }, INSTALLING_MS);
+  afterAll(() => rmSync(scratch, { recursive: true, force: true }));
+
+  const rowlock = (...args: string[]) =>
+    spawnSync(process.execPath, [join(installed, "bin/rowlock.mjs"), ...args], {
+      cwd: scratch,
+      encoding: "utf8",
+    });
+
+  test("names the commit that it was built from, and is the command rowlock", () => {
+    expect(rowlock("--version").stdout).toMatch(/^rowlock \d+\.\d+\.\d+\+0123456 /);
+    const PATH = `${dirname(process.execPath)}:${process.env.PATH}`;
+    const command = spawnSync("npx", ["rowlock", "--version"], {
+      cwd: scratch,
+      env: { ...process.env, PATH },
+      encoding: "utf8",
+    });
+    expect(command.stdout).toBe(rowlock("--version").stdout);
+  });
+
+  test("contains its build and its migrations", () => {
+    const { stdout, stderr, status } = rowlock("migrate", "up", "--database-url", "sqlite:packed.db");
+    expect(stderr).toBe("");
+    expect(status, stdout).toBe(0);
+  });
+
+  test("has the client of the shell in one file, which is all that the shell loads of it", () => {
+    expect(globSync("**/*.js", { cwd: join(installed, "dist/clients/typescript") })).toEqual([
+      "src/index.js",
+    ]);
+    const { stderr, status } = rowlock("ls", "--addr", "127.0.0.1:9", "--give-up-after", "100ms");
+    expect(stderr).toMatch(
+      /^rowlock: No Rowlock server answered within 100 ms: 127\.0\.0\.1:9: nobody listens there/,
+    );
+    expect(status).toBe(69);
+  });
+
+  test("serves the page", async () => {
+    const program = join(installed, "bin/rowlock.mjs");
+    const process = new RowlockProcess(serveArgs("sqlite::memory:"), {}, program);
+    const { metricsUrl } = await screenOf(process);
+    for (const [name, content] of pageFiles()) {
+      const served = await fetch(`${metricsUrl}/${name === "index.html" ? "" : `page/${name}`}`);
+      const isSame = Buffer.from(await served.arrayBuffer()).equals(content);
+      expect([served.status, isSame], name).toEqual([200, true]);
+    }
+    await process.destroy();
+  });
+
+  test("explains the remedy if the build was left out", () => {
+    rmSync(join(installed, "dist"), { recursive: true });
+    expect(rowlock("--version")).toMatchObject({
+      status: 1,
+      stderr: expect.stringContaining("npm run package"),
+    });
+  });
+});

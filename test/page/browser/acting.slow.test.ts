@@ -1,0 +1,175 @@
+// People who sign in and change something, and people who may not.
+
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Page } from "playwright-core";
+import { beforeEach, describe, expect, test } from "vitest";
+import { newToken } from "../../../server/access/tokens-file.ts";
+import { processStage } from "../../process/stage.ts";
+import { HAS_CHROMIUM } from "../../support/chromium.ts";
+import { TestCalls } from "../../support/test-calls.ts";
+import { visits } from "./visits.ts";
+
+const TTL = { seconds: 3_600n, nanos: 0 };
+
+describe.skipIf(!HAS_CHROMIUM)("somebody", () => {
+  const stage = processStage();
+  const { visit } = visits();
+  const [olga, rita, wrong] = [newToken("olga"), newToken("rita"), newToken("olga")];
+  let folder: string;
+
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), "rowlock-page-"));
+    stage.afterwards(() => rmSync(folder, { recursive: true, force: true }));
+  });
+
+  /** A server where Olga operates under etl/, and Rita only reads. */
+  async function started() {
+    const file = (name: string, text: string) => {
+      writeFileSync(join(folder, name), text);
+      return join(folder, name);
+    };
+    const tokens = file("tokens", `${olga.line}\n${rita.line}\n`);
+    const policy = file(
+      "policy",
+      'rules:\n  - { who: "*", may: [read, use], on: "*" }\n  - { who: "token:olga", may: [operate], on: "etl/*" }\n',
+    );
+    const server = await stage.serving(
+      "sqlite::memory:",
+      "--tokens-file",
+      tokens,
+      "--policy-file",
+      policy,
+      "--grace",
+      "10m",
+    );
+    const client = new TestCalls(server.grpcAddress, { headers: { authorization: `Bearer ${olga.token}` } });
+    stage.afterwards(() => client.close());
+    for (const name of ["etl/load", "report/daily"]) {
+      await client.lease({ name, owner: "anna", ttl: TTL });
+      await client.ticket({ name, owner: "ben", ttl: TTL });
+      await client.ticket({ name, owner: "carl", ttl: TTL });
+    }
+    return { ...server, client };
+  }
+
+  async function signIn(page: Page, { token }: { token: string }): Promise<void> {
+    await page.getByLabel("Token").fill(token);
+    await page.getByRole("button", { name: "Sign in" }).click();
+  }
+
+  test("who has not signed in sees nothing, and is told what a wrong token is", async () => {
+    const server = await started();
+    const { page } = await visit(server, "#/lock/etl%2Fload", { isRefusalExpected: true });
+    await page.getByRole("heading", { name: "Sign in" }).waitFor();
+    await signIn(page, wrong);
+    await page.getByRole("alert").waitFor();
+    expect(await page.getByText("anna").count()).toBe(0);
+    await signIn(page, olga);
+    await page.getByText("anna").first().waitFor();
+    const kept = await page.evaluate("[location.href, JSON.stringify(localStorage), document.cookie].join()");
+    expect(kept).not.toContain(olga.token);
+    await page.reload();
+    await page.getByText("anna").first().waitFor();
+    await page.getByRole("button", { name: /^Sign out/ }).click();
+    await page.getByRole("heading", { name: "Sign in" }).waitFor();
+    expect(await page.evaluate("sessionStorage.length")).toBe(0);
+    expect(await page.getByText("anna").count()).toBe(0);
+  });
+
+  test("with the right ends a lease for a reason, and sees before who is next", async () => {
+    const server = await started();
+    const { page } = await visit(server, "#/lock/etl%2Fload");
+    await signIn(page, olga);
+    await page.getByRole("button", { name: /^End… the claim #1$/ }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByText("Granted at once: ben (#2) for 1 permit").waitFor();
+    await dialog.getByRole("button", { name: "End 1 lease" }).click();
+    // The browser asks for the reason.
+    expect(await dialog.locator("input:invalid").count()).toBe(1);
+    expect((await server.client.call("getLock", { name: "etl/load" })).lock?.holders[0]?.owner).toBe("anna");
+    await dialog.getByLabel("Reason").fill("it hangs since the deploy");
+    await dialog.getByRole("button", { name: "End 1 lease" }).click();
+    await page.getByText("Ended 1 claim of etl/load.").waitFor();
+    await page.locator("section:has(#holders) td", { hasText: "ben" }).waitFor();
+    await page.locator("section:has(#changes) td", { hasText: "it hangs since the deploy" }).waitFor();
+    const { changes } = await server.client.call("listChanges", {
+      target: {},
+      lockName: "etl/load",
+    } as never);
+    expect(changes[0]).toMatchObject({ changedBy: "token:olga", reason: "it hangs since the deploy" });
+  });
+
+  test("with the right turns the limit, and is told of a change by somebody else in between", async () => {
+    const server = await started();
+    const target = { case: "name", value: "etl/load" } as const;
+    await server.client.call("setLimit", { target, limit: 1, reason: "as before" });
+    const { page } = await visit(server, "#/lock/etl%2Fload", { isRefusalExpected: true });
+    await signIn(page, olga);
+    await page.getByRole("button", { name: "Set limit…" }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByRole("spinbutton", { name: "Limit" }).fill("2");
+    await dialog.getByText("Granted at once: ben (#2) for 1 permit").waitFor();
+    await dialog.getByRole("spinbutton", { name: "Limit" }).fill("3");
+    await dialog.getByText("Granted at once: ben (#2) for 1 permit, carl (#3) for 1 permit").waitFor();
+    await dialog.getByLabel("Reason").fill("night shift");
+    await server.client.call("setLimit", { target, limit: 0, reason: "somebody else" });
+    await dialog.getByRole("button", { name: "Set the limit to 3" }).click();
+    await dialog.getByRole("alert").waitFor();
+    expect((await server.client.call("getLock", { name: "etl/load" })).lock?.limit?.limit).toBe(0);
+
+    await dialog.getByRole("button", { name: "Cancel" }).click();
+    await page.getByRole("button", { name: "Set limit…" }).click();
+    await dialog.getByRole("spinbutton", { name: "Limit" }).fill("3");
+    await dialog.getByLabel("Reason").fill("night shift");
+    await dialog.getByRole("button", { name: "Set the limit to 3" }).click();
+    await page.getByText("The limit of etl/load is 3 now.").waitFor();
+    await page.getByRole("heading", { name: "Holders 3" }).waitFor();
+    const { lock } = await server.client.call("getLock", { name: "etl/load" });
+    expect(lock).toMatchObject({ limit: { limit: 3, reason: "night shift" }, holderCount: 3, waiting: 0 });
+  });
+
+  test("with the right sets a status and when the lock is due", async () => {
+    const server = await started();
+    const { page } = await visit(server, "#/lock/etl%2Fload");
+    await signIn(page, olga);
+    await page.getByRole("button", { name: "Change record…" }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByLabel("Status").fill("failed");
+    await dialog.getByLabel("Not before").selectOption("in");
+    await dialog.getByRole("spinbutton", { name: "Minutes" }).fill("90");
+    await dialog.getByLabel("Attempts left").fill("4");
+    await dialog.getByRole("button", { name: "Change the record" }).click();
+    await page.getByText("Changed the record of etl/load.").waitFor();
+    await page
+      .getByText(/in (88|89) min/)
+      .first()
+      .waitFor();
+    const { lock } = await server.client.call("getLock", { name: "etl/load" });
+    expect(lock?.record).toMatchObject({ status: "failed", attemptsLeft: 4 });
+  });
+
+  test("without the right sees no button that would fail, on any name", async () => {
+    const server = await started();
+    const { page } = await visit(server, "#/lock/report%2Fdaily");
+    await signIn(page, olga);
+    await page.getByText("anna").first().waitFor();
+    const act = page.getByRole("main").getByRole("button");
+    // Olga may not operate here, but she may next door.
+    await page.goto(`${server.metricsUrl}/#/lock/etl%2Fload`);
+    await page.getByRole("button", { name: "Set limit…" }).waitFor();
+    await page.goto(`${server.metricsUrl}/#/lock/report%2Fdaily`);
+    await page.getByText("anna").first().waitFor();
+    await page.locator(".bars li").first().waitFor();
+    expect(await act.count()).toBe(0);
+
+    await page.getByRole("button", { name: /^Sign out/ }).click();
+    await signIn(page, rita);
+    for (const hash of ["#/lock/etl%2Fload", "#/limits"]) {
+      await page.goto(`${server.metricsUrl}/${hash}`);
+      await page.locator(".bars li, .empty").first().waitFor();
+      expect(await act.count(), hash).toBe(0);
+    }
+  });
+});

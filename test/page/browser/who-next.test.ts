@@ -1,0 +1,104 @@
+// What the page says before somebody changes something.
+
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import type { ClaimJson, LockJson } from "#proto/rowlock/v1/lock_pb.js";
+import { whoNext } from "../../../clients/page/src/who-next.ts";
+
+const NOW_MS = Date.UTC(2030, 0, 31);
+const permits = (ticketNumber: string, count = 1): ClaimJson => ({
+  ticketNumber,
+  mode: "MODE_PERMIT",
+  permits: count,
+});
+const reader = (ticketNumber: string): ClaimJson => ({ ticketNumber, mode: "MODE_SHARED", permits: 1 });
+const writer = (ticketNumber: string): ClaimJson => ({ ticketNumber, mode: "MODE_EXCLUSIVE", permits: 1 });
+
+function lockOf(limit: number, holders: ClaimJson[], waiters: ClaimJson[], rest: LockJson = {}): LockJson {
+  const held = holders.reduce((sum, { permits: count = 0 }) => sum + count, 0);
+  return {
+    name: "etl/load",
+    limit: { limit },
+    holders,
+    waiters,
+    heldPermits: String(held),
+    holderCount: holders.length,
+    waiting: waiters.length,
+    ...rest,
+  };
+}
+
+function nextOf(lock: LockJson, change: Parameters<typeof whoNext>[1]) {
+  const { granted, neverFit, after, isCut } = whoNext(lock, change, NOW_MS);
+  const numbers = (claims: readonly ClaimJson[]) => claims.map(({ ticketNumber }) => ticketNumber);
+  return { granted: numbers(granted), neverFit: numbers(neverFit), after, isCut };
+}
+
+describe("who would be granted", () => {
+  test("if a lease ended: the first that fit, and nobody past one that does not", () => {
+    const lock = lockOf(3, [permits("1", 2), permits("2")], [permits("3"), permits("4", 2), permits("5")]);
+    expect(nextOf(lock, { ended: new Set(["1"]) })).toEqual({
+      granted: ["3"],
+      neverFit: [],
+      after: "full",
+      isCut: false,
+    });
+    expect(nextOf(lock, { ended: new Set(["1", "2"]) }).granted).toEqual(["3", "4"]);
+  });
+
+  test("if a waiter at the head were removed: those behind it", () => {
+    const lock = lockOf(1, [reader("1")], [writer("2"), reader("3"), reader("4")]);
+    expect(nextOf(lock, { ended: new Set(["2"]) })).toMatchObject({
+      granted: ["3", "4"],
+      after: "nobody waits",
+    });
+    expect(nextOf(lock, { ended: new Set(["1"]) })).toMatchObject({ granted: ["2"], after: "full" });
+  });
+
+  test("if the limit changed: more, nobody, or those turned away that can never fit", () => {
+    const lock = lockOf(1, [permits("1")], [permits("2", 2), permits("3")]);
+    expect(nextOf(lock, { limit: 4 })).toMatchObject({ granted: ["2", "3"], after: "nobody waits" });
+    expect(nextOf(lock, { limit: 0 })).toMatchObject({ granted: [], neverFit: [], after: "paused" });
+    expect(nextOf(lock, { limit: 1, ended: new Set(["1"]) })).toMatchObject({
+      granted: ["3"],
+      neverFit: ["2"],
+    });
+  });
+
+  test("by the record: nobody before the lock is due, and no more than there are attempts", () => {
+    const soon = new Date(NOW_MS + 60_000).toISOString();
+    const record = { notBefore: soon, attemptsLeft: 1 };
+    const lock = lockOf(5, [], [permits("1"), permits("2")], { record });
+    expect(nextOf(lock, {})).toMatchObject({ granted: [], after: "not before" });
+    expect(nextOf(lock, { notBeforeMs: null })).toMatchObject({ granted: ["1"], after: "no attempts" });
+    expect(nextOf(lock, { notBeforeMs: NOW_MS - 1, attemptsLeft: null }).granted).toEqual(["1", "2"]);
+  });
+
+  test("says when the server has not listed all holders or waiters", () => {
+    const lock = lockOf(300, [permits("1")], [permits("2")], { holderCount: 300, heldPermits: "300" });
+    expect(nextOf(lock, {})).toMatchObject({ granted: [], isCut: true });
+    expect(nextOf(lock, { ended: new Set(["1"]) })).toMatchObject({ granted: ["2"], isCut: true });
+  });
+
+  test("never holds more than the limit, mixes modes, or passes somebody, whatever the lock", () => {
+    const claim = fc.record({
+      mode: fc.constantFrom(permits, reader, writer),
+      count: fc.integer({ min: 1, max: 4 }),
+    });
+    fc.assert(
+      fc.property(fc.array(claim, { maxLength: 12 }), fc.integer({ min: 0, max: 6 }), (queue, limit) => {
+        const waiters = queue.map(({ mode, count }, at) => mode(String(at + 1), count));
+        const { granted, neverFit } = whoNext(lockOf(limit, [], waiters), {}, NOW_MS);
+        const modes = new Set(granted.map(({ mode }) => mode));
+        const sum = granted.reduce((all, { permits: count = 0 }) => all + count, 0);
+        const isWriter = modes.has("MODE_EXCLUSIVE");
+        expect(modes.size).toBeLessThanOrEqual(1);
+        if (isWriter) expect(granted).toHaveLength(1);
+        if (modes.has("MODE_PERMIT")) expect(sum).toBeLessThanOrEqual(limit);
+        // In order of arrival, with nobody left out in between but those that can never fit.
+        const passed = [...granted, ...neverFit].map(({ ticketNumber }) => Number(ticketNumber));
+        expect(passed.sort((a, b) => a - b)).toEqual(passed.map((_, at) => at + 1));
+      }),
+    );
+  });
+});

@@ -1,0 +1,234 @@
+// Whom the page turns away at its door: other web sites, what is no call, and what is too large or too much.
+
+import { once } from "node:events";
+import { connect } from "node:net";
+import { describe, expect, test } from "vitest";
+import { BODY_BYTES_MAX, PAGE_CALLS_MAX } from "../../server/page/page-bounds.ts";
+import { replacing, until } from "../support/harness.ts";
+import { FILES, knownCallers, startPageServer } from "./page-stage.ts";
+import { OWN, posted } from "./requests.ts";
+
+describe("the files", () => {
+  test("are served with what keeps a browser from loading, running or framing anything else", async () => {
+    const { ask } = await startPageServer();
+    for (const [path, name, type] of [
+      ["/", "index.html", "text/html; charset=utf-8"],
+      ["/?x=1", "index.html", "text/html; charset=utf-8"],
+      ["/page/page.js", "page.js", "text/javascript; charset=utf-8"],
+      ["/page/page.css", "page.css", "text/css; charset=utf-8"],
+    ] as const) {
+      // Nobody needs a header for them.
+      const { status, headers, text } = await ask(path, { headers: { "x-rowlock-page": "" } });
+      expect([status, text, headers["content-type"]]).toEqual([200, FILES.get(name)?.toString(), type]);
+      expect(headers).toMatchObject({
+        "content-security-policy":
+          "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; " +
+          "base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+        "x-content-type-options": "nosniff",
+        "referrer-policy": "no-referrer",
+        "cross-origin-opener-policy": "same-origin",
+        "cross-origin-resource-policy": "same-origin",
+        "cache-control": "no-cache",
+      });
+    }
+  });
+
+  test("are sent again only if they have changed", async () => {
+    const { ask } = await startPageServer();
+    const { etag = "" } = (await ask("/page/page.js")).headers;
+    const same = await ask("/page/page.js", { headers: { "if-none-match": etag } });
+    expect([same.status, same.text]).toEqual([304, ""]);
+    const other = await ask("/page/page.css", { headers: { "if-none-match": etag } });
+    expect([other.status, other.headers.etag]).toEqual([200, expect.not.stringMatching(etag)]);
+  });
+
+  test("can be asked about, and not be changed", async () => {
+    const { ask } = await startPageServer();
+    const head = await ask("/", { method: "HEAD" });
+    expect([head.status, head.text, head.headers["content-length"]]).toEqual([200, "", "37"]);
+    const put = await ask("/", { method: "PUT", body: "x" });
+    expect([put.status, put.headers.allow]).toEqual([405, "GET, HEAD"]);
+  });
+
+  test.each(["/page/", "/page/index.html", "/page/../page.js", "/page/%2e%2e/page.js", "/other"])(
+    "are not at %s",
+    async (path) => {
+      const { ask } = await startPageServer();
+      expect(await ask(path)).toMatchObject({
+        status: 404,
+        text: "Not found. There are /, /metrics, /healthz, /readyz.\n",
+      });
+    },
+  );
+});
+
+describe("another web site", () => {
+  const PORT_HOLDER = "PORT";
+  const GET_LOCK = posted({ name: "x" });
+
+  /** The status of a call with these headers, in which PORT stands for the server's port. */
+  async function statusWith(headers: Record<string, string>, known = false): Promise<number> {
+    const { access, tokens } = knownCallers(["ops"], null);
+    const server = await startPageServer(known ? { gate: access } : {});
+    const put = Object.entries(headers).map(([name, value]) => [
+      name,
+      value.replace(PORT_HOLDER, String(server.port)),
+    ]);
+    const answer = await server.ask("/api/GetLock", {
+      ...GET_LOCK,
+      headers: { ...GET_LOCK.headers, ...Object.fromEntries(put) },
+      ...(known && { token: tokens.ops as string }),
+    });
+    if (answer.status === 403)
+      expect(answer.json).toMatchObject({ code: "PERMISSION_DENIED", reason: "PAGE_REFUSED" });
+    return answer.status;
+  }
+
+  test.each([
+    [
+      "a page of it",
+      { host: "127.0.0.1:PORT", origin: "http://127.0.0.1:PORT", "sec-fetch-site": "same-origin" },
+    ],
+    ["a program", {}],
+    ["a browser at an IPv6 address", { host: "[::1]:PORT", origin: "http://[::1]:PORT" }],
+    ["a browser at localhost", { host: "localhost:PORT", origin: "http://localhost:PORT" }],
+  ])("is not %s", async (_who, headers) => {
+    expect(await statusWith(headers)).toBe(200);
+  });
+
+  test.each<[string, Record<string, string>]>([
+    ["by a form or a simple request, which has no header of its own", { "x-rowlock-page": "" }],
+    ["with another value of that header", { "x-rowlock-page": "2" }],
+    ["from its own origin", { origin: "https://evil.example" }],
+    ["from another port of the same machine", { origin: "http://127.0.0.1:1" }],
+    ["from a frame without an origin", { origin: "null" }],
+    ["that the browser calls cross-site", { "sec-fetch-site": "cross-site" }],
+    ["that the browser calls same-site", { "sec-fetch-site": "same-site" }],
+    ["with a name that leads here", { host: "evil.example:PORT", origin: "http://evil.example:PORT" }],
+    ["with a name that begins as an address", { host: "127.0.0.1.evil.example:PORT" }],
+    ["with a name that ends as localhost", { host: "evil-localhost:PORT" }],
+    ["with a host that is none", { host: "?" }],
+  ])("cannot call %s", async (_how, headers) => {
+    expect(await statusWith(headers)).toBe(403);
+    const server = await startPageServer();
+    expect((await server.ask("/api/about", { headers })).status).toBe(403);
+    expect(server.calls).toEqual([]);
+  });
+
+  test("may have a name if callers need a token, which another web site has not", async () => {
+    const named = { host: "locks.example:PORT", origin: "http://locks.example:PORT" };
+    expect(await statusWith(named, true)).toBe(200);
+    // A proxy speaks TLS with the browser.
+    expect(await statusWith({ host: "locks.example", origin: "https://locks.example" }, true)).toBe(200);
+    expect(await statusWith({ host: "locks.example", origin: "https://evil.example" }, true)).toBe(403);
+  });
+
+  test("gets no leave for a request of its own by asking for it first", async () => {
+    const { ask } = await startPageServer();
+    const headers = { origin: "https://evil.example", "access-control-request-headers": "x-rowlock-page" };
+    const preflight = await ask("/api/GetLock", {
+      method: "OPTIONS",
+      headers: { ...headers, "x-rowlock-page": "" },
+    });
+    expect(preflight.status).toBe(403);
+    expect(Object.keys(preflight.headers).filter((name) => name.startsWith("access-control"))).toEqual([]);
+  });
+});
+
+describe("what is no call", () => {
+  test("is refused with what to do", async () => {
+    const { ask } = await startPageServer();
+    expect(await ask("/api/GetLock")).toMatchObject({ status: 405, headers: { allow: "POST" } });
+    expect(await ask("/api/about", { method: "POST" })).toMatchObject({
+      status: 405,
+      headers: { allow: "GET" },
+    });
+    expect(await ask("/api/nothing")).toMatchObject({ status: 404, json: { reason: "PAGE_REFUSED" } });
+    for (const type of ["text/plain", "application/x-www-form-urlencoded", "application/jsonx"]) {
+      const answer = await ask("/api/GetLock", { ...posted({}), headers: { "content-type": type } });
+      expect([answer.status, answer.json.message]).toEqual([
+        415,
+        expect.stringContaining("application/json"),
+      ]);
+    }
+    const named = { "content-type": "application/json; charset=utf-8" };
+    expect((await ask("/api/GetLock", { ...posted({ name: "x" }), headers: named })).status).toBe(200);
+  });
+});
+
+describe("what is too large or too much", () => {
+  test("a body of more than 64 KiB, at once and in parts", async () => {
+    const server = await startPageServer();
+    const spaces = (bytes: number) => `{"name":"x"${" ".repeat(bytes - '{"name":"x"}'.length)}}`;
+    const ask = (bytes: number, headers = {}) => {
+      const asked = posted({});
+      return server.ask("/api/GetLock", {
+        ...asked,
+        headers: { ...asked.headers, ...headers },
+        body: spaces(bytes),
+      });
+    };
+    expect((await ask(BODY_BYTES_MAX)).status).toBe(200);
+    for (const headers of [{}, { "transfer-encoding": "chunked" }]) {
+      const { status, json } = await ask(BODY_BYTES_MAX + 1, headers);
+      expect([status, json.code, json.reason]).toEqual([413, "RESOURCE_EXHAUSTED", "MESSAGE_TOO_LARGE"]);
+    }
+    expect((await ask(20 * BODY_BYTES_MAX)).status).toBe(413);
+    expect(server.calls.map(({ code }) => code)).toEqual(["OK", ...Array(3).fill("RESOURCE_EXHAUSTED")]);
+  });
+
+  test("calls beyond those of all pages, until some have ended", async () => {
+    const held = Promise.withResolvers<void>();
+    const server = await startPageServer({
+      wrapEngine: (engine) =>
+        replacing(engine, { view: async (...asked) => await held.promise.then(() => engine.view(...asked)) }),
+    });
+    const asked = Array.from({ length: PAGE_CALLS_MAX }, () =>
+      server.ask("/api/GetLock", posted({ name: "x" })),
+    );
+    const used = () => server.page.bounds.find(({ bound }) => bound === "page_calls")?.used;
+    await until(() => used() === PAGE_CALLS_MAX);
+    for (const refused of [
+      await server.ask("/api/GetLock", posted({ name: "x" })),
+      await server.ask("/api/about"),
+    ])
+      expect([refused.status, refused.json.reason]).toEqual([429, "OVERLOADED"]);
+    expect((await server.ask("/metrics")).text).toBe("up 1\n");
+    held.resolve();
+    for (const { status } of await Promise.all(asked)) expect(status).toBe(200);
+    await until(() => used() === 0);
+    expect((await server.ask("/api/GetLock", posted({ name: "x" }))).status).toBe(200);
+  });
+
+  test("connections: in a crowd, browsers lose theirs after each answer, and scrapes keep them", async () => {
+    const { ask, port } = await startPageServer();
+    const keep = { connection: "keep-alive" };
+    const connection = async (path: string) => (await ask(path, { headers: keep })).headers.connection;
+    expect([await connection("/"), await connection("/api/about")]).toEqual(["keep-alive", "keep-alive"]);
+    const idle = Array.from({ length: 101 }, () => connect(port, "127.0.0.1"));
+    await Promise.all(idle.map((socket) => once(socket, "connect")));
+    expect([await connection("/"), await connection("/api/about")]).toEqual(["close", "close"]);
+    expect(await connection("/metrics")).toBe("keep-alive");
+    for (const socket of idle) socket.destroy();
+  });
+
+  test("a request that ends before it is complete is no error of the server, and keeps no room", async () => {
+    const server = await startPageServer();
+    const socket = connect(server.port, "127.0.0.1");
+    const head = Object.entries({
+      ...OWN,
+      host: "127.0.0.1",
+      "content-type": "application/json",
+      "content-length": 100,
+    });
+    socket.write(
+      `POST /api/GetLock HTTP/1.1\r\n${head.map(([name, value]) => `${name}: ${value}\r\n`).join("")}\r\n{`,
+    );
+    const used = () => server.page.bounds.find(({ bound }) => bound === "page_calls")?.used;
+    await until(() => used() === 1);
+    socket.destroy();
+    await once(socket, "close");
+    await until(() => used() === 0);
+    expect([server.errors, server.calls]).toEqual([[], []]);
+  });
+});

@@ -1,0 +1,141 @@
+// A server in this process with its page: the port for operators, who may use it, and requests to it.
+
+import { afterEach } from "vitest";
+import { Access } from "../../server/access/access.ts";
+import type { Policy } from "../../server/access/policy.ts";
+import { readPolicy } from "../../server/access/policy-file.ts";
+import { newToken, readTokens } from "../../server/access/tokens-file.ts";
+import type { GrpcServer } from "../../server/grpc/server.ts";
+import { MetricsHttp } from "../../server/ops/http.ts";
+import { MetricsTokens } from "../../server/ops/metrics-tokens.ts";
+import { Readiness } from "../../server/ops/readiness.ts";
+import type { Files } from "../../server/page/assets.ts";
+import { Callers, type CallersOptions } from "../../server/page/callers.ts";
+import { Page } from "../../server/page/page.ts";
+import { Rates } from "../../server/page/rates.ts";
+import { type StartOptions, startServer, type TestServer } from "../support/harness.ts";
+import { EventReader, type Json } from "./event-reader.ts";
+import { type Answered, type Asked, answered, posted, sent } from "./requests.ts";
+
+export const FILES: Files = new Map([
+  ["index.html", Buffer.from("<!doctype html><title>Rowlock</title>")],
+  ["page.js", Buffer.from("export {};")],
+  ["page.css", Buffer.from("body{}")],
+]);
+
+export interface PageServer extends TestServer {
+  readonly port: number;
+  readonly page: Page;
+  /** Who uses the page. */
+  readonly callers: Callers;
+  readonly readiness: Readiness;
+  readonly metricsTokens: MetricsTokens;
+  readonly errors: readonly unknown[];
+  /** Sends a request with the page's header. */
+  ask(path: string, asked?: Asked): Promise<Answered>;
+  /** Calls a verb, and answers with its JSON. */
+  call(verb: string, body: object, token?: string): Promise<Json>;
+  /** Opens a watch. */
+  watch(prefix: string, token?: string): Promise<EventReader>;
+}
+
+export interface PageServerOptions
+  extends Pick<StartOptions, "grpc" | "wrapEngine" | "tracer">,
+    Partial<CallersOptions> {
+  readonly metricsToken?: string;
+}
+
+const stops: (() => Promise<unknown>)[] = [];
+
+afterEach(async () => {
+  for (const stop of stops.splice(0).reverse()) await stop();
+});
+
+/** Starts one that stops after the test. By default it asks nobody who calls. */
+export async function startPageServer({
+  metricsToken,
+  grpc = {},
+  wrapEngine,
+  tracer,
+  ...callers
+}: PageServerOptions = {}): Promise<PageServer> {
+  const gate = callers.gate ?? null;
+  const server = await startServer({
+    grpc: { ...grpc, ...(gate && { gate }) },
+    ...(wrapEngine && { wrapEngine }),
+    ...(tracer && { tracer }),
+  });
+  stops.push(() => server.stop());
+  const errors: unknown[] = [];
+  const metricsTokens = new MetricsTokens(metricsToken === undefined ? null : [metricsToken]);
+  const readiness = new Readiness({ probe: async () => {} });
+  const asked = {
+    takesTokens: gate !== null,
+    allowPlaintextTokens: false,
+    metricsTokens,
+    listenHost: "127.0.0.1",
+    ...callers,
+    gate,
+  };
+  const page = new Page({
+    ...asked,
+    served: (server.grpc as GrpcServer).served,
+    rates: new Rates(),
+    readiness,
+    server: { version: "1.2.3", database: "SQLite 3", replica: String(server.engine.replica) },
+    files: FILES,
+  });
+  const http = new MetricsHttp({
+    metrics: { render: async () => ({ text: "up 1\n", contentType: "text/plain" }) },
+    readiness,
+    tls: null,
+    tokens: metricsTokens,
+    page,
+    onError: (error) => errors.push(error),
+  });
+  stops.push(() => http.stop());
+  const { port } = await http.start({ host: "127.0.0.1", port: 0 });
+  const ask = async (path: string, asked: Asked = {}) => answered(await sent(port, path, asked));
+  return {
+    ...server,
+    port,
+    page,
+    callers: new Callers(asked),
+    readiness,
+    metricsTokens,
+    errors,
+    ask,
+    async call(verb, body, token) {
+      const { json } = await ask(`/api/${verb}`, posted(body, token));
+      return json;
+    },
+    async watch(prefix, token) {
+      const reader = new EventReader(await sent(port, "/api/WatchLocks", posted({ prefix }, token)));
+      stops.push(async () => reader.leave());
+      return reader;
+    },
+  };
+}
+
+export interface KnownCallers {
+  readonly access: Access;
+  /** By the names of their callers. */
+  readonly tokens: Readonly<Record<string, string>>;
+}
+
+/** A gate that knows these callers by tokens, with a policy; null: they may do everything. */
+export function knownCallers(names: readonly string[], policyText: string | null): KnownCallers {
+  const made = names.map((name) => ({ name, ...newToken(name) }));
+  const read = readTokens(made.map(({ line }) => line).join("\n"));
+  const policy = policyText === null ? undefined : readPolicy(policyText);
+  if ("faults" in read || (policy && "faults" in policy))
+    throw new Error("The files of the test have faults.");
+  const access = new Access({ tokens: read.value, policy: policy?.value });
+  return { access, tokens: Object.fromEntries(made.map(({ name, token }) => [name, token])) };
+}
+
+export function knownPolicy(text: string): Policy {
+  const policy = readPolicy(text);
+  if ("faults" in policy) throw new Error(`The policy of the test has faults: ${policy.faults.join(" ")}`);
+  return policy.value;
+}

@@ -1,0 +1,205 @@
+// The verbs that the page calls answer what gRPC answers, fail as gRPC fails, and are counted and logged as any call.
+
+import { toJson } from "@bufbuild/protobuf";
+import { describe, expect, test } from "vitest";
+import { LockService } from "#proto/rowlock/v1/lock_service_pb.js";
+import { RowlockError } from "../../clients/typescript/src/bare/index.ts";
+import { PAGE_VERBS } from "../../server/page/verb-calls.ts";
+import { replacing } from "../support/harness.ts";
+import { RecordedSpans } from "../support/recorded-spans.ts";
+import { knownCallers, type PageServer, startPageServer } from "./page-stage.ts";
+import { posted } from "./requests.ts";
+
+const TTL = { seconds: 60n, nanos: 0 };
+const REQUEST_ID = "the-request-id-of-the-holder";
+
+/** A lock with a holder, a waiter, a limit of its own, a record and a change. */
+async function busyLock({ client }: PageServer, name: string) {
+  await client.lease({ name, ttl: TTL, owner: "anna", labels: { team: "etl" }, requestId: REQUEST_ID });
+  await client.ticket({ name, ttl: TTL, owner: "ben" });
+  await client.call("updateLock", { name, status: "new" });
+}
+
+const NAME = "etl/load";
+
+/** Reads, whose answers do not change from one call to the next. */
+const READS = [
+  ["getLock", { name: NAME }, { name: NAME }],
+  ["getLock", { name: "nobody/used/it" }, { name: "nobody/used/it" }],
+  ["listLocks", { prefix: "etl/", busyOnly: true }, { prefix: "etl/", busyOnly: true }],
+  ["listLimits", {}, {}],
+  ["listClaims", { lockName: NAME }, { lockName: NAME }],
+  ["listClaims", { prefix: "etl/", pageSize: 1 }, { prefix: "etl/", pageSize: 1 }],
+  ["listChanges", { lockName: NAME }, { lockName: NAME }],
+  ["explainWait", { name: NAME }, { target: { case: "name", value: NAME } }],
+] as const;
+
+/** A part that only a clock changes from one call to the next. */
+function withoutTimes(json: unknown): unknown {
+  return JSON.parse(
+    JSON.stringify(json, (key, value) => (/^(held|waited|ttl|.*For|.*Left|.*In)$/.test(key) ? null : value)),
+  );
+}
+
+describe("reads", () => {
+  test.each(READS)("%s %j answers what gRPC answers", async (verb, body, request) => {
+    const server = await startPageServer();
+    await busyLock(server, NAME);
+    await server.client.call("setLimit", {
+      target: { case: "name", value: "etl/other" },
+      limit: 3,
+      reason: "night",
+    });
+    const { name, output } = LockService.method[verb];
+    const byGrpc = toJson(output, (await server.client.call(verb, request as never)) as never);
+    const byPage = await server.ask(`/api/${name}`, posted(body));
+    expect(byPage.status).toBe(200);
+    expect(withoutTimes(byPage.json)).toEqual(withoutTimes(byGrpc));
+    expect(byPage.text).not.toContain(REQUEST_ID);
+  });
+
+  test("show the holder and the waiter, so that the comparison is about something", async () => {
+    const server = await startPageServer();
+    await busyLock(server, NAME);
+    const { lock } = await server.call("GetLock", { name: NAME });
+    expect(lock).toMatchObject({
+      holders: [{ owner: "anna" }],
+      waiters: [{ owner: "ben" }],
+      record: { status: "new" },
+    });
+  });
+});
+
+describe("acts", () => {
+  test("force a release, set a limit and update a lock", async () => {
+    const server = await startPageServer();
+    await busyLock(server, NAME);
+    expect(await server.call("SetLimit", { name: NAME, limit: 3, reason: "night shift" })).toMatchObject({
+      limit: 3,
+    });
+    expect(await server.call("UpdateLock", { name: NAME, status: "paused" })).toMatchObject({
+      record: { status: "paused" },
+    });
+    const released = await server.call("ForceRelease", { name: NAME, reason: "it hangs" });
+    expect(released).toMatchObject({ ended: [{ owner: "anna" }, { owner: "ben" }] });
+    const { changes } = await server.client.call("listChanges", { lockName: NAME });
+    expect(changes.map(({ reason }) => reason)).toEqual(["it hangs", "it hangs", "", "night shift", ""]);
+  });
+
+  test("are those of their callers", async () => {
+    const { access, tokens } = knownCallers(["ops"], null);
+    const server = await startPageServer({ gate: access });
+    await server.call("SetLimit", { name: NAME, limit: 2, reason: "more" }, tokens.ops);
+    const { changes } = await server.call("ListChanges", { lockName: NAME }, tokens.ops);
+    expect(changes).toMatchObject([{ changedBy: "token:ops", reason: "more" }]);
+  });
+});
+
+describe("failures", () => {
+  const same = async (
+    server: PageServer,
+    verb: "getLock" | "setLimit" | "forceRelease",
+    request: object,
+    body: object,
+  ) => {
+    const failure: unknown = await server.client
+      .call(verb, request as never)
+      .catch((error: unknown) => error);
+    if (!(failure instanceof RowlockError)) throw new Error("It has not failed.");
+    const { name } = LockService.method[verb];
+    const answer = await server.ask(`/api/${name}`, posted(body));
+    const { code, reason, message, violations } = failure;
+    expect(answer.json).toEqual({ code, reason, message, violations });
+    return answer.status;
+  };
+
+  test("have the code, the reason, the sentence and the violations that gRPC gives", async () => {
+    const server = await startPageServer();
+    expect(await same(server, "forceRelease", { target: { case: "name", value: "" } }, { name: "" })).toBe(
+      400,
+    );
+    expect(
+      await same(
+        server,
+        "forceRelease",
+        { target: { case: "name", value: "x" }, reason: "y" },
+        { name: "x", reason: "y" },
+      ),
+    ).toBe(404);
+    await server.client.call("setLimit", { target: { case: "name", value: "x" }, limit: 2 });
+    const wrong = { limit: 2, expectedVersion: 7n };
+    expect(
+      await same(
+        server,
+        "setLimit",
+        { ...wrong, target: { case: "name", value: "x" } },
+        { name: "x", limit: 2, expectedVersion: "7" },
+      ),
+    ).toBe(409);
+  });
+
+  test("of the server itself show nothing of their cause, and are in the log with it", async () => {
+    const server = await startPageServer({
+      wrapEngine: (engine) => replacing(engine, { view: () => Promise.reject(new TypeError("hush")) }),
+    });
+    const answer = await server.ask("/api/GetLock", posted({ name: "x" }));
+    expect([answer.status, answer.json.reason]).toEqual([500, "INTERNAL"]);
+    expect(answer.text).not.toContain("hush");
+    expect(server.logLines).toMatchObject([{ level: "error", fields: { method: "GetLock" } }]);
+  });
+
+  test.each([
+    ["no JSON", "{", "JSON"],
+    ["another message", '{"nonsense": 1}', '"nonsense" is unknown'],
+    ["a field of another type", '{"name": 1}', "name"],
+    ["no object", "[]", "GetLockRequest"],
+    ["nothing", "", "JSON"],
+    ["no UTF-8", Buffer.from([0x7b, 0xff]), "GetLockRequest"],
+  ])("a body with %s is refused with what is wrong", async (_what, body, says) => {
+    const server = await startPageServer();
+    const answer = await server.ask("/api/GetLock", { ...posted({}), body });
+    expect([answer.status, answer.json.reason]).toEqual([400, "MALFORMED_MESSAGE"]);
+    expect(answer.json.message).toContain(says);
+  });
+});
+
+test("each call is counted as one of the page", async () => {
+  const server = await startPageServer();
+  await server.call("GetLock", { name: "x" });
+  await server.call("GetLock", { name: "" });
+  expect(server.calls.map(({ method, code, via }) => [method, code, via])).toEqual([
+    ["GetLock", "OK", "page"],
+    ["GetLock", "INVALID_ARGUMENT", "page"],
+  ]);
+});
+
+test("a call continues the trace of whoever forwards it", async () => {
+  const spans = new RecordedSpans();
+  const server = await startPageServer({ tracer: spans.tracer });
+  const traceId = "0af7651916cd43dd8448eb211c80319c";
+  const asked = posted({ name: "x" });
+  const headers = { ...asked.headers, traceparent: `00-${traceId}-b7ad6b7169203331-01` };
+  await server.ask("/api/GetLock", { ...asked, headers });
+  expect((await spans.of(traceId, "rowlock.v1.LockService/GetLock")).all).toHaveLength(1);
+  await spans.stop();
+});
+
+test("each verb that takes, keeps or returns a lease, or deletes a lock, is missing", async () => {
+  const server = await startPageServer();
+  const called = PAGE_VERBS.map(({ of }) => of.name);
+  const missing = LockService.methods.map(({ name }) => name).filter((name) => !called.includes(name));
+  expect(missing.sort()).toEqual([
+    "Acquire",
+    "Capture",
+    "DeleteLock",
+    "Release",
+    "Renew",
+    "Session",
+    "WaitInQueue",
+  ]);
+  for (const verb of missing) {
+    const answer = await server.ask(`/api/${verb}`, posted({ name: "x" }));
+    expect([answer.status, answer.json.reason], verb).toEqual([404, "PAGE_REFUSED"]);
+  }
+  expect(server.calls).toEqual([]);
+});
