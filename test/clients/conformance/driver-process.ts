@@ -40,8 +40,11 @@ export class DriverProcess {
   #order = 0;
   #ids = 0;
   #errors: string[] = [];
+  readonly #tell: ((event: Json) => void) | undefined;
 
-  constructor(script: string, env: Readonly<Record<string, string>> = {}) {
+  /** @param tell gets the events, in order, which are then not kept. */
+  constructor(script: string, env: Readonly<Record<string, string>> = {}, tell?: (event: Json) => void) {
+    this.#tell = tell;
     // Its own process group: if the script does not exec its driver, both are stopped.
     this.#child = spawn(script, [], {
       stdio: ["pipe", "pipe", "pipe"],
@@ -149,6 +152,10 @@ export class DriverProcess {
     if (typeof line.id === "number") {
       this.#open.get(line.id)?.(heard);
       this.#open.delete(line.id);
+      return;
+    }
+    if (this.#tell) {
+      this.#tell(line);
       return;
     }
     this.#events.push(heard);

@@ -6,7 +6,7 @@ import { once } from "node:events";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import type { Databases } from "./databases.ts";
-import { DriverProcess } from "./driver-process.ts";
+import { DriverProcess, type Json } from "./driver-process.ts";
 import { RowlockServer } from "./rowlock-server.ts";
 
 const CLIENTS = join(import.meta.dirname, "../../../clients");
@@ -66,8 +66,9 @@ export class Language {
     throw new Error(`clients/${this.name}/scripts/build has failed (${status}):\n${said}`);
   }
 
-  startDriver(): DriverProcess {
-    return new DriverProcess(this.#script("driver"), { ROWLOCK_BIN });
+  /** @param tell as in DriverProcess. */
+  startDriver(tell?: (event: Json) => void): DriverProcess {
+    return new DriverProcess(this.#script("driver"), { ROWLOCK_BIN }, tell);
   }
 
   /** The driver of all scenarios that need none of their own; a new one if the last has ended. */

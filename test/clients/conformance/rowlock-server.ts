@@ -14,8 +14,16 @@ export class RowlockServer {
   readonly #release: () => void;
   #process: RowlockProcess | undefined;
 
-  private constructor(address: string, args: readonly string[], env: Readonly<Record<string, string>>) {
+  readonly #program: string | undefined;
+
+  private constructor(
+    address: string,
+    args: readonly string[],
+    env: Readonly<Record<string, string>>,
+    program: string | undefined,
+  ) {
     this.address = address;
+    this.#program = program;
     this.#args = args;
     this.#env = env;
     this.#release = endWithRunner(() => this.signal("SIGKILL"));
@@ -25,10 +33,11 @@ export class RowlockServer {
     databaseUrl: string,
     flags: readonly string[] = [],
     env: Readonly<Record<string, string>> = {},
+    program?: string,
   ): Promise<RowlockServer> {
     const address = `127.0.0.1:${await freePort()}`;
     const own = ["--listen", address, "--metrics-listen", "127.0.0.1:0", "--database-url", databaseUrl];
-    const server = new RowlockServer(address, ["serve", ...own, ...flags], env);
+    const server = new RowlockServer(address, ["serve", ...own, ...flags], env, program);
     try {
       await server.start();
       return server;
@@ -41,7 +50,7 @@ export class RowlockServer {
   /** Waits until the server takes calls. */
   async start(): Promise<void> {
     await this.gone();
-    this.#process = new RowlockProcess(this.#args, this.#env, undefined, START_PATIENCE_MS);
+    this.#process = new RowlockProcess(this.#args, this.#env, this.#program, START_PATIENCE_MS);
     await screenOf(this.#process);
   }
 

@@ -1,0 +1,122 @@
+// A client without a library: the bare calls, repeated with their request ids at one server after the other, and leases
+// kept by the rule of the contract with a margin of 0. Reads commands and writes answers and events like the conformance
+// drivers of the languages (test/clients/conformance/README.md); knows those commands that a run of faults sends.
+
+import { createInterface } from "node:readline";
+import { Mode } from "#proto/rowlock/v1/lock_pb.js";
+import type { Command, Verb } from "../../../clients/typescript/conformance/verb.ts";
+import { BareCalls, type RequestOf, RowlockError } from "../../../clients/typescript/src/bare/index.ts";
+import { KeptLease, ttlOf } from "./kept-lease.ts";
+import { Repeated } from "./repeated.ts";
+
+const MODES: Readonly<Record<string, Mode>> = {
+  permit: Mode.PERMIT,
+  shared: Mode.SHARED,
+  exclusive: Mode.EXCLUSIVE,
+};
+let calls: Repeated;
+let owner = "";
+const leases = new Map<string, KeptLease>();
+
+const verbs: Readonly<Record<string, Verb>> = {
+  async connect(asked) {
+    calls = new Repeated(asked.addresses.map((address: string) => new BareCalls(address)));
+    owner = asked.owner;
+    return {};
+  },
+  async acquire({ lock, name, mode, permits, requestId, ttlMs, waitMs }, answer) {
+    const acquire = { name, mode: MODES[mode] as Mode, permits, requestId, owner, ttl: ttlOf(ttlMs) };
+    const outcome = await (waitMs === 0 ? calls.acquire(acquire) : calls.wait(acquire, waitMs));
+    if ("refusal" in outcome) return { refused: { reason: outcome.refusal } };
+    const kept = await KeptLease.confirmed(outcome, calls, (atMs) => lost(lock, atMs));
+    if (!kept) return { refused: { reason: "LEASE_LOST" } };
+    leases.set(lock, kept);
+    answer({ granted: { token: kept.token, leaseId: kept.leaseId } });
+    return undefined;
+  },
+  async capture({ lock, prefix, requestId, ttlMs, waitMs, statusIfLost, ifStatus }) {
+    const request = {
+      prefix,
+      maxLeases: 1,
+      requestId,
+      owner,
+      ttl: ttlOf(ttlMs),
+      ifStatus,
+      statusIfLost,
+      maxWait: ttlOf(waitMs),
+    };
+    const { taken, isRepeated } = await calls.capture(request, waitMs);
+    const captured = [];
+    for (const [index, outcome] of taken.entries()) {
+      const handle = `${lock}${index}`;
+      const { lockName: name, fencingToken, leaseId } = outcome.lease;
+      const kept = await KeptLease.confirmed(outcome, calls, (atMs) => lost(handle, atMs));
+      if (kept) leases.set(handle, kept);
+      captured.push({ lock: handle, name, token: String(fencingToken), leaseId, isLost: !kept });
+    }
+    return { captured, isRepeated };
+  },
+  async release({ lock, status }) {
+    const kept = leases.get(lock);
+    if (!kept) throw new Error(`There is no lease ${lock}.`);
+    leases.delete(lock);
+    kept.stop();
+    const { released } = await calls.repeat("release", {
+      leaseId: kept.leaseId,
+      ...(status !== undefined && { status }),
+    });
+    return { released };
+  },
+  async getLock({ name }) {
+    const { lock } = await calls.repeat("getLock", { name });
+    const record = lock?.record;
+    return {
+      limit: lock?.limit?.limit,
+      holderCount: lock?.holderCount,
+      waiting: lock?.waiting,
+      lastToken: String(lock?.lastFencingToken),
+      ...(record && {
+        record: { status: record.status, attemptsLeft: record.attemptsLeft, version: String(record.version) },
+      }),
+    };
+  },
+  async updateLock({ name, status, attemptsLeft, ifVersion }) {
+    const { record } = await calls.once("updateLock", {
+      name,
+      ...(status !== undefined && { status }),
+      ...(attemptsLeft !== undefined && { attemptsLeft }),
+      ...(ifVersion !== undefined && { expectedVersion: BigInt(ifVersion) }),
+    });
+    return { status: record?.status, version: String(record?.version) };
+  },
+  async setLimit({ name, limit }) {
+    const request = { target: { case: "name", value: name }, limit, reason: "a run" };
+    const { version } = await calls.once("setLimit", request as RequestOf<"setLimit">);
+    return { version: String(version) };
+  },
+};
+
+function lost(lock: string, atMs: number): void {
+  leases.delete(lock);
+  say({ event: "state", lock, state: "lost", atMs });
+}
+
+function say(line: object): void {
+  process.stdout.write(`${JSON.stringify(line)}\n`);
+}
+
+async function run(command: Command): Promise<void> {
+  const { id } = command;
+  try {
+    const verb = verbs[command.do];
+    if (!verb) throw new Error(`There is no command ${command.do}.`);
+    const result = await verb(command, (early) => say({ id, result: early }));
+    if (result) say({ id, result });
+  } catch (error) {
+    const { reason = "", code = "", message = String(error) } = error instanceof RowlockError ? error : {};
+    say({ id, error: { reason, code, message } });
+  }
+}
+
+for await (const line of createInterface(process.stdin)) void run(JSON.parse(line));
+process.exit(0);

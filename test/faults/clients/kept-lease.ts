@@ -1,0 +1,92 @@
+// A lease that a bare client keeps: it believes in it until (monotonic time before the last call that succeeded) + ttl,
+// and renews it meanwhile.
+
+import { setTimeout as sleep } from "node:timers/promises";
+import { RowlockError } from "../../../clients/typescript/src/bare/index.ts";
+import { monotonicMs } from "../history/clock.ts";
+import type { Leased, Repeated } from "./repeated.ts";
+
+/** Parts of a ttl between renewals. */
+const RENEWALS = 3;
+const GONE = ["LEASE_LOST", "UNKNOWN_CLAIM"];
+
+export class KeptLease {
+  readonly leaseId: string;
+  readonly token: string;
+  readonly #calls: Repeated;
+  readonly #onLost: (atMs: number) => void;
+  readonly #stopped = new AbortController();
+  #untilMs: number;
+
+  /** undefined: it ended before it was confirmed. `onLost` gets the time from which on the client does not believe. */
+  static async confirmed(
+    leased: Leased,
+    calls: Repeated,
+    onLost: (atMs: number) => void,
+  ): Promise<KeptLease | undefined> {
+    const kept = new KeptLease(leased, calls, onLost);
+    const isGood = !leased.lease.provisional || (await kept.#renew());
+    if (!isGood || monotonicMs() >= kept.#untilMs) return undefined;
+    void kept.#keep();
+    return kept;
+  }
+
+  private constructor({ lease, sentMs }: Leased, calls: Repeated, onLost: (atMs: number) => void) {
+    this.leaseId = lease.leaseId;
+    this.token = String(lease.fencingToken);
+    this.#untilMs = sentMs + msOf(lease.ttl);
+    this.#calls = calls;
+    this.#onLost = onLost;
+  }
+
+  stop(): void {
+    this.#stopped.abort();
+  }
+
+  async #keep(): Promise<void> {
+    const { signal } = this.#stopped;
+    while (!signal.aborted) {
+      const restMs = this.#untilMs - monotonicMs();
+      await sleep(Math.max(0, restMs - (restMs * (RENEWALS - 1)) / RENEWALS), undefined, { signal }).catch(
+        () => {},
+      );
+      if (signal.aborted) return;
+      const isRenewed = monotonicMs() < this.#untilMs && (await this.#renew());
+      if (signal.aborted) return;
+      if (!isRenewed || monotonicMs() >= this.#untilMs) {
+        this.#onLost(Math.min(this.#untilMs, monotonicMs()));
+        return;
+      }
+    }
+  }
+
+  /** Whether the lease goes on. */
+  async #renew(): Promise<boolean> {
+    for (;;) {
+      const sentMs = monotonicMs();
+      const restMs = this.#untilMs - sentMs;
+      if (restMs <= 0) return false;
+      try {
+        const { lease } = await this.#calls.once(
+          "renew",
+          { leaseId: this.leaseId },
+          Math.max(50, restMs / RENEWALS),
+        );
+        this.#untilMs = sentMs + msOf(lease?.ttl);
+        return true;
+      } catch (error) {
+        if (error instanceof RowlockError && GONE.includes(error.reason)) return false;
+        this.#calls.next();
+        await sleep(20);
+      }
+    }
+  }
+}
+
+export function ttlOf(ms: number): { seconds: bigint; nanos: number } {
+  return { seconds: BigInt(Math.floor(ms / 1_000)), nanos: (ms % 1_000) * 1e6 };
+}
+
+function msOf(duration: { readonly seconds: bigint; readonly nanos: number } | undefined): number {
+  return duration ? Number(duration.seconds) * 1_000 + duration.nanos / 1e6 : Number.POSITIVE_INFINITY;
+}

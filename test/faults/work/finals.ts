@@ -1,0 +1,122 @@
+// The end of a run: a new request must be granted, everything comes to rest, and then what is there is written down.
+
+import { setTimeout as sleep } from "node:timers/promises";
+import { type Client, Failed } from "../clients/client.ts";
+import { monotonicMs } from "../history/clock.ts";
+import { type Run, TTL_MS } from "./run.ts";
+import { COUNTED, OTHERS, work } from "./tasks.ts";
+
+/** For leases that nobody releases, places of clients that are gone, and tasks to be done again. */
+const QUIET_MS_MAX = 40_000;
+/** For the slowest watch, after everything has come to rest. */
+const WATCHED_MS = 3_000;
+const POLL_MS = 200;
+
+export async function finals(run: Run, locks: readonly string[]): Promise<void> {
+  const { history, clients } = run;
+  const client = clients[0] as Client;
+  await healed(run, client);
+  const untilMs = monotonicMs() + QUIET_MS_MAX;
+  const tasks = history.of("make").map(({ task }) => task);
+  // What is left of the tasks is done when all faults are over.
+  let areDone = false;
+  const rest = { ...run, isOver: () => areDone || monotonicMs() > untilMs };
+  const workers = clients.map((each) => work(rest, each));
+  const looked = await lookUntilQuiet(client, [...locks, ...tasks], untilMs);
+  areDone = true;
+  await Promise.all(workers);
+  await sleep(WATCHED_MS);
+  for (const [lock, { startMs, endMs, ...state }] of looked)
+    history.add({ did: "final", who: client.name, lock, startMs, endMs, ...state });
+  for (const watching of clients.filter(({ isBare }) => !isBare)) {
+    for (const lock of looked.keys()) {
+      const told = watching.told.get(lock);
+      const [startMs, endMs] = [monotonicMs(), monotonicMs()];
+      const { lastToken = null, holders = null } = told ?? {};
+      history.add({ did: "watch", who: watching.name, lock, startMs, endMs, lastToken, holders });
+    }
+  }
+  await listed(run, locks);
+}
+
+async function healed({ history }: Run, client: Client): Promise<void> {
+  const startMs = monotonicMs();
+  const handle = client.id();
+  const asked = { do: "acquire", lock: handle, name: handle, mode: "permit", permits: 1, requestId: handle };
+  const outcome = await client.ask({ ...asked, ttlMs: TTL_MS, waitMs: 0 }).then(
+    ({ granted }) => (granted ? ("granted" as const) : ("unknown" as const)),
+    (error: unknown) => {
+      if (!(error instanceof Failed)) throw error;
+      return "unknown" as const;
+    },
+  );
+  history.add({ did: "heal", who: client.name, startMs, endMs: monotonicMs(), outcome });
+  if (outcome === "granted") await client.ask({ do: "release", lock: handle });
+}
+
+interface Look {
+  readonly startMs: number;
+  readonly endMs: number;
+  readonly limit: number;
+  readonly holders: number;
+  readonly waiting: number;
+  readonly lastToken: string;
+  readonly status: string | null;
+  readonly version: string | null;
+  readonly attemptsLeft: number | null;
+}
+
+async function lookUntilQuiet(
+  client: Client,
+  names: readonly string[],
+  untilMs: number,
+): Promise<ReadonlyMap<string, Look>> {
+  const looked = new Map<string, Look>();
+  let busy = [...names];
+  while (busy.length > 0) {
+    for (const name of busy) looked.set(name, await look(client, name));
+    busy = busy.filter((name) => {
+      const { holders, waiting, status } = looked.get(name) as Look;
+      return holders > 0 || waiting > 0 || (isTask(name) && status === "new");
+    });
+    if (monotonicMs() > untilMs) break;
+    if (busy.length > 0) await sleep(POLL_MS);
+  }
+  return looked;
+}
+
+const isTask = (name: string) => name.startsWith(COUNTED) || name.startsWith(OTHERS);
+
+async function look(client: Client, name: string): Promise<Look> {
+  const startMs = monotonicMs();
+  const lock = await client.ask({ do: "getLock", name });
+  const record = lock.record as { status: string; version: string; attemptsLeft?: number } | undefined;
+  return {
+    startMs,
+    endMs: monotonicMs(),
+    limit: lock.limit as number,
+    holders: lock.holderCount as number,
+    waiting: lock.waiting as number,
+    lastToken: lock.lastToken as string,
+    status: record?.status ?? null,
+    version: record?.version ?? null,
+    attemptsLeft: record?.attemptsLeft ?? null,
+  };
+}
+
+/** The leases of each lock, as a client that lists them is told. */
+async function listed({ history, clients }: Run, locks: readonly string[]): Promise<void> {
+  const lister = clients.find(({ isBare }) => !isBare);
+  if (!lister) return;
+  for (const lock of locks) {
+    const startMs = monotonicMs();
+    const { claims } = (await lister.ask({ do: "listClaims", name: lock })) as {
+      claims: readonly { token?: string; ticketNumber: string; state: "held" | "ended" }[];
+    };
+    const endMs = monotonicMs();
+    for (const { token, ticketNumber: ticket, state } of claims) {
+      if (token && token !== "0")
+        history.add({ did: "list", who: lister.name, lock, token, ticket, state, startMs, endMs });
+    }
+  }
+}
