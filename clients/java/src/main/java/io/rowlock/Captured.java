@@ -19,7 +19,7 @@ public record Captured(List<HeldLock> locks, Optional<Duration> retryAfter) impl
    */
   @Override
   public void close() {
-    for (HeldLock lock : locks) lock.releaseAsync();
+    for (HeldLock lock : locks) lock.startClosing();
     RowlockException failed = null;
     for (HeldLock lock : locks)
       try {

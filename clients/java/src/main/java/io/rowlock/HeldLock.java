@@ -54,6 +54,9 @@ public final class HeldLock implements AutoCloseable {
   /** Whether the holder knows of the loss. */
   private volatile boolean isLossReported;
 
+  /** The release was started by {@link #startClosing}, so its result is still to be looked at. */
+  private volatile boolean isClosing;
+
   HeldLock(
       HeldLease lease, Verbs verbs, Callbacks callbacks, Telemetry.Hold hold, Thread asker) {
     this(lease, verbs, callbacks, hold, asker, null);
@@ -329,6 +332,13 @@ public final class HeldLock implements AutoCloseable {
     return handedOver;
   }
 
+  /** Starts the release for which {@link #close} then waits, so that several locks are closed at once. */
+  synchronized void startClosing() {
+    if (released != null) return;
+    isClosing = true;
+    releasing(ReleaseOptions.defaults());
+  }
+
   /**
    * Releases the lock, and waits for that until the lease ends, but at most for {@code giveUpAfter}. If no server
    * answers while the lease lasts, that is no error here: the lease ends with its ttl, and one without end is released
@@ -340,7 +350,7 @@ public final class HeldLock implements AutoCloseable {
   @Override
   public void close() {
     Optional<RowlockException> loss = loss();
-    boolean wasReleased = isReleased();
+    boolean wasReleased = isReleased() && !isClosing;
     try {
       Released answer = Futures.await(releasing(ReleaseOptions.defaults()));
       // If the holder released the lock itself, it got the result itself.

@@ -70,6 +70,18 @@ class LeavingTest {
   }
 
   @Test
+  void theResultOfACaptureWhoseLeaseHadEndedUnnoticedFailsAsLost() throws Exception {
+    direct.updateLock(LockChanges.of("captured/1").status("new"));
+    Captured captured = rowlock.capture(with -> with.prefix("captured/"));
+    HeldLock lock = captured.locks().get(0);
+    pipe.cut();
+    until("the client notices", () -> lock.state() == LockState.UNCERTAIN);
+    direct.forceRelease("captured/1", "test");
+    pipe.mend();
+    assertEquals(Reason.LEASE_LOST, assertThrows(RowlockException.class, captured::close).reason());
+  }
+
+  @Test
   void tryWithResourcesReportsALossOnce() throws Exception {
     HeldLock lock = rowlock.lock("reported");
     direct.forceRelease("reported", "test");
