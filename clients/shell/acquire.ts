@@ -58,7 +58,7 @@ Exit code: that of the command, or 128 plus the number of the signal that ended 
 Examples:
   rowlock run nightly --no-wait -- ./nightly.sh
   rowlock run etl/load --wait 10m -- python load.py
-  rowlock run report --at-most-every 1h --cool-down-failed 1m --no-wait -- ./report.sh
+  rowlock run report --at-most-every 50m --cool-down-failed 1m --no-wait -- ./report.sh
   rowlock run sync --if-status "" --if-status ok --status-done ok --status-failed failed -- ./sync.sh
   rowlock run pool/gpu --permits 2 -- ./train --epochs 3
 `;

@@ -59,7 +59,7 @@ describe("help", () => {
     expect(Math.max(...prose.map((line) => line.length))).toBeGreaterThan(Math.min(columns, 110) - 15);
     // Examples are for pasting.
     expect(out).toContain(
-      "\n  rowlock run report --at-most-every 1h --cool-down-failed 1m --no-wait -- ./report.sh\n",
+      "\n  rowlock run report --at-most-every 50m --cool-down-failed 1m --no-wait -- ./report.sh\n",
     );
   });
 
