@@ -124,6 +124,7 @@ func (a *acquisition) settle(granted *Lock, refused *Refusal, failure *Error) {
 	a.granted, a.refused, a.failure = granted, refused, failure
 	close(a.settled)
 	a.notice.stop()
+	a.client.waits.over(a)
 	a.client.requests.leave(a.asked.shared(), granted != nil)
 }
 

@@ -32,6 +32,7 @@ type Client struct {
 	// asking are the locks and captures without an outcome.
 	asking map[asking]struct{}
 	locks  heldLocks
+	waits  waitLedger
 	// requests are the request ids that callers have chosen, while calls ask under them.
 	requests requests
 	// leftBehind are the claims that a server may have granted without the client having heard of it.
@@ -65,6 +66,7 @@ func newClient(config Config, now func() time.Duration) *Client {
 		config:     config,
 		turns:      turns{now: now},
 		asking:     map[asking]struct{}{},
+		waits:      waitLedger{first: map[string]*acquisition{}},
 		requests:   requests{},
 		leftBehind: map[*leftBehind]struct{}{},
 		closed:     make(chan struct{}),

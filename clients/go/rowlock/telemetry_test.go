@@ -101,6 +101,13 @@ func (l *lines) has(parts ...string) bool {
 	return false
 }
 
+// count is the number of lines with this part.
+func (l *lines) count(part string) int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return strings.Count(l.text.String(), part)
+}
+
 func anyOf(parts []string, is func(string) bool) bool {
 	for _, part := range parts {
 		if is(part) {

@@ -38,8 +38,56 @@ func OnWaiting(tell func(Waiting)) LockOption {
 	return lockOption(func(o *lockOptions) { o.onWaiting = tell })
 }
 
+// waitLedger is what the waits of a client share, as there may be thousands: one asks after the other, and of those for
+// one lock only the first is in the log. For use in turns.
+type waitLedger struct {
+	first map[string]*acquisition
+	// asking is the one that waits for an answer; nil: none.
+	asking *acquisition
+	next   []*acquisition
+}
+
+// isFirst tells whether the log has this wait, and not another one for the same lock.
+func (l *waitLedger) isFirst(a *acquisition) bool {
+	if l.first[a.name] == nil {
+		l.first[a.name] = a
+	}
+	return l.first[a.name] == a
+}
+
+func (l *waitLedger) over(a *acquisition) {
+	if l.first[a.name] == a {
+		delete(l.first, a.name)
+	}
+}
+
+// ask lets the wait ask when those before it have their answers.
+func (l *waitLedger) ask(a *acquisition) {
+	l.next = append(l.next, a)
+	if l.asking == nil {
+		l.answered()
+	}
+}
+
+// answered lets the next wait ask that is not over.
+func (l *waitLedger) answered() {
+	l.asking = nil
+	for l.asking == nil && len(l.next) > 0 {
+		a := l.next[0]
+		l.next = l.next[1:]
+		if a.isSettled() {
+			continue
+		}
+		l.asking = a
+		if !a.askWhy() {
+			l.asking = nil
+		}
+	}
+}
+
 // waits begins with the first place in the queue, in a turn.
 func (a *acquisition) waits() {
+	a.client.waits.isFirst(a)
 	own := a.client.locks.ofName(a.name)
 	if own != nil {
 		a.note(Waiting{Summary: own.heldByYou()}, own)
@@ -51,13 +99,22 @@ func (a *acquisition) noticeAfter(pause time.Duration) {
 	a.notice = a.client.turns.after(pause, a.explain)
 }
 
-// explain asks the server why the claim waits, and notes the answer.
+// explain notes why the claim waits, if anybody hears of it.
 func (a *acquisition) explain() {
+	if a.client.waits.isFirst(a) || a.asked.onWaiting != nil {
+		a.client.waits.ask(a)
+		return
+	}
+	a.noticeAfter(explainAgain)
+}
+
+// askWhy asks the server why the claim waits, and notes the answer. It reports whether an answer will come.
+func (a *acquisition) askWhy() bool {
 	a.noticeAfter(explainAgain)
 	if a.ticketID == "" {
 		// The claim of the request id is gone, and the client asks again.
 		a.note(Waiting{}, nil)
-		return
+		return false
 	}
 	request := &rowlockv1.ExplainWaitRequest{Target: &rowlockv1.ExplainWaitRequest_TicketId{TicketId: a.ticketID}}
 	asked := &question{
@@ -79,7 +136,9 @@ func (a *acquisition) explain() {
 			}
 		}
 		a.note(notice, nil)
+		a.client.waits.answered()
 	})
+	return true
 }
 
 // note logs a notice and gives it to the caller. own is the lease that this client holds, if that is news.
@@ -89,7 +148,8 @@ func (a *acquisition) note(notice Waiting, own *heldLease) {
 	}
 	notice.Name, notice.Place, notice.Waited = a.name, a.place, a.client.turns.now()-a.began
 	notice.HeldByYou = a.client.locks.ofName(a.name) != nil
-	if own == nil || !own.wasAskedFor {
+	isNews := own != nil && !own.wasAskedFor
+	if isNews || own == nil && a.client.waits.isFirst(a) {
 		a.client.observer.waiting(notice, own != nil)
 	}
 	if own != nil {

@@ -37,9 +37,31 @@ func TestALongWaitSaysWhoHoldsTheLockAndThePlace(t *testing.T) {
 	if second.Place.Ahead != 1 || !strings.Contains(second.Summary, "the-holder") {
 		t.Errorf("%+v", second)
 	}
+	// Of the waits for one lock, the log has the first.
 	until(t, "the line in the log", func() bool {
-		return log.has("INFO", "waiting for a lock", "lock="+nameOf(t), "ahead=1", "the-holder")
+		return log.has("INFO", "waiting for a lock", "lock="+nameOf(t), "ahead=0", "the-holder")
 	})
+	if log.has("INFO", "waiting for a lock", "lock="+nameOf(t), "ahead=1") {
+		t.Error("the log has the second wait, too")
+	}
+}
+
+func TestOfSeveralWaitsForOneLockOnlyTheFirstIsInTheLog(t *testing.T) {
+	t.Parallel()
+	mustLock(t, connectTo(t, sharedAddress(t)), nameOf(t))
+	client, _, log := watched(t, rowlock.Config{Addresses: []string{sharedAddress(t)}, ExplainAfter: 200 * time.Millisecond})
+	for range 20 {
+		placed := make(chan struct{}, 10)
+		go func() {
+			_, _ = client.Lock(background, nameOf(t), rowlock.OnPosition(func(rowlock.Place) { placed <- struct{}{} }))
+		}()
+		within(t, "the place", placed)
+	}
+	// It is told after those before it had their turns.
+	within(t, "the notice of the last", waits(t, client))
+	if lines := log.count("waiting for a lock"); lines != 1 {
+		t.Errorf("%d lines", lines)
+	}
 }
 
 func TestAWaitIsExplainedOnlyByItsPlaceIfTheServerDoesNotSayWhy(t *testing.T) {

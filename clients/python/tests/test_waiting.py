@@ -44,6 +44,31 @@ def test_a_long_wait_says_who_holds_the_lock(
     assert f'Waiting for "{name}" for 0 s' in "".join(said(caplog, logging.INFO))
 
 
+def test_of_several_waits_for_one_lock_only_the_first_is_in_the_log(
+    server: RowlockServer,
+    client: rowlock.Client,
+    connect: MakeClient,
+    name: str,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    caplog.set_level(logging.INFO, "rowlock")
+    told: queue.SimpleQueue[Waiting] = queue.SimpleQueue()
+    patient = connect(server.address, explain_after=0.2)
+    with ThreadPoolExecutor(20) as pool:
+        with client.lock(name):
+            waits = []
+            for waiting in range(1, 20):
+                waits.append(pool.submit(patient.lock, name))
+                until(lambda waiting=waiting: client.get_lock(name).waiting == waiting)  # type: ignore[misc]
+            waits.append(pool.submit(patient.lock, name, on_waiting=told.put))
+            # It is told after those before it had their turns.
+            told.get(timeout=30)
+            lines = [line for line in said(caplog, logging.INFO) if f'Waiting for "{name}"' in line]
+        for wait in waits:
+            wait.result(30).release()
+    assert len(lines) == 1
+
+
 def test_a_client_that_waits_for_itself_is_told_at_once(
     client: rowlock.Client, name: str, caplog: pytest.LogCaptureFixture
 ) -> None:

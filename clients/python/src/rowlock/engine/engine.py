@@ -31,7 +31,7 @@ from rowlock.engine.lease_keeper import LeaseKeeper
 from rowlock.engine.left_behind import LeftBehind
 from rowlock.engine.lock_watch import LockWatch
 from rowlock.engine.renewal import renew_command
-from rowlock.engine.wait_notices import WaitNotices
+from rowlock.engine.wait_notices import WaitLedger, WaitNotices
 from rowlock.errors import RowlockError, closed, forked, given_up, lost_by
 from rowlock.event_loop import EventLoop
 from rowlock.mode import proto_mode
@@ -87,6 +87,7 @@ class Engine:
         self._left_behind = LeftBehind(
             settings, self._preparation, lambda lease_id: self._held.find(lease_id) is not None
         )
+        self._waits = WaitLedger()
         self._held = HeldLocks(
             self._calls, self._keeper, self._left_behind, settings.give_up_after, self.telemetry
         )
@@ -130,6 +131,7 @@ class Engine:
                 self._now,
                 self._held,
                 self.telemetry,
+                self._waits,
                 explain_after=self._settings.explain_after,
                 run=run,
             ),

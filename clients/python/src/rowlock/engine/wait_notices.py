@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future
 
@@ -23,6 +24,42 @@ _AGAIN_AFTER = 60.0
 _EXPLAIN_WITHIN = 5.0
 
 
+class WaitLedger:
+    """What the waits of a client share, as there may be thousands.
+
+    One asks after the other, and of those for one lock only the first is in the log. For use on the engine's thread only.
+    """
+
+    def __init__(self) -> None:
+        self._first: dict[str, WaitNotices] = {}
+        self._asking: WaitNotices | None = None
+        self._next: deque[WaitNotices] = deque()
+
+    def is_first(self, name: str, notices: WaitNotices) -> bool:
+        """Tell whether the log has this wait, and not another one for the same lock."""
+        return self._first.setdefault(name, notices) is notices
+
+    def over(self, name: str, notices: WaitNotices) -> None:
+        """Let another wait for the lock be the first one."""
+        if self._first.get(name) is notices:
+            del self._first[name]
+
+    def ask(self, notices: WaitNotices) -> None:
+        """Let the wait ask when those before it have their answers."""
+        self._next.append(notices)
+        if not self._asking:
+            self.answered()
+
+    def answered(self) -> None:
+        """Let the next wait ask that is not over."""
+        self._asking = None
+        while self._next and not self._asking:
+            notices = self._next.popleft()
+            if not notices.is_over:
+                self._asking = notices
+                notices.ask_why()
+
+
 class WaitNotices:
     """The notices of one wait. For use on the engine's thread only."""
 
@@ -34,6 +71,7 @@ class WaitNotices:
         now: Clock,
         holder: Holder,
         telemetry: Telemetry,
+        ledger: WaitLedger,
         *,
         explain_after: float,
         run: Run,
@@ -45,6 +83,7 @@ class WaitNotices:
         self._now = now
         self._holder = holder
         self._telemetry = telemetry
+        self._ledger = ledger
         self._explain_after = explain_after
         self._run = run
         self._name = asked.request.name
@@ -61,6 +100,7 @@ class WaitNotices:
         if self._began_at is not None:
             return
         self._began_at = self._now() - place.waited
+        self._ledger.is_first(self._name, self)
         if self._holder.held_for(self._name) is not None:
             self._notice()
         else:
@@ -69,11 +109,22 @@ class WaitNotices:
     def stop(self) -> None:
         """Give no more notices."""
         self._is_over = True
+        self._ledger.over(self._name, self)
         if self._timer:
             self._timer.cancel()
 
     def _notice(self) -> None:
         self._timer = self._loop.call_later(_AGAIN_AFTER, self._notice)
+        if self._ledger.is_first(self._name, self) or self._asked.on_waiting:
+            self._ledger.ask(self)
+
+    @property
+    def is_over(self) -> bool:
+        """Whether nobody wants notices any more."""
+        return self._is_over
+
+    def ask_why(self) -> None:
+        """Ask the server what the wait waits for, and pass on the answer. For the ledger only."""
         answer: Future[WaitExplanation] = Future()
         answer.add_done_callback(self._explained)
         ask_once(
@@ -85,13 +136,17 @@ class WaitNotices:
         )
 
     def _explained(self, answer: Future[WaitExplanation]) -> None:
-        if self._is_over:
-            return
+        if not self._is_over:
+            self._tell(answer)
+        self._ledger.answered()
+
+    def _tell(self, answer: Future[WaitExplanation]) -> None:
         explained = answer.result() if answer.exception() is None else None
         held_for = self._holder.held_for(self._name)
         waited = self._now() - (self._began_at or 0.0)
         waiting = waiting_of(self._name, waited, self._place, explained, held_by_you=held_for is not None)
-        self._telemetry.waiting(waiting, held_for)
+        if self._ledger.is_first(self._name, self):
+            self._telemetry.waiting(waiting, held_for)
         call = self._asked.on_waiting
         if call:
             self._run(lambda: self._pass_on(call, waiting))

@@ -3,8 +3,12 @@
 package io.rowlock;
 
 import java.time.Duration;
+import java.util.ArrayDeque;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
+import java.util.Queue;
 import java.util.concurrent.Executor;
 import java.util.function.Consumer;
 import rowlock.v1.ExplainWaitRequest;
@@ -20,6 +24,14 @@ final class WaitReports {
   private final Telemetry telemetry;
   private final Executor listeners;
   private final long after;
+
+  /** By the names of locks. There may be thousands of waits for one lock, of which only this one is in the log. */
+  private final Map<String, Waiting> first = new HashMap<>();
+
+  /** One wait asks after the other: there may be thousands. */
+  private final Queue<Question> questions = new ArrayDeque<>();
+
+  private boolean isAsking;
 
   WaitReports(
       EventLoop loop,
@@ -43,6 +55,17 @@ final class WaitReports {
     return new Waiting(name, asker, listener);
   }
 
+  private void askNext() {
+    isAsking = false;
+    for (Question next; !isAsking && (next = questions.poll()) != null; )
+      if (!next.waiting.isOver) {
+        isAsking = true;
+        next.waiting.askWhy(next.isForItself);
+      }
+  }
+
+  private record Question(Waiting waiting, boolean isForItself) {}
+
   /** One wait, from the request to its end. */
   final class Waiting {
     private final String name;
@@ -64,6 +87,7 @@ final class WaitReports {
       boolean isFirst = ticket == null;
       ticket = place;
       if (!isFirst || isOver) return;
+      isInLog();
       timer = loop.after(Math.max(0, after - waited()), this::look);
       if (locks.holds(name, asker)) look(true);
     }
@@ -71,6 +95,12 @@ final class WaitReports {
     void ended() {
       isOver = true;
       EventLoop.cancel(timer);
+      first.remove(name, this);
+    }
+
+    /** Whether the log has this wait, and not another one for the same lock. */
+    private boolean isInLog() {
+      return first.computeIfAbsent(name, none -> this) == this;
     }
 
     private long waited() {
@@ -79,10 +109,15 @@ final class WaitReports {
 
     private void look() {
       timer = loop.after(AGAIN_AFTER, this::look);
-      look(false);
+      if (isInLog() || listener.isPresent()) look(false);
     }
 
     private void look(boolean isForItself) {
+      questions.add(new Question(this, isForItself));
+      if (!isAsking) askNext();
+    }
+
+    private void askWhy(boolean isForItself) {
       ExplainWaitRequest request =
           ExplainWaitRequest.newBuilder().setTicketId(ticket.getTicketId()).build();
       // A server that is older, or that does not let this caller ask, explains nothing.
@@ -90,7 +125,11 @@ final class WaitReports {
           .explainWait(request)
           .whenComplete(
               (explained, failure) ->
-                  loop.soon(() -> report(Optional.ofNullable(explained), isForItself)));
+                  loop.soon(
+                      () -> {
+                        report(Optional.ofNullable(explained), isForItself);
+                        askNext();
+                      }));
     }
 
     private void report(Optional<WaitExplanation> explained, boolean isForItself) {
@@ -105,7 +144,7 @@ final class WaitReports {
               explained.map(WaitExplanation::summary).orElse(""),
               explained.map(WaitExplanation::causes).orElse(List.of()),
               held.isPresent());
-      telemetry.waits(notice, held, isForItself);
+      if (isForItself || isInLog()) telemetry.waits(notice, held, isForItself);
       listener.ifPresent(its -> listeners.execute(() -> its.accept(notice)));
     }
 

@@ -140,6 +140,30 @@ class TelemetryTest {
   }
 
   @Test
+  void ofSeveralWaitsForOneLockTheLogHasTheFirst() throws Exception {
+    HeldLock held = rowlock.lock("crowd");
+    ConnectOptions soon =
+        ConnectOptions.to(server.address).explainAfter(Duration.ofMillis(200)).build();
+    CountDownLatch told = new CountDownLatch(1);
+    try (RowlockClient waiter = RowlockClient.connect(soon)) {
+      List<CompletableFuture<HeldLock>> waits = new ArrayList<>();
+      for (int count = 1; count < 20; count++) {
+        waits.add(waiter.lockAsync("crowd", LockOptions.builder().build()));
+        int waiting = count;
+        until("it waits", () -> rowlock.getLock("crowd").waiting() == waiting);
+      }
+      waits.add(
+          waiter.lockAsync(
+              "crowd", LockOptions.builder().onWaiting(notice -> told.countDown()).build()));
+      // It is told after those before it had their turns.
+      assertTrue(told.await(60, TimeUnit.SECONDS));
+      assertEquals(1, log.count(Level.INFO, "Waiting for \"crowd\""));
+      held.close();
+      for (CompletableFuture<HeldLock> wait : waits) wait.get().close();
+    }
+  }
+
+  @Test
   void spansAreAroundLockAndWork() throws Exception {
     try (Caller caller = new Caller()) {
       long token =
