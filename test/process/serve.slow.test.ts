@@ -34,7 +34,7 @@ describe.each(testDatabases())("on $label", ({ kind, fresh }) => {
     await server.process.logged(new RegExp(`"version":"${version.replace("+", "\\+")}"`));
     if (kind !== "sqlite")
       expect((await start(["doctor", "--database-url", url]).exited).out).toContain(
-        `: version ${version}, since`,
+        `: version ${version}, level `,
       );
     expect(server.screen).toMatch(kind === "sqlite" ? /database +SQLite/ : /database +(MySQL|MariaDB)/);
     expect(server.screen).toMatch(
