@@ -23,6 +23,8 @@ export interface ReplicatedPair {
   readonly replica: PairNode;
   /** Lets this one replicate the other one, and waits until it has all that the other one has. Makes it read-only. */
   follow(follower: PairNode, source: PairNode): Promise<void>;
+  /** Waits until the replica has all that the source has. */
+  caughtUp(): Promise<void>;
   /** Makes a node the source: waits until it has applied what it has received, and lets it be written. */
   promote(node: PairNode): Promise<void>;
   /** Can be called twice. */
@@ -69,6 +71,7 @@ export async function startReplicatedPair(
         );
         await caughtUp(follower, leader, dialect.position);
       },
+      caughtUp: () => caughtUp(replica, source, dialect.position),
       async promote(node) {
         await until(async () => dialect.hasApplied((await node.run(dialect.status))[0] ?? {}));
         await node.run(...dialect.stop, ...dialect.writable);

@@ -298,6 +298,8 @@ describe.runIf(binary)("of two servers", () => {
         async () => {
           const { store, of } = await open(placeOf(pair.source), placeOf(pair.replica));
           const id = await lockId(store, "held");
+          // The replica need not have it yet: nobody waits for it to acknowledge a commit.
+          await pair.caughtUp();
           await pair.source.kill();
           expect(await refusal(load(store, { locks: planned(id) }))).toMatchObject({ kind: "unavailable" });
           await pair.promote(pair.replica);
@@ -322,6 +324,7 @@ describe.runIf(binary)("of two servers", () => {
           const { store, of } = await open(placeOf(pair.source), placeOf(pair.replica));
           const id = await lockId(store, "held");
           await Promise.all([1, 2, 3].map(() => store.find(["held"])));
+          await pair.caughtUp();
           await pair.source.freeze();
           try {
             const hanging = Promise.allSettled([1, 2, 3].map(() => load(store, { locks: planned(id) })));
