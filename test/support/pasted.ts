@@ -24,6 +24,9 @@ interface Ended {
   readonly said: string;
 }
 
+/** What npm has told the tests of this repository's .npmrc, and no user has in a shell: a client is packed by its script. */
+const OF_THE_REPOSITORY = "npm_config_ignore_scripts";
+
 /** Runs shell lines to their end. */
 export async function pasted(
   stage: ProcessStage,
@@ -31,9 +34,10 @@ export async function pasted(
   cwd: string,
   env: Record<string, string> = {},
 ): Promise<Ended> {
+  const { [OF_THE_REPOSITORY]: _, ...own } = process.env;
   const shell = spawn("sh", ["-e", "-c", lines], {
     cwd,
-    env: { ...process.env, ...env },
+    env: { ...own, ...env },
     stdio: ["ignore", "pipe", "pipe"],
     detached: true,
   });
