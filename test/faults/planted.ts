@@ -120,7 +120,15 @@ export const PLANTED: readonly Planted[] = [
 export async function plant({ fault, patches }: Planted, stops: AsyncDisposableStack): Promise<string> {
   const copy = await mkdtemp(join(tmpdir(), "rowlock-planted-"));
   stops.defer(() => rm(copy, { recursive: true, force: true }));
-  for (const part of ["server", "migrations", "clients/shell", "clients/typescript", "proto", "package.json"])
+  for (const part of [
+    "server",
+    "migrations",
+    "clients/page/dist",
+    "clients/shell",
+    "clients/typescript",
+    "proto",
+    "package.json",
+  ])
     await cp(join(ROOT, part), join(copy, part), { recursive: true });
   await symlink(join(ROOT, "node_modules"), join(copy, "node_modules"));
   for (const patch of patches) {
