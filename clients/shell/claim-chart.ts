@@ -5,20 +5,12 @@ import type { ClaimView } from "../typescript/src/index.ts";
 import { isLost } from "./claim-views.ts";
 import { localClock, localDay, localTime } from "./past-times.ts";
 import { columns, type Paint, shown } from "./print.ts";
+import { DAY_MS, MIN_MS, roundTimes, stepOf } from "./time-axis.ts";
 
 const LABEL_CHARS_MAX = 28;
 const BARS_CHARS_MIN = 20;
 /** A shorter time is drawn as this one, so that the axis has a time. */
 const SPAN_MS_MIN = 1_000;
-const S = 1_000;
-const MIN = 60 * S;
-const H = 60 * MIN;
-const D = 24 * H;
-/** The times between two marks of the axis. */
-const STEPS_MS = [S, 2 * S, 5 * S, 10 * S, 15 * S, 30 * S]
-  .concat([MIN, 2 * MIN, 5 * MIN, 10 * MIN, 15 * MIN, 30 * MIN])
-  .concat([H, 2 * H, 3 * H, 6 * H, 12 * H])
-  .concat([D, 2 * D, 5 * D, 10 * D, 30 * D, 100 * D, 365 * D]);
 
 export interface ChartOptions {
   /** The width of the picture, in characters. */
@@ -97,11 +89,10 @@ function marksOf(axis: Axis): [string, string] {
   const { fromMs, untilMs, cells } = axis;
   const msPerCell = (untilMs - fromMs) / cells;
   const wide = (stepMs: number) => timeAt(fromMs, stepMs).length + 2;
-  const stepMs = STEPS_MS.find((step) => step / msPerCell >= wide(step)) ?? (STEPS_MS.at(-1) as number);
-  const zoneMs = new Date(fromMs).getTimezoneOffset() * MIN;
+  const stepMs = stepOf((step) => step / msPerCell >= wide(step));
   let marks = "";
   let times = "";
-  for (let ms = Math.ceil((fromMs - zoneMs) / stepMs) * stepMs + zoneMs; ms <= untilMs; ms += stepMs) {
+  for (const ms of roundTimes(fromMs, untilMs, stepMs)) {
     const at = cellOf(ms, axis);
     const time = timeAt(ms, stepMs);
     if (at + time.length > cells) break;
@@ -114,6 +105,6 @@ function marksOf(axis: Axis): [string, string] {
 
 function timeAt(ms: number, stepMs: number): string {
   const date = new Date(ms);
-  if (stepMs >= D) return localDay(date);
-  return stepMs >= MIN ? localClock(date).slice(0, 5) : localClock(date);
+  if (stepMs >= DAY_MS) return localDay(date);
+  return stepMs >= MIN_MS ? localClock(date).slice(0, 5) : localClock(date);
 }
