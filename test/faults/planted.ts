@@ -3,7 +3,7 @@
 import { cp, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type Mutant, patched } from "../core/mutants.ts";
+import { MUTANTS, type Mutant, patched } from "../core/mutants.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
 export const SERVER = join(ROOT, "server");
@@ -17,6 +17,14 @@ export interface Planted {
   readonly serverFlags?: readonly string[];
   /** Part of the names of the faults that strike meanwhile; all if it is empty, none if it is `none`. */
   readonly faults: string;
+}
+
+/** The patch of a fault that is planted into the core alone, too. */
+function ofCore(fault: string): Omit<Mutant, "fault"> {
+  const mutant = MUTANTS.find((each) => each.fault === fault);
+  if (!mutant) throw new Error(`No core ${fault}.`);
+  const { file, from, to } = mutant;
+  return { file: `core/${file}`, from, to };
 }
 
 export const PLANTED: readonly Planted[] = [
@@ -66,16 +74,7 @@ export const PLANTED: readonly Planted[] = [
   {
     fault: "lets a small request pass a heavy one",
     faults: "none",
-    patches: [
-      {
-        file: "core/advance.ts",
-        from: "    if (!fits(lock, draft.limit.limit, head)) return;",
-        to:
-          "    if (!fits(lock, draft.limit.limit, head)) {\n" +
-          "      if (!queue[1] || !mayGrant(draft) || !fits(lock, draft.limit.limit, queue[1])) return;\n" +
-          "      grant(draft, queue.splice(1, 1)[0] as Claim);\n      continue;\n    }",
-      },
-    ],
+    patches: [ofCore("lets a small request pass a heavy one at the head of the queue")],
   },
   {
     fault: "does not compare the version of a record",

@@ -53,6 +53,17 @@ export class Failed extends Error {
   }
 }
 
+/** Whether a change was made, as far as its caller is told. */
+export async function outcomeOf(change: Promise<unknown>): Promise<"done" | "unknown"> {
+  try {
+    await change;
+    return "done";
+  } catch (error) {
+    if (!(error instanceof Failed)) throw error;
+    return "unknown";
+  }
+}
+
 /** A lease that the client believes to hold. */
 export class Holding {
   readonly handle: string;
@@ -166,7 +177,6 @@ export class Client {
     } as const;
     const asked = {
       do: "acquire",
-      client: "c",
       lock: handle,
       name: lock,
       mode,
@@ -247,7 +257,7 @@ export class Client {
   async #connect(): Promise<void> {
     this.#lives += 1;
     const { addresses } = this.#options;
-    await this.#ask({ do: "connect", client: "c", addresses, owner: this.name });
+    await this.#ask({ do: "connect", addresses, owner: this.name });
     // The bare one has no watch.
     if (!this.isBare) await this.#ask({ do: "watch", watch: "w", prefix: "" });
   }

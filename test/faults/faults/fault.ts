@@ -4,7 +4,7 @@ export interface Fault {
   /** For people: what is done to what. */
   readonly name: string;
   /** What the house must have for it. */
-  readonly needs: "nothing" | "database server" | "several servers";
+  readonly needs: "nothing" | "database server";
   /** Does it, and undoes it. */
   strike(house: House, chance: () => number): Promise<void>;
 }

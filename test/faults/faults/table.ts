@@ -7,11 +7,6 @@ import { ROW_FAULTS } from "./rows.ts";
 const ALL: readonly Fault[] = [...PROCESS_FAULTS, ...LINE_FAULTS, ...ROW_FAULTS];
 
 /** Those that can strike this house. */
-export function faultsIn({ database, servers }: House): readonly Fault[] {
-  const has = {
-    nothing: true,
-    "database server": database.daemon !== null,
-    "several servers": servers.length > 1,
-  };
-  return ALL.filter(({ needs }) => has[needs]);
+export function faultsIn({ database }: House): readonly Fault[] {
+  return ALL.filter(({ needs }) => needs === "nothing" || database.daemon !== null);
 }

@@ -13,8 +13,6 @@ const HELD_BYTES_MAX = 2 ** 20;
 
 export interface Line {
   readonly port: number;
-  /** Connections go to this port from now on; those that are open are cut. */
-  to(port: number): void;
   /** Cuts all connections, and refuses new ones until `heal`. */
   cut(): void;
   /** Passes nothing on until `heal`, and then everything. */
@@ -27,9 +25,8 @@ export interface Line {
   close(): Promise<void>;
 }
 
-export async function openLine(target: number): Promise<Line> {
+export async function openLine(port: number): Promise<Line> {
   const sockets = new Set<Socket>();
-  let port = target;
   let isCut = false;
   let delayMs = 0;
   let open = Promise.resolve();
@@ -90,10 +87,6 @@ export async function openLine(target: number): Promise<Line> {
   await once(server, "listening");
   return {
     port: (server.address() as AddressInfo).port,
-    to(next) {
-      port = next;
-      cutAll();
-    },
     cut() {
       isCut = true;
       cutAll();

@@ -1,7 +1,7 @@
 // Turning: an operator changes the limit of the semaphore while it is used.
 
 import { setTimeout as sleep } from "node:timers/promises";
-import { type Client, Failed } from "../clients/client.ts";
+import { type Client, outcomeOf } from "../clients/client.ts";
 import { monotonicMs } from "../history/clock.ts";
 import { SEMAPHORE } from "./locks.ts";
 import type { Run } from "./run.ts";
@@ -13,13 +13,7 @@ export async function turnLimits({ history, chance, isOver }: Run, client: Clien
   while (!isOver()) {
     const limit = 1 + Math.floor(chance() * LIMIT_MAX);
     const call = { did: "limit", who: client.name, lock: SEMAPHORE, limit, startMs: monotonicMs() } as const;
-    const outcome = await client.ask({ do: "setLimit", name: SEMAPHORE, limit }).then(
-      () => "done" as const,
-      (error: unknown) => {
-        if (!(error instanceof Failed)) throw error;
-        return "unknown" as const;
-      },
-    );
+    const outcome = await outcomeOf(client.ask({ do: "setLimit", name: SEMAPHORE, limit }));
     history.add({ ...call, endMs: monotonicMs(), outcome });
     await sleep(chance() * REST_MS_MAX);
   }

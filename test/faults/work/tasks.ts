@@ -1,7 +1,7 @@
 // Tasks: some clients make them, all take them by captures and finish them; one that is lost is new again.
 
 import { setTimeout as sleep } from "node:timers/promises";
-import { type Client, Failed } from "../clients/client.ts";
+import { type Client, Failed, outcomeOf } from "../clients/client.ts";
 import { monotonicMs } from "../history/clock.ts";
 import { type Run, TTL_MS } from "./run.ts";
 
@@ -25,15 +25,9 @@ export async function makeTasks({ history, chance, isOver }: Run, client: Client
       isCounted,
       startMs: monotonicMs(),
     } as const;
-    const outcome = await client
-      .ask({ do: "updateLock", name: task, status: "new", attemptsLeft: ATTEMPTS, ifVersion: "0" })
-      .then(
-        () => "done" as const,
-        (error: unknown) => {
-          if (!(error instanceof Failed)) throw error;
-          return "unknown" as const;
-        },
-      );
+    const outcome = await outcomeOf(
+      client.ask({ do: "updateLock", name: task, status: "new", attemptsLeft: ATTEMPTS, ifVersion: "0" }),
+    );
     history.add({ ...call, endMs: monotonicMs(), outcome });
     await sleep(chance() * REST_MS_MAX);
   }
