@@ -9,8 +9,8 @@ import { counted, shown } from "../../clients/shell/print.ts";
 import { type CheckedFiles, FILE_KEYS } from "../config/checked-files.ts";
 import { type DatabaseConfig, loadCheckedFiles } from "../config/config.ts";
 import { duration, Refusal } from "../config/setting-kinds.ts";
+import { firstNumber } from "../core/fail-over.ts";
 import { TOO_OLD, whyTooOld } from "../core/level.ts";
-import { firstToken } from "../core/rows.ts";
 import { whyNotBeside } from "../storage/fleet.ts";
 import { type MigrationStatus, migrateUp, migrationStatus } from "../storage/migrate/migrate.ts";
 import { openStore } from "../storage/open.ts";
@@ -299,7 +299,7 @@ async function record(store: Store, pauseUs: number, context: CliContext): Promi
   const { failOver, nowUs } = await read(store);
   const leftS = Math.max(0, Math.ceil((failOver.grantsFromUs - nowUs) / 1e6));
   context.out(
-    `epoch    ${seenEpoch} before, ${failOver.epoch} now: the next fencing token is at least ${firstToken(failOver)}\n`,
+    `epoch    ${seenEpoch} before, ${failOver.epoch} now: the next fencing token is at least ${firstNumber(failOver)}\n`,
   );
   context.out(
     `grants   begin at ${localTime(new Date(failOver.grantsFromUs / 1_000))}, in ${leftS} s; renewals and releases go on\n`,

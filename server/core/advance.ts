@@ -2,18 +2,21 @@
 // ticket number, so nobody passes a heavy request at the head that waits for its permits.
 
 import { type Claim, type EndReason, inOrder } from "./claim.ts";
+import { bringBack, heldForUs } from "./clock-ahead.ts";
 import type { Draft } from "./draft.ts";
 import { fits, neverFits } from "./limit.ts";
 import { isDueNow, isExhausted, isInWantedStatus, statusOf } from "./record.ts";
 import { end, grant } from "./transitions.ts";
 
 /**
- * Ends all loaded claims whose time has run out, oldest first, because the last one to end leaves its mark in the
- * lock's record. Called once, before the first command: the time of a decision does not change after that.
+ * Brings back times from a clock that was ahead. Ends all loaded claims whose time has run out, oldest first, because the
+ * last one to end leaves its mark in the lock's record. Called once, before the first command: the time of a decision does
+ * not change after that.
  */
 export function endDue(draft: Draft): void {
   const due: Claim[] = [];
   for (const claim of draft.claims.values()) {
+    bringBack(draft, claim);
     if (claim.state !== "ended" && isDue(draft, claim)) due.push(claim);
   }
   for (const claim of inOrder(due)) end(draft, claim, dueReason(claim));
@@ -63,9 +66,8 @@ function isDue(draft: Draft, claim: Claim): boolean {
   // A fail-over may have lost signs of life and renewals, and a jump of the clock makes them look old. So the claim
   // gets its whole time again, counted from that moment.
   const doubtedAtUs = Math.max(clock.jumpedAtUs ?? 0, failOver.atUs);
-  const ttlUs = claim.ttlUs ?? policy.graceUs;
-  const heldForUs = claim.provisional ? Math.min(ttlUs, policy.graceUs) : ttlUs;
-  return doubtedAtUs + (claim.state === "held" ? heldForUs : policy.attachedForUs) <= clock.atLeastUs;
+  const wholeUs = claim.state === "held" ? heldForUs(claim, policy) : policy.attachedForUs;
+  return doubtedAtUs + wholeUs <= clock.atLeastUs;
 }
 
 /** Whether a place without a sign of life is kept, because signs of life may not have reached the database. */

@@ -55,6 +55,9 @@ export const UPDATE_INTERVAL_US_DEFAULT = SECOND_US;
 /** Drift between the database's clock and a server's own that does not count as a step, as a share of elapsed time. */
 export const CLOCK_DRIFT_MAX = 0.001;
 
+/** Longer than any server keeps a place after a sign of life: the longest grace period, and its pace of heartbeats. */
+export const PLACE_US_MAX = 15 * 60 * SECOND_US;
+
 /** Smallest step of the database's clock that counts as a jump: half of the shortest time to live. */
 export const CLOCK_JUMP_US_MIN = TTL_US_MIN / 2;
 

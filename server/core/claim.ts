@@ -81,9 +81,9 @@ export interface Claim {
   /** Who the caller is, as the server has verified; empty if it asks nobody. */
   readonly principal: string;
   readonly labels: Readonly<Record<string, string>>;
-  readonly requestedAtUs: number;
+  requestedAtUs: number;
   /** When the wait is over at the latest; null: it lasts while there are signs of life. */
-  readonly waitUntilUs: number | null;
+  waitUntilUs: number | null;
   /** What the claim wants of the lock's record; null for most. */
   readonly terms: Terms | null;
   state: ClaimState;

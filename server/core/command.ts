@@ -1,6 +1,6 @@
 // Commands for one lock, and their outcomes. An expected refusal is an outcome, never an exception.
 
-import type { Claim, ClaimRef, Mode, Terms } from "./claim.ts";
+import type { Claim, ClaimKey, ClaimRef, Mode, Terms } from "./claim.ts";
 import type { EffectiveLimit } from "./limit.ts";
 import type { Lock } from "./lock.ts";
 import type { LockRecord, RunResult } from "./record.ts";
@@ -96,12 +96,13 @@ export interface Release extends Called {
 }
 
 /**
- * Ends the claim of this request, if there is one. For a caller that chose no request id and got no answer: nobody
- * can ever act on the claim.
+ * Ends the claim of this request, if there is one: its caller got no answer. If the caller has chosen the request id, it
+ * may have repeated the request, so this ends only the claim with this secret, and only until somebody comes for it.
  */
 export interface Withdraw {
   readonly verb: "withdraw";
   readonly requestId: string;
+  readonly secret: string;
 }
 
 /** Sets the limit of exactly this name; null removes it. */
@@ -153,6 +154,8 @@ export interface DeleteLock extends Called {
  */
 export interface Advance {
   readonly verb: "advance";
+  /** Claims of the lock that the decision must read; unset: those that are due. */
+  readonly claims?: readonly ClaimKey[];
 }
 
 /** The commands whose changes must not be made twice: see `changes.ts`. */

@@ -2,7 +2,7 @@
 
 import { acquire, asItIs, principalOf, returning } from "./acquire.ts";
 import { grantWaiters } from "./advance.ts";
-import { type Claim, type ClaimRef, sameSecret } from "./claim.ts";
+import { type Claim, type ClaimRef, isServerMade, sameSecret } from "./claim.ts";
 import type {
   Attach,
   Change,
@@ -22,7 +22,7 @@ import { type Draft, snapshot } from "./draft.ts";
 import { effectiveLimit } from "./limit.ts";
 import { byOf, limitText, recordText, releasedText } from "./noted-change.ts";
 import { type LockRecord, nextRecord, type RecordChange } from "./record.ts";
-import { end, prolong, startGrace } from "./transitions.ts";
+import { end, prolong, startGrace, wholeEnd } from "./transitions.ts";
 
 /**
  * Applies one command and grants what it has made room for.
@@ -125,9 +125,18 @@ function release(draft: Draft, command: Release): OutcomeOf<"release"> {
   return { kind: "released", byThisCall: true };
 }
 
-function withdraw(draft: Draft, _command: Withdraw, known: Claim | undefined): OutcomeOf<"withdraw"> {
-  if (known?.lockId === draft.lock.id && known.state !== "ended") end(draft, known, "cancelled");
+function withdraw(draft: Draft, { secret }: Withdraw, known: Claim | undefined): OutcomeOf<"withdraw"> {
+  if (known?.lockId !== draft.lock.id || known.state === "ended") return { kind: "done" };
+  if (isServerMade(known.requestId) || (known.secret === secret && isAsGranted(known)))
+    end(draft, known, "cancelled");
   return { kind: "done" };
+}
+
+/** Whether the lease still ends as it did when it was granted. A renewal changes its end. */
+function isAsGranted(claim: Claim): boolean {
+  const { state, provisional, grantedAtUs, deadlineUs } = claim;
+  if (state !== "held" || grantedAtUs === null) return false;
+  return provisional || (deadlineUs !== null && deadlineUs === wholeEnd(claim, grantedAtUs));
 }
 
 function setLimit(draft: Draft, command: SetLimit): OutcomeOf<"set_limit"> {
@@ -180,7 +189,12 @@ function updateLock(draft: Draft, command: UpdateLock): OutcomeOf<"update_lock">
   if (expectedVersion !== version) return { kind: "version_mismatch", version };
   const isNewRecord = before === null;
   if (isNewRecord && command.mayMakeRecord === false) return { kind: "no_record" };
-  const set = nextRecord(lock, changesOf(command, lock.lastToken, nowUs), principalOf(command));
+  const set = nextRecord(
+    lock,
+    changesOf(command, lock.lastToken, nowUs),
+    draft.failOver,
+    principalOf(command),
+  );
   lock.record = set;
   const { caller } = command;
   draft.events.push({

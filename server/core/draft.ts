@@ -4,10 +4,11 @@
 import type { Claim } from "./claim.ts";
 import type { Event } from "./command.ts";
 import type { Clock } from "./database-clock.ts";
+import type { FailOver } from "./fail-over.ts";
 import { type EffectiveLimit, effectiveLimit, type LimitRule } from "./limit.ts";
 import type { Lock } from "./lock.ts";
 import type { NotedChange } from "./noted-change.ts";
-import type { FailOver, Policy, Queue, Rows } from "./rows.ts";
+import type { Policy, Queue, Rows } from "./rows.ts";
 
 export interface Draft {
   readonly policy: Policy;

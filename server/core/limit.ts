@@ -54,6 +54,11 @@ export function effectiveLimit(
   return { limit: LIMIT_DEFAULT, source: "default", pattern: "", version, reason: "" };
 }
 
+/** The limit of names that begin with the prefix, and to which no other setting applies. */
+export function limitUnder(prefix: string, rules: readonly LimitRule[]): number {
+  return effectiveLimit({ name: prefix, limit: null, limitVersion: 0n, limitReason: "" }, rules).limit;
+}
+
 type Asked = Pick<Claim, "mode" | "permits">;
 type Held = Pick<Lock, "heldPermits" | "sharedHolders" | "exclusiveHolders" | "holders">;
 

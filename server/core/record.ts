@@ -4,6 +4,7 @@
 
 import type { Claim, EndReason, Terms } from "./claim.ts";
 import type { Clock } from "./database-clock.ts";
+import { type FailOver, nextNumber } from "./fail-over.ts";
 
 export interface LockRecord {
   /** Nothing is granted before this time; null: grants are possible at any time. */
@@ -16,7 +17,8 @@ export interface LockRecord {
   readonly lastRun: LastRun | null;
   /**
    * Rises with each change, and is never 0. After a deletion a new record continues the count, see
-   * `Lock.recordFloor`.
+   * `Lock.recordFloor`. After a fail-over it begins anew above all earlier versions, like tokens: the rows may lack
+   * changes whose versions callers know, and such a version must not stand for another state.
    */
   readonly version: bigint;
   /** When the server has to look at the lock, because its waiters may be granted from then on; null: never. */
@@ -67,18 +69,17 @@ export type RecordChange = Partial<Omit<LockRecord, "version" | "principal">>;
 /**
  * The record with changes, as its next version.
  *
+ * @param failOver the last one.
  * @param maker the principal that it belongs to if it is made now.
  */
 export function nextRecord(
   { record, recordFloor }: Counting,
   changes: RecordChange,
+  failOver: FailOver,
   maker: string,
 ): LockRecord {
-  return {
-    ...(record ?? { ...NOTHING, principal: maker }),
-    ...changes,
-    version: (record?.version ?? recordFloor) + 1n,
-  };
+  const version = nextNumber(record?.version ?? recordFloor, failOver);
+  return { ...(record ?? { ...NOTHING, principal: maker }), ...changes, version };
 }
 
 const NOTHING: Omit<LockRecord, "version" | "principal"> = {
@@ -109,10 +110,10 @@ export function isInWantedStatus(lock: Remembering, terms: Terms | null): boolea
 }
 
 /** The record after a grant, which takes an attempt if attempts are counted. */
-export function afterGrant(lock: Counting): LockRecord | null {
+export function afterGrant(lock: Counting, failOver: FailOver): LockRecord | null {
   const { record } = lock;
   if (record === null || record.attemptsLeft === null) return record;
-  return nextRecord(lock, { attemptsLeft: record.attemptsLeft - 1 }, record.principal);
+  return nextRecord(lock, { attemptsLeft: record.attemptsLeft - 1 }, failOver, record.principal);
 }
 
 /**
@@ -123,13 +124,14 @@ export function afterLease(
   lock: Counting & { readonly lastToken: bigint },
   ended: Claim,
   result: RunResult | null,
+  failOver: FailOver,
 ): LockRecord | null {
   const { record, lastToken } = lock;
   const { terms, endedAtUs, grantedAtUs } = ended;
   if (record === null && terms === null && result === null) return null;
   if (endedAtUs === null || grantedAtUs === null) return record;
   const end = runEndOf(ended);
-  if (end === null) return ended.endReason === "cancelled" ? withAttemptBack(lock, ended) : record;
+  if (end === null) return ended.endReason === "cancelled" ? withAttemptBack(lock, ended, failOver) : record;
   const isLost = end !== "released";
   const status = (isLost ? terms?.statusIfLost : result?.status) ?? statusOf({ record });
   const setAttempts = isLost ? undefined : result?.attemptsLeft;
@@ -142,7 +144,7 @@ export function afterLease(
   const { owner, principal, fencingToken } = ended;
   const lastRun = { owner, fencingToken, grantedAtUs, endedAtUs, end, status };
   const attemptsSince = isSet ? lastToken : (record?.attemptsSince ?? 0n);
-  return nextRecord(lock, { notBeforeUs, attemptsLeft, attemptsSince, status, lastRun }, principal);
+  return nextRecord(lock, { notBeforeUs, attemptsLeft, attemptsSince, status, lastRun }, failOver, principal);
 }
 
 /**
@@ -150,10 +152,10 @@ export function afterLease(
  * may have heard of a lease that lapses, so its attempt stays taken. Attempts that were set after the grant stay as
  * they are.
  */
-function withAttemptBack(lock: Counting, { fencingToken }: Claim): LockRecord | null {
+function withAttemptBack(lock: Counting, { fencingToken }: Claim, failOver: FailOver): LockRecord | null {
   const { record } = lock;
   if (record === null || record.attemptsLeft === null || fencingToken <= record.attemptsSince) return record;
-  return nextRecord(lock, { attemptsLeft: record.attemptsLeft + 1 }, record.principal);
+  return nextRecord(lock, { attemptsLeft: record.attemptsLeft + 1 }, failOver, record.principal);
 }
 
 /**

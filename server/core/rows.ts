@@ -7,6 +7,7 @@
 
 import type { Claim } from "./claim.ts";
 import type { Clock } from "./database-clock.ts";
+import type { FailOver } from "./fail-over.ts";
 import type { LimitRule } from "./limit.ts";
 import type { Lock } from "./lock.ts";
 
@@ -29,32 +30,6 @@ export interface Rows extends Clock {
 export interface Queue {
   readonly head: readonly Claim[];
   readonly complete: boolean;
-}
-
-/** What the database records of its last fail-over. */
-export interface FailOver {
-  /** Rises with each fail-over; 0: there was none. It makes the high bits of every fencing token. */
-  readonly epoch: bigint;
-  /** When it was noticed, by the database's clock; 0: never. */
-  readonly atUs: number;
-  /** Nothing is granted before. */
-  readonly grantsFromUs: number;
-}
-
-export const NO_FAIL_OVER: FailOver = { epoch: 0n, atUs: 0, grantsFromUs: 0 };
-
-/** Bits for the tokens of one epoch: enough for more than two years of a thousand grants a second of one lock. */
-const TOKEN_BITS = 36n;
-
-/** The token of the next grant of a lock. */
-export function nextToken(lastToken: bigint, failOver: FailOver): bigint {
-  const first = firstToken(failOver);
-  return lastToken >= first ? lastToken + 1n : first;
-}
-
-/** The lowest token since the fail-over. */
-export function firstToken({ epoch }: FailOver): bigint {
-  return (epoch << TOKEN_BITS) + 1n;
 }
 
 /** The settings that decisions depend on. */

@@ -4,9 +4,9 @@
 import type { Claim, EndReason } from "./claim.ts";
 import type { Acquire, Caller } from "./command.ts";
 import { type Draft, snapshot, touch } from "./draft.ts";
+import { nextNumber } from "./fail-over.ts";
 import { countHolder, countWaiter, isOwnName } from "./lock.ts";
 import { afterGrant, afterLease, type RunResult } from "./record.ts";
-import { nextToken } from "./rows.ts";
 
 /**
  * Gives the lease to a waiter, for the grace period at most until somebody comes for it: a waiter that was there a
@@ -118,7 +118,7 @@ export function end(
   claim.endedAtUs = nowUs;
   // Nobody comes back to a claim on one of the servers' own locks.
   claim.deadlineUs = nowUs + (isOwnName(lock.name) ? 0 : policy.keptForUs(lock.name));
-  const record = was === "held" ? afterLease(lock, claim, result) : null;
+  const record = was === "held" ? afterLease(lock, claim, result, draft.failOver) : null;
   const isNewRecord = record !== null && lock.record === null;
   if (was === "held") lock.record = record;
   touch(draft, claim);
@@ -133,12 +133,12 @@ function holdForGrace(draft: Draft, claim: Claim): void {
 
 function hold(draft: Draft, claim: Claim, deadlineUs: number | null): void {
   const { lock } = draft;
-  lock.lastToken = nextToken(lock.lastToken, draft.failOver);
+  lock.lastToken = nextNumber(lock.lastToken, draft.failOver);
   claim.state = "held";
   claim.fencingToken = lock.lastToken;
   claim.grantedAtUs = draft.nowUs;
   claim.deadlineUs = deadlineUs;
-  lock.record = afterGrant(lock);
+  lock.record = afterGrant(lock, draft.failOver);
   countHolder(lock, claim);
 }
 
@@ -152,6 +152,6 @@ function keepUntil(claim: Claim, untilUs: number): void {
 }
 
 /** The end of a lease that runs for its whole time to live; null: without end. */
-function wholeEnd(claim: Claim, fromUs: number): number | null {
+export function wholeEnd(claim: Pick<Claim, "ttlUs">, fromUs: number): number | null {
   return claim.ttlUs === null ? null : fromUs + claim.ttlUs;
 }

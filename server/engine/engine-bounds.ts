@@ -207,6 +207,15 @@ export const SWEEP_LOCKS_MAX = 256;
 export const SWEEP_ROUNDS_MAX = 20;
 export const SWEEP_INTERVAL_MS = 1_000;
 /**
+ * After the clock was set back: when the next round of claims is brought back, and when all claims are looked at again,
+ * until a look finds none. By then every transaction is over that had read the clock before.
+ */
+export const AHEAD_INTERVAL_MS = 1_000;
+export const AHEAD_AGAIN_MS = TRANSACTION_US_MAX / 1_000;
+/** Claims that one round brings back, and how many rounds it makes before the next interval. */
+export const AHEAD_CLAIMS_MAX = 256;
+export const AHEAD_ROUNDS_MAX = 20;
+/**
  * Rows that one round of a purge deletes, and at most how many rounds it makes: more rows than end between two purges, at
  * thousands a second.
  */

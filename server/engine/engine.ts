@@ -163,8 +163,8 @@ export class Engine {
   detach(claim: Claim, follower: Follower | null, canReturn: boolean): void {
     const { changes, detachments, replica } = this.#parts;
     if (follower && changes.followers.remove(claim, follower)) return;
-    const { lockId, requestId } = claim;
-    if (!canReturn) detachments.add(lockId, { verb: "withdraw", requestId });
+    const { lockId, requestId, secret } = claim;
+    if (!canReturn) detachments.add(lockId, { verb: "withdraw", requestId, secret });
     else detachments.add(lockId, { verb: "detach", ref: claim, replica });
   }
 

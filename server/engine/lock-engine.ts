@@ -75,8 +75,8 @@ export interface LimitSetting {
 export type LimitRuleAnswer =
   | {
       readonly kind: "limit_rule";
-      /** null: removed. */
-      readonly limit: number | null;
+      /** The limit of names that begin with the prefix, and to which no other setting applies. */
+      readonly limit: number;
       readonly version: bigint;
       readonly heldPermits: number;
       readonly waiting: number;
@@ -123,6 +123,8 @@ export interface Captured {
   readonly retryAfterUs: number | null;
   /** The request id had leases before. It never gets others, even if those have ended. */
   readonly isRepeated?: boolean;
+  /** The caller had left when this was taken. */
+  readonly isUnheard?: true;
   /** If there are no leases: the search stopped early, and the next capture continues from there. */
   readonly isCutShort?: boolean;
 }

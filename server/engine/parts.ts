@@ -5,6 +5,7 @@ import type { Policy } from "../core/rows.ts";
 import type { ReplicaRow, Store } from "../storage/store.ts";
 import { AfterCommit, type GrantedElsewhere } from "./after-commit.ts";
 import { Background, type CleaningOptions } from "./background/background.ts";
+import { ClaimsFromAhead } from "./background/claims-from-ahead.ts";
 import { Detachments } from "./background/detachments.ts";
 import { Health } from "./background/health.ts";
 import { InvariantChecks } from "./background/invariant-checks.ts";
@@ -83,7 +84,8 @@ export function connect(options: EngineOptions) {
   const detachments = new Detachments({ ...base, submit });
   const returned = new ReturnedWaiters(base);
   const witness = new Witness({ ...base, memory: options.memory ?? FORGETFUL });
-  const changing = { ...base, detachments, returned, witness };
+  const claimsFromAhead = new ClaimsFromAhead(base);
+  const changing = { ...base, detachments, returned, witness, claimsFromAhead };
   const invariantChecks = new InvariantChecks({ ...base, turns });
   const { cleaning, doctorIntervalMs = null } = options;
   const background = new Background({ ...changing, invariantChecks, cleaning, doctorIntervalMs });

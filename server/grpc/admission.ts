@@ -1,15 +1,19 @@
 // Bounds how many commands of one client run in the engine at a time, so that a client which sends thousands does not
 // delay all others. A client is a principal or, if nobody is asked who they are, a session or a connection. All clients
-// with commands in the engine get an equal share of its room. A client's urgent commands (renewals, releases and confirmations) run before its other commands. A cancelled
-// command keeps its place until its work is over; one that was cancelled before it begins is dropped when its turn
-// comes, unless it is urgent.
+// with commands in the engine get an equal share of its room. A client's urgent commands (renewals, releases and
+// confirmations) run before its other commands, of which it gets no more while the next one has waited for long. A
+// cancelled command keeps its place until its work is over; one that was cancelled before it begins is dropped when its
+// turn comes, unless it is urgent.
 
 import { type BoundUse, mostUsed } from "../core/bound-use.ts";
 import { CROWDED_FOR_MS } from "../engine/engine-bounds.ts";
 import { ADMISSION_QUEUED_MAX, COMMANDS_AT_ONCE, COMMANDS_AT_ONCE_MIN } from "./grpc-bounds.ts";
 import { tooMuchUnderWay } from "./messages/call-error.ts";
+import { RetryTimes } from "./retry-times.ts";
 
 interface Queued {
+  /** performance.now() when it was queued. */
+  readonly sinceMs: number;
   readonly signal: AbortSignal | undefined;
   readonly go: () => void;
   readonly drop: (why: Error) => void;
@@ -67,6 +71,7 @@ export class Admission {
   #underWay = 0;
   readonly #urgent: Queued[] = [];
   readonly #others: Queued[] = [];
+  readonly #retryTimes = new RetryTimes();
 
   /** `bound`: what errors call the bound on waiting commands. */
   constructor(
@@ -91,17 +96,29 @@ export class Admission {
     return this.#underWay;
   }
 
-  /** Runs a command of the call now, or queues it; throws OVERLOADED if the queue is full. */
+  /** Of commands that are not urgent: see `RetryTimes.ifLate`. */
+  retryAfterIfLate(): number | undefined {
+    const next = this.#others[0];
+    return next && this.#retryTimes.ifLate(performance.now(), next.sinceMs, this.#others.length);
+  }
+
+  /**
+   * Runs a command of the call now, or queues it. Throws OVERLOADED if the queue is full, or so long that a command that
+   * is not urgent would wait for too long.
+   */
   run<Answer>(
     call: { readonly isUrgent: boolean; readonly signal?: AbortSignal },
     command: () => Promise<Answer>,
   ): Promise<Answer> {
     if (this.#underWay > 0 && this.#underWay >= this.#room.share) {
       if (this.queued >= this.#queuedMax) throw tooMuchUnderWay(this.#bound);
+      const retryAfterMs = call.isUrgent ? undefined : this.retryAfterIfLate();
+      if (retryAfterMs !== undefined) throw tooMuchUnderWay(this.#bound, retryAfterMs);
       const turn = new Promise<void>((go, drop) => {
         // A call makes its signal when it is first asked for, so only a command that waits asks.
-        if (call.isUrgent) this.#urgent.push({ signal: undefined, go, drop });
-        else this.#others.push({ signal: call.signal, go, drop });
+        const sinceMs = performance.now();
+        if (call.isUrgent) this.#urgent.push({ sinceMs, signal: undefined, go, drop });
+        else this.#others.push({ sinceMs, signal: call.signal, go, drop });
       });
       return turn.then(() => this.#start(command));
     }
@@ -148,10 +165,15 @@ export class Admission {
 }
 
 /** Admits the commands of one client. All sessions and connections of a principal share one admission. */
-export function admissionOf(room: AdmissionRoom, bound: string, principal: string): Pick<Admission, "run"> {
+export function admissionOf(
+  room: AdmissionRoom,
+  bound: string,
+  principal: string,
+): Pick<Admission, "run" | "retryAfterIfLate"> {
   if (principal === "") return new Admission(room, bound);
   const { ofPrincipals } = room;
   return {
+    retryAfterIfLate: () => ofPrincipals.get(principal)?.retryAfterIfLate(),
     run(call, command) {
       let shared = ofPrincipals.get(principal);
       if (!shared) {

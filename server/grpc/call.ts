@@ -57,6 +57,7 @@ export interface CarriedCall {
 }
 
 interface Connection extends Client {
+  readonly admission: Pick<Admission, "run" | "retryAfterIfLate">;
   readonly key: string;
   readonly peer: string;
   calls: number;
@@ -85,6 +86,11 @@ export class ConnectionCalls {
   get bound(): BoundUse {
     const calls = this.#open.values().map((connection) => connection.calls);
     return mostUsed(BOUND, calls, this.#callsMax);
+  }
+
+  /** As in Admission, for the connection; undefined for one whose calls bring credentials. */
+  retryAfterIfLate(peer: string): number | undefined {
+    return this.#open.get(peer)?.admission.retryAfterIfLate();
   }
 
   /** Connections with open calls. */

@@ -145,6 +145,23 @@ export const CROWDED_COMMANDS_PER_TURN_MAX = 20;
  */
 export const ADMISSION_QUEUED_MAX = 100_000;
 
+/**
+ * How long the next of a client's waiting calls or commands may have waited when another one comes that neither renews
+ * nor gives back a lease: after that, the client asks for more than it gets, and a longer queue would only make
+ * everything late. So a short burst is queued, however large, and under a load that lasts, a call waits for about this
+ * long.
+ */
+export const LATE_MS = 500;
+
+/**
+ * When a refused call is to come back. By the least time, the queue that refused it is gone. The longest time is half
+ * of the usual grace period, for which a waiter that comes back keeps its place. Times are rounded up to steps, so that
+ * each refusal is encoded once.
+ */
+export const RETRY_AFTER_MIN_MS = 2 * LATE_MS;
+export const RETRY_AFTER_MAX_MS = 5_000;
+export const RETRY_AFTER_STEP_MS = 100;
+
 /** Bytes of results that a session holds for a client that does not read: some thousand answers, or two large pages. */
 export const SESSION_UNREAD_BYTES_MAX = 4_194_304;
 

@@ -115,12 +115,18 @@ export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
     ...(idleMsMax !== null && { "grpc.max_connection_idle_ms": idleMsMax }),
     interceptors: [explainReceiveLimit(options.receiveBytesMax), arriving.interceptor],
   });
+  const methods = { engine, turns: new PlaceTurns(), graceUs: graceMs * 1_000 };
+  const admission = new AdmissionRoom();
+  const { gate = OPEN_GATE, usage = new Usage() } = options;
+  const connections = new ConnectionCalls(openMax, admission, openWaits, usage);
+  const frame = { observer, faultLog: new FaultLog(logger, options.outage), tracer: options.tracer };
   const listeners: Listener[] = [];
   let connectionCount = 0;
   limitConnections(server, {
     openMax,
     connectionsMax: room.connections,
     handshakeMs: options.handshakeMs,
+    refusing: { ...frame, retryAfterIfLate: (peer) => connections.retryAfterIfLate(peer) },
     onListener(listener) {
       listeners.push(listener);
       listener.on("connection", (socket: Socket) => {
@@ -132,11 +138,6 @@ export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
       if (ageMsMax !== null) endOldConnections(listener, { ageMsMax, finishMs, onOld, onClosed });
     },
   });
-  const methods = { engine, turns: new PlaceTurns(), graceUs: graceMs * 1_000 };
-  const admission = new AdmissionRoom();
-  const { gate = OPEN_GATE, usage = new Usage() } = options;
-  const connections = new ConnectionCalls(openMax, admission, openWaits, usage);
-  const frame = { observer, faultLog: new FaultLog(logger, options.outage), tracer: options.tracer };
   const sessions = new Sessions(
     {
       methods,

@@ -1,13 +1,17 @@
 // Puts the new calls of all connections in turns, so that a connection which opens hundreds of calls with one packet
-// does not delay the calls of others. A call that its client has reset before its turn costs nothing more. Decides
-// nothing about calls and reads none of them.
+// does not delay the calls of others. Of one connection, the calls that may not be refused come first; the others are
+// refused while the next of them has waited for long. A call that its client has reset before its turn costs nothing
+// more. Reads no call.
 
 import type { ServerHttp2Stream } from "node:http2";
 import { CALLS_AT_ONCE, CALLS_TURN_MS } from "./grpc-bounds.ts";
+import { RetryTimes } from "./retry-times.ts";
 
-interface Waiting {
+export interface NewCall {
   readonly stream: Pick<ServerHttp2Stream, "destroyed" | "aborted" | "on">;
   readonly begin: () => void;
+  /** Unset: it may not be refused. */
+  readonly refuse?: (retryAfterMs: number) => void;
 }
 
 /** The new calls of one connection. */
@@ -15,7 +19,10 @@ interface Line {
   /** Begun in this turn of the event loop. */
   begun: number;
   turn: number;
-  readonly waiting: Waiting[];
+  /** Those that may not be refused. */
+  readonly urgent: NewCall[];
+  readonly others: (NewCall & { readonly sinceMs: number })[];
+  readonly retryTimes: RetryTimes;
 }
 
 export class StreamTurns {
@@ -30,25 +37,35 @@ export class StreamTurns {
     this.#now = now;
   }
 
-  /** Begins a call now, or later if its connection has begun many in this turn of the event loop. */
-  add(connection: object, stream: Waiting["stream"], begin: () => void): void {
+  /** Begins a call now, or later if its connection has begun many in this turn of the event loop, or refuses it. */
+  add(connection: object, call: NewCall): void {
     const line = this.#lineOf(connection);
     this.#schedule();
-    if (line.waiting.length === 0 && line.begun < CALLS_AT_ONCE) {
+    const isUrgent = call.refuse === undefined;
+    const waiting = line.urgent.length + (isUrgent ? 0 : line.others.length);
+    if (waiting === 0 && line.begun < CALLS_AT_ONCE) {
       line.begun += 1;
-      begin();
+      call.begin();
+      return;
+    }
+    const nowMs = this.#now();
+    const next = isUrgent ? undefined : line.others[0];
+    const retryAfterMs = next && line.retryTimes.ifLate(nowMs, next.sinceMs, line.others.length);
+    if (retryAfterMs !== undefined) {
+      call.refuse?.(retryAfterMs);
       return;
     }
     // Until grpc-js listens, the end of the connection would be an error that nobody handles.
-    stream.on("error", () => {});
-    line.waiting.push({ stream, begin });
+    call.stream.on("error", () => {});
+    if (isUrgent) line.urgent.push(call);
+    else line.others.push({ ...call, sinceMs: nowMs });
     this.#queue.add(line);
   }
 
   #lineOf(connection: object): Line {
     let line = this.#lines.get(connection);
     if (!line) {
-      line = { begun: 0, turn: this.#turn, waiting: [] };
+      line = { begun: 0, turn: this.#turn, urgent: [], others: [], retryTimes: new RetryTimes() };
       this.#lines.set(connection, line);
     }
     if (line.turn !== this.#turn) Object.assign(line, { begun: 0, turn: this.#turn });
@@ -68,22 +85,25 @@ export class StreamTurns {
     const endsMs = this.#now() + CALLS_TURN_MS;
     for (const line of this.#queue) {
       this.#queue.delete(line);
-      const batch = line.waiting.splice(0, nextCalls(line.waiting));
+      const urgent = wanted(line.urgent, CALLS_AT_ONCE);
+      const others = wanted(line.others, CALLS_AT_ONCE - urgent.length);
       // Behind the other lines; the loop comes to it again if there is time.
-      if (line.waiting.length > 0) this.#queue.add(line);
-      for (const { stream, begin } of batch) if (!isGone(stream)) begin();
+      if (line.urgent.length + line.others.length > 0) this.#queue.add(line);
+      for (const { begin } of [...urgent, ...others]) begin();
       if (this.#now() >= endsMs) break;
     }
     if (this.#queue.size > 0) this.#schedule();
   };
 }
 
-const isGone = ({ destroyed, aborted }: Pick<ServerHttp2Stream, "destroyed" | "aborted">) =>
-  destroyed || aborted;
-
-/** How many calls from the first one on contain CALLS_AT_ONCE whose clients still want them. */
-function nextCalls(waiting: readonly Waiting[]): number {
-  let wanted = 0;
-  const last = waiting.findIndex(({ stream }) => !isGone(stream) && ++wanted === CALLS_AT_ONCE);
-  return last < 0 ? waiting.length : last + 1;
+/** Takes the first calls that their clients still want, up to `max`, and those before them that nobody wants. */
+function wanted(waiting: NewCall[], max: number): readonly NewCall[] {
+  const found: NewCall[] = [];
+  let passed = 0;
+  for (; passed < waiting.length && found.length < max; passed++) {
+    const call = waiting[passed] as NewCall;
+    if (!call.stream.destroyed && !call.stream.aborted) found.push(call);
+  }
+  waiting.splice(0, passed);
+  return found;
 }

@@ -4,6 +4,8 @@
 import type {
   Http2SecureServer,
   Http2Server,
+  Http2Session,
+  IncomingHttpHeaders,
   SecureServerOptions,
   ServerHttp2Session,
   ServerHttp2Stream,
@@ -11,6 +13,7 @@ import type {
 import type { Server, ServerInterceptingCallInterface, ServerInterceptor } from "@grpc/grpc-js";
 import { status } from "@grpc/grpc-js";
 import { endRequest } from "./arriving-requests.ts";
+import { type Refusing, refusable, refuse } from "./early-refusal.ts";
 import { HANDSHAKE_MS, REFUSED_IN_A_ROW_MAX, RESETS_BURST_SHARE, RESETS_PER_SECOND } from "./grpc-bounds.ts";
 import { messageTooLarge } from "./messages/call-error.ts";
 import { failureOf } from "./messages/status.ts";
@@ -22,6 +25,7 @@ export interface ConnectionLimits {
   /** Open connections at most; the server closes further ones as they come. */
   readonly connectionsMax: number;
   readonly handshakeMs?: number | undefined;
+  readonly refusing: Refusing;
   /** Gets each listener before it listens. */
   readonly onListener?: (listener: Listener) => void;
 }
@@ -36,7 +40,7 @@ export type Listener = Http2Server | Http2SecureServer;
  * and no server is made.
  */
 export function limitConnections(server: Server, limits: ConnectionLimits): void {
-  const { openMax, connectionsMax, handshakeMs = HANDSHAKE_MS, onListener } = limits;
+  const { openMax, connectionsMax, handshakeMs = HANDSHAKE_MS, onListener, refusing } = limits;
   const inner = server as unknown as {
     readonly commonServerOptions: SecureServerOptions;
     createHttp2Server(credentials: unknown): Listener;
@@ -55,21 +59,37 @@ export function limitConnections(server: Server, limits: ConnectionLimits): void
     if (Number.isFinite(connectionsMax)) listener.maxConnections = connectionsMax;
     listener.on("session", (session) => endIfSilent(session, handshakeMs));
     onListener?.(listener);
-    takeTurns(listener);
+    takeTurns(listener, refusing);
     return listener;
   };
 }
 
 /** grpc-js adds its own listener for calls, so this stands between it and the connections. */
-function takeTurns(listener: Listener): void {
+function takeTurns(listener: Listener, refusing: Refusing): void {
   const turns = new StreamTurns();
   const emit = listener.emit.bind(listener) as (...args: unknown[]) => boolean;
   listener.emit = ((...args: unknown[]) => {
     if (args[0] !== "stream") return emit(...args);
-    const stream = args[1] as ServerHttp2Stream;
-    turns.add(stream.session ?? stream, stream, () => emit(...args));
+    const [stream, headers] = args.slice(1) as [ServerHttp2Stream, IncomingHttpHeaders];
+    const { session } = stream;
+    const begin = () => void emit(...args);
+    const method = refusable(headers[":path"]);
+    if (method === undefined) {
+      turns.add(session ?? stream, { stream, begin });
+      return true;
+    }
+    const refuseUntil = (retryAfterMs: number) => refuse(stream, method, retryAfterMs, refusing);
+    const retryAfterMs = refusing.retryAfterIfLate(peerOf(session));
+    if (retryAfterMs !== undefined) refuseUntil(retryAfterMs);
+    else turns.add(session ?? stream, { stream, begin, refuse: refuseUntil });
     return true;
   }) as typeof listener.emit;
+}
+
+/** As grpc-js names it in `getPeer`. */
+function peerOf(session: Http2Session | undefined): string {
+  const socket = session?.destroyed === false ? session.socket : undefined;
+  return `${socket?.remoteAddress}:${socket?.remotePort}`;
 }
 
 /** Ends a connection whose settings have not arrived: every HTTP/2 client sends them first. */

@@ -4,6 +4,7 @@
 
 import type { BoundUse } from "../core/bound-use.ts";
 import type { Claim, ClaimKey, ClaimRef } from "../core/claim.ts";
+import type { ClaimTimes } from "../core/clock-ahead.ts";
 import type { DatabaseClock } from "../core/database-clock.ts";
 import type { LevelMin } from "../core/level.ts";
 import type { LimitRule } from "../core/limit.ts";
@@ -548,9 +549,10 @@ export interface Store {
    */
   freeLocks(selector: FreeSelector, from: FreePosition, atMost: number): Promise<FreePage>;
   /**
-   * Returns at most `max` guard rows that were decided about from `from` until `untilUs` (null: until now), in order. A
-   * lock with several decisions may appear at an earlier one's time, see DECIDED_AT_STEP_US. Includes everything that
-   * any server of a cluster committed before the call, and waits for it if necessary.
+   * Returns at most `max` guard rows that were decided about from `from` until `untilUs`, in order. null: until now. A
+   * later time also finds what was decided before the clock was set back. A lock with several decisions may appear at
+   * an earlier one's time, see DECIDED_AT_STEP_US. Includes everything that any server of a cluster committed before
+   * the call, and waits for it if necessary.
    */
   decidedSince(from: DecidedFrom, untilUs: number | null, max: number): Promise<DecidedPage>;
   /**
@@ -614,6 +616,8 @@ export interface Store {
    * does.
    */
   furtherClaims(see: (claims: readonly FurtherClaim[]) => void): Promise<void>;
+  /** Passes the times of all live claims to `see`, each once, in pages as `busyLocks` does. */
+  claimTimes(see: (claims: readonly ClaimTimes[]) => void): Promise<void>;
 
   /** Compares counters with rows, and rows with each other; returns at most `max` findings. */
   checkInvariants(max: number): Promise<Finding[]>;

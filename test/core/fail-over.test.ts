@@ -3,7 +3,7 @@
 
 import { describe, expect, test } from "vitest";
 import { RETRY_AFTER_US_MIN } from "../../server/core/bounds.ts";
-import { nextToken } from "../../server/core/rows.ts";
+import { nextNumber } from "../../server/core/fail-over.ts";
 import { OneLock, SECOND_US } from "./one-lock.ts";
 
 const PAUSE_US = 30 * SECOND_US;
@@ -71,7 +71,7 @@ describe("after a fail-over", () => {
 
 test("a token of an epoch is above all tokens of the epoch before, and below a double's exact range for years", () => {
   const failOver = { epoch: 100_000n, atUs: 0, grantsFromUs: 0 };
-  expect(nextToken(7n, failOver)).toBe(100_000n * 2n ** 36n + 1n);
-  expect(nextToken(nextToken(7n, failOver), failOver)).toBe(100_000n * 2n ** 36n + 2n);
-  expect(nextToken(7n, failOver)).toBeLessThan(2n ** 53n);
+  expect(nextNumber(7n, failOver)).toBe(100_000n * 2n ** 36n + 1n);
+  expect(nextNumber(nextNumber(7n, failOver), failOver)).toBe(100_000n * 2n ** 36n + 2n);
+  expect(nextNumber(7n, failOver)).toBeLessThan(2n ** 53n);
 });

@@ -4,10 +4,11 @@
 import type { Claim } from "../../server/core/claim.ts";
 import type { Event } from "../../server/core/command.ts";
 import type { Clock } from "../../server/core/database-clock.ts";
+import type { FailOver } from "../../server/core/fail-over.ts";
 import type { LimitRule } from "../../server/core/limit.ts";
 import type { Lock } from "../../server/core/lock.ts";
 import type { LockRecord } from "../../server/core/record.ts";
-import type { FailOver, Policy } from "../../server/core/rows.ts";
+import type { Policy } from "../../server/core/rows.ts";
 import { compatible, limitInForce } from "./reference-model.ts";
 
 /** Ends caused by time alone. */
@@ -38,10 +39,16 @@ export function checkInvariants(transition: Transition): void {
   somebodyWillLook(transition);
 }
 
+/** Versions of an epoch are above all before. */
+function versionAfter({ version }: LockRecord, epoch: bigint): bigint {
+  return (version > epoch << 36n ? version : epoch << 36n) + 1n;
+}
+
 /** Replays the reported events one by one against sets of holders and waiters. */
 function eventsTellWhatHappened(transition: Transition): void {
   const { before, after, limitRules, events } = transition;
   const { atLeastUs } = transition.clock;
+  const { epoch } = transition.failOver;
   const holders = new Map(before.claims.filter(isHeld).map((claim) => [claim.ticketNumber, claim]));
   const waiters = new Map(before.claims.filter(isWaiting).map((claim) => [claim.ticketNumber, claim]));
   const due = new Set(dueAmong(before.claims, transition).map((claim) => claim.ticketNumber));
@@ -91,7 +98,7 @@ function eventsTellWhatHappened(transition: Transition): void {
       demand(record?.attemptsLeft !== 0, `claim ${number} is granted without an attempt`);
       demand(isWanted(claim, record), `claim ${number} is granted in a status that it does not want`);
       if (record && record.attemptsLeft !== null)
-        record = { ...record, attemptsLeft: record.attemptsLeft - 1, version: record.version + 1n };
+        record = { ...record, attemptsLeft: record.attemptsLeft - 1, version: versionAfter(record, epoch) };
       demand(claim.fencingToken > lastToken, `token ${claim.fencingToken} after ${lastToken}`);
       lastToken = claim.fencingToken;
       holders.set(number, claim);

@@ -127,9 +127,9 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     fault: "goes on with the old tokens after a fail-over",
-    file: "rows.ts",
-    from: "lastToken >= first ? lastToken + 1n : first",
-    to: "lastToken >= first ? lastToken + 1n : lastToken + 1n",
+    file: "fail-over.ts",
+    from: "last >= first ? last + 1n : first",
+    to: "last >= first ? last + 1n : last + 1n",
   },
   {
     fault: "takes the places of waiters whose replica has not come back yet",
@@ -140,14 +140,14 @@ export const MUTANTS: readonly Mutant[] = [
   {
     fault: "keeps a place after a jump of the clock for as long as the lease that it waits for",
     file: "advance.ts",
-    from: "heldForUs : policy.attachedForUs",
-    to: "heldForUs : (claim.ttlUs ?? policy.attachedForUs)",
+    from: "heldForUs(claim, policy) : policy.attachedForUs",
+    to: "heldForUs(claim, policy) : (claim.ttlUs ?? policy.attachedForUs)",
   },
   {
     fault: "keeps a lease that was cut short for its whole time to live after a jump of the clock",
-    file: "advance.ts",
-    from: "claim.provisional ? Math.min(ttlUs, policy.graceUs) : ttlUs;",
-    to: "ttlUs;",
+    file: "clock-ahead.ts",
+    from: "provisional ? Math.min(wholeUs, graceUs) : wholeUs;",
+    to: "wholeUs;",
   },
   {
     fault: "takes any secret for the right one",
@@ -206,8 +206,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     fault: "gives the last token again when a lease comes after a wait",
     file: "transitions.ts",
-    from: "lock.lastToken = nextToken(",
-    to: "if (claim.deadlineUs === null) lock.lastToken = nextToken(",
+    from: "lock.lastToken = nextNumber(",
+    to: "if (claim.deadlineUs === null) lock.lastToken = nextNumber(",
   },
   {
     fault: "gives a waiter whose stream is known its whole time to live",
@@ -434,8 +434,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     fault: "gives back the attempt of a lease of which somebody may have heard",
     file: "record.ts",
-    from: 'ended.endReason === "cancelled" ? withAttemptBack(lock, ended) : record',
-    to: "withAttemptBack(lock, ended)",
+    from: 'ended.endReason === "cancelled" ? withAttemptBack(lock, ended, failOver) : record',
+    to: "withAttemptBack(lock, ended, failOver)",
   },
   {
     fault: "gives back an attempt to those that were set after the grant",
@@ -458,8 +458,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     fault: "changes a record under its version",
     file: "record.ts",
-    from: "(record?.version ?? recordFloor) + 1n",
-    to: "record?.version ?? recordFloor + 1n",
+    from: "nextNumber(record?.version ?? recordFloor, failOver)",
+    to: "record?.version ?? nextNumber(recordFloor, failOver)",
   },
   {
     fault: "begins the versions of a record anew after a deletion",
@@ -500,6 +500,14 @@ export const MUTANTS: readonly Mutant[] = [
 ];
 
 /** The text of the mutant's file in `core` with the fault planted. Throws if the patch does not apply exactly once. */
+/** The patch of one of them, for a copy of the whole server. */
+export function corePatch(fault: string): Omit<Mutant, "fault"> {
+  const mutant = MUTANTS.find((each) => each.fault === fault);
+  if (!mutant) throw new Error(`No core ${fault}.`);
+  const { file, from, to } = mutant;
+  return { file: `core/${file}`, from, to };
+}
+
 export async function patched(core: string, { fault, file, from, to }: Mutant): Promise<string> {
   const source = await readFile(join(core, file), "utf8");
   const places = source.split(from).length - 1;

@@ -5,9 +5,10 @@ import { expect } from "vitest";
 import type { Claim } from "../../server/core/claim.ts";
 import type { Acquire, Command, Event, Outcome } from "../../server/core/command.ts";
 import type { Clock } from "../../server/core/database-clock.ts";
+import { type FailOver, NO_FAIL_OVER } from "../../server/core/fail-over.ts";
 import type { Lock } from "../../server/core/lock.ts";
 import type { NotedChange } from "../../server/core/noted-change.ts";
-import { type FailOver, NO_FAIL_OVER, type Policy } from "../../server/core/rows.ts";
+import type { Policy } from "../../server/core/rows.ts";
 import { RowsInMemory } from "./rows-in-memory.ts";
 
 export const SECOND_US = 1_000_000;
@@ -58,6 +59,13 @@ export class OneLock {
     this.nowUs += us;
     this.#jumpedAtUs = this.nowUs;
     return this.advance();
+  }
+
+  /** The database's clock is set back, and nobody looks at the lock. What the server knows in its time moves with it. */
+  setBack(us: number): this {
+    this.nowUs -= us;
+    if (this.#jumpedAtUs !== null) this.#jumpedAtUs -= us;
+    return this;
   }
 
   get clock(): Clock {
@@ -144,9 +152,9 @@ export class OneLock {
     return this.do({ verb: "force_release", name: NAME, ticketNumber, reason });
   }
 
-  /** Looks at the lock and does nothing else. */
-  advance(): this {
-    this.transact({ verb: "advance" });
+  /** Looks at the lock, and at these claims of it, and does nothing else. */
+  advance(...claims: Claim[]): this {
+    this.transact({ verb: "advance", claims });
     return this;
   }
 

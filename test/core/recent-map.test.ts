@@ -3,6 +3,8 @@
 import { expect, test } from "vitest";
 import { RecentMap } from "../../server/core/recent-map.ts";
 
+const SETS = 50_000;
+
 test("the oldest entry is forgotten first, and setting it again renews it", () => {
   const map = new RecentMap<string, number>(2);
   map.set("a", 1);
@@ -24,4 +26,19 @@ test("a deleted or cleared entry leaves its room", () => {
   expect([map.get("a"), map.get("b"), map.get("c")]).toEqual([undefined, 2, 3]);
   map.clear();
   expect([map.get("b"), map.get("c")]).toEqual([undefined, undefined]);
+});
+
+test("a large map that is full takes about as long as a small one", () => {
+  const usPerSet = (size: number) => {
+    const map = new RecentMap<number, number>(size);
+    for (let key = 0; key < size; key++) map.set(key, key);
+    const cpu = process.cpuUsage();
+    for (let key = 0; key < SETS; key++) map.set(size + key, key);
+    const { user } = process.cpuUsage(cpu);
+    expect([map.size, [...map.keys()][0]]).toEqual([size, SETS]);
+    return user / SETS;
+  };
+  usPerSet(100);
+  // 5 times as long because of the processor's caches. It was 80 times where the oldest key was looked for.
+  expect(usPerSet(SETS)).toBeLessThan(20 * Math.max(usPerSet(100), 0.15));
 });

@@ -261,9 +261,9 @@ describe("attempts", () => {
       const lock = new RememberingLock();
       lock.update({ attemptsLeft: 2, status: "todo" });
       const terms = termsOf({ statusIfLost: "failed", lockDelayUs: HOUR_US, minIntervalUs: HOUR_US });
-      lock.lease({ requestId: "unheard", terms, afterWait });
+      const { requestId, secret } = lock.lease({ terms, afterWait });
       const taken = lock.record;
-      for (let repeat = 0; repeat < 2; repeat++) lock.do({ verb: "withdraw", requestId: "unheard" });
+      for (let repeat = 0; repeat < 2; repeat++) lock.do({ verb: "withdraw", requestId, secret });
       const version = (taken?.version ?? 0n) + 1n;
       expect(lock.record).toEqual({ ...taken, attemptsLeft: 2, version });
       claimOf(lock.tries(), "held");
@@ -274,7 +274,7 @@ describe("attempts", () => {
     const lock = new RememberingLock({ limit: 2 });
     const unheard = (requestId: string) => {
       const lease = lock.lease({ requestId });
-      return { lease, withdraw: () => lock.do({ verb: "withdraw", requestId }) };
+      return { lease, withdraw: () => lock.do({ verb: "withdraw", requestId, secret: lease.secret }) };
     };
     lock.update({ attemptsLeft: 3 });
     const updated = unheard("updated");
@@ -354,6 +354,22 @@ describe("UpdateLock", () => {
     expect(lock.states(ticket)).toEqual(["held"]);
     expect(answer).toMatchObject({ kind: "record", record: { attemptsLeft: 2, notBeforeUs: lock.nowUs } });
     expect(lock.record?.version).toBe(before + 2n);
+  });
+
+  test("has no version again that it had before a fail-over, which may have lost changes", () => {
+    const lock = new RememberingLock();
+    lock.update({ status: "a" });
+    const lost = (lock.record?.version as bigint) + 1n;
+    lock.failOver = { epoch: 3n, atUs: lock.nowUs, grantsFromUs: lock.nowUs };
+    lock.update({ status: "another change" });
+    const version = lock.record?.version as bigint;
+    expect(version).toBeGreaterThan(lost);
+    expect(lock.update({ status: "b", expectedVersion: lost })).toEqual({
+      kind: "version_mismatch",
+      version,
+    });
+    lock.update({ status: "c", expectedVersion: version });
+    expect(lock.record?.version).toBe(version + 1n);
   });
 
   test("compares the version, which rises with every change, even over a deletion", () => {

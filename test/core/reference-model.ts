@@ -6,8 +6,8 @@ import { RETRY_AFTER_US_MIN } from "../../server/core/bounds.ts";
 import type { ClaimRef, EndReason, Mode, Terms } from "../../server/core/claim.ts";
 import type { Acquire, Command, Release, UpdateLock } from "../../server/core/command.ts";
 import type { Clock } from "../../server/core/database-clock.ts";
+import { type FailOver, NO_FAIL_OVER } from "../../server/core/fail-over.ts";
 import type { RunResult } from "../../server/core/record.ts";
-import { type FailOver, NO_FAIL_OVER } from "../../server/core/rows.ts";
 
 export interface ModelSettings {
   readonly graceUs: number;
@@ -80,7 +80,7 @@ export interface ModelRecord {
 }
 
 /** Something that changes what a lock remembers. The record is the result of all facts, in order. */
-type Fact = { readonly lock: string; readonly at: number } & (
+type Fact = { readonly lock: string; readonly at: number; readonly epoch: bigint } & (
   | { readonly what: "set"; readonly update: UpdateLock; readonly lastToken: bigint }
   | { readonly what: "deleted" }
   | { readonly what: "granted" }
@@ -116,6 +116,11 @@ interface ModelClaim {
     readonly by: string;
   } | null;
   forgotten: boolean;
+}
+
+/** Whether a server made the id. No client knows such an id, so no client can repeat the request. */
+function isServers(requestId: string): boolean {
+  return requestId.startsWith("\0");
 }
 
 /** Who gave a command: the principal, or the address of a caller without one. */
@@ -303,7 +308,14 @@ export class ReferenceModel {
     const record = this.record(lock);
     const version = record?.version ?? 0n;
     if ((update.expectedVersion ?? version) !== version) return { kind: "version_mismatch", version };
-    this.#facts.push({ lock, at: this.#now, what: "set", update, lastToken: this.lastToken(lock) });
+    this.#facts.push({
+      lock,
+      at: this.#now,
+      epoch: this.#failOver.epoch,
+      what: "set",
+      update,
+      lastToken: this.lastToken(lock),
+    });
     return { kind: "record", record: this.record(lock) as ModelRecord };
   }
 
@@ -311,7 +323,7 @@ export class ReferenceModel {
     if (this.#live(lock).length > 0) return { kind: "in_use" };
     const version = this.record(lock)?.version ?? 0n;
     if ((expected ?? version) !== version) return { kind: "version_mismatch", version };
-    if (version > 0n) this.#facts.push({ lock, at: this.#now, what: "deleted" });
+    if (version > 0n) this.#facts.push({ lock, at: this.#now, epoch: this.#failOver.epoch, what: "deleted" });
     return { kind: "deleted", byThisCall: version > 0n };
   }
 
@@ -342,7 +354,8 @@ export class ReferenceModel {
         return this.#release(this.#find(lock, command.ref), command);
       case "withdraw": {
         const claim = this.#live(lock).find(({ asked }) => asked.requestId === command.requestId);
-        if (claim) this.#end(claim, "cancelled");
+        if (claim && (isServers(command.requestId) || this.#isUnheard(claim, command.secret)))
+          this.#end(claim, "cancelled");
         return { kind: "done" };
       }
       case "set_limit": {
@@ -394,6 +407,12 @@ export class ReferenceModel {
       case "advance":
         return { kind: "done" };
     }
+  }
+
+  /** Whether the request with this secret was granted, and its lease is as it was then. */
+  #isUnheard({ asked, granted, fetched, unclaimed, ttl, countsFrom }: ModelClaim, secret: string): boolean {
+    if (asked.secret !== secret || !granted) return false;
+    return !fetched || unclaimed || (ttl !== null && countsFrom === granted.at);
   }
 
   #acquire(lock: string, asked: Acquire): ModelOutcome {
@@ -514,7 +533,7 @@ export class ReferenceModel {
     claim.fetched = fetched;
     claim.unclaimed = fetched && claim.ttl === null;
     claim.countsFrom = this.#now;
-    this.#facts.push({ lock: claim.lock, at: this.#now, what: "granted" });
+    this.#facts.push({ lock: claim.lock, at: this.#now, epoch: this.#failOver.epoch, what: "granted" });
   }
 
   #end(claim: ModelClaim, reason: EndReason, note = "", result: RunResult | null = null, by = ""): void {
@@ -526,12 +545,19 @@ export class ReferenceModel {
     const isUsed = reason === "released" || (claim.fetched && ["expired", "force_released"].includes(reason));
     // A client may have received a lease that lapsed, so only a cancelled one counts as unused.
     if (reason === "cancelled")
-      this.#facts.push({ lock, at: this.#now, what: "unused", token: claim.granted.token });
+      this.#facts.push({
+        lock,
+        at: this.#now,
+        epoch: this.#failOver.epoch,
+        what: "unused",
+        token: claim.granted.token,
+      });
     if (!isUsed) return;
     if (!this.record(claim.lock) && !claim.asked.terms && !result) return;
     this.#facts.push({
       lock: claim.lock,
       at: this.#now,
+      epoch: this.#failOver.epoch,
       what: "run",
       claim,
       end: reason,
@@ -642,7 +668,9 @@ function neverFits(asked: { readonly mode: Mode; readonly permits: number }, lim
 /** What a lock remembers after one more fact. `highest`: the highest version that any of its records had. */
 function remember(record: ModelRecord | null, fact: Fact, highest: bigint): ModelRecord | null {
   const { at } = fact;
-  const version = highest + 1n;
+  // Those of an epoch are above all before, like tokens.
+  const floor = fact.epoch * 2n ** 36n;
+  const version = (highest > floor ? highest : floor) + 1n;
   const nothing = { notBeforeUs: null, attemptsLeft: null, attemptsSince: 0n, status: "", lastRun: null };
   const old = record ?? nothing;
   switch (fact.what) {

@@ -6,10 +6,11 @@ import type { Claim, ClaimKey } from "../../server/core/claim.ts";
 import type { Command, Event, Outcome } from "../../server/core/command.ts";
 import type { Clock } from "../../server/core/database-clock.ts";
 import { type Decision, decideBatch } from "../../server/core/decide-batch.ts";
+import type { FailOver } from "../../server/core/fail-over.ts";
 import type { LimitRule } from "../../server/core/limit.ts";
 import type { Lock } from "../../server/core/lock.ts";
 import type { NotedChange } from "../../server/core/noted-change.ts";
-import type { FailOver, Policy, Rows } from "../../server/core/rows.ts";
+import type { Policy, Rows } from "../../server/core/rows.ts";
 import { FREE_LOCK } from "../support/claims.ts";
 
 /** The real core, or a copy of it with a planted fault. */
@@ -175,6 +176,8 @@ function names(command: Command, claim: Claim, lockId: bigint): boolean {
   if ("requestId" in command) return command.requestId === claim.requestId;
   if (claim.lockId !== lockId) return false;
   if ("ref" in command) return command.ref.ticketNumber === claim.ticketNumber;
+  if (command.verb === "advance")
+    return command.claims?.some(({ ticketNumber }) => ticketNumber === claim.ticketNumber) === true;
   if (command.verb !== "force_release") return false;
   return command.ticketNumber === null ? claim.state === "held" : command.ticketNumber === claim.ticketNumber;
 }

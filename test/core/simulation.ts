@@ -2,12 +2,12 @@
 // if they differ or if an invariant is broken.
 
 import { isDeepStrictEqual } from "node:util";
-import type { Claim, ClaimRef } from "../../server/core/claim.ts";
+import { type Claim, type ClaimRef, SERVER_MADE_PREFIX } from "../../server/core/claim.ts";
 import type { Command, Outcome } from "../../server/core/command.ts";
 import type { Clock } from "../../server/core/database-clock.ts";
+import { NO_FAIL_OVER } from "../../server/core/fail-over.ts";
 import type { NotedChange } from "../../server/core/noted-change.ts";
 import type { LockRecord } from "../../server/core/record.ts";
-import { NO_FAIL_OVER } from "../../server/core/rows.ts";
 import { checkInvariants } from "./invariants.ts";
 import type { ModelNote, ModelOutcome, ModelRecord, ModelRow } from "./reference-model.ts";
 import { ReferenceModel } from "./reference-model.ts";
@@ -199,7 +199,7 @@ class Simulation {
     switch (ask.ask) {
       case "acquire": {
         const { ask: _, twice, ...asked } = ask;
-        const requestId = this.#fresh("request");
+        const requestId = this.#freshRequest();
         const once = () => ({
           ...asked,
           verb: "acquire" as const,
@@ -245,8 +245,10 @@ class Simulation {
         return this.#withRef(name, ask.pick, (ref) => ({ verb: "detach", ref, replica }));
       }
       case "withdraw": {
-        const requestId = this.#pick(name, ask.pick)?.requestId;
-        return requestId === undefined ? [] : [{ verb: "withdraw", requestId }];
+        const claim = this.#pick(name, ask.pick);
+        if (!claim) return [];
+        const secret = ask.ofAnother ? this.#fresh("secret") : claim.secret;
+        return [{ verb: "withdraw", requestId: claim.requestId, secret }];
       }
       case "renew":
         return this.#withRef(name, ask.pick, (ref) => ({ verb: "renew", ref, ttlUs: ask.ttlUs }));
@@ -306,6 +308,12 @@ class Simulation {
     const live = all.filter((claim) => claim.state !== "ended");
     const candidates = among === "live" && live.length > 0 ? live : all;
     return candidates[nth % candidates.length];
+  }
+
+  /** Every other one is made by the server. */
+  #freshRequest(): string {
+    const requestId = this.#fresh("request");
+    return this.#made % 2 === 0 ? requestId : SERVER_MADE_PREFIX + requestId;
   }
 
   #fresh(what: string): string {

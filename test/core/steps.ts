@@ -65,7 +65,7 @@ export type Ask =
       readonly replica: bigint | null;
     }
   | { readonly ask: "detach"; readonly pick: Pick; readonly replica: bigint }
-  | { readonly ask: "withdraw"; readonly pick: Pick }
+  | { readonly ask: "withdraw"; readonly pick: Pick; readonly ofAnother: boolean }
   | { readonly ask: "renew"; readonly pick: Pick; readonly ttlUs: number | undefined }
   | {
       readonly ask: "release";
@@ -236,7 +236,10 @@ const ask: fc.Arbitrary<Ask> = fc.oneof(
       replica: listener,
     }),
   },
-  { weight: 1, arbitrary: fc.record({ ask: fc.constant("withdraw" as const), pick }) },
+  {
+    weight: 1,
+    arbitrary: fc.record({ ask: fc.constant("withdraw" as const), pick, ofAnother: fc.boolean() }),
+  },
   {
     weight: 2,
     arbitrary: fc.record({

@@ -8,7 +8,7 @@ import { CROWDED_FOR_MS } from "../../server/engine/engine-bounds.ts";
 import { ClientGone } from "../../server/engine/faults.ts";
 import { Admission, AdmissionRoom } from "../../server/grpc/admission.ts";
 import { ConnectionCalls } from "../../server/grpc/call.ts";
-import { COMMANDS_AT_ONCE } from "../../server/grpc/grpc-bounds.ts";
+import { COMMANDS_AT_ONCE, LATE_MS } from "../../server/grpc/grpc-bounds.ts";
 import type { CallError } from "../../server/grpc/messages/call-error.ts";
 import { type AnyVerb, checked, ROWS, type VerbName } from "../../server/grpc/verbs.ts";
 import { fakeCall } from "../support/fake-call.ts";
@@ -49,6 +49,35 @@ describe("a client's commands", () => {
     await end(2);
     await end(3);
     expect(names().slice(3)).toEqual(["release", "acquire", "acquire"]);
+  });
+
+  test("are refused while the next one has waited for long, with a time to come back, but renewals and releases are not", async () => {
+    vi.useFakeTimers({ toFake: ["performance"] });
+    try {
+      const admission = new Admission(new AdmissionRoom(1, 1), "session_commands");
+      for (let index = 0; index < 3; index++) void admission.run(ORDINARY, run("acquire"));
+      vi.advanceTimersByTime(LATE_MS);
+      void admission.run(ORDINARY, run("acquire"));
+      vi.advanceTimersByTime(1);
+      // Three wait, the first for half a second: one is served each sixth of a second. So it is a second and two sixths.
+      expect(() => admission.run(ORDINARY, run("refused"))).toThrow(
+        expect.objectContaining({
+          reason: "OVERLOADED",
+          details: expect.objectContaining({ retryAfterMs: 1_400 }),
+        }),
+      );
+      void admission.run(URGENT, run("renew"));
+      await end(0);
+      expect(names()).toEqual(["acquire", "renew"]);
+      await end(1);
+      await end(2);
+      await end(3);
+      // The next one has waited for a millisecond.
+      void admission.run(ORDINARY, run("last"));
+      expect(admission.queued).toBe(1);
+    } finally {
+      vi.useRealTimers();
+    }
   });
 
   test("that fail make room, at once or later", async () => {

@@ -1,7 +1,7 @@
 // How many new calls a connection begins in a turn of the event loop, without a server.
 
 import { describe, expect, test } from "vitest";
-import { CALLS_AT_ONCE, CALLS_TURN_MS } from "../../server/grpc/grpc-bounds.ts";
+import { CALLS_AT_ONCE, CALLS_TURN_MS, LATE_MS } from "../../server/grpc/grpc-bounds.ts";
 import { StreamTurns } from "../../server/grpc/stream-turns.ts";
 
 const turn = () => new Promise((resolve) => setImmediate(resolve));
@@ -11,15 +11,19 @@ function stage() {
   const time = { ms: 0, perCallMs: 0 };
   const turns = new StreamTurns(() => time.ms);
   const [one, other] = [{}, {}];
-  const add = (connection: object, name: string, stream = { destroyed: false, aborted: false, on() {} }) => {
-    turns.add(connection, stream as never, () => {
+  const refused: string[] = [];
+  const add = (connection: object, name: string, isUrgent = false) => {
+    const stream = { destroyed: false, aborted: false, on() {} };
+    const begin = () => {
       begun.push(name);
       time.ms += time.perCallMs;
-    });
+    };
+    const refuse = () => refused.push(name);
+    turns.add(connection, { stream: stream as never, begin, ...(!isUrgent && { refuse }) });
     return stream;
   };
   const flood = (count: number) => Array.from({ length: count }, (_, index) => add(one, `flood ${index}`));
-  return { begun, time, one, other, add, flood };
+  return { begun, refused, time, one, other, add, flood };
 }
 
 describe("calls of one connection", () => {
@@ -48,6 +52,34 @@ describe("calls of one connection", () => {
     for (const stream of streams.slice(0, -1)) stream.destroyed = true;
     await turn();
     expect(begun.slice(CALLS_AT_ONCE)).toEqual([`flood ${10 * CALLS_AT_ONCE - 1}`]);
+  });
+});
+
+describe("calls that may not be refused", () => {
+  test("begin before the others of their connection that wait, and at once if the turn has room", async () => {
+    const { begun, add, one, flood } = stage();
+    flood(3 * CALLS_AT_ONCE);
+    add(one, "renew", true);
+    expect(begun).not.toContain("renew");
+    await turn();
+    expect(begun.slice(CALLS_AT_ONCE, CALLS_AT_ONCE + 2)).toEqual(["renew", `flood ${CALLS_AT_ONCE}`]);
+  });
+
+  test("begin, however long the others have waited, which are refused then", async () => {
+    const { begun, refused, add, one, time, flood } = stage();
+    flood(2 * CALLS_AT_ONCE);
+    time.ms += LATE_MS;
+    add(one, "still queued");
+    time.ms += 1;
+    add(one, "refused");
+    add(one, "renew", true);
+    expect(refused).toEqual(["refused"]);
+    await turn();
+    await turn();
+    expect(begun).toContain("renew");
+    add(one, "acquire");
+    expect(begun.slice(-2)).toEqual(["still queued", "acquire"]);
+    expect(refused).toEqual(["refused"]);
   });
 });
 

@@ -16,6 +16,7 @@ function stage(limits: Partial<Parameters<typeof limitConnections>[1]> = {}) {
   const inner = { commonServerOptions: { kept: true } as Record<string, unknown>, createHttp2Server };
   limitConnections(inner as never, {
     openMax: 10,
+    refusing: { retryAfterIfLate: () => undefined, observer: { call() {} }, faultLog: { failed() {} } },
     connectionsMax: Number.POSITIVE_INFINITY,
     ...limits,
   });

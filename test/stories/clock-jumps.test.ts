@@ -1,12 +1,15 @@
-// The clock of a private MariaDB jumps and is corrected while engines use it: no lease ends early, no lease is
-// granted twice, and the waiter is granted in the end. Needs libfaketime (the Debian package) and mariadbd.
+// The clock of the database jumps and is corrected while engines use it: no lease ends early, no lease is granted twice,
+// the waiter is granted in the end, and what nobody keeps alive ends in its time. A private MariaDB has a clock that is
+// wrong; that needs libfaketime (the Debian package) and mariadbd. SQLite gets a wrong clock from the test.
 
-import { existsSync, globSync, renameSync, writeFileSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { migrateUp } from "../../server/storage/migrate/migrate.ts";
+import { openStore } from "../../server/storage/open.ts";
+import { openSqliteStore } from "../../server/storage/sqlite/sqlite-store.ts";
 import type { Store } from "../../server/storage/store.ts";
 import * as asks from "../support/asks.ts";
 import { freshDatabase } from "../support/database.ts";
@@ -15,22 +18,25 @@ import type { FoundServer } from "../support/mysql-family/found-server.ts";
 import { ownBinaries } from "../support/mysql-family/own-binaries.ts";
 import { startPrivateServer } from "../support/mysql-family/private-server.ts";
 import { openStage } from "../support/mysql-stage.ts";
-import { ask, claimOf, follower, type Replica, startReplicas } from "../support/replicas.ts";
+import { ask, claimOf, follower, type Replica, startReplica, startReplicas } from "../support/replicas.ts";
 import { lockId, NO_CHANGES, NO_PLAN, planned, raised } from "../support/store-fixture.ts";
+import { hasWrongClocks, wrongClock } from "../support/wrong-clock.ts";
 
 const SECOND_US = 1_000_000;
 const TTL_MS = 2_000;
+/** For sweeps and polls on a busy machine, beside the time to live. */
+const SOON_MS = 6_000;
+const POLICY = { graceUs: SECOND_US, attachedForUs: 1.25 * SECOND_US };
 
-const [library] = globSync("/usr/lib/*/faketime/libfaketimeMT.so.1").filter((path) => existsSync(path));
 const binary = (await ownBinaries()).get("mariadb");
-const { flavours } = chosenDatabases(process.env.ROWLOCK_TEST_DATABASES);
+const { sqlite: onSqlite, flavours } = chosenDatabases(process.env.ROWLOCK_TEST_DATABASES);
 
-describe.runIf(library && flavours.has("mariadb"))("a clock of the database that is set wrong", () => {
+describe.runIf(hasWrongClocks && flavours.has("mariadb"))("a clock of the database that is set wrong", () => {
   let wrongable: WrongableServer;
 
   beforeAll(async () => {
     if (!binary) throw new Error("mariadbd is not there.");
-    wrongable = await startServer(binary, library as string);
+    wrongable = await startServer(binary);
   });
   afterAll(() => wrongable?.stop());
 
@@ -38,8 +44,7 @@ describe.runIf(library && flavours.has("mariadb"))("a clock of the database that
     "by %i s, and right again, costs no client a lease or place",
     async (stepS) => {
       const fresh = () => freshDatabase(wrongable.server);
-      const policy = { graceUs: SECOND_US, attachedForUs: 1.25 * SECOND_US };
-      const replicas = await startReplicas({ fresh }, 2, policy);
+      const replicas = await startReplicas({ fresh }, 2, POLICY);
       const [here, there] = replicas.all as [Replica, Replica];
       // Each engine has read the clock before the jump.
       await there.engine.ask(asks.release(claimOf(await there.engine.acquire(ask("before"), null), "held")));
@@ -73,6 +78,36 @@ describe.runIf(library && flavours.has("mariadb"))("a clock of the database that
       await replicas.stop();
     },
   );
+
+  test.each([60, 3_600])(
+    "by %i s ahead, and set back, keeps nothing for those who are gone",
+    async (aheadS) => {
+      const fresh = () => freshDatabase(wrongable.server);
+      const replicas = await startReplicas({ fresh }, 2, POLICY);
+      await leavesNothing(replicas.all, wrongable.setClock, aheadS);
+      await replicas.stop();
+    },
+  );
+
+  test("by an hour ahead, and set back while no server runs, keeps nothing for those who are gone", async () => {
+    const fresh = await freshDatabase(wrongable.server);
+    await migrateUp(fresh.url);
+    wrongable.setClock(3_600);
+    const before = await startReplica(await openStore(fresh.url), POLICY, null);
+    claimOf(await before.engine.acquire(ask("left", { ttlUs: TTL_MS * 1_000 }), null), "held");
+    await before.engine.stop();
+    await before.store.close();
+    wrongable.setClock(0);
+    const after = await startReplica(await openStore(fresh.url), POLICY, null);
+    const startedMs = performance.now();
+    const waiter = follower();
+    claimOf(await after.engine.acquire(ask("left"), waiter), "waiting");
+    expect((await waiter.toldClaim).claim.state).toBe("held");
+    expect(performance.now() - startedMs).toBeLessThan(TTL_MS + SOON_MS);
+    await after.engine.stop();
+    await after.store.close();
+    await fresh.drop();
+  });
 
   test("by an hour ahead does not shorten how long request ids are remembered", async () => {
     let purges = 0;
@@ -128,6 +163,67 @@ describe.runIf(library && flavours.has("mariadb"))("a clock of the database that
   );
 });
 
+describe.runIf(onSqlite)("a clock of the server on SQLite that is set wrong", () => {
+  test.each([60, 3_600])(
+    "by %i s ahead, and set back, keeps nothing for those who are gone",
+    async (aheadS) => {
+      let aheadUs = 0;
+      const clock = () => Date.now() * 1_000 + aheadUs;
+      const store = await openSqliteStore({ path: ":memory:", clock });
+      const replica = await startReplica(store, POLICY, null);
+      const setClock = (seconds: number) => {
+        aheadUs = seconds * SECOND_US;
+      };
+      await leavesNothing([replica], setClock, aheadS);
+      await replica.engine.stop();
+      await store.close();
+    },
+  );
+});
+
+/** Clients come while the clock is ahead, and are gone; after it is set back, others must get what they held. */
+async function leavesNothing(
+  replicas: readonly Replica[],
+  setClock: (seconds: number) => void,
+  aheadS: number,
+): Promise<void> {
+  const [here, there] = [replicas[0], replicas.at(-1)] as [Replica, Replica];
+  const short = { ttlUs: TTL_MS * 1_000 };
+  const kept = claimOf(await here.engine.acquire(ask("kept", short), null), "held");
+  await there.engine.ask(asks.release(claimOf(await there.engine.acquire(ask("before"), null), "held")));
+  setClock(aheadS);
+  while (!replicas.every(hasSeenJump)) await sleep(20);
+
+  claimOf(await here.engine.ask(asks.renew(kept, undefined)), "held");
+  claimOf(await here.engine.acquire(ask("one", short), null), "held");
+  for (let holders = 0; holders < 3; holders++)
+    claimOf(await here.engine.acquire(ask("many", { ...short, mode: "shared" }), null), "held");
+  claimOf(await here.engine.acquire(ask("endless", { ttlUs: null }), null), "held");
+  claimOf(await here.engine.acquire(ask("one", short), null), "waiting");
+  const impatient = follower();
+  const maxWaitUs = TTL_MS * 1_000;
+  claimOf(await there.engine.acquire(ask("endless", { maxWaitUs }), impatient), "waiting");
+  setClock(0);
+  const setBackMs = performance.now();
+
+  const next = await Promise.all(
+    ["kept", "one", "many"].map(async (name) => {
+      const waiter = follower();
+      const answer = await there.engine.acquire(ask(name, { mode: "exclusive" }), waiter);
+      const isHeld = answer.outcome.kind === "held";
+      return isHeld ? claimOf(answer, "held") : (await waiter.toldClaim).claim;
+    }),
+  );
+  expect(next.map(({ state }) => state)).toEqual(["held", "held", "held"]);
+  expect((await impatient.toldClaim).claim.endReason).toBe("timed_out");
+  expect(performance.now() - setBackMs).toBeLessThan(2 * TTL_MS + SOON_MS);
+  const endless = await here.engine.acquire(ask("endless", { mayWait: false }), null);
+  expect(endless.outcome.kind).toBe("refused");
+  expect(await here.store.checkInvariants(5)).toEqual([]);
+  const failures = replicas.flatMap((replica) => replica.failures);
+  expect(failures.filter(isNoClockJump)).toEqual([]);
+}
+
 function wrapped(store: Store, own: Partial<Store>): Store {
   return new Proxy(store, {
     get(target, name) {
@@ -147,20 +243,9 @@ interface WrongableServer {
   stop(): Promise<void>;
 }
 
-async function startServer(binary: string, preload: string): Promise<WrongableServer> {
+async function startServer(binary: string): Promise<WrongableServer> {
   const directory = await mkdtemp(join(tmpdir(), "rowlock-clock-"));
-  const clockFile = join(directory, "clock");
-  const setClock = (seconds: number) => {
-    writeFileSync(`${clockFile}.new`, `${seconds < 0 ? "" : "+"}${seconds}`);
-    renameSync(`${clockFile}.new`, clockFile);
-  };
-  setClock(0);
-  const env = {
-    LD_PRELOAD: preload,
-    FAKETIME_TIMESTAMP_FILE: clockFile,
-    FAKETIME_NO_CACHE: "1",
-    FAKETIME_DONT_FAKE_MONOTONIC: "1",
-  };
+  const { env, set: setClock } = wrongClock(join(directory, "clock"));
   const { server, stop } = await startPrivateServer(binary, "mariadb", { env });
   return {
     server,

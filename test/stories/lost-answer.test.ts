@@ -9,6 +9,11 @@ import { type DroppingProxy, startDroppingProxy } from "../support/dropping-prox
 import { ask, claimOf, follower, type Replica, type Replicas, startReplicas } from "../support/replicas.ts";
 
 const servers = testServers();
+/**
+ * The COMMIT of a decision, which follows its writes in one packet. A COMMIT alone ends something that was only read,
+ * such as the look at all claims with which each engine starts.
+ */
+const COMMIT = ";\nCOMMIT";
 
 reportLeftOut(servers);
 
@@ -41,7 +46,7 @@ describe.each(servers)("a lost answer to COMMIT, on $label", (database) => {
 
   test("makes the engine repeat an Acquire, and there is one lease", async () => {
     await behind.engine.ask(asks.setLimit("repeated", 2, undefined, ""));
-    const dropped = proxy.dropAnswerTo("COMMIT");
+    const dropped = proxy.dropAnswerTo(COMMIT);
     const lease = claimOf(await behind.engine.acquire(ask("repeated"), null), "held");
     await dropped;
     expect(lease.fencingToken).toBe(1n);
@@ -55,7 +60,7 @@ describe.each(servers)("a lost answer to COMMIT, on $label", (database) => {
     // Drops every answer to COMMIT until this engine has given up.
     const dropping = (async () => {
       while (!over)
-        await Promise.race([proxy.dropAnswerTo("COMMIT"), new Promise((resolve) => setTimeout(resolve, 5))]);
+        await Promise.race([proxy.dropAnswerTo(COMMIT), new Promise((resolve) => setTimeout(resolve, 5))]);
     })();
     const failed = await behind.engine.acquire(wanted, null).catch((error: unknown) => error);
     over = true;
@@ -74,7 +79,7 @@ describe.each(servers)("a lost answer to COMMIT, on $label", (database) => {
     test("only one of two compare-and-sets succeeds, if one was cut off just before its COMMIT arrived", async () => {
       const set = { ...ANY, name: "cut off", status: "same", expectedVersion: 0n };
       const kinds: string[] = [];
-      const dropped = proxy.dropRequest("COMMIT", async () =>
+      const dropped = proxy.dropRequest(COMMIT, async () =>
         kinds.push((await beside.engine.ask(asks.updateLock(set))).outcome.kind),
       );
       await expect(behind.engine.ask(asks.updateLock(set))).rejects.toMatchObject(IN_DOUBT);
@@ -86,12 +91,12 @@ describe.each(servers)("a lost answer to COMMIT, on $label", (database) => {
     test("a finished task stays finished, and a pause stays", async () => {
       const name = "swallowed";
       const finish = () => beside.engine.ask(asks.updateLock({ ...ANY, name, status: "done" }));
-      const swallowed = proxy.dropAnswerTo("COMMIT", finish);
+      const swallowed = proxy.dropAnswerTo(COMMIT, finish);
       const renewed = behind.engine.ask(asks.updateLock({ ...ANY, name, status: "new" }));
       await expect(renewed).rejects.toMatchObject(IN_DOUBT);
       await swallowed;
       expect(await recordOf(name)).toMatchObject({ status: "done" });
-      const paused = proxy.dropAnswerTo("COMMIT", () =>
+      const paused = proxy.dropAnswerTo(COMMIT, () =>
         beside.engine.ask(asks.setLimit(name, 0, undefined, "pause")),
       );
       await expect(behind.engine.ask(asks.setLimit(name, 3, undefined, ""))).rejects.toMatchObject(IN_DOUBT);
@@ -100,7 +105,7 @@ describe.each(servers)("a lost answer to COMMIT, on $label", (database) => {
     });
 
     test("a change whose COMMIT alone was cut off is made, and logged once", async () => {
-      const dropped = proxy.dropRequest("COMMIT");
+      const dropped = proxy.dropRequest(COMMIT);
       const { outcome } = await behind.engine.ask(asks.updateLock({ ...ANY, name: "alone", status: "set" }));
       await dropped;
       expect(outcome).toMatchObject({ kind: "record", setVersion: 1n });
@@ -112,7 +117,7 @@ describe.each(servers)("a lost answer to COMMIT, on $label", (database) => {
     const lease = claimOf(await behind.engine.acquire(ask("handed on"), null), "held");
     const waiter = follower();
     claimOf(await behind.engine.acquire(ask("handed on"), waiter), "waiting");
-    const dropped = proxy.dropAnswerTo("COMMIT");
+    const dropped = proxy.dropAnswerTo(COMMIT);
     expect((await behind.engine.ask(asks.release(lease))).outcome).toEqual({
       kind: "released",
       byThisCall: true,

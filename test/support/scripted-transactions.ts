@@ -2,9 +2,9 @@
 // Its rows are in memory.
 
 import { type Claim, keyText } from "../../server/core/claim.ts";
+import { NO_FAIL_OVER } from "../../server/core/fail-over.ts";
 import type { LimitRule } from "../../server/core/limit.ts";
 import type { Lock } from "../../server/core/lock.ts";
-import { NO_FAIL_OVER } from "../../server/core/rows.ts";
 import type { Changes, DecideRows, Loaded, LoadPlan, Store } from "../../server/storage/store.ts";
 import { CHANGED, LOCKS_PER_RULE_MAX, ROW_LOCKED, StoreError } from "../../server/storage/store.ts";
 import { CLAIM, FREE_LOCK } from "./claims.ts";

@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"strconv"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/rowlock/rowlock/clients/go/rowlock"
 )
 
@@ -107,9 +109,18 @@ func (d *driver) tellLoss(name string, lock *rowlock.Lock) {
 	go func() {
 		<-lock.Done()
 		if errors.Is(lock.Err(), rowlock.ErrLeaseLost) {
-			d.say(object{"event": "state", "lock": name, "state": "lost"})
+			d.say(object{"event": "state", "lock": name, "state": "lost", "atMs": monotonicMs()})
 		}
 	}()
+}
+
+// monotonicMs reads the clock that all processes of the machine share.
+func monotonicMs() float64 {
+	var now unix.Timespec
+	if err := unix.ClockGettime(unix.CLOCK_MONOTONIC, &now); err != nil {
+		panic(err)
+	}
+	return float64(now.Nano()) / 1e6
 }
 
 func (d *driver) find(asked *command) (*handle, error) {

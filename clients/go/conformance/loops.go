@@ -59,6 +59,7 @@ func (d *driver) watch(asked *command) (any, error) {
 				return nil
 			}
 			if err != nil {
+				d.say(object{"event": "watch failed", "watch": asked.Watch, "error": err.Error()})
 				return err
 			}
 			locks, deleted := []object{}, append([]string{}, update.Deleted...)

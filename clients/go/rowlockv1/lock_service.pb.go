@@ -978,7 +978,8 @@ func (*SetLimitRequest_Pattern) isSetLimitRequest_Target() {}
 // The limit after the change.
 type SetLimitResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The limit in force for the name; for a pattern, the limit that was set (1, the default, if it was unset).
+	// The limit in force for the name; for a pattern, the limit that was set. If it was unset, the limit of the next
+	// shorter pattern, or 1, the default.
 	Limit uint32 `protobuf:"varint,1,opt,name=limit,proto3" json:"limit,omitempty"`
 	// The version of the setting, for the next expected_version.
 	Version uint64 `protobuf:"varint,2,opt,name=version,proto3" json:"version,omitempty"`

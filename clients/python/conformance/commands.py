@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -178,7 +179,11 @@ class Commands:
 
     def _held(self, handle: str, lock: AnyLock) -> None:
         self._locks[handle] = lock
-        lock.on_state(lambda state: self._tell({"event": "state", "lock": handle, "state": state}))
+        lock.on_state(
+            lambda state: self._tell(
+                {"event": "state", "lock": handle, "state": state, "atMs": time.monotonic() * 1_000}
+            )
+        )
 
     async def _give_up(self, command: Command) -> dict[str, Any]:
         self._asking[command["lock"]].give_up()
@@ -296,8 +301,14 @@ class Commands:
             self._tell({"event": "watched", "watch": handle, **update_json(update)})
 
         client = self._clients[command["client"]]
-        self._watches[handle] = self._side.watch(client, command["prefix"], told)
+        watch = self._watches[handle] = self._side.watch(client, command["prefix"], told)
+        watch.end.add_done_callback(lambda end: self._watch_ended(handle, end))
         return {}
+
+    def _watch_ended(self, handle: str, end: asyncio.Future[None]) -> None:
+        error = None if end.cancelled() else end.exception()
+        if error is not None:
+            self._tell({"event": "watch failed", "watch": handle, "error": str(error)})
 
     async def _unwatch(self, command: Command) -> dict[str, Any]:
         watch = self._watches.pop(command["watch"])

@@ -91,11 +91,11 @@ export class HeldLocks {
     const handle = this.#handles.get(name) ?? this.#begin(name);
     handle.lock = lock;
     lock.onState((state) => {
-      if (state !== "lost") this.#tell({ event: "state", lock: name, state });
+      if (state !== "lost") this.#tell({ event: "state", lock: name, state, atMs: monotonicMs() });
     });
     lock.signal.addEventListener("abort", () => {
       if (lock.signal.reason.reason !== "LEASE_LOST") return;
-      this.#tell({ event: "state", lock: name, state: "lost" });
+      this.#tell({ event: "state", lock: name, state: "lost", atMs: monotonicMs() });
     });
   }
 
@@ -129,6 +129,11 @@ export class HeldLocks {
     if (!lock) throw new Error(`The lock ${asked.lock} was not granted.`);
     return lock;
   }
+}
+
+/** Of the clock that all processes of the machine share, in milliseconds. */
+function monotonicMs(): number {
+  return Number(process.hrtime.bigint() / 1_000n) / 1_000;
 }
 
 function grantOf({ token, leaseId, mode, permits }: Lock): object {

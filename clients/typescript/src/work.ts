@@ -111,7 +111,7 @@ export class Work {
     if (this.#failures === 1)
       this.#parts.log(`The worker gets no locks: ${error.message}`, { reason: error.reason });
     const pause = Promise.withResolvers<void>();
-    const timer = setTimeout(pause.resolve, backoffMs(this.#failures));
+    const timer = setTimeout(pause.resolve, backoffMs(this.#failures, error.retryAfterMs));
     await Promise.race([pause.promise, this.#stopped.promise]);
     clearTimeout(timer);
   }

@@ -13,6 +13,7 @@ import { Loop } from "../loop.ts";
 import type { Advances } from "../transaction/advances.ts";
 import type { CheckedStore } from "../transaction/checked-store.ts";
 import type { RulesInForce } from "../transaction/rules-in-force.ts";
+import type { ClaimsFromAhead } from "./claims-from-ahead.ts";
 import type { Detachments } from "./detachments.ts";
 import type { InvariantChecks } from "./invariant-checks.ts";
 import type { ReturnedWaiters } from "./returned-waiters.ts";
@@ -41,6 +42,7 @@ export interface BackgroundOptions {
   readonly cleaning: CleaningOptions;
   readonly returned: Pick<ReturnedWaiters, "claims">;
   readonly advances: Pick<Advances, "start" | "again">;
+  readonly claimsFromAhead: Pick<ClaimsFromAhead, "bringBack">;
   readonly rulesInForce: Pick<RulesInForce, "register">;
   readonly witness: Pick<Witness, "look">;
   readonly invariantChecks: Pick<InvariantChecks, "run">;
@@ -72,6 +74,7 @@ export class Background {
       this.#loop("detachments", bounds.DETACHMENTS_INTERVAL_MS, 0.1, () => options.detachments.repeat()),
       this.#loop("advance", bounds.OWED_AGAIN_MS, 0.3, async () => options.advances.again()),
       this.#loop("sweep", bounds.SWEEP_INTERVAL_MS, 0.3, () => this.#sweep()),
+      this.#loop("sweep", bounds.AHEAD_INTERVAL_MS, 0.3, () => options.claimsFromAhead.bringBack()),
       this.#loop("purge", bounds.PURGE_INTERVAL_MS, 0.3, () => this.#purge()),
       this.#loop("beat", bounds.BEAT_INTERVAL_MS, 0.1, () => this.#attest()),
       ...(options.doctorIntervalMs === null ? [] : [this.#doctor(options.doctorIntervalMs)]),
@@ -80,6 +83,8 @@ export class Background {
 
   async start(): Promise<void> {
     await this.#attest();
+    // Reads the clock: until then, the server would not notice that it is set.
+    await this.#options.store.dueLocks(0n, 1);
     for (const loop of this.#loops) loop.start();
   }
 

@@ -42,6 +42,9 @@ interface Earlier {
   readonly live: readonly Claim[];
 }
 
+/** What an attempt found; null: it never began. */
+type Found = Captured | Earlier | null;
+
 const NOTHING: Captured = { leases: [], retryAfterUs: null };
 
 type Refused = OutcomeNamed<"refused">;
@@ -69,9 +72,9 @@ export class Captures {
   });
   readonly #taking: Taking = new Set();
   /** By request id. */
-  readonly #attempts = new OneAfterTheOther<CaptureTry>();
+  readonly #attempts = new OneAfterTheOther<Found>();
   /** By line: the search for candidates. */
-  readonly #looking = new OneAfterTheOther();
+  readonly #looking = new OneAfterTheOther<Candidate[]>();
   /** By line: where the next search continues, if the last one was cut short. */
   readonly #reached = new RecentMap<string, FreePosition>(bounds.CAPTURE_LINES_MAX);
   /** A recent search found names that patterns pause, so the next search must know the patterns first. */
@@ -94,28 +97,26 @@ export class Captures {
     const found =
       requestId === ""
         ? await this.#admitted(asked)
-        : await this.#attempts.run(requestId, asked, (before) => this.#admitted(asked, before));
+        : await this.#attempts.run(requestId, (before) => this.#admitted(asked, before));
     if (!found) return NOTHING;
     // Outside the gate: the locks of these claims may be held up, and other captures must not wait for that.
     return "live" in found ? await this.#confirmed(found.live, asked.caller) : found;
   }
 
-  /** `before`: the attempt at the same request that this one has waited for. */
-  async #admitted(asked: CaptureTry, before?: CaptureTry): Promise<Captured | Earlier | null> {
-    const { input, caller, isOver } = asked;
-    let found: Captured | Earlier | null = null;
+  /** `before`: the result of the attempt at the same request that this one has waited for. */
+  async #admitted(asked: CaptureTry, before?: Found): Promise<Found> {
+    const { caller, isOver } = asked;
     if (await this.#gate.begin(caller, isOver)) {
       try {
         // First lets the server hear what the client sent together with this call.
         await nextTurn();
-        if (!isOver()) found = await this.#capture(asked);
+        if (!isOver()) return await this.#capture(asked);
       } finally {
         this.#gate.end();
       }
     }
-    // The client gave up the request, and the attempt before this one may have taken leases that it could not report.
-    if (!found && isGivenUp(caller?.signal) && before?.isOver()) return await this.#earlier(input);
-    return found;
+    // This attempt took nothing. The one before it told nobody what it took, so this one answers for that.
+    return before && "isUnheard" in before ? before : null;
   }
 
   async #capture(asked: CaptureTry): Promise<Captured | Earlier> {
@@ -166,7 +167,8 @@ export class Captures {
     }
     const outcome = leases.length === 0 ? "none" : leases.length < input.max ? "some" : "all";
     this.#options.observer({ kind: "captured", outcome, refused: attempt.refused });
-    if (leases.length > 0 || isOver()) return { leases, retryAfterUs: null };
+    if (isOver()) return { leases, retryAfterUs: null, isUnheard: true };
+    if (leases.length > 0) return { leases, retryAfterUs: null };
     if (isCutShort) return { leases, retryAfterUs: 0, isCutShort };
     const nextInUs = await withoutRepeating(() => candidates.nextInUs());
     return { leases, retryAfterUs: attempt.retryAfterUs ?? nextInUs };
@@ -188,11 +190,11 @@ export class Captures {
     return { live: claims.filter(({ state }) => state !== "ended").sort((a, b) => at(a) - at(b)) };
   }
 
-  /** Confirms the provisional claims: the client has come back for them. */
+  /** Renews the claims: the client has come back for them, so no other attempt may give them back any more. */
   async #confirmed(live: readonly Claim[], caller: Caller | undefined): Promise<Captured> {
     const { commands } = this.#options;
     const answers = await Promise.all(
-      live.map((claim) => commands.byRef({ verb: "attach", ref: claim, replica: null, caller })),
+      live.map((claim) => commands.byRef({ verb: "renew", ref: claim, ttlUs: undefined, caller })),
     );
     const leases = answers.flatMap(({ outcome, lockName, nowUs }) =>
       outcome.kind === "held" ? [{ claim: outcome.claim, lockName, nowUs }] : [],
@@ -215,7 +217,7 @@ export class Captures {
 
   /** Searches of one line run one after the other, because simultaneous searches would find the same locks. */
   #look(line: string, candidates: Candidates, max: number, isOver: () => boolean): Promise<Candidate[]> {
-    return this.#looking.run(line, undefined, async () =>
+    return this.#looking.run(line, async () =>
       isOver() ? [] : await withoutRepeating(() => candidates.next(max)),
     );
   }
@@ -225,8 +227,11 @@ export class Captures {
       const answer = await this.#options.commands.oneOf(candidate.id, command);
       if (!answer) return { kind: "gone" };
       const { outcome, lockName, nowUs } = answer;
-      if (outcome.kind === "held") return { kind: "lease", lease: { claim: outcome.claim, lockName, nowUs } };
-      return outcome.kind === "refused" ? { kind: "refused", refusal: outcome } : { kind: "repeated" };
+      if (outcome.kind === "refused") return { kind: "refused", refusal: outcome };
+      const isOwn = outcome.kind === "held" && outcome.claim.secret === command.secret;
+      return isOwn
+        ? { kind: "lease", lease: { claim: outcome.claim, lockName, nowUs } }
+        : { kind: "repeated" };
     } catch (error) {
       // Another transaction holds the lock, and will give it to someone itself.
       if (isHeldUp(error)) return { kind: "gone" };

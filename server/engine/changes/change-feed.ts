@@ -4,10 +4,19 @@
 // visible only when its transaction commits. So each sweep goes back more than a second behind the one before it, and
 // once a second a sweep goes back by more than any transaction lasts. So a lock is reported repeatedly.
 //
+// If the clock was set ahead and back, decisions of that time lie ahead of it, and perhaps no sweep saw them then. So each
+// wide sweep also reads one page of them, and begins again after the last page.
+//
 // Sweeps run only while there are listeners, and rest in between, to leave the database to others. A waiter must hear
 // sooner than that, and knows its lock: waiters.ts asks for it.
 
-import { DECIDED_AT_STEP_US, type DecidedLock, type DecidedPage, type Store } from "../../storage/store.ts";
+import {
+  DECIDED_AT_STEP_US,
+  type DecidedFrom,
+  type DecidedLock,
+  type DecidedPage,
+  type Store,
+} from "../../storage/store.ts";
 import * as bounds from "../engine-bounds.ts";
 import { Loop } from "../loop.ts";
 
@@ -44,6 +53,8 @@ export class ChangeFeed {
   /** performance.now() when the last sweep began, and when the last wide sweep began. */
   #sweptMs = 0;
   #widelySweptMs = 0;
+  /** Where the next page of decisions ahead of the clock begins; null: at the clock. */
+  #ahead: DecidedFrom | null = null;
   #epoch = 0n;
 
   constructor(options: ChangeFeedOptions) {
@@ -110,11 +121,18 @@ export class ChangeFeed {
     const first = await this.#page({ atUs: sinceUs - DECIDED_AT_STEP_US, afterLockId: 0n }, null);
     const gap = this.#gapBefore(first, beganMs);
     for (let page = first; page.next; ) page = await this.#page(page.next, first.nowUs);
+    if (isWide) await this.#sweepAhead(first.nowUs);
     if (gap) for (const listener of this.#listeners) listener.missed(gap);
     this.#swept(first, beganMs, isWide || gap !== null);
   }
 
-  async #page(from: Parameters<Store["decidedSince"]>[0], untilUs: number | null): Promise<DecidedPage> {
+  async #sweepAhead(nowUs: number): Promise<void> {
+    const now = { atUs: nowUs, afterLockId: 0n };
+    const from = this.#ahead && this.#ahead.atUs > nowUs ? this.#ahead : now;
+    this.#ahead = (await this.#page(from, NEVER.atUs)).next;
+  }
+
+  async #page(from: DecidedFrom, untilUs: number | null): Promise<DecidedPage> {
     const page = await this.#options.read(from, untilUs, bounds.DECIDED_ROWS_MAX);
     for (const lock of page.locks) this.#decided(lock);
     return page;

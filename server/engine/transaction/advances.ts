@@ -34,7 +34,7 @@ export class Advances {
    * Starts an advance, unless one is under way or the database failed a moment ago. Resolves when the advance is over,
    * with any result; never rejects.
    */
-  start(lockId: bigint): Promise<void> {
+  start(lockId: bigint, command = ADVANCE): Promise<void> {
     const underWay = this.#underWay.get(lockId);
     if (underWay) return underWay;
     if (this.#backoff.restMs > 0) {
@@ -42,7 +42,7 @@ export class Advances {
       this.#trial = lockId;
     }
     // The end is a turn of its own: an advance that is refused at once ends after it was noted as under way.
-    const started = this.#run(lockId).finally(() => this.#over(lockId));
+    const started = this.#run(lockId, command).finally(() => this.#over(lockId));
     this.#underWay.set(lockId, started);
     return started;
   }
@@ -60,10 +60,10 @@ export class Advances {
     for (const lockId of [...this.#owed].slice(0, OWED_AT_ONCE_MAX)) void this.start(lockId);
   }
 
-  async #run(lockId: bigint): Promise<void> {
+  async #run(lockId: bigint, command: Advance): Promise<void> {
     const wasOwed = this.#owed.delete(lockId);
     try {
-      await this.#options.submit(lockId, ADVANCE);
+      await this.#options.submit(lockId, command);
       this.#backoff.succeeded();
     } catch (error) {
       // At the end, so that advances which keep failing do not come first again.

@@ -68,6 +68,7 @@ export class Batch {
           if (command.ticketNumber === null) holdersOf.push(lockId);
           else claims.push({ lockId, ticketNumber: command.ticketNumber });
         } else if ("ref" in command) claims.push(command.ref);
+        else if (command.verb === "advance") claims.push(...(command.claims ?? []));
       }
     }
     const locks = [...this.#asked]

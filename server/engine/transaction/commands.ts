@@ -1,7 +1,16 @@
 // Finds the lock of a command, by its name or by the id of its claim, and submits the command to the lanes.
 
 import { isServerMade } from "../../core/claim.ts";
-import type { Acquire, Asked, Attach, Change, OutcomeNamed, Release, Renew } from "../../core/command.ts";
+import type {
+  Acquire,
+  Asked,
+  Attach,
+  Change,
+  OutcomeNamed,
+  Release,
+  Renew,
+  Withdraw,
+} from "../../core/command.ts";
 import { makesLock } from "../../core/decide.ts";
 import type { Store } from "../../storage/store.ts";
 import { STALE_ID_TRIES_MAX, UNAVAILABLE_RETRY_AFTER_MS } from "../engine-bounds.ts";
@@ -15,7 +24,7 @@ export interface CommandsOptions {
   readonly lanes: Pick<Lanes, "submit">;
   readonly lockIds: Pick<LockIds, "get" | "known" | "forget">;
   readonly store: Pick<Store, "find">;
-  readonly detachments: { add(lockId: bigint, command: { verb: "withdraw"; requestId: string }): void };
+  readonly detachments: { add(lockId: bigint, command: Withdraw): void };
 }
 
 export class Commands {
@@ -87,10 +96,10 @@ export class Commands {
   }
 
   /** Ends the claim that an Acquire may have made; null: the id of its lock is unknown. */
-  withdraw(lockId: bigint | null, { name, requestId }: Acquire): void {
+  withdraw(lockId: bigint | null, { name, requestId, secret }: Acquire): void {
     const { lockIds, detachments } = this.#options;
     // The id of a new name is known by now, unless the row was never made.
     const id = lockId ?? lockIds.known(name);
-    if (id !== undefined) detachments.add(id, { verb: "withdraw", requestId });
+    if (id !== undefined) detachments.add(id, { verb: "withdraw", requestId, secret });
   }
 }

@@ -1,6 +1,7 @@
 // Lanes: each takes all queued commands, of many locks, into one transaction. Nothing is delayed on purpose: while one
 // transaction runs, commands for the next ones gather. A lock is in at most one transaction of this replica at a time,
-// so these never wait for each other's row locks.
+// so these never wait for each other's row locks. Renewals and releases go before what was queued earlier, as a lease
+// that is renewed too late is lost, and a release makes room.
 //
 // Nor do lanes wait for row locks of others. When another transaction holds a row of one lock, the lane divides its
 // locks until that one is alone. The commands of that lock go to the patient slots, and for a while they go there
@@ -28,7 +29,7 @@ import { HeldUpLocks, PatientSlots, type Waiting } from "./held-up.ts";
 export interface LanesOptions extends Deciding {
   readonly lanes: number;
   readonly patientSlots: number;
-  /** At most this many queued commands. */
+  /** At most this many queued commands; twice as many with renewals and releases. */
   readonly queuedMax: number;
   /**
    * Learns of each command that waits long because another transaction holds its lock, with the claims that earlier
@@ -54,7 +55,7 @@ const IN_LANE: UnderWay = { kind: "in_lane" };
 
 export class Lanes {
   readonly #options: LanesOptions;
-  /** Queued jobs by lock; a Map keeps the order in which locks came. */
+  /** Queued jobs by lock, first its urgent ones; a Map keeps the order in which locks came. */
   readonly #queued = new Map<bigint, Job[]>();
   /** Locks with jobs that were taken from the queue and have no answer yet. */
   readonly #underWay = new Map<bigint, UnderWay>();
@@ -85,7 +86,8 @@ export class Lanes {
     follower: Follower | null = null,
   ): Promise<AnswerTo<Asked["verb"]> | null> {
     this.refuseWhenStopped();
-    if (this.#queuedCount >= this.#options.queuedMax)
+    const { queuedMax } = this.#options;
+    if (this.#queuedCount >= (isUrgent(command) ? 2 * queuedMax : queuedMax))
       throw overloaded("commands_queued", "Too many calls are waiting for the database.");
     const underWay = this.#underWay.get(lockId);
     const isWaitedFor = underWay !== undefined && underWay !== IN_LANE;
@@ -93,7 +95,7 @@ export class Lanes {
     const { promise: answer, resolve, reject } = Promise.withResolvers<Answer | null>();
     const job: Job = { lockId, command, follower, submittedMs: performance.now(), answer, resolve, reject };
     const jobs = this.#queued.get(lockId);
-    if (jobs) jobs.push(job);
+    if (jobs) jobs.splice(isUrgent(command) ? urgentIn(jobs) : jobs.length, 0, job);
     else this.#queued.set(lockId, [job]);
     this.#queuedCount += 1;
     if (underWay?.kind === "held_up") this.#options.returned.heldUp(job);
@@ -193,15 +195,30 @@ export class Lanes {
   }
 
   /**
-   * Locks with queued jobs, in the order in which they came. If not all fit into one transaction, those of each client
-   * in turn: who asks for one lock need not wait for all locks that somebody else has asked for before.
+   * Locks with queued jobs, in the order in which they came: in turn one with urgent jobs and one without. So urgent
+   * jobs wait for few others, and nobody who renews without a pause keeps others from acquiring.
    */
-  #inTurns(): Iterable<[bigint, Job[]]> {
-    if (this.#queued.size <= BATCH_LOCKS_MAX) return this.#queued;
-    const inTurns = new FairQueue<[bigint, Job[]]>(this.#queued.size);
-    for (const queued of this.#queued) inTurns.add(clientOf(queued[1][0]), queued);
+  #inTurns(): readonly [bigint, Job[]][] {
+    const byUrgency = Map.groupBy(
+      this.#queued,
+      ([, [first]]) => first !== undefined && isUrgent(first.command),
+    );
+    const urgent = this.#inTurnsOf(byUrgency.get(true) ?? []);
+    const others = this.#inTurnsOf(byUrgency.get(false) ?? []);
+    const inTurns = urgent.flatMap((lock, index) => [lock, ...others.slice(index, index + 1)]);
+    return [...inTurns, ...others.slice(urgent.length)];
+  }
+
+  /**
+   * If not all locks fit into one transaction, those of each client in turn: who asks for one lock need not wait for
+   * all locks that somebody else has asked for before.
+   */
+  #inTurnsOf(queued: readonly [bigint, Job[]][]): readonly [bigint, Job[]][] {
+    if (this.#queued.size <= BATCH_LOCKS_MAX) return queued;
+    const inTurns = new FairQueue<[bigint, Job[]]>(queued.length);
+    for (const lock of queued) inTurns.add(clientOf(lock[1][0]), lock);
     if (inTurns.isCrowded(BATCH_LOCKS_MAX)) this.#crowdedMs = performance.now();
-    return inTurns.all();
+    return [...inTurns.all()];
   }
 
   /** At most this many locks in the next transaction. */
@@ -211,7 +228,7 @@ export class Lanes {
   }
 
   #takeOf(lockId: bigint, jobs: Job[], max: number = BATCH_COMMANDS_MAX): Job[] {
-    const part = jobs.splice(0, max);
+    const part = jobs.length > max ? someOf(jobs, max) : jobs.splice(0);
     if (jobs.length === 0) this.#queued.delete(lockId);
     this.#queuedCount -= part.length;
     this.#underWay.set(lockId, IN_LANE);
@@ -342,6 +359,24 @@ export class Lanes {
 /** Best effort: may be refused while another transaction holds the lock. */
 function isOptional(command: Command): boolean {
   return command.verb === "advance" || (command.verb === "acquire" && command.isOneOfMany === true);
+}
+
+/** Goes before what was queued earlier. */
+function isUrgent({ verb }: Command): boolean {
+  return verb === "renew" || verb === "release";
+}
+
+/** How many jobs of a lock are urgent: the first ones. */
+function urgentIn(jobs: readonly Job[]): number {
+  const others = jobs.findIndex(({ command }) => !isUrgent(command));
+  return others < 0 ? jobs.length : others;
+}
+
+/** Takes so many of more jobs out of the list: urgent ones up to a half, or more if there are few others. */
+function someOf(jobs: Job[], max: number): Job[] {
+  const urgent = urgentIn(jobs);
+  const others = Math.min(jobs.length - urgent, Math.max(max - urgent, Math.floor(max / 2)));
+  return [...jobs.splice(0, max - others), ...jobs.splice(urgent - (max - others), others)];
 }
 
 /** Refuses the optional jobs and returns the others. */

@@ -4,7 +4,7 @@
 // the rule, and advances bring the locks up to date one by one.
 
 import type { Caller } from "../../core/command.ts";
-import { effectiveLimit, type LimitRule, patternOf } from "../../core/limit.ts";
+import { effectiveLimit, type LimitRule, limitUnder, patternOf } from "../../core/limit.ts";
 import { type GuardRow, isDraining, totalHeld } from "../../core/lock.ts";
 import { byOf, limitText, type NotedChange } from "../../core/noted-change.ts";
 import type { Policy } from "../../core/rows.ts";
@@ -215,6 +215,7 @@ async function describe(
       if (inForce.pattern === patternOf(rule) && isDraining(lock, inForce.limit)) draining = true;
     }
   }
-  const { limit, version } = rule;
+  const { version } = rule;
+  const limit = rule.limit ?? limitUnder(rule.prefix, limitRules);
   return { kind: "limit_rule", limit, version, heldPermits, waiting, draining, serversBehind };
 }

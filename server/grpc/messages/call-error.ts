@@ -138,8 +138,8 @@ export function lockInUse(name: string): CallError {
 }
 
 /** `bound`: its name in the table of errors. */
-function overloaded(bound: string, message: string): CallError {
-  return new CallError("OVERLOADED", message, { metadata: { bound }, retryAfterMs: WAITS_RETRY_AFTER_MS });
+function overloaded(bound: string, message: string, retryAfterMs = WAITS_RETRY_AFTER_MS): CallError {
+  return new CallError("OVERLOADED", message, { metadata: { bound }, retryAfterMs });
 }
 
 /** `waitsMax`: the waits that one connection may have. */
@@ -158,10 +158,11 @@ export function tooManySessionWaits(waitsMax: number): CallError {
 }
 
 /** `bound`: the name of a bound of one connection or of one session, as in the table of errors. */
-export function tooMuchUnderWay(bound: string): CallError {
+export function tooMuchUnderWay(bound: string, retryAfterMs?: number): CallError {
   return overloaded(
     bound,
     "This client has too many calls under way, including cancelled ones that are not over yet: wait until some of them end.",
+    retryAfterMs,
   );
 }
 

@@ -73,8 +73,10 @@ function answerOf(
   engine: LockEngine,
   call: Call,
 ) {
-  // A client that cancels a capture has seen no lease id and cannot release its leases, so they are given back here.
-  const canReturn = ask.requestId !== "" && !isGivenUp(call.signal);
+  // A client that cancels a capture has seen no lease id and cannot release what the call has taken, so the server gives
+  // that back here. It keeps what an earlier attempt has taken: that attempt may have been answered.
+  const isLost = isGivenUp(call.signal) && !isRepeated;
+  const canReturn = ask.requestId !== "" && !isLost;
   for (const { claim } of leases) giveBackUnheard(engine, claim, call, canReturn);
   return {
     leases: leases.map(({ claim, lockName, nowUs }) => leaseMessage(claim, lockName, nowUs)),

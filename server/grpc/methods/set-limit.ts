@@ -1,7 +1,7 @@
 // SetLimit: for one name, or for all names with a prefix.
 
 import type { SetLimitRequest } from "#proto/rowlock/v1/lock_service_pb.js";
-import { LIMIT_DEFAULT, NAME_BYTES_MAX, PERMITS_MAX } from "../../core/bounds.ts";
+import { NAME_BYTES_MAX, PERMITS_MAX } from "../../core/bounds.ts";
 import type { SetLimit } from "../../core/command.ts";
 import { isDraining, totalHeld } from "../../core/lock.ts";
 import type { LockEngine } from "../../engine/engine.ts";
@@ -48,7 +48,7 @@ async function setForPattern(
   );
   if (answer.kind === "version_mismatch") throw versionMismatch(answer.version);
   return {
-    limit: answer.limit ?? LIMIT_DEFAULT,
+    limit: answer.limit,
     version: answer.version,
     heldPermits: BigInt(answer.heldPermits),
     waiting: BigInt(answer.waiting),

@@ -15,6 +15,7 @@ import { type AdmissionRoom, admissionOf } from "../admission.ts";
 import { admitCall } from "../authorize.ts";
 import type { MethodContext } from "../call.ts";
 import type { Frame } from "../call-observer.ts";
+import { earlyRefusal, isRefusable } from "../early-refusal.ts";
 import {
   COMMANDS_PER_TURN_MAX,
   CONFIRM_PER_GRACE,
@@ -83,6 +84,7 @@ export class Session {
   readonly #leases: SessionLeases;
   readonly #client: SessionClient;
   readonly #waits: ReturnType<OpenWaits["ofSession"]>;
+  readonly #admission: ReturnType<typeof admissionOf>;
   readonly #calls = new Map<bigint, SessionCall>();
   readonly #ended = Promise.withResolvers<void>();
   readonly #silenceMs: number;
@@ -124,6 +126,7 @@ export class Session {
     });
     const waits = openWaits.ofSession(waitsMax);
     this.#waits = waits;
+    this.#admission = admitted;
     this.#client = {
       identity,
       usage,
@@ -265,6 +268,14 @@ export class Session {
       return;
     }
     const verb = asked.case && ROWS[asked.case];
+    const retryAfterMs = verb && isRefusable(verb) ? this.#admission.retryAfterIfLate() : undefined;
+    if (verb && retryAfterMs !== undefined) {
+      const bound = this.identity.principal === "" ? "session_commands" : "principal_commands";
+      const refusal = earlyRefusal(bound, retryAfterMs);
+      this.#outbox.addResult(number, ERROR, refusal.packed);
+      refusal.note(this.#context.frame, verb.of.name, "session");
+      return;
+    }
     const isWait = asked.case ? (verb?.isWait(asked.value) ?? false) : false;
     const { tracer } = this.#context.frame;
     const span = tracer && beginCall(tracer, verb?.of.name ?? "Session", command);

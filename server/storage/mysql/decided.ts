@@ -17,13 +17,12 @@ const META = `SELECT ${NOW_US}, epoch FROM rowlock_meta WHERE id = 1`;
 const LOCKS = `SELECT ${DECIDED_LIST} FROM rowlock_lock FORCE INDEX (rowlock_lock_idle)`;
 // In two branches, so that each is one range of the index.
 const DECIDED = `(${LOCKS} WHERE decided_at = ? AND id > ? ORDER BY id LIMIT ?)
-  UNION ALL (${LOCKS} WHERE decided_at > ? AND decided_at <= LEAST(?, ${NOW_US}) ORDER BY decided_at, id LIMIT ?)`;
-const UNTIL_NOW = 2n ** 63n - 1n;
+  UNION ALL (${LOCKS} WHERE decided_at > ? AND decided_at <= COALESCE(?, ${NOW_US}) ORDER BY decided_at, id LIMIT ?)`;
 
 export function decided(pool: MysqlPool): Pick<Store, "decidedSince"> {
   return {
     async decidedSince({ atUs, afterLockId }, untilUs, max) {
-      const values = [atUs, afterLockId, max, atUs, untilUs ?? UNTIL_NOW, max];
+      const values = [atUs, afterLockId, max, atUs, untilUs, max];
       const [[meta], locks] = await pool.use((connection) => metaAndLocks(connection, values));
       if (!meta) throw new Error("The row of rowlock_meta is missing.");
       const [now, epoch] = meta;

@@ -2,7 +2,7 @@
 // prove this, and the transaction needs one trip instead of two.
 
 import type { DatabaseClock } from "../../core/database-clock.ts";
-import { NO_FAIL_OVER } from "../../core/rows.ts";
+import { NO_FAIL_OVER } from "../../core/fail-over.ts";
 import { KnownLocks } from "../known-locks/known-locks.ts";
 import { CLOCK_UNSURE_US_MAX, UPDATE_ROWS_MAX } from "../storage-bounds.ts";
 import type { Changes, LoadPlan } from "../store.ts";

@@ -194,13 +194,14 @@ export function reads(pool: MysqlPool, clock: DatabaseClock) {
 
     async views(ids, shown) {
       if (ids.length === 0) return [];
-      const found = await onSnapshotViews(pool, shown, "views", LOCKS, ids);
+      const found = await onSnapshotViews(pool, shown, false, "views", LOCKS, ids);
       const byId = new Map(found.map((view) => [view.lock.id, view]));
       return ids.flatMap((id) => byId.get(id) ?? []);
     },
 
     async view(name, shown) {
-      const [view] = await onSnapshotViews(pool, shown, "view", LOCK, bytesOf(name));
+      // Whoever compares and sets must not read what is older than what he was told elsewhere.
+      const [view] = await onSnapshotViews(pool, shown, true, "view", LOCK, bytesOf(name));
       return view ?? null;
     },
 
@@ -249,25 +250,25 @@ function claimsAt({ nowUs, rows }: Timed): { nowUs: number; claims: Claim[] } {
 function onSnapshotViews(
   pool: MysqlPool,
   shown: number,
+  isCaughtUp: boolean,
   name: string,
   sql: string,
   ...values: readonly SqlValue[]
 ): Promise<LockView[]> {
-  return pool.use((connection) =>
-    onSnapshot(connection, async () => {
-      const locks = await withRecords(connection, await query(connection, name, sql, ...values));
-      const claims = shown > 0 ? await firstClaims(connection, locks, shown) : [];
-      const claimsOf = Map.groupBy(claims, ({ lockId }) => lockId);
-      return locks.map((lock) => {
-        const own = claimsOf.get(lock.id) ?? [];
-        return {
-          lock,
-          holders: own.filter(({ state }) => state === "held").slice(0, shown),
-          waiters: own.filter(({ state }) => state === "waiting"),
-        };
-      });
-    }),
-  );
+  const read = async (connection: Connection) => {
+    const locks = await withRecords(connection, await query(connection, name, sql, ...values));
+    const claims = shown > 0 ? await firstClaims(connection, locks, shown) : [];
+    const claimsOf = Map.groupBy(claims, ({ lockId }) => lockId);
+    return locks.map((lock) => {
+      const own = claimsOf.get(lock.id) ?? [];
+      return {
+        lock,
+        holders: own.filter(({ state }) => state === "held").slice(0, shown),
+        waiters: own.filter(({ state }) => state === "waiting"),
+      };
+    });
+  };
+  return pool.use((connection) => onSnapshot(connection, () => read(connection), isCaughtUp));
 }
 
 /** Returns the locks of these guard rows, with their records. */

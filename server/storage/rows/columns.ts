@@ -49,12 +49,12 @@ const CLAIM_FIXED_COLUMNS = [
   "principal",
   "labels",
   "terms",
-  "requested_at",
-  "wait_until",
 ] as const;
 
 /** The columns of a live claim that a decision may change. */
 export const CLAIM_CHANGING_COLUMNS = [
+  "requested_at",
+  "wait_until",
   "state",
   "ttl",
   "deadline",
@@ -196,6 +196,12 @@ export const IDLE_LOCK_CONDITION = `(
 
 /** What is read of a claim `c` for gauges. */
 export const FURTHER_CLAIM_LIST = "c.lock_id, c.ticket_number, c.state, c.labels";
+
+const TIMES = ["ticket_number", "state", "requested_at", "granted_at", "ttl", "deadline"] as const;
+
+/** What is read of the times of a claim `c`, and of the holder in a guard row `l`. */
+export const CLAIM_TIMES_LIST = ["lock_id", ...TIMES].map((column) => `c.${column}`).join(", ");
+export const HOLDER_TIMES_LIST = ["l.id", ...TIMES.map((column) => `l.holder_${column}`)].join(", ");
 
 /** What is read of a busy lock: its guard row `l`, the labels in it, and the time since which its oldest waiter waits. */
 export const BUSY_LOCK_LIST = `${LOCK_LIST}, CASE WHEN ${HAS_HOLDER} THEN l.holder_labels END,

@@ -4,6 +4,7 @@
 // as UTF-8 bytes.
 
 import type { Claim, ClaimKey } from "../../core/claim.ts";
+import type { ClaimTimes } from "../../core/clock-ahead.ts";
 import type { LevelMin } from "../../core/level.ts";
 import type { LimitRule } from "../../core/limit.ts";
 import type { Counters, GuardRow } from "../../core/lock.ts";
@@ -72,6 +73,18 @@ export function busyLockFromRow(row: Row): BusyLock {
 /** A row of FURTHER_CLAIM_LIST. */
 export function furtherClaimFromRow(row: Row): FurtherClaim {
   return { state: wordOf(STATES, row[2]), labels: JSON.parse(textOf(row[3])) };
+}
+
+/** A row of CLAIM_TIMES_LIST or HOLDER_TIMES_LIST. */
+export function claimTimesFromRow(row: Row): ClaimTimes {
+  return {
+    ...claimKeyFromRow(row),
+    state: wordOf(STATES, row[2]),
+    requestedAtUs: Number(row[3]),
+    grantedAtUs: Number(row[4]) || null,
+    ttlUs: numberOrNull(row[5]),
+    deadlineUs: numberOrNull(row[6]),
+  };
 }
 
 /** A row of RECORD_LIST. */

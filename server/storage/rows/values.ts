@@ -89,14 +89,13 @@ function fixedClaimValues(claim: Claim): Value[] {
     bytesOf(claim.principal),
     bytesOf(JSON.stringify(claim.labels)),
     claim.terms === null ? null : bytesOf(JSON.stringify(claim.terms)),
-    claim.requestedAtUs,
-    claim.waitUntilUs,
   ];
 }
 
 /** Values for CLAIM_CHANGING_COLUMNS. */
 export function changingClaimValues(claim: Claim): Value[] {
-  return [STATE_CODES[claim.state], claim.ttlUs, claim.deadlineUs, ...grantValues(claim)];
+  const { requestedAtUs, waitUntilUs, state, ttlUs, deadlineUs } = claim;
+  return [requestedAtUs, waitUntilUs, STATE_CODES[state], ttlUs, deadlineUs, ...grantValues(claim)];
 }
 
 function grantValues(claim: Claim): Value[] {
@@ -126,6 +125,8 @@ export function historyValues(claim: Claim): Value[] {
   return [
     claim.lockId,
     ...fixedClaimValues(claim),
+    claim.requestedAtUs,
+    claim.waitUntilUs,
     claim.ttlUs,
     ...grantValues(claim),
     endedAtUs,

@@ -10,6 +10,7 @@ import {
   busyLockFromRow,
   claimFromRow,
   claimsOfPrincipalFromRow,
+  claimTimesFromRow,
   furtherClaimFromRow,
   guardFromRow,
   placeFromRow,
@@ -30,6 +31,7 @@ import {
   holdersOf,
   listOf,
   type SqliteStatements,
+  type StatementName,
   waitersOf,
 } from "./statements.ts";
 
@@ -51,6 +53,24 @@ export function reads(handle: SqliteHandle) {
     nowUs: nowUs(),
     claims: rows.filter((row) => row !== undefined).map(claimFromRow),
   });
+  // Pages of some milliseconds each, between which this process does its other work.
+  const eachBusyPage = async (name: StatementName, see: (page: readonly Row[]) => void) => {
+    const ids = statements.all("busy_ids").map(([id]) => bigintOf(id));
+    for (const part of partsOf(ids, BUSY_LOCKS_PAGE)) {
+      see(statements.all(name, listOf(part)));
+      await otherWork();
+    }
+  };
+  const eachClaimPage = async (name: StatementName, see: (page: readonly Row[]) => void) => {
+    for (let after = [0n, 0n]; ; ) {
+      const page = statements.all(name, ...after);
+      see(page);
+      const last = page.at(-1);
+      if (!last || page.length < BUSY_LOCKS_PAGE) return;
+      after = [bigintOf(last[0]), bigintOf(last[1])];
+      await otherWork();
+    }
+  };
   const answerTo = ({ name, sql, values }: InvariantQuery) => statements.read(name, sql, values);
   return {
     find: async (names) => find(statements, names),
@@ -125,7 +145,7 @@ export function reads(handle: SqliteHandle) {
       const { epoch } = handle.meta().failOver;
       const rows = [
         ...statements.all("decided_at", atUs, afterLockId, max),
-        ...statements.all("decided_after", atUs, Math.min(untilUs ?? readUs, readUs), max),
+        ...statements.all("decided_after", atUs, untilUs ?? readUs, max),
       ];
       return { nowUs: readUs, epoch, ...pageOf(rows, max) };
     },
@@ -148,24 +168,14 @@ export function reads(handle: SqliteHandle) {
 
     limitRules: async () => handle.meta().limitRules,
 
-    /** In pages of some milliseconds each, between which this process does its other work. */
-    async busyLocks(see) {
-      const ids = statements.all("busy_ids").map(([id]) => bigintOf(id));
-      for (const part of partsOf(ids, BUSY_LOCKS_PAGE)) {
-        see(statements.all("busy_locks", listOf(part)).map(busyLockFromRow));
-        await otherWork();
-      }
-    },
+    busyLocks: (see) => eachBusyPage("busy_locks", (page) => see(page.map(busyLockFromRow))),
 
-    async furtherClaims(see) {
-      for (let after = [0n, 0n]; ; ) {
-        const page = statements.all("further_claims", ...after);
-        see(page.map(furtherClaimFromRow));
-        const last = page.at(-1);
-        if (!last || page.length < BUSY_LOCKS_PAGE) return;
-        after = [bigintOf(last[0]), bigintOf(last[1])];
-        await otherWork();
-      }
+    furtherClaims: (see) => eachClaimPage("further_claims", (page) => see(page.map(furtherClaimFromRow))),
+
+    async claimTimes(see) {
+      const seePage = (page: readonly Row[]) => see(page.map(claimTimesFromRow));
+      await eachBusyPage("holder_times", seePage);
+      await eachClaimPage("claim_times", seePage);
     },
 
     checkInvariants: async (max) => {

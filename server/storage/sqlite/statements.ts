@@ -11,6 +11,7 @@ import {
   CLAIM_CHANGING_COLUMNS,
   CLAIM_COLUMNS,
   CLAIM_LIST,
+  CLAIM_TIMES_LIST,
   CLAIMS_OF_PRINCIPALS,
   earliestDeadlineBy,
   exactBoundBy,
@@ -21,6 +22,7 @@ import {
   HISTORY_LIST,
   HOLDER_COLUMNS,
   HOLDER_LIST,
+  HOLDER_TIMES_LIST,
   IDLE_LOCK_CONDITION,
   LEVEL_MIN_LIST,
   LOCK_LIST,
@@ -49,7 +51,7 @@ import {
 import { CHANGE_COLUMNS } from "../rows/kept-changes.ts";
 import { bytesOf } from "../rows/values.ts";
 import { beginStatement } from "../statement-span.ts";
-import { BUSY_LOCKS_PAGE, IDLE_SCAN_MAX } from "../storage-bounds.ts";
+import { BUSY_LOCKS_PAGE, CLOCK_COARSE_US, IDLE_SCAN_MAX } from "../storage-bounds.ts";
 import type { StoreObserver } from "../store.ts";
 import { StoreError } from "../store.ts";
 import { sqliteError } from "./errors.ts";
@@ -181,7 +183,10 @@ const SQL = {
     UNION ALL SELECT * FROM (SELECT ${CLAIM_LIST} FROM rowlock_claim c
       WHERE c.lock_id = ?1 AND c.ticket_number > ?2 ORDER BY c.ticket_number LIMIT (?3 + 0)))`,
 
-  add_change: `INSERT INTO rowlock_change (${CHANGE_COLUMNS}) VALUES (${placesOf(CHANGE_COLUMNS.split(","))})`,
+  // The clock steps by milliseconds. Changes of one step are listed in the order in which they were made.
+  add_change: `INSERT INTO rowlock_change (${CHANGE_COLUMNS})
+    SELECT iif(last BETWEEN ?1 AND ?1 + ${CLOCK_COARSE_US - 2}, last + 1, ?1), ${placesOf(CHANGE_COLUMNS.split(",").slice(1))}
+    FROM (SELECT max(changed_at) AS last FROM rowlock_change)`,
   changes: `SELECT ${CHANGE_COLUMNS} FROM rowlock_change
     WHERE (changed_at, id) < (?, ?) ORDER BY changed_at DESC, id DESC LIMIT ${GIVEN}`,
   changes_of_target: `SELECT ${CHANGE_COLUMNS} FROM rowlock_change INDEXED BY rowlock_change_target
@@ -221,6 +226,10 @@ const SQL = {
   busy_locks: `SELECT ${BUSY_LOCK_LIST} FROM rowlock_lock l
     WHERE l.id IN (SELECT value FROM json_each(?)) AND (l.holders > 0 OR l.waiting > 0)`,
   further_claims: `SELECT ${FURTHER_CLAIM_LIST} FROM rowlock_claim c WHERE (c.lock_id, c.ticket_number) > (?, ?)
+    ORDER BY c.lock_id, c.ticket_number LIMIT ${BUSY_LOCKS_PAGE}`,
+  holder_times: `SELECT ${HOLDER_TIMES_LIST} FROM rowlock_lock l
+    WHERE l.id IN (SELECT value FROM json_each(?)) AND ${HAS_HOLDER}`,
+  claim_times: `SELECT ${CLAIM_TIMES_LIST} FROM rowlock_claim c WHERE (c.lock_id, c.ticket_number) > (?, ?)
     ORDER BY c.lock_id, c.ticket_number LIMIT ${BUSY_LOCKS_PAGE}`,
 } as const;
 

@@ -63,7 +63,7 @@ export function transactOn(
 }
 
 /** What a decision uses, and the rows as they were before it. */
-interface Read {
+export interface Read {
   readonly loaded: Loaded;
   readonly before: Pick<Before, "lock">;
 }
@@ -109,7 +109,8 @@ function recall(handle: SqliteHandle, plan: LoadPlan, clock: Clock): Read | null
   return { loaded: { ...clock, ...handle.meta(), isSuccessor: false, ...rows, claims }, before };
 }
 
-function load(handle: SqliteHandle, plan: LoadPlan, clock: Clock): Read {
+/** Reads what the plan asks for. */
+export function load(handle: SqliteHandle, plan: LoadPlan, clock: Clock): Read {
   const { statements } = handle;
   const { atLeastUs } = clock;
   const guards = plan.rule
@@ -156,8 +157,8 @@ function load(handle: SqliteHandle, plan: LoadPlan, clock: Clock): Read {
   return { loaded, before: { lock: (id) => before.get(id) } };
 }
 
-/** Returns how many rows it has added to the history. */
-function save(handle: SqliteHandle, changes: Changes, before: Read["before"], clock: Clock): number {
+/** Writes the changes. Returns how many rows it has added to the history. */
+export function save(handle: SqliteHandle, changes: Changes, before: Read["before"], clock: Clock): number {
   const { statements } = handle;
   const moves = movesOf(changes, clock.nowUs);
   for (const lock of changes.locks) {
@@ -210,7 +211,7 @@ function refOf({ lockId, ticketNumber, secret }: Claim): [bigint, bigint, Buffer
 }
 
 /** The plan for what a decision left unfinished. */
-function furtherPlan(again: readonly bigint[]): LoadPlan {
+export function furtherPlan(again: readonly bigint[]): LoadPlan {
   return {
     locks: again.map((id) => ({ id, heads: QUEUE_HEAD_MAX, likelyQueue: true })),
     claims: [],

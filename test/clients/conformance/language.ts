@@ -5,6 +5,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
+import { isBuilt, noteBuilt } from "./built-from.ts";
 import type { Databases } from "./databases.ts";
 import { DriverProcess, type Json } from "./driver-process.ts";
 import { RowlockServer } from "./rowlock-server.ts";
@@ -54,21 +55,28 @@ export class Language {
     this.#onTestServer = onTestServer;
   }
 
-  /** Returns why the language cannot run here; undefined if it can. Throws if its build fails. */
+  /**
+   * Builds the client unless the last build was of the same sources. Returns why the language cannot run here; undefined
+   * if it can. Throws if its build fails.
+   */
   async build(): Promise<string | undefined> {
     if (!existsSync(this.#script("driver"))) return `clients/${this.name} has no conformance driver`;
+    if (await isBuilt(this.name, this.#folder)) return undefined;
     const build = spawn(this.#script("build"), [], { stdio: ["ignore", "pipe", "pipe"] });
     let said = "";
     for (const stream of [build.stdout, build.stderr]) stream.on("data", (chunk) => (said += chunk));
     const [status] = await once(build, "close");
-    if (status === 0) return undefined;
+    if (status === 0) {
+      await noteBuilt(this.name, this.#folder);
+      return undefined;
+    }
     if (status === NOT_HERE) return said.trim().split("\n").at(-1) || "its toolchain is not here";
     throw new Error(`clients/${this.name}/scripts/build has failed (${status}):\n${said}`);
   }
 
   /** @param tell as in DriverProcess. */
-  startDriver(tell?: (event: Json) => void): DriverProcess {
-    return new DriverProcess(this.#script("driver"), { ROWLOCK_BIN }, tell);
+  startDriver(tell?: (event: Json) => void, env: Readonly<Record<string, string>> = {}): DriverProcess {
+    return new DriverProcess(this.#script("driver"), { ROWLOCK_BIN, ...env }, tell);
   }
 
   /** The driver of all scenarios that need none of their own; a new one if the last has ended. */

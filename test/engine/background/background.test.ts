@@ -44,6 +44,7 @@ function scene(doctorIntervalMs: number | null = null) {
   let due: bigint[] = [];
   let failing: Error | null = null;
   const dueAsked: bigint[] = [];
+  let clockReads = 0;
   const purges = {
     ...{ claims: [] as number[], locks: [] as number[], claimsLeft: 0, locksLeft: 0 },
     ...{ trimmed: [] as (readonly number[])[], changes: [] as (readonly number[])[], rows: 0, roundMs: 0 },
@@ -52,6 +53,7 @@ function scene(doctorIntervalMs: number | null = null) {
   const look = vi.fn(async () => {});
   const again = vi.fn();
   const repeat = vi.fn(async () => {});
+  const bringBack = vi.fn(async () => {});
   const deleted: [string, number][] = [];
   const check = vi.fn(async () => {});
   const fails = async <Answer>(answer: Answer): Promise<Answer> => {
@@ -72,7 +74,8 @@ function scene(doctorIntervalMs: number | null = null) {
       return fails(claims.filter(({ ticketNumber }) => heldUp.has(ticketNumber)));
     },
     dueLocks: (after: bigint, max: number) => {
-      dueAsked.push(after);
+      if (max === 1) clockReads += 1;
+      else dueAsked.push(after);
       const left = due.filter((id) => id > after);
       const lockIds = left.slice(0, max);
       return fails({ nowUs: 0, lockIds, next: left.length > max ? (lockIds.at(-1) ?? null) : null });
@@ -103,6 +106,7 @@ function scene(doctorIntervalMs: number | null = null) {
     replica: 5n,
     cleaning: { idleLockUs: 55, retentionUs: 9, historyRowsMax: 10_000, changesUs: 70 },
     advances: { start: async (lockId: bigint) => void started.push(lockId), again },
+    claimsFromAhead: { bringBack },
     checked: { mustBeNewEnough: () => fails(undefined) },
     rulesInForce: { register: () => fails(void registered.push("registered")) },
     witness: { look },
@@ -120,14 +124,15 @@ function scene(doctorIntervalMs: number | null = null) {
     fail(error: Error | null) {
       failing = error;
     },
+    clockReads: () => clockReads,
   };
 }
 const away = () => new Error("The database is away, by a test.");
 const pass = (ms: number) => vi.advanceTimersByTimeAsync(ms);
 
 describe("a replica that starts", () => {
-  test("registers itself and searches for rows that were set back before any loop runs, and fails if it cannot", async () => {
-    const { background, registered, look, fail, dueAsked } = scene();
+  test("registers itself, searches for rows that were set back, and reads the clock before any loop runs; or fails", async () => {
+    const { background, registered, look, fail, dueAsked, clockReads } = scene();
     fail(away());
     await expect(background.start()).rejects.toThrow("away");
     await pass(10 * bounds.SWEEP_INTERVAL_MS);
@@ -136,6 +141,7 @@ describe("a replica that starts", () => {
     await background.start();
     expect(registered).toHaveLength(2);
     expect(look).toHaveBeenCalledTimes(1);
+    expect(clockReads()).toBe(1);
     await background.stop();
   });
 

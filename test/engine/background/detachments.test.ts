@@ -103,7 +103,7 @@ describe("a follower that left", () => {
 
   test("has its claim withdrawn if no client can act on it, whoever still follows", async () => {
     followed.add(1);
-    const withdraw: Withdraw = { verb: "withdraw", requestId: "r" };
+    const withdraw: Withdraw = { verb: "withdraw", requestId: "r", secret: CLAIM.secret };
     detachments.add(CLAIM.lockId, withdraw);
     expect(told).toEqual([-1]);
   });

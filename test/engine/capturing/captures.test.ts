@@ -4,7 +4,7 @@
 import { describe, expect, test } from "vitest";
 import { CAPTURE_MAX } from "../../../server/core/bounds.ts";
 import { type Claim, captureRequestId, SERVER_MADE_PREFIX } from "../../../server/core/claim.ts";
-import type { Acquire, Attach, Caller, OutcomeOf } from "../../../server/core/command.ts";
+import type { Acquire, Caller, OutcomeOf, Renew } from "../../../server/core/command.ts";
 import type { LimitRule } from "../../../server/core/limit.ts";
 import { Captures, type CaptureTry } from "../../../server/engine/capturing/captures.ts";
 import { CAPTURE_TRIED_MAX, CAPTURES_AT_ONCE_MAX } from "../../../server/engine/engine-bounds.ts";
@@ -90,9 +90,12 @@ function scene(locks: number, answers: Answers = () => ({ kind: "held", claim: C
         await grants.untilFree;
         const outcome = answers(name, command);
         if (outcome instanceof Error) throw outcome;
-        return outcome && { outcome, nowUs: 0, lockId: 1n, lockName: name };
+        // What the test calls CLAIM is the command's own.
+        const isOwn = outcome?.kind === "held" && outcome.claim === CLAIM;
+        const own = isOwn ? { ...outcome, claim: { ...CLAIM, secret: command.secret } } : outcome;
+        return own && { outcome: own, nowUs: 0, lockId: 1n, lockName: name };
       },
-      async byRef({ ref: { ticketNumber } }: Attach) {
+      async byRef({ ref: { ticketNumber } }: Renew) {
         await confirms.untilFree;
         const lockName = ticketNumber === CLAIM.ticketNumber ? "t/earlier" : `t/earlier-${ticketNumber}`;
         const kind = confirms.ended.has(lockName) ? "ended" : "held";
@@ -380,7 +383,7 @@ describe("captures of the same locks at the same time", () => {
     reads.untilFree = Promise.resolve();
     reject(new StoreError("unavailable", "connection_lost", "A fault made by a test."));
     expect(await failed).toMatchObject({ kind: "unavailable", reason: "connection_lost" });
-    expect(await second).toEqual({ leases: [], retryAfterUs: null });
+    expect(await second).toEqual({ leases: [], retryAfterUs: null, isUnheard: true });
     expect((await third).leases).toHaveLength(1);
     expect(reads.begun).toBe(2);
   });
@@ -452,6 +455,15 @@ describe("a capture whose request another attempt has answered meanwhile", () =>
     const captured = await capture({ max: 2, requestId: "r" });
     expect(captured).toMatchObject({ isRepeated: true, leases: [{}, {}] });
     expect(tried).toHaveLength(2);
+  });
+
+  test("takes what that one got at the same lock for that one's", async () => {
+    const { capture, earlier } = scene(1, (_name, { requestId }) => {
+      const claim = { ...CLAIM, requestId, secret: "of the other attempt" };
+      earlier.push(claim);
+      return { kind: "held", claim };
+    });
+    expect(await capture({ requestId: "r" })).toMatchObject({ isRepeated: true, leases: [{}] });
   });
 
   test("at another server, which took what this one was refused, returns that and not nothing", async () => {

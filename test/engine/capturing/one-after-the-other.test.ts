@@ -5,32 +5,36 @@ import { OneAfterTheOther } from "../../../server/engine/capturing/one-after-the
 
 const turn = () => new Promise(setImmediate);
 
-test("work under one key begins when the previous work has ended, even by a failure, and gets its result", async () => {
+test("work under one key begins when the previous work has ended, and gets its result", async () => {
   const inOrder = new OneAfterTheOther<string>();
   const begun: (string | undefined)[] = [];
-  const ends = [Promise.withResolvers<number>(), Promise.withResolvers<number>()];
-  const runs = ["first", "second"].map((about, index) =>
-    inOrder.run("key", about, (before) => {
+  const ends = Array.from({ length: 3 }, () => Promise.withResolvers<string>());
+  const runs = ends.map(({ promise }) =>
+    inOrder.run("key", (before) => {
       begun.push(before);
-      return (ends[index] as PromiseWithResolvers<number>).promise;
+      return promise;
     }),
   );
   await turn();
   expect(begun).toEqual([undefined]);
-  ends[0]?.reject(new Error("of the first"));
-  await expect(runs[0]).rejects.toThrow("of the first");
+  ends[0]?.resolve("one");
+  expect(await runs[0]).toBe("one");
   await turn();
-  expect(begun).toEqual([undefined, "first"]);
-  ends[1]?.resolve(2);
-  expect(await runs[1]).toBe(2);
+  expect(begun).toEqual([undefined, "one"]);
+  ends[1]?.reject(new Error("of the second"));
+  await expect(runs[1]).rejects.toThrow("of the second");
+  await turn();
+  expect(begun).toEqual([undefined, "one", undefined]);
+  ends[2]?.resolve("three");
+  expect(await runs[2]).toBe("three");
 });
 
 test("work under another key, or after all others have ended, does not wait", async () => {
-  const inOrder = new OneAfterTheOther<string>();
-  const end = Promise.withResolvers<void>();
-  const first = inOrder.run("key", "first", () => end.promise);
-  expect(await inOrder.run("other", "second", async (before) => before)).toBeUndefined();
-  end.resolve();
+  const inOrder = new OneAfterTheOther<string | undefined>();
+  const end = Promise.withResolvers<string>();
+  const first = inOrder.run("key", () => end.promise);
+  expect(await inOrder.run("other", async (before) => before)).toBeUndefined();
+  end.resolve("first");
   await first;
-  expect(await inOrder.run("key", "third", async (before) => before)).toBeUndefined();
+  expect(await inOrder.run("key", async (before) => before)).toBeUndefined();
 });

@@ -45,18 +45,26 @@ function scene() {
   const database = { takesMs: 0, fails: false, epoch: 0n, clockUs: START_US };
   const pages: Pick<DecidedPage, "locks" | "next">[] = [];
   const reads: { from: DecidedFrom; untilUs: number | null; atMs: number }[] = [];
+  /** Reads of what lies ahead of the clock. */
+  const aheadReads: typeof reads = [];
+  const aheadPages: typeof pages = [];
   const failures: unknown[] = [];
   /** A read waits for this. */
   const gate = { promise: Promise.resolve() };
   const feed = new ChangeFeed({
     async read(from, untilUs) {
-      reads.push({ from, untilUs, atMs: nowMs() });
+      const isAhead = untilUs === Number.MAX_SAFE_INTEGER;
+      (isAhead ? aheadReads : reads).push({ from, untilUs, atMs: nowMs() });
       const { takesMs, fails } = database;
       const nowUs = database.clockUs + nowMs() * 1_000;
       if (takesMs > 0) await new Promise((resolve) => setTimeout(resolve, takesMs));
       await gate.promise;
       if (fails) throw new Error("A fault made by a test.");
-      return { nowUs, epoch: database.epoch, ...(pages.shift() ?? { locks: [], next: null }) };
+      return {
+        nowUs,
+        epoch: database.epoch,
+        ...((isAhead ? aheadPages : pages).shift() ?? { locks: [], next: null }),
+      };
     },
     intervalMs: TICK_MS,
     onFailure: (loop, error) => void failures.push([loop, error]),
@@ -66,7 +74,7 @@ function scene() {
     gate.promise = promise;
     return resolve;
   };
-  return { feed, database, pages, reads, failures, hold };
+  return { feed, database, pages, reads, aheadPages, aheadReads, failures, hold };
 }
 
 /** As `scene`, with one listener; forgets the read with which the feed has begun. */
@@ -103,6 +111,21 @@ describe("sweeps", () => {
     await pass(3 * WIDE_SWEEP_MS);
     const isWide = reads.map(({ from, atMs }) => START_US + atMs * 1_000 - from.atUs > TRANSACTION_US_MAX);
     expect(isWide.flatMap((wide, sweep) => (wide ? sweep + 1 : []))).toEqual([10, 20, 30]);
+  });
+
+  test("report once a second what lies ahead of the clock, page by page and round again", async () => {
+    const { aheadReads, aheadPages, heard } = await begun();
+    const next = { atUs: START_US + 3_600_000_000, afterLockId: 2n };
+    aheadPages.push({ locks: [row(1n), row(2n)], next }, { locks: [row(3n)], next: null });
+    await pass(3 * WIDE_SWEEP_MS);
+    expect(heard).toEqual(["lock 1", "lock 2", "lock 3"]);
+    const fromNow = (sweep: number) => ({ atUs: START_US + sweep * WIDE_SWEEP_MS * 1_000, afterLockId: 0n });
+    expect(aheadReads.map(({ from }) => from)).toEqual([fromNow(1), next, fromNow(3)]);
+
+    // The clock has passed the end of a page: what lies before it now is no longer ahead.
+    aheadPages.push({ locks: [], next: { ...next, atUs: START_US + 4_500_000 } });
+    await pass(2 * WIDE_SWEEP_MS);
+    expect(aheadReads.at(-1)?.from).toEqual(fromNow(5));
   });
 
   test("read all pages up to when they began, and report all that they find", async () => {

@@ -50,7 +50,9 @@ describe("an attempt reads", () => {
   });
 
   test("anywhere in a queue for a withdrawn request", () => {
-    const { locks, requestIds } = planOf(batchOf({ 1: [{ verb: "withdraw", requestId: "mine" }] }));
+    const { locks, requestIds } = planOf(
+      batchOf({ 1: [{ verb: "withdraw", requestId: "mine", secret: "s" }] }),
+    );
     expect(locks).toMatchObject([{ anywhereInQueue: true }]);
     expect(requestIds).toEqual(["mine"]);
   });

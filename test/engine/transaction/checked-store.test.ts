@@ -2,8 +2,8 @@
 
 import { describe, expect, test, vi } from "vitest";
 import { DURATION_US_MAX } from "../../../server/core/bounds.ts";
+import { NO_FAIL_OVER } from "../../../server/core/fail-over.ts";
 import { LEVEL } from "../../../server/core/level.ts";
-import { NO_FAIL_OVER } from "../../../server/core/rows.ts";
 import { CheckedStore } from "../../../server/engine/transaction/checked-store.ts";
 import { openStore } from "../../../server/storage/open.ts";
 import type { Changes, FailOverNote, Loaded, Store } from "../../../server/storage/store.ts";

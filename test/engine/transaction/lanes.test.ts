@@ -43,6 +43,9 @@ const acquire = (lockId: bigint, isOneOfMany = false): Command => ({
   requestId: `request for ${lockId}`,
   isOneOfMany,
 });
+const ref = (lockId: bigint) => ({ lockId, ticketNumber: 1n, secret: "of nobody" });
+const renew = (lockId: bigint) => ({ verb: "renew" as const, ref: ref(lockId), ttlUs: undefined });
+const release = (lockId: bigint) => ({ verb: "release" as const, ref: ref(lockId) });
 const ADVANCE: Command = { verb: "advance" };
 const HELD_UP = { kind: "unavailable", reason: ROW_LOCKED, outcomeUnknown: false };
 
@@ -193,6 +196,34 @@ describe("commands", () => {
     // The locks of one client keep their order.
     const greedy = first.filter((lockId) => lockId <= BigInt(count));
     expect(greedy).toEqual(ids(greedy.length));
+  });
+
+  test("that renew or release go before acquires that were queued earlier, and leave half of the room to those", async () => {
+    const count = 4 * BATCH_LOCKS_MAX;
+    const { submit, store } = scene({ lanes: 1 }, count);
+    const acquired = ids(count / 2);
+    const kept = ids(count).slice(count / 2);
+    for (const lockId of acquired) submit(lockId, acquire(lockId));
+    for (const lockId of kept) submit(lockId, renew(lockId));
+    await turn();
+    expect(store.lockIds).toEqual([
+      [...acquired.slice(0, BATCH_LOCKS_MAX / 2), ...kept.slice(0, BATCH_LOCKS_MAX / 2)],
+    ]);
+  });
+
+  test("that renew or release go before acquires of the same lock", async () => {
+    const { submit, store, at, lanes } = scene({ lanes: 1, queuedMax: 2 * BATCH_COMMANDS_MAX });
+    for (let index = 0; index < 2 * BATCH_COMMANDS_MAX; index++) submit(1n, acquire(1n));
+    // Only these still find room in the queue.
+    expect(() => lanes.submit(1n, acquire(1n))).toThrow(expect.objectContaining({ kind: "overloaded" }));
+    const kept = [lanes.submit(1n, renew(1n)), lanes.submit(1n, release(1n))];
+    await turn();
+    expect(store.lockIds).toEqual([[1n]]);
+    await at(0).commit();
+    expect(await Promise.all(kept)).toMatchObject([
+      { outcome: { kind: "unknown_claim" } },
+      { outcome: { kind: "unknown_claim" } },
+    ]);
   });
 
   test("have short transactions while one client asks for very much beside others, and for a while after that", async () => {

@@ -138,6 +138,13 @@ describe("SetLimit", () => {
     });
   });
 
+  test("answers that the limit of a shorter pattern is in force again, when a pattern is unset", async () => {
+    await call("setLimit", { ...matching("web/*"), limit: 0 });
+    await call("setLimit", { ...matching("web/mail/*"), limit: 4 });
+    expect(await call("setLimit", { ...matching("web/mail/*"), unset: true })).toMatchObject({ limit: 0 });
+    await call("setLimit", { ...matching("web/*"), unset: true });
+  });
+
   test("removes a limit, so that the default applies", async () => {
     await call("setLimit", { ...named("unset"), limit: 5 });
     expect(await call("setLimit", { ...named("unset"), unset: true })).toMatchObject({

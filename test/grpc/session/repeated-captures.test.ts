@@ -80,3 +80,24 @@ test("a cancelled repeat gives back all that the attempt of a lost session takes
   }
   session.cancel();
 });
+
+test("a repeat that is cancelled gives back nothing that another attempt has told its client", async () => {
+  let holds = false;
+  const { wrapStore, letGo, held } = heldTransactions(({ claims }) => holds && claims.length > 0);
+  server = await startServer({ wrapStore });
+  const { client } = server;
+  await client.call("updateLock", { name: "t/1", status: "new", attemptsLeft: 1 });
+  const request = { prefix: "t/", maxLeases: 2, requestId: "r", ...TERMS };
+  const [told] = (await client.call("capture", request)).leases;
+  // A request that was held up on its way, and then the cancel.
+  holds = true;
+  const session = new BareSession(client);
+  const [call] = session.ask(ASK);
+  await until(() => held.length > 0);
+  session.send({ commands: [{ command: cancel(call as bigint) }] });
+  expect((await session.last(call as bigint)).case).toBe("error");
+  letGo();
+  const { leases } = await client.call("capture", request);
+  expect(leases.map(({ leaseId }) => leaseId)).toEqual([told?.leaseId]);
+  session.cancel();
+});

@@ -3,18 +3,26 @@
 
 import { EventEmitter } from "node:events";
 import { create, fromBinary, type MessageInitShape, toBinary } from "@bufbuild/protobuf";
+import { anyUnpack } from "@bufbuild/protobuf/wkt";
+import { status } from "@grpc/grpc-js";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { RetryInfoSchema } from "#proto/google/rpc/error_details_pb.js";
 import type { SessionResponse } from "#proto/rowlock/v1/lock_service_pb.js";
 import { SessionRequestSchema, SessionResponseSchema } from "#proto/rowlock/v1/lock_service_pb.js";
 import { RowlockError } from "../../../clients/typescript/src/bare/index.ts";
 import { NOBODY, OPEN_GATE } from "../../../server/access/access.ts";
 import { Usage } from "../../../server/access/usage.ts";
+import { formatClaimId } from "../../../server/core/claim.ts";
 import type { DeleteLock } from "../../../server/core/command.ts";
 import { isGivenUp } from "../../../server/engine/faults.ts";
 import { Admission, AdmissionRoom } from "../../../server/grpc/admission.ts";
 import type { Call } from "../../../server/grpc/call.ts";
 import { FaultLog } from "../../../server/grpc/call-observer.ts";
-import { COMMANDS_PER_TURN_MAX, CROWDED_COMMANDS_PER_TURN_MAX } from "../../../server/grpc/grpc-bounds.ts";
+import {
+  COMMANDS_PER_TURN_MAX,
+  CROWDED_COMMANDS_PER_TURN_MAX,
+  LATE_MS,
+} from "../../../server/grpc/grpc-bounds.ts";
 import { servedElsewhere } from "../../../server/grpc/messages/call-error.ts";
 import { PlaceTurns } from "../../../server/grpc/methods/place-updates.ts";
 import { OpenWaits } from "../../../server/grpc/open-waits.ts";
@@ -80,7 +88,8 @@ function context() {
     onLost: () => () => {},
     ask: ({ name }: DeleteLock) =>
       new Promise((resolve, reject) => {
-        const answer = () => resolve({ outcome: { kind: "unknown_lock" } });
+        // Only a release has no name.
+        const answer = () => resolve({ outcome: { kind: name ? "unknown_lock" : "unknown_claim" } });
         deciding.push({ name, answer, fail: reject });
       }),
     acquire: (ask: { owner: string; labels: object }, _: unknown, call: Call) => {
@@ -135,8 +144,12 @@ const remove = (call: bigint, name = `lock ${call}`, more = {}) => ({
 });
 const cancel = (call: bigint) => ({ command: { case: "cancel" as const, value: call } });
 
-async function stage(open: Request["open"] | null = { owner: "etl", labels: { host: "a1" } }) {
+async function stage(
+  open: Request["open"] | null = { owner: "etl", labels: { host: "a1" } },
+  changes: Partial<SessionContext> = {},
+) {
   const world = context();
+  Object.assign(world.sessionContext, changes);
   const stream = new FakeStream();
   const session = new Session(world.sessionContext, stream as never, NOBODY);
   let end: unknown = "not ended";
@@ -189,6 +202,30 @@ describe("a session", () => {
       },
     ]);
     expect(seen).toEqual(["received 0", "sent 0"]);
+    await cutOff();
+  });
+
+  test("refuses what is new while the next command has waited for long, says when to come back, and takes releases", async () => {
+    const changes = { admission: new AdmissionRoom(1, 1), commandsMax: 9 };
+    const { send, deciding, results, seen, stream, cutOff } = await stage(undefined, changes);
+    await send({ commands: [remove(1n), remove(2n)] });
+    vi.advanceTimersByTime(LATE_MS + 1);
+    const leaseId = formatClaimId({ lockId: 7n, ticketNumber: 1n, secret: "abcdefghijklmnopqrstuv" });
+    await send({ commands: [remove(3n), { call: 4n, command: { case: "release", value: { leaseId } } }] });
+    expect(results()).toEqual([`3 error ${status.RESOURCE_EXHAUSTED}`]);
+    expect(seen).toContain("DeleteLock RESOURCE_EXHAUSTED session");
+    const { result } = stream.messages.at(-1)?.results[0] ?? {};
+    const details = result?.case === "error" ? result.value.details : [];
+    const retryInfo = details.map((detail) => anyUnpack(detail, RetryInfoSchema)).find((detail) => detail);
+    expect(retryInfo?.retryDelay?.seconds).toBe(2n);
+    // The release is the next command.
+    deciding[0]?.answer();
+    await turn();
+    deciding[1]?.answer();
+    await turn();
+    await turn();
+    expect(results()).toContain(`4 error ${status.NOT_FOUND}`);
+    expect(deciding[2]).toMatchObject({ name: "lock 2" });
     await cutOff();
   });
 

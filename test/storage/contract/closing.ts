@@ -30,6 +30,7 @@ const USES: Readonly<Record<string, (store: Store) => Promise<unknown>>> = {
   limitRules: (store) => store.limitRules(),
   busyLocks: (store) => store.busyLocks(() => {}),
   furtherClaims: (store) => store.furtherClaims(() => {}),
+  claimTimes: (store) => store.claimTimes(() => {}),
   checkInvariants: (store) => store.checkInvariants(1),
   checkLiveClaims: (store) => store.checkLiveClaims(1, 1_000),
 };

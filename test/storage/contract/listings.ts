@@ -1,6 +1,8 @@
 // Contract: the reads for people and for gauges.
 
 import { describe, expect, test } from "vitest";
+import { keyText } from "../../../server/core/claim.ts";
+import type { ClaimTimes } from "../../../server/core/clock-ahead.ts";
 import type { GuardRow } from "../../../server/core/lock.ts";
 import { BUSY_LOCKS_PAGE, LIST_ROWS_MAX, LIST_SCAN_MAX } from "../../../server/storage/storage-bounds.ts";
 import type { BusyLock, LockQuery, LockView } from "../../../server/storage/store.ts";
@@ -293,6 +295,44 @@ export function contractOfListings(fresh: () => FreshStore): void {
       );
       expect(further.slice(0, 3)).toEqual(["second held", "waits waiting", "waits, too waiting"]);
       expect(further.slice(3)).toEqual(many.map(({ labels }) => `${labels.team} waiting`));
+    });
+
+    test("have times, which are seen once for each live claim", async () => {
+      const { store } = fresh();
+      const ids = await store.resolve(["a", "b", "idle"]);
+      const [a, b, idle] = ["a", "b", "idle"].map((name) => ids.get(name) as bigint) as [
+        bigint,
+        bigint,
+        bigint,
+      ];
+      const held = { state: "held", mode: "shared" } as const;
+      const endless = { ttlUs: null, deadlineUs: null };
+      await addClaims(store, a, { ...held, requestedAtUs: 5, grantedAtUs: 6 }, { ...held, ...endless }, {});
+      const many = Array.from({ length: BUSY_LOCKS_PAGE }, (_, requestedAtUs) => ({ requestedAtUs }));
+      await addClaims(store, b, { state: "ended" }, ...many);
+      await addClaims(store, idle, { state: "ended" });
+      const seen: ClaimTimes[] = [];
+      await store.claimTimes((claims) => void seen.push(...claims));
+      const { claims } = await store.claims(seen);
+      const timesOf = ({
+        lockId,
+        ticketNumber,
+        state,
+        requestedAtUs,
+        grantedAtUs,
+        ttlUs,
+        deadlineUs,
+      }: ClaimTimes) => ({
+        ...{ lockId, ticketNumber, state, requestedAtUs, grantedAtUs, ttlUs, deadlineUs },
+      });
+      expect(seen).toHaveLength(3 + many.length);
+      expect(new Map(seen.map((times) => [keyText(times), times]))).toEqual(
+        new Map(claims.map((claim) => [keyText(claim), timesOf(claim)])),
+      );
+      expect(seen.filter(({ state }) => state === "held").map(({ ttlUs }) => ttlUs === null)).toEqual([
+        false,
+        true,
+      ]);
     });
   });
 }

@@ -252,7 +252,7 @@ describe.runIf(inject("galera"))("two nodes of Galera", () => {
     await stop();
   });
 
-  test("a search for recent decisions waits for what its node has not applied yet", async () => {
+  test("a search for recent decisions, and a look at one lock, wait for what their node has not applied yet", async () => {
     const id = await lockOnBoth("lagging");
     const there = await openPlainConnection(urlAt(1));
     const { nowUs } = await stores[1].decidedSince(
@@ -266,13 +266,16 @@ describe.runIf(inject("galera"))("two nodes of Galera", () => {
       let isRead = false;
       // An earlier decision about the lock may collide with this one.
       await until(async () => (await grant(0, id)) === "free");
-      const reading = stores[1].decidedSince(from, null, 1_000).finally(() => {
+      const isDone = () => {
         isRead = true;
-      });
-      // Other reads may use what this node has.
-      expect((await stores[1].view("lagging", 0))?.lock.holders).toBe(0);
+      };
+      const reading = stores[1].decidedSince(from, null, 1_000).finally(isDone);
+      const looking = stores[1].view("lagging", 0).finally(isDone);
+      // Listings use what this node has.
+      expect((await stores[1].views([id], 0))[0]?.lock.holders).toBe(0);
       expect(isRead).toBe(false);
       await there.run("UNLOCK TABLES");
+      expect((await looking)?.lock.holders).toBe(1);
       const { locks } = await reading;
       expect(locks.find(({ name }) => name === "lagging")).toMatchObject({ holders: 1 });
     } finally {

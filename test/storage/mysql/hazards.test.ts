@@ -376,6 +376,16 @@ describe.each(mysqlFamily())("on $flavour $version", (server) => {
     }
   });
 
+  test("a decision about a lock that was dated by a clock that was ahead is found by its own time", async () => {
+    const id = await lockId(store, name());
+    const HOUR_US = 3_600_000_000;
+    await plain.run("UPDATE rowlock_lock SET decided_at = decided_at + ? WHERE id = ?", [HOUR_US, id]);
+    const { nowUs } = await store.decidedSince({ atUs: 0, afterLockId: 0n }, null, 1);
+    await setLimit(store, id, 3);
+    const { locks } = await store.decidedSince({ atUs: nowUs - 2_000_000, afterLockId: 0n }, null, 1_000);
+    expect(locks.map((lock) => lock.id)).toContain(id);
+  });
+
   test("a rule that changes during a decision leaves no waiter behind", async () => {
     const other = await stage.store();
     const id = await lockId(store, name());

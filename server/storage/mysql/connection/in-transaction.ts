@@ -1,6 +1,7 @@
 // The frame of a transaction. After any error it rolls the whole transaction back; if the rollback fails, it destroys
 // the connection, so that no transaction stays open in the pool.
 
+import { addCaughtUp, runCaughtUp } from "../caught-up.ts";
 import { type Connection, type Row, Trip } from "./connection.ts";
 
 /** Runs `work`, whose first trip must begin the transaction and whose last trip must commit it. */
@@ -19,13 +20,23 @@ export async function inTransaction<Answer>(
   }
 }
 
-/** Runs `work` on one consistent snapshot. Locks nothing and writes nothing. */
-export function onSnapshot<Answer>(connection: Connection, work: () => Promise<Answer>): Promise<Answer> {
+const BEGIN = "START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY";
+
+/**
+ * Runs `work` on one consistent snapshot. Locks nothing and writes nothing. `isCaughtUp`: the snapshot has everything that
+ * the cluster had committed before.
+ */
+export function onSnapshot<Answer>(
+  connection: Connection,
+  work: () => Promise<Answer>,
+  isCaughtUp = false,
+): Promise<Answer> {
   return inTransaction(connection, async () => {
     const begin = new Trip("begin_snapshot");
     begin.add("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ");
-    begin.add("START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY");
-    await connection.run(begin);
+    if (isCaughtUp) addCaughtUp(connection, begin, BEGIN);
+    else begin.add(BEGIN);
+    await (isCaughtUp ? runCaughtUp(connection, begin) : connection.run(begin));
     const answer = await work();
     const end = new Trip("end_snapshot");
     end.add("COMMIT");

@@ -50,7 +50,7 @@ const CHANGED_TOGETHER_MAX = 4;
 /** The same for guard rows: if there are more, each statement writes those whose holders change alike. */
 const GUARDS_TOGETHER_MAX = 6;
 
-const DECIDED_AT = "decided_at = IF(decided_at < ?, ?, decided_at)";
+const DECIDED_AT = "decided_at = IF(decided_at BETWEEN ? AND ?, decided_at, ?)";
 
 const REVISION_AT = LOCK_WRITTEN_COLUMNS.indexOf("revision");
 
@@ -260,7 +260,9 @@ function addGuardUpdate(
   // One expression instead of a CASE for each row. The database assigns from left to right.
   if (takesNext) sets.push("holder_ticket_number = next_ticket - 1");
   // The database skips an UPDATE that changes nothing, and then a cluster would not see that the row was decided about.
-  const decidedAt = sets.length > 0 ? [atLeastUs - DECIDED_AT_STEP_US, atLeastUs] : [atLeastUs];
+  // A time that lies ahead is from a clock that was ahead: no sweep would find the row before the clock comes there.
+  const isNear = [atLeastUs - DECIDED_AT_STEP_US, atLeastUs + DECIDED_AT_STEP_US];
+  const decidedAt = sets.length > 0 ? [...isNear, atLeastUs] : [atLeastUs];
   sets.push(sets.length > 0 ? DECIDED_AT : "decided_at = ?");
   const earliestUs = moves.earliestUs ?? NEVER_DUE_US;
   const bound = locks.some(isBusy) ? [atLeastUs, atLeastUs, earliestUs, earliestUs] : [];

@@ -219,6 +219,8 @@ describe.runIf(binary)("of two servers", () => {
         const id = await lockId(store, "held");
         expect((await load(store, { locks: planned(id) })).isSuccessor).toBe(false);
         await pair.source.run("SET GLOBAL read_only = ON");
+        // Otherwise the replica may lack even the identity of the server that wrote the rows.
+        await pair.caughtUp();
         await pair.promote(pair.replica);
         // This user has the privilege to write at the source all the same, until a look has found it read-only.
         await until(() => usedBy(store) === placeOf(pair.replica));

@@ -71,7 +71,7 @@ const lock = (id: number, more: Partial<Lock> = {}): Lock => ({
   name: `etl/${id}`,
   ...more,
 });
-const DECIDED_AT = "decided_at = IF(decided_at < 4000000, 5000000, decided_at)";
+const DECIDED_AT = "decided_at = IF(decided_at BETWEEN 4000000 AND 6000000, decided_at, 5000000)";
 /** A lock with a first holder, and a place for more. */
 const HELD = { holders: 1, firstHolder: 1n, queueFrom: 2n };
 const HELD_TWICE = { ...HELD, holders: 2, queueFrom: 3n };

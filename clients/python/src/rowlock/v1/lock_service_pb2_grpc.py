@@ -276,12 +276,12 @@ class LockServiceServicer(object):
 
     def Capture(self, request, context):
         """Takes leases on up to N of many locks in one call: a worker's next tasks. See CaptureRequest. Safe to repeat with
-        the same request_id: the answer has the leases of the first call that are still held, and no others.
+        the same request_id: the answer has the leases of the first call that are still held, renewed, and no others.
 
         A cancelled call starts nothing more. If the client cannot return, because it sent no request_id or cancelled the
-        call in a session, the server gives back what the call has taken, with its attempts. A unary call with a
-        request_id may have lost its connection instead, so its leases stay: for the grace period after a wait, otherwise
-        for their ttl. Repeat the call to get them, then release them.
+        call in a session, the server gives back what the call has taken, with its attempts. It keeps a lease that a repeat
+        of the call has got. A unary call with a request_id may have lost its connection instead, so the server keeps its
+        leases: for the grace period after a wait, otherwise for their ttl. Repeat the call to get them, then release them.
 
         The cost grows with the number of leases, and with the number of folders (names up to a slash) and statuses under
         the prefix, but not with the number of locks.

@@ -47,7 +47,8 @@ private static final long serialVersionUID = 0L;
   private int limit_ = 0;
   /**
    * <pre>
-   * The limit in force for the name; for a pattern, the limit that was set (1, the default, if it was unset).
+   * The limit in force for the name; for a pattern, the limit that was set. If it was unset, the limit of the next
+   * shorter pattern, or 1, the default.
    * </pre>
    *
    * <code>uint32 limit = 1;</code>
@@ -586,7 +587,8 @@ private static final long serialVersionUID = 0L;
     private int limit_ ;
     /**
      * <pre>
-     * The limit in force for the name; for a pattern, the limit that was set (1, the default, if it was unset).
+     * The limit in force for the name; for a pattern, the limit that was set. If it was unset, the limit of the next
+     * shorter pattern, or 1, the default.
      * </pre>
      *
      * <code>uint32 limit = 1;</code>
@@ -598,7 +600,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The limit in force for the name; for a pattern, the limit that was set (1, the default, if it was unset).
+     * The limit in force for the name; for a pattern, the limit that was set. If it was unset, the limit of the next
+     * shorter pattern, or 1, the default.
      * </pre>
      *
      * <code>uint32 limit = 1;</code>
@@ -614,7 +617,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The limit in force for the name; for a pattern, the limit that was set (1, the default, if it was unset).
+     * The limit in force for the name; for a pattern, the limit that was set. If it was unset, the limit of the next
+     * shorter pattern, or 1, the default.
      * </pre>
      *
      * <code>uint32 limit = 1;</code>

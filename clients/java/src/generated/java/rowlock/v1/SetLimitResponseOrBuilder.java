@@ -10,7 +10,8 @@ public interface SetLimitResponseOrBuilder extends
 
   /**
    * <pre>
-   * The limit in force for the name; for a pattern, the limit that was set (1, the default, if it was unset).
+   * The limit in force for the name; for a pattern, the limit that was set. If it was unset, the limit of the next
+   * shorter pattern, or 1, the default.
    * </pre>
    *
    * <code>uint32 limit = 1;</code>

@@ -121,7 +121,8 @@ public final class Worker implements AutoCloseable {
         if (!error.mayHeal()) throw error;
         failures++;
         if (failures == 1) LOG.warn("The worker of \"{}\" tries again: {}", prefix, error.getMessage());
-        TimeUnit.NANOSECONDS.sleep(Backoff.nanos(failures, 0));
+        long atLeast = error.retryAfter().map(Times::ofDuration).orElse(0L);
+        TimeUnit.NANOSECONDS.sleep(Backoff.nanos(failures, atLeast));
       } finally {
         free.release(count - begun);
       }

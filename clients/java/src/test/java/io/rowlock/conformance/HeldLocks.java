@@ -143,7 +143,9 @@ final class HeldLocks {
                     Map.of(
                         "event", "state",
                         "lock", handle,
-                        "state", state.name().toLowerCase(Locale.ROOT))));
+                        "state", state.name().toLowerCase(Locale.ROOT),
+                        // The clock that all processes of a Linux machine share.
+                        "atMs", System.nanoTime() / 1e6)));
   }
 
   private void granted(JsonObject asked, Handle handle, HeldLock lock) {

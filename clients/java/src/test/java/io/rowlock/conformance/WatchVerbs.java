@@ -37,7 +37,7 @@ final class WatchVerbs {
   }
 
   private Map<String, ?> unwatch(JsonObject asked) throws Exception {
-    Watching watching = watches.get(text(asked, "watch"));
+    Watching watching = watches.remove(text(asked, "watch"));
     watching.watch().close();
     watching.reading().get();
     return Map.of();
@@ -48,7 +48,9 @@ final class WatchVerbs {
     try {
       for (; ; ) driver.say(shown(name, watch.next()));
     } catch (RowlockException ended) {
-      return;
+      if (watches.containsKey(name))
+        driver.say(
+            Map.of("event", "watch failed", "watch", name, "error", String.valueOf(ended.getMessage())));
     } catch (InterruptedException stopped) {
       Thread.currentThread().interrupt();
     }

@@ -1,0 +1,86 @@
+// A call that is refused before its request is read, and what a real client sees of that.
+
+import { promisify } from "node:util";
+import { Server, ServerCredentials } from "@grpc/grpc-js";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { refusable } from "../../server/grpc/early-refusal.ts";
+import { ANSWER_LEAVES_MS } from "../../server/grpc/grpc-bounds.ts";
+import { limitConnections } from "../../server/grpc/transport-limits.ts";
+import { TestCalls } from "../support/test-calls.ts";
+
+const REFUSED = {
+  code: "RESOURCE_EXHAUSTED",
+  reason: "OVERLOADED",
+  metadata: { bound: "calls_on_connection" },
+  retryAfterMs: 4_700,
+};
+/** The server has no methods, so this is what a call gets that was not refused. */
+const PASSED = { code: "UNIMPLEMENTED" };
+
+let server: Server;
+let client: TestCalls;
+const late = vi.fn((_peer: string): number | undefined => 4_700);
+const call = vi.fn();
+const failed = vi.fn();
+
+beforeEach(async () => {
+  for (const mock of [call, failed]) mock.mockClear();
+  late.mockReset().mockReturnValue(4_700);
+  server = new Server();
+  limitConnections(server, {
+    openMax: 100,
+    connectionsMax: 10,
+    refusing: { retryAfterIfLate: late, observer: { call }, faultLog: { failed } },
+  });
+  const bind = promisify(server.bindAsync.bind(server));
+  client = new TestCalls(`127.0.0.1:${await bind("127.0.0.1:0", ServerCredentials.createInsecure())}`);
+});
+afterEach(() => {
+  client.close();
+  server.forceShutdown();
+});
+
+test("a call for something new on a connection whose calls wait for too long is refused, counted and logged", async () => {
+  await expect(client.call("acquire", { name: "any" })).rejects.toMatchObject(REFUSED);
+  expect(late.mock.calls).toEqual([[expect.stringMatching(/^127\.0\.0\.1:\d+$/)]]);
+  expect(call.mock.calls).toEqual([["Acquire", "RESOURCE_EXHAUSTED", 0, "call"]]);
+  expect(failed.mock.calls).toEqual([
+    ["Acquire", expect.objectContaining({ reason: "OVERLOADED" }), expect.any(Error)],
+  ]);
+});
+
+test("a refused call is forgotten when its request has ended", async () => {
+  const set = vi.spyOn(globalThis, "setTimeout");
+  const cleared = vi.spyOn(globalThis, "clearTimeout");
+  await expect(client.call("acquire", { name: "any" })).rejects.toMatchObject(REFUSED);
+  const timers = set.mock.results.filter((_, nth) => set.mock.calls[nth]?.[1] === ANSWER_LEAVES_MS);
+  expect(timers.length).toBeGreaterThan(0);
+  await vi.waitFor(() => {
+    for (const { value } of timers) expect(cleared).toHaveBeenCalledWith(value);
+  });
+  vi.restoreAllMocks();
+});
+
+test("a stream is refused like a call", async () => {
+  expect(await client.wait({ target: { case: "acquire", value: { name: "any" } } }).failure()).toMatchObject(
+    REFUSED,
+  );
+});
+
+test("renewals and releases are not refused, nor what comes on other connections", async () => {
+  for (const verb of ["renew", "release"] as const)
+    await expect(client.call(verb, { leaseId: "any" })).rejects.toMatchObject(PASSED);
+  late.mockReturnValue(undefined);
+  await expect(client.call("acquire", { name: "any" })).rejects.toMatchObject(PASSED);
+  expect(call).not.toHaveBeenCalled();
+});
+
+test("sessions and other services are never refused", () => {
+  for (const path of [
+    "/rowlock.v1.LockService/Session",
+    "/grpc.health.v1.Health/Check",
+    "/rowlock.v1.LockService/Renew",
+  ])
+    expect(refusable(path)).toBeUndefined();
+  expect(refusable("/rowlock.v1.LockService/Capture")).toBe("Capture");
+});
