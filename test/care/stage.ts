@@ -143,7 +143,7 @@ export class Stage {
 }
 
 /** The tool beside the server's binary, or on the path. */
-function toolOf(binary: string, flavour: Flavour, name: string): string {
+export function toolOf(binary: string, flavour: Flavour, name: string): string {
   const tool = flavour === "mysql" ? `mysql${name}` : name === "" ? "mariadb" : `mariadb-${name}`;
   return pathOf(tool, dirname(binary));
 }

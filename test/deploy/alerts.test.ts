@@ -2,7 +2,6 @@
 // restarted in turn. The test divides all times of the rules by 60, or by 5 where restarts take their real time; no
 // window is shorter than 15 s.
 
-import { spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -26,6 +25,7 @@ import {
   startPrometheus,
 } from "../support/prometheus.ts";
 import { BareSession } from "../support/session-client.ts";
+import { type SlowFlushes, slowFlushes } from "../support/slow-flushes.ts";
 
 const DISK_MIB = 400;
 const SLOW_MS = 150;
@@ -45,29 +45,6 @@ const OVER_MS_MAX = 60_000;
 const stage = processStage();
 const binaries = [...(await ownBinaries())].filter(([flavour]) => flavour === "mariadb");
 reportLeftOut(binaries);
-
-interface SlowFlushes {
-  /** null if there is no compiler. */
-  readonly library: string | null;
-  readonly file: string;
-  set(ms: number): void;
-  remove(): void;
-}
-
-/** Builds the library that makes flushes slow. */
-function slowFlushes(): SlowFlushes {
-  const folder = mkdtempSync(join(tmpdir(), "rowlock-fsync-"));
-  const library = join(folder, "slow-fsync.so");
-  const source = join(import.meta.dirname, "slow-fsync.c");
-  const made = spawnSync("cc", ["-shared", "-fPIC", "-O1", "-o", library, source, "-ldl"]);
-  const file = join(folder, "ms");
-  return {
-    library: made.status === 0 ? library : null,
-    file,
-    set: (ms) => writeFileSync(file, String(ms)),
-    remove: () => rmSync(folder, { recursive: true, force: true }),
-  };
-}
 
 /** Takes and releases locks with new names at a constant pace, whether or not the calls succeed. */
 function keepBusy(servers: readonly ServingServer[]): { stop(): Promise<void> } {
@@ -162,7 +139,7 @@ describe.skipIf(!isWanted || !hasPrometheus || !hasSmallDisks).each(binaries)(
         parent: disk.directory,
         // InnoDB sometimes ends by itself when its disk is full.
         isRestarted: true,
-        env: flushes.library === null ? {} : { LD_PRELOAD: flushes.library, SLOW_FSYNC: flushes.file },
+        env: flushes.env,
       });
     }, START_MS_MAX);
     afterAll(async () => {

@@ -1,40 +1,132 @@
-// What happened in a run, in figures.
+// What happened in one run or in several, in figures.
 
-import type { History } from "./history/history.ts";
+import type { Entry, FaultMade, History } from "./history/history.ts";
 
 /** How long after a fault a gap still belongs to it. */
 const AFTER_MS = 5_000;
+const CALLS: readonly Entry["did"][] = [
+  "acquire",
+  "release",
+  "count",
+  "read",
+  "limit",
+  "take",
+  "finish",
+  "make",
+  "force",
+];
 
-export function figuresOf(history: History): string[] {
+export interface Figures {
+  readonly spanMs: number;
+  readonly calls: number;
+  /** Calls that failed and may have taken effect. */
+  readonly unknown: number;
+  readonly grants: number;
+  readonly increments: number;
+  readonly tasksMade: number;
+  readonly tasksFinished: number;
+  readonly tasksPutOff: number;
+  readonly limitsSet: number;
+  /** Leases. */
+  readonly forced: number;
+  /** Records. */
+  readonly erased: number;
+  readonly staleWrites: number;
+  readonly faults: ReadonlyMap<string, FaultFigures>;
+}
+
+export interface FaultFigures {
+  readonly struck: number;
+  /** The longest time without any grant, from the fault on. */
+  readonly gapMs: number;
+}
+
+export const NO_FIGURES: Figures = {
+  spanMs: 0,
+  calls: 0,
+  unknown: 0,
+  grants: 0,
+  increments: 0,
+  tasksMade: 0,
+  tasksFinished: 0,
+  tasksPutOff: 0,
+  limitsSet: 0,
+  forced: 0,
+  erased: 0,
+  staleWrites: 0,
+  faults: new Map(),
+};
+
+export function figuresOf(history: History): Figures {
   const grants = history.of("acquire").filter(({ outcome }) => outcome === "granted");
-  const calls = history.entries.filter(({ did }) =>
-    ["acquire", "release", "count", "read", "limit", "take", "finish", "make"].includes(did),
-  );
-  const unknown = calls.filter((call) => "outcome" in call && call.outcome === "unknown").length;
-  const spanMs =
-    Math.max(...calls.map(({ endMs }) => endMs)) - Math.min(...calls.map(({ startMs }) => startMs));
-  const count = (did: "count" | "make" | "finish", outcome: string) =>
-    history.of(did).filter((entry) => entry.outcome === outcome).length;
-  return [
-    `${calls.length} calls (${(calls.length / (spanMs / 1e3)).toFixed(0)} a second), ${unknown} with an unknown outcome`,
-    `${grants.length} grants, ${count("count", "done")} increments, ${count("finish", "released")} of ${history.of("make").length} tasks finished, ` +
-      `${history.of("write").filter(({ accepted }) => !accepted).length} stale writes refused`,
-    ...gaps(
+  const calls = history.entries.filter(({ did }) => CALLS.includes(did));
+  const done = history.of("count").filter(({ outcome }) => outcome === "done");
+  const finished = (as: "done" | "again") =>
+    history.of("finish").filter(({ outcome, status }) => outcome === "released" && status === as).length;
+  const starts = calls.map(({ startMs }) => startMs);
+  const ends = calls.map(({ endMs }) => endMs);
+  return {
+    spanMs: ends.reduce((a, b) => Math.max(a, b), 0) - starts.reduce((a, b) => Math.min(a, b), Infinity),
+    calls: calls.length,
+    unknown: calls.filter((call) => "outcome" in call && call.outcome === "unknown").length,
+    grants: grants.length,
+    increments: done.filter(({ to }) => to > 0).length,
+    tasksMade: history.of("make").length,
+    tasksFinished: finished("done"),
+    tasksPutOff: finished("again"),
+    limitsSet: history.of("limit").filter(({ outcome }) => outcome === "done").length,
+    forced: history.of("force").reduce((sum, { ended }) => sum + ended, 0),
+    erased: done.filter(({ to }) => to === 0).length,
+    staleWrites: history.of("write").filter(({ accepted }) => !accepted).length,
+    faults: faultsOf(
       history,
-      grants.map(({ endMs }) => endMs),
+      grants.map(({ endMs }) => endMs).sort((a, b) => a - b),
     ),
+  };
+}
+
+/** The figures of all these runs together. */
+export function sum(a: Figures, b: Figures): Figures {
+  const faults = new Map(a.faults);
+  for (const [name, { struck, gapMs }] of b.faults) {
+    const before = faults.get(name) ?? { struck: 0, gapMs: 0 };
+    faults.set(name, { struck: before.struck + struck, gapMs: Math.max(before.gapMs, gapMs) });
+  }
+  const { faults: _, ...counts } = a;
+  const keys = Object.keys(counts) as (keyof typeof counts)[];
+  const sums = Object.fromEntries(keys.map((key) => [key, a[key] + b[key]])) as typeof counts;
+  return { ...sums, faults };
+}
+
+export function linesOf({ faults, ...figures }: Figures): string[] {
+  const aSecond = (figures.calls / (figures.spanMs / 1e3)).toFixed(0);
+  const { calls, unknown, grants, increments, tasksMade, tasksFinished, tasksPutOff, staleWrites } = figures;
+  const { limitsSet, forced, erased } = figures;
+  return [
+    `${calls} calls (${aSecond} a second), ${unknown} with an unknown outcome`,
+    `${grants} grants, ${increments} increments, ${tasksFinished} of ${tasksMade} tasks finished, ${staleWrites} stale writes refused`,
+    `${tasksPutOff} tasks put off, ${limitsSet} limits set, ${forced} leases ended by force, ${erased} records deleted`,
+    ...[...faults]
+      .sort(([a], [b]) => (a < b ? -1 : 1))
+      .map(
+        ([name, { struck, gapMs }]) =>
+          `${name}: ${struck} times, longest time without a grant ${(gapMs / 1e3).toFixed(1)} s`,
+      ),
   ];
 }
 
-function gaps(history: History, grantsMs: readonly number[]): string[] {
-  const sorted = [...grantsMs].sort((a, b) => a - b);
-  const worst = new Map<string, number>();
-  for (const { name, startMs, endMs } of history.of("fault")) {
-    const within = [startMs, ...sorted.filter((atMs) => atMs >= startMs && atMs <= endMs + AFTER_MS)];
-    const longest = Math.max(0, ...within.slice(1).map((atMs, index) => atMs - (within[index] as number)));
-    worst.set(name, Math.max(worst.get(name) ?? 0, longest));
+function faultsOf(history: History, grantsMs: readonly number[]): Map<string, FaultFigures> {
+  const faults = new Map<string, FaultFigures>();
+  for (const { name, ...times } of history.of("fault")) {
+    const { struck, gapMs } = faults.get(name) ?? { struck: 0, gapMs: 0 };
+    faults.set(name, { struck: struck + 1, gapMs: Math.max(gapMs, longestGapMs(times, grantsMs)) });
   }
-  return [...worst].map(
-    ([name, gapMs]) => `longest time without a grant: ${(gapMs / 1e3).toFixed(1)} s, ${name}`,
-  );
+  return faults;
+}
+
+/** A gap that begins within the fault or soon after it counts until its end. */
+function longestGapMs({ startMs, endMs }: Omit<FaultMade, "name">, grantsMs: readonly number[]): number {
+  const later = grantsMs.filter((atMs) => atMs >= startMs).sort((a, b) => a - b);
+  const began = [startMs, ...later.filter((atMs) => atMs <= endMs + AFTER_MS)];
+  return Math.max(0, ...began.map((atMs, index) => (later[index] ?? atMs) - atMs));
 }

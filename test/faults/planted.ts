@@ -1,9 +1,10 @@
-// Servers that break a rule on purpose. A run with each must end with a broken promise; otherwise the checker is blind.
+// Servers that break a rule on purpose. A run with each must end with a broken promise that the fault explains; otherwise
+// the checker is blind. README.md tells which promise, and how fast.
 
 import { cp, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { MUTANTS, type Mutant, patched } from "../core/mutants.ts";
+import { corePatch, type Mutant, patched } from "../core/mutants.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
 export const SERVER = join(ROOT, "server");
@@ -17,36 +18,51 @@ export interface Planted {
   readonly serverFlags?: readonly string[];
   /** Part of the names of the faults that strike meanwhile; all if it is empty, none if it is `none`. */
   readonly faults: string;
+  /** Those lose what was acknowledged: right servers, too, break promises beside those of `caughtBy`. */
+  readonly losesCommits?: true;
+  /** How long it is used, if not as long as any run: what only shows at the end does not need that. */
+  readonly seconds?: number;
+  /** The checker's rules that the fault explains. Any other one may be a false alarm of a busy machine. */
+  readonly caughtBy: readonly string[];
+  /** How often it must break one of them, if a busy machine breaks it now and then. */
+  readonly times?: number;
 }
 
-/** The patch of a fault that is planted into the core alone, too. */
-function ofCore(fault: string): Omit<Mutant, "fault"> {
-  const mutant = MUTANTS.find((each) => each.fault === fault);
-  if (!mutant) throw new Error(`No core ${fault}.`);
-  const { file, from, to } = mutant;
-  return { file: `core/${file}`, from, to };
-}
+const EXCLUSION = "never held more often than allowed";
+const REPEATED = "tokens never repeat";
+const FALLEN = "tokens rise";
+const WON_TWICE = "a compare-and-set is won once";
+const LOST = "no acknowledged change is lost";
+const LINEARIZABLE = "one order explains all answers";
+/** Two decisions about one lock of which the second one does not know the first one. */
+const BLIND = [
+  EXCLUSION,
+  REPEATED,
+  FALLEN,
+  WON_TWICE,
+  LOST,
+  "no replaced value comes back",
+  "no fenced write is lost",
+  LINEARIZABLE,
+];
 
 export const PLANTED: readonly Planted[] = [
   {
-    fault: "writes guard rows that other servers have changed",
+    fault: "does not write the guard rows that it has decided about",
     faults: "none",
+    caughtBy: BLIND,
     patches: [
       {
         file: "storage/mysql/transaction/write.ts",
-        from: "const asKnown = onlyAsKnown\n",
-        to: "const asKnown = false as boolean\n",
-      },
-      {
-        file: "storage/mysql/transaction/write.ts",
-        from: "...(onlyAsKnown ? locks.flatMap(",
-        to: "...((false as boolean) ? locks.flatMap(",
+        from: "of guardsAlike(changes.locks, moves, mayReorder))",
+        to: "of guardsAlike([], moves, mayReorder).filter((alike) => alike.length > 0))",
       },
     ],
   },
   {
     fault: "reads guard rows without locking them",
     faults: "none",
+    caughtBy: BLIND,
     patches: [
       {
         file: "storage/mysql/transaction/read.ts",
@@ -61,46 +77,141 @@ export const PLANTED: readonly Planted[] = [
     ],
   },
   {
-    fault: "gives a token twice",
+    fault: "writes guard rows that other servers have changed",
     faults: "none",
+    caughtBy: BLIND,
     patches: [
       {
-        file: "core/rows.ts",
-        from: "return lastToken >= first ? lastToken + 1n : first;",
-        to: "return lastToken >= first ? lastToken + (lastToken % 8n === 0n ? 0n : 1n) : first;",
+        file: "storage/mysql/transaction/write.ts",
+        from: "const asKnown = onlyAsKnown\n",
+        to: "const asKnown = false as boolean\n",
+      },
+      {
+        file: "storage/mysql/transaction/write.ts",
+        from: "...(onlyAsKnown ? locks.flatMap(",
+        to: "...((false as boolean) ? locks.flatMap(",
+      },
+    ],
+  },
+  {
+    // A lease that is given to a waiter begins before it can be told, and has ended when its client comes for it.
+    fault: "reads the clock before it locks guard rows",
+    faults: "a foreign transaction holds guard rows for 1.8 s",
+    serverFlags: ["--grace", "1s"],
+    caughtBy: ["a waiter is told of its grant"],
+    times: 10,
+    patches: [
+      {
+        file: "storage/mysql/transaction/read.ts",
+        from: "  const guardsAt = ids.length > 0 ? trip.add(plan.impatient ? GUARDS_AT_ONCE : GUARDS, ids) : null;\n  const metaAt = trip.add(META);\n",
+        to: "  const metaAt = trip.add(META);\n  const guardsAt = ids.length > 0 ? trip.add(plan.impatient ? GUARDS_AT_ONCE : GUARDS, ids) : null;\n",
+      },
+    ],
+  },
+  {
+    fault: "grants to waiters without looking whether they are still there",
+    faults: "a client that waits for a held lock is killed",
+    caughtBy: ["grants flow again soon"],
+    patches: [
+      {
+        file: "core/advance.ts",
+        from: '  if (claim.state === "waiting" && isKept(draft, claim)) return false;',
+        to: '  if (claim.state === "waiting") return false;',
+      },
+    ],
+  },
+  {
+    fault: "keeps the leases of clients that are gone",
+    faults: "a client is killed and replaced",
+    seconds: 30,
+    caughtBy: ["nothing is held for nobody", "nobody waits for what is free"],
+    patches: [
+      {
+        file: "core/advance.ts",
+        from: '  if (claim.state === "waiting" && isKept(draft, claim)) return false;',
+        to: '  if (claim.state === "held" || isKept(draft, claim)) return false;',
+      },
+    ],
+  },
+  {
+    fault: "gives a token twice",
+    faults: "none",
+    caughtBy: [REPEATED, FALLEN, LINEARIZABLE],
+    patches: [
+      {
+        file: "core/fail-over.ts",
+        from: "return last >= first ? last + 1n : first;",
+        to: "return last >= first ? last + (last % 8n === 0n ? 0n : 1n) : first;",
+      },
+    ],
+  },
+  {
+    fault: "ends whichever lease a lock has when somebody releases one",
+    faults: "none",
+    caughtBy: [EXCLUSION],
+    patches: [
+      {
+        file: "engine/transaction/batch.ts",
+        from: '} else if ("ref" in command) claims.push(command.ref);',
+        to: '} else if (command.verb === "release") holdersOf.push(lockId); else if ("ref" in command) claims.push(command.ref);',
+      },
+      {
+        file: "core/decide.ts",
+        from: 'function release(draft: Draft, command: Release): OutcomeOf<"release"> {\n  const claim = find(draft, command.ref);',
+        to: 'function release(draft: Draft, command: Release): OutcomeOf<"release"> {\n  const held = [...draft.claims.values()].find(({ state }) => state === "held");\n  const claim = held ?? find(draft, command.ref);',
+      },
+    ],
+  },
+  {
+    fault: "takes each call for a new one, whatever its request id",
+    faults: "none",
+    caughtBy: ["one request id is one claim"],
+    patches: [
+      {
+        file: "engine/engine.ts",
+        from: 'const requestId = input.requestId === "" ? SERVER_MADE_PREFIX + newSecret() : input.requestId;',
+        to: "const requestId = SERVER_MADE_PREFIX + newSecret();",
+      },
+    ],
+  },
+  {
+    fault: "takes a change that looks like its own for its own",
+    faults: "commits do not arrive",
+    caughtBy: [WON_TWICE, LOST, LINEARIZABLE],
+    patches: [
+      {
+        file: "core/decide-batch.ts",
+        from: "  const left = afterEarlier(command, index, markFound, earlierOf(draft, context));",
+        to: `  const alike = earlierOf(draft, context).map(({ outcomes }) => outcomes[index]).find((outcome) =>
+    outcome?.kind === "record" && outcome.setVersion === draft.lock.record?.version);
+  if (alike) return alike;
+  const left = afterEarlier(command, index, markFound, earlierOf(draft, context));`,
+      },
+    ],
+  },
+  {
+    fault: "does not compare the version of a record",
+    faults: "none",
+    caughtBy: [WON_TWICE, LOST, LINEARIZABLE],
+    patches: [
+      {
+        file: "core/decide.ts",
+        from: '  const { expectedVersion = version } = command;\n  if (expectedVersion !== version) return { kind: "version_mismatch", version };\n  const isNewRecord',
+        to: "  const isNewRecord",
       },
     ],
   },
   {
     fault: "lets a small request pass a heavy one",
     faults: "none",
-    patches: [ofCore("lets a small request pass a heavy one at the head of the queue")],
-  },
-  {
-    fault: "does not compare the version of a record",
-    faults: "none",
-    patches: [
-      {
-        file: "core/decide.ts",
-        from: '  const { expectedVersion = version } = command;\n  if (expectedVersion !== version) return { kind: "version_mismatch", version };\n  const',
-        to: "  const",
-      },
-    ],
-  },
-  {
-    fault: "takes any earlier attempt for one that was committed",
-    faults: "commits do not arrive",
-    patches: [
-      {
-        file: "core/changes.ts",
-        from: "markLeft !== markFound && markLeft === markNow",
-        to: "markLeft !== markFound && markNow >= 0n",
-      },
-    ],
+    caughtBy: ["first come, first served"],
+    patches: [corePatch("lets a small request pass a heavy one at the head of the queue")],
   },
   {
     fault: "tells waiters nothing of what other servers grant",
     faults: "none",
+    caughtBy: ["a waiter is told of its grant"],
+    times: 10,
     patches: [
       { file: "engine/changes/waiters.ts", from: "run: () => this.look(),", to: "run: async () => {}," },
       { file: "app.ts", from: "poke: (granted) => sender.send(granted),", to: "poke: () => {}," },
@@ -109,11 +220,33 @@ export const PLANTED: readonly Planted[] = [
   {
     fault: "runs on a database that forgets commits when it is killed",
     faults: "the database server is killed",
+    caughtBy: BLIND,
     patches: [],
     databaseFlags: ["--innodb-flush-log-at-trx-commit=0"],
     serverFlags: ["--weak-durability", "true"],
   },
+  {
+    fault: "does not notice that an older copy of the database has taken over",
+    faults: "an older copy of the rows takes over",
+    losesCommits: true,
+    serverFlags: ["--fail-over-pause", "3s"],
+    caughtBy: [EXCLUSION, REPEATED, FALLEN],
+    patches: [
+      {
+        file: "engine/transaction/checked-store.ts",
+        from: "if (this.#isBroken(loaded)) throw new Broken(loaded);",
+        to: "",
+      },
+    ],
+  },
 ];
+
+/** The patches of one of them. */
+export function patchesOf(fault: string): Planted["patches"] {
+  const planted = PLANTED.find((each) => each.fault === fault);
+  if (!planted) throw new Error(`No server that ${fault}.`);
+  return planted.patches;
+}
 
 /** Copies the server with its patches, and returns the path of its main file. */
 export async function plant({ fault, patches }: Planted, stops: AsyncDisposableStack): Promise<string> {

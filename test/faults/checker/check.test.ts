@@ -10,18 +10,23 @@ const NEVER_MS = 1e9;
 /** What each kind of entry has if the history does not say otherwise. Later entries have later times. */
 const USUAL = {
   nothing: {},
-  acquire: { lock: "a", mode: "permit", permits: 1, requestId: "", outcome: "granted" },
+  acquire: { lock: "a", mode: "permit", permits: 1, requestId: "", asksOnce: true, outcome: "granted" },
   hold: { lock: "a", mode: "permit", permits: 1 },
   release: { lock: "a", outcome: "released" },
   limit: { lock: "a", outcome: "done" },
+  force: { lock: "a", outcome: "done", ended: 0 },
   count: { lock: "n", outcome: "done" },
   read: { lock: "n" },
-  make: { task: "t", attempts: 2, isCounted: true, outcome: "done" },
+  make: { task: "t", attempts: 2, restMs: 0, isCounted: true, outcome: "done" },
   take: { outcome: "taken" },
-  finish: { task: "t", outcome: "released" },
+  finish: { task: "t", status: "done", restMs: 0, outcome: "released" },
   write: { lock: "a", accepted: true },
   fault: { name: "a fault" },
+  lose: { name: "a promotion" },
   heal: { outcome: "granted" },
+  step: {},
+  revoke: { deniedFromMs: 3_000, deniedUntilMs: 9_000 },
+  deny: { command: "acquire" },
   final: {
     lock: "a",
     limit: 1,
@@ -33,7 +38,8 @@ const USUAL = {
     attemptsLeft: null,
   },
   watch: { lock: "a", lastToken: "1", holders: 0 },
-  list: { lock: "a", state: "ended" },
+  list: { lock: "a", state: "ended", mode: "permit", permits: 1 },
+  note: { kind: "limit", target: "a", before: "", after: "" },
 } as const;
 
 type Short = { readonly did: Entry["did"]; readonly [field: string]: unknown };
@@ -50,25 +56,59 @@ function rulesBroken(...entries: Short[]): string[] {
 test("a history that keeps all promises has no breach", () => {
   const broken = rulesBroken(
     { did: "limit", limit: 2 },
-    { did: "acquire", token: "1", requestId: "x" },
-    { did: "acquire", token: "1", requestId: "x" },
+    { did: "acquire", token: "1", requestId: "x", who: "A" },
+    { did: "acquire", token: "1", requestId: "x", who: "A" },
     { did: "hold", token: "1", endMs: 60 },
-    { did: "acquire", token: "2", requestId: "y" },
+    { did: "acquire", token: "2", requestId: "y", who: "B" },
     { did: "hold", token: "2", endMs: 60 },
     { did: "release", token: "1", startMs: 60, endMs: 61 },
-    { did: "acquire", outcome: "unknown" },
+    { did: "acquire", outcome: "unknown", who: "A" },
     { did: "hold", token: "4" },
     { did: "read", value: 0, version: "0" },
     { did: "count", from: 0, to: 1, fromVersion: "0", version: "5" },
     { did: "count", from: 1, to: 2, fromVersion: "5", outcome: "unknown" },
     { did: "read", value: 2, version: "7" },
-    { did: "make" },
-    { did: "take", taken: [{ task: "t", token: "1" }] },
-    { did: "take", taken: [{ task: "t", token: "2" }] },
+    // A record that was deleted begins anew with a higher version.
+    { did: "count", lock: "e", from: 0, to: 1, fromVersion: "0", version: "5" },
+    { did: "count", lock: "e", from: 1, to: 0, fromVersion: "5", version: "0" },
+    { did: "read", lock: "e", value: 0, version: "0" },
+    { did: "count", lock: "g", from: 0, to: 1, fromVersion: "0", version: "1" },
+    { did: "count", lock: "g", from: 1, to: 0, fromVersion: "1", outcome: "unknown" },
+    { did: "final", lock: "g", status: null },
+    { did: "count", lock: "e", from: 0, to: 1, fromVersion: "0", version: "7" },
+    { did: "make", restMs: 10 },
+    { did: "take", taken: [{ task: "t", token: "1" }], who: "A" },
+    { did: "finish", token: "1", status: "again", restMs: 10 },
+    { did: "take", taken: [{ task: "t", token: "2" }], who: "A" },
     { did: "finish", token: "2" },
+    // A pause by a pattern, and one that may come into force later.
+    { did: "limit", lock: "p", pattern: "p*", limit: 0, endMs: 20_000 },
+    { did: "limit", lock: "p", pattern: "p*", limit: 1, startMs: 20_000, endMs: 20_001, outcome: "unknown" },
+    { did: "acquire", lock: "p", endMs: 40_000, outcome: "refused", reason: "TIMED_OUT" },
+    // What was ended by force may be held by the next one before its client hears of that.
+    { did: "hold", lock: "f", token: "1", endMs: 2_000 },
+    { did: "acquire", lock: "f", outcome: "refused", reason: "LEASE_LOST", toldMs: 100, endMs: 2_000 },
+    { did: "force", lock: "f", ended: 1 },
+    { did: "hold", lock: "f", token: "2", endMs: 1_000 },
     { did: "heal" },
-    { did: "list", token: "1", ticket: "1" },
-    { did: "list", token: "2", ticket: "3" },
+    // Repeated, and refused while its first attempt was under way.
+    { did: "acquire", lock: "q", outcome: "refused", reason: "BUSY", who: "A", startMs: 0, endMs: 3_000 },
+    { did: "list", lock: "q", token: "1", ticket: "1", owner: "A", endReason: "EXPIRED" },
+    { did: "list", token: "1", ticket: "1", owner: "A", endReason: "RELEASED" },
+    { did: "list", token: "2", ticket: "3", owner: "B" },
+    { did: "list", token: "4", ticket: "4", owner: "A" },
+    { did: "list", lock: "t", token: "1", ticket: "1", owner: "A", endReason: "RELEASED" },
+    { did: "list", lock: "t", token: "2", ticket: "2", owner: "A", endReason: "RELEASED" },
+    { did: "list", lock: "f", token: "1", ticket: "1", owner: "A", endReason: "FORCE_RELEASED" },
+    { did: "note", kind: "forced release", target: "f" },
+    { did: "note", after: "2" },
+    { did: "note", target: "p*", after: "0" },
+    { did: "note", target: "p*", before: "0" },
+    { did: "note", kind: "record", target: "n", after: '{"status":"1","version":"5"}' },
+    { did: "note", kind: "record", target: "e", after: '{"status":"1","version":"5"}' },
+    { did: "note", kind: "record", target: "e", before: '{"status":"1","version":"5"}' },
+    { did: "note", kind: "record", target: "e", after: '{"status":"1","version":"7"}' },
+    { did: "note", kind: "record", target: "g", after: '{"status":"1","version":"1"}' },
     { did: "final", limit: 2, lastToken: "2" },
     { did: "watch", lastToken: "2" },
     { did: "final", lock: "n", status: "2" },
@@ -77,6 +117,22 @@ test("a history that keeps all promises has no breach", () => {
   expect(broken).toEqual([]);
 });
 
+test("a task that was put off while the clock was wrong may rest for long", () => {
+  const task = (step: Short, outcome: "released" | "unknown" = "released") =>
+    rulesBroken(
+      { did: "make" },
+      { did: "take", taken: [{ task: "t", token: "1" }], who: "A" },
+      { did: "finish", token: "1", status: "again", restMs: 10, outcome },
+      step,
+      { did: "final", lock: "t", status: "again", attemptsLeft: 1 },
+    );
+  expect(task({ did: "step", startMs: 0, endMs: 21 })).toEqual([]);
+  expect(task({ did: "step", startMs: 30, endMs: 40 })).toEqual(["no task is lost"]);
+  expect(task({ did: "step", startMs: 30, endMs: 40 }, "unknown")).toEqual([]);
+});
+
+const listed = { did: "list", token: "1", ticket: "1", owner: "A", endReason: "RELEASED" } as const;
+const state = (status: number, version: number) => `{"status":"${status}","version":"${version}"}`;
 const held = (token: string, more: object = {}): Short => ({ did: "hold", token, endMs: NEVER_MS, ...more });
 
 describe.each<[rule: string, histories: readonly (readonly Short[])[]]>([
@@ -89,6 +145,10 @@ describe.each<[rule: string, histories: readonly (readonly Short[])[]]>([
       // A lower limit is in force when its call was answered, unless its outcome is unknown.
       [{ did: "limit", limit: 2 }, { did: "limit", limit: 1 }, held("1"), held("2")],
       [{ did: "limit", limit: 3 }, held("1", { permits: 2 }), held("2", { permits: 2 })],
+      // Paused.
+      [{ did: "limit", limit: 0 }, held("1")],
+      // Ended by force before the second one, and the third one is not.
+      [held("1"), { did: "force", ended: 1 }, held("2"), held("3")],
     ],
   ],
   [
@@ -110,6 +170,132 @@ describe.each<[rule: string, histories: readonly (readonly Short[])[]]>([
       [
         { did: "acquire", token: "7", requestId: "x" },
         { did: "acquire", token: "8", requestId: "x" },
+      ],
+    ],
+  ],
+  [
+    "one call is one claim",
+    [
+      [{ did: "acquire", token: "1", who: "A" }, listed, { ...listed, token: "2", ticket: "2" }],
+      [{ did: "acquire", outcome: "refused", reason: "BUSY", who: "A" }, listed],
+    ],
+  ],
+  [
+    "history tells what happened",
+    [
+      [{ did: "acquire", token: "1", who: "B" }, listed],
+      [{ did: "acquire", token: "1", who: "A", permits: 2 }, listed],
+      [{ did: "acquire", token: "1", who: "A", mode: "shared" }, listed],
+      [
+        { did: "release", token: "1" },
+        { ...listed, endReason: "EXPIRED" },
+      ],
+      [
+        { did: "finish", token: "1" },
+        { ...listed, lock: "t", endReason: "EXPIRED" },
+      ],
+      [{ did: "force", ended: 1 }, listed],
+      [{ did: "force", ended: 0 }, listed, { did: "note", kind: "forced release" }],
+      [{ did: "limit", limit: 2 }, listed],
+      [
+        { did: "limit", limit: 2 },
+        listed,
+        { did: "note", after: "2" },
+        { did: "note", before: "2", after: "3" },
+      ],
+      [
+        { did: "limit", limit: 2 },
+        { did: "limit", limit: 3 },
+        listed,
+        { did: "note", after: "2" },
+        { did: "note", before: "4", after: "3" },
+      ],
+      [
+        { did: "count", from: 0, to: 1, fromVersion: "0", version: "2" },
+        listed,
+        { did: "note", kind: "record", target: "n", after: state(1, 3) },
+      ],
+      [
+        { did: "count", from: 0, to: 1, fromVersion: "0", version: "2" },
+        { did: "count", from: 1, to: 2, fromVersion: "2", version: "3" },
+        listed,
+        { did: "note", kind: "record", target: "n", after: state(1, 2) },
+        { did: "note", kind: "record", target: "n", before: state(1, 1), after: state(2, 3) },
+      ],
+    ],
+  ],
+  [
+    "nothing is granted before its time",
+    [
+      [
+        { did: "make", restMs: 1_000 },
+        { did: "take", taken: [{ task: "t", token: "1" }] },
+      ],
+      [
+        { did: "finish", token: "1", status: "again", restMs: 1_000 },
+        { did: "take", taken: [{ task: "t", token: "2" }] },
+      ],
+    ],
+  ],
+  [
+    "an acknowledged status stays",
+    [
+      [
+        { did: "finish", token: "1" },
+        { did: "take", taken: [{ task: "t", token: "2" }] },
+      ],
+      [
+        { did: "finish", token: "1" },
+        { did: "final", lock: "t", status: "new", attemptsLeft: 1 },
+      ],
+    ],
+  ],
+  [
+    "no used attempt comes back",
+    [
+      [
+        { did: "make" },
+        { did: "take", taken: [{ task: "t", token: "1" }] },
+        { did: "final", lock: "t", status: "done", attemptsLeft: 2 },
+      ],
+    ],
+  ],
+  [
+    "nobody waits for ever for what is free",
+    [
+      [{ did: "acquire", outcome: "refused", reason: "TIMED_OUT", endMs: 8_000 }],
+      [{ did: "acquire", token: "1", endMs: 8_000 }],
+      // Two, one after the other, after a fault and after a pause.
+      [
+        { did: "fault", endMs: 10_000 },
+        { did: "limit", limit: 0, startMs: 10_000, endMs: 10_001 },
+        { did: "limit", limit: 1, startMs: 10_002, endMs: 10_003 },
+        { did: "acquire", outcome: "unknown", endMs: 14_000 },
+        { did: "acquire", outcome: "unknown", startMs: 13_000, endMs: 18_000 },
+      ],
+    ],
+  ],
+  ["a lease belongs to who asked for it", [[{ ...listed, principal: "token:B" }]]],
+  [
+    "nobody is denied what they may do",
+    [
+      [{ did: "deny" }],
+      [
+        { did: "revoke", who: "A", endMs: 10_000 },
+        { did: "deny", who: "B" },
+      ],
+      [
+        { did: "revoke", who: "A", endMs: 10_000 },
+        { did: "deny", who: "A", startMs: 14_000, endMs: 14_001 },
+      ],
+    ],
+  ],
+  [
+    "whoever has no rights is denied",
+    [
+      [
+        { did: "revoke", who: "A", endMs: 10_000 },
+        { did: "acquire", who: "A", token: "1", startMs: 4_000, endMs: 4_100 },
       ],
     ],
   ],
@@ -147,6 +333,15 @@ describe.each<[rule: string, histories: readonly (readonly Short[])[]]>([
       [
         { did: "count", from: 0, to: 1, fromVersion: "3", version: "4" },
         { did: "count", from: 0, to: 1, fromVersion: "3", version: "5" },
+      ],
+    ],
+  ],
+  [
+    "versions never fall",
+    [
+      [
+        { did: "count", from: 0, to: 1, fromVersion: "0", version: "3" },
+        { did: "read", value: 2, version: "2" },
       ],
     ],
   ],
@@ -226,7 +421,16 @@ describe.each<[rule: string, histories: readonly (readonly Short[])[]]>([
   ["no fenced write is lost", [[{ did: "write", token: "1", base: 1, found: 2 }]]],
   ["grants flow again soon", [[{ did: "heal", outcome: "unknown" }], [{ did: "heal", endMs: NEVER_MS }]]],
   ["each call ends", [[{ did: "nothing", command: "acquire" }]]],
-  ["a waiter is told of its grant", [[{ did: "acquire", outcome: "refused", reason: "LAPSED" }]]],
+  [
+    "a waiter is told of its grant",
+    [
+      [{ did: "acquire", outcome: "refused", reason: "LAPSED" }],
+      [
+        { did: "fault", name: "a foreign transaction holds guard rows for 1 s" },
+        { did: "acquire", outcome: "refused", reason: "LEASE_LOST", startMs: 0, toldMs: 12 },
+      ],
+    ],
+  ],
   ["nothing is held for nobody", [[{ did: "final", holders: 1 }]]],
   ["nobody waits for what is free", [[{ did: "final", waiting: 1 }]]],
   [
@@ -244,4 +448,71 @@ describe.each<[rule: string, histories: readonly (readonly Short[])[]]>([
       expect(rulesBroken(...history)).toContain(rule);
     },
   );
+});
+
+describe("a history with a lost tail", () => {
+  const lose: Short = { did: "lose", startMs: 100, endMs: 200 };
+  const within = { startMs: 120, endMs: 125 };
+  const before = { startMs: 50, endMs: 99 };
+  const after = { startMs: 300, endMs: 305 };
+  const lostChanges: readonly (readonly Short[])[] = [
+    [{ did: "limit", limit: 3, ...within }, { did: "final" }],
+    [
+      { did: "list", token: "1", ticket: "1" },
+      { did: "acquire", token: "2", ...within },
+    ],
+    [
+      { did: "list", token: "1", ticket: "1", state: "held" },
+      { did: "release", token: "1", ...within },
+    ],
+    [
+      { did: "count", from: 0, to: 1, fromVersion: "0", version: "1", ...within },
+      { did: "count", from: 0, to: 1, fromVersion: "0", version: "7", ...after },
+      { did: "final", lock: "n", status: "1" },
+    ],
+    [
+      { did: "count", from: 0, to: 1, fromVersion: "0", version: "1", startMs: 1, endMs: 2 },
+      { did: "read", value: 5, version: "9", ...within },
+      { did: "read", value: 4, version: "8", ...after },
+    ],
+    [
+      { did: "make", attempts: 1 },
+      { did: "take", taken: [{ task: "t", token: "1" }], ...within },
+      { did: "take", taken: [{ task: "t", token: "9" }], ...after },
+      { did: "final", lock: "t", status: "done", attemptsLeft: 0 },
+    ],
+  ];
+
+  test.each(lostChanges.map((changes, index) => ({ index, changes })))(
+    "may lack what was acknowledged within it, and only that, $index",
+    ({ changes }) => {
+      expect(rulesBroken(lose, ...changes)).toEqual([]);
+      const earlier = changes.map((change) =>
+        change.endMs === within.endMs ? { ...change, ...before } : change,
+      );
+      expect(rulesBroken(lose, ...earlier)).not.toEqual([]);
+    },
+  );
+
+  test.each<[rule: string, ...told: Short[]]>([
+    [
+      "tokens never repeat",
+      { did: "acquire", token: "7", ...within },
+      { did: "acquire", token: "7", ...after },
+    ],
+    ["tokens rise", { did: "acquire", token: "7", ...within }, { did: "acquire", token: "6", ...after }],
+    ["never held more often than allowed", held("1", { ...within, endMs: 400 }), held("2", after)],
+    ["no fenced write is lost", { did: "write", token: "1", base: 1, found: 2, ...within }],
+  ])("does not excuse: %s", (rule, ...changes) => {
+    expect(rulesBroken(lose, ...changes)).toContain(rule);
+  });
+});
+
+test("a lease that was ended by force before its client heard of it is not held", () => {
+  const broken = rulesBroken(
+    { did: "hold", token: "1", askedMs: 5, startMs: 40, endMs: 80 },
+    { did: "force", ended: 1, startMs: 10, endMs: 20 },
+    { did: "hold", token: "2", askedMs: 21, startMs: 25, endMs: 90 },
+  );
+  expect(broken).not.toContain("never held more often than allowed");
 });

@@ -2,6 +2,10 @@
 
 import type { Counted, Final, History, LimitSet } from "../history/history.ts";
 import type { Breach } from "./breach.ts";
+import { DEFAULT_LIMIT } from "./exclusion.ts";
+
+/** The version of a lock whose record was deleted. */
+const NO_RECORD = "0";
 
 export function kept(history: History): Breach[] {
   return [...limits(history), ...counters(history), ...grantsAndReleases(history)];
@@ -13,6 +17,7 @@ function limits(history: History): Breach[] {
     const final = finalOf(history, lock);
     if (!final) continue;
     const possible = new Set(settings.filter((each) => mayBeLast(each, settings)).map(({ limit }) => limit));
+    if (settings.every(({ outcome }) => outcome === "unknown")) possible.add(DEFAULT_LIMIT);
     if (!possible.has(final.limit)) {
       const what = `${lock}: the limit is ${final.limit}, and only ${[...possible].join(", ")} may be in force`;
       breaches.push({ rule: "an acknowledged limit stays", what });
@@ -32,21 +37,31 @@ function counters(history: History): Breach[] {
   for (const [lock, counts] of history.byLock("count")) {
     const breach = (rule: string, what: string) => breaches.push({ rule, what: `${lock}: ${what}` });
     const done = counts.filter(({ outcome }) => outcome === "done");
+    // An increment never ends at 0, and only a deletion does.
+    const isErased = counts.some(({ to, outcome }) => to === 0 && outcome !== "mismatch");
     for (const [from, winners] of Map.groupBy(done, ({ fromVersion }) => fromVersion)) {
-      if (winners.length > 1) {
+      if (winners.length > 1 && !(isErased && from === NO_RECORD)) {
         const whom = winners.map(({ who }) => who).join(" and ");
         breach("a compare-and-set is won once", `version ${from} was replaced by ${whom}`);
       }
     }
     for (const { who, fromVersion, version } of done) {
-      if (BigInt(version as string) <= BigInt(fromVersion))
+      if (version !== NO_RECORD && BigInt(version as string) <= BigInt(fromVersion))
         breach("versions rise", `${who} replaced ${fromVersion} and got ${version}`);
     }
     for (const [version, values] of valuesByVersion(done, reads.get(lock) ?? [])) {
       if (values.size > 1)
         breach("versions never repeat", `version ${version} had ${[...values].join(" and ")}`);
     }
-    breaches.push(...neverBack(lock, done, reads.get(lock) ?? []));
+    const recorded = (all: readonly Seen[]) => all.filter(({ version }) => version !== NO_RECORD);
+    const read = reads.get(lock) ?? [];
+    const told = seenBy(done, read);
+    for (const what of neverBack(recorded(told), recorded(read), ({ version }) => BigInt(version)))
+      breach("versions never fall", what);
+    // The value of one that is erased begins anew.
+    if (isErased) continue;
+    for (const what of neverBack(told, read, ({ value }) => BigInt(value)))
+      breach("no replaced value comes back", what);
     const final = finalOf(history, lock);
     if (!final) continue;
     const unknown = counts.filter(({ outcome }) => outcome === "unknown").length;
@@ -84,32 +99,45 @@ function valuesByVersion(done: readonly Counted[], reads: readonly Seen[]): Map<
   return values;
 }
 
-/** Who begins after somebody has been told a value never sees a lower one. */
-function neverBack(lock: string, done: readonly Counted[], reads: readonly Seen[]): Breach[] {
-  const told = seenBy(done, reads).sort((a, b) => a.endMs - b.endMs);
+/** Who begins after somebody has been told a number never sees a lower one. */
+function neverBack(
+  told: readonly Seen[],
+  reads: readonly Seen[],
+  numberOf: (seen: Seen) => bigint,
+): string[] {
+  const sorted = [...told].sort((a, b) => a.endMs - b.endMs);
   const asked = [...reads].sort((a, b) => a.startMs - b.startMs);
-  let highest = 0;
+  let highest = 0n;
   let next = 0;
-  const breaches: Breach[] = [];
-  for (const { value, startMs } of asked) {
-    for (let before = told[next]; before && before.endMs < startMs; before = told[++next]) {
-      highest = Math.max(highest, before.value);
+  return asked.flatMap((read) => {
+    for (let before = sorted[next]; before && before.endMs < read.startMs; before = sorted[++next]) {
+      if (numberOf(before) > highest) highest = numberOf(before);
     }
-    if (value < highest)
-      breaches.push({ rule: "no replaced value comes back", what: `${lock}: ${value} after ${highest}` });
-  }
-  return breaches;
+    return numberOf(read) < highest ? [`${numberOf(read)} after ${highest}`] : [];
+  });
 }
 
 function grantsAndReleases(history: History): Breach[] {
   const listed = new Map(history.of("list").map(({ lock, token, state }) => [`${lock}/${token}`, state]));
   if (listed.size === 0) return [];
+  const forgetful = new Set(
+    history
+      .of("final")
+      .filter(({ isForgetful }) => isForgetful)
+      .map(({ lock }) => lock),
+  );
   const breaches: Breach[] = [];
-  for (const { lock, token, who, outcome } of history.of("acquire")) {
-    if (outcome === "granted" && !listed.has(`${lock}/${token}`))
+  const acquired = history.of("acquire").filter(({ outcome }) => outcome === "granted");
+  const taken = history
+    .of("take")
+    .flatMap(({ who, taken }) => taken.map(({ task: lock, token }) => ({ lock, token, who })));
+  for (const { lock, token, who } of [...acquired, ...taken]) {
+    if (!forgetful.has(lock) && !listed.has(`${lock}/${token}`))
       breaches.push({ rule: "the history has each grant", what: `${lock}: ${token} of ${who} is not in it` });
   }
-  for (const { lock, token, who, outcome } of history.of("release")) {
+  const finished = history.of("finish").map(({ task: lock, ...release }) => ({ lock, ...release }));
+  for (const { lock, token, who, outcome } of [...history.of("release"), ...finished]) {
+    if (forgetful.has(lock)) continue;
     if (outcome === "released" && listed.get(`${lock}/${token}`) !== "ended")
       breaches.push({
         rule: "an acknowledged release stays",

@@ -1,11 +1,13 @@
 // When nothing is wrong, and when all faults are over: a waiter is told of its grant, a new request is granted soon,
 // nobody waits for what is free, nobody holds what was given back, and watches tell the true state.
 
-import type { History } from "../history/history.ts";
+import type { FaultMade, History } from "../history/history.ts";
 import type { Breach } from "./breach.ts";
 
-/** After the last fault, beside the longest time to live. */
-const SOON_MS = 5_000;
+/** Beside the longest time to live: for lost places, polls, and a server that comes back after the last fault. */
+export const SOON_MS = 5_000;
+/** Faults that delay decisions and no messages: a lease begins with the decision, so none is old when it is told. */
+const DELAYS_DECISIONS = /^a foreign transaction holds/;
 
 export function quiet(history: History, ttlMs: number): Breach[] {
   const breaches = [...untold(history, ttlMs)];
@@ -37,13 +39,16 @@ export function quiet(history: History, ttlMs: number): Breach[] {
 /** A grant lapses if nobody fetches it, which must not happen to a waiter that is there. */
 function untold(history: History, ttlMs: number): Breach[] {
   const faults = history.of("fault");
+  const forced = history.byLock("force");
+  const isQuiet = (fromMs: number, toMs: number, settlingMs: (fault: FaultMade) => number) =>
+    faults.every((fault) => fault.endMs + settlingMs(fault) < fromMs || fault.startMs > toMs);
   return history
     .of("acquire")
-    .filter(({ reason, startMs, endMs }) => {
-      const isAlone = faults.every(
-        (fault) => fault.endMs + ttlMs + SOON_MS < startMs || fault.startMs > endMs,
-      );
-      return reason === "LAPSED" && isAlone;
+    .filter(({ lock, reason, startMs, endMs, toldMs }) => {
+      const isForced = forced.get(lock)?.some((force) => force.endMs > startMs && force.startMs < endMs);
+      if (toldMs !== undefined && !isForced)
+        return isQuiet(toldMs, endMs, ({ name }) => (DELAYS_DECISIONS.test(name) ? 0 : ttlMs + SOON_MS));
+      return reason === "LAPSED" && isQuiet(startMs, endMs, () => ttlMs + SOON_MS);
     })
     .map(({ lock, who }) => ({
       rule: "a waiter is told of its grant",

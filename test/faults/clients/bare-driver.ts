@@ -4,8 +4,10 @@
 
 import { createInterface } from "node:readline";
 import { Mode } from "#proto/rowlock/v1/lock_pb.js";
+import { tlsOf } from "../../../clients/typescript/conformance/tls-files.ts";
 import type { Command, Verb } from "../../../clients/typescript/conformance/verb.ts";
 import { BareCalls, type RequestOf, RowlockError } from "../../../clients/typescript/src/bare/index.ts";
+import { monotonicMs } from "../history/clock.ts";
 import { KeptLease, ttlOf } from "./kept-lease.ts";
 import { Repeated } from "./repeated.ts";
 
@@ -20,18 +22,24 @@ const leases = new Map<string, KeptLease>();
 
 const verbs: Readonly<Record<string, Verb>> = {
   async connect(asked) {
-    calls = new Repeated(asked.addresses.map((address: string) => new BareCalls(address)));
+    const options = { tls: tlsOf(asked.tls), headers: { authorization: `Bearer ${asked.token}` } };
+    calls = new Repeated(asked.addresses.map((address: string) => new BareCalls(address, options)));
     owner = asked.owner;
     return {};
   },
-  async acquire({ lock, name, mode, permits, requestId, ttlMs, waitMs }, answer) {
+  async acquire({ lock, name, mode, permits, requestId, ttlMs, waitMs, isDoubled }, answer) {
     const acquire = { name, mode: MODES[mode] as Mode, permits, requestId, owner, ttl: ttlOf(ttlMs) };
-    const outcome = await (waitMs === 0 ? calls.acquire(acquire) : calls.wait(acquire, waitMs));
-    if ("refusal" in outcome) return { refused: { reason: outcome.refusal } };
+    const [outcome, other] = isDoubled
+      ? await calls.acquireTwice(acquire)
+      : [await (waitMs === 0 ? calls.acquire(acquire) : calls.wait(acquire, waitMs))];
+    const grantedToo = other && "lease" in other ? String(other.lease.fencingToken) : undefined;
+    if ("refusal" in outcome) return { refused: { reason: outcome.refusal, isRepeated: outcome.isRepeated } };
+    const toldMs = monotonicMs();
     const kept = await KeptLease.confirmed(outcome, calls, (atMs) => lost(lock, atMs));
-    if (!kept) return { refused: { reason: "LEASE_LOST" } };
+    if (kept === "gone") return { refused: { reason: "LEASE_LOST", toldMs } };
+    if (kept === "late") return { refused: { reason: "LEASE_LOST" } };
     leases.set(lock, kept);
-    answer({ granted: { token: kept.token, leaseId: kept.leaseId } });
+    answer({ granted: { token: kept.token, leaseId: kept.leaseId }, ...(grantedToo && { grantedToo }) });
     return undefined;
   },
   async capture({ lock, prefix, requestId, ttlMs, waitMs, statusIfLost, ifStatus }) {
@@ -51,12 +59,13 @@ const verbs: Readonly<Record<string, Verb>> = {
       const handle = `${lock}${index}`;
       const { lockName: name, fencingToken, leaseId } = outcome.lease;
       const kept = await KeptLease.confirmed(outcome, calls, (atMs) => lost(handle, atMs));
-      if (kept) leases.set(handle, kept);
-      captured.push({ lock: handle, name, token: String(fencingToken), leaseId, isLost: !kept });
+      const isLost = typeof kept === "string";
+      if (!isLost) leases.set(handle, kept);
+      captured.push({ lock: handle, name, token: String(fencingToken), leaseId, isLost });
     }
     return { captured, isRepeated };
   },
-  async release({ lock, status }) {
+  async release({ lock, status, coolDownMs }) {
     const kept = leases.get(lock);
     if (!kept) throw new Error(`There is no lease ${lock}.`);
     leases.delete(lock);
@@ -64,6 +73,7 @@ const verbs: Readonly<Record<string, Verb>> = {
     const { released } = await calls.repeat("release", {
       leaseId: kept.leaseId,
       ...(status !== undefined && { status }),
+      ...(coolDownMs !== undefined && { coolDown: ttlOf(coolDownMs) }),
     });
     return { released };
   },
@@ -80,19 +90,34 @@ const verbs: Readonly<Record<string, Verb>> = {
       }),
     };
   },
-  async updateLock({ name, status, attemptsLeft, ifVersion }) {
+  async updateLock({ name, status, attemptsLeft, notBeforeInMs, ifVersion }) {
     const { record } = await calls.once("updateLock", {
       name,
       ...(status !== undefined && { status }),
       ...(attemptsLeft !== undefined && { attemptsLeft }),
+      ...(notBeforeInMs !== undefined && { notBeforeIn: ttlOf(notBeforeInMs) }),
       ...(ifVersion !== undefined && { expectedVersion: BigInt(ifVersion) }),
     });
     return { status: record?.status, version: String(record?.version) };
   },
-  async setLimit({ name, limit }) {
-    const request = { target: { case: "name", value: name }, limit, reason: "a run" };
-    const { version } = await calls.once("setLimit", request as RequestOf<"setLimit">);
+  async deleteLock({ name, ifVersion }) {
+    const { deleted } = await calls.once("deleteLock", { name, expectedVersion: BigInt(ifVersion) });
+    return { deleted };
+  },
+  async setLimit({ name, pattern, limit }) {
+    const target = name === undefined ? { case: "pattern", value: pattern } : { case: "name", value: name };
+    const to = limit === null ? { unset: true } : { limit };
+    const { version } = await calls.once("setLimit", {
+      target,
+      ...to,
+      reason: "a run",
+    } as RequestOf<"setLimit">);
     return { version: String(version) };
+  },
+  async forceRelease({ name, reason }) {
+    const target = { case: "name", value: name } as const;
+    const { ended, remaining } = await calls.once("forceRelease", { target, reason });
+    return { ended: ended.length, remaining };
   },
 };
 

@@ -1,6 +1,7 @@
 // One client of a run: a process that is a conformance driver of a language, or the bare one. Records what it is told and
 // what it believes. It can be frozen, and killed and replaced.
 
+import { setTimeout as sleep } from "node:timers/promises";
 import type { DriverProcess, Heard, Json } from "../../clients/conformance/driver-process.ts";
 import { monotonicMs } from "../history/clock.ts";
 import type { Held, History, Mode } from "../history/history.ts";
@@ -13,6 +14,10 @@ export interface ClientOptions {
   readonly isBare: boolean;
   readonly start: (tell: (event: Json) => void) => DriverProcess;
   readonly addresses: readonly string[];
+  /** That makes it known to servers as its name. */
+  readonly token: string;
+  /** The authority of the servers. */
+  readonly caFile: string;
   readonly history: History;
 }
 
@@ -23,8 +28,12 @@ export interface Wanted {
   readonly ttlMs: number;
   /** 0: a try. */
   readonly waitMs: number;
+  /** Two calls at once, with one request id; only of a bare client, and only a try. */
+  readonly isDoubled?: boolean;
 }
 
+/** After its watch has failed. */
+const WATCHES_AGAIN_MS = 500;
 /** For the timers of a process that has been frozen. */
 const SETTLING_MS = 500;
 
@@ -64,12 +73,19 @@ export async function outcomeOf(change: Promise<unknown>): Promise<"done" | "unk
   }
 }
 
+/** Lets pass what a call may end with. */
+function failed(error: unknown): void {
+  if (!(error instanceof Failed)) throw error;
+}
+
 /** A lease that the client believes to hold. */
 export class Holding {
   readonly handle: string;
   readonly token: string;
   readonly ttlMs: number;
   readonly sinceMs = monotonicMs();
+  /** When it was told to give the lease up: from then on the client does not believe, whatever it says later. */
+  releasedMs = Number.POSITIVE_INFINITY;
   readonly #onEnd: (atMs: number) => void;
   #hasEnded = false;
 
@@ -80,15 +96,11 @@ export class Holding {
     this.#onEnd = onEnd;
   }
 
-  get hasEnded(): boolean {
-    return this.#hasEnded;
-  }
-
   /** The client does not believe any more since then. Only the first call counts. */
   end(atMs: number): void {
     if (this.#hasEnded) return;
     this.#hasEnded = true;
-    this.#onEnd(atMs);
+    this.#onEnd(Math.min(atMs, this.releasedMs));
   }
 }
 
@@ -105,6 +117,7 @@ export class Client {
   #settledMs = 0;
   #lives = 0;
   #asked = 0;
+  #watches = 0;
   readonly #holdings = new Map<string, Holding>();
   /** Losses that were told in one piece with the grant. */
   readonly #lostEarly = new Map<string, number>();
@@ -164,7 +177,14 @@ export class Client {
   }
 
   /** undefined: not granted. */
-  async acquire({ lock, mode, permits, ttlMs, waitMs }: Wanted): Promise<Holding | undefined> {
+  async acquire({
+    lock,
+    mode,
+    permits,
+    ttlMs,
+    waitMs,
+    isDoubled = false,
+  }: Wanted): Promise<Holding | undefined> {
     const handle = this.id();
     const call = {
       who: this.name,
@@ -174,6 +194,7 @@ export class Client {
       mode,
       permits,
       requestId: handle,
+      asksOnce: this.isBare,
     } as const;
     const asked = {
       do: "acquire",
@@ -184,19 +205,23 @@ export class Client {
       requestId: handle,
       ttlMs,
       waitMs,
+      ...(isDoubled && { isDoubled }),
     };
     try {
-      const { granted, refused } = (await this.ask(asked)) as {
+      const { granted, refused, grantedToo } = (await this.ask(asked)) as {
         granted?: { token: string };
-        refused: { reason: string };
+        refused: { reason: string; isRepeated?: boolean; toldMs?: number };
+        grantedToo?: string;
       };
       const endMs = monotonicMs();
       if (!granted) {
-        this.#history.add({ ...call, endMs, outcome: "refused", reason: refused.reason });
+        const { isRepeated, ...why } = refused;
+        this.#history.add({ ...call, endMs, outcome: isRepeated ? "unknown" : "refused", ...why });
         return undefined;
       }
       const { token } = granted;
       this.#history.add({ ...call, endMs, outcome: "granted", token });
+      if (grantedToo) this.#history.add({ ...call, endMs, outcome: "granted", token: grantedToo });
       return this.hold({ ...call, did: "hold", token, askedMs: call.startMs }, handle, ttlMs);
     } catch (error) {
       if (!(error instanceof Failed)) throw error;
@@ -219,7 +244,10 @@ export class Client {
 
   #hear({ event, lock, state, atMs, ...update }: Json): void {
     if (event === "watched") this.#watched(update as Update);
-    if (event === "watch failed") console.warn(`${this.name}: its watch has ended: ${update.error}`);
+    if (event === "watch failed") {
+      console.warn(`${this.name}: its watch has ended: ${update.error}`);
+      void sleep(WATCHES_AGAIN_MS).then(() => this.watchAnew());
+    }
     if (event !== "state" || state !== "lost") return;
     const handle = lock as string;
     const toldMs = (atMs as number | undefined) ?? monotonicMs();
@@ -242,24 +270,48 @@ export class Client {
     for (const name of deleted) this.told.delete(name);
   }
 
-  /** What the answer of a release said. The client believes no more from before the call on. */
+  /**
+   * What the answer of a release said. The client believes no more from before the call on, or since a loss that it
+   * tells of late, which comes before the answer.
+   */
   async release(holding: Holding, more: Json = {}): Promise<"released" | "gone" | "unknown"> {
-    this.#end(holding, monotonicMs());
+    holding.releasedMs = monotonicMs();
     try {
       const { released } = await this.ask({ do: "release", lock: holding.handle, ...more });
       return released === true ? "released" : "gone";
     } catch (error) {
       if (!(error instanceof Failed)) throw error;
       return ["LEASE_LOST", "UNKNOWN_CLAIM"].includes(error.reason) ? "gone" : "unknown";
+    } finally {
+      this.#end(holding, holding.releasedMs);
     }
   }
 
   async #connect(): Promise<void> {
     this.#lives += 1;
-    const { addresses } = this.#options;
-    await this.#ask({ do: "connect", addresses, owner: this.name });
+    const { addresses, token, caFile } = this.#options;
+    await this.#ask({
+      do: "connect",
+      addresses,
+      owner: this.name,
+      token,
+      tls: { caFile, serverName: "localhost" },
+    });
+    await this.#watch();
+  }
+
+  async #watch(): Promise<void> {
     // The bare one has no watch.
-    if (!this.isBare) await this.#ask({ do: "watch", watch: "w", prefix: "" });
+    if (!this.isBare) await this.#ask({ do: "watch", watch: `w${++this.#watches}`, prefix: "" });
+  }
+
+  /** After it was denied, which ends a watch. */
+  async watchAnew(): Promise<void> {
+    await this.#connected;
+    if (this.isBare) return;
+    await this.#ask({ do: "unwatch", watch: `w${this.#watches}` }).catch(failed);
+    this.told.clear();
+    await this.#watch().catch(failed);
   }
 
   async #ask(command: Json): Promise<Json> {
@@ -274,7 +326,18 @@ export class Client {
       this.#history.add({ ...call, command: JSON.stringify(command) });
       throw new Failed("NO_ANSWER", `${this.name} did not answer within ${ANSWER_MS} ms`);
     }
-    const failure = heard.line.error as { reason: string; message: string } | undefined;
+    const failure = heard.line.error as
+      | { readonly reason: string; readonly code?: string; readonly message: string }
+      | undefined;
+    // The end of a watch tells once more how it was denied before.
+    if (failure?.code === "PERMISSION_DENIED" && command.do !== "unwatch")
+      this.#history.add({
+        did: "deny",
+        who: this.name,
+        startMs,
+        endMs: monotonicMs(),
+        command: String(command.do),
+      });
     if (failure) throw new Failed(failure.reason, failure.message);
     return heard.line.result as Json;
   }

@@ -8,6 +8,7 @@ import type { Leased, Repeated } from "./repeated.ts";
 
 /** Parts of a ttl between renewals. */
 const RENEWALS = 3;
+const CONFIRMING_MS = 1_000;
 const GONE = ["LEASE_LOST", "UNKNOWN_CLAIM"];
 
 export class KeptLease {
@@ -17,16 +18,26 @@ export class KeptLease {
   readonly #onLost: (atMs: number) => void;
   readonly #stopped = new AbortController();
   #untilMs: number;
+  /** Whether a server has said that it has ended. */
+  #isGone = false;
 
-  /** undefined: it ended before it was confirmed. `onLost` gets the time from which on the client does not believe. */
+  /**
+   * `gone`: the server said that it had ended, when the client came for it. `late`: the client did not hear in time whether
+   * it had. `onLost` gets the time from which on the client does not believe. A lease after a wait is confirmed by a
+   * renewal, for which the client has the time from when it was told.
+   */
   static async confirmed(
     leased: Leased,
     calls: Repeated,
     onLost: (atMs: number) => void,
-  ): Promise<KeptLease | undefined> {
-    const kept = new KeptLease(leased, calls, onLost);
-    const isGood = !leased.lease.provisional || (await kept.#renew());
-    if (!isGood || monotonicMs() >= kept.#untilMs) return undefined;
+  ): Promise<KeptLease | "gone" | "late"> {
+    const { provisional } = leased.lease;
+    const kept = new KeptLease(provisional ? { ...leased, sentMs: monotonicMs() } : leased, calls, onLost);
+    // Asked even if no time is left, because only the server's answer says that it is gone.
+    if (provisional) kept.#untilMs = Math.max(kept.#untilMs, monotonicMs() + CONFIRMING_MS);
+    const isGood = !provisional || (await kept.#renew());
+    if (kept.#isGone) return "gone";
+    if (!isGood || monotonicMs() >= kept.#untilMs) return "late";
     void kept.#keep();
     return kept;
   }
@@ -37,6 +48,11 @@ export class KeptLease {
     this.#untilMs = sentMs + msOf(lease.ttl);
     this.#calls = calls;
     this.#onLost = onLost;
+  }
+
+  /** Until then it may be believed in, unless a renewal comes before. */
+  get untilMs(): number {
+    return this.#untilMs;
   }
 
   stop(): void {
@@ -75,7 +91,8 @@ export class KeptLease {
         this.#untilMs = sentMs + msOf(lease?.ttl);
         return true;
       } catch (error) {
-        if (error instanceof RowlockError && GONE.includes(error.reason)) return false;
+        this.#isGone = error instanceof RowlockError && GONE.includes(error.reason);
+        if (this.#isGone) return false;
         this.#calls.next();
         await sleep(20);
       }

@@ -15,7 +15,7 @@ const PAUSE_MS = 100;
 /** An outcome that may differ at another server or later. */
 const PASSING = ["UNAVAILABLE", "DEADLINE_EXCEEDED", "CANCELLED", "RESOURCE_EXHAUSTED"];
 
-type Repeatable = "acquire" | "renew" | "release" | "getLock" | "capture";
+type Repeatable = "acquire" | "renew" | "release" | "getLock" | "listClaims" | "listChanges" | "capture";
 type AcquireRequest = RequestOf<"acquire">;
 
 /** `sentMs`: before the call whose answer this is. */
@@ -23,19 +23,23 @@ export interface Leased {
   readonly lease: Lease;
   readonly sentMs: number;
 }
-export type Outcome = Leased | { readonly refusal: string };
+/** `isRepeated`: an earlier call failed, and may be granted later although this one was refused. */
+export type Outcome = Leased | { readonly refusal: string; readonly isRepeated: boolean };
 
 export class Repeated {
   readonly #servers: readonly BareCalls[];
   #at: number;
+  /** How often a call was repeated. */
+  repeats = 0;
 
-  constructor(servers: readonly BareCalls[]) {
+  /** `first`: any number, from which the first server follows. */
+  constructor(servers: readonly BareCalls[], first = process.pid) {
     this.#servers = servers;
-    this.#at = process.pid % servers.length;
+    this.#at = first % servers.length;
   }
 
   /** One try, which may take effect although it fails. */
-  once<Name extends "updateLock" | "setLimit" | Repeatable>(
+  once<Name extends "updateLock" | "deleteLock" | "setLimit" | "forceRelease" | Repeatable>(
     method: Name,
     request: RequestOf<Name>,
     timeout = CALL_MS,
@@ -53,42 +57,59 @@ export class Repeated {
     return await this.#passing(forMs, () => this.once(method, request, Math.min(timeout, forMs)));
   }
 
-  async acquire(request: AcquireRequest): Promise<Outcome> {
-    return await this.#passing(REPEATED_FOR_MS, async () => {
-      const sentMs = monotonicMs();
-      const { outcome } = await this.once("acquire", request);
-      return outcome.case === "lease"
-        ? { lease: outcome.value, sentMs }
-        : { refusal: reasonOf(outcome.value as Refusal) };
-    });
+  /** `firstMs`, also below: when the first try is given up; unset: as late as any other. */
+  async acquire(request: AcquireRequest, firstMs = CALL_MS): Promise<Outcome> {
+    return await this.#passing(REPEATED_FOR_MS, (isRepeated) =>
+      acquireAt(this.#here, request, isRepeated, isRepeated ? CALL_MS : firstMs),
+    );
+  }
+
+  /** The same request, at once also at the next server. Rejects if one call fails and the other one is refused. */
+  async acquireTwice(request: AcquireRequest): Promise<readonly [Outcome, ...Outcome[]]> {
+    const there = this.#servers[(this.#at + 1) % this.#servers.length] as BareCalls;
+    const calls = await Promise.allSettled([this.acquire(request), acquireAt(there, request, false)]);
+    const [lease, ...more] = calls.flatMap((call) =>
+      call.status === "fulfilled" && "lease" in call.value ? [call.value] : [],
+    );
+    if (lease) return [lease, ...more];
+    return calls.map(settledValue) as [Outcome, Outcome];
   }
 
   /** Waits in the queue, and comes back to its place through another server when one fails. */
-  async wait(acquire: AcquireRequest, waitMs: number): Promise<Outcome> {
-    return await this.#passing(waitMs + REPEATED_FOR_MS, async () => {
+  async wait(acquire: AcquireRequest, waitMs: number, firstMs = waitMs + CALL_MS): Promise<Outcome> {
+    return await this.#passing(waitMs + REPEATED_FOR_MS, async (isRepeated) => {
       const sentMs = monotonicMs();
       const asked = { ...(acquire as object), maxWait: ttlOf(waitMs) };
       const request = { target: { case: "acquire", value: asked } } as RequestOf<"waitInQueue">;
-      for await (const { update } of this.#here.stream("waitInQueue", request, {
-        timeout: waitMs + CALL_MS,
-      })) {
+      const timeout = isRepeated ? waitMs + CALL_MS : firstMs;
+      for await (const { update } of this.#here.stream("waitInQueue", request, { timeout })) {
         if (update.case === "granted") return { lease: update.value, sentMs };
-        if (update.case === "ended") return { refusal: reasonOf(update.value) };
+        if (update.case === "ended") return { refusal: reasonOf(update.value), isRepeated };
       }
       throw new RowlockError("CONNECTION_LOST", "UNAVAILABLE", "The stream ended without a result.");
     });
   }
 
-  /** `isRepeated`: an earlier answer was lost, and leases that it had may have ended since. */
+  /** `isRepeated`: an earlier answer was lost, so leases that it had may have ended since, or be given later. */
   async capture(
     request: RequestOf<"capture">,
     waitMs: number,
+    firstMs = waitMs + CALL_MS,
   ): Promise<{ readonly taken: readonly Leased[]; readonly isRepeated: boolean }> {
-    return await this.#passing(REPEATED_FOR_MS, async () => {
+    return await this.#passing(REPEATED_FOR_MS, async (isAgain) => {
       const sentMs = monotonicMs();
-      const { leases, isRepeated } = await this.once("capture", request, waitMs + CALL_MS);
-      return { taken: leases.map((lease) => ({ lease, sentMs })), isRepeated };
+      const { leases, isRepeated } = await this.once(
+        "capture",
+        request,
+        isAgain ? waitMs + CALL_MS : firstMs,
+      );
+      return { taken: leases.map((lease) => ({ lease, sentMs })), isRepeated: isRepeated || isAgain };
     });
+  }
+
+  /** Changes of locks, until the stream breaks. */
+  watch(request: RequestOf<"watchLocks">): AsyncIterable<ResponseOf<"watchLocks">> {
+    return this.#here.stream("watchLocks", request);
   }
 
   /** From now on asks the next server. */
@@ -100,19 +121,38 @@ export class Repeated {
     return this.#servers[this.#at] as BareCalls;
   }
 
-  async #passing<Result>(forMs: number, attempt: () => Promise<Result>): Promise<Result> {
+  async #passing<Result>(forMs: number, attempt: (isRepeated: boolean) => Promise<Result>): Promise<Result> {
     const untilMs = monotonicMs() + forMs;
-    for (;;) {
+    for (let isRepeated = false; ; isRepeated = true) {
       try {
-        return await attempt();
+        return await attempt(isRepeated);
       } catch (error) {
         const mayPass = error instanceof RowlockError && PASSING.includes(error.code);
         if (!mayPass || monotonicMs() + PAUSE_MS >= untilMs) throw error;
+        this.repeats += 1;
         this.next();
         await sleep(PAUSE_MS);
       }
     }
   }
+}
+
+async function acquireAt(
+  server: BareCalls,
+  request: AcquireRequest,
+  isRepeated: boolean,
+  timeout = CALL_MS,
+): Promise<Outcome> {
+  const sentMs = monotonicMs();
+  const { outcome } = await server.call("acquire", request, { timeout });
+  return outcome.case === "lease"
+    ? { lease: outcome.value, sentMs }
+    : { refusal: reasonOf(outcome.value as Refusal), isRepeated };
+}
+
+function settledValue<Value>(settled: PromiseSettledResult<Value>): Value {
+  if (settled.status === "rejected") throw settled.reason;
+  return settled.value;
 }
 
 function reasonOf({ reason }: Refusal): string {

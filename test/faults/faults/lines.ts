@@ -1,6 +1,7 @@
 // Lines that are cut, pass nothing on, or are slow; and commits that do not arrive, or whose answers do not.
 
 import { setTimeout as sleep } from "node:timers/promises";
+import { used } from "../house/database.ts";
 import type { House } from "../house/house.ts";
 import type { Line } from "../house/line.ts";
 import { oneOf } from "../work/run.ts";
@@ -10,10 +11,14 @@ const SLOW_MS = 300;
 const COMMITS = 10;
 const COMMITS_MS = 2_000;
 
-type Ends = readonly [where: string, needs: Fault["needs"], lines: (house: House) => readonly Line[]];
+type Ends = readonly [
+  where: string,
+  needs: Fault["needs"],
+  lines: (house: House) => Promise<readonly Line[]>,
+];
 const ENDS: readonly Ends[] = [
-  ["a server and the database", "database server", ({ databaseLines }) => databaseLines],
-  ["a client and a server", "nothing", ({ clientLines }) => clientLines],
+  ["a server and the database", "database server", linesInUse],
+  ["a client and a server", "nothing", async ({ clientLines }) => clientLines],
 ];
 const WAYS: readonly (readonly [how: string, harm: (line: Line) => void])[] = [
   ["is cut", (line) => line.cut()],
@@ -27,7 +32,7 @@ const harmed = ENDS.flatMap(([where, needs, lines]) =>
       name: `the line between ${where} ${how}`,
       needs,
       async strike(house, chance) {
-        const line = oneOf(lines(house), chance);
+        const line = oneOf(await lines(house), chance);
         harm(line);
         await sleep(SHORT_MS);
         line.heal();
@@ -35,6 +40,12 @@ const harmed = ENDS.flatMap(([where, needs, lines]) =>
     }),
   ),
 );
+
+/** From each server to the database server that is in use. */
+async function linesInUse({ database, databaseLines }: House): Promise<readonly Line[]> {
+  const { port } = await used(database);
+  return databaseLines.filter(({ to }) => to === port);
+}
 
 function lostCommits(what: "request" | "answer"): Fault {
   return {

@@ -1,8 +1,10 @@
 // Processes that die, freeze and come back.
 
 import { setTimeout as sleep } from "node:timers/promises";
+import { used } from "../house/database.ts";
 import { oneOf } from "../work/run.ts";
 import { type Fault, LONG_MS, SHORT_MS } from "./fault.ts";
+import { killedWaiter } from "./killed-waiter.ts";
 
 const DOWN_MS = 1_000;
 
@@ -62,17 +64,10 @@ function frozenClient(forMs: number): Fault {
 const killedDatabase: Fault = {
   name: "the database server is killed and started again",
   needs: "database server",
-  async strike({ database: { daemon } }) {
-    if (!daemon) return;
-    const before = await daemon.pid();
-    process.kill(before, "SIGKILL");
-    while (
-      !(await daemon.run("SELECT 1").then(
-        () => true,
-        () => false,
-      ))
-    )
-      await sleep(100);
+  async strike({ database }) {
+    const daemon = await used(database);
+    await daemon.kill();
+    await daemon.comeBack();
   },
 };
 
@@ -80,12 +75,12 @@ function frozenDatabase(forMs: number): Fault {
   return {
     name: `the database server is frozen for ${forMs / 1e3} s`,
     needs: "database server",
-    async strike({ database: { daemon } }) {
-      if (!daemon) return;
-      const pid = await daemon.pid();
-      process.kill(pid, "SIGSTOP");
+    async strike({ database }) {
+      const daemon = await used(database);
+      await daemon.freeze();
       await sleep(forMs);
-      process.kill(pid, "SIGCONT");
+      daemon.thaw();
+      await daemon.comeBack();
     },
   };
 }
@@ -96,6 +91,7 @@ export const PROCESS_FAULTS: readonly Fault[] = [
   frozenServer(SHORT_MS),
   frozenServer(LONG_MS),
   killedClient,
+  killedWaiter,
   frozenClient(SHORT_MS),
   frozenClient(LONG_MS),
   killedDatabase,

@@ -18,11 +18,17 @@ export interface Acquired extends Call {
   readonly mode: Mode;
   readonly permits: number;
   readonly requestId: string;
+  /** The client asks for it with this request id alone. A library may ask anew after a lease that it lost on its way. */
+  readonly asksOnce: boolean;
+  /** An earlier try with this request id was not answered, and may yet be decided, even after a refusal. */
+  readonly isRepeated?: boolean;
   readonly outcome: "granted" | "refused" | "unknown";
   /** If it was granted. */
   readonly token?: string;
   /** Why it was refused. */
   readonly reason?: string;
+  /** A waiter was told at this time that it had been granted; it came for the lease at once, and found none. */
+  readonly toldMs?: number;
 }
 
 /**
@@ -50,11 +56,23 @@ export interface Released extends Call {
 export interface LimitSet extends Call {
   readonly did: "limit";
   readonly lock: string;
+  /** In force from then on: the default, if a setting was removed. */
   readonly limit: number;
+  /** For all locks that match it, each of which has an entry of its own. */
+  readonly pattern?: string;
   readonly outcome: "done" | "unknown";
 }
 
-/** A compare-and-set of a number that a record's status holds. */
+/** An operator ended all leases of a lock. */
+export interface Forced extends Call {
+  readonly did: "force";
+  readonly lock: string;
+  readonly outcome: "done" | "unknown";
+  /** How many, if it was done. */
+  readonly ended: number;
+}
+
+/** A compare-and-set of a number that a record's status holds. `to` is 0 and `version` "0" if it deleted the record. */
 export interface Counted extends Call {
   readonly did: "count";
   readonly lock: string;
@@ -79,19 +97,31 @@ export interface TaskMade extends Call {
   readonly did: "make";
   readonly task: string;
   readonly attempts: number;
+  /** The task must not be taken before this time after the call. */
+  readonly restMs: number;
   /** Whoever takes it tells of each lease, also of one that was lost at once. */
   readonly isCounted: boolean;
   readonly outcome: "done" | "unknown";
 }
 export interface TasksTaken extends Call {
   readonly did: "take";
-  readonly taken: readonly { readonly task: string; readonly token: string }[];
+  readonly taken: readonly {
+    readonly task: string;
+    readonly token: string;
+    /** It ended before the client could rely on it. */
+    readonly isLost?: boolean;
+  }[];
+  /** How many it asked for at most; unset: one. */
+  readonly max?: number;
   readonly outcome: "taken" | "unknown";
 }
 export interface TaskFinished extends Call {
   readonly did: "finish";
   readonly task: string;
   readonly token: string;
+  /** `again`: the task is put off, and must not be taken before `restMs` after the call. */
+  readonly status: "done" | "again";
+  readonly restMs: number;
   readonly outcome: "released" | "gone" | "unknown";
 }
 
@@ -111,7 +141,33 @@ export interface FaultMade extends Call {
   readonly name: string;
 }
 
-/** After the last fault was healed: a new request for an unused name. */
+/** Meanwhile the database's clock was wrong. */
+export interface ClockStepped extends Call {
+  readonly did: "step";
+}
+
+/** From a policy that gave `who` no rights until all servers decided by one that gave them back. */
+export interface Revoked extends Call {
+  readonly did: "revoke";
+  /** In between: from when all servers had denied something, until the policy with the rights. */
+  readonly deniedFromMs: number;
+  readonly deniedUntilMs: number;
+}
+
+/** A call that was refused as its caller has no right to it. */
+export interface Denied extends Call {
+  readonly did: "deny";
+  readonly command: string;
+}
+
+/** The database has lost changes that were made after the start and before the end, and none from before the start. */
+export interface TailLost extends Call {
+  readonly did: "lose";
+  /** By what. */
+  readonly name: string;
+}
+
+/** After what stood in its way was gone, such as the last fault: a new request. */
 export interface Healed extends Call {
   readonly did: "heal";
   readonly outcome: "granted" | "unknown";
@@ -128,6 +184,8 @@ export interface Final extends Call {
   readonly status: string | null;
   readonly version: string | null;
   readonly attemptsLeft: number | null;
+  /** Its ended claims are not kept, so they cannot be listed. */
+  readonly isForgetful?: boolean;
 }
 
 /** The same lock as a watch has told it last, some time after all was quiet. null: the watch knows of no such lock. */
@@ -145,6 +203,23 @@ export interface Listed extends Call {
   readonly token: string;
   readonly ticket: string;
   readonly state: "held" | "ended";
+  readonly owner: string;
+  /** If servers want to know who calls. */
+  readonly principal?: string;
+  readonly mode: Mode;
+  readonly permits: number;
+  /** If it has ended. */
+  readonly endReason?: string;
+}
+
+/** A change as ListChanges shows it at the end, the oldest first. */
+export interface Noted extends Call {
+  readonly did: "note";
+  readonly kind: string;
+  /** The name of the lock, or the pattern. */
+  readonly target: string;
+  readonly before: string;
+  readonly after: string;
 }
 
 /** A call that was not answered at all, although all calls have bounds. */
@@ -159,6 +234,7 @@ export type Entry =
   | Held
   | Released
   | LimitSet
+  | Forced
   | Counted
   | Read
   | TaskMade
@@ -166,10 +242,15 @@ export type Entry =
   | TaskFinished
   | Written
   | FaultMade
+  | ClockStepped
+  | Revoked
+  | Denied
+  | TailLost
   | Healed
   | Final
   | Watched
-  | Listed;
+  | Listed
+  | Noted;
 
 export type Kind = Entry["did"];
 type OfLock = Extract<Entry, { readonly lock: string }>;

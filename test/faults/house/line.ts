@@ -13,6 +13,8 @@ const HELD_BYTES_MAX = 2 ** 20;
 
 export interface Line {
   readonly port: number;
+  /** The port that it leads to. */
+  readonly to: number;
   /** Cuts all connections, and refuses new ones until `heal`. */
   cut(): void;
   /** Passes nothing on until `heal`, and then everything. */
@@ -87,6 +89,7 @@ export async function openLine(port: number): Promise<Line> {
   await once(server, "listening");
   return {
     port: (server.address() as AddressInfo).port,
+    to: port,
     cut() {
       isCut = true;
       cutAll();

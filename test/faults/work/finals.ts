@@ -1,13 +1,17 @@
 // The end of a run: a new request must be granted, everything comes to rest, and then what is there is written down.
 
 import { setTimeout as sleep } from "node:timers/promises";
+import { wronglyRested } from "../checker/rests.ts";
 import { type Client, Failed } from "../clients/client.ts";
 import { monotonicMs } from "../history/clock.ts";
+import type { Mode } from "../history/history.ts";
 import { type Run, TTL_MS } from "./run.ts";
-import { COUNTED, OTHERS, work } from "./tasks.ts";
+import { TASKS, work } from "./tasks.ts";
 
 /** For leases that nobody releases, places of clients that are gone, and tasks to be done again. */
-const QUIET_MS_MAX = 40_000;
+const QUIET_MS_MAX = 120_000;
+/** For a new request: after a promotion, nothing is granted for a ttl. */
+const HEALED_MS = 10_000;
 /** For the slowest watch, after everything has come to rest. */
 const WATCHED_MS = 3_000;
 const POLL_MS = 200;
@@ -18,13 +22,18 @@ export async function finals(run: Run, locks: readonly string[]): Promise<void> 
   await healed(run, client);
   const untilMs = monotonicMs() + QUIET_MS_MAX;
   const tasks = history.of("make").map(({ task }) => task);
+  const rested = wronglyRested(history);
+  const isQuiet = quietOf(rested);
   // What is left of the tasks is done when all faults are over.
   let areDone = false;
   const rest = { ...run, isOver: () => areDone || monotonicMs() > untilMs };
   const workers = clients.map((each) => work(rest, each));
-  const looked = await lookUntilQuiet(client, [...locks, ...tasks], untilMs);
+  const looked = await lookUntilQuiet(client, [...locks, ...tasks], isQuiet, untilMs);
   areDone = true;
   await Promise.all(workers);
+  // What did not come to rest in time, or was not waited for, has moved on since.
+  for (const [name, state] of looked)
+    if (rested.has(name) || !isQuiet(name, state)) looked.set(name, await look(client, name));
   await sleep(WATCHED_MS);
   for (const [lock, { startMs, endMs, ...state }] of looked)
     history.add({ did: "final", who: client.name, lock, startMs, endMs, ...state });
@@ -37,13 +46,14 @@ export async function finals(run: Run, locks: readonly string[]): Promise<void> 
     }
   }
   await listed(run, locks);
+  await noted(run);
 }
 
 async function healed({ history }: Run, client: Client): Promise<void> {
   const startMs = monotonicMs();
   const handle = client.id();
   const asked = { do: "acquire", lock: handle, name: handle, mode: "permit", permits: 1, requestId: handle };
-  const outcome = await client.ask({ ...asked, ttlMs: TTL_MS, waitMs: 0 }).then(
+  const outcome = await client.ask({ ...asked, ttlMs: TTL_MS, waitMs: HEALED_MS }).then(
     ({ granted }) => (granted ? ("granted" as const) : ("unknown" as const)),
     (error: unknown) => {
       if (!(error instanceof Failed)) throw error;
@@ -69,23 +79,29 @@ interface Look {
 async function lookUntilQuiet(
   client: Client,
   names: readonly string[],
+  isQuiet: ReturnType<typeof quietOf>,
   untilMs: number,
-): Promise<ReadonlyMap<string, Look>> {
+): Promise<Map<string, Look>> {
   const looked = new Map<string, Look>();
   let busy = [...names];
   while (busy.length > 0) {
     for (const name of busy) looked.set(name, await look(client, name));
-    busy = busy.filter((name) => {
-      const { holders, waiting, status } = looked.get(name) as Look;
-      return holders > 0 || waiting > 0 || (isTask(name) && status === "new");
-    });
+    busy = busy.filter((name) => !isQuiet(name, looked.get(name) as Look));
     if (monotonicMs() > untilMs) break;
     if (busy.length > 0) await sleep(POLL_MS);
   }
   return looked;
 }
 
-const isTask = (name: string) => name.startsWith(COUNTED) || name.startsWith(OTHERS);
+/** `rested`: tasks that nobody waits for. */
+function quietOf(rested: ReadonlySet<string>) {
+  return (name: string, { holders, waiting, status }: Look): boolean => {
+    const isDone = status === null || status === "done" || rested.has(name);
+    return holders === 0 && waiting === 0 && (isDone || !isTask(name));
+  };
+}
+
+const isTask = (name: string) => name.startsWith(TASKS);
 
 async function look(client: Client, name: string): Promise<Look> {
   const startMs = monotonicMs();
@@ -104,19 +120,54 @@ async function look(client: Client, name: string): Promise<Look> {
   };
 }
 
-/** The leases of each lock, as a client that lists them is told. */
+/** The leases of each lock and of the tasks, as a client that lists them is told. */
 async function listed({ history, clients }: Run, locks: readonly string[]): Promise<void> {
   const lister = clients.find(({ isBare }) => !isBare);
   if (!lister) return;
-  for (const lock of locks) {
+  for (const which of [...locks.map((name) => ({ name })), { prefix: TASKS }]) {
     const startMs = monotonicMs();
-    const { claims } = (await lister.ask({ do: "listClaims", name: lock })) as {
-      claims: readonly { token?: string; ticketNumber: string; state: "held" | "ended" }[];
-    };
+    const { claims } = (await lister.ask({ do: "listClaims", ...which })) as { claims: readonly Shown[] };
     const endMs = monotonicMs();
-    for (const { token, ticketNumber: ticket, state } of claims) {
-      if (token && token !== "0")
-        history.add({ did: "list", who: lister.name, lock, token, ticket, state, startMs, endMs });
+    for (const { lockName: lock, token, ticketNumber: ticket, ...claim } of claims) {
+      const { state, owner, principal, mode, permits, endReason } = claim;
+      if (!token || token === "0" || state === "waiting") continue;
+      const shown = { lock, token, ticket, state, owner, mode, permits };
+      const more = { ...(principal && { principal }), ...(endReason && { endReason }) };
+      history.add({ did: "list", who: lister.name, ...shown, ...more, startMs, endMs });
     }
   }
+}
+
+interface Shown {
+  readonly lockName: string;
+  readonly token?: string;
+  readonly ticketNumber: string;
+  readonly state: "waiting" | "held" | "ended";
+  readonly owner: string;
+  readonly principal?: string;
+  readonly mode: Mode;
+  readonly permits: number;
+  readonly endReason?: string;
+}
+
+/** All changes of limits and records, and forced releases, the oldest first. */
+async function noted({ history, clients }: Run): Promise<void> {
+  const lister = clients.find(({ isBare }) => !isBare);
+  if (!lister) return;
+  const startMs = monotonicMs();
+  const { changes } = (await lister.ask({ do: "listChanges", prefix: "" })) as {
+    changes: readonly { kind: string; name?: string; pattern?: string; from: string; to: string }[];
+  };
+  const endMs = monotonicMs();
+  for (const { kind, name, pattern, from, to } of changes.toReversed())
+    history.add({
+      did: "note",
+      who: lister.name,
+      kind,
+      target: name ?? pattern ?? "",
+      before: from,
+      after: to,
+      startMs,
+      endMs,
+    });
 }

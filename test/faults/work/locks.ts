@@ -11,9 +11,18 @@ import { oneOf, type Run, TTL_MS } from "./run.ts";
 export const MUTEXES = ["mutex/0", "mutex/1", "mutex/2", "mutex/3", "mutex/4"];
 export const SEMAPHORE = "semaphore";
 export const READ_WRITE = "read-write";
-export const LOCKS = [...MUTEXES, SEMAPHORE, READ_WRITE];
+/** Mutexes that an operator pauses by a pattern now and then. */
+export const PAUSED = ["paused/0", "paused/1"];
+export const PAUSED_PATTERN = "paused/*";
+/** A mutex whose leases an operator ends by force now and then. */
+export const FORCED = "forced";
+export const LOCKS = [...MUTEXES, SEMAPHORE, READ_WRITE, ...PAUSED, FORCED];
+/** What the store protects. */
+const FENCED = [...MUTEXES, ...PAUSED, FORCED];
 
 const TRIES_SHARE = 0.3;
+/** Of the tries of bare clients. */
+const DOUBLED_SHARE = 0.3;
 const WRITERS_SHARE = 0.3;
 const PERMITS_MAX = 2;
 const WAIT_MS_MAX = 4_000;
@@ -30,7 +39,8 @@ export async function useLocks(run: Run, client: Client, store: FencedStore): Pr
     const mode = modeOn(lock, chance);
     const permits = lock === SEMAPHORE ? 1 + Math.floor(chance() * PERMITS_MAX) : 1;
     const waitMs = chance() < TRIES_SHARE ? 0 : 100 + Math.floor(chance() * WAIT_MS_MAX);
-    const holding = await client.acquire({ lock, mode, permits, ttlMs: TTL_MS, waitMs });
+    const isDoubled = client.isBare && waitMs === 0 && chance() < DOUBLED_SHARE;
+    const holding = await client.acquire({ lock, mode, permits, ttlMs: TTL_MS, waitMs, isDoubled });
     if (holding) await use(run, client, lock, holding, store);
     await sleep(chance() * REST_MS_MAX);
   }
@@ -50,7 +60,7 @@ async function use(
 ): Promise<void> {
   const { token } = holding;
   const who = client.name;
-  const isFenced = MUTEXES.includes(lock);
+  const isFenced = FENCED.includes(lock);
   const base = isFenced ? store.read(lock, token) : undefined;
   const startMs = monotonicMs();
   await sleep(chance() < LONG_SHARE ? LONG_MS : chance() * HOLD_MS_MAX);

@@ -3,13 +3,14 @@
 // start that fails or times out is taken down and repeated from the beginning.
 
 import type { ChildProcess } from "node:child_process";
-import { spawn } from "node:child_process";
+import { execFile, spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { existsSync, readFileSync } from "node:fs";
 import { cp, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { basename, delimiter, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { promisify } from "node:util";
 import { createConnection, type RowDataPacket } from "mysql2/promise";
 import type { FoundServer } from "./found-server.ts";
 import { type Guardian, postGuardian } from "./guardian.ts";
@@ -30,12 +31,13 @@ import {
 
 const LIBRARIES = ["/usr/lib/galera/libgalera_smm.so", "/usr/lib64/galera-4/libgalera_smm.so"];
 /** For a node to come up, which takes 2 s on an idle machine. */
-const NODE_PATIENCE_MS = 25_000;
+const NODE_PATIENCE_MS = 40_000;
 const QUERY_PATIENCE_MS = 5_000;
 const POLL_EVERY_MS = 50;
 /** A port may be taken between its choice and its use, and a stalling machine may keep the cluster from forming. */
 const STARTS_MAX = 3;
 const LOG_TAIL_LINES = 20;
+const execute = promisify(execFile);
 
 // Only commits since the copy must be transferred, and the servers do that themselves.
 const TRANSFER = `#!/bin/sh
@@ -45,10 +47,13 @@ while [ $# -gt 0 ]; do
     --address) address=$2; shift ;;
     --gtid) position=$2; shift ;;
     --datadir) data=$2; shift ;;
+    --bypass) bypass=1 ;;
   esac
   shift
 done
 if [ "$role" = donor ]; then
+  # Without it, the other node lacks more than this one has kept.
+  [ -n "$bypass" ] || exit 1
   told="/\${address#*/}"
   echo "$position" > "$told.part" && mv "$told.part" "$told"
   echo "done $position"
@@ -63,6 +68,8 @@ fi
 
 export interface GaleraCluster {
   readonly nodes: readonly [GaleraNode, GaleraNode, ...GaleraNode[]];
+  /** After all nodes have been killed: forms the cluster anew by the node that is furthest, as an operator does. */
+  startAnew(): Promise<void>;
   /** Can be called twice. */
   stop(): Promise<void>;
 }
@@ -75,6 +82,11 @@ export interface GaleraNode extends FoundServer {
   /** Stops all of its threads, until `thaw`. */
   freeze(): Promise<void>;
   thaw(): void;
+  /** After `kill`: on the same data, joins the others. */
+  startAgain(): Promise<void>;
+  hasEnded(): boolean;
+  /** Waits until it takes part in a cluster of all nodes. */
+  untilBack(): Promise<void>;
 }
 
 export interface GaleraOptions {
@@ -84,6 +96,8 @@ export interface GaleraOptions {
   readonly isPatient?: boolean;
   /** Nodes wait less long for a silent node than Galera's defaults. */
   readonly isFast?: boolean;
+  /** How much of the last changes each node keeps for nodes that come back. */
+  readonly keeps?: string;
 }
 
 /** Throws if MariaDB or the library is missing, or with the end of a log if the nodes do not come up. */
@@ -101,20 +115,26 @@ export async function startGaleraCluster(options: GaleraOptions = {}): Promise<G
   }
 }
 
-interface Node {
-  readonly child: ChildProcess;
+/** A node that is up, with what it needs to be started again. */
+interface Running {
+  readonly node: number;
+  readonly url: string;
+  readonly flags: readonly string[];
+  readonly log: string;
+  readonly groupPort: number;
   readonly guardian: Guardian;
+  child: ChildProcess;
 }
 
 async function startOnce(
   binary: string,
   library: string,
-  { size = 2, isPatient = true, isFast = false }: GaleraOptions,
+  { size = 2, isPatient = true, isFast = false, keeps = "16M" }: GaleraOptions,
 ): Promise<GaleraCluster> {
   const directory = await mkdtemp(join(tmpdir(), "rowlock-galera-"));
   // The name keeps a node that reaches a port of another cluster from joining that cluster.
   const clusterName = basename(directory);
-  const running: Node[] = [];
+  const running: Running[] = [];
   const stopNodes = async () => {
     // In reverse order, so that the first one is always part of a cluster that can decide.
     for (const { child, guardian } of running.splice(0).reverse()) {
@@ -130,39 +150,90 @@ async function startOnce(
   const password = randomBytes(12).toString("hex");
   const start = async (node: number, ports: Ports, others: string): Promise<GaleraNode> => {
     const log = join(directory, `log-${node}.err`);
-    const flags = nodeFlags({ directory, node, log, library, ports, clusterName, others, isPatient, isFast });
+    const flags = nodeFlags({ directory, node, log, library, ports, clusterName, isPatient, isFast, keeps });
+    const one: Running = {
+      node,
+      url: `mysql://rowlock:${password}@127.0.0.1:${ports.sql}`,
+      flags,
+      log,
+      groupPort: ports.group,
+      guardian: postGuardian(directory),
+      child: launch([...flags, joining(others)]),
+    };
+    running.push(one);
+    const server = await up(one, running.length);
+    return {
+      ...server,
+      run: (...statements) => runAt(one.url, ...statements),
+      kill: () => killed(one.child),
+      freeze: () => frozen(one.child),
+      thaw: () => void one.child.kill("SIGCONT"),
+      async startAgain() {
+        await again(
+          one,
+          await positionOf(one),
+          running.filter((other) => other !== one),
+        );
+      },
+      hasEnded: () => hasEnded(one.child),
+      untilBack: () => untilSynced(one.url, size, () => mustRun(one)),
+    };
+  };
+  const launch = (flags: readonly string[]) => {
     const child = spawn(binary, flags, {
       detached: true,
       stdio: "ignore",
       env: { ...process.env, PATH: `${directory}${delimiter}${process.env.PATH}` },
     });
     child.on("error", () => {});
-    const guardian = postGuardian(directory);
-    running.push({ child, guardian });
-    if (child.pid !== undefined) guardian.watch(child.pid);
-    const url = `mysql://rowlock:${password}@127.0.0.1:${ports.sql}`;
-    const mustRun = () => {
-      if (child.pid === undefined || hasEnded(child)) {
-        throw new Error(`It ended with ${child.exitCode ?? child.signalCode}.`);
-      }
-    };
+    return child;
+  };
+  /** Waits until it is part of a cluster; of this size, if one is given. */
+  const up = async (one: Running, ofSize?: number) => {
+    if (one.child.pid !== undefined) one.guardian.watch(one.child.pid);
     try {
-      const server = await identify(url, NODE_PATIENCE_MS, mustRun);
-      await untilSynced(url, running.length, mustRun);
-      return {
-        ...server,
-        run: (...statements) => runAt(url, ...statements),
-        kill: () => killed(child),
-        freeze: () => frozen(child),
-        thaw: () => void child.kill("SIGCONT"),
-      };
+      const server = await identify(one.url, NODE_PATIENCE_MS, () => mustRun(one));
+      await untilSynced(one.url, ofSize, () => mustRun(one));
+      return server;
     } catch (error) {
+      const { node, log } = one;
       const tail = existsSync(log)
         ? readFileSync(log, "utf8").trimEnd().split("\n").slice(-LOG_TAIL_LINES)
         : [];
       const what = `Node ${node} of Galera did not start: ${(error as Error).message}`;
       throw new Error([what, ...tail].join("\n  "), { cause: error });
     }
+  };
+  /** As systemd does for a node of MariaDB: it starts at the position that it recovered. */
+  const again = async (one: Running, position: Position, others: readonly Running[]) => {
+    const addresses = others.map(({ groupPort }) => `127.0.0.1:${groupPort}`).join(",");
+    const start = `--wsrep-start-position=${position.uuid}:${position.last}`;
+    one.child = launch([...one.flags, joining(addresses), start]);
+    await up(one);
+  };
+  const positionOf = async ({ node, flags }: Running): Promise<Position> => {
+    const log = join(directory, `recovered-${node}.err`);
+    await rm(log, { force: true });
+    await execute(binary, [...flags, joining(""), "--wsrep-recover", `--log-error=${log}`]);
+    const told = /Recovered position: ([0-9a-f-]+):(-?\d+)/.exec(readFileSync(log, "utf8"));
+    if (!told) throw new Error(`Node ${node} of Galera has no position that can be recovered.`);
+    return { uuid: told[1] as string, last: Number(told[2]) };
+  };
+  const startAnew = async () => {
+    const ends = await Promise.all(running.map(async (one) => ({ one, position: await positionOf(one) })));
+    ends.sort((a, b) => b.position.last - a.position.last);
+    const [first, ...rest] = ends as [(typeof ends)[number], ...typeof ends];
+    for (const { one } of ends) {
+      const data = join(directory, String(one.node));
+      // It would wait for the cluster that it was part of.
+      await rm(join(data, "gvwstate.dat"), { force: true });
+      const state = join(data, "grastate.dat");
+      const safe = one === first.one ? 1 : 0;
+      const text = readFileSync(state, "utf8").replace(/safe_to_bootstrap: \d/, `safe_to_bootstrap: ${safe}`);
+      await writeFile(state, text);
+    }
+    await again(first.one, first.position, []);
+    for (const { one, position } of rest) await again(one, position, [first.one]);
   };
 
   try {
@@ -189,10 +260,26 @@ async function startOnce(
     for (const node of others) nodes.push(await start(node, await freePorts(), `127.0.0.1:${first.group}`));
     // The first node was busy as donor while the others joined.
     for (const { url } of nodes) await untilSynced(url, size);
-    return { nodes: nodes as [GaleraNode, GaleraNode, ...GaleraNode[]], stop };
+    return { nodes: nodes as [GaleraNode, GaleraNode, ...GaleraNode[]], startAnew, stop };
   } catch (error) {
     await stop();
     throw error;
+  }
+}
+
+interface Position {
+  /** The cluster's. */
+  readonly uuid: string;
+  /** The number of the last transaction. */
+  readonly last: number;
+}
+
+/** @param others addresses of nodes to join; empty: forms a new cluster. */
+const joining = (others: string) => `--wsrep-cluster-address=gcomm://${others}`;
+
+function mustRun({ child }: Running): void {
+  if (child.pid === undefined || hasEnded(child)) {
+    throw new Error(`It ended with ${child.exitCode ?? child.signalCode}.`);
   }
 }
 
@@ -218,18 +305,17 @@ interface NodeSetting {
   readonly library: string;
   readonly ports: Ports;
   readonly clusterName: string;
-  /** The nodes to join; empty: forms a new cluster. */
-  readonly others: string;
   readonly isPatient: boolean;
   readonly isFast: boolean;
+  readonly keeps: string;
 }
 
 function nodeFlags(setting: NodeSetting): string[] {
-  const { directory, node, log, library, ports, clusterName, others, isPatient, isFast } = setting;
+  const { directory, node, log, library, ports, clusterName, isPatient, isFast, keeps } = setting;
   const provider = [
     `gmcast.listen_addr=tcp://127.0.0.1:${ports.group}`,
     `ist.recv_addr=127.0.0.1:${ports.transfer}`,
-    "gcache.size=16M",
+    `gcache.size=${keeps}`,
     // Two nodes that lose contact with each other both stop; a busy machine must not cause that.
     ...(isPatient ? PATIENT : []),
     ...(isFast ? FAST : []),
@@ -254,7 +340,6 @@ function nodeFlags(setting: NodeSetting): string[] {
     `--wsrep-provider=${library}`,
     `--wsrep-provider-options=${provider.join(";")}`,
     `--wsrep-cluster-name=${clusterName}`,
-    `--wsrep-cluster-address=gcomm://${others}`,
     "--wsrep-node-address=127.0.0.1",
     "--wsrep-sst-method=copied",
     "--wsrep-slave-threads=2",
@@ -276,12 +361,12 @@ const FAST = [
   "evs.install_timeout=PT5S",
 ];
 
-/** Waits until the node takes part in a cluster of `size` and has applied all earlier writes. */
-async function untilSynced(url: string, size: number, giveUp?: () => void): Promise<void> {
+/** Waits until the node takes part in a cluster of `size`, or of any, and has applied all earlier writes. */
+async function untilSynced(url: string, size: number | undefined, giveUp?: () => void): Promise<void> {
   const wanted = {
     wsrep_ready: "ON",
     wsrep_cluster_status: "Primary",
-    wsrep_cluster_size: String(size),
+    ...(size !== undefined && { wsrep_cluster_size: String(size) }),
     wsrep_local_state_comment: "Synced",
   };
   const deadlineMs = performance.now() + NODE_PATIENCE_MS;

@@ -40,6 +40,7 @@ export interface PrivateServer extends RunningServer {
   /** Stops all of its threads, until `thaw`: it keeps its connections and answers nothing. */
   freeze(): Promise<void>;
   thaw(): void;
+  hasEnded(): boolean;
   /** After `kill`: on the same data and port, with these flags on top. */
   startAgain(...flags: string[]): Promise<void>;
 }
@@ -63,6 +64,8 @@ export interface PrivateServerOptions {
   readonly env?: Readonly<Record<string, string>>;
   /** Moves this data directory of another server into place, instead of creating an empty one. */
   readonly data?: string;
+  /** Of its user; random by default. */
+  readonly password?: string;
   /** Restarts the server when it exits by itself, on the same data and port, as a service manager does. */
   readonly isRestarted?: boolean;
 }
@@ -76,6 +79,7 @@ export async function startPrivateServer(
     flags: more = [],
     env = {},
     data: moved,
+    password = randomBytes(12).toString("hex"),
     isRestarted = false,
   }: PrivateServerOptions = {},
 ): Promise<PrivateServer> {
@@ -95,7 +99,6 @@ export async function startPrivateServer(
   try {
     if (moved === undefined) await createDataDirectory(binary, flavour, data);
     else await rename(moved, data);
-    const password = randomBytes(12).toString("hex");
     const newPassword = moved === undefined ? "" : `ALTER USER 'rowlock'@'%' IDENTIFIED BY '${password}';\n`;
     await writeFile(
       join(directory, "init.sql"),
@@ -143,6 +146,7 @@ export async function startPrivateServer(
       kill: () => killed(running()),
       freeze: () => frozen(running()),
       thaw: () => void running().kill("SIGCONT"),
+      hasEnded: () => hasEnded(running()),
       async startAgain(...last) {
         await answers(start(...last));
       },

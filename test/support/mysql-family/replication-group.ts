@@ -33,6 +33,8 @@ const LOG_TAIL_LINES = 20;
 export interface ReplicationGroup {
   /** The first one is the primary at the start. */
   readonly nodes: readonly GroupNode[];
+  /** After all nodes have been killed: forms the group anew by the node that is furthest, as an operator does. */
+  startAnew(): Promise<void>;
   /** Can be called twice. */
   stop(): Promise<void>;
 }
@@ -47,6 +49,9 @@ export interface GroupNode extends FoundServer {
   thaw(): void;
   /** Starts it again, outside the group and writable, like a server that is not configured to join on start. */
   startAlone(): Promise<void>;
+  hasEnded(): boolean;
+  /** Waits until it takes part in the group. Lets it join if it has left, was started alone, or was expelled. */
+  untilBack(): Promise<void>;
 }
 
 /**
@@ -87,20 +92,39 @@ export async function startReplicationGroup(
       nodes.push(new Node(binary, directory, own, flags, `mysql://rowlock:${password}@127.0.0.1:${port}`));
     }
     await Promise.all(nodes.map((node) => node.startAlone()));
-    const [first, ...others] = nodes as [Node, ...Node[]];
-    const joinGroup = `START GROUP_REPLICATION USER = 'rowlock', PASSWORD = '${password}'`;
-    await first.run(
-      "SET GLOBAL group_replication_bootstrap_group = ON",
-      joinGroup,
-      "SET GLOBAL group_replication_bootstrap_group = OFF",
-    );
-    await Promise.all(others.map((node) => node.run(joinGroup)));
-    await untilOnline(first);
-    return { nodes, stop };
+    await form(nodes);
+    const startAnew = async () => {
+      await Promise.all(nodes.map((node) => node.startAlone()));
+      const sets = await Promise.all(nodes.map((node) => node.transactions()));
+      // Each set is a part of the next one: what a member commits, most of the group has.
+      const behind = async (set: string) => {
+        const [row] = await (nodes[0] as Node).run(
+          `SELECT ${sets.map((other) => `GTID_SUBSET('${other}', '${set}')`).join(" AND ")} AS isFurthest`,
+        );
+        return Number(row?.isFurthest) === 0;
+      };
+      for (const [index, node] of nodes.entries()) {
+        if (await behind(sets[index] as string)) continue;
+        await form([node, ...nodes.filter((other) => other !== node)]);
+        return;
+      }
+      throw new Error(`No member has all transactions: ${sets.join("; ")}`);
+    };
+    return { nodes, startAnew, stop };
   } catch (error) {
     await stop();
     throw error;
   }
+}
+
+/** By the first one; the others join. */
+async function form([first, ...others]: readonly Node[]): Promise<void> {
+  if (!first) return;
+  await first.run("SET GLOBAL group_replication_bootstrap_group = ON");
+  await first.join();
+  await first.run("SET GLOBAL group_replication_bootstrap_group = OFF");
+  await Promise.all(others.map((node) => node.join()));
+  await untilOnline(first);
 }
 
 class Node implements GroupNode {
@@ -147,9 +171,45 @@ class Node implements GroupNode {
     }
   }
 
+  async join(): Promise<void> {
+    const { password } = new URL(this.url);
+    await this.run(`START GROUP_REPLICATION USER = 'rowlock', PASSWORD = '${password}'`);
+  }
+
+  /** All that it has, as a set of GTIDs. */
+  async transactions(): Promise<string> {
+    const [row] = await this.run("SELECT @@global.gtid_executed AS had");
+    return String(row?.had).replaceAll("\n", "");
+  }
+
+  async untilBack(): Promise<void> {
+    const own = `SELECT member_state AS state
+      FROM performance_schema.replication_group_members WHERE member_id = @@server_uuid`;
+    const deadlineMs = performance.now() + PATIENCE_MS;
+    let seen = "";
+    for (; performance.now() < deadlineMs; await sleep(POLL_EVERY_MS)) {
+      try {
+        const [row] = await this.run(own);
+        seen = String(row?.state ?? "OFFLINE");
+        if (seen === "ONLINE") return;
+        if (["OFFLINE", "ERROR"].includes(seen)) {
+          await this.run("STOP GROUP_REPLICATION");
+          await this.join();
+        }
+      } catch (error) {
+        seen = (error as Error).message;
+      }
+    }
+    throw new Error(`A member did not come back to its group in time: ${seen}`);
+  }
+
   async kill(): Promise<void> {
     if (this.#child) await killed(this.#child);
     this.#guardian?.dismiss();
+  }
+
+  hasEnded(): boolean {
+    return this.#child === undefined || hasEnded(this.#child);
   }
 
   async freeze(): Promise<void> {

@@ -136,7 +136,7 @@ func read(path string) (calls, grants map[string][]porcupine.Operation, err erro
 	}
 	defer file.Close()
 	calls, grants = map[string][]porcupine.Operation{}, map[string][]porcupine.Operation{}
-	clients := map[string]int{}
+	clients, known := map[string]int{}, map[string]bool{}
 	lines := bufio.NewScanner(file)
 	lines.Buffer(nil, 1<<20)
 	for lines.Scan() {
@@ -144,7 +144,7 @@ func read(path string) (calls, grants map[string][]porcupine.Operation, err erro
 		if err := json.Unmarshal(lines.Bytes(), &one); err != nil {
 			return nil, nil, err
 		}
-		if _, known := clients[one.Who]; !known {
+		if _, isKnown := clients[one.Who]; !isKnown {
 			clients[one.Who] = len(clients)
 		}
 		operation := porcupine.Operation{ClientId: clients[one.Who], Call: micros(one.StartMs), Return: micros(one.EndMs)}
@@ -160,6 +160,12 @@ func read(path string) (calls, grants map[string][]porcupine.Operation, err erro
 			if err != nil {
 				return nil, nil, err
 			}
+			// The same request may have been sent twice. It is one grant if it has one token.
+			grant := fmt.Sprint(one.Lock, " ", one.Token, " ", one.RequestID)
+			if one.RequestID != "" && known[grant] {
+				continue
+			}
+			known[grant] = true
 			operation.Input = token
 			grants[one.Lock] = append(grants[one.Lock], operation)
 		}
