@@ -3,13 +3,13 @@
 //
 //   npm run bench:at-rest -- [--system rowlock-mariadb] [--leases 100000] [--waits 10000] [--seconds 60]
 
-import { mkdtemp, rm } from "node:fs/promises";
-import { join } from "node:path";
+import { rm } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import { partsOf } from "../../server/core/bounds.ts";
 import { acquire, type Command, wait } from "../support/session-client.ts";
 import { TestCalls } from "../support/test-calls.ts";
+import { makeCacheFolder } from "./cache-folder.ts";
 import { databaseCpuSeconds } from "./cpu-time.ts";
 import { LeanSession } from "./lean-session.ts";
 import { scrape } from "./scrape.ts";
@@ -34,7 +34,7 @@ const { values: options } = parseArgs({
 
 const found = SYSTEMS.find(({ name }) => name === options.system);
 if (!found) throw new Error(`There is no system ${options.system}.`);
-const directory = await mkdtemp(join(process.cwd(), "node_modules/.cache/rowlock-bench-"));
+const directory = makeCacheFolder("rowlock-bench-");
 const databases = new DatabaseServers(directory);
 const system = await found.start({ directory, databases });
 const { address } = system.target;

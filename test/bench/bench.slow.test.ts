@@ -2,10 +2,11 @@
 // nothing.
 
 import { execFile, execFileSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { describe, expect, test } from "vitest";
+import { makeCacheFolder } from "./cache-folder.ts";
 import { isGoHere } from "./go-driver.ts";
 import type { Sample } from "./sample.ts";
 
@@ -15,10 +16,7 @@ const root = join(import.meta.dirname, "../..");
 
 describe.skipIf(!isGoHere())("the bench (its callers need Go)", () => {
   test("measures unary calls and a session, on SQLite", { timeout: FIRST_BUILD_MS }, async () => {
-    // Not in the temporary folder, which may be in memory.
-    const parent = join(root, "node_modules/.cache");
-    mkdirSync(parent, { recursive: true });
-    const directory = mkdtempSync(join(parent, "bench-"));
+    const directory = makeCacheFolder("bench-");
     try {
       const json = join(directory, "bench.json");
       const svg = join(directory, "bench.svg");

@@ -48,18 +48,18 @@ export interface Figures {
 }
 
 /** Runs the callers in a separate process, so that they cost the server nothing but the machine. */
-export async function drive(
+export async function drive<Result = Figures, Asked = Task>(
   binary: string,
   target: Target,
-  task: Task,
+  task: Asked,
   warmUpS: number,
   seconds: number,
-): Promise<Figures[]> {
+): Promise<Result[]> {
   const flags = { ...target, ...task, "warm-up": `${warmUpS}s`, measured: `${seconds}s` };
   const args = Object.entries(flags).map(([name, value]) => `-${name}=${value}`);
   try {
     const { stdout } = await run(binary, args);
-    return stdout.split("\n").flatMap((line) => (line ? [JSON.parse(line) as Figures] : []));
+    return stdout.split("\n").flatMap((line) => (line ? [JSON.parse(line) as Result] : []));
   } catch (error) {
     throw new Error((error as { stderr?: string }).stderr?.trim() || String(error), { cause: error });
   }

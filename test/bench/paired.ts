@@ -11,6 +11,7 @@ import { join } from "node:path";
 import { parseArgs } from "node:util";
 import type { Flavour } from "../support/mysql-family/found-server.ts";
 import { postGuardian } from "../support/mysql-family/guardian.ts";
+import { makeCacheFolder } from "./cache-folder.ts";
 import { databaseCpuSeconds } from "./cpu-time.ts";
 import { buildDriver, drive } from "./go-driver.ts";
 import { scrape } from "./scrape.ts";
@@ -44,9 +45,7 @@ interface Slice {
   readonly databaseUs: number;
 }
 
-const parent = join(root, "node_modules/.cache");
-mkdirSync(parent, { recursive: true });
-const directory = mkdtempSync(join(parent, "bench-paired-"));
+const directory = makeCacheFolder("bench-paired-");
 const sources = mkdtempSync(join(tmpdir(), "rowlock-bench-paired-"));
 const guardian = postGuardian(directory);
 const databases = new DatabaseServers(directory);

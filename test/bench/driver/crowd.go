@@ -6,7 +6,6 @@ import (
 	"sync"
 	"time"
 
-	"google.golang.org/protobuf/types/known/durationpb"
 	rowlockv1 "rowlock/bench/gen/rowlock/v1"
 )
 
@@ -24,7 +23,7 @@ func crowd(ctx context.Context, o options) ([]Figures, error) {
 	if err != nil {
 		return nil, err
 	}
-	held, err := ends[0].holdLong(ctx, o.name(0))
+	held, err := ends[0].AcquireFor(ctx, o.name(0), gatherMax)
 	if err != nil {
 		return nil, err
 	}
@@ -109,16 +108,6 @@ func (c *crowded) gather(ctx context.Context, ends []*rowlockCaller, count int) 
 	}
 	queueing.Wait()
 	return waits, errors.Join(failures...)
-}
-
-func (c *rowlockCaller) holdLong(ctx context.Context, name string) (string, error) {
-	request := acquireRequest(name, c.requests.next())
-	request.Ttl = durationpb.New(gatherMax)
-	response, err := c.service.Acquire(ctx, request)
-	if err != nil {
-		return "", err
-	}
-	return leaseIDOf(response)
 }
 
 // queueAgainAndAgain returns when the wait has ended, or with a lease if time is up, which leave then releases.

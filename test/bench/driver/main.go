@@ -16,19 +16,22 @@ import (
 const drainMax = 60 * time.Second
 
 type options struct {
-	system, address, work string
-	callers, connections  int
-	limit                 uint
-	warmUp, measured      time.Duration
+	system, address, work       string
+	callers, connections, locks int
+	limit                       uint
+	rate                        float64
+	warmUp, measured            time.Duration
 }
 
 func main() {
 	var o options
 	flag.StringVar(&o.system, "system", "rowlock", "rowlock, session, etcd, redis, zookeeper, get-lock or polled-table")
 	flag.StringVar(&o.address, "address", "", "host:port, or several with commas between; for get-lock and polled-table user:password@tcp(host:port)/database")
-	flag.StringVar(&o.work, "work", "distinct", "distinct, hot, semaphore, waits, crowd, hand-over or died")
+	flag.StringVar(&o.work, "work", "distinct", "distinct, hot, semaphore, waits, crowd, hand-over, died, names, rounds, flood, heeding, keep or leases")
 	flag.IntVar(&o.callers, "callers", 64, "how many callers; for waits and crowd, how many waits; for died, how many holders")
+	flag.IntVar(&o.locks, "locks", 8_000, "how many locks the works names, rounds, flood and heeding have together")
 	flag.UintVar(&o.limit, "limit", 10, "how many may hold the lock of the work semaphore")
+	flag.Float64Var(&o.rate, "rate", 1_000, "pairs a second of the work flood, and of heeding if nobody is refused")
 	flag.IntVar(&o.connections, "connections", 4, "gRPC connections or sessions that the callers share")
 	flag.DurationVar(&o.warmUp, "warm-up", time.Second, "before what is measured")
 	flag.DurationVar(&o.measured, "measured", 5*time.Second, "what is measured")
@@ -45,21 +48,30 @@ func main() {
 	}
 }
 
-func run(o options) ([]Figures, error) {
+// run returns what to print, a line each.
+func run(o options) ([]any, error) {
 	// Cancelled by a timer, because calls send a context's deadline to the server, which costs both sides.
 	ctx, cancel := context.WithCancelCause(context.Background())
 	defer cancel(nil)
-	time.AfterFunc(2*(o.warmUp+o.measured)+drainMax, func() { cancel(fmt.Errorf("not done in time")) })
+	most := 2*(o.warmUp+o.measured) + drainMax
+	if o.work == "leases" {
+		most += manyTaken
+	}
+	time.AfterFunc(most, func() { cancel(fmt.Errorf("not done in time")) })
 
 	switch o.work {
 	case "waits":
-		return renewBesideWaits(ctx, o)
+		return lines(renewBesideWaits(ctx, o))
 	case "hand-over":
-		return handOver(ctx, o)
+		return lines(handOver(ctx, o))
 	case "crowd":
-		return crowd(ctx, o)
+		return lines(crowd(ctx, o))
 	case "died":
-		return waitForTheDead(ctx, o)
+		return lines(waitForTheDead(ctx, o))
+	case "keep":
+		return line(keep(ctx, o))
+	case "leases":
+		return line(manyLeases(ctx, o, func() { fmt.Fprintln(os.Stderr, "measuring") }))
 	}
 	system, err := connect(ctx, o)
 	if err != nil {
@@ -70,12 +82,35 @@ func run(o options) ([]Figures, error) {
 			return nil, err
 		}
 	}
-	return takeTurns(ctx, system, o)
+	switch o.work {
+	case "names":
+		return nil, makeNames(ctx, system, o)
+	case "flood", "heeding":
+		return line(flood(ctx, system, o))
+	}
+	return lines(takeTurns(ctx, system, o))
 }
 
-// name is the caller's lock. No two works share a name, so that what one leaves behind does not affect the other.
+func lines(figures []Figures, err error) ([]any, error) {
+	all := make([]any, len(figures))
+	for index, each := range figures {
+		all[index] = each
+	}
+	return all, err
+}
+
+func line[Result any](result Result, err error) ([]any, error) {
+	return []any{result}, err
+}
+
+// name is the caller's lock. No two works share a name, so that what one leaves behind does not affect the other, except
+// for the floods and their best rate.
 func (o options) name(caller int) string {
-	if o.work != "distinct" && o.work != "died" {
+	switch o.work {
+	case "names", "rounds", "flood", "heeding":
+		return fmt.Sprintf("bench/%s-flood/%d", o.system, caller)
+	case "distinct", "died":
+	default:
 		caller = 0
 	}
 	return fmt.Sprintf("bench/%s-%d-%s-%d/%d", o.system, o.callers, o.work, o.limit, caller)

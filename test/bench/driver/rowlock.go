@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"fmt"
 	"strconv"
+	"sync"
 
 	rowlockv1 "rowlock/bench/gen/rowlock/v1"
 )
@@ -42,7 +43,11 @@ type rowlockCaller struct {
 
 // Acquire does not confirm a provisional lease by a Renew, because the lease is released immediately.
 func (c *rowlockCaller) Acquire(ctx context.Context, name string) (string, error) {
-	response, err := c.service.Acquire(ctx, acquireRequest(name, c.requests.next()))
+	return c.acquire(ctx, acquireRequest(name, c.requests.next()))
+}
+
+func (c *rowlockCaller) acquire(ctx context.Context, request *rowlockv1.AcquireRequest) (string, error) {
+	response, err := c.service.Acquire(ctx, request)
 	if err != nil {
 		return "", err
 	}
@@ -85,10 +90,13 @@ func releasedBy(response *rowlockv1.ReleaseResponse) error {
 // requestIDs are one caller's request ids: a unique random part and a number.
 type requestIDs struct {
 	random string
+	mu     sync.Mutex
 	given  uint64
 }
 
 func (r *requestIDs) next() string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	if r.random == "" {
 		r.random = rand.Text()
 	}

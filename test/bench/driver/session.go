@@ -187,10 +187,10 @@ func isLast(result *rowlockv1.SessionResult) bool {
 
 func errorOf(result *rowlockv1.SessionResult) error {
 	if status := result.GetError(); status != nil {
-		return fmt.Errorf("%v", status)
+		return &sessionError{status}
 	}
 	if status := result.GetRejected(); status != nil {
-		return fmt.Errorf("rejected: %v", status)
+		return &sessionError{status}
 	}
 	return nil
 }

@@ -42,8 +42,12 @@ type sessionCaller struct {
 }
 
 func (c *sessionCaller) Acquire(_ context.Context, name string) (string, error) {
+	return c.acquire(acquireRequest(name, c.requests.next()))
+}
+
+func (c *sessionCaller) acquire(request *rowlockv1.AcquireRequest) (string, error) {
 	result, err := c.session.do(&rowlockv1.SessionCommand{
-		Command: &rowlockv1.SessionCommand_Acquire{Acquire: acquireRequest(name, c.requests.next())},
+		Command: &rowlockv1.SessionCommand_Acquire{Acquire: request},
 	})
 	if err != nil {
 		return "", err

@@ -41,7 +41,7 @@ func takeTurns(ctx context.Context, system System, o options) ([]Figures, error)
 	for index, locks := range callers {
 		running.Go(func() {
 			var err error
-			if took[index], err = takeTurnsAlone(ctx, locks, o.name(index), from, end); err != nil {
+			if took[index], err = takeTurnsAlone(ctx, locks, o.names(index), from, end); err != nil {
 				cancel(err)
 			}
 		})
@@ -53,11 +53,28 @@ func takeTurns(ctx context.Context, system System, o options) ([]Figures, error)
 	return []Figures{figuresOf("", slices.Concat(took...), o)}, nil
 }
 
+// names are the locks that a caller takes one after the other: always the same, or its share of those of "rounds".
+func (o options) names(caller int) func() string {
+	own := o.name(caller)
+	if o.work != "rounds" {
+		return func() string { return own }
+	}
+	next := caller - o.callers
+	return func() string {
+		if next += o.callers; next >= o.locks {
+			next = caller
+		}
+		return o.name(next)
+	}
+}
+
 // takeTurnsAlone returns the duration of each Acquire that was answered between from and end.
-func takeTurnsAlone(ctx context.Context, locks Locks, name string, from, end time.Time) ([]time.Duration, error) {
+func takeTurnsAlone(
+	ctx context.Context, locks Locks, names func() string, from, end time.Time,
+) ([]time.Duration, error) {
 	var took []time.Duration
 	for {
-		asked := time.Now()
+		name, asked := names(), time.Now()
 		if asked.After(end) {
 			return took, nil
 		}

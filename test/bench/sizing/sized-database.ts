@@ -1,11 +1,12 @@
 // A private database of one kind, empty and with durable settings, and what it takes on the disk.
 
-import { mkdir, mkdtemp, readFile, rm } from "node:fs/promises";
+import { mkdir, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { createConnection, type RowDataPacket } from "mysql2/promise";
 import { ownBinaries } from "../../support/mysql-family/own-binaries.ts";
 import { startPrivateServer } from "../../support/mysql-family/private-server.ts";
+import { makeCacheFolder } from "../cache-folder.ts";
 import { databasePids } from "../cpu-time.ts";
 import { NotHere } from "../systems/system.ts";
 
@@ -33,9 +34,7 @@ export interface SizedDatabase {
 
 /** Throws a NotHere if no binary of this kind is installed or named. */
 export async function startSizedDatabase(kind: Kind, flags: readonly string[] = []): Promise<SizedDatabase> {
-  const parent = join(process.cwd(), "node_modules/.cache");
-  await mkdir(parent, { recursive: true });
-  const directory = await mkdtemp(join(parent, "rowlock-sizing-"));
+  const directory = makeCacheFolder("rowlock-sizing-");
   const remove = () => rm(directory, { recursive: true, force: true });
   const folder = join(directory, "servers");
   await mkdir(folder);

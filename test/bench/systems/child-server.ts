@@ -11,6 +11,8 @@ export interface ChildServer {
   /** The match of its message about where it listens. */
   readonly said: RegExpExecArray;
   readonly pid: number;
+  /** What it has written to its outputs so far. */
+  outputBytes(): number;
   stop(): Promise<void>;
 }
 
@@ -33,9 +35,11 @@ export async function startChildServer(
   };
   const listening = Promise.withResolvers<RegExpExecArray>();
   let text = "";
+  let outputBytes = 0;
   let said: RegExpExecArray | null = null;
   // Later output is read and discarded, so that the server never blocks on a full pipe.
   const onData = (chunk: Buffer) => {
+    outputBytes += chunk.length;
     if (said) return;
     text += chunk;
     said = says.exec(text);
@@ -56,7 +60,7 @@ export async function startChildServer(
     PATIENCE_MS,
   );
   try {
-    return { said: await listening.promise, pid: child.pid as number, stop };
+    return { said: await listening.promise, pid: child.pid as number, outputBytes: () => outputBytes, stop };
   } catch (error) {
     await stop();
     throw error;

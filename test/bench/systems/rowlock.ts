@@ -87,17 +87,28 @@ export function farMariadb(roundTripMs: number): System {
   };
 }
 
-/** Starts the server of the checkout at `root`. */
+/** Starts the server of the checkout at `root`, with these flags of its own and of Node. */
 export async function serve(
   databaseUrl: string,
   directory: string,
   root = OWN,
   flags: readonly string[] = [],
-): Promise<Omit<StartedSystem, "version">> {
+  nodeFlags: readonly string[] = [],
+): Promise<Omit<StartedSystem, "version"> & { outputBytes(): number }> {
   const program = join(root, "server/main.ts");
   const ports = ["--listen", "127.0.0.1:0", "--metrics-listen", "127.0.0.1:0"];
-  const args = [program, "serve", "--database-url", databaseUrl, ...ports, "--log-level", "warn", ...flags];
-  const { said, pid, stop } = await startChildServer(process.execPath, args, directory, LISTENS);
+  const args = [
+    ...nodeFlags,
+    program,
+    "serve",
+    "--database-url",
+    databaseUrl,
+    ...ports,
+    "--log-level",
+    "warn",
+    ...flags,
+  ];
+  const { said, pid, outputBytes, stop } = await startChildServer(process.execPath, args, directory, LISTENS);
   return {
     target: { system: "rowlock", address: said[1] as string },
     metrics: said[2] as string,
@@ -105,6 +116,7 @@ export async function serve(
     hasQueue: true,
     pids: [pid],
     hasDatabase: !databaseUrl.startsWith("sqlite:"),
+    outputBytes,
     stop,
   };
 }

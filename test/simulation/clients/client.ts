@@ -1,0 +1,381 @@
+// One client: does its steps with bare calls at several servers, keeps leases by the rule of the contract with a margin of
+// 0, and writes down what it asks, is told and believes. It can be frozen, and killed and replaced.
+
+import { Mode as WireMode } from "#proto/rowlock/v1/lock_pb.js";
+import { type BareCalls, RowlockError } from "../../../clients/typescript/src/bare/index.ts";
+import { KeptLease, ttlOf } from "../../faults/clients/kept-lease.ts";
+import { Repeated } from "../../faults/clients/repeated.ts";
+import type { Entry, History, Mode } from "../../faults/history/history.ts";
+import type { FencedStore } from "../../faults/work/fenced-store.ts";
+import type { Network } from "../servers/network.ts";
+import { BRIEF } from "../servers/server.ts";
+import {
+  type ClientStep,
+  type Count,
+  ERASED,
+  type Force,
+  type Hold,
+  type Make,
+  MUTEXES,
+  POOL,
+  SERVERS,
+  type SetLimit,
+  TASKS,
+  TTL_MS,
+  type Work,
+} from "../steps.ts";
+import { Process, type World } from "../world/world.ts";
+import { ownCalls, sessionCalls } from "./calls.ts";
+
+const MODES: Readonly<Record<Mode, WireMode>> = {
+  permit: WireMode.PERMIT,
+  shared: WireMode.SHARED,
+  exclusive: WireMode.EXCLUSIVE,
+};
+const GONE = ["LEASE_LOST", "UNKNOWN_CLAIM"];
+const BEAT_MS = 250;
+/** The version of a lock without a record. */
+const NO_RECORD = "0";
+/** Between a step and the next one of the same hand. */
+const PAUSE_MS = 5;
+
+export interface ClientOptions {
+  readonly world: World;
+  readonly network: Network;
+  readonly history: History;
+  readonly store: FencedStore;
+  readonly name: string;
+  readonly index: number;
+}
+
+type Belief = { end(atMs: number): void };
+
+export class SimClient {
+  readonly name: string;
+  process: Process;
+  #calls: Repeated;
+  readonly #options: ClientOptions;
+  #lives = 0;
+  #ids = 0;
+  readonly #beliefs = new Set<Belief>();
+  /** What has been asked and not answered: how it is written down if nobody ever hears the answer. */
+  readonly #asked = new Set<() => void>();
+
+  constructor(options: ClientOptions) {
+    this.#options = options;
+    this.name = options.name;
+    this.process = this.#newProcess();
+    this.#calls = this.#newCalls();
+  }
+
+  get calls(): Repeated {
+    return this.#calls;
+  }
+
+  kill(): void {
+    const { world, network } = this.#options;
+    const nowMs = world.nowMs;
+    world.kill(this.process);
+    for (const line of network.lines) if (line.client === this.process) line.breaks();
+    for (const belief of [...this.#beliefs]) belief.end(nowMs);
+    for (const tell of [...this.#asked]) tell();
+    this.#asked.clear();
+    this.process = this.#newProcess();
+    this.#calls = this.#newCalls();
+  }
+
+  async perform(step: ClientStep): Promise<void> {
+    const { world } = this.#options;
+    world.note(() => JSON.stringify(step));
+    switch (step.do) {
+      case "hold":
+        await this.#hold(step);
+        break;
+      case "count":
+        await this.#count(step);
+        break;
+      case "limit":
+        await this.#limit(step);
+        break;
+      case "force":
+        await this.#force(step);
+        break;
+      case "erase":
+        await this.#erase();
+        break;
+      case "make":
+        await this.#make(step);
+        break;
+      case "work":
+        await this.work(step);
+        break;
+    }
+    await sleep(PAUSE_MS);
+  }
+
+  #newProcess(): Process {
+    this.#lives += 1;
+    return new Process(`${this.name}.${this.#lives}`, this.#options.world.seed);
+  }
+
+  #newCalls(): Repeated {
+    const { network, index } = this.#options;
+    const { process } = this;
+    // Every other client has a session with each server.
+    const servers = Array.from(
+      { length: SERVERS },
+      (_, address): BareCalls =>
+        index % 2 === 0
+          ? ownCalls(network, process, address)
+          : sessionCalls(network, process, address, BEAT_MS),
+    );
+    return new Repeated(servers, index);
+  }
+
+  id(): string {
+    return `${this.name}/${++this.#ids}`;
+  }
+
+  /** Writes down an entry: with what `ask` resolves to, or, if nobody hears that, as `unheard`; null: not at all. */
+  async #write<Told extends object>(
+    call: object,
+    unheard: object | null,
+    ask: () => Promise<Told>,
+  ): Promise<Told | undefined> {
+    const { history, world } = this.#options;
+    const startMs = world.nowMs;
+    const add = (more: object) =>
+      history.add({ who: this.name, startMs, endMs: world.nowMs, ...call, ...more } as unknown as Entry);
+    const tell = () => {
+      if (unheard) add(unheard);
+    };
+    this.#asked.add(tell);
+    try {
+      const told = await ask();
+      if (!this.#asked.has(tell)) return undefined;
+      add(told);
+      return told;
+    } catch (error) {
+      if (!(error instanceof RowlockError)) throw error;
+      world.note(() => `${JSON.stringify(call)}: ${error.reason}`);
+      tell();
+      return undefined;
+    } finally {
+      this.#asked.delete(tell);
+    }
+  }
+
+  async #hold({ lock, mode, permits, ttlMs, waitMs, holdMs, firstMs }: Hold): Promise<void> {
+    const { world, history, store } = this.#options;
+    const askedMs = world.nowMs;
+    const requestId = this.id();
+    const acquire = {
+      name: lock,
+      mode: MODES[mode],
+      permits,
+      requestId,
+      owner: this.name,
+      ttl: ttlOf(ttlMs),
+    };
+    const call = { did: "acquire", lock, mode, permits, requestId, asksOnce: true };
+    let kept: KeptLease | undefined;
+    let belief: Belief | undefined;
+    const lost = (atMs: number) => belief?.end(atMs);
+    const { repeats } = this.#calls;
+    const wasRepeated = () => ({ isRepeated: lock.startsWith(BRIEF) || this.#calls.repeats > repeats });
+    await this.#write(call, { outcome: "unknown" }, async () => {
+      const outcome = await (waitMs === 0
+        ? this.#calls.acquire(acquire, firstMs)
+        : this.#calls.wait(acquire, Math.round(waitMs), firstMs));
+      if ("refusal" in outcome) return { outcome: "refused", reason: outcome.refusal, ...wasRepeated() };
+      const toldMs = world.nowMs;
+      const confirmed = await KeptLease.confirmed(outcome, this.#calls, lost);
+      if (typeof confirmed === "string")
+        return { outcome: "refused", reason: "LEASE_LOST", ...(confirmed === "gone" && { toldMs }) };
+      kept = confirmed;
+      return { outcome: "granted", token: kept.token, ...wasRepeated() };
+    });
+    if (!kept) return;
+    const { token } = kept;
+    belief = this.#believe({ did: "hold", lock, mode, permits, token, askedMs }, kept);
+    const isFenced = MUTEXES.includes(lock);
+    const base = isFenced ? store.read(lock, token) : undefined;
+    const startMs = world.nowMs;
+    await sleep(holdMs);
+    // Not asked whether it still holds the lock: the store must refuse it if it does not.
+    if (base !== undefined) {
+      const written = {
+        did: "write",
+        who: this.name,
+        lock,
+        token,
+        base,
+        startMs,
+        endMs: world.nowMs,
+      } as const;
+      history.add({ ...written, ...store.write(lock, token) });
+    }
+    belief.end(world.nowMs);
+    await this.#release({ did: "release", lock, token }, kept);
+  }
+
+  #believe(what: object, kept: KeptLease): Belief {
+    const { world, history } = this.#options;
+    const startMs = world.nowMs;
+    const belief: Belief = {
+      end: (atMs) => {
+        if (!this.#beliefs.delete(belief)) return;
+        const endMs = Math.min(atMs, kept.untilMs);
+        if (endMs > startMs) history.add({ who: this.name, startMs, endMs, ...what } as Entry);
+      },
+    };
+    this.#beliefs.add(belief);
+    return belief;
+  }
+
+  async #release(call: object, kept: KeptLease, more: object = {}): Promise<void> {
+    kept.stop();
+    await this.#write(call, { outcome: "unknown" }, async () => {
+      try {
+        const { released } = await this.#calls.repeat("release", { leaseId: kept.leaseId, ...more });
+        return { outcome: released ? "released" : "gone" };
+      } catch (error) {
+        if (error instanceof RowlockError && GONE.includes(error.reason)) return { outcome: "gone" };
+        throw error;
+      }
+    });
+  }
+
+  async #read(lock: string): Promise<{ readonly value: number; readonly version: string } | undefined> {
+    return await this.#write({ did: "read", lock }, null, async () => {
+      const { record } = (await this.#calls.repeat("getLock", { name: lock })).lock ?? {};
+      return { value: Number(record?.status ?? 0), version: record ? String(record.version) : NO_RECORD };
+    });
+  }
+
+  async #count({ lock }: Pick<Count, "lock">): Promise<void> {
+    const read = await this.#read(lock);
+    if (!read) return;
+    const to = read.value + 1;
+    await this.#swap(lock, read, to, async (expectedVersion) => {
+      const { record } = await this.#calls.once("updateLock", {
+        name: lock,
+        status: String(to),
+        expectedVersion,
+      });
+      return String(record?.version);
+    });
+  }
+
+  async #erase(): Promise<void> {
+    const read = await this.#read(ERASED);
+    if (!read || read.version === NO_RECORD) return;
+    await this.#swap(ERASED, read, 0, async (expectedVersion) => {
+      await this.#calls.once("deleteLock", { name: ERASED, expectedVersion });
+      return NO_RECORD;
+    });
+  }
+
+  async #swap(
+    lock: string,
+    { value: from, version: fromVersion }: { readonly value: number; readonly version: string },
+    to: number,
+    change: (expectedVersion: bigint) => Promise<string>,
+  ): Promise<void> {
+    await this.#write({ did: "count", lock, fromVersion, from, to }, { outcome: "unknown" }, async () => {
+      try {
+        return { outcome: "done", version: await change(BigInt(fromVersion)) };
+      } catch (error) {
+        if (error instanceof RowlockError && error.reason === "VERSION_MISMATCH")
+          return { outcome: "mismatch" };
+        throw error;
+      }
+    });
+  }
+
+  async #force({ lock }: Force): Promise<void> {
+    await this.#write({ did: "force", lock }, { outcome: "unknown", ended: 0 }, async () => {
+      const target = { case: "name", value: lock } as const;
+      try {
+        const { ended } = await this.#calls.once("forceRelease", { target, reason: "a run" });
+        return { outcome: "done", ended: ended.length };
+      } catch (error) {
+        if (error instanceof RowlockError && error.reason === "UNKNOWN_LOCK")
+          return { outcome: "done", ended: 0 };
+        throw error;
+      }
+    });
+  }
+
+  async #limit({ lock, limit }: SetLimit): Promise<void> {
+    const target =
+      lock === POOL
+        ? ({ case: "pattern", value: `${POOL.slice(0, -1)}*` } as const)
+        : ({ case: "name", value: lock } as const);
+    const pattern = target.case === "pattern" ? { pattern: target.value } : {};
+    await this.#write({ did: "limit", lock, limit, ...pattern }, { outcome: "unknown" }, async () => {
+      await this.#calls.once("setLimit", { target, limit, reason: "a run" });
+      return { outcome: "done" };
+    });
+  }
+
+  async #make({ task, attempts, restMs }: Make): Promise<void> {
+    const call = { did: "make", task, attempts, restMs, isCounted: true };
+    await this.#write(call, { outcome: "unknown" }, async () => {
+      await this.#calls.once("updateLock", {
+        name: task,
+        status: "new",
+        attemptsLeft: attempts,
+        expectedVersion: 0n,
+        ...(restMs > 0 && { notBeforeIn: ttlOf(restMs) }),
+      });
+      return { outcome: "done" };
+    });
+  }
+
+  async work({ waitMs, workMs, max, restMs, firstMs }: Omit<Work, "do" | "hand" | "atMs">): Promise<void> {
+    const { world } = this.#options;
+    const askedMs = world.nowMs;
+    const request = {
+      prefix: TASKS,
+      maxLeases: max,
+      requestId: this.id(),
+      owner: this.name,
+      ttl: ttlOf(TTL_MS),
+      ifStatus: ["new", "again"],
+      statusIfLost: "new",
+      ...(waitMs > 0 && { maxWait: ttlOf(Math.round(waitMs)) }),
+    };
+    const working: { readonly task: string; readonly kept: KeptLease; belief?: Belief }[] = [];
+    await this.#write({ did: "take", max }, { taken: [], outcome: "unknown" }, async () => {
+      const { taken, isRepeated } = await this.#calls.capture(request, waitMs, firstMs);
+      const told: { task: string; token: string; isLost: boolean }[] = [];
+      for (const leased of taken) {
+        const own = { task: leased.lease.lockName } as (typeof working)[number];
+        const kept = await KeptLease.confirmed(leased, this.#calls, (atMs) => own.belief?.end(atMs));
+        const isLost = typeof kept === "string";
+        told.push({ task: own.task, token: String(leased.lease.fencingToken), isLost });
+        if (!isLost) working.push(Object.assign(own, { kept }));
+      }
+      return { taken: told, outcome: isRepeated ? "unknown" : "taken" };
+    });
+    for (const own of working) {
+      const { task: lock, kept } = own;
+      const what = { did: "hold", lock, mode: "permit", permits: 1, token: kept.token, askedMs };
+      if (world.nowMs < kept.untilMs) own.belief = this.#believe(what, kept);
+    }
+    for (const { task, kept, belief } of working) {
+      await sleep(workMs);
+      belief?.end(world.nowMs);
+      const status = restMs > 0 ? "again" : "done";
+      await this.#release({ did: "finish", task, token: kept.token, status, restMs }, kept, {
+        status,
+        ...(restMs > 0 && { coolDown: ttlOf(restMs) }),
+      });
+    }
+  }
+}
+
+export function sleep(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}

@@ -1,0 +1,229 @@
+// The end of a run: a new request must be granted, everything comes to rest, and then what is there is written down.
+
+import { ChangeKind, ClaimState, RefusalReason, Mode as WireMode } from "#proto/rowlock/v1/lock_pb.js";
+import type { WatchLocksResponse } from "#proto/rowlock/v1/lock_service_pb.js";
+import { RowlockError } from "../../clients/typescript/src/bare/index.ts";
+import { wronglyRested } from "../faults/checker/rests.ts";
+import { ttlOf } from "../faults/clients/kept-lease.ts";
+import type { Mode, Noted } from "../faults/history/history.ts";
+import { SimClient, sleep } from "./clients/client.ts";
+import type { House } from "./house.ts";
+import { BRIEF } from "./servers/server.ts";
+import { COUNTERS, ERASED, LOCKS, TTL_MS } from "./steps.ts";
+
+/** For leases that nobody releases, places of clients that are gone, and tasks to be done again. */
+const QUIET_MS_MAX = 30_000;
+/** For the slowest watch, after everything has come to rest. */
+const WATCHED_MS = 3_000;
+/** More than a new request may take. */
+const HEALED_MS = TTL_MS + 6_000;
+const LOOK_MS = 400;
+const FINDINGS_MAX = 20;
+const WATCH_AGAIN_MS = 50;
+
+type Told = ReadonlyMap<string, { readonly lastToken: string; readonly holders: number }>;
+
+/** A client beside those that do steps; it is not disturbed. */
+export function observer({ world, network, history }: House, name: string, index: number): SimClient {
+  return new SimClient({ world, network, history, store: undefined as never, name, index });
+}
+
+/** Keeps a watch of all locks open, at one server after the other. Returns what it has told. */
+export function watch({ world }: House, client: SimClient): () => Told {
+  const told = new Map<string, { lastToken: string; holders: number }>();
+  const take = ({ beganAnew, locks, deleted }: WatchLocksResponse) => {
+    if (beganAnew) told.clear();
+    for (const { name, lastFencingToken, holderCount } of locks)
+      told.set(name, { lastToken: String(lastFencingToken), holders: holderCount });
+    for (const name of deleted) told.delete(name);
+  };
+  const run = async () => {
+    for (;;) {
+      try {
+        for await (const message of client.calls.watch({ prefix: "" })) take(message);
+      } catch (error) {
+        if (!(error instanceof RowlockError)) throw error;
+      }
+      client.calls.next();
+      await sleep(WATCH_AGAIN_MS);
+    }
+  };
+  world.at(client.process, 0, () => void run());
+  return () => told;
+}
+
+/** After the last fault: a request for an unused name. */
+export async function heal({ world, history }: House, client: SimClient): Promise<void> {
+  const startMs = world.nowMs;
+  const requestId = client.id();
+  const asked = {
+    name: `healed/${requestId}`,
+    requestId,
+    permits: 1,
+    mode: 1,
+    ttl: ttlOf(TTL_MS),
+    owner: client.name,
+  };
+  // It waits, because nothing is granted for a while after a fail-over.
+  const outcome = await client.calls.wait(asked, HEALED_MS).then(
+    (answer) => ("lease" in answer ? answer.lease : null),
+    (error: unknown) => {
+      if (!(error instanceof RowlockError)) throw error;
+      return null;
+    },
+  );
+  const end = { startMs, endMs: world.nowMs, outcome: outcome ? "granted" : "unknown" } as const;
+  history.add({ did: "heal", who: client.name, ...end });
+  if (outcome) await client.calls.repeat("release", { leaseId: outcome.leaseId });
+}
+
+/** Returns what is wrong with the rows. */
+export async function finals(
+  house: House,
+  client: SimClient,
+  watches: readonly (() => Told)[],
+): Promise<string[]> {
+  const { world, history } = house;
+  const rested = wronglyRested(history);
+  const tasks = history.of("make").map(({ task }) => task);
+  const awaited = tasks.filter((task) => !rested.has(task));
+  const untilMs = world.nowMs + QUIET_MS_MAX;
+  const looked = new Map<string, Awaited<ReturnType<typeof look>>>();
+  let busy = [...LOCKS, ...COUNTERS, ERASED, ...tasks];
+  while (busy.length > 0) {
+    for (const name of busy) looked.set(name, await look(house, client, name));
+    busy = busy.filter((name) => {
+      const { holders, waiting, status, attemptsLeft } = looked.get(name) as Awaited<ReturnType<typeof look>>;
+      return (
+        holders > 0 ||
+        waiting > 0 ||
+        (awaited.includes(name) && status !== null && status !== "done" && attemptsLeft !== 0)
+      );
+    });
+    if (world.nowMs > untilMs) break;
+    if (busy.some((name) => awaited.includes(name)))
+      await client.work({ waitMs: 200, workMs: 1, max: 2, restMs: 0 });
+    else if (busy.length > 0) await sleep(LOOK_MS);
+  }
+  // A lock may still change: nobody waited for those that rest, and a server may grant late what a client gave up.
+  let hasMoved: boolean;
+  do {
+    hasMoved = false;
+    await sleep(watches.length > 0 ? WATCHED_MS : LOOK_MS);
+    for (const [name, before] of looked) {
+      const now = await look(house, client, name);
+      if (now.lastToken !== before.lastToken || now.holders + now.waiting > 0) hasMoved = true;
+      looked.set(name, now);
+    }
+  } while (hasMoved && world.nowMs <= untilMs);
+  const granted = new Set(
+    history
+      .of("acquire")
+      .filter(({ outcome }) => outcome === "granted")
+      .map(({ lock }) => lock),
+  );
+  for (const [lock, state] of looked) {
+    // A lock that was deleted meanwhile is told anew.
+    const isForgetful = lock.startsWith(BRIEF);
+    history.add({ did: "final", who: client.name, lock, ...state, ...(isForgetful && { isForgetful }) });
+    if (!isForgetful) {
+      for (const told of watches) {
+        // Nobody has got it, and it was deleted as idle: nothing to tell, although its tokens begin where others ended.
+        if (!told().has(lock) && !granted.has(lock)) continue;
+        const { lastToken = null, holders = null } = told().get(lock) ?? {};
+        history.add({
+          did: "watch",
+          who: "",
+          lock,
+          startMs: world.nowMs,
+          endMs: world.nowMs,
+          lastToken,
+          holders,
+        });
+      }
+    }
+  }
+  await list(house, client);
+  await note(house, client);
+  const [server] = house.network.servers;
+  const findings = (await server?.store.checkInvariants(FINDINGS_MAX)) ?? [];
+  return findings
+    .filter(({ severity }) => severity === "error")
+    .map(({ check, message }) => `${check}: ${message}`);
+}
+
+async function look({ world }: House, client: SimClient, name: string) {
+  const startMs = world.nowMs;
+  const { lock } = await client.calls.repeat("getLock", { name });
+  if (!lock) throw new Error("There is no answer.");
+  const { limit, holderCount, waiting, lastFencingToken, record } = lock;
+  return {
+    startMs,
+    endMs: world.nowMs,
+    limit: limit?.limit ?? 0,
+    holders: holderCount,
+    waiting,
+    lastToken: String(lastFencingToken),
+    status: record?.status ?? null,
+    version: record ? String(record.version) : null,
+    attemptsLeft: record?.attemptsLeft ?? null,
+  };
+}
+
+/** All leases that are kept, as a client that lists them is told. */
+async function list({ world, history }: House, client: SimClient): Promise<void> {
+  for (let pageToken = ""; ; ) {
+    const startMs = world.nowMs;
+    const states = [ClaimState.HELD, ClaimState.ENDED];
+    const answer = await client.calls.repeat("listClaims", { states, pageSize: PAGE, pageToken });
+    for (const {
+      lockName: lock,
+      fencingToken,
+      ticketNumber,
+      state,
+      owner,
+      mode,
+      permits,
+      endReason,
+    } of answer.claims) {
+      if (fencingToken === 0n) continue;
+      const of = { token: String(fencingToken), ticket: String(ticketNumber), owner, permits };
+      const isHeld = state === ClaimState.HELD;
+      const now = isHeld
+        ? ({ state: "held" } as const)
+        : ({ state: "ended", endReason: RefusalReason[endReason] as string } as const);
+      const shown = { ...of, mode: MODE_OF[mode] as Mode, ...now };
+      history.add({ did: "list", who: client.name, lock, startMs, endMs: world.nowMs, ...shown });
+    }
+    pageToken = answer.nextPageToken;
+    if (pageToken === "") return;
+  }
+}
+
+/** All changes, the oldest first. */
+async function note({ world, history }: House, client: SimClient): Promise<void> {
+  const notes: Noted[] = [];
+  for (let pageToken = ""; ; ) {
+    const startMs = world.nowMs;
+    const answer = await client.calls.repeat("listChanges", { pageSize: PAGE, pageToken });
+    for (const { kind, target, from: before, to: after } of answer.changes) {
+      const call = { did: "note", who: client.name, startMs, endMs: world.nowMs } as const;
+      notes.push({ ...call, kind: KIND_OF[kind] ?? "", target: target.value ?? "", before, after });
+    }
+    pageToken = answer.nextPageToken;
+    if (pageToken === "") break;
+  }
+  for (const each of notes.toReversed()) history.add(each);
+}
+
+const PAGE = 200;
+const MODE_OF: Readonly<Record<number, Mode>> = {
+  [WireMode.PERMIT]: "permit",
+  [WireMode.SHARED]: "shared",
+  [WireMode.EXCLUSIVE]: "exclusive",
+};
+const KIND_OF: Readonly<Record<number, string>> = {
+  [ChangeKind.LIMIT]: "limit",
+  [ChangeKind.RECORD]: "record",
+  [ChangeKind.FORCED_RELEASE]: "forced release",
+};

@@ -1,0 +1,262 @@
+// What happens in a run, as a list that follows from its seed: what clients do, and what fails. A run that goes wrong is
+// made shorter by leaving steps out.
+
+import type { Mode } from "../faults/history/history.ts";
+import { BRIEF } from "./servers/server.ts";
+import { between, type Chance, chanceOf, oneOf } from "./world/chance.ts";
+
+export const SERVERS = 3;
+export const CLIENTS = 4;
+/** What each client does at once. */
+export const HANDS = 2;
+export const TTL_MS = 2_000;
+
+export const MUTEXES = ["mutex/0", "mutex/1"];
+export const SEMAPHORE = "semaphore";
+export const READ_WRITE = "read-write";
+/** Its limit is set for the pattern `pool/*`. */
+export const POOL = "pool/0";
+export const COUNTERS = ["counter/0", "counter/1"];
+/** A counter that is also deleted. */
+export const ERASED = "counter/erased";
+export const TASKS = "task/";
+const BRIEFS = [`${BRIEF}0`, `${BRIEF}1`];
+/** Its leases are also ended by force. */
+export const FORCED = "forced";
+export const LOCKS = [...MUTEXES, SEMAPHORE, READ_WRITE, POOL, FORCED, ...BRIEFS];
+
+/** `hand`: who does it, `atMs`: not before. */
+interface OfClient {
+  readonly hand: number;
+  readonly atMs: number;
+}
+
+export interface Hold extends OfClient {
+  readonly do: "hold";
+  readonly lock: string;
+  readonly mode: Mode;
+  readonly permits: number;
+  readonly ttlMs: number;
+  /** 0: a try. */
+  readonly waitMs: number;
+  readonly holdMs: number;
+  /** When the client gives its first try up, to ask again at another server; unset: it is patient. */
+  readonly firstMs?: number;
+}
+export interface Count extends OfClient {
+  readonly do: "count";
+  readonly lock: string;
+}
+export interface SetLimit extends OfClient {
+  readonly do: "limit";
+  readonly lock: string;
+  readonly limit: number;
+}
+/** Ends all leases of a lock. */
+export interface Force extends OfClient {
+  readonly do: "force";
+  readonly lock: string;
+}
+/** Deletes a counter. */
+export interface Erase extends OfClient {
+  readonly do: "erase";
+}
+/** `restMs`: the task must not be taken before. */
+export interface Make extends OfClient {
+  readonly do: "make";
+  readonly task: string;
+  readonly attempts: number;
+  readonly restMs: number;
+}
+export interface Work extends OfClient {
+  readonly do: "work";
+  readonly waitMs: number;
+  readonly workMs: number;
+  readonly max: number;
+  /** 0: the task is done; otherwise it is put off for so long. */
+  readonly restMs: number;
+  /** As in Hold. */
+  readonly firstMs?: number;
+}
+export type ClientStep = Hold | Count | SetLimit | Force | Erase | Make | Work;
+
+/** `forMs`: until it is mended. */
+export interface Fault {
+  readonly do: "fault";
+  readonly fault: FaultKind;
+  readonly atMs: number;
+  readonly forMs: number;
+  /** Whom it strikes, as far as there is a choice. */
+  readonly client: number;
+  readonly server: number;
+  /** How bad, from 0 to 1. */
+  readonly force: number;
+}
+
+export const FAULTS = [
+  "a server crashes",
+  "a server is frozen",
+  "a server is drained",
+  "a client is killed",
+  "a client is frozen",
+  "a line is cut",
+  "a line is silent",
+  "calls are lost",
+  "the network is slow",
+  "the database is away",
+  "the database is slow",
+  "COMMITs do not arrive",
+  "answers of COMMITs are lost",
+  "COMMITs come late",
+  "deadlocks",
+  "somebody holds a guard row",
+  "somebody holds the row of facts",
+  "pokes are lost",
+  "the database's clock is set",
+  "a copy that lags is promoted",
+] as const;
+export type FaultKind = (typeof FAULTS)[number];
+export const PROMOTED: FaultKind = "a copy that lags is promoted";
+export const CLOCK_SET: FaultKind = "the database's clock is set";
+
+export type Step = ClientStep | Fault;
+
+/** In this share of all runs the hands of a client begin their steps together, so that its session sends them in one message. */
+const TOGETHER_SHARE = 0.5;
+/** How long clients begin something new. */
+const FOR_MS = 5_000;
+const NARROW_MS = 1_500;
+const COMMIT_FAULTS = ["COMMITs do not arrive", "answers of COMMITs are lost", "COMMITs come late"] as const;
+const FAULTS_MAX = 4;
+const STEPS_PER_HAND = 3;
+/** One run in so many has a promoted copy, as much else cannot be checked there. */
+const PROMOTED_SHARE = 0.08;
+/** In one run in so many the clock is set, and no server starts: one that does knows nothing of the clock before. */
+const CLOCK_SET_SHARE = 0.15;
+const STARTS_A_SERVER: readonly FaultKind[] = ["a server crashes", "a server is drained"];
+
+/** Clients give one try in so many up within this time. */
+const HASTE_SHARE = 0.15;
+const HASTE_MS_MAX = 40;
+
+/** One run in so many has watches, because they cost as much as all the rest of a run. */
+const WATCHED_SHARE = 0.25;
+
+export function isWatched(seed: number): boolean {
+  return chanceOf(seed, "watched")() < WATCHED_SHARE;
+}
+
+/** One run in so many is about one thing at one lock, while COMMITs go wrong. */
+const NARROW_SHARE = 0.25;
+const NARROW_KINDS = ["hold", "count", "limit", "work"] as const;
+
+export function stepsOf(seed: number): Step[] {
+  const chance = chanceOf(seed, "steps");
+  const steps: Step[] = [];
+  const narrow = chance() < NARROW_SHARE ? oneOf(NARROW_KINDS, chance) : undefined;
+  const isTogether = chanceOf(seed, "together")() < TOGETHER_SHARE;
+  for (let hand = 0; hand < CLIENTS * HANDS; hand++) {
+    const others = isTogether && hand % HANDS > 0 ? steps.slice(-STEPS_PER_HAND) : [];
+    for (let count = 0; count < STEPS_PER_HAND; count++) {
+      const ownMs = between(chance, 0, narrow ? NARROW_MS : FOR_MS);
+      const base = { hand, atMs: others[count]?.atMs ?? ownMs };
+      const index = steps.length;
+      steps.push(narrow ? narrowStep(base, narrow, index, chance) : clientStep(base, index, chance));
+    }
+  }
+  if (narrow) {
+    for (const kind of COMMIT_FAULTS)
+      if (chance() < 0.7) steps.push({ ...fault(kind, chance), atMs: 0, forMs: NARROW_MS });
+  }
+  const isPromoted = chance() < PROMOTED_SHARE;
+  // A clock that is set back makes the pause after a fail-over longer than anything can be checked for.
+  const isClockSet = !isPromoted && chance() < CLOCK_SET_SHARE;
+  const kinds = FAULTS.filter((kind) => {
+    if (kind === PROMOTED || kind === CLOCK_SET) return false;
+    return !(isClockSet && STARTS_A_SERVER.includes(kind));
+  });
+  const faults = Math.floor(chance() * (FAULTS_MAX + 1));
+  for (let count = 0; count < faults; count++) steps.push(fault(oneOf(kinds, chance), chance));
+  if (isPromoted) steps.push(fault(PROMOTED, chance));
+  if (isClockSet) steps.push(fault(CLOCK_SET, chance));
+  return inHaste(steps, chanceOf(seed, "haste")).sort((a, b) => a.atMs - b.atMs);
+}
+
+function inHaste(steps: readonly Step[], chance: Chance): Step[] {
+  return steps.map((step) => {
+    const mayBe = step.do === "hold" || step.do === "work";
+    return mayBe && chance() < HASTE_SHARE ? { ...step, firstMs: between(chance, 0, HASTE_MS_MAX) } : step;
+  });
+}
+
+function narrowStep(
+  base: OfClient,
+  kind: (typeof NARROW_KINDS)[number],
+  index: number,
+  chance: Chance,
+): ClientStep {
+  if (kind === "work") return chance() < 0.3 ? make(base, index, chance) : work(base, chance);
+  if (kind === "count") return { ...base, do: "count", lock: COUNTERS[0] as string };
+  if (kind === "limit") return { ...base, do: "limit", lock: SEMAPHORE, limit: 1 + Math.floor(chance() * 9) };
+  return { ...hold(base, chance), lock: MUTEXES[0] as string, mode: "permit", permits: 1 };
+}
+
+function fault(kind: FaultKind, chance: Chance): Fault {
+  return {
+    do: "fault",
+    fault: kind,
+    atMs: between(chance, 200, FOR_MS),
+    forMs: chance() < 0.3 ? between(chance, 2_000, 6_000) : between(chance, 50, 1_500),
+    client: Math.floor(chance() * CLIENTS),
+    server: Math.floor(chance() * SERVERS),
+    force: chance(),
+  };
+}
+
+function clientStep(base: OfClient, index: number, chance: Chance): ClientStep {
+  const kind = chance();
+  if (kind < 0.6) return hold(base, chance);
+  if (kind < 0.7) return { ...base, do: "count", lock: oneOf([...COUNTERS, ERASED], chance) };
+  if (kind < 0.72) return { ...base, do: "erase" };
+  if (kind < 0.79) {
+    const lock = oneOf([SEMAPHORE, POOL], chance);
+    return { ...base, do: "limit", lock, limit: Math.floor(chance() * 4) };
+  }
+  if (kind < 0.82) return { ...base, do: "force", lock: FORCED };
+  return kind < 0.89 ? make(base, index, chance) : work(base, chance);
+}
+
+function make(base: OfClient, index: number, chance: Chance): Make {
+  const attempts = 2 + Math.floor(chance() * 10);
+  return { ...base, do: "make", task: `${TASKS}${index}`, attempts, restMs: restMs(chance) };
+}
+
+function work(base: OfClient, chance: Chance): Work {
+  const waitMs = chance() < 0.3 ? 0 : between(chance, 50, 3_000);
+  const max = 1 + Math.floor(chance() * 2);
+  return { ...base, do: "work", waitMs, workMs: workMs(chance), max, restMs: restMs(chance) };
+}
+
+function restMs(chance: Chance): number {
+  return chance() < 0.3 ? Math.round(between(chance, 100, 1_500)) : 0;
+}
+
+function hold(base: OfClient, chance: Chance): Hold {
+  const lock = oneOf(LOCKS, chance);
+  const isSemaphore = lock === SEMAPHORE || lock === POOL;
+  return {
+    ...base,
+    do: "hold",
+    lock,
+    mode: lock !== READ_WRITE ? "permit" : chance() < 0.4 ? "exclusive" : "shared",
+    permits: isSemaphore ? 1 + Math.floor(chance() * 2) : 1,
+    ttlMs: chance() < 0.5 ? 1_000 : TTL_MS,
+    waitMs: chance() < 0.2 ? 0 : between(chance, 100, 4_000),
+    holdMs: workMs(chance),
+  };
+}
+
+/** Mostly short, sometimes longer than a ttl. */
+function workMs(chance: Chance): number {
+  return chance() < 0.1 ? between(chance, 1_000, 3_000) : between(chance, 0, 300);
+}

@@ -1,0 +1,593 @@
+// The store of one server over the simulated database. It works as the MySQL store does: guard rows are locked one by one,
+// or assumed to be as this server last wrote them (by the product's own cache); the clock is read after the locks; what was
+// assumed is asserted before it is written. Each trip takes time, and connections break.
+
+import type { Claim } from "../../../server/core/claim.ts";
+import { keyText } from "../../../server/core/claim.ts";
+import type { Clock } from "../../../server/core/database-clock.ts";
+import { LockCache } from "../../../server/storage/mysql/lock-cache.ts";
+import { monotonicUs } from "../../../server/storage/mysql/statements.ts";
+import type { Assumptions } from "../../../server/storage/mysql/transaction/read.ts";
+import { leavesWaiters } from "../../../server/storage/mysql/transaction/write.ts";
+import { ROLLED_BACK, retry } from "../../../server/storage/retry.ts";
+import { movesOf } from "../../../server/storage/rows/placement.ts";
+import { freeLocks } from "../../../server/storage/sqlite/free-locks.ts";
+import { SqliteHandle } from "../../../server/storage/sqlite/handle.ts";
+import { history } from "../../../server/storage/sqlite/history.ts";
+import { reads } from "../../../server/storage/sqlite/reads.ts";
+import { furtherPlan, load, type Read, save } from "../../../server/storage/sqlite/transaction.ts";
+import { writes } from "../../../server/storage/sqlite/writes.ts";
+import { CLOCK_BEHIND_US_MAX, LOAN_MS_MAX } from "../../../server/storage/storage-bounds.ts";
+import {
+  CHANGED,
+  type Changes,
+  type DecideRows,
+  isRowLocked,
+  type LoadPlan,
+  type Store,
+  StoreError,
+} from "../../../server/storage/store.ts";
+import { between } from "../world/chance.ts";
+import type { Process, World } from "../world/world.ts";
+import type { SimDatabase } from "./database.ts";
+import { META_ROW, rowLocked } from "./row-locks.ts";
+
+/** How long a transaction may be idle before the database ends it: `wait_timeout`. */
+const IDLE_MS = 8_000;
+/** How long a server waits for the answer of a connection that is lost. */
+const LOST_MS_MAX = 3_000;
+/** How much later than told a COMMIT takes effect. */
+const LATE_MS_MAX = 1_500;
+const LANES = 3;
+
+/** What a store does differently on purpose. */
+export interface Planted {
+  /** Writes guard rows that other servers have changed since they were read. */
+  readonly trustsOldRows?: boolean;
+  /** Reads guard rows without locking them. */
+  readonly locksNothing?: boolean;
+  /** Reads the clock before it waits for the locks. */
+  readonly readsClockFirst?: boolean;
+}
+
+/** Its clock is read once a trip, with the time at which the server asked. */
+class SimHandle extends SqliteHandle {
+  readonly #database: SimDatabase;
+  askedUs = 0;
+  #metaVersion = -1;
+
+  constructor(database: SimDatabase) {
+    super(database.rows.database, { path: ":memory:", clock: () => database.nowUs() });
+    this.#database = database;
+    Object.assign(this, { statements: database.rows.statements });
+  }
+
+  override readClock(): Clock {
+    return this.clock.read(this.nowUs(), this.askedUs, monotonicUs());
+  }
+
+  override meta() {
+    if (this.#metaVersion !== this.#database.metaVersion) super.forgetMeta();
+    this.#metaVersion = this.#database.metaVersion;
+    return super.meta();
+  }
+
+  /** Other servers add and delete, too. */
+  override get endedCount(): number {
+    return Number(this.statements.get("count_history")?.[0]);
+  }
+
+  override forgetMeta(): void {
+    super.forgetMeta();
+    this.#database?.metaChanged();
+  }
+}
+
+const lost = (kind: StoreError["kind"]) =>
+  new StoreError(kind, "connection_lost", "The connection to the database was lost.");
+const unreachable = () =>
+  new StoreError("unavailable", "unreachable", "The database server cannot be reached.");
+const changed = () => new StoreError("transient", CHANGED, "Rows that this decision relied on have changed.");
+
+/** One connection's transaction. */
+class Transaction {
+  readonly #database: SimDatabase;
+  isOver = false;
+  /** Why the connection is gone; undefined: it is not. */
+  killed: string | undefined;
+  /** What the clock showed when it got the last of its locks on guard rows; null: it has none. */
+  lockedUs: number | null = null;
+  /** It decided by rows that it remembered, at a time that it estimated, and locked them to write. */
+  isAssumed = false;
+  /** What it has written and not yet committed. */
+  readonly rounds: { readonly changes: Changes; readonly read: Read; readonly clock: Clock }[] = [];
+  #idle = () => {};
+
+  constructor(database: SimDatabase) {
+    this.#database = database;
+    database.open.add(this);
+  }
+
+  /** The database has sent an answer, and waits for the next statement. */
+  idle(): void {
+    this.#idle();
+    const { world, process } = this.#database;
+    this.#idle = world.at(process, IDLE_MS, () => this.kill("connection_lost"));
+  }
+
+  busy(): void {
+    this.#idle();
+    if (this.killed !== undefined) throw lost("transient");
+  }
+
+  kill(reason: string): void {
+    if (this.isOver) return;
+    this.killed = reason;
+    this.end();
+  }
+
+  end(): void {
+    this.#idle();
+    if (this.isOver) return;
+    this.isOver = true;
+    this.#database.open.delete(this);
+    this.#database.locks.release(this);
+  }
+}
+
+export function simStore(database: SimDatabase, server: Process, planted: Planted = {}): Store {
+  return new SimStore(database, server, planted).store();
+}
+
+class SimStore {
+  readonly #database: SimDatabase;
+  readonly #server: Process;
+  readonly #world: World;
+  readonly #handle: SimHandle;
+  readonly #cache: LockCache;
+  readonly #planted: Planted;
+  #isClosed = false;
+
+  constructor(database: SimDatabase, server: Process, planted: Planted) {
+    this.#database = database;
+    this.#server = server;
+    this.#world = database.world;
+    this.#planted = planted;
+    this.#handle = new SimHandle(database);
+    this.#cache = new LockCache(this.#handle.clock);
+    server.onDeath.push(() => {
+      this.#isClosed = true;
+    });
+  }
+
+  store(): Store {
+    const handle = this.#handle;
+    const { purgeLocks, heartbeat, ...small } = writes(handle);
+    const plain = { ...small, ...reads(handle), ...history(handle), ...freeLocks(handle) };
+    const far = Object.fromEntries(
+      Object.entries(plain).map(([name, method]) => [
+        name,
+        (...values: unknown[]) =>
+          this.#small(() => (method as (...values: unknown[]) => Promise<unknown>)(...values)),
+      ]),
+    ) as typeof plain;
+    const repeated = {
+      register: (...values: Parameters<Store["register"]>) =>
+        retry(ROLLED_BACK, () => far.register(...values)),
+      mark: (...values: Parameters<Store["mark"]>) => retry(ROLLED_BACK, () => far.mark(...values)),
+      retire: (...values: Parameters<Store["retire"]>) => retry(ROLLED_BACK, () => far.retire(...values)),
+    };
+    return {
+      ...far,
+      ...repeated,
+      product: `SQLite ${handle.version}`,
+      localHost: null,
+      lanes: LANES,
+      patientSlots: LANES,
+      readers: LANES,
+      clock: handle.clock,
+      transact: (plan, decide) => this.#transact(plan, decide),
+      failOver: (note) =>
+        this.#small(async () => {
+          const leftUs = await small.failOver(note);
+          this.#database.rowsIdentity = this.#database.identity;
+          this.#database.metaChanged();
+          return leftUs;
+        }),
+      heartbeat: (...values) => this.#heartbeat(heartbeat, ...values),
+      // As if another transaction held some of the rows.
+      purgeLocks: (...values) =>
+        this.#small(async () => (this.#database.locks.areHeld ? 0 : await purgeLocks(...values))),
+      checkDurability: async () => [],
+      rowHolder: async () => null,
+      servers: () => [],
+      pool: () => ({ open: Number(!this.#isClosed), idle: Number(!this.#isClosed), waiting: 0 }),
+      bounds: () => [],
+      close: async () => {
+        this.#isClosed = true;
+      },
+    };
+  }
+
+  #mustBeOpen(): void {
+    if (this.#isClosed) throw new StoreError("unavailable", "closed", "The store is closed.");
+  }
+
+  #tripMs(): number {
+    const { luck } = this.#database;
+    return between(this.#server.chance, 0.1, luck.tripMsMax);
+  }
+
+  /** A statement by itself. */
+  async #small<Answer>(work: () => Promise<Answer>): Promise<Answer> {
+    this.#mustBeOpen();
+    const askedUs = monotonicUs();
+    return this.#away(async () => {
+      this.#handle.askedUs = askedUs;
+      return await work();
+    });
+  }
+
+  /** There, the work, and back. */
+  async #away<Answer>(work: () => Promise<Answer>): Promise<Answer> {
+    const database = this.#database;
+    await this.#world.hop(database.process, this.#tripMs());
+    let answer: () => Answer;
+    try {
+      if (!database.isUp) throw unreachable();
+      const result = await work();
+      answer = () => result;
+    } catch (error) {
+      answer = () => {
+        throw error;
+      };
+    }
+    await this.#world.hop(this.#server, this.#tripMs());
+    return answer();
+  }
+
+  async #heartbeat(
+    heartbeat: Store["heartbeat"],
+    replica: bigint,
+    claims: Parameters<Store["heartbeat"]>[1],
+    keepForUs: number,
+  ): ReturnType<Store["heartbeat"]> {
+    if (claims.length === 0) return [];
+    const beforeUs = this.#handle.clock.earliestUs(monotonicUs());
+    const { written } = this.#database;
+    const { kept, skipped } = await retry(ROLLED_BACK, () =>
+      this.#small(async () => {
+        const kept = claims.filter((claim) => !written.has(keyText(claim)));
+        await heartbeat(replica, kept, keepForUs);
+        return { kept, skipped: claims.filter((claim) => written.has(keyText(claim))) };
+      }),
+    );
+    if (beforeUs !== null) this.#cache.prolonged(replica, kept, beforeUs + keepForUs);
+    return skipped;
+  }
+
+  async #transact(plan: LoadPlan, decide: DecideRows): Promise<void> {
+    this.#mustBeOpen();
+    const database = this.#database;
+    const transaction = new Transaction(database);
+    // A process that dies takes its connections with it.
+    const died = () => void this.#world.at(database.process, 1, () => transaction.kill("connection_lost"));
+    this.#server.onDeath.push(died);
+    const cached = this.#cache.assume(plan, database.identity);
+    const overMs = this.#world.nowMs + LOAN_MS_MAX;
+    try {
+      await this.#decideAll(transaction, plan, decide, cached, overMs);
+    } catch (error) {
+      // ROLLBACK, or the end of the connection; neither is waited for here.
+      if (!transaction.isOver && !isLeftToCommit(transaction))
+        this.#world.at(database.process, this.#tripMs(), () => transaction.end());
+      if (!isRowLocked(error)) {
+        this.#cache.doubt(plan.locks.map(({ id }) => id));
+        if (cached) this.#handle.clock.doubt(monotonicUs());
+      }
+      if (error instanceof StoreError && error.kind !== "transient") this.#cache.forgetAll();
+      throw error;
+    } finally {
+      this.#server.onDeath.splice(this.#server.onDeath.indexOf(died), 1);
+    }
+  }
+
+  async #decideAll(
+    transaction: Transaction,
+    plan: LoadPlan,
+    decide: DecideRows,
+    cached: ReturnType<LockCache["assume"]>,
+    overMs: number,
+  ): Promise<void> {
+    const first = cached ?? (await this.#load(transaction, this.#cache.widened(plan), overMs));
+    const assumptions = cached?.assumptions ?? null;
+    transaction.isAssumed = assumptions !== null;
+    let waitersLeft = false;
+    for (let read: Read = first; ; ) {
+      const changes = decide(read.loaded);
+      waitersLeft ||= leavesWaiters(changes);
+      transaction.rounds.push({ changes: copyOf(changes), read, clock: first.loaded });
+      // Says in the locks themselves where their first holders are, which the cache must know.
+      movesOf(changes, read.loaded.nowUs);
+      const isLast = changes.again.length === 0;
+      if (!isLast) {
+        const again = await this.#trip(transaction, overMs, async () => {
+          if (assumptions && transaction.rounds.length === 1)
+            await this.#mustBeAsAssumed(transaction, plan, first, assumptions);
+          return this.#asIfWritten(transaction, () =>
+            load(this.#handle, furtherPlan(changes.again), first.loaded),
+          );
+        });
+        read = { ...again, loaded: { ...again.loaded, ...clockOf(first.loaded) } };
+        continue;
+      }
+      const isAlone = read === first;
+      await this.#commit(transaction, overMs, async () => {
+        if (assumptions && isAlone) await this.#mustBeAsAssumed(transaction, plan, first, assumptions);
+        if (waitersLeft && !plan.rule) await this.#rulesMustBe(transaction, plan, first);
+      });
+      if (isAlone && !plan.rule) this.#cache.learn(first as Parameters<LockCache["learn"]>[0], changes);
+      else this.#cache.doubt(first.loaded.locks.keys());
+      return;
+    }
+  }
+
+  /** Locks, then the clock, then everything else. */
+  async #load(transaction: Transaction, plan: LoadPlan, overMs: number): Promise<Read> {
+    const handle = this.#handle;
+    const database = this.#database;
+    const askedUs = monotonicUs();
+    const read = await this.#trip(transaction, overMs, async () => {
+      const earlyUs = database.nowUs();
+      if (database.luck.deadlock > this.#server.chance())
+        throw new StoreError(
+          "transient",
+          "deadlock",
+          "The database chose this transaction to end a deadlock.",
+        );
+      if (plan.rule) await this.#lock(transaction, META_ROW, false);
+      const ids = plan.rule
+        ? [...load(handle, plan, exactly(database.nowUs())).loaded.locks.keys()].sort((a, b) =>
+            a < b ? -1 : 1,
+          )
+        : plan.locks.map(({ id }) => id);
+      if (!this.#planted.locksNothing)
+        for (const id of ids) await this.#lock(transaction, id, plan.impatient === true);
+      const nowUs = this.#planted.readsClockFirst ? earlyUs : database.nowUs();
+      const read = load(handle, plan, exactly(nowUs));
+      return { ...read, nowUs, isSuccessor: database.rowsIdentity !== database.identity };
+    });
+    const clock = handle.clock.read(read.nowUs, askedUs, monotonicUs());
+    return { ...read, loaded: { ...read.loaded, ...clock, isSuccessor: read.isSuccessor } };
+  }
+
+  async #lock(transaction: Transaction, row: bigint, isImpatient: boolean): Promise<void> {
+    const { locks } = this.#database;
+    // A row that a transaction takes after its end would stay locked for ever.
+    transaction.busy();
+    if (!isImpatient) await locks.wait(row, transaction);
+    else if (!locks.take(row, transaction)) throw rowLocked();
+    transaction.busy();
+    if (row !== META_ROW) transaction.lockedUs = this.#database.shownUs;
+  }
+
+  async #mustBeAsAssumed(
+    transaction: Transaction,
+    plan: LoadPlan,
+    { loaded }: Read,
+    { newRequestIds, serverIdentity }: Assumptions,
+  ): Promise<void> {
+    const database = this.#database;
+    const { statements } = database.rows;
+    for (const id of [...loaded.locks.keys()].sort((a, b) => (a < b ? -1 : 1)))
+      await this.#lock(transaction, id, plan.impatient === true);
+    const first = transaction.rounds[0] as Transaction["rounds"][number];
+    for (const lock of first.changes.locks) {
+      const known = first.read.before.lock(lock.id);
+      const row = statements.read("revision", "SELECT revision FROM rowlock_lock WHERE id = ?", [lock.id])[0];
+      if (!row || (row[0] !== known?.revision && !this.#planted.trustsOldRows)) throw changed();
+    }
+    const { failOver, rulesRevision } = this.#handle.meta();
+    const nowUs = database.nowUs();
+    const latestUs = Math.min(
+      loaded.nowUs + CLOCK_BEHIND_US_MAX,
+      firstEnd(first.changes, first.read, loaded) - 1,
+    );
+    const isUnchanged =
+      rulesRevision === loaded.rulesRevision &&
+      failOver.epoch === loaded.failOver.epoch &&
+      failOver.atUs === loaded.failOver.atUs &&
+      failOver.grantsFromUs === loaded.failOver.grantsFromUs &&
+      serverIdentity === database.rowsIdentity &&
+      nowUs >= loaded.atLeastUs &&
+      nowUs <= latestUs;
+    if (!isUnchanged) throw changed();
+    const added = new Set(first.changes.added.map(({ requestId }) => requestId));
+    for (const id of newRequestIds)
+      if (!added.has(id) && statements.get("request", Buffer.from(id))) throw changed();
+  }
+
+  async #rulesMustBe(transaction: Transaction, plan: LoadPlan, { loaded }: Read): Promise<void> {
+    const { locks } = this.#database;
+    // A shared lock, which it has only for this moment.
+    if (!locks.isFree(META_ROW, transaction))
+      await this.#lock(transaction, META_ROW, plan.impatient === true);
+    if (this.#handle.meta().rulesRevision !== loaded.rulesRevision) throw changed();
+  }
+
+  /** What it would read now, with its own writes, which nobody else sees. */
+  #asIfWritten<Answer>(transaction: Transaction, look: () => Answer): Answer {
+    let answer: { readonly found: Answer } | undefined;
+    try {
+      this.#handle.inTransaction(() => {
+        this.#write(transaction);
+        answer = { found: look() };
+        throw new NotYet();
+      });
+    } catch (error) {
+      if (!(error instanceof NotYet)) throw error;
+    }
+    if (!answer) throw new Error("unreachable");
+    return answer.found;
+  }
+
+  #write({ rounds }: Transaction): void {
+    // A write changes what it writes.
+    for (const { changes, read, clock } of rounds) save(this.#handle, copyOf(changes), read.before, clock);
+  }
+
+  /** Writes all of it, and commits. */
+  #writeAndCommit(transaction: Transaction): void {
+    this.#handle.inTransaction(() => this.#write(transaction));
+    this.#lookAtDate(transaction);
+  }
+
+  /**
+   * Notes a decision that is dated before its transaction had its locks: another one may have decided in between, at a
+   * later time. Clients hardly ever see that. A clock that was set back after the locks explains an earlier date.
+   */
+  #lookAtDate({ rounds, lockedUs, isAssumed }: Transaction): void {
+    if (lockedUs === null) return;
+    const leastUs = Math.min(lockedUs, this.#database.shownUs) - (isAssumed ? CLOCK_BEHIND_US_MAX : 0);
+    for (const { clock } of rounds) {
+      if (clock.nowUs >= leastUs) continue;
+      const at = `${this.#server.name} at ${this.#world.nowMs.toFixed(3)} ms`;
+      this.#database.misdated.push(`${at}: ${leastUs - clock.nowUs} us before it had its locks`);
+    }
+  }
+
+  async #commit(transaction: Transaction, overMs: number, assert: () => Promise<void>): Promise<void> {
+    const database = this.#database;
+    const { luck, process } = database;
+    const { chance } = this.#server;
+    const fate = chance();
+    const isCut = fate < luck.cut;
+    const isLate = !isCut && fate < luck.cut + luck.late;
+    const isUnheard = !isCut && !isLate && fate < luck.cut + luck.late + luck.answerLost;
+    try {
+      await this.#trip(transaction, overMs, async () => {
+        if (isCut) {
+          transaction.kill("connection_lost");
+          throw lost("unknown_outcome");
+        }
+        await assert();
+        if (isLate) {
+          this.#commitLater(transaction, between(chance, 0, LATE_MS_MAX));
+          throw lost("unknown_outcome");
+        }
+        this.#writeAndCommit(transaction);
+        transaction.end();
+        if (isUnheard) {
+          await this.#world.hop(process, between(chance, 0, LOST_MS_MAX));
+          throw lost("unknown_outcome");
+        }
+      });
+    } catch (error) {
+      // The writes and COMMIT are one trip, so nobody knows how far it came.
+      const isLost =
+        error instanceof StoreError && ["connection_lost", "unreachable", "timeout"].includes(error.reason);
+      if (isLost) throw lost("unknown_outcome");
+      throw error;
+    }
+  }
+
+  #commitLater(transaction: Transaction, ms: number): void {
+    const { written, process } = this.#database;
+    const keys = transaction.rounds.flatMap(({ changes }) => changes.changed.map(keyText));
+    for (const key of keys) written.set(key, (written.get(key) ?? 0) + 1);
+    left.add(transaction);
+    this.#world.at(process, ms, () => {
+      for (const key of keys) {
+        const count = (written.get(key) ?? 1) - 1;
+        if (count > 0) written.set(key, count);
+        else written.delete(key);
+      }
+      if (transaction.isOver) return;
+      try {
+        this.#writeAndCommit(transaction);
+      } catch (error) {
+        // Another transaction has added a claim with the same request id. With a planted fault, anything may not fit.
+        const isRefused = (error as { code?: string }).code === "ERR_SQLITE_ERROR";
+        const isPlanted = Object.keys(this.#planted).length > 0;
+        if (!(error instanceof StoreError) && !isRefused && !isPlanted) throw error;
+      }
+      transaction.end();
+    });
+  }
+
+  /** One trip of a transaction. Its connection is given up if the server has lent it for too long. */
+  async #trip<Answer>(
+    transaction: Transaction,
+    overMs: number,
+    work: () => Promise<Answer>,
+  ): Promise<Answer> {
+    let isOver = false;
+    const trip = this.#away(async () => {
+      transaction.busy();
+      try {
+        const answer = await work();
+        if (!transaction.isOver) transaction.idle();
+        return answer;
+      } catch (error) {
+        if (transaction.killed !== undefined && isRowLocked(error)) throw lost("transient");
+        throw error;
+      }
+    }).finally(() => {
+      isOver = true;
+    });
+    trip.catch(() => {});
+    return await new Promise<Answer>((resolve, reject) => {
+      const tooLong = this.#world.at(this.#server, overMs - this.#world.nowMs, () => {
+        if (isOver) return;
+        this.#world.at(this.#database.process, this.#tripMs(), () => transaction.kill("connection_lost"));
+        reject(new StoreError("unavailable", "timeout", "The database did not answer in time."));
+      });
+      trip.then(
+        (answer) => {
+          tooLong();
+          resolve(answer);
+        },
+        (error: unknown) => {
+          tooLong();
+          reject(error);
+        },
+      );
+    });
+  }
+}
+
+/** Transactions that commit although their connection is lost. */
+const left = new WeakSet<Transaction>();
+const isLeftToCommit = (transaction: Transaction) => left.has(transaction);
+
+class NotYet extends Error {}
+
+function exactly(nowUs: number): Clock {
+  return { nowUs, atLeastUs: nowUs, jumpedAtUs: null, backAtUs: null };
+}
+
+function clockOf({ nowUs, atLeastUs, jumpedAtUs, backAtUs }: Clock): Clock {
+  return { nowUs, atLeastUs, jumpedAtUs, backAtUs };
+}
+
+/** As the store of MySQL does it: the write of a lease that goes on must come before its end. */
+function firstEnd({ changed }: Changes, { before }: Read, { atLeastUs }: Clock): number {
+  const claimBefore = (before as Partial<{ claim(key: Claim): Claim | undefined }>).claim;
+  let firstUs = Number.POSITIVE_INFINITY;
+  for (const claim of changed) {
+    if (claim.state !== "held") continue;
+    const endUs = claimBefore?.call(before, claim)?.deadlineUs ?? firstUs;
+    if (endUs > atLeastUs) firstUs = Math.min(firstUs, endUs);
+  }
+  return firstUs;
+}
+
+/** The decision goes on using its rows. */
+function copyOf(changes: Changes): Changes {
+  return {
+    ...changes,
+    locks: changes.locks.map((lock) => ({ ...lock })),
+    added: changes.added.map((claim) => ({ ...claim })),
+    changed: changes.changed.map((claim) => ({ ...claim })),
+  };
+}
