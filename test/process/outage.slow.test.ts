@@ -9,8 +9,9 @@ import { WhenBusy } from "#proto/rowlock/v1/lock_pb.js";
 import { type FoundServer, freshDatabase, freshSqlite, mysqlFamily } from "../support/database.ts";
 import { startDroppingProxy } from "../support/dropping-proxy.ts";
 import { leaseIn } from "../support/test-calls.ts";
+import { until } from "../support/until.ts";
 import { serveArgs } from "./server-process.ts";
-import { AWAY, answered, processStage, readyPage } from "./stage.ts";
+import { AWAY, answered, metric, processStage, readyPage } from "./stage.ts";
 
 /** Excludes lines that report again now and then that the outage lasts. */
 const isNews = (line: string) => !line.includes("the database still cannot be used");
@@ -34,10 +35,8 @@ describe.each(mysqlFamily())("on $flavour $version, a database", (database) => {
     });
     await stream.position();
     const blocked = client.call("acquire", { name: "etl", requestId: "blocked", whenBusy: WhenBusy.WAIT });
-    await answered(async () => {
-      const { lock } = await client.call("getLock", { name: "etl" });
-      if (lock?.waiting !== 2) throw Object.assign(new Error("Not there yet."), AWAY);
-    });
+    // The server knows that both have their places: a call whose COMMIT is not answered yet would fail with the outage.
+    await until(async () => (await metric(server, 'rowlock_enqueued_total{class="other"}')) === 2);
 
     proxy.leave();
     const calls = [
@@ -67,7 +66,7 @@ describe.each(mysqlFamily())("on $flavour $version, a database", (database) => {
     expect(await answered(() => client.call("release", { leaseId: lease.leaseId }))).toBeTruthy();
     const granted = await stream.granted();
     expect(granted.fencingToken).toBe(lease.fencingToken + 1n);
-    await client.call("release", { leaseId: granted.leaseId });
+    await answered(() => client.call("release", { leaseId: granted.leaseId }));
     expect(leaseIn(await blocked).fencingToken).toBe(lease.fencingToken + 2n);
   });
 

@@ -53,6 +53,7 @@ describe.runIf(binary)("a server on a source and its replica", () => {
       );
       const held = await server.client.lease({ name: "held", ttl: { seconds: 600n } as never });
 
+      await pair.caughtUp();
       await pair.source.kill();
       expect(await readyPage(server, 503)).toBe(
         "not ready: the database cannot be written: no_usable_server\n",

@@ -57,13 +57,13 @@ export function processStage(undone: "after each test" | "after all" = "after ea
   return stage;
 }
 
-/** Repeats a call until the database is available. Any other failure fails the test. */
-export async function answered<Value>(call: () => Promise<Value>): Promise<Value> {
+/** Repeats a call while it fails like `passing`: until the database is available. Any other failure fails the test. */
+export async function answered<Value>(call: () => Promise<Value>, passing: object = AWAY): Promise<Value> {
   for (;;) {
     try {
       return await call();
     } catch (error) {
-      expect(error).toMatchObject(AWAY);
+      expect(error).toMatchObject(passing);
       await sleep(POLL_EVERY_MS);
     }
   }

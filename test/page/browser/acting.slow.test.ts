@@ -120,6 +120,8 @@ describe.skipIf(!HAS_CHROMIUM)("somebody", () => {
     expect((await server.client.call("getLock", { name: "etl/load" })).lock?.limit?.limit).toBe(0);
 
     await dialog.getByRole("button", { name: "Cancel" }).click();
+    // A dialog takes the version that the page shows, and the page has to hear of the change.
+    await page.getByRole("region", { name: "State" }).getByText("somebody else").waitFor();
     await page.getByRole("button", { name: "Set limit…" }).click();
     await dialog.getByRole("spinbutton", { name: "Limit" }).fill("3");
     await dialog.getByLabel("Reason").fill("night shift");
