@@ -132,11 +132,12 @@ const ON_MYSQL = `SELECT DISTINCT u.PROCESSLIST_ID, u.PROCESSLIST_USER, u.PROCES
   LEFT JOIN performance_schema.events_statements_current s ON s.THREAD_ID = u.THREAD_ID
   LEFT JOIN information_schema.INNODB_TRX x ON x.trx_mysql_thread_id = u.PROCESSLIST_ID
   WHERE me.PROCESSLIST_ID = ? ORDER BY 4 DESC LIMIT ${USERS_MAX}`;
-// MariaDB does not tell who uses a table, but which transactions are older than this wait, and do not wait themselves.
+// MariaDB does not tell who uses a table, but which transactions are older than this wait, and do not wait themselves. Those of
+// other databases on the same server are left out: nobody should be told to end them.
 const ON_MARIADB = `SELECT u.ID, u.USER, u.HOST, TIMESTAMPDIFF(SECOND, x.trx_started, NOW()), u.INFO
   FROM information_schema.INNODB_TRX x
   JOIN information_schema.PROCESSLIST u ON u.ID = x.trx_mysql_thread_id
-  WHERE u.ID NOT IN (?) AND x.trx_started <= NOW() - INTERVAL ? SECOND
+  WHERE u.ID NOT IN (?) AND (u.DB IS NULL OR u.DB = DATABASE()) AND x.trx_started <= NOW() - INTERVAL ? SECOND
     AND COALESCE(u.STATE, '') NOT LIKE 'Waiting for % metadata lock'
   ORDER BY x.trx_started LIMIT ${USERS_MAX}`;
 

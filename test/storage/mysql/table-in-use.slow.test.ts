@@ -30,6 +30,8 @@ describe.each(mysqlFamily())("on $flavour $version", (server) => {
   let drop: () => Promise<void>;
   let store: Store;
   let reader: Connection;
+  /** Reads a table of another database on the same server. */
+  let stranger: Connection;
   let hasColour = false;
   /** Whether this server keeps the tables that tell who uses a table. */
   let tells = true;
@@ -41,14 +43,18 @@ describe.each(mysqlFamily())("on $flavour $version", (server) => {
         ? undefined
         : await startPrivateServer(binary, "mysql", { flags: ["--performance-schema=ON"] });
     const fresh = await freshDatabase(own?.server ?? server);
+    const others = await freshDatabase(own?.server ?? server);
     url = fresh.url;
     drop = async () => {
       await fresh.drop();
+      await others.drop();
       await own?.stop();
     };
     await migrateUp(url);
     store = await openStore(url);
     reader = await createConnection({ uri: url });
+    stranger = await createConnection({ uri: others.url });
+    await stranger.query("CREATE TABLE work (id INT PRIMARY KEY) ENGINE = InnoDB");
     const [rows] = await reader.query("SELECT @@performance_schema AS is_on");
     tells = server.flavour === "mariadb" || Number((rows as { is_on: unknown }[])[0]?.is_on) === 1;
   });
@@ -60,6 +66,7 @@ describe.each(mysqlFamily())("on $flavour $version", (server) => {
   });
   afterAll(async () => {
     await reader?.end();
+    await stranger?.end();
     await store?.close();
     await drop?.();
   });
@@ -85,7 +92,9 @@ describe.each(mysqlFamily())("on $flavour $version", (server) => {
           : ": `SELECT '\\.\\.\\.', token_floor FROM rowlock_meta`")
       : "somebody whom the database does not name";
 
-  test("it names a transaction that has read the table, in the log and when it gives up", async () => {
+  test("it names the transaction that has read the table, in the log and when it gives up", async () => {
+    await stranger.query("START TRANSACTION WITH CONSISTENT SNAPSHOT");
+    await stranger.query("SELECT * FROM work");
     await read();
     const logged: string[] = [];
     const error = (await migrate({ log: (line) => logged.push(line), tableWaitMs: BRIEFLY_MS }).catch(
@@ -93,6 +102,7 @@ describe.each(mysqlFamily())("on $flavour $version", (server) => {
     )) as StoreError;
     const waits =
       "`ALTER TABLE rowlock_meta ADD COLUMN colour INT NOT NULL DEFAULT 7` has waited for \\d+ s for ";
+    await stranger.query("ROLLBACK");
     expect(logged).toEqual([
       expect.stringMatching(
         new RegExp(`^The migration goes on when others let it: ${waits}${inTheWay()}\\.$`),
