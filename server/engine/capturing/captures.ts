@@ -89,8 +89,8 @@ export class Captures {
   }
 
   /**
-   * Takes what is free now. Throws a Fault if too many captures wait to begin, or if no lease was taken and an
-   * Acquire failed, which may have taken something.
+   * Takes what is free now. Throws a Fault if too many captures wait to begin, if no lease was taken and an Acquire
+   * failed, or if an Acquire may have taken something that a repeat of the request would return.
    */
   async capture(asked: CaptureTry): Promise<Captured> {
     const { requestId } = asked.input;
@@ -156,9 +156,12 @@ export class Captures {
     // Returns all leases of the request, those of the other attempt and of this one.
     if (isRepeated) return (await this.#earlier(input)) ?? { leases, retryAfterUs: null, isRepeated };
     const [first] = faults;
-    const canAskAgain = leases.length === 0 && input.requestId !== "" && !isGivenUp(caller?.signal);
-    for (const { fault, candidate, command } of canAskAgain ? [] : faults)
-      if (fault.outcomeUnknown) this.#options.commands.withdraw(candidate.id, command);
+    const inDoubt = faults.filter(({ fault }) => fault.outcomeUnknown);
+    const [doubt] = inDoubt;
+    // A repeat returns all that the request took. An answer without what is in doubt could use up attempts that nobody
+    // makes: the database may be away for longer than such a lease lasts.
+    if (doubt && input.requestId !== "" && !isGivenUp(caller?.signal)) throw doubt.fault;
+    for (const { candidate, command } of inDoubt) this.#options.commands.withdraw(candidate.id, command);
     if (leases.length === 0 && first) throw first.fault;
     if (leases.length === 0 && !isGivenUp(caller?.signal)) {
       // An attempt at another server may have committed what refused this one.

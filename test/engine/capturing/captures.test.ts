@@ -417,11 +417,17 @@ describe("a capture with an unknown outcome", () => {
     expect(withdrawn).toEqual(isWithdrawn ? ["t/10000"] : []);
   });
 
-  test("of one lock that has another one answers with that, and withdraws the first", async () => {
-    const { capture, withdrawn } = scene(2, (name) =>
-      name === "t/10000" ? UNKNOWN : { kind: "held", claim: CLAIM },
-    );
-    expect((await capture({ max: 2, requestId: "r" })).leases).toHaveLength(1);
+  const oneOfTwo = () => scene(2, (name) => (name === "t/10000" ? UNKNOWN : { kind: "held", claim: CLAIM }));
+
+  test("of one lock tells nothing of another one to a client that may ask again", async () => {
+    const { capture, withdrawn } = oneOfTwo();
+    await expect(capture({ max: 2, requestId: "r" })).rejects.toBe(UNKNOWN);
+    expect(withdrawn).toEqual([]);
+  });
+
+  test("of one lock answers with another one if nobody can ask again, and withdraws the first", async () => {
+    const { capture, withdrawn } = oneOfTwo();
+    expect((await capture({ max: 2 })).leases).toHaveLength(1);
     expect(withdrawn).toEqual(["t/10000"]);
   });
 });
