@@ -61,7 +61,7 @@ export function mayGrant({ clock, failOver, lock }: Draft): boolean {
 /** Whether the claim's present state has run out. */
 function isDue(draft: Draft, claim: Claim): boolean {
   const { clock, failOver, policy } = draft;
-  if (claim.deadlineUs === null || claim.deadlineUs > clock.atLeastUs) return false;
+  if (claim.deadlineUs === null || claim.deadlineUs > clock.atLeastUs - clock.skippedUs) return false;
   if (claim.state === "waiting" && isKept(draft, claim)) return false;
   // A fail-over may have lost signs of life and renewals, and a jump of the clock makes them look old. So the claim
   // gets its whole time again, counted from that moment.

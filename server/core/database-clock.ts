@@ -1,8 +1,8 @@
 // What this process knows of the database's clock. The database reads its clock at some time between the question and
 // the answer, so a reading only bounds how far that clock is ahead of the monotonic one here. Readings are
 // intersected, and the bounds widen by the drift that may have happened meanwhile. If a reading contradicts the
-// bounds, the clock has stepped: the reading replaces them, and a long step is a jump. Pure: monotonic times are
-// arguments, in microseconds.
+// bounds, the clock has stepped: the reading replaces them. A long step ahead is a jump; the time that short ones skip
+// is added to what was given before. Pure: monotonic times are arguments, in microseconds.
 
 import { CLOCK_DRIFT_MAX, CLOCK_JUMP_US_MIN } from "./bounds.ts";
 
@@ -17,6 +17,8 @@ export interface Clock {
    * jump is due only when its whole time has passed after it: the holder has not had the time that the clock skipped.
    */
   readonly jumpedAtUs: number | null;
+  /** What short steps ahead have skipped: claims are due by so much later than the clock says. */
+  readonly skippedUs: number;
   /**
    * When this replica reached the database again after an outage, or first after its start; null: unknown. Others may
    * have been away for as long and come back later, so from then on places are kept for a grace period.
@@ -48,6 +50,11 @@ export class DatabaseClock {
   /** Monotonic times, because these pass evenly however the clock is set. */
   #jumpedAtUs: number | null = null;
   #backAtUs: number | null = null;
+  /**
+   * What short steps had skipped when the last one was seen. It wears off at the rate of drift, which shortens leases
+   * no more than drift may, so that a dead holder's long lease does not last for ever beside a clock that is set often.
+   */
+  #skipped = { us: 0, seenUs: 0 };
   /** Whether the next reading is the first since the start, or since this replica could not reach the database. */
   #isBack = true;
   readonly #onJump: ((byUs: number) => void)[] = [];
@@ -91,7 +98,7 @@ export class DatabaseClock {
     const atLeastUs = Math.min(nowUs - coarseUs, Math.floor(answeredUs + ahead.atLeastUs));
     const isOlder = !isTaken && !this.#isDoubted;
     const atMostUs = isOlder ? Math.max(nowUs, Math.ceil(answeredUs + ahead.atMostUs)) : nowUs;
-    return this.#clock(ahead, atLeastUs, atMostUs);
+    return this.#clock(ahead, atLeastUs, atMostUs, answeredUs);
   }
 
   /** The clock for a decision that does not read it; null: unknown, or not known within `unsureUsMax`. */
@@ -100,7 +107,8 @@ export class DatabaseClock {
     if (!ahead) return null;
     const atLeastUs = Math.floor(monotonicUs + ahead.atLeastUs);
     const atMostUs = Math.ceil(monotonicUs + ahead.atMostUs);
-    return atMostUs - atLeastUs > unsureUsMax ? null : this.#clock(ahead, atLeastUs, atMostUs);
+    if (atMostUs - atLeastUs > unsureUsMax) return null;
+    return this.#clock(ahead, atLeastUs, atMostUs, monotonicUs);
   }
 
   /** The earliest time that the clock may show now; null: unknown. */
@@ -148,11 +156,20 @@ export class DatabaseClock {
   #step(known: Ahead, seen: Ahead, answeredUs: number): void {
     const isAhead = seen.atLeastUs > known.atMostUs;
     const longestUs = isAhead ? seen.atMostUs - known.atLeastUs : known.atMostUs - seen.atLeastUs;
-    if (longestUs < CLOCK_JUMP_US_MIN) return;
-    // A clock that is set back takes no time from anybody. What is granted from here on ends early when the clock is
-    // set right again, and that counts as a jump ahead.
-    if (isAhead) this.#jumpedAtUs = answeredUs;
+    // A clock that is set back takes no time from anybody, and returns what it has skipped. What is granted from here on
+    // ends early when the clock is set right again, and that counts as a step ahead.
+    const byUs = isAhead ? longestUs : seen.atMostUs - known.atLeastUs;
+    const skippedUs = Math.max(0, this.#skippedUs(answeredUs) + byUs);
+    const isJump = skippedUs >= CLOCK_JUMP_US_MIN;
+    this.#skipped = { us: isJump ? 0 : skippedUs, seenUs: answeredUs };
+    if (isJump) this.#jumpedAtUs = answeredUs;
+    if (!isJump && longestUs < CLOCK_JUMP_US_MIN) return;
     for (const tell of this.#onJump) tell(Math.round(middle(seen) - middle(known)));
+  }
+
+  #skippedUs(monotonicUs: number): number {
+    const { us, seenUs } = this.#skipped;
+    return Math.max(0, us - Math.max(0, monotonicUs - seenUs) * CLOCK_DRIFT_MAX);
   }
 
   #aheadAt(monotonicUs: number): Ahead | null {
@@ -165,16 +182,16 @@ export class DatabaseClock {
    * Narrower bounds would set the latest time back, and a wait that has just been given would seem longer than
    * requested. So the time that decisions count from never goes back unless the clock does.
    */
-  #clock({ atMostUs }: Ahead, atLeastUs: number, latestUs: number): Clock {
+  #clock({ atMostUs }: Ahead, atLeastUs: number, latestUs: number, monotonicUs: number): Clock {
     const nowUs = Math.max(this.#givenUs, latestUs);
     this.#givenUs = nowUs;
     // In the clock's present time, however the clock was set since, and no earlier than it was.
-    const inDatabaseTime = (monotonicUs: number | null) =>
-      monotonicUs === null ? null : Math.ceil(monotonicUs + atMostUs);
+    const inDatabaseTime = (thenUs: number | null) => (thenUs === null ? null : Math.ceil(thenUs + atMostUs));
     return {
       nowUs,
       atLeastUs,
       jumpedAtUs: inDatabaseTime(this.#jumpedAtUs),
+      skippedUs: Math.ceil(this.#skippedUs(monotonicUs)),
       backAtUs: inDatabaseTime(this.#backAtUs),
     };
   }

@@ -209,6 +209,41 @@ describe("a small step", () => {
   });
 });
 
+describe("a short step", () => {
+  test("ahead is not a jump, and what it skipped is added to what was given before", () => {
+    const { read, jumps } = watched();
+    read();
+    expect(read({ stepUs: 300_000 })).toMatchObject({ jumpedAtUs: null, skippedUs: 300_000 + 1_000 });
+    expect(jumps).toEqual([]);
+  });
+
+  test("wears off as a clock may drift", () => {
+    const { read } = watched();
+    read();
+    const { skippedUs } = read({ stepUs: 300_000 });
+    expect(read({ passUs: 100 * SECOND_US }).skippedUs).toBe(skippedUs - 100 * SECOND_US * CLOCK_DRIFT_MAX);
+    expect(read({ passUs: HOUR_US }).skippedUs).toBe(0);
+  });
+
+  test("back returns what the clock had skipped, and no more", () => {
+    const { read } = watched();
+    read();
+    read({ stepUs: 300_000 });
+    expect(read({ passUs: 1_000, stepUs: -200_000 }).skippedUs).toBeCloseTo(100_000, -4);
+    expect(read({ passUs: 1_000, stepUs: -200_000 }).skippedUs).toBe(0);
+    expect(read({ passUs: 1_000, stepUs: 200_000 }).skippedUs).toBeCloseTo(200_000, -4);
+  });
+
+  test("is a jump with those before it, if together they go that far", () => {
+    const { read, jumps } = watched();
+    read();
+    for (const _ of [1, 2]) expect(read({ stepUs: 200_000 }).jumpedAtUs).toBeNull();
+    const clock = read({ stepUs: 200_000 });
+    expect(clock).toMatchObject({ jumpedAtUs: clock.nowUs, skippedUs: 0 });
+    expect(jumps).toHaveLength(1);
+  });
+});
+
 describe("the known time", () => {
   test("is unset before the first reading", () => {
     const { estimate, forgettable } = watched();

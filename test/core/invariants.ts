@@ -215,7 +215,8 @@ function dueAmong(claims: readonly Claim[], { clock, failOver, settings }: Trans
     const waitOver = claim.waitUntilUs !== null && claim.waitUntilUs <= clock.atLeastUs;
     const keptUntilUs =
       isHeld(claim) || waitOver || clock.backAtUs === null ? 0 : clock.backAtUs + settings.graceUs;
-    return Math.max(claim.deadlineUs, doubtedUntilUs, keptUntilUs) <= clock.atLeastUs;
+    const endUs = claim.deadlineUs + clock.skippedUs;
+    return Math.max(endUs, doubtedUntilUs, keptUntilUs) <= clock.atLeastUs;
   });
 }
 

@@ -102,6 +102,12 @@ export const MUTANTS: readonly Mutant[] = [
     to: "nowUs: rows.atLeastUs",
   },
   {
+    fault: "takes a short step of the clock for time that has passed",
+    file: "advance.ts",
+    from: "clock.atLeastUs - clock.skippedUs",
+    to: "clock.atLeastUs",
+  },
+  {
     fault: "takes a jump of the clock for time that has passed",
     file: "advance.ts",
     from: "Math.max(clock.jumpedAtUs ?? 0, failOver.atUs)",

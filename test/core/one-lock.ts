@@ -25,6 +25,8 @@ export class OneLock {
   readonly rows: RowsInMemory;
   nowUs = 1_000_000 * SECOND_US;
   #jumpedAtUs: number | null = null;
+  /** What a short step of the clock has skipped. */
+  skippedUs = 0;
   /** How far the clock may be behind the true time, at most. */
   unsureUs = 0;
   /** When the replica reconnected to the database; null: it was never away. */
@@ -69,8 +71,8 @@ export class OneLock {
   }
 
   get clock(): Clock {
-    const { nowUs, unsureUs, backAtUs } = this;
-    return { nowUs, atLeastUs: nowUs - unsureUs, jumpedAtUs: this.#jumpedAtUs, backAtUs };
+    const { nowUs, unsureUs, skippedUs, backAtUs } = this;
+    return { nowUs, atLeastUs: nowUs - unsureUs, jumpedAtUs: this.#jumpedAtUs, skippedUs, backAtUs };
   }
 
   /** Runs one transaction with these commands. */

@@ -186,6 +186,7 @@ export class ReferenceModel {
   #now = 0;
   #surely = 0;
   #jumpedAt: number | null = null;
+  #skipped = 0;
   #backAt: number | null = null;
   #failOver = NO_FAIL_OVER;
   #seenUpTo: bigint | null = null;
@@ -212,6 +213,7 @@ export class ReferenceModel {
     this.#now = context.clock.nowUs;
     this.#surely = context.clock.atLeastUs;
     this.#jumpedAt = context.clock.jumpedAtUs;
+    this.#skipped = context.clock.skippedUs;
     this.#backAt = context.clock.backAtUs;
     this.#failOver = context.failOver;
     this.#seenUpTo = context.seenUpTo;
@@ -574,12 +576,12 @@ export class ReferenceModel {
   }
 
   /**
-   * After a jump of the clock or a fail-over, a claim's time counts again from then. A replica that has just come back
+   * After a jump of the clock or a fail-over, a claim's time counts again from then. What short steps skipped is added to it. A replica that has just come back
    * also keeps places for one more grace period.
    */
   #isDue(claim: ModelClaim): boolean {
     const deadline = this.#deadline(claim);
-    if (deadline === null || deadline > this.#surely) return false;
+    if (deadline === null || deadline + this.#skipped > this.#surely) return false;
     const { graceUs, attachedForUs } = this.#settings;
     const held = this.#isCutShort(claim) ? graceUs : (claim.ttl ?? graceUs);
     const given = claim.granted ? held : attachedForUs;

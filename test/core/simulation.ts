@@ -2,6 +2,7 @@
 // if they differ or if an invariant is broken.
 
 import { isDeepStrictEqual } from "node:util";
+import { CLOCK_JUMP_US_MIN } from "../../server/core/bounds.ts";
 import { type Claim, type ClaimRef, SERVER_MADE_PREFIX } from "../../server/core/claim.ts";
 import type { Command, Outcome } from "../../server/core/command.ts";
 import type { Clock } from "../../server/core/database-clock.ts";
@@ -41,9 +42,10 @@ class Simulation {
   readonly #model = new ReferenceModel(SETTINGS, TOKEN_FLOORS);
   readonly #tokensGiven = new Set<string>();
   #nowUs = 1_000_000_000;
-  /** Each replica sees a jump of the clock in its own next transaction. */
-  readonly #jumpUnseenBy = new Set<bigint>();
+  /** Each replica sees steps of the clock in its own next transaction: how far they go in all. */
+  readonly #stepsUnseenBy = new Map<bigint, number>();
   readonly #jumpedAtUs = new Map<bigint, number>();
+  readonly #skippedUs = new Map<bigint, number>();
   /** Replicas that were away from the database since their last transaction, and when each one came back. */
   readonly #away = new Set<bigint>();
   readonly #backAtUs = new Map<bigint, number>();
@@ -114,12 +116,17 @@ class Simulation {
   }
 
   #readClock(replica: bigint, unsureUs: number): Clock {
-    if (this.#jumpUnseenBy.delete(replica)) this.#jumpedAtUs.set(replica, this.#nowUs);
+    const skippedUs = (this.#skippedUs.get(replica) ?? 0) + (this.#stepsUnseenBy.get(replica) ?? 0);
+    const isJump = skippedUs >= CLOCK_JUMP_US_MIN;
+    if (isJump) this.#jumpedAtUs.set(replica, this.#nowUs);
+    this.#skippedUs.set(replica, isJump ? 0 : skippedUs);
+    this.#stepsUnseenBy.delete(replica);
     if (this.#away.delete(replica)) this.#backAtUs.set(replica, this.#nowUs);
     return {
       nowUs: this.#nowUs,
       atLeastUs: this.#nowUs - unsureUs,
       jumpedAtUs: this.#jumpedAtUs.get(replica) ?? null,
+      skippedUs: this.#skippedUs.get(replica) ?? 0,
       backAtUs: this.#backAtUs.get(replica) ?? null,
     };
   }
@@ -180,7 +187,9 @@ class Simulation {
   #pass(pause: Pause): void {
     if (pause.to !== "deadline") {
       if (pause.to !== "fail_over") this.#nowUs += pause.us;
-      if (pause.to === "jump") for (const replica of REPLICAS) this.#jumpUnseenBy.add(replica);
+      if (pause.to === "jump")
+        for (const replica of REPLICAS)
+          this.#stepsUnseenBy.set(replica, (this.#stepsUnseenBy.get(replica) ?? 0) + pause.us);
       if (pause.to === "back") this.#away.add(pause.replica);
       if (pause.to === "fail_over") {
         const grantsFromUs = Math.max(this.#failOver.grantsFromUs, this.#nowUs + pause.us);

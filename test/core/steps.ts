@@ -142,7 +142,7 @@ const pause: fc.Arbitrary<Pause> = fc.oneof(
     weight: 1,
     arbitrary: fc.record({
       to: fc.constant("jump" as const),
-      us: fc.constantFrom(1_000_000, 20_000_000, 3_600_000_000),
+      us: fc.constantFrom(150_000, 400_000, 1_000_000, 20_000_000, 3_600_000_000),
     }),
   },
   {

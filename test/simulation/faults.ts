@@ -1,6 +1,5 @@
 // What each fault does to a run, and how it is mended.
 
-import { CLOCK_JUMP_US_MIN } from "../../server/core/bounds.ts";
 import type { House } from "./house.ts";
 import type { Fault, FaultKind } from "./steps.ts";
 import { CLIENTS, LOCKS } from "./steps.ts";
@@ -108,9 +107,9 @@ export const STRIKES: Readonly<Record<FaultKind, Strike>> = {
       database.setClock(FAR_US);
       return () => database.setClock(-FAR_US);
     }
-    // Ahead or back, by up to ten seconds. Servers do not notice a shorter step ahead, and leases lose that time.
-    const byUs = Math.round(((force - FAR_SHARE) / (1 - FAR_SHARE) - 0.5) * 20e6);
-    database.setClock(byUs > 0 ? Math.max(byUs, CLOCK_JUMP_US_MIN) : byUs);
+    // Ahead or back, by up to ten seconds, and more often by less than one.
+    const share = ((force - FAR_SHARE) / (1 - FAR_SHARE)) * 2 - 1;
+    database.setClock(Math.round(share ** 3 * 10e6));
     return undefined;
   },
   "a copy that lags is promoted": ({ database }) => {

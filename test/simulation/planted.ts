@@ -95,6 +95,7 @@ export const MISSED: readonly Difference[] = [
   ofCore("takes every grant to have been fetched"),
   ofCore("lets a small request pass a heavy one at the head of the queue"),
   ofCore("keeps the attempt of a lease that nobody has used"),
+  ofCore("takes a short step of the clock for time that has passed"),
   {
     fault: "does not confirm the leases of a session",
     patches: [

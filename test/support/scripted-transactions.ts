@@ -132,7 +132,7 @@ export class ScriptedTransactions implements Pick<Store, "transact"> {
       return { head: waiters.slice(0, this.headMax), complete: waiters.length <= this.headMax };
     };
     return structuredClone({
-      ...{ nowUs: this.nowUs, atLeastUs: this.nowUs, jumpedAtUs: null, backAtUs: null },
+      ...{ nowUs: this.nowUs, atLeastUs: this.nowUs, jumpedAtUs: null, skippedUs: 0, backAtUs: null },
       failOver: NO_FAIL_OVER,
       levelMin: 0,
       locks: new Map(locks.map((lock) => [lock.id, lock])),

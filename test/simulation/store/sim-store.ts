@@ -563,11 +563,11 @@ const isLeftToCommit = (transaction: Transaction) => left.has(transaction);
 class NotYet extends Error {}
 
 function exactly(nowUs: number): Clock {
-  return { nowUs, atLeastUs: nowUs, jumpedAtUs: null, backAtUs: null };
+  return { nowUs, atLeastUs: nowUs, jumpedAtUs: null, skippedUs: 0, backAtUs: null };
 }
 
-function clockOf({ nowUs, atLeastUs, jumpedAtUs, backAtUs }: Clock): Clock {
-  return { nowUs, atLeastUs, jumpedAtUs, backAtUs };
+function clockOf({ nowUs, atLeastUs, jumpedAtUs, skippedUs, backAtUs }: Clock): Clock {
+  return { nowUs, atLeastUs, jumpedAtUs, skippedUs, backAtUs };
 }
 
 /** As the store of MySQL does it: the write of a lease that goes on must come before its end. */

@@ -20,7 +20,13 @@ const ticketsOf = (claims: Iterable<Claim> = []) =>
 
 let copies: Copies;
 beforeEach(() => {
-  copies = new Copies({ nowUs: LATEST_US, atLeastUs: EARLIEST_US, jumpedAtUs: null, backAtUs: null });
+  copies = new Copies({
+    nowUs: LATEST_US,
+    atLeastUs: EARLIEST_US,
+    jumpedAtUs: null,
+    skippedUs: 0,
+    backAtUs: null,
+  });
 });
 
 describe("a decision", () => {

@@ -118,13 +118,13 @@ export async function loadAgain(
   again: readonly bigint[],
   rules: RuleCache,
   clock: DatabaseClock,
-  { nowUs, atLeastUs, jumpedAtUs, backAtUs }: Clock,
+  { nowUs, atLeastUs, jumpedAtUs, skippedUs, backAtUs }: Clock,
 ): Promise<Read> {
   const ids = [...again].sort((a, b) => (a < b ? -1 : 1));
   const locks = ids.map((id) => ({ id, heads: QUEUE_HEAD_MAX, likelyQueue: true }));
   const plan = { locks, claims: [], requestIds: [], holdersOf: [] };
   const next = await read(connection, new Trip("load"), plan, rules, clock);
-  return { ...next, loaded: { ...next.loaded, nowUs, atLeastUs, jumpedAtUs, backAtUs } };
+  return { ...next, loaded: { ...next.loaded, nowUs, atLeastUs, jumpedAtUs, skippedUs, backAtUs } };
 }
 
 async function read(

@@ -23,7 +23,7 @@ class SteadyClock implements Pick<DatabaseClock, "read" | "estimate" | "doubt"> 
   #known: Clock | null = null;
 
   read(nowUs: number): Clock {
-    this.#known = { nowUs, atLeastUs: nowUs, jumpedAtUs: null, backAtUs: null };
+    this.#known = { nowUs, atLeastUs: nowUs, jumpedAtUs: null, skippedUs: 0, backAtUs: null };
     return this.#known;
   }
 

@@ -20,7 +20,7 @@ import { NO_CHANGES, NO_PLAN, planned } from "../../../support/store-fixture.ts"
 import { ended, held, LOCK, numbers, waiting } from "./lock-fixture.ts";
 
 const SERVER = "this server of the database";
-const CLOCK = { nowUs: 1_000, atLeastUs: 900, jumpedAtUs: null, backAtUs: null };
+const CLOCK = { nowUs: 1_000, atLeastUs: 900, jumpedAtUs: null, skippedUs: 0, backAtUs: null };
 const FAIL_OVER = { epoch: 3n, atUs: 10, grantsFromUs: 20 };
 
 /** A cache, and what its server's transactions would tell it. */
