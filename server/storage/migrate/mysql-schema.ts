@@ -1,5 +1,6 @@
 // The schema of a database of MySQL or MariaDB, through knex. A row lock ensures that one of several starting servers
-// migrates while the others wait. The lock ends with the connection of a server that dies. Only this file imports knex.
+// migrates while the others wait. The lock ends with the connection of a server that dies. On Galera, a row that is written
+// does the same (cluster-turn.ts). Only this file imports knex.
 
 import knexOf, { type Knex } from "knex";
 import type { MigrationTarget } from "../../../migrations/target.ts";
@@ -13,6 +14,7 @@ import { NOW_US } from "../mysql/statements.ts";
 import { type RetryPolicy, retry } from "../retry.ts";
 import { levelMinFromRow, textOf } from "../rows/from-rows.ts";
 import { StoreError } from "../store.ts";
+import { ClusterTurn, MAKE_TURN_TABLE, TURN_TABLE, TurnTaken } from "./cluster-turn.ts";
 import {
   ATTEMPT_LIMITS,
   type MigratingConnections,
@@ -49,8 +51,6 @@ const MAKE_TABLE = `CREATE TABLE IF NOT EXISTS ${TABLE} (
      migration_time TIMESTAMP NULL DEFAULT CURRENT_TIMESTAMP,
      needs ${NEEDS}
    ) ENGINE=InnoDB`;
-/** Its single row is the lock. Never changed. */
-const LOCK_TABLE = "rowlock_migration_turn";
 
 /** Error numbers: the table already has a column, or an index, of this name. */
 const COLUMN_EXISTS = 1060;
@@ -99,7 +99,7 @@ export async function withMysqlSchema<Answer>(
     log: silent,
   });
   try {
-    return await use(schemaOf({ knex, ids }, accepted, patience));
+    return await use(schemaOf({ knex, ids, turn: new ClusterTurn(knex) }, accepted, patience));
   } catch (error) {
     throw withServer(error, address, what);
   } finally {
@@ -141,7 +141,8 @@ function schemaOf(
   return {
     applied: () => applied(knex),
     fleet: () => fleetOf(knex),
-    inTurn: (work) => inTurn(patience, () => underLock(knex, target, address, work)),
+    inTurn: (work) =>
+      inTurn(patience, () => whenOthersDoNot(connections, address, () => prepared(knex, target, work))),
     async run({ name, needs, up }) {
       await up(target);
       await knex(TABLE).insert({ name, needs: needs ?? null });
@@ -212,48 +213,55 @@ async function inTurn<Answer>(
 }
 
 /**
- * Runs `work` under the row lock, which lasts as long as its transaction. Two servers may still migrate at once: if a
- * statement of a killed migrator continues in the database, or on two nodes of Galera, where row locks are local to a
- * node. So each statement of a migration can safely run twice, and a cluster runs all of them in one order.
+ * Runs `work` under the row lock, which lasts as long as its transaction, or on Galera in its turn. Two servers may still
+ * migrate at once if a statement of a killed migrator continues in the database. So each statement of a migration can
+ * safely run twice.
  */
-async function underLock<Answer>(
-  knex: Knex,
-  target: MigrationTarget,
+async function whenOthersDoNot<Answer>(
+  { knex, turn }: MigratingConnections,
   address: MysqlAddress,
   work: () => Promise<Answer>,
 ): Promise<Answer> {
   // `openConnection` refuses a node that fell out of its cluster. A change there would keep the node from rejoining.
   const { connection } = await openConnection(address, UNOBSERVED);
+  const { mayLag: isGalera } = connection;
   await connection.end();
-  await makeLock(knex);
+  await makeTurn(knex);
+  if (isGalera) return await turn.during(work);
   return await knex.transaction(async (lock) => {
     await lock.raw(`SET SESSION innodb_lock_wait_timeout = ${LOCK_WAIT_S}, wait_timeout = ${IDLE_S_MAX}`);
-    await lock(LOCK_TABLE).select("id").forUpdate();
-    await knex.raw(MAKE_TABLE);
-    await target.addColumn(TABLE, "needs", NEEDS);
+    await lock(TURN_TABLE).select("id").forUpdate();
     return await work();
   });
+}
+
+/** Makes the table that records migrations before they run. */
+async function prepared<Answer>(
+  knex: Knex,
+  target: MigrationTarget,
+  work: () => Promise<Answer>,
+): Promise<Answer> {
+  await knex.raw(MAKE_TABLE);
+  await target.addColumn(TABLE, "needs", NEEDS);
+  return await work();
 }
 
 /**
  * Checks before it creates, because even a statement with nothing to do would wait for the server that holds the row.
  */
-async function makeLock(knex: Knex): Promise<void> {
-  if (!(await knex.schema.hasTable(LOCK_TABLE))) {
-    await knex.raw(
-      `CREATE TABLE IF NOT EXISTS ${LOCK_TABLE} (id INT UNSIGNED NOT NULL PRIMARY KEY) ENGINE=InnoDB`,
-    );
-  }
-  if ((await knex(LOCK_TABLE).select("id")).length === 0) {
-    await knex.raw(`INSERT IGNORE INTO ${LOCK_TABLE} (id) VALUES (1)`);
+async function makeTurn(knex: Knex): Promise<void> {
+  if (!(await knex.schema.hasTable(TURN_TABLE))) await knex.raw(MAKE_TURN_TABLE);
+  if ((await knex(TURN_TABLE).select("id")).length === 0) {
+    await knex.raw(`INSERT IGNORE INTO ${TURN_TABLE} (id) VALUES (1)`);
   }
 }
 
 /**
- * Whether the error means that another server is migrating: a lock wait time-out, or a deadlock when two nodes migrate
- * at once.
+ * Whether the error means that another server is migrating: its turn, a lock wait time-out, or a deadlock when two nodes
+ * of a cluster write the turn at once.
  */
 function doesAnotherMigrate(error: unknown): error is unknown {
+  if (error instanceof TurnTaken) return true;
   return (
     !(error instanceof StoreError) && ["lock_wait_timeout", "deadlock"].includes(classify(error).error.reason)
   );

@@ -8,6 +8,7 @@ import { classify } from "../mysql/connection/errors.ts";
 import { type RetryPolicy, retry } from "../retry.ts";
 import { textOf } from "../rows/from-rows.ts";
 import { ROW_LOCKED, StoreError } from "../store.ts";
+import type { ClusterTurn } from "./cluster-turn.ts";
 
 /** StoreError.reason if others used a table for too long. */
 export const TABLE_IN_USE = "table_in_use";
@@ -36,6 +37,7 @@ export interface MigratingConnections {
   readonly knex: Knex;
   /** The ids of all of them at the database. */
   readonly ids: ReadonlySet<number>;
+  readonly turn: ClusterTurn;
 }
 
 /** Somebody who uses the table. */
@@ -90,10 +92,11 @@ export async function runPatiently(
 
 /** Returns null if the statement ran; otherwise who was in its way. */
 async function runOnce(
-  { knex, ids }: MigratingConnections,
+  { knex, ids, turn }: MigratingConnections,
   statement: string,
   waitedS: number,
 ): Promise<{ readonly error: unknown; readonly inTheWay: string } | null> {
+  await turn.keep();
   const connection: { readonly threadId: number } = await knex.client.acquireConnection();
   const looking = Promise.withResolvers<string>();
   const timer = setTimeout(() => {

@@ -8,7 +8,10 @@ import { migrations } from "../../../migrations/index.ts";
 import type { Claim } from "../../../server/core/claim.ts";
 import { countHolder } from "../../../server/core/lock.ts";
 import type { LockWatch } from "../../../server/engine/lock-engine.ts";
+import { parseDatabaseUrl } from "../../../server/storage/database-url.ts";
 import { migrateUp, migrationStatus } from "../../../server/storage/migrate/migrate.ts";
+import { withMysqlSchema } from "../../../server/storage/migrate/mysql-schema.ts";
+import { runPending } from "../../../server/storage/migrate/schema.ts";
 import { openStore } from "../../../server/storage/open.ts";
 import type { Changes, Loaded, Store } from "../../../server/storage/store.ts";
 import { StoreError } from "../../../server/storage/store.ts";
@@ -299,6 +302,39 @@ describe.runIf(inject("galera"))("two nodes of Galera", () => {
         expect((await migrationStatus(url)).applied).toEqual(migrations.map(({ name }) => name));
       }
     } finally {
+      await own.drop();
+    }
+  });
+
+  test("a migrator at one node waits for one at the other, until that one is done or gone", async () => {
+    const own = await freshDatabase(cluster.nodes[0]);
+    const there = Object.assign(new URL(cluster.nodes[1].url), { pathname: new URL(own.url).pathname }).href;
+    const target = parseDatabaseUrl(there);
+    if (target.dialect !== "mysql") throw new Error("not MySQL");
+    const other = await openPlainConnection(own.url);
+    try {
+      await migrateUp(own.url);
+      const forgetAll = async () => {
+        await other.run("DELETE FROM rowlock_migration");
+        await until(async () => (await migrationStatus(there)).applied.length === 0);
+      };
+      const migrate = () =>
+        withMysqlSchema(target, "be brought up to date", runPending, { lockWaitMs: 2_000 });
+      const takenAgo = (seconds: number) =>
+        other.run(
+          "UPDATE rowlock_migration_turn SET taken_by = 'other', taken_at = UTC_TIMESTAMP(6) - INTERVAL ? SECOND",
+          [seconds],
+        );
+      await forgetAll();
+      await takenAgo(5);
+      await expect(migrate()).rejects.toMatchObject({ reason: "migration_locked" });
+      await takenAgo(16);
+      expect(await migrate()).toEqual(migrations.map(({ name }) => name));
+      // It has given its turn back.
+      await forgetAll();
+      expect(await migrateUp(own.url)).toHaveLength(migrations.length);
+    } finally {
+      other.close();
       await own.drop();
     }
   });
