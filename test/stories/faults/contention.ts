@@ -17,7 +17,7 @@ const WORKERS = 4;
 /** Longer than clients hold the lock, so that somebody always waits for this time to pass. */
 const SPACED: Terms = { minIntervalUs: 25_000, lockDelayUs: 100_000, statusIfLost: "lost", ifStatus: [] };
 /** The grace period of the replicas in a contention: short, because each dead waiter delays everybody by as much. */
-export const GRACE_US = 600_000;
+export const GRACE_US = 1_200_000;
 /** A forgotten lease, then a dead waiter's grace period, then a sweep; many times that, for a busy machine. */
 const QUIET_MS_MAX = 40_000;
 
