@@ -132,6 +132,8 @@ class Run {
       const by = this.any(chance);
       const result = await this.call(what, () => ask(by));
       if (typeof result === "object") return { ...result, by };
+      // An engine that has stopped refuses at once, and the run must be able to end.
+      await sleep(1);
     }
   }
 
