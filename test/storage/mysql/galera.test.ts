@@ -61,11 +61,10 @@ describe.runIf(inject("galera"))("two nodes of Galera", () => {
     await cluster?.stop();
   });
 
-  const urlAt = (node: 0 | 1) => {
-    const url = new URL(cluster.nodes[node].url);
-    url.pathname = new URL(fresh.url).pathname;
-    return url.href;
-  };
+  /** The database of the address, at that node. */
+  const sameAt = (node: 0 | 1, url: string) =>
+    Object.assign(new URL(cluster.nodes[node].url), { pathname: new URL(url).pathname }).href;
+  const urlAt = (node: 0 | 1) => sameAt(node, fresh.url);
 
   /** The database of all tests here, with replicas on both nodes in turn. */
   const sharedDatabase = () => ({
@@ -288,7 +287,7 @@ describe.runIf(inject("galera"))("two nodes of Galera", () => {
 
   test("two simultaneous migrations, one at each node, both finish, and it is recorded once", async () => {
     const own = await freshDatabase(cluster.nodes[0]);
-    const there = Object.assign(new URL(cluster.nodes[1].url), { pathname: new URL(own.url).pathname }).href;
+    const there = sameAt(1, own.url);
     try {
       await until(() =>
         migrationStatus(there).then(
@@ -308,7 +307,7 @@ describe.runIf(inject("galera"))("two nodes of Galera", () => {
 
   test("a migrator at one node waits for one at the other, until that one is done or gone", async () => {
     const own = await freshDatabase(cluster.nodes[0]);
-    const there = Object.assign(new URL(cluster.nodes[1].url), { pathname: new URL(own.url).pathname }).href;
+    const there = sameAt(1, own.url);
     const target = parseDatabaseUrl(there);
     if (target.dialect !== "mysql") throw new Error("not MySQL");
     const other = await openPlainConnection(own.url);
@@ -343,11 +342,9 @@ describe.runIf(inject("galera"))("two nodes of Galera", () => {
   const ownDatabase = {
     fresh: async () => {
       const own = await freshDatabase(cluster.nodes[0]);
-      const nodes = cluster.nodes.map(
-        ({ url }) => Object.assign(new URL(url), { pathname: new URL(own.url).pathname }).href,
-      );
-      await migrateOnBoth(own.url, nodes[1] as string);
-      return { ...own, nodes };
+      const there = sameAt(1, own.url);
+      await migrateOnBoth(own.url, there);
+      return { ...own, nodes: [sameAt(0, own.url), there] };
     },
   };
 
