@@ -7,6 +7,7 @@ import { CLOCK_JUMP_US_MIN, PLACE_US_MAX } from "./bounds.ts";
 import type { Claim } from "./claim.ts";
 import { type Draft, touch } from "./draft.ts";
 import type { Policy } from "./rows.ts";
+import { isAsGranted, showRenewal } from "./transitions.ts";
 
 /** What shows whether a claim is such a one. */
 export type ClaimTimes = Pick<
@@ -28,12 +29,14 @@ export function isFromAhead(claim: ClaimTimes, nowUs: number): boolean {
 export function bringBack(draft: Draft, claim: Claim): void {
   const { nowUs, policy } = draft;
   if (!isFromAhead(claim, nowUs)) return;
+  const wasRenewed = claim.state === "held" && !isAsGranted(claim);
   if (claim.waitUntilUs !== null && claim.requestedAtUs > nowUs)
     claim.waitUntilUs -= claim.requestedAtUs - nowUs;
   claim.requestedAtUs = Math.min(claim.requestedAtUs, nowUs);
   if (claim.grantedAtUs !== null) claim.grantedAtUs = Math.min(claim.grantedAtUs, nowUs);
   const latestUs = claim.state === "held" ? nowUs + heldForUs(claim, policy) : placeEnd(claim, draft);
   if (claim.deadlineUs !== null) claim.deadlineUs = Math.min(claim.deadlineUs, latestUs);
+  if (wasRenewed) showRenewal(claim);
   touch(draft, claim);
 }
 

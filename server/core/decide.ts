@@ -22,7 +22,7 @@ import { type Draft, snapshot } from "./draft.ts";
 import { effectiveLimit } from "./limit.ts";
 import { byOf, limitText, recordText, releasedText } from "./noted-change.ts";
 import { type LockRecord, nextRecord, type RecordChange } from "./record.ts";
-import { end, prolong, startGrace, wholeEnd } from "./transitions.ts";
+import { end, isAsGranted, prolong, startGrace } from "./transitions.ts";
 
 /**
  * Applies one command and grants what it has made room for.
@@ -127,16 +127,9 @@ function release(draft: Draft, command: Release): OutcomeOf<"release"> {
 
 function withdraw(draft: Draft, { secret }: Withdraw, known: Claim | undefined): OutcomeOf<"withdraw"> {
   if (known?.lockId !== draft.lock.id || known.state === "ended") return { kind: "done" };
-  if (isServerMade(known.requestId) || (known.secret === secret && isAsGranted(known)))
-    end(draft, known, "cancelled");
+  const isUnheard = known.secret === secret && known.state === "held" && isAsGranted(known);
+  if (isServerMade(known.requestId) || isUnheard) end(draft, known, "cancelled");
   return { kind: "done" };
-}
-
-/** Whether the lease still ends as it did when it was granted. A renewal changes its end. */
-function isAsGranted(claim: Claim): boolean {
-  const { state, provisional, grantedAtUs, deadlineUs } = claim;
-  if (state !== "held" || grantedAtUs === null) return false;
-  return provisional || (deadlineUs !== null && deadlineUs === wholeEnd(claim, grantedAtUs));
 }
 
 function setLimit(draft: Draft, command: SetLimit): OutcomeOf<"set_limit"> {

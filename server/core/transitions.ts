@@ -81,7 +81,22 @@ export function prolong(draft: Draft, claim: Claim, ttlUs: number | null): void 
   claim.ttlUs = ttlUs;
   claim.provisional = false;
   claim.deadlineUs = wholeEnd(claim, draft.nowUs);
+  showRenewal(claim);
   touch(draft, claim);
+}
+
+/** Whether nobody has renewed the lease: it ends as it did when it was granted. */
+export function isAsGranted({ ttlUs, provisional, grantedAtUs, deadlineUs }: Claim): boolean {
+  if (provisional) return true;
+  return grantedAtUs !== null && deadlineUs !== null && deadlineUs === wholeEnd({ ttlUs }, grantedAtUs);
+}
+
+/**
+ * Makes the end of a renewed lease differ from the one that it was granted with. Both are the same if the renewal comes in
+ * the microsecond of the grant, or if the clock was set back and the grant has moved to now.
+ */
+export function showRenewal(claim: Claim): void {
+  if (isAsGranted(claim) && claim.deadlineUs !== null) claim.deadlineUs += 1;
 }
 
 /** Who ends a claim, and what they say about it. */

@@ -478,7 +478,8 @@ export class ReferenceModel {
     if (ttl !== undefined) claim.ttl = ttl;
     claim.fetched = true;
     claim.unclaimed = false;
-    claim.countsFrom = this.#now;
+    // It never ends exactly as it was granted.
+    claim.countsFrom = Math.max(this.#now, claim.granted.at + 1);
     return { kind: "held", claim: this.#row(claim) };
   }
 

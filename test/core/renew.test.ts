@@ -15,6 +15,7 @@ describe("renew", () => {
   test("accepts another TTL, which may also shorten the lease", () => {
     const lock = new OneLock();
     const lease = lock.lease({ ttlUs: 60 * SECOND_US });
+    lock.pass(1);
     expect(claimOf(lock.renew(lease, 2 * SECOND_US), "held").deadlineUs).toBe(lock.nowUs + 2 * SECOND_US);
     lock.pass(2 * SECOND_US);
     expect(claimOf(lock.renew(lease), "ended").endReason).toBe("expired");
@@ -23,6 +24,7 @@ describe("renew", () => {
   test("leaves a lease without end as it is, unless a TTL is given", () => {
     const lock = new OneLock();
     const lease = lock.lease({ ttlUs: null });
+    lock.pass(1);
     expect(claimOf(lock.renew(lease), "held").deadlineUs).toBeNull();
     expect(claimOf(lock.renew(lease, SECOND_US), "held").deadlineUs).toBe(lock.nowUs + SECOND_US);
   });

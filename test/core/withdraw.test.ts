@@ -3,7 +3,7 @@
 
 import { expect, test } from "vitest";
 import { type Claim, captureRequestId, SERVER_MADE_PREFIX } from "../../server/core/claim.ts";
-import { OneLock } from "./one-lock.ts";
+import { OneLock, SECOND_US } from "./one-lock.ts";
 
 const OF_CLIENT = captureRequestId("mine", 0);
 const OF_SERVER = `${SERVER_MADE_PREFIX}made`;
@@ -30,6 +30,34 @@ test.each([false, true])("a lease that was renewed stays (after a wait: %s)", (a
   lock.renew(lease);
   withdrawn(lock, lease);
   expect(lock.states(lease)).toEqual(["held"]);
+});
+
+test("a lease that was renewed in the microsecond of its grant stays", () => {
+  const lock = new OneLock();
+  const lease = lock.lease({ requestId: OF_CLIENT });
+  lock.renew(lease);
+  withdrawn(lock, lease);
+  expect(lock.states(lease)).toEqual(["held"]);
+});
+
+test.each([
+  ["before the clock was set back", -1],
+  ["after the clock was set back", 1],
+])("a lease that was renewed %s stays", (_, order) => {
+  const lock = new OneLock();
+  const lease = lock.lease({ requestId: OF_CLIENT });
+  const steps = [() => lock.setBack(60 * SECOND_US), () => lock.renew(lease)];
+  for (const step of order > 0 ? steps : steps.toReversed()) step();
+  withdrawn(lock, lease);
+  expect(lock.states(lease)).toEqual(["held"]);
+});
+
+test("a lease that nobody has renewed is ended after the clock was set back", () => {
+  const lock = new OneLock();
+  const lease = lock.lease({ requestId: OF_CLIENT });
+  lock.setBack(60 * SECOND_US);
+  withdrawn(lock, lease);
+  expect(lock.states(lease)).toEqual(["cancelled"]);
 });
 
 test("the lease of another attempt at the request stays", () => {
