@@ -88,34 +88,29 @@ export async function finals(
   const tasks = history.of("make").map(({ task }) => task);
   const awaited = tasks.filter((task) => !rested.has(task));
   const untilMs = world.nowMs + QUIET_MS_MAX;
-  const looked = new Map<string, Awaited<ReturnType<typeof look>>>();
-  let busy = [...LOCKS, ...COUNTERS, ERASED, ...tasks];
-  while (busy.length > 0) {
-    for (const name of busy) looked.set(name, await look(house, client, name));
-    busy = busy.filter((name) => {
-      const { holders, waiting, status, attemptsLeft } = looked.get(name) as Awaited<ReturnType<typeof look>>;
-      return (
-        holders > 0 ||
-        waiting > 0 ||
-        (awaited.includes(name) && status !== null && status !== "done" && attemptsLeft !== 0)
-      );
-    });
-    if (world.nowMs > untilMs) break;
-    if (busy.some((name) => awaited.includes(name)))
-      await client.work({ waitMs: 200, workMs: 1, max: 2, restMs: 0 });
-    else if (busy.length > 0) await sleep(LOOK_MS);
-  }
-  // A lock may still change: nobody waited for those that rest, and a server may grant late what a client gave up.
-  let hasMoved: boolean;
-  do {
-    hasMoved = false;
+  const all = [...LOCKS, ...COUNTERS, ERASED, ...tasks];
+  const looked = new Map<string, Looked>();
+  const isBusy = (name: string, { holders, waiting, status, attemptsLeft }: Looked) =>
+    holders + waiting > 0 ||
+    (awaited.includes(name) && status !== null && status !== "done" && attemptsLeft !== 0);
+  // A lock may still change after it was at rest: nobody waited for tasks that rest, a server may grant late what a client
+  // gave up, and a call that was under way for long may make a task late.
+  for (let hasMoved = true; hasMoved && world.nowMs <= untilMs; ) {
+    for (let busy = all; busy.length > 0 && world.nowMs <= untilMs; ) {
+      for (const name of busy) looked.set(name, await look(house, client, name));
+      busy = busy.filter((name) => isBusy(name, looked.get(name) as Looked));
+      if (busy.some((name) => awaited.includes(name)))
+        await client.work({ waitMs: 200, workMs: 1, max: 2, restMs: 0 });
+      else if (busy.length > 0) await sleep(LOOK_MS);
+    }
     await sleep(watches.length > 0 ? WATCHED_MS : LOOK_MS);
+    hasMoved = false;
     for (const [name, before] of looked) {
       const now = await look(house, client, name);
-      if (now.lastToken !== before.lastToken || now.holders + now.waiting > 0) hasMoved = true;
+      if (now.lastToken !== before.lastToken || isBusy(name, now)) hasMoved = true;
       looked.set(name, now);
     }
-  } while (hasMoved && world.nowMs <= untilMs);
+  }
   const granted = new Set(
     history
       .of("acquire")
@@ -151,6 +146,8 @@ export async function finals(
     .filter(({ severity }) => severity === "error")
     .map(({ check, message }) => `${check}: ${message}`);
 }
+
+type Looked = Awaited<ReturnType<typeof look>>;
 
 async function look({ world }: House, client: SimClient, name: string) {
   const startMs = world.nowMs;
