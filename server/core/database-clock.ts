@@ -43,7 +43,7 @@ export class DatabaseClock {
   #askedFromUs = Number.NEGATIVE_INFINITY;
   #isDoubted = false;
   /**
-   * The latest time that a decision got since the last step. No later decision gets an earlier one, so that what is
+   * The latest time that a decision got since the last step or doubt. No later decision gets an earlier one, so that what is
    * left of a wait never exceeds what was asked for.
    */
   #givenUs = Number.NEGATIVE_INFINITY;
@@ -71,10 +71,11 @@ export class DatabaseClock {
 
   /**
    * Something that relied on the known bounds has failed. Nothing is known until a reading that is asked for after
-   * this.
+   * this. What decisions got by these bounds counts no more: the clock may have been set back by an hour since.
    */
   doubt(monotonicUs: number): void {
     this.#isDoubted = true;
+    this.#givenUs = Number.NEGATIVE_INFINITY;
     this.#askedFromUs = monotonicUs;
   }
 

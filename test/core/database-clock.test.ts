@@ -209,6 +209,20 @@ describe("a small step", () => {
   });
 });
 
+test("a reading that was asked for before a doubt gives its own time, and not that of before the clock was set back", () => {
+  const { read, step, pass, ask, doubt, estimate } = watched();
+  read();
+  pass(1_000);
+  step(-HOUR_US);
+  estimate();
+  const answered = ask();
+  pass(1);
+  doubt();
+  const { nowUs, atLeastUs } = answered();
+  expect(nowUs).toBe(START_US + SECOND_US + 1_000 - HOUR_US);
+  expect(atLeastUs).toBeLessThanOrEqual(nowUs);
+});
+
 describe("a short step", () => {
   test("ahead is not a jump, and what it skipped is added to what was given before", () => {
     const { read, jumps } = watched();
