@@ -26,8 +26,15 @@ test(
 );
 
 test.each([
-  [2107279, "a Capture was repeated after the clock was set back, and the late first attempt gave its lease back"],
+  [
+    2107279,
+    "a Capture was repeated after the clock was set back, and the late first attempt gave its lease back",
+  ],
   [2110844, "a task was made by a call that was under way for so long that the end of the run overlooked it"],
+  [
+    3014532,
+    "a server that had doubts about its clock gave a task a rest until the time before the clock was set back",
+  ],
 ])("seed %i keeps all promises: %s", async (one) => {
   const thread = await Thread.start();
   const { breaches } = await thread.history(one);
