@@ -68,11 +68,15 @@ export function startGrace(draft: Draft, claim: Claim): void {
   touch(draft, claim);
 }
 
-/** Somebody came for the lease: it runs for its whole time to live, counted from the grant. */
+/**
+ * Somebody came for the lease: it runs for its whole time to live, counted from the grant, or from a jump of the clock since
+ * then.
+ */
 export function confirm(draft: Draft, claim: Claim): void {
   if (!claim.provisional) return;
   claim.provisional = false;
-  claim.deadlineUs = wholeEnd(claim, claim.grantedAtUs ?? draft.nowUs);
+  const grantedAtUs = claim.grantedAtUs ?? draft.nowUs;
+  claim.deadlineUs = wholeEnd(claim, Math.max(grantedAtUs, draft.clock.jumpedAtUs ?? 0));
   touch(draft, claim);
 }
 

@@ -188,3 +188,12 @@ describe("detach of a lease that was granted after a wait", () => {
     expect(lock.now(ticket)).toEqual(fetched);
   });
 });
+
+test("a lease that is fetched after the clock was set ahead by an hour runs for its time from then", () => {
+  const { lock, holder, ticket } = waitingBehind({ replica: null });
+  lock.release(holder);
+  lock.jump(3_600 * SECOND_US);
+  const jumpedAtUs = lock.nowUs;
+  lock.pass(SECOND_US);
+  expect(claimOf(lock.attach(ticket), "held").deadlineUs).toBe(jumpedAtUs + 30 * SECOND_US);
+});

@@ -224,8 +224,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     fault: "counts the time to live from when the lease is fetched",
     file: "transitions.ts",
-    from: "provisional = false;\n  claim.deadlineUs = wholeEnd(claim, claim.grantedAtUs ?? draft.nowUs)",
-    to: "provisional = false;\n  claim.deadlineUs = wholeEnd(claim, draft.nowUs)",
+    from: "wholeEnd(claim, Math.max(grantedAtUs, draft.clock.jumpedAtUs ?? 0))",
+    to: "wholeEnd(claim, draft.nowUs)",
   },
   {
     fault: "takes a lease without end for claimed that nobody has come for",

@@ -455,6 +455,7 @@ export class ReferenceModel {
   #returns(claim: ModelClaim, replica: bigint | null): ModelOutcome {
     if (claim.ended) return { kind: "ended", claim: this.#row(claim) };
     if (claim.granted) {
+      if (!claim.fetched) claim.countsFrom = Math.max(claim.countsFrom, this.#jumpedAt ?? 0);
       claim.fetched = true;
       claim.unclaimed = false;
       return { kind: "held", claim: this.#row(claim) };
