@@ -11,6 +11,7 @@ import { formatClaimId, parseClaimId } from "../../core/claim.ts";
 import type { LockEngine } from "../../engine/engine.ts";
 import { Fault } from "../../engine/faults.ts";
 import { LEASE_FORGOTTEN_AFTER_MS } from "../grpc-bounds.ts";
+import { CallError } from "../messages/call-error.ts";
 import { leaseMessage, REASONS } from "../messages/messages.ts";
 import { durationMessage, spanUs } from "../messages/times.ts";
 
@@ -23,6 +24,8 @@ export interface SessionLeasesOptions {
   readonly say: (part: Partial<Pick<SessionResponse, "lost" | "confirmed">>) => void;
   /** An error that is no Fault, so a bug. */
   readonly onBug: (error: unknown) => void;
+  /** This server's own clock; unset: performance.now(). */
+  readonly nowMs?: () => number;
 }
 
 /**
@@ -50,8 +53,8 @@ export interface SessionLease {
   state: State;
   /** The ended claim. */
   ended: Claim | undefined;
-  /** When it ends unless it is renewed; null: never by itself. */
-  endsAtUs: number | null;
+  /** When it ends unless it is renewed, by this server's own clock; null: never by itself. */
+  endsAtMs: number | null;
   /** Answers about it that are decided but not sent yet. */
   answers: number;
   /** Its releases under way. */
@@ -62,6 +65,7 @@ export interface SessionLease {
 
 export class SessionLeases {
   readonly #options: SessionLeasesOptions;
+  readonly #nowMs: () => number;
   readonly #held = new Map<string, SessionLease>();
   /** Leases to confirm, with the responses that carried them, in order. */
   #unacknowledged: { readonly response: number; readonly leaseId: string }[] = [];
@@ -71,6 +75,7 @@ export class SessionLeases {
 
   constructor(options: SessionLeasesOptions) {
     this.#options = options;
+    this.#nowMs = options.nowMs ?? (() => performance.now());
   }
 
   /** Leases that this session remembers. */
@@ -86,14 +91,14 @@ export class SessionLeases {
     if (this.#isClosed) return undefined;
     const lease = this.#lease(formatClaimId(claim), claim);
     lease.answers += 1;
-    lease.endsAtUs = claim.deadlineUs;
+    lease.endsAtMs = this.#endsAtMs(claim.deadlineUs);
     return lease;
   }
 
   /** The same for a call that is already over: its client does not hear of it. */
   keptUnheard(claim: Claim): void {
     const lease = this.#held.get(formatClaimId(claim));
-    if (lease) lease.endsAtUs = claim.deadlineUs;
+    if (lease) lease.endsAtMs = this.#endsAtMs(claim.deadlineUs);
   }
 
   /** The client was sent the answers about these leases, or nobody waits for them any more. */
@@ -118,7 +123,8 @@ export class SessionLeases {
     if (lease.state !== "given_back")
       lease.state = provisional ? "provisional" : isFirst && message.ttl === undefined ? "unclaimed" : "held";
     lease.lockName = lockName;
-    if (lease.answers === 0) lease.endsAtUs = message.expiresAt ? spanUs(message.expiresAt) : null;
+    if (lease.answers === 0)
+      lease.endsAtMs = this.#endsAtMs(message.expiresAt ? spanUs(message.expiresAt) : null);
     if (lease.ended) {
       endNow(message);
       if (isFirst) this.#sayLost(lease, lease.ended);
@@ -157,13 +163,18 @@ export class SessionLeases {
     this.#confirmLater();
   }
 
-  /** Forgets leases whose time ended long ago, though this server heard of no end: another server has ended them. */
+  /**
+   * Forgets leases whose time ended long ago, though this server heard of no end: another server has ended them. It goes by
+   * its own clock, because no lease ends when the database's clock is set ahead.
+   */
   forgetEnded(): void {
-    const untilUs = this.#options.engine.nowUs() - LEASE_FORGOTTEN_AFTER_MS * 1_000;
+    const untilMs = this.#nowMs() - LEASE_FORGOTTEN_AFTER_MS;
     for (const lease of this.#held.values()) {
-      const { endsAtUs, answers, releases } = lease;
-      if (endsAtUs !== null && endsAtUs < untilUs && answers + releases === 0) this.#drop(lease);
+      const { endsAtMs, answers, releases } = lease;
+      if (endsAtMs !== null && endsAtMs < untilMs && answers + releases === 0) this.#drop(lease);
     }
+    // A client that acknowledges nothing must not make the session remember all leases that it ever got.
+    this.#unacknowledged = this.#unacknowledged.filter(({ leaseId }) => this.#held.has(leaseId));
   }
 
   /** An answer reports that the lease has ended, perhaps at another server. `how`: the ended claim, if known. */
@@ -193,13 +204,17 @@ export class SessionLeases {
       lockName: "",
       state: "unheard",
       ended: undefined,
-      endsAtUs: null,
+      endsAtMs: null,
       answers: 0,
       releases: 0,
       forget: this.#options.engine.onLost(ref, (ended) => this.#lost(lease, ended)),
     };
     this.#held.set(leaseId, lease);
     return lease;
+  }
+
+  #endsAtMs(endsAtUs: number | null): number | null {
+    return endsAtUs === null ? null : this.#nowMs() + (endsAtUs - this.#options.engine.nowUs()) / 1_000;
   }
 
   #drop(lease: SessionLease): void {
@@ -233,16 +248,19 @@ export class SessionLeases {
     if (!held || !isUnconfirmed(held) || held.ended) return;
     try {
       const { outcome, nowUs } = await this.#options.confirm(held.ref);
-      if (outcome.kind !== "held" || this.#held.get(leaseId) !== held || held.ended) return;
+      if (this.#held.get(leaseId) !== held || held.ended) return;
+      if (outcome.kind === "ended") this.#lost(held, outcome.claim);
+      if (outcome.kind !== "held") return;
       const wasProvisional = held.state === "provisional";
       if (isUnconfirmed(held)) held.state = "held";
       if (!wasProvisional) return;
-      held.endsAtUs = outcome.claim.deadlineUs;
+      held.endsAtMs = this.#endsAtMs(outcome.claim.deadlineUs);
       const lease: Lease = leaseMessage(outcome.claim, held.lockName, nowUs);
       shorten(lease, this.#options.engine.nowUs());
       this.#options.say({ confirmed: [lease] });
     } catch (error) {
-      if (!(error instanceof Fault)) return this.#options.onBug(error);
+      const isOverloaded = error instanceof CallError && error.reason === "OVERLOADED";
+      if (!(error instanceof Fault || isOverloaded)) return this.#options.onBug(error);
       // The database is away or overloaded, so this tries again. A provisional lease ends by itself with the grace
       // period.
       if (this.#held.get(leaseId) !== held) return;

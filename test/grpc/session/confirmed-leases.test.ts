@@ -1,5 +1,7 @@
 // Which leases of a session are confirmed, and how long the session remembers each.
 
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import type { Claim, ClaimRef } from "../../../server/core/claim.ts";
 import { formatClaimId } from "../../../server/core/claim.ts";
@@ -44,7 +46,9 @@ function claimOf(ticket: number, change: Partial<Claim> = {}): Claim {
   return { ...ref, ...times, ...kind, ...end, state: "held", deadlineUs: NOW_US + TTL_US, ...change };
 }
 
-type Confirmed = { readonly kind: "held"; readonly claim: Claim } | { readonly kind: "ended" };
+type Confirmed =
+  | { readonly kind: "held" | "ended"; readonly claim: Claim }
+  | { readonly kind: "unknown_claim" };
 
 function scene() {
   const heldHere = new HeldLeases();
@@ -73,6 +77,7 @@ function scene() {
       for (const { lockName } of part.lost ?? []) said.push(`lost ${lockName}`);
     },
     onBug: (error) => bugs.push(error),
+    nowMs: () => state.nowUs / 1_000,
   });
   /** Gives the lease to a call, which reports it in this response. */
   const give = (claim: Claim, response = 1) => {
@@ -169,7 +174,7 @@ test("a confirmation has the remaining time, and the lease is kept in mind for l
 });
 
 test.each<[string, (all: ReturnType<typeof scene>, claim: Claim) => void]>([
-  ["that the database does not know as held", ({ asked }) => asked[0]?.answer({ kind: "ended" })],
+  ["that no server knows any more", ({ asked }) => asked[0]?.answer({ kind: "unknown_claim" })],
   [
     "that ended while it was confirmed",
     ({ asked, end }, claim) => {
@@ -280,4 +285,43 @@ test("an operator that ends a lease during its release makes it a loss", () => {
   leases.givesBack(formatClaimId(claim));
   end(claim, "force_released");
   expect(said).toEqual(["lost lock"]);
+});
+
+test("a lease that proves to have ended when it is to be confirmed is reported as lost", async () => {
+  const { give, acknowledge, asked, said } = scene();
+  const claim = claimOf(1);
+  give(claim);
+  acknowledge();
+  asked[0]?.answer({
+    kind: "ended",
+    claim: { ...claim, state: "ended", endReason: "force_released" },
+  } as never);
+  await turn();
+  expect(said).toEqual(["lost lock"]);
+});
+
+test("nothing is kept of provisional leases that have ended, if their client acknowledges nothing", async () => {
+  setFlagsFromString("--expose-gc");
+  const gc = runInNewContext("gc") as () => void;
+  const { leases, give, end, state } = scene();
+  const used = () => {
+    gc();
+    return process.memoryUsage().heapUsed / 1e6;
+  };
+  const some = (from: number, count: number) => {
+    for (let ticket = from; ticket < from + count; ticket++) {
+      const claim = claimOf(ticket, { deadlineUs: NOW_US + 10_000_000 });
+      give(claim, ticket);
+      end(claim, "lapsed");
+    }
+    state.nowUs += 3_600_000_000;
+    leases.forgetEnded();
+  };
+  some(1, 1_000);
+  const before = used();
+  some(1_001, 200_000);
+  expect(leases.count).toBe(0);
+  // 28 MB if they were kept.
+  expect(used() - before).toBeLessThan(18);
+  leases.close();
 });

@@ -9,6 +9,7 @@ import { formatClaimId } from "../../../server/core/claim.ts";
 import { HeldLeases } from "../../../server/engine/changes/followers.ts";
 import { Fault } from "../../../server/engine/faults.ts";
 import { LEASE_FORGOTTEN_AFTER_MS } from "../../../server/grpc/grpc-bounds.ts";
+import { tooMuchUnderWay } from "../../../server/grpc/messages/call-error.ts";
 import { leaseMessage } from "../../../server/grpc/messages/messages.ts";
 import { durationMessage, timestampMessage } from "../../../server/grpc/messages/times.ts";
 import { SessionCall } from "../../../server/grpc/session/session-call.ts";
@@ -21,6 +22,8 @@ const NOW_US = 1_800_000_000_000_000;
 const TTL_US = 600_000_000;
 
 let nowUs: number;
+/** By how much the database's clock was set ahead. */
+let aheadUs = 0;
 let heldHere: HeldLeases;
 let confirmed: string[];
 let refusals: number;
@@ -29,6 +32,7 @@ let leases: SessionLeases;
 
 beforeEach(() => {
   nowUs = NOW_US;
+  aheadUs = 0;
   heldHere = new HeldLeases();
   confirmed = [];
   refusals = 0;
@@ -50,6 +54,7 @@ beforeEach(() => {
       for (const { leaseId, lockName } of part.lost ?? []) said.lost.push(`${leaseId} of ${lockName}`);
     },
     onBug: (error) => expect.unreachable(String(error)),
+    nowMs: () => (nowUs - aheadUs) / 1_000,
   });
 });
 
@@ -352,4 +357,52 @@ describe("the remaining time of a lease", () => {
     endNow(message);
     expect(message.ttl).toMatchObject({ seconds: 0n, nanos: 0 });
   });
+});
+
+function setAhead(us: number): void {
+  nowUs += us;
+  aheadUs += us;
+}
+
+describe("the database's clock is set ahead by an hour", () => {
+  test("before a provisional lease is acknowledged: it is confirmed all the same", async () => {
+    const claim = claimOf(1, { provisional: true, deadlineUs: NOW_US + 10_000_000 });
+    give(claim, 1);
+    setAhead(3_600_000_000);
+    leases.forgetEnded();
+    leases.acknowledged(1n);
+    await sleep(50);
+    expect(confirmed).toEqual([idOf(claim)]);
+  });
+
+  test("while a lease is held: its end is reported all the same", () => {
+    const claim = claimOf(1);
+    give(claim, 1);
+    setAhead(3_600_000_000);
+    leases.forgetEnded();
+    end(claim, "force_released");
+    expect(said.lost).toEqual([lostOf(claim)]);
+  });
+});
+
+test("a provisional lease is confirmed later if its client has too much under way", async () => {
+  const bugs: unknown[] = [];
+  let tries = 0;
+  const own = new SessionLeases({
+    engine: { nowUs: () => nowUs, onLost: (lease, listener) => heldHere.add(lease, listener) },
+    confirm: async (ref) => {
+      if (tries++ === 0) throw tooMuchUnderWay("principal_commands");
+      const claim = { ...claimOf(Number(ref.ticketNumber)), provisional: false };
+      return { outcome: { kind: "held", claim }, nowUs, lockId: ref.lockId, lockName: "lock" };
+    },
+    confirmAfterMs: 1,
+    say: () => {},
+    onBug: (error) => void bugs.push(error),
+  });
+  const claim = claimOf(1, { provisional: true });
+  own.decided(claim);
+  own.reported(leaseMessage(claim, "lock", NOW_US), 1);
+  own.acknowledged(1n);
+  await sleep(50);
+  expect({ tries, bugs }).toEqual({ tries: 2, bugs: [] });
 });
