@@ -47,9 +47,10 @@ async function atOnce(context: MethodContext, ask: AcquireInput, call: Call): Pr
     const answer = await asking(call, askedFor(ask), () => engine.acquire(ask, null, call));
     if (answer.outcome.kind !== "waiting") return await answered(context, answer, ask, call);
     const { claim } = answer.outcome;
-    // The place is missing only if the claim existed before, so only for a request id that is used again.
-    const place =
-      answer.outcome.place ?? (await engine.place(claim, call)) ?? (tries < PLACE_TRIES_MAX ? null : FIRST);
+    // The place is missing only if the claim existed before: the request id is used again, or the answer of a COMMIT was
+    // lost. In the second case, asking again without a request id would make another claim.
+    const mayAskAgain = tries < PLACE_TRIES_MAX && ask.requestId !== "";
+    const place = answer.outcome.place ?? (await engine.place(claim, call)) ?? (mayAskAgain ? null : FIRST);
     if (!place) continue;
     giveBackUnheard(engine, claim, call, canReturn(ask));
     return { case: "ticket", value: ticketMessage(claim, answer.lockName, place, answer.nowUs, graceUs) };

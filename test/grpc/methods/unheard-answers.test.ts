@@ -91,10 +91,16 @@ test("a place is the decided one, or the one read after that", async () => {
 });
 
 test("a place that moves on at each read is sent as the first one in the end", async () => {
-  const { outcome, decisions } = await played({ state: "waiting" });
+  const { outcome, decisions } = await played({ state: "waiting", requestId: "r" });
   expect(outcome).toMatchObject({ case: "ticket", value: { ahead: 0, permitsAhead: 0n, queueLength: 1 } });
   expect(decisions).toBe(PLACE_TRIES_MAX);
-  const later = await played({ state: "waiting", places: [null, PLACE] });
+  const later = await played({ state: "waiting", requestId: "r", places: [null, PLACE] });
   expect(later.outcome).toMatchObject({ case: "ticket", value: { ahead: 3 } });
   expect(later.decisions).toBe(2);
+});
+
+test("a place that has moved on is asked for once without a request id, because another Acquire makes another claim", async () => {
+  const { outcome, decisions } = await played({ state: "waiting", places: [null, PLACE] });
+  expect(outcome).toMatchObject({ case: "ticket", value: { ahead: 0 } });
+  expect(decisions).toBe(1);
 });
