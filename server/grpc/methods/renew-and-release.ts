@@ -72,14 +72,15 @@ export async function renewLeases(context: MethodContext, asked: readonly Checke
         const authorizing = authorize(call, RENEW, { lockId: checked.ref.lockId }, context.engine);
         if (authorizing) await authorizing;
         const value = await Promise.race([renewed(context, checked, call), late.promise]);
+        first();
         return { outcome: { case: "lease" as const, value } };
       } catch (error) {
         // Anything else is a bug, and fails the whole command.
         if (!(error instanceof CallError || error instanceof Fault || error instanceof AccessError))
           throw error;
+        // Anything else was no answer of the database, and says nothing about how long the others take.
+        if (error instanceof CallError) first();
         return { outcome: failed(error) };
-      } finally {
-        first();
       }
     }),
   );

@@ -6,7 +6,7 @@ import { RenewLeasesSchema } from "#proto/rowlock/v1/lock_service_pb.js";
 import type { Claim, ClaimRef } from "../../../server/core/claim.ts";
 import { formatClaimId } from "../../../server/core/claim.ts";
 import type { Renew } from "../../../server/core/command.ts";
-import { Fault } from "../../../server/engine/faults.ts";
+import { Fault, overloaded } from "../../../server/engine/faults.ts";
 import { RENEWED_LATER_MS_MAX } from "../../../server/grpc/grpc-bounds.ts";
 import { Violations } from "../../../server/grpc/methods/fields.ts";
 import { checkRenewLeases, renewLeases } from "../../../server/grpc/methods/renew-and-release.ts";
@@ -137,6 +137,17 @@ test("a renewal that fails first does not extend the wait for the others", async
     expect.stringContaining("no ticket or lease"),
     expect.stringContaining("Another transaction holds"),
   ]);
+});
+
+test("one that is refused at once, before the database is asked, does not shorten the time of the others", async () => {
+  const { outcomes, end } = scene(3);
+  end(1, overloaded("commands_queued", "Full."));
+  await turn();
+  vi.advanceTimersByTime(RENEWED_LATER_MS_MAX);
+  await turn();
+  end(2, "held");
+  end(3, "held");
+  expect(await outcomes).toEqual(["Full.", "lock-2", "lock-3"]);
 });
 
 test("a lease that ends during the wait for others is reported as lost, and not as renewed", async () => {
