@@ -20,9 +20,9 @@ export interface LockIdsOptions {
   readonly namesPerSecond?: number | undefined;
 }
 
-/** A name that is looked up, for whoever asked for it first. */
+/** A name that is looked up for all who asked for it meanwhile. */
 interface AskedName extends PromiseWithResolvers<bigint> {
-  readonly caller: Caller | undefined;
+  readonly callers: (Caller | undefined)[];
 }
 
 export class LockIds {
@@ -57,7 +57,8 @@ export class LockIds {
       this.#known.set(name, known);
       return known;
     }
-    const asked = this.#asked.get(name) ?? this.#ask(name, caller);
+    const asked = this.#asked.get(name) ?? this.#ask(name);
+    asked.callers.push(caller);
     return asked.promise;
   }
 
@@ -81,10 +82,10 @@ export class LockIds {
     this.#known.delete(name);
   }
 
-  #ask(name: string, caller: Caller | undefined): AskedName {
+  #ask(name: string): AskedName {
     if (this.#asked.size >= bounds.RESOLVE_QUEUED_MAX)
       throw overloaded("names_queued", "Too many new names are waiting for the database.");
-    const asked = { ...Promise.withResolvers<bigint>(), caller };
+    const asked = { ...Promise.withResolvers<bigint>(), callers: [] };
     this.#asked.set(name, asked);
     if (!this.#busy) {
       this.#busy = true;
@@ -103,7 +104,7 @@ export class LockIds {
         const refused = new Map<string, Fault>();
         const mayMake = (missing: readonly string[]) =>
           missing.filter((name) => {
-            const why = this.#refusal(asked.get(name)?.caller);
+            const why = this.#refusal(asked.get(name)?.callers ?? []);
             if (why) refused.set(name, why);
             return !why;
           });
@@ -130,9 +131,9 @@ export class LockIds {
     this.#busy = false;
   }
 
-  /** Why a new name is not made; undefined: it is. */
-  #refusal(caller: Caller | undefined): Fault | undefined {
-    if (caller?.mayMakeName?.() === false) {
+  /** Why a new name is not made; undefined: it is, for the first of these callers that may make one. */
+  #refusal(callers: readonly (Caller | undefined)[]): Fault | undefined {
+    if (callers.every((caller) => caller?.mayMakeName?.() === false)) {
       const message =
         "The policy of this server gives this caller no more new names of locks in this minute.";
       return overloaded("quota_names", message, bounds.NEW_NAMES_RETRY_AFTER_MS);

@@ -2,6 +2,7 @@
 // soon.
 
 import { afterEach, describe, expect, test, vi } from "vitest";
+import type { Caller } from "../../../server/core/command.ts";
 import { LOCK_IDS_MAX, RESOLVE_NAMES_MAX, RESOLVE_QUEUED_MAX } from "../../../server/engine/engine-bounds.ts";
 import { Fault } from "../../../server/engine/faults.ts";
 import { LockIds, NewNames } from "../../../server/engine/transaction/lock-ids.ts";
@@ -42,6 +43,15 @@ describe("the ids of locks", () => {
     });
     const asked = await Promise.allSettled(names(RESOLVE_NAMES_MAX + 1).map((name) => ids.get(name)));
     expect(asked.filter((each) => each.status === "fulfilled")).toHaveLength(1);
+  });
+
+  test("of a new name are refused only to callers that may make none, if another one asks meanwhile", async () => {
+    const ids = idsBy(async (part, mayMake) => new Map(mayMake?.(part).map((name) => [name, 1n])));
+    const by = (may: boolean): Caller => ({ getPeer: () => "", mayMakeName: () => may });
+    const alone = ids.get("x", by(false));
+    await expect(alone).rejects.toThrow("no more new names");
+    const asked = await Promise.all([ids.get("x", by(false)), ids.get("x", by(true))]);
+    expect(asked).toEqual([1n, 1n]);
   });
 
   test("are refused early if too many new names wait", async () => {
