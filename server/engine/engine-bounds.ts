@@ -106,6 +106,8 @@ export const CAPTURE_TRIED_MAX = 1_000;
 export const CAPTURES_AT_ONCE_MAX = 32;
 export const CAPTURES_QUEUED_EACH_MAX = 1_000;
 export const CAPTURES_QUEUED_MAX = 10_000;
+/** Request ids of captures with an unknown outcome; a repeat of one that is forgotten looks as if it were the first call. */
+export const CAPTURES_IN_DOUBT_MAX = 1_000;
 /** Lines whose search position is remembered. */
 export const CAPTURE_LINES_MAX = 1_000;
 /**

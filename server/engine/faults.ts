@@ -94,7 +94,7 @@ export function mayBeDone(error: unknown): unknown {
 }
 
 /** Whether the error is a Fault that only says that another transaction holds the rows of one lock. */
-export function isHeldUp(error: unknown): boolean {
+export function isHeldUp(error: unknown): error is Fault {
   return error instanceof Fault && error.reason === ROW_LOCKED;
 }
 

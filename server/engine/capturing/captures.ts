@@ -13,7 +13,7 @@ import type { FreePosition, Store } from "../../storage/store.ts";
 import { lineOf } from "../changes/waiting-captures.ts";
 import * as bounds from "../engine-bounds.ts";
 import { FairGate } from "../fair-gate.ts";
-import { Fault, isGivenUp, isHeldUp } from "../faults.ts";
+import { Fault, isGivenUp, isHeldUp, mayBeDone } from "../faults.ts";
 import type { Captured, CapturedLease, CaptureEvent, CaptureInput } from "../lock-engine.ts";
 import { withoutRepeating } from "../transaction/attempts.ts";
 import type { Commands } from "../transaction/commands.ts";
@@ -62,6 +62,8 @@ type Taken =
       readonly command: Acquire;
     };
 
+type Failed = Extract<Taken, { kind: "fault" }>;
+
 export class Captures {
   readonly #options: CapturesOptions;
   readonly #gate = new FairGate({
@@ -77,6 +79,8 @@ export class Captures {
   readonly #looking = new OneAfterTheOther<Candidate[]>();
   /** By line: where the next search continues, if the last one was cut short. */
   readonly #reached = new RecentMap<string, FreePosition>(bounds.CAPTURE_LINES_MAX);
+  /** By request id: Acquires whose outcome is unknown. */
+  readonly #inDoubt = new RecentMap<string, readonly Failed[]>(bounds.CAPTURES_IN_DOUBT_MAX);
   /** A recent search found names that patterns pause, so the next search must know the patterns first. */
   #arePatternsInTheWay = false;
 
@@ -93,11 +97,15 @@ export class Captures {
    * failed, or if an Acquire may have taken something that a repeat of the request would return.
    */
   async capture(asked: CaptureTry): Promise<Captured> {
-    const { requestId } = asked.input;
+    const { isOver, input } = asked;
+    const { requestId } = input;
     const found =
       requestId === ""
         ? await this.#admitted(asked)
-        : await this.#attempts.run(requestId, (before) => this.#admitted(asked, before));
+        : await this.#attempts.run(requestId, async (before) => {
+            if (!isOver()) await this.#settleDoubt(requestId, asked.caller);
+            return await this.#admitted(asked, before);
+          });
     if (!found) return NOTHING;
     // Outside the gate: the locks of these claims may be held up, and other captures must not wait for that.
     return "live" in found ? await this.#confirmed(found.live, asked.caller) : found;
@@ -132,15 +140,17 @@ export class Captures {
     const candidates = new Candidates(store, this.#taking, input.target, statuses, from);
     if (this.#arePatternsInTheWay) await this.#learnPatterns(candidates);
     while (attempt.missing > 0 && attempt.tried < bounds.CAPTURE_TRIED_MAX && !attempt.isOver && !isOver()) {
-      const found = await this.#look(line, candidates, attempt.missing, isOver);
-      if (found.length === 0) break;
+      const found = await attempt.unlessItHasLeases(() =>
+        this.#look(line, candidates, attempt.missing, isOver),
+      );
+      if (!found || found.length === 0) break;
       try {
         const commands = attempt.commands(found, asked);
         attempt.add(await Promise.all(found.map((one, at) => this.#take(one, commands[at] as Acquire))));
       } finally {
         for (const { name } of found) this.#taking.delete(name);
       }
-      if (attempt.wasPaused) await this.#learnPatterns(candidates);
+      if (attempt.wasPaused) await attempt.unlessItHasLeases(() => this.#learnPatterns(candidates));
     }
     const isCutShort = this.#isCutShort(line, candidates, attempt, isOver());
     return await this.#answer(asked, attempt, candidates, isCutShort);
@@ -153,15 +163,20 @@ export class Captures {
     isCutShort: boolean,
   ): Promise<Captured | Earlier> {
     const { leases, faults, isRepeated } = attempt;
-    // Returns all leases of the request, those of the other attempt and of this one.
-    if (isRepeated) return (await this.#earlier(input)) ?? { leases, retryAfterUs: null, isRepeated };
     const [first] = faults;
     const inDoubt = faults.filter(({ fault }) => fault.outcomeUnknown);
     const [doubt] = inDoubt;
     // A repeat returns all that the request took. An answer without what is in doubt could use up attempts that nobody
     // makes: the database may be away for longer than such a lease lasts.
-    if (doubt && input.requestId !== "" && !isGivenUp(caller?.signal)) throw doubt.fault;
+    if (doubt && input.requestId !== "" && !isGivenUp(caller?.signal)) {
+      this.#inDoubt.set(input.requestId, inDoubt);
+      throw doubt.fault;
+    }
     for (const { candidate, command } of inDoubt) this.#options.commands.withdraw(candidate.id, command);
+    // Returns all leases of the request, those of the other attempt and of this one. A call that was given up tells of
+    // none, and gives back only its own.
+    if (isRepeated && !isGivenUp(caller?.signal))
+      return (await this.#earlier(input)) ?? { leases, retryAfterUs: null, isRepeated };
     if (leases.length === 0 && first) throw first.fault;
     if (leases.length === 0 && !isGivenUp(caller?.signal)) {
       // An attempt at another server may have committed what refused this one.
@@ -170,11 +185,29 @@ export class Captures {
     }
     const outcome = leases.length === 0 ? "none" : leases.length < input.max ? "some" : "all";
     this.#options.observer({ kind: "captured", outcome, refused: attempt.refused });
-    if (isOver()) return { leases, retryAfterUs: null, isUnheard: true };
-    if (leases.length > 0) return { leases, retryAfterUs: null };
+    const isUnheard = caller?.signal?.aborted === true;
+    if (isUnheard) return { leases, retryAfterUs: null, isUnheard };
+    // A wait whose time is over answers with what this attempt took.
+    if (leases.length > 0 || isOver()) return { leases, retryAfterUs: null };
     if (isCutShort) return { leases, retryAfterUs: 0, isCutShort };
     const nextInUs = await withoutRepeating(() => candidates.nextInUs());
     return { leases, retryAfterUs: attempt.retryAfterUs ?? nextInUs };
+  }
+
+  /**
+   * Finds out what became of Acquires whose outcome was unknown, by asking again: a COMMIT that comes late keeps the lock's
+   * rows until then, and no read shows it. Throws a Fault while it is unknown.
+   */
+  async #settleDoubt(requestId: string, caller: Caller | undefined): Promise<void> {
+    const { commands } = this.#options;
+    const inDoubt = this.#inDoubt.get(requestId) ?? [];
+    const again = inDoubt.map(({ candidate, command }) =>
+      commands.oneOf(candidate.id, { ...command, caller }),
+    );
+    await Promise.all(again).catch((error: unknown) => {
+      throw mayBeDone(error);
+    });
+    this.#inDoubt.delete(requestId);
   }
 
   #repeated(earlier: Earlier, refused: number): Earlier {
@@ -236,8 +269,8 @@ export class Captures {
         ? { kind: "lease", lease: { claim: outcome.claim, lockName, nowUs } }
         : { kind: "repeated" };
     } catch (error) {
-      // Another transaction holds the lock, and will give it to someone itself.
-      if (isHeldUp(error)) return { kind: "gone" };
+      // Another transaction holds the lock, and will give it to someone itself; but not if it may be one of this command.
+      if (isHeldUp(error) && !error.outcomeUnknown) return { kind: "gone" };
       if (error instanceof Fault) return { kind: "fault", fault: error, candidate, command };
       throw error;
     }
@@ -249,7 +282,7 @@ class Attempt {
   readonly #input: CaptureInput;
   readonly #newSecret: () => string;
   readonly leases: CapturedLease[] = [];
-  readonly faults: Extract<Taken, { kind: "fault" }>[] = [];
+  readonly faults: Failed[] = [];
   tried = 0;
   refused = 0;
   wasPaused = false;
@@ -257,6 +290,7 @@ class Attempt {
   /** When a refused candidate may become available, if known. */
   retryAfterUs: number | null = null;
   #areGrantsPaused = false;
+  #isCutOff = false;
   readonly #freeIds: string[];
 
   constructor(input: CaptureInput, newSecret: () => string) {
@@ -272,9 +306,20 @@ class Attempt {
     return this.#input.max - this.leases.length;
   }
 
+  /** Runs a read. If it fails, the attempt goes no further, and answers with the leases that it has. */
+  async unlessItHasLeases<Result>(read: () => Promise<Result>): Promise<Result | undefined> {
+    try {
+      return await read();
+    } catch (error) {
+      if (this.leases.length === 0 || !(error instanceof Fault)) throw error;
+      this.#isCutOff = true;
+      return undefined;
+    }
+  }
+
   /** Whether going on is useless. */
   get isOver(): boolean {
-    return this.faults.length > 0 || this.isRepeated || this.#areGrantsPaused;
+    return this.#isCutOff || this.faults.length > 0 || this.isRepeated || this.#areGrantsPaused;
   }
 
   commands(candidates: readonly Candidate[], { afterWait, caller }: CaptureTry): Acquire[] {

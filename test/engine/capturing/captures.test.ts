@@ -376,7 +376,8 @@ describe("captures of the same locks at the same time", () => {
     const { promise, reject } = Promise.withResolvers<void>();
     reads.untilFree = promise;
     let isOver = false;
-    const [first, second, third] = [capture(), capture({}, { isOver: () => isOver }), capture()];
+    const leaves = { isOver: () => isOver, caller: cancelled(true) };
+    const [first, second, third] = [capture(), capture({}, leaves), capture()];
     const failed = first.catch((error: unknown) => error);
     await settled();
     isOver = true;
@@ -542,5 +543,76 @@ describe("a capture that is repeated", () => {
     earlier.push({ ...CLAIM, requestId: captureRequestId("r", 0), state: "ended" });
     expect(await capture({ requestId: "r" })).toEqual({ leases: [], retryAfterUs: null, isRepeated: true });
     expect(tried).toEqual([]);
+  });
+});
+
+describe("nothing is lost", () => {
+  const REPEATED: OutcomeOf<"acquire"> = { kind: "request_id_reused" };
+
+  test("in doubt about one lock, while another server took one under another id: says that it is in doubt", async () => {
+    const { capture, earlier } = scene(2, (_name, { requestId }) => {
+      if (requestId === captureRequestId("r", 1)) return UNKNOWN;
+      earlier.push({ ...CLAIM, requestId });
+      return REPEATED;
+    });
+    await expect(capture({ max: 2, requestId: "r" })).rejects.toBe(UNKNOWN);
+  });
+
+  test("the same, given up: withdraws what is in doubt", async () => {
+    const { capture, earlier, withdrawn } = scene(2, (_name, { requestId }) => {
+      if (requestId === captureRequestId("r", 1)) return UNKNOWN;
+      earlier.push({ ...CLAIM, requestId });
+      return REPEATED;
+    });
+    await capture({ max: 2, requestId: "r" }, { caller: cancelled(true) }).catch(() => {});
+    expect(withdrawn).toEqual(["t/10001"]);
+  });
+
+  test("took one of two, and the next look fails: answers with that one", async () => {
+    const scened = scene(9, (name) => {
+      scened.reads.fails = true;
+      return name === "t/10000" ? HELD : BUSY;
+    });
+    const { capture, withdrawn } = scened;
+    const captured = await capture({ max: 2 }).catch(() => null);
+    expect(captured?.leases.length ?? withdrawn.length).toBe(1);
+  });
+
+  test("the same with a request id", async () => {
+    const scened = scene(9, (name) => {
+      scened.reads.fails = true;
+      return name === "t/10000" ? HELD : BUSY;
+    });
+    const captured = await scened.capture({ max: 2, requestId: "r" }).catch((error: unknown) => error);
+    if (captured instanceof Fault) expect(captured.outcomeUnknown).toBe(true);
+    else expect(captured).toMatchObject({ leases: [{}] });
+  });
+
+  test("a COMMIT in doubt whose rows are still locked is in doubt", async () => {
+    const heldUpInDoubt = fault(ROW_LOCKED, true);
+    const { capture } = scene(1, () => heldUpInDoubt);
+    await expect(capture({ requestId: "r" })).rejects.toBe(heldUpInDoubt);
+  });
+
+  test("and without a request id it is withdrawn", async () => {
+    const heldUpInDoubt = fault(ROW_LOCKED, true);
+    const { capture, withdrawn } = scene(1, () => heldUpInDoubt);
+    await capture().catch(() => {});
+    expect(withdrawn).toEqual(["t/10000"]);
+  });
+
+  test("given up beside another attempt: returns its own leases, to be given back", async () => {
+    const { capture, earlier } = scene(2, (_name, { requestId, secret }) => {
+      // The other attempt has t/10000.
+      if (requestId === captureRequestId("r", 0)) {
+        earlier.push({ ...CLAIM, requestId });
+        return REPEATED;
+      }
+      earlier.push({ ...CLAIM, ticketNumber: 99n, requestId, secret });
+      return HELD;
+    });
+    const captured = await capture({ max: 2, requestId: "r" }, { caller: cancelled(true) });
+    expect(captured.isRepeated ?? false).toBe(false);
+    expect(captured.leases.map(({ lockName }) => lockName)).toEqual(["t/10001"]);
   });
 });
