@@ -14,12 +14,17 @@ const TOKEN_BYTES = 32;
 const TOKEN_PREFIX = "rowlock_";
 const LINE = /^(\S+)\s+sha256:([0-9a-f]{64})$/;
 
-/** Lines of `NAME sha256:HEX`; several may have the same name. Empty lines, and lines that begin with #, say nothing. */
+/**
+ * Lines of `NAME sha256:HEX`; several may have the same name. Empty lines, and lines that begin with #, say nothing. A file
+ * without tokens needs a line that begins with #: one that was cut short must not lock everybody out.
+ */
 export function readTokens(text: string): ReadTokens {
   const faults: string[] = [];
   const tokens = new Map<string, PrincipalName>();
+  let hasComment = false;
   text.split("\n").forEach((line, index) => {
     const written = line.trim();
+    hasComment ||= written.startsWith("#");
     if (written === "" || written.startsWith("#")) return;
     const [, name = "", hash = ""] = LINE.exec(written) ?? [];
     const principal = principalName("token", name);
@@ -32,6 +37,10 @@ export function readTokens(text: string): ReadTokens {
     else if (tokens.has(hash)) faults.push(`line ${index + 1}: another line has the same token`);
     else tokens.set(hash, principal);
   });
+  if (tokens.size === 0 && faults.length === 0 && !hasComment)
+    faults.push(
+      "it is empty: make a line by `rowlock token new NAME`, or, so that no token is known, write a line that begins with #",
+    );
   return faults.length > 0 ? { faults } : { value: tokens };
 }
 

@@ -59,6 +59,12 @@ describe("a tokens file", () => {
     expect(read.faults.join()).not.toContain(token);
   });
 
+  test("without tokens is refused, as it may have been cut short, unless a comment shows that this is meant", () => {
+    for (const text of ["", "\n \r\n"])
+      expect(readTokens(text)).toEqual({ faults: [expect.stringContaining("it is empty")] });
+    expect(tokensIn("\n# nobody yet\n").size).toBe(0);
+  });
+
   test("that loses a token ends who came with it, and only these", async () => {
     const [gone, kept] = [newToken("gone"), newToken("kept")];
     const access = new Access({ tokens: tokensIn(`${gone.line}\n${kept.line}`) });
