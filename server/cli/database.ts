@@ -10,10 +10,11 @@ import { type CheckedFiles, FILE_KEYS } from "../config/checked-files.ts";
 import { type DatabaseConfig, loadCheckedFiles } from "../config/config.ts";
 import { duration, Refusal } from "../config/setting-kinds.ts";
 import { firstNumber } from "../core/fail-over.ts";
-import { TOO_OLD, whyTooOld } from "../core/level.ts";
+import { whyTooOld } from "../core/level.ts";
 import { whyNotBeside } from "../storage/fleet.ts";
 import { type MigrationStatus, migrateUp, migrationStatus } from "../storage/migrate/migrate.ts";
 import { openStore } from "../storage/open.ts";
+import { refuseTooOld } from "../storage/open-ready.ts";
 import { ROLLED_BACK, retry } from "../storage/retry.ts";
 import {
   type Finding,
@@ -60,6 +61,7 @@ export const migrate: Declare = (command, context) => {
     EXIT.failed,
     "",
     async ({ databaseUrl, databaseLogin: login }) => {
+      refuseTooOld(await migrationStatus(databaseUrl, login));
       const ran = await migrateUp(databaseUrl, { log: (message) => err(`${message}\n`), login });
       for (const name of ran) out(`ran ${name}\n`);
       out(ran.length === 0 ? "The schema is up to date already.\n" : "The schema is up to date.\n");
@@ -284,14 +286,13 @@ export const restored: Declare = (command, context) => {
   );
   onDatabase(command, context, RESTORED_HELP, EXIT.failed, "Nothing was recorded. ", async (config) => {
     const { pause } = command.opts<{ pause: number }>();
+    refuseTooOld(await migrationStatus(config.databaseUrl, config.databaseLogin));
     await withStore(config, (store) => record(store, pause * 1_000, context));
     return EXIT.ok;
   });
 };
 
 async function record(store: Store, pauseUs: number, context: CliContext): Promise<void> {
-  const why = whyTooOld(await store.levelMin());
-  if (why !== null) throw new StoreError("unavailable", TOO_OLD, why);
   const { epoch: seenEpoch } = (await read(store)).failOver;
   await retry(ROLLED_BACK, () =>
     store.failOver({ seenEpoch, epochMin: seenEpoch + 1n, pauseUsMin: pauseUs, pauseUsMax: pauseUs }),

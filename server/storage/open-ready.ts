@@ -4,7 +4,7 @@
 import { LEVEL_MIN, TOO_OLD, whyTooOld } from "../core/level.ts";
 import { type DatabaseLogin, describeDatabaseUrl, parseDatabaseUrl } from "./database-url.ts";
 import { whyNotBeside } from "./fleet.ts";
-import { migrateUp, migrationStatus } from "./migrate/migrate.ts";
+import { type MigrationStatus, migrateUp, migrationStatus } from "./migrate/migrate.ts";
 import { OLDER_SERVERS } from "./migrate/schema.ts";
 import { durabilityOf, openStore } from "./open.ts";
 import { type RetryPolicy, retry } from "./retry.ts";
@@ -104,17 +104,9 @@ async function settleSchema(
   { databaseUrl, databaseLogin: login, migrate }: ReadyOptions,
   log: OpeningLog,
 ): Promise<void> {
-  const { unknown, breaking, pending, fleet } = await migrationStatus(databaseUrl, login);
-  if (breaking.length > 0) {
-    throw new StoreError(
-      "unavailable",
-      "newer_schema",
-      `The database's schema is newer than this server: this server does not support ${breaking.join(", ")}. ` +
-        "Start a server of the version that migrated it, or of a later one.",
-    );
-  }
-  const tooOld = whyTooOld(fleet.levelMin);
-  if (tooOld !== null) throw new StoreError("unavailable", TOO_OLD, tooOld);
+  const status = await migrationStatus(databaseUrl, login);
+  refuseTooOld(status);
+  const { unknown, pending, fleet } = status;
   const tooNew = whyNotBeside(fleet.members);
   if (tooNew !== null) throw new StoreError("unavailable", OLDER_SERVERS, tooNew);
   if (unknown.length > 0)
@@ -129,6 +121,20 @@ async function settleSchema(
   }
   const done = await migrateUp(databaseUrl, { log: (message) => log.info({}, message), login });
   if (done.length > 0) log.info({ migrations: done }, "schema brought up to date");
+}
+
+/** Throws a StoreError if this version is too old for a database: a later one made its schema, or rules this one out. */
+export function refuseTooOld({ breaking, fleet }: MigrationStatus): void {
+  if (breaking.length > 0) {
+    throw new StoreError(
+      "unavailable",
+      "newer_schema",
+      `The database's schema is newer than this server: this server does not support ${breaking.join(", ")}. ` +
+        "Start a server of the version that migrated it, or of a later one.",
+    );
+  }
+  const tooOld = whyTooOld(fleet.levelMin);
+  if (tooOld !== null) throw new StoreError("unavailable", TOO_OLD, tooOld);
 }
 
 function refuseWeakDurability(findings: readonly Finding[], { weakDurability }: ReadyOptions): void {

@@ -122,6 +122,35 @@ describe("migrate", () => {
     });
   });
 
+  test.each([
+    [
+      "made its schema",
+      "INSERT INTO rowlock_migration (name, migrated_at) VALUES ('0999-later', 0)",
+      "0999-later",
+    ],
+    [
+      "rules this one out",
+      "UPDATE rowlock_meta SET level_min = 99, level_min_by = CAST('9.9.9' AS BLOB)",
+      "version 9.9.9",
+    ],
+  ])("is refused, as a record of a restore is, if a later version %s", async (_what, statement, names) => {
+    const path = newDatabase();
+    const env = { ROWLOCK_DATABASE_URL: `sqlite:${path}` };
+    await rowlock(["migrate", "up"], env);
+    const database = new DatabaseSync(path);
+    database.exec(statement);
+    const before = database.prepare("SELECT * FROM rowlock_meta").get();
+    database.close();
+    for (const command of [
+      ["migrate", "up"],
+      ["restored", "--pause", "1s"],
+    ])
+      expect(await rowlock(command, env)).toEqual({ code: 1, out: "", err: expect.stringContaining(names) });
+    const after = new DatabaseSync(path);
+    expect(after.prepare("SELECT * FROM rowlock_meta").get()).toEqual(before);
+    after.close();
+  });
+
   test("the flag beats the environment", async () => {
     const env = { ROWLOCK_DATABASE_URL: "mysql://nobody@127.0.0.1:1/none" };
     const { code } = await rowlock(["migrate", "up", "--database-url", `sqlite:${newDatabase()}`], env);
