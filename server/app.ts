@@ -249,6 +249,8 @@ async function startParts(
     page,
     onError: (error) => log.error({ err: error }, "a page of the metrics listener failed"),
   });
+  // The files may hold a certificate that is not valid today, which counts only at the start.
+  if (tls) metrics.certificatesInForce(listenerEnds(tls));
   const certificate = tlsFiles(config);
   if (certificate)
     files.add({
@@ -322,8 +324,7 @@ async function startParts(
 
 function logFiles(outcome: FilesOutcome, log: Log): void {
   const { kind, what } = outcome;
-  if (kind === "failed")
-    log.warn({ files: what, faults: outcome.faults }, "files cannot be used, so what was in force stays");
+  if (kind === "failed") log.warn({ files: what, faults: outcome.faults }, outcome.holds);
   else if (kind === "new") log.info({ files: what }, "changed files are in force");
 }
 

@@ -25,6 +25,8 @@ export interface StartedAccess {
   stop(): Promise<void>;
 }
 
+const KEYS_STAY = "the keys cannot be fetched, so those that were in force stay";
+const NO_KEYS = "the keys cannot be fetched, so there are none yet: JWTs are refused";
 /** How often it looks for callers whose token or certificate has expired, or is not in force any more. */
 const ENDED_CHECKED_MS = 250;
 /** How often claims and records are counted, and how long after a count none begins, as a multiple of its time. */
@@ -41,11 +43,12 @@ export function startAccess(
 ): StartedAccess {
   const usage = new Usage();
   let isFirst = true;
+  let hasKeys = false;
   const onFetched = (why: string | null) => {
     const what = "jwt_keys";
-    report(
-      why === null ? { kind: isFirst ? "first" : "new", what } : { kind: "failed", what, faults: [why] },
-    );
+    hasKeys ||= why === null;
+    if (why === null) report({ kind: isFirst ? "first" : "new", what });
+    else report({ kind: "failed", what, faults: [why], holds: hasKeys ? KEYS_STAY : NO_KEYS });
     isFirst = false;
   };
   const policies = new PolicyChanges(async (from, to) => {
@@ -154,7 +157,7 @@ function accessFromFiles(
   onFetched: (why: string | null) => void,
   onPolicy: (text: string) => void,
 ) {
-  const fetchedKeys = jwt && "url" in jwt.keys ? new UrlKeys({ ...jwt.keys, onOutcome: onFetched }) : null;
+  const fetchedKeys = jwt && "url" in jwt.keys ? fetchedFrom(jwt.keys.url, onFetched) : null;
   const fileKeys = new FileKeys();
   const access = new Access({
     tokens: tokens ? new Map() : undefined,
@@ -173,4 +176,10 @@ function accessFromFiles(
     });
   if (jwt && !("url" in jwt.keys)) files.add({ ...jwt.keys, onNew: (value) => fileKeys.replace(value) });
   return { access, fetchedKeys };
+}
+
+/** `onFetched`: as in accessFromFiles; a fault names the setting and the URL. */
+function fetchedFrom(url: string, onFetched: (why: string | null) => void): UrlKeys {
+  const onOutcome = (why: string | null) => onFetched(why && `ROWLOCK_JWT_KEYS, ${url}: ${why}.`);
+  return new UrlKeys({ url, onOutcome });
 }

@@ -18,6 +18,8 @@ export interface FileGroup<Value> {
   readonly paths: readonly string[];
   /** Checks the files as they were checked at the start. While it finds faults, it is called with each look. */
   readonly load: (read: ReadFile) => Checked<Value> | Promise<Checked<Value>>;
+  /** What holds while the files have never been usable, as a line of the log; unset: what was in force stays. */
+  readonly ifNever?: string;
   /**
    * Puts the value in force. Also called with the first look, and if the files say again what they said before. `texts`:
    * of the files, in the order of their paths.
@@ -28,7 +30,16 @@ export interface FileGroup<Value> {
 /** Reported when it changes. `first`: in force since the first look; `new`: since a later one; `failed`: not in force. */
 export type FilesOutcome =
   | { readonly kind: "first" | "new"; readonly what: string }
-  | { readonly kind: "failed"; readonly what: string; readonly faults: readonly string[] };
+  | {
+      readonly kind: "failed";
+      readonly what: string;
+      readonly faults: readonly string[];
+      /** What holds now, as a line of the log. */
+      readonly holds: string;
+    };
+
+/** What holds if files cannot be used that could be used before. */
+export const STAYS = "files cannot be used, so what was in force stays";
 
 export interface ReloadedFilesOptions {
   readonly onOutcome: (outcome: FilesOutcome) => void;
@@ -50,6 +61,7 @@ interface Watched {
   found: readonly Found[] | undefined;
   /** As they were last checked. */
   checked: readonly Found[] | undefined;
+  wasUsable: boolean;
   /** The faults that were reported last; empty: there are none. */
   faults: readonly string[];
 }
@@ -85,7 +97,7 @@ export class ReloadedFiles {
   add<Value>(group: FileGroup<Value>): void {
     // A group only ever gets the values that it has loaded itself.
     const added = group as FileGroup<unknown>;
-    this.#groups.push({ group: added, found: undefined, checked: undefined, faults: [] });
+    this.#groups.push({ group: added, found: undefined, checked: undefined, wasUsable: false, faults: [] });
   }
 
   /** Takes the first look, and goes on looking. Never rejects. */
@@ -138,10 +150,12 @@ export class ReloadedFiles {
     const isKnown = faults.length > 0 && faults.join() === watched.faults.join();
     watched.checked = found;
     watched.faults = faults;
+    watched.wasUsable ||= faults.length === 0;
     if (isKnown && !isAsked) return;
-    const { what } = group;
+    const { what, ifNever = STAYS } = group;
+    const holds = watched.wasUsable ? STAYS : ifNever;
     this.#options.onOutcome(
-      faults.length > 0 ? { kind: "failed", what, faults } : { kind: checked ? "new" : "first", what },
+      faults.length > 0 ? { kind: "failed", what, faults, holds } : { kind: checked ? "new" : "first", what },
     );
   }
 

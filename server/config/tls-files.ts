@@ -68,6 +68,7 @@ export function tlsFiles({ tlsCert = null, tlsKey = null, tlsClientCa = null }: 
   return {
     what: "certificate",
     paths,
+    ifNever: "the certificate of the start is served all the same, as no better one has been in force",
     load(readFile: ReadFile): Checked<TlsMaterial> {
       const faults: string[] = [];
       const material = readTlsMaterial({ tlsCert, tlsKey, tlsClientCa }, readFile, faults);

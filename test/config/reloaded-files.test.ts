@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { Checked, FilesOutcome, ReadFile } from "../../server/config/reloaded-files.ts";
-import { ReloadedFiles } from "../../server/config/reloaded-files.ts";
+import { ReloadedFiles, STAYS } from "../../server/config/reloaded-files.ts";
 import { until } from "../support/until.ts";
 
 const LOOK_MS = 1_000;
@@ -49,7 +49,13 @@ function scene(load: (read: ReadFile) => Checked<string> | Promise<Checked<strin
     intervalMs: LOOK_MS,
     readMsMax: READ_MS_MAX,
   });
-  reloaded.add({ what: "pair", paths: ["left", "right"], load, onNew: (value) => void inForce.push(value) });
+  reloaded.add({
+    what: "pair",
+    paths: ["left", "right"],
+    load,
+    ifNever: "there is none",
+    onNew: (value) => void inForce.push(value),
+  });
   const write = (left: string, right = left) => {
     files.set("left", left);
     files.set("right", right);
@@ -98,11 +104,12 @@ describe("with a clock of the test", () => {
   });
 
   test("files with faults change nothing, and are reported once", async () => {
-    const { reloaded, inForce, write, failures } = scene();
+    const { reloaded, outcomes, inForce, write, failures } = scene();
     await reloaded.start();
     write("two", "three");
     await looks(20);
     expect(failures()).toEqual([["left is two and right is three"]]);
+    expect(outcomes.at(-1)).toMatchObject({ holds: STAYS });
     write("two", "four");
     await looks(20);
     expect(failures()).toHaveLength(2);
@@ -143,7 +150,9 @@ describe("with a clock of the test", () => {
     );
     await reloaded.start();
     await looks(5);
-    expect(outcomes).toEqual([{ kind: "failed", what: "pair", faults: ["too early"] }]);
+    expect(outcomes).toEqual([
+      { kind: "failed", what: "pair", faults: ["too early"], holds: "there is none" },
+    ]);
     isEarly = false;
     await looks(1);
     expect(inForce).toEqual(["one"]);

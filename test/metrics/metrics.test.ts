@@ -366,7 +366,7 @@ test("files that are read again have failed until they are in force", async () =
   const metrics = new Metrics({ classes: [], nodeMetrics: false });
   const series = async () => (await scrape(metrics)).lines.filter((line) => /_reload_|_expires_/.test(line));
   expect(await series()).toEqual([]);
-  metrics.filesRead({ kind: "failed", what: "certificate", faults: ["bad"] });
+  metrics.filesRead({ kind: "failed", what: "certificate", faults: ["bad"], holds: "nothing" });
   expect(await series()).toEqual(['rowlock_reload_failed{file="certificate"} 1']);
   metrics.filesRead({ kind: "new", what: "certificate" });
   metrics.certificatesInForce([{ file: "certificate", end: new Date(2_000_000_000_000) }]);

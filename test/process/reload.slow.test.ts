@@ -18,7 +18,7 @@ const [FIRST_TOKEN, SECOND_TOKEN] = ["first-token-of-a-test", "second-token-of-a
 const { afterwards, database, rowlock } = processStage();
 
 /** A server with a certificate and a token, whose files the test writes. */
-async function serving() {
+async function serving({ first = selfSignedCertificate(), env = {} } = {}) {
   const folder = mkdtempSync(join(tmpdir(), "rowlock-reload-"));
   afterwards(() => rmSync(folder, { recursive: true }));
   const path = (name: string) => join(folder, name);
@@ -27,7 +27,6 @@ async function serving() {
     writeFileSync(path("server.key"), key);
   };
   const writeToken = (token: string) => writeFileSync(path("token"), `${token}\n`);
-  const first = selfSignedCertificate();
   write(first);
   writeToken(FIRST_TOKEN);
   const process = rowlock(serveArgs(await database(freshSqlite)), {
@@ -35,6 +34,7 @@ async function serving() {
     ROWLOCK_TLS_KEY: path("server.key"),
     ROWLOCK_METRICS_TLS: "true",
     ROWLOCK_METRICS_TOKEN_FILE: path("token"),
+    ...env,
   });
   await process.said(/LockService\/Acquire\n\n/);
   const [, grpc = ""] = await process.said(/gRPC +127\.0\.0\.1:(\d+) \(TLS\)/);
@@ -122,6 +122,28 @@ test("a broken, missing or expired certificate changes nothing, and is reported 
   expect(await shown(server.grpc)).toBe(renewed.cert);
   expect(gauge((await scrape(server.metrics, FIRST_TOKEN)).text, "certificate")).toBe("0");
   expect(count(server.process, "files cannot be used")).toBe(broken.length);
+});
+
+test("a server that starts with an expired certificate, or without keys for JWTs, says what holds", async () => {
+  const url = "http://127.0.0.1:1/keys";
+  const ended = Math.floor(Date.now() / 1_000) - 60;
+  const server = await serving({
+    first: selfSignedCertificate("localhost", ended * 1_000),
+    env: {
+      ROWLOCK_JWT_ISSUER: "https://issuer.example",
+      ROWLOCK_JWT_AUDIENCE: "rowlock",
+      ROWLOCK_JWT_KEYS: url,
+    },
+  });
+  await server.process.logged(
+    /"faults":\["ROWLOCK_TLS_CERT expired at [^\]]*\],"msg":"[^"]*served all the same/,
+  );
+  await server.process.logged(
+    /"faults":\["ROWLOCK_JWT_KEYS, http:\/\/127[^\]]*\],"msg":"[^"]*there are none yet/,
+  );
+  expect(await shown(server.grpc)).toBe(server.first.cert);
+  const { text } = await scrape(server.metrics, FIRST_TOKEN);
+  expect(text).toContain(`rowlock_certificate_expires_timestamp_seconds{file="certificate"} ${ended}\n`);
 });
 
 test("SIGHUP reads the files at once, and reports faults again", async () => {
