@@ -192,7 +192,9 @@ function other(what: string): Found {
 type Plain = "HTTP/2" | "TLS" | "silent" | Found;
 
 function plainProbe(where: Where, probeMs: number): Promise<Plain> {
-  return probe<Plain>(connect(where), probeMs, "connect", "silent", whyNotReached, (socket, done) => {
+  const connecting = connect(where);
+  const late = () => (connecting.connecting ? unreachable("no answer to the connection") : "silent");
+  return probe<Plain>(connecting, probeMs, "connect", late, whyNotReached, (socket, done) => {
     let heard = Buffer.alloc(0);
     socket.write(HELLO);
     socket.on("data", (bytes: Buffer) => {
@@ -227,11 +229,15 @@ function whyNotReached({ code = "" }: NodeJS.ErrnoException): Plain {
     case "ECONNRESET":
       return "silent";
     default:
-      return {
-        kind: "unreachable",
-        sentence: `it cannot be reached (${code}): check the network and its firewalls`,
-      };
+      return unreachable(code);
   }
+}
+
+function unreachable(why: string): Found {
+  return {
+    kind: "unreachable",
+    sentence: `it cannot be reached (${why}): check the network and its firewalls`,
+  };
 }
 
 /** What the handshake shows; or whether the server refused the client's certificate, or does not speak TLS. */
@@ -245,14 +251,21 @@ function tlsProbe(where: Where, probeMs: number, options: ConnectionOptions = {}
   const socket = connectTls({ ...where, ALPNProtocols, rejectUnauthorized: false, ...options });
   const failed = ({ code = "" }: NodeJS.ErrnoException) =>
     /ALERT_(CERTIFICATE|BAD_CERTIFICATE|UNKNOWN_CA|HANDSHAKE)/.test(code) ? "refused" : "none";
-  return probe<Handshake>(socket, probeMs, "secureConnect", "none", failed, (_, done) => {
-    const { authorizationError: error, alpnProtocol: protocol } = socket;
-    const fault = error ? ((error as { code?: string }).code ?? String(error)) : undefined;
-    if (fault !== undefined) return done({ fault, protocol });
-    // The server refuses a client's certificate only after the handshake.
-    socket.write(HELLO);
-    for (const event of ["data", "close"]) socket.on(event, () => done({ fault, protocol }));
-  });
+  return probe<Handshake>(
+    socket,
+    probeMs,
+    "secureConnect",
+    () => "none",
+    failed,
+    (_, done) => {
+      const { authorizationError: error, alpnProtocol: protocol } = socket;
+      const fault = error ? ((error as { code?: string }).code ?? String(error)) : undefined;
+      if (fault !== undefined) return done({ fault, protocol });
+      // The server refuses a client's certificate only after the handshake.
+      socket.write(HELLO);
+      for (const event of ["data", "close"]) socket.on(event, () => done({ fault, protocol }));
+    },
+  );
 }
 
 /** Resolves with what `look` finds after `event`, with `failed` of an error, or with `late` when the time is over. */
@@ -260,12 +273,12 @@ function probe<Result>(
   socket: Socket,
   withinMs: number,
   event: "connect" | "secureConnect",
-  late: Result,
+  late: () => Result,
   failed: (error: NodeJS.ErrnoException) => Result,
   look: (socket: Socket, done: (found: Result) => void) => void,
 ): Promise<Result> {
   const found = Promise.withResolvers<Result>();
-  const timer = setTimeout(() => found.resolve(late), withinMs);
+  const timer = setTimeout(() => found.resolve(late()), withinMs);
   socket.on("error", (error) => found.resolve(failed(error)));
   socket.on(event, () => look(socket, found.resolve));
   return found.promise.finally(() => {

@@ -1,10 +1,18 @@
 // What the client says of an address where no Rowlock server answers it; and that a call fails at once if no waiting
 // helps.
 
+import { once } from "node:events";
 import { createServer as createHttp, type Server } from "node:http";
 import { createSecureServer } from "node:http2";
 import { createServer as createHttps } from "node:https";
-import { type AddressInfo, createServer as createTcp, type Server as NetServer, type Socket } from "node:net";
+import {
+  type AddressInfo,
+  connect,
+  createServer as createTcp,
+  type Server as NetServer,
+  type Socket,
+} from "node:net";
+import { Worker } from "node:worker_threads";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { canHeal, type DiagnosisKind, diagnose } from "../../../clients/typescript/src/diagnosis.ts";
 import { RowlockError } from "../../../clients/typescript/src/index.ts";
@@ -34,6 +42,26 @@ async function listening(server: NetServer | Server): Promise<string> {
   return `localhost:${(server.address() as AddressInfo).port}`;
 }
 
+/** An address whose system drops what asks for a connection: its program accepts none, and its queue is full. */
+async function dropping(): Promise<string> {
+  const program = `
+    const { parentPort } = require("node:worker_threads");
+    const server = require("node:net").createServer().listen({ port: 0, host: "127.0.0.1", backlog: 1 }, () => {
+      parentPort.postMessage(server.address().port);
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);
+    });`;
+  const worker = new Worker(program, { eval: true });
+  undone.push(() => worker.terminate());
+  const [port] = await once(worker, "message");
+  // The queue holds one more than it was asked for.
+  for (const _ of [1, 2]) {
+    const socket = connect(port, "127.0.0.1").on("error", () => {});
+    undone.push(() => socket.destroy());
+    await once(socket, "connect");
+  }
+  return `127.0.0.1:${port}`;
+}
+
 const saying = (bytes: string | Buffer) => createTcp((socket) => void socket.write(bytes));
 const addresses: Record<string, string> = {
   "a closed port": "127.0.0.1:9",
@@ -46,6 +74,7 @@ beforeAll(async () => {
   addresses.MySQL = await listening(saying(Buffer.from("4a0000000a382e302e33330008000000", "hex")));
   addresses.mail = await listening(saying("220 mail.example ESMTP\r\n"));
   addresses.silence = await listening(createTcp(() => {}));
+  addresses["a dropped connection"] = await dropping();
   addresses.TLS = await listening(createSecureServer({ cert: own.cert, key: own.key }));
   addresses["HTTPS/1"] = await listening(createHttps({ cert: own.cert, key: own.key }));
   addresses["an expired certificate"] = await listening(
@@ -81,6 +110,8 @@ const TABLE: readonly [string, keyof typeof TLS, DiagnosisKind, string][] = [
   ["mail", "plain text", "other_protocol", "something else answers there"],
   ["silence", "plain text", "silent", "something listens there, but does not answer like a Rowlock server"],
   ["silence", "its authority", "silent", "something listens there"],
+  ["a dropped connection", "plain text", "unreachable", "it cannot be reached (no answer to the connection)"],
+  ["a dropped connection", "its authority", "unreachable", "it cannot be reached"],
   ["TLS", "plain text", "wants_tls", "it wants TLS: set the option tls"],
   ["TLS", "another authority", "untrusted", "its certificate is not from a trusted authority: set tls.ca"],
   ["TLS", "another name", "wrong_name", "its certificate is for another name"],
