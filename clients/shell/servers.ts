@@ -104,6 +104,8 @@ export async function serversOf(flags: Flags, context: CliContext, fault: Fault)
     fault(
       `${where}: with TLS, the server's certificate must match its name, and ${unnamed} is an IP address: use the name in the certificate, or add --server-name`,
     );
+  if (files.serverName !== undefined && isIP(files.serverName) !== 0)
+    fault(`--server-name ${files.serverName}: this is an IP address: use a name that is in the certificate`);
   const allowTokenInPlaintext = (flags.allowTokenInPlaintext ?? named?.allowTokenInPlaintext) || undefined;
   if (tokenFile !== undefined) checkTokenFile(tokenFile, context, fault);
   if (tokenFile !== undefined && !tls && !allowTokenInPlaintext)

@@ -166,6 +166,7 @@ describe("an impossible command line fails before anything is sent", () => {
       ["--addr", "127.0.0.1:1", "--ca", "own.crt"],
       /and 127\.0\.0\.1:1 is an IP address: use the name in the certificate/,
     ],
+    [[...at, "--tls", "--server-name", "127.0.0.1"], /--server-name 127.0.0.1: this is an IP address/],
     [["--give-up-after", "0"], /--give-up-after "0": write a time from 1 ms/],
   ])("%j", async (flags, what) => {
     const { code, err } = await ranInProcess(["ls", ...flags], {}, readFile);
