@@ -29,13 +29,12 @@ export function timeParser(minMs: number, maxMs = DURATION_US_MAX / 1_000): (tex
   };
 }
 
-/** Makes a parser of whole numbers within bounds. */
-export function countParser(min = 0, max = Number.MAX_SAFE_INTEGER): (text: string) => number {
+/** Makes a parser of whole numbers within bounds. `or`: what else may be written, for people. */
+export function countParser(min = 0, max = Number.MAX_SAFE_INTEGER, or = ""): (text: string) => number {
   return (text) => {
     const count = /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN;
-    if (Number.isNaN(count)) throw new InvalidArgumentError("write a whole number");
-    if (count < min || count > max) throw new InvalidArgumentError(`write a number from ${min} to ${max}`);
-    return count;
+    if (count >= min && count <= max) return count;
+    throw new InvalidArgumentError(`write a whole number from ${min} to ${max}${or}`);
   };
 }
 
@@ -94,10 +93,12 @@ export function parseNotBefore(
   text: string,
 ): { readonly notBefore: Date | null } | { readonly notBeforeIn: number } {
   if (text === "none") return { notBefore: null };
-  if (!/^\d{4}-/.test(text)) return { notBeforeIn: parseDelay(text) };
+  if (/^\d+(\.\d+)?[a-z]*$/.test(text)) return { notBeforeIn: parseDelay(text) };
   const isInstant = /T.*(Z|[+-]\d\d:\d\d)$/.test(text) && !Number.isNaN(Date.parse(text));
   if (isInstant) return { notBefore: new Date(text) };
-  throw new InvalidArgumentError("write an instant with its zone, such as 2030-01-01T06:00:00Z");
+  throw new InvalidArgumentError(
+    "write an instant with its zone, such as 2030-01-01T06:00:00Z, a time from now such as 10m, or none",
+  );
 }
 
 type Given<Fields> = { readonly [Field in keyof Fields]?: Exclude<Fields[Field], undefined> };

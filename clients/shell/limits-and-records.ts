@@ -1,17 +1,10 @@
 // `rowlock limit`, `update` and `delete`: show and set limits, and change and delete a lock's record.
 
+import { ATTEMPTS_MAX, PERMITS_MAX } from "../../server/core/bounds.ts";
 import type { LimitSetting, LimitTarget, LockChanges, RowlockClient } from "../typescript/src/index.ts";
 import type { Declare } from "./command.ts";
 import { type CliContext, EXIT } from "./context.ts";
-import {
-  countParser,
-  given,
-  parseAttempts,
-  parseName,
-  parseNotBefore,
-  parseOneName,
-  parseStatus,
-} from "./flags.ts";
+import { countParser, given, parseName, parseNotBefore, parseOneName, parseStatus } from "./flags.ts";
 import { behindWords, limitWords, recordRows, settingName } from "./lock-views.ts";
 import { columns, jsonLine, paintOf, said, shellQuoted, shown } from "./print.ts";
 
@@ -67,8 +60,10 @@ export const limit: Declare = (command, context) =>
         command.fault(
           `"${name}" would be the name of one lock: for all names that begin like this, use --pattern '${name}'`,
         );
-      if (permits !== undefined && !/^\d+$/.test(permits))
-        command.fault(`"${permits}" is not a limit: write a whole number`);
+      if (permits !== undefined && !(/^\d+$/.test(permits) && Number(permits) <= PERMITS_MAX))
+        command.fault(
+          `"${permits}" is not a limit: write a whole number from 0 to ${PERMITS_MAX}, or --unset for none`,
+        );
       const isChange = permits !== undefined || unset;
       if (!isChange && (reason ?? ifVersion) !== undefined)
         command.fault(
@@ -151,6 +146,8 @@ Examples:
   rowlock update task/8 --status new --if-version 0
 `;
 
+const parseAttemptsOrNone = countParser(0, ATTEMPTS_MAX, ", or unlimited");
+
 interface UpdateFlags {
   readonly notBefore?: Pick<LockChanges, "notBefore" | "notBeforeIn">;
   /** Wrapped in an object, because commander would take a plain null for an empty text. */
@@ -165,7 +162,7 @@ export const update: Declare = (command, { out }) =>
     .argument("<name>", "the lock", parseOneName)
     .option("--status <word>", "its status", parseStatus)
     .option("--attempts <count>", "how many more times the lock may be granted; or unlimited", (text) => ({
-      attemptsLeft: text === "unlimited" ? null : parseAttempts(text),
+      attemptsLeft: text === "unlimited" ? null : parseAttemptsOrNone(text),
     }))
     .option(
       "--not-before <time>",

@@ -410,7 +410,7 @@ test.each<[string[], RegExp[]]>([
   [["--ended", "released,gone"], [/--ended "released,gone": write some of released, expired/]],
   [
     ["--max", "0", "--label", "=x"],
-    [/--max "0": write a number from 1/, /--label "=x": write key=value/],
+    [/--max "0": write a whole number from 1/, /--label "=x": write key=value/],
   ],
 ])("what is wrong is told: %j", async (args, words) => {
   const { code, out, err } = await ranInProcess(["history", ...args, "--addr", "127.0.0.1:9"]);

@@ -181,7 +181,7 @@ describe("an impossible command line fails before anything is sent", () => {
     expect(err.trim().split("\n")).toEqual([
       "error: 8 things are wrong with this command:",
       expect.stringMatching(/--ttl "0": write a time from 1 s to 24 d/),
-      expect.stringMatching(/--permits "0": write a number from 1/),
+      expect.stringMatching(/--permits "0": write a whole number from 1/),
       expect.stringMatching(/--wait "soon": write a time such as 30s/),
       expect.stringMatching(/--label "=x": write key=value/),
       expect.stringMatching(/the name "n{60}…": it is 300 bytes long: name the lock in 1 to 255 bytes/),

@@ -83,12 +83,18 @@ test("a capture prints a line for each lock to a script, which releases them by 
 
 test.each<[string[], RegExp]>([
   [["update", "job"], /say what to set: --status/],
-  [["update", "job", "--not-before", "soon"], /write a time such as/],
+  [["update", "job", "--not-before", "soon"], /a time from now such as 10m, or none/],
   [["update", "job", "--not-before", "2030-01-01"], /an instant with its zone/],
   [
     ["update", "job", "--not-before", "3700d", "--attempts", "many"],
     /2 things[\s\S]*to 3653 d[\s\S]*whole number/,
   ],
+  [
+    ["limit", "l", "2000000000000"],
+    /is not a limit: write a whole number from 0 to 1000000, or --unset for none/,
+  ],
+  [["limit", "l", "-1"], /"-1" is not a limit: write a whole number from 0 to 1000000/],
+  [["update", "l", "--attempts", "-2"], /write a whole number from 0 to 1000000, or unlimited/],
   [["capture", "t/", "--count", "101", "--if-status", "x".repeat(64)], /1 to 100[\s\S]*64 bytes long/],
   [["capture", "t/", "--json", "--", "true"], /leave out --count and --json/],
   [["capture", "t/", "--status-done", "x"], /need a command: add one after the prefix/],
