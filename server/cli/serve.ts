@@ -1,11 +1,14 @@
 // `rowlock serve`: runs a server until a signal asks it to stop. Prints the banner; the log goes to the error output.
 
+import { X509Certificate } from "node:crypto";
 import type { Declare, RowlockCommand } from "../../clients/shell/command.ts";
 import { type CliContext, EXIT, type ExitCode } from "../../clients/shell/context.ts";
-import { ADDRESS } from "../../clients/shell/servers.ts";
+import { ADDRESS, hostOf } from "../../clients/shell/servers.ts";
 import type { App } from "../app.ts";
 import { type Config, type ConfigInput, loadConfig } from "../config/config.ts";
+import { isLoopback } from "../config/listen-address.ts";
 import { flagOf, nameOf, namesOf, type SettingKey } from "../config/settings.ts";
+import type { TlsMaterial } from "../config/tls-files.ts";
 import { createLog } from "../log/log.ts";
 import { describeDatabaseUrl, parseDatabaseUrl } from "../storage/database-url.ts";
 import { addSettingOptions, configInput, loadedOrReported } from "./settings-options.ts";
@@ -145,11 +148,24 @@ function addressOf({ grpcAddress }: Omit<App, "stop">): string {
   return grpcAddress.replace(/^0\.0\.0\.0(?=:)/, "127.0.0.1").replace(/^\[::\]/, "[::1]");
 }
 
+/** For clients that reach the server by its IP address. */
+function nameIn({ certificate }: TlsMaterial): string {
+  const names = new X509Certificate(certificate).subjectAltName ?? "";
+  return /\bDNS:([\w.-]+)/.exec(names)?.[1] ?? "<a name in the server's certificate>";
+}
+
+function takesTokens({ access }: Config): boolean {
+  return access !== null && (access.tokens ?? access.jwt) !== null;
+}
+
 function runUnderALock(config: Config, running: Omit<App, "stop">): string {
   const address = addressOf(running);
   const flags = address === ADDRESS ? [] : [`--addr ${address}`];
-  if (config.tls) flags.push("--ca <the authority of the server>");
+  if (config.tls) flags.push("--ca <the authority of the server>", `--server-name ${nameIn(config.tls)}`);
   if (config.tls?.clientCa) flags.push("--cert <yours> --key <yours>");
+  if (takesTokens(config)) flags.push("--token-file <yours>");
+  if (takesTokens(config) && !config.tls && !isLoopback(hostOf(address)))
+    flags.push("--allow-token-in-plaintext");
   // In a checkout, where this file is not built, npx finds the command.
   const rowlock = import.meta.url.endsWith(".ts") ? "npx rowlock" : "rowlock";
   return [rowlock, "run demo", ...flags, `-- echo "my turn"`].join(" ");
@@ -160,8 +176,9 @@ function takeALock(config: Config, running: Omit<App, "stop">): string {
   const flags = ["--protocol grpc"];
   if (!config.reflection) flags.push("--schema proto");
   if (!config.tls) flags.push("--http2-prior-knowledge");
-  else flags.push("--cacert <the authority of the server>");
+  else flags.push("--cacert <the authority of the server>", `--servername ${nameIn(config.tls)}`);
   if (config.tls?.clientCa) flags.push("--cert <yours> --key <yours>");
+  if (takesTokens(config)) flags.push("-H 'authorization: Bearer <your token>'");
   const url = `${config.tls ? "https" : "http"}://${address}/rowlock.v1.LockService/Acquire`;
   return `npx @bufbuild/buf curl ${flags.join(" ")} -d '{"name":"demo","ttl":"60s"}' ${url}`;
 }

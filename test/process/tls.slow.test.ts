@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { BareOptions } from "../../clients/typescript/src/bare/index.ts";
+import { newToken } from "../../server/access/tokens-file.ts";
 import { TestCalls } from "../support/test-calls.ts";
 import { selfSignedCertificate } from "./certificate.ts";
 import { RowlockProcess, type RunningServer, screenOf, serveArgs } from "./server-process.ts";
@@ -46,6 +47,30 @@ async function acquire(tls: BareOptions["tls"]): Promise<string | undefined> {
 test("the banner shows that it is TLS, and how to call it", () => {
   expect(running.screen).toContain("TLS, clients by certificate");
   expect(running.screen).toContain("--cacert");
+});
+
+test("the command of the banner takes a lock, with the token of a caller", async () => {
+  const { token, line } = newToken("a");
+  const path = (name: string) => join(folder, name);
+  const files = { tokens: line, token, "own.crt": trusted.cert, "own.key": trusted.key };
+  for (const [name, text] of Object.entries(files)) writeFileSync(path(name), text);
+  const { screen, process: asking } = await screenOf(
+    new RowlockProcess(serveArgs("sqlite::memory:", "--tokens-file", path("tokens")), {
+      ROWLOCK_TLS_CERT: path("server.crt"),
+      ROWLOCK_TLS_KEY: path("server.key"),
+      ROWLOCK_TLS_CLIENT_CA: path("clients.crt"),
+    }),
+  );
+  expect(screen).toMatch(/buf curl .* --servername localhost .* -H 'authorization: Bearer <your token>' /);
+  const [, printed = ""] = /npx rowlock (run demo .*) -- echo "my turn"/.exec(screen) ?? [];
+  const own = { ca: "server.crt", cert: "own.crt", key: "own.key", "token-file": "token" };
+  const given = printed.replace(
+    /--([\w-]+) <[^>]+>/g,
+    (_, flag: keyof typeof own) => `--${flag} ${path(own[flag])}`,
+  );
+  const taking = new RowlockProcess([...given.split(" "), "--", "echo", "my turn"]);
+  expect(await taking.exited).toMatchObject({ code: 0, out: "my turn\n" });
+  await asking.destroy();
 });
 
 test("a client with a known certificate gets a lock", async () => {
