@@ -52,8 +52,10 @@ Exit code: that of the command, or 128 plus the number of the signal that ended 
   ${EXIT.noServer}   no server answered
   ${EXIT.notAcquired}   the lock was not acquired
   ${EXIT.lost}   the lock was lost, and the command was stopped
+  ${EXIT.denied}   the server does not know who asks, or its policy does not allow it
   ${EXIT.notExecutable}  the command cannot be executed
   ${EXIT.noCommand}  there is no such command
+  ${EXIT.failed}    the server refused the request as invalid
 
 Examples:
   rowlock run nightly --no-wait -- ./nightly.sh

@@ -1,6 +1,6 @@
 // The command line without a process: help, mistakes, and the commands that need only a database.
 
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
@@ -24,6 +24,15 @@ function newDatabase(): string {
 }
 
 describe("help", () => {
+  test("of run has the exit codes that the documents have", async () => {
+    const document = readFileSync(join(import.meta.dirname, "../../docs/shell.md"), "utf8");
+    const [, table = ""] = /## Exit codes\n([\s\S]*?)\n##/.exec(document) ?? [];
+    const { out } = await rowlock(["run", "--help"]);
+    const [, help = ""] = /Exit code: ([\s\S]*?)\n\n/.exec(out) ?? [];
+    const codesIn = (text: string, line: RegExp) => [...text.matchAll(line)].map(([, code]) => code);
+    expect(codesIn(help, /^ {2}(\d+) /gm)).toEqual(codesIn(table, /^\| (\d+) \|/gm));
+  });
+
   test.each([[[]], [["--help"]], [["help"]]])("explains everything, for %j", async (args) => {
     const { code, out } = await rowlock(args);
     expect(code).toBe(0);
