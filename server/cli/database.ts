@@ -11,6 +11,7 @@ import { type DatabaseConfig, loadCheckedFiles } from "../config/config.ts";
 import { duration, Refusal } from "../config/setting-kinds.ts";
 import { firstNumber } from "../core/fail-over.ts";
 import { whyTooOld } from "../core/level.ts";
+import { describeDatabaseUrl, parseDatabaseUrl } from "../storage/database-url.ts";
 import { whyNotBeside } from "../storage/fleet.ts";
 import { type MigrationStatus, migrateUp, migrationStatus } from "../storage/migrate/migrate.ts";
 import { openStore } from "../storage/open.ts";
@@ -113,10 +114,11 @@ const BEAT_S = 6;
 const FINDINGS_MAX = 50;
 
 const DOCTOR_HELP = `
-Checks five things:
+Checks six things:
   cluster     whether the database is still part of its replication group or Galera cluster
   schema      whether this version of Rowlock can use it
   durability  whether the database's settings could lose acknowledged commits
+  rights      whether the database user may write what a server writes
   invariants  whether counters and rows agree, no limit is exceeded, and the order is kept
 
   files       whether a server could use the certificates, keys and tokens that the settings name
@@ -176,8 +178,9 @@ async function check(
   const { applied, unknown } = status;
   if (applied.length === 0) {
     if (files.length > 0) report(context, files);
+    const database = describeDatabaseUrl(parseDatabaseUrl(config.databaseUrl));
     context.err(
-      "There is no Rowlock database here yet: `rowlock serve` or `rowlock migrate up` creates one.\n",
+      `There is no Rowlock database yet at ${shown(database)}: \`rowlock serve\` or \`rowlock migrate up\` creates one.\n`,
     );
     return EXIT.unchecked;
   }
@@ -205,10 +208,12 @@ async function findings(store: Store, context: CliContext): Promise<Finding[]> {
   const durability = await store.checkDurability();
   if (durability.length === 0)
     context.out(`ok       durability: ${store.product} keeps the commits that it has acknowledged\n`);
+  const rights = await store.checkRights();
+  if (rights.length === 0) context.out("ok       rights: the tables can be written\n");
   const invariants = await store.checkInvariants(FINDINGS_MAX);
   if (invariants.length === 0) context.out("ok       invariants: counters and rows agree\n");
   await listReplicas(store, context);
-  return [...listServers(store, context), ...durability, ...invariants];
+  return [...listServers(store, context), ...durability, ...rights, ...invariants];
 }
 
 /** Lists the servers of a database with several addresses. Returns what is wrong with them. */
@@ -219,7 +224,8 @@ function listServers(store: Store, context: CliContext): Finding[] {
     const behind = isChosen || behindS === null ? "" : `, ${behindText(behindS)}`;
     context.out(`server   ${address}: ${state}${product === null ? "" : `, ${product}`}${behind}\n`);
     if (why === null) continue;
-    if (isUsable) found.push({ severity: "warning", check: "servers", message: `${address}: ${why}` });
+    if (isUsable || product === null)
+      found.push({ severity: "warning", check: "servers", message: `${address}: ${why}` });
     else context.out(`         ${shown(why)}\n`);
   }
   return found;

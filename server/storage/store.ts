@@ -628,6 +628,8 @@ export interface Store {
   checkLiveClaims(max: number, msMax: number): Promise<Finding[] | null>;
   /** Returns findings about settings of the database server that could lose acknowledged commits. */
   checkDurability(): Promise<Finding[]>;
+  /** Returns findings about rights that a server needs and the user of the database lacks. Changes nothing. */
+  checkRights(): Promise<Finding[]>;
   pool(): PoolState;
   /** The servers of a database that has several addresses, in their order; empty: it has one. */
   servers(): readonly DatabaseServer[];

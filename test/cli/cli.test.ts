@@ -195,9 +195,10 @@ quotas: [{ who: token:nightly, claims: 5, records: 3 }]
 
 describe("doctor", () => {
   test("reports that there is no database yet", async () => {
-    const { code, err } = await rowlock(["doctor", "--database-url", `sqlite:${newDatabase()}`]);
+    const url = `sqlite:${newDatabase()}`;
+    const { code, err } = await rowlock(["doctor", "--database-url", url]);
     expect(code).toBe(2);
-    expect(err).toContain("There is no Rowlock database here yet");
+    expect(err).toContain(`There is no Rowlock database yet at ${url}: `);
   });
 
   test("finds a new database sound", async () => {
@@ -205,7 +206,9 @@ describe("doctor", () => {
     await rowlock(["migrate", "up", "--database-url", url]);
     const { code, out, err } = await rowlock(["doctor", "--database-url", url]);
     expect([code, err]).toEqual([0, ""]);
-    expect(out).toMatch(/ok {7}schema.*ok {7}durability.*ok {7}invariants.*no errors, no warnings\n$/s);
+    expect(out).toMatch(
+      /ok {7}schema.*ok {7}durability.*ok {7}rights.*ok {7}invariants.*no errors, no warnings\n$/s,
+    );
   });
 
   test("checks the files that the settings name, whatever the database says", async () => {

@@ -1,11 +1,13 @@
 // `rowlock migrate` and `rowlock doctor` as processes, beside a server and on the database that it left.
 
+import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import type { AddressInfo } from "node:net";
 import { createServer } from "node:net";
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, test } from "vitest";
-import { freshSqlite, testDatabases } from "../support/database.ts";
+import { freshDatabase, freshSqlite, mysqlFamily, testDatabases } from "../support/database.ts";
+import { openPlainConnection } from "../support/mysql-stage.ts";
 import { TestCalls } from "../support/test-calls.ts";
 import { screenOf, serveArgs } from "./server-process.ts";
 import { processStage } from "./stage.ts";
@@ -30,6 +32,48 @@ describe.each(testDatabases())("on $label", ({ kind, fresh }) => {
     expect(await rowlock(["doctor"], env).exited).toMatchObject(expected);
   });
 });
+
+test.each(mysqlFamily())("on $flavour $version, doctor reports a user who may not write", async (server) => {
+  const url = await database(() => freshDatabase(server));
+  // The first who opens the database notes which database server it is on.
+  for (const command of [["migrate", "up"], ["doctor"]])
+    expect(await rowlock([...command, "--database-url", url]).exited).toMatchObject({ code: 0 });
+  const plain = await openPlainConnection(url);
+  const { pathname } = new URL(url);
+  const user = `reader_${randomBytes(4).toString("hex")}`;
+  await plain.run(`CREATE USER ${user}@'%' IDENTIFIED BY 'x'`);
+  afterwards(async () => {
+    await plain.run(`DROP USER ${user}@'%'`);
+    plain.close();
+  });
+  const grant = (rights: string) => plain.run(`GRANT ${rights} ON ${pathname.slice(1)}.* TO ${user}@'%'`);
+  const limited = Object.assign(new URL(url), { username: user, password: "x" }).href;
+  const doctor = () => rowlock(["doctor", "--database-url", limited]).exited;
+  await grant("SELECT, DELETE");
+  const found = await doctor();
+  expect(found).toMatchObject({ code: 1, err: "" });
+  expect(found.out).toMatch(
+    /^error {4}rights: .* may not INSERT on rowlock_lock, .*\nerror {4}rights: .* UPDATE on /m,
+  );
+  expect(found.out).not.toContain("DELETE on rowlock");
+  await grant("INSERT, UPDATE");
+  expect(await doctor()).toMatchObject({ code: 0, out: expect.stringMatching(/^ok {7}rights: /m) });
+});
+
+test.each(mysqlFamily())(
+  "on $flavour $version, doctor warns of an address that cannot be reached",
+  async (server) => {
+    const url = await database(() => freshDatabase(server));
+    expect(await rowlock(["migrate", "up", "--database-url", url]).exited).toMatchObject({ code: 0 });
+    const { host } = new URL(url);
+    const both = url.replace(host, `${host},127.0.0.1:9`);
+    const { code, out } = await rowlock(["doctor", "--database-url", both]).exited;
+    expect([code, out]).toEqual([
+      0,
+      expect.stringMatching(/^warning {2}servers: 127\.0\.0\.1:9: .*\nno errors, /m),
+    ]);
+  },
+);
 
 const sqliteUrl = () => database(freshSqlite);
 

@@ -1,10 +1,11 @@
-// The two checks of `rowlock doctor`: whether rows agree with each other, and whether the server's settings keep
-// acknowledged commits. The start of a server runs the second one. Writes nothing.
+// The checks of `rowlock doctor`: whether rows agree with each other, whether the server's settings keep acknowledged
+// commits, and whether the user may write. The start of a server runs the second one. Writes nothing.
 
 import { checkRows } from "../rows/invariants.ts";
 import { CHECK_MS_MAX } from "../storage-bounds.ts";
 import { type Finding, type Store, StoreError } from "../store.ts";
 import { type Connection, query } from "./connection/connection.ts";
+import { ACCESS_DENIED } from "./connection/errors.ts";
 import { onSnapshot } from "./connection/in-transaction.ts";
 import type { MysqlPool } from "./connection/pool.ts";
 import { NOW_US } from "./statements.ts";
@@ -17,11 +18,12 @@ const SETTINGS = `SHOW VARIABLES WHERE Variable_name IN ('innodb_flush_log_at_tr
 
 export function checks(
   pool: MysqlPool,
-): Pick<Store, "checkInvariants" | "checkLiveClaims" | "checkDurability"> {
+): Pick<Store, "checkInvariants" | "checkLiveClaims" | "checkDurability" | "checkRights"> {
   return {
     checkInvariants: (max) => checkInvariants(pool, max),
     checkLiveClaims: (max, msMax) => checkLiveClaims(pool, max, msMax),
     checkDurability: () => checkDurability(pool),
+    checkRights: () => checkRights(pool),
   };
 }
 
@@ -59,6 +61,49 @@ async function checkAll(connection: Connection, max: number, of: "all" | "live")
     step = checks.next(await query(connection, name, sql, ...values));
   }
   return step.value;
+}
+
+/** A column of each table that servers write. */
+const WRITTEN = {
+  rowlock_lock: "id",
+  rowlock_claim: "lock_id",
+  rowlock_record: "lock_id",
+  rowlock_limit_rule: "prefix",
+  rowlock_replica: "id",
+  rowlock_meta: "id",
+  rowlock_witness: "id",
+  rowlock_history: "lock_id",
+  rowlock_request: "lock_id",
+  rowlock_change: "id",
+};
+/** Statements that need a right, and write no row. */
+const NEEDS: Readonly<Record<string, (table: string, column: string) => string>> = {
+  INSERT: (table, column) =>
+    `INSERT IGNORE INTO ${table} (${column}) SELECT ${column} FROM ${table} WHERE FALSE`,
+  UPDATE: (table, column) => `UPDATE ${table} SET ${column} = ${column} WHERE FALSE`,
+  DELETE: (table) => `DELETE FROM ${table} WHERE FALSE`,
+};
+
+/** Tries each right, because grants can be of many kinds. */
+async function checkRights(pool: MysqlPool): Promise<Finding[]> {
+  const findings: Finding[] = [];
+  for (const [right, statementOn] of Object.entries(NEEDS)) {
+    const denied: string[] = [];
+    for (const [table, column] of Object.entries(WRITTEN)) {
+      try {
+        await pool.use((connection) => query(connection, "check_rights", statementOn(table, column)));
+      } catch (error) {
+        if (!(error instanceof StoreError) || error.reason !== ACCESS_DENIED) throw error;
+        denied.push(table);
+      }
+    }
+    if (denied.length === 0) continue;
+    const message =
+      `The database user may not ${right} on ${denied.join(", ")}, so a server cannot work. ` +
+      "GRANT SELECT, INSERT, UPDATE, DELETE on all tables of the database to this user.";
+    findings.push({ severity: "error", check: "rights", message });
+  }
+  return findings;
 }
 
 /** Returns findings about settings that could lose acknowledged commits. Throws a StoreError. */

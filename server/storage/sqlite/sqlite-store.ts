@@ -46,6 +46,8 @@ export function sqliteStore(database: DatabaseSync, options: SqliteOptions): Sto
     ...reads(handle),
     ...history(handle),
     ...freeLocks(handle),
+    // The file was opened for writing.
+    checkRights: async () => [],
     checkDurability: async () => sqliteDurability(options.path),
     servers: () => [],
     pool: () => ({ open: Number(handle.isOpen), idle: Number(handle.isOpen), waiting: 0 }),

@@ -199,6 +199,7 @@ class SimStore {
       purgeLocks: (...values) =>
         this.#small(async () => (this.#database.locks.areHeld ? 0 : await purgeLocks(...values))),
       checkDurability: async () => [],
+      checkRights: async () => [],
       rowHolder: async () => null,
       servers: () => [],
       pool: () => ({ open: Number(!this.#isClosed), idle: Number(!this.#isClosed), waiting: 0 }),
