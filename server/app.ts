@@ -76,8 +76,7 @@ const RETIRE_MS = 1_000;
 /** Starts a server. Throws a StartupError for what an operator can fix; everything is stopped again by then. */
 export async function startApp(config: Config, options: AppOptions): Promise<App> {
   // Checked first: a server that cannot be reached afterwards must not do anything to the database.
-  await refuseTaken("ROWLOCK_METRICS_LISTEN", config.metricsListen);
-  await refuseTaken("ROWLOCK_LISTEN", config.listen);
+  await refuseTaken({ ROWLOCK_METRICS_LISTEN: config.metricsListen, ROWLOCK_LISTEN: config.listen });
   const stops = new AsyncDisposableStack();
   try {
     const started = await startParts(config, options, stops);
@@ -368,22 +367,47 @@ function cannotStart(error: unknown): never {
 }
 
 /**
- * Binds the address and releases it again. An address that is held but not served would look to load balancers like a
- * server that takes calls.
+ * Binds the addresses, by their settings, and releases them again. An address that is held but not served would look to
+ * load balancers like a server that takes calls.
  */
-async function refuseTaken(setting: string, address: ListenAddress | null): Promise<void> {
-  if (!address || address.port === 0) return;
-  const probe = createServer().listen(address.port, address.host);
-  await once(probe, "listening").catch(cannotListen(setting, address));
-  await once(probe.close(), "close");
+async function refuseTaken(addresses: Readonly<Record<string, ListenAddress | null>>): Promise<void> {
+  const faults: unknown[] = [];
+  for (const [setting, address] of Object.entries(addresses)) {
+    if (!address || address.port === 0) continue;
+    const probe = createServer().listen(address.port, address.host);
+    await once(probe, "listening")
+      .then(() => once(probe.close(), "close"))
+      .catch(cannotListen(setting, address))
+      .catch((error: unknown) => faults.push(error));
+  }
+  const [first, second] = faults;
+  if (first instanceof StartupError && second instanceof StartupError)
+    throw new StartupError(`${first.message} ${second.message}`, { cause: first.cause });
+  if (first) throw first;
 }
 
 function cannotListen(setting: string, address: ListenAddress): (error: unknown) => never {
   return (error) => {
     const why = error instanceof Error ? error.message : String(error);
-    throw new StartupError(
-      `It cannot listen on ${formatListenAddress(address)} (${why}). Stop whatever uses that address, or set ${setting}.`,
-      { cause: error },
-    );
+    const advice = howToListen((error as NodeJS.ErrnoException).code, setting);
+    throw new StartupError(`It cannot listen on ${formatListenAddress(address)} (${why}). ${advice}`, {
+      cause: error,
+    });
   };
+}
+
+function howToListen(code: string | undefined, setting: string): string {
+  switch (code) {
+    case "EADDRINUSE":
+      return `Stop whatever uses that address, or set ${setting}.`;
+    case "EADDRNOTAVAIL":
+      return `This machine does not have that address: set ${setting} to one that it has.`;
+    case "EACCES":
+      return `This user may not take that port: set ${setting} to a port above 1023.`;
+    case "ENOTFOUND":
+    case "EAI_AGAIN":
+      return `That name has no address: correct ${setting}.`;
+    default:
+      return `Set ${setting} to an address where it can listen.`;
+  }
 }

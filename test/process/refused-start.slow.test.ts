@@ -108,11 +108,34 @@ describe("a server does not start", () => {
     expect(status).toMatchObject({ code: 1 });
   });
 
-  test("on a port in use, of either listener", async () => {
+  /** An address that something else uses. */
+  async function taken(): Promise<string> {
     const other = createServer();
     await new Promise<void>((resolve) => other.listen(0, "127.0.0.1", resolve));
     afterwards(() => new Promise<void>((resolve) => other.close(() => resolve())));
-    const address = `127.0.0.1:${(other.address() as AddressInfo).port}`;
+    return `127.0.0.1:${(other.address() as AddressInfo).port}`;
+  }
+
+  test("where it cannot listen, with advice for each listener", async () => {
+    const url = await sqliteUrl();
+    const [first, second] = [await taken(), await taken()];
+    const both = await refusal([...serveArgs(url), "--listen", first, "--metrics-listen", second]);
+    for (const [setting, address] of [
+      ["ROWLOCK_LISTEN", first],
+      ["ROWLOCK_METRICS_LISTEN", second],
+    ])
+      expect(both).toMatch(
+        new RegExp(`on ${address} .* Stop whatever uses that address, or set ${setting}\\.`),
+      );
+    const elsewhere = (address: string) => refusal([...serveArgs(url), "--metrics-listen", address]);
+    expect(await elsewhere("192.0.2.1:5")).toMatch(/does not have that address: set ROWLOCK_METRICS_LISTEN/);
+    expect(await elsewhere("no-such-host.invalid:5")).toMatch(
+      /has no address: correct ROWLOCK_METRICS_LISTEN/,
+    );
+  });
+
+  test("on a port in use, of either listener", async () => {
+    const address = await taken();
     for (const listener of ["--listen", "--metrics-listen"]) {
       const url = await sqliteUrl();
       expect(await refusal([...serveArgs(url), listener, address])).toContain(address);
