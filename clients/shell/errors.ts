@@ -95,6 +95,8 @@ function deniedInWords({ reason, message, metadata }: RowlockError, { tokenFile,
 }
 
 function inWords({ reason, message, metadata }: RowlockError): string {
+  if (reason === "VERSION_MISMATCH" && metadata.version === "0")
+    return "There is nothing here to change: it was never set, or somebody has deleted it (its version is 0).";
   if (reason === "VERSION_MISMATCH")
     return `Somebody else has changed this, to version ${metadata.version}: look at it, and try again.`;
   if (reason === "DATABASE_UNAVAILABLE")

@@ -138,6 +138,7 @@ export interface OutcomeFlags {
 /** Adds the flags of a command that takes one lock by its name. */
 export function addLockOptions<Each extends Command>(command: Each): Each {
   const shared = new Option("--shared", "take it as a reader, beside other readers");
+  refuseBoth(command, "wait", "no-wait");
   return addLeaseOptions(
     command
       .option("--wait <time>", "how long to wait in the queue (default forever)", parseWait)
@@ -147,6 +148,19 @@ export function addLockOptions<Each extends Command>(command: Each): Each {
       .addOption(new Option("--exclusive", "take it as a writer, alone").conflicts("permits"))
       .option("-q, --quiet", "print neither the place in the queue nor that the lock was not acquired"),
   );
+}
+
+/** For a flag and its negation, which are one option to commander: the later one would count. */
+function refuseBoth(command: Command, ...flags: [string, string]): void {
+  const seen = new Set<string>();
+  for (const flag of flags)
+    command.on(`option:${flag}`, () => {
+      seen.add(flag);
+      if (seen.size === flags.length)
+        command.error(`error: --${flags.join(" and --")} contradict each other: leave one of them out`, {
+          code: "commander.conflictingOption",
+        });
+    });
 }
 
 /** Adds the flags of any command that takes leases. */

@@ -4,7 +4,7 @@ import { ATTEMPTS_MAX, PERMITS_MAX } from "../../server/core/bounds.ts";
 import type { LimitSetting, LimitTarget, LockChanges, RowlockClient } from "../typescript/src/index.ts";
 import type { Declare } from "./command.ts";
 import { type CliContext, EXIT } from "./context.ts";
-import { countParser, given, parseName, parseNotBefore, parseOneName, parseStatus } from "./flags.ts";
+import { countParser, given, parseNotBefore, parseOneName, parseStatus } from "./flags.ts";
 import { behindWords, limitWords, recordRows, settingName } from "./lock-views.ts";
 import { columns, jsonLine, paintOf, said, shellQuoted, shown } from "./print.ts";
 
@@ -198,7 +198,7 @@ Examples:
 
 const deleteRecord: Declare = (command, { out }) =>
   command
-    .argument("<name>", "the lock", parseName)
+    .argument("<name>", "the lock", parseOneName)
     .option("--if-version <version>", "only if the record has this version", countParser())
     .option("--json", "one object")
     .asks(

@@ -38,6 +38,8 @@ export const why: Declare = (command, context) =>
     .asks(HELP, ({ name, json }: WhyFlags, text: string) => {
       const target = name ? { name: text } : targetOf(text);
       if (text === "") command.fault("the name is empty: name the lock");
+      if (text.endsWith("*") && !name)
+        command.fault(`"${text}" is a pattern: name one lock, or add --name if a lock has this name`);
       return (rowlock) =>
         ifServed(rowlock, context, async () => {
           try {

@@ -111,7 +111,9 @@ export async function runCli(args: readonly string[], context: CliContext): Prom
     code = result;
   });
   try {
-    await program.parseAsync(args.length === 0 ? ["--help"] : args, { from: "user" });
+    // Commander would print the help of everything for an unknown command.
+    const isUnknown = first === "help" && named !== "" && !COMMANDS.some(({ name }) => name === named);
+    await program.parseAsync(args.length === 0 ? ["--help"] : isUnknown ? rest : args, { from: "user" });
     return code;
   } catch (error) {
     // Commander has printed the help, the version or the mistake already.

@@ -85,11 +85,18 @@ describe("help", () => {
 
 describe("a mistake", () => {
   test("in a command, flag or argument fails and names the help", async () => {
-    for (const args of [["serv"], ["serve", "--listn", "x"], ["doctor", "now"], ["migrate", "upp"]]) {
+    for (const args of [
+      ["serv"],
+      ["help", "serv"],
+      ["serve", "--listn", "x"],
+      ["doctor", "now"],
+      ["migrate", "upp"],
+    ]) {
       const { code, out, err } = await rowlock(args);
       expect([code, out]).toEqual([64, ""]);
       expect(err).toContain("--help");
     }
+    expect((await rowlock(["help", "serv"])).err).toContain("unknown command 'serv'");
     expect((await rowlock(["serve", "--listn", "x"])).err).toContain("Did you mean --listen?");
   });
 

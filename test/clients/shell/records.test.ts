@@ -32,6 +32,11 @@ test("the record is set and shown", async () => {
     code: 1,
     err: expect.stringMatching(/Somebody else has changed this, to version \d+/),
   });
+  const unknown = await ran("update", "never", "--status", "old", "--if-version", "99");
+  expect(unknown).toMatchObject({
+    code: 1,
+    err: expect.stringMatching(/nothing here to change.*version is 0/),
+  });
   const freed = await ran("update", "job", "--not-before", "none", "--attempts", "unlimited", "--json");
   expect(JSON.parse(freed.out)).toEqual({ name: "job", status: "new", version: expect.any(Number) });
   const instant = await ran("update", "job", "--not-before", "2020-01-01T06:00:00Z", "--json");
@@ -94,6 +99,9 @@ test.each<[string[], RegExp]>([
     /is not a limit: write a whole number from 0 to 1000000, or --unset for none/,
   ],
   [["limit", "l", "-1"], /"-1" is not a limit: write a whole number from 0 to 1000000/],
+  [["delete", "etl/*"], /would be the name of one lock/],
+  [["why", "etl/*"], /"etl\/\*" is a pattern: name one lock/],
+  [["run", "l", "--wait", "1s", "--no-wait", "--", "true"], /--wait and --no-wait contradict each other/],
   [["update", "l", "--attempts", "-2"], /write a whole number from 0 to 1000000, or unlimited/],
   [["capture", "t/", "--count", "101", "--if-status", "x".repeat(64)], /1 to 100[\s\S]*64 bytes long/],
   [["capture", "t/", "--json", "--", "true"], /leave out --count and --json/],
