@@ -117,7 +117,7 @@ function fileOf<Value>(
   return {
     what,
     paths: [path],
-    ifNever: `files cannot be used, so there are no ${what} yet: callers are refused`,
+    ifNever: "files cannot be used, and nothing is in force yet: callers are refused",
     load(readFile) {
       let text: string;
       try {
