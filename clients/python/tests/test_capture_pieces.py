@@ -190,6 +190,15 @@ def test_a_capture_cancelled_during_a_renewal_gives_back_all() -> None:
         capture.outcome.result(0)
 
 
+def test_a_lease_that_was_released_meanwhile_is_left_out() -> None:
+    server = Server()
+    capture = server.capture(request_id="run", count=2)
+    capture.released.add("a")
+    server.answer(lease_of("a"), lease_of("b"))
+    assert [lease.id for lease in capture.outcome.result(0).leases] == ["b"]
+    assert list(server.held) == ["b"]
+
+
 def test_a_lease_that_the_client_already_holds_stays_held() -> None:
     server = Server()
     held = HeldLease(lease_of("a"), server.now, 2.0, lambda: server.now)

@@ -122,6 +122,23 @@ def test_cancelling_one_of_several_waits_with_one_request_id_keeps_the_place(
             waits[2].result(10)
 
 
+def test_a_lock_that_is_released_while_another_call_asks_under_its_request_id_is_not_held(
+    server: RowlockServer, connect: MakeClient, name: str
+) -> None:
+    with LateProxy(server.address, 0.3) as late, ThreadPoolExecutor() as pool:
+        asking = connect(late.address)
+        lock = asking.lock(name, request_id=name)
+        again = pool.submit(asking.acquire, name, request_id=name)
+        until(lambda: len(asking._bridge.engine._acquisitions) == 1)
+        # The server has still to answer the second call that the lock is held.
+        assert lock.release()
+        refusal = again.result(30)
+        assert isinstance(refusal, rowlock.Refusal)
+        assert refusal.reason == Reason.RELEASED
+        with connect(server.address).lock(name) as next_one:
+            assert next_one.token == lock.token + 1
+
+
 def test_a_ttl_too_short_for_the_round_trip_is_an_error(
     server: RowlockServer, client: rowlock.Client, connect: MakeClient, name: str
 ) -> None:

@@ -21,6 +21,7 @@ from rowlock.engine.held_lease import HeldLease
 from rowlock.engine.holder import Holder
 from rowlock.engine.wait_notices import WaitNotices
 from rowlock.errors import RowlockError, may_be_held, ttl_too_short
+from rowlock.event_loop import EventLoop
 from rowlock.options import Asked, Place
 from rowlock.reason import Reason
 from rowlock.refusal import Refusal, refusal_of, refused_to_holder
@@ -54,6 +55,8 @@ _UNTOLD_FAILURES = (Reason.UNKNOWN_CLAIM, Reason.LEASE_LOST)
 _OF_HOLDERS = (Reason.BUSY, Reason.TIMED_OUT)
 # How many times a lease that arrives too late to be relied on is renewed before the acquisition fails.
 _LATE_GRANTS_MAX = 3
+# Seconds until it asks again after a grant of a lease that this client has released meanwhile.
+_ASK_AGAIN = 0.15
 # Seconds that the server may take to report that a wait is over.
 _LATE = 2.0
 # Seconds between positions if only notices of a long wait show them.
@@ -68,6 +71,7 @@ class Acquisition:
     def __init__(
         self,
         calls: Calls,
+        loop: EventLoop,
         now: Clock,
         asked: Asked,
         give_up_after: float,
@@ -81,6 +85,7 @@ class Acquisition:
         """`moved` takes each place and must not block; `is_shared`: whether another call waits for the same claim."""
         self.outcome: Future[Outcome] = Future()
         self._calls = calls
+        self._loop = loop
         self._now = now
         self._asked = asked
         self._give_up_after = give_up_after
@@ -92,6 +97,8 @@ class Acquisition:
         self._notices = notices
         self.shared_id = asked.request_id
         """The request id that the caller chose; None: the client made it, so nobody else can know it."""
+        self.released: set[str] = set()
+        """The leases of that id that this client has released meanwhile."""
         self._is_wait = asked.wait != 0
         self._until = now() + asked.wait
         self._request_id = asked.request_id or str(uuid.uuid4())
@@ -230,8 +237,13 @@ class Acquisition:
         if known:
             self._resolve(known)
             return
+        if lease.lease_id in self.released:
+            # The grant is older than the release. When asked again a little later, the server reports the release.
+            self._loop.call_later(_ASK_AGAIN, lambda: None if self._is_settled else self.begin())
+            return
         asked = self._asked
         held = HeldLease(lease, basis, asked.margin, self._now, asked.terms, is_endless=self._is_endless)
+        held.shared_id = self.shared_id
         if held.is_too_early:
             self._ticket_id = lease.lease_id
             self._late_grants += 1

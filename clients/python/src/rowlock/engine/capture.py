@@ -65,6 +65,10 @@ class Capture:
         self._holder = holder
         self._on_ended = ended
         self._traceparent = traceparent
+        self.shared_id = asked.request_id
+        """As for one lock: see acquisition.py."""
+        self.released: set[str] = set()
+        """The leases of that id that this client has released meanwhile."""
         self._is_wait = asked.wait != 0
         self._until = now() + asked.wait
         self._request_id = ""
@@ -171,7 +175,7 @@ class Capture:
     def _take(
         self, lease: Lease, basis: float, taken: Callable[[HeldLease | None], None], late_grants: int = 0
     ) -> None:
-        """Keep a lease and pass it to `taken`; pass None if it has ended or the caller has given up."""
+        """Keep a lease and pass it to `taken`; pass None if it has ended or nobody wants it."""
         if self._is_abandoned or self.outcome.cancelled():
             self._holder.give_back(lease.lease_id, self._asked.terms)
             taken(None)
@@ -180,7 +184,11 @@ class Capture:
         if known:
             taken(known)
             return
+        if lease.lease_id in self.released:
+            taken(None)
+            return
         held = HeldLease(lease, basis, self._asked.margin, self._now, self._asked.terms)
+        held.shared_id = self.shared_id
         if held.is_too_early and late_grants == _LATE_GRANTS_MAX:
             self._unused(lease.lease_id, ttl_too_short(lease.lock_name))
             taken(None)

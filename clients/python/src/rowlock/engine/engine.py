@@ -89,7 +89,12 @@ class Engine:
         )
         self._waits = WaitLedger()
         self._held = HeldLocks(
-            self._calls, self._keeper, self._left_behind, settings.give_up_after, self.telemetry
+            self._calls,
+            self._keeper,
+            self._left_behind,
+            settings.give_up_after,
+            self.telemetry,
+            self._released,
         )
         # All that a caller waits for, over any number of connections.
         self._acquisitions: set[Acquisition | Capture | LockWatch] = set()
@@ -116,6 +121,7 @@ class Engine:
 
         acquisition = Acquisition(
             self._calls,
+            self._loop,
             self._now,
             asked,
             self._settings.give_up_after,
@@ -381,6 +387,14 @@ class Engine:
             isinstance(each, Acquisition) and each is not acquisition and each.shared_id == shared
             for each in self._acquisitions
         )
+
+    def _released(self, lease: HeldLease) -> None:
+        """Tell the calls under the same request id, as an answer on its way may still say that the lease is held."""
+        if lease.shared_id is None:
+            return
+        for each in self._acquisitions:
+            if not isinstance(each, LockWatch) and each.shared_id == lease.shared_id:
+                each.released.add(lease.id)
 
     def _let_go_of(self, outcome: Future[Any]) -> None:
         if outcome.cancelled() or outcome.exception() is not None:

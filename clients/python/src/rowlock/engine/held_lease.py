@@ -85,6 +85,8 @@ class HeldLease:
         """For how long the lock rests if the server refuses what its release says; None: it does not."""
         self.reentrant_for: object = None
         """The thread or task that may hold it once more; None: nobody."""
+        self.shared_id: str | None = None
+        """The request id that its caller chose, so that other calls may ask for it; None: the client made the id."""
         self._holds = 1
         self.over = threading.Event()
         """Set when it is lost or given back; `loss` says why."""

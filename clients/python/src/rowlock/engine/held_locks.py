@@ -66,12 +66,15 @@ class HeldLocks:
         left_behind: LeftBehind,
         give_up_after: float,
         telemetry: Telemetry,
+        released: Callable[[HeldLease], None],
     ) -> None:
+        """`released` learns of each lease that is released, before the server does."""
         self._calls = calls
         self._left_behind = left_behind
         self._keeper = keeper
         self._give_up_after = give_up_after
         self._telemetry = telemetry
+        self._released = released
         self._held: dict[str, HeldLease] = {}
         self._by_name: dict[str, list[HeldLease]] = {}
 
@@ -118,6 +121,7 @@ class HeldLocks:
         # Nobody may rely on the lease for longer, so nobody waits for longer to leave its scope.
         within = lease.remaining
         self.forget(lease, "released")
+        self._released(lease)
         if is_held:
             future.add_done_callback(self._heard_of(lease.id, lease.is_endless))
             answered: Future[Released] = Future()
@@ -167,6 +171,7 @@ class HeldLocks:
     def let_go(self, lease: HeldLease) -> None:
         """Give back a lease that is held, but that no caller received."""
         self.forget(lease, "released")
+        self._released(lease)
         self.give_back(lease.id, lease.terms, is_endless=lease.is_endless)
 
     def give_back_unheard(self, request: AcquireRequest) -> None:
