@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -147,6 +147,22 @@ def test_another_thread_can_cancel_a_wait(client: rowlock.Client, name: str) -> 
         until(lambda: client.get_lock(name).waiting == 0)
         with pytest.raises(rowlock.RowlockError):
             client.lock(name, cancel=cancel)
+
+
+class _TooLate(rowlock.Cancellation):
+    """Cancels a wait that has just ended."""
+
+    def _leave(self, give_up: Callable[[], object]) -> None:
+        self.cancel()
+        super()._leave(give_up)
+
+
+def test_a_cancellation_that_meets_a_grant_leaves_the_lock_to_its_caller(
+    client: rowlock.Client, name: str
+) -> None:
+    lock = client.lock(name, cancel=_TooLate())
+    assert client.get_lock(name).holder_count == 1
+    lock.check()
 
 
 @pytest.fixture

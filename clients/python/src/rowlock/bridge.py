@@ -95,13 +95,10 @@ class Bridge:
 
     def waited(self, future: Future[Value], own: Cancellation | None = None) -> Value:
         """Wait for the outcome of a request. If the wait is cancelled or interrupted, the engine gives the request up."""
-
-        def give_up() -> None:
-            self.engine.give_up(future)
-
         try:
             if own:
-                own._join(give_up)
+                # Only cancels: a lock that was granted before goes to the caller, who must get it held.
+                own._join(future.cancel)
             return future.result()
         except concurrent.futures.CancelledError:
             raise given_up() from None
@@ -109,11 +106,11 @@ class Bridge:
             raise
         except BaseException:
             # For example Ctrl-C: nobody is left to take the lock.
-            give_up()
+            self.engine.give_up(future)
             raise
         finally:
             if own:
-                own._leave(give_up)
+                own._leave(future.cancel)
 
     def who(self) -> object:
         """Return who holds a lock that may be held once more: this thread."""
