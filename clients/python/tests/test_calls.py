@@ -8,8 +8,11 @@ from typing import Any, Literal
 
 import pytest
 
-from rowlock.connection.calls import Ask, Call, Calls
+from rowlock.connection.calls import Ask, Call, Calls, Kind
 from rowlock.connection.session_connection import SessionConnection
+from rowlock.errors import RowlockError
+from rowlock.event_loop import Timer
+from rowlock.reason import Reason
 from rowlock.v1.lock_pb2 import Lease
 from rowlock.v1.lock_service_pb2 import (
     CaptureRequest,
@@ -32,12 +35,17 @@ class Way:
         self.opened = SessionOpened(waits_max=10, commands_max=10)
         self.sent: list[SessionCommand] = []
         self.posted: list[Callable[[], None]] = []
+        self.timers: list[Timer] = []
 
     def send(self, command: SessionCommand) -> None:
         self.sent.append(command)
 
     def post(self, run: Callable[[], None]) -> None:
         self.posted.append(run)
+
+    def call_later(self, seconds: float, run: Callable[[], object]) -> Timer:
+        self.timers.append(Timer(seconds, run))
+        return self.timers[-1]
 
 
 def calls_over(way: Any) -> Calls:
@@ -88,6 +96,18 @@ def test_an_unwanted_call_is_not_repeated() -> None:
     for run in way.posted:
         run()
     assert len(calls) == 0
+
+
+@pytest.mark.parametrize(("kind", "cancelled"), [("wait", [1]), ("other", [1]), ("urgent", [])])
+def test_a_call_that_gets_no_answer_in_time_is_cancelled_unless_it_keeps_or_ends_a_lease(
+    kind: Kind, cancelled: list[int]
+) -> None:
+    way, failures = Way(via="session"), list[RowlockError]()
+    ask = Ask(kind, lambda _: asked(), "always", lambda: 1.0, lambda *_: True, failures.append)
+    calls_over(way).begin(ask)
+    way.timers[0].run()
+    assert [each.reason for each in failures] == [Reason.NO_SERVER]
+    assert [each.cancel for each in way.sent[1:]] == cancelled
 
 
 @pytest.mark.parametrize(("bytes_max", "count"), [(100, 1), (1_024, 15), (1_000_000, 500)])

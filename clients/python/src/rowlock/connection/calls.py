@@ -250,9 +250,14 @@ class Calls:
         within = call.ask.give_up_after()
         if call.give_up_timer or within == math.inf:
             return
-        call.give_up_timer = self._loop.call_later(
-            within, lambda: self._fail(call, self._no_answer(call, within))
-        )
+        call.give_up_timer = self._loop.call_later(within, lambda: self._give_up(call, within))
+
+    def _give_up(self, call: Call, within: float) -> None:
+        error = self._no_answer(call, within)
+        # The server may only be slow, and must not grant what the caller has given up. A release may still arrive.
+        if call.usage and call.ask.kind != "urgent":
+            call.usage.connection.send(SessionCommand(cancel=call.number))
+        self._fail(call, error)
 
     def _pump(self) -> None:
         for kind in _KINDS:
