@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any, Literal
 
 import pytest
 
+from rowlock.connection import session_connection
 from rowlock.connection.calls import Ask, Call, Calls, Kind
 from rowlock.connection.session_connection import SessionConnection
 from rowlock.errors import RowlockError
@@ -36,12 +38,16 @@ class Way:
         self.sent: list[SessionCommand] = []
         self.posted: list[Callable[[], None]] = []
         self.timers: list[Timer] = []
+        self.ends_of_turn: list[Callable[[], object]] = []
 
     def send(self, command: SessionCommand) -> None:
         self.sent.append(command)
 
     def post(self, run: Callable[[], None]) -> None:
         self.posted.append(run)
+
+    def at_end_of_turn(self, run: Callable[[], object]) -> None:
+        self.ends_of_turn.append(run)
 
     def call_later(self, seconds: float, run: Callable[[], object]) -> Timer:
         self.timers.append(Timer(seconds, run))
@@ -108,6 +114,26 @@ def test_a_call_that_gets_no_answer_in_time_is_cancelled_unless_it_keeps_or_ends
     way.timers[0].run()
     assert [each.reason for each in failures] == [Reason.NO_SERVER]
     assert [each.cancel for each in way.sent[1:]] == cancelled
+
+
+def test_a_cancel_is_not_in_the_request_of_its_command(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The server handles the cancels of a request first."""
+    silent = SimpleNamespace(Session=lambda requests, metadata: iter(()))
+    monkeypatch.setattr(session_connection, "LockServiceStub", lambda _: silent)
+    way: Any = Way(via="session")
+    connection = SessionConnection(
+        *("a:1", way, ()), owner="", labels={}, bytes_max=1_000, loop=way, now=lambda: 0.0, listener=way
+    )
+    for number in (1, 2):
+        command = asked()
+        command.call = number
+        connection.send(command)
+    connection.send(SessionCommand(cancel=1))
+    connection.send(SessionCommand(cancel=2))
+    for run in way.ends_of_turn:
+        run()
+    sent = [connection._requests.get(timeout=0) for _ in range(connection._requests.qsize())]
+    assert [[each.call for each in request.commands] for request in sent if request] == [[1, 2], [0, 0]]
 
 
 @pytest.mark.parametrize(("bytes_max", "count"), [(100, 1), (1_024, 15), (1_000_000, 500)])

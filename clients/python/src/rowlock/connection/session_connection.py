@@ -68,6 +68,8 @@ class SessionConnection:
         self._listener = listener
         self._open: SessionOpen | None = SessionOpen(owner=owner, labels=labels)
         self._commands: list[SessionCommand] = []
+        # The calls of these commands.
+        self._unsent: set[int] = set()
         self._is_scheduled = False
         # The send times of the requests that the server has not yet reported as heard, from number `_heard` + 1 on.
         self._sent_at: deque[float] = deque()
@@ -104,7 +106,12 @@ class SessionConnection:
 
     def send(self, command: SessionCommand) -> None:
         """Add the command to the next request, which is sent at the end of this turn."""
+        if command.cancel in self._unsent:
+            # In the same request, the server would handle the cancel before the command that it ends.
+            self._flush()
         self._commands.append(command)
+        if command.call:
+            self._unsent.add(command.call)
         self.acknowledge()
 
     def acknowledge(self) -> None:
@@ -112,7 +119,7 @@ class SessionConnection:
         if self._is_scheduled or self._is_over or self._is_half_closed:
             return
         self._is_scheduled = True
-        self._loop.at_end_of_turn(self._flush)
+        self._loop.at_end_of_turn(self._end_turn)
 
     def close(self, within: float, closed: Callable[[], None]) -> None:
         """Half-close the stream; the session is closed when the server ends the stream, or after `within` seconds."""
@@ -138,11 +145,15 @@ class SessionConnection:
         if self._closed:
             self._closed()
 
-    def _flush(self) -> None:
+    def _end_turn(self) -> None:
         self._is_scheduled = False
+        self._flush()
+
+    def _flush(self) -> None:
         if self._is_over or self._is_half_closed:
             return
         commands, self._commands = self._commands, []
+        self._unsent.clear()
         at = 0
         while True:
             request = SessionRequest(received=self._received)
