@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import queue
+import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -80,6 +81,23 @@ def test_a_lock_whose_status_is_refused_rests_longer_with_each_time(
     assert record.status == "new"
     warnings = [text for text in said(caplog, logging.WARNING) if "the lock was given back" in text]
     assert [text.rpartition(" It rests ")[2] for text in warnings] == ["for 1 s.", "for 2 s.", "for 4 s."]
+
+
+def test_a_handler_that_exits_has_failed(
+    client: rowlock.Client, name: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    client.update_lock(f"{name}/1", status="new")
+    stop = rowlock.Cancellation()
+
+    def handle(_: rowlock.Lock) -> None:
+        stop.cancel()
+        sys.exit("bad input")
+
+    client.work(f"{name}/", handle, if_status="new", status_if_lost="failed", cancel=stop)
+    record = client.get_lock(f"{name}/1").record
+    assert record
+    assert record.status == "failed"
+    assert f'The work at "{name}/1" failed' in said(caplog, logging.ERROR)
 
 
 def test_waits_for_its_handlers_when_it_is_stopped(client: rowlock.Client, name: str) -> None:

@@ -146,6 +146,6 @@ def pause_after(error: RowlockError, failures: int) -> float:
     return backoff(failures, error.retry_after or 0.0)
 
 
-def failed(lock_name: str, error: Exception) -> None:
+def failed(lock_name: str, error: BaseException) -> None:
     """Log what a handler has raised."""
     _log.error('The work at "%s" failed', lock_name, exc_info=error)

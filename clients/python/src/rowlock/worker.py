@@ -58,7 +58,8 @@ def _run(lock: Lock, handler: Callable[[Lock], object], work: Work) -> None:
         with lock:
             try:
                 handler(lock)
-            except Exception as error:
+            # SystemExit, too: it would end only this thread, and the lock would keep its status.
+            except BaseException as error:
                 failed(lock.name, error)
                 lock.release(**work.when_failed)
             else:
