@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import math
+import weakref
 from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any, Literal
@@ -134,6 +136,18 @@ def test_a_cancel_is_not_in_the_request_of_its_command(monkeypatch: pytest.Monke
         run()
     sent = [connection._requests.get(timeout=0) for _ in range(connection._requests.qsize())]
     assert [[each.call for each in request.commands] for request in sent if request] == [[1, 2], [0, 0]]
+
+
+def test_an_answered_call_is_let_go_of_before_its_timer_ends() -> None:
+    way: Any = Way(via="session")
+    calls = calls_over(way)
+    call = calls.begin(Ask("other", lambda _: asked(), "always", lambda: 30.0, lambda *_: True, print))
+    gone = weakref.ref(call)
+    calls.results([SessionResult(call=1, capture=CaptureResponse())], 0.0)
+    del call
+    gc.collect()
+    assert gone() is None
+    assert [timer.is_cancelled for timer in way.timers] == [True]
 
 
 @pytest.mark.parametrize(("bytes_max", "count"), [(100, 1), (1_024, 15), (1_000_000, 500)])

@@ -35,6 +35,12 @@ class Timer:
     def cancel(self) -> None:
         """Cancel the timer; on the loop's thread. It has no effect after the timer has run."""
         self.is_cancelled = True
+        # The loop keeps the timer until its time comes, but not what the task refers to.
+        self.run = _nothing
+
+
+def _nothing() -> None:
+    pass
 
 
 class EventLoop:
