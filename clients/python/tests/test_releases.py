@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from conftest import MakeClient
-from rowlock_server import RowlockServer
+from late_proxy import LateProxy
+from rowlock_server import RowlockServer, until
 
 import rowlock
 from rowlock import LockLost, Reason
-from rowlock.errors import RowlockError
+from rowlock.errors import RowlockError, no_server
 
 
 def test_a_release_that_is_refused_for_its_status_gives_the_lock_back(
@@ -40,6 +42,22 @@ def test_leaving_a_scope_of_a_frozen_server_takes_until_the_deadline(
     # The lease itself ends a margin later.
     assert took < remaining + margin / 2
     own_server.thaw()
+
+
+def test_a_release_that_fails_before_the_deadline_is_no_loss(
+    server: RowlockServer, connect: MakeClient, name: str
+) -> None:
+    with LateProxy(server.address) as proxy, ThreadPoolExecutor() as pool:
+        client = connect(proxy.address, give_up_after=3_600.0)
+        engine = client._bridge.engine
+        lock = client.lock(name, ttl=3_600.0)
+        proxy.loses_answers = True
+        released = pool.submit(lock.release)
+        until(lambda: len(engine._calls) == 1)
+        engine._loop.post(lambda: engine.hopeless(no_server("Another server answers.", ())))
+        with pytest.raises(rowlock.RowlockError) as failed:
+            released.result(30)
+    assert failed.value.reason == Reason.NO_SERVER
 
 
 def test_an_exception_of_the_work_passes_a_late_release(

@@ -109,6 +109,11 @@ class HeldLease:
         return self._basis + self._ttl - self.margin
 
     @property
+    def is_past_deadline(self) -> bool:
+        """Whether its deadline has passed, also after it was given back."""
+        return self._now() >= self.deadline
+
+    @property
     def age(self) -> float:
         """Seconds since the client received it."""
         return self._now() - self.told_at

@@ -156,7 +156,8 @@ class HeldLocks:
                 if lease.rest_if_refused is not None:
                     rest.cool_down.FromTimedelta(lease.rest_if_refused)
                 self.end(rest, again, within)
-            elif error.is_transient and within <= self._give_up_after:
+            # A release may also fail long before that, if waiting for a server does not help.
+            elif error.is_transient and lease.is_past_deadline:
                 reject(future, released_too_late(lease.lock_name))
             else:
                 reject(future, error)
