@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -188,6 +189,27 @@ def test_a_source_without_a_token_fails_calls(
             connect(server.address, token=source).lock(name)
         assert (refused.value.reason, refused.value.code) == (Reason.CREDENTIALS_MISSING, "UNAUTHENTICATED")
         assert "secret" not in str(refused.value)
+
+
+def test_a_source_that_hangs_costs_few_threads_and_what_it_gives_late_is_used(
+    server: RowlockServer, connect: MakeClient, name: str, pool: ThreadPoolExecutor
+) -> None:
+    asked: list[threading.Thread] = []
+    goes_on = threading.Event()
+
+    def token() -> str:
+        asked.append(threading.current_thread())
+        assert goes_on.wait(60)
+        return _OLD
+
+    client = connect(server.address, token=token, connect_timeout=0.5)
+    wait = pool.submit(client.lock, name)
+    try:
+        until(lambda: client._bridge.engine._connections._attempts == 5)
+        assert len(asked) == 3
+    finally:
+        goes_on.set()
+    assert wait.result(60).token == 1
 
 
 def test_a_token_is_not_sent_in_plain_text(connect: MakeClient) -> None:

@@ -30,6 +30,9 @@ from rowlock.v1.lock_service_pb2 import SessionResponse
 _BYTES_MAX_AT_FIRST = 1_024
 # A connection that ends within so many seconds counts as a failure, so that its successor is not opened at once.
 _LASTED = 1.0
+# A function for the headers or the token that hangs is called again, as the next call may well return, but not for ever:
+# each such call costs a thread.
+_PREPARING_MAX = 3
 # Seconds without a server after which the client looks why, and says so.
 _PATIENCE = 1.0
 _HOPELESS = "No server answers, and waiting does not help."
@@ -92,6 +95,8 @@ class Connections:
         # The number of the current attempt to open a connection; 0: none.
         self._attempt = 0
         self._attempts = 0
+        # How many preparations run.
+        self._preparing = 0
         self._prepared = Prepared((), None, None)
         self._pause: Timer | None = None
         self._open_timer: Timer | None = None
@@ -134,6 +139,10 @@ class Connections:
         self._open_timer = self._loop.call_later(
             self._settings.connect_timeout, lambda: self._timed_out(attempt)
         )
+        # This attempt then takes what one of an earlier attempt gives.
+        if self._preparing == _PREPARING_MAX:
+            return
+        self._preparing += 1
         if self._preparation.may_change:
             threading.Thread(
                 target=self._prepare, args=(attempt,), name="rowlock-prepare", daemon=True
@@ -219,9 +228,10 @@ class Connections:
             error = failure
             self._loop.post(lambda: self._unprepared(attempt, error))
             return
-        self._loop.post(lambda: self._open(attempt, prepared))
+        self._loop.post(lambda: self._open(prepared))
 
     def _unprepared(self, attempt: int, error: RowlockError) -> None:
+        self._preparing -= 1
         if attempt != self._attempt:
             return
         self._listener.notify(ConnectionEvent("disconnected", self._address_now, "session", error=error))
@@ -255,8 +265,10 @@ class Connections:
     def _address_now(self) -> str:
         return self._settings.addresses[self._address % len(self._settings.addresses)]
 
-    def _open(self, attempt: int, prepared: Prepared) -> None:
-        if attempt != self._attempt or self._is_closed:
+    def _open(self, prepared: Prepared) -> None:
+        self._preparing -= 1
+        # The one of an earlier attempt may have come first.
+        if not self._attempt or self._current or self._is_closed:
             return
         settings, address = self._settings, self._address_now
         self._prepared = prepared
