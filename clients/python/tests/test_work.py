@@ -100,6 +100,20 @@ def test_a_handler_that_exits_has_failed(
     assert f'The work at "{name}/1" failed' in said(caplog, logging.ERROR)
 
 
+def test_works_on_more_locks_at_once_than_one_capture_may_take(client: rowlock.Client, name: str) -> None:
+    count = 101
+    for index in range(count):
+        client.update_lock(f"{name}/{index}", status="new")
+    stop, all_run = rowlock.Cancellation(), threading.Barrier(count)
+
+    def handle(_: rowlock.Lock) -> None:
+        all_run.wait(60)
+        stop.cancel()
+
+    client.work(f"{name}/", handle, concurrency=count, if_status="new", status_when_done="done", cancel=stop)
+    assert [each.record.status for each in client.list_locks(f"{name}/") if each.record] == ["done"] * count
+
+
 def test_waits_for_its_handlers_when_it_is_stopped(client: rowlock.Client, name: str) -> None:
     client.update_lock(f"{name}/1", status="new")
     stop, end = rowlock.Cancellation(), threading.Event()
@@ -188,5 +202,20 @@ def test_runs_coroutines_in_asyncio(server: RowlockServer, name: str) -> None:
                 await working
             locks = [each async for each in client.list_locks(f"{name}/")]
             assert [each.record.status for each in locks if each.record] == ["done", "failed"]
+
+    asyncio.run(main())
+
+
+def test_captures_no_more_in_asyncio_than_one_capture_may_take(server: RowlockServer, name: str) -> None:
+    async def main() -> None:
+        async with rowlock.aio.connect(server.address) as client:
+
+            async def handle(_: rowlock.aio.Lock) -> None:
+                working.cancel()
+
+            await client.update_lock(f"{name}/1", status="new")
+            working = asyncio.create_task(client.work(f"{name}/", handle, concurrency=101, if_status="new"))
+            with pytest.raises(asyncio.CancelledError):
+                await working
 
     asyncio.run(main())

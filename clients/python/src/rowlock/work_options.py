@@ -18,6 +18,9 @@ from rowlock.reason import Reason
 from rowlock.records import RECORD_KINDS, RecordOptions, ReleaseOptions
 from rowlock.times import FOREVER, Seconds
 
+# The most locks that the server gives to one capture.
+_CAPTURED_MAX = 100
+
 # Seconds for which a lock rests after a handler that failed, unless the options say what becomes of it.
 _REST = 1.0
 
@@ -80,6 +83,10 @@ class Work:
     """Whether a lock rests whose release was refused, as it has no `min_interval`."""
     refusals: dict[str, int] = field(default_factory=dict)
     """How often in a row the server has refused what the release of a lock said."""
+
+    def count(self, running: int) -> int:
+        """Return how many locks to capture next, while so many are being worked on."""
+        return min(self.concurrency - running, _CAPTURED_MAX)
 
     def begin(self, lease: HeldLease) -> None:
         """Take a lock that is about to be worked on.

@@ -38,7 +38,7 @@ def run_work(capture: Callable[..., Captured], handler: Callable[[Lock], object]
             if work.cancel.is_cancelled:
                 return
             try:
-                asked: dict[str, Any] = {**work.capture, "count": work.concurrency - running}
+                asked: dict[str, Any] = {**work.capture, "count": work.count(running)}
                 locks = capture(cancel=work.cancel, **asked)
                 failures = 0
             except RowlockError as error:

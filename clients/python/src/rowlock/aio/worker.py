@@ -28,7 +28,7 @@ async def run_work(
                 await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
                 continue
             try:
-                locks = await capture(**work.capture, count=work.concurrency - len(running))
+                locks = await capture(**work.capture, count=work.count(len(running)))
                 failures = 0
             except RowlockError as error:
                 if is_stop(error):
