@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import socket
 import subprocess
@@ -92,6 +93,17 @@ def test_names_what_does_not_speak_tls() -> None:
 )
 def test_names_why_nothing_answers(address: str, kind: str) -> None:
     assert diagnosis_of(address, None).kind == kind
+
+
+def test_an_address_that_drops_connections_cannot_be_reached() -> None:
+    with contextlib.ExitStack() as sockets:
+        # The queue holds one more than it was asked for, and nobody accepts.
+        listener = sockets.enter_context(socket.create_server(("127.0.0.1", 0), backlog=1))
+        for _ in range(2):
+            sockets.enter_context(socket.create_connection(listener.getsockname()))
+        found = diagnosis_of(f"127.0.0.1:{listener.getsockname()[1]}", None)
+    assert found.kind == "unreachable"
+    assert "no answer to the connection" in found.sentence
 
 
 def test_what_waiting_does_not_heal_fails_at_once(

@@ -102,7 +102,13 @@ def _look_in_plain_text(where: _Where) -> Union[Found, str]:  # noqa: UP007 - Py
     """Return a finding, or what speaks there: "HTTP/2", "TLS" or "" for nothing."""
     heard = b""
     try:
-        with socket.create_connection(where, _WITHIN) as connection:
+        connection = socket.create_connection(where, _WITHIN)
+    except TimeoutError:
+        return _unreachable("no answer to the connection")
+    except OSError as failure:
+        return _why_not_reached(failure)
+    try:
+        with connection:
             connection.sendall(_HELLO)
             while len(heard) < _FRAME_HEAD_BYTES and (part := connection.recv(1_024)):
                 heard += part
@@ -119,7 +125,10 @@ def _why_not_reached(failure: OSError) -> Union[Found, str]:  # noqa: UP007
         return _NOBODY
     if isinstance(failure, (TimeoutError, ConnectionResetError, BrokenPipeError)):
         return ""
-    why = os.strerror(failure.errno) if failure.errno else str(failure)
+    return _unreachable(os.strerror(failure.errno) if failure.errno else str(failure))
+
+
+def _unreachable(why: str) -> Found:
     return ("unreachable", f"it cannot be reached ({why}): check the network and its firewalls")
 
 
