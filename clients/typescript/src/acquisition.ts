@@ -34,6 +34,8 @@ const LATE_MS = 2_000;
 /** The interval between positions if nobody looks at them. */
 const SELDOM_MS = 3_600_000;
 const INTERVAL_MS = 1_000;
+/** The pause before it asks again after an outdated grant. */
+const OUTDATED_AGAIN_MS = 150;
 
 export interface AcquisitionOptions {
   readonly calls: Calls;
@@ -68,6 +70,8 @@ export class Acquisition {
   #lateGrants = 0;
   #isSettled = false;
   #isAbandoned = false;
+  /** The leases of its request id that this client has released meanwhile. */
+  readonly #released = new Set<string>();
   #place: Place | undefined;
 
   constructor(options: AcquisitionOptions) {
@@ -98,6 +102,11 @@ export class Acquisition {
     this.#isAbandoned = true;
     if (this.#ticketId) this.#giveBack(this.#ticketId);
     else if (this.#call?.timesSent === 0) this.#options.calls.cancel(this.#call);
+  }
+
+  /** Notes that this client has released a lease that another call under this request id had got. */
+  released(leaseId: string): void {
+    this.#released.add(leaseId);
   }
 
   /** The request id that the caller chose; undefined: the client made it, so nobody else can know it. */
@@ -230,6 +239,11 @@ export class Acquisition {
   #granted(lease: Lease, basisMs: number): void {
     if (this.#isAbandoned) {
       this.#unwanted(lease.leaseId);
+      return;
+    }
+    if (this.#released.has(lease.leaseId)) {
+      // The answer is older than the release. A little later, the server reports the release.
+      setTimeout(() => this.#isSettled || this.#begin(), OUTDATED_AGAIN_MS);
       return;
     }
     const { asked, clock, marginMs, find, keep } = this.#options;

@@ -84,6 +84,8 @@ export class Capture {
   readonly #outcome = Promise.withResolvers<CapturedLeases>();
   readonly #untilMs: number;
   readonly #kept: HeldLease[] = [];
+  /** The leases of its request id that this client has released meanwhile. */
+  readonly #released = new Set<string>();
   #requestId = "";
   #pieceEndsMs = 0;
   /** Answers with leases so far; if too many end before anybody can rely on them, the ttl is too short. */
@@ -118,6 +120,16 @@ export class Capture {
     this.#fail(why);
     if (this.#call?.timesSent === 0) this.#settings.calls.cancel(this.#call);
     else if (this.#call && this.#isWait) this.#settings.calls.withdraw(this.#call);
+  }
+
+  /** Notes that this client has released a lease that another call under this request id had got. */
+  released(leaseId: string): void {
+    this.#released.add(leaseId);
+  }
+
+  /** The request id that the caller chose; undefined: each request has an id of its own. */
+  get sharedId(): string | undefined {
+    return this.#settings.asked.requestId;
   }
 
   get #isWait(): boolean {
@@ -182,7 +194,7 @@ export class Capture {
     else this.#settle({ leases: [], retryAfterMs: retryAfter && msOf(retryAfter) });
   }
 
-  /** Keeps a lease and returns it; undefined if it has ended or the caller has given up. */
+  /** Keeps a lease and returns it; undefined if it has ended, was released meanwhile, or the caller has given up. */
   #taken(
     lease: Lease,
     basisMs: number,
@@ -193,6 +205,8 @@ export class Capture {
       giveBack(lease.leaseId);
       return undefined;
     }
+    // The answer is older than the release.
+    if (this.#released.has(lease.leaseId)) return undefined;
     const known = find(lease.leaseId);
     if (known) return known;
     const held = new HeldLease(lease, basisMs, marginMs, clock, hasTerms(asked));

@@ -134,7 +134,9 @@ export class RowlockClient implements AsyncDisposable {
     });
     this.#verbs = new Verbs(this.#calls, settings.giveUpAfter, () => this.#telemetry.traceparent);
     this.#leftBehind = new LeftBehind(settings, (id) => this.#keeper.find(id) !== undefined);
-    this.#locks = new HeldLocks(this.#keeper, this.#verbs, this.#leftBehind);
+    this.#locks = new HeldLocks(this.#keeper, this.#verbs, this.#leftBehind, (leaseId, requestId) =>
+      this.#released(leaseId, requestId),
+    );
     this.#connections = new Connections({
       settings: { ...settings, onConnection: (event) => this.#onConnection(event) },
       clock,
@@ -505,6 +507,13 @@ export class RowlockClient implements AsyncDisposable {
     if (sharedId === undefined) return false;
     const isOther = (one: object): one is Acquisition => one instanceof Acquisition && one !== acquisition;
     return [...this.#waits].some((one) => isOther(one) && one.sharedId === sharedId && !one.isSettled);
+  }
+
+  /** Notes a release for the other calls under its request id: an older answer may say that the lease is held. */
+  #released(leaseId: string, requestId: string): void {
+    for (const wait of this.#waits)
+      if ((wait instanceof Acquisition || wait instanceof Capture) && wait.sharedId === requestId)
+        wait.released(leaseId);
   }
 
   #noticesOf(acquisition: Acquisition, name: string, { onWaiting }: LockOptions): WaitNotices {

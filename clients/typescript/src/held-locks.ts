@@ -10,7 +10,7 @@ import type { RecordOptions, ReleaseOptions } from "./records.ts";
 import { RowlockError } from "./rowlock-error.ts";
 import type { Released, Verbs } from "./verbs.ts";
 
-type Asked = RecordOptions & { readonly ttl?: number | Forever };
+type Asked = RecordOptions & { readonly ttl?: number | Forever; readonly requestId?: string };
 
 /** Node may call a timer so much before its time. */
 const TIMER_EARLY_MS = 2;
@@ -19,14 +19,22 @@ export class HeldLocks {
   readonly #keeper: LeaseKeeper;
   readonly #verbs: Verbs;
   readonly #leftBehind: LeftBehind;
+  readonly #onReleased: (leaseId: string, requestId: string) => void;
   readonly #locks = new Map<HeldLease, Lock>();
   readonly #hadEnded = new WeakSet<Lock>();
   readonly #ifRefused = new WeakMap<Lock, ReleaseOptions>();
 
-  constructor(keeper: LeaseKeeper, verbs: Verbs, leftBehind: LeftBehind) {
+  /** `onReleased` gets each lease that is released and that a caller has got by a request id of its own. */
+  constructor(
+    keeper: LeaseKeeper,
+    verbs: Verbs,
+    leftBehind: LeftBehind,
+    onReleased: (leaseId: string, requestId: string) => void,
+  ) {
     this.#keeper = keeper;
     this.#verbs = verbs;
     this.#leftBehind = leftBehind;
+    this.#onReleased = onReleased;
   }
 
   /** Returns the lock of a lease; the same one if two calls with one request id got the same lease. */
@@ -115,6 +123,7 @@ export class HeldLocks {
     // After so long the lock counts as lost.
     const withinMs = lease.remainingMs + TIMER_EARLY_MS;
     this.#forget(lease);
+    if (asked.requestId !== undefined) this.#onReleased(lease.id, asked.requestId);
     if (isHeld) {
       try {
         return await this.#verbs.release(lease.id, options, withinMs, undefined, ifRefused);

@@ -135,6 +135,14 @@ function stage(
   return { rowlock, played, asked };
 }
 
+const granted = (leaseId: string): NonNullable<Answer> => ({
+  case: "waitInQueue",
+  value: { update: { case: "granted", value: leaseOf(leaseId) } },
+});
+const ended = (reason: RefusalReason): Answer => ({
+  case: "waitInQueue",
+  value: { update: { case: "ended", value: { reason, message: "no" } } },
+});
 const refusal = (reason: RefusalReason): Answer => ({
   case: "acquire",
   value: { outcome: { case: "refusal", value: { reason, message: "no" } } },
@@ -317,6 +325,34 @@ test("two calls under one request id have one claim: the one that is given up le
   } as const;
   played.say({ results: [{ call: 2n, result: granted }] });
   expect((await second).leaseId).toBe("a");
+});
+
+test("an answer under one request id that is older than the release of its lock does not hold the lock again", async () => {
+  const answers: Answer[] = [granted("a"), undefined, ended(RefusalReason.RELEASED)];
+  const { rowlock, played, asked } = stage((asked) =>
+    asked.case === "waitInQueue" ? answers.shift() : "as usual",
+  );
+  const first = await rowlock.lock("etl", { requestId: "both" });
+  const second = rowlock.acquire("etl", { requestId: "both" });
+  await turn();
+  expect(await first.release()).toBe(true);
+  played.say({ results: [{ call: 2n, result: granted("a") }] });
+  await turn();
+  expect(asked("waitInQueue")).toHaveLength(2);
+  await vi.advanceTimersByTimeAsync(150);
+  expect(await second).toMatchObject({ refusal: { reason: "RELEASED" } });
+});
+
+test("a capture under one request id leaves out what was released before its answer came", async () => {
+  const leases = [leaseOf("captured 1"), leaseOf("captured 2")];
+  const answers: Answer[] = [{ case: "capture", value: { leases } }, undefined];
+  const { rowlock, played } = stage((asked) => (asked.case === "capture" ? answers.shift() : "as usual"));
+  const { locks } = await rowlock.capture({ prefix: "", requestId: "both" });
+  const again = rowlock.capture({ prefix: "", requestId: "both" });
+  await turn();
+  await locks[0]?.release();
+  played.say({ results: [{ call: 2n, result: { case: "capture", value: { leases, isRepeated: true } } }] });
+  expect((await again).locks).toEqual([locks[1]]);
 });
 
 test("two calls under two request ids have two claims: the one that is given up gives its place back", async () => {

@@ -28,7 +28,7 @@ function stage() {
   const renew = vi.fn(async (..._: unknown[]) => ({}));
   const addClaim = vi.fn();
   const verbs = { release, renew } as unknown as Verbs;
-  const locks = new HeldLocks(keeper, verbs, { addClaim } as unknown as LeftBehind);
+  const locks = new HeldLocks(keeper, verbs, { addClaim } as unknown as LeftBehind, () => {});
   const hold = (id = "a", asked: Parameters<HeldLocks["add"]>[1] = {}) => {
     const message = create(LeaseSchema, { leaseId: id, lockName: "etl", ttl: durationOf(TTL_MS) });
     const lease = new HeldLease(message, clock.now(), 2_000, clock);
