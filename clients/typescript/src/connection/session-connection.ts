@@ -48,6 +48,8 @@ export class SessionConnection implements Connection {
   readonly #stream: ClientDuplexStream<Uint8Array, Buffer>;
   readonly #ended = Promise.withResolvers<void>();
   #commands: Uint8Array[] = [];
+  /** The calls whose commands are not sent yet. */
+  readonly #unsent = new Set<bigint>();
   #open: Uint8Array | undefined;
   #isScheduled = false;
   /** The send times of the requests that the server has not yet reported as heard, from number `#heard` + 1 on. */
@@ -97,11 +99,14 @@ export class SessionConnection implements Connection {
       if (!this.opened) return false;
       throw tooLarge(bytes.length, this.#commandBytesMax);
     }
+    this.#unsent.add(call);
     this.#enqueue(bytes);
     return true;
   }
 
   cancel(call: bigint): void {
+    // The server handles the cancels of a request first, and would then begin what it should end.
+    if (this.#unsent.has(call)) this.#flush();
     this.#enqueue(encoded(0n, { case: "cancel", value: call }));
   }
 
@@ -145,6 +150,7 @@ export class SessionConnection implements Connection {
     if (this.#isOver || this.#isHalfClosed) return;
     const commands = this.#commands;
     this.#commands = [];
+    this.#unsent.clear();
     let index = 0;
     do {
       const writer = new BinaryWriter();

@@ -94,6 +94,27 @@ describe("requests", () => {
     expect(requests[1]?.open).toBeUndefined();
   });
 
+  test("have no cancel beside the command that it ends, as servers handle cancels first", async () => {
+    const { connection, requests } = stage();
+    connection.send(1n, release("a"));
+    connection.send(2n, release("b"));
+    connection.cancel(2n);
+    connection.cancel(1n);
+    await pass(1);
+    expect(requests.map(({ commands }) => commands.map(({ call, command }) => [call, command.case]))).toEqual(
+      [
+        [
+          [1n, "release"],
+          [2n, "release"],
+        ],
+        [
+          [0n, "cancel"],
+          [0n, "cancel"],
+        ],
+      ],
+    );
+  });
+
   test("have the trace context of each caller that has one", async () => {
     const { connection, requests } = stage();
     connection.send(1n, release("a"), "00-1-2-01");
