@@ -17,6 +17,7 @@ import type { RequestOf, ResponseOf, UnaryMethod } from "../bare/methods.ts";
 import type { Clock } from "../clock.ts";
 import type { Headers, TlsOptions } from "../options.ts";
 import { RowlockError } from "../rowlock-error.ts";
+import { msOf } from "../times.ts";
 import { readToken, type TokenSource } from "../token-source.ts";
 import type { Command, Connection, ConnectionOptions, Opened, Result } from "./connection.ts";
 import { waitByPolling } from "./polled-wait.ts";
@@ -32,10 +33,15 @@ const WAITS_MAX = 2_000;
 const TICK_MS = 1_250;
 const SILENT_TICKS_MAX = 4;
 const KEEPALIVE = { "grpc.keepalive_time_ms": 5_000, "grpc.keepalive_timeout_ms": 3_000 };
+/** How long one answer may take: the others would keep a connection that has lost it. A capture may also wait. */
+const ANSWER_MS_MAX = 10_000;
 /** How long calls send the same token before its source is asked again. */
 const TOKEN_MS = 1_000;
-/** Without a reason of the server, these mean that the connection is gone, or that its headers are no longer valid. */
-const CONNECTION_CODES = ["UNAVAILABLE", "UNAUTHENTICATED"];
+/**
+ * Without a reason of the server, these mean that the connection is gone or has lost an answer, or that its headers are
+ * no longer valid.
+ */
+const CONNECTION_CODES = ["UNAVAILABLE", "DEADLINE_EXCEEDED", "UNAUTHENTICATED"];
 
 export interface UnaryOptions extends ConnectionOptions {
   readonly tls: boolean | TlsOptions | undefined;
@@ -169,7 +175,9 @@ export class UnaryConnection implements Connection {
         return { result: { case: "renewLeases", value }, basisMs };
       }
       case "capture": {
-        const value = await this.#ask("capture", this.#owned(command.value), options);
+        const { maxWait } = command.value;
+        const timeout = ANSWER_MS_MAX + (maxWait ? msOf(maxWait) : 0);
+        const value = await this.#ask("capture", this.#owned(command.value), { ...options, timeout });
         return { result: { case: "capture", value }, basisMs };
       }
       case "watchLocks":
@@ -215,7 +223,7 @@ export class UnaryConnection implements Connection {
     void this.#askForToken();
     this.#underWay += 1;
     try {
-      return await this.#calls.call(method, request, options);
+      return await this.#calls.call(method, request, { timeout: ANSWER_MS_MAX, ...options });
     } finally {
       this.#underWay -= 1;
       if (!options.signal?.aborted) this.#silentTicks = 0;

@@ -6,6 +6,7 @@ import { Clock } from "../../../../clients/typescript/src/clock.ts";
 import type { Command, News } from "../../../../clients/typescript/src/connection/connection.ts";
 import { UnaryConnection } from "../../../../clients/typescript/src/connection/unary-connection.ts";
 import { RowlockError } from "../../../../clients/typescript/src/rowlock-error.ts";
+import { durationOf } from "../../../../clients/typescript/src/times.ts";
 import type { TokenSource } from "../../../../clients/typescript/src/token-source.ts";
 import { AcquireRequestSchema } from "../../../../proto/gen/rowlock/v1/lock_service_pb.js";
 
@@ -14,6 +15,7 @@ interface Asked {
   readonly request: Record<string, unknown>;
   readonly signal: AbortSignal | undefined;
   readonly headers: object | undefined;
+  readonly timeout: number | undefined;
   readonly resolve: (answer: unknown) => void;
   readonly reject: (error: unknown) => void;
 }
@@ -27,10 +29,10 @@ vi.mock("../../../../clients/typescript/src/bare/bare-calls.ts", () => ({
     call(
       method: string,
       request: Record<string, unknown>,
-      { signal, headers }: { signal?: AbortSignal; headers?: object },
+      { signal, headers, timeout }: { signal?: AbortSignal; headers?: object; timeout?: number },
     ) {
       return new Promise((resolve, reject) => {
-        bare.asked.push({ method, request, signal, headers, resolve, reject });
+        bare.asked.push({ method, request, signal, headers, timeout, resolve, reject });
         signal?.addEventListener("abort", () => reject(signal.reason));
       });
     }
@@ -47,7 +49,7 @@ vi.mock("../../../../clients/typescript/src/bare/bare-calls.ts", () => ({
         end = { why };
         wake();
       };
-      bare.asked.push({ method, request, signal, headers: undefined, resolve, reject });
+      bare.asked.push({ method, request, signal, headers: undefined, timeout: undefined, resolve, reject });
       signal.addEventListener("abort", () => reject(signal.reason));
       for (;;) {
         while (messages.length > 0) yield messages.shift();
@@ -188,6 +190,22 @@ describe("a command", () => {
     ]);
   });
 
+  test("is answered within 10 s, or within its own wait and 10 s, as other answers hide that one is lost", async () => {
+    const { send } = await stage();
+    send(1n, { case: "renewLeases", value: { leases: [{ leaseId: "a" }] } });
+    send(2n, { case: "capture", value: {} });
+    send(3n, { case: "capture", value: { maxWait: durationOf(15_000) } });
+    send(4n, { case: "waitInQueue", value: { target: { case: "acquire", value: {} } } });
+    await pass(0);
+    const waited = bare.asked.map(({ method, timeout }) => [method, timeout]);
+    expect(waited).toEqual([
+      ["renew", 10_000],
+      ["capture", 10_000],
+      ["capture", 25_000],
+      ["acquire", 10_000],
+    ]);
+  });
+
   test("to renew is for one lease, and answered as for many", async () => {
     const { send, news, connection } = await stage();
     expect(connection.renewalsMax).toBe(1);
@@ -214,7 +232,7 @@ describe("a command", () => {
     expect([news.length, endings]).toEqual([2, []]);
   });
 
-  test.each(["UNAVAILABLE", "UNAUTHENTICATED"])(
+  test.each(["UNAVAILABLE", "DEADLINE_EXCEEDED", "UNAUTHENTICATED"])(
     "that fails by %s and without a reason ends the connection",
     async (code) => {
       const { send, news, endings } = await stage();
