@@ -173,7 +173,9 @@ export class RowlockClient implements AsyncDisposable {
 
   #onConnection(event: ConnectionEvent): void {
     this.#telemetry.connection(event);
-    this.#settings.onConnection?.(event);
+    const { onConnection } = this.#settings;
+    // In a microtask, so that its exceptions do not reach the code that connects.
+    if (onConnection) queueMicrotask(() => onConnection(event));
   }
 
   /**

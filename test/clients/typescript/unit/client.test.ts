@@ -2,7 +2,7 @@
 
 import { EventEmitter } from "node:events";
 import { create, fromBinary, type MessageInitShape, toBinary } from "@bufbuild/protobuf";
-import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import {
   type ConnectOptions,
   connect,
@@ -285,6 +285,23 @@ describe("a capture", () => {
         .toSorted(),
     ).toEqual(["a", "b"]);
   });
+});
+
+test("a connection callback that throws is an uncaught error, and keeps the client from nothing", async () => {
+  const uncaught: unknown[] = [];
+  vi.stubGlobal("queueMicrotask", (call: () => void) =>
+    Promise.resolve()
+      .then(call)
+      .catch((error) => uncaught.push(error)),
+  );
+  onTestFinished(() => void vi.unstubAllGlobals());
+  const thrown = new Error("a bug");
+  const onConnection = () => {
+    throw thrown;
+  };
+  const { rowlock } = stage(undefined, { onConnection });
+  expect((await rowlock.lock("etl")).state).toBe("held");
+  expect(uncaught).toEqual([thrown]);
 });
 
 test("a renewal by its id returns the lease, and no time left if it has no end", async () => {
