@@ -50,9 +50,15 @@ export class WaitNotices {
     this.#beganMs = options.clock.now();
     const { ledger, name } = options;
     if (!ledger.first.has(name)) ledger.first.set(name, this);
-    this.#noticeIn(options.explainAfterMs);
     const { place } = acquisition;
-    if (place && options.own()) this.#tell({ place, summary: "", causes: [] });
+    try {
+      if (place && options.own()) this.#tell({ place, summary: "", causes: [] });
+    } catch (error) {
+      // Nobody else can stop these notices.
+      this.stop();
+      throw error;
+    }
+    this.#noticeIn(options.explainAfterMs);
   }
 
   stop(): void {

@@ -4,14 +4,23 @@ import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import type { Acquisition } from "../../../../clients/typescript/src/acquisition.ts";
 import { Clock } from "../../../../clients/typescript/src/clock.ts";
 import type { WaitExplanation } from "../../../../clients/typescript/src/history.ts";
-import { WaitLedger, WaitNotices } from "../../../../clients/typescript/src/wait-notices.ts";
+import type { HeldLease } from "../../../../clients/typescript/src/leases/held-lease.ts";
+import {
+  WaitLedger,
+  WaitNotices,
+  type WaitNoticesOptions,
+} from "../../../../clients/typescript/src/wait-notices.ts";
 
 beforeEach(() => vi.useFakeTimers());
 afterEach(() => vi.useRealTimers());
 
 const PLACE = { ticketId: "t", ahead: 3, permitsAhead: 4, queueLength: 9, waitedMs: 0 };
 
-function stage(explain: () => Promise<WaitExplanation>, ledger = new WaitLedger()) {
+function stage(
+  explain: () => Promise<WaitExplanation>,
+  ledger = new WaitLedger(),
+  more: Partial<WaitNoticesOptions> = {},
+) {
   const said: string[] = [];
   const onWaiting = vi.fn();
   const abandon = vi.fn();
@@ -24,6 +33,7 @@ function stage(explain: () => Promise<WaitExplanation>, ledger = new WaitLedger(
     own: () => undefined,
     explain,
     log: (message) => said.push(message),
+    ...more,
   });
   return { notices, said, onWaiting, abandon };
 }
@@ -47,6 +57,19 @@ test("without an explanation it has only the place, after 10 s and then every mi
   notices.stop();
   await vi.advanceTimersByTimeAsync(120_000);
   expect(said).toHaveLength(3);
+});
+
+test("a callback that throws at once is not called again, and leaves the log to others", async () => {
+  const ledger = new WaitLedger();
+  const thrown = new Error("it would wait for itself");
+  const onWaiting = vi.fn(() => {
+    throw thrown;
+  });
+  const own = () => ({ lockName: "etl", toldMs: 0 }) as HeldLease;
+  expect(() => stage(() => Promise.reject(), ledger, { onWaiting, own })).toThrow(thrown);
+  await vi.advanceTimersByTimeAsync(120_000);
+  expect(onWaiting).toHaveBeenCalledOnce();
+  expect([vi.getTimerCount(), ledger.first.size]).toEqual([0, 0]);
 });
 
 test("an explanation that comes after the end of the wait is not told", async () => {
