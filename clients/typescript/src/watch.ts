@@ -4,6 +4,7 @@
 import { create } from "@bufbuild/protobuf";
 import type { Lock } from "#proto/rowlock/v1/lock_pb.js";
 import { WatchLocksRequestSchema, type WatchLocksResponse } from "#proto/rowlock/v1/lock_service_pb.js";
+import type { Call } from "./connection/call.ts";
 import type { Calls } from "./connection/calls.ts";
 import { type LockView, lockView } from "./views.ts";
 
@@ -36,6 +37,7 @@ export interface WatchSettings extends WatchOptions {
 
 export class Watch {
   readonly #settings: WatchSettings;
+  #call: Call | undefined;
   /** Unread updates: the current states of locks, and null for those that are gone. */
   readonly #news = new Map<string, Lock | null>();
   #beganAnew = false;
@@ -56,7 +58,7 @@ export class Watch {
     signal?.throwIfAborted();
     const giveUp = () => this.abandon(signal?.reason);
     signal?.addEventListener("abort", giveUp);
-    const call = calls.begin({
+    this.#call = calls.begin({
       kind: "wait",
       command: () => {
         this.#isHeard = false;
@@ -79,13 +81,14 @@ export class Watch {
       }
     } finally {
       signal?.removeEventListener("abort", giveUp);
-      calls.cancel(call);
+      calls.cancel(this.#call);
     }
   }
 
-  /** Ends the watch: `updates` throws `why`. */
+  /** Ends the watch: `updates` throws `why`, as soon as its reader asks for more. */
   abandon(why: unknown): void {
     this.#end ??= { why };
+    if (this.#call) this.#settings.calls.cancel(this.#call);
     this.#wake();
   }
 

@@ -118,6 +118,16 @@ describe("a watch ends", () => {
     expect([connection.cancelled, calls.size]).toEqual([[1n], 0]);
   });
 
+  test("at its server at once, also while its reader is busy with an update", async () => {
+    const { calls, connection, watch, updates, said } = stage();
+    const first = updates.next();
+    said({ complete: true });
+    await first;
+    watch.abandon(GONE);
+    expect([connection.cancelled, calls.size]).toEqual([[1n], 0]);
+    await expect(updates.next()).rejects.toBe(GONE);
+  });
+
   test("by a signal, with its reason, and later signals change nothing", async () => {
     const giveUp = new AbortController();
     const { calls, updates } = stage({ signal: giveUp.signal });
