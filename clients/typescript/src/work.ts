@@ -1,6 +1,7 @@
 // A worker loop: captures locks under a prefix, runs a handler with each of them, and releases each with a status. It
 // outlives outages of servers, and when it stops, it waits for its handlers.
 
+import { setTimeout as pause } from "node:timers/promises";
 import { backoffMs } from "./backoff.ts";
 import type { CaptureOptions } from "./capture.ts";
 import type { Captured } from "./client.ts";
@@ -46,11 +47,12 @@ export class Work {
   readonly #options: WorkOptions;
   readonly #parts: WorkParts;
   readonly #stop = new AbortController();
-  readonly #stopped = Promise.withResolvers<void>();
   readonly #running = new Set<Promise<void>>();
   /** How often in a row the server has refused what a release of this lock said. */
   readonly #refusals = new Map<string, number>();
   #failures = 0;
+  /** Resolves what the loop waits for. A race with a promise that outlives it would keep memory for each wait. */
+  #wake: () => void = () => {};
 
   constructor(prefix: string, handler: (lock: Lock) => unknown, options: WorkOptions, parts: WorkParts) {
     this.#prefix = prefix;
@@ -68,7 +70,7 @@ export class Work {
     try {
       while (!this.#isStopped) {
         if (this.#running.size < concurrency) await this.#take(concurrency - this.#running.size);
-        else await Promise.race([...this.#running, this.#stopped.promise]);
+        else await new Promise<void>((resolve) => (this.#wake = resolve));
       }
     } finally {
       signal?.removeEventListener("abort", stop);
@@ -79,7 +81,7 @@ export class Work {
   /** Takes no more locks. */
   abandon(): void {
     this.#stop.abort();
-    this.#stopped.resolve();
+    this.#wake();
   }
 
   get #isStopped(): boolean {
@@ -110,16 +112,17 @@ export class Work {
     this.#failures += 1;
     if (this.#failures === 1)
       this.#parts.log(`The worker gets no locks: ${error.message}`, { reason: error.reason });
-    const pause = Promise.withResolvers<void>();
-    const timer = setTimeout(pause.resolve, backoffMs(this.#failures, error.retryAfterMs));
-    await Promise.race([pause.promise, this.#stopped.promise]);
-    clearTimeout(timer);
+    const ms = backoffMs(this.#failures, error.retryAfterMs);
+    await pause(ms, undefined, { signal: this.#stop.signal }).catch(() => {});
   }
 
   #begin(lock: Lock): void {
     const running = this.#parts.holding(lock, () => this.#handle(lock));
     this.#running.add(running);
-    void running.finally(() => this.#running.delete(running));
+    void running.finally(() => {
+      this.#running.delete(running);
+      this.#wake();
+    });
   }
 
   /** Runs the handler and releases its lock. Never rejects. */
