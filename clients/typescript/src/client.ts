@@ -323,6 +323,7 @@ export class RowlockClient implements AsyncDisposable {
       capture: (asked) => this.capture(asked),
       holding: (lock, run) => this.#telemetry.holding(lock, run),
       ifRefused: (lock, options) => this.#locks.ifRefused(lock, options),
+      hadEnded: (lock) => this.#locks.hadEnded(lock),
       log: (message, fields) => this.#telemetry.work(message, fields),
     });
     this.#waits.add(work);

@@ -38,6 +38,8 @@ export interface WorkParts {
   readonly holding: (lock: Lock, run: () => Promise<void>) => Promise<void>;
   /** If the server refuses what a release of the lock says, the lock is given back with these options. */
   readonly ifRefused: (lock: Lock, options: ReleaseOptions) => void;
+  /** Whether the lease had ended before the lock's release, unnoticed by this client. */
+  readonly hadEnded: (lock: Lock) => boolean;
   readonly log: (message: string, fields: LogFields) => void;
 }
 
@@ -143,11 +145,11 @@ export class Work {
   }
 
   async #release(lock: Lock, options: ReleaseOptions): Promise<void> {
-    const wasHeld = lock.state !== "lost";
     try {
-      const isReleased = await lock.release(options);
-      // A loss that the client has noticed itself is in the log already.
-      if (wasHeld && !isReleased) throw RowlockError.hadEnded(lock.name);
+      await lock.release(options);
+      // A loss that the client has noticed itself is in the log already. A release that ended nothing is no loss if it
+      // was repeated, as the first one may have got through.
+      if (this.#parts.hadEnded(lock)) throw RowlockError.hadEnded(lock.name);
       this.#refusals.delete(lock.name);
     } catch (error) {
       const { message, reason } = RowlockError.of(error);

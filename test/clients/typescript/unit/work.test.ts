@@ -27,6 +27,7 @@ function stage(count: number, parts: Partial<WorkParts> = {}, more: Partial<Lock
       capture,
       holding: (_, run) => run(),
       ifRefused() {},
+      hadEnded: () => false,
       log,
       ...parts,
     },
@@ -46,4 +47,13 @@ test("keeps nothing of the handlers that have ended", async () => {
   await stage(1_200, { holding }).work.run();
   const [early, late] = counts as [number, number];
   expect(late - early).toBeLessThan(100);
+});
+
+test.each([
+  [true, ['The lock "etl" was not released: The lease on "etl" ended before a server confirmed its release']],
+  [false, []],
+])("logs a release that ended nothing only if the lease had ended before: %j", async (hadEnded, logged) => {
+  const { work, log } = stage(1, { hadEnded: () => hadEnded }, { release: async () => false });
+  await work.run();
+  expect(log.mock.calls.map(([message]) => message.split(",")[0])).toEqual(logged);
 });
