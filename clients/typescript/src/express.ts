@@ -30,6 +30,8 @@ export function locked<Request extends IncomingMessage, Response extends ServerR
     const gone = new AbortController();
     const leave = () => gone.abort();
     response.once("close", leave);
+    // The caller may have gone while another middleware was at work.
+    if (response.closed) leave();
     try {
       const nameOfLock = typeof name === "function" ? name(request) : name;
       const asked = { ...lockOptions, signal: gone.signal };

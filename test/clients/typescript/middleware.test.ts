@@ -1,9 +1,10 @@
 // The middleware for Express and for fetch-style handlers, on a real server.
 
 import { once } from "node:events";
+import { createServer, get } from "node:http";
 import type { AddressInfo } from "node:net";
 import express from "express";
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { locked as lockedExpress } from "../../../clients/typescript/src/express.ts";
 import { locked as lockedFetch } from "../../../clients/typescript/src/fetch.ts";
 import type { Lock, LockOptions, Refusal } from "../../../clients/typescript/src/index.ts";
@@ -158,4 +159,25 @@ describe.each(Object.entries(frameworks))("in %s, a handler under a lock", (_, f
     expect(await ask("load")).toMatchObject({ status: 500, text: "LEASE_LOST" });
     expect(errors).toMatchObject([{ reason: "LEASE_LOST", cause: { message: "the work stopped" } }]);
   });
+});
+
+test("in Express, a caller who has gone before the middleware begins has no lock, and its handler does not run", async () => {
+  const rowlock = client((await start()).address);
+  const handler = vi.fn();
+  const next = vi.fn();
+  const over = Promise.withResolvers<void>();
+  const server = createServer(async (request, response) => {
+    await once(response, "close");
+    await lockedExpress(rowlock, "load", {}, handler)(request, response, next);
+    over.resolve();
+  });
+  afterwards(() => void server.close());
+  await once(server.listen(0, "127.0.0.1"), "listening");
+  const { port } = server.address() as AddressInfo;
+  const gone = get({ port, host: "127.0.0.1" }).on("error", () => {});
+  await once(server, "request");
+  gone.destroy();
+  await over.promise;
+  expect([handler.mock.calls, next.mock.calls]).toEqual([[], []]);
+  expect(await rowlock.getLock("load")).toMatchObject({ holderCount: 0 });
 });
