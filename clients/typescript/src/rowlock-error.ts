@@ -150,7 +150,8 @@ export class RowlockError extends Error {
     return (
       this.reason === "OVERLOADED" ||
       this.reason === "DATABASE_UNAVAILABLE" ||
-      this.reason === "SHUTTING_DOWN"
+      this.reason === "SHUTTING_DOWN" ||
+      this.isOfCredentials
     );
   }
 

@@ -152,10 +152,11 @@ export class Calls {
 
   #failed(call: Call, error: RowlockError): void {
     const { repeat } = call.ask;
-    // This connection ends next, and then the call is repeated with other credentials.
-    if (error.isOfCredentials && call.usage?.connection.via === "unary" && repeat === "always") return;
+    // The call was not made. This connection ends next, and then the call is repeated with other credentials.
+    const isRefused = error.isOfCredentials && call.usage?.connection.via === "unary";
+    if (isRefused && repeat === "always") return;
     const isSafe = repeat === "always" || (repeat === "unsent" && error.isUndone);
-    if (!error.isTransient || !isSafe) {
+    if (!(error.isTransient || isRefused) || !isSafe) {
       this.#fail(call, error);
       return;
     }

@@ -387,28 +387,34 @@ describe("credentials that are refused for now", () => {
     expect(failed.mock.lastCall).toMatchObject([{ reason: "NO_SERVER" }]);
   });
 
-  test("of a unary call leave it to the next connection, unless it must not be repeated: it was not made", () => {
+  test("of a unary call leave it to the next connection, as it was not made, unless it belongs to this one", async () => {
     const { calls, ask, answer, said, namesOn } = stage();
     const [first, second] = [connect(), connect()];
     first.via = "unary";
     calls.begun(first);
     ask("repeated");
-    ask("not repeated", { repeat: "unsent" });
-    answer(1n, EXPIRED);
-    answer(2n, EXPIRED);
-    expect(said).toEqual(["not repeated failed: CREDENTIALS_EXPIRED"]);
+    ask("a change", { repeat: "unsent" });
+    ask("a page", { repeat: "on this connection" });
+    for (const call of [1n, 2n, 3n]) answer(call, EXPIRED);
+    expect(said).toEqual(["a page failed: CREDENTIALS_EXPIRED"]);
     calls.leaving(first, EXPIRED);
     calls.ended(first, EXPIRED);
     calls.begun(second);
-    expect(namesOn(second)).toEqual(["repeated"]);
+    await pass(100);
+    expect([namesOn(first), namesOn(second)]).toEqual([
+      ["repeated", "a change", "a page"],
+      ["repeated", "a change"],
+    ]);
+    expect(said).toHaveLength(1);
   });
 
   test("of one call of a session fail that call", () => {
     const { calls, ask, answer, said } = stage();
     calls.begun(connect());
     ask("one");
-    answer(1n, EXPIRED);
-    expect(said).toEqual(["one failed: CREDENTIALS_EXPIRED"]);
+    ask("a change", { repeat: "unsent" });
+    for (const call of [1n, 2n]) answer(call, EXPIRED);
+    expect(said).toEqual(["one failed: CREDENTIALS_EXPIRED", "a change failed: CREDENTIALS_EXPIRED"]);
   });
 });
 

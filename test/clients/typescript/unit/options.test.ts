@@ -147,6 +147,7 @@ describe("an error", () => {
     ["OVERLOADED", "RESOURCE_EXHAUSTED", true, true],
     ["DATABASE_UNAVAILABLE", "UNAVAILABLE", true, true],
     ["SHUTTING_DOWN", "UNAVAILABLE", true, true],
+    ["CREDENTIALS_EXPIRED", "UNAUTHENTICATED", true, false],
     ["UNKNOWN", "UNAVAILABLE", false, true],
     ["OUTCOME_UNKNOWN", "ABORTED", false, false],
     ["BAD_REQUEST", "INVALID_ARGUMENT", false, false],
