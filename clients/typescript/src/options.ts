@@ -21,7 +21,7 @@ export interface TlsOptions {
   /** The client's own certificate, if the server asks for one; it needs `key`. */
   readonly cert?: Pem;
   readonly key?: Pem;
-  /** The name in the server's certificate, if it differs from the address. */
+  /** The name in the server's certificate, if it differs from the address; not an IP address. */
   readonly serverName?: string;
 }
 
@@ -192,6 +192,8 @@ export function settingsOf(options: ConnectOptions): Settings {
     throw new RangeError(
       `addresses: with TLS, use the name in the certificate instead of ${unnamed}, or set tls.serverName`,
     );
+  if (typeof tls === "object" && isIP(tls.serverName ?? "") !== 0)
+    throw new RangeError(`tls.serverName: use the name in the certificate instead of ${tls.serverName}`);
   const { token, allowTokenInPlaintext, headers } = options;
   if (token !== undefined && !tls && !allowTokenInPlaintext) refuseTokenInPlaintext(addresses);
   if (typeof token === "string") checkToken(token);

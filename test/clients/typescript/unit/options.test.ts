@@ -50,6 +50,10 @@ describe("settings", () => {
     }
     expect(of("localhost:443", true)).not.toThrow();
     expect(of("localhost:443", {})).not.toThrow();
+    for (const serverName of ["127.0.0.1", "::1"])
+      expect(of("127.0.0.1:443", { serverName })).toThrow(
+        `tls.serverName: use the name in the certificate instead of ${serverName}`,
+      );
   });
 });
 
