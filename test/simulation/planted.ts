@@ -72,8 +72,13 @@ export const DIFFERENCES: readonly Difference[] = [
         to: "isGivenUp(call.signal);",
       },
       {
+        file: "engine/capturing/captures.ts",
+        from: "if (isRepeated && !isGivenUp(caller?.signal))",
+        to: "if (isRepeated)",
+      },
+      {
         file: "core/decide.ts",
-        from: "if (isServerMade(known.requestId) || (known.secret === secret && isAsGranted(known)))",
+        from: "if (isServerMade(known.requestId) || isUnheard)",
         to: 'if (secret !== "")',
       },
     ],
