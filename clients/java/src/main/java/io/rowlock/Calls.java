@@ -248,15 +248,22 @@ final class Calls {
     if (!usage.hasRoom(call.isWait())) return false;
     // A server that has not answered yet may not be there, and the call would end in doubt for nothing.
     if (!isOpen && call.ask.repeat() == Ask.Repeat.UNSENT) return false;
-    SessionCommand command =
-        call.ask
-            .command(connection)
-            .setCall(++numbers)
-            .setTraceparent(call.ask.traceparent())
-            .build();
+    SessionCommand command;
+    try {
+      command =
+          call.ask
+              .command(connection)
+              .setCall(++numbers)
+              .setTraceparent(call.ask.traceparent())
+              .build();
+    } catch (RuntimeException thrown) {
+      // If it went up from here, the call would stay at the head of its queue, and nothing behind it would be sent.
+      loop.run(() -> fail(call, unsendable(thrown.toString(), thrown)));
+      return true;
+    }
     Optional<String> unsendable = Text.unsendableIn(command);
     if (unsendable.isPresent()) {
-      loop.run(() -> fail(call, unsendable(unsendable.get())));
+      loop.run(() -> fail(call, unsendable(unsendable.get(), null)));
       return true;
     }
     int bytes = command.getSerializedSize();
@@ -348,9 +355,11 @@ final class Calls {
         message, ErrorDetails.of(Reason.CONNECTION_LOST, Status.Code.UNAVAILABLE), error);
   }
 
-  private static RowlockException unsendable(String why) {
+  private static RowlockException unsendable(String why, RuntimeException cause) {
     return new RowlockException(
-        Reason.BAD_REQUEST, Status.Code.INVALID_ARGUMENT, "The request cannot be encoded: " + why + ".");
+        "The request cannot be encoded: " + why + ".",
+        ErrorDetails.of(Reason.BAD_REQUEST, Status.Code.INVALID_ARGUMENT),
+        cause);
   }
 
   private static RowlockException tooLarge(int bytes, int bytesMax) {
