@@ -2,6 +2,7 @@ package io.rowlock;
 
 import java.time.Duration;
 import java.util.Map;
+import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutorService;
@@ -44,9 +45,9 @@ public final class Worker implements AutoCloseable {
 
   Worker(RowlockClient client, String prefix, WorkOptions options, LockedAction<?> handler) {
     this.client = client;
-    this.prefix = prefix;
+    this.prefix = Objects.requireNonNull(prefix, "the prefix of a worker is null");
     this.options = options;
-    this.handler = handler;
+    this.handler = Objects.requireNonNull(handler, "the handler of a worker is null");
     free = new Semaphore(options.concurrency);
     loop = thread(this::run);
     loop.start();
@@ -70,7 +71,7 @@ public final class Worker implements AutoCloseable {
     stop();
     try {
       Futures.awaitCalmly(ended);
-    } catch (RowlockException failed) {
+    } catch (RuntimeException | Error failed) {
       // It was logged, and await() throws it.
     }
   }
@@ -88,7 +89,7 @@ public final class Worker implements AutoCloseable {
   }
 
   private void run() {
-    RowlockException failure = null;
+    Throwable failure = null;
     try {
       takeTurns();
     } catch (InterruptedException stopped) {
@@ -98,6 +99,10 @@ public final class Worker implements AutoCloseable {
         failure = error;
         LOG.error("The worker of \"{}\" has ended: {}", prefix, error.getMessage());
       }
+    } catch (RuntimeException | Error bug) {
+      // Otherwise who waits for the worker would wait for ever.
+      failure = bug;
+      LOG.error("The worker of \"{}\" has ended", prefix, bug);
     }
     free.acquireUninterruptibly(options.concurrency);
     pool.shutdown();
@@ -113,8 +118,8 @@ public final class Worker implements AutoCloseable {
       int begun = 0;
       try {
         for (HeldLock lock : client.capture(options.capture(prefix, count)).locks()) {
-          begun++;
           pool.execute(() -> handle(lock));
+          begun++;
         }
         failures = 0;
       } catch (RowlockException error) {

@@ -177,4 +177,11 @@ class WorkerTest {
       assertEquals(Reason.BAD_REQUEST, refused.reason());
     }
   }
+
+  @Test
+  void endsWithAnyFailureOfItsLoop() {
+    try (Worker worker = new Worker(null, "bug/", OPTIONS, lock -> {})) {
+      assertThrows(NullPointerException.class, worker::await);
+    }
+  }
 }
