@@ -7,6 +7,7 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 
 abstract class LeaseOptions {
@@ -123,7 +124,7 @@ abstract class LeaseOptions {
      * @return this builder
      */
     public B owner(String owner) {
-      this.owner = owner;
+      this.owner = Objects.requireNonNull(owner, "owner: it is null");
       return itself();
     }
 

@@ -1,6 +1,7 @@
 package io.rowlock;
 
 import java.time.Duration;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.function.Consumer;
 
@@ -133,7 +134,7 @@ public final class LockOptions extends LeaseOptions {
      * @return this builder
      */
     public Builder mode(Mode mode) {
-      this.mode = mode;
+      this.mode = Objects.requireNonNull(mode, "mode: it is null");
       return this;
     }
 
@@ -157,7 +158,7 @@ public final class LockOptions extends LeaseOptions {
      * @return this builder
      */
     public Builder positionInterval(Duration interval) {
-      positionInterval = interval;
+      positionInterval = Objects.requireNonNull(interval, "positionInterval: it is null");
       return this;
     }
 

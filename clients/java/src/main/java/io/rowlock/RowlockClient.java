@@ -3,6 +3,7 @@ package io.rowlock;
 import java.time.Duration;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
@@ -446,6 +447,7 @@ public final class RowlockClient implements AutoCloseable {
    * @return a watch, to be closed
    */
   public Watch watch(String prefix) {
+    Objects.requireNonNull(prefix, "the prefix of a watch is null");
     CompletableFuture<Void> ended = open(CompletableFuture::new);
     Watch watch = new Watch(loop, calls, prefix, options.giveUpAfter, ended);
     Asking one = watch.asking();
@@ -801,6 +803,7 @@ public final class RowlockClient implements AutoCloseable {
   }
 
   private CompletableFuture<Outcome> begin(String name, LockOptions asked) {
+    Objects.requireNonNull(name, "the name of a lock is null");
     HeldLock again = asked.isReentrant ? locks.again(name, asked) : null;
     if (again != null) return CompletableFuture.completedFuture(new Outcome.Granted(again));
     Telemetry.Request request = telemetry.signals.lock(name, asked);

@@ -16,6 +16,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.function.Executable;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -112,6 +113,26 @@ class OptionsTest {
     assertThrows(
         IllegalArgumentException.class,
         () -> ConnectOptions.to("a:1").headers(Map.of("no name", "x")));
+  }
+
+  @Test
+  void nullIsRefusedBeforeAnythingIsAskedFor() {
+    try (RowlockClient client = RowlockClient.connect("a:1")) {
+      Map<String, Executable> wrong =
+          Map.of(
+              "the name of a lock", () -> client.lockAsync(null, LockOptions.defaults()),
+              "the prefix of a watch", () -> client.watch(null),
+              "the prefix of a worker", () -> client.work(null, with -> {}, lock -> {}),
+              "the handler of a worker", () -> client.work("x", with -> {}, null),
+              "owner:", () -> LockOptions.builder().owner(null),
+              "mode:", () -> LockOptions.builder().mode(null),
+              "positionInterval:", () -> LockOptions.builder().positionInterval(null));
+      wrong.forEach(
+          (says, asking) -> {
+            NullPointerException refused = assertThrows(NullPointerException.class, asking);
+            assertTrue(refused.getMessage().startsWith(says), refused.getMessage());
+          });
+    }
   }
 
   @Test
