@@ -12,10 +12,11 @@ import rowlock.v1.WaitInQueueResponse;
 import rowlock.v1.WhenBusy;
 
 final class PolledWait {
-  /** Well below the grace period, during which the server keeps a place. */
   private static final long POLL_EVERY_MAX = Times.ofMillis(1_000);
-
   private static final long POLL_EVERY_MIN = Times.ofMillis(50);
+
+  /** Polls within the time for which the server keeps the place, so that a poll may come late. */
+  private static final long POLLS_PER_KEPT_FOR = 4;
 
   private final UnaryConnection connection;
   private final long number;
@@ -61,7 +62,7 @@ final class PolledWait {
       case REFUSAL -> update.setEnded(answer.getRefusal());
       default -> {
         Ticket ticket = answer.getTicket();
-        timer = connection.loop.after(every, this::ask);
+        timer = connection.loop.after(pause(ticket), this::ask);
         if (!isNews(ticket)) return;
         reported = ticket;
         reportedAt = connection.clock.now();
@@ -69,6 +70,12 @@ final class PolledWait {
       }
     }
     connection.tell(SessionResult.newBuilder().setWaitInQueue(update), number, basis);
+  }
+
+  /** How long until the next poll. */
+  long pause(Ticket ticket) {
+    if (!ticket.hasKeptFor()) return every;
+    return Math.max(POLL_EVERY_MIN, Math.min(every, Times.ofProto(ticket.getKeptFor()) / POLLS_PER_KEPT_FOR));
   }
 
   private boolean isNews(Ticket ticket) {

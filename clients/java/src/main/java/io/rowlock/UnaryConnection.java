@@ -1,5 +1,5 @@
 // Sends each command as a unary call, for a way to the server on which streams are refused. Such a server reports
-// nothing by itself: a wait asks again every second (PolledWait), and the loss of a lease shows at its next renewal.
+// nothing by itself: a wait asks again, mostly every second (PolledWait), and the loss of a lease shows at its next renewal.
 
 package io.rowlock;
 
