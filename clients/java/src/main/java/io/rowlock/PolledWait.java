@@ -41,17 +41,23 @@ final class PolledWait {
     EventLoop.cancel(timer);
   }
 
-  void ask() {
-    if (isStopped) return;
+  /** Asks, and calls {@link UnaryConnection#polled} with the answer. Returns false if the wait is over. */
+  boolean ask() {
+    if (isStopped) return false;
     long basis = connection.clock.now();
     connection.call(
         number,
         LockServiceGrpc.getAcquireMethod(),
         request,
-        answer -> answered(answer, basis),
+        answer -> {
+          connection.polled();
+          answered(answer, basis);
+        },
         error -> {
+          connection.polled();
           if (!isStopped) connection.tell(SessionResult.newBuilder().setError(error), number, basis);
         });
+    return true;
   }
 
   private void answered(AcquireResponse answer, long basis) {
@@ -62,7 +68,7 @@ final class PolledWait {
       case REFUSAL -> update.setEnded(answer.getRefusal());
       default -> {
         Ticket ticket = answer.getTicket();
-        timer = connection.loop.after(pause(ticket), this::ask);
+        timer = connection.loop.after(pause(ticket), () -> connection.poll(this));
         if (!isNews(ticket)) return;
         reported = ticket;
         reportedAt = connection.clock.now();

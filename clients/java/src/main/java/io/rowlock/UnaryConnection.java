@@ -15,8 +15,10 @@ import io.grpc.protobuf.StatusProto;
 import io.grpc.stub.ClientCalls;
 import io.grpc.stub.MetadataUtils;
 import io.grpc.stub.StreamObserver;
+import java.util.ArrayDeque;
 import java.util.HashMap;
 import java.util.Map;
+import java.util.Queue;
 import java.util.concurrent.TimeUnit;
 import java.util.function.BiFunction;
 import java.util.function.Consumer;
@@ -41,6 +43,9 @@ final class UnaryConnection implements Connection {
   /** A read of this lock finds out whether a server is there. It creates no lock. */
   private static final String PROBED_NAME = "rowlock/client";
 
+  /** Proxies let some hundred calls through at a time, and renewals must find room beside the polls of waits. */
+  static final int POLLS_AT_ONCE = 50;
+
   /** Of a call that no command asks for. */
   private static final long NO_NUMBER = 0;
 
@@ -59,6 +64,12 @@ final class UnaryConnection implements Connection {
   private final Map<String, String> labels;
   private final Listener listener;
   private final Map<Long, PolledWait> waits = new HashMap<>();
+
+  /** The waits that poll as soon as fewer others do, in order. */
+  private final Queue<PolledWait> due = new ArrayDeque<>();
+
+  /** How many polls have no answer yet. */
+  private int polls;
 
   /** Captures and watches, which may last for a long time. */
   private final Map<Long, ClientCall<?, ?>> lasting = new HashMap<>();
@@ -146,7 +157,7 @@ final class UnaryConnection implements Connection {
                 signed(command.getWaitInQueue().getAcquire()),
                 Times.ofProto(command.getWaitInQueue().getMinUpdateInterval()));
         waits.put(number, wait);
-        wait.ask();
+        poll(wait);
       }
       case CAPTURE -> {
         CaptureRequest request = signed(command.getCapture());
@@ -183,6 +194,22 @@ final class UnaryConnection implements Connection {
           ask(number, LockServiceGrpc.getForceReleaseMethod(), command.getForceRelease(), SessionResult.Builder::setForceRelease);
       default -> throw new IllegalArgumentException("No command: " + command.getCommandCase());
     }
+  }
+
+  /** Lets a wait poll as soon as there is room. */
+  void poll(PolledWait wait) {
+    due.add(wait);
+    pollDue();
+  }
+
+  /** A poll has its answer, so there is room for another. */
+  void polled() {
+    polls--;
+    pollDue();
+  }
+
+  private void pollDue() {
+    while (polls < POLLS_AT_ONCE && !due.isEmpty()) if (due.remove().ask()) polls++;
   }
 
   @Override
@@ -400,6 +427,7 @@ final class UnaryConnection implements Connection {
     isOver = true;
     waits.values().forEach(PolledWait::stop);
     waits.clear();
+    due.clear();
     lasting.clear();
     open.clear();
     channel.shutdownNow();

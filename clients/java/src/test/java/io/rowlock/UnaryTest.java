@@ -7,18 +7,28 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static io.rowlock.Until.until;
 
+import io.grpc.ServerBuilder;
 import io.grpc.Status;
+import io.grpc.stub.StreamObserver;
 import java.time.Duration;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Queue;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.LinkedBlockingQueue;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
+import rowlock.v1.AcquireRequest;
+import rowlock.v1.AcquireResponse;
+import rowlock.v1.GetLockRequest;
+import rowlock.v1.GetLockResponse;
+import rowlock.v1.LockServiceGrpc;
+import rowlock.v1.Ticket;
 
 /** The same operations over a connection that refuses streams. */
 @Timeout(120)
@@ -116,6 +126,52 @@ class UnaryTest {
               () -> rowlock.lock("give up", with -> with.waitAtMost(Duration.ofMillis(300))));
       assertEquals(Reason.TIMED_OUT, late.reason());
       assertTrue(held.isHeld());
+    }
+  }
+
+  /** A proxy lets only so many calls through at a time, and a renewal must not wait until all waits have polled. */
+  @Test
+  void onlySoManyWaitsPollAtOnce() throws Exception {
+    Queue<StreamObserver<AcquireResponse>> polls = new ConcurrentLinkedQueue<>();
+    // On the thread of the connection, and thus in the order in which the client sends.
+    io.grpc.Server slow = ServerBuilder.forPort(0).directExecutor().addService(new Slow(polls)).build().start();
+    try (RowlockClient rowlock =
+        RowlockClient.connect(
+            ConnectOptions.to("127.0.0.1:" + slow.getPort()).closeWithin(Duration.ofMillis(100)).build())) {
+      rowlock.getLock("many");
+      for (int waits = 0; waits < UnaryConnection.POLLS_AT_ONCE + 10; waits++)
+        rowlock.lockAsync("many", LockOptions.defaults());
+      rowlock.getLock("many");
+      assertEquals(UnaryConnection.POLLS_AT_ONCE, polls.size());
+      for (int answers = 0; answers < 10; answers++) Slow.answer(polls.remove());
+      until("the others poll", () -> polls.size() == UnaryConnection.POLLS_AT_ONCE);
+    } finally {
+      slow.shutdownNow();
+    }
+  }
+
+  /** A server without sessions that answers polls when the test wants. */
+  private static final class Slow extends LockServiceGrpc.LockServiceImplBase {
+    private final Queue<StreamObserver<AcquireResponse>> polls;
+
+    Slow(Queue<StreamObserver<AcquireResponse>> polls) {
+      this.polls = polls;
+    }
+
+    static void answer(StreamObserver<AcquireResponse> poll) {
+      poll.onNext(AcquireResponse.newBuilder().setTicket(Ticket.getDefaultInstance()).build());
+      poll.onCompleted();
+    }
+
+    @Override
+    public void acquire(AcquireRequest request, StreamObserver<AcquireResponse> poll) {
+      polls.add(poll);
+    }
+
+    @Override
+    public void getLock(GetLockRequest request, StreamObserver<GetLockResponse> answers) {
+      answers.onNext(GetLockResponse.getDefaultInstance());
+      answers.onCompleted();
     }
   }
 
