@@ -116,6 +116,13 @@ func (l *Lock) release(request *rowlockv1.ReleaseRequest, traceparent string) *r
 	return begun
 }
 
+// hadEnded reports whether the lease had ended before the release, which is over. That the release ended nothing does not
+// say so: an earlier try of it may have ended the lease, and its answer was lost.
+func (l *Lock) hadEnded() (had bool) {
+	l.client.turns.take(func() { had = l.released.hadEnded })
+	return had
+}
+
 // restIfRefused rests the lock for this long if the server refuses what its release says.
 func (l *Lock) restIfRefused(rest time.Duration) {
 	l.client.turns.take(func() { l.coolDownIfRefused = durationpb.New(rest) })

@@ -251,7 +251,7 @@ func (w *work) handle(lock *Lock) {
 
 func (w *work) release(ctx context.Context, lock *Lock, options []ReleaseOption) {
 	wasHeld := lock.State() != Lost
-	wasReleased, err := lock.Release(ctx, options...)
+	_, err := lock.Release(ctx, options...)
 	switch {
 	case (errors.Is(err, ErrBadRequest) || errors.Is(err, ErrMessageTooLarge)) && w.asked.terms.minInterval == nil:
 		w.log("rowlock: the server refused what a release said, so the lock rests", slog.String("lock", lock.Name()),
@@ -260,7 +260,7 @@ func (w *work) release(ctx context.Context, lock *Lock, options []ReleaseOption)
 		return
 	case err != nil:
 		w.log("rowlock: a lock was not released", slog.String("lock", lock.Name()), slog.String("error", err.Error()))
-	case wasHeld && !wasReleased:
+	case wasHeld && lock.hadEnded():
 		// A loss that the client has noticed itself is in the log already.
 		w.log("rowlock: a lease had ended before its release", slog.String("lock", lock.Name()))
 	}

@@ -142,6 +142,38 @@ func TestALockWhoseStatusIsRefusedRestsLongerWithEachTime(t *testing.T) {
 	}
 }
 
+func TestALeaseWhoseReleaseIsRepeatedHadNotEnded(t *testing.T) {
+	t.Parallel()
+	line := startLine(t, sharedAddress(t), 0)
+	client, _, written := watched(t, rowlock.Config{Addresses: []string{line.address}})
+	direct := connectTo(t, sharedAddress(t))
+	prefix := tasks(t, direct, 2)
+	ctx, stop := context.WithCancel(background)
+	begun, ended := make(chan string, 2), make(chan error, 1)
+	go func() {
+		ended <- client.Work(ctx, prefix, func(_ context.Context, lock *rowlock.Lock) error {
+			if begun <- lock.Name(); len(begun) == 1 {
+				line.isMuted.Store(true)
+				return nil
+			}
+			stop()
+			return errors.New("this is logged last")
+		}, rowlock.IfStatus("new"), rowlock.StatusWhenDone("done"))
+	}()
+	until(t, "the first release", func() bool {
+		return len(begun) == 1 && look(t, direct, prefix+"0").Record.Status+look(t, direct, prefix+"1").Record.Status != "newnew"
+	})
+	line.takeDown()
+	line.putUp()
+	if err := within(t, "the end", ended); err != nil {
+		t.Fatal(err)
+	}
+	until(t, "all is logged", func() bool { return written.has("this is logged last") })
+	if written.has("had ended before its release") {
+		t.Error("the first try of the release has ended it")
+	}
+}
+
 func TestAWorkerWithoutWorkStopsAtOnceAndWithItsClient(t *testing.T) {
 	t.Parallel()
 	client := connectTo(t, sharedAddress(t))
