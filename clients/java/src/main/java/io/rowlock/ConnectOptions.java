@@ -171,7 +171,7 @@ public final class ConnectOptions {
      * Sets a function that gives the token, when the client opens a connection, and about once a second while it makes
      * unary calls. It should return the same token until a little before that expires.
      *
-     * @param source called on a thread of the client, and may block
+     * @param source called on a thread of the client, and may block; while three calls have not returned, there is no other
      * @return this builder
      */
     public Builder token(Supplier<String> source) {
@@ -219,8 +219,8 @@ public final class ConnectOptions {
     /**
      * Sets a function that makes the headers for each connection.
      *
-     * @param headers called on a thread of the client, and may block; if it fails, the calls that wait at that moment
-     * fail
+     * @param headers called on a thread of the client, and may block; while three calls have not returned, there is no
+     * other; if it fails, the calls that wait at that moment fail
      * @return this builder
      */
     public Builder headers(Supplier<Map<String, String>> headers) {

@@ -32,6 +32,9 @@ final class Connections implements Connection.Listener {
   /** A connection that ends sooner counts as a failure, which may delay the next one. */
   private static final long LASTED = Times.ofMillis(1_000);
 
+  /** Each function of the user that hangs holds a thread. While so many preparations run, no other is begun. */
+  static final int PREPARATIONS_MAX = 3;
+
   /** Another server would answer the same. */
   private static final Set<Status.Code> HOPELESS_CODES =
       Set.of(
@@ -69,6 +72,13 @@ final class Connections implements Connection.Listener {
   private long opening;
 
   private long tries;
+
+  /** How many preparations run, also those of tries that are over. */
+  private int preparing;
+
+  /** Takes up a preparation that has ended between two tries, for the next one; null: there is none. */
+  private Runnable late;
+
   private EventLoop.Timer timer;
   private EventLoop.Timer openTimer;
   private int address;
@@ -122,16 +132,32 @@ final class Connections implements Connection.Listener {
     if (current != null || timer != null || opening != 0 || isClosed) return;
     long attempt = opening = ++tries;
     openTimer = loop.after(options.connectTimeout, () -> tooLate(attempt));
-    // On another thread, because the user's functions may block, for example to fetch a token.
+    Runnable ready = late;
+    late = null;
+    if (ready != null) loop.run(() -> prepared(ready));
+    else if (preparing < PREPARATIONS_MAX) prepare();
+  }
+
+  /** On another thread, because the user's functions may block, for example to fetch a token. */
+  private void prepare() {
+    preparing++;
     callbacks.run(
         () -> {
           try {
             Preparation.Prepared prepared = preparation.prepare();
-            loop.run(() -> open(attempt, prepared));
+            loop.run(() -> prepared(() -> open(prepared)));
           } catch (RowlockException failure) {
-            loop.run(() -> unprepared(attempt, failure));
+            loop.run(() -> prepared(() -> unprepared(failure)));
+          } finally {
+            loop.run(() -> preparing--);
           }
         });
+  }
+
+  /** A preparation that outlasts its try is for the next one, as otherwise a slow function would never be of use. */
+  private void prepared(Runnable taken) {
+    if (opening != 0 && current == null) taken.run();
+    else if (timer != null) late = taken;
   }
 
   /**
@@ -178,8 +204,7 @@ final class Connections implements Connection.Listener {
     one.run();
   }
 
-  private void unprepared(long attempt, RowlockException error) {
-    if (attempt != opening) return;
+  private void unprepared(RowlockException error) {
     stopOpening();
     tell(new ConnectionEvent.Disconnected(addressNow().toString(), error));
     boolean isAskingAgain = asksAgain(error);
@@ -198,8 +223,7 @@ final class Connections implements Connection.Listener {
     return options.addresses.get(address % options.addresses.size());
   }
 
-  private void open(long attempt, Preparation.Prepared prepared) {
-    if (attempt != opening) return;
+  private void open(Preparation.Prepared prepared) {
     Address at = addressNow();
     Connection connection =
         new SessionConnection(
@@ -298,6 +322,7 @@ final class Connections implements Connection.Listener {
             () -> {
               timer = null;
               if (isNeeded.getAsBoolean()) need();
+              else late = null;
             });
   }
 

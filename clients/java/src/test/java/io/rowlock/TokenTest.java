@@ -16,6 +16,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.time.Duration;
+import java.util.Collections;
 import java.util.Map;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CompletableFuture;
@@ -263,6 +264,49 @@ class TokenTest {
                 .build())) {
       assertEquals(1, client.lock(name).token());
       never.complete(null);
+    }
+  }
+
+  @Test
+  void aSourceThatIsSlowerThanATryServesTheNextOne() throws Exception {
+    CompletableFuture<String> slow = new CompletableFuture<>();
+    CompletableFuture<String> never = new CompletableFuture<>();
+    AtomicInteger asked = new AtomicInteger();
+    try (RowlockClient client =
+        RowlockClient.connect(
+            ConnectOptions.to(server.address)
+                .connectTimeout(Duration.ofSeconds(2))
+                .token(() -> (asked.incrementAndGet() == 1 ? slow : never).join())
+                .build())) {
+      CompletableFuture<HeldLock> lock = client.lockAsync(name, LockOptions.defaults());
+      until("the first try is over", () -> asked.get() == 2);
+      slow.complete(OLD);
+      assertEquals(1, lock.get().token());
+    } finally {
+      never.complete(OLD);
+    }
+  }
+
+  @Test
+  void aSourceThatHangsHoldsOnlySoManyThreads() {
+    CompletableFuture<String> hanging = new CompletableFuture<>();
+    AtomicInteger asked = new AtomicInteger();
+    // Of many addresses, so that the tries follow each other without a pause.
+    try (RowlockClient client =
+        RowlockClient.connect(
+            ConnectOptions.to(Collections.nCopies(20, server.address).toArray(String[]::new))
+                .connectTimeout(Duration.ofMillis(20))
+                .giveUpAfter(Duration.ofSeconds(1))
+                .token(
+                    () -> {
+                      asked.incrementAndGet();
+                      return hanging.join();
+                    })
+                .build())) {
+      assertThrows(RowlockException.class, () -> client.getLock(name));
+      assertTrue(asked.get() <= Connections.PREPARATIONS_MAX, asked + " threads");
+    } finally {
+      hanging.complete(OLD);
     }
   }
 
