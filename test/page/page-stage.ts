@@ -126,7 +126,7 @@ export interface KnownCallers {
 /** A gate that knows these callers by tokens, with a policy; null: they may do everything. */
 export function knownCallers(names: readonly string[], policyText: string | null): KnownCallers {
   const made = names.map((name) => ({ name, ...newToken(name) }));
-  const read = readTokens(made.map(({ line }) => line).join("\n"));
+  const read = readTokens(["# Callers of a test", ...made.map(({ line }) => line)].join("\n"));
   const policy = policyText === null ? undefined : readPolicy(policyText);
   if ("faults" in read || (policy && "faults" in policy))
     throw new Error("The files of the test have faults.");

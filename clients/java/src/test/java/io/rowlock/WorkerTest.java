@@ -180,8 +180,8 @@ class WorkerTest {
 
   @Test
   void endsWithAnyFailureOfItsLoop() {
-    try (Worker worker = new Worker(null, "bug/", OPTIONS, lock -> {})) {
-      assertThrows(NullPointerException.class, worker::await);
-    }
+    Worker worker = new Worker(null, "bug/", OPTIONS, lock -> {});
+    assertThrows(NullPointerException.class, worker::await);
+    worker.close();
   }
 }
