@@ -205,11 +205,25 @@ async function startParts(
     },
   });
 
+  // Once, with the first decision: a fail-over from before the start is no event here.
+  let tellOfPause = () => {
+    tellOfPause = () => {};
+    const { pausedForUs } = engine;
+    if (pausedForUs > 0)
+      log.warn(
+        { forMs: Math.round(pausedForUs / 1_000) },
+        "nothing is granted yet, because the database has failed over or was restored",
+      );
+  };
   const others = new OtherServers({ own: engine.replica, register, tls: () => tls });
   const readiness = new Readiness({
     probe: (heard) => engine.probe(heard),
     recent: () => engine.recent,
-    onAnswer: (cause) => (cause === null ? outage.probeWorked() : outage.probeFailed(cause)),
+    onAnswer(cause) {
+      if (cause !== null) return outage.probeFailed(cause);
+      outage.probeWorked();
+      tellOfPause();
+    },
     graceMs: config.graceMs,
     othersDecide: (withinMs) => others.decide(withinMs),
     onElsewhere: () => grpc.sendElsewhere(),

@@ -212,6 +212,11 @@ export class Engine {
     return this.#parts.nowUs();
   }
 
+  /** For how long nothing is granted yet because of a fail-over, as far as this server's decisions have shown. */
+  get pausedForUs(): number {
+    return Math.max(0, this.#parts.grantsFromUs() - this.nowUs());
+  }
+
   /**
    * The place of a waiter; null: the claim does not wait, or no longer waits. Many calls for one lock share one read.
    */

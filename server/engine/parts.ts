@@ -102,14 +102,15 @@ export function connect(options: EngineOptions) {
   const commands = new Commands({ ...changing, lanes, lockIds });
   const captures = new Captures({ ...base, store: reads.inTurn, commands });
   const nowUs = () => store.clock.latestUs(performance.now() * 1_000) ?? 0;
+  const grantsFromUs = () => checked.grantsFromUs;
   const explaining = new Explaining({
     ...{ store, turns, nowUs },
     place: (key, caller) => changes.places.of(key, caller),
-    grantsFromUs: () => checked.grantsFromUs,
+    grantsFromUs,
     heldUpForMs: (lockId) => lanes.heldUpForMs(lockId),
   });
   const acting = { ...changing, background, afterCommit, lanes, lockIds, commands, captures };
-  return { ...acting, turns, nowUs, explaining };
+  return { ...acting, turns, nowUs, grantsFromUs, explaining };
 }
 
 /** Hides events about the servers' own locks, which do not interest users and operators. */

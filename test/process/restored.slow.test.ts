@@ -8,6 +8,7 @@ import { join } from "node:path";
 import { createConnection } from "mysql2/promise";
 import { describe, expect, test } from "vitest";
 import { testDatabases } from "../support/database.ts";
+import { until } from "../support/until.ts";
 import { serveArgs } from "./server-process.ts";
 import { processStage, type ServingServer } from "./stage.ts";
 
@@ -110,6 +111,14 @@ describe.each(testDatabases())("on $label, a restore in place", ({ fresh }) => {
     expect(server.process.err).not.toContain("was restored");
     const lease = await server.client.lease({ name: "job/0" });
     expect(lease.fencingToken).toBeGreaterThan(1_000_000n);
+  });
+
+  test("is told by a server that starts while nothing is granted", async () => {
+    const { url, start } = await restoredDatabase(false);
+    const env = { ROWLOCK_DATABASE_URL: url };
+    expect(await stage.rowlock(["restored", "--pause", "1h"], env).exited).toMatchObject({ code: 0 });
+    const server = await start();
+    await until(() => server.process.err.includes("nothing is granted yet"));
   });
 
   test("does not let a server start whose state file is invalid", async () => {

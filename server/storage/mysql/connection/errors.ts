@@ -43,7 +43,9 @@ const FULL: Meaning = {
 const SCHEMA: Meaning = {
   reason: "schema",
   kind: "unavailable",
-  message: "The database lacks tables or columns that this server needs: run `rowlock migrate up`.",
+  message:
+    "The database lacks tables or columns that this server needs: run `rowlock migrate up`. If that finds nothing to do, " +
+    "only a part of a backup is there: restore it again.",
   reconnect: true,
 };
 const NO_DATABASE: Meaning = {
