@@ -27,6 +27,9 @@ export interface ReadyOptions
   readonly weakDurability: boolean;
 }
 
+/** Errors whose message needs the user, the server and the name of the database to be understood. */
+const OF_URL = new Set(["access_denied", "no_database"]);
+
 /** Receives what an operator should know of the opening; the process's log is one. */
 export interface OpeningLog {
   debug(fields: object, message: string): void;
@@ -173,16 +176,20 @@ async function persistently<Value>(
       log.debug({ err: error }, "why the attempt failed");
     });
   } catch (error) {
+    const url = describeDatabaseUrl(target);
+    if (error instanceof StoreError && OF_URL.has(error.reason))
+      throw new StoreError(error.kind, error.reason, `${error.message} ROWLOCK_DATABASE_URL is ${url}`, {
+        cause: error,
+      });
     if (!isAway(error)) throw error;
+    const database = `the database of ROWLOCK_DATABASE_URL, ${url},`;
     const gaveUp = `${error.message} Gave up after ${startupTimeoutMs / 1_000} s (ROWLOCK_STARTUP_TIMEOUT).`;
     if (error.reason === OLDER_SERVERS)
       throw new StoreError("unavailable", error.reason, gaveUp, { cause: error });
-    throw new StoreError(
-      "unavailable",
-      error.reason,
-      `${gaveUp} ` +
-        `Check that the database of ROWLOCK_DATABASE_URL, ${describeDatabaseUrl(target)}, is running and can be reached.`,
-      { cause: error },
-    );
+    const advice =
+      error.reason === "read_only"
+        ? `Make ${database} writable, or name the server that is.`
+        : `Check that ${database} is running and can be reached.`;
+    throw new StoreError("unavailable", error.reason, `${gaveUp} ${advice}`, { cause: error });
   }
 }

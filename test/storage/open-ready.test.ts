@@ -119,7 +119,24 @@ describe("a database that is away", () => {
     expect(error.message).not.toContain("a-password");
   });
 
-  test.each(["access_denied", "tls", "schema", "newer_schema", "no_database", "weak_durability"])(
+  test.each(["access_denied", "no_database"])(
+    "is not waited for if it is %s, and the error has the user and the name of the database",
+    async (reason) => {
+      database.failures = [failed(reason)];
+      const error = (await open()) as StoreError;
+      expect(error.reason).toBe(reason);
+      expect(error.message).toMatch(/^It is .*\. ROWLOCK_DATABASE_URL is mysql:.*db\.example.*\/\w+$/);
+      expect(error.message).not.toContain("a-password");
+      expect(database.did).toHaveLength(1);
+    },
+  );
+
+  test("that is read-only shall be made writable", async () => {
+    database.failures = Array.from({ length: 1_000 }, () => failed("read_only"));
+    expect(((await open()) as StoreError).message).toMatch(/Make the database of .* writable/);
+  });
+
+  test.each(["tls", "schema", "newer_schema", "weak_durability"])(
     "is not waited for if it is %s, which no waiting cures",
     async (reason) => {
       const failure = failed(reason);
