@@ -27,7 +27,7 @@ const KILL_AT_SHARE = 3 / 4;
 const WHY_LOST: Readonly<Record<string, string>> = {
   FORCE_RELEASED: "an operator has ended its lease",
   EXPIRED:
-    "its lease could not be renewed in time: no server answered or accepted who asks, or this machine slept",
+    "its lease could not be renewed in time: no server answered, its database was away, it did not accept who asks, or this machine slept",
   RELEASED: "somebody who knew the lease's id released it",
 };
 
