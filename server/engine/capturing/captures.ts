@@ -64,6 +64,12 @@ type Taken =
 
 type Failed = Extract<Taken, { kind: "fault" }>;
 
+/** An Acquire without its caller, who is long gone when it is asked again. */
+interface InDoubt {
+  readonly lockId: Candidate["id"];
+  readonly command: Acquire;
+}
+
 export class Captures {
   readonly #options: CapturesOptions;
   readonly #gate = new FairGate({
@@ -80,7 +86,7 @@ export class Captures {
   /** By line: where the next search continues, if the last one was cut short. */
   readonly #reached = new RecentMap<string, FreePosition>(bounds.CAPTURE_LINES_MAX);
   /** By request id: Acquires whose outcome is unknown. */
-  readonly #inDoubt = new RecentMap<string, readonly Failed[]>(bounds.CAPTURES_IN_DOUBT_MAX);
+  readonly #inDoubt = new RecentMap<string, readonly InDoubt[]>(bounds.CAPTURES_IN_DOUBT_MAX);
   /** A recent search found names that patterns pause, so the next search must know the patterns first. */
   #arePatternsInTheWay = false;
 
@@ -169,7 +175,11 @@ export class Captures {
     // A repeat returns all that the request took. An answer without what is in doubt could use up attempts that nobody
     // makes: the database may be away for longer than such a lease lasts.
     if (doubt && input.requestId !== "" && !isGivenUp(caller?.signal)) {
-      this.#inDoubt.set(input.requestId, inDoubt);
+      const again = inDoubt.map(({ candidate, command }) => ({
+        lockId: candidate.id,
+        command: { ...command, caller: undefined },
+      }));
+      this.#inDoubt.set(input.requestId, again);
       throw doubt.fault;
     }
     for (const { candidate, command } of inDoubt) this.#options.commands.withdraw(candidate.id, command);
@@ -201,9 +211,7 @@ export class Captures {
   async #settleDoubt(requestId: string, caller: Caller | undefined): Promise<void> {
     const { commands } = this.#options;
     const inDoubt = this.#inDoubt.get(requestId) ?? [];
-    const again = inDoubt.map(({ candidate, command }) =>
-      commands.oneOf(candidate.id, { ...command, caller }),
-    );
+    const again = inDoubt.map(({ lockId, command }) => commands.oneOf(lockId, { ...command, caller }));
     await Promise.all(again).catch((error: unknown) => {
       throw mayBeDone(error);
     });
