@@ -132,7 +132,9 @@ describe.each([...binaries])("on a %s of its own", (flavour, binary) => {
   test("a user who has to use TLS and does not learns which setting is missing", async () => {
     const error = await startRefused(urlOf("tls"), { tls: null, passwordFile: null });
     expect(error).toMatchObject({ kind: "unavailable", reason: "access_denied" });
-    expect(error.message).toMatch(/\(error 1045\)\. If .*REQUIRE SSL.* set ROWLOCK_DATABASE_CA\.$/);
+    expect(error.message).toMatch(
+      /\(error 1045\)\. If .*REQUIRE SSL.* set ROWLOCK_DATABASE_CA\. ROWLOCK_DATABASE_URL is mysql:/,
+    );
     const schema = await refusal(migrationStatus(urlOf("tls")));
     expect(schema.message).toMatch(/^The schema of mysql:.* cannot be read\..* set ROWLOCK_DATABASE_CA\.$/);
   });
@@ -147,7 +149,9 @@ describe.each([...binaries])("on a %s of its own", (flavour, binary) => {
 
     const without = await startRefused(urlOf("x509"), over());
     expect(without).toMatchObject({ reason: "access_denied" });
-    expect(without.message).toMatch(/REQUIRE X509.* set ROWLOCK_DATABASE_CERT and ROWLOCK_DATABASE_KEY\.$/);
+    expect(without.message).toMatch(
+      /REQUIRE X509.* set ROWLOCK_DATABASE_CERT and ROWLOCK_DATABASE_KEY\. ROWLOCK_DATABASE_URL is mysql:/,
+    );
   });
 
   test("a certificate that the server does not trust is refused", async () => {
