@@ -89,10 +89,11 @@ export function prolong(draft: Draft, claim: Claim, ttlUs: number | null): void 
   touch(draft, claim);
 }
 
-/** Whether nobody has renewed the lease: it ends as it did when it was granted. */
-export function isAsGranted({ ttlUs, provisional, grantedAtUs, deadlineUs }: Claim): boolean {
+/** Whether the lease still has the end that its grant gave it, so no renewal has changed it. */
+export function isAsGranted(claim: Claim): boolean {
+  const { provisional, grantedAtUs, deadlineUs } = claim;
   if (provisional) return true;
-  return grantedAtUs !== null && deadlineUs !== null && deadlineUs === wholeEnd({ ttlUs }, grantedAtUs);
+  return grantedAtUs !== null && deadlineUs !== null && deadlineUs === wholeEnd(claim, grantedAtUs);
 }
 
 /**

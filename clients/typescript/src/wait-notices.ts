@@ -54,7 +54,7 @@ export class WaitNotices {
     try {
       if (place && options.own()) this.#tell({ place, summary: "", causes: [] });
     } catch (error) {
-      // Nobody else can stop these notices.
+      // The caller gets no object that it could stop.
       this.stop();
       throw error;
     }

@@ -64,7 +64,7 @@ type Taken =
 
 type Failed = Extract<Taken, { kind: "fault" }>;
 
-/** An Acquire without its caller, who is long gone when it is asked again. */
+/** An Acquire that may have taken its lock. It keeps no caller: whoever asks again becomes its caller. */
 interface InDoubt {
   readonly lockId: Candidate["id"];
   readonly command: Acquire;
@@ -183,8 +183,8 @@ export class Captures {
       throw doubt.fault;
     }
     for (const { candidate, command } of inDoubt) this.#options.commands.withdraw(candidate.id, command);
-    // Returns all leases of the request, those of the other attempt and of this one. A call that was given up tells of
-    // none, and gives back only its own.
+    // Another attempt took locks, too: the answer has the leases of both. A cancelled call answers nobody, and gives back
+    // only its own leases.
     if (isRepeated && !isGivenUp(caller?.signal))
       return (await this.#earlier(input)) ?? { leases, retryAfterUs: null, isRepeated };
     if (leases.length === 0 && first) throw first.fault;

@@ -164,8 +164,8 @@ export class SessionLeases {
   }
 
   /**
-   * Forgets leases whose time ended long ago, though this server heard of no end: another server has ended them. It goes by
-   * its own clock, because no lease ends when the database's clock is set ahead.
+   * Forgets leases whose time was over long ago: another server has ended them. This server's own clock decides, because
+   * no lease ends when the database's clock is set ahead.
    */
   forgetEnded(): void {
     const untilMs = this.#nowMs() - LEASE_FORGOTTEN_AFTER_MS;

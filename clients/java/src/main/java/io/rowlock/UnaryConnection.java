@@ -43,7 +43,7 @@ final class UnaryConnection implements Connection {
   /** A read of this lock finds out whether a server is there. It creates no lock. */
   private static final String PROBED_NAME = "rowlock/client";
 
-  /** Proxies let some hundred calls through at a time, and renewals must find room beside the polls of waits. */
+  /** Proxies let through some hundred calls at a time. Polls must leave room for renewals. */
   static final int POLLS_AT_ONCE = 50;
 
   /** Of a call that no command asks for. */

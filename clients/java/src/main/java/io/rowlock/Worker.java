@@ -100,7 +100,7 @@ public final class Worker implements AutoCloseable {
         LOG.error("The worker of \"{}\" has ended: {}", prefix, error.getMessage());
       }
     } catch (RuntimeException | Error bug) {
-      // Otherwise who waits for the worker would wait for ever.
+      // await() must return whatever ends the loop.
       failure = bug;
       LOG.error("The worker of \"{}\" has ended", prefix, bug);
     }
