@@ -7,12 +7,13 @@ import { defineConfig } from "vitest/config";
 // behind must not run on fake ones: files with fake timers share theirs only with each other.
 const kindOf = (path: string) => {
   if (path.startsWith("test/attacks/")) return "attacks";
+  if (path.endsWith(".long.test.ts")) return "long";
   if (path.endsWith(".slow.test.ts")) return "slow";
   const text = readFileSync(path, "utf8");
   if (/\bvi\.(mock|doMock)\(|\bawait import\(/.test(text)) return "own modules";
   return text.includes("useFakeTimers") ? "fake timers" : "real timers";
 };
-const ISOLATED = ["slow", "own modules", "attacks"];
+const ISOLATED = ["slow", "long", "own modules", "attacks"];
 /** These compare times, so they run one by one, after all others. */
 const ALONE = { sequence: { groupOrder: 1 }, maxWorkers: 1 };
 const kinds = Object.groupBy(globSync("test/**/*.test.ts"), kindOf);

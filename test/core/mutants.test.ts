@@ -1,4 +1,4 @@
-// The slow test plants these faults one by one; this one finds early that the core has moved away from under a patch.
+// The long test plants these faults one by one; this one finds early that the core has moved away from under a patch.
 import { expect, test } from "vitest";
 import { CORE, MUTANTS, patched } from "./mutants.ts";
 

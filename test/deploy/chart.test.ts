@@ -1,5 +1,5 @@
 // What the Helm chart says of itself, without Helm: its schema and its README are made from the settings and from each
-// other, and its files are those of deploy/. What it renders is in chart.slow.test.ts.
+// other, and its files are those of deploy/. What it renders is in chart.long.test.ts.
 
 import { existsSync, readFileSync, realpathSync } from "node:fs";
 import { join } from "node:path";

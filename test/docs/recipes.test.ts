@@ -38,6 +38,6 @@ describe.each(folders)("%s", (recipe) => {
 
   test("is in the index, and is tested", () => {
     expect(read("docs/recipes/README.md")).toContain(`](${recipe}.md)`);
-    expect(existsSync(join(root, `test/examples/recipes/${recipe}.slow.test.ts`))).toBe(true);
+    expect(existsSync(join(root, `test/examples/recipes/${recipe}.long.test.ts`))).toBe(true);
   });
 });
