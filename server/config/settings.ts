@@ -336,6 +336,13 @@ export const SETTINGS = {
     kind: count(1_024, 4_194_304),
     about: "The largest request, in bytes; a larger one fails as RESOURCE_EXHAUSTED.",
   },
+  headerBytesMax: {
+    default: "16384",
+    kind: count(4_096, 65_536),
+    about:
+      "The largest headers of a call, in bytes: each name and value, and 32 for each pair; a call with larger ones fails " +
+      "as RESOURCE_EXHAUSTED. Raise it for very large JWTs.",
+  },
   poolSize: {
     default: "10",
     kind: count(2, 1_000),

@@ -21,14 +21,17 @@ import type { Served } from "./call-frame.ts";
 import type { CallObserver } from "./call-observer.ts";
 import { FaultLog } from "./call-observer.ts";
 import { endOldConnections } from "./connection-age.ts";
-import { FINISH_MS, KEEPALIVE_MS, KEEPALIVE_TIMEOUT_MS, SHORT_CALLS_MAX } from "./grpc-bounds.ts";
+import { FrontDoor } from "./front-door.ts";
+import { FINISH_MS, HEADER_BYTES_MAX, KEEPALIVE_MS, KEEPALIVE_TIMEOUT_MS, SHORT_CALLS_MAX } from "./grpc-bounds.ts";
 import { lockServiceDefinition, lockServiceHandlers } from "./lock-service.ts";
 import { PlaceTurns } from "./methods/place-updates.ts";
+import { OpenStreams } from "./open-streams.ts";
 import { OpenWaits, type ServerRoom } from "./open-waits.ts";
 import { type PokeServiceOptions, pokeServiceDefinition, pokeServiceHandlers } from "./pokes/poke-service.ts";
 import { Sessions } from "./session/sessions.ts";
 import { StandardServices } from "./standard-services.ts";
-import { explainReceiveLimit, type Listener, limitConnections } from "./transport-limits.ts";
+import { Standing } from "./standing.ts";
+import { explainReceiveLimit, type Listener, limitConnections, peerOf } from "./transport-limits.ts";
 
 export interface GrpcServerOptions {
   readonly engine: LockEngine;
@@ -57,6 +60,8 @@ export interface GrpcServerOptions {
   readonly sessionCommandsMax: number;
   /** Largest request, in bytes. */
   readonly receiveBytesMax: number;
+  /** Largest headers of a call, in bytes, as HTTP/2 counts them; unset: the value of grpc-bounds.ts. */
+  readonly headerBytesMax?: number;
   readonly reflection: boolean;
   /** Serves pokes from other servers; unset: the server takes none. */
   readonly pokes?: PokeServiceOptions;
@@ -102,7 +107,10 @@ export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
   setLogger({ error: (...words: unknown[]) => logger.warn({ words: words.join(" ") }, "grpc-js warns") });
   const openMax = options.streamsMax + SHORT_CALLS_MAX;
   const openWaits = new OpenWaits(options.streamsMax, room);
+  const streams = new OpenStreams(room);
+  const standing = new Standing({ openMax, onEnded: (session) => onOld(peerOf(session)) });
   const arriving = new ArrivingRequests({
+    onArrived: (stream) => door.arrived(stream),
     isFull: (count) => room.isShort() || openWaits.count + count >= room.waits,
   });
   const server = new Server({
@@ -120,10 +128,19 @@ export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
   const { gate = OPEN_GATE, usage = new Usage() } = options;
   const connections = new ConnectionCalls(openMax, admission, openWaits, usage);
   const frame = { observer, faultLog: new FaultLog(logger, options.outage), tracer: options.tracer };
+  const door = new FrontDoor({
+    headerBytesMax: options.headerBytesMax ?? HEADER_BYTES_MAX,
+    streams,
+    standing,
+    withoutHeader: gate.withoutHeader ?? null,
+    frame,
+  });
   const listeners: Listener[] = [];
   let connectionCount = 0;
   limitConnections(server, {
     openMax,
+    door,
+    standing,
     connectionsMax: room.connections,
     handshakeMs: options.handshakeMs,
     refusing: { ...frame, retryAfterIfLate: (peer) => connections.retryAfterIfLate(peer) },
@@ -145,6 +162,7 @@ export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
       openWaits,
       frame,
       gate,
+      callers: standing,
       usage,
       replica: options.replica,
       waitsMax: options.sessionWaitsMax,
@@ -153,7 +171,7 @@ export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
     },
     room,
   );
-  const served: Served = { ...frame, methods, connections, gate };
+  const served: Served = { ...frame, methods, connections, gate, callers: standing };
   server.addService(lockServiceDefinition, lockServiceHandlers(served, sessions));
   if (options.pokes) server.addService(pokeServiceDefinition, pokeServiceHandlers(options.pokes, observer));
   const standard = new StandardServices(server, options.reflection);
@@ -202,6 +220,7 @@ export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
         ...sessions.bounds,
         ...admission.bounds,
         arriving.bound,
+        ...streams.bounds,
         connections.bound,
         openWaits.bound,
       ];
