@@ -6,6 +6,7 @@ import { CERTIFICATE_NAMES } from "../access/certificate.ts";
 import { JWT_ALGORITHMS } from "../access/jwt.ts";
 import { LABEL_KEY_BYTES_MAX, NAME_BYTES_MAX } from "../core/bounds.ts";
 import { listenAddress } from "./listen-address.ts";
+import { networks } from "./networks.ts";
 import {
   count,
   duration,
@@ -30,6 +31,7 @@ export const CLASS_OTHER = "other";
 
 const METRICS_CLASSES_MAX = 50;
 const HISTORY_CLASSES_MAX = 50;
+const NETWORKS_MAX = 100;
 
 export interface Setting<Value> {
   /** Written as a person would write it; absent: an empty text. */
@@ -311,6 +313,26 @@ export const SETTINGS = {
     about:
       "The most concurrent client connections at this server; it closes more as they open. auto: as " +
       "many as its memory holds.",
+  },
+  addressConnectionsMax: {
+    default: "auto",
+    kind: or("auto", count(1, 1_000_000)),
+    about:
+      "The most concurrent client connections from one address (of IPv6: one /64 network); more are closed as they " +
+      "open. auto: three quarters of ROWLOCK_CONNECTIONS_MAX, since a whole fleet may stand behind one address.",
+  },
+  addressConnectionsPerSecond: {
+    default: "500",
+    kind: or("off", count(1, 1_000_000)),
+    about:
+      "The most new client connections a second from one address, with bursts of ten times as many; more are closed as " +
+      "they open. Their clients try again by themselves.",
+  },
+  proxyAddresses: {
+    kind: networks(NETWORKS_MAX),
+    about:
+      "The addresses or networks of proxies in front of this server, such as 10.0.0.7,10.1.0.0/16. Each connection from " +
+      "there must begin with a header of the PROXY protocol, version 1 or 2, whose address then counts as the client's.",
   },
   connectionAgeMaxMs: {
     default: "off",

@@ -21,12 +21,13 @@ export interface StandingOptions {
   /** Open calls on a connection whose caller is known, at most. */
   readonly openMax: number;
   /** A connection is ended because its calls fail. */
-  readonly onEnded?: (session: ServerHttp2Session) => void;
+  readonly onEnded?: (peer: string, isKnown: boolean) => void;
   readonly nowMs?: () => number;
 }
 
 interface Connection {
   readonly session: ServerHttp2Session;
+  readonly peer: string;
   readonly failures: Allowance;
   isKnown: boolean;
   isEnding: boolean;
@@ -47,12 +48,16 @@ export class Standing implements Callers {
   readonly opened = (session: ServerHttp2Session): void => {
     const { remoteAddress, remotePort } = session.socket;
     const peer = `${remoteAddress}:${remotePort}`;
-    const connection = { session, failures: new Allowance(), isKnown: false, isEnding: false };
+    const connection = { session, peer, failures: new Allowance(), isKnown: false, isEnding: false };
     this.#byPeer.set(peer, connection);
     this.#bySession.set(session, connection);
-    session.once("close", () => {
-      if (this.#byPeer.get(peer) === connection) this.#byPeer.delete(peer);
-    });
+  };
+
+  /** To be told of each connection that is closed. Returns whether a caller was identified on it. */
+  readonly closed = (peer: string): boolean => {
+    const isKnown = this.#byPeer.get(peer)?.isKnown ?? false;
+    this.#byPeer.delete(peer);
+    return isKnown;
   };
 
   known(peer: string): void {
@@ -86,11 +91,11 @@ export class Standing implements Callers {
   }
 
   #count(connection: Connection): void {
-    if (connection.isEnding || connection.failures.take(1, FAILED_CALLS, this.#nowMs()) === 1) return;
+    const rate = connection.isKnown ? FAILED_CALLS.known : FAILED_CALLS.unknown;
+    if (connection.isEnding || connection.failures.take(1, rate, this.#nowMs()) === 1) return;
     connection.isEnding = true;
     const { session } = connection;
     if (session.destroyed) return;
-    this.#options.onEnded?.(session);
     if (session.closed) return;
     session.goaway(constants.NGHTTP2_NO_ERROR, LAST_STREAM_ID, Buffer.from("calls_fail"));
     // From now on the transport refuses new calls in a way that makes clients repeat them elsewhere.
@@ -98,6 +103,7 @@ export class Standing implements Callers {
     const timer = setTimeout(() => session.destroy(), connection.isKnown ? LEAVES_MS.known : LEAVES_MS.unknown);
     timer.unref();
     session.once("close", () => clearTimeout(timer));
+    this.#options.onEnded?.(connection.peer, connection.isKnown);
   }
 }
 

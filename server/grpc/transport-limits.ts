@@ -100,7 +100,7 @@ function takeTurns(listener: Listener, { refusing, door }: ConnectionLimits): vo
 }
 
 /** As grpc-js names it in `getPeer`. */
-export function peerOf(session: Http2Session | undefined): string {
+function peerOf(session: Http2Session | undefined): string {
   const socket = session?.destroyed === false ? session.socket : undefined;
   return `${socket?.remoteAddress}:${socket?.remotePort}`;
 }

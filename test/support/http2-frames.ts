@@ -66,6 +66,16 @@ export function hpack(headers: readonly (readonly [string, string])[]): Buffer {
   return Buffer.concat(headers.flatMap(([name, value]) => [Buffer.from([0]), literal(name), literal(value)]));
 }
 
+/** The same, each to be remembered in HPACK's table, where the one that came last has the number 62. */
+export function hpackRemembered(headers: readonly (readonly [string, string])[]): Buffer {
+  return Buffer.concat(headers.map(([name, value]) => remembered(name, value)));
+}
+
+/** The last so many headers of HPACK's table, in the order in which they came; a byte each. */
+export function lastRemembered(count: number): Buffer {
+  return Buffer.from(Array.from({ length: count }, (_, index) => 0x80 | (61 + count - index)));
+}
+
 /** One header that the server is to remember in HPACK's table. */
 export function remembered(name: string, value: string): Buffer {
   return Buffer.concat([Buffer.from([0x40]), literal(name), literal(value)]);
