@@ -43,6 +43,11 @@ export const NOBODY: Identity = { principal: "", allowed: EVERYTHING, quota: NO_
 export interface Gate {
   /** Throws, or rejects with, an AccessError. */
   identify(credentials: Credentials): Identity | Promise<Identity>;
+  /**
+   * What each call without an `authorization` header fails with, whatever it asks for; null or unset: its certificate
+   * may be enough.
+   */
+  readonly withoutHeader?: AccessError | null;
 }
 
 /** Lets everybody in. */
@@ -69,6 +74,7 @@ export class Access implements Gate {
   readonly #jwt: AccessOptions["jwt"];
   readonly #certificates: CertificateNames | undefined;
   readonly #accepted: string;
+  readonly withoutHeader: AccessError | null;
   #tokens: Tokens | undefined;
   #policy: Policy | undefined;
   /** By the hash of the token or certificate, so that the memory of the server contains no tokens. */
@@ -86,6 +92,7 @@ export class Access implements Gate {
       ...(certificates ? ["connect with a client certificate"] : []),
     ];
     this.#accepted = ways.join(", or ");
+    this.withoutHeader = certificates ? null : credentialsMissing(this.#accepted);
   }
 
   /** Whether live claims must be counted: see Usage. */

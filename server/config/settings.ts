@@ -6,6 +6,7 @@ import { CERTIFICATE_NAMES } from "../access/certificate.ts";
 import { JWT_ALGORITHMS } from "../access/jwt.ts";
 import { LABEL_KEY_BYTES_MAX, NAME_BYTES_MAX } from "../core/bounds.ts";
 import { listenAddress } from "./listen-address.ts";
+import { networks } from "./networks.ts";
 import {
   count,
   duration,
@@ -30,6 +31,7 @@ export const CLASS_OTHER = "other";
 
 const METRICS_CLASSES_MAX = 50;
 const HISTORY_CLASSES_MAX = 50;
+const NETWORKS_MAX = 100;
 
 export interface Setting<Value> {
   /** Written as a person would write it; absent: an empty text. */
@@ -312,6 +314,26 @@ export const SETTINGS = {
       "The most concurrent client connections at this server; it closes more as they open. auto: as " +
       "many as its memory holds.",
   },
+  addressConnectionsMax: {
+    default: "auto",
+    kind: or("auto", count(1, 1_000_000)),
+    about:
+      "The most concurrent client connections from one address (of IPv6: one /64 network); more are closed as they " +
+      "open. auto: three quarters of ROWLOCK_CONNECTIONS_MAX, since a whole fleet may stand behind one address.",
+  },
+  addressConnectionsPerSecond: {
+    default: "500",
+    kind: or("off", count(1, 1_000_000)),
+    about:
+      "The most new client connections a second from one address, with bursts of ten times as many; more are closed as " +
+      "they open. Their clients try again by themselves.",
+  },
+  proxyAddresses: {
+    kind: networks(NETWORKS_MAX),
+    about:
+      "The addresses or networks of proxies in front of this server, such as 10.0.0.7,10.1.0.0/16. Each connection from " +
+      "there must begin with a header of the PROXY protocol, version 1 or 2, whose address then counts as the client's.",
+  },
   connectionAgeMaxMs: {
     default: "off",
     kind: or("off", duration("10s", "20d")),
@@ -335,6 +357,13 @@ export const SETTINGS = {
     default: "65536",
     kind: count(1_024, 4_194_304),
     about: "The largest request, in bytes; a larger one fails as RESOURCE_EXHAUSTED.",
+  },
+  headerBytesMax: {
+    default: "16384",
+    kind: count(4_096, 65_536),
+    about:
+      "The largest headers of a call, in bytes: each name and value, and 32 for each pair; a call with larger ones fails " +
+      "as RESOURCE_EXHAUSTED. Raise it for very large JWTs.",
   },
   poolSize: {
     default: "10",

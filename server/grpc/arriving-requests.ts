@@ -35,6 +35,8 @@ interface Arriving {
 export interface ArrivingOptions {
   /** Whether the server has no room for one call more than these whose requests are still to come. */
   readonly isFull: (arriving: number) => boolean;
+  /** Hears of each stream whose request, or the first message of its requests, has arrived. */
+  readonly onArrived?: (stream: object | undefined) => void;
   readonly nowMs?: () => number;
 }
 
@@ -71,7 +73,13 @@ export class ArrivingRequests {
       const one = { call: call as CallOfGrpcJs, sinceMs: this.#nowMs() };
       calls.add(one);
       this.#timer ??= setInterval(() => this.look(), ARRIVING_LOOK_MS).unref();
-      start(new Arrival(listener, !requestStream, () => calls.delete(one)));
+      const { stream } = one.call;
+      start(
+        new Arrival(listener, !requestStream, {
+          came: () => this.#options.onArrived?.(stream),
+          over: () => calls.delete(one),
+        }),
+      );
     };
     // As in explainReceiveLimit.
     return call as ReturnType<ServerInterceptor>;
@@ -129,16 +137,21 @@ export function endRequest(call: ServerInterceptingCallInterface): void {
   setTimeout(close, ANSWER_LEAVES_MS).unref();
 }
 
+interface Heard {
+  readonly came: () => void;
+  readonly over: () => void;
+}
+
 /** Passes on what arrives, and notices the request, or the end of the call. */
 class Arrival implements Listener {
   readonly #to: Listener;
   readonly #isOneRequest: boolean;
-  readonly #arrived: () => void;
+  readonly #heard: Heard;
 
-  constructor(to: Listener, isOneRequest: boolean, arrived: () => void) {
+  constructor(to: Listener, isOneRequest: boolean, heard: Heard) {
     this.#to = to;
     this.#isOneRequest = isOneRequest;
-    this.#arrived = arrived;
+    this.#heard = heard;
   }
 
   onReceiveMetadata(metadata: Parameters<Listener["onReceiveMetadata"]>[0]): void {
@@ -146,17 +159,21 @@ class Arrival implements Listener {
   }
 
   onReceiveMessage(message: unknown): void {
+    if (!this.#isOneRequest) this.#heard.came();
     this.#to.onReceiveMessage(message);
   }
 
   /** grpc-js begins the work of a call with one request only now. */
   onReceiveHalfClose(): void {
-    if (this.#isOneRequest) this.#arrived();
+    if (this.#isOneRequest) {
+      this.#heard.came();
+      this.#heard.over();
+    }
     this.#to.onReceiveHalfClose();
   }
 
   onCancel(): void {
-    this.#arrived();
+    this.#heard.over();
     this.#to.onCancel();
   }
 }

@@ -13,6 +13,7 @@ import type { Frame, Via } from "./call-observer.ts";
 import { DEADLINE_SLACK_MS } from "./grpc-bounds.ts";
 import type { Reason } from "./messages/call-error.ts";
 import { type Failure, failureOf } from "./messages/status.ts";
+import type { Callers } from "./standing.ts";
 import { beginCall, endCall } from "./traced-call.ts";
 import { type AnyVerb, checked } from "./verbs.ts";
 
@@ -21,6 +22,8 @@ export interface Served extends Frame {
   readonly methods: MethodContext;
   readonly connections: ConnectionCalls;
   readonly gate: Gate;
+  /** As in Asking. */
+  readonly callers?: Callers;
 }
 
 /** A call that has not ended. */

@@ -8,8 +8,9 @@ import { constants, type ServerHttp2Stream } from "node:http2";
 import { LockService } from "#proto/rowlock/v1/lock_service_pb.js";
 import type { Frame } from "./call-observer.ts";
 import { ANSWER_LEAVES_MS } from "./grpc-bounds.ts";
-import { CODE_OF_REASON, tooMuchUnderWay } from "./messages/call-error.ts";
+import { tooMuchUnderWay } from "./messages/call-error.ts";
 import { failureOf, packedStatus } from "./messages/status.ts";
+import { trailersOnly } from "./trailers-only.ts";
 import { type AnyVerb, ROWS } from "./verbs.ts";
 
 /** The refusal of all calls for which a bound on waiting calls is reached, and which are to come back after that time. */
@@ -24,15 +25,8 @@ class EarlyRefusal {
   constructor(bound: string, retryAfterMs: number) {
     this.error = tooMuchUnderWay(bound, retryAfterMs);
     this.failure = failureOf(this.error);
-    const { status, reason } = this.failure;
-    this.packed = packedStatus(status);
-    this.answer = {
-      ":status": 200,
-      "content-type": "application/grpc+proto",
-      "grpc-status": String(CODE_OF_REASON[reason]),
-      "grpc-message": encodeURI(status.details),
-      ...status.metadata.toHttp2Headers(),
-    };
+    this.packed = packedStatus(this.failure.status);
+    this.answer = trailersOnly(this.failure);
   }
 
   note({ observer, faultLog }: Refused, method: string, via: "call" | "session"): void {

@@ -13,6 +13,58 @@ export const KEEPALIVE_TIMEOUT_MS = 5_000;
  */
 export const HANDSHAKE_MS = 8_000;
 
+/**
+ * Connections of one address that may close without a caller who was identified on them: so many at once, and a tenth
+ * of them a second, as probes and clients with wrong tokens do. An address with more of them gets its next connections
+ * one every SPACED_MS, until SPACED_FOR_MS after the last one too many. So many addresses are remembered.
+ */
+export const WASTED_CONNECTIONS = { most: 20, spanMs: 10_000 };
+export const SPACED_MS = 100;
+export const SPACED_FOR_MS = 10_000;
+export const SPACED_ADDRESSES_MAX = 10_000;
+/** Of the connections that the server has room for, those that one address may have, so that another one finds room. */
+export const ADDRESS_SHARE = 3 / 4;
+/** Seconds for which the connections of one address may come at once: all clients behind it come back after a restart. */
+export const ADDRESS_BURST_S = 10;
+
+/** Bytes of the headers of a call, unless a setting says otherwise: a JWT with many claims has some kilobytes. */
+export const HEADER_BYTES_MAX = 16_384;
+
+/**
+ * Calls that a connection may have open before a caller was identified on it: its client holds back further ones, for
+ * one round trip. As many as HTTP/2 advises to allow at least.
+ */
+export const UNKNOWN_STREAMS_MAX = 100;
+/**
+ * Calls that may fail on a connection for who their callers are, or come to nothing before anybody was identified,
+ * before the connection is ended: so many at once, and a tenth of them a second. A client that calls rarely never
+ * gets there. A connection with known callers may be that of a proxy, and carry the calls of many.
+ */
+export const FAILED_CALLS = {
+  unknown: { most: 100, spanMs: 10_000 },
+  known: { most: 1_000, spanMs: 10_000 },
+};
+/** How long an ended connection has left: for its last answers, or for its calls under way if it has known callers. */
+export const LEAVES_MS = { known: 10_000, unknown: 1_000 };
+/**
+ * Calls of other services (health, reflection) that a connection may have open, and make: nobody is asked who they are
+ * there. Probes make one a second at most.
+ */
+export const OTHER_STREAMS_MAX = 100;
+export const OTHER_CALLS = { most: 200, spanMs: 4_000 };
+/**
+ * Measured and rounded up: what an open call takes without its headers. Headers take their bytes once in the
+ * transport, and once more in grpc-js.
+ */
+export const STREAM_BYTES = 8_192;
+export const HEADER_TIMES = 2;
+/**
+ * Once open calls take CROWDED_STREAMS_SHARE of their room, a connection with OWN_STREAMS_SHARE of it gets no more,
+ * except for renewals and releases.
+ */
+export const CROWDED_STREAMS_SHARE = 3 / 4;
+export const OWN_STREAMS_SHARE = 1 / 32;
+
 /** The share by which the age at which connections end varies. */
 export const AGE_JITTER = 0.1;
 /** How long calls on a connection that has reached its age may take to finish before they are cut off. */

@@ -40,10 +40,10 @@ export function lockServiceHandlers(served: Served, sessions: Sessions): Untyped
 /** Serves a unary method. Answers everything that the method throws with a status. */
 export function unaryHandler(verb: AnyVerb, served: Served): handleUnaryCall<Buffer, Buffer> {
   const { input, output } = verb.of;
-  const { methods, gate } = served;
+  const { methods } = served;
   return async (grpcCall, callback) => {
     const ended = await perform(served, arrivedBy(grpcCall, verb, served), {
-      identify: () => identified(gate, grpcCall),
+      identify: () => identified(served, grpcCall),
       decode: () => decode(input, grpcCall.request),
       run: async (asked, call) => encode(output, (await verb.run(methods, asked, call)) as Answer),
     });
@@ -55,11 +55,11 @@ export function unaryHandler(verb: AnyVerb, served: Served): handleUnaryCall<Buf
 /** Serves a method that streams its answers. Ends the stream with a status, whatever the method throws. */
 export function streamHandler(verb: AnyVerb, served: Served): handleServerStreamingCall<Buffer, Buffer> {
   const { input, output } = verb.of;
-  const { methods, gate, observer } = served;
+  const { methods, observer } = served;
   return async (grpcCall) => {
     observer.streamOpened();
     const { failure } = await perform(served, arrivedBy(grpcCall, verb, served), {
-      identify: () => identified(gate, grpcCall),
+      identify: () => identified(served, grpcCall),
       decode: () => decode(input, grpcCall.request),
       run: (asked, call) => verb.run(methods, asked, call, sendTo(grpcCall, output)),
     });

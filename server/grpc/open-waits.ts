@@ -11,12 +11,13 @@ import {
   tooManySessionWaits,
   tooManyWaits,
 } from "./messages/call-error.ts";
+import type { StreamRoom } from "./open-streams.ts";
 
 /**
  * The server's room for the waits, sessions and connections of all clients together. Beyond it, the server refuses new
  * ones; existing ones go on, and leases are kept.
  */
-export interface ServerRoom {
+export interface ServerRoom extends Partial<StreamRoom> {
   readonly waits: number;
   readonly sessions: number;
   readonly connections: number;

@@ -6,9 +6,11 @@ import { promisify } from "node:util";
 import { Server, ServerCredentials, setLogger } from "@grpc/grpc-js";
 import { type Gate, type Loss, OPEN_GATE } from "../access/access.ts";
 import { Usage } from "../access/usage.ts";
+import { blockListOf, type Network } from "../config/networks.ts";
 import type { ListenAddress } from "../config/listen-address.ts";
 import { formatListenAddress } from "../config/listen-address.ts";
 import { secureOptions, type TlsMaterial } from "../config/tls-files.ts";
+import type { Rate } from "../core/allowance.ts";
 import type { BoundUse } from "../core/bound-use.ts";
 import type { Tracer } from "../core/span.ts";
 import type { LockEngine } from "../engine/engine.ts";
@@ -20,14 +22,18 @@ import { ConnectionCalls } from "./call.ts";
 import type { Served } from "./call-frame.ts";
 import type { CallObserver } from "./call-observer.ts";
 import { FaultLog } from "./call-observer.ts";
+import { ConnectionDoor } from "./connection-door.ts";
 import { endOldConnections } from "./connection-age.ts";
-import { FINISH_MS, KEEPALIVE_MS, KEEPALIVE_TIMEOUT_MS, SHORT_CALLS_MAX } from "./grpc-bounds.ts";
+import { FrontDoor } from "./front-door.ts";
+import { ADDRESS_BURST_S, ADDRESS_SHARE, FINISH_MS, HEADER_BYTES_MAX, KEEPALIVE_MS, KEEPALIVE_TIMEOUT_MS, SHORT_CALLS_MAX } from "./grpc-bounds.ts";
 import { lockServiceDefinition, lockServiceHandlers } from "./lock-service.ts";
 import { PlaceTurns } from "./methods/place-updates.ts";
+import { OpenStreams } from "./open-streams.ts";
 import { OpenWaits, type ServerRoom } from "./open-waits.ts";
 import { type PokeServiceOptions, pokeServiceDefinition, pokeServiceHandlers } from "./pokes/poke-service.ts";
 import { Sessions } from "./session/sessions.ts";
 import { StandardServices } from "./standard-services.ts";
+import { Standing } from "./standing.ts";
 import { explainReceiveLimit, type Listener, limitConnections } from "./transport-limits.ts";
 
 export interface GrpcServerOptions {
@@ -57,6 +63,13 @@ export interface GrpcServerOptions {
   readonly sessionCommandsMax: number;
   /** Largest request, in bytes. */
   readonly receiveBytesMax: number;
+  /** Largest headers of a call, in bytes, as HTTP/2 counts them; unset: the value of grpc-bounds.ts. */
+  readonly headerBytesMax?: number;
+  /** Connections of one address, at once and new ones a second; null or unset: three quarters of all, and any number. */
+  readonly addressConnectionsMax?: number | null;
+  readonly addressConnectionsPerSecond?: number | null;
+  /** Networks of proxies, whose connections begin with a header of the PROXY protocol. */
+  readonly proxyAddresses?: readonly Network[];
   readonly reflection: boolean;
   /** Serves pokes from other servers; unset: the server takes none. */
   readonly pokes?: PokeServiceOptions;
@@ -102,7 +115,25 @@ export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
   setLogger({ error: (...words: unknown[]) => logger.warn({ words: words.join(" ") }, "grpc-js warns") });
   const openMax = options.streamsMax + SHORT_CALLS_MAX;
   const openWaits = new OpenWaits(options.streamsMax, room);
+  const streams = new OpenStreams(room);
+  const standing = new Standing({
+    openMax,
+    // Sessions and waits of known callers go on over another connection.
+    onEnded: (peer, isKnown) => (isKnown ? onOld(peer) : connectionDoor.stopReading(peer)),
+  });
+  const connectionDoor = new ConnectionDoor({
+    bounds: {
+      openMax: options.addressConnectionsMax ?? Math.ceil(room.connections * ADDRESS_SHARE),
+      rate: rateOf(options.addressConnectionsPerSecond ?? null),
+    },
+    proxies: options.proxyAddresses && blockListOf(options.proxyAddresses),
+    closed: (peer) => {
+      onClosed(peer);
+      return standing.closed(peer);
+    },
+  });
   const arriving = new ArrivingRequests({
+    onArrived: (stream) => door.arrived(stream),
     isFull: (count) => room.isShort() || openWaits.count + count >= room.waits,
   });
   const server = new Server({
@@ -120,14 +151,24 @@ export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
   const { gate = OPEN_GATE, usage = new Usage() } = options;
   const connections = new ConnectionCalls(openMax, admission, openWaits, usage);
   const frame = { observer, faultLog: new FaultLog(logger, options.outage), tracer: options.tracer };
+  const door = new FrontDoor({
+    headerBytesMax: options.headerBytesMax ?? HEADER_BYTES_MAX,
+    streams,
+    standing,
+    withoutHeader: gate.withoutHeader ?? null,
+    frame,
+  });
   const listeners: Listener[] = [];
   let connectionCount = 0;
   limitConnections(server, {
     openMax,
+    door,
+    standing,
     connectionsMax: room.connections,
     handshakeMs: options.handshakeMs,
     refusing: { ...frame, retryAfterIfLate: (peer) => connections.retryAfterIfLate(peer) },
     onListener(listener) {
+      connectionDoor.guard(listener);
       listeners.push(listener);
       listener.on("connection", (socket: Socket) => {
         connectionCount += 1;
@@ -145,6 +186,7 @@ export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
       openWaits,
       frame,
       gate,
+      callers: standing,
       usage,
       replica: options.replica,
       waitsMax: options.sessionWaitsMax,
@@ -153,7 +195,7 @@ export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
     },
     room,
   );
-  const served: Served = { ...frame, methods, connections, gate };
+  const served: Served = { ...frame, methods, connections, gate, callers: standing };
   server.addService(lockServiceDefinition, lockServiceHandlers(served, sessions));
   if (options.pokes) server.addService(pokeServiceDefinition, pokeServiceHandlers(options.pokes, observer));
   const standard = new StandardServices(server, options.reflection);
@@ -202,6 +244,8 @@ export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
         ...sessions.bounds,
         ...admission.bounds,
         arriving.bound,
+        ...streams.bounds,
+        connectionDoor.bound,
         connections.bound,
         openWaits.bound,
       ];
@@ -221,6 +265,11 @@ export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
       return draining;
     },
   };
+}
+
+/** Connections of one address come in bursts, when all clients behind it come back. */
+function rateOf(perSecond: number | null): Rate {
+  return { most: (perSecond ?? Number.POSITIVE_INFINITY) * ADDRESS_BURST_S, spanMs: ADDRESS_BURST_S * 1_000 };
 }
 
 function credentialsOf(tls: TlsMaterial | null): ServerCredentials {

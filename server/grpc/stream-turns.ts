@@ -8,7 +8,7 @@ import { CALLS_AT_ONCE, CALLS_TURN_MS } from "./grpc-bounds.ts";
 import { RetryTimes } from "./retry-times.ts";
 
 export interface NewCall {
-  readonly stream: Pick<ServerHttp2Stream, "destroyed" | "aborted" | "on">;
+  readonly stream: Pick<ServerHttp2Stream, "destroyed" | "closed" | "aborted" | "on">;
   readonly begin: () => void;
   /** Unset: it may not be refused. */
   readonly refuse?: (retryAfterMs: number) => void;
@@ -102,7 +102,7 @@ function wanted(waiting: NewCall[], max: number): readonly NewCall[] {
   let passed = 0;
   for (; passed < waiting.length && found.length < max; passed++) {
     const call = waiting[passed] as NewCall;
-    if (!call.stream.destroyed && !call.stream.aborted) found.push(call);
+    if (!call.stream.destroyed && !call.stream.closed && !call.stream.aborted) found.push(call);
   }
   waiting.splice(0, passed);
   return found;

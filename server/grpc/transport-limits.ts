@@ -14,9 +14,11 @@ import type { Server, ServerInterceptingCallInterface, ServerInterceptor } from 
 import { status } from "@grpc/grpc-js";
 import { endRequest } from "./arriving-requests.ts";
 import { type Refusing, refusable, refuse } from "./early-refusal.ts";
+import type { FrontDoor } from "./front-door.ts";
 import { HANDSHAKE_MS, REFUSED_IN_A_ROW_MAX, RESETS_BURST_SHARE, RESETS_PER_SECOND } from "./grpc-bounds.ts";
 import { messageTooLarge } from "./messages/call-error.ts";
 import { failureOf } from "./messages/status.ts";
+import { type Standing, streamsAtFirst } from "./standing.ts";
 import { StreamTurns } from "./stream-turns.ts";
 
 export interface ConnectionLimits {
@@ -26,6 +28,8 @@ export interface ConnectionLimits {
   readonly connectionsMax: number;
   readonly handshakeMs?: number | undefined;
   readonly refusing: Refusing;
+  readonly door: Pick<FrontDoor, "admits" | "afterwards">;
+  readonly standing: Pick<Standing, "opened">;
   /** Gets each listener before it listens. */
   readonly onListener?: (listener: Listener) => void;
 }
@@ -40,12 +44,14 @@ export type Listener = Http2Server | Http2SecureServer;
  * and no server is made.
  */
 export function limitConnections(server: Server, limits: ConnectionLimits): void {
-  const { openMax, connectionsMax, handshakeMs = HANDSHAKE_MS, onListener, refusing } = limits;
+  const { openMax, connectionsMax, handshakeMs = HANDSHAKE_MS, onListener } = limits;
   const inner = server as unknown as {
     readonly commonServerOptions: SecureServerOptions;
     createHttp2Server(credentials: unknown): Listener;
   };
+  const { settings } = inner.commonServerOptions;
   Object.assign(inner.commonServerOptions, {
+    settings: { ...settings, maxConcurrentStreams: streamsAtFirst(openMax) },
     streamResetBurst: RESETS_BURST_SHARE * openMax,
     streamResetRate: RESETS_PER_SECOND,
     maxSessionRejectedStreams: REFUSED_IN_A_ROW_MAX,
@@ -57,22 +63,29 @@ export function limitConnections(server: Server, limits: ConnectionLimits): void
   inner.createHttp2Server = (credentials) => {
     const listener = create(credentials);
     if (Number.isFinite(connectionsMax)) listener.maxConnections = connectionsMax;
-    listener.on("session", (session) => endIfSilent(session, handshakeMs));
+    listener.on("session", (session) => {
+      limits.standing.opened(session);
+      endIfSilent(session, handshakeMs);
+    });
     onListener?.(listener);
-    takeTurns(listener, refusing);
+    takeTurns(listener, limits);
     return listener;
   };
 }
 
 /** grpc-js adds its own listener for calls, so this stands between it and the connections. */
-function takeTurns(listener: Listener, refusing: Refusing): void {
+function takeTurns(listener: Listener, { refusing, door }: ConnectionLimits): void {
   const turns = new StreamTurns();
   const emit = listener.emit.bind(listener) as (...args: unknown[]) => boolean;
   listener.emit = ((...args: unknown[]) => {
     if (args[0] !== "stream") return emit(...args);
-    const [stream, headers] = args.slice(1) as [ServerHttp2Stream, IncomingHttpHeaders];
+    const [stream, headers, , raw] = args.slice(1) as [ServerHttp2Stream, IncomingHttpHeaders, number, string[]];
     const { session } = stream;
-    const begin = () => void emit(...args);
+    if (!door.admits(stream, headers, raw)) return true;
+    const begin = () => {
+      emit(...args);
+      door.afterwards(stream);
+    };
     const method = refusable(headers[":path"]);
     if (method === undefined) {
       turns.add(session ?? stream, { stream, begin });
@@ -92,16 +105,24 @@ function peerOf(session: Http2Session | undefined): string {
   return `${socket?.remoteAddress}:${socket?.remotePort}`;
 }
 
-/** Ends a connection whose settings have not arrived: every HTTP/2 client sends them first. */
+/**
+ * Ends a connection whose settings have not arrived, or that has not acknowledged those of the server: every HTTP/2
+ * client does both at once. Before that, the bounds in the settings do not hold.
+ */
 function endIfSilent(session: ServerHttp2Session, afterMs: number): void {
   let isHeard = false;
+  const awaited = new Set(["remoteSettings", "localSettings"]);
   // setImmediate: first reads what arrived while this server itself was held up.
   const timer = setTimeout(() => setImmediate(() => isHeard || session.destroy()), afterMs);
   timer.unref();
-  session.once("remoteSettings", () => {
-    isHeard = true;
-    clearTimeout(timer);
-  });
+  for (const event of awaited) {
+    session.once(event, () => {
+      awaited.delete(event);
+      if (awaited.size > 0) return;
+      isHeard = true;
+      clearTimeout(timer);
+    });
+  }
   session.once("close", () => clearTimeout(timer));
 }
 

@@ -28,6 +28,13 @@ const NAMES_S = 10;
 const WAITS_SHARE = 1 / 2;
 const SESSIONS_SHARE = 1 / 8;
 const CONNECTIONS_SHARE = 1 / 8;
+/**
+ * Of open calls with their headers: the waits among them, which have their own share, count here too. Then of those
+ * whose requests have not arrived.
+ */
+const STREAMS_SHARE = 3 / 4;
+const PENDING_STREAMS_SHARE = 1 / 4;
+const STREAM_BYTES_MIN = 2 * MIB;
 const NAMES_SHARE = 1 / 16;
 const KNOWN_LOCKS_SHARE = 1 / 16;
 /** Even a server with next to no memory serves this many. */
@@ -44,6 +51,9 @@ export interface Room {
   readonly waits: number;
   readonly sessions: number;
   readonly connections: number;
+  /** Bytes that open calls may take with their headers, and those of them whose requests have not arrived. */
+  readonly streamBytes: number;
+  readonly pendingStreamBytes: number;
   readonly namesPerSecond: number;
   /** Locks whose rows the store remembers. */
   readonly knownLocks: number;
@@ -70,6 +80,8 @@ export function roomIn(
     waits: set.waitsMax ?? count(WAITS_SHARE, WAIT_BYTES),
     sessions: set.sessionsMax ?? count(SESSIONS_SHARE, SESSION_BYTES),
     connections: set.connectionsMax ?? count(CONNECTIONS_SHARE, CONNECTION_BYTES),
+    streamBytes: Math.max(2 * STREAM_BYTES_MIN, Math.floor(rest * STREAMS_SHARE)),
+    pendingStreamBytes: Math.max(STREAM_BYTES_MIN, Math.floor(rest * PENDING_STREAMS_SHARE)),
     namesPerSecond: set.namesPerSecond ?? count(NAMES_SHARE, NAME_BYTES * NAMES_S),
     knownLocks: count(KNOWN_LOCKS_SHARE, KNOWN_LOCK_BYTES),
   };

@@ -1,7 +1,7 @@
 // What attacks share: raw connections to the server under attack, and a count of what it says to them.
 
 import { setTimeout as sleep } from "node:timers/promises";
-import { FRAME, RawConnection, type RawOptions } from "../support/http2-frames.ts";
+import { FRAME, RawConnection, type RawOptions, type RawTls } from "../support/http2-frames.ts";
 
 /** Ends only with its process. */
 export type Attack = (target: Target) => Promise<unknown>;
@@ -9,9 +9,12 @@ export type Attack = (target: Target) => Promise<unknown>;
 export class Target {
   readonly address: string;
   readonly seen: Record<string, number> = {};
+  /** Unset: plain text. */
+  readonly tls: RawTls | undefined;
 
-  constructor(address: string) {
+  constructor(address: string, tls?: RawTls) {
     this.address = address;
+    this.tls = tls;
   }
 
   note(what: string): void {
@@ -26,7 +29,7 @@ export class Target {
 
   /** A connection whose GOAWAY, resets and end are counted. */
   connect(options: RawOptions = {}): RawConnection {
-    const connection = new RawConnection(this.address, options);
+    const connection = new RawConnection(this.address, { tls: this.tls, ...options });
     connection.onFrame = ({ type, payload }) => {
       if (type === FRAME.goaway) this.note(`goaway ${payload.readUInt32BE(4)} ${payload.subarray(8)}`.trim());
       if (type === FRAME.reset) this.note(`reset ${payload.readUInt32BE(0)}`);

@@ -107,8 +107,8 @@ describe("waits on one connection", () => {
 describe("a silent connection", () => {
   const HANDSHAKE_MS = 150;
   const PREFACE = Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
-  /** An empty frame of that type. */
-  const SETTINGS = Buffer.from([0, 0, 0, 4, 0, 0, 0, 0, 0]);
+  /** An empty frame of that type, and the acknowledgement of the server's. */
+  const SETTINGS = Buffer.from([0, 0, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 4, 1, 0, 0, 0, 0]);
 
   function dial(): Socket {
     const [host, port] = server.address.split(":");

@@ -30,6 +30,8 @@ beforeEach(async () => {
   limitConnections(server, {
     openMax: 100,
     connectionsMax: 10,
+    door: { admits: () => true, afterwards() {} },
+    standing: { opened() {} },
     refusing: { retryAfterIfLate: late, observer: { call }, faultLog: { failed } },
   });
   const bind = promisify(server.bindAsync.bind(server));

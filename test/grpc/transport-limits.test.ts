@@ -18,6 +18,8 @@ function stage(limits: Partial<Parameters<typeof limitConnections>[1]> = {}) {
     openMax: 10,
     refusing: { retryAfterIfLate: () => undefined, observer: { call() {} }, faultLog: { failed() {} } },
     connectionsMax: Number.POSITIVE_INFINITY,
+    door: { admits: () => true, afterwards() {} },
+    standing: { opened() {} },
     ...limits,
   });
   const made = inner.createHttp2Server("credentials");
@@ -36,6 +38,7 @@ describe("a listener", () => {
     expect(createHttp2Server.mock.calls).toEqual([["credentials"]]);
     expect(inner.commonServerOptions).toEqual({
       kept: true,
+      settings: { maxConcurrentStreams: 10 },
       streamResetBurst: 20,
       streamResetRate: 2_000,
       maxSessionRejectedStreams: 2 ** 32 - 1,
@@ -51,18 +54,23 @@ describe("a listener", () => {
 });
 
 describe("a connection", () => {
-  test("without settings in time is ended", async () => {
-    const session = stage({ handshakeMs: 500 }).connect();
-    await vi.advanceTimersByTimeAsync(499);
-    expect(session.destroy).not.toHaveBeenCalled();
-    await vi.advanceTimersByTimeAsync(2);
-    expect(session.destroy).toHaveBeenCalledOnce();
-  });
+  test.each([[[]], [["remoteSettings"]], [["localSettings"]]])(
+    "that has neither sent settings nor acknowledged those of the server in time, or only %j, is ended",
+    async (heard) => {
+      const session = stage({ handshakeMs: 500 }).connect();
+      for (const event of heard) session.emit(event);
+      await vi.advanceTimersByTimeAsync(499);
+      expect(session.destroy).not.toHaveBeenCalled();
+      await vi.advanceTimersByTimeAsync(2);
+      expect(session.destroy).toHaveBeenCalledOnce();
+    },
+  );
 
   test("that has sent something, or is gone by itself, is not ended", async () => {
     const { connect } = stage({ handshakeMs: 500 });
     const [heard, gone] = [connect(), connect()];
     heard.emit("remoteSettings");
+    heard.emit("localSettings");
     gone.emit("close");
     expect(vi.getTimerCount()).toBe(0);
     await vi.advanceTimersByTimeAsync(1_000);
@@ -73,6 +81,7 @@ describe("a connection", () => {
     const session = stage({ handshakeMs: 500 }).connect();
     vi.advanceTimersByTime(500);
     session.emit("remoteSettings");
+    session.emit("localSettings");
     vi.advanceTimersByTime(1);
     expect(session.destroy).not.toHaveBeenCalled();
   });

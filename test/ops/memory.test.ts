@@ -14,6 +14,8 @@ test("there is room for thousands of waits in a small container, and for more in
   expect(small.connections).toBeGreaterThan(1_000);
   expect(small.namesPerSecond).toBeGreaterThan(1_000);
   expect(small.knownLocks).toBeGreaterThan(5_000);
+  // Waits, of which each may be a call of its own, have room among all open calls.
+  expect(small.waits * 8_192).toBeLessThan(small.streamBytes);
   const large = roomIn(4_096 * MIB);
   for (const what of ["waits", "sessions", "connections", "namesPerSecond", "knownLocks"] as const)
     expect(large[what]).toBeGreaterThan(15 * small[what]);
@@ -24,6 +26,8 @@ test("there is room for a few waits, however little memory there is", () => {
     waits: 100,
     sessions: 100,
     connections: 100,
+    streamBytes: 4 * MIB,
+    pendingStreamBytes: 2 * MIB,
     namesPerSecond: 100,
     knownLocks: 100,
   });

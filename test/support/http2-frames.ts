@@ -3,6 +3,7 @@
 
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
+import { connect as connectTls } from "node:tls";
 
 export const FRAME = {
   data: 0,
@@ -63,6 +64,21 @@ export function uint32(value: number): Buffer {
 /** Headers as HPACK literals, without its tables and without Huffman codes. */
 export function hpack(headers: readonly (readonly [string, string])[]): Buffer {
   return Buffer.concat(headers.flatMap(([name, value]) => [Buffer.from([0]), literal(name), literal(value)]));
+}
+
+/** The same, each to be remembered in HPACK's table, where the one that came last has the number 62. */
+export function hpackRemembered(headers: readonly (readonly [string, string])[]): Buffer {
+  return Buffer.concat(headers.map(([name, value]) => remembered(name, value)));
+}
+
+/** The last so many headers of HPACK's table, in the order in which they came; a byte each. */
+export function lastRemembered(count: number): Buffer {
+  return Buffer.from(Array.from({ length: count }, (_, index) => 0x80 | (61 + count - index)));
+}
+
+/** One header that the server is to remember in HPACK's table. */
+export function remembered(name: string, value: string): Buffer {
+  return Buffer.concat([Buffer.from([0x40]), literal(name), literal(value)]);
 }
 
 function literal(text: string): Buffer {
@@ -146,6 +162,14 @@ export interface RawOptions {
   readonly hello?: Uint8Array;
   /** Says nothing else by itself, not even the answers that HTTP/2 demands. */
   readonly isMute?: boolean;
+  /** PEM texts; unset: plain text. */
+  readonly tls?: RawTls | undefined;
+}
+
+export interface RawTls {
+  readonly ca: string;
+  readonly cert?: string;
+  readonly key?: string;
 }
 
 /** A connection that sends what it is given, and passes on what the server says. Never throws when the server hangs up. */
@@ -158,10 +182,12 @@ export class RawConnection {
   #window = 65_535;
   #opened = () => {};
 
-  constructor(address: string, { hello: first = hello(), isMute = false }: RawOptions = {}) {
+  constructor(address: string, { hello: first = hello(), isMute = false, tls }: RawOptions = {}) {
     const at = address.lastIndexOf(":");
     const where = { host: address.slice(0, at), port: Number(address.slice(at + 1)) };
-    this.socket = connect(where);
+    this.socket = tls
+      ? connectTls({ ...where, ...tls, servername: "localhost", ALPNProtocols: ["h2"] })
+      : connect(where);
     this.socket.write(first);
     const reader = new FrameReader();
     // A server may reset the connection when it hangs up on a client that is still sending.

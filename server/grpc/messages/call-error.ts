@@ -190,6 +190,22 @@ export function tooManyUnfinished(): CallError {
   );
 }
 
+/** Open calls with their headers take all the memory that the server has for them. */
+export function tooManyStreams(): CallError {
+  return overloaded(
+    "server_waits",
+    "This server has no room for more open calls: try again later, or use another server.",
+  );
+}
+
+/** Of services for which nobody is asked who they are. */
+export function tooManyOfOtherServices(): CallError {
+  return overloaded(
+    "calls_on_connection",
+    "This connection makes too many calls for health and reflection: make fewer, or wait.",
+  );
+}
+
 export function requestLate(arrivesMs: number): CallError {
   return new CallError(
     "TIMEOUT",
@@ -253,6 +269,15 @@ export function shuttingDown(
   message = "This server is stopping: call again, through another one.",
 ): CallError {
   return new CallError("SHUTTING_DOWN", message, { retryAfterMs: SHUTTING_DOWN_RETRY_AFTER_MS });
+}
+
+/** The headers of a call are larger than the server accepts. */
+export function headersTooLarge(bytesMax: number): CallError {
+  return new CallError(
+    "MESSAGE_TOO_LARGE",
+    `The headers of the call are larger than the ${bytesMax} bytes that this server accepts (ROWLOCK_HEADER_BYTES_MAX).`,
+    { metadata: { bytes_max: String(bytesMax) } },
+  );
 }
 
 /** A request is larger than the server accepts. */

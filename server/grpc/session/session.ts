@@ -40,6 +40,7 @@ import { failureOf, packedStatus } from "../messages/status.ts";
 import { durationMessage } from "../messages/times.ts";
 import { checkDuration, checkLabels, checkText, Violations, WAIT } from "../methods/fields.ts";
 import type { OpenWaits } from "../open-waits.ts";
+import type { Callers } from "../standing.ts";
 import { beginCall, endCall } from "../traced-call.ts";
 import { type Answer, type AnyVerb, checked, inOrder, ROWS, resultField } from "../verbs.ts";
 import { Outbox } from "./outbox.ts";
@@ -52,6 +53,8 @@ export interface SessionContext {
   readonly openWaits: OpenWaits;
   readonly frame: Frame;
   readonly gate: Gate;
+  /** As in Asking. */
+  readonly callers?: Callers;
   readonly usage: Usage;
   /** This server's id, as clients get it. */
   readonly replica: string;

@@ -29,7 +29,7 @@ export class Sessions {
   /** Serves one Session call. Refuses it if the server has no room for it, or does not know who calls. */
   readonly handler: handleBidiStreamingCall<Buffer, Buffer> = async (stream) => {
     try {
-      const found = identified(this.#context.gate, stream);
+      const found = identified(this.#context, stream);
       // In the same turn if it is known already: the stream may end, and the server may stop, in between.
       const session = this.#begun(stream, found instanceof Promise ? await found : found);
       await this.#serve(stream, session);

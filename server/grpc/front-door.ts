@@ -1,0 +1,153 @@
+// What becomes of a new call before grpc-js sees it, by its headers alone: whether they are small enough, whether they
+// name a caller where one is asked for, and whether there is room. What is refused here costs no request, no promise and
+// no line in the log of its own.
+
+import type { IncomingHttpHeaders, OutgoingHttpHeaders } from "node:http";
+import type { ServerHttp2Stream } from "node:http2";
+import { LockService } from "#proto/rowlock/v1/lock_service_pb.js";
+import type { AccessError } from "../access/access-error.ts";
+import { Allowance } from "../core/allowance.ts";
+import type { Frame } from "./call-observer.ts";
+import { OTHER_CALLS, OTHER_STREAMS_MAX } from "./grpc-bounds.ts";
+import {
+  type CallError,
+  headersTooLarge,
+  tooManyOfOtherServices,
+  tooManyStreams,
+  tooManyUnfinished,
+} from "./messages/call-error.ts";
+import { failureOf } from "./messages/status.ts";
+import { headerBytes, type OpenStream, type OpenStreams } from "./open-streams.ts";
+import type { Standing } from "./standing.ts";
+import { closeSoon, endWith, trailersOnly } from "./trailers-only.ts";
+import { type AnyVerb, ROWS } from "./verbs.ts";
+
+export interface FrontDoorOptions {
+  readonly headerBytesMax: number;
+  readonly streams: OpenStreams;
+  readonly standing: Standing;
+  /** As in Gate. */
+  readonly withoutHeader: AccessError | null;
+  readonly frame: Pick<Frame, "observer" | "faultLog">;
+}
+
+const OWN = `/${LockService.typeName}/`;
+/** The rows of the methods, by their paths; a session has none. */
+const BY_PATH: ReadonlyMap<unknown, AnyVerb> = new Map(
+  Object.values(ROWS).map((verb) => [`${OWN}${verb.of.name}`, verb]),
+);
+const SESSION = `${OWN}${LockService.method.session.name}`;
+
+/** A refusal that is made once. */
+class Refusal {
+  readonly error;
+  readonly failure;
+  readonly answer: OutgoingHttpHeaders;
+  readonly code: string;
+
+  constructor(error: CallError | AccessError, code: string) {
+    this.error = error;
+    this.failure = failureOf(error);
+    this.answer = trailersOnly(this.failure);
+    this.code = code;
+  }
+}
+
+const FULL = new Refusal(tooManyStreams(), "RESOURCE_EXHAUSTED");
+const UNFINISHED = new Refusal(tooManyUnfinished(), "RESOURCE_EXHAUSTED");
+const OTHERS = new Refusal(tooManyOfOtherServices(), "RESOURCE_EXHAUSTED");
+
+/** The calls of other services on one connection. */
+interface Others {
+  open: number;
+  readonly made: Allowance;
+}
+
+export class FrontDoor {
+  readonly #options: FrontDoorOptions;
+  readonly #tooLarge: Refusal;
+  readonly #missing: Refusal | null;
+  readonly #open = new WeakMap<object, OpenStream>();
+  readonly #others = new WeakMap<object, Others>();
+
+  constructor(options: FrontDoorOptions) {
+    this.#options = options;
+    this.#tooLarge = new Refusal(headersTooLarge(options.headerBytesMax), "RESOURCE_EXHAUSTED");
+    this.#missing = options.withoutHeader && new Refusal(options.withoutHeader, "UNAUTHENTICATED");
+  }
+
+  /** Whether the call may go on. Otherwise it is answered. `raw`: the headers, names and values by turns. */
+  admits(stream: ServerHttp2Stream, headers: IncomingHttpHeaders, raw: readonly string[]): boolean {
+    const { streams, standing, headerBytesMax } = this.#options;
+    const { session } = stream;
+    if (!session || standing.isEnding(session)) {
+      endWith(stream, FULL.answer);
+      return false;
+    }
+    const path = headers[":path"];
+    const verb = BY_PATH.get(path);
+    const isOwn = verb !== undefined || path === SESSION;
+    const bytes = headerBytes(raw);
+    if (bytes > headerBytesMax) return this.#refuse(stream, path, this.#tooLarge);
+    if (isOwn && this.#missing && headers.authorization === undefined)
+      return this.#refuse(stream, path, this.#missing);
+    if (!isOwn && !this.#takesOther(session, stream)) return this.#refuse(stream, path, OTHERS);
+    const isUrgent = verb?.admission === "urgent";
+    const open = streams.enter(session, bytes, isUrgent, () => {
+      this.#note(path, UNFINISHED);
+      endWith(stream, UNFINISHED.answer);
+    });
+    if (!open) return this.#refuse(stream, path, FULL);
+    this.#open.set(stream, open);
+    stream.once("close", () => {
+      // Nobody was identified for it, and its client has not waited for an answer.
+      if (open.isPending && isOwn && !standing.isKnown(session)) standing.failedOn(session);
+      streams.left(session, open);
+    });
+    return true;
+  }
+
+  /** The request of the call has arrived. */
+  arrived(stream: object | undefined): void {
+    const open = stream && this.#open.get(stream);
+    if (open) this.#options.streams.arrived(open);
+  }
+
+  /** Closes a stream that grpc-js has answered by itself: it leaves open what its client has not ended. */
+  afterwards(stream: ServerHttp2Stream): void {
+    if (stream.headersSent && stream.writableEnded) closeSoon(stream);
+  }
+
+  #takesOther(session: object, stream: ServerHttp2Stream): boolean {
+    let others = this.#others.get(session);
+    if (!others) {
+      others = { open: 0, made: new Allowance() };
+      this.#others.set(session, others);
+    }
+    if (others.open >= OTHER_STREAMS_MAX) return false;
+    if (others.made.take(1, OTHER_CALLS, performance.now()) === 0) return false;
+    const own = others;
+    own.open += 1;
+    stream.once("close", () => {
+      own.open -= 1;
+    });
+    return true;
+  }
+
+  #refuse(stream: ServerHttp2Stream, path: unknown, refusal: Refusal): false {
+    const { session } = stream;
+    endWith(stream, refusal.answer);
+    this.#note(path, refusal);
+    if (session && refusal !== FULL) this.#options.standing.failedOn(session);
+    return false;
+  }
+
+  #note(path: unknown, { failure, error, code }: Refusal): void {
+    const { observer, faultLog } = this.#options.frame;
+    // Only names that exist become labels of metrics.
+    const method = BY_PATH.get(path)?.of.name;
+    if (method === undefined) return;
+    observer.call(method, code, 0, "call");
+    faultLog.failed(method, failure, error);
+  }
+}
