@@ -247,13 +247,6 @@ async function startParts(
       server: { version, database: store.product, replica: String(engine.replica) },
       files: pageFiles(),
     });
-  metrics.observeBounds(() => [
-    ...engine.bounds,
-    ...grpc.bounds(),
-    ...(page?.bounds ?? []),
-    ...(callers?.usage.bounds ?? []),
-    memory.bound,
-  ]);
   const http = new MetricsHttp({
     metrics,
     readiness,
@@ -262,6 +255,14 @@ async function startParts(
     page,
     onError: (error) => log.error({ err: error }, "a page of the metrics listener failed"),
   });
+  metrics.observeBounds(() => [
+    ...engine.bounds,
+    ...grpc.bounds(),
+    ...(metricsListen ? http.bounds : []),
+    ...(page?.bounds ?? []),
+    ...(callers?.usage.bounds ?? []),
+    memory.bound,
+  ]);
   // The files may hold a certificate that is not valid today, which counts only at the start.
   if (tls) metrics.certificatesInForce(listenerEnds(tls));
   const certificate = tlsFiles(config);

@@ -113,10 +113,16 @@ export class Metrics {
 
 const OPEN_METRICS = "application/openmetrics-text";
 
-/** Prometheus's text as OpenMetrics has it, without the end: the family of a counter has a name without a suffix. */
+/**
+ * Prometheus's text as OpenMetrics has it, without the end: the family of a counter has a name without a suffix. A gauge
+ * of Node with that suffix keeps it, because there is another one without.
+ */
 function asOpenMetrics(text: string): string {
+  const counters = new Set(text.match(/(?<=^# TYPE )\w+_total(?= counter$)/gm));
   return text
-    .replace(/^# (HELP|TYPE) (\w+)_total /gm, "# $1 $2 ")
+    .replace(/^(# (?:HELP|TYPE) )(\w+)_total(?= )/gm, (line, start, name) =>
+      counters.has(`${name}_total`) ? start + name : line,
+    )
     .replace(/\n+/g, "\n")
     .trimStart();
 }

@@ -1,22 +1,31 @@
 // The HTTP listener for operators: /metrics, /healthz (the process is alive), /readyz (decisions get through), and what
 // the page for people answers. Over TLS if it gets a certificate. It shows no secrets. If there are tokens, /metrics
 // needs one, because it shows the classes of locks and how much they are used. The probes stay open: orchestrators and
-// load balancers have no token, and learn only whether the server works.
+// load balancers have no token, and learn only whether the server works. So anybody who reaches the port may connect, and
+// nothing that they leave open keeps a probe out: connections.ts says who goes.
 
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from "node:http";
 import { createServer } from "node:http";
-import { createServer as createTlsServer, type Server as TlsServer } from "node:https";
+import { createServer as createTlsServer, Server as TlsServer } from "node:https";
 import type { AddressInfo, Socket } from "node:net";
 import type { ListenAddress } from "../config/listen-address.ts";
 import { secureOptions, type TlsMaterial } from "../config/tls-files.ts";
+import type { BoundUse } from "../core/bound-use.ts";
+import { Connections } from "./connections.ts";
 import type { MetricsTokens } from "./metrics-tokens.ts";
+import {
+  CONNECTIONS_FEW,
+  CONNECTIONS_MAX,
+  CONNECTIONS_OF_NETWORK_MAX,
+  CROWDED_CONNECTIONS,
+  IDLE_MS_MAX,
+  LATE_CHECK_MS,
+  LINGER_MS,
+  READ_MS_MAX,
+  REQUEST_MS_MAX,
+  REQUESTS_AT_ONCE_MAX,
+} from "./ops-bounds.ts";
 import type { Ready } from "./readiness.ts";
-
-/** Scrapers and probes are few, and the page takes few browsers; more connections are a mistake or an attack. */
-const CONNECTIONS_MAX = 200;
-/** Beyond as many connections, browsers lose theirs after each answer, so that scrapers and probes find one. */
-const CROWDED_CONNECTIONS = 100;
-const REQUEST_MS_MAX = 10_000;
 
 export interface MetricsHttpOptions {
   readonly metrics: {
@@ -26,11 +35,17 @@ export interface MetricsHttpOptions {
   /** null: plain HTTP. Clients need no certificate. */
   readonly tls: TlsMaterial | null;
   /** What opens /metrics. */
-  readonly tokens: Pick<MetricsTokens, "knows">;
+  readonly tokens: Pick<MetricsTokens, "areAsked" | "knows">;
   /** Answers more paths than this listener's own; null: there are no more. */
   readonly page: {
     has(path: string): boolean;
-    answer(path: string, request: IncomingMessage, response: ServerResponse): Promise<void>;
+    /** `identified`: to be called when the sender has proved who it is. */
+    answer(
+      path: string,
+      request: IncomingMessage,
+      response: ServerResponse,
+      identified: () => void,
+    ): Promise<void>;
   } | null;
   /** Called when a page failed; its caller got status 500. */
   readonly onError: (error: unknown) => void;
@@ -41,11 +56,23 @@ export class MetricsHttp {
   #tls: TlsMaterial | null;
   #server: Server | TlsServer | undefined;
   /** Also those that have not finished their TLS handshake, which Node's own list leaves out. */
-  readonly #sockets = new Set<Socket>();
+  readonly #connections = new Connections<Socket>({
+    max: CONNECTIONS_MAX,
+    ofNetworkMax: CONNECTIONS_OF_NETWORK_MAX,
+    few: CONNECTIONS_FEW,
+  });
+  /** By what requests have as their socket: over TLS, that is another one than the connection's. */
+  readonly #connectionOf = new WeakMap<Socket, Socket>();
+  /** Of connections whose TLS handshake is not over, by both ends. */
+  readonly #shaking = new Map<string, Socket>();
 
   constructor(options: MetricsHttpOptions) {
     this.#options = options;
     this.#tls = options.tls;
+  }
+
+  get bounds(): readonly BoundUse[] {
+    return [this.#connections.bound];
   }
 
   /** New connections get this material; the others go on. No effect on a listener without TLS. */
@@ -69,21 +96,31 @@ export class MetricsHttp {
     if (!server) return;
     const closed = Promise.withResolvers<void>();
     server.close(() => closed.resolve());
-    for (const socket of this.#sockets) socket.destroy();
+    for (const socket of this.#connections.keys()) socket.destroy();
     await closed.promise;
   }
 
   async #listen(address: ListenAddress): Promise<Server | TlsServer> {
-    const bounds = { requestTimeout: REQUEST_MS_MAX };
+    const bounds = {
+      headersTimeout: IDLE_MS_MAX,
+      requestTimeout: REQUEST_MS_MAX,
+      keepAliveTimeout: IDLE_MS_MAX,
+      connectionsCheckingInterval: LATE_CHECK_MS,
+    };
     const answer: RequestListener = (request, response) => void this.#answer(request, response);
     const server = this.#tls
-      ? createTlsServer({ ...bounds, ...ownOptions(this.#tls), handshakeTimeout: REQUEST_MS_MAX }, answer)
+      ? createTlsServer({ ...bounds, ...ownOptions(this.#tls), handshakeTimeout: IDLE_MS_MAX }, answer)
       : createServer(bounds, answer);
-    server.maxConnections = CONNECTIONS_MAX;
-    server.on("connection", (socket: Socket) => {
-      this.#sockets.add(socket);
-      socket.once("close", () => this.#sockets.delete(socket));
+    server.on("connection", (socket: Socket) => this.#connected(socket, server));
+    server.on("secureConnection", (secured: Socket) => {
+      const ends = endsOf(secured);
+      const socket = this.#shaking.get(ends);
+      this.#shaking.delete(ends);
+      if (socket) this.#connectionOf.set(secured, socket);
+      else secured.destroy();
     });
+    // What reads the body says when it goes on. Otherwise Node says so at once, before anybody knows who sends it.
+    server.on("checkContinue", answer);
     const listening = Promise.withResolvers<void>();
     server.once("error", listening.reject);
     server.listen(address.port, address.host, listening.resolve);
@@ -91,37 +128,93 @@ export class MetricsHttp {
     return server;
   }
 
+  #connected(socket: Socket, server: Server | TlsServer): void {
+    const ends = endsOf(socket);
+    // It has gone.
+    if (socket.remoteAddress === undefined) {
+      socket.destroy();
+      return;
+    }
+    this.#connections.enter(socket, socket.remoteAddress)?.destroy();
+    if (server instanceof TlsServer) this.#shaking.set(ends, socket);
+    else this.#connectionOf.set(socket, socket);
+    socket.once("close", () => {
+      this.#connections.leave(socket);
+      if (this.#shaking.get(ends) === socket) this.#shaking.delete(ends);
+    });
+  }
+
   async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const socket = this.#connectionOf.get(request.socket);
+    if (!socket) {
+      request.socket.destroy();
+      return;
+    }
+    const requests = this.#connections.began(socket);
+    response.once("close", () => this.#connections.ended(socket));
+    if (requests > REQUESTS_AT_ONCE_MAX) {
+      socket.destroy();
+      return;
+    }
+    const identified = () => this.#connections.known(socket);
     try {
-      const path = (request.url ?? "").replace(/\?.*$/, "");
-      const { page: forPeople } = this.#options;
-      if (forPeople?.has(path)) {
-        if (this.#sockets.size > CROWDED_CONNECTIONS) response.setHeader("connection", "close");
-        return await forPeople.answer(path, request, response);
-      }
-      const page = PAGES.get(path);
-      if (!page) {
-        const paths = [...(forPeople ? ["/"] : []), ...PAGES.keys()];
-        return send(response, 404, `Not found. There are ${paths.join(", ")}.\n`);
-      }
-      if (request.method !== "GET" && request.method !== "HEAD") {
-        response.setHeader("allow", "GET, HEAD");
-        return send(response, 405, "Only GET and HEAD.\n");
-      }
-      if (page.isGuarded && !this.#options.tokens.knows(request.headers.authorization)) {
-        response.setHeader("www-authenticate", 'Bearer realm="rowlock"');
-        return send(response, 401, "A token is needed: authorization: Bearer <token>.\n");
-      }
-      const { status, text, contentType } = await page.show(this.#options, request.headers.accept);
-      send(response, status, text, contentType);
+      await this.#show(request, response, identified);
     } catch (error) {
       // Its caller has gone before the request was there.
       if (request.destroyed && !request.complete) return;
       this.#options.onError(error);
       if (response.headersSent) response.destroy();
       else send(response, 500, "Internal error; the log has the cause.\n");
+    } finally {
+      endUnread(request, response, socket);
     }
   }
+
+  async #show(request: IncomingMessage, response: ServerResponse, identified: () => void): Promise<void> {
+    const path = (request.url ?? "").replace(/\?.*$/, "");
+    const { page: forPeople, tokens } = this.#options;
+    if (forPeople?.has(path)) {
+      if (this.#connections.size > CROWDED_CONNECTIONS) response.setHeader("connection", "close");
+      return await forPeople.answer(path, request, response, identified);
+    }
+    const page = PAGES.get(path);
+    if (!page) {
+      const paths = [...(forPeople ? ["/"] : []), ...PAGES.keys()];
+      return send(response, 404, `Not found. There are ${paths.join(", ")}.\n`);
+    }
+    if (request.method !== "GET" && request.method !== "HEAD") {
+      response.setHeader("allow", "GET, HEAD");
+      return send(response, 405, "Only GET and HEAD.\n");
+    }
+    if (page.isGuarded && !tokens.knows(request.headers.authorization)) {
+      response.setHeader("www-authenticate", 'Bearer realm="rowlock"');
+      return send(response, 401, "A token is needed: authorization: Bearer <token>.\n");
+    }
+    if (page.isGuarded && tokens.areAsked) identified();
+    const { status, text, contentType } = await page.show(this.#options, request.headers.accept);
+    send(response, status, text, contentType);
+  }
+}
+
+/** Ends the connection if its client does not read the answer, or does not stop to send what was answered. */
+function endUnread(request: IncomingMessage, response: ServerResponse, socket: Socket): void {
+  if (!response.closed) {
+    const unread = setTimeout(() => socket.destroy(), READ_MS_MAX);
+    unread.unref();
+    response.once("close", () => clearTimeout(unread));
+  }
+  if (request.complete) return;
+  // Read, and not kept.
+  request.resume();
+  const late = setTimeout(() => socket.destroy(), LINGER_MS);
+  late.unref();
+  request.once("end", () => clearTimeout(late));
+  request.once("close", () => clearTimeout(late));
+}
+
+/** Both ends of a connection, which no other open one has. */
+function endsOf({ remoteAddress, remotePort, localAddress }: Socket): string {
+  return `${remoteAddress} ${remotePort} ${localAddress}`;
 }
 
 /** Without the authorities of gRPC's clients: nobody needs a certificate here. */

@@ -28,7 +28,10 @@ export interface AboutOptions {
 /** Which verbs may be called on a name or pattern. */
 type RightsBody = Readonly<Record<"forceRelease" | "setLimit" | "updateLock", boolean>>;
 
-/** Each method rejects with an AccessError or a CallError. */
+/** Takes a place among the calls of pages. Throws a CallError if there is none. */
+export type Enter = (identity: Identity) => void;
+
+/** Each method rejects with an AccessError or a CallError, and takes a place once it is known who asks. */
 export class About {
   readonly #options: AboutOptions;
 
@@ -37,12 +40,13 @@ export class About {
   }
 
   /** Without the sign-in that the server asks for, only that it asks for one, and whether it is ready. */
-  async server(request: IncomingMessage) {
+  async server(request: IncomingMessage, enter: Enter) {
     const { server, callers, readiness } = this.#options;
     const { latest } = readiness;
     const signIn = callers.signIn(request);
     const isKnown = signIn.signIn === "none" || request.headers.authorization !== undefined;
     const identity = isKnown ? await callers.identify(request, "read") : null;
+    if (identity) enter(identity);
     const whyNot = identity ? callers.whyNotAct(identity) : "Sign in with a token.";
     return {
       version: identity && server.version,
@@ -59,9 +63,10 @@ export class About {
   }
 
   /** What may be done to `?name=` or `?pattern=`, which ends with a star. */
-  async rights(request: IncomingMessage): Promise<RightsBody> {
+  async rights(request: IncomingMessage, enter: Enter): Promise<RightsBody> {
     const { callers } = this.#options;
     const identity = await callers.identify(request, "read");
+    enter(identity);
     const asked = new URL(request.url ?? "", "http://page").searchParams;
     const [name, pattern] = [asked.get("name"), asked.get("pattern")];
     if ((name === null) === (pattern === null) || pattern?.endsWith("*") === false)
@@ -72,9 +77,10 @@ export class About {
   }
 
   /** For everybody who may read any lock. */
-  async rates(request: IncomingMessage): Promise<RatesBody> {
+  async rates(request: IncomingMessage, enter: Enter): Promise<RatesBody> {
     const { callers, rates } = this.#options;
     const identity = await callers.identify(request, "read");
+    enter(identity);
     seenUnder({ client: { identity } }, "ListLocks", "");
     return rates.body();
   }

@@ -1,8 +1,13 @@
 // The bounds of the page's own work, each with its reason.
 
-/** As many as people look at one server at once, and few enough that probes and scrapes keep their connections. */
-export const PAGE_WATCHES_MAX = 20;
-export const PAGE_CALLS_MAX = 50;
+import type { Shares } from "./room.ts";
+
+/**
+ * As many as people look at one server at once, and few enough that probes and scrapes keep their connections. A caller
+ * has a few browsers open, or a script. Behind a proxy or a tunnel, all callers have one address.
+ */
+export const PAGE_WATCHES: Shares = { max: 20, ofCaller: 8, ofNetwork: 16 };
+export const PAGE_CALLS: Shares = { max: 50, ofCaller: 20, ofNetwork: 40 };
 
 /** The largest request of the contract that the page sends takes some kilobytes. */
 export const BODY_BYTES_MAX = 65_536;

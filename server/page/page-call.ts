@@ -34,8 +34,16 @@ export class PageCall extends EventEmitter implements CarriedCall {
   }
 }
 
-/** The body of a request; a CallError: it is too large. Rejects if the browser goes before it has sent it. */
-export async function bodyOf(request: IncomingMessage): Promise<Buffer | CallError> {
+/**
+ * The body of a request; a CallError: it is too large. Rejects if the browser goes before it has sent it, or takes longer
+ * than a request may.
+ */
+export async function bodyOf(
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<Buffer | CallError> {
+  // This client waits until somebody wants its body.
+  if (/^100-continue$/i.test(request.headers.expect ?? "")) response.writeContinue();
   const parts: Buffer[] = [];
   let bytes = 0;
   for await (const part of request) {

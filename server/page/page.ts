@@ -2,16 +2,17 @@
 // are open to all who reach the port; everything else is JSON for their script.
 
 import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Identity } from "../access/access.ts";
 import type { BoundUse } from "../core/bound-use.ts";
 import type { Served } from "../grpc/call-frame.ts";
 import { tooManyOfPages } from "../grpc/messages/call-error.ts";
 import { failureOf } from "../grpc/messages/status.ts";
-import { About, type AboutOptions } from "./about.ts";
+import { About, type AboutOptions, type Enter } from "./about.ts";
 import { sendFailure, sendJson, sendRefusal } from "./answers.ts";
 import { Assets, type Files } from "./assets.ts";
 import { Callers, type CallersOptions } from "./callers.ts";
 import { refusalOf } from "./other-sites.ts";
-import { PAGE_CALLS_MAX, PAGE_WATCHES_MAX } from "./page-bounds.ts";
+import { PAGE_CALLS, PAGE_WATCHES } from "./page-bounds.ts";
 import { Room } from "./room.ts";
 import { PAGE_VERBS, VerbCalls } from "./verb-calls.ts";
 
@@ -20,8 +21,15 @@ export interface PageOptions extends CallersOptions, Omit<AboutOptions, "callers
   readonly files: Files;
 }
 
-/** Answers a request. Rejects if the browser goes before it has sent all of it. */
-type Answering = (request: IncomingMessage, response: ServerResponse) => Promise<void>;
+/**
+ * Answers a request, and calls `identified` when its sender has proved who it is. Rejects if the browser goes before it
+ * has sent all of it.
+ */
+type Answering = (
+  request: IncomingMessage,
+  response: ServerResponse,
+  identified: () => void,
+) => Promise<void>;
 
 interface Route {
   readonly method: "GET" | "POST";
@@ -34,8 +42,8 @@ export class Page {
   readonly #callers: Callers;
   readonly #assets: Assets;
   readonly #served: Served;
-  readonly #watches = new Room("page_watches", PAGE_WATCHES_MAX);
-  readonly #calls = new Room("page_calls", PAGE_CALLS_MAX);
+  readonly #watches = new Room("page_watches", PAGE_WATCHES, () => true);
+  readonly #calls = new Room("page_calls", PAGE_CALLS, isUnread);
   readonly #routes: ReadonlyMap<string, Route>;
 
   constructor(options: PageOptions) {
@@ -48,9 +56,9 @@ export class Page {
     const about = new About({ ...options, callers: this.#callers });
     this.#routes = new Map([
       ...PAGE_VERBS.map((verb) => route("POST", verb.of.name, (...http) => calls.answer(verb, ...http))),
-      this.#read("about", (request) => about.server(request)),
-      this.#read("rights", (request) => about.rights(request)),
-      this.#read("rates", (request) => about.rates(request)),
+      this.#read("about", (...asked) => about.server(...asked)),
+      this.#read("rights", (...asked) => about.rights(...asked)),
+      this.#read("rates", (...asked) => about.rates(...asked)),
     ]);
   }
 
@@ -63,8 +71,9 @@ export class Page {
     return path.startsWith(API) || this.#assets.has(path);
   }
 
-  /** Answers a request for such a path. Rejects if the browser goes before it has sent all of it. */
-  async answer(path: string, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  /** Answers a request for such a path, as `Answering`. */
+  async answer(path: string, ...http: Parameters<Answering>): Promise<void> {
+    const [request, response] = http;
     if (!path.startsWith(API)) {
       if (isMethod(["GET", "HEAD"], request, response)) this.#assets.send(path, request, response);
       return;
@@ -74,14 +83,18 @@ export class Page {
     if (refusal !== null) sendRefusal(response, 403, refusal);
     else if (!found) sendRefusal(response, 404, `There is no ${path}.`);
     else if (isMethod([found.method], request, response) && isJson(request, response))
-      await found.answer(request, response);
+      await found.answer(...http);
   }
 
-  #read(name: string, read: (request: IncomingMessage) => Promise<object>): [string, Route] {
-    return route("GET", name, async (request, response) => {
+  #read(name: string, read: (request: IncomingMessage, enter: Enter) => Promise<object>): [string, Route] {
+    return route("GET", name, async (request, response, identified) => {
       try {
-        if (!this.#calls.enter(response)) throw tooManyOfPages("calls");
-        sendJson(response, 200, await read(request));
+        const enter = (identity: Identity) => {
+          if (identity.principal !== "") identified();
+          const full = this.#calls.enter(identity, response);
+          if (full !== null) throw tooManyOfPages("calls", full);
+        };
+        sendJson(response, 200, await read(request, enter));
       } catch (error) {
         const failure = failureOf(error);
         this.#served.faultLog.failed(name, failure, error);
@@ -89,6 +102,11 @@ export class Page {
       }
     });
   }
+}
+
+/** Whether a call has done its work, so that nothing is lost with it but an answer that nobody reads. */
+function isUnread({ writableEnded }: ServerResponse): boolean {
+  return writableEnded;
 }
 
 function route(method: Route["method"], name: string, answer: Answering): [string, Route] {

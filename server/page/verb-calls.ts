@@ -4,6 +4,7 @@
 
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { create, type DescMessage, fromBinary, toJson } from "@bufbuild/protobuf";
+import type { Identity } from "../access/access.ts";
 import { type Arrived, arrive, perform, type Served, type Work } from "../grpc/call-frame.ts";
 import { CallError, tooManyOfPages } from "../grpc/messages/call-error.ts";
 import { type Answer, type AnyVerb, VERBS } from "../grpc/verbs.ts";
@@ -29,6 +30,9 @@ export interface VerbCallsOptions {
   readonly calls: Room;
 }
 
+/** A request of which its caller, the place that it takes and its body are known; or why it is refused. */
+type Admitted = { readonly identity: Identity; readonly body: Buffer } | { readonly refusal: unknown };
+
 type Prepared = Omit<Work<unknown>, "run">;
 
 export class VerbCalls {
@@ -38,12 +42,19 @@ export class VerbCalls {
     this.#options = options;
   }
 
-  /** Answers a request for the verb. Rejects if the browser goes before it has sent its request. */
-  async answer(verb: AnyVerb, request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const { served, callers, watches, calls } = this.#options;
+  /**
+   * Answers a request for the verb. `identified`: called when its sender has proved who it is. Rejects if the browser goes
+   * before it has sent its request.
+   */
+  async answer(
+    verb: AnyVerb,
+    request: IncomingMessage,
+    response: ServerResponse,
+    identified: () => void,
+  ): Promise<void> {
+    const { served } = this.#options;
     const isWatch = verb.of.methodKind !== "unary";
-    const hasRoom = (isWatch ? watches : calls).enter(response);
-    const body = hasRoom ? await bodyOf(request) : tooManyOfPages(isWatch ? "watches" : "calls");
+    const admitted = await this.#admitted(verb, isWatch, request, response, identified);
     const arrived = arrive(served, verb, new PageCall(request, response), "page", () => ({
       traceparent: textOf(request.headers.traceparent),
       tracestate: textOf(request.headers.tracestate),
@@ -51,13 +62,39 @@ export class VerbCalls {
     const prepared: Prepared = {
       identify() {
         // Thrown within the frame, so that it is counted as the failure of a call.
-        if (body instanceof CallError) throw body;
-        return callers.identify(request, verb.needs.right);
+        if ("refusal" in admitted) throw admitted.refusal;
+        // The credentials may have ended while the body came.
+        const ended = admitted.identity.ended(Date.now());
+        if (ended) throw ended;
+        return admitted.identity;
       },
-      decode: () => fromBody(verb.of.input, body as Buffer),
+      decode: () => fromBody(verb.of.input, (admitted as { body: Buffer }).body),
     };
     if (isWatch) await this.#watch(arrived, prepared, response);
     else await this.#once(arrived, prepared, response);
+  }
+
+  /**
+   * First who calls, by the head of the request alone; then the body; and only a whole request takes a place. So a body
+   * that never ends keeps nobody out, and that of a stranger is not read. Rejects as `bodyOf`.
+   */
+  async #admitted(
+    verb: AnyVerb,
+    isWatch: boolean,
+    request: IncomingMessage,
+    response: ServerResponse,
+    identified: () => void,
+  ): Promise<Admitted> {
+    const { callers, watches, calls } = this.#options;
+    const caller = await identityOf(() => callers.identify(request, verb.needs.right));
+    if ("refusal" in caller) return caller;
+    const { identity } = caller;
+    if (identity.principal !== "") identified();
+    const body = await bodyOf(request, response);
+    if (body instanceof CallError) return { refusal: body };
+    const full = (isWatch ? watches : calls).enter(identity, response);
+    if (full !== null) return { refusal: tooManyOfPages(isWatch ? "watches" : "calls", full) };
+    return { identity, body };
   }
 
   async #once(arrived: Arrived, prepared: Prepared, response: ServerResponse): Promise<void> {
@@ -87,6 +124,16 @@ export class VerbCalls {
     if (failure && !events.hasBegun) sendFailure(response, failure);
     else events.end(failure && failureBody(failure));
     served.observer.streamClosed();
+  }
+}
+
+async function identityOf(
+  identify: () => Identity | Promise<Identity>,
+): Promise<{ readonly identity: Identity } | { readonly refusal: unknown }> {
+  try {
+    return { identity: await identify() };
+  } catch (refusal) {
+    return { refusal };
   }
 }
 

@@ -52,6 +52,13 @@ function merged(values: object, changed: object): object {
 const isObject = (value: unknown): value is object =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
+const PROMETHEUS = [
+  {
+    namespaceSelector: { matchLabels: { "kubernetes.io/metadata.name": "monitoring" } },
+    podSelector: { matchLabels: { "app.kubernetes.io/name": "prometheus" } },
+  },
+];
+
 const REFUSED: Readonly<Record<string, readonly [values: object, ...faults: RegExp[]]>> = {
   "nothing, as Helm's defaults are": [
     {},
@@ -145,9 +152,66 @@ const REFUSED: Readonly<Record<string, readonly [values: object, ...faults: RegE
     /'\/extraEnv\/0\/name': 'not' failed/,
     /'\/migration\/at': value must be one of 'start', 'job', 'nowhere'/,
   ],
+  "variables that Kubernetes refuses": [
+    but(smallest, {
+      extraEnv: [
+        { name: "OTEL_BSP_MAX_QUEUE_SIZE", value: 2048 },
+        { name: "DEBUG", value: true },
+        { name: "2FAST", value: "x" },
+        { name: "A B", value: "x" },
+        { name: "A=B", value: "x" },
+        { name: "POD_IP", value: "x" },
+        { name: "TWICE", value: "x", valueFrom: {} },
+        { name: "ELSE", vlaue: "x" },
+      ],
+    }),
+    /'\/extraEnv\/0\/value': got number, want string/,
+    /'\/extraEnv\/1\/value': got boolean, want string/,
+    /'\/extraEnv\/2\/name': '2FAST' does not match pattern/,
+    /'\/extraEnv\/3\/name'/,
+    /'\/extraEnv\/4\/name'/,
+    /'\/extraEnv\/5\/name'/,
+    /'\/extraEnv\/6'/,
+    /'\/extraEnv\/7': additional properties 'vlaue' not allowed/,
+  ],
+  "names that Kubernetes refuses": [
+    but(smallest, {
+      nameOverride: "My_Locks",
+      fullnameOverride: "1locks",
+      serviceAccountName: "Rowlock",
+      database: { password: { secret: "my_secret", key: "a/b" } },
+      image: { pullSecrets: ["Login"] },
+      podLabels: { "a b": "x", team: "of locks" },
+      podAnnotations: { "-x": "y" },
+      sqlite: { storageClass: "fast_disk" },
+      spreadOver: ["zone of the node"],
+      networkPolicy: { scrapers: [{}] },
+    }),
+    /'\/nameOverride'/,
+    /'\/fullnameOverride'/,
+    /'\/serviceAccountName'/,
+    /'\/database\/password\/secret'/,
+    /'\/database\/password\/key'/,
+    /'\/image\/pullSecrets\/0'/,
+    /invalid propertyName 'a b'/,
+    /'\/podLabels\/team'/,
+    /invalid propertyName '-x'/,
+    /'\/sqlite\/storageClass'/,
+    /'\/spreadOver\/0'/,
+    /'\/networkPolicy\/scrapers\/0'/,
+  ],
+  "a release whose name no Service can have": [
+    but(smallest, { "(release)": "1locks" }),
+    /- Everything would be called "1locks-rowlock", and Kubernetes takes .*: set fullnameOverride\.$/m,
+  ],
+  "a Prometheus that its network policy keeps out": [
+    but(smallest, { metrics: { serviceMonitor: { enabled: true } } }),
+    /- metrics\.serviceMonitor\.enabled is true, .*: name .* your Prometheus in networkPolicy\.scrapers\.$/m,
+  ],
 };
 
 const FURTHER = {
+  "a Prometheus": but(smallest, { networkPolicy: { scrapers: PROMETHEUS } }),
   command: but(everything, { command: ["restored", "--pause", "1h"] }),
   "command on a file": but(sqlite, { command: ["doctor"] }),
   addresses: but(smallest, {
@@ -366,7 +430,7 @@ describe.runIf(PYTHON)("the chart", () => {
   it("lets servers reach the ports of each address of the database, and each other", () => {
     const { egress, ingress } = only(of("addresses"), "NetworkPolicy").spec;
     expect(egress).toContainEqual({ ports: [{ port: 3307 }, { port: 3306 }, { port: 3308 }] });
-    expect(ingress).toEqual([{ ports: [{ port: "grpc" }] }, { ports: [{ port: "metrics" }] }]);
+    expect(ingress).toEqual([{ ports: [{ port: "grpc" }] }]);
     const strict = only(of("everything"), "NetworkPolicy").spec;
     const labels = workload(of("everything")).spec.template.metadata.labels;
     const test = only(of("everything"), "Pod").metadata.labels;
@@ -380,6 +444,20 @@ describe.runIf(PYTHON)("the chart", () => {
       ports: [{ port: 3307 }],
       to: [{ ipBlock: { cidr: "10.1.0.0/16" } }],
     });
+  });
+
+  it("lets nobody but a named Prometheus reach the metrics and the page, and its notes say how", () => {
+    const metrics = (name: string) =>
+      only(of(name), "NetworkPolicy").spec.ingress.filter(
+        ({ ports }: { ports: readonly { port: string }[] }) => ports.some(({ port }) => port !== "grpc"),
+      );
+    expect(metrics("smallest")).toEqual([]);
+    expect(metrics("a Prometheus")).toEqual([{ ports: [{ port: "metrics" }], from: PROMETHEUS }]);
+    expect(of("smallest").notes).toContain("admits to it nobody, not even Prometheus");
+    expect(of("smallest").notes).toContain("come from the node of a pod");
+    const [, told = ""] = /^ {2}(networkPolicy:\n(?: {4}.*\n)+)/m.exec(of("smallest").notes) ?? [];
+    expect(parse(told.replaceAll(/^ {2}/gm, ""))).toEqual({ networkPolicy: { scrapers: PROMETHEUS } });
+    expect(of("a Prometheus").notes).toContain("admits to it only those of networkPolicy.scrapers");
   });
 
   it.each([

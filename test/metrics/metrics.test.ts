@@ -393,7 +393,7 @@ describe("as OpenMetrics", () => {
     );
     expect(open.text).toContain("# TYPE process_cpu_seconds counter\nprocess_cpu_seconds_total ");
     expect(open.text.split("# EOF")).toHaveLength(2);
-    expect(open.text).not.toMatch(/\n\n|_total_total|^# TYPE \w+_total /m);
+    expect(open.text).not.toMatch(/\n\n|_total_total|^# TYPE \w+_total counter/m);
     const samplesOf = (text: string) =>
       text
         .split("\n")
@@ -403,6 +403,20 @@ describe("as OpenMetrics", () => {
     expect(samplesOf(open.text)).toEqual(samplesOf(before));
     expect(samplesOf((await metrics.render()).text)).toEqual(samplesOf(before));
     expect((await metrics.render()).contentType).toBe(new Registry().contentType);
+  });
+
+  test("each family has its metadata once, before all of its samples", async () => {
+    const metrics = new Metrics({ classes: ["etl/*"], nodeMetrics: true });
+    metrics.engine({ kind: "retried", cause: "deadlock" });
+    const { text } = await metrics.render(PROMETHEUS);
+    const seen: string[] = [];
+    for (const [, what, name = "", sample = ""] of text.matchAll(/^(?:# (HELP|TYPE) (\w+)|(\w+))/gm)) {
+      if (what !== undefined) seen.push(`${what} ${name}`);
+      // Of samples, the family is the one whose metadata came last.
+      else expect(sample.startsWith(seen.at(-1)?.slice("TYPE ".length) ?? "?"), sample).toBe(true);
+    }
+    expect(seen.filter((one, at) => seen.indexOf(one) !== at)).toEqual([]);
+    expect(seen).toContain("TYPE nodejs_active_handles");
   });
 
   test("a bucket has its latest traced call as an exemplar", async () => {

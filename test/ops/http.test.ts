@@ -9,6 +9,7 @@ import { afterEach, describe, expect, test } from "vitest";
 import type { TlsMaterial } from "../../server/config/tls-files.ts";
 import { MetricsHttp } from "../../server/ops/http.ts";
 import { MetricsTokens } from "../../server/ops/metrics-tokens.ts";
+import { CONNECTIONS_MAX } from "../../server/ops/ops-bounds.ts";
 import { Readiness } from "../../server/ops/readiness.ts";
 import { selfSignedCertificate } from "../process/certificate.ts";
 
@@ -160,6 +161,57 @@ describe("TLS", () => {
     await http.stop();
     await closed;
     expect(silent.destroyed).toBe(true);
+  });
+});
+
+describe("a crowd", () => {
+  const FROM = (at: number) => `127.0.2.${1 + at}`;
+
+  async function crowded({ address }: Awaited<ReturnType<typeof serve>>, text: string) {
+    const sockets = Array.from({ length: CONNECTIONS_MAX + 20 }, (_, at) =>
+      connect({ ...address, localAddress: FROM(at) }).on("error", () => {}),
+    );
+    await Promise.all(sockets.map((socket) => once(socket, "connect")));
+    for (const socket of sockets) socket.write(text);
+    return sockets;
+  }
+
+  test("of silent connections keeps no request out, and those that came first go", async () => {
+    const server = await serve(healthy());
+    const sockets = await crowded(server, "");
+    expect((await server.get("/readyz")).text).toBe("ready\n");
+    expect(server.http.bounds).toMatchObject([{ bound: "ops_connections", used: CONNECTIONS_MAX }]);
+    await Promise.all(sockets.slice(0, 20).map((socket) => socket.closed || once(socket, "close")));
+    for (const socket of sockets) socket.destroy();
+  });
+
+  test("of handshakes of TLS that stall keeps no request out", async () => {
+    const own = selfSignedCertificate();
+    const material = { certificate: own.cert, key: own.key, clientCa: null };
+    const server = await serve(healthy(), undefined, { tls: material });
+    // A record of TLS whose end never comes.
+    const sockets = await crowded(server, "\x16\x03\x01\x02\x00");
+    const asked = getByTls({
+      host: "localhost",
+      port: server.address.port,
+      path: "/readyz",
+      ca: own.cert,
+      agent: false,
+    });
+    const [answer] = await once(asked, "response");
+    expect(answer.statusCode).toBe(200);
+    answer.resume();
+    await Promise.all(sockets.slice(0, 20).map((socket) => socket.closed || once(socket.resume(), "close")));
+    for (const socket of sockets) socket.destroy();
+  });
+
+  test("of requests on one connection is refused", async () => {
+    const { address, errors, get } = await serve(healthy(), () => new Promise(() => {}));
+    const socket = connect(address);
+    socket.write("GET /metrics HTTP/1.1\r\nhost: x\r\n\r\n".repeat(3));
+    await once(socket.resume(), "close");
+    expect((await get("/healthz")).status).toBe(200);
+    expect(errors).toEqual([]);
   });
 });
 

@@ -2,7 +2,7 @@
 // page are answered, and each watch goes on.
 
 import { afterAll, expect, test } from "vitest";
-import { PAGE_WATCHES_MAX } from "../../server/page/page-bounds.ts";
+import { PAGE_WATCHES } from "../../server/page/page-bounds.ts";
 import { processStage } from "../process/stage.ts";
 import { freshSqlite } from "../support/database.ts";
 import { until } from "../support/until.ts";
@@ -27,8 +27,10 @@ test("scrapes, probes and calls are answered beside 20 watches and 1,000 changes
   const port = Number(new URL(metricsUrl).port);
   // Nobody is refused, because each client has locks of its own.
   const name = (worker: number, turn: number) => `lock/${worker}/${turn % LOCKS_OF_EACH}`;
-  for (let index = 0; index < PAGE_WATCHES_MAX; index += 1)
-    readers.push(new EventReader(await sent(port, "/api/WatchLocks", posted({ prefix: "lock/" }))));
+  for (let index = 0; index < PAGE_WATCHES.max; index += 1) {
+    const asked = { ...posted({ prefix: "lock/" }), from: `127.0.0.${1 + (index % 2)}` };
+    readers.push(new EventReader(await sent(port, "/api/WatchLocks", asked)));
+  }
   await Promise.all(readers.map((reader) => reader.until(({ events }) => events.length > 0)));
 
   const beganMs = performance.now();

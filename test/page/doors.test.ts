@@ -3,10 +3,10 @@
 import { once } from "node:events";
 import { connect } from "node:net";
 import { describe, expect, test } from "vitest";
-import { BODY_BYTES_MAX, PAGE_CALLS_MAX } from "../../server/page/page-bounds.ts";
+import { BODY_BYTES_MAX, PAGE_CALLS } from "../../server/page/page-bounds.ts";
 import { replacing, until } from "../support/harness.ts";
 import { FILES, knownCallers, startPageServer } from "./page-stage.ts";
-import { OWN, posted } from "./requests.ts";
+import { type Answered, OWN, posted } from "./requests.ts";
 
 describe("the files", () => {
   test("are served with what keeps a browser from loading, running or framing anything else", async () => {
@@ -177,27 +177,49 @@ describe("what is too large or too much", () => {
     expect(server.calls.map(({ code }) => code)).toEqual(["OK", ...Array(3).fill("RESOURCE_EXHAUSTED")]);
   });
 
-  test("calls beyond those of all pages, until some have ended", async () => {
+  test("calls beyond those of all pages or of a network, until some have ended", async () => {
     const held = Promise.withResolvers<void>();
     const server = await startPageServer({
       wrapEngine: (engine) =>
         replacing(engine, { view: async (...asked) => await held.promise.then(() => engine.view(...asked)) }),
     });
-    const asked = Array.from({ length: PAGE_CALLS_MAX }, () =>
-      server.ask("/api/GetLock", posted({ name: "x" })),
-    );
+    const { max, ofNetwork } = PAGE_CALLS;
+    const getLock = (from: string) => server.ask("/api/GetLock", { ...posted({ name: "x" }), from });
+    const asked = Array.from({ length: ofNetwork }, () => getLock("127.0.0.1"));
     const used = () => server.page.bounds.find(({ bound }) => bound === "page_calls")?.used;
-    await until(() => used() === PAGE_CALLS_MAX);
-    for (const refused of [
-      await server.ask("/api/GetLock", posted({ name: "x" })),
-      await server.ask("/api/about"),
-    ])
-      expect([refused.status, refused.json.reason]).toEqual([429, "OVERLOADED"]);
+    await until(() => used() === ofNetwork);
+    const overloaded = async (call: Promise<Answered>) => {
+      const { status, json } = await call;
+      expect([status, json.reason]).toEqual([429, "OVERLOADED"]);
+    };
+    await overloaded(getLock("127.0.0.1"));
+    asked.push(...Array.from({ length: max - ofNetwork }, () => getLock("127.0.0.2")));
+    await until(() => used() === max);
+    await overloaded(getLock("127.0.0.3"));
+    await overloaded(server.ask("/api/about", { from: "127.0.0.3" }));
     expect((await server.ask("/metrics")).text).toBe("up 1\n");
     held.resolve();
     for (const { status } of await Promise.all(asked)) expect(status).toBe(200);
     await until(() => used() === 0);
-    expect((await server.ask("/api/GetLock", posted({ name: "x" }))).status).toBe(200);
+    expect((await getLock("127.0.0.1")).status).toBe(200);
+  });
+
+  test("calls of one caller, who leaves room for others", async () => {
+    const held = Promise.withResolvers<void>();
+    const { access, tokens } = knownCallers(["anna", "ben"], null);
+    const server = await startPageServer({
+      gate: access,
+      wrapEngine: (engine) =>
+        replacing(engine, { view: async (...asked) => await held.promise.then(() => engine.view(...asked)) }),
+    });
+    const getLock = (token?: string) => server.ask("/api/GetLock", posted({ name: "x" }, token));
+    const asked = Array.from({ length: PAGE_CALLS.ofCaller }, () => getLock(tokens.anna));
+    await until(() => server.page.bounds.some(({ used }) => used === PAGE_CALLS.ofCaller));
+    expect((await getLock(tokens.anna)).status).toBe(429);
+    const ben = getLock(tokens.ben);
+    await until(() => server.page.bounds.some(({ used }) => used === PAGE_CALLS.ofCaller + 1));
+    held.resolve();
+    for (const { status } of await Promise.all([...asked, ben])) expect(status).toBe(200);
   });
 
   test("connections: in a crowd, browsers lose theirs after each answer, and scrapes keep them", async () => {
@@ -205,30 +227,54 @@ describe("what is too large or too much", () => {
     const keep = { connection: "keep-alive" };
     const connection = async (path: string) => (await ask(path, { headers: keep })).headers.connection;
     expect([await connection("/"), await connection("/api/about")]).toEqual(["keep-alive", "keep-alive"]);
-    const idle = Array.from({ length: 101 }, () => connect(port, "127.0.0.1"));
+    const idle = Array.from({ length: 101 }, (_, at) =>
+      connect({ port, host: "127.0.0.1", localAddress: `127.0.0.${2 + (at % 2)}` }),
+    );
     await Promise.all(idle.map((socket) => once(socket, "connect")));
     expect([await connection("/"), await connection("/api/about")]).toEqual(["close", "close"]);
     expect(await connection("/metrics")).toBe("keep-alive");
     for (const socket of idle) socket.destroy();
   });
 
-  test("a request that ends before it is complete is no error of the server, and keeps no room", async () => {
+  test("a request that ends before it is complete is no error of the server, and has no room", async () => {
     const server = await startPageServer();
     const socket = connect(server.port, "127.0.0.1");
-    const head = Object.entries({
-      ...OWN,
-      host: "127.0.0.1",
-      "content-type": "application/json",
-      "content-length": 100,
-    });
-    socket.write(
-      `POST /api/GetLock HTTP/1.1\r\n${head.map(([name, value]) => `${name}: ${value}\r\n`).join("")}\r\n{`,
-    );
-    const used = () => server.page.bounds.find(({ bound }) => bound === "page_calls")?.used;
-    await until(() => used() === 1);
+    // The server asks for the body when it knows who calls.
+    socket.write(headOf({ expect: "100-continue", "content-length": "100" }));
+    expect(String(await once(socket, "data"))).toBe("HTTP/1.1 100 Continue\r\n\r\n");
+    expect(server.page.bounds.map(({ used }) => used)).toEqual([0, 0]);
+    socket.write("{");
     socket.destroy();
     await once(socket, "close");
-    await until(() => used() === 0);
+    await until(() => server.connections() === 0);
     expect([server.errors, server.calls]).toEqual([[], []]);
   });
 });
+
+describe("a stranger whose body never ends", () => {
+  test.each([
+    ["with a length", { "content-length": "100" }],
+    ["in chunks", { "transfer-encoding": "chunked" }],
+    ["with a wrong token", { "content-length": "100", authorization: "Bearer wrong" }],
+    ["who waits to be asked for it", { "content-length": "100", expect: "100-continue" }],
+  ])("%s is refused by the head alone, and the connection ends", async (_how, headers) => {
+    const { access } = knownCallers(["ops"], null);
+    const server = await startPageServer({ gate: access });
+    const socket = connect(server.port, "127.0.0.1");
+    socket.write(headOf(headers));
+    let answer = "";
+    socket.setEncoding("utf8").on("data", (text: string) => {
+      answer += text;
+    });
+    await once(socket, "close");
+    expect(answer).toMatch(/^HTTP\/1\.1 401 Unauthorized\r\n.*CREDENTIALS_/s);
+    expect([server.errors, server.calls.map(({ code }) => code)]).toEqual([[], ["UNAUTHENTICATED"]]);
+  });
+});
+
+/** The head of a POST of the page. */
+function headOf(headers: Readonly<Record<string, string>>): string {
+  const all = { ...OWN, host: "127.0.0.1", "content-type": "application/json", ...headers };
+  const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`);
+  return `POST /api/GetLock HTTP/1.1\r\n${lines.join("")}\r\n`;
+}

@@ -31,18 +31,22 @@ export interface PageServer extends TestServer {
   readonly readiness: Readiness;
   readonly metricsTokens: MetricsTokens;
   readonly errors: readonly unknown[];
+  /** How many are open at the port for operators. */
+  connections(): number;
   /** Sends a request with the page's header. */
   ask(path: string, asked?: Asked): Promise<Answered>;
   /** Calls a verb, and answers with its JSON. */
   call(verb: string, body: object, token?: string): Promise<Json>;
-  /** Opens a watch. */
-  watch(prefix: string, token?: string): Promise<EventReader>;
+  /** Opens a watch. `from`: the loopback address that it comes from. */
+  watch(prefix: string, token?: string, from?: string): Promise<EventReader>;
 }
 
 export interface PageServerOptions
   extends Pick<StartOptions, "grpc" | "wrapEngine" | "tracer">,
     Partial<CallersOptions> {
   readonly metricsToken?: string;
+  /** What /metrics shows. */
+  readonly metrics?: string;
 }
 
 const stops: (() => Promise<unknown>)[] = [];
@@ -54,6 +58,7 @@ afterEach(async () => {
 /** Starts one that stops after the test. By default it asks nobody who calls. */
 export async function startPageServer({
   metricsToken,
+  metrics = "up 1\n",
   grpc = {},
   wrapEngine,
   tracer,
@@ -86,7 +91,7 @@ export async function startPageServer({
     files: FILES,
   });
   const http = new MetricsHttp({
-    metrics: { render: async () => ({ text: "up 1\n", contentType: "text/plain" }) },
+    metrics: { render: async () => ({ text: metrics, contentType: "text/plain" }) },
     readiness,
     tls: null,
     tokens: metricsTokens,
@@ -104,13 +109,15 @@ export async function startPageServer({
     readiness,
     metricsTokens,
     errors,
+    connections: () => http.bounds.reduce((sum, { used }) => sum + used, 0),
     ask,
     async call(verb, body, token) {
       const { json } = await ask(`/api/${verb}`, posted(body, token));
       return json;
     },
-    async watch(prefix, token) {
-      const reader = new EventReader(await sent(port, "/api/WatchLocks", posted({ prefix }, token)));
+    async watch(prefix, token, from = "127.0.0.1") {
+      const asked = { ...posted({ prefix }, token), from };
+      const reader = new EventReader(await sent(port, "/api/WatchLocks", asked));
       stops.push(async () => reader.leave());
       return reader;
     },

@@ -13,6 +13,8 @@ export interface Asked {
   readonly token?: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string | Buffer;
+  /** The loopback address that it comes from. */
+  readonly from?: string;
 }
 
 export interface Answered {
@@ -37,12 +39,13 @@ export function posted(body: object, token?: string): Asked {
 export async function sent(
   port: number,
   path: string,
-  { method = "GET", token, headers = {}, body }: Asked,
+  { method = "GET", token, headers = {}, body, from = "127.0.0.1" }: Asked,
   onRequest: (request: ClientRequest) => void = () => {},
 ): Promise<IncomingMessage> {
   const authorization = token === undefined ? {} : { authorization: `Bearer ${token}` };
   const all = { ...OWN, ...authorization, ...headers };
-  const asked = request({ host: "127.0.0.1", port, path, method, headers: all, agent: false });
+  const to = { host: "127.0.0.1", port, localAddress: from, agent: false };
+  const asked = request({ ...to, path, method, headers: all });
   onRequest(asked);
   asked.end(body);
   const [answer] = (await once(asked, "response")) as [IncomingMessage];

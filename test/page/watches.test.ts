@@ -2,9 +2,10 @@
 
 import type { Socket } from "node:net";
 import { describe, expect, test } from "vitest";
-import { PAGE_WATCHES_MAX } from "../../server/page/page-bounds.ts";
+import { PAGE_WATCHES } from "../../server/page/page-bounds.ts";
 import { until } from "../support/harness.ts";
-import { type PageServer, startPageServer } from "./page-stage.ts";
+import type { EventReader } from "./event-reader.ts";
+import { knownCallers, type PageServer, startPageServer } from "./page-stage.ts";
 import { posted, sent } from "./requests.ts";
 
 const TTL = { seconds: 60n, nanos: 0 };
@@ -43,19 +44,52 @@ test("a request that is wrong is refused before the watch begins", async () => {
   expect(await watch.refusal()).toMatchObject({ reason: "BAD_REQUEST", violations: [{ field: "prefix" }] });
 });
 
-test("watches beyond those of all pages are refused, until one has ended", async () => {
-  const server = await startPageServer();
-  const watches = await Promise.all(Array.from({ length: PAGE_WATCHES_MAX }, () => server.watch("")));
-  expect(watches.map(({ status }) => status)).toEqual(Array(PAGE_WATCHES_MAX).fill(200));
-  const refused = await server.watch("");
-  expect(refused.status).toBe(429);
-  expect(await refused.refusal()).toMatchObject({ code: "RESOURCE_EXHAUSTED", reason: "OVERLOADED" });
-  // They take no room from calls, scrapes and probes.
-  expect((await server.ask("/api/GetLock", posted({ name: "x" }))).status).toBe(200);
-  expect((await server.ask("/readyz")).text).toBe("ready\n");
-  watches[0]?.leave();
-  await until(() => watchesOf(server) === PAGE_WATCHES_MAX - 1);
-  expect((await server.watch("")).status).toBe(200);
+describe("watches", () => {
+  const { max, ofCaller, ofNetwork } = PAGE_WATCHES;
+
+  async function refused(asked: Promise<EventReader>, message: string): Promise<void> {
+    const watch = await asked;
+    expect(watch.status).toBe(429);
+    expect(await watch.refusal()).toMatchObject({
+      code: "RESOURCE_EXHAUSTED",
+      reason: "OVERLOADED",
+      message: expect.stringContaining(message),
+    });
+  }
+
+  test("beyond those of all pages are refused, until one has ended", async () => {
+    const server = await startPageServer();
+    const from = (at: number) => server.watch("", undefined, `127.0.1.${at + 1}`);
+    const watches = await Promise.all(Array.from({ length: max }, (_, at) => from(at)));
+    expect(watches.map(({ status }) => status)).toEqual(Array(max).fill(200));
+    await refused(from(max), "close one, or open that of another server");
+    // They take no room from calls, scrapes and probes.
+    expect((await server.ask("/api/GetLock", posted({ name: "x" }))).status).toBe(200);
+    expect((await server.ask("/readyz")).text).toBe("ready\n");
+    watches[0]?.leave();
+    await until(() => watchesOf(server) === max - 1);
+    expect((await from(max)).status).toBe(200);
+  });
+
+  test("of one network leave room for others, and one with fewer takes a place of the one with most", async () => {
+    const server = await startPageServer();
+    const first = await Promise.all(Array.from({ length: ofNetwork }, () => server.watch("")));
+    await refused(server.watch(""), "from your network");
+    const others = Array.from({ length: max - ofNetwork }, () => server.watch("", undefined, "127.0.0.2"));
+    expect((await Promise.all(others)).map(({ status }) => status)).toEqual(others.map(() => 200));
+    expect((await server.watch("", undefined, "127.0.0.3")).status).toBe(200);
+    expect(await first[0]?.ended).toBe(false);
+    expect(watchesOf(server)).toBe(max);
+  });
+
+  test("of one caller leave room for others at the same address", async () => {
+    const { access, tokens } = knownCallers(["anna", "ben"], null);
+    const server = await startPageServer({ gate: access });
+    for (let count = 0; count < ofCaller; count++)
+      expect((await server.watch("", tokens.anna)).status).toBe(200);
+    await refused(server.watch("", tokens.anna), "one caller");
+    expect((await server.watch("", tokens.ben)).status).toBe(200);
+  });
 });
 
 test("a watch ends when its browser goes", async () => {

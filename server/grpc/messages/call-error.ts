@@ -174,12 +174,17 @@ export function serverIsFull(what: "waits" | "sessions"): CallError {
   );
 }
 
-/** `what`: of all pages that are open at this server. */
-export function tooManyOfPages(what: "watches" | "calls"): CallError {
-  return overloaded(
-    `page_${what}`,
-    `The pages that are open at this server have as many ${what} as it takes: close one, or open that of another server.`,
-  );
+/** `what`: of pages at this server; `whose`: what has as many as it may have. */
+export function tooManyOfPages(
+  what: "watches" | "calls",
+  whose: "max" | "ofCaller" | "ofNetwork",
+): CallError {
+  const sentence = {
+    max: `The pages that are open at this server have as many ${what} as it takes: close one, or open that of another server.`,
+    ofCaller: `Your pages at this server have as many ${what} as one caller may have: close one.`,
+    ofNetwork: `The pages that are open from your network have as many ${what} as one network may have: close one.`,
+  };
+  return overloaded(`page_${what}`, sentence[whose]);
 }
 
 /** A call counts as a wait until its request is there. */

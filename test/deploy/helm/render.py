@@ -16,6 +16,8 @@ from cloudcoil.models.prometheus_operator import v1 as prometheus_operator
 KUBERNETES = ("1.30", "1.37")
 MODELS = {"cert-manager.io/v1": cert_manager, "monitoring.coreos.com/v1": prometheus_operator}
 WARNING = 2
+# Among the values of a case: the name of its release.
+RELEASE = "(release)"
 
 
 def without_nulls(value):
@@ -61,7 +63,7 @@ def faults_of(thing):
 
 def rendered(path, chart, values):
     try:
-        files = chart.render(values, name="locks", namespace="prod")
+        files = chart.render(values, name=values.pop(RELEASE, "locks"), namespace="prod")
     except (helm_python.HelmRenderError, helm_python.HelmValuesError) as error:
         return {"fault": str(error)}
     report = helm_python.lint(path, values, strict=True, namespace="prod")

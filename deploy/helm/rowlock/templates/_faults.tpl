@@ -99,6 +99,15 @@ value may be is in values.schema.json, which Helm checks before.
 {{- end -}}
 {{- end -}}
 
+{{- if and $v.networkPolicy.enabled $v.metrics.serviceMonitor.enabled (not $v.networkPolicy.scrapers) -}}
+{{- $faults = append $faults "metrics.serviceMonitor.enabled is true, and the network policy admits nobody to the metrics: name the namespace and the pods of your Prometheus in networkPolicy.scrapers." -}}
+{{- end -}}
+
+{{- $fullname := include "rowlock.fullname" . -}}
+{{- if not (regexMatch "^[a-z]([-a-z0-9]*[a-z0-9])?$" $fullname) -}}
+{{- $faults = append $faults (printf "Everything would be called %q, and Kubernetes takes for a Service only a name of small letters, digits and hyphens that begins with a letter: set fullnameOverride." $fullname) -}}
+{{- end -}}
+
 {{- range $value, $path := dict "metrics.rules.enabled" "files/alerts.yml" "metrics.dashboard.enabled" "files/dashboard.json" -}}
 {{- $isWanted := ternary $v.metrics.rules.enabled $v.metrics.dashboard.enabled (eq $value "metrics.rules.enabled") -}}
 {{- if and $isWanted (not ($.Files.Get $path)) -}}
