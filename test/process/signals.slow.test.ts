@@ -2,6 +2,7 @@
 // sent to it alone and to its process group, by this Node and by an older one that hands over. What the caller ignored
 // stays ignored. In every case, the lock is free at the end.
 
+import { once } from "node:events";
 import {
   chmodSync,
   existsSync,
@@ -12,6 +13,7 @@ import {
   statSync,
   writeFileSync,
 } from "node:fs";
+import { type AddressInfo, createServer, connect as dial } from "node:net";
 import { constants, tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -202,6 +204,90 @@ describe.each(LAUNCHERS)("started by $launcher", ({ launcher, signals }) => {
       expect(lock?.waiting).toBe(0);
     });
   });
+});
+
+/** A proxy to the server that can hold what the client sends; `held` resolves when the client has sent something. */
+async function gate() {
+  const held = Promise.withResolvers<void>();
+  const waiting: (() => void)[] = [];
+  let isShut = false;
+  const [host = "", port = ""] = server.grpcAddress.split(":");
+  const proxy = createServer((near) => {
+    const far = dial(Number(port), host);
+    far.pipe(near);
+    for (const one of [near, far])
+      one.on("error", () => {}).on("close", () => [near, far].map((each) => each.destroy()));
+    near.on("data", (chunk) => {
+      if (!isShut) return void far.write(chunk);
+      waiting.push(() => far.write(chunk));
+      held.resolve();
+    });
+  });
+  proxy.listen(0, "127.0.0.1");
+  await once(proxy, "listening");
+  stage.afterwards(() => proxy.close());
+  return {
+    address: `127.0.0.1:${(proxy.address() as AddressInfo).port}`,
+    held: held.promise,
+    shut: () => {
+      isShut = true;
+    },
+    open: () => {
+      isShut = false;
+      for (const pass of waiting.splice(0)) pass();
+    },
+  };
+}
+
+describe("end: while the lock is being released", () => {
+  const matrix = SIGNALS.flatMap((signal) => [1, 2].map((times) => ({ signal, times })));
+
+  test.each(matrix)(
+    "$signal, $times times, costs neither the release nor its result",
+    async ({ signal, times }) => {
+      const name = newName();
+      const door = await gate();
+      const flags = [
+        "--addr",
+        door.address,
+        "--status-failed",
+        "failed",
+        "--",
+        "sh",
+        "-c",
+        "echo ready; read line; exit 5",
+      ];
+      const job = started(running(name, ...flags));
+      await job.said(/ready/);
+      door.shut();
+      job.endInput();
+      await door.held;
+      for (let sent = 0; sent < times; sent++) job.kill(signal);
+      // Node has handled the signals before it answers this one.
+      job.kill("SIGTSTP");
+      await until(() => stateOf(job.pid) === "T");
+      job.kill("SIGCONT");
+      door.open();
+      expect(await job.ended()).toMatchObject({ code: 5, signal: null, err: "" });
+      await expectFree(name);
+      const { lock } = await server.client.call("getLock", { name });
+      expect(lock?.record?.status).toBe("failed");
+    },
+  );
+});
+
+test("grant: a signal that comes with it leaves nothing behind", async () => {
+  for (const signal of ["SIGINT", "SIGTERM"] as const) {
+    const name = newName();
+    const release = await heldByAnother(name);
+    const job = started(running(name, "sh", "-c", "sleep 1000"));
+    await job.logged(/next in the queue/);
+    const released = release();
+    job.kill(signal);
+    await released;
+    expect((await job.ended()).code).toBe(128 + constants.signals[signal]);
+    await expectFree(name);
+  }
 });
 
 describe("a signal that the caller ignored", () => {
