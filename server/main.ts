@@ -22,6 +22,10 @@ function crash(error: unknown): never {
   process.exit(1);
 }
 
+/** What this process was started with, by bin/launch.mjs. The environment would also reach commands that it runs. */
+const ignoredSignals: readonly string[] = process.env.ROWLOCK_IGNORED_SIGNALS?.match(/SIG[A-Z0-9]+/g) ?? [];
+delete process.env.ROWLOCK_IGNORED_SIGNALS;
+
 /** Resolves with the first signal that asks the process to stop. A second one ends the process at once. */
 function stopSignal(): Promise<string> {
   const first = Promise.withResolvers<string>();
@@ -30,6 +34,7 @@ function stopSignal(): Promise<string> {
     ["SIGINT", 2],
     ["SIGTERM", 15],
   ] as const) {
+    if (ignoredSignals.includes(signal)) continue;
     process.on(signal, () => {
       if (askedMs !== undefined && performance.now() - askedMs >= SECOND_WISH_AFTER_MS)
         process.exit(128 + number);
@@ -41,6 +46,8 @@ function stopSignal(): Promise<string> {
 }
 
 process.on("uncaughtException", crash);
+// Without a listener, this signal opens Node's debugger.
+process.on("SIGUSR1", () => {});
 const outGone = new AbortController();
 for (const stream of [process.stdout, process.stderr]) {
   // The reader of the output may be gone (`rowlock --help | head`, a closed terminal). That must not crash a server.
@@ -85,7 +92,9 @@ const context: CliContext = {
     stdin.setRawMode(true).on("data", hear);
     return () => void stdin.off("data", hear).setRawMode(false).pause();
   },
-  onSignal(signal, listener) {
+  ignoredSignals,
+  onSignal(signal, listener, evenIfIgnored = false) {
+    if (ignoredSignals.includes(signal) && !evenIfIgnored) return () => {};
     process.on(signal, listener);
     return () => void process.off(signal, listener);
   },

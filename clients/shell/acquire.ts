@@ -76,7 +76,7 @@ export const run: Declare = (command, context) => {
       const hold = holdOf(lockOptions(flags));
       return (rowlock) =>
         take(rowlock, { name, quiet: flags.quiet, ...hold }, context, (lock, interrupted) =>
-          runUnder(words, lock, hold, outcomeOf(flags), context, interrupted),
+          runUnder(rowlock, words, lock, hold, outcomeOf(flags), context, interrupted),
         );
     },
   );
@@ -144,7 +144,7 @@ export const capture: Declare = (command, context) => {
           const { locks } = captured;
           const [first] = locks;
           if (first && isRun)
-            return await runUnder(words, first, hold, outcomeOf(flags), context, interrupted);
+            return await runUnder(rowlock, words, first, hold, outcomeOf(flags), context, interrupted);
           if (first) return await handOver(locks, asked, text, rowlock, context, interrupted);
           if (!quiet) context.err(nothingSentence(prefix, captured));
           return EXIT.notAcquired;

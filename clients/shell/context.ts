@@ -33,8 +33,13 @@ export interface CliContext {
   readonly onKeys: (listener: (keys: string) => void) => (() => void) | undefined;
   /** Aborted when nobody reads what `out` writes any more. */
   readonly outGone: AbortSignal;
-  /** Calls the listener for each such signal, which then has no other effect, until the returned function is called. */
-  readonly onSignal: (signal: NodeJS.Signals, listener: () => void) => () => void;
+  /** The signals that the caller of this process ignored, as nohup does: they stay ignored, here and in commands. */
+  readonly ignoredSignals: readonly string[];
+  /**
+   * Calls the listener for each such signal, which then has no other effect, until the returned function is called. Does
+   * nothing if the signal is ignored, unless it says something else to this process than to end.
+   */
+  readonly onSignal: (signal: NodeJS.Signals, listener: () => void, evenIfIgnored?: boolean) => () => void;
   /** Sends a signal to a process, to a group (negative), or to this process (0). Returns whether there was one. */
   readonly kill: (pid: number, signal: NodeJS.Signals) => boolean;
 }

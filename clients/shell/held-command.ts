@@ -1,17 +1,19 @@
 // Runs a command under a lock that was just taken, in a process group of its own, and releases the lock afterwards.
 // Passes signals on to the group, and stops all of the group before the lease can have ended.
 
-import { type ChildProcess, spawn } from "node:child_process";
+import type { ChildProcess } from "node:child_process";
 import { constants } from "node:os";
 import type {
   Lock,
   LockOptions,
   RecordOptions,
   ReleaseOptions,
+  RowlockClient,
   RowlockError,
 } from "../typescript/src/index.ts";
 import { type CliContext, EXIT, type ExitCode, UNDER_LOCK } from "./context.ts";
 import { said } from "./print.ts";
+import { type StartFault, startCommand } from "./start-command.ts";
 import type { Interruption } from "./take.ts";
 
 const TTL_MS = 30_000;
@@ -43,8 +45,12 @@ export function holdOf<Asked extends RecordOptions & Pick<LockOptions, "ttl">>(a
   return { ...asked, ttl, margin: Math.min(ttl * MARGIN_SHARE, MARGIN_MS_MAX) };
 }
 
-/** @param outcomeOf returns what the lock remembers of a command that has ended with this code. */
+/**
+ * Signals are handled to the end of the process: none that comes after the command keeps the lock from being released.
+ * @param outcomeOf returns what the lock remembers of a command that has ended with this code.
+ */
 export async function runUnder(
+  rowlock: Pick<RowlockClient, "renew">,
   words: readonly string[],
   lock: Lock,
   { margin, ...asked }: Hold,
@@ -57,13 +63,15 @@ export async function runUnder(
     await giveBack(lock, unused(asked));
     return interrupted.code;
   }
-  // runHeld listens for signals before `interrupted` stops listening, so that no signal falls between.
-  const running = runHeld(words, lock, margin * KILL_AT_SHARE, context);
-  interrupted.stop();
-  const { code, notStarted } = await running;
+  const held: Held = {
+    lock,
+    killAfterMs: margin * KILL_AT_SHARE,
+    confirm: () => rowlock.renew(lock.leaseId),
+  };
+  const { code, notStarted, lostBy } = await runHeld(words, held, context);
   if (notStarted) context.err(said(notStarted));
-  if (lock.state === "lost") {
-    const { metadata } = lock.signal.reason as Partial<RowlockError>;
+  if (lostBy !== undefined || lock.state === "lost") {
+    const { metadata } = (lostBy ?? lock.signal.reason) as Partial<Lost>;
     const why = WHY_LOST[metadata?.end_reason ?? ""] ?? "its lease has ended";
     context.err(said(`The lock "${lock.name}" was lost, and the command was stopped: ${why}.`));
     return EXIT.lost;
@@ -99,18 +107,29 @@ async function giveBack(lock: Lock, last: ReleaseOptions): Promise<boolean> {
 /** Signals that ask a process to end or to do something; they are passed on to the group. */
 const PASSED_ON = ["SIGHUP", "SIGINT", "SIGQUIT", "SIGTERM", "SIGUSR1", "SIGUSR2", "SIGWINCH"] as const;
 
+/** What says that a lease has ended. */
+type Lost = Pick<RowlockError, "reason" | "metadata">;
+
+interface Held {
+  readonly lock: Lock;
+  /** The time from the loss of the lock until processes that do not stop when asked are killed. */
+  readonly killAfterMs: number;
+  /** Asks the server whether the lease is still there. */
+  readonly confirm: () => Promise<unknown>;
+}
+
 interface Ended {
   /** If a signal has ended it, 128 plus the signal's number; if it could not be started, 126 or 127. */
   readonly code: ExitCode;
   /** Set if the command could not be started: why. */
   readonly notStarted?: string;
+  /** Set if the server said, before the client knew, that the lease has ended. */
+  readonly lostBy?: Lost | undefined;
 }
 
-/** @param killAfterMs the time from the loss of the lock until processes that do not stop when asked are killed. */
 async function runHeld(
-  [program = "", ...args]: readonly string[],
-  lock: Lock,
-  killAfterMs: number,
+  words: readonly string[],
+  { lock, killAfterMs, confirm }: Held,
   context: CliContext,
 ): Promise<Ended> {
   const env = {
@@ -122,49 +141,71 @@ async function runHeld(
   let child: ChildProcess | undefined;
   const send = (signal: NodeJS.Signals) => void (child?.pid && context.kill(-child.pid, signal));
   let killTimer: NodeJS.Timeout | undefined;
+  /** How often Ctrl-Z has stopped the command, and whether it still has. */
+  let stops = 0;
+  let isStopped = false;
+  let lostBy: Lost | undefined;
   const stop = () => {
+    // Continued, it would work until it has handled SIGTERM, and others may hold the lock by now.
+    if (isStopped) return send("SIGKILL");
     send("SIGTERM");
-    // A suspended process would not handle SIGTERM.
+    // A process that something else has stopped would not handle SIGTERM.
     send("SIGCONT");
     killTimer = setTimeout(() => send("SIGKILL"), killAfterMs);
   };
+  const goOn = async () => {
+    const stopsBefore = stops;
+    // Reading it checks the clock, and calls `stop` if the lease is over.
+    if (lock.signal.aborted) return;
+    if (isStopped) {
+      // Nobody has renewed the lease meanwhile, and an operator may have ended it.
+      const error = (await confirm().catch((reason: unknown) => reason)) as Partial<Lost> | undefined;
+      if (stops !== stopsBefore || lock.signal.aborted) return;
+      if (error?.reason === "LEASE_LOST" || error?.reason === "UNKNOWN_CLAIM") {
+        lostBy = error as Lost;
+        return send("SIGKILL");
+      }
+    }
+    isStopped = false;
+    send("SIGCONT");
+  };
   // Listens before the command begins: a signal that arrives at that moment is handled in a later turn, and passed on.
-  const silence = [
-    ...PASSED_ON.map((signal) => context.onSignal(signal, () => send(signal))),
-    // Ctrl-Z suspends this process: the command must not run while nobody renews its lease.
-    context.onSignal("SIGTSTP", () => {
-      send("SIGSTOP");
-      context.kill(0, "SIGSTOP");
-    }),
-    context.onSignal("SIGCONT", () => {
-      if (!lock.signal.aborted) send("SIGCONT");
-    }),
-  ];
-  // `detached` gives the command a session, and so a process group, of its own.
-  child = spawn(program, args, { stdio: "inherit", detached: true, env });
+  for (const signal of PASSED_ON) context.onSignal(signal, () => send(signal));
+  // Ctrl-Z suspends this process: the command must not run while nobody renews its lease.
+  context.onSignal("SIGTSTP", () => {
+    stops += 1;
+    isStopped = true;
+    send("SIGSTOP");
+    context.kill(0, "SIGSTOP");
+  });
+  context.onSignal("SIGCONT", () => void goOn());
+  const started = startCommand(words, env, context);
+  if (typeof started === "string") return notStarted(words[0], started);
+  child = started;
   if (lock.signal.aborted) stop();
   else lock.signal.addEventListener("abort", stop);
-  try {
-    const ended = await endOf(child, program);
-    // Processes that the command left running must not outlive the lock.
-    if (lock.signal.aborted) send("SIGKILL");
-    return ended;
-  } finally {
-    lock.signal.removeEventListener("abort", stop);
-    clearTimeout(killTimer);
-    for (const off of silence) off();
-  }
+  const ended = await endOf(child, words[0]);
+  // Processes that the command left running must not outlive the lock.
+  if (lostBy !== undefined || lock.signal.aborted) send("SIGKILL");
+  // From here on its group may be empty, or what it left running on purpose: signals are for neither.
+  child = undefined;
+  lock.signal.removeEventListener("abort", stop);
+  clearTimeout(killTimer);
+  return { ...ended, lostBy };
 }
 
-function endOf(child: ChildProcess, program: string): Promise<Ended> {
+function endOf(child: ChildProcess, program: string | undefined): Promise<Ended> {
   return new Promise((resolve) => {
-    child.on("error", ({ code, message }: NodeJS.ErrnoException) => {
-      const notExecutable = `"${program}" cannot be executed (${code ?? message}).`;
-      if (code !== "ENOENT") resolve({ code: EXIT.notExecutable, notStarted: notExecutable });
-      else resolve({ code: EXIT.noCommand, notStarted: `There is no command "${program}".` });
-    });
+    child.on("error", ({ code, message }: NodeJS.ErrnoException) =>
+      resolve(notStarted(program, code ?? message)),
+    );
     child.on("exit", (code, signal) => {
       resolve({ code: code ?? 128 + (signal ? constants.signals[signal] : 0) });
     });
   });
+}
+
+function notStarted(program = "", why: StartFault | string): Ended {
+  if (why === "ENOENT") return { code: EXIT.noCommand, notStarted: `There is no command "${program}".` };
+  return { code: EXIT.notExecutable, notStarted: `"${program}" cannot be executed (${why}).` };
 }

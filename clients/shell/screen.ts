@@ -23,8 +23,8 @@ const SCROLLS: Readonly<Record<string, (height: number) => number>> = {
   ...keys(["\x1b[H", "\x1b[1~", "\x1bOH", "g"], () => Number.NEGATIVE_INFINITY),
   ...keys(["\x1b[F", "\x1b[4~", "\x1bOF", "G"], () => Number.POSITIVE_INFINITY),
 };
-/** q and Ctrl-C, which a terminal that reads keys does not turn into a signal. */
-const ENDS: readonly string[] = ["q", "\x03"];
+/** Ctrl-C is here because a terminal that reads keys does not turn it into a signal. */
+const ENDS: Readonly<Record<string, NodeJS.Signals>> = { q: "SIGTERM", "\x03": "SIGINT" };
 const KEY = /\p{Cc}\[[\d;]*[A-Za-z~]|\p{Cc}O[A-Z]|[\s\S]/gu;
 
 function keys<Scroll>(names: readonly string[], scroll: Scroll): Record<string, Scroll> {
@@ -73,7 +73,8 @@ export function screenOf(context: CliContext, page: () => Page): Screen {
   };
   const pressed = (chunk: string): void => {
     for (const [key] of chunk.matchAll(KEY)) {
-      if (ENDS.includes(key)) context.kill(0, "SIGINT");
+      const end = ENDS[key];
+      if (end !== undefined) context.kill(0, end);
       from = Math.max(0, Math.min(from + (SCROLLS[key]?.(height) ?? 0), count - height));
     }
     write();

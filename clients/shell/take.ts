@@ -16,7 +16,8 @@ import { pausedLimit } from "./paused-limits.ts";
 import { ERASE_LINE, said, shown, timeWords } from "./print.ts";
 import { resumeWords } from "./wait-causes.ts";
 
-const SIGNALS = ["SIGHUP", "SIGINT", "SIGTERM"] as const;
+/** What ends a process that does not handle it. */
+const SIGNALS = ["SIGHUP", "SIGINT", "SIGQUIT", "SIGTERM", "SIGUSR1", "SIGUSR2"] as const;
 const REWRITE_MS = 1_000;
 /** How long a wait lasts before its reason is printed: most are over by then. */
 const REASON_AFTER_MS = 10_000;
@@ -27,40 +28,34 @@ export interface Asked extends LockOptions {
   readonly quiet?: boolean | undefined;
 }
 
-/** Listens for signals that ask this process to end. */
+/** What listens, to the end of this process, for signals that ask it to end: none cuts its clean-up short. */
 export interface Interruption {
   /** Aborted by the first of the signals. */
   readonly signal: AbortSignal;
   /** The exit code of a process that this signal has ended; undefined: none has come. */
   readonly code: ExitCode | undefined;
-  /** Stops listening. Can be called twice. */
-  stop(): void;
 }
 
 export function interruption(context: CliContext): Interruption {
   const controller = new AbortController();
   let code: ExitCode | undefined;
-  const silence = SIGNALS.map((signal) =>
+  for (const signal of SIGNALS)
     context.onSignal(signal, () => {
       code ??= 128 + constants.signals[signal];
       controller.abort();
-    }),
-  );
+    });
   return {
     signal: controller.signal,
     get code() {
       return code;
-    },
-    stop: () => {
-      for (const off of silence.splice(0)) off();
     },
   };
 }
 
 /**
  * Resolves with the exit code of `work`; if `work` rejects because of a signal, with that signal's code. `work` must
- * check `interrupted.code` before it relies on its result, and stop `interrupted` once it handles signals itself. So
- * the client gives up its place in the queue at once, and does not leave it to the server to miss this process.
+ * check `interrupted.code` before it relies on its result. So the client gives up its place in the queue at once, and
+ * does not leave it to the server to miss this process.
  */
 export async function unlessInterrupted(
   context: CliContext,
@@ -72,8 +67,6 @@ export async function unlessInterrupted(
   } catch (error) {
     if (interrupted.code !== undefined && error === interrupted.signal.reason) return interrupted.code;
     throw error;
-  } finally {
-    interrupted.stop();
   }
 }
 

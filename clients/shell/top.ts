@@ -109,7 +109,6 @@ export const top: Declare = (command, context) =>
             return EXIT.ok;
           } finally {
             view.close();
-            interrupted.stop();
           }
         });
     });

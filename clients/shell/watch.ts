@@ -86,7 +86,6 @@ export const watch: Declare = (command, context) => {
           return EXIT.ok;
         } finally {
           view.close();
-          interrupted.stop();
         }
       };
     },

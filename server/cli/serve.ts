@@ -65,10 +65,13 @@ async function runServer(command: RowlockCommand, context: CliContext): Promise<
   let app: App | undefined;
   // Also if the terminal was closed: a server goes on until it is asked to stop. Before it serves, its start reads the
   // files.
-  context.onSignal("SIGHUP", async () => {
+  const readAgain = async () => {
     const files = (await app?.reload()) ?? [];
     log.info({ signal: "SIGHUP", files }, "files are read again; settings change with a restart");
-  });
+  };
+  context.onSignal("SIGHUP", () => void readAgain(), true);
+  // They mean nothing to a server, and must not end it.
+  for (const signal of ["SIGUSR1", "SIGUSR2"] as const) context.onSignal(signal, () => {});
   // Loaded only here, so that other commands, and reports of wrong settings, start at once.
   const { startApp, StartupError } = await import("../app.ts");
   const { version, nodeVersion, memoryMax } = context;

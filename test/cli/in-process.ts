@@ -37,6 +37,7 @@ export async function ranInProcess(
     screen,
     onKeys: () => undefined,
     outGone: new AbortController().signal,
+    ignoredSignals: [],
     onSignal: () => () => {},
     kill: () => false,
   });

@@ -7,7 +7,7 @@ import { lockPage, lockTable } from "../../../clients/shell/lock-views.ts";
 import { localTime } from "../../../clients/shell/past-times.ts";
 import { columns, jsonLine, paintOf, said, shown } from "../../../clients/shell/print.ts";
 import type { Interruption } from "../../../clients/shell/take.ts";
-import type { ClaimView, Lock, LockView } from "../../../clients/typescript/src/index.ts";
+import type { ClaimView, Lock, LockView, RenewedLease } from "../../../clients/typescript/src/index.ts";
 
 const NOW_MS = 1_000_000;
 const plain = (_: string, text: string) => text;
@@ -174,11 +174,13 @@ test("a message of the shell is one line, even with a foreign name in it", async
     err: (text: string) => {
       told += text;
     },
+    ignoredSignals: [],
     onSignal: () => () => {},
     kill: () => true,
   } as unknown as CliContext;
-  const interrupted = { code: undefined, stop() {} } as unknown as Interruption;
-  await runUnder(["/no/such\u001bcommand"], lock, holdOf({}), () => ({}), context, interrupted);
+  const interrupted = { code: undefined } as unknown as Interruption;
+  const rowlock = { renew: async () => ({}) as RenewedLease };
+  await runUnder(rowlock, ["/no/such\u001bcommand"], lock, holdOf({}), () => ({}), context, interrupted);
   expect(told).toMatch(/^(rowlock: [\x20-\x7e]+\n)+$/);
   expect(said(lock.name)).toMatch(/^rowlock: [\x20-\x7e]+\n$/);
 });
