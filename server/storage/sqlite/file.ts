@@ -6,12 +6,28 @@ import { IN_MEMORY } from "../database-url.ts";
 import { CACHE_KIB, LOG_PAGES, OPEN_PAUSE_MS_MAX, OPEN_TRIES_MAX } from "../storage-bounds.ts";
 import { StoreError } from "../store.ts";
 import { READONLY, sqliteError } from "./errors.ts";
+import { OpenFiles } from "./open-files.ts";
+
+/** An open database, and the files that it is in; none: it is in memory. */
+export type OpenDatabase = DatabaseSync & { readonly files?: OpenFiles | null };
+
+/** An open database that knows its files. */
+class SqliteFile extends DatabaseSync {
+  readonly files: OpenFiles | null;
+
+  constructor(path: string) {
+    const files = path === IN_MEMORY ? null : new OpenFiles(path);
+    // No time-out: a running server keeps the lock, so a longer wait would only delay the message.
+    super(path, { readBigInts: true, timeout: 0 });
+    this.files = files;
+  }
+}
 
 /**
  * Opens or creates the file and locks it until the handle is closed. Throws a StoreError: `in_use` if another process,
  * or another handle of this one, keeps it locked for longer than a few short pauses.
  */
-export function openSqliteFile(path: string, pause = block): DatabaseSync {
+export function openSqliteFile(path: string, pause = block): OpenDatabase {
   for (let tries = 1; ; tries++) {
     try {
       return open(path);
@@ -23,12 +39,11 @@ export function openSqliteFile(path: string, pause = block): DatabaseSync {
   }
 }
 
-function open(path: string): DatabaseSync {
-  let database: DatabaseSync | undefined;
+function open(path: string): OpenDatabase {
+  let database: SqliteFile | undefined;
   try {
     if (path !== IN_MEMORY) makePrivate(path);
-    // No time-out: a running server keeps the lock, so a longer wait would only delay the message.
-    database = new DatabaseSync(path, { readBigInts: true, timeout: 0 });
+    database = new SqliteFile(path);
     // Exclusive mode before the first access: the write-ahead log then needs no shared memory, and SQLite takes the
     // lock at that access and keeps it.
     database.exec("PRAGMA locking_mode = EXCLUSIVE");
@@ -39,6 +54,7 @@ function open(path: string): DatabaseSync {
     database.exec(`PRAGMA cache_size = -${CACHE_KIB}`);
     database.exec(`PRAGMA wal_autocheckpoint = ${LOG_PAGES}`);
     database.exec("BEGIN IMMEDIATE; COMMIT");
+    database.files?.opened();
     return database;
   } catch (error) {
     database?.close();

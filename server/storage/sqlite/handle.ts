@@ -2,13 +2,13 @@
 // from its first statement to its last without interruption by other work of this process. Transactions are therefore
 // serial, and reads of several statements are consistent.
 
-import type { DatabaseSync } from "node:sqlite";
 import type { Clock } from "../../core/database-clock.ts";
 import { DatabaseClock } from "../../core/database-clock.ts";
 import { KnownLocks } from "../known-locks/known-locks.ts";
 import { bigintOf, limitRuleFromRow } from "../rows/from-rows.ts";
 import { CLOCK_COARSE_US } from "../storage-bounds.ts";
-import type { Loaded, StoreOptions } from "../store.ts";
+import { type Loaded, StoreError, type StoreOptions } from "../store.ts";
+import type { OpenDatabase } from "./file.ts";
 import { SqliteStatements } from "./statements.ts";
 
 export interface SqliteOptions extends Pick<StoreOptions, "observer" | "knownLocks"> {
@@ -28,13 +28,13 @@ export class SqliteHandle {
   readonly statements: SqliteStatements;
   /** Always current, because only this process writes the file. */
   readonly known: KnownLocks;
-  readonly #database: DatabaseSync;
+  readonly #database: OpenDatabase;
   readonly #options: SqliteOptions;
   #meta: Meta | null = null;
   #ended: number | null = null;
 
   /** Takes ownership of an open database. */
-  constructor(database: DatabaseSync, options: SqliteOptions) {
+  constructor(database: OpenDatabase, options: SqliteOptions) {
     this.#database = database;
     this.#options = options;
     this.known = new KnownLocks(options.knownLocks);
@@ -42,6 +42,18 @@ export class SqliteHandle {
     this.coarseUs = options.clock ? 0 : CLOCK_COARSE_US;
     this.statements = new SqliteStatements(database, options.path, options.observer);
     options.observer?.connection("opened");
+    // Migrations have written since it was opened.
+    this.#files?.wrote();
+  }
+
+  get #files() {
+    return this.#database.files;
+  }
+
+  /** Throws a StoreError if the file is not the one that was opened, or another program has changed it. */
+  checkFile(): void {
+    // A store that was closed says so itself.
+    if (this.isOpen) this.#files?.check();
   }
 
   get isOpen(): boolean {
@@ -88,16 +100,26 @@ export class SqliteHandle {
     };
   }
 
+  /** Throws what `run` throws, SQLite's errors, and a StoreError if the file is not the one that was opened. */
   inTransaction<Answer>(run: () => Answer): Answer {
+    this.checkFile();
     this.statements.run("begin");
+    let answer: Answer;
     try {
-      const answer = run();
+      answer = run();
       this.statements.run("commit");
-      return answer;
     } catch (error) {
       this.#rollBack();
       throw error;
     }
+    try {
+      this.#files?.wrote();
+    } catch (error) {
+      // It was committed, perhaps into a file that nobody will open again.
+      const { reason, message } = error as StoreError;
+      throw new StoreError("unknown_outcome", reason, message, { cause: error });
+    }
+    return answer;
   }
 
   /** Can be called twice. */
@@ -112,5 +134,16 @@ export class SqliteHandle {
     this.forgetMeta();
     // Some errors have already ended the transaction.
     if (this.#database.isTransaction) this.statements.run("rollback");
+    // A large transaction writes into the log before it is committed.
+    this.#noteWritten();
+  }
+
+  /** While another error is thrown, which matters more. The next check finds again what this one finds. */
+  #noteWritten(): void {
+    try {
+      this.#files?.wrote();
+    } catch (error) {
+      if (!(error instanceof StoreError)) throw error;
+    }
   }
 }

@@ -107,7 +107,7 @@ export function history(handle: SqliteHandle) {
     trimHistory: async (untilUs, max) => removeInSlices(() => untilUs - 1, max),
 
     async noteChange(change) {
-      statements.run("add_change", ...changeValues(change, nowUs()));
+      handle.inTransaction(() => statements.run("add_change", ...changeValues(change, nowUs())));
     },
 
     async changes(targets, before, max) {
@@ -119,12 +119,13 @@ export function history(handle: SqliteHandle) {
       return newestChanges(found, max);
     },
 
-    async purgeChanges(untilUs, keptMax, max) {
-      const old = statements.run("purge_changes", untilUs, max);
-      const surplus = Number(statements.get("count_changes")?.[0]) - keptMax;
-      if (surplus <= 0 || old === max) return old;
-      return old + statements.run("purge_changes", HIGHEST, Math.min(surplus, max - old));
-    },
+    purgeChanges: async (untilUs, keptMax, max) =>
+      handle.inTransaction(() => {
+        const old = statements.run("purge_changes", untilUs, max);
+        const surplus = Number(statements.get("count_changes")?.[0]) - keptMax;
+        if (surplus <= 0 || old === max) return old;
+        return old + statements.run("purge_changes", HIGHEST, Math.min(surplus, max - old));
+      }),
 
     /** One process has the file to itself. */
     rowHolder: async () => null,

@@ -7,7 +7,7 @@ import { pendingOf, runPending, sqliteSchema } from "../migrate/schema.ts";
 import type { Finding, Store } from "../store.ts";
 import { StoreError } from "../store.ts";
 import { sqliteError } from "./errors.ts";
-import { openSqliteFile } from "./file.ts";
+import { type OpenDatabase, openSqliteFile } from "./file.ts";
 import { freeLocks } from "./free-locks.ts";
 import { SqliteHandle, type SqliteOptions } from "./handle.ts";
 import { history } from "./history.ts";
@@ -32,7 +32,7 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store> {
 }
 
 /** Takes ownership of an open database, whose schema must be up to date. */
-export function sqliteStore(database: DatabaseSync, options: SqliteOptions): Store {
+export function sqliteStore(database: OpenDatabase, options: SqliteOptions): Store {
   const handle = new SqliteHandle(database, options);
   return {
     product: `SQLite ${handle.version}`,
@@ -42,10 +42,12 @@ export function sqliteStore(database: DatabaseSync, options: SqliteOptions): Sto
     readers: 1,
     clock: handle.clock,
     transact: async (plan, decide) => transactOn(handle, plan, decide, options.observer),
-    ...writes(handle),
-    ...reads(handle),
-    ...history(handle),
-    ...freeLocks(handle),
+    ...checked(handle, {
+      ...writes(handle),
+      ...reads(handle),
+      ...history(handle),
+      ...freeLocks(handle),
+    }),
     // The file was opened for writing.
     checkRights: async () => [],
     checkDurability: async () => sqliteDurability(options.path),
@@ -54,6 +56,21 @@ export function sqliteStore(database: DatabaseSync, options: SqliteOptions): Sto
     bounds: () => [],
     close: async () => handle.close(),
   };
+}
+
+/** The same methods, each of which first checks that the file is still the one that was opened. */
+function checked<Methods extends Record<string, (...values: never[]) => Promise<unknown>>>(
+  handle: SqliteHandle,
+  methods: Methods,
+): Methods {
+  const entries = Object.entries(methods).map(([name, method]) => {
+    const checkedMethod = async (...values: never[]) => {
+      handle.checkFile();
+      return await method(...values);
+    };
+    return [name, checkedMethod];
+  });
+  return Object.fromEntries(entries) as Methods;
 }
 
 /** Returns what a database at this path could lose; it need not exist. */

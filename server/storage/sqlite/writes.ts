@@ -31,7 +31,9 @@ export function writes(handle: SqliteHandle) {
 
     async failOver({ seenEpoch, epochMin, pauseUsMin, pauseUsMax }) {
       const notedUs = nowUs();
-      statements.run("fail_over", notedUs, epochMin, pauseUsMin, pauseUsMax, seenEpoch);
+      handle.inTransaction(() =>
+        statements.run("fail_over", notedUs, epochMin, pauseUsMin, pauseUsMax, seenEpoch),
+      );
       handle.forgetMeta();
       return Math.max(0, handle.meta().failOver.grantsFromUs - notedUs);
     },
@@ -58,7 +60,7 @@ export function writes(handle: SqliteHandle) {
     levelMin: async () => levelMinFromRow(statements.get("level_min")),
 
     async raiseLevelMin({ level, by }) {
-      statements.run("raise_level_min", level, bytesOf(by));
+      handle.inTransaction(() => statements.run("raise_level_min", level, bytesOf(by)));
       handle.forgetMeta();
     },
 
