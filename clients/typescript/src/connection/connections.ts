@@ -7,6 +7,7 @@ import { openChannel } from "../channels.ts";
 import type { Clock } from "../clock.ts";
 import { type Diagnosis, inWords, OTHER_SERVICE } from "../diagnosis.ts";
 import type { ConnectionEvent, Headers, Settings } from "../options.ts";
+import { wayTo } from "../proxy.ts";
 import { RowlockError } from "../rowlock-error.ts";
 import type { Connection, News } from "./connection.ts";
 import { mayChange, presentedHeaders } from "./presented.ts";
@@ -130,6 +131,7 @@ export class Connections {
     if (this.#looking) await this.#looking;
     if (this.#isClosed) return;
     let headers: Headers;
+    const way = await wayTo(address, Boolean(tls));
     try {
       headers = await this.#headers();
     } catch (error) {
@@ -153,11 +155,11 @@ export class Connections {
         this.#via === "session"
           ? new SessionConnection({
               ...common,
-              channel: openChannel(address, tls),
+              channel: openChannel(address, tls, way),
               headers,
               bytesMax: this.#bytesMax,
             })
-          : new UnaryConnection({ ...common, tls, headers, token });
+          : new UnaryConnection({ ...common, tls, headers, token, way });
     } catch (error) {
       this.#failedToOpen(RowlockError.of(error));
       return;
