@@ -12,7 +12,7 @@ const RECEIVE_BYTES_MAX = 67_108_864;
 /**
  * Makes a channel. It connects when it is first used; its calls report what goes wrong. Throws CREDENTIALS_MISSING if a
  * file of `tls` cannot be read, or what it contains cannot be used. It uses no proxy that it need not, as far as the
- * address says so; `wayTo` also asks the system, and returns an option of the channel.
+ * address says so; `proxyFor` also asks the system.
  */
 export function openChannel(
   address: string,

@@ -9,9 +9,8 @@ const LOOKUP_MS_MAX = 1_000;
 const OWN = new BlockList();
 OWN.addSubnet("127.0.0.0", 8);
 OWN.addAddress("::1", "ipv6");
-// What listens on every address of a machine is reached by these, too.
-OWN.addAddress("0.0.0.0");
-OWN.addAddress("::", "ipv6");
+/** These stand for every address of a machine, and lead to this one. */
+const ANY = ["0.0.0.0", "::"];
 
 /** The host of an address, without the brackets of IPv6. */
 export function hostOf(address: string): string {
@@ -22,16 +21,21 @@ export function isSocketFile(address: string): boolean {
   return /^unix(-abstract)?:/.test(address);
 }
 
-/** By the address alone: a file, an IP address of loopback, or a name that means loopback by its standard. */
+/** By the address alone: a file, an IP address of loopback, or the name that means loopback by its standard. */
 export function isOnThisMachine(address: string): boolean {
   if (isSocketFile(address)) return true;
   const host = hostOf(address).toLowerCase();
   return host === "localhost" || isOwn(host);
 }
 
+/** The same, or an address by which connections, although none should, reach this machine. */
+export function reachesThisMachine(address: string): boolean {
+  return isOnThisMachine(address) || ANY.includes(hostOf(address));
+}
+
 /** The same, or a name that the system resolves to loopback, as by /etc/hosts. Takes a second at most. */
 export async function leadsToThisMachine(address: string): Promise<boolean> {
-  if (isOnThisMachine(address)) return true;
+  if (reachesThisMachine(address)) return true;
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never[]>((resolve) => {
     timer = setTimeout(resolve, LOOKUP_MS_MAX, []);

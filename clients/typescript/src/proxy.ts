@@ -3,7 +3,7 @@
 
 import { BlockList, isIP } from "node:net";
 import type { ChannelOptions } from "@grpc/grpc-js";
-import { hostOf, isOnThisMachine, leadsToThisMachine } from "./machine.ts";
+import { hostOf, leadsToThisMachine, reachesThisMachine } from "./machine.ts";
 
 /** The variables that gRPC heeds for TLS, the first one that is set. */
 const PROXIES = ["grpc_proxy", "https_proxy", "http_proxy"];
@@ -24,7 +24,7 @@ export interface HttpProxy {
 
 /** By the address alone, without looking names up. */
 export function proxyNamedFor(address: string, isEncrypted: boolean, env: Env): HttpProxy | undefined {
-  if (!isEncrypted || isOnThisMachine(address) || isExcepted(address, env)) return undefined;
+  if (!isEncrypted || reachesThisMachine(address) || isExcepted(address, env)) return undefined;
   const variable = PROXIES.find((name) => env[name]);
   return variable === undefined ? undefined : parsed(variable, env[variable] as string);
 }
@@ -39,9 +39,9 @@ export async function proxyFor(
   return proxy && !(await leadsToThisMachine(address)) ? proxy : undefined;
 }
 
-/** The channel options by which a connection to the address uses the proxy that it may use, or none. */
-export async function wayTo(address: string, isEncrypted: boolean): Promise<ChannelOptions> {
-  return (await proxyFor(address, isEncrypted)) ? {} : DIRECTLY;
+/** The channel options by which gRPC uses the proxy, or none. */
+export function wayOf(proxy: HttpProxy | undefined): ChannelOptions {
+  return proxy ? {} : DIRECTLY;
 }
 
 function parsed(variable: string, text: string): HttpProxy | undefined {

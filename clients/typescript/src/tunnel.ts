@@ -1,5 +1,5 @@
 // Looks at a proxy: asks it for a connection to an address, as gRPC does, and says what is wrong if there is none. Runs
-// only after a failure.
+// only while no server has answered, so that a client that is served pays nothing for it.
 
 import { type ClientRequest, request } from "node:http";
 import type { Socket } from "node:net";
@@ -49,6 +49,21 @@ export function connectThrough(proxy: HttpProxy, address: string, withinMs: numb
     });
     asked.end();
   });
+}
+
+/**
+ * Resolves with what is wrong; undefined: the proxy connects. gRPC would try, too, but write a line to the standard
+ * error for each try.
+ */
+export async function whyNoConnection(
+  proxy: HttpProxy,
+  address: string,
+  withinMs: number,
+): Promise<string | undefined> {
+  const answered = await connectThrough(proxy, address, withinMs);
+  if ("found" in answered) return answered.found.sentence;
+  answered.socket.destroy();
+  return undefined;
 }
 
 function connectRequest({ host, port, login }: HttpProxy, address: string): ClientRequest {
