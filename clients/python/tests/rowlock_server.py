@@ -20,8 +20,10 @@ _START_WITHIN = 60.0
 class RowlockServer:
     """Starts when it is made. `address` stays the same when it starts again."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *more: str) -> None:
+        """`more`: further flags."""
         self._folder = folder
+        self._more = more
         self.address = self._start("127.0.0.1:0")
 
     def kill(self) -> None:
@@ -54,7 +56,13 @@ class RowlockServer:
 
     def _start(self, listen: str) -> str:
         command = [str(_NODE), "server/main.ts", "serve", "--listen", listen]
-        command += ["--metrics-listen", "127.0.0.1:0", "--database-url", f"sqlite:{self._folder}/rowlock.db"]
+        command += [
+            "--metrics-listen",
+            "127.0.0.1:0",
+            "--database-url",
+            f"sqlite:{self._folder}/rowlock.db",
+            *self._more,
+        ]
         environment = {"PATH": os.environ["PATH"], "NODE_COMPILE_CACHE": str(_COMPILED)}
         with (self._folder / "log").open("ab") as log:
             self._process = subprocess.Popen(

@@ -3,6 +3,7 @@
 import { readFileSync } from "node:fs";
 import { type ChannelCredentials, type ChannelOptions, Client, credentials, Metadata } from "@grpc/grpc-js";
 import type { Headers, Pem, TlsOptions } from "./options.ts";
+import { DIRECTLY, proxyNamedFor } from "./proxy.ts";
 import { RowlockError } from "./rowlock-error.ts";
 
 /** One message may hold the answers to several listings. */
@@ -10,7 +11,8 @@ const RECEIVE_BYTES_MAX = 67_108_864;
 
 /**
  * Makes a channel. It connects when it is first used; its calls report what goes wrong. Throws CREDENTIALS_MISSING if a
- * file of `tls` cannot be read, or what it contains cannot be used.
+ * file of `tls` cannot be read, or what it contains cannot be used. It uses no proxy that it need not, as far as the
+ * address says so; `proxyFor` also asks the system.
  */
 export function openChannel(
   address: string,
@@ -23,6 +25,7 @@ export function openChannel(
     "grpc.enable_retries": 0,
     "grpc.use_local_subchannel_pool": 1,
     "grpc.enable_channelz": 0,
+    ...(!proxyNamedFor(address, Boolean(tls), process.env) && DIRECTLY),
     ...(typeof tls === "object" &&
       tls.serverName !== undefined && {
         "grpc.ssl_target_name_override": tls.serverName,

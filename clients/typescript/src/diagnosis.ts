@@ -3,6 +3,9 @@
 
 import { connect, isIP, type Socket } from "node:net";
 import { type ConnectionOptions, connect as connectTls } from "node:tls";
+import { hostOf } from "./machine.ts";
+import { type HttpProxy, proxyFor } from "./proxy.ts";
+import { connectThrough, named } from "./tunnel.ts";
 
 /** The first bytes of an HTTP/2 client: the preface and empty settings. */
 const HELLO = Buffer.concat([
@@ -104,16 +107,21 @@ export function diagnose(
 ): Promise<Diagnosis[]> {
   return Promise.all(
     addresses.map(async (address) => {
-      const where = whereOf(address);
-      const found = tls ? await throughTls(where, tls, manner) : await inPlainText(where, manner);
-      return { address, ...found };
+      const proxy = await proxyFor(address, tls !== false);
+      return { address, ...(await foundAt(address, tls, manner, proxy)) };
     }),
   );
 }
 
-/** The host of an address, without the brackets of IPv6. */
-export function hostOf(address: string): string {
-  return address.replace(/:\d+$/, "").replace(/^\[|\]$/g, "");
+function foundAt(
+  address: string,
+  tls: Tls | false,
+  manner: DiagnosisManner,
+  proxy: HttpProxy | undefined,
+): Promise<Found> {
+  const where = whereOf(address);
+  if (!tls) return inPlainText(where, manner);
+  return proxy ? throughProxy(address, tls, manner, proxy) : throughTls(where, tls, manner);
 }
 
 function whereOf(address: string): Where {
@@ -138,22 +146,41 @@ async function inPlainText(where: Where, { words, probeMs }: DiagnosisManner): P
     : { kind: "silent", sentence: words.silent };
 }
 
-async function throughTls(
-  where: Where,
-  { serverName, ...presented }: Tls,
+/** Only the proxy knows the way, so this asks it for another connection instead of looking at the address itself. */
+async function throughProxy(
+  address: string,
+  tls: Tls,
   { words, probeMs }: DiagnosisManner,
+  proxy: HttpProxy,
 ): Promise<Found> {
+  const answered = await connectThrough(proxy, address, probeMs);
+  if ("found" in answered) return answered.found;
+  const where = whereOf(address);
+  const shown = await tlsProbe(where, probeMs, { ...optionsOf(where, tls), socket: answered.socket });
+  answered.socket.destroy();
+  const { kind, sentence } = handshakeFound(shown, words) ?? { kind: "silent", sentence: words.silentToTls };
+  return { kind, sentence: `${sentence} (this came through ${named(proxy)})` };
+}
+
+function optionsOf(where: Where, { serverName, ...presented }: Tls): ConnectionOptions {
   const servername = serverName ?? ("host" in where && isIP(where.host) === 0 ? where.host : undefined);
-  const options = { ...presented, ...(servername !== undefined && { servername }) };
-  const found = await tlsProbe(where, probeMs, options);
-  if (found === "refused") return { kind: "wants_client_certificate", sentence: words.wantsCertificate };
-  if (typeof found === "object") {
-    const { fault, protocol } = found;
-    if (fault !== undefined) return certificateFault(fault, words);
-    return protocol === "h2"
-      ? { kind: "silent", sentence: words.silentInHttp2 }
-      : { kind: "other_protocol", sentence: words.tlsWithoutHttp2 };
-  }
+  return { ...presented, ...(servername !== undefined && { servername }) };
+}
+
+/** undefined: nothing there speaks TLS. */
+function handshakeFound(shown: Handshake, words: DiagnosisWords): Found | undefined {
+  if (shown === "none") return undefined;
+  if (shown === "refused") return { kind: "wants_client_certificate", sentence: words.wantsCertificate };
+  const { fault, protocol } = shown;
+  if (fault !== undefined) return certificateFault(fault, words);
+  return protocol === "h2"
+    ? { kind: "silent", sentence: words.silentInHttp2 }
+    : { kind: "other_protocol", sentence: words.tlsWithoutHttp2 };
+}
+
+async function throughTls(where: Where, tls: Tls, { words, probeMs }: DiagnosisManner): Promise<Found> {
+  const found = handshakeFound(await tlsProbe(where, probeMs, optionsOf(where, tls)), words);
+  if (found) return found;
   const plain = await plainProbe(where, probeMs);
   if (typeof plain === "object") return plain;
   return plain === "HTTP/2"

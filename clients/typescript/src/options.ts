@@ -2,8 +2,8 @@
 
 import { isIP } from "node:net";
 import { hostname } from "node:os";
-import { hostOf } from "./diagnosis.ts";
 import type { WaitCause } from "./history.ts";
+import { hostOf } from "./machine.ts";
 import type { Mode } from "./mode.ts";
 import type { OpenTelemetryApi } from "./open-telemetry.ts";
 import type { RecordOptions } from "./records.ts";

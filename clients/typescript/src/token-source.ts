@@ -2,7 +2,7 @@
 // not appear in an error, so nothing here quotes one.
 
 import { readFile } from "node:fs/promises";
-import { isIP } from "node:net";
+import { isOnThisMachine } from "./machine.ts";
 import { RowlockError } from "./rowlock-error.ts";
 
 /**
@@ -26,7 +26,7 @@ export async function readToken(source: TokenSource): Promise<string> {
 
 /** Throws a RangeError if a token would go over a connection that others could read. */
 export function refuseTokenInPlaintext(addresses: readonly string[]): void {
-  const exposed = addresses.find((address) => !isWithinMachine(address));
+  const exposed = addresses.find((address) => !isOnThisMachine(address));
   if (exposed !== undefined)
     throw new RangeError(
       `token: the connection to ${exposed} is not encrypted, so others could read the token: set tls, or ` +
@@ -69,10 +69,4 @@ async function read(file: string): Promise<string> {
 
 function missing(what: string, cause?: unknown): RowlockError {
   return RowlockError.noCredentials(`There is no token to send: ${what}.`, cause);
-}
-
-function isWithinMachine(address: string): boolean {
-  if (/^unix(-abstract)?:/.test(address)) return true;
-  const host = address.replace(/:\d+$/, "").replace(/^\[|\]$/g, "");
-  return host === "localhost" || host === "::1" || (isIP(host) === 4 && host.startsWith("127."));
 }

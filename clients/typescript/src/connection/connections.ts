@@ -7,7 +7,9 @@ import { openChannel } from "../channels.ts";
 import type { Clock } from "../clock.ts";
 import { type Diagnosis, inWords, OTHER_SERVICE } from "../diagnosis.ts";
 import type { ConnectionEvent, Headers, Settings } from "../options.ts";
+import { type HttpProxy, proxyFor, wayOf } from "../proxy.ts";
 import { RowlockError } from "../rowlock-error.ts";
+import { whyNoConnection } from "../tunnel.ts";
 import type { Connection, News } from "./connection.ts";
 import { mayChange, presentedHeaders } from "./presented.ts";
 import { SessionConnection } from "./session-connection.ts";
@@ -28,6 +30,8 @@ const SESSION_REFUSED_CODES = ["UNIMPLEMENTED", "INTERNAL", "PERMISSION_DENIED",
 const TROUBLE_MS = 1_000;
 /** How long what was found at the addresses counts. */
 const FOUND_MS = 3_000;
+/** How long a proxy may take to answer. */
+const PROXY_MS_MAX = 3_000;
 /** How long closing an idle connection may take. */
 const CLOSE_WITHIN_MS = 1_000;
 
@@ -130,6 +134,15 @@ export class Connections {
     if (this.#looking) await this.#looking;
     if (this.#isClosed) return;
     let headers: Headers;
+    const proxy = await proxyFor(address, Boolean(tls));
+    const fault = proxy && (await this.#faultOf(proxy, address));
+    if (this.#isClosed) return;
+    if (fault !== undefined) {
+      this.#isOpening = false;
+      this.#next(new RowlockError("UNKNOWN", "UNAVAILABLE", `${address}: ${fault}.`), false);
+      return;
+    }
+    const way = wayOf(proxy);
     try {
       headers = await this.#headers();
     } catch (error) {
@@ -153,11 +166,11 @@ export class Connections {
         this.#via === "session"
           ? new SessionConnection({
               ...common,
-              channel: openChannel(address, tls),
+              channel: openChannel(address, tls, way),
               headers,
               bytesMax: this.#bytesMax,
             })
-          : new UnaryConnection({ ...common, tls, headers, token });
+          : new UnaryConnection({ ...common, tls, headers, token, way });
     } catch (error) {
       this.#failedToOpen(RowlockError.of(error));
       return;
@@ -170,6 +183,12 @@ export class Connections {
       this.#ended(connection, new RowlockError("UNKNOWN", "UNAVAILABLE", message));
     });
     this.#options.onBegun(connection);
+  }
+
+  /** Says why the proxy gives no connection; undefined: it does, or a server has answered through it lately. */
+  async #faultOf(proxy: HttpProxy, address: string): Promise<string | undefined> {
+    if (this.#failures === 0 && this.#openedMs > 0) return undefined;
+    return await whyNoConnection(proxy, address, PROXY_MS_MAX);
   }
 
   #failedToOpen(error: RowlockError): void {

@@ -3,6 +3,7 @@
 // operator has ended with its next renewal.
 
 import { create } from "@bufbuild/protobuf";
+import type { ChannelOptions } from "@grpc/grpc-js";
 import type { Lease } from "#proto/rowlock/v1/lock_pb.js";
 import {
   type AcquireRequest,
@@ -49,6 +50,8 @@ export interface UnaryOptions extends ConnectionOptions {
   /** Where the token in `headers` comes from; it is asked again while calls are made. */
   readonly token: TokenSource | undefined;
   readonly clock: Clock;
+  /** The options of its channel that say whether it uses a proxy. */
+  readonly way: ChannelOptions;
 }
 
 type CallOptions = BareCallOptions & { readonly signal: AbortSignal };
@@ -82,12 +85,16 @@ export class UnaryConnection implements Connection {
   #isOver = false;
 
   constructor(options: UnaryOptions) {
-    const { address, tls, headers, clock } = options;
+    const { address, tls, headers, clock, way } = options;
     this.#options = options;
     this.address = address;
     this.#headers = headers;
     this.#tokenMs = clock.now();
-    this.#calls = new BareCalls(address, { tls, headers: () => this.#headers, channel: KEEPALIVE });
+    this.#calls = new BareCalls(address, {
+      tls,
+      headers: () => this.#headers,
+      channel: { ...KEEPALIVE, ...way },
+    });
     this.#ticks = setInterval(() => this.#listen(), TICK_MS);
     void this.#knock();
   }

@@ -8,6 +8,7 @@ import { backoffMs } from "../backoff.ts";
 import { BareCalls } from "../bare/bare-calls.ts";
 import { presentedHeaders } from "../connection/presented.ts";
 import type { Settings } from "../options.ts";
+import { proxyFor, wayOf } from "../proxy.ts";
 import { RowlockError } from "../rowlock-error.ts";
 
 /** An answer may take as long as a new connection (`connectTimeout`), but not longer than this. */
@@ -76,7 +77,8 @@ export class LeftBehind {
     const { addresses, tls } = this.#settings;
     const address = addresses[this.#address % addresses.length] as string;
     const headers = await within(this.#answerMsMax, presentedHeaders(this.#settings));
-    const calls = new BareCalls(address, { tls, headers });
+    const channel = wayOf(await proxyFor(address, Boolean(tls)));
+    const calls = new BareCalls(address, { tls, headers, channel });
     try {
       for (const [key, claim] of [...this.#claims]) {
         // Move it to the end, so that the next round begins with another claim if this one fails.

@@ -93,6 +93,7 @@ async function stage({ isOpen = true, token = undefined as TokenSource | undefin
     headers: { own: "1", ...(token !== undefined && { authorization: "Bearer t0" }) },
     token,
     clock,
+    way: {},
     onNews: (said, basisMs) => news.push({ ...said, basisMs }),
     onEnded: (error) => endings.push(error),
   });

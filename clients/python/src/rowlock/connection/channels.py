@@ -12,14 +12,18 @@ _RECEIVE_BYTES_MAX = 67_108_864
 Metadata = tuple[tuple[str, str], ...]
 
 
-def open_channel(address: str, tls: Certificates | None) -> grpc.Channel:
-    """Make a channel; it connects with the first call."""
+def open_channel(address: str, tls: Certificates | None, *, is_proxied: bool = False) -> grpc.Channel:
+    """Make a channel; it connects with the first call. `is_proxied`: it may use a proxy of the environment."""
     options: list[tuple[str, int | str]] = [
         ("grpc.max_receive_message_length", _RECEIVE_BYTES_MAX),
         # The connection's owner decides whether and when to retry.
         ("grpc.enable_retries", 0),
         ("grpc.use_local_subchannel_pool", 1),
     ]
+    if not is_proxied:
+        # The second one is for proxies that gRPC takes by the address that it connects to.
+        options.append(("grpc.enable_http_proxy", 0))
+        options.append(("grpc.address_http_proxy_enabled_addresses", ""))
     if tls is None:
         return grpc.insecure_channel(address, options)
     if tls.server_name is not None:

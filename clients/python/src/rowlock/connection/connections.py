@@ -143,7 +143,7 @@ class Connections:
         if self._preparing == _PREPARING_MAX:
             return
         self._preparing += 1
-        if self._preparation.may_change:
+        if self._preparation.may_block:
             threading.Thread(
                 target=self._prepare, args=(attempt,), name="rowlock-prepare", daemon=True
             ).start()
@@ -275,7 +275,7 @@ class Connections:
         self._begin(
             SessionConnection(
                 address,
-                open_channel(address, prepared.tls),
+                open_channel(address, prepared.tls, is_proxied=address in prepared.proxied),
                 prepared.metadata,
                 owner=settings.owner,
                 labels=settings.labels,
@@ -291,7 +291,7 @@ class Connections:
         self._begin(
             UnaryConnection(
                 address,
-                open_channel(address, prepared.tls),
+                open_channel(address, prepared.tls, is_proxied=address in prepared.proxied),
                 prepared,
                 self._preparation.token,
                 owner=settings.owner,

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from rowlock.connection.channels import Metadata, metadata_of
+from rowlock.connection.proxy import proxy_for, proxy_named_for
 from rowlock.errors import RowlockError
 from rowlock.options import Certificates, Headers, Settings
 from rowlock.reason import Reason
@@ -20,6 +21,8 @@ class Prepared:
     """The headers without the token."""
     token: str | None = field(repr=False)
     tls: Certificates | None
+    proxied: frozenset[str] = frozenset()
+    """The addresses that are reached through a proxy."""
 
     @property
     def metadata(self) -> Metadata:
@@ -41,19 +44,31 @@ class Preparation:
         """`headers` may block if it is a function."""
         self._headers = headers
         self._tls = settings.tls
+        self._addresses = settings.addresses
         self.token: TokenSource | None = settings.token
 
     @property
     def may_change(self) -> bool:
-        """Whether the next connection may have other credentials than the last one; then `prepare` may block."""
+        """Whether the next connection may have other credentials than the last one."""
         is_token_fixed = self.token is None or self.token.is_fixed
         return (
             callable(self._headers) or not is_token_fixed or (self._tls is not None and self._tls.has_files)
         )
 
+    @property
+    def may_block(self) -> bool:
+        """Whether `prepare` may block."""
+        is_encrypted = self._tls is not None
+        return self.may_change or any(proxy_named_for(each, is_encrypted) for each in self._addresses)
+
     def prepare(self) -> Prepared:
         """Return what the next connection needs. Raises RowlockError if a part of it is not to be had."""
-        return Prepared(self._made_headers(), self.token.ask() if self.token else None, self._loaded_tls())
+        return Prepared(
+            self._made_headers(),
+            self.token.ask() if self.token else None,
+            self._loaded_tls(),
+            frozenset(each for each in self._addresses if proxy_for(each, self._tls is not None)),
+        )
 
     def _made_headers(self) -> Metadata:
         headers = self._headers

@@ -5,6 +5,7 @@ It runs only after a failure, on a thread of its own, so that a client that work
 
 from __future__ import annotations
 
+import base64
 import contextlib
 import os
 import re
@@ -17,6 +18,7 @@ from typing import Union
 
 import grpc
 
+from rowlock.connection.proxy import Proxy, proxy_for
 from rowlock.diagnosis import Diagnosis, DiagnosisKind
 from rowlock.options import Certificates
 
@@ -28,6 +30,11 @@ _HELLO = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes([0, 0, 0, 4, 0, 0, 0, 0, 0]
 _SETTINGS = 4
 _FRAME_HEAD_BYTES = 9
 _MYSQL_PROTOCOL = 10
+# Of a proxy's answer: the status of success, the first one that may go away by itself, and the bytes that count.
+_OK = 200
+_SERVER_ERROR = 500
+_ANSWER_BYTES_MAX = 8_192
+_WITHOUT_PROXY = "name the server in NO_PROXY if it needs no proxy"
 # Codes of OpenSSL.
 _EXPIRED = 10
 _NOT_YET_VALID = 9
@@ -74,7 +81,11 @@ def diagnosis_of(address: str, tls: Certificates | None) -> Diagnosis:
     if match is None:
         return Diagnosis(address, "unreachable", "it cannot be reached: check the address")
     where = (match.group(1).strip("[]"), int(match.group(2)))
-    kind, sentence = _in_plain_text(where) if tls is None else _through_tls(where, tls)
+    if tls is None:
+        kind, sentence = _in_plain_text(where)
+    else:
+        proxy = proxy_for(address, is_encrypted=True)
+        kind, sentence = _through_proxy(where, tls, proxy) if proxy else _through_tls(where, tls)
     return Diagnosis(address, kind, sentence)
 
 
@@ -89,13 +100,69 @@ def _in_plain_text(where: _Where) -> Found:
 
 
 def _through_tls(where: _Where, tls: Certificates) -> Found:
-    found = _look_through_tls(where, tls)
-    if found is not None:
-        return found
+    with contextlib.suppress(OSError):
+        found = _look_through_tls(where, tls, socket.create_connection(where, _WITHIN))
+        if found is not None:
+            return found
     plain = _look_in_plain_text(where)
     if isinstance(plain, tuple):
         return plain
     return _WANTS_PLAIN_TEXT if plain == "HTTP/2" else _SILENT
+
+
+def _through_proxy(where: _Where, tls: Certificates, proxy: Proxy) -> Found:
+    """Ask the proxy for a connection, as gRPC does: only the proxy knows the way."""
+    wrong: list[Found] = []
+
+    def connect() -> socket.socket:
+        connection = socket.create_connection((proxy.host, proxy.port), _WITHIN)
+        try:
+            found = _why_not_connected(connection, where, proxy)
+        except OSError:
+            connection.close()
+            raise
+        if found is None:
+            return connection
+        connection.close()
+        wrong.append(found)
+        raise ConnectionError
+
+    try:
+        kind, sentence = _look_through_tls(where, tls, connect()) or _SILENT
+    except TimeoutError:
+        return ("unreachable", f"{proxy}, does not answer: check it, or {_WITHOUT_PROXY}")
+    except OSError as failure:
+        why = os.strerror(failure.errno) if failure.errno else str(failure)
+        return (
+            wrong[0]
+            if wrong
+            else ("unreachable", f"{proxy}, cannot be reached ({why}): check it, or {_WITHOUT_PROXY}")
+        )
+    return (kind, f"{sentence} (this came through {proxy})")
+
+
+def _why_not_connected(connection: socket.socket, where: _Where, proxy: Proxy) -> Found | None:
+    """Ask for a connection to `where`, and return what is wrong with the answer; None: it is connected."""
+    host, port = where
+    target = f"{f'[{host}]' if ':' in host else host}:{port}"
+    asked = f"CONNECT {target} HTTP/1.1\r\nHost: {target}\r\n"
+    if proxy.login is not None:
+        asked += f"Proxy-Authorization: Basic {base64.b64encode(proxy.login.encode()).decode()}\r\n"
+    connection.sendall(f"{asked}\r\n".encode("utf-8", "replace"))
+    head = b""
+    while b"\r\n\r\n" not in head and (part := connection.recv(1)) and len(head) < _ANSWER_BYTES_MAX:
+        head += part
+    match = re.match(rb"HTTP/1\.\d (\d{3}) ?([^\r\n]*)", head)
+    if match is None:
+        return ("other_protocol", f"{proxy}, does not answer like a proxy: correct the variable")
+    status = int(match.group(1))
+    if status == _OK:
+        return None
+    said = f"{status} {match.group(2).decode('ascii', 'replace')}".strip()
+    return (
+        "unreachable" if status >= _SERVER_ERROR else "other_protocol",
+        f"{proxy}, does not connect to it ({said}): have it allowed there, or {_WITHOUT_PROXY}",
+    )
 
 
 def _look_in_plain_text(where: _Where) -> Union[Found, str]:  # noqa: UP007 - Python 3.10 evaluates it.
@@ -164,13 +231,12 @@ def _speaks_tls(where: _Where) -> bool:
         return False
 
 
-def _look_through_tls(where: _Where, tls: Certificates) -> Found | None:
-    """Return a finding; None if nothing there speaks TLS."""
-    context = _context_of(tls)
+def _look_through_tls(where: _Where, tls: Certificates, connection: socket.socket) -> Found | None:
+    """Return a finding; None if nothing there speaks TLS. Closes the connection."""
     try:
         with (
-            socket.create_connection(where, _WITHIN) as connection,
-            context.wrap_socket(connection, server_hostname=tls.server_name or where[0]) as secure,
+            connection,
+            _context_of(tls).wrap_socket(connection, server_hostname=tls.server_name or where[0]) as secure,
         ):
             # The server refuses a client's certificate only after the handshake.
             secure.sendall(_HELLO)

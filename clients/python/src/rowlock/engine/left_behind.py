@@ -97,7 +97,8 @@ class LeftBehind:
         addresses = self._settings.addresses
         prepared = self._preparation.prepare()
         metadata = prepared.metadata
-        with open_channel(addresses[self._address % len(addresses)], prepared.tls) as channel:
+        address = addresses[self._address % len(addresses)]
+        with open_channel(address, prepared.tls, is_proxied=address in prepared.proxied) as channel:
             stub = LockServiceStub(channel)
             with self._mutex:
                 claims = list(self._claims.items())
