@@ -36,6 +36,13 @@ func connectTo(ctx context.Context, turns *turns, address string, config Config)
 		sent.Delete("authorization")
 		options = append(options, grpc.WithPerRPCCredentials(token))
 	}
+	way, failed := proxyTo(address, config.TLS)
+	if failed != nil {
+		return nil, nil, failed
+	}
+	if way == nil {
+		options = append(options, grpc.WithNoProxy())
+	}
 	conn, err := dial(address, config.TLS, options...)
 	if err != nil {
 		return nil, nil, newError(ErrUnknown, codes.Unavailable, err.Error(), err)

@@ -69,6 +69,9 @@ func (r *reachability) failed(address string, err *Error) {
 }
 
 func (r *reachability) found(diagnosis Diagnosis) {
+	if between, _ := proxyTo(diagnosis.Address, r.config.TLS); between != nil {
+		diagnosis.Sentence = fmt.Sprintf("through %v: %s", between, diagnosis.Sentence)
+	}
 	r.diagnosed[diagnosis.Address] = diagnosed{diagnosis, r.turns.now()}
 	r.changed()
 }
