@@ -36,7 +36,7 @@ func connectTo(ctx context.Context, turns *turns, address string, config Config)
 		sent.Delete("authorization")
 		options = append(options, grpc.WithPerRPCCredentials(token))
 	}
-	way, failed := proxyTo(address, config.TLS)
+	way, failed := proxyTo(ctx, address, config.TLS)
 	if failed != nil {
 		return nil, nil, failed
 	}

@@ -93,7 +93,7 @@ func notRowlock() finding {
 func diagnose(ctx context.Context, address string, config *tls.Config) Diagnosis {
 	ctx, cancel := context.WithTimeout(ctx, probeWithin)
 	defer cancel()
-	way, wrong := wayTo(address, config)
+	way, wrong := wayTo(ctx, address, config)
 	result := finding(nil)
 	switch {
 	case wrong != nil:
@@ -103,7 +103,14 @@ func diagnose(ctx context.Context, address string, config *tls.Config) Diagnosis
 	default:
 		result = throughTLS(ctx, way, config)
 	}
-	return Diagnosis{Address: address, Kind: result.Kind, Sentence: result.Sentence}
+	return Diagnosis{address, result.Kind, throughProxy(way.proxy, result.Sentence)}
+}
+
+func throughProxy(between *proxy, sentence string) string {
+	if between == nil {
+		return sentence
+	}
+	return fmt.Sprintf("through %v: %s", between, sentence)
 }
 
 // way is how this client connects to an address.
@@ -113,9 +120,9 @@ type way struct {
 	proxy *proxy
 }
 
-func wayTo(address string, config *tls.Config) (way, *Error) {
+func wayTo(ctx context.Context, address string, config *tls.Config) (way, *Error) {
 	network, target := dialTarget(address)
-	proxy, wrong := proxyTo(address, config)
+	proxy, wrong := proxyTo(ctx, address, config)
 	return way{network, target, proxy}, wrong
 }
 

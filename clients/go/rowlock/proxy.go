@@ -14,7 +14,9 @@ import (
 	"net/netip"
 	"net/url"
 	"os"
+	"slices"
 	"strings"
+	"time"
 
 	"google.golang.org/grpc/codes"
 )
@@ -26,9 +28,34 @@ type proxy struct {
 	variable string
 }
 
-// proxyTo is the proxy for an address; nil: none. Nothing in plain text goes to a proxy, which could read it, and nothing
-// that stays on this machine. [http.ProxyFromEnvironment], which gRPC asks, too, heeds NO_PROXY and no_proxy.
-func proxyTo(address string, config *tls.Config) (*proxy, *Error) {
+// lookUpWithin bounds the question whether a name is of this machine. In a network with a proxy, there may be nobody to ask.
+const lookUpWithin = time.Second
+
+// proxyTo is the proxy for an address; nil: none. It asks the system whether the name is one of this machine.
+func proxyTo(ctx context.Context, address string, config *tls.Config) (*proxy, *Error) {
+	between, wrong := proxyNamed(address, config)
+	if between != nil && leadsHere(ctx, address) {
+		return nil, nil
+	}
+	return between, wrong
+}
+
+func leadsHere(ctx context.Context, address string) bool {
+	_, target := dialTarget(address)
+	host, _, err := net.SplitHostPort(target)
+	if err != nil {
+		return false
+	}
+	ctx, cancel := context.WithTimeout(ctx, lookUpWithin)
+	defer cancel()
+	addresses, err := net.DefaultResolver.LookupNetIP(ctx, "ip", host)
+	isElsewhere := func(ip netip.Addr) bool { return !ip.Unmap().IsLoopback() }
+	return err == nil && len(addresses) > 0 && !slices.ContainsFunc(addresses, isElsewhere)
+}
+
+// proxyNamed is proxyTo by the form of the address alone. Nothing in plain text goes to a proxy, which could read it, and
+// nothing that stays on this machine. [http.ProxyFromEnvironment], which gRPC asks, too, heeds NO_PROXY and no_proxy.
+func proxyNamed(address string, config *tls.Config) (*proxy, *Error) {
 	network, target := dialTarget(address)
 	if config == nil || network == "unix" || staysHere(target) {
 		return nil, nil

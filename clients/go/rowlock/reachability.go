@@ -51,7 +51,9 @@ func (r *reachability) failed(address string, err *Error) {
 	case err.isOfServer():
 		r.answers(address)
 	case err.Code == codes.Unimplemented:
-		r.found(Diagnosis{address, OtherProtocol, "a gRPC server answers there, but it has no Rowlock service: check the port"})
+		between, _ := proxyNamed(address, r.config.TLS)
+		r.found(Diagnosis{address, OtherProtocol,
+			throughProxy(between, "a gRPC server answers there, but it has no Rowlock service: check the port")})
 	case isKnown && r.turns.now()-last.at < probeAgain:
 		r.changed()
 	case !r.probing[address]:
@@ -69,9 +71,6 @@ func (r *reachability) failed(address string, err *Error) {
 }
 
 func (r *reachability) found(diagnosis Diagnosis) {
-	if between, _ := proxyTo(diagnosis.Address, r.config.TLS); between != nil {
-		diagnosis.Sentence = fmt.Sprintf("through %v: %s", between, diagnosis.Sentence)
-	}
 	r.diagnosed[diagnosis.Address] = diagnosed{diagnosis, r.turns.now()}
 	r.changed()
 }

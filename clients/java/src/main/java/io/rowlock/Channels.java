@@ -34,6 +34,11 @@ final class Channels {
         .disableRetry()
         // Safe, because all callbacks only pass things on to the loop.
         .directExecutor()
+        .proxyDetector(
+            target -> {
+              Optional<HttpProxy> proxy = HttpProxy.to(address, tls.isPresent(), System::getenv);
+              return proxy.isPresent() ? proxy.get().between(address) : null;
+            })
         .build();
   }
 
