@@ -42,12 +42,18 @@ final class Channels {
         .build();
   }
 
-  /** The headers of each call of a connection. Throws an IllegalArgumentException for a name that no header can have. */
+  /** The headers of each call of a connection. Throws an IllegalArgumentException for what no header can have or carry. */
   static Metadata metadataOf(Map<String, String> headers) {
     Metadata metadata = new Metadata();
     headers.forEach(
-        (name, value) ->
-            metadata.put(Metadata.Key.of(name, Metadata.ASCII_STRING_MARSHALLER), value));
+        (name, value) -> {
+          // gRPC would send another character for it.
+          if (value.chars().anyMatch(c -> c < ' ' || c > '~'))
+            throw new IllegalArgumentException(
+                "headers: the value of \"" + name + "\" is not visible ASCII, so it cannot be sent as it is: encode it, for"
+                    + " example as base64");
+          metadata.put(Metadata.Key.of(name, Metadata.ASCII_STRING_MARSHALLER), value);
+        });
     return metadata;
   }
 }
