@@ -72,6 +72,9 @@ func (c *Client) Capture(ctx context.Context, options ...CaptureOption) (Capture
 }
 
 func (c *Client) captureWith(ctx context.Context, asked *captureOptions) (captured Captured, err error) {
+	if wrong := wrongText(asked.request(asked.requestID, 0)); wrong != nil {
+		return Captured{}, wrong
+	}
 	ctx, span := c.observer.startCapture(ctx)
 	defer func() { endCapture(span, len(captured.Locks), err) }()
 	capture := newCapture(c, asked, c.observer.telemetry.Traceparent(ctx))

@@ -7,6 +7,8 @@ import (
 	"crypto/tls"
 	"fmt"
 	"maps"
+	"slices"
+	"strings"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
@@ -26,6 +28,9 @@ func connectTo(ctx context.Context, turns *turns, address string, config Config)
 		message := fmt.Sprintf("MakeHeaders failed for %s: %v", address, err)
 		return nil, nil, newError(ErrUnknown, codes.Unauthenticated, message, err)
 	}
+	if problem := wrongHeaders(headers); problem != "" {
+		return nil, nil, newError(ErrUnknown, codes.Unauthenticated, "MakeHeaders made what cannot be sent: "+problem)
+	}
 	sent := metadata.New(headers)
 	var options []grpc.DialOption
 	if config.Token != nil {
@@ -35,6 +40,13 @@ func connectTo(ctx context.Context, turns *turns, address string, config Config)
 		}
 		sent.Delete("authorization")
 		options = append(options, grpc.WithPerRPCCredentials(token))
+	}
+	way, failed := proxyTo(ctx, address, config.TLS)
+	if failed != nil {
+		return nil, nil, failed
+	}
+	if way == nil {
+		options = append(options, grpc.WithNoProxy())
 	}
 	conn, err := dial(address, config.TLS, options...)
 	if err != nil {
@@ -57,6 +69,26 @@ func dial(address string, config *tls.Config, more ...grpc.DialOption) (*grpc.Cl
 		grpc.WithDisableServiceConfig(),
 		grpc.WithIdleTimeout(0),
 	)...)
+}
+
+// wrongHeaders is what is wrong with the first header, by name, that cannot be sent as it is; "": nothing is. It shows no
+// value, which may be a secret. A value of a header whose name ends in -bin may be any bytes.
+func wrongHeaders(headers map[string]string) string {
+	isWrongInName := func(char rune) bool {
+		return !strings.ContainsRune("0123456789abcdefghijklmnopqrstuvwxyz_-.", char)
+	}
+	isWrongInValue := func(char rune) bool { return char < ' ' || char > '~' }
+	for _, name := range slices.Sorted(maps.Keys(headers)) {
+		lower := strings.ToLower(name)
+		switch {
+		case name == "" || strings.ContainsFunc(lower, isWrongInName) || strings.HasPrefix(lower, "grpc-"):
+			return fmt.Sprintf("%q is not the name of a header: use letters, digits, -, _ and .", name)
+		case !strings.HasSuffix(lower, "-bin") && strings.ContainsFunc(headers[name], isWrongInValue):
+			return fmt.Sprintf("the value of %q is not visible ASCII, so it cannot be sent as it is: encode it, for example "+
+				"as base64, or give the header a name that ends in -bin", name)
+		}
+	}
+	return ""
 }
 
 func headersOf(ctx context.Context, config Config) (map[string]string, error) {

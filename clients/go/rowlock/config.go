@@ -134,11 +134,14 @@ func (c Config) checked() (Config, error) {
 	}
 	for key, value := range c.Labels {
 		if !utf8.ValidString(key) || !utf8.ValidString(value) {
-			wrong.add("Labels", fmt.Sprintf("%q: %q is not UTF-8", key, value))
+			wrong.add("Labels", fmt.Sprintf("%q: %q %s", key, value, notUTF8))
 		}
 	}
 	if !utf8.ValidString(c.Owner) {
-		wrong.add("Owner", fmt.Sprintf("%q is not UTF-8", c.Owner))
+		wrong.add("Owner", fmt.Sprintf("%q %s", c.Owner, notUTF8))
+	}
+	if problem := wrongHeaders(c.Headers); problem != "" {
+		wrong.add("Headers", problem)
 	}
 	return c, wrong.err()
 }

@@ -60,6 +60,8 @@ const (
 	CertExpired     DiagnosisKind = "expired"
 	WrongName       DiagnosisKind = "wrong_name"
 	WantsClientCert DiagnosisKind = "wants_client_certificate"
+	// ProxyRefuses: the proxy that the environment names lets nothing through to the address.
+	ProxyRefuses DiagnosisKind = "proxy_refuses"
 )
 
 // mayHeal reports whether the address may answer later although nobody changes the configuration.
@@ -91,26 +93,61 @@ func notRowlock() finding {
 func diagnose(ctx context.Context, address string, config *tls.Config) Diagnosis {
 	ctx, cancel := context.WithTimeout(ctx, probeWithin)
 	defer cancel()
+	way, wrong := wayTo(ctx, address, config)
 	result := finding(nil)
-	if config == nil {
-		result = inPlainText(ctx, address)
-	} else {
-		result = throughTLS(ctx, address, config)
+	switch {
+	case wrong != nil:
+		result = found(ProxyRefuses, wrong.Message+": correct it, or name the host in NO_PROXY")
+	case config == nil:
+		result = inPlainText(ctx, way)
+	default:
+		result = throughTLS(ctx, way, config)
 	}
-	return Diagnosis{Address: address, Kind: result.Kind, Sentence: result.Sentence}
+	return Diagnosis{address, result.Kind, throughProxy(way.proxy, result.Sentence)}
 }
 
-func inPlainText(ctx context.Context, address string) finding {
+func throughProxy(between *proxy, sentence string) string {
+	if between == nil {
+		return sentence
+	}
+	return fmt.Sprintf("through %v: %s", between, sentence)
+}
+
+// way is how this client connects to an address.
+type way struct {
+	network, target string
+	// proxy is between both; nil: none.
+	proxy *proxy
+}
+
+func wayTo(ctx context.Context, address string, config *tls.Config) (way, *Error) {
+	network, target := dialTarget(address)
+	proxy, wrong := proxyTo(ctx, address, config)
+	return way{network, target, proxy}, wrong
+}
+
+func (w way) connect(ctx context.Context) (net.Conn, error) {
+	if w.proxy != nil {
+		return w.proxy.connect(ctx, w.target)
+	}
+	conn, err := (&net.Dialer{}).DialContext(ctx, w.network, w.target)
+	if err == nil {
+		boundBy(ctx, conn)
+	}
+	return conn, err
+}
+
+func inPlainText(ctx context.Context, to way) finding {
 	// A server that does not understand plain text may just stay silent, so this tries TLS at the same time.
 	overTLS := make(chan error, 1)
 	go func() {
-		conn, err := handshake(ctx, address, &tls.Config{InsecureSkipVerify: true})
+		conn, err := handshake(ctx, to, &tls.Config{InsecureSkipVerify: true})
 		if err == nil {
 			conn.Close()
 		}
 		overTLS <- err
 	}()
-	speaks, other := plainProbe(ctx, address)
+	speaks, other := plainProbe(ctx, to)
 	switch {
 	case other != nil:
 		return other
@@ -124,15 +161,15 @@ func inPlainText(ctx context.Context, address string) finding {
 	}
 }
 
-func throughTLS(ctx context.Context, address string, config *tls.Config) finding {
+func throughTLS(ctx context.Context, to way, config *tls.Config) finding {
 	plain := make(chan struct{})
 	var speaks speech
 	var other finding
 	go func() {
-		speaks, other = plainProbe(ctx, address)
+		speaks, other = plainProbe(ctx, to)
 		close(plain)
 	}()
-	conn, err := handshake(ctx, address, config)
+	conn, err := handshake(ctx, to, config)
 	if err == nil {
 		defer conn.Close()
 		if conn.ConnectionState().NegotiatedProtocol != "h2" {
@@ -196,16 +233,25 @@ func speaksItAtAll(err error) bool {
 	return err == nil || alertOf(err) != ""
 }
 
-func handshake(ctx context.Context, address string, config *tls.Config) (*tls.Conn, error) {
+func handshake(ctx context.Context, to way, config *tls.Config) (*tls.Conn, error) {
 	config = config.Clone()
 	config.NextProtos = []string{"h2", "http/1.1"}
-	network, target := dialTarget(address)
-	conn, err := (&tls.Dialer{Config: config}).DialContext(ctx, network, target)
+	if config.ServerName == "" {
+		config.ServerName = "localhost" // As gRPC has it for a socket of Unix.
+		if host, _, err := net.SplitHostPort(to.target); err == nil {
+			config.ServerName = host
+		}
+	}
+	conn, err := to.connect(ctx)
 	if err != nil {
 		return nil, err
 	}
-	boundBy(ctx, conn)
-	return conn.(*tls.Conn), nil
+	secure := tls.Client(conn, config)
+	if err := secure.HandshakeContext(ctx); err != nil {
+		conn.Close()
+		return nil, err
+	}
+	return secure, nil
 }
 
 // speech is what a server in plain text speaks.
@@ -218,14 +264,12 @@ const (
 )
 
 // plainProbe says what the server speaks, or why it cannot be a Rowlock server.
-func plainProbe(ctx context.Context, address string) (speech, finding) {
-	network, target := dialTarget(address)
-	conn, err := (&net.Dialer{}).DialContext(ctx, network, target)
+func plainProbe(ctx context.Context, to way) (speech, finding) {
+	conn, err := to.connect(ctx)
 	if err != nil {
 		return speaksNothing, whyNotReached(err)
 	}
 	defer conn.Close()
-	boundBy(ctx, conn)
 	// An error shows in the answer, which may have come all the same.
 	_, _ = conn.Write(hello)
 	heard := make([]byte, 0, helloAnswerBytes)
@@ -261,7 +305,10 @@ func whatSpeaks(heard []byte) (speech, finding) {
 // whyNotReached is nil if the server accepts connections and ends them.
 func whyNotReached(err error) finding {
 	var name *net.DNSError
+	var ofProxy proxyError
 	switch {
+	case errors.As(err, &ofProxy):
+		return ofProxy.what
 	case errors.As(err, &name):
 		return found(NoSuchHost, fmt.Sprintf("there is no such host (%s): check its name", name.Err))
 	case errors.Is(err, syscall.ECONNREFUSED):

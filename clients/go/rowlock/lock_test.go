@@ -245,8 +245,9 @@ func TestTextThatIsNotUTF8FailsOnlyItsOwnCall(t *testing.T) {
 	client := connectTo(t, sharedAddress(t))
 	held := mustLock(t, client, nameOf(t))
 	for name, config := range map[string]rowlock.Config{
-		"Owner":  {Addresses: []string{"x:1"}, Owner: "\xff"},
-		"Labels": {Addresses: []string{"x:1"}, Labels: map[string]string{"key": "\xff"}},
+		"Owner":   {Addresses: []string{"x:1"}, Owner: "\xff"},
+		"Labels":  {Addresses: []string{"x:1"}, Labels: map[string]string{"key": "\xff"}},
+		"Headers": {Addresses: []string{"x:1"}, Headers: map[string]string{"x-caller": "M\u00fcller"}},
 	} {
 		_, err := rowlock.Connect(config)
 		if wrong, ok := asType[*rowlock.OptionError](err); !ok || wrong.Option != name {

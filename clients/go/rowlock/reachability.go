@@ -51,7 +51,9 @@ func (r *reachability) failed(address string, err *Error) {
 	case err.isOfServer():
 		r.answers(address)
 	case err.Code == codes.Unimplemented:
-		r.found(Diagnosis{address, OtherProtocol, "a gRPC server answers there, but it has no Rowlock service: check the port"})
+		between, _ := proxyNamed(address, r.config.TLS)
+		r.found(Diagnosis{address, OtherProtocol,
+			throughProxy(between, "a gRPC server answers there, but it has no Rowlock service: check the port")})
 	case isKnown && r.turns.now()-last.at < probeAgain:
 		r.changed()
 	case !r.probing[address]:

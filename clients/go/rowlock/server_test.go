@@ -43,6 +43,10 @@ var shared = sync.OnceValues(func() (*server, error) {
 var sharedDirectory string
 
 func TestMain(m *testing.M) {
+	if os.Getenv(childAddress) != "" {
+		askOnce()
+		return
+	}
 	code := m.Run()
 	if sharedDirectory != "" {
 		if running, err := shared(); err == nil {

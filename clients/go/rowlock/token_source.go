@@ -3,6 +3,7 @@
 package rowlock
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -49,8 +50,19 @@ func TokenFile(path string) *TokenSource {
 		if err == nil && len(text) > tokenBytesMax {
 			err = fmt.Errorf("%s has more than %d bytes, which is no token", path, tokenBytesMax)
 		}
+		if err == nil {
+			text, err = withoutMark(path, text)
+		}
 		return string(text), err
 	}}
+}
+
+// withoutMark skips the byte order mark of UTF-8, which some editors write, and names that of UTF-16.
+func withoutMark(path string, text []byte) ([]byte, error) {
+	if bytes.HasPrefix(text, []byte("\xff\xfe")) || bytes.HasPrefix(text, []byte("\xfe\xff")) {
+		return nil, fmt.Errorf("%s begins with the byte order mark of UTF-16: save it as UTF-8", path)
+	}
+	return bytes.TrimPrefix(text, []byte("\xef\xbb\xbf")), nil
 }
 
 // TokenFunc asks a function for the token when the client opens a connection, and about once a second while it makes

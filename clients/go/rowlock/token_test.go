@@ -149,6 +149,15 @@ func TestATokenIsRenewedInTimeWhileALockIsHeld(t *testing.T) {
 	})
 }
 
+// Some editors write the mark, and a server would not know the token with it.
+func TestATokenFileMayBeginWithAByteOrderMark(t *testing.T) {
+	withAndWithoutSessions(t, func(t *testing.T, g *guard, address string) {
+		path, _ := tokenFile(t, "\ufeff"+oldToken+"\r\n")
+		client := connect(t, rowlock.Config{Addresses: []string{address}, Token: rowlock.TokenFile(path)})
+		mustLock(t, client, nameOf(t))
+	})
+}
+
 func TestATokenThatIsRenewedLateCostsNoLockAndNoPlace(t *testing.T) {
 	withAndWithoutSessions(t, func(t *testing.T, g *guard, address string) {
 		path, replace := tokenFile(t, oldToken)
@@ -258,10 +267,12 @@ func TestASourceWithoutATokenFailsCalls(t *testing.T) {
 	broken := errors.New("the issuer is away")
 	empty, _ := tokenFile(t, " ")
 	huge, _ := tokenFile(t, strings.Repeat("x", 70_000))
+	wide, _ := tokenFile(t, "\xff\xfea\x00-\x00s\x00e\x00c\x00r\x00e\x00t\x00")
 	for how, source := range map[string]*rowlock.TokenSource{
 		"no such file": rowlock.TokenFile(filepath.Join(t.TempDir(), "none")),
 		"empty":        rowlock.TokenFile(empty),
 		"more than":    rowlock.TokenFile(huge),
+		"UTF-16":       rowlock.TokenFile(wide),
 		"visible":      rowlock.StaticToken("a-secret\nof two lines"),
 		"issuer":       rowlock.TokenFunc(func(context.Context) (string, error) { return "", broken }),
 	} {

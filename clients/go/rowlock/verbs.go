@@ -159,6 +159,9 @@ func (c *Client) Renew(ctx context.Context, leaseID string, ttl time.Duration) (
 
 // ask sends a question and waits for its result, outside of turns.
 func (c *Client) ask(ctx context.Context, asked *question) (*rowlockv1.SessionResult, error) {
+	if wrong := wrongText(asked.command); wrong != nil {
+		return nil, wrong
+	}
 	if ctx.Err() != nil {
 		return nil, cancelledError(ctx)
 	}

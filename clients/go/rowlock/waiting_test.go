@@ -3,6 +3,7 @@
 package rowlock_test
 
 import (
+	"context"
 	"strings"
 	"testing"
 	"time"
@@ -98,4 +99,34 @@ func TestALockThatTheClientHoldsItselfIsSaidAtOnce(t *testing.T) {
 		t.Errorf("%+v %v", refusal, err)
 	}
 	held.Close()
+}
+
+// A server that is told such a deadline by gRPC ends the call at once: its timers end at 24.8 days.
+func TestADeadlineBeyond24DaysIsAsGoodAsNone(t *testing.T) {
+	t.Parallel()
+	for way, address := range map[string]string{
+		"session": sharedAddress(t), "unary": startRefusingProxy(t, sharedAddress(t), refusals["unimplemented"]),
+	} {
+		t.Run(way, func(t *testing.T) {
+			t.Parallel()
+			held := mustLock(t, connectTo(t, sharedAddress(t)), nameOf(t))
+			client := connect(t, rowlock.Config{Addresses: []string{address}, GiveUpAfter: 60 * 24 * time.Hour})
+			ctx, cancel := context.WithTimeout(background, 60*24*time.Hour)
+			defer cancel()
+			waiting, granted := make(chan struct{}), make(chan error, 1)
+			go func() {
+				_, err := client.Lock(ctx, nameOf(t), rowlock.OnPosition(func(rowlock.Place) { close(waiting) }))
+				granted <- err
+			}()
+			select {
+			case <-waiting:
+			case err := <-granted:
+				t.Fatal(err)
+			}
+			held.Close()
+			if err := within(t, "the grant", granted); err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
 }

@@ -52,6 +52,10 @@ type watch struct {
 // [ErrCancelled] when ctx is done, or [ErrNoServer] if no server answers for [Config.GiveUpAfter].
 func (c *Client) Watch(ctx context.Context, prefix string) iter.Seq2[WatchUpdate, error] {
 	return func(yield func(WatchUpdate, error) bool) {
+		if wrong := wrongText(&rowlockv1.WatchLocksRequest{Prefix: prefix}); wrong != nil {
+			yield(WatchUpdate{}, wrong)
+			return
+		}
 		w := &watch{
 			client: c, prefix: prefix, states: map[string]*rowlockv1.Lock{}, news: make(chan struct{}, 1), ended: make(chan struct{}),
 		}

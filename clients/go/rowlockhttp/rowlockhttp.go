@@ -13,6 +13,7 @@ import (
 	"math"
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/rowlock/rowlock/clients/go/rowlock"
@@ -48,7 +49,7 @@ func Refused(answer func(w http.ResponseWriter, r *http.Request, refusal *rowloc
 }
 
 // Failed answers a request whose lock could not be asked for, for example because no server answers. Default: 503 without
-// details, which are logged.
+// details, which are logged; 400 if no lock can have the name, such as one that is not UTF-8.
 func Failed(answer func(w http.ResponseWriter, r *http.Request, err error)) Option {
 	return func(o *options) { o.failed = answer }
 }
@@ -120,9 +121,20 @@ func (o *options) answerRefused(w http.ResponseWriter, _ *http.Request, refusal 
 }
 
 func (o *options) answerFailed(w http.ResponseWriter, r *http.Request, err error) {
+	if isOfName(err) {
+		http.Error(w, "no lock can have this name", http.StatusBadRequest)
+		return
+	}
 	o.logger.ErrorContext(r.Context(), "rowlock: a request got no lock", slog.String("error", err.Error()))
 	w.Header().Set("Retry-After", strconv.Itoa(int(failedAgain/time.Second)))
 	http.Error(w, "the lock server does not answer", http.StatusServiceUnavailable)
+}
+
+// isOfName reports whether all that is wrong is the name of the lock, which a caller may have chosen.
+func isOfName(err error) bool {
+	var failed *rowlock.Error
+	return errors.As(err, &failed) && len(failed.Violations) == 1 && (failed.Violations[0].Field == "name" ||
+		strings.HasSuffix(failed.Violations[0].Field, ".name"))
 }
 
 // failedAgain is when a caller may try again after the lock could not be asked for.

@@ -151,3 +151,13 @@ func TestWithoutAServerTheAnswerIsThatItIsAway(t *testing.T) {
 		t.Error(response.Status, text)
 	}
 }
+
+// Go's server decodes %ff of a path as it is.
+func TestANameThatNoLockCanHaveIsABadRequest(t *testing.T) {
+	url := serve(t, start(t).Client(t), func(http.ResponseWriter, *http.Request) { t.Error("it was handled") })
+	for _, path := range []string{"/%ff", "/%00", "/" + strings.Repeat("a", 300)} {
+		if response, text := get(t, url+path); response.StatusCode != http.StatusBadRequest || response.Header.Get("Retry-After") != "" {
+			t.Error(path, response.Status, text)
+		}
+	}
+}

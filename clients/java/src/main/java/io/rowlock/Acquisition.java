@@ -4,8 +4,10 @@
 
 package io.rowlock;
 
+import com.google.protobuf.MessageOrBuilder;
 import io.grpc.Status;
 import java.time.Duration;
+import java.util.Optional;
 import java.util.Set;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
@@ -178,6 +180,11 @@ final class Acquisition implements Ask, Asking {
     else wait.setAcquire(request(WhenBusy.WHEN_BUSY_WAIT));
     Duration interval = asked.onPosition.isPresent() ? asked.positionInterval : SELDOM;
     return command.setWaitInQueue(wait.setMinUpdateInterval(Times.protoOf(interval)));
+  }
+
+  @Override
+  public Optional<MessageOrBuilder> text() {
+    return Optional.of(request(WhenBusy.WHEN_BUSY_REFUSE));
   }
 
   private AcquireRequest request(WhenBusy whenBusy) {

@@ -4,9 +4,16 @@ package io.rowlock;
 
 import java.net.InetAddress;
 import java.net.UnknownHostException;
+import java.util.Arrays;
+import java.util.Locale;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
 
 record Address(String host, int port) {
   private static final int PORT_MAX = 65_535;
+
+  /** In a network with a proxy, there may be no name server to ask. */
+  private static final long LOOK_UP_MS = 1_000;
 
   static Address of(String text) {
     String trimmed = text.trim();
@@ -35,6 +42,51 @@ record Address(String host, int port) {
     } catch (UnknownHostException noAddress) {
       return false;
     }
+  }
+
+  /** Whether the host can only be this machine, by any of its names. A superset of {@link #isLoopback}. */
+  boolean staysHere() {
+    String name = host.toLowerCase(Locale.ROOT).replaceFirst("\\.$", "");
+    if (isLoopback() || name.equals("localhost") || name.endsWith(".localhost")) return true;
+    try {
+      return isNumeric(host) && (parsed(host).isAnyLocalAddress() || parsed(host).isLoopbackAddress());
+    } catch (UnknownHostException noAddress) {
+      return false;
+    }
+  }
+
+  /** Whether the system says that the name is one of this machine. Where no name server answers, it is not. */
+  boolean leadsHere() {
+    CompletableFuture<Boolean> asked = new CompletableFuture<>();
+    Thread asking =
+        new Thread(
+            () -> {
+              try {
+                asked.complete(Arrays.stream(InetAddress.getAllByName(host)).allMatch(InetAddress::isLoopbackAddress));
+              } catch (UnknownHostException unknown) {
+                asked.complete(false);
+              }
+            },
+            "rowlock-look-up");
+    asking.setDaemon(true);
+    asking.start();
+    return asked.completeOnTimeout(false, LOOK_UP_MS, TimeUnit.MILLISECONDS).join();
+  }
+
+  /** Whether a host is an address of IP, and not a name. */
+  static boolean isNumeric(String host) {
+    if (!host.matches("\\d{1,3}(\\.\\d{1,3}){3}|[0-9a-fA-F:.]*:[0-9a-fA-F:.%\\w]*")) return false;
+    try {
+      parsed(host);
+      return true;
+    } catch (UnknownHostException noAddress) {
+      return false;
+    }
+  }
+
+  /** The address that digits stand for, without a name server. */
+  private static InetAddress parsed(String numeric) throws UnknownHostException {
+    return InetAddress.getByName(numeric);
   }
 
   @Override

@@ -2,6 +2,8 @@
 
 package io.rowlock;
 
+import com.google.protobuf.MessageOrBuilder;
+import java.util.Optional;
 import rowlock.v1.SessionCommand;
 import rowlock.v1.SessionResult;
 
@@ -31,6 +33,11 @@ interface Ask {
 
   /** Makes the command, each time that the call is sent. The caller sets its number. */
   SessionCommand.Builder command(Connection connection);
+
+  /** What has the text of the caller, which is checked before there is a connection. */
+  default Optional<MessageOrBuilder> text() {
+    return Optional.empty();
+  }
 
   /** How long to try without an answer before the call fails. */
   long giveUpAfter();

@@ -59,8 +59,20 @@ final class Calls {
   Call begin(Ask ask) {
     Call call = new Call(ask, ++begun);
     open.add(call);
-    queue(call);
+    Optional<RowlockException> wrong = wrongText(ask);
+    // In a later turn, because the callback may begin more calls.
+    if (wrong.isPresent()) loop.run(() -> fail(call, wrong.get()));
+    else queue(call);
     return call;
+  }
+
+  private static Optional<RowlockException> wrongText(Ask ask) {
+    try {
+      return ask.text().flatMap(Text::unsendableIn).map(Calls::unsendable);
+    } catch (RuntimeException unmakeable) {
+      // The same happens, and is reported, when the command is made to be sent.
+      return Optional.empty();
+    }
   }
 
   /**
@@ -261,9 +273,9 @@ final class Calls {
       loop.run(() -> fail(call, unsendable(thrown.toString(), thrown)));
       return true;
     }
-    Optional<String> unsendable = Text.unsendableIn(command);
+    Optional<Violation> unsendable = Text.unsendableIn(command);
     if (unsendable.isPresent()) {
-      loop.run(() -> fail(call, unsendable(unsendable.get(), null)));
+      loop.run(() -> fail(call, unsendable(unsendable.get())));
       return true;
     }
     int bytes = command.getSerializedSize();
@@ -360,6 +372,11 @@ final class Calls {
         "The request cannot be encoded: " + why + ".",
         ErrorDetails.of(Reason.BAD_REQUEST, Status.Code.INVALID_ARGUMENT),
         cause);
+  }
+
+  private static RowlockException unsendable(Violation wrong) {
+    String message = "The request cannot be sent: " + wrong.field() + ": " + wrong.description() + ".";
+    return new RowlockException(message, ErrorDetails.badRequest(List.of(wrong)), null);
   }
 
   private static RowlockException tooLarge(int bytes, int bytesMax) {

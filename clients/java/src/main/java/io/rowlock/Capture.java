@@ -5,6 +5,7 @@
 
 package io.rowlock;
 
+import com.google.protobuf.MessageOrBuilder;
 import io.grpc.Status;
 import java.time.Duration;
 import java.util.Arrays;
@@ -146,6 +147,11 @@ final class Capture implements Ask, Asking {
   @Override
   public SessionCommand.Builder command(Connection connection) {
     return SessionCommand.newBuilder().setCapture(request());
+  }
+
+  @Override
+  public Optional<MessageOrBuilder> text() {
+    return Optional.of(request());
   }
 
   private CaptureRequest.Builder request() {

@@ -34,15 +34,26 @@ final class Channels {
         .disableRetry()
         // Safe, because all callbacks only pass things on to the loop.
         .directExecutor()
+        .proxyDetector(
+            target -> {
+              Optional<HttpProxy> proxy = HttpProxy.to(address, tls.isPresent(), System::getenv);
+              return proxy.isPresent() ? proxy.get().between(address) : null;
+            })
         .build();
   }
 
-  /** The headers of each call of a connection. Throws an IllegalArgumentException for a name that no header can have. */
+  /** The headers of each call of a connection. Throws an IllegalArgumentException for what no header can have or carry. */
   static Metadata metadataOf(Map<String, String> headers) {
     Metadata metadata = new Metadata();
     headers.forEach(
-        (name, value) ->
-            metadata.put(Metadata.Key.of(name, Metadata.ASCII_STRING_MARSHALLER), value));
+        (name, value) -> {
+          // gRPC would send another character for it.
+          if (value.chars().anyMatch(c -> c < ' ' || c > '~'))
+            throw new IllegalArgumentException(
+                "headers: the value of \"" + name + "\" is not visible ASCII, so it cannot be sent as it is: encode it, for"
+                    + " example as base64");
+          metadata.put(Metadata.Key.of(name, Metadata.ASCII_STRING_MARSHALLER), value);
+        });
     return metadata;
   }
 }

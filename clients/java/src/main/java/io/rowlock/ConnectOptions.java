@@ -82,7 +82,7 @@ public final class ConnectOptions {
 
   private static void checkText(String name, String text) {
     if (!Text.isValid(text))
-      throw new IllegalArgumentException(name + ": the text has an unpaired surrogate, which UTF-8 cannot encode");
+      throw new IllegalArgumentException(name + ": " + Text.fault(text));
   }
 
   private static long positive(String name, Duration duration) {

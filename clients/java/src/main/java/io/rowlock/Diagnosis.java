@@ -28,6 +28,8 @@ public record Diagnosis(String address, Kind kind, String sentence) {
     WRONG_NAME(false),
     /** The server requires a client certificate that it trusts. */
     WANTS_CLIENT_CERTIFICATE(false),
+    /** The proxy that the environment of this program names lets nothing through to the address. */
+    PROXY_REFUSES(false),
     /** A server is there, but does not answer, or not in time. */
     SILENT(true),
     /** The network does not let the client through. */

@@ -49,6 +49,18 @@ record ErrorDetails(
         reason, reasonName, code, violations, Map.copyOf(more), retryAfter, refusal, isOfServer);
   }
 
+  static ErrorDetails badRequest(List<Violation> violations) {
+    return new ErrorDetails(
+        Reason.BAD_REQUEST,
+        Reason.BAD_REQUEST.name(),
+        Status.Code.INVALID_ARGUMENT,
+        violations,
+        Map.of(),
+        Optional.empty(),
+        Optional.empty(),
+        false);
+  }
+
   static ErrorDetails tooLarge(int bytesMax) {
     Map<String, String> metadata = Map.of("bytes_max", String.valueOf(bytesMax));
     return of(Reason.MESSAGE_TOO_LARGE, Status.Code.RESOURCE_EXHAUSTED, metadata);

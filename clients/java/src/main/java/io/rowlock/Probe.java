@@ -10,6 +10,7 @@ import java.io.InputStream;
 import java.net.ConnectException;
 import java.net.InetSocketAddress;
 import java.net.NoRouteToHostException;
+import java.net.Proxy;
 import java.net.Socket;
 import java.net.SocketException;
 import java.net.SocketTimeoutException;
@@ -21,6 +22,7 @@ import java.security.cert.CertificateExpiredException;
 import java.security.cert.CertificateNotYetValidException;
 import java.util.Arrays;
 import java.util.Optional;
+import java.util.function.UnaryOperator;
 import java.util.regex.Pattern;
 import javax.net.ssl.SSLException;
 import javax.net.ssl.SSLParameters;
@@ -50,14 +52,21 @@ final class Probe {
   private final Address address;
   private final Optional<TlsOptions> tls;
 
-  private Probe(Address address, Optional<TlsOptions> tls) {
+  private final Optional<HttpProxy> proxy;
+
+  private Probe(Address address, Optional<TlsOptions> tls, UnaryOperator<String> environment) {
     this.address = address;
     this.tls = tls;
+    proxy = HttpProxy.to(address, tls.isPresent(), environment);
   }
 
   /** Blocks for as long as it looks. */
   static Diagnosis of(Address address, Optional<TlsOptions> tls) {
-    Probe probe = new Probe(address, tls);
+    return of(address, tls, System::getenv);
+  }
+
+  static Diagnosis of(Address address, Optional<TlsOptions> tls, UnaryOperator<String> environment) {
+    Probe probe = new Probe(address, tls, environment);
     return tls.isPresent() ? probe.throughTls() : probe.inPlainText();
   }
 
@@ -102,7 +111,8 @@ final class Probe {
   }
 
   private Diagnosis diagnosis(Kind kind, String sentence) {
-    return new Diagnosis(address.toString(), kind, sentence);
+    String through = proxy.map(between -> "through " + between + ": ").orElse("");
+    return new Diagnosis(address.toString(), kind, through + sentence);
   }
 
   /** What answers in plain text: one of the three, or something that has its diagnosis. */
@@ -123,6 +133,8 @@ final class Probe {
       socket.getOutputStream().write(HELLO);
       byte[] heard = read(socket.getInputStream());
       return heard.length == 0 ? Plain.SILENT : whatSpeaks(heard);
+    } catch (HttpProxy.Fault ofProxy) {
+      return new Plain(diagnosis(ofProxy.kind, ofProxy.getMessage()));
     } catch (SocketTimeoutException | SocketException failure) {
       return whyNotReached(failure);
     } catch (IOException unreachable) {
@@ -131,9 +143,11 @@ final class Probe {
   }
 
   private Socket connected() throws IOException {
+    if (proxy.isPresent()) return proxy.get().connect(address, LOOK_MS);
     InetSocketAddress where = new InetSocketAddress(address.host(), address.port());
     if (where.isUnresolved()) throw new UnknownHostException(address.host());
-    Socket socket = new Socket();
+    // Without the SOCKS proxy of the system properties, which gRPC does not use either.
+    Socket socket = new Socket(Proxy.NO_PROXY);
     try {
       socket.connect(where, LOOK_MS);
       socket.setSoTimeout(LOOK_MS);

@@ -2,6 +2,8 @@
 
 package io.rowlock;
 
+import com.google.protobuf.MessageOrBuilder;
+import java.util.Optional;
 import java.util.function.Consumer;
 import java.util.function.ObjLongConsumer;
 import rowlock.v1.SessionCommand;
@@ -21,6 +23,11 @@ record Question(
   @Override
   public SessionCommand.Builder command(Connection connection) {
     return question.toBuilder();
+  }
+
+  @Override
+  public Optional<MessageOrBuilder> text() {
+    return Optional.of(question);
   }
 
   @Override

@@ -8,7 +8,6 @@ import io.grpc.util.CertificateUtils;
 import java.io.ByteArrayInputStream;
 import java.io.IOException;
 import java.io.UncheckedIOException;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.security.GeneralSecurityException;
 import java.security.PrivateKey;
@@ -89,7 +88,7 @@ public final class TlsOptions {
 
   private static byte[] read(Path file) {
     try {
-      return Files.readAllBytes(file);
+      return PlainFile.read(file, Integer.MAX_VALUE);
     } catch (IOException unreadable) {
       throw new UncheckedIOException(unreadable);
     }

@@ -4,10 +4,8 @@ package io.rowlock;
 
 import io.grpc.Status;
 import java.io.IOException;
-import java.io.InputStream;
 import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.function.Supplier;
 
@@ -55,8 +53,8 @@ final class TokenSource {
   }
 
   private static String read(Path file) {
-    try (InputStream stream = Files.newInputStream(file)) {
-      byte[] bytes = stream.readNBytes(TOKEN_BYTES_MAX + 1);
+    try {
+      byte[] bytes = PlainFile.read(file, TOKEN_BYTES_MAX + 1);
       if (bytes.length > TOKEN_BYTES_MAX)
         throw new IllegalArgumentException(
             file + " has more than " + TOKEN_BYTES_MAX + " bytes, which is no token");

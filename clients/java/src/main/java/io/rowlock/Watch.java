@@ -1,5 +1,6 @@
 package io.rowlock;
 
+import com.google.protobuf.MessageOrBuilder;
 import io.grpc.Status;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -170,6 +171,11 @@ public final class Watch implements AutoCloseable {
       beginStream();
       return SessionCommand.newBuilder()
           .setWatchLocks(WatchLocksRequest.newBuilder().setPrefix(prefix));
+    }
+
+    @Override
+    public Optional<MessageOrBuilder> text() {
+      return Optional.of(WatchLocksRequest.newBuilder().setPrefix(prefix));
     }
 
     @Override

@@ -496,8 +496,10 @@ class LocksTest {
   }
 
   @Test
-  void textWithAnUnpairedSurrogateIsRefused() throws InterruptedException {
+  void textWithAnUnpairedSurrogateIsRefusedBeforeAnythingIsSent() throws InterruptedException {
     String half = "half\uD83D";
+    // Nobody listens, so a call that needed a connection would fail for another reason, and late.
+    RowlockClient rowlock = RowlockClient.connect(ConnectOptions.to("127.0.0.1:9").giveUpAfter(Duration.ofMinutes(1)).build());
     List<ThrowingCall> calls =
         List.of(
             () -> rowlock.tryLock(half),
@@ -506,17 +508,41 @@ class LocksTest {
             () -> rowlock.lock("text", with -> with.requestId(half)),
             () -> rowlock.capture(with -> with.names(List.of("text", half))),
             () -> rowlock.updateLock(LockChanges.of("text").status(half)),
-            () -> rowlock.getLock("\uDE00" + half));
+            () -> rowlock.getLock("\uDE00" + half),
+            () -> rowlock.lock("text", with -> with.label(half, "value")),
+            () -> rowlock.capture(with -> with.prefix(half)),
+            () -> rowlock.setLimit(LimitChange.ofName("text").to(1).reason(half)),
+            () -> rowlock.forceRelease("text", half),
+            () -> rowlock.release(half),
+            () -> rowlock.listClaims(ClaimFilter.ofLock("text").owner(half)).count(),
+            () -> rowlock.watch(half).next());
     for (ThrowingCall call : calls) {
       RowlockException refused = assertThrows(RowlockException.class, call::run);
       assertEquals(Reason.BAD_REQUEST, refused.reason());
       assertEquals(Status.Code.INVALID_ARGUMENT, refused.code());
+      assertEquals(1, refused.violations().size());
+      assertTrue(refused.getMessage().contains("half\\ud83d\" has an unpaired surrogate"), refused.getMessage());
+      assertTrue(refused.getMessage().contains("choose another text"), refused.getMessage());
     }
     assertThrows(
         IllegalArgumentException.class,
         () -> ConnectOptions.to(server.address).label("key", half).build());
-    try (HeldLock lock = rowlock.lock("whole\uD83D\uDE00", with -> with.owner("\uD83D\uDE00"))) {
-      assertEquals("\uD83D\uDE00", rowlock.getLock(lock.name()).holders().get(0).owner());
+    rowlock.close();
+    try (HeldLock lock = this.rowlock.lock("whole\uD83D\uDE00", with -> with.owner("\uD83D\uDE00"))) {
+      assertEquals("\uD83D\uDE00", this.rowlock.getLock(lock.name()).holders().get(0).owner());
+    }
+  }
+
+  /** A server that is told such a deadline by gRPC ends the call at once: its timers end at 24.8 days. */
+  @Test
+  void aDeadlineBeyond24DaysIsAsGoodAsNone() throws Exception {
+    ConnectOptions patient = ConnectOptions.to(server.address).giveUpAfter(Duration.ofDays(60)).build();
+    try (RowlockClient client = RowlockClient.connect(patient)) {
+      HeldLock first = rowlock.lock("patience");
+      CompletableFuture<HeldLock> second = client.lockAsync("patience", LockOptions.defaults());
+      untilWaiting("patience", 1);
+      first.close();
+      second.get().close();
     }
   }
 

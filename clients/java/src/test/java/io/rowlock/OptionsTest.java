@@ -9,6 +9,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -147,6 +148,31 @@ class OptionsTest {
     TlsOptions.Builder options = TlsOptions.builder().ca(file);
     assertThrows(IllegalArgumentException.class, options::build);
     assertThrows(UncheckedIOException.class, () -> TlsOptions.builder().ca(folder.resolve("none")).build());
+  }
+
+  @Test
+  void aByteOrderMarkIsNoPartOfAFile(@TempDir Path folder) throws IOException {
+    Path marked = Files.writeString(folder.resolve("token"), "\uFEFFa-token\r\n");
+    assertEquals("a-token", TokenSource.ofFile(marked).ask());
+    TlsOptions.Builder pem = TlsOptions.builder().ca(Files.writeString(folder.resolve("wide.pem"), "\uFEFF-", StandardCharsets.UTF_16LE));
+    IllegalArgumentException wide = assertThrows(IllegalArgumentException.class, pem::build);
+    assertTrue(wide.getMessage().contains("wide.pem begins with the byte order mark of UTF-16"), wide.getMessage());
+    Path wideToken = Files.writeString(folder.resolve("wide"), "a-token", StandardCharsets.UTF_16);
+    RowlockException refused = assertThrows(RowlockException.class, () -> TokenSource.ofFile(wideToken).ask());
+    assertTrue(refused.getMessage().contains("save it as UTF-8"), refused.getMessage());
+    assertFalse(refused.getMessage().contains("a-token"));
+  }
+
+  /** gRPC would send "M?ller". */
+  @Test
+  void aHeaderThatAsciiCannotEncodeIsRefused() {
+    ConnectOptions.Builder options = ConnectOptions.to("a:1");
+    for (String value : new String[] {"M\u00FCller", "\uD83D", "two\nlines"}) {
+      IllegalArgumentException wrong =
+          assertThrows(IllegalArgumentException.class, () -> options.headers(Map.of("x-caller", value)));
+      assertTrue(wrong.getMessage().startsWith("headers: the value of \"x-caller\" is not visible ASCII"), wrong.getMessage());
+      assertFalse(wrong.getMessage().contains(value));
+    }
   }
 
   @Test
