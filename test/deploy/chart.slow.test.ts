@@ -464,15 +464,19 @@ describe.each(servers)("a server on $label that gets what its pod would get", ({
       mkdirSync(moved(mountPath), { recursive: true });
     const env = Object.fromEntries(Object.entries(envOf(pod)).map(([key, text]) => [key, moved(text)]));
     Object.assign(url, { username: user, password: "" });
-    const process = stage.rowlock(pod.containers[0].args, {
-      ...env,
-      ROWLOCK_DATABASE_URL: url.href,
-      ROWLOCK_LISTEN: "0.0.0.0:0",
-      ROWLOCK_METRICS_LISTEN: "0.0.0.0:0",
-      ROWLOCK_ADVERTISE: "auto",
-    });
-    const [, grpcPort] = await process.said(/gRPC +\S+:(\d+)/);
-    const [, metricsPort] = await process.said(/metrics +\S+:(\d+)\/metrics/);
+    const serving = async () => {
+      const process = stage.rowlock(pod.containers[0].args, {
+        ...env,
+        ROWLOCK_DATABASE_URL: url.href,
+        ROWLOCK_LISTEN: "0.0.0.0:0",
+        ROWLOCK_METRICS_LISTEN: "0.0.0.0:0",
+        ROWLOCK_ADVERTISE: "auto",
+      });
+      const [, grpcPort] = await process.said(/gRPC +\S+:(\d+)/);
+      const [, metricsPort] = await process.said(/metrics +\S+:(\d+)\/metrics/);
+      return { process, grpcPort, metricsPort };
+    };
+    const { process, grpcPort, metricsPort } = await serving();
 
     const { startupProbe, readinessProbe, livenessProbe } = pod.containers[0];
     for (const probe of [startupProbe, readinessProbe, livenessProbe])

@@ -77,11 +77,17 @@ describe.skipIf(lacks)(`the image${lacks ? `, left out: ${lacks}` : ""}`, () => 
     expect(docker(["run", "--rm", TAG, "--version"])).toMatch(/^rowlock \d+\.\d+\.\d+\+0123456 /);
   });
 
-  test("serves as it is, takes commands, and stops in good order", async () => {
+  test("serves as it is, takes commands, holds a lock across a restart, and stops in good order", async () => {
     const id = start(...PLAIN, TAG);
     expect(await healthOf(id)).toBe("healthy");
     const run = ["rowlock", "run", "x", "--", "node", "--print", "'token ' + process.env.ROWLOCK_TOKEN"];
     expect(docker(["exec", id, ...run])).toBe("token 1");
+    expect(docker(["exec", id, "rowlock", "acquire", "x", "--ttl=1h", "--owner=anna"])).toContain("LEASE");
+    docker(["restart", "--time=30", id]);
+    expect(await healthOf(id)).toBe("healthy");
+    expect(() => docker(["exec", id, "rowlock", "run", "x", "--no-wait", "true"])).toThrow(/busy: anna/);
+    expect(docker(["exec", id, "rowlock", "release", "x", "--force", "--reason=test"])).toContain("anna");
+    expect(docker(["exec", id, ...run])).toBe("token 3");
     docker(["stop", "--time=30", id]);
     expect(docker(["inspect", "--format", "{{.State.ExitCode}}", id])).toBe("0");
     expect(logOf(id)).toContain('"msg":"stopped"');
