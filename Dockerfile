@@ -1,6 +1,7 @@
 # The server's image: Node, the libraries that it needs, and the server; no shell and no package manager. Its layers have
 # the same digests whenever and wherever they are built from the same commit on the same base image.
-ARG NODE_IMAGE=node:26.10.0-slim
+# The digest is of the index of all processors; only it decides what is built on.
+ARG NODE_IMAGE=node:26.10.0-slim@sha256:ec7758ee051e457b468b32bde57b0879010b325bb9862718e9615225ce4aaae1
 
 FROM ${NODE_IMAGE} AS build
 WORKDIR /build

@@ -3,7 +3,8 @@
 // elsewhere reads from files beside it is put into the program here.
 
 import { execFileSync } from "node:child_process";
-import { chmodSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { isBuiltin } from "node:module";
 import { join } from "node:path";
 import protobuf from "protobufjs";
 import { build, type Plugin } from "rolldown";
@@ -16,20 +17,28 @@ const parts = join(folder, "parts");
 const program = join(folder, "rowlock");
 
 const SERVER_PART = "rowlock:server-part";
-/** Loads the part of the servers' commands, which shares with this part what compares classes. */
+/**
+ * Loads the part of the servers' commands, which shares with this part what compares classes. It gets all five words that
+ * Node gives to a CommonJS module, and only Node's own modules: packages beside the program are none of its business.
+ */
 const LOAD_SERVER_PART = `
   import * as commander from "commander";
-  import { createRequire } from "node:module";
   import { getAsset } from "node:sea";
   import { compileFunction } from "node:vm";
   let part;
   export async function serverPart(name) {
     if (!part) {
-      const builtin = createRequire(process.execPath);
-      const words = ["exports", "require", "__dirname"];
-      const run = compileFunction(getAsset("server", "utf8"), words, { filename: "server.cjs" });
-      part = {};
-      run(part, (id) => (id === "commander" ? commander : builtin(id)), "/");
+      const module = { exports: {} };
+      const words = ["exports", "require", "module", "__filename", "__dirname"];
+      const run = compileFunction(getAsset("server", "utf8"), words, { filename: "/server.cjs" });
+      const required = (id) => {
+        const found = id === "commander" ? commander : process.getBuiltinModule(id);
+        if (found === undefined)
+          throw Object.assign(new Error(id + " is not in this program"), { code: "MODULE_NOT_FOUND" });
+        return found;
+      };
+      run(module.exports, required, module, "/server.cjs", "/");
+      part = module.exports;
     }
     return part[name];
   }`;
@@ -65,6 +74,14 @@ const REPLACED: readonly (readonly [module: RegExp, code: RegExp, instead: () =>
   [/server\/cli\/program\.ts$/, /^/, () => `import { serverPart } from "${SERVER_PART}";\n`],
 ];
 
+/** As a module, this package asks a loader for what it needs; as CommonJS, it names that so that it comes along. */
+const ALIASES = {
+  "@opentelemetry/otlp-grpc-exporter-base": join(
+    root,
+    "node_modules/@opentelemetry/otlp-grpc-exporter-base/dist/index.cjs",
+  ),
+};
+
 /** A file of a package, as the package itself reads it. */
 function described(file: string, keepCase: boolean): string {
   const read = new protobuf.Root().loadSync(join(root, "node_modules", file), { keepCase });
@@ -93,14 +110,37 @@ async function bundle(input: string, file: string, format: "esm" | "cjs", extern
     platform: "node",
     external: [...external],
     plugins: [replaced],
-    output: { file: join(parts, file), format, codeSplitting: false, minify: { mangle: false } },
+    resolve: { alias: ALIASES },
+    output: {
+      file: join(parts, file),
+      format,
+      codeSplitting: false,
+      // The part of the servers runs without a loader for `import()`; the other one must not need one, as it is cached.
+      dynamicImportInCjs: false,
+      minify: { mangle: false },
+    },
     logLevel: "warn",
   });
+  expectWhole(file, external);
 }
 
 /** Drivers of databases that Rowlock does not use. */
 const UNUSED =
   "better-sqlite3 mariadb/callback mysql oracledb pg pg-native pg-query-stream sqlite3 tedious".split(" ");
+/** What packages do without, or only name in messages. */
+const OPTIONAL = ["bluebird", "cardinal", "mysql2/promise", "supports-color"];
+
+/** Throws if a part would look for a package or a loader when it runs: neither is there, and no start has to show it. */
+function expectWhole(file: string, external: readonly string[]): void {
+  const code = readFileSync(join(parts, file), "utf8");
+  const wanted = code.matchAll(
+    /\b(?:__)?require(?:\.resolve)?\(["'`]([^"'`$]+)["'`]\)|(?<![\w.$])(import)\(/g,
+  );
+  const absent = [...wanted]
+    .map(([, name, loader]) => name ?? `${loader}()`)
+    .filter((name) => !isBuiltin(name) && ![...external, ...OPTIONAL].includes(name));
+  if (absent.length > 0) throw new Error(`${file} would look for ${[...new Set(absent)].join(", ")}`);
+}
 
 rmSync(folder, { recursive: true, force: true });
 mkdirSync(parts, { recursive: true });

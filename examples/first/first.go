@@ -24,7 +24,7 @@ func run(ctx context.Context) error {
 	}
 	defer client.Close()
 	return client.WithLock(ctx, "etl/load", func(_ context.Context, lock *rowlock.Lock) error {
-		fmt.Println("alone, with fencing token", lock.Token())
+		fmt.Println("my turn, with fencing token", lock.Token())
 		return nil
 	})
 }

@@ -4,4 +4,4 @@ import rowlock
 
 with rowlock.connect(os.environ.get("ROWLOCK_ADDR", "127.0.0.1:50051")) as client:
     with client.lock("etl/load") as lock:
-        print(f"alone, with fencing token {lock.token}")
+        print(f"my turn, with fencing token {lock.token}")

@@ -514,64 +514,83 @@ if (PYTHON) reportLeftOut(servers);
 describe.each(servers)("a server on $label that gets what its pod would get", ({ fresh }) => {
   const stage = processStage();
 
-  it.each(["smallest", "secured"])("serves with the values of %s, and stops in time", async (name) => {
-    const rendered = of(name);
-    const pod = podOf(workload(rendered)) as PodSpec;
-    const folder = mkdtempSync(join(tmpdir(), "rowlock-chart-"));
-    stage.afterwards(() => rmSync(folder, { recursive: true, force: true }));
-    const url = new URL(await stage.database(fresh));
-    const password = "s3cret-of-the-chart";
-    const user = `chart_${url.pathname.slice(-16)}`;
-    const admin = await openPlainConnection(url.href);
-    stage.afterwards(() => admin.close());
-    stage.afterwards(() => admin.run(`DROP USER '${user}'@'%'`));
-    await admin.run(`CREATE USER '${user}'@'%' IDENTIFIED BY '${password}'`);
-    await admin.run(`GRANT ALL ON \`${url.pathname.slice(1)}\`.* TO '${user}'@'%'`);
+  it.each(["smallest", "secured"])(
+    "serves with the values of %s, stops in time, and holds a lock across it",
+    async (name) => {
+      const rendered = of(name);
+      const pod = podOf(workload(rendered)) as PodSpec;
+      const folder = mkdtempSync(join(tmpdir(), "rowlock-chart-"));
+      stage.afterwards(() => rmSync(folder, { recursive: true, force: true }));
+      const url = new URL(await stage.database(fresh));
+      const password = "s3cret-of-the-chart";
+      const user = `chart_${url.pathname.slice(-16)}`;
+      const admin = await openPlainConnection(url.href);
+      stage.afterwards(() => admin.close());
+      stage.afterwards(() => admin.run(`DROP USER '${user}'@'%'`));
+      await admin.run(`CREATE USER '${user}'@'%' IDENTIFIED BY '${password}'`);
+      await admin.run(`GRANT ALL ON \`${url.pathname.slice(1)}\`.* TO '${user}'@'%'`);
 
-    // As in the pod, but for what belongs to the machine: addresses, and where the files are.
-    const moved = (text: string) => (text.startsWith("/") ? join(folder, text) : text);
-    const laid = (of: PodSpec) => {
-      for (const path of filesOf(of).keys()) {
-        mkdirSync(dirname(moved(path)), { recursive: true });
-        const isPassword = path === "/etc/rowlock/database/password";
-        writeFileSync(moved(path), isPassword ? password : contentOf(path, filesOf(of), rendered));
-      }
-    };
-    laid(pod);
-    for (const { mountPath } of pod.containers[0].volumeMounts ?? [])
-      mkdirSync(moved(mountPath), { recursive: true });
-    const env = Object.fromEntries(Object.entries(envOf(pod)).map(([key, text]) => [key, moved(text)]));
-    Object.assign(url, { username: user, password: "" });
-    const process = stage.rowlock(pod.containers[0].args, {
-      ...env,
-      ROWLOCK_DATABASE_URL: url.href,
-      ROWLOCK_LISTEN: "0.0.0.0:0",
-      ROWLOCK_METRICS_LISTEN: "0.0.0.0:0",
-      ROWLOCK_ADVERTISE: "auto",
-    });
-    const [, grpcPort] = await process.said(/gRPC +\S+:(\d+)/);
-    const [, metricsPort] = await process.said(/metrics +\S+:(\d+)\/metrics/);
+      // As in the pod, but for what belongs to the machine: addresses, and where the files are.
+      const moved = (text: string) => (text.startsWith("/") ? join(folder, text) : text);
+      const laid = (of: PodSpec) => {
+        for (const path of filesOf(of).keys()) {
+          mkdirSync(dirname(moved(path)), { recursive: true });
+          const isPassword = path === "/etc/rowlock/database/password";
+          writeFileSync(moved(path), isPassword ? password : contentOf(path, filesOf(of), rendered));
+        }
+      };
+      laid(pod);
+      for (const { mountPath } of pod.containers[0].volumeMounts ?? [])
+        mkdirSync(moved(mountPath), { recursive: true });
+      const env = Object.fromEntries(Object.entries(envOf(pod)).map(([key, text]) => [key, moved(text)]));
+      Object.assign(url, { username: user, password: "" });
+      const serving = async () => {
+        const process = stage.rowlock(pod.containers[0].args, {
+          ...env,
+          ROWLOCK_DATABASE_URL: url.href,
+          ROWLOCK_LISTEN: "0.0.0.0:0",
+          ROWLOCK_METRICS_LISTEN: "0.0.0.0:0",
+          ROWLOCK_ADVERTISE: "auto",
+        });
+        const [, grpcPort] = await process.said(/gRPC +\S+:(\d+)/);
+        const [, metricsPort] = await process.said(/metrics +\S+:(\d+)\/metrics/);
+        return { process, grpcPort, metricsPort };
+      };
+      const { process, grpcPort, metricsPort } = await serving();
 
-    const { startupProbe, readinessProbe, livenessProbe } = pod.containers[0];
-    for (const probe of [startupProbe, readinessProbe, livenessProbe])
-      expect(await statusOf(probe, Number(metricsPort))).toBe(200);
+      const { startupProbe, readinessProbe, livenessProbe } = pod.containers[0];
+      for (const probe of [startupProbe, readinessProbe, livenessProbe])
+        expect(await statusOf(probe, Number(metricsPort))).toBe(200);
 
-    const test = only(rendered, "Pod").spec as PodSpec;
-    laid(test);
-    const args = test.containers[0].args.map((arg) =>
-      arg.includes(".svc:") ? `localhost:${grpcPort}` : moved(arg),
-    );
-    const tested = await stage.rowlock(args).ended();
-    expect(tested, tested.err).toMatchObject({ code: 0 });
-    expect(tested.out).toMatch(/^v\d+\./);
+      const test = only(rendered, "Pod").spec as PodSpec;
+      laid(test);
+      const argsFor = (port = "") =>
+        test.containers[0].args.map((arg) => (arg.includes(".svc:") ? `localhost:${port}` : moved(arg)));
+      const tested = await stage.rowlock(argsFor(grpcPort)).ended();
+      expect(tested, tested.err).toMatchObject({ code: 0 });
+      expect(tested.out).toMatch(/^v\d+\./);
+      /** A command about the lock of the test, by the way that the test takes to the server. */
+      const asked = (command: string, port: string | undefined, ...more: string[]) => {
+        const [, name = "", ...flags] = argsFor(port);
+        return stage.rowlock([command, name, ...flags.slice(0, flags.indexOf("--wait")), ...more]).ended();
+      };
+      expect(await asked("acquire", grpcPort, "--ttl", "1h", "--owner", "anna")).toMatchObject({ code: 0 });
 
-    const beganMs = performance.now();
-    process.kill("SIGTERM");
-    expect(await process.ended()).toMatchObject({ code: 0 });
-    const stopS = (performance.now() - beganMs) / 1_000;
-    const preStopS = pod.containers[0].lifecycle?.preStop.sleep.seconds ?? 0;
-    expect(stopS).toBeLessThan((pod.terminationGracePeriodSeconds ?? 0) - preStopS);
-  });
+      const beganMs = performance.now();
+      process.kill("SIGTERM");
+      expect(await process.ended()).toMatchObject({ code: 0 });
+      const stopS = (performance.now() - beganMs) / 1_000;
+      const preStopS = pod.containers[0].lifecycle?.preStop.sleep.seconds ?? 0;
+      expect(stopS).toBeLessThan((pod.terminationGracePeriodSeconds ?? 0) - preStopS);
+
+      // The pod that comes after it has the lock still.
+      const next = await serving();
+      expect(await asked("run", next.grpcPort, "--no-wait", "true")).toMatchObject({
+        code: 75,
+        err: expect.stringContaining("is busy"),
+      });
+    },
+  );
 });
 
 function secondsOf(duration = ""): number {

@@ -1,15 +1,31 @@
 // The program as one file, from its package for Debian: it runs in an empty folder, without Node and without packages.
 
 import { execFileSync, spawnSync } from "node:child_process";
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { loadConfig } from "../../server/config/config.ts";
 import { pageFiles } from "../../server/page/page-files.ts";
 import { parseDatabaseUrl } from "../../server/storage/database-url.ts";
+import { reportLeftOut, testServers } from "../support/database.ts";
+import { OtlpReceiver } from "../support/otlp-receiver.ts";
+import { expectPlainUse } from "../support/plain-use.ts";
+import { newTrace } from "../support/span-tree.ts";
 import { TestCalls } from "../support/test-calls.ts";
-import { RowlockProcess } from "./server-process.ts";
+import { selfSignedCertificate } from "./certificate.ts";
+import { RowlockProcess, screenOf, serveArgs } from "./server-process.ts";
+import { processStage } from "./stage.ts";
 
 /** The worst that `systemd-analyze security` may say of the service, in tenths. */
 const EXPOSURE_MAX = 20;
@@ -27,7 +43,10 @@ describe.skipIf(process.platform !== "linux" || !isThere("dpkg-deb"))("the packa
   const service = join(folder, "usr/lib/systemd/system/rowlock.service");
   const serviceLine = (key: string) =>
     new RegExp(`^${key}=(.+)$`, "m").exec(readFileSync(service, "utf8"))?.[1];
+  const bin = join(folder, "usr/bin");
   const empty = join(folder, "empty");
+  const isRoot = process.getuid?.() === 0;
+  const stage = processStage();
   const PATH = "/usr/bin:/bin";
 
   beforeAll(() => {
@@ -59,6 +78,94 @@ describe.skipIf(process.platform !== "linux" || !isThere("dpkg-deb"))("the packa
       });
     for (const path of ["bash-completion/completions/rowlock", "zsh/vendor-completions/_rowlock"])
       expect(readFileSync(join(folder, "usr/share", path), "utf8")).toContain("_rowlock()");
+  });
+
+  test("serves with its defaults: a lock is held across a restart, in a file of the folder", async () => {
+    const cwd = mkdtempSync(join(folder, "plain-"));
+    const screen = await expectPlainUse({ bin, cwd, path: PATH });
+    expect(screen).toContain("sqlite:./rowlock.db");
+    expect(existsSync(join(cwd, "rowlock.db"))).toBe(true);
+  });
+
+  reportLeftOut(testServers());
+  test.each(testServers())("serves over $label, where a lock is held across a restart", async ({ fresh }) => {
+    const env = { ROWLOCK_DATABASE_URL: await stage.database(fresh) };
+    expect(await expectPlainUse({ bin, cwd: empty, path: PATH, env })).toMatch(/database +M(ySQL|ariaDB)/);
+  });
+
+  test("serves as its service says: as its user, in the folder of its state, with the settings' file", async () => {
+    const command = serviceLine("ExecStart")?.replace("/usr/bin", bin).split(" ") ?? [];
+    const cwd = mkdtempSync(join(folder, "state-"));
+    const lines = readFileSync(join(folder, "etc/rowlock/rowlock.env"), "utf8").split("\n");
+    const env = Object.fromEntries(
+      lines.filter((line) => /^\w/.test(line)).map((line) => line.split(/=(.*)/s).slice(0, 2)),
+    );
+    const asUser = isRoot
+      ? ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--no-new-privs"]
+      : [];
+    chmodSync(folder, 0o755);
+    chmodSync(cwd, 0o700);
+    if (isRoot) chownSync(cwd, 65_534, 65_534);
+    // The service has nothing of the user's: no home, and none of the variables.
+    const script = `umask ${serviceLine("UMask")}; exec "$@"`;
+    const [first, ...rest] = [...asUser, ...command, "--listen=127.0.0.1:0", "--metrics-listen=127.0.0.1:0"];
+    const server = new RowlockProcess(
+      ["-c", script, "sh", first as string, ...rest],
+      { PATH, ...env },
+      "/bin/sh",
+      undefined,
+      "ignore",
+      cwd,
+    );
+    const { grpcAddress } = await screenOf(server);
+    expect(ran(["run", "x", "sh", "-c", "echo mine"], { ROWLOCK_ADDR: grpcAddress })).toMatchObject({
+      code: 0,
+      out: "mine\n",
+    });
+    const { uid, mode } = statSync(join(cwd, "rowlock.db"));
+    expect([uid, mode & 0o777]).toEqual([isRoot ? 65_534 : process.getuid?.(), 0o600]);
+    server.kill("SIGTERM");
+    expect(await server.ended()).toMatchObject({ code: 0 });
+    await server.destroy();
+  });
+
+  test.each(["http/protobuf", "grpc"])("sends its traces by %s", async (protocol) => {
+    const collector = await (protocol === "grpc" ? OtlpReceiver.overGrpc() : OtlpReceiver.overHttp());
+    stage.afterwards(collector.close);
+    const env = {
+      OTEL_EXPORTER_OTLP_ENDPOINT: collector.endpoint,
+      OTEL_EXPORTER_OTLP_PROTOCOL: protocol,
+      OTEL_BSP_SCHEDULE_DELAY: "10",
+    };
+    const server = new RowlockProcess(serveArgs("sqlite::memory:"), { PATH, ...env }, program);
+    stage.afterwards(() => server.destroy());
+    const { grpcAddress } = await screenOf(server);
+    const { traceId, traceparent } = newTrace();
+    const calls = new TestCalls(grpcAddress, { headers: { traceparent } });
+    stage.afterwards(() => calls.close());
+    await calls.lease({ name: "x" });
+    // A collector that takes nothing is waited for in vain.
+    const taken = collector.of(traceId, "rowlock.v1.LockService/Acquire");
+    const refused = server.logged(/the collector takes no traces.*/).then(([line]) => line);
+    expect(await Promise.race([taken.then(() => "taken"), refused.catch(() => "ended")])).toBe("taken");
+  });
+
+  test("serves with a certificate and tokens, and makes them", async () => {
+    const { cert, key } = selfSignedCertificate();
+    const made = ran(["token", "new", "anna"]);
+    const files = { "server.crt": cert, "server.key": key, tokens: made.err, token: made.out };
+    for (const [name, text] of Object.entries(files)) writeFileSync(join(empty, name), text, { mode: 0o600 });
+    const flags = ["--tls-cert=server.crt", "--tls-key=server.key", "--tokens-file=tokens"];
+    const args = serveArgs("sqlite::memory:", ...flags);
+    const server = new RowlockProcess(args, { PATH }, program, undefined, "ignore", empty);
+    const { screen, grpcAddress } = await screenOf(server);
+    expect(screen).toContain("--server-name localhost");
+    const asks = ["--addr", grpcAddress.replace("127.0.0.1", "localhost"), "--ca", "server.crt"];
+    expect(ran(["run", "x", ...asks, "--token-file", "token", "true"])).toMatchObject({ code: 0, err: "" });
+    expect(ran(["run", "x", ...asks, "true"]).code).toBe(77);
+    server.kill("SIGTERM");
+    expect(await server.ended()).toMatchObject({ code: 0 });
+    await server.destroy();
   });
 
   test("serves over a database that it makes, and runs a command under a lock", async () => {

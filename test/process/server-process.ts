@@ -36,12 +36,13 @@ export class RowlockProcess {
     program = "server/main.ts",
     patienceMs = PAINFULLY_LONG_MS,
     input: "ignore" | "pipe" = "ignore",
+    cwd = HOUSE,
   ) {
     this.#patienceMs = patienceMs;
     this.#isServer = args[0] === "serve";
     const [command, ...first] = program.endsWith(".ts") ? [process.execPath, program] : [program];
     this.#child = spawn(command as string, [...first, ...args], {
-      cwd: HOUSE,
+      cwd,
       env: { PATH: process.env.PATH, NODE_COMPILE_CACHE: COMPILED, ...env },
       stdio: [input, "pipe", "pipe"],
     });

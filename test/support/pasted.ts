@@ -81,6 +81,6 @@ export async function runsFirstProgram(
   const server = await stage.serving(await stage.database(freshSqlite));
   for (const file of files) cpSync(join(FIRST, file), join(folder, file), { recursive: true });
   const { code, said } = await pasted(stage, lines, folder, { ROWLOCK_ADDR: server.grpcAddress, ...env });
-  expect(said).toContain("alone, with fencing token 1");
+  expect(said).toContain("my turn, with fencing token 1");
   expect(code, said).toBe(0);
 }

@@ -20,7 +20,7 @@ func ExampleClient_WithLock() {
 	}
 	defer client.Close()
 	err = client.WithLock(context.Background(), "etl/load", func(ctx context.Context, lock *rowlock.Lock) error {
-		fmt.Printf("alone, with fencing token %d\n", lock.Token())
+		fmt.Printf("my turn, with fencing token %d\n", lock.Token())
 		return ctx.Err()
 	})
 	if err != nil {

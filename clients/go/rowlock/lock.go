@@ -31,7 +31,8 @@ func (l *Lock) Name() string {
 }
 
 // Token returns the fencing token, which rises strictly with each grant of the lock. Send it with every write to what
-// the lock protects, and refuse tokens there that are lower than the highest one seen.
+// the lock protects. If one holder writes at a time, refuse tokens there that are lower than the highest one seen. Several
+// holders need one fence for each thing written, or a check of the lease: "Fence what you write" in docs/clients.md.
 func (l *Lock) Token() uint64 {
 	return l.lease.token
 }

@@ -446,8 +446,9 @@ type Lease struct {
 	Mode Mode `protobuf:"varint,3,opt,name=mode,proto3,enum=rowlock.v1.Mode" json:"mode,omitempty"`
 	// The number of permits; 1 for MODE_SHARED and MODE_EXCLUSIVE.
 	Permits uint32 `protobuf:"varint,4,opt,name=permits,proto3" json:"permits,omitempty"`
-	// Rises strictly for each lock and never repeats. Send it with every write to what the lock protects, and refuse
-	// there a token lower than the highest one so far.
+	// Rises strictly for each lock and never repeats. Send it with every write to what the lock protects. If one holder
+	// writes at a time, refuse there a token lower than the highest one so far. Several holders need one fence for each
+	// thing written, or a check of the lease: "Fence what you write" in docs/clients.md.
 	FencingToken uint64 `protobuf:"varint,5,opt,name=fencing_token,json=fencingToken,proto3" json:"fencing_token,omitempty"`
 	// The time left when the server made the answer; unset for a lease without end. The holder's own deadline is
 	// (monotonic time before it sent the call) + ttl - margin; for a provisional lease, count from before the Renew.

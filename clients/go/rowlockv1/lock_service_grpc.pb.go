@@ -178,9 +178,9 @@ type LockServiceClient interface {
 	// later, or watch a longer prefix.
 	WatchLocks(ctx context.Context, in *WatchLocksRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[WatchLocksResponse], error)
 	// Ends claims without knowing their ids, and grants the next waiters in the same transaction: a tool for operators.
-	// The server does not ask the holder; the fencing token keeps the holder from doing harm. A call for one claim is
-	// safe to repeat: a claim that has ended is not listed again. A repeated call for a name ends those who hold the lock
-	// by then. UNKNOWN_LOCK if nobody has named the lock or the server has deleted its row as idle.
+	// The server does not ask the holder, whose late writes only a fence refuses. A call for one claim is safe to repeat:
+	// a claim that has ended is not listed again. A repeated call for a name ends those who hold the lock by then.
+	// UNKNOWN_LOCK if nobody has named the lock or the server has deleted its row as idle.
 	ForceRelease(ctx context.Context, in *ForceReleaseRequest, opts ...grpc.CallOption) (*ForceReleaseResponse, error)
 	// Sets fields of a lock's record, and creates the lock and the record if necessary: for schedulers, for programs
 	// that create tasks, and for operators. Grants waiters that the change makes room for in the same transaction; does
@@ -508,9 +508,9 @@ type LockServiceServer interface {
 	// later, or watch a longer prefix.
 	WatchLocks(*WatchLocksRequest, grpc.ServerStreamingServer[WatchLocksResponse]) error
 	// Ends claims without knowing their ids, and grants the next waiters in the same transaction: a tool for operators.
-	// The server does not ask the holder; the fencing token keeps the holder from doing harm. A call for one claim is
-	// safe to repeat: a claim that has ended is not listed again. A repeated call for a name ends those who hold the lock
-	// by then. UNKNOWN_LOCK if nobody has named the lock or the server has deleted its row as idle.
+	// The server does not ask the holder, whose late writes only a fence refuses. A call for one claim is safe to repeat:
+	// a claim that has ended is not listed again. A repeated call for a name ends those who hold the lock by then.
+	// UNKNOWN_LOCK if nobody has named the lock or the server has deleted its row as idle.
 	ForceRelease(context.Context, *ForceReleaseRequest) (*ForceReleaseResponse, error)
 	// Sets fields of a lock's record, and creates the lock and the record if necessary: for schedulers, for programs
 	// that create tasks, and for operators. Grants waiters that the change makes room for in the same transaction; does

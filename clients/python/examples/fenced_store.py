@@ -41,7 +41,8 @@ def connect_to(url: str) -> Connection:
 def fenced_write(connection: Connection, table: str, key: str, value: str, token: int) -> bool:
     """Write the value unless a writer with a higher token was there before; return whether it was written.
 
-    It needs only `lock.token`, so it works with any database. It does not create a row.
+    It needs only `lock.token`, so it works with any database. It is right where each row has one writer at a time; holders
+    of several permits that write the same row need `guarded_write`. It does not create a row.
     """
     with connection.cursor() as cursor:
         update = f"UPDATE {_quoted(table)} SET value = %s, fence = %s WHERE k = %s AND fence <= %s"  # noqa: S608

@@ -6,7 +6,8 @@ import type { Connection, ResultSetHeader, RowDataPacket } from "mysql2/promise"
 
 /**
  * Writes the value unless a writer with a higher token was there before; resolves with whether it was written. It needs
- * only `lock.token`, so it works with any database. It does not create a row.
+ * only `lock.token`, so it works with any database. It is right where each row has one writer at a time; holders of several
+ * permits that write the same row need `guardedWrite`. It does not create a row.
  */
 export async function fencedWrite(
   connection: Connection,

@@ -2,15 +2,17 @@
 // on. The server's package is packed from sources without a build.
 
 import { execFileSync, spawnSync } from "node:child_process";
-import { globSync, mkdtempSync, rmSync } from "node:fs";
+import { existsSync, globSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { pageFiles } from "../../../server/page/page-files.ts";
 import { RowlockProcess, screenOf, serveArgs } from "../../process/server-process.ts";
 import { processStage } from "../../process/stage.ts";
+import { reportLeftOut, testServers } from "../../support/database.ts";
 import { packClient, packServer } from "../../support/npm-packages.ts";
 import { emptyFolder, INSTALLING_MS, runsFirstProgram } from "../../support/pasted.ts";
+import { expectPlainUse } from "../../support/plain-use.ts";
 
 /** The optional packages are Nodes, 120 MB each. */
 const INSTALL = "npm install --no-audit --no-fund --prefer-offline --omit=optional";
@@ -48,6 +50,22 @@ describe("the server", () => {
       encoding: "utf8",
     });
     expect(command.stdout).toBe(rowlock("--version").stdout);
+  });
+
+  const plain = (env = {}) => {
+    const path = `${dirname(process.execPath)}:${process.env.PATH}`;
+    return expectPlainUse({ bin: join(scratch, "node_modules/.bin"), cwd: scratch, path, env });
+  };
+
+  test("serves with its defaults: a lock is held across a restart, in a file of the folder", async () => {
+    expect(await plain()).toContain("sqlite:./rowlock.db");
+    expect(existsSync(join(scratch, "rowlock.db"))).toBe(true);
+  });
+
+  reportLeftOut(testServers());
+  test.each(testServers())("serves over $label, where a lock is held across a restart", async ({ fresh }) => {
+    const env = { ROWLOCK_DATABASE_URL: await stage.database(fresh) };
+    expect(await plain(env)).toMatch(/database +M(ySQL|ariaDB)/);
   });
 
   test("contains its build and its migrations", () => {

@@ -14,7 +14,7 @@ const CLIENTS = readFileSync(new URL("../../../docs/clients.md", import.meta.url
 
 /** The statements as documented, with the test's lock and token; the last one is the check. */
 function checkOf(flavour: "mysql" | "mariadb", lockName: string, fencingToken: bigint): string[] {
-  const [, pasted = ""] = CLIENTS.match(/```sql\n([\s\S]*?)```/) ?? [];
+  const [, pasted = ""] = CLIENTS.match(/```sql\n(SET TRANSACTION[\s\S]*?)```/) ?? [];
   const [, forMariadb] = pasted.match(/-- on MariaDB: (.*)$/m) ?? [];
   const asked = pasted
     .replace("'etl/load'", `'${lockName}'`)

@@ -12,7 +12,8 @@ import (
 )
 
 // FencedWrite writes the value unless somebody with a higher token has written before. It needs only the lock's token,
-// so it works on any database. It reports whether the value was written; a row that does not exist is not written.
+// so it works on any database. It is right where each row has one writer at a time; holders of several permits that write
+// the same row need GuardedWrite. It reports whether the value was written; a row that does not exist is not written.
 func FencedWrite(ctx context.Context, db *sql.DB, table, key, value string, token uint64) (bool, error) {
 	update := fmt.Sprintf("UPDATE %s SET value = ?, fence = ? WHERE k = ? AND fence <= ?", quoted(table))
 	return isWritten(db.ExecContext(ctx, update, value, token, key, token))

@@ -3,7 +3,7 @@
     import rowlock
 
     with rowlock.connect("127.0.0.1:50051") as client, client.lock("etl/load") as lock:
-        print(f"alone, with fencing token {lock.token}")
+        print(f"my turn, with fencing token {lock.token}")
 
 `rowlock.aio` is the client for asyncio, with the same names. All times are seconds, or timedeltas.
 """

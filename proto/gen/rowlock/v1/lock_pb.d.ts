@@ -59,8 +59,9 @@ export declare type Lease = Message<"rowlock.v1.Lease"> & {
   permits: number;
 
   /**
-   * Rises strictly for each lock and never repeats. Send it with every write to what the lock protects, and refuse
-   * there a token lower than the highest one so far.
+   * Rises strictly for each lock and never repeats. Send it with every write to what the lock protects. If one holder
+   * writes at a time, refuse there a token lower than the highest one so far. Several holders need one fence for each
+   * thing written, or a check of the lease: "Fence what you write" in docs/clients.md.
    *
    * @generated from field: uint64 fencing_token = 5;
    */
@@ -146,8 +147,9 @@ export declare type LeaseJson = {
   permits?: number;
 
   /**
-   * Rises strictly for each lock and never repeats. Send it with every write to what the lock protects, and refuse
-   * there a token lower than the highest one so far.
+   * Rises strictly for each lock and never repeats. Send it with every write to what the lock protects. If one holder
+   * writes at a time, refuse there a token lower than the highest one so far. Several holders need one fence for each
+   * thing written, or a check of the lease: "Fence what you write" in docs/clients.md.
    *
    * @generated from field: uint64 fencing_token = 5;
    */

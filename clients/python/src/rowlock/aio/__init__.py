@@ -4,7 +4,7 @@
 
     async with rowlock.aio.connect("127.0.0.1:50051") as client:
         async with client.lock("etl/load") as lock:
-            print(f"alone, with fencing token {lock.token}")
+            print(f"my turn, with fencing token {lock.token}")
 
 The client renews locks on its own thread, so a blocked event loop does not lose them. If a lock is lost inside its
 `async with` statement, the statement cancels its task, as asyncio.timeout does, and raises LockLost. If a task is

@@ -254,9 +254,9 @@ class LockServiceServicer(object):
 
     def ForceRelease(self, request, context):
         """Ends claims without knowing their ids, and grants the next waiters in the same transaction: a tool for operators.
-        The server does not ask the holder; the fencing token keeps the holder from doing harm. A call for one claim is
-        safe to repeat: a claim that has ended is not listed again. A repeated call for a name ends those who hold the lock
-        by then. UNKNOWN_LOCK if nobody has named the lock or the server has deleted its row as idle.
+        The server does not ask the holder, whose late writes only a fence refuses. A call for one claim is safe to repeat:
+        a claim that has ended is not listed again. A repeated call for a name ends those who hold the lock by then.
+        UNKNOWN_LOCK if nobody has named the lock or the server has deleted its row as idle.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

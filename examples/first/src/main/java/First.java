@@ -6,7 +6,7 @@ public class First {
     String address = System.getenv().getOrDefault("ROWLOCK_ADDR", "127.0.0.1:50051");
     try (RowlockClient rowlock = RowlockClient.connect(address);
         HeldLock lock = rowlock.lock("etl/load")) {
-      System.out.println("alone, with fencing token " + lock.token());
+      System.out.println("my turn, with fencing token " + lock.token());
     }
   }
 }

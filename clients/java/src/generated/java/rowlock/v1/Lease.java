@@ -189,8 +189,9 @@ private static final long serialVersionUID = 0L;
   private long fencingToken_ = 0L;
   /**
    * <pre>
-   * Rises strictly for each lock and never repeats. Send it with every write to what the lock protects, and refuse
-   * there a token lower than the highest one so far.
+   * Rises strictly for each lock and never repeats. Send it with every write to what the lock protects. If one holder
+   * writes at a time, refuse there a token lower than the highest one so far. Several holders need one fence for each
+   * thing written, or a check of the lease: "Fence what you write" in docs/clients.md.
    * </pre>
    *
    * <code>uint64 fencing_token = 5;</code>
@@ -1290,8 +1291,9 @@ private static final long serialVersionUID = 0L;
     private long fencingToken_ ;
     /**
      * <pre>
-     * Rises strictly for each lock and never repeats. Send it with every write to what the lock protects, and refuse
-     * there a token lower than the highest one so far.
+     * Rises strictly for each lock and never repeats. Send it with every write to what the lock protects. If one holder
+     * writes at a time, refuse there a token lower than the highest one so far. Several holders need one fence for each
+     * thing written, or a check of the lease: "Fence what you write" in docs/clients.md.
      * </pre>
      *
      * <code>uint64 fencing_token = 5;</code>
@@ -1303,8 +1305,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Rises strictly for each lock and never repeats. Send it with every write to what the lock protects, and refuse
-     * there a token lower than the highest one so far.
+     * Rises strictly for each lock and never repeats. Send it with every write to what the lock protects. If one holder
+     * writes at a time, refuse there a token lower than the highest one so far. Several holders need one fence for each
+     * thing written, or a check of the lease: "Fence what you write" in docs/clients.md.
      * </pre>
      *
      * <code>uint64 fencing_token = 5;</code>
@@ -1320,8 +1323,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Rises strictly for each lock and never repeats. Send it with every write to what the lock protects, and refuse
-     * there a token lower than the highest one so far.
+     * Rises strictly for each lock and never repeats. Send it with every write to what the lock protects. If one holder
+     * writes at a time, refuse there a token lower than the highest one so far. Several holders need one fence for each
+     * thing written, or a check of the lease: "Fence what you write" in docs/clients.md.
      * </pre>
      *
      * <code>uint64 fencing_token = 5;</code>

@@ -81,8 +81,9 @@ public interface LeaseOrBuilder extends
 
   /**
    * <pre>
-   * Rises strictly for each lock and never repeats. Send it with every write to what the lock protects, and refuse
-   * there a token lower than the highest one so far.
+   * Rises strictly for each lock and never repeats. Send it with every write to what the lock protects. If one holder
+   * writes at a time, refuse there a token lower than the highest one so far. Several holders need one fence for each
+   * thing written, or a check of the lease: "Fence what you write" in docs/clients.md.
    * </pre>
    *
    * <code>uint64 fencing_token = 5;</code>

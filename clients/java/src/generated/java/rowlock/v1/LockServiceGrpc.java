@@ -771,9 +771,9 @@ public final class LockServiceGrpc {
     /**
      * <pre>
      * Ends claims without knowing their ids, and grants the next waiters in the same transaction: a tool for operators.
-     * The server does not ask the holder; the fencing token keeps the holder from doing harm. A call for one claim is
-     * safe to repeat: a claim that has ended is not listed again. A repeated call for a name ends those who hold the lock
-     * by then. UNKNOWN_LOCK if nobody has named the lock or the server has deleted its row as idle.
+     * The server does not ask the holder, whose late writes only a fence refuses. A call for one claim is safe to repeat:
+     * a claim that has ended is not listed again. A repeated call for a name ends those who hold the lock by then.
+     * UNKNOWN_LOCK if nobody has named the lock or the server has deleted its row as idle.
      * </pre>
      */
     default void forceRelease(rowlock.v1.ForceReleaseRequest request,
@@ -1068,9 +1068,9 @@ public final class LockServiceGrpc {
     /**
      * <pre>
      * Ends claims without knowing their ids, and grants the next waiters in the same transaction: a tool for operators.
-     * The server does not ask the holder; the fencing token keeps the holder from doing harm. A call for one claim is
-     * safe to repeat: a claim that has ended is not listed again. A repeated call for a name ends those who hold the lock
-     * by then. UNKNOWN_LOCK if nobody has named the lock or the server has deleted its row as idle.
+     * The server does not ask the holder, whose late writes only a fence refuses. A call for one claim is safe to repeat:
+     * a claim that has ended is not listed again. A repeated call for a name ends those who hold the lock by then.
+     * UNKNOWN_LOCK if nobody has named the lock or the server has deleted its row as idle.
      * </pre>
      */
     public void forceRelease(rowlock.v1.ForceReleaseRequest request,
@@ -1347,9 +1347,9 @@ public final class LockServiceGrpc {
     /**
      * <pre>
      * Ends claims without knowing their ids, and grants the next waiters in the same transaction: a tool for operators.
-     * The server does not ask the holder; the fencing token keeps the holder from doing harm. A call for one claim is
-     * safe to repeat: a claim that has ended is not listed again. A repeated call for a name ends those who hold the lock
-     * by then. UNKNOWN_LOCK if nobody has named the lock or the server has deleted its row as idle.
+     * The server does not ask the holder, whose late writes only a fence refuses. A call for one claim is safe to repeat:
+     * a claim that has ended is not listed again. A repeated call for a name ends those who hold the lock by then.
+     * UNKNOWN_LOCK if nobody has named the lock or the server has deleted its row as idle.
      * </pre>
      */
     public rowlock.v1.ForceReleaseResponse forceRelease(rowlock.v1.ForceReleaseRequest request) throws io.grpc.StatusException {
@@ -1621,9 +1621,9 @@ public final class LockServiceGrpc {
     /**
      * <pre>
      * Ends claims without knowing their ids, and grants the next waiters in the same transaction: a tool for operators.
-     * The server does not ask the holder; the fencing token keeps the holder from doing harm. A call for one claim is
-     * safe to repeat: a claim that has ended is not listed again. A repeated call for a name ends those who hold the lock
-     * by then. UNKNOWN_LOCK if nobody has named the lock or the server has deleted its row as idle.
+     * The server does not ask the holder, whose late writes only a fence refuses. A call for one claim is safe to repeat:
+     * a claim that has ended is not listed again. A repeated call for a name ends those who hold the lock by then.
+     * UNKNOWN_LOCK if nobody has named the lock or the server has deleted its row as idle.
      * </pre>
      */
     public rowlock.v1.ForceReleaseResponse forceRelease(rowlock.v1.ForceReleaseRequest request) {
@@ -1831,9 +1831,9 @@ public final class LockServiceGrpc {
     /**
      * <pre>
      * Ends claims without knowing their ids, and grants the next waiters in the same transaction: a tool for operators.
-     * The server does not ask the holder; the fencing token keeps the holder from doing harm. A call for one claim is
-     * safe to repeat: a claim that has ended is not listed again. A repeated call for a name ends those who hold the lock
-     * by then. UNKNOWN_LOCK if nobody has named the lock or the server has deleted its row as idle.
+     * The server does not ask the holder, whose late writes only a fence refuses. A call for one claim is safe to repeat:
+     * a claim that has ended is not listed again. A repeated call for a name ends those who hold the lock by then.
+     * UNKNOWN_LOCK if nobody has named the lock or the server has deleted its row as idle.
      * </pre>
      */
     public com.google.common.util.concurrent.ListenableFuture<rowlock.v1.ForceReleaseResponse> forceRelease(

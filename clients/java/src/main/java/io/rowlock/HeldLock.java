@@ -89,7 +89,8 @@ public final class HeldLock implements AutoCloseable {
 
   /**
    * Returns the fencing token, which rises strictly with each grant of the lock. Send it with every write to what the
-   * lock protects, and refuse tokens there that are lower than the highest one seen.
+   * lock protects. If one holder writes at a time, refuse tokens there that are lower than the highest one seen. Several
+   * holders need one fence for each thing written, or a check of the lease: "Fence what you write" in docs/clients.md.
    *
    * @return the token
    */

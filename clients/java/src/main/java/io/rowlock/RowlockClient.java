@@ -27,7 +27,7 @@ import rowlock.v1.SessionResponse;
  * <pre>{@code
  * try (RowlockClient rowlock = RowlockClient.connect("127.0.0.1:50051");
  *     HeldLock lock = rowlock.lock("etl/load")) {
- *   System.out.println("alone, with fencing token " + lock.token());
+ *   System.out.println("my turn, with fencing token " + lock.token());
  * }
  * }</pre>
  *

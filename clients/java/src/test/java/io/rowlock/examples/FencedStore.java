@@ -26,7 +26,8 @@ public final class FencedStore {
 
   /**
    * Writes the value unless somebody with a higher token has written before. It needs only {@code lock.token()}, so it
-   * works on any database.
+   * works on any database. It is right where each row has one writer at a time; holders of several permits that write the
+   * same row need {@link #guardedWrite}.
    *
    * @param connection to the store's database
    * @param table of the store
