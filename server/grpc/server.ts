@@ -203,7 +203,7 @@ export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
         ...admission.bounds,
         arriving.bound,
         connections.bound,
-        openWaits.bound,
+        ...openWaits.bounds,
       ];
     },
     setServing(serving) {
