@@ -289,16 +289,9 @@ export class Engine {
     return turns.each(caller, () => listedChanges(store, query));
   }
 
-  /**
-   * Why a claim waits, or why a request would have to; null: the claim does not wait. `showsOthers`: whether the caller
-   * may see who holds the lock and who waits for it.
-   */
-  explain(
-    target: WaitTarget,
-    showsOthers: (name: string) => boolean,
-    caller?: Caller,
-  ): Promise<Explanation | null> {
-    return this.#parts.explaining.explain(target, showsOthers, caller);
+  /** Why a claim waits, or why a request would have to; null: the claim does not wait. */
+  explain(target: WaitTarget, caller?: Caller): Promise<Explanation | null> {
+    return this.#parts.explaining.explain(target, caller);
   }
 
   async #readLockName(lockId: bigint, caller?: Caller): Promise<string | null> {

@@ -146,3 +146,152 @@ describe.each(["call", "session"] as const)(
     });
   },
 );
+
+describe.each(["call", "session"] as const)("what others have set and done, by %s", (carrier) => {
+  const RIGHTS = `
+rules:
+  - { who: token:root, may: [read, use, operate, admin], on: "*" }
+  - { who: token:reader, may: [read, use], on: team/a/* }
+  - { who: token:blind, may: [use, operate], on: team/a/* }
+  - { who: token:waiter, may: [use], on: team/a/* }
+  - { who: token:whole, may: [read], on: [team/*, other] }
+`;
+  const SECRETS = ["team/*", "a secret reason", "token:root", "rowlock_dba", "4711"];
+  const NAME = "team/a/x";
+  /** The secrets in an answer or error. */
+  const told = (answer: unknown) => {
+    const text = JSON.stringify(answer, (_key, value) => (typeof value === "bigint" ? String(value) : value));
+    return SECRETS.filter((secret) => text.includes(secret));
+  };
+  const outcome = (call: Promise<unknown>) =>
+    call.catch((error: RowlockError) => ({ ...error, message: error.message }));
+
+  async function begin() {
+    server = await startTenantsServer(RIGHTS, ["root", "reader", "blind", "waiter", "whole"], {
+      wrapStore: (store) =>
+        Object.assign(Object.create(store), {
+          rowHolder: async () => ({ connectionId: 4_711n, user: "rowlock_dba" }),
+        }),
+    });
+    const root = server.clientOf("root");
+    const pattern = (value: string, limit: number) =>
+      root.call("setLimit", { target: { case: "pattern", value }, limit, reason: "a secret reason" });
+    await pattern("team/*", 1);
+    const clientOf = (name: string) => server.clientOf(name, CARRIERS[carrier]);
+    return { root, pattern, clientOf };
+  }
+
+  test("the limit of a pattern is a bare number for whoever may not read all names that it covers", async () => {
+    const { pattern, clientOf } = await begin();
+    const [reader, blind, whole] = ["reader", "blind", "whole"].map(clientOf) as TestCalls[] as [
+      TestCalls,
+      TestCalls,
+      TestCalls,
+    ];
+    await blind.lease({ name: NAME, ttl: LONG, owner: "holder" });
+    const { ticketId } = await blind.ticket({ name: NAME, ttl: LONG });
+    await pattern("team/*", 0);
+    const target = { case: "name", value: NAME } as const;
+    const watch = async (client: TestCalls) => {
+      const watched = client.watch("");
+      const lock = await watched.shows(NAME);
+      watched.cancel();
+      return lock;
+    };
+    const byReader = (client: TestCalls) => [
+      client.call("getLock", { name: NAME }),
+      client.call("listLocks", {}),
+      client.call("listLimits", {}),
+      client.call("listClaims", {}),
+      client.call("listChanges", { lockName: NAME }),
+      client.call("explainWait", { target }),
+      watch(client),
+    ];
+    const byUser = (client: TestCalls) => [
+      client.call("acquire", { name: NAME, permits: 5, ttl: TTL }),
+      client.call("acquire", {
+        name: NAME,
+        ttl: TTL,
+        whenBusy: WhenBusy.WAIT,
+        maxWait: { seconds: 0n, nanos: 50e6 },
+      }),
+      client
+        .wait({
+          target: { case: "acquire", value: { name: NAME, ttl: TTL, maxWait: { seconds: 0n, nanos: 50e6 } } },
+        })
+        .ended(),
+      client.call("capture", { names: [NAME], maxLeases: 1, ttl: TTL }),
+    ];
+    const byOperator = [
+      blind.call("explainWait", { target: { case: "ticketId", value: ticketId } }),
+      outcome(blind.call("setLimit", { target, limit: 3, expectedVersion: 7n })),
+      outcome(blind.call("setLimit", { target, unset: true })),
+      blind.call("updateLock", { name: NAME, status: "new" }),
+    ];
+    for (const call of [...byReader(reader), ...byUser(reader), ...byUser(blind), ...byOperator])
+      expect(told(await call)).toEqual([]);
+    const paused = await reader.refusal({ name: NAME, ttl: TTL });
+    expect(paused.limit).toMatchObject({ limit: 0, pattern: "", reason: "", version: 0n });
+    expect(paused.message).toContain("its limit is 0.");
+    const wholly = await Promise.all(byReader(whole).filter((_, at) => ![2, 3].includes(at)));
+    for (const answer of wholly)
+      expect(told(answer)).toEqual(expect.arrayContaining(["team/*", "a secret reason"]));
+  });
+
+  test("a waiter that may not see the lock learns what is in the way, and nothing of others", async () => {
+    const { root, pattern, clientOf } = await begin();
+    const waiter = clientOf("waiter");
+    await root.lease({ name: NAME, ttl: LONG, owner: "a secret reason" });
+    const { ticketId } = await waiter.ticket({ name: NAME, ttl: LONG, owner: "own" });
+    const explain = (client: TestCalls, target: object) => client.call("explainWait", { target } as never);
+    const byTicket = await explain(waiter, { case: "ticketId", value: ticketId });
+    expect(told(byTicket)).toEqual([]);
+    expect(byTicket).toMatchObject({ claim: { owner: "own" }, lock: { lastFencingToken: 0n } });
+    expect(byTicket.estimate).toBeUndefined();
+    const held = byTicket.causes.find(({ cause }) => cause.case === "held")?.cause.value;
+    expect(held).toMatchObject({ holders: [], holderCount: 1 });
+    expect(held).not.toHaveProperty("firstEndsAt.seconds");
+    await pattern("team/*", 0);
+    const named = await explain(root, { case: "name", value: NAME });
+    expect(told(named)).toEqual(SECRETS);
+  });
+
+  test("the database's user and connection that hold rows are shown to whoever may operate the lock", async () => {
+    const { root, clientOf } = await begin();
+    await root.lease({ name: NAME, ttl: LONG });
+    const rows = async (client: TestCalls) => {
+      const { causes, summary } = await client.call("explainWait", { target: { case: "name", value: NAME } });
+      const cause = causes.find((each) => each.cause.case === "rows")?.cause.value;
+      return { cause, isTold: summary.includes("rowlock_dba") };
+    };
+    expect(await rows(clientOf("reader"))).toMatchObject({
+      cause: { connectionId: 0n, user: "" },
+      isTold: false,
+    });
+    expect(await rows(clientOf("root"))).toMatchObject({
+      cause: { connectionId: 4_711n, user: "rowlock_dba" },
+      isTold: true,
+    });
+  });
+
+  test("an operator that may not see the lock is not told whose claim it has ended, or who ran last", async () => {
+    const { root, clientOf } = await begin();
+    const lease = { name: NAME, ttl: LONG, owner: "a secret reason", labels: { run: "4711" } };
+    await root.lease(lease);
+    const force = { target: { case: "name", value: NAME }, reason: "why" } as const;
+    const blind = clientOf("blind");
+    const { ended } = await blind.call("forceRelease", force);
+    expect(ended).toHaveLength(1);
+    expect(told(ended)).toEqual([]);
+    await root.call("updateLock", { name: NAME, status: "new" });
+    const { leaseId } = await root.lease(lease);
+    await root.call("release", { leaseId, status: "done" });
+    expect(told(await blind.call("updateLock", { name: NAME, status: "new" }))).toEqual([]);
+    await root.lease(lease);
+    expect(told((await root.call("forceRelease", force)).ended)).toEqual([
+      "a secret reason",
+      "token:root",
+      "4711",
+    ]);
+  });
+});

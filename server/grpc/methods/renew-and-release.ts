@@ -20,6 +20,7 @@ import { CallError, leaseLost, notGrantedYet, unknownClaim, unknownLock } from "
 import { claimMessage, leaseMessage } from "../messages/messages.ts";
 import { failureOf } from "../messages/status.ts";
 import { costOfRenewal } from "../renewal-bounds.ts";
+import { shownClaim } from "../shown.ts";
 import {
   checkAttempts,
   checkClaimId,
@@ -172,7 +173,7 @@ export async function forceRelease(
     engine.ask({ verb: "force_release", name, ticketNumber, reason, caller: call }),
   );
   if (outcome.kind === "unknown_lock") throw unknownLock(name);
-  const ended = outcome.ended.map((claim) => claimMessage(claim, name));
+  const ended = outcome.ended.map((claim) => claimMessage(shownClaim(call, claim, name), name));
   const remaining = ticketNumber === null ? outcome.holdersLeft : 0;
   return { ended, remaining };
 }
