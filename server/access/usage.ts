@@ -127,6 +127,15 @@ export class Usage {
     };
   }
 
+  /** Keeps room for leases, as `ask` does. null: there is none; undefined: the caller has no such quota. */
+  roomForLeases(user: User, claims: number): (() => void) | null | undefined {
+    const { quota, principal } = user;
+    if (quota.claims === undefined) return undefined;
+    const used = this.#ofUser(principal, quota);
+    if (used.claims + used.claimsAsked + claims > quota.claims) return null;
+    return this.ask(user, { claims, waiters: 0 });
+  }
+
   /** This server has decided about a claim: how many claims and waiters there are more than before. */
   decided(principal: string, claims: number, waiters: number): void {
     if (principal === "") return;

@@ -300,6 +300,13 @@ export const SETTINGS = {
       "The most concurrent waits at this server; more fail at once as RESOURCE_EXHAUSTED, while leases " +
       "are still renewed. auto: as many as its memory holds.",
   },
+  principalWaitsMax: {
+    default: "auto",
+    kind: or("auto", count(1, 10_000_000)),
+    about:
+      "The most concurrent waits of one caller at this server, over all its connections, if callers are asked who they " +
+      "are; more fail at once as RESOURCE_EXHAUSTED. auto: half of ROWLOCK_WAITS_MAX.",
+  },
   sessionsMax: {
     default: "auto",
     kind: or("auto", count(1, 1_000_000)),

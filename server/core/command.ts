@@ -14,6 +14,11 @@ export interface Caller {
   readonly principal?: string;
   /** Asked before a new name of a lock is made for it; false: it has made too many lately. */
   mayMakeName?(): boolean;
+  /**
+   * Keeps room for so many more leases in its quota, until the function that it returns is called. null: it has no room;
+   * undefined or unset: nothing bounds it.
+   */
+  roomForLeases?(leases: number): (() => void) | null | undefined;
   /** Aborted when nobody waits for the answer any more; the reason is a ClientGone. */
   readonly signal?: AbortSignal;
   /** Shared by all calls of a session, and by no others; unset: the connection's address takes its role. */
@@ -178,7 +183,15 @@ export type Refused =
   | "status_mismatch";
 
 export type Outcome =
-  | { readonly kind: "held"; readonly claim: Claim }
+  | {
+      readonly kind: "held";
+      readonly claim: Claim;
+      /**
+       * Of a renewal: how long the lease has run since its grant or its last renewal; null: nobody had come for it yet;
+       * unset: unknown.
+       */
+      readonly ranUs?: number | null;
+    }
   /** The claim waits. Later commands of the same transaction may still make room for it. */
   | {
       readonly kind: "waiting";

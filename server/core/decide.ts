@@ -106,8 +106,16 @@ function renew(draft: Draft, command: Renew): OutcomeOf<"renew"> {
   const claim = find(draft, command.ref);
   if (!claim) return { kind: "unknown_claim" };
   const { ttlUs = claim.ttlUs } = command;
+  const ranUs = ranFor(draft, claim);
   if (claim.state === "held") prolong(draft, claim, ttlUs);
-  return asItIs(claim);
+  const outcome = asItIs(claim);
+  return outcome.kind === "held" && ranUs !== undefined ? { ...outcome, ranUs } : outcome;
+}
+
+/** As in the outcome of a renewal. */
+function ranFor({ nowUs }: Draft, { provisional, deadlineUs, ttlUs }: Claim): number | null | undefined {
+  if (provisional) return null;
+  return deadlineUs === null || ttlUs === null ? undefined : Math.max(0, nowUs - (deadlineUs - ttlUs));
 }
 
 function release(draft: Draft, command: Release): OutcomeOf<"release"> {

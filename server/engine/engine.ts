@@ -35,6 +35,9 @@ import { changeLimitRule } from "./transaction/limit-rules.ts";
 import { listedChanges } from "./views/listed-changes.ts";
 import { listedClaims } from "./views/listed-claims.ts";
 
+/** Of a capture whose caller may hold no more leases now. It goes on waiting, and the others of its line are served. */
+const NO_ROOM: Captured = { leases: [], retryAfterUs: null, isWithoutRoom: true };
+
 /**
  * The verbs of the server. Failures that are not the caller's fault are thrown, or rejected with, as Faults. A `caller`
  * is the origin of a call: the log names it, and the engine reports to it at once which leases it holds.
@@ -143,9 +146,17 @@ export class Engine {
     const { lanes, captures, changes } = this.#parts;
     lanes.refuseWhenStopped();
     const isOver = () => signal.aborted || caller?.signal?.aborted === true;
-    const captured = await captures.capture({ input, afterWait: false, caller, isOver });
+    const attempt = async (isOver: () => boolean, afterWait = true) => {
+      const leave = caller?.roomForLeases?.(input.max);
+      if (leave === null) return NO_ROOM;
+      try {
+        return await captures.capture({ input, afterWait, caller, isOver });
+      } finally {
+        leave?.();
+      }
+    };
+    const captured = await attempt(isOver, false);
     if (captured.leases.length > 0 || captured.isRepeated) return captured;
-    const attempt = (isOver: () => boolean) => captures.capture({ input, afterWait: true, caller, isOver });
     return await changes.waitingCaptures.wait(input, captured.retryAfterUs, signal, attempt);
   }
 
@@ -278,16 +289,9 @@ export class Engine {
     return turns.each(caller, () => listedChanges(store, query));
   }
 
-  /**
-   * Why a claim waits, or why a request would have to; null: the claim does not wait. `showsOthers`: whether the caller
-   * may see who holds the lock and who waits for it.
-   */
-  explain(
-    target: WaitTarget,
-    showsOthers: (name: string) => boolean,
-    caller?: Caller,
-  ): Promise<Explanation | null> {
-    return this.#parts.explaining.explain(target, showsOthers, caller);
+  /** Why a claim waits, or why a request would have to; null: the claim does not wait. */
+  explain(target: WaitTarget, caller?: Caller): Promise<Explanation | null> {
+    return this.#parts.explaining.explain(target, caller);
   }
 
   async #readLockName(lockId: bigint, caller?: Caller): Promise<string | null> {

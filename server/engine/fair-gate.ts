@@ -6,9 +6,12 @@ import type { BoundUse } from "../core/bound-use.ts";
 import type { Caller } from "../core/command.ts";
 import { type Fault, overloaded } from "./faults.ts";
 
-/** The origin of a call, a session or a connection, for bounds that share fairly between clients. */
+/**
+ * Whose call it is, for bounds that share fairly between clients: a principal, however many connections it has, or, if
+ * nobody is asked who they are, a session or a connection.
+ */
 export function sourceOf(caller: Caller | undefined): unknown {
-  return caller?.source ?? caller?.getPeer();
+  return caller?.principal || (caller?.source ?? caller?.getPeer());
 }
 
 export interface FairGateOptions {

@@ -98,8 +98,8 @@ export type WaitCause =
       readonly kind: "held";
       readonly holders: readonly Claim[];
       readonly holderCount: number;
-      /** The first end of their leases; null: none has one. */
-      readonly firstEndsAtUs: number | null;
+      /** The first end of their leases; null: none has one; undefined: the caller may not see it. */
+      readonly firstEndsAtUs: number | null | undefined;
     }
   /** Others wait before it. `first`: the first of them. */
   | {

@@ -127,6 +127,8 @@ export interface Captured {
   readonly isUnheard?: true;
   /** If there are no leases: the search stopped early, and the next capture continues from there. */
   readonly isCutShort?: boolean;
+  /** The caller may hold no more leases now, so the attempt did not look. */
+  readonly isWithoutRoom?: true;
 }
 
 /** The result of one attempt at a Capture, and how many candidates were refused. */

@@ -7,8 +7,15 @@
 
 import { type BoundUse, mostUsed } from "../core/bound-use.ts";
 import { CROWDED_FOR_MS } from "../engine/engine-bounds.ts";
-import { ADMISSION_QUEUED_MAX, COMMANDS_AT_ONCE, COMMANDS_AT_ONCE_MIN } from "./grpc-bounds.ts";
+import {
+  ADMISSION_QUEUED_MAX,
+  COMMANDS_AT_ONCE,
+  COMMANDS_AT_ONCE_MIN,
+  COMMANDS_PER_TURN_MAX,
+  CROWDED_COMMANDS_PER_TURN_MAX,
+} from "./grpc-bounds.ts";
 import { tooMuchUnderWay } from "./messages/call-error.ts";
+import { RenewalBounds } from "./renewal-bounds.ts";
 import { RetryTimes } from "./retry-times.ts";
 
 interface Queued {
@@ -25,6 +32,10 @@ export class AdmissionRoom {
   readonly #shareMin: number;
   /** Of principals with commands in the engine or in the queue. */
   readonly ofPrincipals = new Map<string, Admission>();
+  /** What clients may send to keep their leases. */
+  readonly renewals = new RenewalBounds();
+  /** Of each principal: its sessions that have used up their last turn. */
+  readonly #pressing = new Map<string, Set<object>>();
   /** Clients that have commands in the engine. */
   busy = 0;
   /** Commands in the engine. */
@@ -42,6 +53,7 @@ export class AdmissionRoom {
     return [
       { bound: "commands_at_once", kind: "turns", used: this.underWay, max: this.#atOnce },
       mostUsed("principal_commands", queued, ADMISSION_QUEUED_MAX),
+      this.renewals.bound,
     ];
   }
 
@@ -54,6 +66,31 @@ export class AdmissionRoom {
   /** Whether several clients are served: they call again and again, and not always at the same moment. */
   get isCrowded(): boolean {
     return performance.now() - this.#sharedMs < CROWDED_FOR_MS;
+  }
+
+  /**
+   * Commands that a session may begin in its next turn, after one that it has used up (`wasFull`) or not. While several
+   * clients are served, all sessions of a principal share the turn that a session without a principal has.
+   */
+  turnOf(session: object, principal: string, wasFull: boolean): number {
+    if (wasFull) this.#presses(session, principal);
+    else this.left(session, principal);
+    if (!wasFull || !this.isCrowded) return COMMANDS_PER_TURN_MAX;
+    const sessions = this.#pressing.get(principal)?.size ?? 1;
+    return Math.max(1, Math.floor(CROWDED_COMMANDS_PER_TURN_MAX / sessions));
+  }
+
+  #presses(session: object, principal: string): void {
+    if (principal === "") return;
+    const sessions = this.#pressing.get(principal);
+    if (sessions) sessions.add(session);
+    else this.#pressing.set(principal, new Set([session]));
+  }
+
+  /** The session has ended, or has not used up its turn. */
+  left(session: object, principal: string): void {
+    const sessions = this.#pressing.get(principal);
+    if (sessions?.delete(session) && sessions.size === 0) this.#pressing.delete(principal);
   }
 
   /** Commands that each of these clients may have in the engine. */

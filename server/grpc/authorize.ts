@@ -76,32 +76,3 @@ export function authorize(
   check(found);
   return undefined;
 }
-
-/** Names that a caller may see. */
-export interface Seen {
-  /** All of them begin with this. */
-  readonly prefix: string;
-  /** null: it may see all with that prefix. */
-  readonly isSeen: ((name: string) => boolean) | null;
-}
-
-/** What a listing of the prefix may show. Throws RIGHT_MISSING if that is nothing at all. */
-export function seenUnder({ client: { identity } }: ByClient, verb: string, prefix: string): Seen {
-  const { allowed, principal } = identity;
-  if (allowed === EVERYTHING) return { prefix, isSeen: null };
-  const needed: Needed = { verb, right: "read" };
-  const within = allowed.within(needed, prefix);
-  if (within === null) throw rightMissing(principal, needed, `"${prefix}*"`);
-  if (allowed.under(needed, within)) return { prefix: within, isSeen: null };
-  return { prefix: within, isSeen: (name) => allowed.on(needed, name) };
-}
-
-/** Whether what concerns all names with the prefix may be shown. */
-export function maySeeAllUnder({ client: { identity } }: ByClient, verb: string, prefix: string): boolean {
-  return identity.allowed.under({ verb, right: "read" }, prefix);
-}
-
-/** Whether a refusal may show the caller who holds the lock. */
-export function maySeeHolders({ client: { identity } }: ByClient, lockName: string): boolean {
-  return identity.allowed.on({ verb: "GetLock", right: "read" }, lockName);
-}

@@ -13,6 +13,7 @@ import { type Admission, type AdmissionRoom, admissionOf } from "./admission.ts"
 import { tooMuchUnderWay } from "./messages/call-error.ts";
 import type { PlaceTurns } from "./methods/place-updates.ts";
 import type { OpenWaits } from "./open-waits.ts";
+import type { RenewalBound } from "./renewal-bounds.ts";
 
 export interface MethodContext {
   readonly engine: LockEngine;
@@ -29,6 +30,8 @@ export interface Client {
   /** Admits the client's commands to the engine. */
   readonly admission: Pick<Admission, "run">;
   readonly waits: Pick<OpenWaits, "enter">;
+  /** Bounds its renewals and releases. */
+  readonly renewals: RenewalBound;
 }
 
 export interface Call extends Caller {
@@ -116,7 +119,8 @@ export class ConnectionCalls {
 
   #opened(key: string, peer: string, identity: Identity): Connection {
     const admission = admissionOf(this.#room, BOUND, identity.principal);
-    const own = { waits: this.#waits, usage: this.#usage, calls: 0 };
+    const renewals = this.#room.renewals.of(identity.principal || peer);
+    const own = { waits: this.#waits, usage: this.#usage, renewals, calls: 0 };
     const connection = { key, peer, identity, admission, ...own };
     this.#open.set(key, connection);
     return connection;
@@ -164,6 +168,11 @@ export class OwnCall implements Call {
   mayMakeName(): boolean {
     const { usage, identity } = this.client;
     return usage.mayMakeName(identity);
+  }
+
+  roomForLeases(leases: number): (() => void) | null | undefined {
+    const { usage, identity } = this.client;
+    return usage.roomForLeases(identity, leases);
   }
 
   getPeer(): string {

@@ -178,6 +178,25 @@ export const DEADLINE_SLACK_MS = 100;
 export const RENEWED_AT_ONCE_MAX = 1_000;
 
 /**
+ * Renewals of one lease within its ttl that cost its client nothing: clients renew three times, so this is ten times as
+ * many. What comes sooner, and renewals and releases that find no lease, take from the client's allowance: so many at
+ * once, and so many a second, for programs that renew before each step. Beyond the first number, an allowance grows with
+ * the renewals of the last seconds that cost nothing, so that a client with 100,000 leases may renew all of them at once
+ * after it has lost its connection.
+ */
+export const RENEWALS_PER_TTL = 30;
+export const RENEWALS_SPARE = 1_000;
+export const RENEWALS_PER_SECOND = 100;
+export const RENEWALS_PROVEN_MS = 10_000;
+/** What calls under way together may cost beyond the allowance: it is given back within a second. */
+export const RENEWALS_DEBT_MAX = 100;
+/** When a client with too many renewals may try again: soon, as the shortest lease lasts a second. */
+export const RENEWALS_RETRY_AFTER_MS_MIN = 100;
+export const RENEWALS_RETRY_AFTER_MS_MAX = 1_000;
+/** Clients whose renewals are bounded by what they did before: some megabytes. */
+export const RENEWALS_BOUNDED_MAX = 10_000;
+
+/**
  * Commands in the engine at a time, shared by the sessions and connections that have some, and the least share of
  * each. The total is more than all lanes take at once, so that a lone client keeps them busy, and small enough that a
  * newcomer waits for a fraction of a second only. The least share lets each of a thousand clients make progress.

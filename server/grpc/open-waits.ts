@@ -1,6 +1,7 @@
 // The calls that wait for a lock, and what ends them early: their client goes away, or the server begins to stop.
-// Counts the waits of each connection, so that they leave room for Renew and Release, and those of the whole server, so
-// that they fit into its memory. Owns no claim and answers nobody.
+// Counts the waits of each connection, so that they leave room for Renew and Release, those of each principal, so that
+// none takes the room of the others, and those of the whole server, so that they fit into its memory. Owns no claim and
+// answers nobody.
 
 import type { Identity, Loss } from "../access/access.ts";
 import { type BoundUse, mostUsed } from "../core/bound-use.ts";
@@ -10,6 +11,7 @@ import {
   shuttingDown,
   tooManySessionWaits,
   tooManyWaits,
+  tooManyWaitsOfPrincipal,
 } from "./messages/call-error.ts";
 import type { StreamRoom } from "./open-streams.ts";
 
@@ -19,6 +21,8 @@ import type { StreamRoom } from "./open-streams.ts";
  */
 export interface ServerRoom extends Partial<StreamRoom> {
   readonly waits: number;
+  /** Waits of one principal at most. */
+  readonly principalWaits: number;
   readonly sessions: number;
   readonly connections: number;
   /** Whether memory is short: if so, the server takes nothing new. */
@@ -26,8 +30,8 @@ export interface ServerRoom extends Partial<StreamRoom> {
 }
 
 /**
- * Once the server has CROWDED_SHARE of its waits, a client with OWN_SHARE of them gets no more: one client must not
- * take all.
+ * Once the server has CROWDED_SHARE of its waits, a client with OWN_SHARE of them gets no more: a few clients must not
+ * take all. A client is a principal or, if nobody is asked who they are, a session or a connection.
  */
 const CROWDED_SHARE = 3 / 4;
 const OWN_SHARE = 1 / 16;
@@ -48,6 +52,8 @@ export class OpenWaits {
   readonly #room: ServerRoom;
   /** By the client's address and port; a missing entry means no waits. */
   readonly #onConnection = new Map<string, number>();
+  /** By principal; a missing entry means no waits. */
+  readonly #ofPrincipal = new Map<string, number>();
   /** Connections that have reached their greatest age. */
   readonly #leaving = new Set<string>();
   #isDraining = false;
@@ -62,8 +68,11 @@ export class OpenWaits {
     return this.#open.size;
   }
 
-  get bound(): BoundUse {
-    return mostUsed("waits_on_connection", this.#onConnection.values(), this.#perConnectionMax);
+  get bounds(): readonly BoundUse[] {
+    return [
+      mostUsed("waits_on_connection", this.#onConnection.values(), this.#perConnectionMax),
+      mostUsed("principal_waits", this.#ofPrincipal.values(), this.#room.principalWaits),
+    ];
   }
 
   /** Connections with open waits. */
@@ -80,11 +89,11 @@ export class OpenWaits {
     const connection = call.getPeer();
     const others = this.#onConnection.get(connection) ?? 0;
     if (others >= this.#perConnectionMax) throw tooManyWaits(this.#perConnectionMax);
-    this.#checkRoom(others);
-    this.#onConnection.set(connection, others + 1);
+    this.#checkRoom(call, others);
+    count(this.#onConnection, connection, 1);
     const leave = this.#watch(call, stop, connection);
     return () => {
-      if (leave()) this.#left(connection);
+      if (leave()) count(this.#onConnection, connection, -1);
     };
   }
 
@@ -97,7 +106,7 @@ export class OpenWaits {
       },
       enter: (call, stop) => {
         if (open >= waitsMax) throw tooManySessionWaits(waitsMax);
-        this.#checkRoom(open);
+        this.#checkRoom(call, open);
         const leave = this.#watch(call, stop, null);
         open += 1;
         return () => {
@@ -131,11 +140,15 @@ export class OpenWaits {
     this.#leaving.delete(connection);
   }
 
-  /** `own`: waits that the connection or session already has. */
-  #checkRoom(own: number): void {
-    const { waits, isShort } = this.#room;
+  /** `ofCarrier`: waits that the connection or session already has. */
+  #checkRoom({ client }: Waiting, ofCarrier: number): void {
+    const { waits, principalWaits, isShort } = this.#room;
     const open = this.#open.size;
+    const { principal } = client.identity;
+    const own = principal === "" ? ofCarrier : (this.#ofPrincipal.get(principal) ?? 0);
     const isGreedy = open >= waits * CROWDED_SHARE && own >= waits * OWN_SHARE;
+    if (principal !== "" && (isGreedy || own >= principalWaits))
+      throw tooManyWaitsOfPrincipal(principalWaits);
     if (isShort() || open >= waits || isGreedy) throw serverIsFull("waits");
   }
 
@@ -144,18 +157,23 @@ export class OpenWaits {
     const gone = () => stop(signal.reason);
     signal.addEventListener("abort", gone);
     this.#open.set(stop, { identity: client.identity, connection });
+    const { principal } = client.identity;
+    count(this.#ofPrincipal, principal, 1);
     if (signal.aborted) gone();
     else if (this.#isDraining) stop(shuttingDown());
     else if (connection !== null && this.#leaving.has(connection)) stop(connectionTooOld());
     return () => {
       signal.removeEventListener("abort", gone);
-      return this.#open.delete(stop);
+      const wasOpen = this.#open.delete(stop);
+      if (wasOpen) count(this.#ofPrincipal, principal, -1);
+      return wasOpen;
     };
   }
+}
 
-  #left(connection: string): void {
-    const others = (this.#onConnection.get(connection) ?? 0) - 1;
-    if (others > 0) this.#onConnection.set(connection, others);
-    else this.#onConnection.delete(connection);
-  }
+/** Nothing is kept of whoever has no waits, nor of callers without a name. */
+function count(waits: Map<string, number>, whose: string, more: number): void {
+  const left = (waits.get(whose) ?? 0) + more;
+  if (left > 0 && whose !== "") waits.set(whose, left);
+  else waits.delete(whose);
 }

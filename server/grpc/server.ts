@@ -247,7 +247,7 @@ export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
         ...streams.bounds,
         connectionDoor.bound,
         connections.bound,
-        openWaits.bound,
+        ...openWaits.bounds,
       ];
     },
     setServing(serving) {

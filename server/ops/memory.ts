@@ -37,6 +37,8 @@ const PENDING_STREAMS_SHARE = 1 / 4;
 const STREAM_BYTES_MIN = 2 * MIB;
 const NAMES_SHARE = 1 / 16;
 const KNOWN_LOCKS_SHARE = 1 / 16;
+/** Share of the waits that one principal may have: the others keep as many. */
+const PRINCIPAL_WAITS_SHARE = 1 / 2;
 /** Even a server with next to no memory serves this many. */
 const ROOM_MIN = 100;
 /**
@@ -49,6 +51,8 @@ const ENOUGH_SHARE = 0.65;
 /** Most of each at once; for new names, most in a second. */
 export interface Room {
   readonly waits: number;
+  /** Waits of one principal. */
+  readonly principalWaits: number;
   readonly sessions: number;
   readonly connections: number;
   /** Bytes that open calls may take with their headers, and those of them whose requests have not arrived. */
@@ -72,12 +76,16 @@ export function heapMaxIn(processMax: number): number {
 /** What there is room for in such a heap. Settings that are not null replace what would be computed. */
 export function roomIn(
   heapMax: number,
-  set: Partial<Pick<Config, "waitsMax" | "sessionsMax" | "connectionsMax" | "namesPerSecond">> = {},
+  set: Partial<
+    Pick<Config, "waitsMax" | "principalWaitsMax" | "sessionsMax" | "connectionsMax" | "namesPerSecond">
+  > = {},
 ): Room {
   const rest = Math.max(0, heapMax - AT_REST_BYTES);
   const count = (share: number, bytes: number) => Math.max(ROOM_MIN, Math.floor((rest * share) / bytes));
+  const waits = set.waitsMax ?? count(WAITS_SHARE, WAIT_BYTES);
   return {
-    waits: set.waitsMax ?? count(WAITS_SHARE, WAIT_BYTES),
+    waits,
+    principalWaits: set.principalWaitsMax ?? Math.max(1, Math.floor(waits * PRINCIPAL_WAITS_SHARE)),
     sessions: set.sessionsMax ?? count(SESSIONS_SHARE, SESSION_BYTES),
     connections: set.connectionsMax ?? count(CONNECTIONS_SHARE, CONNECTION_BYTES),
     streamBytes: Math.max(2 * STREAM_BYTES_MIN, Math.floor(rest * STREAMS_SHARE)),

@@ -3,7 +3,7 @@
 
 import type { IncomingMessage } from "node:http";
 import type { Identity } from "../access/access.ts";
-import { seenUnder } from "../grpc/authorize.ts";
+import { seenUnder } from "../grpc/shown.ts";
 import { badRequest } from "../grpc/messages/call-error.ts";
 import type { Ready } from "../ops/readiness.ts";
 import type { Callers } from "./callers.ts";

@@ -83,6 +83,17 @@ describe("live claims", () => {
     expect(refused(() => usage.ask(few, lease))).toBeNull();
   });
 
+  test("keep room for the leases of an attempt of a capture that waits, or say that there is none", () => {
+    const usage = new Usage();
+    usage.decided("token:a", 1, 0);
+    const attempt = usage.roomForLeases(few, 2);
+    expect(attempt).toBeTypeOf("function");
+    expect(usage.roomForLeases(few, 1)).toBeNull();
+    attempt?.();
+    expect(usage.roomForLeases(few, 2)).toBeTypeOf("function");
+    expect(usage.roomForLeases(user({ waiters: 1 }), 100)).toBeUndefined();
+  });
+
   test("are corrected by a count: those that another server has granted, and those that it has ended", () => {
     const usage = new Usage();
     usage.decided("token:a", 3, 0);

@@ -88,6 +88,7 @@ describe("without any setting", () => {
       sessionWaitsMax: 5_000,
       sessionCommandsMax: 5_000,
       waitsMax: null,
+      principalWaitsMax: null,
       sessionsMax: null,
       connectionsMax: null,
       connectionAgeMaxMs: null,

@@ -12,6 +12,22 @@ describe("renew", () => {
     expect(renewed).toEqual({ ...lease, deadlineUs: lock.nowUs + 5 * SECOND_US });
   });
 
+  test("says how long the lease has run since it was granted or renewed, unless nobody had come for it", () => {
+    const lock = new OneLock();
+    const lease = lock.lease({ ttlUs: 30 * SECOND_US });
+    lock.pass(10 * SECOND_US);
+    expect(lock.renew(lease, 20 * SECOND_US)).toMatchObject({ ranUs: 10 * SECOND_US });
+    lock.pass(3);
+    expect(lock.renew(lease)).toMatchObject({ ranUs: 3 });
+    expect(lock.renew(lease)).toMatchObject({ ranUs: 0 });
+    const ticket = lock.ticket();
+    lock.release(lease);
+    expect(lock.renew(ticket)).toMatchObject({ kind: "held", ranUs: null });
+    expect(lock.renew(ticket)).toMatchObject({ ranUs: 0 });
+    lock.release(ticket);
+    expect(lock.renew(lock.lease({ ttlUs: null }))).toMatchObject({ ranUs: null });
+  });
+
   test("accepts another TTL, which may also shorten the lease", () => {
     const lock = new OneLock();
     const lease = lock.lease({ ttlUs: 60 * SECOND_US });

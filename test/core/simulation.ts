@@ -370,6 +370,7 @@ function seenOutcome(outcome: Outcome): ModelOutcome {
   switch (outcome.kind) {
     case "held":
     case "ended":
+      return { kind: outcome.kind, claim: seenRow(outcome.claim) };
     case "waiting":
       return { ...outcome, claim: seenRow(outcome.claim) };
     case "limit": {

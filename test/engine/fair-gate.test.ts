@@ -12,7 +12,7 @@ beforeEach(() => {
 });
 
 const connection = (peer: string): Caller => ({ getPeer: () => peer });
-const session = (): Caller => ({ getPeer: () => "shared", source: {} });
+const session = (principal = ""): Caller => ({ getPeer: () => "shared", source: {}, principal });
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 
 /** Work that records when it begins, and runs until the test ends it. */
@@ -52,6 +52,15 @@ describe("if many wait", () => {
       "greedy 3",
       "greedy 4",
     ]);
+  });
+
+  test("principals take turns, however many sessions each has", async () => {
+    const gate = new FairGate({ atOnce: 1, queuedMax: 100, bound: "b" });
+    for (let index = 0; index < 4; index++) void ask(gate, `greedy ${index}`, session("token:greedy"));
+    void ask(gate, "polite", session("token:polite"));
+    await turn();
+    await endAll();
+    expect(order).toEqual(["greedy 0", "greedy 1", "polite", "greedy 2", "greedy 3"]);
   });
 
   test("as many run at once as may, also when work fails", async () => {

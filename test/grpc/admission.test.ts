@@ -8,7 +8,12 @@ import { CROWDED_FOR_MS } from "../../server/engine/engine-bounds.ts";
 import { ClientGone } from "../../server/engine/faults.ts";
 import { Admission, AdmissionRoom } from "../../server/grpc/admission.ts";
 import { ConnectionCalls } from "../../server/grpc/call.ts";
-import { COMMANDS_AT_ONCE, LATE_MS } from "../../server/grpc/grpc-bounds.ts";
+import {
+  COMMANDS_AT_ONCE,
+  COMMANDS_PER_TURN_MAX,
+  CROWDED_COMMANDS_PER_TURN_MAX,
+  LATE_MS,
+} from "../../server/grpc/grpc-bounds.ts";
 import type { CallError } from "../../server/grpc/messages/call-error.ts";
 import { type AnyVerb, checked, ROWS, type VerbName } from "../../server/grpc/verbs.ts";
 import { fakeCall } from "../support/fake-call.ts";
@@ -151,6 +156,22 @@ describe("a client's commands", () => {
     vi.advanceTimersByTime(1);
     expect(room.isCrowded).toBe(false);
     vi.useRealTimers();
+  });
+
+  test("are read in turns: all sessions of a principal that use up their turns share one, in a crowd", () => {
+    const room = new AdmissionRoom();
+    const sessions = Array.from({ length: 5 }, () => ({}));
+    const turns = () => sessions.map((session) => room.turnOf(session, "token:a", true)).at(-1);
+    expect(turns()).toBe(COMMANDS_PER_TURN_MAX);
+    void new Admission(room, "bound").run(ORDINARY, run("a"));
+    void new Admission(room, "bound").run(ORDINARY, run("b"));
+    expect(turns()).toBe(CROWDED_COMMANDS_PER_TURN_MAX / 5);
+    expect(room.turnOf({}, "token:b", true)).toBe(CROWDED_COMMANDS_PER_TURN_MAX);
+    // Nobody is asked who they are: each session is a client.
+    expect([{}, {}].map((session) => room.turnOf(session, "", true))).toEqual([20, 20]);
+    for (const session of sessions.slice(1)) room.left(session, "token:a");
+    expect(room.turnOf(sessions[0] as object, "token:a", true)).toBe(CROWDED_COMMANDS_PER_TURN_MAX);
+    expect(room.turnOf(sessions[0] as object, "token:a", false)).toBe(COMMANDS_PER_TURN_MAX);
   });
 
   test("are admitted in part even if there are more clients than room", () => {

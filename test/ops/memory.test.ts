@@ -24,6 +24,7 @@ test("there is room for thousands of waits in a small container, and for more in
 test("there is room for a few waits, however little memory there is", () => {
   expect(roomIn(10 * MIB)).toEqual({
     waits: 100,
+    principalWaits: 50,
     sessions: 100,
     connections: 100,
     streamBytes: 4 * MIB,
@@ -31,6 +32,12 @@ test("there is room for a few waits, however little memory there is", () => {
     namesPerSecond: 100,
     knownLocks: 100,
   });
+});
+
+test("one caller may have half of the waits, unless it is set", () => {
+  expect(roomIn(4_096 * MIB, { waitsMax: 1_000 }).principalWaits).toBe(500);
+  expect(roomIn(4_096 * MIB, { waitsMax: 1 }).principalWaits).toBe(1);
+  expect(roomIn(4_096 * MIB, { waitsMax: 1_000, principalWaitsMax: 900 }).principalWaits).toBe(900);
 });
 
 test("the heap may grow to Node's limit, or to what the container leaves it", () => {

@@ -17,6 +17,7 @@ export function fakeCall(more: Partial<Call> = {}): FakeCall {
       usage: new Usage(),
       admission: { run: (_call, command) => command() },
       waits: { enter: () => () => {} },
+      renewals: { begin: () => () => {} },
     },
     isUrgent: false,
     signal: cancelled.signal,

@@ -4,6 +4,7 @@ import type { ServerRoom } from "../../server/grpc/open-waits.ts";
 
 export const NO_BOUND: ServerRoom = {
   waits: Number.POSITIVE_INFINITY,
+  principalWaits: Number.POSITIVE_INFINITY,
   sessions: Number.POSITIVE_INFINITY,
   connections: Number.POSITIVE_INFINITY,
   isShort: () => false,

@@ -24,8 +24,11 @@
 //                                           `calls_on_connection` (this connection has too many calls, including
 //                                           cancelled ones), `waits_on_connection` (this connection has too many open
 //                                           waits; open another one), `session_waits`, `session_commands` (of one
-//                                           session), `principal_commands` (of all sessions and connections of the
-//                                           caller), `results_unread` (the client of a session does not read),
+//                                           session), `principal_commands`, `principal_waits` (of all sessions and
+//                                           connections of the caller), `client_renewals` (renewals far beyond what
+//                                           the ttl of the caller's leases asks for, and renewals and releases of
+//                                           leases that do not exist), `results_unread` (the client of a session does
+//                                           not read),
 //                                           `server_waits` (also calls whose requests have not arrived),
 //                                           `server_sessions` (the server has no memory for more;
 //                                           another server may; open ones go on), and the quotas of the caller:
@@ -173,8 +176,8 @@ type LockServiceClient interface {
 	// the server stops: then watch again through another server.
 	//
 	// A read: it creates no lock, and counts as an open wait of its connection or session. A server keeps 100 watches of
-	// 100,000 locks in total. Beyond that, the session or connection with the most of them loses one, with OVERLOADED
-	// and the bound `watches` or `watched_locks`. That may be this stream or one that was open before. Watch again
+	// 100,000 locks in total. Beyond that, the caller with the most of them (if the server asks nobody who calls: the
+	// session or connection) loses one, with OVERLOADED and the bound `watches` or `watched_locks`. That may be this stream or one that was open before. Watch again
 	// later, or watch a longer prefix.
 	WatchLocks(ctx context.Context, in *WatchLocksRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[WatchLocksResponse], error)
 	// Ends claims without knowing their ids, and grants the next waiters in the same transaction: a tool for operators.
@@ -503,8 +506,8 @@ type LockServiceServer interface {
 	// the server stops: then watch again through another server.
 	//
 	// A read: it creates no lock, and counts as an open wait of its connection or session. A server keeps 100 watches of
-	// 100,000 locks in total. Beyond that, the session or connection with the most of them loses one, with OVERLOADED
-	// and the bound `watches` or `watched_locks`. That may be this stream or one that was open before. Watch again
+	// 100,000 locks in total. Beyond that, the caller with the most of them (if the server asks nobody who calls: the
+	// session or connection) loses one, with OVERLOADED and the bound `watches` or `watched_locks`. That may be this stream or one that was open before. Watch again
 	// later, or watch a longer prefix.
 	WatchLocks(*WatchLocksRequest, grpc.ServerStreamingServer[WatchLocksResponse]) error
 	// Ends claims without knowing their ids, and grants the next waiters in the same transaction: a tool for operators.

@@ -135,8 +135,11 @@ export interface Waiting {
   inDoubt: Fault | null;
 }
 
-/** What an attempt shows about the line: "more": the next capture may find something; otherwise: when one may. */
-type Round = "more" | { readonly nextInUs: number | null };
+/**
+ * What an attempt shows about the line: "more": the next capture may find something; "nothing": it did not look;
+ * otherwise: when one may find something.
+ */
+type Round = "more" | "nothing" | { readonly nextInUs: number | null };
 
 export class CaptureLine {
   readonly #prefix: string | null;
@@ -219,13 +222,15 @@ export class CaptureLine {
   async #serveAll(): Promise<number | null> {
     const beganMs = performance.now();
     const tried = new Set<Waiting>();
+    let hasLooked = false;
     for (;;) {
       const first = this.#waiting.find((waiting) => !tried.has(waiting));
-      // No attempt saw everything, so the line looks again soon.
-      if (!first) return restMs(beganMs) * 1_000;
+      // No attempt saw everything, so the line looks again soon, unless nobody may take anything.
+      if (!first) return hasLooked ? restMs(beganMs) * 1_000 : null;
       tried.add(first);
       const round = await this.#attempt(first);
-      if (round !== "more") return round.nextInUs;
+      if (typeof round === "object") return round.nextInUs;
+      hasLooked ||= round === "more";
     }
   }
 
@@ -237,7 +242,8 @@ export class CaptureLine {
       waiting.inDoubt = null;
       const isAnswer = captured.leases.length > 0 || captured.isRepeated === true;
       if (isAnswer && this.#remove(waiting)) waiting.resolve(captured);
-      round = isAnswer || captured.isCutShort ? "more" : { nextInUs: captured.retryAfterUs };
+      if (captured.isWithoutRoom) round = "nothing";
+      else round = isAnswer || captured.isCutShort ? "more" : { nextInUs: captured.retryAfterUs };
     } catch (error) {
       round = this.#failed(waiting, error);
     }

@@ -395,5 +395,5 @@ function heldUp(): Fault {
 function clientOf(job: Job | undefined): unknown {
   const command = job?.command;
   const caller = command && "caller" in command ? command.caller : undefined;
-  return caller?.principal || sourceOf(caller);
+  return sourceOf(caller);
 }

@@ -45,15 +45,11 @@ export class Explaining {
     this.#options = options;
   }
 
-  /** null: the claim does not wait, or there is none with that id. `showsOthers`: see `explain`. Throws Faults. */
-  async explain(
-    target: WaitTarget,
-    showsOthers: (name: string) => boolean,
-    caller?: Caller,
-  ): Promise<Explanation | null> {
+  /** null: the claim does not wait, or there is none with that id. Throws Faults. */
+  async explain(target: WaitTarget, caller?: Caller): Promise<Explanation | null> {
     const { turns } = this.#options;
     const known = await turns.run(caller, () => this.#read(target, caller));
-    return known && inOwnTurn(async () => explain(known, showsOthers(known.lock.name)));
+    return known && inOwnTurn(async () => explain(known));
   }
 
   async #read(target: WaitTarget, caller: Caller | undefined): Promise<Known | null> {

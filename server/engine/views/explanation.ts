@@ -32,12 +32,10 @@ export interface Known {
 
 const ONE_PERMIT = { mode: "permit", permits: 1, terms: null } as const;
 
-/** Others' claims are shown if the caller may see them. */
-export function explain(known: Known, showsOthers: boolean): Explanation {
+export function explain(known: Known): Explanation {
   const { nowUs, lock, limit, limitSet, claim, place } = known;
   const causes = [...causesOf(known)];
-  const shown = showsOthers ? causes : causes.map(withoutOthers);
-  return { nowUs, lock, limit, limitSet, claim, place, causes: shown, estimate: estimateOf(known, causes) };
+  return { nowUs, lock, limit, limitSet, claim, place, causes, estimate: estimateOf(known, causes) };
 }
 
 function* causesOf(known: Known): Generator<WaitCause, void, void> {
@@ -74,11 +72,6 @@ function aheadOf(known: Known) {
 
 function waitersAhead({ waiters, claim }: Known): readonly Claim[] {
   return claim ? waiters.filter(({ ticketNumber }) => ticketNumber < claim.ticketNumber) : waiters;
-}
-
-function withoutOthers(cause: WaitCause): WaitCause {
-  if (cause.kind === "held") return { ...cause, holders: [] };
-  return cause.kind === "queued" ? { ...cause, first: [] } : cause;
 }
 
 /** Recent leases say how long those last that hold the lock or wait for it, and nothing about other causes. */

@@ -3,7 +3,12 @@
 
 import { status } from "@grpc/grpc-js";
 import type { Claim } from "../../core/claim.ts";
-import { SHUTTING_DOWN_RETRY_AFTER_MS, WAITS_RETRY_AFTER_MS } from "../grpc-bounds.ts";
+import {
+  RENEWALS_RETRY_AFTER_MS_MAX,
+  RENEWALS_RETRY_AFTER_MS_MIN,
+  SHUTTING_DOWN_RETRY_AFTER_MS,
+  WAITS_RETRY_AFTER_MS,
+} from "../grpc-bounds.ts";
 
 /** Every reason that an ErrorInfo of domain `rowlock` can have, with its status code. */
 export const CODE_OF_REASON = {
@@ -162,6 +167,26 @@ export function tooMuchUnderWay(bound: string, retryAfterMs?: number): CallError
   return overloaded(
     bound,
     "This client has too many calls under way, including cancelled ones that are not over yet: wait until some of them end.",
+    retryAfterMs,
+  );
+}
+
+/** `waitsMax`: the waits that one principal may have. */
+export function tooManyWaitsOfPrincipal(waitsMax: number): CallError {
+  return overloaded(
+    "principal_waits",
+    `This caller has as many open waits as it may have (${waitsMax}, or fewer while few are left for others): cancel some, or try again later.`,
+  );
+}
+
+/** `soonestMs`: when the client may renew again. */
+export function tooManyRenewals(soonestMs: number): CallError {
+  const retryAfterMs = Math.ceil(
+    Math.min(RENEWALS_RETRY_AFTER_MS_MAX, Math.max(RENEWALS_RETRY_AFTER_MS_MIN, soonestMs)),
+  );
+  return overloaded(
+    "client_renewals",
+    "This client renews its leases far more often than their time to live asks for, or renews and releases leases that do not exist: renew each about three times within its ttl.",
     retryAfterMs,
   );
 }

@@ -62,7 +62,7 @@ function fieldOf(
       return { case: "status", value: cause.status };
     case "held": {
       const { holders, holderCount, firstEndsAtUs } = cause;
-      const ends = firstEndsAtUs === null ? {} : { firstEndsAt: timestampMessage(firstEndsAtUs) };
+      const ends = firstEndsAtUs == null ? {} : { firstEndsAt: timestampMessage(firstEndsAtUs) };
       return { case: "held", value: { holders: shown(holders), holderCount, ...ends } };
     }
     case "queued": {
@@ -152,6 +152,7 @@ function heldText({ holders: [first], holderCount, firstEndsAtUs }: CauseOf<"hel
   const name = first && (first.owner || first.principal);
   const more = others > 0 ? ` and ${others} ${others === 1 ? "other" : "others"}` : "";
   const who = name ? `${name}${more}` : holderCount === 1 ? "somebody" : `${holderCount} holders`;
+  if (firstEndsAtUs === undefined) return `held by ${who}`;
   if (firstEndsAtUs === null) return `held by ${who} without an end`;
   const left = `about ${spanText(firstEndsAtUs - nowUs)} left`;
   const whose = others > 0 ? "the first lease ends" : "until";

@@ -50,11 +50,12 @@ async function whenFree(
   maxWaitMs: number,
   call: Call,
 ): Promise<Captured> {
-  const { usage, identity } = call.client;
-  // It takes nothing for as long as it waits, so it keeps no room.
-  usage.ask(identity, { claims: ask.max, waiters: 0 })?.();
+  const { usage, identity, waits } = call.client;
+  usage.ask(identity, { claims: ask.max, waiters: 1 })?.();
   const stopped = new AbortController();
-  const leave = call.client.waits.enter(call, (why) => stopped.abort(why));
+  const leave = waits.enter(call, (why) => stopped.abort(why));
+  // A waiter for as long as it waits. It keeps room for leases only while an attempt is under way.
+  const endsWait = usage.ask(identity, { claims: 0, waiters: 1 });
   const timer = setTimeout(() => stopped.abort(new TimeOver()), maxWaitMs);
   try {
     return await engine.captureWhenFree(ask, stopped.signal, call);
@@ -63,6 +64,7 @@ async function whenFree(
     throw error;
   } finally {
     clearTimeout(timer);
+    endsWait?.();
     leave();
   }
 }

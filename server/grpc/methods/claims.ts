@@ -9,9 +9,9 @@ import type { OutcomeNamed, Place } from "../../core/command.ts";
 import type { EffectiveLimit } from "../../core/limit.ts";
 import type { LockEngine } from "../../engine/engine.ts";
 import type { Answer, Follower } from "../../engine/lock-engine.ts";
-import { maySeeHolders } from "../authorize.ts";
 import type { Call } from "../call.ts";
 import { endedMessage, type Holders, refusedMessage, showsHolders } from "../messages/refusal.ts";
+import { maySeeHolders, shownLimit } from "../shown.ts";
 
 /** A claim as it was when it was granted or ended, and the time of that by the database's clock. */
 export interface Settled {
@@ -117,7 +117,8 @@ export async function refusalOf(
   const { outcome, lockName, nowUs } = answer;
   const known = outcome.holders && { nowUs, claims: outcome.holders };
   const holders = await holdersFor(engine, answer, outcome.reason, call, known);
-  return refusedMessage(lockName, outcome, permits, holders);
+  const shown = { ...outcome, limit: shownLimit(call, outcome.limit) };
+  return refusedMessage(lockName, shown, permits, holders);
 }
 
 /** Says how a claim ended. */
@@ -141,7 +142,7 @@ async function limitFor(
 ): Promise<EffectiveLimit | null> {
   if (reason !== "never_fits" && reason !== "timed_out") return null;
   const limit = await engine.limit(lockName, call);
-  return reason === "never_fits" || limit.limit === 0 ? limit : null;
+  return reason === "never_fits" || limit.limit === 0 ? shownLimit(call, limit) : null;
 }
 
 /** null: the reason has nothing to do with holders, or the caller may not see them. Reads them unless they are `known`. */

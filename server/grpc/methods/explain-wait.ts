@@ -2,17 +2,18 @@
 
 import type { ExplainWaitRequest } from "#proto/rowlock/v1/lock_service_pb.js";
 import type { WaitTarget } from "../../engine/history.ts";
-import { maySeeHolders, type Touched } from "../authorize.ts";
+import type { Touched } from "../authorize.ts";
 import type { Call, MethodContext } from "../call.ts";
 import { notWaiting } from "../messages/call-error.ts";
 import { explanationMessage } from "../messages/explanation.ts";
+import { shownExplanation } from "../shown.ts";
 import { checkClaimId, checkClaimReference, checkName, NO_CLAIM, type Violations } from "./fields.ts";
 
 /** Throws UNKNOWN_CLAIM if the claim does not wait. */
 export async function explainWait({ engine }: MethodContext, target: WaitTarget, call: Call) {
-  const explained = await engine.explain(target, (name) => maySeeHolders(call, name), call);
+  const explained = await engine.explain(target, call);
   if (!explained) throw notWaiting();
-  return explanationMessage(explained);
+  return explanationMessage(shownExplanation(call, explained));
 }
 
 /** A ticket id proves that its caller may ask about it, so the right to use the lock is enough. */

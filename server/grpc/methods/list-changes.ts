@@ -8,10 +8,10 @@ import {
 import { TEXT_BYTES_MAX } from "../../core/bounds.ts";
 import type { ChangeKind, NotedChange } from "../../core/noted-change.ts";
 import type { ChangePosition, ChangesQuery } from "../../engine/history.ts";
-import { maySeeAllUnder, seenUnder } from "../authorize.ts";
 import type { Call, MethodContext } from "../call.ts";
 import { CHANGE_KINDS, changeMessage } from "../messages/messages.ts";
 import { timestampMessage } from "../messages/times.ts";
+import { maySeeAllUnder, seenUnder } from "../shown.ts";
 import { checkEnums, checkInstant, checkNameOrPrefix, checkText, type Violations } from "./fields.ts";
 import { checkPageSize, FOREIGN_TOKEN, Page, placeOfToken, requestMark, tokenAfter } from "./page.ts";
 

@@ -8,10 +8,10 @@ import {
 import { NAME_BYTES_MAX, TEXT_BYTES_MAX } from "../../core/bounds.ts";
 import type { ClaimState, EndReason } from "../../core/claim.ts";
 import type { ClaimPosition, ClaimsQuery } from "../../engine/history.ts";
-import { seenUnder } from "../authorize.ts";
 import type { Call, MethodContext } from "../call.ts";
 import { claimMessage, REASONS, STATES } from "../messages/messages.ts";
 import { timestampMessage } from "../messages/times.ts";
+import { seenUnder } from "../shown.ts";
 import {
   checkEnums,
   checkInstant,

@@ -9,15 +9,15 @@ import {
 } from "#proto/rowlock/v1/lock_service_pb.js";
 import { NAME_BYTES_MAX } from "../../core/bounds.ts";
 import type { LimitSetting, LimitsQuery, LocksQuery } from "../../engine/lock-engine.ts";
-import { seenUnder } from "../authorize.ts";
 import type { Call, MethodContext } from "../call.ts";
 import { limitSettingMessage, lockMessage } from "../messages/messages.ts";
+import { seenUnder, shownLock } from "../shown.ts";
 import { checkEnum, checkName, checkText, type Violations } from "./fields.ts";
 import { checkPageSize, FOREIGN_TOKEN, Page } from "./page.ts";
 
 /** Describes a lock, even if nobody has used the name. */
 export async function getLock({ engine }: MethodContext, name: string, call: Call) {
-  return { lock: lockMessage(await engine.view(name, call)) };
+  return { lock: lockMessage(shownLock(call, await engine.view(name, call))) };
 }
 
 /** Answers with one page. The orders by waiters have no further pages. Throws ClientGone if the client hangs up. */
@@ -34,7 +34,7 @@ export async function listLocks(
     call,
   )) {
     call.signal.throwIfAborted();
-    if (page.take({ locks: [lockMessage(description)] })) lastName = description.lock.name;
+    if (page.take({ locks: [lockMessage(shownLock(call, description))] })) lastName = description.lock.name;
     // In an order by waiters, no token can say where the next page would begin.
     else return page.answer(query.order === "name" ? { nextPageToken: pageTokenAfter(lastName) } : {});
   }

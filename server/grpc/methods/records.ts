@@ -8,6 +8,7 @@ import type { LockEngine } from "../../engine/engine.ts";
 import type { Call, MethodContext } from "../call.ts";
 import { lockInUse, recordVersionMismatch } from "../messages/call-error.ts";
 import { recordMessage } from "../messages/messages.ts";
+import { shownRecord } from "../shown.ts";
 import {
   checkAttempts,
   checkDuration,
@@ -32,7 +33,7 @@ export async function updateLock({ engine }: MethodContext, update: CheckedUpdat
     );
     if (outcome.kind === "version_mismatch") throw recordVersionMismatch(outcome.version);
     if (outcome.kind === "no_record") throw room.refusal;
-    return { record: recordMessage(outcome.record) };
+    return { record: recordMessage(shownRecord(call, outcome.record, update.name)) };
   } finally {
     room.done();
   }

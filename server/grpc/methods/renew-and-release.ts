@@ -8,6 +8,7 @@ import type {
 } from "#proto/rowlock/v1/lock_service_pb.js";
 import { AccessError } from "../../access/access-error.ts";
 import type { Needed } from "../../access/rights.ts";
+import type { ClaimKey } from "../../core/claim.ts";
 import type { ForceRelease, Release, Renew } from "../../core/command.ts";
 import type { RunResult } from "../../core/record.ts";
 import { OVERLOADED_RETRY_AFTER_MS } from "../../engine/engine-bounds.ts";
@@ -18,6 +19,8 @@ import { RENEWED_AT_ONCE_MAX, RENEWED_LATER_MS_MAX } from "../grpc-bounds.ts";
 import { CallError, leaseLost, notGrantedYet, unknownClaim, unknownLock } from "../messages/call-error.ts";
 import { claimMessage, leaseMessage } from "../messages/messages.ts";
 import { failureOf } from "../messages/status.ts";
+import { costOfRenewal } from "../renewal-bounds.ts";
+import { shownClaim } from "../shown.ts";
 import {
   checkAttempts,
   checkClaimId,
@@ -37,8 +40,14 @@ export async function renew(context: MethodContext, asked: CheckedRenew, call: C
 }
 
 async function renewed({ engine }: MethodContext, { ref, ttlUs }: CheckedRenew, call: Call) {
-  const { outcome, lockName, nowUs } = await call.client.admission.run(call, () =>
-    engine.ask({ verb: "renew", ref, ttlUs, caller: call }),
+  const { outcome, lockName, nowUs } = await keeping(
+    call,
+    ref,
+    () => engine.ask({ verb: "renew", ref, ttlUs, caller: call }),
+    ({ outcome }) =>
+      outcome.kind === "held" && outcome.ranUs !== undefined
+        ? costOfRenewal(outcome.claim.ttlUs, outcome.ranUs)
+        : 1,
   );
   switch (outcome.kind) {
     case "held":
@@ -52,6 +61,29 @@ async function renewed({ engine }: MethodContext, { ref, ttlUs }: CheckedRenew, 
       call.reportsEnd?.(ref);
       throw unknownClaim();
   }
+}
+
+/**
+ * Runs a command for a lease within the client's bound on renewals; `cost`: what its answer was worth. What the database
+ * could not answer costs nothing.
+ */
+async function keeping<Answer>(
+  call: Call,
+  lease: ClaimKey,
+  command: () => Promise<Answer>,
+  cost: (answer: Answer) => number,
+): Promise<Answer> {
+  const { admission, renewals } = call.client;
+  const over = renewals.begin(lease);
+  let answer: Answer;
+  try {
+    answer = await admission.run(call, command);
+  } catch (error) {
+    over(null);
+    throw error;
+  }
+  over(cost(answer));
+  return answer;
 }
 
 /**
@@ -111,8 +143,11 @@ function tooLate(): Fault {
 
 /** Answers whether this call ended the lease. Throws NOT_GRANTED_YET or UNKNOWN_CLAIM. */
 export async function release({ engine }: MethodContext, { ref, result }: CheckedRelease, call: Call) {
-  const { outcome } = await call.client.admission.run(call, () =>
-    engine.ask({ verb: "release", ref, result, caller: call }),
+  const { outcome } = await keeping(
+    call,
+    ref,
+    () => engine.ask({ verb: "release", ref, result, caller: call }),
+    ({ outcome }) => (outcome.kind === "released" && outcome.byThisCall ? 0 : 1),
   );
   switch (outcome.kind) {
     case "released":
@@ -138,7 +173,7 @@ export async function forceRelease(
     engine.ask({ verb: "force_release", name, ticketNumber, reason, caller: call }),
   );
   if (outcome.kind === "unknown_lock") throw unknownLock(name);
-  const ended = outcome.ended.map((claim) => claimMessage(claim, name));
+  const ended = outcome.ended.map((claim) => claimMessage(shownClaim(call, claim, name), name));
   const remaining = ticketNumber === null ? outcome.holdersLeft : 0;
   return { ended, remaining };
 }

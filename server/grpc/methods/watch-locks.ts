@@ -6,10 +6,10 @@ import { type Lock, LockSchema } from "#proto/rowlock/v1/lock_pb.js";
 import type { WatchLocksRequest, WatchLocksResponse } from "#proto/rowlock/v1/lock_service_pb.js";
 import { NAME_BYTES_MAX } from "../../core/bounds.ts";
 import type { WatchUpdate } from "../../engine/lock-engine.ts";
-import { type Seen, seenUnder } from "../authorize.ts";
 import type { Call, MethodContext, Send } from "../call.ts";
 import { WATCH_BYTES_MAX } from "../grpc-bounds.ts";
 import { lockMessage } from "../messages/messages.ts";
+import { type Seen, seenUnder, shownLock } from "../shown.ts";
 import { checkText, type Violations } from "./fields.ts";
 
 type Message = Omit<WatchLocksResponse, "$typeName">;
@@ -33,7 +33,7 @@ export async function watchLocks(
   try {
     leave = call.client.waits.enter(call, stop);
     for (;;) {
-      for (const part of messagesOf(shown(await watch.next(), seen))) {
+      for (const part of messagesOf(shown(await watch.next(), seen, call))) {
         const written = new Promise<void>((resolve) => send(part, resolve));
         await Promise.race([written, stopped.promise]);
       }
@@ -46,10 +46,10 @@ export async function watchLocks(
   }
 }
 
-function shown(update: WatchUpdate, { isSeen }: Seen): WatchUpdate {
-  if (!isSeen) return update;
-  const locks = update.locks.filter(({ lock }) => isSeen(lock.name));
-  return { ...update, locks, deleted: update.deleted.filter(isSeen) };
+function shown(update: WatchUpdate, { isSeen }: Seen, call: Call): WatchUpdate {
+  const locks = isSeen ? update.locks.filter(({ lock }) => isSeen(lock.name)) : update.locks;
+  const deleted = isSeen ? update.deleted.filter(isSeen) : update.deleted;
+  return { ...update, locks: locks.map((view) => shownLock(call, view)), deleted };
 }
 
 /** One message, or several if the locks are too large for one. */

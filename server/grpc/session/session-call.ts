@@ -66,6 +66,11 @@ export class SessionCall implements Call {
     return usage.mayMakeName(identity);
   }
 
+  roomForLeases(leases: number): (() => void) | null | undefined {
+    const { usage, identity } = this.client;
+    return usage.roomForLeases(identity, leases);
+  }
+
   getPeer(): string {
     return this.client.peer;
   }

@@ -19,7 +19,6 @@ import { earlyRefusal, isRefusable } from "../early-refusal.ts";
 import {
   COMMANDS_PER_TURN_MAX,
   CONFIRM_PER_GRACE,
-  CROWDED_COMMANDS_PER_TURN_MAX,
   HEARTBEAT_PER_GRACE,
   SESSION_UNREAD_BYTES_MAX,
   SILENCE_PER_GRACE,
@@ -136,6 +135,7 @@ export class Session {
       peer: stream.getPeer(),
       admission: admitted,
       waits,
+      renewals: admission.renewals.of(identity.principal || this),
       leases: this.#leases,
     };
     this.#silenceMs = graceMs * SILENCE_PER_GRACE;
@@ -233,10 +233,9 @@ export class Session {
 
   readonly #nextTurn = (): void => {
     const wasFull = this.#leftOfTurn === 0;
-    const isCrowded = wasFull && this.#context.admission.isCrowded;
-    this.#leftOfTurn = isCrowded ? CROWDED_COMMANDS_PER_TURN_MAX : COMMANDS_PER_TURN_MAX;
     this.#isTurnCounted = false;
     if (this.#state === "over") return;
+    this.#leftOfTurn = this.#context.admission.turnOf(this, this.identity.principal, wasFull);
     this.#beginSome();
     if (wasFull && this.#leftOfTurn > 0) this.#stream.resume();
   };
@@ -397,6 +396,7 @@ export class Session {
     if (this.#state === "over") return;
     this.#state = "over";
     clearInterval(this.#silenceTimer);
+    this.#context.admission.left(this, this.identity.principal);
     this.#leases.close();
     const calls = [...this.#calls.values()];
     this.#calls.clear();

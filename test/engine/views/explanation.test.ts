@@ -56,12 +56,12 @@ function known({ lock, ...overrides }: Partial<Omit<Known, "lock">> & { lock?: P
   };
 }
 
-const causesOf = (...asked: Parameters<typeof known>) => explain(known(...asked), true).causes;
+const causesOf = (...asked: Parameters<typeof known>) => explain(known(...asked)).causes;
 const kindsOf = (...asked: Parameters<typeof known>) => causesOf(...asked).map(({ kind }) => kind);
 
 describe("the causes", () => {
   test("of a request for a free lock are none", () => {
-    expect(explain(known({ recent: RECENT }), true)).toMatchObject({
+    expect(explain(known({ recent: RECENT }))).toMatchObject({
       causes: [],
       estimate: null,
       claim: null,
@@ -180,17 +180,6 @@ describe("the causes", () => {
     expect(endOf(null, null)).toMatchObject({ firstEndsAtUs: null });
     expect(endOf(LATER_US, null, LATER_US - 1)).toMatchObject({ firstEndsAtUs: LATER_US - 1 });
   });
-
-  test("show no others to whom may not see them, and still how many there are", () => {
-    const rows = {
-      ...{ lock: HELD, holders: [held(1)], waiters: [waiting(2)], claim: waiting(3) },
-      place: { ahead: 1, permitsAhead: 1 },
-    };
-    expect(explain(known(rows), false).causes).toEqual([
-      { kind: "held", holders: [], holderCount: 1, firstEndsAtUs: LATER_US },
-      { kind: "queued", ahead: 1, permitsAhead: 1, first: [] },
-    ]);
-  });
 });
 
 describe("an estimate", () => {
@@ -198,12 +187,12 @@ describe("an estimate", () => {
 
   test("is made of others that hold the lock or wait for it", () => {
     // Held for 1 s of 10 s.
-    expect(explain(known(busy), true).estimate).toEqual({
+    expect(explain(known(busy)).estimate).toEqual({
       ...{ lowUs: 9_000_000, medianUs: 9_000_000, highUs: 9_000_000 },
       leases: 5,
     });
     const draining = { ...busy, lock: { heldPermits: 2, holders: 2 }, holders: [held(1), held(2)] };
-    expect(explain(known(draining), true).estimate).not.toBeNull();
+    expect(explain(known(draining)).estimate).not.toBeNull();
   });
 
   test.each<[string, Parameters<typeof known>[0]]>([
@@ -216,6 +205,6 @@ describe("an estimate", () => {
     ["a status", { claim: waiting(3, { terms: { ...TERMS, ifStatus: ["new"] } }) }],
     ["too few recent leases", { recent: RECENT.slice(1) }],
   ])("is not made with %s", (_, rows) => {
-    expect(explain(known({ ...busy, ...rows }), true).estimate).toBeNull();
+    expect(explain(known({ ...busy, ...rows })).estimate).toBeNull();
   });
 });

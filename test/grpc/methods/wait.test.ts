@@ -15,7 +15,7 @@ function scene() {
   const holds: Claim[] = [];
   let stop = (_why: Error) => {};
   let left = 0;
-  const { admission, identity, usage } = fakeCall().client;
+  const { client } = fakeCall();
   const enter = (_call: unknown, end: (why: Error) => void) => {
     stop = end;
     return () => void left++;
@@ -23,7 +23,7 @@ function scene() {
   const wait = new Wait(
     { detach: (...args: [Claim, unknown, boolean]) => void detached.push(args) } as never,
     fakeCall({
-      client: { identity, usage, admission, waits: { enter } },
+      client: { ...client, waits: { enter } },
       holds: (claim) => void holds.push(claim),
     }),
   );

@@ -41,7 +41,13 @@ const CLEANING = {
   changesUs: KEPT_US,
 };
 
-const ROOM = { waits: 1_000, sessions: 1_000, connections: 1_000, isShort: () => false };
+const ROOM = {
+  waits: 1_000,
+  principalWaits: 1_000,
+  sessions: 1_000,
+  connections: 1_000,
+  isShort: () => false,
+};
 const quiet = {
   call() {},
   streamOpened() {},

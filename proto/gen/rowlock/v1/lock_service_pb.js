@@ -24,8 +24,11 @@
 //                                           `calls_on_connection` (this connection has too many calls, including
 //                                           cancelled ones), `waits_on_connection` (this connection has too many open
 //                                           waits; open another one), `session_waits`, `session_commands` (of one
-//                                           session), `principal_commands` (of all sessions and connections of the
-//                                           caller), `results_unread` (the client of a session does not read),
+//                                           session), `principal_commands`, `principal_waits` (of all sessions and
+//                                           connections of the caller), `client_renewals` (renewals far beyond what
+//                                           the ttl of the caller's leases asks for, and renewals and releases of
+//                                           leases that do not exist), `results_unread` (the client of a session does
+//                                           not read),
 //                                           `server_waits` (also calls whose requests have not arrived),
 //                                           `server_sessions` (the server has no memory for more;
 //                                           another server may; open ones go on), and the quotas of the caller:

@@ -244,8 +244,8 @@ class LockServiceServicer(object):
         the server stops: then watch again through another server.
 
         A read: it creates no lock, and counts as an open wait of its connection or session. A server keeps 100 watches of
-        100,000 locks in total. Beyond that, the session or connection with the most of them loses one, with OVERLOADED
-        and the bound `watches` or `watched_locks`. That may be this stream or one that was open before. Watch again
+        100,000 locks in total. Beyond that, the caller with the most of them (if the server asks nobody who calls: the
+        session or connection) loses one, with OVERLOADED and the bound `watches` or `watched_locks`. That may be this stream or one that was open before. Watch again
         later, or watch a longer prefix.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)

@@ -758,8 +758,8 @@ public final class LockServiceGrpc {
      * `began_anew`, and a new snapshot replaces all that was sent before. The stream ends only with SHUTTING_DOWN when
      * the server stops: then watch again through another server.
      * A read: it creates no lock, and counts as an open wait of its connection or session. A server keeps 100 watches of
-     * 100,000 locks in total. Beyond that, the session or connection with the most of them loses one, with OVERLOADED
-     * and the bound `watches` or `watched_locks`. That may be this stream or one that was open before. Watch again
+     * 100,000 locks in total. Beyond that, the caller with the most of them (if the server asks nobody who calls: the
+     * session or connection) loses one, with OVERLOADED and the bound `watches` or `watched_locks`. That may be this stream or one that was open before. Watch again
      * later, or watch a longer prefix.
      * </pre>
      */
@@ -1054,8 +1054,8 @@ public final class LockServiceGrpc {
      * `began_anew`, and a new snapshot replaces all that was sent before. The stream ends only with SHUTTING_DOWN when
      * the server stops: then watch again through another server.
      * A read: it creates no lock, and counts as an open wait of its connection or session. A server keeps 100 watches of
-     * 100,000 locks in total. Beyond that, the session or connection with the most of them loses one, with OVERLOADED
-     * and the bound `watches` or `watched_locks`. That may be this stream or one that was open before. Watch again
+     * 100,000 locks in total. Beyond that, the caller with the most of them (if the server asks nobody who calls: the
+     * session or connection) loses one, with OVERLOADED and the bound `watches` or `watched_locks`. That may be this stream or one that was open before. Watch again
      * later, or watch a longer prefix.
      * </pre>
      */
@@ -1332,8 +1332,8 @@ public final class LockServiceGrpc {
      * `began_anew`, and a new snapshot replaces all that was sent before. The stream ends only with SHUTTING_DOWN when
      * the server stops: then watch again through another server.
      * A read: it creates no lock, and counts as an open wait of its connection or session. A server keeps 100 watches of
-     * 100,000 locks in total. Beyond that, the session or connection with the most of them loses one, with OVERLOADED
-     * and the bound `watches` or `watched_locks`. That may be this stream or one that was open before. Watch again
+     * 100,000 locks in total. Beyond that, the caller with the most of them (if the server asks nobody who calls: the
+     * session or connection) loses one, with OVERLOADED and the bound `watches` or `watched_locks`. That may be this stream or one that was open before. Watch again
      * later, or watch a longer prefix.
      * </pre>
      */
@@ -1607,8 +1607,8 @@ public final class LockServiceGrpc {
      * `began_anew`, and a new snapshot replaces all that was sent before. The stream ends only with SHUTTING_DOWN when
      * the server stops: then watch again through another server.
      * A read: it creates no lock, and counts as an open wait of its connection or session. A server keeps 100 watches of
-     * 100,000 locks in total. Beyond that, the session or connection with the most of them loses one, with OVERLOADED
-     * and the bound `watches` or `watched_locks`. That may be this stream or one that was open before. Watch again
+     * 100,000 locks in total. Beyond that, the caller with the most of them (if the server asks nobody who calls: the
+     * session or connection) loses one, with OVERLOADED and the bound `watches` or `watched_locks`. That may be this stream or one that was open before. Watch again
      * later, or watch a longer prefix.
      * </pre>
      */

@@ -1,0 +1,297 @@
+// What one tenant can take from the others: waits, captures that wait, renewals.
+
+import { afterEach, describe, expect, test } from "vitest";
+import { WhenBusy } from "#proto/rowlock/v1/lock_pb.js";
+import type { RowlockError } from "../../clients/typescript/src/bare/index.ts";
+import { Usage } from "../../server/access/usage.ts";
+import { RENEWALS_SPARE } from "../../server/grpc/grpc-bounds.ts";
+import type { GrpcServerOptions } from "../../server/grpc/server.ts";
+import { until } from "../support/harness.ts";
+import { NO_BOUND } from "../support/no-bound.ts";
+import { CARRIERS, startTenantsServer, type TenantsServer } from "../support/tenants.ts";
+import type { TestCalls } from "../support/test-calls.ts";
+
+const POLICY = `
+rules:
+  - { who: [token:greedy, token:polite], may: [read, use, operate], on: "*" }
+quotas:
+  - { who: token:greedy, waiters: 3 }
+  - { who: token:polite, claims: 4 }
+`;
+const TTL = { seconds: 60n, nanos: 0 };
+const LONG = { seconds: 600n, nanos: 0 };
+
+let server: TenantsServer;
+afterEach(() => server.stop());
+
+async function start(grpc: Partial<GrpcServerOptions> = {}): Promise<void> {
+  server = await startTenantsServer(POLICY, ["greedy", "polite"], { grpc });
+}
+
+const used = (name: string) => server.grpc.bounds().find(({ bound }) => bound === name)?.used;
+const waitsAre = (count: number) => until(() => used("server_waits") === count);
+/** The bound that refuses the call, or another reason. */
+const refusalOf = (call: Promise<unknown>) =>
+  call.then(
+    () => "none",
+    (error: RowlockError) => {
+      if (error.reason === "OVERLOADED") expect(error.retryAfterMs).toBeGreaterThan(0);
+      return error.metadata.bound ?? error.reason;
+    },
+  );
+/** Ends with the server. */
+const endless = (call: Promise<unknown>) => void call.catch(() => {});
+
+describe.each(["call", "session"] as const)("captures that wait, by %s", (carrier) => {
+  const clientOf = (name: string) => server.clientOf(name, CARRIERS[carrier]);
+  const capture = (client: TestCalls, name: string, maxLeases = 1, maxWait = LONG) =>
+    client.call("capture", { names: [name], maxLeases, maxWait, ttl: TTL });
+
+  test("count as waiters of their caller, over all its connections, until they end", async () => {
+    await start();
+    const { leaseId } = await clientOf("polite").lease({ name: "held", ttl: LONG });
+    const clients = ["greedy", "greedy", "greedy"].map(clientOf) as [TestCalls, TestCalls, TestCalls];
+    const waits = clients.map((client) => capture(client, "held"));
+    await waitsAre(3);
+    expect(await refusalOf(capture(clients[0], "held"))).toBe("quota_waiters");
+    // Places in queues count together with them.
+    const place = { name: "held", whenBusy: WhenBusy.ENQUEUE, ttl: TTL };
+    expect(await refusalOf(clients[1].call("acquire", place))).toBe("quota_waiters");
+    await clientOf("polite").call("release", { leaseId });
+    const [taken] = (await Promise.race(waits)).leases;
+    await waitsAre(2);
+    endless(capture(clients[0], "held"));
+    await waitsAre(3);
+    expect(taken?.lockName).toBe("held");
+    for (const wait of waits) endless(wait);
+  });
+
+  test("take nothing beyond the claims of their caller, and keep nobody else waiting for that", async () => {
+    const usage = new Usage();
+    await start({ usage });
+    const { leaseId } = await clientOf("greedy").lease({ name: "held", ttl: LONG });
+    const polite = clientOf("polite");
+    const full = capture(polite, "held", 2);
+    await waitsAre(1);
+    usage.decided("token:polite", 3, 0);
+    const other = capture(clientOf("greedy"), "held", 2);
+    await waitsAre(2);
+    await clientOf("greedy").call("release", { leaseId });
+    const { leases } = await other;
+    expect(leases.map(({ lockName }) => lockName)).toEqual(["held"]);
+    usage.decided("token:polite", -1, 0);
+    await clientOf("greedy").call("release", { leaseId: leases[0]?.leaseId ?? "" });
+    expect((await full).leases.map(({ lockName }) => lockName)).toEqual(["held"]);
+  });
+});
+
+test("the waits of one caller are bounded by its share, over all carriers and connections", async () => {
+  await start({ room: { ...NO_BOUND, waits: 10, principalWaits: 4 } });
+  const polite = server.clientOf("polite");
+  await polite.lease({ name: "held", ttl: LONG });
+  const connections = ["call", "session"] as const;
+  const [byCall, bySession] = connections.map((carrier) => server.clientOf("polite", CARRIERS[carrier])) as [
+    TestCalls,
+    TestCalls,
+  ];
+  const wait = { name: "held", whenBusy: WhenBusy.WAIT, ttl: TTL };
+  endless(byCall.call("acquire", wait));
+  endless(bySession.call("acquire", wait));
+  const watch = byCall.watch("");
+  await watch.complete();
+  const capture = { names: ["held"], maxLeases: 1, maxWait: LONG, ttl: TTL };
+  endless(bySession.call("capture", capture));
+  await waitsAre(4);
+  expect(used("principal_waits")).toBe(4);
+  expect(await refusalOf(byCall.call("acquire", wait))).toBe("principal_waits");
+  expect(await refusalOf(bySession.call("capture", capture))).toBe("principal_waits");
+  expect(await refusalOf(server.clientOf("polite").watch("").complete())).toBe("principal_waits");
+  const stream = server
+    .clientOf("polite", CARRIERS.session)
+    .wait({ target: { case: "acquire", value: wait } });
+  expect(await refusalOf(stream.position())).toBe("principal_waits");
+  watch.cancel();
+  await waitsAre(3);
+  endless(byCall.call("acquire", wait));
+  await waitsAre(4);
+  endless(server.clientOf("greedy").call("acquire", wait));
+  await waitsAre(5);
+});
+
+describe.each(["call", "session"] as const)(
+  "renewals far beyond what the leases ask for, by %s",
+  (carrier) => {
+    const clientOf = (name: string) => server.clientOf(name, CARRIERS[carrier]);
+
+    test("are refused with a time to come back, over all connections, and those of others are not", async () => {
+      await start();
+      const clients = ["greedy", "greedy"].map(clientOf) as [TestCalls, TestCalls];
+      const { leaseId } = await clients[0].lease({ name: "mine", ttl: LONG });
+      const { leaseId: theirs } = await clientOf("polite").lease({ name: "theirs", ttl: TTL });
+      const seen = new Map<string, number>();
+      // Only calls that come faster than the allowance is given back can use it up.
+      for (let round = 0; round < 200 && !seen.has("client_renewals"); round++) {
+        const renewals = Array.from({ length: 50 }, (_, at) =>
+          clients[(at % 2) as 0 | 1].call("renew", { leaseId }),
+        );
+        for (const refusal of await Promise.all(renewals.map(refusalOf)))
+          seen.set(refusal, (seen.get(refusal) ?? 0) + 1);
+      }
+      expect([...seen.keys()].sort()).toEqual(["client_renewals", "none"]);
+      expect(seen.get("none")).toBeGreaterThanOrEqual(RENEWALS_SPARE);
+      const other = clientOf("polite");
+      expect(await refusalOf(other.call("renew", { leaseId: theirs }))).toBe("none");
+      // The lease itself has lost nothing.
+      await until(async () => (await refusalOf(clients[1].call("renew", { leaseId }))) === "none");
+    });
+  },
+);
+
+describe.each(["call", "session"] as const)("what others have set and done, by %s", (carrier) => {
+  const RIGHTS = `
+rules:
+  - { who: token:root, may: [read, use, operate, admin], on: "*" }
+  - { who: token:reader, may: [read, use], on: team/a/* }
+  - { who: token:blind, may: [use, operate], on: team/a/* }
+  - { who: token:waiter, may: [use], on: team/a/* }
+  - { who: token:whole, may: [read], on: [team/*, other] }
+`;
+  const SECRETS = ["team/*", "a secret reason", "token:root", "rowlock_dba", "4711"];
+  const NAME = "team/a/x";
+  /** The secrets in an answer or error. */
+  const told = (answer: unknown) => {
+    const text = JSON.stringify(answer, (_key, value) => (typeof value === "bigint" ? String(value) : value));
+    return SECRETS.filter((secret) => text.includes(secret));
+  };
+  const outcome = (call: Promise<unknown>) =>
+    call.catch((error: RowlockError) => ({ ...error, message: error.message }));
+
+  async function begin() {
+    server = await startTenantsServer(RIGHTS, ["root", "reader", "blind", "waiter", "whole"], {
+      wrapStore: (store) =>
+        Object.assign(Object.create(store), {
+          rowHolder: async () => ({ connectionId: 4_711n, user: "rowlock_dba" }),
+        }),
+    });
+    const root = server.clientOf("root");
+    const pattern = (value: string, limit: number) =>
+      root.call("setLimit", { target: { case: "pattern", value }, limit, reason: "a secret reason" });
+    await pattern("team/*", 1);
+    const clientOf = (name: string) => server.clientOf(name, CARRIERS[carrier]);
+    return { root, pattern, clientOf };
+  }
+
+  test("the limit of a pattern is a bare number for whoever may not read all names that it covers", async () => {
+    const { pattern, clientOf } = await begin();
+    const [reader, blind, whole] = ["reader", "blind", "whole"].map(clientOf) as TestCalls[] as [
+      TestCalls,
+      TestCalls,
+      TestCalls,
+    ];
+    await blind.lease({ name: NAME, ttl: LONG, owner: "holder" });
+    const { ticketId } = await blind.ticket({ name: NAME, ttl: LONG });
+    await pattern("team/*", 0);
+    const target = { case: "name", value: NAME } as const;
+    const watch = async (client: TestCalls) => {
+      const watched = client.watch("");
+      const lock = await watched.shows(NAME);
+      watched.cancel();
+      return lock;
+    };
+    const byReader = (client: TestCalls) => [
+      client.call("getLock", { name: NAME }),
+      client.call("listLocks", {}),
+      client.call("listLimits", {}),
+      client.call("listClaims", {}),
+      client.call("listChanges", { lockName: NAME }),
+      client.call("explainWait", { target }),
+      watch(client),
+    ];
+    const byUser = (client: TestCalls) => [
+      client.call("acquire", { name: NAME, permits: 5, ttl: TTL }),
+      client.call("acquire", {
+        name: NAME,
+        ttl: TTL,
+        whenBusy: WhenBusy.WAIT,
+        maxWait: { seconds: 0n, nanos: 50e6 },
+      }),
+      client
+        .wait({
+          target: { case: "acquire", value: { name: NAME, ttl: TTL, maxWait: { seconds: 0n, nanos: 50e6 } } },
+        })
+        .ended(),
+      client.call("capture", { names: [NAME], maxLeases: 1, ttl: TTL }),
+    ];
+    const byOperator = [
+      blind.call("explainWait", { target: { case: "ticketId", value: ticketId } }),
+      outcome(blind.call("setLimit", { target, limit: 3, expectedVersion: 7n })),
+      outcome(blind.call("setLimit", { target, unset: true })),
+      blind.call("updateLock", { name: NAME, status: "new" }),
+    ];
+    for (const call of [...byReader(reader), ...byUser(reader), ...byUser(blind), ...byOperator])
+      expect(told(await call)).toEqual([]);
+    const paused = await reader.refusal({ name: NAME, ttl: TTL });
+    expect(paused.limit).toMatchObject({ limit: 0, pattern: "", reason: "", version: 0n });
+    expect(paused.message).toContain("its limit is 0.");
+    const wholly = await Promise.all(byReader(whole).filter((_, at) => ![2, 3].includes(at)));
+    for (const answer of wholly)
+      expect(told(answer)).toEqual(expect.arrayContaining(["team/*", "a secret reason"]));
+  });
+
+  test("a waiter that may not see the lock learns what is in the way, and nothing of others", async () => {
+    const { root, pattern, clientOf } = await begin();
+    const waiter = clientOf("waiter");
+    await root.lease({ name: NAME, ttl: LONG, owner: "a secret reason" });
+    const { ticketId } = await waiter.ticket({ name: NAME, ttl: LONG, owner: "own" });
+    const explain = (client: TestCalls, target: object) => client.call("explainWait", { target } as never);
+    const byTicket = await explain(waiter, { case: "ticketId", value: ticketId });
+    expect(told(byTicket)).toEqual([]);
+    expect(byTicket).toMatchObject({ claim: { owner: "own" }, lock: { lastFencingToken: 0n } });
+    expect(byTicket.estimate).toBeUndefined();
+    const held = byTicket.causes.find(({ cause }) => cause.case === "held")?.cause.value;
+    expect(held).toMatchObject({ holders: [], holderCount: 1 });
+    expect(held).not.toHaveProperty("firstEndsAt.seconds");
+    await pattern("team/*", 0);
+    const named = await explain(root, { case: "name", value: NAME });
+    expect(told(named)).toEqual(SECRETS);
+  });
+
+  test("the database's user and connection that hold rows are shown to whoever may operate the lock", async () => {
+    const { root, clientOf } = await begin();
+    await root.lease({ name: NAME, ttl: LONG });
+    const rows = async (client: TestCalls) => {
+      const { causes, summary } = await client.call("explainWait", { target: { case: "name", value: NAME } });
+      const cause = causes.find((each) => each.cause.case === "rows")?.cause.value;
+      return { cause, isTold: summary.includes("rowlock_dba") };
+    };
+    expect(await rows(clientOf("reader"))).toMatchObject({
+      cause: { connectionId: 0n, user: "" },
+      isTold: false,
+    });
+    expect(await rows(clientOf("root"))).toMatchObject({
+      cause: { connectionId: 4_711n, user: "rowlock_dba" },
+      isTold: true,
+    });
+  });
+
+  test("an operator that may not see the lock is not told whose claim it has ended, or who ran last", async () => {
+    const { root, clientOf } = await begin();
+    const lease = { name: NAME, ttl: LONG, owner: "a secret reason", labels: { run: "4711" } };
+    await root.lease(lease);
+    const force = { target: { case: "name", value: NAME }, reason: "why" } as const;
+    const blind = clientOf("blind");
+    const { ended } = await blind.call("forceRelease", force);
+    expect(ended).toHaveLength(1);
+    expect(told(ended)).toEqual([]);
+    await root.call("updateLock", { name: NAME, status: "new" });
+    const { leaseId } = await root.lease(lease);
+    await root.call("release", { leaseId, status: "done" });
+    expect(told(await blind.call("updateLock", { name: NAME, status: "new" }))).toEqual([]);
+    await root.lease(lease);
+    expect(told((await root.call("forceRelease", force)).ended)).toEqual([
+      "a secret reason",
+      "token:root",
+      "4711",
+    ]);
+  });
+});
