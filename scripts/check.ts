@@ -81,7 +81,7 @@ async function pageIsCurrent(): Promise<boolean> {
 /** What the last check learned of the types, so that the next one reads only what has changed. */
 const TYPES_CACHE = "node_modules/.cache/types.tsbuildinfo";
 
-const steps: readonly [name: string, step: () => Promise<boolean>][] = [
+const steps: readonly (readonly [name: string, step: () => Promise<boolean>])[] = [
   ["format and lint", () => run("biome", "check", "--error-on-warnings", ".")],
   ["types", () => run("tsc", "--noEmit", "--incremental", "--tsBuildInfoFile", TYPES_CACHE)],
   ["types of the page", () => run("tsc", "--noEmit", "-p", "clients/page")],
