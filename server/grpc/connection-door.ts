@@ -4,10 +4,16 @@
 import type { BlockList, Socket } from "node:net";
 import { isIP } from "node:net";
 import { Allowance } from "../core/allowance.ts";
+import { type BoundUse, mostUsed } from "../core/bound-use.ts";
 import { type AddressBounds, ByAddress, networkOf } from "../core/by-address.ts";
-import { mostUsed, type BoundUse } from "../core/bound-use.ts";
 import { RecentMap } from "../core/recent-map.ts";
-import { HANDSHAKE_MS, SPACED_ADDRESSES_MAX, SPACED_FOR_MS, SPACED_MS, WASTED_CONNECTIONS } from "./grpc-bounds.ts";
+import {
+  HANDSHAKE_MS,
+  SPACED_ADDRESSES_MAX,
+  SPACED_FOR_MS,
+  SPACED_MS,
+  WASTED_CONNECTIONS,
+} from "./grpc-bounds.ts";
 import { proxyHeaderOf, type Source } from "./proxy-protocol.ts";
 import type { Listener } from "./transport-limits.ts";
 
@@ -123,7 +129,8 @@ export class ConnectionDoor {
     const nowMs = this.#nowMs();
     const wasting = this.#wasting.get(from) ?? { wasted: new Allowance(), spacedUntilMs: 0, nextMs: 0 };
     this.#wasting.set(from, wasting);
-    if (wasting.wasted.take(1, WASTED_CONNECTIONS, nowMs) === 0) wasting.spacedUntilMs = nowMs + SPACED_FOR_MS;
+    if (wasting.wasted.take(1, WASTED_CONNECTIONS, nowMs) === 0)
+      wasting.spacedUntilMs = nowMs + SPACED_FOR_MS;
   }
 }
 
@@ -133,7 +140,8 @@ function readProxyHeader(socket: Socket, withinMs: number, then: (source: Source
   const close = () => socket.destroy();
   const timer = setTimeout(close, withinMs).unref();
   const read = () => {
-    for (let chunk = socket.read(); chunk !== null; chunk = socket.read()) bytes = Buffer.concat([bytes, chunk]);
+    for (let chunk = socket.read(); chunk !== null; chunk = socket.read())
+      bytes = Buffer.concat([bytes, chunk]);
     if (bytes.length === 0) return;
     const header = proxyHeaderOf(bytes);
     if (header.kind === "more") return;

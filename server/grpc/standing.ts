@@ -100,7 +100,10 @@ export class Standing implements Callers {
     session.goaway(constants.NGHTTP2_NO_ERROR, LAST_STREAM_ID, Buffer.from("calls_fail"));
     // From now on the transport refuses new calls in a way that makes clients repeat them elsewhere.
     session.close();
-    const timer = setTimeout(() => session.destroy(), connection.isKnown ? LEAVES_MS.known : LEAVES_MS.unknown);
+    const timer = setTimeout(
+      () => session.destroy(),
+      connection.isKnown ? LEAVES_MS.known : LEAVES_MS.unknown,
+    );
     timer.unref();
     session.once("close", () => clearTimeout(timer));
     this.#options.onEnded?.(connection.peer, connection.isKnown);

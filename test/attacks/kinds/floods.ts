@@ -104,7 +104,7 @@ class Open {
   }
 
   changed(): Promise<void> {
-    if (!this.#connection.isOpen) return Promise.resolve();
+    if (!this.#connection.isOpen || this.#connection.isGoingAway) return Promise.resolve();
     return new Promise((resolve) => {
       this.#changed = resolve;
     });
