@@ -81,7 +81,10 @@ export class ConnectionDoor {
     const { proxies } = this.#options;
     const { remoteAddress = "" } = socket;
     const isOfProxy = proxies?.check(remoteAddress, isIP(remoteAddress) === 6 ? "ipv6" : "ipv4");
-    if (!isOfProxy) return this.#take(socket, begin);
+    if (!isOfProxy) {
+      this.#take(socket, begin);
+      return;
+    }
     readProxyHeader(socket, this.#options.headerMs ?? HANDSHAKE_MS, (source) => {
       if (source) named(socket, source);
       // A proxy's own connections, such as its health checks, are not bounded.
@@ -109,7 +112,10 @@ export class ConnectionDoor {
   #begin(socket: Socket, address: string | undefined, begin: () => void): void {
     const nowMs = this.#nowMs();
     const wasting = this.#wasting.get(networkOf(address));
-    if (!wasting || nowMs >= wasting.spacedUntilMs) return begin();
+    if (!wasting || nowMs >= wasting.spacedUntilMs) {
+      begin();
+      return;
+    }
     const atMs = Math.max(nowMs, wasting.nextMs);
     if (atMs - nowMs > HANDSHAKE_MS) {
       socket.destroy();
