@@ -39,7 +39,7 @@ interface Wasting {
 
 /** The handle of a socket, which alone stops reading once HTTP/2 has taken it over. Node keeps it privately. */
 interface Handled {
-  readonly _handle?: { readonly readStop?: () => void } | null;
+  readonly _handle?: { readonly readStop?: () => void; readonly readStart?: () => void } | null;
 }
 
 export class ConnectionDoor {
@@ -72,9 +72,17 @@ export class ConnectionDoor {
     }) as typeof listener.emit;
   }
 
-  /** Reads no more of a connection that is being ended. */
-  stopReading(peer: string): void {
-    (this.#byPeer.get(peer) as Handled | undefined)?._handle?.readStop?.();
+  /** Reads no more of the connection until `goOnReading`. */
+  stopReading(peer: string | undefined): void {
+    this.#handleOf(peer)?.readStop?.();
+  }
+
+  goOnReading(peer: string | undefined): void {
+    this.#handleOf(peer)?.readStart?.();
+  }
+
+  #handleOf(peer: string | undefined): Handled["_handle"] {
+    return peer === undefined ? undefined : (this.#byPeer.get(peer) as Handled | undefined)?._handle;
   }
 
   #arrived(socket: Socket, begin: () => void): void {

@@ -39,6 +39,7 @@ import { PlaceTurns } from "./methods/place-updates.ts";
 import { OpenStreams } from "./open-streams.ts";
 import { OpenWaits, type ServerRoom } from "./open-waits.ts";
 import { type PokeServiceOptions, pokeServiceDefinition, pokeServiceHandlers } from "./pokes/poke-service.ts";
+import { ReadingTurns } from "./reading-turns.ts";
 import { Sessions } from "./session/sessions.ts";
 import { StandardServices } from "./standard-services.ts";
 import { Standing } from "./standing.ts";
@@ -163,6 +164,14 @@ export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
     headerBytesMax: options.headerBytesMax ?? HEADER_BYTES_MAX,
     streams,
     standing,
+    reading: new ReadingTurns<object>({
+      stop: (session) => connectionDoor.stopReading(standing.peerOf(session)),
+      goOn: (session) => {
+        if (!standing.isEnding(session) || standing.isKnown(session))
+          connectionDoor.goOnReading(standing.peerOf(session));
+      },
+    }),
+    isOpen: gate === OPEN_GATE,
     withoutHeader: gate.withoutHeader ?? null,
     frame,
   });

@@ -69,6 +69,17 @@ export class Standing implements Callers {
       session.settings({ maxConcurrentStreams: this.#options.openMax });
   }
 
+  /** As `known`, by the connection. */
+  knownOn(session: object): void {
+    const connection = this.#bySession.get(session);
+    if (connection && !connection.isKnown) this.known(connection.peer);
+  }
+
+  /** As in `getPeer`. */
+  peerOf(session: object): string | undefined {
+    return this.#bySession.get(session)?.peer;
+  }
+
   failed(peer: string): void {
     const connection = this.#byPeer.get(peer);
     if (connection) this.#count(connection);
