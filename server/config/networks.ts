@@ -17,11 +17,14 @@ export function networks(most: number): Kind<readonly Network[]> {
     read(text) {
       const parts = text.split(",").map((part) => part.trim());
       const written = parts.filter((part) => part !== "");
-      if (written.length > most) return new Refusal(`it has ${written.length} networks: keep at most ${most}`);
+      if (written.length > most)
+        return new Refusal(`it has ${written.length} networks: keep at most ${most}`);
       const read = written.map(networkOf);
       const wrong = written.find((_, index) => read[index] === undefined);
       if (wrong === undefined) return read as Network[];
-      return new Refusal(`write "${wrong.slice(0, 50)}" as an address or a network, such as 10.0.0.7 or 10.1.0.0/16`);
+      return new Refusal(
+        `write "${wrong.slice(0, 50)}" as an address or a network, such as 10.0.0.7 or 10.1.0.0/16`,
+      );
     },
   };
 }

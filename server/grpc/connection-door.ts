@@ -4,10 +4,16 @@
 import type { BlockList, Socket } from "node:net";
 import { isIP } from "node:net";
 import { Allowance } from "../core/allowance.ts";
+import { type BoundUse, mostUsed } from "../core/bound-use.ts";
 import { type AddressBounds, ByAddress, networkOf } from "../core/by-address.ts";
-import { mostUsed, type BoundUse } from "../core/bound-use.ts";
 import { RecentMap } from "../core/recent-map.ts";
-import { HANDSHAKE_MS, SPACED_ADDRESSES_MAX, SPACED_FOR_MS, SPACED_MS, WASTED_CONNECTIONS } from "./grpc-bounds.ts";
+import {
+  HANDSHAKE_MS,
+  SPACED_ADDRESSES_MAX,
+  SPACED_FOR_MS,
+  SPACED_MS,
+  WASTED_CONNECTIONS,
+} from "./grpc-bounds.ts";
 import { proxyHeaderOf, type Source } from "./proxy-protocol.ts";
 import type { Listener } from "./transport-limits.ts";
 
@@ -33,7 +39,7 @@ interface Wasting {
 
 /** The handle of a socket, which alone stops reading once HTTP/2 has taken it over. Node keeps it privately. */
 interface Handled {
-  readonly _handle?: { readonly readStop?: () => void } | null;
+  readonly _handle?: { readonly readStop?: () => void; readonly readStart?: () => void } | null;
 }
 
 export class ConnectionDoor {
@@ -66,16 +72,27 @@ export class ConnectionDoor {
     }) as typeof listener.emit;
   }
 
-  /** Reads no more of a connection that is being ended. */
-  stopReading(peer: string): void {
-    (this.#byPeer.get(peer) as Handled | undefined)?._handle?.readStop?.();
+  /** Reads no more of the connection until `goOnReading`. */
+  stopReading(peer: string | undefined): void {
+    this.#handleOf(peer)?.readStop?.();
+  }
+
+  goOnReading(peer: string | undefined): void {
+    this.#handleOf(peer)?.readStart?.();
+  }
+
+  #handleOf(peer: string | undefined): Handled["_handle"] {
+    return peer === undefined ? undefined : (this.#byPeer.get(peer) as Handled | undefined)?._handle;
   }
 
   #arrived(socket: Socket, begin: () => void): void {
     const { proxies } = this.#options;
     const { remoteAddress = "" } = socket;
     const isOfProxy = proxies?.check(remoteAddress, isIP(remoteAddress) === 6 ? "ipv6" : "ipv4");
-    if (!isOfProxy) return this.#take(socket, begin);
+    if (!isOfProxy) {
+      this.#take(socket, begin);
+      return;
+    }
     readProxyHeader(socket, this.#options.headerMs ?? HANDSHAKE_MS, (source) => {
       if (source) named(socket, source);
       // A proxy's own connections, such as its health checks, are not bounded.
@@ -103,7 +120,10 @@ export class ConnectionDoor {
   #begin(socket: Socket, address: string | undefined, begin: () => void): void {
     const nowMs = this.#nowMs();
     const wasting = this.#wasting.get(networkOf(address));
-    if (!wasting || nowMs >= wasting.spacedUntilMs) return begin();
+    if (!wasting || nowMs >= wasting.spacedUntilMs) {
+      begin();
+      return;
+    }
     const atMs = Math.max(nowMs, wasting.nextMs);
     if (atMs - nowMs > HANDSHAKE_MS) {
       socket.destroy();
@@ -123,7 +143,8 @@ export class ConnectionDoor {
     const nowMs = this.#nowMs();
     const wasting = this.#wasting.get(from) ?? { wasted: new Allowance(), spacedUntilMs: 0, nextMs: 0 };
     this.#wasting.set(from, wasting);
-    if (wasting.wasted.take(1, WASTED_CONNECTIONS, nowMs) === 0) wasting.spacedUntilMs = nowMs + SPACED_FOR_MS;
+    if (wasting.wasted.take(1, WASTED_CONNECTIONS, nowMs) === 0)
+      wasting.spacedUntilMs = nowMs + SPACED_FOR_MS;
   }
 }
 
@@ -133,7 +154,8 @@ function readProxyHeader(socket: Socket, withinMs: number, then: (source: Source
   const close = () => socket.destroy();
   const timer = setTimeout(close, withinMs).unref();
   const read = () => {
-    for (let chunk = socket.read(); chunk !== null; chunk = socket.read()) bytes = Buffer.concat([bytes, chunk]);
+    for (let chunk = socket.read(); chunk !== null; chunk = socket.read())
+      bytes = Buffer.concat([bytes, chunk]);
     if (bytes.length === 0) return;
     const header = proxyHeaderOf(bytes);
     if (header.kind === "more") return;

@@ -18,6 +18,7 @@ import {
 } from "./messages/call-error.ts";
 import { failureOf } from "./messages/status.ts";
 import { headerBytes, type OpenStream, type OpenStreams } from "./open-streams.ts";
+import type { ReadingTurns } from "./reading-turns.ts";
 import type { Standing } from "./standing.ts";
 import { closeSoon, endWith, trailersOnly } from "./trailers-only.ts";
 import { type AnyVerb, ROWS } from "./verbs.ts";
@@ -26,6 +27,9 @@ export interface FrontDoorOptions {
   readonly headerBytesMax: number;
   readonly streams: OpenStreams;
   readonly standing: Standing;
+  readonly reading: Pick<ReadingTurns<object>, "opened">;
+  /** Nobody is asked who they are: whoever sends a request is known. */
+  readonly isOpen: boolean;
   /** As in Gate. */
   readonly withoutHeader: AccessError | null;
   readonly frame: Pick<Frame, "observer" | "faultLog">;
@@ -57,6 +61,13 @@ const FULL = new Refusal(tooManyStreams(), "RESOURCE_EXHAUSTED");
 const UNFINISHED = new Refusal(tooManyUnfinished(), "RESOURCE_EXHAUSTED");
 const OTHERS = new Refusal(tooManyOfOtherServices(), "RESOURCE_EXHAUSTED");
 
+interface Open {
+  readonly place: OpenStream;
+  readonly connection: object;
+  /** Of LockService, where callers are identified. */
+  readonly isOwn: boolean;
+}
+
 /** The calls of other services on one connection. */
 interface Others {
   open: number;
@@ -67,7 +78,7 @@ export class FrontDoor {
   readonly #options: FrontDoorOptions;
   readonly #tooLarge: Refusal;
   readonly #missing: Refusal | null;
-  readonly #open = new WeakMap<object, OpenStream>();
+  readonly #open = new WeakMap<object, Open>();
   readonly #others = new WeakMap<object, Others>();
 
   constructor(options: FrontDoorOptions) {
@@ -84,6 +95,7 @@ export class FrontDoor {
       endWith(stream, FULL.answer);
       return false;
     }
+    this.#options.reading.opened(session);
     const path = headers[":path"];
     const verb = BY_PATH.get(path);
     const isOwn = verb !== undefined || path === SESSION;
@@ -93,16 +105,16 @@ export class FrontDoor {
       return this.#refuse(stream, path, this.#missing);
     if (!isOwn && !this.#takesOther(session, stream)) return this.#refuse(stream, path, OTHERS);
     const isUrgent = verb?.admission === "urgent";
-    const open = streams.enter(session, bytes, isUrgent, () => {
+    const place = streams.enter(session, bytes, isUrgent, () => {
       this.#note(path, UNFINISHED);
       endWith(stream, UNFINISHED.answer);
     });
-    if (!open) return this.#refuse(stream, path, FULL);
-    this.#open.set(stream, open);
+    if (!place) return this.#refuse(stream, path, FULL);
+    this.#open.set(stream, { place, connection: session, isOwn });
     stream.once("close", () => {
       // Nobody was identified for it, and its client has not waited for an answer.
-      if (open.isPending && isOwn && !standing.isKnown(session)) standing.failedOn(session);
-      streams.left(session, open);
+      if (place.isPending && isOwn && !standing.isKnown(session)) standing.failedOn(session);
+      streams.left(session, place);
     });
     return true;
   }
@@ -110,7 +122,10 @@ export class FrontDoor {
   /** The request of the call has arrived. */
   arrived(stream: object | undefined): void {
     const open = stream && this.#open.get(stream);
-    if (open) this.#options.streams.arrived(open);
+    if (!open) return;
+    const { streams, standing, isOpen } = this.#options;
+    streams.arrived(open.place);
+    if (isOpen && open.isOwn) standing.knownOn(open.connection);
   }
 
   /** Closes a stream that grpc-js has answered by itself: it leaves open what its client has not ended. */

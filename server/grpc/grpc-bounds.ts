@@ -105,6 +105,12 @@ export const CALLS_AT_ONCE = 8;
 export const CALLS_TURN_MS = 4;
 
 /**
+ * Calls that one connection may open in a turn of the event loop before it takes turns with others in being read: the
+ * transport would read up to two megabytes of each in a turn, which can open tens of thousands of calls.
+ */
+export const CALLS_READ_AT_ONCE = 64;
+
+/**
  * Calls in a row that the transport may refuse before it ends the connection: unbounded. The transport counts calls
  * that were cancelled a moment ago as open, so it refuses some calls of an honest client that replaces cancelled
  * ones. The bounds above stop dishonest clients.

@@ -16,10 +16,7 @@ export function identified(
   { gate, callers }: Asking,
   call: Pick<ServerUnaryCall<Buffer, Buffer>, "metadata" | "getAuthContext" | "getPeer">,
 ): Identity | Promise<Identity> {
-  if (gate === OPEN_GATE) {
-    callers?.known(call.getPeer());
-    return NOBODY;
-  }
+  if (gate === OPEN_GATE) return NOBODY;
   const peer = call.getPeer();
   const failed = (error: unknown) => {
     callers?.failed(peer);

@@ -41,7 +41,12 @@ export class OpenStreams {
   get bounds(): readonly BoundUse[] {
     return [
       { bound: "stream_bytes", kind: "room", used: this.#bytes, max: this.#bytesMax },
-      { bound: "unfinished_stream_bytes", kind: "room", used: this.#pendingBytes, max: this.#pendingBytesMax },
+      {
+        bound: "unfinished_stream_bytes",
+        kind: "room",
+        used: this.#pendingBytes,
+        max: this.#pendingBytesMax,
+      },
     ];
   }
 
@@ -103,8 +108,7 @@ export class OpenStreams {
 
   #evictOne(): boolean {
     let most: Line | undefined;
-    for (const line of this.#lines.values())
-      if (line.pendingBytes > (most?.pendingBytes ?? 0)) most = line;
+    for (const line of this.#lines.values()) if (line.pendingBytes > (most?.pendingBytes ?? 0)) most = line;
     const [oldest] = most?.pending ?? [];
     if (!oldest) return false;
     this.arrived(oldest);

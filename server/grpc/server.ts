@@ -6,9 +6,9 @@ import { promisify } from "node:util";
 import { Server, ServerCredentials, setLogger } from "@grpc/grpc-js";
 import { type Gate, type Loss, OPEN_GATE } from "../access/access.ts";
 import { Usage } from "../access/usage.ts";
-import { blockListOf, type Network } from "../config/networks.ts";
 import type { ListenAddress } from "../config/listen-address.ts";
 import { formatListenAddress } from "../config/listen-address.ts";
+import { blockListOf, type Network } from "../config/networks.ts";
 import { secureOptions, type TlsMaterial } from "../config/tls-files.ts";
 import type { Rate } from "../core/allowance.ts";
 import type { BoundUse } from "../core/bound-use.ts";
@@ -22,15 +22,24 @@ import { ConnectionCalls } from "./call.ts";
 import type { Served } from "./call-frame.ts";
 import type { CallObserver } from "./call-observer.ts";
 import { FaultLog } from "./call-observer.ts";
-import { ConnectionDoor } from "./connection-door.ts";
 import { endOldConnections } from "./connection-age.ts";
+import { ConnectionDoor } from "./connection-door.ts";
 import { FrontDoor } from "./front-door.ts";
-import { ADDRESS_BURST_S, ADDRESS_SHARE, FINISH_MS, HEADER_BYTES_MAX, KEEPALIVE_MS, KEEPALIVE_TIMEOUT_MS, SHORT_CALLS_MAX } from "./grpc-bounds.ts";
+import {
+  ADDRESS_BURST_S,
+  ADDRESS_SHARE,
+  FINISH_MS,
+  HEADER_BYTES_MAX,
+  KEEPALIVE_MS,
+  KEEPALIVE_TIMEOUT_MS,
+  SHORT_CALLS_MAX,
+} from "./grpc-bounds.ts";
 import { lockServiceDefinition, lockServiceHandlers } from "./lock-service.ts";
 import { PlaceTurns } from "./methods/place-updates.ts";
 import { OpenStreams } from "./open-streams.ts";
 import { OpenWaits, type ServerRoom } from "./open-waits.ts";
 import { type PokeServiceOptions, pokeServiceDefinition, pokeServiceHandlers } from "./pokes/poke-service.ts";
+import { ReadingTurns } from "./reading-turns.ts";
 import { Sessions } from "./session/sessions.ts";
 import { StandardServices } from "./standard-services.ts";
 import { Standing } from "./standing.ts";
@@ -155,6 +164,14 @@ export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
     headerBytesMax: options.headerBytesMax ?? HEADER_BYTES_MAX,
     streams,
     standing,
+    reading: new ReadingTurns<object>({
+      stop: (session) => connectionDoor.stopReading(standing.peerOf(session)),
+      goOn: (session) => {
+        if (!standing.isEnding(session) || standing.isKnown(session))
+          connectionDoor.goOnReading(standing.peerOf(session));
+      },
+    }),
+    isOpen: gate === OPEN_GATE,
     withoutHeader: gate.withoutHeader ?? null,
     frame,
   });

@@ -69,6 +69,17 @@ export class Standing implements Callers {
       session.settings({ maxConcurrentStreams: this.#options.openMax });
   }
 
+  /** As `known`, by the connection. */
+  knownOn(session: object): void {
+    const connection = this.#bySession.get(session);
+    if (connection && !connection.isKnown) this.known(connection.peer);
+  }
+
+  /** As in `getPeer`. */
+  peerOf(session: object): string | undefined {
+    return this.#bySession.get(session)?.peer;
+  }
+
   failed(peer: string): void {
     const connection = this.#byPeer.get(peer);
     if (connection) this.#count(connection);
@@ -100,7 +111,10 @@ export class Standing implements Callers {
     session.goaway(constants.NGHTTP2_NO_ERROR, LAST_STREAM_ID, Buffer.from("calls_fail"));
     // From now on the transport refuses new calls in a way that makes clients repeat them elsewhere.
     session.close();
-    const timer = setTimeout(() => session.destroy(), connection.isKnown ? LEAVES_MS.known : LEAVES_MS.unknown);
+    const timer = setTimeout(
+      () => session.destroy(),
+      connection.isKnown ? LEAVES_MS.known : LEAVES_MS.unknown,
+    );
     timer.unref();
     session.once("close", () => clearTimeout(timer));
     this.#options.onEnded?.(connection.peer, connection.isKnown);

@@ -79,7 +79,12 @@ function takeTurns(listener: Listener, { refusing, door }: ConnectionLimits): vo
   const emit = listener.emit.bind(listener) as (...args: unknown[]) => boolean;
   listener.emit = ((...args: unknown[]) => {
     if (args[0] !== "stream") return emit(...args);
-    const [stream, headers, , raw] = args.slice(1) as [ServerHttp2Stream, IncomingHttpHeaders, number, string[]];
+    const [stream, headers, , raw] = args.slice(1) as [
+      ServerHttp2Stream,
+      IncomingHttpHeaders,
+      number,
+      string[],
+    ];
     const { session } = stream;
     if (!door.admits(stream, headers, raw)) return true;
     const begin = () => {

@@ -36,6 +36,8 @@ export interface Withstood {
   /** Pairs of the quiet client that failed, by their codes. */
   readonly failed: Readonly<Record<string, number>>;
   readonly peakMib: number;
+  /** Processors that the server used under the attack. */
+  readonly cores: number;
   /** What the attacker saw, by what it was. */
   readonly seen: Readonly<Record<string, number>>;
 }
@@ -68,7 +70,10 @@ export async function withstand(attack: string, situation: Situation): Promise<W
   const address = options.tls ? grpcAddress.replace("127.0.0.1", "localhost") : grpcAddress;
   // A channel of its own each, which grpc-js would otherwise share.
   const channel = { "grpc.use_local_subchannel_pool": 1 };
-  const [holder, quiet] = [new TestCalls(address, { ...options, channel }), new TestCalls(address, { ...options, channel })];
+  const [holder, quiet] = [
+    new TestCalls(address, { ...options, channel }),
+    new TestCalls(address, { ...options, channel }),
+  ];
   for (const each of [holder, quiet]) ends.defer(() => each.close());
   const held = await Promise.all(
     Array.from({ length: LEASES }, (_, index) =>
@@ -84,8 +89,10 @@ export async function withstand(attack: string, situation: Situation): Promise<W
   );
   ends.defer(() => attacker.destroy());
   await attacker.said(/attacking/);
+  const [fromMs, fromCpuMs] = [performance.now(), cpuMs(server.pid)];
   const untilMs = performance.now() + seconds * 1_000;
   const under = await pairs(quiet, () => isAlive && performance.now() < untilMs);
+  const cores = isAlive ? (cpuMs(server.pid) - fromCpuMs) / (performance.now() - fromMs) : 0;
   const peakMib = isAlive ? Math.round(peakBytes(server.pid) / MIB) : 0;
   attacker.kill("SIGTERM");
   const { out } = await attacker.ended();
@@ -100,6 +107,7 @@ export async function withstand(attack: string, situation: Situation): Promise<W
     pairs: under.took.length,
     failed: under.failed,
     peakMib,
+    cores: Math.round(cores * 100) / 100,
     seen: JSON.parse(out.trim().split("\n").at(-1) ?? "{}"),
   };
 }
@@ -129,9 +137,11 @@ class Keeper {
 
   async #renewAll(): Promise<void> {
     const renewals = this.#held.map(({ leaseId }) =>
-      this.#client.call("renew", { leaseId }, { timeout: PATIENCE_MS }).catch((error: { reason?: string }) => {
-        if (/LEASE_LOST|UNKNOWN_CLAIM/.test(error.reason ?? "")) this.#lost.add(leaseId);
-      }),
+      this.#client
+        .call("renew", { leaseId }, { timeout: PATIENCE_MS })
+        .catch((error: { reason?: string }) => {
+          if (/LEASE_LOST|UNKNOWN_CLAIM/.test(error.reason ?? "")) this.#lost.add(leaseId);
+        }),
     );
     await Promise.all(renewals);
   }
@@ -167,4 +177,14 @@ function p99(values: readonly number[]): number {
 function peakBytes(pid: number): number {
   const kib = /^VmHWM:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1];
   return Number(kib) * 1_024;
+}
+
+/** The processor time that the process has used. Linux counts it in hundredths of a second. */
+function cpuMs(pid: number): number {
+  const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
+  const [user, system] = stat
+    .slice(stat.lastIndexOf(")") + 2)
+    .split(" ")
+    .slice(11, 13);
+  return (Number(user) + Number(system)) * 10;
 }

@@ -17,7 +17,7 @@ import {
   type RawConnection,
   uint32,
 } from "../../support/http2-frames.ts";
-import { type Attack, atOnce, type Target } from "../target.ts";
+import { type Attack, atOnce } from "../target.ts";
 
 const CONNECTIONS = 8;
 /** Below the number that HTTP/2 advises to allow at least. */
@@ -104,7 +104,7 @@ class Open {
   }
 
   changed(): Promise<void> {
-    if (!this.#connection.isOpen) return Promise.resolve();
+    if (!this.#connection.isOpen || this.#connection.isGoingAway) return Promise.resolve();
     return new Promise((resolve) => {
       this.#changed = resolve;
     });

@@ -1,5 +1,6 @@
 // Attacks by the headers of calls, and by calls of which nothing but headers comes: what a server keeps for them comes
-// before it knows who calls. Each opens as many calls as the server lets it, as fast as it can.
+// before it knows who calls. Each opens as many calls as the server lets it, as fast as it can. With ATTACK_KNOWN, each
+// connection first makes one proper call, as whoever may call could.
 
 import { setTimeout as sleep } from "node:timers/promises";
 import {
@@ -27,6 +28,10 @@ const LARGE = "b".repeat(3_900);
 /** The newest entry of HPACK's table. */
 const NEWEST = Buffer.from([0xbe]);
 const SLOW = 1_000;
+/** Fewer calls than any connection may have open, on as many connections as one address opens without effort. */
+const MANY = { connections: 500, calls: 90 };
+/** From a proper call to the server's answer that more are allowed. */
+const KNOWN_MS = 100;
 const EMPTY = grpcMessage(Buffer.alloc(0));
 
 const lockService = (method: string) => callHeaders(`/rowlock.v1.LockService/${method}`);
@@ -41,18 +46,26 @@ async function open(
   target: Target,
   connections: number,
   callOf: (stream: number, isFirst: boolean) => Buffer,
+  calls = CALLS,
 ): Promise<void> {
   let begun = 0;
+  const batch = Math.min(BATCH, calls);
   await atOnce(connections, () => {
     const nexts = new WeakMap<RawConnection, number>();
     let isFull = false;
     return target.again(async (connection) => {
-      const from = nexts.get(connection) ?? 0;
-      if (from < CALLS) {
-        const calls = Array.from({ length: BATCH }, (_, index) =>
-          callOf(2 * (from + index) + 1, from + index === 0),
+      let from = nexts.get(connection) ?? 0;
+      if (from === 0 && process.env.ATTACK_KNOWN) {
+        const call = bare(1, hpack(lockService("GetLock")));
+        await connection.send(Buffer.concat([call, dataFrames(1, EMPTY, END_STREAM)]));
+        await sleep(KNOWN_MS);
+        from = 1;
+      }
+      if (from < calls) {
+        const calls = Array.from({ length: batch }, (_, index) =>
+          callOf(2 * (from + index) + 1, index === 0 && from < 2),
         );
-        nexts.set(connection, from + BATCH);
+        nexts.set(connection, from + batch);
         await connection.send(Buffer.concat(calls));
       } else await sleep(REST_MS);
       if (isFull) return;
@@ -152,6 +165,10 @@ export const HEADERS: Readonly<Record<string, Attack>> = {
   "watches of health": calls(HEALTH, [], EMPTY),
   "bare watches of health": calls(HEALTH, []),
   "reflection streams": calls(REFLECTION, []),
+  "bare calls on many connections": (target) => {
+    const block = hpack(lockService("Renew"));
+    return open(target, MANY.connections, (stream) => bare(stream, block), MANY.calls);
+  },
   "headers as trailers": trailers,
   "headers that do not end": slowHeaders,
 };

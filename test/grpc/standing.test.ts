@@ -1,0 +1,70 @@
+// What a server knows of its connections, with connections that do nothing.
+
+import { EventEmitter } from "node:events";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { FAILED_CALLS, LEAVES_MS, UNKNOWN_STREAMS_MAX } from "../../server/grpc/grpc-bounds.ts";
+import { Standing, streamsAtFirst } from "../../server/grpc/standing.ts";
+
+beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] }));
+afterEach(() => void vi.useRealTimers());
+
+let nowMs = 0;
+const PEER = "10.0.0.1:4711";
+
+function stage() {
+  const onEnded = vi.fn();
+  const standing = new Standing({ openMax: 1_000, onEnded, nowMs: () => nowMs });
+  const session = Object.assign(new EventEmitter(), {
+    socket: { remoteAddress: "10.0.0.1", remotePort: 4711 },
+    ...{ destroyed: false, closed: false },
+    ...{ settings: vi.fn(), goaway: vi.fn(), close: vi.fn(), destroy: vi.fn() },
+  });
+  standing.opened(session as never);
+  return { standing, session, onEnded };
+}
+
+test("a connection may have few calls open at first, and as many as others once its caller is known", () => {
+  expect([streamsAtFirst(11_000), streamsAtFirst(10)]).toEqual([UNKNOWN_STREAMS_MAX, 10]);
+  const { standing, session } = stage();
+  expect(standing.isKnown(session)).toBe(false);
+  standing.known("10.0.0.2:1");
+  standing.known(PEER);
+  standing.known(PEER);
+  expect(session.settings.mock.calls).toEqual([[{ maxConcurrentStreams: 1_000 }]]);
+  expect([standing.isKnown(session), standing.closed(PEER), standing.closed(PEER)]).toEqual([
+    true,
+    true,
+    false,
+  ]);
+});
+
+test("a connection on which calls fail and fail is ended in good order, and then cut off", () => {
+  const { standing, session, onEnded } = stage();
+  for (let failed = 0; failed < FAILED_CALLS.unknown.most; failed++)
+    if (failed % 2 === 0) standing.failed(PEER);
+    else standing.failedOn(session);
+  expect(standing.isEnding(session)).toBe(false);
+  standing.failed(PEER);
+  standing.failed(PEER);
+  expect(standing.isEnding(session)).toBe(true);
+  expect(session.goaway.mock.calls).toEqual([[0, 2 ** 31 - 1, Buffer.from("calls_fail")]]);
+  expect(session.close).toHaveBeenCalledOnce();
+  expect(onEnded.mock.calls).toEqual([[PEER, false]]);
+  vi.advanceTimersByTime(LEAVES_MS.unknown);
+  expect(session.destroy).toHaveBeenCalledOnce();
+});
+
+test("a client whose calls fail seldom keeps its connection, and one with known callers may fail more often", () => {
+  const seldom = stage();
+  for (let second = 0; second < 1_000; second++) {
+    nowMs += 1_000;
+    for (let call = 0; call < 5; call++) seldom.standing.failed(PEER);
+  }
+  expect(seldom.session.goaway).not.toHaveBeenCalled();
+  const known = stage();
+  known.standing.known(PEER);
+  for (let failed = 0; failed < FAILED_CALLS.known.most; failed++) known.standing.failed(PEER);
+  expect(known.session.goaway).not.toHaveBeenCalled();
+  known.standing.failed(PEER);
+  expect(known.onEnded.mock.calls).toEqual([[PEER, true]]);
+});
