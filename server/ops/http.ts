@@ -172,6 +172,9 @@ export class MetricsHttp {
 
   async #show(request: IncomingMessage, response: ServerResponse, identified: () => void): Promise<void> {
     const path = (request.url ?? "").replace(/\?.*$/, "");
+    // Node gives only the first of them, so the second one would not be checked.
+    if ((request.headersDistinct.authorization?.length ?? 0) > 1)
+      return send(response, 400, "Send one authorization header.\n");
     const { page: forPeople, tokens } = this.#options;
     if (forPeople?.has(path)) {
       if (this.#connections.size > CROWDED_CONNECTIONS) response.setHeader("connection", "close");

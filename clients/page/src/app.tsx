@@ -3,7 +3,7 @@
 import { useEffect, useRef } from "preact/hooks";
 import { token } from "./api.ts";
 import { ChangesView } from "./changes-view.tsx";
-import { type Connection, connection } from "./connection.ts";
+import { type Connection, connection, serverNowMs } from "./connection.ts";
 import { LimitsView } from "./limits-view.tsx";
 import { LockView } from "./lock-view.tsx";
 import { LocksView } from "./locks-view.tsx";
@@ -13,7 +13,7 @@ import { type Route, route } from "./route.ts";
 import { SignIn } from "./sign-in.tsx";
 import { useStore } from "./store.ts";
 import { nextTheme, theme } from "./theme.ts";
-import { ageWords, clockWords, shown } from "./words.ts";
+import { ageWords, clockWords, shown, zoneWords } from "./words.ts";
 
 const PLACES = [
   ["locks", "Locks"],
@@ -136,7 +136,7 @@ function Banner({ state: { about, awaySinceMs, aheadMs } }: { state: Connection 
   const nowMs = useNowMs();
   const isAway = awaySinceMs !== null;
   const away = isAway
-    ? `The server has not answered since ${clockWords(awaySinceMs, nowMs)}. ${about ? "What you see is from then. " : ""}The page asks again each second.`
+    ? `The server has not answered since ${clockWords(awaySinceMs)}. ${about ? "What you see is from then. " : ""}The page asks again each second.`
     : "";
   const notReady =
     !isAway && about?.ready === false
@@ -165,6 +165,7 @@ function Foot({ state: { about } }: { state: Connection }) {
             about.database,
             about.principal && `signed in as ${about.principal}`,
             !about.mayAct && about.whyNot,
+            `times are of ${zoneWords(serverNowMs())}`,
           ]
             .filter(Boolean)
             .map((words) => shown(String(words)))

@@ -2,7 +2,7 @@
 
 import type { ChangeJson, ChangeKindJson } from "#proto/rowlock/v1/lock_pb.js";
 import { call } from "./api.ts";
-import { LockLink, Name, Text, Trouble, useAsked, useNowMs } from "./parts.tsx";
+import { LockLink, Name, Text, Trouble, useAsked } from "./parts.tsx";
 import { setOption } from "./route.ts";
 import { clockWords, counted, instantMs } from "./words.ts";
 
@@ -60,7 +60,6 @@ export function ChangeTable({
   changes: readonly ChangeJson[];
   isOneLock?: boolean;
 }) {
-  const nowMs = useNowMs();
   return (
     <div class="scroll">
       <table class="changes">
@@ -85,7 +84,7 @@ export function ChangeTable({
         <tbody>
           {changes.map((change, at) => (
             <tr key={`${change.changedAt}${at}`}>
-              <td>{change.changedAt ? clockWords(instantMs(change.changedAt), nowMs) : ""}</td>
+              <td>{change.changedAt ? clockWords(instantMs(change.changedAt)) : ""}</td>
               <td>{KINDS[change.kind ?? "CHANGE_KIND_UNSPECIFIED"] ?? "another"}</td>
               {isOneLock ? null : (
                 <td>
@@ -134,9 +133,7 @@ function recordWords(text: string): string {
   const words = [
     ...(status === "" ? [] : [String(status)]),
     ...(attempts_left === undefined ? [] : [`${counted(Number(attempts_left), "attempt")} left`]),
-    ...(not_before === undefined
-      ? []
-      : [`not before ${clockWords(instantMs(String(not_before)), Date.now())}`]),
+    ...(not_before === undefined ? [] : [`not before ${clockWords(instantMs(String(not_before)))}`]),
   ];
   return words.join(", ") || "empty";
 }

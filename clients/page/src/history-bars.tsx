@@ -131,7 +131,7 @@ function BarRow({ claim, share, nowMs }: BarRowProps) {
   const grant = claim.grantedAt ? instantMs(claim.grantedAt) : end;
   const isLost = claim.grantedAt !== undefined && LOST.includes(claim.endReason ?? "");
   const words = [
-    `from ${clockWords(start, nowMs)}`,
+    `from ${clockWords(start)}`,
     grant - start >= 1 || !claim.grantedAt
       ? `${claim.state === "CLAIM_STATE_WAITING" ? "waits" : "waited"} ${howLong(grant - start)}`
       : "",

@@ -55,7 +55,9 @@ export function LimitsView() {
                 <th scope="col" class="number c-limit">
                   Limit
                 </th>
-                <th scope="col">Why</th>
+                <th scope="col" class="wide">
+                  Why
+                </th>
                 <th scope="col" class="number c-token wide">
                   Version
                 </th>
@@ -77,11 +79,14 @@ export function LimitsView() {
                     ) : (
                       <LockLink name={setting.name ?? ""} />
                     )}
+                    <span class="under narrow wraps">
+                      <Text text={setting.reason ?? ""} />
+                    </span>
                   </td>
                   <td class="number">
                     {setting.limit ? setting.limit.toLocaleString("en") : <Chip kind="bad">0, paused</Chip>}
                   </td>
-                  <td class="wraps">
+                  <td class="wide wraps">
                     <Text text={setting.reason ?? ""} />
                   </td>
                   <td class="number dim wide">{setting.version}</td>

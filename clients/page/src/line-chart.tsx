@@ -5,7 +5,7 @@ import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/ho
 import UPlot from "uplot";
 import { useStore } from "./store.ts";
 import { colours } from "./theme.ts";
-import { clock } from "./words.ts";
+import { clock, clockWords } from "./words.ts";
 
 export interface Line {
   readonly words: string;
@@ -53,7 +53,7 @@ export function LineChart({ title, write, times, lines, together }: LineChartPro
         height: HEIGHT,
         legend: { show: false },
         cursor: { sync: { key: together }, points: { size: 6 }, drag: { x: false, y: false }, y: false },
-        padding: [10, 8, 0, 0],
+        padding: [10, 18, 0, 0],
         scales: { y: { range: (_, __, most) => [0, Math.max(1, (most ?? 1) * 1.1)] } },
         axes: [
           {
@@ -108,7 +108,7 @@ export function LineChart({ title, write, times, lines, together }: LineChartPro
             {words} <strong>{typeof values[index] === "number" ? write(values[index]) : "none"}</strong>
           </span>
         ))}
-        <span class="dim">{at === null ? "now" : `at ${clock(new Date((times[index] ?? 0) * 1_000))}`}</span>
+        <span class="dim">{at === null ? "now" : `at ${clockWords((times[index] ?? 0) * 1_000)}`}</span>
       </p>
       <div ref={box} class="plot" aria-hidden="true" />
     </section>

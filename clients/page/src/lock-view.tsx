@@ -132,8 +132,7 @@ function Facts({ lock }: { lock: LockJson }) {
               <>
                 <dt>Not before</dt>
                 <dd>
-                  {clockWords(instantMs(notBefore), nowMs)}{" "}
-                  <span class="dim">{dueWords(notBefore, nowMs)}</span>
+                  {clockWords(instantMs(notBefore))} <span class="dim">{dueWords(notBefore, nowMs)}</span>
                 </dd>
               </>
             ) : null}
@@ -154,7 +153,7 @@ function Facts({ lock }: { lock: LockJson }) {
                       .replace("REFUSAL_REASON_", "")
                       .toLowerCase()
                       .replaceAll("_", " ")}
-                    {lastRun.endedAt ? ` at ${clockWords(instantMs(lastRun.endedAt), nowMs)}` : ""}
+                    {lastRun.endedAt ? ` at ${clockWords(instantMs(lastRun.endedAt))}` : ""}
                     {lastRun.grantedAt && lastRun.endedAt
                       ? ` after ${timeWords(instantMs(lastRun.endedAt) - instantMs(lastRun.grantedAt))}`
                       : ""}
@@ -188,13 +187,14 @@ function Why({ lock, poke }: { lock: LockJson; poke: unknown }) {
   return (
     <section class="panel" aria-labelledby="why">
       <h2 id="why">{ticketNumber === undefined ? "A request now" : "Why the first waiter waits"}</h2>
-      {value ? <Explanation explanation={value} /> : null}
+      {value ? <Explanation explanation={value} lock={lock} /> : null}
     </section>
   );
 }
 
-function Explanation({ explanation }: { explanation: ExplainWaitResponseJson }) {
+function Explanation({ explanation, lock }: { explanation: ExplainWaitResponseJson; lock: LockJson }) {
   const nowMs = useNowMs();
+  const end = firstEndOf(lock);
   const { causes = [], summary = "", estimate } = explanation;
   const isWaiter = explanation.claim !== undefined;
   if (causes.length === 0)
@@ -203,12 +203,19 @@ function Explanation({ explanation }: { explanation: ExplainWaitResponseJson }) 
     <>
       <ul class="causes">
         {causes.map((cause, at) => (
-          <li key={at}>{causeWords(cause, nowMs)}</li>
+          <li key={at}>{causeWords(cause, nowMs, end)}</li>
         ))}
       </ul>
       {estimate ? <p class="dim">{estimateWords(estimate)}</p> : null}
     </>
   );
+}
+
+/** When the first lease ends, as the table of holders shows it; undefined: the table does not show all. */
+function firstEndOf({ holders = [], holderCount = 0 }: LockJson): string | null | undefined {
+  if (holders.length < holderCount || holders.length === 0) return undefined;
+  const ends = holders.flatMap(({ expiresAt }) => expiresAt ?? []);
+  return ends.sort((a, b) => instantMs(a) - instantMs(b))[0] ?? null;
 }
 
 interface ClaimsProps {

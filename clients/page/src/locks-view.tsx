@@ -144,13 +144,16 @@ function inOrderBefore(rows: readonly Row[], before: readonly Row[]): Row[] {
   return [...rows].sort((a, b) => placeOf(a) - placeOf(b));
 }
 
-const NARROW = matchMedia("(max-width: 700px)");
+/** Where the list has few columns, and rows of two lines; page.css has the same width. */
+const NARROW = matchMedia("(max-width: 900px)");
+const [COLUMNS, NARROW_COLUMNS] = [6, 3];
 
 function Table({ list, onHold }: { list: readonly Row[]; onHold: (isHeld: boolean) => void }) {
   const nowMs = useNowMs();
   const body = useRef<HTMLTableSectionElement>(null);
   const isNarrow = useMedia(NARROW);
   const rowPx = isNarrow ? 56 : 37;
+  const columns = isNarrow ? NARROW_COLUMNS : COLUMNS;
   const [from, until] = useSeen(body, list.length, rowPx);
   const wanted = useRef<number | null>(null);
   useLayoutEffect(() => {
@@ -214,22 +217,22 @@ function Table({ list, onHold }: { list: readonly Row[]; onHold: (isHeld: boolea
         </tr>
       </thead>
       <tbody ref={body}>
-        {from > 0 ? <Space px={from * rowPx} /> : null}
+        {from > 0 ? <Space px={from * rowPx} columns={columns} /> : null}
         {list.slice(from, until).map((row, index) => (
           <LockRow key={row.name} row={row} at={from + index} nowMs={nowMs} isNarrow={isNarrow} />
         ))}
-        {until < list.length ? <Space px={(list.length - until) * rowPx} /> : null}
+        {until < list.length ? <Space px={(list.length - until) * rowPx} columns={columns} /> : null}
       </tbody>
     </table>
   );
 }
 
-/** Stands for rows that are not drawn. */
-function Space({ px }: { px: number }) {
+/** Stands for rows that are not drawn. One that spanned more columns than there are would make further ones, with a width. */
+function Space({ px, columns }: { px: number; columns: number }) {
   return (
     // biome-ignore lint/a11y/noAriaHiddenOnFocusable: there is nothing in it that could have the focus.
     <tr aria-hidden="true">
-      <td colSpan={6} class="space" style={{ height: `${px}px` }} />
+      <td colSpan={columns} class="space" style={{ height: `${px}px` }} />
     </tr>
   );
 }

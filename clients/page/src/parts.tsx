@@ -143,6 +143,7 @@ export function useAsked<Value>(
     let isOver = false;
     let isAsking = false;
     let isStale = false;
+    let answeredMs = Number.NEGATIVE_INFINITY;
     let timer: ReturnType<typeof setTimeout> | undefined;
     const round = async () => {
       isAsking = true;
@@ -151,17 +152,18 @@ export function useAsked<Value>(
       const answer = await answered(question.current);
       if (isOver) return;
       setState((before) => ({ ...before, ...(before.key === key ? {} : { value: null }), ...answer, key }));
-      timer = setTimeout(
-        () => {
-          isAsking = false;
-          if (isStale || everyMs !== undefined) void round();
-        },
-        isStale || everyMs === undefined ? pauseMs : everyMs,
-      );
+      isAsking = false;
+      answeredMs = performance.now();
+      if (isStale) soon();
+      else if (everyMs !== undefined) timer = setTimeout(round, everyMs);
+    };
+    const soon = () => {
+      clearTimeout(timer);
+      timer = setTimeout(round, Math.max(0, answeredMs + pauseMs - performance.now()));
     };
     again.current = () => {
       isStale = true;
-      if (!isAsking) void round();
+      if (!isAsking) soon();
     };
     void round();
     return () => {

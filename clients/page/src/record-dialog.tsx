@@ -84,7 +84,7 @@ export function RecordDialog({ lock, onClose, onDone }: RecordDialogProps) {
           <select value={due} onChange={(event) => setDue(event.currentTarget.value as typeof due)}>
             <option value="keep">
               {record?.notBefore
-                ? `as it is: ${clockWords(instantMs(record.notBefore), nowMs)}`
+                ? `as it is: ${clockWords(instantMs(record.notBefore))}`
                 : "as it is: not set"}
             </option>
             <option value="in">in … minutes</option>

@@ -14,14 +14,19 @@ import {
   timeWords,
 } from "./words.ts";
 
-export function causeWords(cause: WaitCauseJson, nowMs: number): string {
+/**
+ * `shownEnd`: when the first lease of the lock ends, if that is known from elsewhere, and shown: a renewal may have come
+ * after the explanation, and two times for one end help nobody. null: no lease has an end.
+ */
+export function causeWords(cause: WaitCauseJson, nowMs: number, shownEnd?: string | null): string {
   const at = (instant: string) =>
-    `${clockWords(instantMs(instant), nowMs)} (in ${ageWords(instantMs(instant) - nowMs)})`;
+    `${clockWords(instantMs(instant))} (in ${ageWords(instantMs(instant) - nowMs)})`;
   if (cause.held) {
     const { holders = [], holderCount = 0, firstEndsAt } = cause.held;
     const who = someOf(holders.map(claimWords), holderCount) || counted(holderCount, "holder");
-    const end = firstEndsAt
-      ? `The first lease ends at ${at(firstEndsAt)}, unless it is renewed.`
+    const firstEnd = shownEnd === undefined ? firstEndsAt : shownEnd;
+    const end = firstEnd
+      ? `The first lease ends at ${at(firstEnd)}, unless it is renewed.`
       : "No lease has an end.";
     return `Held by ${who}. ${end}`;
   }

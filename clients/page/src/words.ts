@@ -41,11 +41,19 @@ export function instantMs(instant: string): number {
   return Date.parse(instant);
 }
 
-/** 03:12:05, with the date in front if that is another day. In the time zone of the browser. */
-export function clockWords(ms: number, nowMs: number): string {
+/** 2030-01-31 03:12:05, as the shell writes it, also today: in the time zone of the browser, which the foot names. */
+export function clockWords(ms: number): string {
   const date = new Date(ms);
-  const isToday = date.toDateString() === new Date(nowMs).toDateString();
-  return isToday ? clock(date) : `${day(date)} ${clock(date)}`;
+  return `${day(date)} ${clock(date)}`;
+}
+
+/** Europe/Berlin (UTC+02:00) */
+export function zoneWords(ms: number): string {
+  const minutes = -new Date(ms).getTimezoneOffset();
+  const [hours, rest] = [Math.floor(Math.abs(minutes) / 60), Math.abs(minutes) % 60];
+  const utc = `UTC${minutes < 0 ? "-" : "+"}${two(hours)}:${two(rest)}`;
+  const { timeZone } = new Intl.DateTimeFormat().resolvedOptions();
+  return timeZone && timeZone !== "UTC" ? `${timeZone} (${utc})` : utc;
 }
 
 export function day(date: Date): string {

@@ -2,7 +2,9 @@
 
 import { describe, expect, test } from "vitest";
 import { marksOf } from "../../../clients/page/src/time-axis.ts";
-import { ageWords, shown, someOf, timeWords } from "../../../clients/page/src/words.ts";
+import { causeWords } from "../../../clients/page/src/wait-causes.ts";
+import { ageWords, clockWords, shown, someOf, timeWords, zoneWords } from "../../../clients/page/src/words.ts";
+import { localTime } from "../../../clients/shell/past-times.ts";
 
 describe("a text from others", () => {
   test("keeps what people write", () => {
@@ -28,6 +30,22 @@ test("times are short, and do not flicker where they grow", () => {
     "2 d",
   ]);
   expect([-5, 900, 1_900].map(ageWords)).toEqual(["0 s", "0 s", "1 s"]);
+});
+
+test("an instant has one form, today and on any day", () => {
+  for (const date of [new Date(), new Date(2030, 0, 31, 3, 12, 5)])
+    expect(clockWords(date.getTime())).toBe(localTime(date));
+  expect(clockWords(new Date(2030, 0, 31, 3, 12, 5).getTime())).toBe("2030-01-31 03:12:05");
+  expect(zoneWords(Date.now())).toMatch(/^([\w+/-]+ \()?UTC[+-]\d\d:\d\d\)?$/);
+});
+
+test("the end of a lease is the one that the page shows elsewhere", () => {
+  const at = (minutes: number) => new Date(2030, 0, 31, 3, minutes).toISOString();
+  const cause = { held: { holderCount: 1, firstEndsAt: at(1) } };
+  const nowMs = Date.parse(at(0));
+  expect(causeWords(cause, nowMs)).toContain("(in 60 s)");
+  expect(causeWords(cause, nowMs, at(5))).toContain("2030-01-31 03:05:00 (in 5 min)");
+  expect(causeWords(cause, nowMs, null)).toContain("No lease has an end.");
 });
 
 test("a few of many are named, the others counted", () => {
