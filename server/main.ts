@@ -3,8 +3,10 @@
 
 import { readFileSync } from "node:fs";
 import { finished } from "node:stream/promises";
-import type { CliContext } from "../clients/shell/context.ts";
+import { type CliContext, EXIT } from "../clients/shell/context.ts";
+import { bytesOfVariables, wordsFault } from "./cli/given-words.ts";
 import { runCli } from "./cli/program.ts";
+import { textOf } from "./config/text-file.ts";
 import { versionOf } from "./config/version.ts";
 import { crashLine } from "./log/lines.ts";
 
@@ -67,13 +69,23 @@ async function inEnded(): Promise<string> {
   return "end of standard input";
 }
 
+/** A file of /proc about this process; empty where there is none. */
+function ofProc(name: string): Buffer {
+  try {
+    return readFileSync(`/proc/self/${name}`);
+  } catch {
+    return Buffer.alloc(0);
+  }
+}
+
+const environ = ofProc("environ");
 let asked: Promise<string> | undefined;
 const context: CliContext = {
   version: versionOf(import.meta.dirname),
   nodeVersion: process.versions.node,
   memoryMax: process.constrainedMemory(),
   env: process.env,
-  readFile: (path) => readFileSync(path, "utf8"),
+  readFile: (path) => textOf(readFileSync(path)),
   out: (text) => void process.stdout.write(text),
   err: (text) => void process.stderr.write(text),
   outGone: outGone.signal,
@@ -93,6 +105,7 @@ const context: CliContext = {
     return () => void stdin.off("data", hear).setRawMode(false).pause();
   },
   ignoredSignals,
+  bytesOfVariables: bytesOfVariables(environ),
   onSignal(signal, listener, evenIfIgnored = false) {
     if (ignoredSignals.includes(signal) && !evenIfIgnored) return () => {};
     process.on(signal, listener);
@@ -115,5 +128,8 @@ const context: CliContext = {
   },
 };
 
-process.exitCode = await runCli(process.argv.slice(2), context).catch(crash);
+const args = process.argv.slice(2);
+const fault = wordsFault({ cmdline: ofProc("cmdline"), environ, args });
+if (fault !== undefined) context.err(fault);
+process.exitCode = fault === undefined ? await runCli(args, context).catch(crash) : EXIT.usage;
 setTimeout(() => process.exit(), EXIT_WITHIN_MS).unref();
