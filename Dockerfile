@@ -30,10 +30,10 @@ COPY bin bin
 COPY deploy/healthcheck.mjs deploy/
 COPY --from=build /build/proto/gen proto/gen
 COPY --from=build /build/dist dist
-# What only people and compilers read of the packages goes; licences stay. `rowlock` starts without env, which is not there.
+# What only people and compilers read of the packages goes; licences stay. `rowlock` starts without sh and env, which are not there.
 RUN find . -type f \( -name '*.map' -o -name '*.[cm]ts' -o -name '*.ts' -o -name '*.md' \) ! -iname 'licen[cs]e*' -delete && \
     find node_modules -type d -empty -delete && \
-    sed -i '1s|.*|#!/usr/local/bin/node|' bin/rowlock.mjs && chmod -R u=rwX,go=rX /layers/app && \
+    sed -i '1s|.*|#!/usr/local/bin/node --inspect-port=192.0.2.1:9229|' bin/rowlock.mjs && chmod -R u=rwX,go=rX /layers/app && \
     ln -s /app/bin/rowlock.mjs /layers/system/usr/local/bin/rowlock && \
     find /layers -exec touch --no-dereference --date="@$SOURCE_DATE_EPOCH" {} +
 
@@ -55,5 +55,5 @@ VOLUME /var/lib/rowlock
 USER 1000:1000
 EXPOSE 50051 9464
 HEALTHCHECK --interval=10s --timeout=3s --start-period=30s CMD ["node", "/app/deploy/healthcheck.mjs"]
-ENTRYPOINT ["node", "/app/bin/rowlock.mjs"]
+ENTRYPOINT ["node", "--disable-sigusr1", "/app/bin/rowlock.mjs"]
 CMD ["serve"]

@@ -1,10 +1,13 @@
 // The process: arguments, environment, signals, exit. Only this file touches it; everything else gets what it needs
 // as arguments.
 
-import { readFileSync } from "node:fs";
+import { readFileSync, writeSync } from "node:fs";
 import { finished } from "node:stream/promises";
-import type { CliContext } from "../clients/shell/context.ts";
+import { setImmediate } from "node:timers/promises";
+import { type CliContext, EXIT } from "../clients/shell/context.ts";
+import { bytesOfVariables, wordsFault } from "./cli/given-words.ts";
 import { runCli } from "./cli/program.ts";
+import { textOf } from "./config/text-file.ts";
 import { versionOf } from "./config/version.ts";
 import { crashLine } from "./log/lines.ts";
 
@@ -49,12 +52,32 @@ process.on("uncaughtException", crash);
 // Without a listener, this signal opens Node's debugger.
 process.on("SIGUSR1", () => {});
 const outGone = new AbortController();
+/** Whether output was lost that somebody wants. */
+let isUnwritten = false;
 for (const stream of [process.stdout, process.stderr]) {
-  // The reader of the output may be gone (`rowlock --help | head`, a closed terminal). That must not crash a server.
+  // The reader of the output may be gone (`rowlock --help | head`, a closed terminal), or its disk may be full. That must
+  // not crash a server.
   stream.on("error", (error: NodeJS.ErrnoException) => {
-    if (error.code !== "EPIPE" && error.code !== "EIO") crash(error);
-    if (stream === process.stdout) outGone.abort();
+    if (stream === process.stderr) return;
+    outGone.abort();
+    if (error.code === "EPIPE" || error.code === "EIO") return;
+    if (!isUnwritten)
+      process.stderr.write(`rowlock: The output cannot be written (${error.code ?? error.message}).\n`);
+    isUnwritten = true;
   });
+}
+
+/** A stream writes nothing after a failure, but a disk that was full can be written to later. */
+function writeErr(text: string): void {
+  if (process.stderr.errored === null) {
+    process.stderr.write(text);
+    return;
+  }
+  try {
+    writeSync(2, text);
+  } catch {
+    // There is nowhere to report it.
+  }
 }
 
 /** Standard input alone does not keep the process alive. */
@@ -67,15 +90,25 @@ async function inEnded(): Promise<string> {
   return "end of standard input";
 }
 
+/** A file of /proc about this process; empty where there is none. */
+function ofProc(name: string): Buffer {
+  try {
+    return readFileSync(`/proc/self/${name}`);
+  } catch {
+    return Buffer.alloc(0);
+  }
+}
+
+const environ = ofProc("environ");
 let asked: Promise<string> | undefined;
 const context: CliContext = {
   version: versionOf(import.meta.dirname),
   nodeVersion: process.versions.node,
   memoryMax: process.constrainedMemory(),
   env: process.env,
-  readFile: (path) => readFileSync(path, "utf8"),
+  readFile: (path) => textOf(readFileSync(path)),
   out: (text) => void process.stdout.write(text),
-  err: (text) => void process.stderr.write(text),
+  err: writeErr,
   outGone: outGone.signal,
   get inEnded() {
     return inEnded();
@@ -93,6 +126,7 @@ const context: CliContext = {
     return () => void stdin.off("data", hear).setRawMode(false).pause();
   },
   ignoredSignals,
+  bytesOfVariables: bytesOfVariables(environ),
   onSignal(signal, listener, evenIfIgnored = false) {
     if (ignoredSignals.includes(signal) && !evenIfIgnored) return () => {};
     process.on(signal, listener);
@@ -115,5 +149,11 @@ const context: CliContext = {
   },
 };
 
-process.exitCode = await runCli(process.argv.slice(2), context).catch(crash);
+const args = process.argv.slice(2);
+const fault = wordsFault({ cmdline: ofProc("cmdline"), environ, args });
+if (fault !== undefined) context.err(fault);
+process.exitCode = fault === undefined ? await runCli(args, context).catch(crash) : EXIT.usage;
+// An error of the last write is reported in a later turn.
+await setImmediate();
+if (isUnwritten && process.exitCode === EXIT.ok) process.exitCode = EXIT.failed;
 setTimeout(() => process.exit(), EXIT_WITHIN_MS).unref();

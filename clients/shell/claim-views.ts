@@ -1,7 +1,7 @@
 // What people see of claims beyond one lock's page: those of many locks, and those that have ended, in a table.
 
 import type { ClaimView } from "../typescript/src/index.ts";
-import { ownerOf, taken } from "./lock-views.ts";
+import { isUnfetched, ownerOf, taken } from "./lock-views.ts";
 import { localTime } from "./past-times.ts";
 import { columns, type Paint, shown, timeWords } from "./print.ts";
 
@@ -39,7 +39,7 @@ export function claimTable(
   claims: readonly ClaimView[],
   { isOfOne, nowMs, paint }: { readonly isOfOne: boolean; readonly nowMs: number; readonly paint: Paint },
 ): string {
-  const rows = claims.map((claim) => claimCells(timed(claim, nowMs), paint));
+  const rows = claims.map((claim) => claimCells(timed(claim, nowMs), nowMs, paint));
   const isThere = TITLES.map((title, at) =>
     title === "NAME" ? !isOfOne : !RARE.includes(title) || rows.some((row) => row[at] !== ""),
   );
@@ -47,7 +47,7 @@ export function claimTable(
   return columns([titles, ...rows].map((row) => row.filter((_, at) => isThere[at])));
 }
 
-function claimCells(claim: TimedClaim, paint: Paint): string[] {
+function claimCells(claim: TimedClaim, nowMs: number, paint: Paint): string[] {
   const { lockName, ticketNumber, requestedAt, waitedMs, heldMs, token, principal = "" } = claim;
   return [
     shown(lockName),
@@ -59,16 +59,16 @@ function claimCells(claim: TimedClaim, paint: Paint): string[] {
     `${token ?? ""}`,
     ownerOf(claim),
     shown(principal),
-    stateWords(claim, paint),
+    stateWords(claim, nowMs, paint),
   ];
 }
 
 /** What it does, or how it ended, by whom and why. */
-function stateWords(claim: ClaimView, paint: Paint): string {
-  const { state, endReason = "", endedBy, endNote, isUnclaimed } = claim;
+function stateWords(claim: ClaimView, nowMs: number, paint: Paint): string {
+  const { state, endReason = "", endedBy, endNote } = claim;
   if (state === "waiting") return paint("yellow", "waits now");
   if (state === "held")
-    return paint("green", isUnclaimed ? "held now (granted, but not fetched yet)" : "held now");
+    return paint("green", isUnfetched(claim, nowMs) ? "held now (granted, but not fetched yet)" : "held now");
   const how = endReason.toLowerCase().replaceAll("_", " ");
   const by = endedBy === undefined ? "" : ` by ${shown(endedBy)}`;
   const why = endNote === undefined ? "" : `: ${shown(endNote)}`;

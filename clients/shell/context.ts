@@ -35,6 +35,8 @@ export interface CliContext {
   readonly outGone: AbortSignal;
   /** The signals that the caller of this process ignored, as nohup does: they stay ignored, here and in commands. */
   readonly ignoredSignals: readonly string[];
+  /** The variables of the environment that are not valid UTF-8, which `env` cannot hold: commands get these bytes. */
+  readonly bytesOfVariables: ReadonlyMap<string, Uint8Array>;
   /**
    * Calls the listener for each such signal, which then has no other effect, until the returned function is called. Does
    * nothing if the signal is ignored, unless it says something else to this process than to end.

@@ -16,6 +16,7 @@ import {
 import type { LockOptions, ReleaseOptions } from "../typescript/src/index.ts";
 import { type ExitCode, UNIT_MS } from "./context.ts";
 import { timeWords } from "./print.ts";
+import { instantOf } from "./written-times.ts";
 
 /** Makes a parser of times such as 500ms, 30s, 5m, 2h and 1d. It returns milliseconds; a bare number is seconds. */
 export function timeParser(minMs: number, maxMs = DURATION_US_MAX / 1_000): (text: string) => number {
@@ -60,6 +61,10 @@ export function parseOneName(text: string): string {
       "this would be the name of one lock: patterns with a star have limits (`rowlock limit --pattern`), and `rowlock " +
         "capture` takes one of many locks",
     );
+  if (text.includes("\ufffd"))
+    throw new InvalidArgumentError(
+      "it has U+FFFD, which stands for what was not valid text: two names may have become this one",
+    );
   return parseName(text);
 }
 
@@ -94,8 +99,8 @@ export function parseNotBefore(
 ): { readonly notBefore: Date | null } | { readonly notBeforeIn: number } {
   if (text === "none") return { notBefore: null };
   if (/^\d+(\.\d+)?[a-z]*$/.test(text)) return { notBeforeIn: parseDelay(text) };
-  const isInstant = /T.*(Z|[+-]\d\d:\d\d)$/.test(text) && !Number.isNaN(Date.parse(text));
-  if (isInstant) return { notBefore: new Date(text) };
+  const notBefore = instantOf(text);
+  if (notBefore) return { notBefore };
   throw new InvalidArgumentError(
     "write an instant with its zone, such as 2030-01-01T06:00:00Z, a time from now such as 10m, or none",
   );

@@ -19,8 +19,8 @@ import { type CliContext, EXIT, type ExitCode } from "./context.ts";
 import { addLabel, countParser, given, parseName } from "./flags.ts";
 import { listed, type Paged } from "./listed.ts";
 import { ifServed } from "./newer-verbs.ts";
-import { localTime, parsePast } from "./past-times.ts";
-import { jsonLine, paintOf, shown } from "./print.ts";
+import { localTime, type Past, parsePast } from "./past-times.ts";
+import { jsonLine, paintOf, said, shown } from "./print.ts";
 import { watchedOf } from "./watched-locks.ts";
 
 const MAX = 50;
@@ -88,6 +88,10 @@ interface HistoryFlags {
   readonly by?: string;
 }
 
+/** The flags as they were written: times with what to say of them. */
+type WrittenFlags = Omit<HistoryFlags, "at" | "since" | "until"> &
+  Readonly<Partial<Record<"at" | "since" | "until", Past>>>;
+
 export const history: Declare = (command, context) =>
   command
     .argument("[name]", "a lock, or a prefix that ends in / or *", parseName)
@@ -112,7 +116,10 @@ export const history: Declare = (command, context) =>
     .option("--policies", "only changes of the policy")
     .option("--by <who>", "only changes by this verified caller or address")
     .option("--json", "one object per line")
-    .asks(HELP, (asked: HistoryFlags, text: string | undefined) => {
+    .asks(HELP, ({ at, since, until, ...others }: WrittenFlags, text: string | undefined) => {
+      const times = given({ at: at?.date, since: since?.date, until: until?.date });
+      const asked: HistoryFlags = { ...others, ...times };
+      for (const past of [at, since, until]) if (past?.note) context.err(said(past.note));
       const kinds = kindsOf(asked);
       const { name, flags } = lockOrPrefix(asked, text, kinds !== undefined);
       refuseContradictions(flags, name, kinds !== undefined, command);

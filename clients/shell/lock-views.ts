@@ -2,6 +2,7 @@
 // a table; a lock as a line; and its limit and record in words.
 
 import type { ClaimView, LimitSetting, LimitView, LockView, RecordView } from "../typescript/src/index.ts";
+import type { LockOrder } from "./lock-orders.ts";
 import { localTime } from "./past-times.ts";
 import { columns, counted, type Paint, shown, timeWords } from "./print.ts";
 
@@ -34,6 +35,14 @@ function section(title: string, rows: readonly string[][], more: number, paint: 
   return `\n${paint("bold", title)}\n${columns(rows)}${more > 0 ? `and ${more} more\n` : ""}`;
 }
 
+/** A grant needs a moment to reach its client. */
+const UNFETCHED_AFTER_MS = 5_000;
+
+/** Whether nobody has fetched the lease for so long that perhaps nobody will. */
+export function isUnfetched({ isUnclaimed, grantedAt }: ClaimView, nowMs: number): boolean {
+  return isUnclaimed === true && nowMs - (grantedAt?.getTime() ?? 0) >= UNFETCHED_AFTER_MS;
+}
+
 function holderCells(claim: ClaimView, nowMs: number): string[] {
   const { ticketNumber, token, grantedAt, expiresAt } = claim;
   return [
@@ -42,7 +51,7 @@ function holderCells(claim: ClaimView, nowMs: number): string[] {
     since(grantedAt, nowMs),
     expiresAt ? `${timeWords(Math.max(0, expiresAt.getTime() - nowMs))} left` : "no end",
     `token ${token}`,
-    claim.isUnclaimed ? `${ownerOf(claim)} (granted, but not fetched yet)` : ownerOf(claim),
+    isUnfetched(claim, nowMs) ? `${ownerOf(claim)} (granted, but not fetched yet)` : ownerOf(claim),
   ];
 }
 
@@ -80,25 +89,33 @@ export function ownerOf({ owner, labels }: ClaimView): string {
   return [owner, ...Object.entries(labels).map(([key, value]) => `${key}=${value}`)].map(shown).join(" ");
 }
 
-const TITLES = ["NAME", "LIMIT", "HELD", "WAITING", "STATUS", "ATTEMPTS", "DUE", "HOLDERS"];
+const TITLES = ["NAME", "LIMIT", "HELD", "WAITING", "LONGEST WAIT", "STATUS", "ATTEMPTS", "DUE", "HOLDERS"];
 /** These columns are left out if no lock fills them. */
-const RARE = ["STATUS", "ATTEMPTS", "DUE"];
+const RARE = ["LONGEST WAIT", "STATUS", "ATTEMPTS", "DUE"];
 
-export function lockTable(locks: readonly LockView[], nowMs: number, paint: Paint): string {
+/** @param order by which the locks are sorted: the table shows what that compares. */
+export function lockTable(
+  locks: readonly LockView[],
+  nowMs: number,
+  paint: Paint,
+  order: LockOrder = "name",
+): string {
   if (locks.length === 0) return "There are no such locks.\n";
-  const rows = locks.map((lock) => tableCells(lock, nowMs, paint));
+  const rows = locks.map((lock) => tableCells(lock, nowMs, paint, order));
   const isThere = TITLES.map((title, at) => !RARE.includes(title) || rows.some((row) => row[at] !== ""));
   const titles = TITLES.map((title) => paint("bold", title));
   return columns([titles, ...rows].map((row) => row.filter((_, at) => isThere[at])));
 }
 
-function tableCells(lock: LockView, nowMs: number, paint: Paint): string[] {
-  const { name, limit, heldPermits, draining, waiting, record } = lock;
+function tableCells(lock: LockView, nowMs: number, paint: Paint, order: LockOrder): string[] {
+  const { name, limit, heldPermits, draining, waiting, record, waiters } = lock;
+  const first = order === "longest-wait" ? waiters[0]?.requestedAt : undefined;
   return [
     shown(name),
     limit.limit === 0 ? paint("red", "0") : `${limit.limit}`,
     draining ? paint("yellow", `${heldPermits}`) : `${heldPermits}`,
     waitingWords(waiting, paint),
+    first ? timeWords(Math.max(0, nowMs - first.getTime())) : "",
     shown(record?.status ?? ""),
     `${record?.attemptsLeft ?? ""}`,
     dueWords(record, nowMs),

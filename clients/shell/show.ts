@@ -74,7 +74,7 @@ export const ls: Declare = (command, context) =>
           else locks.push(lock);
         }
         if (json) return EXIT.ok;
-        context.out(lockTable(locks, Date.now(), paintOf(context)));
+        context.out(lockTable(locks, Date.now(), paintOf(context), order));
         if (locks.length === 0 && "name" in which)
           context.out(`To list all whose names begin like this: rowlock ls ${shellQuoted(`${text}*`)}\n`);
         return EXIT.ok;

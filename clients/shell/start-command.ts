@@ -1,5 +1,5 @@
-// Starts the command of `rowlock run` as its caller would have: signals that were ignored stay ignored. Knows nothing of
-// locks.
+// Starts the command of `rowlock run` as its caller would have: signals that were ignored stay ignored, and variables keep
+// their bytes. Knows nothing of locks.
 
 import { type ChildProcess, spawn } from "node:child_process";
 import { accessSync, constants, statSync } from "node:fs";
@@ -19,17 +19,25 @@ export type StartFault = "ENOENT" | "EACCES";
 export function startCommand(
   [program = "", ...args]: readonly string[],
   env: NodeJS.ProcessEnv,
-  { ignoredSignals }: Pick<CliContext, "ignoredSignals">,
+  { ignoredSignals, bytesOfVariables }: Pick<CliContext, "ignoredSignals" | "bytesOfVariables">,
 ): ChildProcess | StartFault {
   const options = { stdio: "inherit", detached: true, env } as const;
   const numbers = ignoredSignals.flatMap((name) => system.signals[name as NodeJS.Signals] ?? []);
-  if (numbers.length === 0) return spawn(program, args, options);
-  // Node starts processes with no signal ignored. sh would report by an exit code that it found no such command, and a
-  // command has exit codes of its own.
+  if (numbers.length === 0 && bytesOfVariables.size === 0) return spawn(program, args, options);
+  // Node starts processes with no signal ignored, and with text as variables; sh can do both. It would report by an exit
+  // code that it found no such command, and a command has exit codes of its own.
   const fault = startFault(program, env.PATH ?? "");
   if (fault) return fault;
-  const script = `trap '' ${numbers.join(" ")}; exec "$@"`;
+  const lines = [...bytesOfVariables].map(([name, bytes]) => assignment(name, bytes));
+  if (numbers.length > 0) lines.push(`trap '' ${numbers.join(" ")}`);
+  const script = [...lines, 'exec "$@"'].join("\n");
   return spawn(SHELL, ["-c", script, "rowlock", program, ...args], options);
+}
+
+/** sh drops newlines at the end of what a command prints, so a letter stands there first. */
+function assignment(name: string, bytes: Uint8Array): string {
+  const octal = [...bytes].map((byte) => `\\0${byte.toString(8).padStart(3, "0")}`).join("");
+  return `${name}=$(printf %b '${octal}x'); ${name}=\${${name}%x}; export ${name}`;
 }
 
 function startFault(program: string, path: string): StartFault | undefined {

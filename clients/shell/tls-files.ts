@@ -3,6 +3,7 @@
 import { createPrivateKey, X509Certificate } from "node:crypto";
 import type { CliContext } from "./context.ts";
 import { given } from "./flags.ts";
+import { localTime } from "./past-times.ts";
 
 /** Paths, and the name in the server's certificate. */
 export interface TlsFiles {
@@ -55,7 +56,7 @@ function checkCertificate(
   try {
     const certificate = new X509Certificate(pem);
     if (certificate.validToDate.getTime() < Date.now())
-      fault(`${where}: this certificate expired on ${certificate.validTo}: ${ifExpired}`);
+      fault(`${where}: this certificate expired at ${localTime(certificate.validToDate)}: ${ifExpired}`);
     return certificate;
   } catch {
     fault(

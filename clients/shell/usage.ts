@@ -2,6 +2,7 @@
 
 import type { ClaimView } from "../typescript/src/index.ts";
 import { isLost } from "./claim-views.ts";
+import { isUnfetched } from "./lock-views.ts";
 import { columns, type Paint, shown, timeWords } from "./print.ts";
 
 /** What the claims are counted by. */
@@ -85,7 +86,7 @@ function usageIn(group: string, claims: readonly ClaimView[], sinceMs: number, n
     held: held.length,
     waiting: claims.filter(({ state }) => state === "waiting").length,
     longestHoldMs: held.reduce((longest, claim) => Math.max(longest, msSince(0, claim)), 0),
-    leaks: held.filter(({ expiresAt, isUnclaimed }) => !expiresAt || isUnclaimed).length,
+    leaks: held.filter((claim) => !claim.expiresAt || isUnfetched(claim, nowMs)).length,
     heldMs: [...held, ...ended].reduce((sum, claim) => sum + msSince(sinceMs, claim), 0),
     ended: ended.length,
     lost: ended.filter(isLost).length,

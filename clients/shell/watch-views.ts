@@ -58,7 +58,7 @@ export function pageView({ which, isBusyOnly, order }: ViewOptions, context: Cli
       return { summary: summary(nowMs), body: [...lines, ...below] };
     }
     const shownLocks = locks.filter((lock) => !isBusyOnly || isBusy(lock)).sort(LOCK_ORDERS[order].compare);
-    const [head = "", ...rows] = lockTable(shownLocks, nowMs, paint).trimEnd().split("\n");
+    const [head = "", ...rows] = lockTable(shownLocks, nowMs, paint, order).trimEnd().split("\n");
     const marked = rows.map((row, at) => {
       const changedMs = changedAtMs.get(shownLocks[at]?.name ?? "") ?? Number.NEGATIVE_INFINITY;
       return nowMs - changedMs < MARKED_MS ? paint("bold", `* ${row}`) : `  ${row}`;

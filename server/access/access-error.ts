@@ -58,13 +58,20 @@ export function keysUnavailable(): AccessError {
   );
 }
 
-/** `what`: the locks, for people. */
-export function rightMissing(principal: string, { verb, right }: Needed, what: string): AccessError {
-  return new AccessError(
+/** `what`: the locks, for people. `cause`: what only the log may say beyond that. */
+export function rightMissing(
+  principal: string,
+  { verb, right }: Needed,
+  what: string,
+  cause?: string,
+): AccessError {
+  const error = new AccessError(
     "RIGHT_MISSING",
     `The policy of this server does not allow ${verb} on ${what} to ${principal}: it needs the right \`${right}\`.`,
     { right, principal },
   );
+  if (cause !== undefined) error.cause = cause;
+  return error;
 }
 
 export function rightLost(principal: string): AccessError {

@@ -4,6 +4,7 @@
 // Kubernetes swaps a link above the files. Files that cannot be used change nothing, and that is reported once.
 
 import { readFile } from "node:fs/promises";
+import { textOf } from "./text-file.ts";
 
 /** Returns the text of a file, or throws. */
 export type ReadFile = (path: string) => string;
@@ -81,7 +82,7 @@ export class ReloadedFiles {
 
   constructor(options: ReloadedFilesOptions) {
     this.#options = {
-      readFile: (path) => readFile(path, "utf8"),
+      readFile: async (path) => textOf(await readFile(path)),
       intervalMs: LOOK_EVERY_MS,
       readMsMax: READ_MS_MAX,
       ...options,

@@ -14,7 +14,7 @@ export interface Kind<Value> {
 /** Why a text is no value. The message says what to write instead; it completes the sentence "ROWLOCK_X is "…": ". */
 export class Refusal extends Error {}
 
-/** Milliseconds, written like 500ms, 10s, 5m, 2h or 7d. */
+/** Milliseconds, written like 500ms, 10s, 5m, 2h or 7d; a bare number is seconds, as in the shell. */
 export function duration(min: string, max: string): Kind<number> {
   const [minMs, maxMs] = [durationMs(min), durationMs(max)];
   return {
@@ -30,8 +30,8 @@ export function duration(min: string, max: string): Kind<number> {
 
 /** NaN: the text is no duration. */
 function durationMs(text: string): number {
-  const [, number = "", unit] = /^(\d{1,9})(ms|s|m|h|d)$/.exec(text) ?? [];
-  return Number(number) * UNIT_MS[unit as keyof typeof UNIT_MS];
+  const [, number = "", unit = "s"] = /^(\d{1,9}(?:\.\d{1,9})?)(ms|s|m|h|d)?$/.exec(text) ?? [];
+  return Math.round(Number(number || Number.NaN) * UNIT_MS[unit as keyof typeof UNIT_MS]);
 }
 
 export function count(min: number, max: number): Kind<number> {

@@ -69,7 +69,7 @@ export function authorize(
   const check = (name: string | null) => {
     // The name is not told: numbers of locks can be guessed.
     if (name !== null && !allowed.on(needed, name))
-      throw rightMissing(principal, needed, "the lock of this lease or ticket");
+      throw rightMissing(principal, needed, "the lock of this lease or ticket", `"${name}"`);
   };
   const found = engine.lockName(lockId);
   if (found instanceof Promise) return found.then(check);

@@ -35,16 +35,17 @@ export interface CallObserver {
   sessionMessage(direction: "received" | "sent", items: number, bytes: number): void;
 }
 
+const REFUSED = "calls are refused";
 /** What is logged of failures that are no bugs. */
 const LOGGED: Partial<Record<Reason, string>> = {
   DATABASE_UNAVAILABLE: "calls fail",
   OUTCOME_UNKNOWN: "calls fail",
   OVERLOADED: "calls fail",
   KEYS_UNAVAILABLE: "calls fail",
-  CREDENTIALS_MISSING: "calls are refused",
-  CREDENTIALS_WRONG: "calls are refused",
-  CREDENTIALS_EXPIRED: "calls are refused",
-  RIGHT_MISSING: "calls are refused",
+  CREDENTIALS_MISSING: REFUSED,
+  CREDENTIALS_WRONG: REFUSED,
+  CREDENTIALS_EXPIRED: REFUSED,
+  RIGHT_MISSING: REFUSED,
 };
 
 /**
@@ -74,10 +75,19 @@ export class FaultLog {
     } else if (LOGGED[reason]) {
       if (this.#outage?.failed({ method }, cause)) return;
       const suppressed = this.#seldom.suppressed(reason);
-      if (suppressed !== null)
-        this.#logger.warn({ method, reason, suppressed, ...traceIds(span), err: cause }, LOGGED[reason]);
+      if (suppressed === null) return;
+      const fields = { method, reason, suppressed, ...traceIds(span) };
+      // What a refused caller is told names the lock and the right; where in the code it was refused helps nobody.
+      if (LOGGED[reason] === REFUSED && cause instanceof Error)
+        this.#logger.warn({ ...fields, ...causeOf(cause) }, `${REFUSED}: ${cause.message}`);
+      else this.#logger.warn({ ...fields, err: cause }, LOGGED[reason]);
     }
   }
+}
+
+/** What a refusal knows beyond its message, which the caller is not told. */
+function causeOf({ cause }: Error): { readonly cause?: string } {
+  return cause === undefined ? {} : { cause: cause instanceof Error ? cause.message : String(cause) };
 }
 
 /** Who hears of calls. */

@@ -38,6 +38,7 @@ export async function ranInProcess(
     onKeys: () => undefined,
     outGone: new AbortController().signal,
     ignoredSignals: [],
+    bytesOfVariables: new Map(),
     onSignal: () => () => {},
     kill: () => false,
   });

@@ -42,13 +42,14 @@ describe.each([
     expect(server.process.err).toMatch(/"msg":"stopped"/);
   });
 
-  test("reads files again by SIGHUP, and ends by a signal that the server does not handle", async () => {
+  test("SIGUSR1 and SIGUSR2 do nothing, SIGHUP reads files again, and what a server does not handle ends it", async () => {
     const server = await serving();
-    server.process.kill("SIGHUP");
+    for (const signal of ["SIGUSR1", "SIGUSR2", "SIGHUP"] as const) server.process.kill(signal);
     await server.process.logged(/files are read again/);
     expect(await readyPage(server, 200)).toBe("ready\n");
-    server.process.kill("SIGUSR2");
-    expect(await server.process.ended()).toMatchObject({ code: null, signal: "SIGUSR2" });
+    expect(server.process.err).not.toContain("Debugger");
+    server.process.kill("SIGQUIT");
+    expect(await server.process.ended()).toMatchObject({ code: null, signal: "SIGQUIT" });
   });
 
   test("leaves no server behind if it is killed", async () => {

@@ -175,6 +175,7 @@ test("a message of the shell is one line, even with a foreign name in it", async
       told += text;
     },
     ignoredSignals: [],
+    bytesOfVariables: new Map(),
     onSignal: () => () => {},
     kill: () => true,
   } as unknown as CliContext;
