@@ -46,6 +46,7 @@ const FINAL_REASONS = new Set([
   TOO_OLD,
   "no_database",
   "weak_durability",
+  "session_settings",
 ]);
 
 /**

@@ -60,6 +60,19 @@ export const CLOSE_MS_MAX = 500;
 /** How far a cluster node may lag behind the others: longer than flow control allows. */
 export const MARK_AGAIN_MS = 3_000;
 
+/**
+ * What a database server must take at once (max_allowed_packet): the longest statement that cannot be divided looks up
+ * NAMES_MAX names, in a quarter of this. Larger writes are divided.
+ */
+export const PACKET_BYTES_MIN = 1_048_576;
+/** What a packet has beside the text of the statements. */
+export const PACKET_BYTES_BESIDE = 1_024;
+/** What a statement has at most beside the values of its rows, and what a row has beside its texts. */
+export const STATEMENT_BYTES_BESIDE = 65_536;
+export const ROW_BYTES_BESIDE = 2_048;
+/** The longest row as text: a claim with sixteen long labels, in hexadecimal digits. */
+export const ROW_BYTES_MAX = 16_384;
+
 /** Branches of one UNION: the parser recurses one level deeper with each branch. */
 export const BRANCHES_MAX = 100;
 /** Rows of one UPDATE: the time to pick each row's value from a CASE grows with the square of the rows. */

@@ -10,13 +10,21 @@ import { chosenAddress } from "../mysql/connection/chosen-server.ts";
 import { openConnection, UNOBSERVED } from "../mysql/connection/connect.ts";
 import { classify } from "../mysql/connection/errors.ts";
 import { connectTo, logIn, loginOptions, withPassword } from "../mysql/connection/login.ts";
+import {
+  cannotSet,
+  corrections,
+  endedAtOnce,
+  firstStatements,
+  packetMax,
+  SESSION_VARIABLES,
+} from "../mysql/connection/session.ts";
 import { NOW_US } from "../mysql/statements.ts";
 import { type RetryPolicy, retry } from "../retry.ts";
 import { levelMinFromRow, textOf } from "../rows/from-rows.ts";
 import { StoreError } from "../store.ts";
 import { ClusterTurn, MAKE_TURN_TABLE, TURN_TABLE, TurnTaken } from "./cluster-turn.ts";
 import {
-  ATTEMPT_LIMITS,
+  ATTEMPT_LIMITS as MIGRATING,
   type MigratingConnections,
   runPatiently,
   TABLE_IN_USE,
@@ -91,7 +99,10 @@ export async function withMysqlSchema<Answer>(
       max: 3,
       afterCreate: (connection: DriverConnection, done: (error: unknown, connection: unknown) => void) => {
         ids.add(connection.threadId);
-        connection.query(ATTEMPT_LIMITS, (error) => done(error, connection));
+        setUp(connection).then(
+          () => done(null, connection),
+          (error: unknown) => done(error, connection),
+        );
       },
     },
     acquireConnectionTimeout: CONNECT_MS_MAX + 1_000,
@@ -128,7 +139,28 @@ async function acceptedAddress(address: MysqlAddress): Promise<MysqlAddress> {
 /** A connection of the driver. */
 interface DriverConnection {
   readonly threadId: number;
-  query(sql: string, done: (error: unknown) => void): void;
+  query(sql: string, done: (error: unknown, rows: unknown) => void): void;
+}
+
+/** As the connections of a server are, but for the times. Throws a StoreError that says what this user cannot set. */
+async function setUp(connection: DriverConnection): Promise<void> {
+  const run = (sql: string) =>
+    new Promise<unknown>((resolve, reject) => {
+      connection.query(sql, (error, rows) => (error ? reject(error) : resolve(rows)));
+    });
+  for (const statement of firstStatements(MIGRATING))
+    await run(statement).catch((error: unknown) => {
+      throw classify(error).error.reason === "connection_lost" ? endedAtOnce(error) : error;
+    });
+  const rows = (await run(
+    `SHOW VARIABLES WHERE Variable_name IN ('${SESSION_VARIABLES.join("', '")}')`,
+  )) as Record<string, unknown>[];
+  const variables = new Map(rows.map((row) => Object.values(row).map(String) as [string, string]));
+  packetMax(variables);
+  for (const [name, statement] of corrections(variables, MIGRATING))
+    await run(statement).catch((error: unknown) => {
+      throw cannotSet(name, statement, error);
+    });
 }
 
 function schemaOf(

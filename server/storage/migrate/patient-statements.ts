@@ -5,6 +5,7 @@
 
 import type { Knex } from "knex";
 import { classify } from "../mysql/connection/errors.ts";
+import type { SessionLimits } from "../mysql/connection/session.ts";
 import { type RetryPolicy, retry } from "../retry.ts";
 import { textOf } from "../rows/from-rows.ts";
 import { ROW_LOCKED, StoreError } from "../store.ts";
@@ -15,8 +16,13 @@ export const TABLE_IN_USE = "table_in_use";
 
 /** How long a change waits for a table in all: long enough for a short report, and not for a backup. */
 const TABLE_WAIT_MS = 30_000;
-/** What every connection of a migration must set: how long one attempt waits for a table, and for a row. */
-export const ATTEMPT_LIMITS = "SET SESSION lock_wait_timeout = 1, innodb_lock_wait_timeout = 5";
+/** How long one attempt waits for a table, and for a row. The statements themselves may take long. */
+export const ATTEMPT_LIMITS: SessionLimits = {
+  silentS: 28_800,
+  rowLockS: 5,
+  statementS: null,
+  tableLockS: 1,
+};
 /** Between two attempts, the servers catch up. */
 const PAUSE_MS = 1_000;
 /** When a waiting attempt asks who is in the way. Only they still use the table then, because all others wait behind it. */

@@ -27,6 +27,7 @@ export class ScriptedPool {
     inTransaction: false,
     skipsLocked: false,
     mayLag: false,
+    packetMax: Number.POSITIVE_INFINITY,
     serverIdentity: null as string | null,
     run: async (trip: Trip) => this.#run(trip),
     destroy: (error: unknown) => void this.destroyed.push(error),

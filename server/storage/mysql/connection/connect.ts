@@ -3,26 +3,26 @@
 
 import type { Socket } from "node:net";
 import type { MysqlAddress } from "../../database-url.ts";
-import { CONNECT_MS_MAX, LOCK_WAIT_S } from "../../storage-bounds.ts";
+import { CONNECT_MS_MAX } from "../../storage-bounds.ts";
 import type { StoreObserver } from "../../store.ts";
 import { StoreError } from "../../store.ts";
 import { Connection, type Row, Trip } from "./connection.ts";
 import { classify, deadlineError } from "./errors.ts";
 import { connectTo, logIn, withPassword } from "./login.ts";
+import {
+  cannotSet,
+  corrections,
+  endedAtOnce,
+  firstStatements,
+  packetMax,
+  SERVING,
+  SESSION_VARIABLES,
+} from "./session.ts";
 import { askWhetherUsable, type Usability, usabilityOf } from "./usable-server.ts";
 
-// READ COMMITTED, so that a read after a row lock sees what was committed before it. The server ends a connection that
-// is silent for 8 s, so a replica that was stopped in mid-transaction blocks others no longer than that. Our statements
-// name their indexes, so the server need not compare several indexes for each key of a list
-// (eq_range_index_dive_limit). MariaDB would turn long lists of keys into joins, which lock the rows that they read in
-// an order of their own (in_predicate_conversion_threshold).
-const SET_UP = `SET SESSION time_zone = '+00:00', sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION',
-  autocommit = 1, wait_timeout = 8, innodb_lock_wait_timeout = ${LOCK_WAIT_S}, eq_range_index_dive_limit = 1
-  /*!80000 , max_execution_time = 5000 */
-  /*M!100304 , max_statement_time = 5, in_predicate_conversion_threshold = 0 */`;
-
 // SHOW returns no row for a variable that this server lacks, whereas @@name would fail.
-const VARIABLES = "SHOW VARIABLES WHERE Variable_name IN ('version', 'server_uuid', 'server_id', 'wsrep_on')";
+const VARIABLES = `SHOW VARIABLES WHERE Variable_name IN
+  ('version', 'server_uuid', 'server_id', 'wsrep_on', '${SESSION_VARIABLES.join("', '")}')`;
 
 /** An observer that records nothing. */
 export const UNOBSERVED: StoreObserver = { statement() {}, transaction() {}, connection() {} };
@@ -123,14 +123,20 @@ async function setUp(
   socket: Socket,
 ): Promise<{ server: Server; version: string; mayLag: boolean; usability: Usability }> {
   const trip = new Trip("set_up");
-  trip.add("SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED");
-  trip.add(SET_UP);
+  for (const statement of firstStatements(SERVING)) trip.add(statement);
   const variablesAt = trip.add(VARIABLES);
   const usableAt = askWhetherUsable(trip);
-  const results = await connection.run(trip);
+  const results = await connection.run(trip).catch((error: unknown) => {
+    const isLost = error instanceof StoreError && error.reason === "connection_lost";
+    throw isLost ? endedAtOnce(error.cause) : error;
+  });
   const usability = await usabilityOf(connection, results, usableAt);
   const { cluster } = usability;
-  const variables = new Map((results[variablesAt] as Row[]).map(([name, value]) => [name, String(value)]));
+  const variables = new Map(
+    (results[variablesAt] as Row[]).map(([name, value]) => [String(name), String(value)]),
+  );
+  // A server that cannot be written is only looked at.
+  if (usability.refusal === null) await correct(connection, variables);
   const version = variables.get("version") ?? "";
   const server = variables.get("server_uuid") || `server_id ${variables.get("server_id")}`;
   const identity = version.includes("TiDB") ? null : (cluster ?? server);
@@ -143,6 +149,19 @@ async function setUp(
     mayLag,
     usability,
   };
+}
+
+/** Sets what this server's own settings got wrong, which on most servers is nothing. */
+async function correct(connection: Connection, variables: ReadonlyMap<string, string>): Promise<void> {
+  connection.packetMax = packetMax(variables);
+  for (const [name, statement] of corrections(variables, SERVING)) {
+    const trip = new Trip("set_up");
+    trip.add(statement);
+    await connection.run(trip).catch((error: unknown) => {
+      if (error instanceof StoreError && error.kind === "transient") throw error;
+      throw cannotSet(name, statement, error instanceof Error ? error.cause : error);
+    });
+  }
 }
 
 function productOf(version: string): string {

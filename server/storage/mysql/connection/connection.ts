@@ -5,7 +5,7 @@ import type { Socket } from "node:net";
 import type { Connection as DriverConnection } from "mysql2";
 import type { Span } from "../../../core/span.ts";
 import { beginStatement } from "../../statement-span.ts";
-import { CLOSE_MS_MAX, LOCK_WAIT_S } from "../../storage-bounds.ts";
+import { CLOSE_MS_MAX, LOCK_WAIT_S, PACKET_BYTES_BESIDE } from "../../storage-bounds.ts";
 import type { StoreObserver } from "../../store.ts";
 import { StoreError } from "../../store.ts";
 import { ACCESS_DENIED, bugOf, classify, deadlineError } from "./errors.ts";
@@ -21,6 +21,8 @@ export class Trip {
   readonly values: SqlValue[] = [];
   /** Whether the user may lack the right to it. If so, the trip fails, and the connection stays fit. */
   mayBeDenied = false;
+  /** About how many bytes one statement may have; see `withinBytes`. */
+  statementBytesMax = Number.POSITIVE_INFINITY;
   readonly #statements: string[] = [];
   #commits = false;
 
@@ -50,13 +52,42 @@ export class Trip {
   }
 
   get sql(): string {
-    return this.#statements.join(";\n");
+    return this.#statements.join(SEPARATOR);
   }
 
   /** What is sent. */
   get text(): string {
     return withValues(this.sql, this.values);
   }
+
+  /** What is sent at once, so that the server takes it: nearly always everything. `before` is a statement, or empty. */
+  packets(before: string, bytesMax: number): readonly Packet[] {
+    const { length } = this;
+    const all = before + this.text;
+    if (all.length <= bytesMax || length === 1)
+      return [{ text: all, statements: length + (before === "" ? 0 : 1) }];
+    const packets: Packet[] = before === "" ? [] : [{ text: before, statements: 1 }];
+    let valuesAt = 0;
+    for (const sql of this.#statements) {
+      const valuesEnd = valuesAt + sql.split("?").length - 1;
+      const text = withValues(sql, this.values.slice(valuesAt, valuesEnd));
+      valuesAt = valuesEnd;
+      const last = packets.at(-1);
+      if (!last || last.text.length + text.length + SEPARATOR.length > bytesMax)
+        packets.push({ text, statements: 1 });
+      else
+        packets[packets.length - 1] = { text: last.text + SEPARATOR + text, statements: last.statements + 1 };
+    }
+    return packets;
+  }
+}
+
+const SEPARATOR = ";\n";
+
+/** Statements that are sent together, as text in one byte a character. */
+interface Packet {
+  readonly text: string;
+  readonly statements: number;
 }
 
 export class Connection {
@@ -85,6 +116,8 @@ export class Connection {
   skipsLocked = false;
   /** Whether other nodes also commit decisions, which this node applies later: on Galera. */
   mayLag = false;
+  /** How many bytes the server takes at once. */
+  packetMax = Number.POSITIVE_INFINITY;
   /** Called once when the connection is lost, even while it is idle. */
   onLost: (() => void) | null = null;
   /** Whether the connection's present time-out makes it wait; the set-up makes it wait at first. */
@@ -159,13 +192,19 @@ export class Connection {
   }
 
   async #run(trip: Trip): Promise<unknown[]> {
-    if (trip.commits) this.#commitSent = true;
     const startedMs = performance.now();
     try {
       const patience = this.#patience();
-      const results = await this.#send(trip, patience);
-      if (patience !== "") return (results as unknown[]).slice(1);
-      return trip.length === 1 ? [results] : (results as unknown[]);
+      const results: unknown[] = [];
+      const packets = trip.packets(patience, this.packetMax - PACKET_BYTES_BESIDE);
+      for (const [at, { text, statements }] of packets.entries()) {
+        // COMMIT is the last statement.
+        if (trip.commits && at === packets.length - 1) this.#commitSent = true;
+        const answer = await this.#send(trip, text);
+        if (statements === 1) results.push(answer);
+        else results.push(...(answer as unknown[]));
+      }
+      return patience === "" ? results : results.slice(1);
     } finally {
       this.#observer.statement(trip.name, (performance.now() - startedMs) / 1000);
     }
@@ -199,10 +238,10 @@ export class Connection {
   #patience(): string {
     if (!this.setsPatience || this.isPatient === null || this.isPatient === this.#waits) return "";
     this.#waits = this.isPatient;
-    return `SET SESSION innodb_lock_wait_timeout = ${this.isPatient ? LOCK_WAIT_S : 0};\n`;
+    return `SET SESSION innodb_lock_wait_timeout = ${this.isPatient ? LOCK_WAIT_S : 0}${SEPARATOR}`;
   }
 
-  #send(trip: Trip, before: string): Promise<unknown> {
+  #send(trip: Trip, text: string): Promise<unknown> {
     return new Promise((resolve, reject) => {
       const fail = (cause: unknown) => {
         this.#fail = null;
@@ -215,7 +254,7 @@ export class Connection {
       if (this.#lost !== null) return fail(this.#lost);
       this.#fail = fail;
       this.sent += 1;
-      this.#driver.query({ sql: before + trip.text, rowsAsArray: true }, (error, results) => {
+      this.#driver.query({ sql: text, rowsAsArray: true }, (error, results) => {
         // The connection was lost meanwhile, so the trip has already failed.
         if (this.#fail !== fail) return;
         if (error) return fail(error);

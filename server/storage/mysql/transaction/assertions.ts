@@ -12,6 +12,7 @@ import { StoreError } from "../../store.ts";
 import type { Trip } from "../connection/connection.ts";
 import type { SqlValue } from "../connection/sql-text.ts";
 import { NOW_US, SHARED_NOWAIT } from "../statements.ts";
+import { bytesOfValues, withinBytes } from "./long-statements.ts";
 import type { Assumptions, Read } from "./read.ts";
 
 const ABORT_IF = `INSERT INTO rowlock_meta (id, rules_revision, token_floor)
@@ -157,8 +158,17 @@ export class WriteChain {
     this.#rows = rows;
   }
 
-  /** Adds an INSERT of rows whose first column cannot be NULL. If a condition is given, it also asserts that one. */
+  /**
+   * Adds an INSERT of rows whose first column cannot be NULL; several if they are long. If a condition is given, the last
+   * one also asserts that.
+   */
   insert(sql: string, rows: readonly (readonly SqlValue[])[], condition: MetaCondition | null = null): void {
+    const parts = withinBytes(rows, rows.length, this.#trip.statementBytesMax, bytesOfValues);
+    for (const [at, part] of parts.entries())
+      this.#insert(sql, part, at === parts.length - 1 ? condition : null);
+  }
+
+  #insert(sql: string, rows: readonly (readonly SqlValue[])[], condition: MetaCondition | null): void {
     const [[key = null, ...first] = [], ...others] = rows;
     const link = this.#link();
     const conditions = [

@@ -78,6 +78,7 @@ async function decideAll(
     const records = recordChanges(changes.locks, read.before);
     const last = changes.again.length === 0;
     const trip = new Trip(read.assumptions ? "decide_commit" : last ? "save_commit" : "save");
+    trip.statementBytesMax = connection.packetMax;
     if (read.assumptions) trip.add(BEGIN);
     if (plan.impatient) addRowLocks(trip, connection, moves, read.assumptions ? changes.locks : [], records);
     // A transaction that changes a rule already holds the rules exclusively.

@@ -39,6 +39,7 @@ import { rowsOf } from "../connection/in-transaction.ts";
 import { hasKey, hasSecret } from "../statements.ts";
 import { unchanged, VALUE_WHILE_OPEN, WHILE_OPEN, WriteChain } from "./assertions.ts";
 import { type Arm, assignments, type RowChange } from "./assignments.ts";
+import { bytesOfValues, withinBytes } from "./long-statements.ts";
 import type { Read } from "./read.ts";
 
 /**
@@ -136,8 +137,9 @@ export function addWrites(
 ): void {
   const { before, assumptions, loaded } = read;
   const writes = new WriteChain(trip);
+  const bytesOfGuard = ({ id }: Lock) => bytesOfHolder(moves.holders.get(id)?.holder ?? null);
   for (const locks of guardsAlike(changes.locks, moves, mayReorder))
-    for (const part of partsOf(locks, UPDATE_ROWS_MAX))
+    for (const part of withinBytes(locks, UPDATE_ROWS_MAX, trip.statementBytesMax, bytesOfGuard))
       addGuardUpdate(writes, part, moves, before, loaded.atLeastUs, assumptions !== null);
   // Revisions are random, so a guard row at its known revision also proves that its claims are as they were known.
   const matching = assumptions ? hasKey : hasSecret;
@@ -155,6 +157,10 @@ export function addWrites(
     writes.insert(sql, rows, isLast && at === added.length - 1 ? condition : null);
   if (!isLast) writes.check(condition);
   if (changes.rule) addRuleWrites(trip, changes.rule);
+}
+
+function bytesOfHolder(holder: Claim | null): number {
+  return bytesOfValues(holder ? holderValues(holder) : []);
 }
 
 function addedRows(

@@ -57,6 +57,7 @@ export class FakeDatabase {
   readonly cache = new LockCache(this.clock);
   readonly rulesKept = new RuleCache();
   readonly connection = {
+    packetMax: Number.POSITIVE_INFINITY,
     alive: true,
     sent: 0,
     setsPatience: false,
