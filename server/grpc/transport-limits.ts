@@ -15,6 +15,7 @@ import { status } from "@grpc/grpc-js";
 import { endRequest } from "./arriving-requests.ts";
 import { type Refusing, refusable, refuse } from "./early-refusal.ts";
 import { HANDSHAKE_MS, REFUSED_IN_A_ROW_MAX, RESETS_BURST_SHARE, RESETS_PER_SECOND } from "./grpc-bounds.ts";
+import { forgetLongDeadline } from "./long-deadlines.ts";
 import { messageTooLarge } from "./messages/call-error.ts";
 import { failureOf } from "./messages/status.ts";
 import { StreamTurns } from "./stream-turns.ts";
@@ -71,6 +72,7 @@ function takeTurns(listener: Listener, refusing: Refusing): void {
   listener.emit = ((...args: unknown[]) => {
     if (args[0] !== "stream") return emit(...args);
     const [stream, headers] = args.slice(1) as [ServerHttp2Stream, IncomingHttpHeaders];
+    forgetLongDeadline(headers);
     const { session } = stream;
     const begin = () => void emit(...args);
     const method = refusable(headers[":path"]);
