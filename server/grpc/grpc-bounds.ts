@@ -177,6 +177,8 @@ export const PLACE_TRIES_MAX = 3;
 export const PLACES_AT_ONCE = 25;
 export const PLACES_PAUSE_MS = 10;
 
+/** The longest deadline of a call, and the longest timer of Node: 24 days. A later deadline counts as none. */
+export const DEADLINE_MS_MAX = 2 ** 31 - 1;
 /** A call that is cancelled this shortly before its deadline counts as one whose deadline has passed. */
 export const DEADLINE_SLACK_MS = 100;
 

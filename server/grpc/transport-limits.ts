@@ -16,6 +16,7 @@ import { endRequest } from "./arriving-requests.ts";
 import { type Refusing, refusable, refuse } from "./early-refusal.ts";
 import type { FrontDoor } from "./front-door.ts";
 import { HANDSHAKE_MS, REFUSED_IN_A_ROW_MAX, RESETS_BURST_SHARE, RESETS_PER_SECOND } from "./grpc-bounds.ts";
+import { forgetLongDeadline } from "./long-deadlines.ts";
 import { messageTooLarge } from "./messages/call-error.ts";
 import { failureOf } from "./messages/status.ts";
 import { type Standing, streamsAtFirst } from "./standing.ts";
@@ -87,6 +88,7 @@ function takeTurns(listener: Listener, { refusing, door }: ConnectionLimits): vo
     ];
     const { session } = stream;
     if (!door.admits(stream, headers, raw)) return true;
+    forgetLongDeadline(headers);
     const begin = () => {
       emit(...args);
       door.afterwards(stream);

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import pytest
 
@@ -13,6 +14,7 @@ import rowlock.aio
 from rowlock import FOREVER, OptionError
 from rowlock.options import asked_of, capture_asked_of
 from rowlock.records import last_words_of, update_of
+from rowlock.times import timestamp_of
 
 
 @pytest.mark.parametrize(
@@ -31,6 +33,13 @@ from rowlock.records import last_words_of, update_of
         ({"mode": "write"}, 'mode: "write" must be one of permit, shared, exclusive'),
         ({"labels": {"a": 1}}, "labels: {'a': 1} must be a str"),
         ({"owner": "\ud800"}, "has characters that are not valid Unicode"),
+        ({"owner": "caf\udce9"}, "owner: 'caf\\udce9' has characters that are not valid Unicode"),
+        ({"owner": "caf\ufffd"}, "U+FFFD, which stands for bytes that were no text"),
+        ({"request_id": "caf\ufffd"}, "U+FFFD"),
+        ({"labels": {"caf\ufffd": "x"}}, "U+FFFD"),
+        ({"labels": {"x": "caf\udce9"}}, "not valid Unicode"),
+        ({"if_status": ["x", "caf\ufffd"]}, "U+FFFD"),
+        ({"status_if_lost": "caf\ufffd"}, "U+FFFD"),
         ({"if_status": [1]}, "if_status: [1] must be a str"),
         ({"ttl": 2.0, "margin": 1.0}, "margin: 1 s must be less than half of the ttl of 2 s"),
         ({"cancel": 3}, "cancel: 3 must be a rowlock.Cancellation"),
@@ -59,6 +68,37 @@ def test_all_faults_are_named_at_once() -> None:
         'addresses: "localhost" must be host:port, as in "localhost:50051"',
         'addresses: "http://locks:50051" must be host:port, as in "localhost:50051"',
     )
+
+
+def test_a_name_that_is_no_text_is_refused_by_each_call(client: rowlock.Client) -> None:
+    bad = "caf\udce9"
+    calls: list[Callable[[], object]] = [
+        lambda: client.lock(bad),
+        lambda: client.get_lock(bad),
+        lambda: client.update_lock(bad, status="x"),
+        lambda: client.delete_lock(bad),
+        lambda: client.set_limit(1, name=bad),
+        lambda: client.set_limit(1, pattern=bad),
+        lambda: client.set_limit(1, name="x", reason=bad),
+        lambda: client.capture(names=[bad]),
+        lambda: client.force_release("x", bad),
+        lambda: client.release(bad),
+        lambda: client.renew(bad),
+        lambda: list(client.list_locks(bad)),
+        lambda: next(iter(client.watch(bad))),
+    ]
+    for call in calls:
+        with pytest.raises(ValueError, match=r"not valid Unicode|surrogates not allowed"):
+            call()
+
+
+def test_a_time_that_no_clock_shows_is_refused() -> None:
+    berlin = ZoneInfo("Europe/Berlin")
+    with pytest.raises(ValueError, match="there is no such time"):
+        timestamp_of(datetime(2026, 3, 29, 2, 30, tzinfo=berlin))
+    # The hour that is shown twice: fold says which one is meant.
+    first, second = (datetime(2026, 10, 25, 2, 30, tzinfo=berlin, fold=fold) for fold in (0, 1))
+    assert timestamp_of(second).seconds - timestamp_of(first).seconds == 3_600
 
 
 def test_durations_are_seconds_or_timedeltas() -> None:

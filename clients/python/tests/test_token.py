@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import codecs
 import os
 import threading
 import time
@@ -210,6 +211,15 @@ def test_a_source_that_hangs_costs_few_threads_and_what_it_gives_late_is_used(
     finally:
         goes_on.set()
     assert wait.result(60).token == 1
+
+
+def test_a_byte_order_mark_is_no_part_of_a_file(guard: Guard, connect: MakeClient, tmp_path: Path) -> None:
+    path = tmp_path / "token"
+    path.write_bytes(codecs.BOM_UTF8 + f"{_OLD}\r\n".encode())
+    connect(guard.address, token=TokenFile(path)).get_lock("job")
+    path.write_bytes(codecs.BOM_UTF8 + b"-----BEGIN")
+    tls = rowlock.TlsOptions(ca=path).loaded()
+    assert tls.ca == b"-----BEGIN"
 
 
 def test_a_token_is_not_sent_in_plain_text(connect: MakeClient) -> None:

@@ -8,6 +8,7 @@ import { RowlockError } from "./rowlock-error.ts";
 
 /** One message may hold the answers to several listings. */
 const RECEIVE_BYTES_MAX = 67_108_864;
+const BYTE_ORDER_MARK = Buffer.from("\ufeff");
 
 /**
  * Makes a channel. It connects when it is first used; its calls report what goes wrong. Throws CREDENTIALS_MISSING if a
@@ -70,9 +71,9 @@ function credentialsOf(tls: boolean | TlsOptions | undefined): ChannelCredential
 /** Reads a file at once and whole: such files are small, and a connection needs all of them. */
 function bytesOf(pem: Pem | undefined): Buffer | null {
   if (pem === undefined) return null;
-  if (typeof pem === "string" || pem instanceof Uint8Array) return Buffer.from(pem);
+  if (typeof pem === "string" || pem instanceof Uint8Array) return withoutMark(Buffer.from(pem));
   try {
-    return readFileSync(pem.file);
+    return withoutMark(readFileSync(pem.file));
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     throw RowlockError.noCredentials(
@@ -80,6 +81,13 @@ function bytesOf(pem: Pem | undefined): Buffer | null {
       error,
     );
   }
+}
+
+/** Some editors begin a file with a byte order mark, and PEM must begin with its first line. */
+function withoutMark(pem: Buffer): Buffer {
+  return pem.subarray(0, BYTE_ORDER_MARK.length).equals(BYTE_ORDER_MARK)
+    ? pem.subarray(BYTE_ORDER_MARK.length)
+    : pem;
 }
 
 function wordsOf(error: unknown): string {

@@ -7,6 +7,7 @@ import type { ConnectOptions, LockOptions } from "./options.ts";
 import type { LockChanges, RecordOptions, ReleaseOptions } from "./records.ts";
 import type { ListOptions, SetLimitOptions } from "./verbs.ts";
 import type { WatchOptions } from "./watch.ts";
+import { faultOfText } from "./whole-text.ts";
 import type { WorkOptions } from "./work.ts";
 
 /** Says what a value must be; undefined: it is right. */
@@ -32,12 +33,13 @@ const SECRET = ["token", "headers", "tls"];
 /** The most letters by which an unknown name may differ from the one that was meant. */
 const TYPOS_MAX = 2;
 
-const text: Check = (value) => (typeof value === "string" ? undefined : "must be a text");
+const text: Check = (value) => (typeof value === "string" ? faultOfText(value) : "must be a text");
+const faultOfAny = (all: readonly string[]) => all.map(faultOfText).find((fault) => fault !== undefined);
 const flag: Check = (value) => (typeof value === "boolean" ? undefined : "must be true or false");
 const call: Check = (value) => (typeof value === "function" ? undefined : "must be a function");
 const texts: Check = (value) =>
   Array.isArray(value) && value.every((each) => typeof each === "string")
-    ? undefined
+    ? faultOfAny(value)
     : "must be a list of texts";
 const object: Check = (value) =>
   typeof value === "object" && value !== null ? undefined : "must be an object";
@@ -46,7 +48,7 @@ const date: Check = (value) =>
   value instanceof Date && !Number.isNaN(value.getTime()) ? undefined : "must be a valid Date";
 const labels: Check = (value) =>
   object(value) === undefined && Object.values(value as object).every((each) => typeof each === "string")
-    ? undefined
+    ? faultOfAny(Object.entries(value as Readonly<Record<string, string>>).flat())
     : "must be an object with texts";
 const version: Check = (value) =>
   typeof value === "bigint" || Number.isSafeInteger(value)
@@ -198,7 +200,8 @@ export function checkOptions(
 
 /** Throws a RangeError unless it is the name of a lock, or its prefix. */
 export function checkName(name: unknown, what = "name"): void {
-  if (typeof name !== "string") throw new RangeError(`${what}: ${shown(name)} must be a text`);
+  const fault = text(name);
+  if (fault !== undefined) throw new RangeError(`${what}: ${shown(name)} ${fault}`);
 }
 
 /** Throws a RangeError unless it is a function: perhaps the arguments of this call are swapped. */

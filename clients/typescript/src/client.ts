@@ -350,6 +350,7 @@ export class RowlockClient implements AsyncDisposable {
    * have set since. A retry with `ifVersion` is safe.
    */
   async updateLock(name: string, changes: LockChanges): Promise<RecordView> {
+    checkName(name);
     checkOptions(changes, CHANGES);
     return await this.#open().updateLock(name, changes);
   }
@@ -383,6 +384,7 @@ export class RowlockClient implements AsyncDisposable {
     limit: number | null,
     options: SetLimitOptions = {},
   ): Promise<LimitInForce> {
+    checkName("name" in target ? target.name : target.pattern, "name" in target ? "name" : "pattern");
     checkOptions(options, SET_LIMIT);
     return await this.#open().setLimit(target, limit, options);
   }

@@ -190,7 +190,7 @@ describe("a certificate in files", () => {
     const server = await start({ grpc: { tls } });
     const good = signedCertificate(authority, "client");
     const files = (cert: string, key: string) => ({
-      ca: { file: write("ca", authority.cert) },
+      ca: { file: write("ca", `\ufeff${authority.cert}`) },
       cert: { file: write("cert", cert) },
       key: { file: write("key", key) },
     });
@@ -212,6 +212,12 @@ describe("a certificate in files", () => {
         () => false,
       ),
     );
+  });
+
+  test("may begin with a byte order mark, as some editors write it", async () => {
+    const { address, good, files } = await secured();
+    const { ca, cert, key } = files(`\ufeff${good.cert}`, `\ufeff${good.key}`);
+    expect((await client(address, { tls: { ca, cert, key } }).lock("job")).token).toBe(1n);
   });
 
   test("that does not fit its key, or is not there, fails calls with what is wrong, until it does", async () => {

@@ -125,6 +125,9 @@ def text(value: Any) -> str:
         value.encode()
     except UnicodeEncodeError:
         raise Wrong("has characters that are not valid Unicode") from None
+    # What decoders make of bytes that are not valid.
+    if "\ufffd" in value:
+        raise Wrong("has U+FFFD, which stands for bytes that were no text, so that two texts could be one")
     return value
 
 
@@ -190,5 +193,7 @@ def _unknown(name: str, kinds: Mapping[str, Kind]) -> str:
 def _shown(value: Any) -> str:
     if isinstance(value, float) and not math.isfinite(value):
         return str(value)
-    shown = f'"{value}"' if isinstance(value, str) else repr(value)
+    shown = repr(value)
+    if isinstance(value, str):
+        shown = f'"{value}"' if value.isprintable() else ascii(value)
     return shown if len(shown) <= 80 else f"{shown[:77]}..."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import math
 import os
 import re
@@ -94,7 +95,11 @@ class Certificates:
 
 
 def _pem_of(pem: Pem | None) -> bytes | None:
-    return pem if pem is None or isinstance(pem, bytes) else Path(pem).read_bytes()
+    if pem is None:
+        return None
+    read = pem if isinstance(pem, bytes) else Path(pem).read_bytes()
+    # Some editors begin a file with a byte order mark, and PEM must begin with its first line.
+    return read.removeprefix(codecs.BOM_UTF8)
 
 
 @dataclass(frozen=True)

@@ -34,11 +34,22 @@ def seconds_of(duration: Duration) -> float:
 
 
 def timestamp_of(instant: datetime) -> Timestamp:
-    """Return an instant; raise ValueError if it has no time zone."""
+    """Return an instant; raise ValueError if it has no time zone, or does not exist in it."""
     if instant.tzinfo is None:
         raise ValueError(f"{instant}: the datetime needs a time zone, as in datetime.now(timezone.utc)")
+    if _is_skipped(instant):
+        raise ValueError(f"{instant}: there is no such time, as the clock of its time zone skips it")
     since = instant - _EPOCH
     return Timestamp(seconds=since.days * 86_400 + since.seconds, nanos=since.microseconds * 1_000)
+
+
+def _is_skipped(instant: datetime) -> bool:
+    """Whether no clock of the time zone ever shows this, as when summer time begins."""
+    try:
+        shown = instant.astimezone(timezone.utc).astimezone(instant.tzinfo)
+    except OverflowError:
+        return False
+    return shown.replace(tzinfo=None) != instant.replace(tzinfo=None)
 
 
 def instant_of(timestamp: Timestamp) -> datetime:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import ipaddress
 import os
 from collections.abc import Callable
@@ -72,6 +73,8 @@ class TokenSource:
             text = file.read(_TOKEN_BYTES_MAX + 1)
         if len(text) > _TOKEN_BYTES_MAX:
             raise ValueError(f"{token.path} has more than {_TOKEN_BYTES_MAX} bytes, which is no token")
+        # Some editors begin a file with a byte order mark.
+        text = text.removeprefix(codecs.BOM_UTF8)
         # A wrong byte becomes a character that no token has. An error of decoding would quote the text.
         return text.decode("ascii", errors="replace")
 

@@ -16,6 +16,9 @@ import {
 } from "./methods.ts";
 import { Responses, SessionStream } from "./streams.ts";
 
+/** The longest time of a Node timer: 24 days. */
+const TIMER_MS_MAX = 2 ** 31 - 1;
+
 export interface BareOptions {
   /** true: trust the authorities that Node trusts. Unset: plain text. */
   readonly tls?: boolean | TlsOptions | undefined;
@@ -26,7 +29,7 @@ export interface BareOptions {
 }
 
 export interface BareCallOptions {
-  /** Milliseconds after which the call fails with DEADLINE_EXCEEDED; it may have taken effect. */
+  /** Milliseconds after which the call fails with DEADLINE_EXCEEDED; it may have taken effect. Above 24 days: no end. */
   readonly timeout?: number | undefined;
   /** Ends the call with CANCELLED; it may have taken effect. */
   readonly signal?: AbortSignal | undefined;
@@ -116,8 +119,9 @@ export class BareCalls {
   }
 }
 
+/** A time that no timer can hold counts as none. */
 function deadlineIn(timeout: number | undefined): CallOptions {
-  return timeout === undefined ? {} : { deadline: Date.now() + timeout };
+  return timeout === undefined || timeout > TIMER_MS_MAX ? {} : { deadline: Date.now() + timeout };
 }
 
 function asItIs(bytes: Buffer): Buffer {

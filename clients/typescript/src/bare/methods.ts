@@ -4,6 +4,7 @@ import type { DescMethod, MessageInitShape, MessageShape } from "@bufbuild/proto
 import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
 import { LockService } from "#proto/rowlock/v1/lock_service_pb.js";
 import { RowlockError } from "../rowlock-error.ts";
+import { refuseBrokenText } from "../whole-text.ts";
 
 type Methods = typeof LockService.method;
 type NamesOf<Kind extends DescMethod["methodKind"]> = {
@@ -29,6 +30,7 @@ export function pathOf(name: keyof Methods): string {
 export function encode<Name extends keyof Methods>(name: Name, request: RequestOf<Name>): Buffer {
   const { input }: DescMethod = LockService.method[name];
   try {
+    if (!(request instanceof Uint8Array)) refuseBrokenText(request);
     const bytes = request instanceof Uint8Array ? request : toBinary(input, create(input, request));
     return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   } catch (error) {

@@ -17,6 +17,7 @@ import type { Clock } from "../clock.ts";
 import type { Headers } from "../options.ts";
 import { RowlockError } from "../rowlock-error.ts";
 import { msOf } from "../times.ts";
+import { refuseBrokenText } from "../whole-text.ts";
 import type { Command, Connection, ConnectionOptions, News } from "./connection.ts";
 
 const { open: OPEN, commands: COMMANDS, received: RECEIVED } = SessionRequestSchema.field;
@@ -225,6 +226,7 @@ export class SessionConnection implements Connection {
 }
 
 function encoded(call: bigint, command: SessionCommand["command"], traceparent = ""): Uint8Array {
+  refuseBrokenText(command.value);
   return toBinary(SessionCommandSchema, create(SessionCommandSchema, { call, command, traceparent }));
 }
 

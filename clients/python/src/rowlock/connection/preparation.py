@@ -73,7 +73,11 @@ class Preparation:
     def _made_headers(self) -> Metadata:
         headers = self._headers
         try:
-            return metadata_of(headers() if callable(headers) else headers)
+            made = metadata_of(headers() if callable(headers) else headers)
+            for _, value in made:
+                # gRPC would fail in the middle of a connection.
+                value.encode("ascii")
+            return made
         # SystemExit, too: it would end this thread silently, and nobody would report that there are no headers.
         except BaseException as failure:
             message = f"The headers function failed: {failure}"

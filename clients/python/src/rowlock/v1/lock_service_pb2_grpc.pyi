@@ -69,8 +69,7 @@ the server has not made the change, and the call is safe to repeat. After a lost
 could undo what somebody else has set since, or end the leases of the next holders: read first (GetLock, ListLimits). The
 server itself never makes a change twice, nor over a later change.
 
-Give a call no deadline, or one within 24 days: the server counts deadlines in 32 bits of milliseconds, and a later one
-can end the call at once.
+A deadline of a call beyond 24 days counts as none.
 """
 
 import abc
