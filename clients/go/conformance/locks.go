@@ -32,6 +32,35 @@ func (d *driver) newHandle(name string) *handle {
 	return own
 }
 
+// holding is a context that shows all that this driver holds, as that of work under these locks does.
+func (d *driver) holding(ctx context.Context) context.Context {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, one := range d.handles {
+		if one.lock != nil {
+			held, cancel := one.lock.Context(ctx)
+			// The values stay; the end of the lock is not to end the request.
+			cancel()
+			ctx = valuesOf{ctx, held}
+		}
+	}
+	return ctx
+}
+
+// valuesOf is a context with the values of another one.
+type valuesOf struct {
+	context.Context
+	values context.Context
+}
+
+func (v valuesOf) Value(key any) any {
+	// The context itself keeps its end in a value, too.
+	if own := v.Context.Value(key); own != nil {
+		return own
+	}
+	return v.values.Value(key)
+}
+
 func (d *driver) acquire(asked *command) (any, error) {
 	client, err := d.clientOf(asked)
 	if err != nil {
@@ -47,7 +76,7 @@ func (d *driver) acquire(asked *command) (any, error) {
 		own.left <- err
 		return nil, err
 	}
-	lock, refusal, err := client.Acquire(own.asking, asked.name(), options...)
+	lock, refusal, err := client.Acquire(d.holding(own.asking), asked.name(), options...)
 	if err != nil {
 		return nil, err
 	}

@@ -30,6 +30,8 @@ type acquisition struct {
 	until  time.Duration
 	// traceparent is the trace context of the request; "" for none.
 	traceparent string
+	// own is the lease on the same lock that the caller holds; nil: none, as far as its context shows.
+	own *heldLease
 
 	requestID string
 	ticketID  string
@@ -89,7 +91,9 @@ func (a *acquisition) run(ctx context.Context) (*Lock, *Refusal, *Error) {
 			a.asked.onWaiting(notice)
 		case <-ctx.Done():
 			// An acquisition that has just been settled keeps its outcome: a lock that was granted is not thrown away.
-			a.client.turns.take(func() { a.abandon(cancelledError(ctx)) })
+			// Outside of the turn, because the context of a lock takes a turn itself.
+			why := cancelledError(ctx)
+			a.client.turns.take(func() { a.abandon(why) })
 			<-a.settled
 			return a.granted, a.refused, a.failure
 		}

@@ -59,7 +59,9 @@ func (c *capture) run(ctx context.Context) (Captured, error) {
 	case <-c.settled:
 	case <-ctx.Done():
 		// A capture that has just been settled keeps its outcome: locks that were granted are not thrown away.
-		c.client.turns.take(func() { c.abandon(cancelledError(ctx)) })
+		// Outside of the turn, because the context of a lock takes a turn itself.
+		why := cancelledError(ctx)
+		c.client.turns.take(func() { c.abandon(why) })
 		<-c.settled
 	}
 	if c.failure != nil {

@@ -168,6 +168,7 @@ func (c *Client) Acquire(ctx context.Context, name string, options ...LockOption
 	}
 	ctx, span := c.observer.startLock(ctx, name, asked)
 	acquisition := newAcquisition(c, name, asked, c.observer.telemetry.Traceparent(ctx))
+	acquisition.own = c.carriedBy(ctx, name)
 	began, hasWaited := c.turns.now(), false
 	defer func() { c.observer.endLock(span, lock, refusal, err, hasWaited, c.turns.now()-began) }()
 	if err := c.begin(ctx, acquisition); err != nil {

@@ -35,6 +35,31 @@ func (c *lockContext) Err() error {
 	return c.Context.Err()
 }
 
+// carries is the key under which a context has the lease of a lock that its client holds.
+type carries struct {
+	turns *turns
+	name  string
+}
+
+// carriedBy is the lease on a lock of this name whose holder asks with this context, or nil. Another goroutine of the
+// program has another context, so only this shows that a caller waits for itself.
+func (c *Client) carriedBy(ctx context.Context, name string) *heldLease {
+	lease, _ := ctx.Value(carries{&c.turns, name}).(*heldLease)
+	return lease
+}
+
+// Value adds the lease to the values of the parent, unless it is over.
+func (c *lockContext) Value(key any) any {
+	if key == (carries{c.lease.turns, c.lease.lockName}) {
+		isOver := false
+		c.lease.turns.take(func() { isOver = c.lease.isLost() })
+		if !isOver {
+			return c.lease
+		}
+	}
+	return c.Context.Value(key)
+}
+
 // look cancels the context if the lease is over.
 func (c *lockContext) look() {
 	var err *Error

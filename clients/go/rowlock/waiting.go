@@ -4,6 +4,7 @@ package rowlock
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/rowlock/rowlock/clients/go/rowlockv1"
@@ -32,8 +33,8 @@ type Waiting struct {
 	HeldByYou bool
 }
 
-// OnWaiting calls tell after [Config.ExplainAfter] of waiting and then every minute, and at once if this client holds
-// the lock itself. It runs in the goroutine that waits. If tell is slow, it gets only the latest notice.
+// OnWaiting calls tell after [Config.ExplainAfter] of waiting and then every minute. It calls tell at once if the context
+// of the request shows that its caller holds the lock itself: see [Lock.Context]. It runs in the goroutine that waits. If tell is slow, it gets only the latest notice.
 func OnWaiting(tell func(Waiting)) LockOption {
 	return lockOption(func(o *lockOptions) { o.onWaiting = tell })
 }
@@ -88,9 +89,8 @@ func (l *waitLedger) answered() {
 // waits begins with the first place in the queue, in a turn.
 func (a *acquisition) waits() {
 	a.client.waits.isFirst(a)
-	own := a.client.locks.ofName(a.name)
-	if own != nil {
-		a.note(Waiting{Summary: own.heldByYou()}, own)
+	if a.own != nil && !a.own.isLost() {
+		a.note(Waiting{Summary: a.own.heldByYou()}, a.own)
 	}
 	a.noticeAfter(a.client.config.ExplainAfter)
 }
@@ -141,19 +141,24 @@ func (a *acquisition) askWhy() bool {
 	return true
 }
 
-// note logs a notice and gives it to the caller. own is the lease that this client holds, if that is news.
+// note logs a notice and gives it to the caller. own is the lease of the caller itself, which then waits for itself.
 func (a *acquisition) note(notice Waiting, own *heldLease) {
 	if a.isSettled() {
 		return
 	}
 	notice.Name, notice.Place, notice.Waited = a.name, a.place, a.client.turns.now()-a.began
-	notice.HeldByYou = a.client.locks.ofName(a.name) != nil
+	// Another goroutine may hold it, and that is no mistake.
+	held := a.client.locks.ofName(a.name)
+	notice.HeldByYou = held != nil
+	if held != nil && own == nil {
+		notice.Summary = strings.TrimSuffix(held.heldByYou()+": "+notice.Summary, ": ")
+	}
 	isNews := own != nil && !own.wasAskedFor
 	if isNews || own == nil && a.client.waits.isFirst(a) {
 		a.client.observer.waiting(notice, own != nil)
 	}
 	if own != nil {
-		// Among many goroutines that share a lock this is no mistake, and one line is enough.
+		// One line for a lease is enough.
 		own.wasAskedFor = true
 	}
 	if a.asked.onWaiting != nil {

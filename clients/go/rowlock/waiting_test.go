@@ -4,7 +4,9 @@ package rowlock_test
 
 import (
 	"context"
+	"errors"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -80,12 +82,70 @@ func TestAWaitIsExplainedOnlyByItsPlaceIfTheServerDoesNotSayWhy(t *testing.T) {
 	}
 }
 
+// One client for a program is the recommended set-up, and its goroutines and HTTP handlers take turns.
+func TestAWaitForAnotherGoroutineOfTheProgramIsNoWarning(t *testing.T) {
+	t.Parallel()
+	client, _, log := watched(t, rowlock.Config{Addresses: []string{sharedAddress(t)}, ExplainAfter: 200 * time.Millisecond})
+	err := client.WithLock(background, nameOf(t), func(ctx context.Context, _ *rowlock.Lock) error {
+		notice := within(t, "the notice", waits(t, client))
+		if !notice.HeldByYou || notice.Waited < 200*time.Millisecond || !strings.Contains(notice.Summary, "you hold") {
+			t.Errorf("%+v", notice)
+		}
+		until(t, "the line", func() bool { return log.has("INFO", "rowlock: waiting for a lock", "you hold") })
+		return nil
+	})
+	if err != nil || log.has("WARN", "waiting for a lock") {
+		t.Error("it warns", err)
+	}
+}
+
+// A lease that is over is not the caller's any more, and neither is that of another lock.
+func TestAContextShowsOnlyWhatItsCallerStillHolds(t *testing.T) {
+	t.Parallel()
+	client, _, log := watched(t, rowlock.Config{Addresses: []string{sharedAddress(t)}, ExplainAfter: 200 * time.Millisecond})
+	first := mustLock(t, client, nameOf(t))
+	ctx, cancel := first.Context(background)
+	defer cancel()
+	other := mustLock(t, client, nameOf(t)+"/other")
+	nested, cancelNested := other.Context(ctx)
+	defer cancelNested()
+	first.Close()
+	held := mustLock(t, client, nameOf(t))
+	notices := make(chan rowlock.Waiting, 1)
+	group := sync.WaitGroup{}
+	begin(&group, func() {
+		lock, err := client.Lock(context.WithoutCancel(nested), nameOf(t), rowlock.OnWaiting(func(notice rowlock.Waiting) { notices <- notice }))
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		lock.Close()
+	})
+	within(t, "the notice", notices)
+	held.Close()
+	group.Wait()
+	if log.has("WARN", "waiting for a lock") || nested.Err() == nil {
+		t.Error("it warns", nested.Err())
+	}
+}
+
 func TestALockThatTheClientHoldsItselfIsSaidAtOnce(t *testing.T) {
 	t.Parallel()
 	client, _, log := watched(t, rowlock.Config{Addresses: []string{sharedAddress(t)}, ExplainAfter: time.Hour})
 	held := mustLock(t, client, nameOf(t))
 	const said = "yourself, since 0 s; locks are not reentrant"
-	notices := waits(t, client)
+	notices := make(chan rowlock.Waiting, 1)
+	group := sync.WaitGroup{}
+	defer group.Wait()
+	begin(&group, func() {
+		ctx, cancel := held.Context(context.WithValue(background, struct{}{}, "another value"))
+		defer cancel()
+		// Its context ends with the lock. Asking it for its error takes a turn of the client.
+		_, err := client.Lock(ctx, nameOf(t), rowlock.OnWaiting(func(notice rowlock.Waiting) { notices <- notice }))
+		if !errors.Is(err, rowlock.ErrCancelled) {
+			t.Error(err)
+		}
+	})
 	if notice := within(t, "the notice", notices); !notice.HeldByYou || !strings.Contains(notice.Summary, said) {
 		t.Errorf("%+v", notice)
 	}

@@ -144,7 +144,7 @@ final class Telemetry {
   /** @param held for how long this client itself holds the lock that it waits for. */
   void waits(WaitNotice notice, Optional<Duration> held, boolean isForItself) {
     String line =
-        "Waiting for \"" + notice.name() + "\" since " + notice.waited().toSeconds() + " s, with "
+        "Rowlock: waiting for \"" + notice.name() + "\" since " + notice.waited().toSeconds() + " s, with "
             + notice.place().ahead() + " before it";
     if (held.isPresent()) line += "; " + Refusal.heldByYou(notice.name(), held.get());
     if (!notice.summary().isEmpty()) line += ": " + notice.summary();

@@ -157,7 +157,7 @@ class TelemetryTest {
               "crowd", LockOptions.builder().onWaiting(notice -> told.countDown()).build()));
       // It is told after those before it had their turns.
       assertTrue(told.await(60, TimeUnit.SECONDS));
-      assertEquals(1, log.count(Level.INFO, "Waiting for \"crowd\""));
+      assertEquals(1, log.count(Level.INFO, "Rowlock: waiting for \"crowd\""));
       held.close();
       for (CompletableFuture<HeldLock> wait : waits) wait.get().close();
     }
