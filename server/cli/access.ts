@@ -16,6 +16,7 @@ Prints the token on the standard output, once, and the line for the file of ROWL
 standard error output. The line has only a hash, so nobody can get the token from it.
 
 Examples:
+  umask 077    # only you can read the files
   rowlock token new nightly > nightly.token 2>> tokens
   rowlock run etl/orders --token-file nightly.token -- ./load-orders
 `;

@@ -1,6 +1,6 @@
 // Pastes the lines of docs/security.md, from the first token to the changed policy, into real shells.
 
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -35,6 +35,8 @@ test("the page on security takes an operator to mutual TLS, tokens and a policy"
   expect(readFileSync(join(folder, "tokens"), "utf8")).toMatch(
     /^nightly sha256:\w{64}\noperator sha256:\w{64}\n$/,
   );
+  const modeOf = (file: string) => statSync(join(folder, file)).mode & 0o777;
+  for (const file of ["nightly.token", "operator.token"]) expect(modeOf(file), file).toBe(0o600);
   const answer = await first.run(policy as string);
   expect(answer).toContain("yes: the rule in line 2 allows token:nightly Acquire");
   expect(answer).toMatch(/^quota: claims 1000, .*, records 10000/m);
@@ -42,6 +44,7 @@ test("the page on security takes an operator to mutual TLS, tokens and a policy"
     /no: no rule allows token:nightly ForceRelease[\s\S]*denied/,
   );
   await first.run(certificates as string);
+  for (const file of ["ca.key", "server.key", "client.key"]) expect(modeOf(file), file).toBe(0o600);
   void first.start(serve as string).done.catch(() => {});
   const [, address = ""] = await first.shows(/gRPC +(\S+) \(TLS, clients by certificate\)/);
   await first.shows(/LockService\/Acquire\n/);
