@@ -157,7 +157,7 @@ export function limitWords({ limit, source, pattern = "", reason, version }: Lim
     source === "default"
       ? "nothing was set"
       : source === "pattern"
-        ? `from ${shown(pattern)}`
+        ? `from ${pattern === "" ? "a pattern" : shown(pattern)}`
         : "set for this name";
   const words = [from, source === "default" ? "" : `version ${version}`, shown(reason)];
   return `${limit} (${words.filter(Boolean).join(", ")})`;

@@ -42,7 +42,8 @@ function causeWords(cause: WaitCause, name: string, nowMs: number): [words: stri
       ];
     case "limit": {
       const { limit, setAt, setBy } = cause;
-      const isPattern = limit.source === "pattern";
+      // The server hides a pattern from callers who may not read all names under it.
+      const isPattern = limit.source === "pattern" && Boolean(limit.pattern);
       const target = isPattern ? `--pattern ${shellWord(limit.pattern ?? "", true)}` : lock;
       const by = setBy === undefined ? "" : ` by ${shown(setBy)}`;
       const set = setAt || by ? `, set${by}${setAt ? ` ${ago(setAt)}` : ""}` : "";

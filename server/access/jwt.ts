@@ -2,6 +2,7 @@
 
 import { createLocalJWKSet, errors, type JSONWebKeySet, jwtVerify } from "jose";
 import { credentialsExpired, credentialsWrong, keysUnavailable } from "./access-error.ts";
+import { hasKey, thumbprintOf } from "./key-thumbprints.ts";
 import { type Principal, principalName } from "./principal.ts";
 
 /** Algorithms with public keys. With a shared secret, everybody who can check a token could make one. */
@@ -43,20 +44,16 @@ export function looksLikeJwt(token: string): boolean {
 
 /** Throws CREDENTIALS_WRONG, CREDENTIALS_EXPIRED or KEYS_UNAVAILABLE. */
 export async function principalOfJwt(token: string, rules: JwtRules, keys: KeySet): Promise<Principal> {
-  const { payload, protectedHeader } = await verified(token, rules, keys);
+  const { payload, key } = await verified(token, rules, keys);
   const named = payload[rules.nameClaim];
   const name = typeof named === "string" ? principalName("jwt", named) : null;
   if (name === null) throw credentialsWrong(`the JWT has no usable claim "${rules.nameClaim}"`);
-  const { kid } = protectedHeader;
+  const thumbprint = thumbprintOf(key);
   return {
     name,
     endsMs: (payload.exp as number) * 1_000 + rules.clockSkewMs,
-    isKnown: () => kid === undefined || hasKey(keys, kid),
+    isKnown: () => hasKey(keys.current(), thumbprint),
   };
-}
-
-function hasKey(keys: KeySet, kid: string): boolean {
-  return keys.current()?.keys.some((key) => key.kid === kid) ?? false;
 }
 
 async function verified(token: string, rules: JwtRules, keys: KeySet) {

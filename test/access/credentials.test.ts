@@ -186,6 +186,30 @@ describe("a JWT", () => {
     if (before) keys.replace(before);
   });
 
+  test.each([["one"], [undefined]])(
+    "ends when its key is withdrawn, and another one has the id %o",
+    async (kid) => {
+      const before = keys.current();
+      const publicOf = async ({ publicKey }: GenerateKeyPairResult, id = kid) => ({
+        ...(await exportJWK(publicKey)),
+        ...(id !== undefined && { kid: id }),
+        alg: "ES256",
+      });
+      keys.replace({ keys: [await publicOf(own)] });
+      const header = { alg: "ES256", ...(kid !== undefined && { kid }) };
+      const token = await new SignJWT(claims()).setProtectedHeader(header).sign(own.privateKey);
+      const gate = access();
+      const identity = (await gate.identify(bearer(token))) as Identity;
+      // The same key again, read anew, under another id, and beside keys that nobody here can use.
+      keys.replace({ keys: [{ kty: "PQ" }, await publicOf(own, "renamed")] });
+      expect(identity.ended(Date.now())).toBeNull();
+      keys.replace({ keys: [await publicOf(foreign)] });
+      expect(identity.ended(Date.now())?.reason).toBe("CREDENTIALS_WRONG");
+      expect(await outcome(gate, bearer(token))).toBe("CREDENTIALS_WRONG");
+      if (before) keys.replace(before);
+    },
+  );
+
   test("that cannot be checked yet may be tried again", async () => {
     const empty = access({ jwt: { rules: RULES, keys: new FileKeys() } });
     expect(await outcome(empty, bearer(await signed(claims())))).toBe("KEYS_UNAVAILABLE");
