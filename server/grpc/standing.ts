@@ -57,7 +57,7 @@ export class Standing implements Callers {
   readonly closed = (peer: string): boolean => {
     const connection = this.#byPeer.get(peer);
     this.#byPeer.delete(peer);
-    return connection !== undefined && connection.isKnown && !connection.isEnding;
+    return connection?.isKnown === true && !connection.isEnding;
   };
 
   known(peer: string): void {
