@@ -23,7 +23,7 @@ export interface ConnectionDoorOptions {
   readonly proxies?: BlockList | undefined;
   /** How long that header may take. */
   readonly headerMs?: number;
-  /** A connection is closed. Returns whether a caller was identified on it. */
+  /** A connection is closed. Returns whether it was good for something. */
   readonly closed: (peer: string) => boolean;
   readonly nowMs?: () => number;
 }

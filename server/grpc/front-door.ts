@@ -107,6 +107,7 @@ export class FrontDoor {
     const isUrgent = verb?.admission === "urgent";
     const place = streams.enter(session, bytes, isUrgent, () => {
       this.#note(path, UNFINISHED);
+      standing.failedOn(session);
       endWith(stream, UNFINISHED.answer);
     });
     if (!place) return this.#refuse(stream, path, FULL);

@@ -109,6 +109,10 @@ export const CALLS_TURN_MS = 4;
  * transport would read up to two megabytes of each in a turn, which can open tens of thousands of calls.
  */
 export const CALLS_READ_AT_ONCE = 64;
+/** Between two reads of such connections of strangers: time for some turns that serve others alone. */
+export const READ_REST_MS = 20;
+/** Calls that came to nothing lately on a connection, above which it counts like that of a stranger. */
+export const FAILED_LATELY = 20;
 
 /**
  * Calls in a row that the transport may refuse before it ends the connection: unbounded. The transport counts calls

@@ -166,6 +166,7 @@ export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
     standing,
     reading: new ReadingTurns<object>({
       stop: (session) => connectionDoor.stopReading(standing.peerOf(session)),
+      rests: (session) => standing.isPoor(session),
       goOn: (session) => {
         if (!standing.isEnding(session) || standing.isKnown(session))
           connectionDoor.goOnReading(standing.peerOf(session));

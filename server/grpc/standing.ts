@@ -4,7 +4,7 @@
 
 import { constants, type ServerHttp2Session } from "node:http2";
 import { Allowance } from "../core/allowance.ts";
-import { FAILED_CALLS, LEAVES_MS, UNKNOWN_STREAMS_MAX } from "./grpc-bounds.ts";
+import { FAILED_CALLS, FAILED_LATELY, LEAVES_MS, UNKNOWN_STREAMS_MAX } from "./grpc-bounds.ts";
 
 /** As grpc-js has it: all stream ids are below. */
 const LAST_STREAM_ID = 2 ** 31 - 1;
@@ -53,11 +53,11 @@ export class Standing implements Callers {
     this.#bySession.set(session, connection);
   };
 
-  /** To be told of each connection that is closed. Returns whether a caller was identified on it. */
+  /** To be told of each connection that is closed. Returns whether it was good for something. */
   readonly closed = (peer: string): boolean => {
-    const isKnown = this.#byPeer.get(peer)?.isKnown ?? false;
+    const connection = this.#byPeer.get(peer);
     this.#byPeer.delete(peer);
-    return isKnown;
+    return connection?.isKnown === true && !connection.isEnding;
   };
 
   known(peer: string): void {
@@ -73,6 +73,13 @@ export class Standing implements Callers {
   knownOn(session: object): void {
     const connection = this.#bySession.get(session);
     if (connection && !connection.isKnown) this.known(connection.peer);
+  }
+
+  /** Whether nobody was identified on the connection, or its calls come to nothing. */
+  isPoor(session: object): boolean {
+    const connection = this.#bySession.get(session);
+    if (!connection?.isKnown) return true;
+    return connection.failures.taken(this.#nowMs()) > FAILED_LATELY;
   }
 
   /** As in `getPeer`. */

@@ -45,7 +45,10 @@ test.skipIf(!isLinux)(
   `of 10,000 connections as many are open as the server has room for, in ${CROWD_MIB_MAX} MiB`,
   async () => {
     const { peakMib } = await stage.attack("a crowd of connections", {
-      args: ["--connections-max", String(CROWD_MAX)],
+      args: [
+        ...["--connections-max", String(CROWD_MAX), "--address-connections-max", String(2 * CROWD_MAX)],
+        ...["--address-connections-per-second", "off"],
+      ],
       sees: [/closed/],
     });
     expect(peakMib).toBeLessThanOrEqual(CROWD_MIB_MAX);

@@ -104,5 +104,8 @@ function write(table: readonly string[]): void {
   const text = readFileSync(DOCUMENT, "utf8");
   const [from, to] = [text.indexOf(BEGIN), text.indexOf(END)];
   if (from < 0 || to < from) throw new Error(`SECURITY.md has no place for the table: ${BEGIN}`);
-  writeFileSync(DOCUMENT, `${text.slice(0, from + BEGIN.length)}\n\n${table.join("\n")}\n\n${text.slice(to)}`);
+  writeFileSync(
+    DOCUMENT,
+    `${text.slice(0, from + BEGIN.length)}\n\n${table.join("\n")}\n\n${text.slice(to)}`,
+  );
 }

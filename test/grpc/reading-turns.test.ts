@@ -1,10 +1,10 @@
 // Turns in being read, with connections that only count.
 
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { CALLS_READ_AT_ONCE } from "../../server/grpc/grpc-bounds.ts";
+import { CALLS_READ_AT_ONCE, READ_REST_MS } from "../../server/grpc/grpc-bounds.ts";
 import { ReadingTurns } from "../../server/grpc/reading-turns.ts";
 
-beforeEach(() => void vi.useFakeTimers({ toFake: ["setImmediate"] }));
+beforeEach(() => void vi.useFakeTimers({ toFake: ["setImmediate", "setInterval", "clearInterval"] }));
 afterEach(() => void vi.useRealTimers());
 
 test("of connections that open many calls at once, one is read in each turn; others are always read", () => {
@@ -12,6 +12,7 @@ test("of connections that open many calls at once, one is read in each turn; oth
   const turns = new ReadingTurns<{ readonly name: string }>({
     stop: ({ name }) => said.push(`stop ${name}`),
     goOn: ({ name }) => said.push(`read ${name}`),
+    rests: () => false,
   });
   const [a, b, quiet] = [{ name: "a" }, { name: "b" }, { name: "quiet" }];
   const opens = (connection: typeof a, calls: number) => {
@@ -33,4 +34,21 @@ test("of connections that open many calls at once, one is read in each turn; oth
   expect(turn()).toEqual(["read a"]);
   turn();
   expect(vi.getTimerCount()).toBe(0);
+});
+
+test("connections of strangers rest in between, one after the other", () => {
+  const said: string[] = [];
+  const turns = new ReadingTurns<{ readonly name: string }>({
+    stop: () => {},
+    goOn: ({ name }) => said.push(name),
+    rests: () => true,
+  });
+  for (const stranger of [{ name: "a" }, { name: "b" }])
+    for (let call = 0; call < CALLS_READ_AT_ONCE; call++) turns.opened(stranger);
+  vi.advanceTimersByTime(READ_REST_MS - 1);
+  expect(said).toEqual([]);
+  vi.advanceTimersByTime(1);
+  expect(said).toEqual(["a"]);
+  vi.advanceTimersByTime(2 * READ_REST_MS);
+  expect([said, vi.getTimerCount()]).toEqual([["a", "b"], 0]);
 });

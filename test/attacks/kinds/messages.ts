@@ -21,8 +21,9 @@ const BYTES_MAX = 65_536;
 const CONNECTIONS = 30;
 const EVERY_MS = 100;
 const REST_MS = 100;
-/** Calls whose messages never become complete, of one connection, and what is sent of each. */
-const UNFINISHED = 200;
+/** Calls whose messages never become complete, of as many connections, and what is sent of each. */
+const UNFINISHED = 90;
+const UNFINISHED_CONNECTIONS = 67;
 /** Less than half of a window, so that the server always makes room for the next one. */
 const UNFINISHED_BYTES = 30_000;
 const PARTS = 100;
@@ -63,8 +64,8 @@ const ofBytes = (bytes: number): Attack => {
 
 /** Opens calls on many connections and sends these frames, as fast as the server takes them. */
 async function unfinished(target: Target, partsOf: (stream: number) => Buffer, bytes: number): Promise<void> {
-  let left = CONNECTIONS;
-  await atOnce(CONNECTIONS, async () => {
+  let left = UNFINISHED_CONNECTIONS;
+  await atOnce(UNFINISHED_CONNECTIONS, async () => {
     const connection = target.connect();
     for (let index = 0; index < UNFINISHED && connection.isOpen; index++)
       await connection.sendData(partsOf(1 + 2 * index), bytes);
