@@ -3,7 +3,14 @@
 import { describe, expect, test } from "vitest";
 import { marksOf } from "../../../clients/page/src/time-axis.ts";
 import { causeWords } from "../../../clients/page/src/wait-causes.ts";
-import { ageWords, clockWords, shown, someOf, timeWords, zoneWords } from "../../../clients/page/src/words.ts";
+import {
+  ageWords,
+  clockWords,
+  shown,
+  someOf,
+  timeWords,
+  zoneWords,
+} from "../../../clients/page/src/words.ts";
 import { localTime } from "../../../clients/shell/past-times.ts";
 
 describe("a text from others", () => {
