@@ -46,6 +46,7 @@ COPY --from=layers /layers/system/ /
 COPY --from=layers /layers/app/ /
 ENV PATH=/usr/local/bin \
     NODE_ENV=production \
+    ROWLOCK_BANNER=false \
     ROWLOCK_LISTEN=0.0.0.0:50051 \
     ROWLOCK_METRICS_LISTEN=0.0.0.0:9464
 # If no database is configured, the embedded one is in the working directory.

@@ -1,7 +1,7 @@
 // The process: arguments, environment, signals, exit. Only this file touches it; everything else gets what it needs
 // as arguments.
 
-import { readFileSync, writeSync } from "node:fs";
+import { fstatSync, readFileSync, writeSync } from "node:fs";
 import { finished } from "node:stream/promises";
 import { setImmediate } from "node:timers/promises";
 import { type CliContext, EXIT } from "../clients/shell/context.ts";
@@ -99,6 +99,16 @@ function ofProc(name: string): Buffer {
   }
 }
 
+function isSameFile(one: number, other: number): boolean {
+  try {
+    const [first, second] = [fstatSync(one), fstatSync(other)];
+    return first.dev === second.dev && first.ino === second.ino;
+  } catch {
+    // One of them is closed.
+    return false;
+  }
+}
+
 const environ = ofProc("environ");
 let asked: Promise<string> | undefined;
 const context: CliContext = {
@@ -113,6 +123,7 @@ const context: CliContext = {
   get inEnded() {
     return inEnded();
   },
+  outIsErr: isSameFile(1, 2) && !process.stdout.isTTY,
   errIsTerminal: process.stderr.isTTY ?? false,
   get screen() {
     const { isTTY, columns, rows } = process.stdout;

@@ -22,6 +22,8 @@ export interface CliContext {
   readonly stopSignal: Promise<string>;
   /** Resolves when standard input has ended. Reads it from then on that a command reads this property, and drops it. */
   readonly inEnded: Promise<string>;
+  /** Whether `out` and `err` write to one file or pipe, where words for people and a log for programs would mix. */
+  readonly outIsErr: boolean;
   /** Whether `err` writes to a terminal. */
   readonly errIsTerminal: boolean;
   /** The present size of the terminal that `out` writes to; undefined: `out` writes elsewhere. */

@@ -12,6 +12,7 @@ import type {
   RowlockClient,
 } from "../typescript/src/index.ts";
 import { type CliContext, EXIT, type ExitCode } from "./context.ts";
+import { inLocalTime } from "./past-times.ts";
 import { pausedLimit } from "./paused-limits.ts";
 import { ERASE_LINE, said, shown, timeWords } from "./print.ts";
 import { resumeWords } from "./wait-causes.ts";
@@ -110,7 +111,7 @@ export function laterReason(rowlock: Pick<RowlockClient, "explainWait">, say: (w
     if (ticketId === undefined) return;
     try {
       const { summary } = await rowlock.explainWait({ ticketId });
-      if (!isOver) say(summary);
+      if (!isOver) say(inLocalTime(summary, new Date()));
     } catch {
       // See above: the wait goes on.
     }
@@ -184,7 +185,7 @@ function refusedSentence(name: string, refusal: Refusal): string {
     case "STATUS_MISMATCH":
       return `"${name}" has ${refusal.status === "" ? "no status" : `the status "${refusal.status}"`}, which no --if-status allows.`;
     default:
-      return `"${name}" was not acquired. ${refusal.message}`;
+      return `"${name}" was not acquired. ${inLocalTime(refusal.message, new Date())}`;
   }
 }
 

@@ -1,7 +1,7 @@
 // Says why a request waits: each cause in words, with what an operator can do about it, and about how long it may last.
 
 import type { ClaimView, WaitCause, WaitEstimateView, WaitExplanation } from "../typescript/src/index.ts";
-import { localTime } from "./past-times.ts";
+import { inLocalTime, localTime } from "./past-times.ts";
 import { type PausedLimit, pausedLimit } from "./paused-limits.ts";
 import { type Paint, shown, timeWords } from "./print.ts";
 
@@ -14,7 +14,12 @@ export function explanationPage(explanation: WaitExplanation, nowMs: number, pai
     return `  - ${words}: ${todo}`;
   });
   const last = estimate ? [`  ${estimateWords(estimate)}`] : [];
-  return [`${paint("bold", which)}: ${shown(summary)}`, ...lines, ...last, ""].join("\n");
+  return [
+    `${paint("bold", which)}: ${shown(inLocalTime(summary, new Date(nowMs)))}`,
+    ...lines,
+    ...last,
+    "",
+  ].join("\n");
 }
 
 /** Why in words, and what to do, both without a full stop. */

@@ -86,7 +86,8 @@ async function runServer(command: RowlockCommand, context: CliContext): Promise<
     return EXIT.failed;
   }
   app = await starting;
-  context.out(isEphemeral ? addresses(app) : banner(config, app, context.version));
+  if (isEphemeral) context.out(addresses(app));
+  else if (config.banner && !context.outIsErr) context.out(banner(config, app, context.version));
   const { grpcAddress: grpc, metricsAddress: metrics, databaseProduct: product } = app;
   const database = describeDatabaseUrl(parseDatabaseUrl(config.databaseUrl));
   log.info({ version: context.version, grpc, metrics, database, product }, "serving");

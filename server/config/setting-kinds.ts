@@ -30,8 +30,8 @@ export function duration(min: string, max: string): Kind<number> {
 
 /** NaN: the text is no duration. */
 function durationMs(text: string): number {
-  const [, number = "", unit = "s"] = /^(\d{1,9}(?:\.\d{1,9})?)(ms|s|m|h|d)?$/.exec(text) ?? [];
-  return Math.round(Number(number || Number.NaN) * UNIT_MS[unit as keyof typeof UNIT_MS]);
+  const [, number = "", unit = "s"] = /^(\d{1,9})(ms|s|m|h|d)?$/.exec(text) ?? [];
+  return Number(number || Number.NaN) * UNIT_MS[unit as keyof typeof UNIT_MS];
 }
 
 export function count(min: number, max: number): Kind<number> {

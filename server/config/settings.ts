@@ -406,6 +406,13 @@ export const SETTINGS = {
     kind: flag,
     about: "Log each grant and each release at level info, to show who held which lock, and when.",
   },
+  banner: {
+    default: "true",
+    kind: flag,
+    about:
+      "Print for people where the server listens, unless standard output and the log go to one file or pipe: a program that " +
+      "reads both reads lines of JSON only.",
+  },
   logLevel: {
     default: "info",
     kind: oneOf(["trace", "debug", "info", "warn", "error", "fatal", "silent"]),

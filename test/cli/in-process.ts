@@ -33,6 +33,7 @@ export async function ranInProcess(
     },
     inEnded: new Promise(() => {}),
     stopSignal: new Promise(() => {}),
+    outIsErr: false,
     errIsTerminal: false,
     screen,
     onKeys: () => undefined,

@@ -49,6 +49,7 @@ describe("without any setting", () => {
       advertise: null,
       metricsListen: { host: "127.0.0.1", port: 9464 },
       page: true,
+      banner: true,
       metricsTls: false,
       metricsTokenFile: null,
       metricsTokens: null,
@@ -249,7 +250,7 @@ describe("names", () => {
 describe("values", () => {
   test("all faults are reported at once, each with its place and the remedy", () => {
     const faults = faultsOf({
-      files: { f: "ROWLOCK_GRACE=10" },
+      files: { f: "ROWLOCK_GRACE=ten" },
       env: { ROWLOCK_LISTEN: "50051", ROWLOCK_MIGRATE: "yes", ROWLOCK_QEUE_MAX: "5" },
       flags: { ROWLOCK_CONFIG: "f", ROWLOCK_POOL_SIZE: "1", ROWLOCK_LOG_LEVEL: "loud" },
     });
@@ -257,7 +258,7 @@ describe("values", () => {
       "ROWLOCK_QEUE_MAX (environment) is not a setting: did you mean ROWLOCK_QUEUE_MAX?",
       expect.stringMatching(/^ROWLOCK_LISTEN is "50051" \(environment\): write host:port/),
       'ROWLOCK_MIGRATE is "yes" (environment): write true or false.',
-      'ROWLOCK_GRACE is "10" (f): write a duration such as 500ms, 10s, 5m, 2h or 7d, from 1s to 10m.',
+      'ROWLOCK_GRACE is "ten" (f): write a duration such as 500ms, 10s, 5m, 2h or 7d, from 1s to 10m.',
       'ROWLOCK_POOL_SIZE is "1" (flag --pool-size): write a whole number from 2 to 1000.',
       'ROWLOCK_LOG_LEVEL is "loud" (flag --log-level): write one of trace, debug, info, warn, error, fatal, silent.',
     ]);
@@ -322,6 +323,11 @@ describe("values", () => {
       null,
       null,
     ]);
+  });
+
+  test("a bare number is seconds, as in the shell", () => {
+    expect(faultsOf({ env: { ROWLOCK_GRACE: "5" } })).toEqual([]);
+    expect(faultsOf({ env: { ROWLOCK_GRACE: "601" } })).toHaveLength(1);
   });
 
   test("classes of the history have patterns and durations", () => {

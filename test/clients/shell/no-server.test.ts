@@ -158,7 +158,7 @@ describe("an impossible command line fails before anything is sent", () => {
     [["--addr", "a:1,,b:2"], /an address is empty/],
     [[...at, "--ca", "none"], /--ca none: there is no such file/],
     [[...at, "--ca", "junk"], /--ca junk: this is not a certificate/],
-    [[...at, "--ca", "expired.crt"], /--ca expired\.crt: this certificate expired on/],
+    [[...at, "--ca", "expired.crt"], /--ca expired\.crt: this certificate expired at/],
     [[...at, "--cert", "own.crt"], /add the file of its key/],
     [[...at, "--key", "own.key"], /add the file of its certificate/],
     [[...at, "--cert", "own.crt", "--key", "other.key"], /other\.key: this is not the key of own\.crt/],

@@ -153,6 +153,14 @@ test("names and owners can neither control a terminal nor start new lines", () =
   );
 });
 
+test("a list by the longest wait shows it, and no other list does", () => {
+  const waits = { ...lock(1, [], [claim(1)]), waiting: 1 };
+  expect(lockTable([waits, lock(1, [], [])], NOW_MS, plain, "longest-wait")).toMatch(
+    /^NAME +LIMIT +HELD +WAITING +LONGEST WAIT +HOLDERS\nl +1 +0 +1 +\d+ m?s\n/,
+  );
+  expect(lockTable([waits], NOW_MS, plain)).not.toContain("LONGEST WAIT");
+});
+
 test("JSON escapes them, and reads back as the same text", () => {
   const name = "a\u001b[2J\u009b2J\u007f\u202e\u2067\u200f\u061c\u2029ü\n";
   const line = jsonLine({ name });

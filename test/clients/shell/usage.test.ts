@@ -108,3 +108,12 @@ test("the table has a row for each group, and escapes its name", () => {
   );
   expect(table([])).toBe("No lock is held or waited for, and no lease has ended lately.\n");
 });
+
+test("a lease that was granted a moment ago is no leak: it is on its way to its client", () => {
+  const leaksAfter = (seconds: number) => {
+    const fresh = claim("web/a", "web", { grantedAt: ago(seconds), expiresAt: ago(-30), isUnclaimed: true });
+    return usageOf([fresh], groupOf("name", []), { sinceMs: SINCE_MS, nowMs: NOW_MS, order: "held" })[0]
+      ?.leaks;
+  };
+  expect([0, 0.057, 4.9, 5].map(leaksAfter)).toEqual([0, 0, 0, 1]);
+});

@@ -1,11 +1,13 @@
 // The table that maps thrown errors to the status that a client sees.
 
+import { inspect } from "node:util";
 import { fromBinary } from "@bufbuild/protobuf";
 import { anyUnpack } from "@bufbuild/protobuf/wkt";
 import { status } from "@grpc/grpc-js";
 import { describe, expect, test } from "vitest";
 import { BadRequestSchema, ErrorInfoSchema, RetryInfoSchema } from "#proto/google/rpc/error_details_pb.js";
 import { StatusSchema } from "#proto/google/rpc/status_pb.js";
+import { rightMissing } from "../../../server/access/access-error.ts";
 import type { Claim } from "../../../server/core/claim.ts";
 import { Fault, type FaultKind } from "../../../server/engine/faults.ts";
 import { FaultLog } from "../../../server/grpc/call-observer.ts";
@@ -188,6 +190,26 @@ describe("the log", () => {
       });
     }
     expect(lines).toHaveLength(2);
+  });
+
+  test("has a refusal as a sentence with the lock and the right, and no stack", () => {
+    const lines: [fields: object, message: string][] = [];
+    const ignore = () => {};
+    const warn = (fields: object, message: string) => void lines.push([fields, message]);
+    const faultLog = new FaultLog({ debug: ignore, info: ignore, error: ignore, warn });
+    const error = rightMissing("token:etl", { verb: "SetLimit", right: "operate" }, '"pool/gpu"');
+    faultLog.failed("SetLimit", failureOf(error), error);
+    expect(lines).toEqual([
+      [
+        { method: "SetLimit", reason: "RIGHT_MISSING", suppressed: 0 },
+        'calls are refused: The policy of this server does not allow SetLimit on "pool/gpu" to token:etl: it needs the right `operate`.',
+      ],
+    ]);
+    // The caller knows only the id of a lease, and must not learn the name.
+    const byId = rightMissing("token:etl", { verb: "Renew", right: "use" }, "the lock of this lease", '"a"');
+    new FaultLog({ debug: ignore, info: ignore, error: ignore, warn }).failed("Renew", failureOf(byId), byId);
+    expect(lines.at(-1)?.[0]).toMatchObject({ cause: '"a"' });
+    expect(inspect(failureOf(byId), { depth: null })).not.toContain('"a"');
   });
 
   test("is not filled by an outage", () => {
