@@ -183,8 +183,7 @@ const PLAIN: readonly { check: string; sql: string; message: (row: Row) => strin
   {
     check: "requests",
     sql: `SELECT r.lock_id, r.ticket_number FROM rowlock_request r
-      LEFT JOIN ${ALL} c ON c.request_id = r.request_id AND c.lock_id = r.lock_id
-        AND c.ticket_number = r.ticket_number WHERE c.request_id IS NULL`,
+      LEFT JOIN ${ALL} c ON c.request_id = r.request_id WHERE c.request_id IS NULL`,
     message: ([lockId, ticket]) =>
       `A request id leads to claim ${ticket} of lock ${lockId}, which does not exist.`,
   },
