@@ -228,7 +228,7 @@ const CLAIMS_KEPT_BY = "ROWLOCK_HISTORY and ROWLOCK_HISTORY_ROWS_MAX";
 const CHANGES_KEPT_BY = "ROWLOCK_CHANGES_RETENTION";
 
 const beginWords = (begin: Date, settings: string) =>
-  `The history begins at ${localTime(begin)}; what was before is forgotten (the server's ${settings})`;
+  `The history begins at ${localTime(begin)}, and nothing before that is known any more (the server's ${settings})`;
 
 /** Finding nothing, or little, before the history begins proves nothing. */
 function sayIfForgotten(

@@ -142,8 +142,7 @@ async function lookAt(rowlock: RowlockClient, prefix: string, flags: TopFlags): 
   const from = new Date(at.getTime() - flags.over);
   const live = await claimsOf(rowlock, { prefix, states: ["held", "waiting"] });
   const ended = await claimsOf(rowlock, { prefix, states: ["ended"], from });
-  const { begin } = ended;
-  const since = ended.readBackTo ?? (begin && begin > from ? begin : from);
+  const since = ended.readBackTo ?? from;
   const usages = usageOf([...live.claims, ...ended.claims], groupOf(flags.by, flags.class ?? []), {
     sinceMs: since.getTime(),
     nowMs: at.getTime(),
@@ -152,11 +151,6 @@ async function lookAt(rowlock: RowlockClient, prefix: string, flags: TopFlags): 
   const left = [
     ...(live.isAll ? [] : [`Only the first ${live.claims.length} live claims were read.`]),
     ...(ended.isAll ? [] : [`Claims that ended were read back to ${localTime(since)} only.`]),
-    ...(ended.isAll && begin && begin > from
-      ? [
-          `The history begins at ${localTime(begin)} (the server's ROWLOCK_HISTORY and ROWLOCK_HISTORY_ROWS_MAX).`,
-        ]
-      : []),
   ];
   return { at, usages, since, left };
 }
@@ -166,8 +160,6 @@ interface SomeClaims {
   readonly isAll: boolean;
   /** If these are not all ended claims: since when they are. */
   readonly readBackTo?: Date;
-  /** Since when the server has kept all ended claims; unset: it does not say. */
-  readonly begin?: Date;
 }
 
 class SearchedEnough extends Error {}
@@ -176,24 +168,20 @@ async function claimsOf(rowlock: RowlockClient, asked: ListClaimsOptions): Promi
   const claims: ClaimView[] = [];
   let searches = 0;
   let searchedBackTo: Date | undefined;
-  let begin: Date | undefined;
-  const completeFrom = (from: Date): void => {
-    begin = from;
-  };
   const searched = (backTo: Date): void => {
     searches += 1;
     searchedBackTo = backTo;
     if (searches === SEARCHES_MAX) throw new SearchedEnough();
   };
   try {
-    for await (const claim of rowlock.listClaims({ ...asked, pageSize: PAGE_SIZE, searched, completeFrom })) {
+    for await (const claim of rowlock.listClaims({ ...asked, pageSize: PAGE_SIZE, searched })) {
       if (claims.length === CLAIMS_MAX) {
         const { endedAt } = claim;
         return { claims, isAll: false, ...(endedAt && { readBackTo: endedAt }) };
       }
       claims.push(claim);
     }
-    return { claims, isAll: true, ...(begin && { begin }) };
+    return { claims, isAll: true };
   } catch (error) {
     if (!(error instanceof SearchedEnough)) throw error;
     return { claims, isAll: false, ...(searchedBackTo && { readBackTo: searchedBackTo }) };

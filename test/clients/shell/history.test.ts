@@ -145,7 +145,7 @@ describe("claims", () => {
   test("and may be forgotten are not called nobody's: it says where the history begins, and by which setting", async () => {
     const later: Script = { listClaims: () => ({ completeFrom: stamp("04:00:00") }) };
     const begins =
-      "The history begins at 2026-11-24 04:00:00; what was before is forgotten (the server's ROWLOCK_HISTORY and ROWLOCK_HISTORY_ROWS_MAX).";
+      "The history begins at 2026-11-24 04:00:00, and nothing before that is known any more (the server's ROWLOCK_HISTORY and ROWLOCK_HISTORY_ROWS_MAX).";
     expect(await history(later, "etl/load", "--at", "2026-11-24T03:12")).toEqual({
       code: 0,
       out: `Who held etl/load at 2026-11-24 03:12:00 is not known. ${begins}\n`,
@@ -163,7 +163,7 @@ describe("claims", () => {
     expect((await history(some, "etl/load")).err).toBe("");
     const changes: Script = { listChanges: () => ({ completeFrom: stamp("04:00:00") }) };
     expect((await history(changes, "--limits")).out).toMatch(
-      /^The history has no such changes\. The history begins at 2026-11-24 04:00:00; .*ROWLOCK_CHANGES_RETENTION/,
+      /^The history has no such changes\. The history begins at 2026-11-24 04:00:00, .*ROWLOCK_CHANGES_RETENTION/,
     );
   });
 
