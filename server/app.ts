@@ -159,15 +159,17 @@ async function startParts(
 
   const graceUs = config.graceMs * 1_000;
   const retentionUs = config.retentionMs * 1_000;
+  const keptFor = keptForBy(retentionUs, config.history);
   const engine = new Engine({
     store,
+    leastKeptUs: keptFor.least,
     observer,
     pollIntervalMs: config.pollIntervalMs,
     poke: (granted) => sender.send(granted),
     policy: {
       graceUs,
       attachedForUs: graceUs + graceUs / HEARTBEATS_PER_GRACE,
-      keptForUs: keptForBy(retentionUs, config.history),
+      keptForUs: keptFor.of,
       queueMax: config.queueMax,
     },
     replica,

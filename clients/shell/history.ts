@@ -206,20 +206,54 @@ async function showClaims(
     if (json) context.out(jsonLine(timed(claim, Date.now())));
     else claims.push(claim);
   };
+  let begin: Date | undefined;
+  const completeFrom = (from: Date) => {
+    begin = from;
+  };
   const list = (options: ListClaimsOptions) =>
-    listed((paged: Paged) => rowlock.listClaims({ ...asked, ...options, ...paged }), max, take, context);
+    listed(
+      (paged: Paged) => rowlock.listClaims({ ...asked, ...options, ...paged, completeFrom }),
+      max,
+      take,
+      context,
+    );
   if (asked.heldAt) await list({});
   else {
     if (!asked.endReasons && !asked.until) await list({ states: ["held", "waiting"] });
     await list({ states: ["ended"] });
   }
+  if (json || claims.length > 0) sayIfForgotten(asked.heldAt ?? asked.from, begin, CLAIMS_KEPT_BY, context);
   if (json) return EXIT.ok;
-  context.out(claims.length === 0 ? `${nothingWords(asked)}\n` : pictureOf(claims, asked, chart, context));
+  context.out(
+    claims.length === 0 ? `${nothingWords(asked, begin)}\n` : pictureOf(claims, asked, chart, context),
+  );
   return EXIT.ok;
 }
 
-function nothingWords({ name = "", heldAt }: ListClaimsOptions): string {
-  if (!heldAt) return "The history has no such claims.";
+/** The settings of the server that say how far back history goes. */
+const CLAIMS_KEPT_BY = "ROWLOCK_HISTORY and ROWLOCK_HISTORY_ROWS_MAX";
+const CHANGES_KEPT_BY = "ROWLOCK_CHANGES_RETENTION";
+
+const beginWords = (begin: Date, settings: string) =>
+  `The history begins at ${localTime(begin)}, and nothing before that is known any more (the server's ${settings})`;
+
+/** Finding nothing, or little, before the history begins proves nothing. */
+function sayIfForgotten(
+  from: Date | undefined,
+  begin: Date | undefined,
+  settings: string,
+  { err }: CliContext,
+): void {
+  if (from && begin && from < begin) err(said(`${beginWords(begin, settings)}.`));
+}
+
+/** `begin`: from when on everything is kept; undefined: the server does not say. */
+function nothingWords({ name = "", heldAt, from }: ListClaimsOptions, begin: Date | undefined): string {
+  const asked = heldAt ?? from;
+  const isForgotten = begin !== undefined && (asked === undefined || asked < begin);
+  const since = isForgotten ? ` ${beginWords(begin, CLAIMS_KEPT_BY)}.` : "";
+  if (!heldAt) return `The history has no such claims.${since}`;
+  if (isForgotten) return `Who held ${shown(name)} at ${localTime(heldAt)} is not known.${since}`;
   return `The history has nobody who held ${shown(name)} at ${localTime(heldAt)}.`;
 }
 
@@ -246,9 +280,23 @@ async function showChanges(
     if (json) context.out(jsonLine(change));
     else changes.push(change);
   };
-  await listed((paged: Paged) => rowlock.listChanges({ ...asked, ...paged }), max, take, context);
+  let begin: Date | undefined;
+  const completeFrom = (from: Date) => {
+    begin = from;
+  };
+  await listed(
+    (paged: Paged) => rowlock.listChanges({ ...asked, ...paged, completeFrom }),
+    max,
+    take,
+    context,
+  );
+  if (json || changes.length > 0) sayIfForgotten(asked.from, begin, CHANGES_KEPT_BY, context);
   if (json) return EXIT.ok;
-  if (changes.length === 0) context.out("The history has no such changes.\n");
+  const isForgotten = begin !== undefined && (asked.from === undefined || asked.from < begin);
+  if (changes.length === 0)
+    context.out(
+      `The history has no such changes.${isForgotten && begin ? ` ${beginWords(begin, CHANGES_KEPT_BY)}.` : ""}\n`,
+    );
   else context.out(changeTable(changes, paintOf(context)));
   return EXIT.ok;
 }

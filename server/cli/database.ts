@@ -212,8 +212,8 @@ async function findings(store: Store, context: CliContext): Promise<Finding[]> {
   if (rights.length === 0) context.out("ok       rights: the tables can be written\n");
   const invariants = await store.checkInvariants(FINDINGS_MAX);
   if (invariants.length === 0) context.out("ok       invariants: counters and rows agree\n");
-  await listReplicas(store, context);
-  return [...listServers(store, context), ...durability, ...rights, ...invariants];
+  const replicas = await listReplicas(store, context);
+  return [...listServers(store, context), ...replicas, ...durability, ...rights, ...invariants];
 }
 
 /** Lists the servers of a database with several addresses. Returns what is wrong with them. */
@@ -236,8 +236,11 @@ function behindText(behindS: number): string {
   return behindS <= BEAT_S ? "its rows are up to date" : `its rows are about ${behindS} s behind`;
 }
 
-/** Lists the servers in the register. A server that has died stays there until another server finds it. */
-async function listReplicas(store: Store, context: CliContext): Promise<void> {
+/**
+ * Lists the servers in the register, and returns what is wrong with them. A server that has died stays there until another
+ * server finds it.
+ */
+async function listReplicas(store: Store, context: CliContext): Promise<Finding[]> {
   const { nowUs, replicas } = await store.replicas(REPLICAS_MAX);
   if (replicas.length === 0) context.out("replica  none is registered\n");
   for (const { address, version, level, sinceUs, deadlineUs } of replicas) {
@@ -246,6 +249,17 @@ async function listReplicas(store: Store, context: CliContext): Promise<void> {
       `replica  ${shown(address)}: version ${shown(version)}, level ${level}, since ${localTime(new Date(sinceUs / 1_000))}, last heard of ${silentS} s ago\n`,
     );
   }
+  // One that has just died was perhaps started again at its address: only those that are heard of count.
+  const alive = replicas.filter(({ deadlineUs }) => nowUs - deadlineUs + REPLICA_KEPT_US <= BEAT_S * 1e6);
+  return [...Map.groupBy(alive, ({ address }) => address)]
+    .filter(([, sharing]) => sharing.length > 1)
+    .map(([address, sharing]) => ({
+      severity: "warning",
+      check: "servers",
+      message:
+        `${sharing.length} servers say that they are reached at ${address}: the others send their pokes and questions to only ` +
+        "one of them. Set ROWLOCK_ADVERTISE of each server to an address of its own.",
+    }));
 }
 
 function report(context: CliContext, found: readonly Finding[]): ExitCode {

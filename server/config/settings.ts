@@ -219,19 +219,22 @@ export const SETTINGS = {
   retentionMs: {
     default: "1h",
     kind: duration("1m", "30d"),
-    about: "How long every ended claim is kept at least, so that a late retry gets the old answer.",
+    about:
+      "How long the request id of an ended claim is kept, so that a late retry gets the old answer; every ended claim is " +
+      "kept for so long at least.",
   },
   history: {
     kind: patternTimes(HISTORY_CLASSES_MAX, NAME_BYTES_MAX, "3650d"),
     about:
-      "Names and patterns whose ended claims are kept longer, such as etl/*=30d,web/*=2h; the longest match counts.",
+      "Names and patterns whose ended claims are kept for another time than 7 days, such as etl/*=30d,web/*=2h; the " +
+      "longest match counts.",
   },
   historyRowsMax: {
-    default: "50000000",
+    default: "1000000",
     kind: count(1_000, 1_000_000_000),
     about:
-      "The most ended claims that are kept, about; beyond it the oldest are deleted early, but none before " +
-      "ROWLOCK_RETENTION.",
+      "The most ended claims that are kept, about; beyond it those that ended first are deleted early, but none " +
+      "before ROWLOCK_RETENTION.",
   },
   changesRetentionMs: {
     default: "90d",

@@ -7,13 +7,19 @@ export interface HistoryClass {
   readonly keptForUs: number;
 }
 
-const SECOND_US = 1_000_000;
+export interface KeptFor {
+  /** The time for a name, in whole seconds: the database keeps seconds, and groups ended claims by them. */
+  of(name: string): number;
+  /** The shortest time of all names that begin with the prefix. */
+  least(prefix: string): number;
+}
 
-/**
- * Returns the time for a name, in whole seconds: the database keeps seconds, and groups ended claims by them. An exact
- * name beats the longest pattern.
- */
-export function keptForBy(retentionUs: number, classes: readonly HistoryClass[]): (name: string) => number {
+const SECOND_US = 1_000_000;
+/** For names that no class has: long enough to ask after a weekend what happened before it. */
+export const USUALLY_KEPT_US = 7 * 24 * 3_600 * SECOND_US;
+
+/** An exact name beats the longest pattern. */
+export function keptForBy(retentionUs: number, classes: readonly HistoryClass[]): KeptFor {
   const whole = (us: number) => Math.ceil(Math.max(us, retentionUs) / SECOND_US) * SECOND_US;
   const byName = new Map<string, number>();
   const byPrefix: { readonly prefix: string; readonly us: number }[] = [];
@@ -22,6 +28,15 @@ export function keptForBy(retentionUs: number, classes: readonly HistoryClass[])
     else byName.set(pattern, whole(keptForUs));
   }
   byPrefix.sort((a, b) => b.prefix.length - a.prefix.length);
-  const usual = whole(retentionUs);
-  return (name) => byName.get(name) ?? byPrefix.find(({ prefix }) => name.startsWith(prefix))?.us ?? usual;
+  const usual = whole(USUALLY_KEPT_US);
+  const ofPrefix = (name: string) => byPrefix.find(({ prefix }) => name.startsWith(prefix))?.us ?? usual;
+  return {
+    of: (name) => byName.get(name) ?? ofPrefix(name),
+    least: (begin) =>
+      Math.min(
+        ofPrefix(begin),
+        ...byPrefix.filter(({ prefix }) => prefix.startsWith(begin)).map(({ us }) => us),
+        ...[...byName].filter(([name]) => name.startsWith(begin)).map(([, us]) => us),
+      ),
+  };
 }

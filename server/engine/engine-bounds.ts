@@ -224,6 +224,8 @@ export const AHEAD_ROUNDS_MAX = 20;
 export const PURGE_ROWS_MAX = 1_000;
 export const PURGE_ROUNDS_MAX = 100;
 export const PURGE_INTERVAL_MS = 5_000;
+/** How far a server that starts looks back for request ids that others have not forgotten, beside the retention time. */
+export const FORGOTTEN_BEFORE_US = 24 * 3_600 * 1_000_000;
 /** How often the ended claims and the changes are counted, about. */
 export const TRIM_INTERVAL_MS = 60_000;
 /** Changes that are kept: a few hundred bytes each, more than people make in years. */

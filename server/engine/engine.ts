@@ -283,6 +283,24 @@ export class Engine {
     return turns.each(caller, () => listedClaims(store, query, nowUs()));
   }
 
+  /**
+   * From when on all ended claims of this lock, or of all locks with the prefix, and all changes are still kept. Throws
+   * Faults.
+   */
+  async historyBegins(
+    { lockName, prefix }: Pick<ClaimsQuery, "lockName" | "prefix">,
+    caller?: Caller,
+  ): Promise<{ readonly claimsUs: number; readonly changesUs: number }> {
+    const { store, turns, nowUs, kept } = this.#parts;
+    const oldest = await turns.run(caller, () => store.oldestKept());
+    const keptForUs = lockName === null ? kept.underPrefixUs(prefix) : kept.ofNameUs(lockName);
+    return {
+      // If there were too many, those that ended first are gone, whatever their class.
+      claimsUs: Math.max(nowUs() - keptForUs, oldest.endedAtUs ?? 0),
+      changesUs: Math.max(nowUs() - kept.changesUs, oldest.changedAtUs ?? 0),
+    };
+  }
+
   /** Changes that somebody made, newest first. Reads as `claims` does. */
   changes(query: ChangesQuery, caller?: Caller): AsyncIterable<ListedChange> {
     const { store, turns } = this.#parts;

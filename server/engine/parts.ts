@@ -40,6 +40,8 @@ export interface EngineOptions {
   /** New names of locks that this server may create per second; unset: any number. */
   readonly namesPerSecond?: number;
   readonly cleaning: CleaningOptions;
+  /** The shortest time for which ended claims of locks with a prefix are kept; unset: as those of a lock of that name. */
+  readonly leastKeptUs?: (prefix: string) => number;
   /** How often the rows of live claims are checked; null or unset: never. */
   readonly doctorIntervalMs?: number | null;
   /** How long nothing is granted after a fail-over of the database; null: as long as a lost lease may last. */
@@ -109,7 +111,9 @@ export function connect(options: EngineOptions) {
     grantsFromUs,
     heldUpForMs: (lockId) => lanes.heldUpForMs(lockId),
   });
-  const acting = { ...changing, background, afterCommit, lanes, lockIds, commands, captures };
+  const { leastKeptUs = policy.keptForUs } = options;
+  const kept = { ofNameUs: policy.keptForUs, underPrefixUs: leastKeptUs, changesUs: cleaning.changesUs };
+  const acting = { ...changing, kept, background, afterCommit, lanes, lockIds, commands, captures };
   return { ...acting, turns, nowUs, grantsFromUs, explaining };
 }
 

@@ -517,6 +517,11 @@ export interface Store {
   /** Deletes ended claims whose retention has passed by the database's clock and before `untilUs`; returns how many. */
   purgeClaims(untilUs: number, max: number): Promise<number>;
   /**
+   * Forgets the request ids of claims that ended from `fromUs` to `untilUs`, of about `max` of these, first those that ended
+   * first. Returns the time from which to go on; null: all are forgotten. Safe to repeat.
+   */
+  forgetRequests(fromUs: number, untilUs: number, max: number): Promise<number | null>;
+  /**
    * Deletes the oldest ended claims of those that ended before `untilUs`, whatever the time for which they are kept; returns
    * how many.
    */
@@ -604,6 +609,8 @@ export interface Store {
    */
   rowHolder(lockId: bigint): Promise<RowHolder | null>;
   historyStats(): Promise<HistoryStats>;
+  /** When the oldest ended claim ended, and the oldest change was made; null: there is none. */
+  oldestKept(): Promise<{ readonly endedAtUs: number | null; readonly changedAtUs: number | null }>;
   /** Returns the limit rules, as committed. */
   limitRules(): Promise<readonly LimitRule[]>;
   /**

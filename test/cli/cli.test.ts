@@ -6,6 +6,8 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterEach, describe, expect, test } from "vitest";
 import { describeSettings } from "../../server/config/settings.ts";
+import { openStore } from "../../server/storage/open.ts";
+import { REPLICA_KEPT_US } from "../../server/storage/store.ts";
 import { selfSignedCertificate } from "../process/certificate.ts";
 import { ranInProcess } from "./in-process.ts";
 
@@ -216,6 +218,29 @@ describe("doctor", () => {
     expect(out).toMatch(
       /ok {7}schema.*ok {7}durability.*ok {7}rights.*ok {7}invariants.*no errors, no warnings\n$/s,
     );
+  });
+
+  test("warns of two servers that say that they are reached at one address", async () => {
+    const url = `sqlite:${newDatabase()}`;
+    await rowlock(["migrate", "up", "--database-url", url]);
+    const store = await openStore(url);
+    const register = (id: bigint, address: string) =>
+      store.register({ id, address, version: "1.2.3", secret: "" }, REPLICA_KEPT_US, 0n);
+    await register(1n, "db-1:50051");
+    await register(2n, "db-2:50051");
+    await store.close();
+    expect((await rowlock(["doctor", "--database-url", url])).out).toContain("no warnings");
+    const again = await openStore(url);
+    await again.register(
+      { id: 3n, address: "db-1:50051", version: "1.2.3", secret: "" },
+      REPLICA_KEPT_US,
+      0n,
+    );
+    await again.close();
+    const { code, out } = await rowlock(["doctor", "--database-url", url]);
+    expect(code).toBe(0);
+    expect(out).toMatch(/^warning {2}servers: 2 servers say .* at db-1:50051: .* Set ROWLOCK_ADVERTISE /m);
+    expect(out).toContain("no errors, 1 warning");
   });
 
   test("checks the files that the settings name, whatever the database says", async () => {

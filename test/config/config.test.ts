@@ -79,7 +79,7 @@ describe("without any setting", () => {
       pollIntervalMs: 100,
       retentionMs: 3_600_000,
       history: [],
-      historyRowsMax: 50_000_000,
+      historyRowsMax: 1_000_000,
       changesRetentionMs: 7_776_000_000,
       idleLockRetentionMs: 604_800_000,
       doctorIntervalMs: 600_000,

@@ -1812,8 +1812,12 @@ type ListClaimsResponse struct {
 	// The page ended because the server had searched 10,000 ended claims for it, back to this instant: of one lock, when
 	// they were requested; otherwise, when they ended.
 	SearchedBackTo *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=searched_back_to,json=searchedBackTo,proto3" json:"searched_back_to,omitempty"`
-	unknownFields  protoimpl.UnknownFields
-	sizeCache      protoimpl.SizeCache
+	// Every claim that the request asks for and that ended at this instant or later is still kept. Earlier ones may have been
+	// forgotten, so that none of them is no proof that there was none: the server keeps ended claims for as long as
+	// ROWLOCK_HISTORY says, and at most ROWLOCK_HISTORY_ROWS_MAX of them.
+	CompleteFrom  *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=complete_from,json=completeFrom,proto3" json:"complete_from,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *ListClaimsResponse) Reset() {
@@ -1863,6 +1867,13 @@ func (x *ListClaimsResponse) GetNextPageToken() string {
 func (x *ListClaimsResponse) GetSearchedBackTo() *timestamppb.Timestamp {
 	if x != nil {
 		return x.SearchedBackTo
+	}
+	return nil
+}
+
+func (x *ListClaimsResponse) GetCompleteFrom() *timestamppb.Timestamp {
+	if x != nil {
+		return x.CompleteFrom
 	}
 	return nil
 }
@@ -1985,8 +1996,11 @@ type ListChangesResponse struct {
 	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
 	// The page ended because the server had searched 10,000 changes for it, back to this instant.
 	SearchedBackTo *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=searched_back_to,json=searchedBackTo,proto3" json:"searched_back_to,omitempty"`
-	unknownFields  protoimpl.UnknownFields
-	sizeCache      protoimpl.SizeCache
+	// Every change from this instant on is still kept. Earlier ones may have been forgotten: the server keeps changes for
+	// ROWLOCK_CHANGES_RETENTION, and at most about a million of them.
+	CompleteFrom  *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=complete_from,json=completeFrom,proto3" json:"complete_from,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *ListChangesResponse) Reset() {
@@ -2036,6 +2050,13 @@ func (x *ListChangesResponse) GetNextPageToken() string {
 func (x *ListChangesResponse) GetSearchedBackTo() *timestamppb.Timestamp {
 	if x != nil {
 		return x.SearchedBackTo
+	}
+	return nil
+}
+
+func (x *ListChangesResponse) GetCompleteFrom() *timestamppb.Timestamp {
+	if x != nil {
+		return x.CompleteFrom
 	}
 	return nil
 }
@@ -4385,11 +4406,12 @@ const file_rowlock_v1_lock_service_proto_rawDesc = "" +
 	"page_token\x18\f \x01(\tR\tpageToken\x1a9\n" +
 	"\vLabelsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xad\x01\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xee\x01\n" +
 	"\x12ListClaimsResponse\x12)\n" +
 	"\x06claims\x18\x01 \x03(\v2\x11.rowlock.v1.ClaimR\x06claims\x12&\n" +
 	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\x12D\n" +
-	"\x10searched_back_to\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\x0esearchedBackTo\"\xb4\x02\n" +
+	"\x10searched_back_to\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\x0esearchedBackTo\x12?\n" +
+	"\rcomplete_from\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\fcompleteFrom\"\xb4\x02\n" +
 	"\x12ListChangesRequest\x12\x1b\n" +
 	"\tlock_name\x18\x01 \x01(\tR\blockName\x12\x16\n" +
 	"\x06prefix\x18\x02 \x01(\tR\x06prefix\x12,\n" +
@@ -4400,11 +4422,12 @@ const file_rowlock_v1_lock_service_proto_rawDesc = "" +
 	"changed_by\x18\x06 \x01(\tR\tchangedBy\x12\x1b\n" +
 	"\tpage_size\x18\a \x01(\x05R\bpageSize\x12\x1d\n" +
 	"\n" +
-	"page_token\x18\b \x01(\tR\tpageToken\"\xb1\x01\n" +
+	"page_token\x18\b \x01(\tR\tpageToken\"\xf2\x01\n" +
 	"\x13ListChangesResponse\x12,\n" +
 	"\achanges\x18\x01 \x03(\v2\x12.rowlock.v1.ChangeR\achanges\x12&\n" +
 	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\x12D\n" +
-	"\x10searched_back_to\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\x0esearchedBackTo\"\x87\x01\n" +
+	"\x10searched_back_to\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\x0esearchedBackTo\x12?\n" +
+	"\rcomplete_from\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\fcompleteFrom\"\x87\x01\n" +
 	"\x12ExplainWaitRequest\x12\x14\n" +
 	"\x04name\x18\x01 \x01(\tH\x00R\x04name\x12\x1d\n" +
 	"\tticket_id\x18\x02 \x01(\tH\x00R\bticketId\x122\n" +
@@ -4721,119 +4744,121 @@ var file_rowlock_v1_lock_service_proto_depIdxs = []int32{
 	58,  // 28: rowlock.v1.ListClaimsRequest.held_at:type_name -> google.protobuf.Timestamp
 	59,  // 29: rowlock.v1.ListClaimsResponse.claims:type_name -> rowlock.v1.Claim
 	58,  // 30: rowlock.v1.ListClaimsResponse.searched_back_to:type_name -> google.protobuf.Timestamp
-	60,  // 31: rowlock.v1.ListChangesRequest.kinds:type_name -> rowlock.v1.ChangeKind
-	58,  // 32: rowlock.v1.ListChangesRequest.from:type_name -> google.protobuf.Timestamp
-	58,  // 33: rowlock.v1.ListChangesRequest.until:type_name -> google.protobuf.Timestamp
-	61,  // 34: rowlock.v1.ListChangesResponse.changes:type_name -> rowlock.v1.Change
-	58,  // 35: rowlock.v1.ListChangesResponse.searched_back_to:type_name -> google.protobuf.Timestamp
-	26,  // 36: rowlock.v1.ExplainWaitRequest.claim:type_name -> rowlock.v1.ClaimReference
-	55,  // 37: rowlock.v1.ExplainWaitResponse.lock:type_name -> rowlock.v1.Lock
-	59,  // 38: rowlock.v1.ExplainWaitResponse.claim:type_name -> rowlock.v1.Claim
-	62,  // 39: rowlock.v1.ExplainWaitResponse.causes:type_name -> rowlock.v1.WaitCause
-	63,  // 40: rowlock.v1.ExplainWaitResponse.estimate:type_name -> rowlock.v1.WaitEstimate
-	26,  // 41: rowlock.v1.ForceReleaseRequest.claim:type_name -> rowlock.v1.ClaimReference
-	59,  // 42: rowlock.v1.ForceReleaseResponse.ended:type_name -> rowlock.v1.Claim
-	58,  // 43: rowlock.v1.UpdateLockRequest.not_before:type_name -> google.protobuf.Timestamp
-	50,  // 44: rowlock.v1.UpdateLockRequest.not_before_in:type_name -> google.protobuf.Duration
-	64,  // 45: rowlock.v1.UpdateLockResponse.record:type_name -> rowlock.v1.LockRecord
-	50,  // 46: rowlock.v1.CaptureRequest.ttl:type_name -> google.protobuf.Duration
-	47,  // 47: rowlock.v1.CaptureRequest.labels:type_name -> rowlock.v1.CaptureRequest.LabelsEntry
-	50,  // 48: rowlock.v1.CaptureRequest.max_wait:type_name -> google.protobuf.Duration
-	50,  // 49: rowlock.v1.CaptureRequest.min_interval:type_name -> google.protobuf.Duration
-	50,  // 50: rowlock.v1.CaptureRequest.lock_delay:type_name -> google.protobuf.Duration
-	52,  // 51: rowlock.v1.CaptureResponse.leases:type_name -> rowlock.v1.Lease
-	50,  // 52: rowlock.v1.CaptureResponse.retry_after:type_name -> google.protobuf.Duration
-	36,  // 53: rowlock.v1.SessionRequest.open:type_name -> rowlock.v1.SessionOpen
-	37,  // 54: rowlock.v1.SessionRequest.commands:type_name -> rowlock.v1.SessionCommand
-	48,  // 55: rowlock.v1.SessionOpen.labels:type_name -> rowlock.v1.SessionOpen.LabelsEntry
-	50,  // 56: rowlock.v1.SessionCommand.timeout:type_name -> google.protobuf.Duration
-	1,   // 57: rowlock.v1.SessionCommand.acquire:type_name -> rowlock.v1.AcquireRequest
-	3,   // 58: rowlock.v1.SessionCommand.wait_in_queue:type_name -> rowlock.v1.WaitInQueueRequest
-	5,   // 59: rowlock.v1.SessionCommand.renew:type_name -> rowlock.v1.RenewRequest
-	38,  // 60: rowlock.v1.SessionCommand.renew_leases:type_name -> rowlock.v1.RenewLeases
-	7,   // 61: rowlock.v1.SessionCommand.release:type_name -> rowlock.v1.ReleaseRequest
-	9,   // 62: rowlock.v1.SessionCommand.set_limit:type_name -> rowlock.v1.SetLimitRequest
-	11,  // 63: rowlock.v1.SessionCommand.get_lock:type_name -> rowlock.v1.GetLockRequest
-	13,  // 64: rowlock.v1.SessionCommand.list_locks:type_name -> rowlock.v1.ListLocksRequest
-	17,  // 65: rowlock.v1.SessionCommand.list_limits:type_name -> rowlock.v1.ListLimitsRequest
-	27,  // 66: rowlock.v1.SessionCommand.force_release:type_name -> rowlock.v1.ForceReleaseRequest
-	15,  // 67: rowlock.v1.SessionCommand.watch_locks:type_name -> rowlock.v1.WatchLocksRequest
-	29,  // 68: rowlock.v1.SessionCommand.update_lock:type_name -> rowlock.v1.UpdateLockRequest
-	31,  // 69: rowlock.v1.SessionCommand.delete_lock:type_name -> rowlock.v1.DeleteLockRequest
-	33,  // 70: rowlock.v1.SessionCommand.capture:type_name -> rowlock.v1.CaptureRequest
-	20,  // 71: rowlock.v1.SessionCommand.list_claims:type_name -> rowlock.v1.ListClaimsRequest
-	22,  // 72: rowlock.v1.SessionCommand.list_changes:type_name -> rowlock.v1.ListChangesRequest
-	24,  // 73: rowlock.v1.SessionCommand.explain_wait:type_name -> rowlock.v1.ExplainWaitRequest
-	5,   // 74: rowlock.v1.RenewLeases.leases:type_name -> rowlock.v1.RenewRequest
-	40,  // 75: rowlock.v1.RenewedLeases.leases:type_name -> rowlock.v1.RenewedLease
-	52,  // 76: rowlock.v1.RenewedLease.lease:type_name -> rowlock.v1.Lease
-	65,  // 77: rowlock.v1.RenewedLease.error:type_name -> google.rpc.Status
-	42,  // 78: rowlock.v1.SessionResponse.opened:type_name -> rowlock.v1.SessionOpened
-	43,  // 79: rowlock.v1.SessionResponse.results:type_name -> rowlock.v1.SessionResult
-	44,  // 80: rowlock.v1.SessionResponse.lost:type_name -> rowlock.v1.LostLease
-	52,  // 81: rowlock.v1.SessionResponse.confirmed:type_name -> rowlock.v1.Lease
-	50,  // 82: rowlock.v1.SessionOpened.heartbeat_interval:type_name -> google.protobuf.Duration
-	50,  // 83: rowlock.v1.SessionOpened.silence_max:type_name -> google.protobuf.Duration
-	50,  // 84: rowlock.v1.SessionOpened.grace_period:type_name -> google.protobuf.Duration
-	2,   // 85: rowlock.v1.SessionResult.acquire:type_name -> rowlock.v1.AcquireResponse
-	4,   // 86: rowlock.v1.SessionResult.wait_in_queue:type_name -> rowlock.v1.WaitInQueueResponse
-	6,   // 87: rowlock.v1.SessionResult.renew:type_name -> rowlock.v1.RenewResponse
-	39,  // 88: rowlock.v1.SessionResult.renew_leases:type_name -> rowlock.v1.RenewedLeases
-	8,   // 89: rowlock.v1.SessionResult.release:type_name -> rowlock.v1.ReleaseResponse
-	10,  // 90: rowlock.v1.SessionResult.set_limit:type_name -> rowlock.v1.SetLimitResponse
-	12,  // 91: rowlock.v1.SessionResult.get_lock:type_name -> rowlock.v1.GetLockResponse
-	14,  // 92: rowlock.v1.SessionResult.list_locks:type_name -> rowlock.v1.ListLocksResponse
-	19,  // 93: rowlock.v1.SessionResult.list_limits:type_name -> rowlock.v1.ListLimitsResponse
-	28,  // 94: rowlock.v1.SessionResult.force_release:type_name -> rowlock.v1.ForceReleaseResponse
-	16,  // 95: rowlock.v1.SessionResult.watch_locks:type_name -> rowlock.v1.WatchLocksResponse
-	65,  // 96: rowlock.v1.SessionResult.error:type_name -> google.rpc.Status
-	65,  // 97: rowlock.v1.SessionResult.rejected:type_name -> google.rpc.Status
-	30,  // 98: rowlock.v1.SessionResult.update_lock:type_name -> rowlock.v1.UpdateLockResponse
-	32,  // 99: rowlock.v1.SessionResult.delete_lock:type_name -> rowlock.v1.DeleteLockResponse
-	34,  // 100: rowlock.v1.SessionResult.capture:type_name -> rowlock.v1.CaptureResponse
-	21,  // 101: rowlock.v1.SessionResult.list_claims:type_name -> rowlock.v1.ListClaimsResponse
-	23,  // 102: rowlock.v1.SessionResult.list_changes:type_name -> rowlock.v1.ListChangesResponse
-	25,  // 103: rowlock.v1.SessionResult.explain_wait:type_name -> rowlock.v1.ExplainWaitResponse
-	57,  // 104: rowlock.v1.LostLease.reason:type_name -> rowlock.v1.RefusalReason
-	1,   // 105: rowlock.v1.LockService.Acquire:input_type -> rowlock.v1.AcquireRequest
-	3,   // 106: rowlock.v1.LockService.WaitInQueue:input_type -> rowlock.v1.WaitInQueueRequest
-	5,   // 107: rowlock.v1.LockService.Renew:input_type -> rowlock.v1.RenewRequest
-	7,   // 108: rowlock.v1.LockService.Release:input_type -> rowlock.v1.ReleaseRequest
-	9,   // 109: rowlock.v1.LockService.SetLimit:input_type -> rowlock.v1.SetLimitRequest
-	11,  // 110: rowlock.v1.LockService.GetLock:input_type -> rowlock.v1.GetLockRequest
-	13,  // 111: rowlock.v1.LockService.ListLocks:input_type -> rowlock.v1.ListLocksRequest
-	17,  // 112: rowlock.v1.LockService.ListLimits:input_type -> rowlock.v1.ListLimitsRequest
-	20,  // 113: rowlock.v1.LockService.ListClaims:input_type -> rowlock.v1.ListClaimsRequest
-	22,  // 114: rowlock.v1.LockService.ListChanges:input_type -> rowlock.v1.ListChangesRequest
-	24,  // 115: rowlock.v1.LockService.ExplainWait:input_type -> rowlock.v1.ExplainWaitRequest
-	15,  // 116: rowlock.v1.LockService.WatchLocks:input_type -> rowlock.v1.WatchLocksRequest
-	27,  // 117: rowlock.v1.LockService.ForceRelease:input_type -> rowlock.v1.ForceReleaseRequest
-	29,  // 118: rowlock.v1.LockService.UpdateLock:input_type -> rowlock.v1.UpdateLockRequest
-	33,  // 119: rowlock.v1.LockService.Capture:input_type -> rowlock.v1.CaptureRequest
-	31,  // 120: rowlock.v1.LockService.DeleteLock:input_type -> rowlock.v1.DeleteLockRequest
-	35,  // 121: rowlock.v1.LockService.Session:input_type -> rowlock.v1.SessionRequest
-	2,   // 122: rowlock.v1.LockService.Acquire:output_type -> rowlock.v1.AcquireResponse
-	4,   // 123: rowlock.v1.LockService.WaitInQueue:output_type -> rowlock.v1.WaitInQueueResponse
-	6,   // 124: rowlock.v1.LockService.Renew:output_type -> rowlock.v1.RenewResponse
-	8,   // 125: rowlock.v1.LockService.Release:output_type -> rowlock.v1.ReleaseResponse
-	10,  // 126: rowlock.v1.LockService.SetLimit:output_type -> rowlock.v1.SetLimitResponse
-	12,  // 127: rowlock.v1.LockService.GetLock:output_type -> rowlock.v1.GetLockResponse
-	14,  // 128: rowlock.v1.LockService.ListLocks:output_type -> rowlock.v1.ListLocksResponse
-	19,  // 129: rowlock.v1.LockService.ListLimits:output_type -> rowlock.v1.ListLimitsResponse
-	21,  // 130: rowlock.v1.LockService.ListClaims:output_type -> rowlock.v1.ListClaimsResponse
-	23,  // 131: rowlock.v1.LockService.ListChanges:output_type -> rowlock.v1.ListChangesResponse
-	25,  // 132: rowlock.v1.LockService.ExplainWait:output_type -> rowlock.v1.ExplainWaitResponse
-	16,  // 133: rowlock.v1.LockService.WatchLocks:output_type -> rowlock.v1.WatchLocksResponse
-	28,  // 134: rowlock.v1.LockService.ForceRelease:output_type -> rowlock.v1.ForceReleaseResponse
-	30,  // 135: rowlock.v1.LockService.UpdateLock:output_type -> rowlock.v1.UpdateLockResponse
-	34,  // 136: rowlock.v1.LockService.Capture:output_type -> rowlock.v1.CaptureResponse
-	32,  // 137: rowlock.v1.LockService.DeleteLock:output_type -> rowlock.v1.DeleteLockResponse
-	41,  // 138: rowlock.v1.LockService.Session:output_type -> rowlock.v1.SessionResponse
-	122, // [122:139] is the sub-list for method output_type
-	105, // [105:122] is the sub-list for method input_type
-	105, // [105:105] is the sub-list for extension type_name
-	105, // [105:105] is the sub-list for extension extendee
-	0,   // [0:105] is the sub-list for field type_name
+	58,  // 31: rowlock.v1.ListClaimsResponse.complete_from:type_name -> google.protobuf.Timestamp
+	60,  // 32: rowlock.v1.ListChangesRequest.kinds:type_name -> rowlock.v1.ChangeKind
+	58,  // 33: rowlock.v1.ListChangesRequest.from:type_name -> google.protobuf.Timestamp
+	58,  // 34: rowlock.v1.ListChangesRequest.until:type_name -> google.protobuf.Timestamp
+	61,  // 35: rowlock.v1.ListChangesResponse.changes:type_name -> rowlock.v1.Change
+	58,  // 36: rowlock.v1.ListChangesResponse.searched_back_to:type_name -> google.protobuf.Timestamp
+	58,  // 37: rowlock.v1.ListChangesResponse.complete_from:type_name -> google.protobuf.Timestamp
+	26,  // 38: rowlock.v1.ExplainWaitRequest.claim:type_name -> rowlock.v1.ClaimReference
+	55,  // 39: rowlock.v1.ExplainWaitResponse.lock:type_name -> rowlock.v1.Lock
+	59,  // 40: rowlock.v1.ExplainWaitResponse.claim:type_name -> rowlock.v1.Claim
+	62,  // 41: rowlock.v1.ExplainWaitResponse.causes:type_name -> rowlock.v1.WaitCause
+	63,  // 42: rowlock.v1.ExplainWaitResponse.estimate:type_name -> rowlock.v1.WaitEstimate
+	26,  // 43: rowlock.v1.ForceReleaseRequest.claim:type_name -> rowlock.v1.ClaimReference
+	59,  // 44: rowlock.v1.ForceReleaseResponse.ended:type_name -> rowlock.v1.Claim
+	58,  // 45: rowlock.v1.UpdateLockRequest.not_before:type_name -> google.protobuf.Timestamp
+	50,  // 46: rowlock.v1.UpdateLockRequest.not_before_in:type_name -> google.protobuf.Duration
+	64,  // 47: rowlock.v1.UpdateLockResponse.record:type_name -> rowlock.v1.LockRecord
+	50,  // 48: rowlock.v1.CaptureRequest.ttl:type_name -> google.protobuf.Duration
+	47,  // 49: rowlock.v1.CaptureRequest.labels:type_name -> rowlock.v1.CaptureRequest.LabelsEntry
+	50,  // 50: rowlock.v1.CaptureRequest.max_wait:type_name -> google.protobuf.Duration
+	50,  // 51: rowlock.v1.CaptureRequest.min_interval:type_name -> google.protobuf.Duration
+	50,  // 52: rowlock.v1.CaptureRequest.lock_delay:type_name -> google.protobuf.Duration
+	52,  // 53: rowlock.v1.CaptureResponse.leases:type_name -> rowlock.v1.Lease
+	50,  // 54: rowlock.v1.CaptureResponse.retry_after:type_name -> google.protobuf.Duration
+	36,  // 55: rowlock.v1.SessionRequest.open:type_name -> rowlock.v1.SessionOpen
+	37,  // 56: rowlock.v1.SessionRequest.commands:type_name -> rowlock.v1.SessionCommand
+	48,  // 57: rowlock.v1.SessionOpen.labels:type_name -> rowlock.v1.SessionOpen.LabelsEntry
+	50,  // 58: rowlock.v1.SessionCommand.timeout:type_name -> google.protobuf.Duration
+	1,   // 59: rowlock.v1.SessionCommand.acquire:type_name -> rowlock.v1.AcquireRequest
+	3,   // 60: rowlock.v1.SessionCommand.wait_in_queue:type_name -> rowlock.v1.WaitInQueueRequest
+	5,   // 61: rowlock.v1.SessionCommand.renew:type_name -> rowlock.v1.RenewRequest
+	38,  // 62: rowlock.v1.SessionCommand.renew_leases:type_name -> rowlock.v1.RenewLeases
+	7,   // 63: rowlock.v1.SessionCommand.release:type_name -> rowlock.v1.ReleaseRequest
+	9,   // 64: rowlock.v1.SessionCommand.set_limit:type_name -> rowlock.v1.SetLimitRequest
+	11,  // 65: rowlock.v1.SessionCommand.get_lock:type_name -> rowlock.v1.GetLockRequest
+	13,  // 66: rowlock.v1.SessionCommand.list_locks:type_name -> rowlock.v1.ListLocksRequest
+	17,  // 67: rowlock.v1.SessionCommand.list_limits:type_name -> rowlock.v1.ListLimitsRequest
+	27,  // 68: rowlock.v1.SessionCommand.force_release:type_name -> rowlock.v1.ForceReleaseRequest
+	15,  // 69: rowlock.v1.SessionCommand.watch_locks:type_name -> rowlock.v1.WatchLocksRequest
+	29,  // 70: rowlock.v1.SessionCommand.update_lock:type_name -> rowlock.v1.UpdateLockRequest
+	31,  // 71: rowlock.v1.SessionCommand.delete_lock:type_name -> rowlock.v1.DeleteLockRequest
+	33,  // 72: rowlock.v1.SessionCommand.capture:type_name -> rowlock.v1.CaptureRequest
+	20,  // 73: rowlock.v1.SessionCommand.list_claims:type_name -> rowlock.v1.ListClaimsRequest
+	22,  // 74: rowlock.v1.SessionCommand.list_changes:type_name -> rowlock.v1.ListChangesRequest
+	24,  // 75: rowlock.v1.SessionCommand.explain_wait:type_name -> rowlock.v1.ExplainWaitRequest
+	5,   // 76: rowlock.v1.RenewLeases.leases:type_name -> rowlock.v1.RenewRequest
+	40,  // 77: rowlock.v1.RenewedLeases.leases:type_name -> rowlock.v1.RenewedLease
+	52,  // 78: rowlock.v1.RenewedLease.lease:type_name -> rowlock.v1.Lease
+	65,  // 79: rowlock.v1.RenewedLease.error:type_name -> google.rpc.Status
+	42,  // 80: rowlock.v1.SessionResponse.opened:type_name -> rowlock.v1.SessionOpened
+	43,  // 81: rowlock.v1.SessionResponse.results:type_name -> rowlock.v1.SessionResult
+	44,  // 82: rowlock.v1.SessionResponse.lost:type_name -> rowlock.v1.LostLease
+	52,  // 83: rowlock.v1.SessionResponse.confirmed:type_name -> rowlock.v1.Lease
+	50,  // 84: rowlock.v1.SessionOpened.heartbeat_interval:type_name -> google.protobuf.Duration
+	50,  // 85: rowlock.v1.SessionOpened.silence_max:type_name -> google.protobuf.Duration
+	50,  // 86: rowlock.v1.SessionOpened.grace_period:type_name -> google.protobuf.Duration
+	2,   // 87: rowlock.v1.SessionResult.acquire:type_name -> rowlock.v1.AcquireResponse
+	4,   // 88: rowlock.v1.SessionResult.wait_in_queue:type_name -> rowlock.v1.WaitInQueueResponse
+	6,   // 89: rowlock.v1.SessionResult.renew:type_name -> rowlock.v1.RenewResponse
+	39,  // 90: rowlock.v1.SessionResult.renew_leases:type_name -> rowlock.v1.RenewedLeases
+	8,   // 91: rowlock.v1.SessionResult.release:type_name -> rowlock.v1.ReleaseResponse
+	10,  // 92: rowlock.v1.SessionResult.set_limit:type_name -> rowlock.v1.SetLimitResponse
+	12,  // 93: rowlock.v1.SessionResult.get_lock:type_name -> rowlock.v1.GetLockResponse
+	14,  // 94: rowlock.v1.SessionResult.list_locks:type_name -> rowlock.v1.ListLocksResponse
+	19,  // 95: rowlock.v1.SessionResult.list_limits:type_name -> rowlock.v1.ListLimitsResponse
+	28,  // 96: rowlock.v1.SessionResult.force_release:type_name -> rowlock.v1.ForceReleaseResponse
+	16,  // 97: rowlock.v1.SessionResult.watch_locks:type_name -> rowlock.v1.WatchLocksResponse
+	65,  // 98: rowlock.v1.SessionResult.error:type_name -> google.rpc.Status
+	65,  // 99: rowlock.v1.SessionResult.rejected:type_name -> google.rpc.Status
+	30,  // 100: rowlock.v1.SessionResult.update_lock:type_name -> rowlock.v1.UpdateLockResponse
+	32,  // 101: rowlock.v1.SessionResult.delete_lock:type_name -> rowlock.v1.DeleteLockResponse
+	34,  // 102: rowlock.v1.SessionResult.capture:type_name -> rowlock.v1.CaptureResponse
+	21,  // 103: rowlock.v1.SessionResult.list_claims:type_name -> rowlock.v1.ListClaimsResponse
+	23,  // 104: rowlock.v1.SessionResult.list_changes:type_name -> rowlock.v1.ListChangesResponse
+	25,  // 105: rowlock.v1.SessionResult.explain_wait:type_name -> rowlock.v1.ExplainWaitResponse
+	57,  // 106: rowlock.v1.LostLease.reason:type_name -> rowlock.v1.RefusalReason
+	1,   // 107: rowlock.v1.LockService.Acquire:input_type -> rowlock.v1.AcquireRequest
+	3,   // 108: rowlock.v1.LockService.WaitInQueue:input_type -> rowlock.v1.WaitInQueueRequest
+	5,   // 109: rowlock.v1.LockService.Renew:input_type -> rowlock.v1.RenewRequest
+	7,   // 110: rowlock.v1.LockService.Release:input_type -> rowlock.v1.ReleaseRequest
+	9,   // 111: rowlock.v1.LockService.SetLimit:input_type -> rowlock.v1.SetLimitRequest
+	11,  // 112: rowlock.v1.LockService.GetLock:input_type -> rowlock.v1.GetLockRequest
+	13,  // 113: rowlock.v1.LockService.ListLocks:input_type -> rowlock.v1.ListLocksRequest
+	17,  // 114: rowlock.v1.LockService.ListLimits:input_type -> rowlock.v1.ListLimitsRequest
+	20,  // 115: rowlock.v1.LockService.ListClaims:input_type -> rowlock.v1.ListClaimsRequest
+	22,  // 116: rowlock.v1.LockService.ListChanges:input_type -> rowlock.v1.ListChangesRequest
+	24,  // 117: rowlock.v1.LockService.ExplainWait:input_type -> rowlock.v1.ExplainWaitRequest
+	15,  // 118: rowlock.v1.LockService.WatchLocks:input_type -> rowlock.v1.WatchLocksRequest
+	27,  // 119: rowlock.v1.LockService.ForceRelease:input_type -> rowlock.v1.ForceReleaseRequest
+	29,  // 120: rowlock.v1.LockService.UpdateLock:input_type -> rowlock.v1.UpdateLockRequest
+	33,  // 121: rowlock.v1.LockService.Capture:input_type -> rowlock.v1.CaptureRequest
+	31,  // 122: rowlock.v1.LockService.DeleteLock:input_type -> rowlock.v1.DeleteLockRequest
+	35,  // 123: rowlock.v1.LockService.Session:input_type -> rowlock.v1.SessionRequest
+	2,   // 124: rowlock.v1.LockService.Acquire:output_type -> rowlock.v1.AcquireResponse
+	4,   // 125: rowlock.v1.LockService.WaitInQueue:output_type -> rowlock.v1.WaitInQueueResponse
+	6,   // 126: rowlock.v1.LockService.Renew:output_type -> rowlock.v1.RenewResponse
+	8,   // 127: rowlock.v1.LockService.Release:output_type -> rowlock.v1.ReleaseResponse
+	10,  // 128: rowlock.v1.LockService.SetLimit:output_type -> rowlock.v1.SetLimitResponse
+	12,  // 129: rowlock.v1.LockService.GetLock:output_type -> rowlock.v1.GetLockResponse
+	14,  // 130: rowlock.v1.LockService.ListLocks:output_type -> rowlock.v1.ListLocksResponse
+	19,  // 131: rowlock.v1.LockService.ListLimits:output_type -> rowlock.v1.ListLimitsResponse
+	21,  // 132: rowlock.v1.LockService.ListClaims:output_type -> rowlock.v1.ListClaimsResponse
+	23,  // 133: rowlock.v1.LockService.ListChanges:output_type -> rowlock.v1.ListChangesResponse
+	25,  // 134: rowlock.v1.LockService.ExplainWait:output_type -> rowlock.v1.ExplainWaitResponse
+	16,  // 135: rowlock.v1.LockService.WatchLocks:output_type -> rowlock.v1.WatchLocksResponse
+	28,  // 136: rowlock.v1.LockService.ForceRelease:output_type -> rowlock.v1.ForceReleaseResponse
+	30,  // 137: rowlock.v1.LockService.UpdateLock:output_type -> rowlock.v1.UpdateLockResponse
+	34,  // 138: rowlock.v1.LockService.Capture:output_type -> rowlock.v1.CaptureResponse
+	32,  // 139: rowlock.v1.LockService.DeleteLock:output_type -> rowlock.v1.DeleteLockResponse
+	41,  // 140: rowlock.v1.LockService.Session:output_type -> rowlock.v1.SessionResponse
+	124, // [124:141] is the sub-list for method output_type
+	107, // [107:124] is the sub-list for method input_type
+	107, // [107:107] is the sub-list for extension type_name
+	107, // [107:107] is the sub-list for extension extendee
+	0,   // [0:107] is the sub-list for field type_name
 }
 
 func init() { file_rowlock_v1_lock_service_proto_init() }

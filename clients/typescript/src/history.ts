@@ -23,6 +23,11 @@ interface PastOptions {
    * To stop it, throw.
    */
   readonly searched?: (backTo: Date) => void;
+  /**
+   * What ended or was changed before this instant may have been forgotten, so that finding nothing then proves nothing.
+   * Called with each page, before its items.
+   */
+  readonly completeFrom?: (from: Date) => void;
 }
 
 /** Which claims to list. `from` and `until` are about their ends, and leave out live claims if `until` is past. */
@@ -205,6 +210,14 @@ export function reportSearch(
   searched: PastOptions["searched"],
 ): void {
   if (searchedBackTo) searched?.(dateOf(searchedBackTo));
+}
+
+/** Reports where history begins; servers of earlier versions do not say. */
+export function reportBegin(
+  { completeFrom }: Pick<ListClaimsResponse, "completeFrom">,
+  report: PastOptions["completeFrom"],
+): void {
+  if (completeFrom) report?.(dateOf(completeFrom));
 }
 
 export function changeView({ changedAt, kind, target, changedBy, from, to, reason }: Change): ChangeView {

@@ -29,6 +29,7 @@ import {
   explanationView,
   type ListChangesOptions,
   type ListClaimsOptions,
+  reportBegin,
   reportSearch,
   type WaitExplanation,
   type WaitTarget,
@@ -250,6 +251,7 @@ export class Verbs {
     do {
       const value = create(ListClaimsRequestSchema, { ...fields, pageToken });
       const page = await this.#ask({ case: "listClaims", value });
+      reportBegin(page, options.completeFrom);
       yield* page.claims.map(claimView);
       reportSearch(page, options.searched);
       pageToken = page.nextPageToken;
@@ -262,6 +264,7 @@ export class Verbs {
     do {
       const value = create(ListChangesRequestSchema, { ...fields, pageToken });
       const page = await this.#ask({ case: "listChanges", value });
+      reportBegin(page, options.completeFrom);
       yield* page.changes.map(changeView);
       reportSearch(page, options.searched);
       pageToken = page.nextPageToken;

@@ -58,6 +58,8 @@ export class Background {
   /** performance.now() at the start of the last heartbeats that all succeeded. */
   #heartbeatMs = performance.now();
   #lateHeartbeat: Promise<void> | undefined;
+  /** The request ids of claims that ended before this are forgotten; null: this server has not looked yet. */
+  #forgottenUs: number | null = null;
   /** Places whose rows another transaction held at their last heartbeat. */
   readonly #skipped = new Set<string>();
   /** The last lock that the sweep has reached. */
@@ -171,9 +173,33 @@ export class Background {
     const untilUs = store.clock.forgettableUs(cleaning.retentionUs, performance.now() * 1_000);
     if (untilUs !== null)
       await inRounds((max) => this.#deleted("ended_claims", store.purgeClaims(untilUs, max)));
+    if (untilUs !== null) await this.#forgetRequests(untilUs - cleaning.retentionUs);
     // An idle lock leaves only its last token, which the floor keeps, so an early deletion does no harm.
     await inRounds((max) => this.#deleted("idle_locks", store.purgeLocks(cleaning.idleLockUs, max)));
     if (untilUs !== null) await this.#trim(untilUs);
+  }
+
+  /**
+   * A request id ends with the retention time, whatever the time for which its claim is kept. Servers that ran before have
+   * forgotten those before the first look, unless they were far behind; these go with their claims.
+   */
+  async #forgetRequests(untilUs: number): Promise<void> {
+    const { store, cleaning } = this.#options;
+    if (this.#forgottenUs === null) {
+      const [newest] = await store.endedClaims(null, 1);
+      const newestUs = newest?.claim.endedAtUs ?? untilUs;
+      this.#forgottenUs = Math.min(newestUs, untilUs) - cleaning.retentionUs - bounds.FORGOTTEN_BEFORE_US;
+    }
+    // The clock may have been set back.
+    let fromUs = Math.max(0, Math.min(this.#forgottenUs, untilUs));
+    for (let round = 0; round < bounds.PURGE_ROUNDS_MAX; round++) {
+      const startedMs = performance.now();
+      const nextUs = await store.forgetRequests(fromUs, untilUs, bounds.PURGE_ROWS_MAX);
+      this.#forgottenUs = nextUs ?? untilUs;
+      if (nextUs === null) return;
+      fromUs = nextUs;
+      await sleep(performance.now() - startedMs);
+    }
   }
 
   /** Deletes old changes, and ended claims before their time if there are too many. To count them costs something. */

@@ -30,14 +30,18 @@ export async function listChanges(
   { query, pageSize, mark }: CheckedListChanges,
   call: Call,
 ) {
+  const isSeen = seenBy(call, query);
+  const { changesUs } = await engine.historyBegins(query, call);
+  const completeFrom = timestampMessage(changesUs);
   const page = new Page(ListChangesResponseSchema, pageSize);
   let after: ChangePosition | null = null;
-  for await (const listed of engine.changes({ ...query, isSeen: seenBy(call, query) }, call)) {
+  for await (const listed of engine.changes({ ...query, isSeen }, call)) {
     call.signal.throwIfAborted();
     if (listed.kind === "stopped") {
       const { at } = listed;
       return page.answer({
         nextPageToken: tokenAfter(mark, textOf(at)),
+        completeFrom,
         searchedBackTo: timestampMessage(at.atUs),
       });
     }
@@ -45,9 +49,9 @@ export async function listChanges(
     if (isTaken) after = listed.change;
     // Whether there is another one may take a long search.
     if (after && (!isTaken || page.isFull))
-      return page.answer({ nextPageToken: tokenAfter(mark, textOf(after)) });
+      return page.answer({ nextPageToken: tokenAfter(mark, textOf(after)), completeFrom });
   }
-  return page.answer();
+  return page.answer({ completeFrom });
 }
 
 /**

@@ -36,6 +36,9 @@ export async function listClaims(
   call: Call,
 ) {
   const seen = query.lockName === null ? seenUnder(call, "ListClaims", query.prefix) : {};
+  // First, so that no page says that something is kept which was forgotten while it was read.
+  const { claimsUs } = await engine.historyBegins(query, call);
+  const completeFrom = timestampMessage(claimsUs);
   const page = new Page(ListClaimsResponseSchema, pageSize);
   let after: ClaimPosition | null = null;
   for await (const listed of engine.claims({ ...query, ...seen }, call)) {
@@ -43,15 +46,15 @@ export async function listClaims(
     if (listed.kind === "stopped") {
       const { at, backToUs } = listed;
       const searchedBackTo = backToUs === null ? {} : { searchedBackTo: timestampMessage(backToUs) };
-      return page.answer({ nextPageToken: tokenAfter(mark, textOf(at)), ...searchedBackTo });
+      return page.answer({ nextPageToken: tokenAfter(mark, textOf(at)), completeFrom, ...searchedBackTo });
     }
     const isTaken = page.take({ claims: [claimMessage(listed.claim, listed.lockName)] });
     if (isTaken) after = listed.at;
     // Whether there is another one may take a long search.
     if (after && (!isTaken || page.isFull))
-      return page.answer({ nextPageToken: tokenAfter(mark, textOf(after)) });
+      return page.answer({ nextPageToken: tokenAfter(mark, textOf(after)), completeFrom });
   }
-  return page.answer();
+  return page.answer({ completeFrom });
 }
 
 export function checkListClaims(message: ListClaimsRequest, violations: Violations): CheckedListClaims {

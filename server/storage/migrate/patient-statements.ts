@@ -5,7 +5,7 @@
 
 import type { Knex } from "knex";
 import { classify } from "../mysql/connection/errors.ts";
-import type { SessionLimits } from "../mysql/connection/session.ts";
+import type { ConnectionLimits } from "../mysql/connection/session.ts";
 import { type RetryPolicy, retry } from "../retry.ts";
 import { textOf } from "../rows/from-rows.ts";
 import { ROW_LOCKED, StoreError } from "../store.ts";
@@ -17,7 +17,7 @@ export const TABLE_IN_USE = "table_in_use";
 /** How long a change waits for a table in all: long enough for a short report, and not for a backup. */
 const TABLE_WAIT_MS = 30_000;
 /** How long one attempt waits for a table, and for a row. The statements themselves may take long. */
-export const ATTEMPT_LIMITS: SessionLimits = {
+export const ATTEMPT_LIMITS: ConnectionLimits = {
   silentS: 28_800,
   rowLockS: 5,
   statementS: null,

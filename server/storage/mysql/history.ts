@@ -9,6 +9,7 @@ import {
   type EndedKey,
   endedKeyFromRow,
   endedUntil,
+  forgetStep,
   newestEnded,
   oldestByClass,
   requestedFromRow,
@@ -42,9 +43,15 @@ const WITH_NAMES = `STRAIGHT_JOIN ${BY_END} ON h.kept_for = k.kept_for AND h.end
 const OVERDUE = `(${KEYS} AND h.ended_at <= LEAST(?, ${NOW_US}) - ? ${OLDEST})`;
 const OLD = `(${KEYS} AND h.ended_at < ? ${OLDEST})`;
 const FIRST = `(${KEYS} ${OLDEST})`;
+// A request id outlives no retention time, so a later claim may have it by then.
+const OF_CLAIM = `ON r.request_id = h.request_id AND r.lock_id = h.lock_id AND r.ticket_number = h.ticket_number`;
+const ENDED_FROM = `(${KEYS} AND h.ended_at >= ? AND h.ended_at <= ? ${OLDEST})`;
+const FORGET = `DELETE r FROM ${BY_END} STRAIGHT_JOIN rowlock_request r FORCE INDEX (PRIMARY) ${OF_CLAIM}
+  WHERE h.kept_for = ? AND h.ended_at BETWEEN ? AND ?`;
+const OLDEST_CHANGE = "SELECT MIN(changed_at) FROM rowlock_change FORCE INDEX (PRIMARY)";
 // One range of the primary key, to which no server adds. Most request ids were made by servers, and have no rows.
 const REMOVE = `DELETE h, r FROM ${BY_END}
-  LEFT JOIN rowlock_request r FORCE INDEX (PRIMARY) ON r.request_id = h.request_id
+  LEFT JOIN rowlock_request r FORCE INDEX (PRIMARY) ${OF_CLAIM}
   WHERE h.kept_for = ? AND (h.ended_at < ? OR (h.ended_at = ? AND h.lock_id < ?)
     OR (h.ended_at = ? AND h.lock_id = ? AND h.ticket_number <= ?))`;
 
@@ -140,6 +147,33 @@ export function history(pool: MysqlPool) {
 
     purgeClaims: (untilUs, max) =>
       removeOldest((keptForS) => [OVERDUE, keptForS, untilUs, endedUntil(0, -keptForS), max], max),
+
+    async forgetRequests(fromUs, untilUs, max) {
+      const ranges = (await classes.read()).map(
+        (keptForS): Branch => [ENDED_FROM, keptForS, fromUs, untilUs, max],
+      );
+      const keys = (await readAll(pool, "ended_keys", ranges)).map(endedKeyFromRow);
+      const step = forgetStep(keys, fromUs, max);
+      if (!step) return null;
+      for (const keptForS of step.keptForS)
+        await retry(ROLLED_BACK, () =>
+          pool.write((connection) =>
+            query(connection, "forget_requests", FORGET, keptForS, fromUs, step.toUs),
+          ),
+        );
+      return step.nextUs;
+    },
+
+    async oldestKept() {
+      const first = (await classes.read()).map((keptForS): Branch => [FIRST, keptForS, 1]);
+      const ends = (await readAll(pool, "oldest_ended", first)).map((row) => endedKeyFromRow(row).endedAtUs);
+      const [change] = await pool.use((connection) => query(connection, "oldest_change", OLDEST_CHANGE));
+      const changedAtUs = change?.[0] ?? null;
+      return {
+        endedAtUs: ends.length === 0 ? null : Math.min(...ends),
+        changedAtUs: changedAtUs === null ? null : Number(changedAtUs),
+      };
+    },
 
     trimHistory: (untilUs, max) => removeOldest((keptForS) => [OLD, keptForS, untilUs, max], max),
   } satisfies Partial<Store>;

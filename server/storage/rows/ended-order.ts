@@ -34,6 +34,28 @@ export function oldestByClass(keys: readonly EndedKey[], max: number): Map<numbe
   return Map.groupBy(oldest, ({ keptForS }) => keptForS);
 }
 
+/**
+ * Which request ids one step of `Store.forgetRequests` forgets: those of claims of these classes that ended from `fromUs` to
+ * `toUs`.
+ */
+export interface ForgetStep {
+  readonly keptForS: readonly number[];
+  readonly toUs: number;
+  /** From when to go on; null: nothing is left. */
+  readonly nextUs: number | null;
+}
+
+/** @param keys the first `max` of each class that ended from `fromUs` on. */
+export function forgetStep(keys: readonly EndedKey[], fromUs: number, max: number): ForgetStep | null {
+  const oldest = [...keys].sort(byEnd).slice(0, max);
+  const last = oldest.at(-1);
+  if (!last) return null;
+  const keptForS = [...new Set(oldest.map((key) => key.keptForS))];
+  const toUs = last.endedAtUs;
+  // All of one time are forgotten at once, so a step always goes on.
+  return { keptForS, toUs, nextUs: oldest.length < max ? null : Math.max(toUs, fromUs + 1) };
+}
+
 /** The newest `max` of these, newest first. */
 export function newestEnded(ended: readonly EndedClaim[], max: number): EndedClaim[] {
   const positionOf = ({ claim }: EndedClaim) => ({ ...claim, endedAtUs: claim.endedAtUs as number });

@@ -36,6 +36,7 @@ const LIVE = claimsIn(
 );
 /** All claims, as often as they are in a table. */
 const ALL = claimsIn(["ticket_number", "fencing_token", "request_id"], ["holder", "claim", "history"]);
+const LIVE_IDS = claimsIn(["ticket_number", "request_id"], ["holder", "claim"]);
 
 function claimsIn(columns: readonly string[], tables: readonly ("holder" | "claim" | "history")[]): string {
   const from = {
@@ -172,7 +173,8 @@ const PLAIN: readonly { check: string; sql: string; message: (row: Row) => strin
   },
   {
     check: "requests",
-    sql: `SELECT l.name, c.ticket_number FROM ${ALL} c JOIN rowlock_lock l ON l.id = c.lock_id
+    // A claim that has ended outlives its request id.
+    sql: `SELECT l.name, c.ticket_number FROM ${LIVE_IDS} c JOIN rowlock_lock l ON l.id = c.lock_id
       LEFT JOIN rowlock_request r ON r.request_id = c.request_id
       WHERE ${FROM_CLIENT} AND (r.lock_id IS NULL OR r.lock_id <> c.lock_id OR r.ticket_number <> c.ticket_number)`,
     message: ([name, ticket]) =>

@@ -6,6 +6,7 @@ import {
   type EndedKey,
   endedKeyFromRow,
   endedUntil,
+  forgetStep,
   newestEnded,
   oldestByClass,
   requestedFromRow,
@@ -102,6 +103,31 @@ export function history(handle: SqliteHandle) {
     purgeClaims: async (untilUs, max) => {
       const kept = Math.min(untilUs, nowUs());
       return removeInSlices((keptForS) => endedUntil(kept, keptForS), max);
+    },
+
+    forgetRequests: async (fromUs, untilUs, max) => {
+      // Fewer than are asked for, because this process does nothing else meanwhile.
+      const slice = Math.min(max, PURGE_SLICE);
+      return handle.inTransaction(() => {
+        const keys = classes().flatMap((keptForS) =>
+          statements.all("ended_from", keptForS, fromUs, untilUs, slice).map(endedKeyFromRow),
+        );
+        const step = forgetStep(keys, fromUs, slice);
+        for (const keptForS of step?.keptForS ?? [])
+          statements.run("forget_requests", keptForS, fromUs, step?.toUs ?? fromUs);
+        return step?.nextUs ?? null;
+      });
+    },
+
+    oldestKept: async () => {
+      const ends = classes().flatMap((keptForS) =>
+        statements.all("ended_from", keptForS, 0, HIGHEST, 1).map((row) => endedKeyFromRow(row).endedAtUs),
+      );
+      const [changedAt = null] = statements.get("oldest_change") ?? [];
+      return {
+        endedAtUs: ends.length === 0 ? null : Math.min(...ends),
+        changedAtUs: changedAt === null ? null : Number(changedAt),
+      };
     },
 
     trimHistory: async (untilUs, max) => removeInSlices(() => untilUs - 1, max),

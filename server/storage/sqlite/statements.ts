@@ -72,6 +72,10 @@ const FREE = `SELECT r.lock_id, r.name, r.due_at, l.limit_value
     WHERE r.folder = ? AND r.status = ?`;
 const DECIDED = `SELECT ${DECIDED_LIST} FROM rowlock_lock INDEXED BY rowlock_lock_idle`;
 const HOLDERS = `SELECT ${CLAIM_LIST} FROM rowlock_claim c WHERE c.lock_id = ?`;
+// A request id outlives no retention time, so a later claim may have it by then.
+const PURGE_REQUESTS = `DELETE FROM rowlock_request WHERE request_id IN (SELECT r.request_id FROM rowlock_history h
+    CROSS JOIN rowlock_request r
+    ON r.request_id = h.request_id AND r.lock_id = h.lock_id AND r.ticket_number = h.ticket_number`;
 /** A maximum number of rows. SQLite recompiles a statement for each value of a bare parameter in LIMIT. */
 const GIVEN = "(? + 0)";
 
@@ -164,8 +168,10 @@ const SQL = {
   next_history_class: "SELECT min(kept_for) FROM rowlock_history WHERE kept_for > ?",
   ended_until: `SELECT ${ENDED_KEY_LIST} FROM rowlock_history WHERE kept_for = ? AND ended_at <= ?
     ORDER BY ended_at, lock_id, ticket_number LIMIT ${GIVEN}`,
-  purge_requests: `DELETE FROM rowlock_request WHERE request_id IN (SELECT request_id FROM rowlock_history
-    WHERE kept_for = ? AND (ended_at, lock_id, ticket_number) <= (?, ?, ?))`,
+  ended_from: `SELECT ${ENDED_KEY_LIST} FROM rowlock_history WHERE kept_for = ? AND ended_at >= ? AND ended_at <= ?
+    ORDER BY ended_at, lock_id, ticket_number LIMIT ${GIVEN}`,
+  forget_requests: `${PURGE_REQUESTS} WHERE h.kept_for = ? AND h.ended_at BETWEEN ? AND ?)`,
+  purge_requests: `${PURGE_REQUESTS} WHERE h.kept_for = ? AND (h.ended_at, h.lock_id, h.ticket_number) <= (?, ?, ?))`,
   purge_claims: `DELETE FROM rowlock_history
     WHERE kept_for = ? AND (ended_at, lock_id, ticket_number) <= (?, ?, ?)`,
   ended_of_lock: `SELECT ${HISTORY_LIST} FROM rowlock_history h WHERE h.lock_id = ? AND h.ticket_number < ?
@@ -191,6 +197,7 @@ const SQL = {
     WHERE (changed_at, id) < (?, ?) ORDER BY changed_at DESC, id DESC LIMIT ${GIVEN}`,
   changes_of_target: `SELECT ${CHANGE_COLUMNS} FROM rowlock_change INDEXED BY rowlock_change_target
     WHERE target = ? AND (changed_at, id) < (?, ?) ORDER BY changed_at DESC, id DESC LIMIT ${GIVEN}`,
+  oldest_change: "SELECT min(changed_at) FROM rowlock_change",
   count_changes: "SELECT count(*) FROM rowlock_change",
   purge_changes: `DELETE FROM rowlock_change WHERE (changed_at, id) IN
     (SELECT changed_at, id FROM rowlock_change WHERE changed_at < ? ORDER BY changed_at, id LIMIT ${GIVEN})`,

@@ -142,6 +142,31 @@ describe("claims", () => {
     expect((await history({ listClaims: () => ({}) })).out).toBe("The history has no such claims.\n");
   });
 
+  test("and may be forgotten are not called nobody's: it says where the history begins, and by which setting", async () => {
+    const later: Script = { listClaims: () => ({ completeFrom: stamp("04:00:00") }) };
+    const begins =
+      "The history begins at 2026-11-24 04:00:00, and nothing before that is known any more (the server's ROWLOCK_HISTORY and ROWLOCK_HISTORY_ROWS_MAX).";
+    expect(await history(later, "etl/load", "--at", "2026-11-24T03:12")).toEqual({
+      code: 0,
+      out: `Who held etl/load at 2026-11-24 03:12:00 is not known. ${begins}\n`,
+      err: "",
+    });
+    expect((await history(later, "etl/load", "--at", "2026-11-24T04:12")).out).toContain("nobody who held");
+    expect((await history(later)).out).toBe(`The history has no such claims. ${begins}\n`);
+    const since = (clock: string) => history(later, "--since", `2026-11-24T${clock}`);
+    expect((await since("03:00")).out).toContain(begins);
+    expect((await since("04:30")).out).toBe("The history has no such claims.\n");
+    const some: Script = { listClaims: () => ({ claims: [ENDED], completeFrom: stamp("04:00:00") }) };
+    const flags = ["etl/load", "--at", "2026-11-24T03:12"];
+    expect((await history(some, ...flags)).err).toContain(begins);
+    expect((await history(some, ...flags, "--json")).err).toContain(begins);
+    expect((await history(some, "etl/load")).err).toBe("");
+    const changes: Script = { listChanges: () => ({ completeFrom: stamp("04:00:00") }) };
+    expect((await history(changes, "--limits")).out).toMatch(
+      /^The history has no such changes\. The history begins at 2026-11-24 04:00:00, .*ROWLOCK_CHANGES_RETENTION/,
+    );
+  });
+
   test("are objects for programs, with their times in milliseconds", async () => {
     const { out } = await history(claims().script, "etl/load", "--json");
     const [live, ended] = out

@@ -48,6 +48,11 @@ function scene(doctorIntervalMs: number | null = null) {
   const purges = {
     ...{ claims: [] as number[], locks: [] as number[], claimsLeft: 0, locksLeft: 0 },
     ...{ trimmed: [] as (readonly number[])[], changes: [] as (readonly number[])[], rows: 0, roundMs: 0 },
+    ...{
+      forgotten: [] as (readonly number[])[],
+      forgetNext: [] as number[],
+      newestUs: null as number | null,
+    },
   };
   const clock = { cameBack: vi.fn(), forgettableUs: vi.fn((): number | null => 777) };
   const look = vi.fn(async () => {});
@@ -82,6 +87,11 @@ function scene(doctorIntervalMs: number | null = null) {
     },
     purgeClaims: purge("claims"),
     purgeLocks: purge("locks"),
+    endedClaims: async () => (purges.newestUs === null ? [] : [{ claim: { endedAtUs: purges.newestUs } }]),
+    async forgetRequests(fromUs: number, untilUs: number) {
+      purges.forgotten.push([fromUs, untilUs]);
+      return purges.forgetNext.shift() ?? null;
+    },
     historyStats: async () => ({ rows: purges.rows, overdueUs: 0 }),
     async trimHistory(untilUs: number, max: number) {
       purges.trimmed.push([untilUs, max]);
@@ -371,6 +381,28 @@ describe("a purge", () => {
     await pass(1);
     expect(purges.claims).toHaveLength(2);
     await pass(1_000);
+    await background.stop();
+  });
+
+  test("request ids are forgotten after the retention time, from where the last round stopped, and not over again", async () => {
+    const { background, purges, clock } = scene();
+    const DAY_US = bounds.FORGOTTEN_BEFORE_US;
+    clock.forgettableUs.mockReturnValue(3 * DAY_US);
+    purges.newestUs = 2 * DAY_US;
+    purges.forgetNext = [2 * DAY_US - 5];
+    await background.start();
+    await vi.advanceTimersByTimeAsync(2 * bounds.PURGE_INTERVAL_MS);
+    const untilUs = 3 * DAY_US - 9;
+    expect(purges.forgotten.slice(0, 2)).toEqual([
+      [DAY_US - 9, untilUs],
+      [2 * DAY_US - 5, untilUs],
+    ]);
+    await vi.advanceTimersByTimeAsync(2 * bounds.PURGE_INTERVAL_MS);
+    expect(purges.forgotten.at(-1)).toEqual([untilUs, untilUs]);
+    // The clock was set back.
+    clock.forgettableUs.mockReturnValue(DAY_US);
+    await vi.advanceTimersByTimeAsync(2 * bounds.PURGE_INTERVAL_MS);
+    expect(purges.forgotten.at(-1)).toEqual([DAY_US - 9, DAY_US - 9]);
     await background.stop();
   });
 

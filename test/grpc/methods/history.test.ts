@@ -58,6 +58,21 @@ describe.each(testDatabases())("on $label", ({ fresh, kind }) => {
       expect([nextPageToken, searchedBackTo]).toEqual(["", undefined]);
     });
 
+    test("says from when on all is kept, as ListChanges does: nobody before that is no answer", async () => {
+      await run("past/kept", "anna");
+      await call("setLimit", { target: { case: "name", value: "past/kept" }, limit: 2 });
+      const asked = { lockName: "past/kept", heldAt: { seconds: 1_000_000n, nanos: 0 } };
+      const { claims, completeFrom } = await call("listClaims", asked);
+      expect(claims).toEqual([]);
+      const [claim] = (await call("listClaims", { lockName: "past/kept" })).claims;
+      // The server has run for a moment, and its history is as old.
+      expect(us(completeFrom)).toBeLessThanOrEqual(us(claim?.endedAt));
+      expect(us(completeFrom)).toBeGreaterThan(us(claim?.endedAt) - 3_600_000_000);
+      const { changes, completeFrom: changesFrom } = await call("listChanges", { lockName: "past/kept" });
+      expect(us(changesFrom)).toBeLessThanOrEqual(us(changes[0]?.changedAt));
+      expect(us(changesFrom)).toBeGreaterThan(us(changes[0]?.changedAt) - 3_600_000_000);
+    });
+
     test("shows who force-released a claim and why, and which server kept the place of one that waited", async () => {
       const name = "past/forced";
       await server.client.lease({ name, owner: "stuck", ...TTL });

@@ -202,6 +202,49 @@ export function contractOfHistory(fresh: () => FreshStore): void {
       expect(await store.checkInvariants(10)).toEqual([]);
     });
 
+    test("forgets request ids before their claims, in steps, and never that of a later claim", async () => {
+      const { store } = fresh();
+      const all = (await addMany(store, 12)).reverse().map(({ claim }) => claim);
+      const ids = all.map(({ requestId }) => requestId);
+      const known = async () => (await store.claimsByRequest(ids)).claims.length;
+      const [firstUs, untilUs] = [all[0]?.endedAtUs, all[17]?.endedAtUs] as [number, number];
+      expect(await known()).toBe(24);
+      expect(await store.forgetRequests(0, firstUs - 1, 100)).toBeNull();
+      expect(await known()).toBe(24);
+      let steps = 0;
+      for (let fromUs: number | null = 0; fromUs !== null; steps++)
+        fromUs = await store.forgetRequests(fromUs, untilUs, 4);
+      expect(steps).toBeGreaterThan(2);
+      const younger = all.filter(({ endedAtUs }) => (endedAtUs as number) > untilUs);
+      expect(await known()).toBe(younger.length);
+      expect(younger.length).toBeGreaterThan(0);
+      // The claims stay, and a later claim may have the id, also when the earlier one is forgotten in its turn.
+      expect(await store.endedClaims(null, 100)).toHaveLength(24);
+      const [first] = all as [Claim];
+      const [later] = await addClaims(store, await lockId(store, "later"), { requestId: first.requestId });
+      expect(await store.checkInvariants(10)).toMatchObject([{ check: "not_granted" }]);
+      await store.forgetRequests(0, untilUs, 100);
+      expect(await store.trimHistory(untilUs, 100)).toBeGreaterThan(0);
+      expect((await store.claimsByRequest([first.requestId])).claims).toEqual([later]);
+    });
+
+    test("tells how far back it goes", async () => {
+      const { store } = fresh();
+      expect(await store.oldestKept()).toEqual({ endedAtUs: null, changedAtUs: null });
+      const all = (await addMany(store, 3)).reverse();
+      const { nowUs } = await load(store, {});
+      await store.noteChange({
+        ...{ kind: "limit", target: "a", isPattern: false, by: "ops", from: "1", to: "2", reason: "" },
+      });
+      const { endedAtUs, changedAtUs } = await store.oldestKept();
+      expect(endedAtUs).toBe(all[0]?.claim.endedAtUs);
+      expect(changedAtUs).toBeGreaterThanOrEqual(nowUs - SECOND_US);
+      await store.trimHistory((all[3]?.claim.endedAtUs as number) + 1, 100);
+      expect((await store.oldestKept()).endedAtUs ?? Number.POSITIVE_INFINITY).toBeGreaterThan(
+        endedAtUs as number,
+      );
+    });
+
     test("deletes the oldest before their time if there are too many, but none from after a time", async () => {
       const { store } = fresh();
       const all = (await addMany(store, 12)).reverse();

@@ -60,7 +60,7 @@ describe("ended claims that were kept long enough", () => {
     const [, , , first, second] = scripted.sql;
     expect(first).toBe(
       "DELETE h, r FROM rowlock_history h LEFT JOIN rowlock_request r ON r.request_id = h.request_id " +
-        "WHERE h.kept_for = 3600 AND (h.ended_at < 80 OR (h.ended_at = 80 AND h.lock_id < 4) " +
+        "AND r.lock_id = h.lock_id AND r.ticket_number = h.ticket_number WHERE h.kept_for = 3600 AND (h.ended_at < 80 OR (h.ended_at = 80 AND h.lock_id < 4) " +
         "OR (h.ended_at = 80 AND h.lock_id = 4 AND h.ticket_number <= 2))",
     );
     expect(second).toContain("h.kept_for = 60 AND (h.ended_at < 75 ");

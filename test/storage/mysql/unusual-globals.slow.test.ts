@@ -10,7 +10,7 @@ import { parseDatabaseUrl } from "../../../server/storage/database-url.ts";
 import { migrateUp, migrationStatus } from "../../../server/storage/migrate/migrate.ts";
 import { openStore } from "../../../server/storage/open.ts";
 import { ranInProcess } from "../../cli/in-process.ts";
-import { type FreshDatabase, freshDatabase } from "../../support/database.ts";
+import { type FreshDatabase, freshDatabase, reportLeftOut } from "../../support/database.ts";
 import { ownBinaries } from "../../support/mysql-family/own-binaries.ts";
 import { type RunningServer, startPrivateServer } from "../../support/mysql-family/private-server.ts";
 import { openPlainConnection, type PlainConnection, refusal } from "../../support/mysql-stage.ts";
@@ -18,6 +18,7 @@ import { addClaims, addClaimsTo, load, lockId, planned } from "../../support/sto
 import { TestCalls } from "../../support/test-calls.ts";
 
 const binaries = await ownBinaries();
+reportLeftOut([...binaries]);
 
 type Setting = readonly [variable: string, value: string, only?: "mysql" | "mariadb"];
 

@@ -1711,6 +1711,15 @@ export declare type ListClaimsResponse = Message<"rowlock.v1.ListClaimsResponse"
    * @generated from field: google.protobuf.Timestamp searched_back_to = 3;
    */
   searchedBackTo?: Timestamp | undefined;
+
+  /**
+   * Every claim that the request asks for and that ended at this instant or later is still kept. Earlier ones may have been
+   * forgotten, so that none of them is no proof that there was none: the server keeps ended claims for as long as
+   * ROWLOCK_HISTORY says, and at most ROWLOCK_HISTORY_ROWS_MAX of them.
+   *
+   * @generated from field: google.protobuf.Timestamp complete_from = 4;
+   */
+  completeFrom?: Timestamp | undefined;
 };
 
 /**
@@ -1740,6 +1749,15 @@ export declare type ListClaimsResponseJson = {
    * @generated from field: google.protobuf.Timestamp searched_back_to = 3;
    */
   searchedBackTo?: TimestampJson;
+
+  /**
+   * Every claim that the request asks for and that ended at this instant or later is still kept. Earlier ones may have been
+   * forgotten, so that none of them is no proof that there was none: the server keeps ended claims for as long as
+   * ROWLOCK_HISTORY says, and at most ROWLOCK_HISTORY_ROWS_MAX of them.
+   *
+   * @generated from field: google.protobuf.Timestamp complete_from = 4;
+   */
+  completeFrom?: TimestampJson;
 };
 
 /**
@@ -1906,6 +1924,14 @@ export declare type ListChangesResponse = Message<"rowlock.v1.ListChangesRespons
    * @generated from field: google.protobuf.Timestamp searched_back_to = 3;
    */
   searchedBackTo?: Timestamp | undefined;
+
+  /**
+   * Every change from this instant on is still kept. Earlier ones may have been forgotten: the server keeps changes for
+   * ROWLOCK_CHANGES_RETENTION, and at most about a million of them.
+   *
+   * @generated from field: google.protobuf.Timestamp complete_from = 4;
+   */
+  completeFrom?: Timestamp | undefined;
 };
 
 /**
@@ -1934,6 +1960,14 @@ export declare type ListChangesResponseJson = {
    * @generated from field: google.protobuf.Timestamp searched_back_to = 3;
    */
   searchedBackTo?: TimestampJson;
+
+  /**
+   * Every change from this instant on is still kept. Earlier ones may have been forgotten: the server keeps changes for
+   * ROWLOCK_CHANGES_RETENTION, and at most about a million of them.
+   *
+   * @generated from field: google.protobuf.Timestamp complete_from = 4;
+   */
+  completeFrom?: TimestampJson;
 };
 
 /**

@@ -7,7 +7,7 @@ import { StoreError } from "../../store.ts";
 /** StoreError.reason if a setting of the server is in the way, and this user may not change it for its sessions. */
 export const SESSION_SETTINGS = "session_settings";
 
-export interface SessionLimits {
+export interface ConnectionLimits {
   /** The server ends a session that is silent for so long, which frees the row locks of a process that stopped. */
   readonly silentS: number;
   readonly rowLockS: number;
@@ -18,7 +18,7 @@ export interface SessionLimits {
 }
 
 /** A replica that was stopped in mid-transaction blocks others no longer than these. */
-export const SERVING: SessionLimits = {
+export const SERVING: ConnectionLimits = {
   silentS: 8,
   rowLockS: LOCK_WAIT_S,
   statementS: 5,
@@ -31,7 +31,7 @@ export const SERVING: SessionLimits = {
  * each key of a list (eq_range_index_dive_limit). MariaDB would turn long lists of keys into joins, which lock the rows
  * that they read in an order of their own (in_predicate_conversion_threshold).
  */
-export function firstStatements({ silentS, rowLockS, statementS, tableLockS }: SessionLimits): string[] {
+export function firstStatements({ silentS, rowLockS, statementS, tableLockS }: ConnectionLimits): string[] {
   const statement = statementS ?? 0;
   return [
     // Whatever init_connect has begun, and whatever completion_type says.
@@ -97,7 +97,7 @@ export const SESSION_VARIABLES = [...Object.keys(CORRECTIONS), "log_bin", "max_a
 /** Text of a SET statement for each setting that is not right, by its name. */
 export function corrections(
   variables: ReadonlyMap<string, string>,
-  { tableLockS }: SessionLimits,
+  { tableLockS }: ConnectionLimits,
 ): ReadonlyMap<string, string> {
   const statements = new Map<string, string>();
   for (const [name, correct] of Object.entries(CORRECTIONS)) {

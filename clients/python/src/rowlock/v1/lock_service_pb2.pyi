@@ -276,14 +276,16 @@ class ListClaimsRequest(_message.Message):
     def __init__(self, lock_name: _Optional[str] = ..., prefix: _Optional[str] = ..., owner: _Optional[str] = ..., principal: _Optional[str] = ..., labels: _Optional[_Mapping[str, str]] = ..., states: _Optional[_Iterable[_Union[_lock_pb2.ClaimState, str]]] = ..., end_reasons: _Optional[_Iterable[_Union[_lock_pb2.RefusalReason, str]]] = ..., until: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., held_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., page_size: _Optional[int] = ..., page_token: _Optional[str] = ..., **kwargs) -> None: ...
 
 class ListClaimsResponse(_message.Message):
-    __slots__ = ("claims", "next_page_token", "searched_back_to")
+    __slots__ = ("claims", "next_page_token", "searched_back_to", "complete_from")
     CLAIMS_FIELD_NUMBER: _ClassVar[int]
     NEXT_PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
     SEARCHED_BACK_TO_FIELD_NUMBER: _ClassVar[int]
+    COMPLETE_FROM_FIELD_NUMBER: _ClassVar[int]
     claims: _containers.RepeatedCompositeFieldContainer[_lock_pb2.Claim]
     next_page_token: str
     searched_back_to: _timestamp_pb2.Timestamp
-    def __init__(self, claims: _Optional[_Iterable[_Union[_lock_pb2.Claim, _Mapping]]] = ..., next_page_token: _Optional[str] = ..., searched_back_to: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
+    complete_from: _timestamp_pb2.Timestamp
+    def __init__(self, claims: _Optional[_Iterable[_Union[_lock_pb2.Claim, _Mapping]]] = ..., next_page_token: _Optional[str] = ..., searched_back_to: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., complete_from: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
 
 class ListChangesRequest(_message.Message):
     __slots__ = ("lock_name", "prefix", "kinds", "until", "changed_by", "page_size", "page_token")
@@ -305,14 +307,16 @@ class ListChangesRequest(_message.Message):
     def __init__(self, lock_name: _Optional[str] = ..., prefix: _Optional[str] = ..., kinds: _Optional[_Iterable[_Union[_lock_pb2.ChangeKind, str]]] = ..., until: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., changed_by: _Optional[str] = ..., page_size: _Optional[int] = ..., page_token: _Optional[str] = ..., **kwargs) -> None: ...
 
 class ListChangesResponse(_message.Message):
-    __slots__ = ("changes", "next_page_token", "searched_back_to")
+    __slots__ = ("changes", "next_page_token", "searched_back_to", "complete_from")
     CHANGES_FIELD_NUMBER: _ClassVar[int]
     NEXT_PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
     SEARCHED_BACK_TO_FIELD_NUMBER: _ClassVar[int]
+    COMPLETE_FROM_FIELD_NUMBER: _ClassVar[int]
     changes: _containers.RepeatedCompositeFieldContainer[_lock_pb2.Change]
     next_page_token: str
     searched_back_to: _timestamp_pb2.Timestamp
-    def __init__(self, changes: _Optional[_Iterable[_Union[_lock_pb2.Change, _Mapping]]] = ..., next_page_token: _Optional[str] = ..., searched_back_to: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
+    complete_from: _timestamp_pb2.Timestamp
+    def __init__(self, changes: _Optional[_Iterable[_Union[_lock_pb2.Change, _Mapping]]] = ..., next_page_token: _Optional[str] = ..., searched_back_to: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., complete_from: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
 
 class ExplainWaitRequest(_message.Message):
     __slots__ = ("name", "ticket_id", "claim")

@@ -192,6 +192,47 @@ private static final long serialVersionUID = 0L;
     return searchedBackTo_ == null ? com.google.protobuf.Timestamp.getDefaultInstance() : searchedBackTo_;
   }
 
+  public static final int COMPLETE_FROM_FIELD_NUMBER = 4;
+  private com.google.protobuf.Timestamp completeFrom_;
+  /**
+   * <pre>
+   * Every change from this instant on is still kept. Earlier ones may have been forgotten: the server keeps changes for
+   * ROWLOCK_CHANGES_RETENTION, and at most about a million of them.
+   * </pre>
+   *
+   * <code>.google.protobuf.Timestamp complete_from = 4;</code>
+   * @return Whether the completeFrom field is set.
+   */
+  @java.lang.Override
+  public boolean hasCompleteFrom() {
+    return ((bitField0_ & 0x00000002) != 0);
+  }
+  /**
+   * <pre>
+   * Every change from this instant on is still kept. Earlier ones may have been forgotten: the server keeps changes for
+   * ROWLOCK_CHANGES_RETENTION, and at most about a million of them.
+   * </pre>
+   *
+   * <code>.google.protobuf.Timestamp complete_from = 4;</code>
+   * @return The completeFrom.
+   */
+  @java.lang.Override
+  public com.google.protobuf.Timestamp getCompleteFrom() {
+    return completeFrom_ == null ? com.google.protobuf.Timestamp.getDefaultInstance() : completeFrom_;
+  }
+  /**
+   * <pre>
+   * Every change from this instant on is still kept. Earlier ones may have been forgotten: the server keeps changes for
+   * ROWLOCK_CHANGES_RETENTION, and at most about a million of them.
+   * </pre>
+   *
+   * <code>.google.protobuf.Timestamp complete_from = 4;</code>
+   */
+  @java.lang.Override
+  public com.google.protobuf.TimestampOrBuilder getCompleteFromOrBuilder() {
+    return completeFrom_ == null ? com.google.protobuf.Timestamp.getDefaultInstance() : completeFrom_;
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -215,6 +256,9 @@ private static final long serialVersionUID = 0L;
     if (((bitField0_ & 0x00000001) != 0)) {
       output.writeMessage(3, getSearchedBackTo());
     }
+    if (((bitField0_ & 0x00000002) != 0)) {
+      output.writeMessage(4, getCompleteFrom());
+    }
     getUnknownFields().writeTo(output);
   }
 
@@ -234,6 +278,10 @@ private static final long serialVersionUID = 0L;
     if (((bitField0_ & 0x00000001) != 0)) {
       size += com.google.protobuf.CodedOutputStream
         .computeMessageSize(3, getSearchedBackTo());
+    }
+    if (((bitField0_ & 0x00000002) != 0)) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeMessageSize(4, getCompleteFrom());
     }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
@@ -259,6 +307,11 @@ private static final long serialVersionUID = 0L;
       if (!getSearchedBackTo()
           .equals(other.getSearchedBackTo())) return false;
     }
+    if (hasCompleteFrom() != other.hasCompleteFrom()) return false;
+    if (hasCompleteFrom()) {
+      if (!getCompleteFrom()
+          .equals(other.getCompleteFrom())) return false;
+    }
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -279,6 +332,10 @@ private static final long serialVersionUID = 0L;
     if (hasSearchedBackTo()) {
       hash = (37 * hash) + SEARCHED_BACK_TO_FIELD_NUMBER;
       hash = (53 * hash) + getSearchedBackTo().hashCode();
+    }
+    if (hasCompleteFrom()) {
+      hash = (37 * hash) + COMPLETE_FROM_FIELD_NUMBER;
+      hash = (53 * hash) + getCompleteFrom().hashCode();
     }
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
@@ -416,6 +473,7 @@ private static final long serialVersionUID = 0L;
               .alwaysUseFieldBuilders) {
         getChangesFieldBuilder();
         getSearchedBackToFieldBuilder();
+        getCompleteFromFieldBuilder();
       }
     }
     @java.lang.Override
@@ -434,6 +492,11 @@ private static final long serialVersionUID = 0L;
       if (searchedBackToBuilder_ != null) {
         searchedBackToBuilder_.dispose();
         searchedBackToBuilder_ = null;
+      }
+      completeFrom_ = null;
+      if (completeFromBuilder_ != null) {
+        completeFromBuilder_.dispose();
+        completeFromBuilder_ = null;
       }
       return this;
     }
@@ -490,6 +553,12 @@ private static final long serialVersionUID = 0L;
             ? searchedBackTo_
             : searchedBackToBuilder_.build();
         to_bitField0_ |= 0x00000001;
+      }
+      if (((from_bitField0_ & 0x00000008) != 0)) {
+        result.completeFrom_ = completeFromBuilder_ == null
+            ? completeFrom_
+            : completeFromBuilder_.build();
+        to_bitField0_ |= 0x00000002;
       }
       result.bitField0_ |= to_bitField0_;
     }
@@ -572,6 +641,9 @@ private static final long serialVersionUID = 0L;
       if (other.hasSearchedBackTo()) {
         mergeSearchedBackTo(other.getSearchedBackTo());
       }
+      if (other.hasCompleteFrom()) {
+        mergeCompleteFrom(other.getCompleteFrom());
+      }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
       return this;
@@ -623,6 +695,13 @@ private static final long serialVersionUID = 0L;
               bitField0_ |= 0x00000004;
               break;
             } // case 26
+            case 34: {
+              input.readMessage(
+                  getCompleteFromFieldBuilder().getBuilder(),
+                  extensionRegistry);
+              bitField0_ |= 0x00000008;
+              break;
+            } // case 34
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -1199,6 +1278,172 @@ private static final long serialVersionUID = 0L;
         searchedBackTo_ = null;
       }
       return searchedBackToBuilder_;
+    }
+
+    private com.google.protobuf.Timestamp completeFrom_;
+    private com.google.protobuf.SingleFieldBuilderV3<
+        com.google.protobuf.Timestamp, com.google.protobuf.Timestamp.Builder, com.google.protobuf.TimestampOrBuilder> completeFromBuilder_;
+    /**
+     * <pre>
+     * Every change from this instant on is still kept. Earlier ones may have been forgotten: the server keeps changes for
+     * ROWLOCK_CHANGES_RETENTION, and at most about a million of them.
+     * </pre>
+     *
+     * <code>.google.protobuf.Timestamp complete_from = 4;</code>
+     * @return Whether the completeFrom field is set.
+     */
+    public boolean hasCompleteFrom() {
+      return ((bitField0_ & 0x00000008) != 0);
+    }
+    /**
+     * <pre>
+     * Every change from this instant on is still kept. Earlier ones may have been forgotten: the server keeps changes for
+     * ROWLOCK_CHANGES_RETENTION, and at most about a million of them.
+     * </pre>
+     *
+     * <code>.google.protobuf.Timestamp complete_from = 4;</code>
+     * @return The completeFrom.
+     */
+    public com.google.protobuf.Timestamp getCompleteFrom() {
+      if (completeFromBuilder_ == null) {
+        return completeFrom_ == null ? com.google.protobuf.Timestamp.getDefaultInstance() : completeFrom_;
+      } else {
+        return completeFromBuilder_.getMessage();
+      }
+    }
+    /**
+     * <pre>
+     * Every change from this instant on is still kept. Earlier ones may have been forgotten: the server keeps changes for
+     * ROWLOCK_CHANGES_RETENTION, and at most about a million of them.
+     * </pre>
+     *
+     * <code>.google.protobuf.Timestamp complete_from = 4;</code>
+     */
+    public Builder setCompleteFrom(com.google.protobuf.Timestamp value) {
+      if (completeFromBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        completeFrom_ = value;
+      } else {
+        completeFromBuilder_.setMessage(value);
+      }
+      bitField0_ |= 0x00000008;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Every change from this instant on is still kept. Earlier ones may have been forgotten: the server keeps changes for
+     * ROWLOCK_CHANGES_RETENTION, and at most about a million of them.
+     * </pre>
+     *
+     * <code>.google.protobuf.Timestamp complete_from = 4;</code>
+     */
+    public Builder setCompleteFrom(
+        com.google.protobuf.Timestamp.Builder builderForValue) {
+      if (completeFromBuilder_ == null) {
+        completeFrom_ = builderForValue.build();
+      } else {
+        completeFromBuilder_.setMessage(builderForValue.build());
+      }
+      bitField0_ |= 0x00000008;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Every change from this instant on is still kept. Earlier ones may have been forgotten: the server keeps changes for
+     * ROWLOCK_CHANGES_RETENTION, and at most about a million of them.
+     * </pre>
+     *
+     * <code>.google.protobuf.Timestamp complete_from = 4;</code>
+     */
+    public Builder mergeCompleteFrom(com.google.protobuf.Timestamp value) {
+      if (completeFromBuilder_ == null) {
+        if (((bitField0_ & 0x00000008) != 0) &&
+          completeFrom_ != null &&
+          completeFrom_ != com.google.protobuf.Timestamp.getDefaultInstance()) {
+          getCompleteFromBuilder().mergeFrom(value);
+        } else {
+          completeFrom_ = value;
+        }
+      } else {
+        completeFromBuilder_.mergeFrom(value);
+      }
+      if (completeFrom_ != null) {
+        bitField0_ |= 0x00000008;
+        onChanged();
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Every change from this instant on is still kept. Earlier ones may have been forgotten: the server keeps changes for
+     * ROWLOCK_CHANGES_RETENTION, and at most about a million of them.
+     * </pre>
+     *
+     * <code>.google.protobuf.Timestamp complete_from = 4;</code>
+     */
+    public Builder clearCompleteFrom() {
+      bitField0_ = (bitField0_ & ~0x00000008);
+      completeFrom_ = null;
+      if (completeFromBuilder_ != null) {
+        completeFromBuilder_.dispose();
+        completeFromBuilder_ = null;
+      }
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Every change from this instant on is still kept. Earlier ones may have been forgotten: the server keeps changes for
+     * ROWLOCK_CHANGES_RETENTION, and at most about a million of them.
+     * </pre>
+     *
+     * <code>.google.protobuf.Timestamp complete_from = 4;</code>
+     */
+    public com.google.protobuf.Timestamp.Builder getCompleteFromBuilder() {
+      bitField0_ |= 0x00000008;
+      onChanged();
+      return getCompleteFromFieldBuilder().getBuilder();
+    }
+    /**
+     * <pre>
+     * Every change from this instant on is still kept. Earlier ones may have been forgotten: the server keeps changes for
+     * ROWLOCK_CHANGES_RETENTION, and at most about a million of them.
+     * </pre>
+     *
+     * <code>.google.protobuf.Timestamp complete_from = 4;</code>
+     */
+    public com.google.protobuf.TimestampOrBuilder getCompleteFromOrBuilder() {
+      if (completeFromBuilder_ != null) {
+        return completeFromBuilder_.getMessageOrBuilder();
+      } else {
+        return completeFrom_ == null ?
+            com.google.protobuf.Timestamp.getDefaultInstance() : completeFrom_;
+      }
+    }
+    /**
+     * <pre>
+     * Every change from this instant on is still kept. Earlier ones may have been forgotten: the server keeps changes for
+     * ROWLOCK_CHANGES_RETENTION, and at most about a million of them.
+     * </pre>
+     *
+     * <code>.google.protobuf.Timestamp complete_from = 4;</code>
+     */
+    private com.google.protobuf.SingleFieldBuilderV3<
+        com.google.protobuf.Timestamp, com.google.protobuf.Timestamp.Builder, com.google.protobuf.TimestampOrBuilder> 
+        getCompleteFromFieldBuilder() {
+      if (completeFromBuilder_ == null) {
+        completeFromBuilder_ = new com.google.protobuf.SingleFieldBuilderV3<
+            com.google.protobuf.Timestamp, com.google.protobuf.Timestamp.Builder, com.google.protobuf.TimestampOrBuilder>(
+                getCompleteFrom(),
+                getParentForChildren(),
+                isClean());
+        completeFrom_ = null;
+      }
+      return completeFromBuilder_;
     }
     @java.lang.Override
     public final Builder setUnknownFields(

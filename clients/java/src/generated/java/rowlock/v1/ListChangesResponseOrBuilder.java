@@ -98,4 +98,34 @@ public interface ListChangesResponseOrBuilder extends
    * <code>.google.protobuf.Timestamp searched_back_to = 3;</code>
    */
   com.google.protobuf.TimestampOrBuilder getSearchedBackToOrBuilder();
+
+  /**
+   * <pre>
+   * Every change from this instant on is still kept. Earlier ones may have been forgotten: the server keeps changes for
+   * ROWLOCK_CHANGES_RETENTION, and at most about a million of them.
+   * </pre>
+   *
+   * <code>.google.protobuf.Timestamp complete_from = 4;</code>
+   * @return Whether the completeFrom field is set.
+   */
+  boolean hasCompleteFrom();
+  /**
+   * <pre>
+   * Every change from this instant on is still kept. Earlier ones may have been forgotten: the server keeps changes for
+   * ROWLOCK_CHANGES_RETENTION, and at most about a million of them.
+   * </pre>
+   *
+   * <code>.google.protobuf.Timestamp complete_from = 4;</code>
+   * @return The completeFrom.
+   */
+  com.google.protobuf.Timestamp getCompleteFrom();
+  /**
+   * <pre>
+   * Every change from this instant on is still kept. Earlier ones may have been forgotten: the server keeps changes for
+   * ROWLOCK_CHANGES_RETENTION, and at most about a million of them.
+   * </pre>
+   *
+   * <code>.google.protobuf.Timestamp complete_from = 4;</code>
+   */
+  com.google.protobuf.TimestampOrBuilder getCompleteFromOrBuilder();
 }

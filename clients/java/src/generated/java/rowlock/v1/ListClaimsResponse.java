@@ -195,6 +195,50 @@ private static final long serialVersionUID = 0L;
     return searchedBackTo_ == null ? com.google.protobuf.Timestamp.getDefaultInstance() : searchedBackTo_;
   }
 
+  public static final int COMPLETE_FROM_FIELD_NUMBER = 4;
+  private com.google.protobuf.Timestamp completeFrom_;
+  /**
+   * <pre>
+   * Every claim that the request asks for and that ended at this instant or later is still kept. Earlier ones may have been
+   * forgotten, so that none of them is no proof that there was none: the server keeps ended claims for as long as
+   * ROWLOCK_HISTORY says, and at most ROWLOCK_HISTORY_ROWS_MAX of them.
+   * </pre>
+   *
+   * <code>.google.protobuf.Timestamp complete_from = 4;</code>
+   * @return Whether the completeFrom field is set.
+   */
+  @java.lang.Override
+  public boolean hasCompleteFrom() {
+    return ((bitField0_ & 0x00000002) != 0);
+  }
+  /**
+   * <pre>
+   * Every claim that the request asks for and that ended at this instant or later is still kept. Earlier ones may have been
+   * forgotten, so that none of them is no proof that there was none: the server keeps ended claims for as long as
+   * ROWLOCK_HISTORY says, and at most ROWLOCK_HISTORY_ROWS_MAX of them.
+   * </pre>
+   *
+   * <code>.google.protobuf.Timestamp complete_from = 4;</code>
+   * @return The completeFrom.
+   */
+  @java.lang.Override
+  public com.google.protobuf.Timestamp getCompleteFrom() {
+    return completeFrom_ == null ? com.google.protobuf.Timestamp.getDefaultInstance() : completeFrom_;
+  }
+  /**
+   * <pre>
+   * Every claim that the request asks for and that ended at this instant or later is still kept. Earlier ones may have been
+   * forgotten, so that none of them is no proof that there was none: the server keeps ended claims for as long as
+   * ROWLOCK_HISTORY says, and at most ROWLOCK_HISTORY_ROWS_MAX of them.
+   * </pre>
+   *
+   * <code>.google.protobuf.Timestamp complete_from = 4;</code>
+   */
+  @java.lang.Override
+  public com.google.protobuf.TimestampOrBuilder getCompleteFromOrBuilder() {
+    return completeFrom_ == null ? com.google.protobuf.Timestamp.getDefaultInstance() : completeFrom_;
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -218,6 +262,9 @@ private static final long serialVersionUID = 0L;
     if (((bitField0_ & 0x00000001) != 0)) {
       output.writeMessage(3, getSearchedBackTo());
     }
+    if (((bitField0_ & 0x00000002) != 0)) {
+      output.writeMessage(4, getCompleteFrom());
+    }
     getUnknownFields().writeTo(output);
   }
 
@@ -237,6 +284,10 @@ private static final long serialVersionUID = 0L;
     if (((bitField0_ & 0x00000001) != 0)) {
       size += com.google.protobuf.CodedOutputStream
         .computeMessageSize(3, getSearchedBackTo());
+    }
+    if (((bitField0_ & 0x00000002) != 0)) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeMessageSize(4, getCompleteFrom());
     }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
@@ -262,6 +313,11 @@ private static final long serialVersionUID = 0L;
       if (!getSearchedBackTo()
           .equals(other.getSearchedBackTo())) return false;
     }
+    if (hasCompleteFrom() != other.hasCompleteFrom()) return false;
+    if (hasCompleteFrom()) {
+      if (!getCompleteFrom()
+          .equals(other.getCompleteFrom())) return false;
+    }
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -282,6 +338,10 @@ private static final long serialVersionUID = 0L;
     if (hasSearchedBackTo()) {
       hash = (37 * hash) + SEARCHED_BACK_TO_FIELD_NUMBER;
       hash = (53 * hash) + getSearchedBackTo().hashCode();
+    }
+    if (hasCompleteFrom()) {
+      hash = (37 * hash) + COMPLETE_FROM_FIELD_NUMBER;
+      hash = (53 * hash) + getCompleteFrom().hashCode();
     }
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
@@ -419,6 +479,7 @@ private static final long serialVersionUID = 0L;
               .alwaysUseFieldBuilders) {
         getClaimsFieldBuilder();
         getSearchedBackToFieldBuilder();
+        getCompleteFromFieldBuilder();
       }
     }
     @java.lang.Override
@@ -437,6 +498,11 @@ private static final long serialVersionUID = 0L;
       if (searchedBackToBuilder_ != null) {
         searchedBackToBuilder_.dispose();
         searchedBackToBuilder_ = null;
+      }
+      completeFrom_ = null;
+      if (completeFromBuilder_ != null) {
+        completeFromBuilder_.dispose();
+        completeFromBuilder_ = null;
       }
       return this;
     }
@@ -493,6 +559,12 @@ private static final long serialVersionUID = 0L;
             ? searchedBackTo_
             : searchedBackToBuilder_.build();
         to_bitField0_ |= 0x00000001;
+      }
+      if (((from_bitField0_ & 0x00000008) != 0)) {
+        result.completeFrom_ = completeFromBuilder_ == null
+            ? completeFrom_
+            : completeFromBuilder_.build();
+        to_bitField0_ |= 0x00000002;
       }
       result.bitField0_ |= to_bitField0_;
     }
@@ -575,6 +647,9 @@ private static final long serialVersionUID = 0L;
       if (other.hasSearchedBackTo()) {
         mergeSearchedBackTo(other.getSearchedBackTo());
       }
+      if (other.hasCompleteFrom()) {
+        mergeCompleteFrom(other.getCompleteFrom());
+      }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
       return this;
@@ -626,6 +701,13 @@ private static final long serialVersionUID = 0L;
               bitField0_ |= 0x00000004;
               break;
             } // case 26
+            case 34: {
+              input.readMessage(
+                  getCompleteFromFieldBuilder().getBuilder(),
+                  extensionRegistry);
+              bitField0_ |= 0x00000008;
+              break;
+            } // case 34
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -1211,6 +1293,181 @@ private static final long serialVersionUID = 0L;
         searchedBackTo_ = null;
       }
       return searchedBackToBuilder_;
+    }
+
+    private com.google.protobuf.Timestamp completeFrom_;
+    private com.google.protobuf.SingleFieldBuilderV3<
+        com.google.protobuf.Timestamp, com.google.protobuf.Timestamp.Builder, com.google.protobuf.TimestampOrBuilder> completeFromBuilder_;
+    /**
+     * <pre>
+     * Every claim that the request asks for and that ended at this instant or later is still kept. Earlier ones may have been
+     * forgotten, so that none of them is no proof that there was none: the server keeps ended claims for as long as
+     * ROWLOCK_HISTORY says, and at most ROWLOCK_HISTORY_ROWS_MAX of them.
+     * </pre>
+     *
+     * <code>.google.protobuf.Timestamp complete_from = 4;</code>
+     * @return Whether the completeFrom field is set.
+     */
+    public boolean hasCompleteFrom() {
+      return ((bitField0_ & 0x00000008) != 0);
+    }
+    /**
+     * <pre>
+     * Every claim that the request asks for and that ended at this instant or later is still kept. Earlier ones may have been
+     * forgotten, so that none of them is no proof that there was none: the server keeps ended claims for as long as
+     * ROWLOCK_HISTORY says, and at most ROWLOCK_HISTORY_ROWS_MAX of them.
+     * </pre>
+     *
+     * <code>.google.protobuf.Timestamp complete_from = 4;</code>
+     * @return The completeFrom.
+     */
+    public com.google.protobuf.Timestamp getCompleteFrom() {
+      if (completeFromBuilder_ == null) {
+        return completeFrom_ == null ? com.google.protobuf.Timestamp.getDefaultInstance() : completeFrom_;
+      } else {
+        return completeFromBuilder_.getMessage();
+      }
+    }
+    /**
+     * <pre>
+     * Every claim that the request asks for and that ended at this instant or later is still kept. Earlier ones may have been
+     * forgotten, so that none of them is no proof that there was none: the server keeps ended claims for as long as
+     * ROWLOCK_HISTORY says, and at most ROWLOCK_HISTORY_ROWS_MAX of them.
+     * </pre>
+     *
+     * <code>.google.protobuf.Timestamp complete_from = 4;</code>
+     */
+    public Builder setCompleteFrom(com.google.protobuf.Timestamp value) {
+      if (completeFromBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        completeFrom_ = value;
+      } else {
+        completeFromBuilder_.setMessage(value);
+      }
+      bitField0_ |= 0x00000008;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Every claim that the request asks for and that ended at this instant or later is still kept. Earlier ones may have been
+     * forgotten, so that none of them is no proof that there was none: the server keeps ended claims for as long as
+     * ROWLOCK_HISTORY says, and at most ROWLOCK_HISTORY_ROWS_MAX of them.
+     * </pre>
+     *
+     * <code>.google.protobuf.Timestamp complete_from = 4;</code>
+     */
+    public Builder setCompleteFrom(
+        com.google.protobuf.Timestamp.Builder builderForValue) {
+      if (completeFromBuilder_ == null) {
+        completeFrom_ = builderForValue.build();
+      } else {
+        completeFromBuilder_.setMessage(builderForValue.build());
+      }
+      bitField0_ |= 0x00000008;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Every claim that the request asks for and that ended at this instant or later is still kept. Earlier ones may have been
+     * forgotten, so that none of them is no proof that there was none: the server keeps ended claims for as long as
+     * ROWLOCK_HISTORY says, and at most ROWLOCK_HISTORY_ROWS_MAX of them.
+     * </pre>
+     *
+     * <code>.google.protobuf.Timestamp complete_from = 4;</code>
+     */
+    public Builder mergeCompleteFrom(com.google.protobuf.Timestamp value) {
+      if (completeFromBuilder_ == null) {
+        if (((bitField0_ & 0x00000008) != 0) &&
+          completeFrom_ != null &&
+          completeFrom_ != com.google.protobuf.Timestamp.getDefaultInstance()) {
+          getCompleteFromBuilder().mergeFrom(value);
+        } else {
+          completeFrom_ = value;
+        }
+      } else {
+        completeFromBuilder_.mergeFrom(value);
+      }
+      if (completeFrom_ != null) {
+        bitField0_ |= 0x00000008;
+        onChanged();
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * Every claim that the request asks for and that ended at this instant or later is still kept. Earlier ones may have been
+     * forgotten, so that none of them is no proof that there was none: the server keeps ended claims for as long as
+     * ROWLOCK_HISTORY says, and at most ROWLOCK_HISTORY_ROWS_MAX of them.
+     * </pre>
+     *
+     * <code>.google.protobuf.Timestamp complete_from = 4;</code>
+     */
+    public Builder clearCompleteFrom() {
+      bitField0_ = (bitField0_ & ~0x00000008);
+      completeFrom_ = null;
+      if (completeFromBuilder_ != null) {
+        completeFromBuilder_.dispose();
+        completeFromBuilder_ = null;
+      }
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Every claim that the request asks for and that ended at this instant or later is still kept. Earlier ones may have been
+     * forgotten, so that none of them is no proof that there was none: the server keeps ended claims for as long as
+     * ROWLOCK_HISTORY says, and at most ROWLOCK_HISTORY_ROWS_MAX of them.
+     * </pre>
+     *
+     * <code>.google.protobuf.Timestamp complete_from = 4;</code>
+     */
+    public com.google.protobuf.Timestamp.Builder getCompleteFromBuilder() {
+      bitField0_ |= 0x00000008;
+      onChanged();
+      return getCompleteFromFieldBuilder().getBuilder();
+    }
+    /**
+     * <pre>
+     * Every claim that the request asks for and that ended at this instant or later is still kept. Earlier ones may have been
+     * forgotten, so that none of them is no proof that there was none: the server keeps ended claims for as long as
+     * ROWLOCK_HISTORY says, and at most ROWLOCK_HISTORY_ROWS_MAX of them.
+     * </pre>
+     *
+     * <code>.google.protobuf.Timestamp complete_from = 4;</code>
+     */
+    public com.google.protobuf.TimestampOrBuilder getCompleteFromOrBuilder() {
+      if (completeFromBuilder_ != null) {
+        return completeFromBuilder_.getMessageOrBuilder();
+      } else {
+        return completeFrom_ == null ?
+            com.google.protobuf.Timestamp.getDefaultInstance() : completeFrom_;
+      }
+    }
+    /**
+     * <pre>
+     * Every claim that the request asks for and that ended at this instant or later is still kept. Earlier ones may have been
+     * forgotten, so that none of them is no proof that there was none: the server keeps ended claims for as long as
+     * ROWLOCK_HISTORY says, and at most ROWLOCK_HISTORY_ROWS_MAX of them.
+     * </pre>
+     *
+     * <code>.google.protobuf.Timestamp complete_from = 4;</code>
+     */
+    private com.google.protobuf.SingleFieldBuilderV3<
+        com.google.protobuf.Timestamp, com.google.protobuf.Timestamp.Builder, com.google.protobuf.TimestampOrBuilder> 
+        getCompleteFromFieldBuilder() {
+      if (completeFromBuilder_ == null) {
+        completeFromBuilder_ = new com.google.protobuf.SingleFieldBuilderV3<
+            com.google.protobuf.Timestamp, com.google.protobuf.Timestamp.Builder, com.google.protobuf.TimestampOrBuilder>(
+                getCompleteFrom(),
+                getParentForChildren(),
+                isClean());
+        completeFrom_ = null;
+      }
+      return completeFromBuilder_;
     }
     @java.lang.Override
     public final Builder setUnknownFields(

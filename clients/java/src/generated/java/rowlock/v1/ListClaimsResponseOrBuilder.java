@@ -101,4 +101,37 @@ public interface ListClaimsResponseOrBuilder extends
    * <code>.google.protobuf.Timestamp searched_back_to = 3;</code>
    */
   com.google.protobuf.TimestampOrBuilder getSearchedBackToOrBuilder();
+
+  /**
+   * <pre>
+   * Every claim that the request asks for and that ended at this instant or later is still kept. Earlier ones may have been
+   * forgotten, so that none of them is no proof that there was none: the server keeps ended claims for as long as
+   * ROWLOCK_HISTORY says, and at most ROWLOCK_HISTORY_ROWS_MAX of them.
+   * </pre>
+   *
+   * <code>.google.protobuf.Timestamp complete_from = 4;</code>
+   * @return Whether the completeFrom field is set.
+   */
+  boolean hasCompleteFrom();
+  /**
+   * <pre>
+   * Every claim that the request asks for and that ended at this instant or later is still kept. Earlier ones may have been
+   * forgotten, so that none of them is no proof that there was none: the server keeps ended claims for as long as
+   * ROWLOCK_HISTORY says, and at most ROWLOCK_HISTORY_ROWS_MAX of them.
+   * </pre>
+   *
+   * <code>.google.protobuf.Timestamp complete_from = 4;</code>
+   * @return The completeFrom.
+   */
+  com.google.protobuf.Timestamp getCompleteFrom();
+  /**
+   * <pre>
+   * Every claim that the request asks for and that ended at this instant or later is still kept. Earlier ones may have been
+   * forgotten, so that none of them is no proof that there was none: the server keeps ended claims for as long as
+   * ROWLOCK_HISTORY says, and at most ROWLOCK_HISTORY_ROWS_MAX of them.
+   * </pre>
+   *
+   * <code>.google.protobuf.Timestamp complete_from = 4;</code>
+   */
+  com.google.protobuf.TimestampOrBuilder getCompleteFromOrBuilder();
 }

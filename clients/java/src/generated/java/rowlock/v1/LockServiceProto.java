@@ -337,177 +337,180 @@ public final class LockServiceProto {
       ".Timestamp\022+\n\007held_at\030\n \001(\0132\032.google.pro" +
       "tobuf.Timestamp\022\021\n\tpage_size\030\013 \001(\005\022\022\n\npa" +
       "ge_token\030\014 \001(\t\032-\n\013LabelsEntry\022\013\n\003key\030\001 \001" +
-      "(\t\022\r\n\005value\030\002 \001(\t:\0028\001\"\206\001\n\022ListClaimsResp" +
+      "(\t\022\r\n\005value\030\002 \001(\t:\0028\001\"\271\001\n\022ListClaimsResp" +
       "onse\022!\n\006claims\030\001 \003(\0132\021.rowlock.v1.Claim\022" +
       "\027\n\017next_page_token\030\002 \001(\t\0224\n\020searched_bac" +
-      "k_to\030\003 \001(\0132\032.google.protobuf.Timestamp\"\356" +
-      "\001\n\022ListChangesRequest\022\021\n\tlock_name\030\001 \001(\t" +
-      "\022\016\n\006prefix\030\002 \001(\t\022%\n\005kinds\030\003 \003(\0162\026.rowloc" +
-      "k.v1.ChangeKind\022(\n\004from\030\004 \001(\0132\032.google.p" +
-      "rotobuf.Timestamp\022)\n\005until\030\005 \001(\0132\032.googl" +
-      "e.protobuf.Timestamp\022\022\n\nchanged_by\030\006 \001(\t" +
-      "\022\021\n\tpage_size\030\007 \001(\005\022\022\n\npage_token\030\010 \001(\t\"" +
-      "\211\001\n\023ListChangesResponse\022#\n\007changes\030\001 \003(\013" +
-      "2\022.rowlock.v1.Change\022\027\n\017next_page_token\030" +
-      "\002 \001(\t\0224\n\020searched_back_to\030\003 \001(\0132\032.google" +
-      ".protobuf.Timestamp\"p\n\022ExplainWaitReques" +
-      "t\022\016\n\004name\030\001 \001(\tH\000\022\023\n\tticket_id\030\002 \001(\tH\000\022+" +
-      "\n\005claim\030\003 \001(\0132\032.rowlock.v1.ClaimReferenc" +
-      "eH\000B\010\n\006target\"\273\001\n\023ExplainWaitResponse\022\036\n" +
-      "\004lock\030\001 \001(\0132\020.rowlock.v1.Lock\022 \n\005claim\030\002" +
-      " \001(\0132\021.rowlock.v1.Claim\022%\n\006causes\030\003 \003(\0132" +
-      "\025.rowlock.v1.WaitCause\022\017\n\007summary\030\004 \001(\t\022" +
-      "*\n\010estimate\030\005 \001(\0132\030.rowlock.v1.WaitEstim" +
-      "ate\":\n\016ClaimReference\022\021\n\tlock_name\030\001 \001(\t" +
-      "\022\025\n\rticket_number\030\002 \001(\004\"l\n\023ForceReleaseR" +
-      "equest\022\016\n\004name\030\001 \001(\tH\000\022+\n\005claim\030\002 \001(\0132\032." +
-      "rowlock.v1.ClaimReferenceH\000\022\016\n\006reason\030\003 " +
-      "\001(\tB\010\n\006target\"K\n\024ForceReleaseResponse\022 \n" +
-      "\005ended\030\001 \003(\0132\021.rowlock.v1.Claim\022\021\n\tremai" +
-      "ning\030\002 \001(\r\"\274\002\n\021UpdateLockRequest\022\014\n\004name" +
-      "\030\001 \001(\t\022.\n\nnot_before\030\002 \001(\0132\032.google.prot" +
-      "obuf.Timestamp\0220\n\rnot_before_in\030\003 \001(\0132\031." +
-      "google.protobuf.Duration\022\030\n\020unset_not_be" +
-      "fore\030\004 \001(\010\022\032\n\rattempts_left\030\005 \001(\rH\000\210\001\001\022\033" +
-      "\n\023unset_attempts_left\030\006 \001(\010\022\023\n\006status\030\007 " +
-      "\001(\tH\001\210\001\001\022\035\n\020expected_version\030\010 \001(\004H\002\210\001\001B" +
-      "\020\n\016_attempts_leftB\t\n\007_statusB\023\n\021_expecte" +
-      "d_version\"<\n\022UpdateLockResponse\022&\n\006recor" +
-      "d\030\001 \001(\0132\026.rowlock.v1.LockRecord\"U\n\021Delet" +
-      "eLockRequest\022\014\n\004name\030\001 \001(\t\022\035\n\020expected_v" +
-      "ersion\030\002 \001(\004H\000\210\001\001B\023\n\021_expected_version\"%" +
-      "\n\022DeleteLockResponse\022\017\n\007deleted\030\001 \001(\010\"\325\003" +
-      "\n\016CaptureRequest\022\023\n\006prefix\030\001 \001(\tH\000\210\001\001\022\r\n" +
-      "\005names\030\002 \003(\t\022\022\n\nmax_leases\030\003 \001(\r\022\021\n\tif_s" +
-      "tatus\030\004 \003(\t\022&\n\003ttl\030\005 \001(\0132\031.google.protob" +
-      "uf.Duration\022\022\n\nrequest_id\030\006 \001(\t\022\r\n\005owner" +
-      "\030\007 \001(\t\0226\n\006labels\030\010 \003(\0132&.rowlock.v1.Capt" +
-      "ureRequest.LabelsEntry\022+\n\010max_wait\030\t \001(\013" +
-      "2\031.google.protobuf.Duration\022/\n\014min_inter" +
-      "val\030\n \001(\0132\031.google.protobuf.Duration\022-\n\n" +
-      "lock_delay\030\013 \001(\0132\031.google.protobuf.Durat" +
-      "ion\022\033\n\016status_if_lost\030\014 \001(\tH\001\210\001\001\032-\n\013Labe" +
-      "lsEntry\022\013\n\003key\030\001 \001(\t\022\r\n\005value\030\002 \001(\t:\0028\001B" +
-      "\t\n\007_prefixB\021\n\017_status_if_lost\"y\n\017Capture" +
-      "Response\022!\n\006leases\030\001 \003(\0132\021.rowlock.v1.Le" +
-      "ase\022.\n\013retry_after\030\002 \001(\0132\031.google.protob" +
-      "uf.Duration\022\023\n\013is_repeated\030\003 \001(\010\"w\n\016Sess" +
-      "ionRequest\022%\n\004open\030\001 \001(\0132\027.rowlock.v1.Se" +
-      "ssionOpen\022,\n\010commands\030\002 \003(\0132\032.rowlock.v1" +
-      ".SessionCommand\022\020\n\010received\030\003 \001(\004\"\200\001\n\013Se" +
-      "ssionOpen\022\r\n\005owner\030\001 \001(\t\0223\n\006labels\030\002 \003(\013" +
-      "2#.rowlock.v1.SessionOpen.LabelsEntry\032-\n" +
-      "\013LabelsEntry\022\013\n\003key\030\001 \001(\t\022\r\n\005value\030\002 \001(\t" +
-      ":\0028\001\"\354\007\n\016SessionCommand\022\014\n\004call\030\001 \001(\004\022*\n" +
-      "\007timeout\030\002 \001(\0132\031.google.protobuf.Duratio" +
-      "n\022\023\n\013traceparent\030\025 \001(\t\022-\n\007acquire\030\003 \001(\0132" +
-      "\032.rowlock.v1.AcquireRequestH\000\0227\n\rwait_in" +
-      "_queue\030\004 \001(\0132\036.rowlock.v1.WaitInQueueReq" +
-      "uestH\000\022)\n\005renew\030\005 \001(\0132\030.rowlock.v1.Renew" +
-      "RequestH\000\022/\n\014renew_leases\030\006 \001(\0132\027.rowloc" +
-      "k.v1.RenewLeasesH\000\022-\n\007release\030\007 \001(\0132\032.ro" +
-      "wlock.v1.ReleaseRequestH\000\0220\n\tset_limit\030\010" +
-      " \001(\0132\033.rowlock.v1.SetLimitRequestH\000\022.\n\010g" +
-      "et_lock\030\t \001(\0132\032.rowlock.v1.GetLockReques" +
-      "tH\000\0222\n\nlist_locks\030\n \001(\0132\034.rowlock.v1.Lis" +
-      "tLocksRequestH\000\0224\n\013list_limits\030\013 \001(\0132\035.r" +
-      "owlock.v1.ListLimitsRequestH\000\0228\n\rforce_r" +
-      "elease\030\014 \001(\0132\037.rowlock.v1.ForceReleaseRe" +
-      "questH\000\0224\n\013watch_locks\030\021 \001(\0132\035.rowlock.v" +
-      "1.WatchLocksRequestH\000\022\020\n\006cancel\030\r \001(\004H\000\022" +
-      "4\n\013update_lock\030\016 \001(\0132\035.rowlock.v1.Update" +
-      "LockRequestH\000\0224\n\013delete_lock\030\017 \001(\0132\035.row" +
-      "lock.v1.DeleteLockRequestH\000\022-\n\007capture\030\020" +
-      " \001(\0132\032.rowlock.v1.CaptureRequestH\000\0224\n\013li" +
-      "st_claims\030\022 \001(\0132\035.rowlock.v1.ListClaimsR" +
-      "equestH\000\0226\n\014list_changes\030\023 \001(\0132\036.rowlock" +
-      ".v1.ListChangesRequestH\000\0226\n\014explain_wait" +
-      "\030\024 \001(\0132\036.rowlock.v1.ExplainWaitRequestH\000" +
-      "B\t\n\007command\"7\n\013RenewLeases\022(\n\006leases\030\001 \003" +
-      "(\0132\030.rowlock.v1.RenewRequest\"9\n\rRenewedL" +
-      "eases\022(\n\006leases\030\001 \003(\0132\030.rowlock.v1.Renew" +
-      "edLease\"b\n\014RenewedLease\022\"\n\005lease\030\001 \001(\0132\021" +
-      ".rowlock.v1.LeaseH\000\022#\n\005error\030\002 \001(\0132\022.goo" +
-      "gle.rpc.StatusH\000B\t\n\007outcome\"\326\001\n\017SessionR" +
-      "esponse\022)\n\006opened\030\001 \001(\0132\031.rowlock.v1.Ses" +
-      "sionOpened\022*\n\007results\030\002 \003(\0132\031.rowlock.v1" +
-      ".SessionResult\022\r\n\005heard\030\003 \001(\004\022#\n\004lost\030\004 " +
-      "\003(\0132\025.rowlock.v1.LostLease\022$\n\tconfirmed\030" +
-      "\005 \003(\0132\021.rowlock.v1.Lease\022\022\n\ngoing_away\030\006" +
-      " \001(\010\"\374\001\n\rSessionOpened\022\017\n\007replica\030\001 \001(\t\022" +
-      "5\n\022heartbeat_interval\030\002 \001(\0132\031.google.pro" +
-      "tobuf.Duration\022.\n\013silence_max\030\003 \001(\0132\031.go" +
-      "ogle.protobuf.Duration\022/\n\014grace_period\030\004" +
-      " \001(\0132\031.google.protobuf.Duration\022\021\n\twaits" +
-      "_max\030\005 \001(\r\022\024\n\014commands_max\030\006 \001(\r\022\031\n\021mess" +
-      "age_bytes_max\030\007 \001(\r\"\366\007\n\rSessionResult\022\014\n" +
-      "\004call\030\001 \001(\004\022.\n\007acquire\030\002 \001(\0132\033.rowlock.v" +
-      "1.AcquireResponseH\000\0228\n\rwait_in_queue\030\003 \001" +
-      "(\0132\037.rowlock.v1.WaitInQueueResponseH\000\022*\n" +
-      "\005renew\030\004 \001(\0132\031.rowlock.v1.RenewResponseH" +
-      "\000\0221\n\014renew_leases\030\005 \001(\0132\031.rowlock.v1.Ren" +
-      "ewedLeasesH\000\022.\n\007release\030\006 \001(\0132\033.rowlock." +
-      "v1.ReleaseResponseH\000\0221\n\tset_limit\030\007 \001(\0132" +
-      "\034.rowlock.v1.SetLimitResponseH\000\022/\n\010get_l" +
-      "ock\030\010 \001(\0132\033.rowlock.v1.GetLockResponseH\000" +
-      "\0223\n\nlist_locks\030\t \001(\0132\035.rowlock.v1.ListLo" +
-      "cksResponseH\000\0225\n\013list_limits\030\n \001(\0132\036.row" +
-      "lock.v1.ListLimitsResponseH\000\0229\n\rforce_re" +
-      "lease\030\013 \001(\0132 .rowlock.v1.ForceReleaseRes" +
-      "ponseH\000\0225\n\013watch_locks\030\021 \001(\0132\036.rowlock.v" +
-      "1.WatchLocksResponseH\000\022#\n\005error\030\014 \001(\0132\022." +
-      "google.rpc.StatusH\000\022&\n\010rejected\030\r \001(\0132\022." +
-      "google.rpc.StatusH\000\0225\n\013update_lock\030\016 \001(\013" +
-      "2\036.rowlock.v1.UpdateLockResponseH\000\0225\n\013de" +
-      "lete_lock\030\017 \001(\0132\036.rowlock.v1.DeleteLockR" +
-      "esponseH\000\022.\n\007capture\030\020 \001(\0132\033.rowlock.v1." +
-      "CaptureResponseH\000\0225\n\013list_claims\030\022 \001(\0132\036" +
-      ".rowlock.v1.ListClaimsResponseH\000\0227\n\014list" +
-      "_changes\030\023 \001(\0132\037.rowlock.v1.ListChangesR" +
-      "esponseH\000\0227\n\014explain_wait\030\024 \001(\0132\037.rowloc" +
-      "k.v1.ExplainWaitResponseH\000B\010\n\006result\"[\n\t" +
-      "LostLease\022\020\n\010lease_id\030\001 \001(\t\022\021\n\tlock_name" +
-      "\030\002 \001(\t\022)\n\006reason\030\003 \001(\0162\031.rowlock.v1.Refu" +
-      "salReason*v\n\tListOrder\022\032\n\026LIST_ORDER_UNS" +
-      "PECIFIED\020\000\022\023\n\017LIST_ORDER_NAME\020\001\022\033\n\027LIST_" +
-      "ORDER_LONGEST_WAIT\020\002\022\033\n\027LIST_ORDER_MOST_" +
-      "WAITERS\020\0032\374\t\n\013LockService\022B\n\007Acquire\022\032.r" +
-      "owlock.v1.AcquireRequest\032\033.rowlock.v1.Ac" +
-      "quireResponse\022P\n\013WaitInQueue\022\036.rowlock.v" +
-      "1.WaitInQueueRequest\032\037.rowlock.v1.WaitIn" +
-      "QueueResponse0\001\022<\n\005Renew\022\030.rowlock.v1.Re" +
-      "newRequest\032\031.rowlock.v1.RenewResponse\022B\n" +
-      "\007Release\022\032.rowlock.v1.ReleaseRequest\032\033.r" +
-      "owlock.v1.ReleaseResponse\022E\n\010SetLimit\022\033." +
-      "rowlock.v1.SetLimitRequest\032\034.rowlock.v1." +
-      "SetLimitResponse\022B\n\007GetLock\022\032.rowlock.v1" +
-      ".GetLockRequest\032\033.rowlock.v1.GetLockResp" +
-      "onse\022H\n\tListLocks\022\034.rowlock.v1.ListLocks" +
-      "Request\032\035.rowlock.v1.ListLocksResponse\022K" +
-      "\n\nListLimits\022\035.rowlock.v1.ListLimitsRequ" +
-      "est\032\036.rowlock.v1.ListLimitsResponse\022K\n\nL" +
-      "istClaims\022\035.rowlock.v1.ListClaimsRequest" +
-      "\032\036.rowlock.v1.ListClaimsResponse\022N\n\013List" +
-      "Changes\022\036.rowlock.v1.ListChangesRequest\032" +
-      "\037.rowlock.v1.ListChangesResponse\022N\n\013Expl" +
-      "ainWait\022\036.rowlock.v1.ExplainWaitRequest\032" +
-      "\037.rowlock.v1.ExplainWaitResponse\022M\n\nWatc" +
-      "hLocks\022\035.rowlock.v1.WatchLocksRequest\032\036." +
-      "rowlock.v1.WatchLocksResponse0\001\022Q\n\014Force" +
-      "Release\022\037.rowlock.v1.ForceReleaseRequest" +
-      "\032 .rowlock.v1.ForceReleaseResponse\022K\n\nUp" +
-      "dateLock\022\035.rowlock.v1.UpdateLockRequest\032" +
-      "\036.rowlock.v1.UpdateLockResponse\022B\n\007Captu" +
-      "re\022\032.rowlock.v1.CaptureRequest\032\033.rowlock" +
-      ".v1.CaptureResponse\022K\n\nDeleteLock\022\035.rowl" +
-      "ock.v1.DeleteLockRequest\032\036.rowlock.v1.De" +
-      "leteLockResponse\022F\n\007Session\022\032.rowlock.v1" +
-      ".SessionRequest\032\033.rowlock.v1.SessionResp" +
-      "onse(\0010\001B\242\001\n\nrowlock.v1B\020LockServiceProt" +
-      "oP\001Z9github.com/rowlock/rowlock/clients/" +
-      "go/rowlockv1;rowlockv1\242\002\003RLK\252\002\nRowlock.V" +
-      "1\312\002\nRowlock\\V1\342\002\026Rowlock\\V1\\GPBMetadata\352" +
-      "\002\013Rowlock::V1b\006proto3"
+      "k_to\030\003 \001(\0132\032.google.protobuf.Timestamp\0221" +
+      "\n\rcomplete_from\030\004 \001(\0132\032.google.protobuf." +
+      "Timestamp\"\356\001\n\022ListChangesRequest\022\021\n\tlock" +
+      "_name\030\001 \001(\t\022\016\n\006prefix\030\002 \001(\t\022%\n\005kinds\030\003 \003" +
+      "(\0162\026.rowlock.v1.ChangeKind\022(\n\004from\030\004 \001(\013" +
+      "2\032.google.protobuf.Timestamp\022)\n\005until\030\005 " +
+      "\001(\0132\032.google.protobuf.Timestamp\022\022\n\nchang" +
+      "ed_by\030\006 \001(\t\022\021\n\tpage_size\030\007 \001(\005\022\022\n\npage_t" +
+      "oken\030\010 \001(\t\"\274\001\n\023ListChangesResponse\022#\n\007ch" +
+      "anges\030\001 \003(\0132\022.rowlock.v1.Change\022\027\n\017next_" +
+      "page_token\030\002 \001(\t\0224\n\020searched_back_to\030\003 \001" +
+      "(\0132\032.google.protobuf.Timestamp\0221\n\rcomple" +
+      "te_from\030\004 \001(\0132\032.google.protobuf.Timestam" +
+      "p\"p\n\022ExplainWaitRequest\022\016\n\004name\030\001 \001(\tH\000\022" +
+      "\023\n\tticket_id\030\002 \001(\tH\000\022+\n\005claim\030\003 \001(\0132\032.ro" +
+      "wlock.v1.ClaimReferenceH\000B\010\n\006target\"\273\001\n\023" +
+      "ExplainWaitResponse\022\036\n\004lock\030\001 \001(\0132\020.rowl" +
+      "ock.v1.Lock\022 \n\005claim\030\002 \001(\0132\021.rowlock.v1." +
+      "Claim\022%\n\006causes\030\003 \003(\0132\025.rowlock.v1.WaitC" +
+      "ause\022\017\n\007summary\030\004 \001(\t\022*\n\010estimate\030\005 \001(\0132" +
+      "\030.rowlock.v1.WaitEstimate\":\n\016ClaimRefere" +
+      "nce\022\021\n\tlock_name\030\001 \001(\t\022\025\n\rticket_number\030" +
+      "\002 \001(\004\"l\n\023ForceReleaseRequest\022\016\n\004name\030\001 \001" +
+      "(\tH\000\022+\n\005claim\030\002 \001(\0132\032.rowlock.v1.ClaimRe" +
+      "ferenceH\000\022\016\n\006reason\030\003 \001(\tB\010\n\006target\"K\n\024F" +
+      "orceReleaseResponse\022 \n\005ended\030\001 \003(\0132\021.row" +
+      "lock.v1.Claim\022\021\n\tremaining\030\002 \001(\r\"\274\002\n\021Upd" +
+      "ateLockRequest\022\014\n\004name\030\001 \001(\t\022.\n\nnot_befo" +
+      "re\030\002 \001(\0132\032.google.protobuf.Timestamp\0220\n\r" +
+      "not_before_in\030\003 \001(\0132\031.google.protobuf.Du" +
+      "ration\022\030\n\020unset_not_before\030\004 \001(\010\022\032\n\ratte" +
+      "mpts_left\030\005 \001(\rH\000\210\001\001\022\033\n\023unset_attempts_l" +
+      "eft\030\006 \001(\010\022\023\n\006status\030\007 \001(\tH\001\210\001\001\022\035\n\020expect" +
+      "ed_version\030\010 \001(\004H\002\210\001\001B\020\n\016_attempts_leftB" +
+      "\t\n\007_statusB\023\n\021_expected_version\"<\n\022Updat" +
+      "eLockResponse\022&\n\006record\030\001 \001(\0132\026.rowlock." +
+      "v1.LockRecord\"U\n\021DeleteLockRequest\022\014\n\004na" +
+      "me\030\001 \001(\t\022\035\n\020expected_version\030\002 \001(\004H\000\210\001\001B" +
+      "\023\n\021_expected_version\"%\n\022DeleteLockRespon" +
+      "se\022\017\n\007deleted\030\001 \001(\010\"\325\003\n\016CaptureRequest\022\023" +
+      "\n\006prefix\030\001 \001(\tH\000\210\001\001\022\r\n\005names\030\002 \003(\t\022\022\n\nma" +
+      "x_leases\030\003 \001(\r\022\021\n\tif_status\030\004 \003(\t\022&\n\003ttl" +
+      "\030\005 \001(\0132\031.google.protobuf.Duration\022\022\n\nreq" +
+      "uest_id\030\006 \001(\t\022\r\n\005owner\030\007 \001(\t\0226\n\006labels\030\010" +
+      " \003(\0132&.rowlock.v1.CaptureRequest.LabelsE" +
+      "ntry\022+\n\010max_wait\030\t \001(\0132\031.google.protobuf" +
+      ".Duration\022/\n\014min_interval\030\n \001(\0132\031.google" +
+      ".protobuf.Duration\022-\n\nlock_delay\030\013 \001(\0132\031" +
+      ".google.protobuf.Duration\022\033\n\016status_if_l" +
+      "ost\030\014 \001(\tH\001\210\001\001\032-\n\013LabelsEntry\022\013\n\003key\030\001 \001" +
+      "(\t\022\r\n\005value\030\002 \001(\t:\0028\001B\t\n\007_prefixB\021\n\017_sta" +
+      "tus_if_lost\"y\n\017CaptureResponse\022!\n\006leases" +
+      "\030\001 \003(\0132\021.rowlock.v1.Lease\022.\n\013retry_after" +
+      "\030\002 \001(\0132\031.google.protobuf.Duration\022\023\n\013is_" +
+      "repeated\030\003 \001(\010\"w\n\016SessionRequest\022%\n\004open" +
+      "\030\001 \001(\0132\027.rowlock.v1.SessionOpen\022,\n\010comma" +
+      "nds\030\002 \003(\0132\032.rowlock.v1.SessionCommand\022\020\n" +
+      "\010received\030\003 \001(\004\"\200\001\n\013SessionOpen\022\r\n\005owner" +
+      "\030\001 \001(\t\0223\n\006labels\030\002 \003(\0132#.rowlock.v1.Sess" +
+      "ionOpen.LabelsEntry\032-\n\013LabelsEntry\022\013\n\003ke" +
+      "y\030\001 \001(\t\022\r\n\005value\030\002 \001(\t:\0028\001\"\354\007\n\016SessionCo" +
+      "mmand\022\014\n\004call\030\001 \001(\004\022*\n\007timeout\030\002 \001(\0132\031.g" +
+      "oogle.protobuf.Duration\022\023\n\013traceparent\030\025" +
+      " \001(\t\022-\n\007acquire\030\003 \001(\0132\032.rowlock.v1.Acqui" +
+      "reRequestH\000\0227\n\rwait_in_queue\030\004 \001(\0132\036.row" +
+      "lock.v1.WaitInQueueRequestH\000\022)\n\005renew\030\005 " +
+      "\001(\0132\030.rowlock.v1.RenewRequestH\000\022/\n\014renew" +
+      "_leases\030\006 \001(\0132\027.rowlock.v1.RenewLeasesH\000" +
+      "\022-\n\007release\030\007 \001(\0132\032.rowlock.v1.ReleaseRe" +
+      "questH\000\0220\n\tset_limit\030\010 \001(\0132\033.rowlock.v1." +
+      "SetLimitRequestH\000\022.\n\010get_lock\030\t \001(\0132\032.ro" +
+      "wlock.v1.GetLockRequestH\000\0222\n\nlist_locks\030" +
+      "\n \001(\0132\034.rowlock.v1.ListLocksRequestH\000\0224\n" +
+      "\013list_limits\030\013 \001(\0132\035.rowlock.v1.ListLimi" +
+      "tsRequestH\000\0228\n\rforce_release\030\014 \001(\0132\037.row" +
+      "lock.v1.ForceReleaseRequestH\000\0224\n\013watch_l" +
+      "ocks\030\021 \001(\0132\035.rowlock.v1.WatchLocksReques" +
+      "tH\000\022\020\n\006cancel\030\r \001(\004H\000\0224\n\013update_lock\030\016 \001" +
+      "(\0132\035.rowlock.v1.UpdateLockRequestH\000\0224\n\013d" +
+      "elete_lock\030\017 \001(\0132\035.rowlock.v1.DeleteLock" +
+      "RequestH\000\022-\n\007capture\030\020 \001(\0132\032.rowlock.v1." +
+      "CaptureRequestH\000\0224\n\013list_claims\030\022 \001(\0132\035." +
+      "rowlock.v1.ListClaimsRequestH\000\0226\n\014list_c" +
+      "hanges\030\023 \001(\0132\036.rowlock.v1.ListChangesReq" +
+      "uestH\000\0226\n\014explain_wait\030\024 \001(\0132\036.rowlock.v" +
+      "1.ExplainWaitRequestH\000B\t\n\007command\"7\n\013Ren" +
+      "ewLeases\022(\n\006leases\030\001 \003(\0132\030.rowlock.v1.Re" +
+      "newRequest\"9\n\rRenewedLeases\022(\n\006leases\030\001 " +
+      "\003(\0132\030.rowlock.v1.RenewedLease\"b\n\014Renewed" +
+      "Lease\022\"\n\005lease\030\001 \001(\0132\021.rowlock.v1.LeaseH" +
+      "\000\022#\n\005error\030\002 \001(\0132\022.google.rpc.StatusH\000B\t" +
+      "\n\007outcome\"\326\001\n\017SessionResponse\022)\n\006opened\030" +
+      "\001 \001(\0132\031.rowlock.v1.SessionOpened\022*\n\007resu" +
+      "lts\030\002 \003(\0132\031.rowlock.v1.SessionResult\022\r\n\005" +
+      "heard\030\003 \001(\004\022#\n\004lost\030\004 \003(\0132\025.rowlock.v1.L" +
+      "ostLease\022$\n\tconfirmed\030\005 \003(\0132\021.rowlock.v1" +
+      ".Lease\022\022\n\ngoing_away\030\006 \001(\010\"\374\001\n\rSessionOp" +
+      "ened\022\017\n\007replica\030\001 \001(\t\0225\n\022heartbeat_inter" +
+      "val\030\002 \001(\0132\031.google.protobuf.Duration\022.\n\013" +
+      "silence_max\030\003 \001(\0132\031.google.protobuf.Dura" +
+      "tion\022/\n\014grace_period\030\004 \001(\0132\031.google.prot" +
+      "obuf.Duration\022\021\n\twaits_max\030\005 \001(\r\022\024\n\014comm" +
+      "ands_max\030\006 \001(\r\022\031\n\021message_bytes_max\030\007 \001(" +
+      "\r\"\366\007\n\rSessionResult\022\014\n\004call\030\001 \001(\004\022.\n\007acq" +
+      "uire\030\002 \001(\0132\033.rowlock.v1.AcquireResponseH" +
+      "\000\0228\n\rwait_in_queue\030\003 \001(\0132\037.rowlock.v1.Wa" +
+      "itInQueueResponseH\000\022*\n\005renew\030\004 \001(\0132\031.row" +
+      "lock.v1.RenewResponseH\000\0221\n\014renew_leases\030" +
+      "\005 \001(\0132\031.rowlock.v1.RenewedLeasesH\000\022.\n\007re" +
+      "lease\030\006 \001(\0132\033.rowlock.v1.ReleaseResponse" +
+      "H\000\0221\n\tset_limit\030\007 \001(\0132\034.rowlock.v1.SetLi" +
+      "mitResponseH\000\022/\n\010get_lock\030\010 \001(\0132\033.rowloc" +
+      "k.v1.GetLockResponseH\000\0223\n\nlist_locks\030\t \001" +
+      "(\0132\035.rowlock.v1.ListLocksResponseH\000\0225\n\013l" +
+      "ist_limits\030\n \001(\0132\036.rowlock.v1.ListLimits" +
+      "ResponseH\000\0229\n\rforce_release\030\013 \001(\0132 .rowl" +
+      "ock.v1.ForceReleaseResponseH\000\0225\n\013watch_l" +
+      "ocks\030\021 \001(\0132\036.rowlock.v1.WatchLocksRespon" +
+      "seH\000\022#\n\005error\030\014 \001(\0132\022.google.rpc.StatusH" +
+      "\000\022&\n\010rejected\030\r \001(\0132\022.google.rpc.StatusH" +
+      "\000\0225\n\013update_lock\030\016 \001(\0132\036.rowlock.v1.Upda" +
+      "teLockResponseH\000\0225\n\013delete_lock\030\017 \001(\0132\036." +
+      "rowlock.v1.DeleteLockResponseH\000\022.\n\007captu" +
+      "re\030\020 \001(\0132\033.rowlock.v1.CaptureResponseH\000\022" +
+      "5\n\013list_claims\030\022 \001(\0132\036.rowlock.v1.ListCl" +
+      "aimsResponseH\000\0227\n\014list_changes\030\023 \001(\0132\037.r" +
+      "owlock.v1.ListChangesResponseH\000\0227\n\014expla" +
+      "in_wait\030\024 \001(\0132\037.rowlock.v1.ExplainWaitRe" +
+      "sponseH\000B\010\n\006result\"[\n\tLostLease\022\020\n\010lease" +
+      "_id\030\001 \001(\t\022\021\n\tlock_name\030\002 \001(\t\022)\n\006reason\030\003" +
+      " \001(\0162\031.rowlock.v1.RefusalReason*v\n\tListO" +
+      "rder\022\032\n\026LIST_ORDER_UNSPECIFIED\020\000\022\023\n\017LIST" +
+      "_ORDER_NAME\020\001\022\033\n\027LIST_ORDER_LONGEST_WAIT" +
+      "\020\002\022\033\n\027LIST_ORDER_MOST_WAITERS\020\0032\374\t\n\013Lock" +
+      "Service\022B\n\007Acquire\022\032.rowlock.v1.AcquireR" +
+      "equest\032\033.rowlock.v1.AcquireResponse\022P\n\013W" +
+      "aitInQueue\022\036.rowlock.v1.WaitInQueueReque" +
+      "st\032\037.rowlock.v1.WaitInQueueResponse0\001\022<\n" +
+      "\005Renew\022\030.rowlock.v1.RenewRequest\032\031.rowlo" +
+      "ck.v1.RenewResponse\022B\n\007Release\022\032.rowlock" +
+      ".v1.ReleaseRequest\032\033.rowlock.v1.ReleaseR" +
+      "esponse\022E\n\010SetLimit\022\033.rowlock.v1.SetLimi" +
+      "tRequest\032\034.rowlock.v1.SetLimitResponse\022B" +
+      "\n\007GetLock\022\032.rowlock.v1.GetLockRequest\032\033." +
+      "rowlock.v1.GetLockResponse\022H\n\tListLocks\022" +
+      "\034.rowlock.v1.ListLocksRequest\032\035.rowlock." +
+      "v1.ListLocksResponse\022K\n\nListLimits\022\035.row" +
+      "lock.v1.ListLimitsRequest\032\036.rowlock.v1.L" +
+      "istLimitsResponse\022K\n\nListClaims\022\035.rowloc" +
+      "k.v1.ListClaimsRequest\032\036.rowlock.v1.List" +
+      "ClaimsResponse\022N\n\013ListChanges\022\036.rowlock." +
+      "v1.ListChangesRequest\032\037.rowlock.v1.ListC" +
+      "hangesResponse\022N\n\013ExplainWait\022\036.rowlock." +
+      "v1.ExplainWaitRequest\032\037.rowlock.v1.Expla" +
+      "inWaitResponse\022M\n\nWatchLocks\022\035.rowlock.v" +
+      "1.WatchLocksRequest\032\036.rowlock.v1.WatchLo" +
+      "cksResponse0\001\022Q\n\014ForceRelease\022\037.rowlock." +
+      "v1.ForceReleaseRequest\032 .rowlock.v1.Forc" +
+      "eReleaseResponse\022K\n\nUpdateLock\022\035.rowlock" +
+      ".v1.UpdateLockRequest\032\036.rowlock.v1.Updat" +
+      "eLockResponse\022B\n\007Capture\022\032.rowlock.v1.Ca" +
+      "ptureRequest\032\033.rowlock.v1.CaptureRespons" +
+      "e\022K\n\nDeleteLock\022\035.rowlock.v1.DeleteLockR" +
+      "equest\032\036.rowlock.v1.DeleteLockResponse\022F" +
+      "\n\007Session\022\032.rowlock.v1.SessionRequest\032\033." +
+      "rowlock.v1.SessionResponse(\0010\001B\242\001\n\nrowlo" +
+      "ck.v1B\020LockServiceProtoP\001Z9github.com/ro" +
+      "wlock/rowlock/clients/go/rowlockv1;rowlo" +
+      "ckv1\242\002\003RLK\252\002\nRowlock.V1\312\002\nRowlock\\V1\342\002\026R" +
+      "owlock\\V1\\GPBMetadata\352\002\013Rowlock::V1b\006pro" +
+      "to3"
     };
     descriptor = com.google.protobuf.Descriptors.FileDescriptor
       .internalBuildGeneratedFileFrom(descriptorData,
@@ -654,7 +657,7 @@ public final class LockServiceProto {
     internal_static_rowlock_v1_ListClaimsResponse_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_rowlock_v1_ListClaimsResponse_descriptor,
-        new java.lang.String[] { "Claims", "NextPageToken", "SearchedBackTo", });
+        new java.lang.String[] { "Claims", "NextPageToken", "SearchedBackTo", "CompleteFrom", });
     internal_static_rowlock_v1_ListChangesRequest_descriptor =
       getDescriptor().getMessageTypes().get(21);
     internal_static_rowlock_v1_ListChangesRequest_fieldAccessorTable = new
@@ -666,7 +669,7 @@ public final class LockServiceProto {
     internal_static_rowlock_v1_ListChangesResponse_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessageV3.FieldAccessorTable(
         internal_static_rowlock_v1_ListChangesResponse_descriptor,
-        new java.lang.String[] { "Changes", "NextPageToken", "SearchedBackTo", });
+        new java.lang.String[] { "Changes", "NextPageToken", "SearchedBackTo", "CompleteFrom", });
     internal_static_rowlock_v1_ExplainWaitRequest_descriptor =
       getDescriptor().getMessageTypes().get(23);
     internal_static_rowlock_v1_ExplainWaitRequest_fieldAccessorTable = new
