@@ -73,10 +73,18 @@ def test_a_client_that_waits_for_itself_is_told_at_once(
     client: rowlock.Client, name: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     told: queue.SimpleQueue[Waiting] = queue.SimpleQueue()
+    lock = client.lock(name)
+
+    def give_back(waiting: Waiting) -> None:
+        told.put(waiting)
+        lock.release()
+
+    # Without the word at once, this would wait until the test is ended.
+    client.lock(name, on_waiting=give_back, wait=60).release()
+    assert told.get(timeout=8).held_by_you
     with ThreadPoolExecutor() as pool:
         with client.lock(name):
-            wait = pool.submit(client.lock, name, on_waiting=told.put)
-            assert told.get(timeout=8).held_by_you
+            wait = pool.submit(client.lock, name)
             refusal = client.acquire(name, wait=0)
             with pytest.raises(rowlock.LockTimeout, match=f'you hold "{name}" yourself'):
                 client.lock(name, wait=0.05)
@@ -84,13 +92,14 @@ def test_a_client_that_waits_for_itself_is_told_at_once(
     assert isinstance(refusal, rowlock.Refusal)
     assert refusal.held_by_you
     assert f'you hold "{name}" yourself, since 0 s; locks are not reentrant' in refusal.message
-    until(lambda: f'you hold "{name}" yourself' in "".join(said(caplog, logging.WARNING)))
+    until(lambda: f'rowlock: you hold "{name}" yourself' in "".join(said(caplog, logging.WARNING)))
 
 
-def test_threads_that_take_turns_are_warned_once(
-    client: rowlock.Client, name: str, caplog: pytest.LogCaptureFixture
+def test_threads_that_take_turns_are_not_warned(
+    server: RowlockServer, connect: MakeClient, name: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO, "rowlock")
+    client = connect(server.address, explain_after=0.2)
     with ThreadPoolExecutor() as pool:
         for _ in range(3):
             told: queue.SimpleQueue[Waiting] = queue.SimpleQueue()
@@ -99,7 +108,33 @@ def test_threads_that_take_turns_are_warned_once(
                 assert told.get(timeout=8).held_by_you
             wait.result(30).release()
     until(lambda: len([line for line in said(caplog, logging.INFO) if f'Waiting for "{name}"' in line]) == 3)
-    assert len([line for line in said(caplog, logging.WARNING) if f'you hold "{name}"' in line]) == 1
+    held = f'rowlock: other work of this client holds "{name}"'
+    assert len([line for line in said(caplog, logging.INFO) if held in line]) == 3
+    assert said(caplog, logging.WARNING) == []
+
+
+def test_tasks_that_take_turns_are_not_warned_and_one_that_waits_for_itself_is(
+    server: RowlockServer, name: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO, "rowlock")
+
+    async def use() -> None:
+        async with rowlock.aio.connect(server.address, explain_after=0.2) as client:
+            told: asyncio.Queue[Waiting] = asyncio.Queue()
+            async with client.lock(name):
+                other = asyncio.ensure_future(client.acquire(name, on_waiting=told.put_nowait))
+                assert (await told.get()).held_by_you
+                assert said(caplog, logging.WARNING) == []
+            lock = await other
+            assert isinstance(lock, rowlock.aio.Lock)
+            await lock.release()
+            async with client.lock(name):
+                with pytest.raises(rowlock.LockTimeout):
+                    await client.lock(name, wait=0.5)
+
+    asyncio.run(use())
+    (line,) = [line for line in said(caplog, logging.WARNING) if "yourself" in line]
+    assert line.startswith("rowlock: you hold")
 
 
 def test_a_lock_of_another_client_is_not_held_by_you(

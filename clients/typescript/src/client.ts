@@ -60,6 +60,7 @@ import type { ClaimView, LimitSetting, LockView } from "./views.ts";
 import { heldByYouText, WaitLedger, WaitNotices } from "./wait-notices.ts";
 import { Watch, type WatchOptions, type WatchUpdate } from "./watch.ts";
 import { Work, type WorkOptions } from "./work.ts";
+import { type Under, WorkUnderLock } from "./work-under-lock.ts";
 
 /** How long closing may take to give back the leases, and then to close the connection gracefully. */
 const GIVE_BACK_WITHIN_MS = 2_000;
@@ -108,6 +109,7 @@ export class RowlockClient implements AsyncDisposable {
   readonly #leftBehind: LeftBehind;
   readonly #locks: HeldLocks;
   #closed: Promise<void> | undefined;
+  readonly #work = new WorkUnderLock();
   readonly #waitLedger = new WaitLedger();
   #forgetSignals = () => {};
 
@@ -220,7 +222,12 @@ export class RowlockClient implements AsyncDisposable {
       typeof first === "function" && second === undefined ? [{}, first] : [first, second];
     checkFunction(work, "withLock(name, options, work)");
     const lock = await this.lock(name, options as LockOptions);
-    return await this.#telemetry.holding(lock, () => this.#under(lock, work));
+    return await this.#telemetry.holding(lock, () => this.#under(lock, this.#inContext(lock, work)));
+  }
+
+  /** The same work, which then knows under which lock it runs. */
+  #inContext<Value>(lock: Lock, work: (lock: Lock) => Value): (lock: Lock) => Value {
+    return (given) => this.#work.run(lock.leaseId, () => work(given));
   }
 
   /** Runs `work` under its lock, and releases the lock. */
@@ -252,12 +259,13 @@ export class RowlockClient implements AsyncDisposable {
     checkOptions(options, LOCK);
     const asking = this.#asking(options);
     const span = this.#telemetry.beginLock(name, options);
+    const under = this.#work.now;
     let notices: WaitNotices | undefined;
     const acquisition = new Acquisition({
       ...asking,
       name,
       waits: (one) => {
-        notices = this.#noticesOf(one, name, options);
+        notices = this.#noticesOf(one, name, options, under);
       },
       traceparent: span.traceparent,
       giveBackUnheard: (request) => this.#leftBehind.addRequest(request),
@@ -321,7 +329,7 @@ export class RowlockClient implements AsyncDisposable {
     if (this.#closed) throw RowlockError.closed();
     const work = new Work(prefix, handler, options, {
       capture: (asked) => this.capture(asked),
-      holding: (lock, run) => this.#telemetry.holding(lock, run),
+      holding: (lock, run) => this.#telemetry.holding(lock, () => this.#work.run(lock.leaseId, run)),
       ifRefused: (lock, options) => this.#locks.ifRefused(lock, options),
       hadEnded: (lock) => this.#locks.hadEnded(lock),
       log: (message, fields) => this.#telemetry.work(message, fields),
@@ -521,7 +529,7 @@ export class RowlockClient implements AsyncDisposable {
         wait.released(leaseId);
   }
 
-  #noticesOf(acquisition: Acquisition, name: string, { onWaiting }: LockOptions): WaitNotices {
+  #noticesOf(acquisition: Acquisition, name: string, { onWaiting }: LockOptions, asking: Under): WaitNotices {
     return new WaitNotices(acquisition, {
       ledger: this.#waitLedger,
       clock: this.#clock,
@@ -529,6 +537,7 @@ export class RowlockClient implements AsyncDisposable {
       onWaiting,
       explainAfterMs: this.#settings.explainAfter,
       own: () => this.#keeper.holding(name),
+      isOfAsking: ({ id }) => this.#work.isUnder(id, asking),
       explain: (ticketId) => this.#verbs.explainWait({ ticketId }),
       log: (message, isOwn) => this.#telemetry.waiting(message, name, isOwn),
     });

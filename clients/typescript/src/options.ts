@@ -146,8 +146,8 @@ export interface LockOptions extends RecordOptions {
   /** The shortest time between two calls of `onPosition`; 1,000 by default. */
   readonly positionInterval?: number;
   /**
-   * Called when the wait has taken `explainAfter`, and then once a minute; and at once if this client itself holds the
-   * lock. An exception that it throws ends the wait, which rejects with it.
+   * Called when the wait has taken `explainAfter`, and then once a minute; and at once if the work that asks runs under
+   * this lock itself, in \`withLock\`. An exception that it throws ends the wait, which rejects with it.
    */
   readonly onWaiting?: (waiting: Waiting) => void;
   /** The owner of this claim; by default that of the client. */

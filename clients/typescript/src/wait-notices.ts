@@ -1,5 +1,5 @@
-// Says why a wait takes so long: in the log, and to the caller's onWaiting. A lock that this client itself holds is worth
-// a word at once, as only the client can end that wait.
+// Says why a wait takes so long: in the log, and to the caller's onWaiting. Work that waits for the lock under which it
+// runs itself is worth a warning at once, as nobody else can end that wait. Other work of the same client is not.
 
 import type { Acquisition } from "./acquisition.ts";
 import type { Clock } from "./clock.ts";
@@ -28,6 +28,8 @@ export interface WaitNoticesOptions {
   readonly explainAfterMs: number;
   /** Returns the lease of this client on the lock, if it holds one. */
   readonly own: () => HeldLease | undefined;
+  /** Whether the work that asks runs under this lease. */
+  readonly isOfAsking: (lease: HeldLease) => boolean;
   /** Asks a server why a place waits. */
   readonly explain: (ticketId: string) => Promise<WaitExplanation>;
   readonly log: (message: string, isOwn: boolean) => void;
@@ -52,7 +54,8 @@ export class WaitNotices {
     if (!ledger.first.has(name)) ledger.first.set(name, this);
     const { place } = acquisition;
     try {
-      if (place && options.own()) this.#tell({ place, summary: "", causes: [] });
+      const own = options.own();
+      if (place && own && options.isOfAsking(own)) this.#tell({ place, summary: "", causes: [] });
     } catch (error) {
       // The caller gets no object that it could stop.
       this.stop();
@@ -111,15 +114,14 @@ export class WaitNotices {
   }
 
   #tell({ place, summary: said, causes }: Known): void {
-    const { name, onWaiting, own, clock, log } = this.#options;
+    const { name, onWaiting, own, isOfAsking, clock, log } = this.#options;
     const lease = own();
     const waitedMs = clock.now() - this.#beganMs;
-    const summary = lease ? heldByYouText(lease, clock) : said || `${place.ahead} before it in the queue`;
+    const isOwn = lease !== undefined && isOfAsking(lease);
+    const others = said || `${place.ahead} before it in the queue`;
+    const summary = lease ? (isOwn ? heldByYouText : heldHereText)(lease, clock, others) : others;
     if (this.#isFirst)
-      log(
-        `Waits for the lock "${name}" since ${Math.round(waitedMs / 1_000)} s: ${summary}.`,
-        lease !== undefined,
-      );
+      log(`Waits for the lock "${name}" since ${Math.round(waitedMs / 1_000)} s: ${summary}.`, isOwn);
     onWaiting?.({
       name,
       waitedMs,
@@ -131,7 +133,14 @@ export class WaitNotices {
   }
 }
 
+function heldHereText({ lockName, toldMs }: HeldLease, clock: Clock, others: string): string {
+  return `other work of this client holds "${lockName}", since ${secondsSince(toldMs, clock)} s: ${others}`;
+}
+
+function secondsSince(ms: number, clock: Clock): number {
+  return Math.round((clock.now() - ms) / 1_000);
+}
+
 export function heldByYouText({ lockName, toldMs }: HeldLease, clock: Clock): string {
-  const seconds = Math.round((clock.now() - toldMs) / 1_000);
-  return `you hold "${lockName}" yourself, since ${seconds} s; locks are not reentrant`;
+  return `you hold "${lockName}" yourself, since ${secondsSince(toldMs, clock)} s; locks are not reentrant`;
 }

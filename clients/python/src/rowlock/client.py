@@ -366,11 +366,12 @@ class Client:
         outcome: HeldLease | Refusal | None = self._bridge.open().hold_again(asked, self._bridge.who())
         if outcome is None:
             with LockSpan(asked.request, self._bridge.open().telemetry) as span:
-                future = self._bridge.open().acquire(asked, self._bridge.run, span)
+                future = self._bridge.open().acquire(asked, self._bridge.run, span, self._bridge.who())
                 outcome = self._bridge.waited(future, asked.own)
                 span.ended(outcome)
-            if isinstance(outcome, HeldLease) and asked.is_reentrant:
-                outcome.reentrant_for = self._bridge.who()
+            if isinstance(outcome, HeldLease):
+                outcome.taken_by = self._bridge.who()
+                outcome.reentrant_for = self._bridge.who() if asked.is_reentrant else None
         if isinstance(outcome, HeldLease):
             return Lock(self._bridge, outcome, self._bridge.scope_of(outcome, asked.own))
         return outcome

@@ -164,10 +164,21 @@ class Telemetry:
             level = self._level_of(logging.INFO, event.address, reason)
             self._say(level, "There is no connection to %s: %s", event.address, event.error)
 
-    def waiting(self, waiting: Waiting, held_for: float | None) -> None:
-        """Take a long wait. `held_for`: for how many seconds this client holds the lock itself; None: it does not."""
-        if held_for is not None and self._warns_again(waiting.name):
-            self._say(logging.WARNING, "%s", f"{held_by_you(waiting.name, held_for)}.")
+    def waiting(self, waiting: Waiting, held_for: float | None, *, is_own: bool) -> None:
+        """Take a long wait. `held_for`: for how many seconds this client holds the lock itself; None: it does not.
+
+        `is_own`: the thread or task that asks holds it, so that it waits for itself. Others take turns, which is no
+        mistake.
+        """
+        if held_for is not None and is_own and self._warns_again(waiting.name):
+            self._say(logging.WARNING, "rowlock: %s", f"{held_by_you(waiting.name, held_for)}.")
+        elif held_for is not None and not is_own:
+            self._say(
+                logging.INFO,
+                'rowlock: other work of this client holds "%s", since %.0f s.',
+                waiting.name,
+                held_for,
+            )
         self._say(
             logging.INFO,
             'Waiting for "%s" for %.0f s, with %d ahead%s',
@@ -176,10 +187,7 @@ class Telemetry:
         )
 
     def _warns_again(self, name: str) -> bool:
-        """Return whether to warn that the client waits for itself.
-
-        Threads that share a lock wait for each other all the time, and that is no mistake.
-        """
+        """Return whether to warn that somebody waits for itself: not again and again in a loop."""
         now = time.monotonic()
         if now - self._warned_at.get(name, -_OWN_AGAIN) < _OWN_AGAIN:
             return False

@@ -31,6 +31,7 @@ function stage(
     onWaiting,
     explainAfterMs: 10_000,
     own: () => undefined,
+    isOfAsking: () => true,
     explain,
     log: (message) => said.push(message),
     ...more,

@@ -104,7 +104,7 @@ class Engine:
         self._refuse: Callable[[], RowlockError] | None = None
         _engines.add(self)
 
-    def acquire(self, asked: Asked, run: Run, span: LockSpan) -> Future[Outcome]:
+    def acquire(self, asked: Asked, run: Run, span: LockSpan, who: object = None) -> Future[Outcome]:
         """Ask for a lock. `run` decides where the caller's functions are called, which ends with the outcome."""
         self._check()
         on_position = asked.on_position
@@ -140,6 +140,10 @@ class Engine:
                 self._waits,
                 explain_after=self._settings.explain_after,
                 run=run,
+                is_own=lambda: (
+                    who is not None
+                    and any(each.taken_by is who for each in self._held.named(asked.request.name))
+                ),
             ),
         )
         if asked.request_id:

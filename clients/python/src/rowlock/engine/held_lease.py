@@ -85,6 +85,8 @@ class HeldLease:
         """For how long the lock rests if the server refuses what its release says; None: it does not."""
         self.reentrant_for: object = None
         """The thread or task that may hold it once more; None: nobody."""
+        self.taken_by: object = None
+        """The thread or task that asked for it."""
         self.shared_id: str | None = None
         """The request id that its caller chose, so that other calls may ask for it; None: the client made the id."""
         self._holds = 1

@@ -75,8 +75,9 @@ class WaitNotices:
         *,
         explain_after: float,
         run: Run,
+        is_own: Callable[[], bool],
     ) -> None:
-        """`run` decides where `on_waiting` is called."""
+        """`run` decides where `on_waiting` is called. `is_own`: whether the thread or task that asks holds the lock."""
         self._asked = asked
         self._calls = calls
         self._loop = loop
@@ -86,6 +87,7 @@ class WaitNotices:
         self._ledger = ledger
         self._explain_after = explain_after
         self._run = run
+        self._is_own = is_own
         self._name = asked.request.name
         self._began_at: float | None = None
         self._ticket_id = ""
@@ -101,7 +103,7 @@ class WaitNotices:
             return
         self._began_at = self._now() - place.waited
         self._ledger.is_first(self._name, self)
-        if self._holder.held_for(self._name) is not None:
+        if self._is_own():
             self._notice()
         else:
             self._timer = self._loop.call_later(max(0.0, self._explain_after - place.waited), self._notice)
@@ -146,7 +148,7 @@ class WaitNotices:
         waited = self._now() - (self._began_at or 0.0)
         waiting = waiting_of(self._name, waited, self._place, explained, held_by_you=held_for is not None)
         if self._ledger.is_first(self._name, self):
-            self._telemetry.waiting(waiting, held_for)
+            self._telemetry.waiting(waiting, held_for, is_own=self._is_own())
         call = self._asked.on_waiting
         if call:
             self._run(lambda: self._pass_on(call, waiting))
