@@ -74,15 +74,15 @@ const (
 
 // ConnectionEvent reports that a connection has opened or ended.
 type ConnectionEvent struct {
-	Address string
+	Address string `json:"address"`
 	// IsConnected: a server has answered. Otherwise the connection is gone or could not be opened.
-	IsConnected bool
+	IsConnected bool `json:"isConnected"`
 	// Replica is the server's name in its log; empty if the server does not send it.
-	Replica string
+	Replica string `json:"replica"`
 	// Via is the kind of the connection.
-	Via Via
+	Via Via `json:"via"`
 	// Err is why the connection is gone; nil if IsConnected.
-	Err error
+	Err error `json:"-"`
 }
 
 // mayGetCredentials reports whether another connection may have other credentials than the last one.

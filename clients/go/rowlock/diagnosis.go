@@ -31,11 +31,11 @@ var hello = []byte("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\x00\x00\x00\x04\x00\x00\x00
 
 // Diagnosis says what is at one address where no Rowlock server answers.
 type Diagnosis struct {
-	Address string
+	Address string `json:"address"`
 	// Kind is what a program acts on; a newer client may have more kinds.
-	Kind DiagnosisKind
+	Kind DiagnosisKind `json:"kind"`
 	// Sentence says what is there and what to do, without a full stop. It is for people, and not stable.
-	Sentence string
+	Sentence string `json:"sentence"`
 }
 
 // DiagnosisKind is why no Rowlock server answers at an address.

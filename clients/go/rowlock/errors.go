@@ -20,29 +20,29 @@ import (
 // a refusal where a lock was required, or an error of the client itself. Use errors.Is(err, reason) to test its Reason.
 type Error struct {
 	// Reason is what a program acts on.
-	Reason Reason
+	Reason Reason `json:"reason"`
 	// Code is the gRPC status code.
-	Code codes.Code
+	Code codes.Code `json:"code"`
 	// Message is for people, and not stable.
-	Message string
+	Message string `json:"message"`
 	// Violations lists all that is wrong with the request, for [ErrBadRequest].
-	Violations []Violation
+	Violations []Violation `json:"violations"`
 	// RetryAfter is how long to wait before another try can help, according to the server; 0 if the server sent none.
-	RetryAfter time.Duration
+	RetryAfter time.Duration `json:"retryAfterNs"`
 	// Metadata holds further values for programs, such as end_reason for [ErrLeaseLost].
-	Metadata map[string]string
+	Metadata map[string]string `json:"metadata"`
 	// Refusal is set if a lock was refused.
-	Refusal *Refusal
+	Refusal *Refusal `json:"refusal,omitzero"`
 	// Diagnoses say what is at each address where no server answers, for [ErrNoServer].
-	Diagnoses []Diagnosis
+	Diagnoses []Diagnosis `json:"diagnoses"`
 
 	causes []error
 }
 
 // Violation describes what is wrong with one field of a request.
 type Violation struct {
-	Field       string
-	Description string
+	Field       string `json:"field"`
+	Description string `json:"description"`
 }
 
 func (e *Error) Error() string {

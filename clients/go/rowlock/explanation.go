@@ -12,80 +12,81 @@ import (
 // WaitExplanation is why a claim waits, or why a request would have to.
 type WaitExplanation struct {
 	// Lock is without holders, waiters and record: the causes have what matters.
-	Lock LockView
+	Lock LockView `json:"lock"`
 	// Claim is the waiter; nil for a request that would come now.
-	Claim *ClaimView
+	Claim *ClaimView `json:"claim,omitzero"`
 	// Causes are why it is not granted, the most important first. None: a request would be granted at once, or the waiter
 	// is about to be.
-	Causes []WaitCause
+	Causes []WaitCause `json:"causes"`
 	// Summary is the same in one line for people, and not stable.
-	Summary string
+	Summary string `json:"summary"`
 	// Estimate is how long the wait is likely to last; nil if too little is known.
-	Estimate *WaitEstimate
+	Estimate *WaitEstimate `json:"estimate,omitzero"`
 }
 
 // WaitCause is one cause why a lock is not granted. One of its fields is set; none, if a newer server has another cause.
 type WaitCause struct {
 	// Held: others hold what the claim needs.
-	Held *HeldByOthers
+	Held *HeldByOthers `json:"held,omitzero"`
 	// Queued: others wait before it.
-	Queued *QueuedBehind
+	Queued *QueuedBehind `json:"queued,omitzero"`
 	// Limit: the limit is 0, or smaller than what is held or asked for.
-	Limit *LimitInTheWay
+	Limit *LimitInTheWay `json:"limit,omitzero"`
 	// NotBefore: nothing is granted before this time.
-	NotBefore time.Time
+	NotBefore time.Time `json:"notBefore,omitzero"`
 	// Exhausted: the lock has no attempts left.
-	Exhausted bool
+	Exhausted bool `json:"exhausted"`
 	// Status: the lock's status, which is none of those that the claim wants.
-	Status *string
+	Status *string `json:"status,omitzero"`
 	// FailedOverUntil: the database has failed over, and nothing is granted before this time.
-	FailedOverUntil time.Time
+	FailedOverUntil time.Time `json:"failedOverUntil,omitzero"`
 	// Rows: another transaction holds the lock's rows in the database.
-	Rows *RowsHeld
+	Rows *RowsHeld `json:"rows,omitzero"`
 }
 
 // HeldByOthers is who holds what a claim needs.
 type HeldByOthers struct {
 	// Holders are the oldest, at most 10; none if the caller may not see them.
-	Holders     []ClaimView
-	HolderCount uint32
+	Holders     []ClaimView `json:"holders"`
+	HolderCount uint32      `json:"holderCount"`
 	// FirstEndsAt is when the first of these leases ends if it is not renewed; zero: none of them has an end.
-	FirstEndsAt time.Time
+	FirstEndsAt time.Time `json:"firstEndsAt,omitzero"`
 }
 
 // QueuedBehind is who waits before a claim.
 type QueuedBehind struct {
-	Ahead        uint32
-	PermitsAhead uint64
+	Ahead        uint32 `json:"ahead"`
+	PermitsAhead uint64 `json:"permitsAhead,string"`
 	// First are the first of them, at most 10; none if the caller may not see them.
-	First []ClaimView
+	First []ClaimView `json:"first"`
 }
 
 // LimitInTheWay is a limit, and who set it.
 type LimitInTheWay struct {
-	Limit LimitView
+	Limit LimitView `json:"limit"`
 	// SetAt and SetBy are zero if the history no longer has them.
-	SetAt time.Time
-	SetBy string
+	SetAt time.Time `json:"setAt,omitzero"`
+	SetBy string    `json:"setBy"`
 }
 
 // RowsHeld is a transaction of somebody else that holds the rows of a lock. What is zero is not known.
 type RowsHeld struct {
 	// ConnectionID is its connection at the database server.
-	ConnectionID uint64
+	ConnectionID uint64 `json:"connectionId,string"`
 	// User is the database user of that connection.
-	User string
+	User string `json:"user"`
 	// HeldFor is how long the server has found the rows held.
-	HeldFor time.Duration
+	HeldFor time.Duration `json:"heldForNs"`
 }
 
 // WaitEstimate is how long a wait is likely to last from now on, judged by recent leases of the lock.
 type WaitEstimate struct {
-	Median time.Duration
+	Median time.Duration `json:"medianNs"`
 	// Low: in one case of ten the wait is over by then. High: in nine cases of ten.
-	Low, High time.Duration
+	Low  time.Duration `json:"lowNs"`
+	High time.Duration `json:"highNs"`
 	// Leases is how many leases this is based on.
-	Leases uint32
+	Leases uint32 `json:"leases"`
 }
 
 // ExplainWait says why a request for one permit of this lock would not be granted now. It is safe to repeat.

@@ -9,9 +9,9 @@ import (
 // ForceReleased is the result of a force release.
 type ForceReleased struct {
 	// Ended are the claims before they ended.
-	Ended []ClaimView
+	Ended []ClaimView `json:"ended"`
 	// Remaining is how many holders this call has left; above 0, repeat the call.
-	Remaining uint32
+	Remaining uint32 `json:"remaining"`
 }
 
 // ForceRelease ends all holders of a lock, up to 500 in one call: an operator's tool. The reason is required, 1 to 255

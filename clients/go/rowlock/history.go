@@ -18,39 +18,42 @@ import (
 // ListClaimsOptions says which claims [Client.ListClaims] lists. Zero values do not restrict.
 type ListClaimsOptions struct {
 	// LockName is the lock that they belong to; not with Prefix.
-	LockName string
+	LockName string `json:"lockName"`
 	// Prefix is what the names of their locks begin with, at most 255 bytes.
-	Prefix string
+	Prefix string `json:"prefix"`
 	// Owner is who asked for them, as they say, and Principal is who that is, as the server has verified.
-	Owner, Principal string
+	Owner     string `json:"owner"`
+	Principal string `json:"principal"`
 	// Labels are labels that all of them have.
-	Labels map[string]string
+	Labels map[string]string `json:"labels"`
 	// States are the states that they may be in.
-	States []ClaimState
+	States []ClaimState `json:"states"`
 	// EndReasons are the ways in which they may have ended: [ErrReleased], [ErrExpired], ... Live claims are then left out.
-	EndReasons []Reason
+	EndReasons []Reason `json:"endReasons"`
 	// From and Until bound the time when they ended, From included. If Until lies in the past, live claims are left out.
-	From, Until time.Time
+	From  time.Time `json:"from,omitzero"`
+	Until time.Time `json:"until,omitzero"`
 	// HeldAt is when they held the lock LockName; not with From and Until.
-	HeldAt time.Time
+	HeldAt time.Time `json:"heldAt,omitzero"`
 	// PageSize is how many claims to ask for at once, at most 1,000; 0: as many as the server likes.
-	PageSize int32
+	PageSize int32 `json:"pageSize"`
 }
 
 // ListChangesOptions says which changes [Client.ListChanges] lists. Zero values do not restrict.
 type ListChangesOptions struct {
 	// LockName is the lock that they changed, itself or by a pattern that matches its name; not with Prefix.
-	LockName string
+	LockName string `json:"lockName"`
 	// Prefix is what their names and patterns begin with, at most 255 bytes.
-	Prefix string
+	Prefix string `json:"prefix"`
 	// Kinds are what they may have changed.
-	Kinds []ChangeKind
+	Kinds []ChangeKind `json:"kinds"`
 	// From and Until bound the time when they were made, From included.
-	From, Until time.Time
+	From  time.Time `json:"from,omitzero"`
+	Until time.Time `json:"until,omitzero"`
 	// ChangedBy is who made them: a principal or an address.
-	ChangedBy string
+	ChangedBy string `json:"changedBy"`
 	// PageSize is how many changes to ask for at once, at most 1,000; 0: as many as the server likes.
-	PageSize int32
+	PageSize int32 `json:"pageSize"`
 }
 
 // ChangeKind is what a change changed.
@@ -82,16 +85,18 @@ var protoClaimStates = map[ClaimState]rowlockv1.ClaimState{
 
 // ChangeView is a change that somebody made, as the server's history keeps it.
 type ChangeView struct {
-	ChangedAt time.Time
-	Kind      ChangeKind
+	ChangedAt time.Time  `json:"changedAt,omitzero"`
+	Kind      ChangeKind `json:"kind"`
 	// Either LockName or Pattern is set; neither is for a policy.
-	LockName, Pattern string
+	LockName string `json:"lockName"`
+	Pattern  string `json:"pattern"`
 	// ChangedBy is a principal, or an address if the server asks nobody who they are; for a policy, the server that read
 	// it.
-	ChangedBy string
+	ChangedBy string `json:"changedBy"`
 	// From and To are what it was before and is since; empty: there was or is none.
-	From, To string
-	Reason   string
+	From   string `json:"from"`
+	To     string `json:"to"`
+	Reason string `json:"reason"`
 }
 
 // ListClaims lists claims over all pages: live ones in the order of their locks' names, then ended ones, newest first,

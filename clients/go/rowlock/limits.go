@@ -44,14 +44,14 @@ func Because(reason string) LimitOption {
 // LimitInForce is what is in force after a change. For a pattern, HeldPermits and Waiting are sums over the matching
 // locks.
 type LimitInForce struct {
-	Limit       uint32
-	Version     uint64
-	HeldPermits uint64
-	Waiting     uint64
+	Limit       uint32 `json:"limit"`
+	Version     uint64 `json:"version,string"`
+	HeldPermits uint64 `json:"heldPermits,string"`
+	Waiting     uint64 `json:"waiting,string"`
 	// Draining: more is held than the limit allows.
-	Draining bool
+	Draining bool `json:"draining"`
 	// ServersBehind counts, for a pattern, the servers that may still grant by the old limit; usually 0.
-	ServersBehind uint32
+	ServersBehind uint32 `json:"serversBehind"`
 }
 
 // SetLimit sets how many permits may be held at once, 0 to 1,000,000; 0 pauses the lock. A lower limit revokes nothing.

@@ -33,13 +33,13 @@ var protoOrders = map[ListOrder]rowlockv1.ListOrder{
 // ListOptions says which locks [Client.ListLocks] lists, and how.
 type ListOptions struct {
 	// Prefix is what their names begin with, at most 255 bytes; empty: all locks.
-	Prefix string
+	Prefix string `json:"prefix"`
 	// BusyOnly leaves out locks with neither a holder nor a waiter.
-	BusyOnly bool
+	BusyOnly bool `json:"busyOnly"`
 	// Order is the order of the locks. Default: [ByName].
-	Order ListOrder
+	Order ListOrder `json:"order"`
 	// PageSize is how many locks to ask for at once, at most 1,000; 0: as many as the server likes.
-	PageSize int32
+	PageSize int32 `json:"pageSize"`
 }
 
 // GetLock returns the state of one lock, with up to 100 holders and 100 waiters. It does not create the lock. It is

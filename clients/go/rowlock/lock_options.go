@@ -35,13 +35,13 @@ type lockOptions struct {
 // Place is a place in the queue.
 type Place struct {
 	// Ahead is how many claims wait before this one.
-	Ahead int
+	Ahead int `json:"ahead"`
 	// PermitsAhead is how many permits these claims ask for.
-	PermitsAhead uint64
+	PermitsAhead uint64 `json:"permitsAhead,string"`
 	// QueueLength is how many claims wait in total.
-	QueueLength int
+	QueueLength int `json:"queueLength"`
 	// Waited is how long this claim has waited.
-	Waited time.Duration
+	Waited time.Duration `json:"waitedNs"`
 }
 
 // Permits is how many permits to take, all or none, at most 1,000,000. Default: 1. [Shared] and [Exclusive] take one.

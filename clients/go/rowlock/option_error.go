@@ -4,10 +4,10 @@ import "fmt"
 
 // OptionError is an option or an argument that cannot work. Nothing was sent to a server.
 type OptionError struct {
-	Option  string
-	Problem string
+	Option  string `json:"option"`
+	Problem string `json:"problem"`
 	// Others are further options of the same call that cannot work.
-	Others []*OptionError
+	Others []*OptionError `json:"others"`
 }
 
 func (e *OptionError) Error() string {

@@ -15,27 +15,27 @@ const Unlimited = math.MaxInt
 // RecordView is what a lock remembers beyond its claims.
 type RecordView struct {
 	// NotBefore is the earliest time of the next grant, by the database's clock; zero: any time.
-	NotBefore time.Time
+	NotBefore time.Time `json:"notBefore,omitzero"`
 	// AttemptsLeft is how many more times the lock may be granted, or [Unlimited].
-	AttemptsLeft int
+	AttemptsLeft int `json:"attemptsLeft"`
 	// Status is a word of the users' own; empty at first.
-	Status string
+	Status string `json:"status"`
 	// LastRun is nil if no lease has ended since the record was made.
-	LastRun *LastRunView
+	LastRun *LastRunView `json:"lastRun,omitzero"`
 	// Version is for [IfVersion] of the next change.
-	Version uint64
+	Version uint64 `json:"version,string"`
 }
 
 // LastRunView is how the last lease of a lock went.
 type LastRunView struct {
-	Owner     string
-	Token     uint64
-	GrantedAt time.Time
-	EndedAt   time.Time
+	Owner     string    `json:"owner"`
+	Token     uint64    `json:"token,string"`
+	GrantedAt time.Time `json:"grantedAt,omitzero"`
+	EndedAt   time.Time `json:"endedAt,omitzero"`
 	// EndReason is [ErrReleased], [ErrExpired] or [ErrForceReleased].
-	EndReason Reason
+	EndReason Reason `json:"endReason"`
 	// Status is the lock's status after that lease ended.
-	Status string
+	Status string `json:"status"`
 }
 
 // recordOf is nil if the lock has no record.

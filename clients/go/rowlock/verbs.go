@@ -118,11 +118,11 @@ func renewQuestion(id string, ttl time.Duration) *question {
 
 // RenewedLease is the result of [Client.Renew].
 type RenewedLease struct {
-	LeaseID string
-	Name    string
-	Token   uint64
+	LeaseID string `json:"leaseId"`
+	Name    string `json:"name"`
+	Token   uint64 `json:"token,string"`
 	// TTL is the time left when the lease was renewed; [Forever] for a lease without end.
-	TTL time.Duration
+	TTL time.Duration `json:"ttlNs"`
 }
 
 // Release ends a lease or gives up a place, by its id. It reports whether this call ended it; false means that it had

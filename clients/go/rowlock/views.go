@@ -33,34 +33,34 @@ func claimStateOf(state rowlockv1.ClaimState) ClaimState {
 
 // ClaimView is a holder or a waiter, as listings show it; in [Client.ListClaims] also one that is over.
 type ClaimView struct {
-	LockName string
+	LockName string `json:"lockName"`
 	// TicketNumber identifies the claim within its lock: see [Client.ForceReleaseClaim].
-	TicketNumber uint64
-	State        ClaimState
-	Mode         Mode
-	Permits      uint32
-	Owner        string
+	TicketNumber uint64     `json:"ticketNumber,string"`
+	State        ClaimState `json:"state"`
+	Mode         Mode       `json:"mode"`
+	Permits      uint32     `json:"permits"`
+	Owner        string     `json:"owner"`
 	// Principal is who asked, as the server has verified it; Owner is only what the caller says. Empty if the server asks
 	// nobody who they are.
-	Principal string
-	Labels    map[string]string
+	Principal string            `json:"principal"`
+	Labels    map[string]string `json:"labels"`
 	// Token is the fencing token; 0 if it was never granted.
-	Token       uint64
-	RequestedAt time.Time
+	Token       uint64    `json:"token,string"`
+	RequestedAt time.Time `json:"requestedAt,omitzero"`
 	// GrantedAt is zero if it was never granted.
-	GrantedAt time.Time
+	GrantedAt time.Time `json:"grantedAt,omitzero"`
 	// ExpiresAt is when the lease ends if it is not renewed, or the place if its waiter gives no sign of life; zero:
 	// never.
-	ExpiresAt time.Time
+	ExpiresAt time.Time `json:"expiresAt,omitzero"`
 	// EndedAt is when it ended, and EndReason how: [ErrReleased], [ErrExpired], ... Zero for a live claim.
-	EndedAt   time.Time
-	EndReason Reason
+	EndedAt   time.Time `json:"endedAt,omitzero"`
+	EndReason Reason    `json:"endReason"`
 	// EndNote is the reason of its forced release, or the lock's status if that was none of those wanted.
-	EndNote string
+	EndNote string `json:"endNote"`
 	// EndedBy is who force-released it: a principal, or an address if the server asks nobody who they are.
-	EndedBy string
+	EndedBy string `json:"endedBy"`
 	// Replica is the server that kept its place in the queue; empty for a claim that did not wait.
-	Replica string
+	Replica string `json:"replica"`
 }
 
 // LimitSource is where the limit of a lock comes from.
@@ -77,42 +77,43 @@ const (
 
 // LimitView is how many permits may be held at once, and where that limit comes from.
 type LimitView struct {
-	Limit  uint32
-	Source LimitSource
+	Limit  uint32      `json:"limit"`
+	Source LimitSource `json:"source"`
 	// Pattern is set if Source is [FromPattern].
-	Pattern string
+	Pattern string `json:"pattern"`
 	// Version is for [IfVersion] of the next change.
-	Version uint64
-	Reason  string
+	Version uint64 `json:"version,string"`
+	Reason  string `json:"reason"`
 }
 
 // LockView is a lock and its present state.
 type LockView struct {
-	Name        string
-	Limit       LimitView
-	HeldPermits uint64
-	HolderCount uint32
-	Waiting     uint32
+	Name        string    `json:"name"`
+	Limit       LimitView `json:"limit"`
+	HeldPermits uint64    `json:"heldPermits,string"`
+	HolderCount uint32    `json:"holderCount"`
+	Waiting     uint32    `json:"waiting"`
 	// Draining: more is held than the limit allows, because the limit was lowered.
-	Draining bool
+	Draining bool `json:"draining"`
 	// LastToken is the latest fencing token; 0 if none was given.
-	LastToken uint64
+	LastToken uint64 `json:"lastToken,string"`
 	// Holders are the oldest holders, oldest first.
-	Holders []ClaimView
+	Holders []ClaimView `json:"holders"`
 	// Waiters are the first waiters, in order.
-	Waiters []ClaimView
+	Waiters []ClaimView `json:"waiters"`
 	// Record is what the lock remembers; nil if it has no record.
-	Record *RecordView
+	Record *RecordView `json:"record,omitzero"`
 }
 
 // LimitSetting is a limit that was set, for one name or for a pattern.
 type LimitSetting struct {
 	// Either Name or Pattern is set.
-	Name, Pattern string
-	Limit         uint32
+	Name    string `json:"name"`
+	Pattern string `json:"pattern"`
+	Limit   uint32 `json:"limit"`
 	// Version is for [IfVersion] of the next change.
-	Version uint64
-	Reason  string
+	Version uint64 `json:"version,string"`
+	Reason  string `json:"reason"`
 }
 
 func claimOf(claim *rowlockv1.Claim) ClaimView {

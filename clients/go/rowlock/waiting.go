@@ -21,16 +21,16 @@ const (
 // Waiting is a notice of a wait that lasts: see [OnWaiting].
 type Waiting struct {
 	// Name is the lock.
-	Name string
+	Name string `json:"name"`
 	// Waited is the time since the request.
-	Waited time.Duration
-	Place  Place
+	Waited time.Duration `json:"waitedNs"`
+	Place  Place         `json:"place"`
 	// Summary says in one line for people why the lock is not granted; empty if the server did not say.
-	Summary string
+	Summary string `json:"summary"`
 	// Causes are the same for programs, the most important first; none if the server did not say.
-	Causes []WaitCause
+	Causes []WaitCause `json:"causes"`
 	// HeldByYou: this client holds the lock itself. Locks are not reentrant.
-	HeldByYou bool
+	HeldByYou bool `json:"heldByYou"`
 }
 
 // OnWaiting calls tell after [Config.ExplainAfter] of waiting and then every minute. It calls tell at once if the context

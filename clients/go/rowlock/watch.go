@@ -15,13 +15,13 @@ import (
 type WatchUpdate struct {
 	// BeganAnew: it begins a new snapshot, which replaces all updates before it, because the watch fell behind or
 	// continues over another connection. Not set in the first update.
-	BeganAnew bool
+	BeganAnew bool `json:"beganAnew"`
 	// Locks are the current states of locks, with at most 10 holders and 10 waiters each.
-	Locks []LockView
+	Locks []LockView `json:"locks"`
 	// Deleted are the names of locks that are gone; there may be names that no update had before.
-	Deleted []string
+	Deleted []string `json:"deleted"`
 	// Complete: the snapshot is complete with this update, and other locks do not exist. Set once for each snapshot.
-	Complete bool
+	Complete bool `json:"complete"`
 }
 
 // watch collects what was not read yet.

@@ -344,7 +344,7 @@ final class Calls {
     if (why != null && why.isOfCredentials()) return why;
     String message = "No server has answered within " + Math.round(within / 1e6) + " ms";
     if (why != null && !why.diagnoses().isEmpty())
-      return RowlockException.noServer(message, why.diagnoses(), why);
+      return RowlockException.noServer(message, why.diagnoses());
     String servers = addresses.stream().map(Address::toString).collect(Collectors.joining(", "));
     return new RowlockException(
         message + " at " + servers + "." + (why == null ? "" : " Last error: " + why.getMessage()),

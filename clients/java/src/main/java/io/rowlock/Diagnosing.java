@@ -98,7 +98,7 @@ final class Diagnosing {
 
   private void judge() {
     if (latest.stream().noneMatch(diagnosis -> diagnosis.kind().mayHeal))
-      hopeless.accept(RowlockException.noServer("No server can be used", latest, null));
+      hopeless.accept(RowlockException.noServer("No server can be used", latest));
   }
 
   private void becomeLoud() {

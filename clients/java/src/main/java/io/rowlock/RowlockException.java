@@ -54,14 +54,13 @@ public final class RowlockException extends RuntimeException {
     this(message, ErrorDetails.of(reason, code), null);
   }
 
-  /** @param why the error of the last connection, which may be null */
-  static RowlockException noServer(
-      String message, List<Diagnosis> diagnoses, RowlockException why) {
+  /** Without a cause: the diagnoses say more than the errors of connections, whose stack traces are of gRPC. */
+  static RowlockException noServer(String message, List<Diagnosis> diagnoses) {
     String found = diagnoses.stream().map(Diagnosis::toString).collect(Collectors.joining("; "));
     return new RowlockException(
         message + ": " + found + ".",
         ErrorDetails.of(Reason.NO_SERVER, Status.Code.UNAVAILABLE),
-        why,
+        null,
         diagnoses);
   }
 
@@ -131,9 +130,9 @@ public final class RowlockException extends RuntimeException {
     return REFUSES_SESSION.contains(code());
   }
 
-  /** The same error, for another thread to throw. */
+  /** The same error, for another thread to throw. Without a server, the stack of the client's own thread says nothing. */
   RowlockException again() {
-    return new RowlockException(getMessage(), details, this, diagnoses());
+    return new RowlockException(getMessage(), details, diagnoses().isEmpty() ? this : getCause(), diagnoses());
   }
 
   /**

@@ -2,6 +2,7 @@ package io.rowlock;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -14,6 +15,7 @@ import java.net.ServerSocket;
 import java.net.Socket;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
@@ -113,6 +115,22 @@ class DiagnosisTest {
       }
       // Far from the ten minutes that the client would try otherwise.
       assertTrue(System.nanoTime() - began < Duration.ofSeconds(30).toNanos());
+    }
+  }
+
+  /** What a program prints that does not catch it: the sentence and the way to it, without what gRPC has gone through. */
+  @Test
+  void aProgramWithoutAServerPrintsAFewLines() throws IOException {
+    Parrot gone = new Parrot("");
+    gone.close();
+    ConnectOptions options = ConnectOptions.to(gone.address().toString()).giveUpAfter(Duration.ofSeconds(5)).build();
+    try (RowlockClient client = RowlockClient.connect(options)) {
+      RowlockException none;
+      do none = assertThrows(RowlockException.class, () -> client.lock("x"));
+      while (none.diagnoses().isEmpty());
+      assertNull(none.getCause());
+      long own = Arrays.stream(none.getStackTrace()).filter(frame -> frame.getClassName().startsWith("io.rowlock.")).count();
+      assertTrue(own < 15, none.toString());
     }
   }
 

@@ -8,8 +8,11 @@ import org.springframework.context.annotation.Bean;
 
 /** Meters of methods with a {@link WithLock}, if the application has Micrometer. */
 @AutoConfiguration(
-    afterName =
-        "org.springframework.boot.micrometer.metrics.autoconfigure.CompositeMeterRegistryAutoConfiguration")
+    afterName = {
+      "org.springframework.boot.micrometer.metrics.autoconfigure.CompositeMeterRegistryAutoConfiguration",
+      // The same in Spring Boot 3.
+      "org.springframework.boot.actuate.autoconfigure.metrics.CompositeMeterRegistryAutoConfiguration"
+    })
 @ConditionalOnClass(MeterRegistry.class)
 @ConditionalOnBean(MeterRegistry.class)
 public class RowlockMetricsAutoConfiguration {

@@ -18,6 +18,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.springframework.boot.autoconfigure.AutoConfigurations;
+import org.springframework.boot.autoconfigure.EnableAutoConfiguration;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
 
 @Timeout(60)
@@ -43,6 +44,17 @@ class LockMetersTest {
 
   private static int active(MeterRegistry meters, String name) {
     return meters.get(name).tag("lock", "job/#{#id}").longTaskTimer().activeTasks();
+  }
+
+  @EnableAutoConfiguration
+  static class Application {}
+
+  @Test
+  void areThereInAnApplicationWithTheActuator() {
+    new ApplicationContextRunner()
+        .withUserConfiguration(Application.class)
+        .withPropertyValues("rowlock.addresses=" + server.address())
+        .run(context -> assertThat(context).hasSingleBean(LockMeters.class));
   }
 
   @Test
