@@ -375,7 +375,9 @@ export const SETTINGS = {
   auditLog: {
     default: "false",
     kind: flag,
-    about: "Log each grant and each release at level info, to show who held which lock, and when.",
+    about:
+      "Log each grant, each release and each denied call at level info, to show who held which lock, when, and who " +
+      "tried what they may not.",
   },
   logLevel: {
     default: "info",

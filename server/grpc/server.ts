@@ -42,6 +42,8 @@ export interface GrpcServerOptions {
   readonly logger: Logger;
   /** Takes the call failures that belong to a database outage; unset: they are logged like all others. */
   readonly outage?: Pick<OutageLog, "failed">;
+  /** Whether grants, releases and denied calls are audited; unset: they are not. */
+  readonly auditLog?: boolean;
   /** null: plain text. */
   readonly tls: TlsMaterial | null;
   /** How long a waiter that lost its connection keeps its place; tickets report it. */
@@ -119,7 +121,11 @@ export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
   const admission = new AdmissionRoom();
   const { gate = OPEN_GATE, usage = new Usage() } = options;
   const connections = new ConnectionCalls(openMax, admission, openWaits, usage);
-  const frame = { observer, faultLog: new FaultLog(logger, options.outage), tracer: options.tracer };
+  const frame = {
+    observer,
+    faultLog: new FaultLog(logger, options.outage, options.auditLog),
+    tracer: options.tracer,
+  };
   const listeners: Listener[] = [];
   let connectionCount = 0;
   limitConnections(server, {

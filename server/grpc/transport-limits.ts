@@ -17,6 +17,7 @@ import { type Refusing, refusable, refuse } from "./early-refusal.ts";
 import { HANDSHAKE_MS, REFUSED_IN_A_ROW_MAX, RESETS_BURST_SHARE, RESETS_PER_SECOND } from "./grpc-bounds.ts";
 import { messageTooLarge } from "./messages/call-error.ts";
 import { failureOf } from "./messages/status.ts";
+import { showRepeated } from "./repeated-headers.ts";
 import { StreamTurns } from "./stream-turns.ts";
 
 export interface ConnectionLimits {
@@ -70,7 +71,13 @@ function takeTurns(listener: Listener, refusing: Refusing): void {
   const emit = listener.emit.bind(listener) as (...args: unknown[]) => boolean;
   listener.emit = ((...args: unknown[]) => {
     if (args[0] !== "stream") return emit(...args);
-    const [stream, headers] = args.slice(1) as [ServerHttp2Stream, IncomingHttpHeaders];
+    const [stream, headers, , raw] = args.slice(1) as [
+      ServerHttp2Stream,
+      IncomingHttpHeaders,
+      number,
+      string[] | undefined,
+    ];
+    showRepeated(headers, raw);
     const { session } = stream;
     const begin = () => void emit(...args);
     const method = refusable(headers[":path"]);

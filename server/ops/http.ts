@@ -108,7 +108,9 @@ export class MetricsHttp {
         response.setHeader("allow", "GET, HEAD");
         return send(response, 405, "Only GET and HEAD.\n");
       }
-      if (page.isGuarded && !this.#options.tokens.knows(request.headers.authorization)) {
+      // Of several headers, Node shows only the first: a proxy in front may have checked another.
+      const { authorization: given = [] } = request.headersDistinct;
+      if (page.isGuarded && (given.length > 1 || !this.#options.tokens.knows(given[0]))) {
         response.setHeader("www-authenticate", 'Bearer realm="rowlock"');
         return send(response, 401, "A token is needed: authorization: Bearer <token>.\n");
       }

@@ -12,6 +12,7 @@ import { Assets, type Files } from "./assets.ts";
 import { Callers, type CallersOptions } from "./callers.ts";
 import { refusalOf } from "./other-sites.ts";
 import { PAGE_CALLS_MAX, PAGE_WATCHES_MAX } from "./page-bounds.ts";
+import { peerOf } from "./page-call.ts";
 import { Room } from "./room.ts";
 import { PAGE_VERBS, VerbCalls } from "./verb-calls.ts";
 
@@ -84,7 +85,7 @@ export class Page {
         sendJson(response, 200, await read(request));
       } catch (error) {
         const failure = failureOf(error);
-        this.#served.faultLog.failed(name, failure, error);
+        this.#served.faultLog.failed(name, failure, error, undefined, peerOf(request));
         sendFailure(response, failure);
       }
     });
