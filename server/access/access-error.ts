@@ -44,6 +44,10 @@ export function severalCredentials(): AccessError {
   return credentialsWrong("the call has several authorization headers");
 }
 
+export function certificateRevoked(): AccessError {
+  return credentialsWrong("the certificate of this connection was revoked");
+}
+
 export function credentialsExpired(): AccessError {
   return new AccessError(
     "CREDENTIALS_EXPIRED",

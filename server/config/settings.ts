@@ -130,6 +130,12 @@ export const SETTINGS = {
     kind: file("a PEM file"),
     about: "The certificates of the authorities whose clients may connect; enables mutual TLS.",
   },
+  tlsClientCrl: {
+    kind: file("a PEM file"),
+    about:
+      "Lists of revoked certificates (CRLs), one of each of these authorities; read again. Connections whose certificate " +
+      "is revoked are refused, and open ones end.",
+  },
   allowPlaintext: {
     default: "false",
     kind: flag,

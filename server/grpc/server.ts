@@ -1,13 +1,17 @@
 // The gRPC server: its bounds, services, start and drain. Owns the listener and the open calls. The caller owns the
 // engine, which must outlive the drain, because calls that the drain ends still detach from it.
 
+import type { ServerHttp2Session } from "node:http2";
 import type { Socket } from "node:net";
+import type { TLSSocket } from "node:tls";
 import { promisify } from "node:util";
 import { Server, ServerCredentials, setLogger } from "@grpc/grpc-js";
 import { type Gate, type Loss, OPEN_GATE } from "../access/access.ts";
+import { certificateRevoked } from "../access/access-error.ts";
 import { Usage } from "../access/usage.ts";
 import type { ListenAddress } from "../config/listen-address.ts";
 import { formatListenAddress } from "../config/listen-address.ts";
+import { isRevoked } from "../config/revoked-certificates.ts";
 import { secureOptions, type TlsMaterial } from "../config/tls-files.ts";
 import type { BoundUse } from "../core/bound-use.ts";
 import type { Tracer } from "../core/span.ts";
@@ -21,7 +25,7 @@ import type { Served } from "./call-frame.ts";
 import type { CallObserver } from "./call-observer.ts";
 import { FaultLog } from "./call-observer.ts";
 import { endOldConnections } from "./connection-age.ts";
-import { FINISH_MS, KEEPALIVE_MS, KEEPALIVE_TIMEOUT_MS, SHORT_CALLS_MAX } from "./grpc-bounds.ts";
+import { ANSWER_LEAVES_MS, FINISH_MS, KEEPALIVE_MS, KEEPALIVE_TIMEOUT_MS, SHORT_CALLS_MAX } from "./grpc-bounds.ts";
 import { lockServiceDefinition, lockServiceHandlers } from "./lock-service.ts";
 import { PlaceTurns } from "./methods/place-updates.ts";
 import { OpenWaits, type ServerRoom } from "./open-waits.ts";
@@ -127,6 +131,8 @@ export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
     tracer: options.tracer,
   };
   const listeners: Listener[] = [];
+  const open = new Set<ServerHttp2Session>();
+  let { tls } = options;
   let connectionCount = 0;
   limitConnections(server, {
     openMax,
@@ -140,6 +146,12 @@ export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
         socket.once("close", () => {
           connectionCount -= 1;
         });
+      });
+      // grpc-js has no option for lists of revoked certificates.
+      if (tls?.clientCrls && "setSecureContext" in listener) listener.setSecureContext(secureOptions(tls));
+      listener.on("session", (session) => {
+        open.add(session);
+        session.once("close", () => open.delete(session));
       });
       if (ageMsMax !== null) endOldConnections(listener, { ageMsMax, finishMs, onOld, onClosed });
     },
@@ -163,7 +175,6 @@ export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
   server.addService(lockServiceDefinition, lockServiceHandlers(served, sessions));
   if (options.pokes) server.addService(pokeServiceDefinition, pokeServiceHandlers(options.pokes, observer));
   const standard = new StandardServices(server, options.reflection);
-  let { tls } = options;
   let bound: ListenAddress | undefined;
   let draining: Promise<void> | undefined;
 
@@ -179,6 +190,17 @@ export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
   function onOld(peer: string): void {
     openWaits.leave(peer);
     sessions.leave(peer);
+  }
+
+  /** As with credentials that are not in force any more. Places and leases stay. */
+  function endRevoked(session: ServerHttp2Session): void {
+    const peer = `${session.socket.remoteAddress}:${session.socket.remotePort}`;
+    const why = certificateRevoked();
+    sessions.endOn(peer, why);
+    openWaits.endOn(peer, why);
+    // Takes no more calls; the answers leave first.
+    session.close();
+    setTimeout(() => session.destroy(), ANSWER_LEAVES_MS).unref();
   }
 
   function onClosed(peer: string): void {
@@ -199,6 +221,7 @@ export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
       tls = renewed;
       for (const listener of listeners)
         if ("setSecureContext" in listener) listener.setSecureContext(secureOptions(renewed));
+      for (const session of open) if (comesRevoked(session, renewed)) endRevoked(session);
     },
     bounds: (): readonly BoundUse[] => {
       const waits = openWaits.count + arriving.count;
@@ -227,6 +250,13 @@ export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
       return draining;
     },
   };
+}
+
+/** Whether the client has shown a certificate that is in one of the lists. */
+function comesRevoked(session: ServerHttp2Session, { clientCrls }: TlsMaterial): boolean {
+  if (!clientCrls || session.destroyed) return false;
+  const shown = (session.socket as TLSSocket).getPeerX509Certificate?.();
+  return shown !== undefined && isRevoked(shown.raw, clientCrls);
 }
 
 function credentialsOf(tls: TlsMaterial | null): ServerCredentials {

@@ -95,6 +95,11 @@ export class Sessions {
     }
   }
 
+  /** Ends the sessions on one connection with the error. */
+  endOn(peer: string, why: Error): void {
+    for (const session of this.#open.keys()) if (session.peer === peer) session.end(why);
+  }
+
   /** Sends the clients of open sessions to another server. Still accepts new sessions. */
   sendElsewhere(): void {
     for (const session of this.#open.keys()) session.sendElsewhere(servedElsewhere());
