@@ -25,7 +25,13 @@ import type { Served } from "./call-frame.ts";
 import type { CallObserver } from "./call-observer.ts";
 import { FaultLog } from "./call-observer.ts";
 import { endOldConnections } from "./connection-age.ts";
-import { ANSWER_LEAVES_MS, FINISH_MS, KEEPALIVE_MS, KEEPALIVE_TIMEOUT_MS, SHORT_CALLS_MAX } from "./grpc-bounds.ts";
+import {
+  ANSWER_LEAVES_MS,
+  FINISH_MS,
+  KEEPALIVE_MS,
+  KEEPALIVE_TIMEOUT_MS,
+  SHORT_CALLS_MAX,
+} from "./grpc-bounds.ts";
 import { lockServiceDefinition, lockServiceHandlers } from "./lock-service.ts";
 import { PlaceTurns } from "./methods/place-updates.ts";
 import { OpenWaits, type ServerRoom } from "./open-waits.ts";

@@ -32,7 +32,9 @@ describe("a listener for clients with certificates", () => {
     clientCrls: lists,
   });
   const clientOf = (who: typeof good, Kind = TestCalls) => {
-    const client = new Kind(server.address.replace("127.0.0.1", "localhost"), { tls: { ca: own.cert, ...who } });
+    const client = new Kind(server.address.replace("127.0.0.1", "localhost"), {
+      tls: { ca: own.cert, ...who },
+    });
     clients.push(client);
     return client;
   };

@@ -344,7 +344,7 @@ export declare type Refusal = Message<"rowlock.v1.Refusal"> & {
   message: string;
 
   /**
-   * The holders now, oldest first, at most 10; set for BUSY and TIMED_OUT.
+   * The holders now, oldest first, at most 10; set for BUSY and TIMED_OUT. Empty for a caller who may not see them.
    *
    * @generated from field: repeated rowlock.v1.Claim holders = 3;
    */
@@ -361,8 +361,8 @@ export declare type Refusal = Message<"rowlock.v1.Refusal"> & {
   retryAfter?: Duration | undefined;
 
   /**
-   * The limit that is in the way, with its pattern and reason; set for NEVER_FITS, for PAUSED by a limit of 0, and for
-   * TIMED_OUT if the limit is 0 now. If a waiter ended as NEVER_FITS or TIMED_OUT, this is the limit now, which may have
+   * The limit that is in the way, with its pattern and reason as far as the caller may see them; set for NEVER_FITS, for
+   * PAUSED by a limit of 0, and for TIMED_OUT if the limit is 0 now. If a waiter ended as NEVER_FITS or TIMED_OUT, this is the limit now, which may have
    * changed since.
    *
    * @generated from field: rowlock.v1.Limit limit = 5;
@@ -398,7 +398,7 @@ export declare type RefusalJson = {
   message?: string;
 
   /**
-   * The holders now, oldest first, at most 10; set for BUSY and TIMED_OUT.
+   * The holders now, oldest first, at most 10; set for BUSY and TIMED_OUT. Empty for a caller who may not see them.
    *
    * @generated from field: repeated rowlock.v1.Claim holders = 3;
    */
@@ -415,8 +415,8 @@ export declare type RefusalJson = {
   retryAfter?: DurationJson;
 
   /**
-   * The limit that is in the way, with its pattern and reason; set for NEVER_FITS, for PAUSED by a limit of 0, and for
-   * TIMED_OUT if the limit is 0 now. If a waiter ended as NEVER_FITS or TIMED_OUT, this is the limit now, which may have
+   * The limit that is in the way, with its pattern and reason as far as the caller may see them; set for NEVER_FITS, for
+   * PAUSED by a limit of 0, and for TIMED_OUT if the limit is 0 now. If a waiter ended as NEVER_FITS or TIMED_OUT, this is the limit now, which may have
    * changed since.
    *
    * @generated from field: rowlock.v1.Limit limit = 5;
@@ -1034,7 +1034,8 @@ export declare type HeldByOthers = Message<"rowlock.v1.HeldByOthers"> & {
   holderCount: number;
 
   /**
-   * When the first of these leases ends if it is not renewed; unset: none of them has an end.
+   * When the first of these leases ends if it is not renewed; unset: none of them has an end, or the caller may not see
+   * it.
    *
    * @generated from field: google.protobuf.Timestamp first_ends_at = 3;
    */
@@ -1062,7 +1063,8 @@ export declare type HeldByOthersJson = {
   holderCount?: number;
 
   /**
-   * When the first of these leases ends if it is not renewed; unset: none of them has an end.
+   * When the first of these leases ends if it is not renewed; unset: none of them has an end, or the caller may not see
+   * it.
    *
    * @generated from field: google.protobuf.Timestamp first_ends_at = 3;
    */
@@ -1151,14 +1153,14 @@ export declare type LimitInTheWay = Message<"rowlock.v1.LimitInTheWay"> & {
   limit?: Limit | undefined;
 
   /**
-   * When it was set; unset if the history no longer has that.
+   * When it was set; unset if the history no longer has that, or the caller may not see it.
    *
    * @generated from field: google.protobuf.Timestamp set_at = 2;
    */
   setAt?: Timestamp | undefined;
 
   /**
-   * Who set it; empty if the history no longer has that.
+   * Who set it; empty if the history no longer has that, or the caller may not see it.
    *
    * @generated from field: string set_by = 3;
    */
@@ -1179,14 +1181,14 @@ export declare type LimitInTheWayJson = {
   limit?: LimitJson;
 
   /**
-   * When it was set; unset if the history no longer has that.
+   * When it was set; unset if the history no longer has that, or the caller may not see it.
    *
    * @generated from field: google.protobuf.Timestamp set_at = 2;
    */
   setAt?: TimestampJson;
 
   /**
-   * Who set it; empty if the history no longer has that.
+   * Who set it; empty if the history no longer has that, or the caller may not see it.
    *
    * @generated from field: string set_by = 3;
    */
@@ -1206,14 +1208,15 @@ export declare const LimitInTheWaySchema: GenMessage<LimitInTheWay, {jsonType: L
  */
 export declare type RowsHeld = Message<"rowlock.v1.RowsHeld"> & {
   /**
-   * Its connection at the database server, for KILL; 0 if the database does not tell (it takes the right PROCESS).
+   * Its connection at the database server, for KILL; 0 if the database does not tell (it takes the right PROCESS), and for
+   * a caller without the right `operate` on the lock.
    *
    * @generated from field: uint64 connection_id = 1;
    */
   connectionId: bigint;
 
   /**
-   * The database user of that connection; empty if the database does not tell.
+   * The database user of that connection; empty if the database does not tell, and for a caller without that right.
    *
    * @generated from field: string user = 2;
    */
@@ -1234,14 +1237,15 @@ export declare type RowsHeld = Message<"rowlock.v1.RowsHeld"> & {
  */
 export declare type RowsHeldJson = {
   /**
-   * Its connection at the database server, for KILL; 0 if the database does not tell (it takes the right PROCESS).
+   * Its connection at the database server, for KILL; 0 if the database does not tell (it takes the right PROCESS), and for
+   * a caller without the right `operate` on the lock.
    *
    * @generated from field: uint64 connection_id = 1;
    */
   connectionId?: string;
 
   /**
-   * The database user of that connection; empty if the database does not tell.
+   * The database user of that connection; empty if the database does not tell, and for a caller without that right.
    *
    * @generated from field: string user = 2;
    */
@@ -1351,14 +1355,15 @@ export declare type Limit = Message<"rowlock.v1.Limit"> & {
   limit: number;
 
   /**
-   * Where it comes from.
+   * Where it comes from. Everybody who sees the limit sees this.
    *
    * @generated from field: rowlock.v1.LimitSource source = 2;
    */
   source: LimitSource;
 
   /**
-   * The pattern, if that is the source.
+   * The pattern, if that is the source. Empty, like the reason, and with version 0, for a caller who may not read all
+   * names under the pattern.
    *
    * @generated from field: string pattern = 3;
    */
@@ -1394,14 +1399,15 @@ export declare type LimitJson = {
   limit?: number;
 
   /**
-   * Where it comes from.
+   * Where it comes from. Everybody who sees the limit sees this.
    *
    * @generated from field: rowlock.v1.LimitSource source = 2;
    */
   source?: LimitSourceJson;
 
   /**
-   * The pattern, if that is the source.
+   * The pattern, if that is the source. Empty, like the reason, and with version 0, for a caller who may not read all
+   * names under the pattern.
    *
    * @generated from field: string pattern = 3;
    */
