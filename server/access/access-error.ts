@@ -39,6 +39,15 @@ export function credentialsWrong(why: string): AccessError {
   return new AccessError("CREDENTIALS_WRONG", `The server does not accept these credentials: ${why}.`);
 }
 
+/** Which of them counts must not depend on who reads them first. */
+export function severalCredentials(): AccessError {
+  return credentialsWrong("the call has several authorization headers");
+}
+
+export function certificateRevoked(): AccessError {
+  return credentialsWrong("the certificate of this connection was revoked");
+}
+
 export function credentialsExpired(): AccessError {
   return new AccessError(
     "CREDENTIALS_EXPIRED",

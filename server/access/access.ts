@@ -8,6 +8,7 @@ import {
   credentialsMissing,
   credentialsWrong,
   rightLost,
+  severalCredentials,
 } from "./access-error.ts";
 import { bearerToken } from "./bearer.ts";
 import { type CertificateNames, principalOfCertificate } from "./certificate.ts";
@@ -122,7 +123,7 @@ export class Access implements Gate {
   identify({ authorization, certificate }: Credentials): Identity | Promise<Identity> {
     const [header] = authorization;
     if (header === undefined) return this.#byCertificate(certificate);
-    if (authorization.length > 1) throw credentialsWrong("the call has several authorization headers");
+    if (authorization.length > 1) throw severalCredentials();
     const token = bearerToken(header);
     if (token === undefined) throw credentialsWrong("the authorization header is not `Bearer TOKEN`");
     if (token.length > TOKEN_CHARS_MAX) throw credentialsWrong("the token is too long");

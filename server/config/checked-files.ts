@@ -14,6 +14,7 @@ export const FILE_KEYS = [
   "tlsCert",
   "tlsKey",
   "tlsClientCa",
+  "tlsClientCrl",
   "metricsTokenFile",
   "tokensFile",
   "policyFile",

@@ -132,6 +132,12 @@ export const SETTINGS = {
     kind: file("a PEM file"),
     about: "The certificates of the authorities whose clients may connect; enables mutual TLS.",
   },
+  tlsClientCrl: {
+    kind: file("a PEM file"),
+    about:
+      "Lists of revoked certificates (CRLs), one of each of these authorities; read again. Connections whose certificate " +
+      "is revoked are refused, and open ones end.",
+  },
   allowPlaintext: {
     default: "false",
     kind: flag,
@@ -407,7 +413,9 @@ export const SETTINGS = {
   auditLog: {
     default: "false",
     kind: flag,
-    about: "Log each grant and each release at level info, to show who held which lock, and when.",
+    about:
+      "Log each grant, each release and each denied call at level info, to show who held which lock, when, and who " +
+      "tried what they may not.",
   },
   banner: {
     default: "true",

@@ -6,6 +6,7 @@ import { X509Certificate } from "node:crypto";
 import { createSecureContext } from "node:tls";
 import { readCertificates, readKeyPair } from "./pem-files.ts";
 import type { Checked, ReadFile } from "./reloaded-files.ts";
+import { readCrls } from "./revoked-certificates.ts";
 import type { SettingValues } from "./settings.ts";
 import { reasonOf } from "./sources.ts";
 
@@ -15,13 +16,16 @@ export interface TlsMaterial {
   readonly key: string;
   /** null: clients need no certificate. */
   readonly clientCa: string | null;
+  /** Lists of clients' certificates that were revoked; null or unset: there are none. */
+  readonly clientCrls?: readonly string[] | null;
 }
 
-export type TlsPaths = Pick<SettingValues, "tlsCert" | "tlsKey" | "tlsClientCa">;
+export type TlsPaths = Pick<SettingValues, "tlsCert" | "tlsKey" | "tlsClientCa" | "tlsClientCrl">;
 
 /** What Node needs of the material for a listener. */
-export function secureOptions({ certificate, key, clientCa }: TlsMaterial) {
-  return { cert: certificate, key, ...(clientCa !== null && { ca: clientCa }) };
+export function secureOptions({ certificate, key, clientCa, clientCrls }: TlsMaterial) {
+  const crl = clientCa !== null && clientCrls ? { crl: [...clientCrls] } : {};
+  return { cert: certificate, key, ...(clientCa !== null && { ca: clientCa }), ...crl };
 }
 
 /**
@@ -30,10 +34,14 @@ export function secureOptions({ certificate, key, clientCa }: TlsMaterial) {
  * that do not mind.
  */
 export function readTlsMaterial(
-  { tlsCert = null, tlsKey = null, tlsClientCa = null }: Partial<TlsPaths>,
+  { tlsCert = null, tlsKey = null, tlsClientCa = null, tlsClientCrl = null }: Partial<TlsPaths>,
   readFile: ReadFile,
   faults: string[],
 ): TlsMaterial | null {
+  if (tlsClientCrl !== null && tlsClientCa === null)
+    faults.push(
+      "ROWLOCK_TLS_CLIENT_CRL is set without ROWLOCK_TLS_CLIENT_CA: set both, as only certificates of clients can be revoked.",
+    );
   if (tlsClientCa !== null && tlsCert === null)
     faults.push(
       "ROWLOCK_TLS_CLIENT_CA is set without ROWLOCK_TLS_CERT: clients can prove who they are over TLS only.",
@@ -41,8 +49,9 @@ export function readTlsMaterial(
   const before = faults.length;
   const pair = readKeyPair(["ROWLOCK_TLS_CERT", tlsCert], ["ROWLOCK_TLS_KEY", tlsKey], readFile, faults);
   const clientCa = readCertificates("ROWLOCK_TLS_CLIENT_CA", tlsClientCa, readFile, faults);
+  const clientCrls = readCrls(tlsClientCrl, readFile, faults);
   if (!pair) return null;
-  const material = { ...pair, clientCa };
+  const material = { ...pair, clientCa, ...(clientCrls && { clientCrls }) };
   if (faults.length === before) checkUse(material, faults);
   return material;
 }
@@ -62,8 +71,13 @@ function checkUse(material: TlsMaterial, faults: string[]): void {
  * The files as a server reads them again; null: there are none. Unlike at the start, there is something better in
  * force than a certificate that is not valid today.
  */
-export function tlsFiles({ tlsCert = null, tlsKey = null, tlsClientCa = null }: Partial<TlsPaths>) {
-  const paths = [tlsCert, tlsKey, tlsClientCa].filter((path) => path !== null);
+export function tlsFiles({
+  tlsCert = null,
+  tlsKey = null,
+  tlsClientCa = null,
+  tlsClientCrl = null,
+}: Partial<TlsPaths>) {
+  const paths = [tlsCert, tlsKey, tlsClientCa, tlsClientCrl].filter((path) => path !== null);
   if (paths.length === 0) return null;
   return {
     what: "certificate",
@@ -71,7 +85,7 @@ export function tlsFiles({ tlsCert = null, tlsKey = null, tlsClientCa = null }: 
     ifNever: "the certificate of the start is served all the same, as no better one has been in force",
     load(readFile: ReadFile): Checked<TlsMaterial> {
       const faults: string[] = [];
-      const material = readTlsMaterial({ tlsCert, tlsKey, tlsClientCa }, readFile, faults);
+      const material = readTlsMaterial({ tlsCert, tlsKey, tlsClientCa, tlsClientCrl }, readFile, faults);
       if (material && faults.length === 0) checkDates(material, faults);
       return material && faults.length === 0 ? { value: material } : { faults };
     },

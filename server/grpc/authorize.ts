@@ -50,8 +50,9 @@ export function admitCall(
 type ByClient = { readonly client: Pick<Client, "identity"> };
 
 /**
- * Throws RIGHT_MISSING, or rejects with it if the name of a lock must be looked up first. undefined: it is allowed. A
- * lock that does not exist is allowed: the method says what it says to everybody.
+ * Throws RIGHT_MISSING, or rejects with it if the name of a lock must be looked up first. undefined: it is allowed. An id
+ * of a lock that does not exist is refused like that of another's lock, except to callers who may use every lock: numbers
+ * of locks can be guessed, and the answer must not say which ones there are.
  */
 export function authorize(
   { client: { identity } }: ByClient,
@@ -67,9 +68,14 @@ export function authorize(
     throw rightMissing(principal, needed, `all of "${prefix}*"`);
   if (lockId === undefined) return undefined;
   const check = (name: string | null) => {
-    // The name is not told: numbers of locks can be guessed.
-    if (name !== null && !allowed.on(needed, name))
-      throw rightMissing(principal, needed, "the lock of this lease or ticket", `"${name}"`);
+    if (name === null ? !allowed.under(needed, "") : !allowed.on(needed, name))
+      // The name is not told: numbers of locks can be guessed.
+      throw rightMissing(
+        principal,
+        needed,
+        "the lock of this lease or ticket",
+        name === null ? undefined : `"${name}"`,
+      );
   };
   const found = engine.lockName(lockId);
   if (found instanceof Promise) return found.then(check);

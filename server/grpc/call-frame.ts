@@ -78,7 +78,8 @@ export async function perform<Result>(
     return { failure: null, result };
   } catch (error) {
     const failure = failureOf(error);
-    if (!(error instanceof ClientGone)) served.faultLog.failed(verb.of.name, failure, error, span);
+    if (!(error instanceof ClientGone))
+      served.faultLog.failed(verb.of.name, failure, error, span, arrived.call.getPeer());
     observe(served, arrived, failure.status.code, failure.reason);
     return { failure };
   } finally {

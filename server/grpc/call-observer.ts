@@ -4,6 +4,7 @@ import type { Span, Tracer } from "../core/span.ts";
 import { type Logger, Seldom } from "../log/log.ts";
 import type { OutageLog } from "../log/outage-log.ts";
 import { traceIds } from "../log/trace-ids.ts";
+import { DeniedCalls, isDenial } from "./denied-calls.ts";
 import { FAULT_LOG_INTERVAL_MS } from "./grpc-bounds.ts";
 import type { Reason } from "./messages/call-error.ts";
 import type { Failure } from "./messages/status.ts";
@@ -35,39 +36,44 @@ export interface CallObserver {
   sessionMessage(direction: "received" | "sent", items: number, bytes: number): void;
 }
 
-const REFUSED = "calls are refused";
 /** What is logged of failures that are no bugs. */
 const LOGGED: Partial<Record<Reason, string>> = {
   DATABASE_UNAVAILABLE: "calls fail",
   OUTCOME_UNKNOWN: "calls fail",
   OVERLOADED: "calls fail",
   KEYS_UNAVAILABLE: "calls fail",
-  CREDENTIALS_MISSING: REFUSED,
-  CREDENTIALS_WRONG: REFUSED,
-  CREDENTIALS_EXPIRED: REFUSED,
-  RIGHT_MISSING: REFUSED,
 };
 
 /**
- * Logs calls that failed through no fault of the caller, and those that were refused for who the caller is: each bug in
- * full, the others once per reason and interval with the number suppressed in between. Failures that belong to a database outage go to the outage log, which also
- * covers background loops.
+ * Logs calls that failed through no fault of the caller: each bug in full, the others once per reason and interval with the
+ * number suppressed in between. Failures that belong to a database outage go to the outage log, which also covers
+ * background loops. Calls that were refused for who the caller is go to DeniedCalls.
  */
 export class FaultLog {
   readonly #logger: Logger;
   readonly #outage: Pick<OutageLog, "failed"> | undefined;
   readonly #seldom = new Seldom(FAULT_LOG_INTERVAL_MS);
 
-  /** Without `outage`, this log also takes the failures of a database outage. */
-  constructor(logger: Logger, outage?: Pick<OutageLog, "failed">) {
+  readonly #denied: DeniedCalls;
+
+  /**
+   * Without `outage`, this log also takes the failures of a database outage. `isAudited`: whether denied calls are
+   * audited.
+   */
+  constructor(logger: Logger, outage?: Pick<OutageLog, "failed">, isAudited = false) {
     this.#logger = logger;
     this.#outage = outage;
+    this.#denied = new DeniedCalls(logger, isAudited);
   }
 
-  /** `cause`: what was thrown; the client never sees it. `span`: of the call, if it is traced. */
-  failed(method: string, failure: Failure, cause: unknown, span?: Span): void {
+  /**
+   * `cause`: what was thrown; the client never sees it. `span`: of the call, if it is traced. `peer`: the address of the
+   * other end.
+   */
+  failed(method: string, failure: Failure, cause: unknown, span?: Span, peer?: string): void {
     const { reason, incident } = failure;
-    if (incident) {
+    if (isDenial(reason)) this.#denied.denied({ method, reason, cause, peer, span });
+    else if (incident) {
       this.#logger.error(
         { method, incident, ...traceIds(span), err: cause },
         "call failed: a bug in the server",
@@ -75,19 +81,10 @@ export class FaultLog {
     } else if (LOGGED[reason]) {
       if (this.#outage?.failed({ method }, cause)) return;
       const suppressed = this.#seldom.suppressed(reason);
-      if (suppressed === null) return;
-      const fields = { method, reason, suppressed, ...traceIds(span) };
-      // What a refused caller is told names the lock and the right; where in the code it was refused helps nobody.
-      if (LOGGED[reason] === REFUSED && cause instanceof Error)
-        this.#logger.warn({ ...fields, ...causeOf(cause) }, `${REFUSED}: ${cause.message}`);
-      else this.#logger.warn({ ...fields, err: cause }, LOGGED[reason]);
+      if (suppressed !== null)
+        this.#logger.warn({ method, reason, suppressed, ...traceIds(span), err: cause }, LOGGED[reason]);
     }
   }
-}
-
-/** What a refusal knows beyond its message, which the caller is not told. */
-function causeOf({ cause }: Error): { readonly cause?: string } {
-  return cause === undefined ? {} : { cause: cause instanceof Error ? cause.message : String(cause) };
 }
 
 /** Who hears of calls. */

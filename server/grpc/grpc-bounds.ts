@@ -168,6 +168,16 @@ export const SHUTTING_DOWN_RETRY_AFTER_MS = 100;
 export const FAULT_LOG_INTERVAL_MS = 1_000;
 
 /**
+ * Lines about denied calls: warnings for one address and reason, and for all addresses, which may be many; then the same
+ * for the audit, which is to have each call of somebody who tries. And how many addresses are told apart.
+ */
+export const LOGGED_DENIALS_EACH = { most: 1, spanMs: 1_000 };
+export const LOGGED_DENIALS_ALL = { most: 20, spanMs: 1_000 };
+export const AUDITED_DENIALS_EACH = { most: 20, spanMs: 1_000 };
+export const AUDITED_DENIALS_ALL = { most: 200, spanMs: 1_000 };
+export const DENIED_ADDRESSES_MAX = 1_000;
+
+/**
  * Reads of a place before it is taken to be the first: a read finds nothing if the place has moved on since the
  * decision.
  */

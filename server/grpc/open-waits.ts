@@ -130,6 +130,11 @@ export class OpenWaits {
     }
   }
 
+  /** Ends the waits of one connection with the error. */
+  endOn(connection: string, why: Error): void {
+    for (const [stop, wait] of this.#open) if (wait.connection === connection) stop(why);
+  }
+
   /** Ends the waits of one connection, and every later one as it begins, until the connection has `gone`. */
   leave(connection: string): void {
     this.#leaving.add(connection);

@@ -1,14 +1,18 @@
 // The gRPC server: its bounds, services, start and drain. Owns the listener and the open calls. The caller owns the
 // engine, which must outlive the drain, because calls that the drain ends still detach from it.
 
+import type { ServerHttp2Session } from "node:http2";
 import type { Socket } from "node:net";
+import type { TLSSocket } from "node:tls";
 import { promisify } from "node:util";
 import { Server, ServerCredentials, setLogger } from "@grpc/grpc-js";
 import { type Gate, type Loss, OPEN_GATE } from "../access/access.ts";
+import { certificateRevoked } from "../access/access-error.ts";
 import { Usage } from "../access/usage.ts";
 import type { ListenAddress } from "../config/listen-address.ts";
 import { formatListenAddress } from "../config/listen-address.ts";
 import { blockListOf, type Network } from "../config/networks.ts";
+import { isRevoked } from "../config/revoked-certificates.ts";
 import { secureOptions, type TlsMaterial } from "../config/tls-files.ts";
 import type { Rate } from "../core/allowance.ts";
 import type { BoundUse } from "../core/bound-use.ts";
@@ -28,6 +32,7 @@ import { FrontDoor } from "./front-door.ts";
 import {
   ADDRESS_BURST_S,
   ADDRESS_SHARE,
+  ANSWER_LEAVES_MS,
   FINISH_MS,
   HEADER_BYTES_MAX,
   KEEPALIVE_MS,
@@ -57,6 +62,8 @@ export interface GrpcServerOptions {
   readonly logger: Logger;
   /** Takes the call failures that belong to a database outage; unset: they are logged like all others. */
   readonly outage?: Pick<OutageLog, "failed">;
+  /** Whether grants, releases and denied calls are audited; unset: they are not. */
+  readonly auditLog?: boolean;
   /** null: plain text. */
   readonly tls: TlsMaterial | null;
   /** How long a waiter that lost its connection keeps its place; tickets report it. */
@@ -159,7 +166,11 @@ export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
   const admission = new AdmissionRoom();
   const { gate = OPEN_GATE, usage = new Usage() } = options;
   const connections = new ConnectionCalls(openMax, admission, openWaits, usage);
-  const frame = { observer, faultLog: new FaultLog(logger, options.outage), tracer: options.tracer };
+  const frame = {
+    observer,
+    faultLog: new FaultLog(logger, options.outage, options.auditLog),
+    tracer: options.tracer,
+  };
   const door = new FrontDoor({
     headerBytesMax: options.headerBytesMax ?? HEADER_BYTES_MAX,
     streams,
@@ -177,6 +188,8 @@ export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
     frame,
   });
   const listeners: Listener[] = [];
+  const open = new Set<ServerHttp2Session>();
+  let { tls } = options;
   let connectionCount = 0;
   limitConnections(server, {
     openMax,
@@ -193,6 +206,12 @@ export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
         socket.once("close", () => {
           connectionCount -= 1;
         });
+      });
+      // grpc-js has no option for lists of revoked certificates.
+      if (tls?.clientCrls && "setSecureContext" in listener) listener.setSecureContext(secureOptions(tls));
+      listener.on("session", (session) => {
+        open.add(session);
+        session.once("close", () => open.delete(session));
       });
       if (ageMsMax !== null) endOldConnections(listener, { ageMsMax, finishMs, onOld, onClosed });
     },
@@ -217,7 +236,6 @@ export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
   server.addService(lockServiceDefinition, lockServiceHandlers(served, sessions));
   if (options.pokes) server.addService(pokeServiceDefinition, pokeServiceHandlers(options.pokes, observer));
   const standard = new StandardServices(server, options.reflection);
-  let { tls } = options;
   let bound: ListenAddress | undefined;
   let draining: Promise<void> | undefined;
 
@@ -233,6 +251,17 @@ export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
   function onOld(peer: string): void {
     openWaits.leave(peer);
     sessions.leave(peer);
+  }
+
+  /** As with credentials that are not in force any more. Places and leases stay. */
+  function endRevoked(session: ServerHttp2Session): void {
+    const peer = `${session.socket.remoteAddress}:${session.socket.remotePort}`;
+    const why = certificateRevoked();
+    sessions.endOn(peer, why);
+    openWaits.endOn(peer, why);
+    // Takes no more calls; the answers leave first.
+    session.close();
+    setTimeout(() => session.destroy(), ANSWER_LEAVES_MS).unref();
   }
 
   function onClosed(peer: string): void {
@@ -253,6 +282,7 @@ export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
       tls = renewed;
       for (const listener of listeners)
         if ("setSecureContext" in listener) listener.setSecureContext(secureOptions(renewed));
+      for (const session of open) if (comesRevoked(session, renewed)) endRevoked(session);
     },
     bounds: (): readonly BoundUse[] => {
       const waits = openWaits.count + arriving.count;
@@ -288,6 +318,13 @@ export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
 /** Connections of one address come in bursts, when all clients behind it come back. */
 function rateOf(perSecond: number | null): Rate {
   return { most: (perSecond ?? Number.POSITIVE_INFINITY) * ADDRESS_BURST_S, spanMs: ADDRESS_BURST_S * 1_000 };
+}
+
+/** Whether the client has shown a certificate that is in one of the lists. */
+function comesRevoked(session: ServerHttp2Session, { clientCrls }: TlsMaterial): boolean {
+  if (!clientCrls || session.destroyed) return false;
+  const shown = (session.socket as TLSSocket).getPeerX509Certificate?.();
+  return shown !== undefined && isRevoked(shown.raw, clientCrls);
 }
 
 function credentialsOf(tls: TlsMaterial | null): ServerCredentials {

@@ -19,6 +19,7 @@ import { HANDSHAKE_MS, REFUSED_IN_A_ROW_MAX, RESETS_BURST_SHARE, RESETS_PER_SECO
 import { forgetLongDeadline } from "./long-deadlines.ts";
 import { messageTooLarge } from "./messages/call-error.ts";
 import { failureOf } from "./messages/status.ts";
+import { showRepeated } from "./repeated-headers.ts";
 import { type Standing, streamsAtFirst } from "./standing.ts";
 import { StreamTurns } from "./stream-turns.ts";
 
@@ -86,6 +87,7 @@ function takeTurns(listener: Listener, { refusing, door }: ConnectionLimits): vo
       number,
       string[],
     ];
+    showRepeated(headers, raw);
     const { session } = stream;
     if (!door.admits(stream, headers, raw)) return true;
     forgetLongDeadline(headers);

@@ -172,9 +172,6 @@ export class MetricsHttp {
 
   async #show(request: IncomingMessage, response: ServerResponse, identified: () => void): Promise<void> {
     const path = (request.url ?? "").replace(/\?.*$/, "");
-    // Node gives only the first of them, so the second one would not be checked.
-    if ((request.headersDistinct.authorization?.length ?? 0) > 1)
-      return send(response, 400, "Send one authorization header.\n");
     const { page: forPeople, tokens } = this.#options;
     if (forPeople?.has(path)) {
       if (this.#connections.size > CROWDED_CONNECTIONS) response.setHeader("connection", "close");
@@ -189,7 +186,9 @@ export class MetricsHttp {
       response.setHeader("allow", "GET, HEAD");
       return send(response, 405, "Only GET and HEAD.\n");
     }
-    if (page.isGuarded && !tokens.knows(request.headers.authorization)) {
+    // Of several headers, Node shows only the first: a proxy in front may have checked another.
+    const { authorization: given = [] } = request.headersDistinct;
+    if (page.isGuarded && (given.length > 1 || !tokens.knows(given[0]))) {
       response.setHeader("www-authenticate", 'Bearer realm="rowlock"');
       return send(response, 401, "A token is needed: authorization: Bearer <token>.\n");
     }

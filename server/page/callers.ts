@@ -5,7 +5,12 @@
 import type { IncomingMessage } from "node:http";
 import type { TLSSocket } from "node:tls";
 import { type Gate, type Identity, NOBODY } from "../access/access.ts";
-import { AccessError, credentialsMissing, credentialsWrong } from "../access/access-error.ts";
+import {
+  AccessError,
+  credentialsMissing,
+  credentialsWrong,
+  severalCredentials,
+} from "../access/access-error.ts";
 import { EVERYTHING } from "../access/policy.ts";
 import type { Right } from "../access/rights.ts";
 import { isLoopback } from "../config/listen-address.ts";
@@ -45,7 +50,8 @@ const READS_ONLY =
   "This server asks nobody who calls, and other machines can reach this page, so the page only reads: set " +
   "ROWLOCK_TOKENS_FILE, and sign in.";
 
-type Request = Pick<IncomingMessage, "headers" | "socket">;
+type Request = Pick<IncomingMessage, "headers" | "socket"> &
+  Partial<Pick<IncomingMessage, "headersDistinct">>;
 
 export class Callers {
   readonly #options: CallersOptions;
@@ -66,14 +72,15 @@ export class Callers {
 
   /** Who asks for something that needs this right. Throws, or rejects with, an AccessError. */
   identify(request: Request, right: Right): Identity | Promise<Identity> {
-    const { authorization } = request.headers;
+    const { authorization: first } = request.headers;
+    // Of several headers, Node shows only the first among `headers`.
+    const authorization = request.headersDistinct?.authorization ?? (first === undefined ? [] : [first]);
     const { gate } = this.#options;
     if (!gate) return this.#ofOpenServer(authorization, right);
     const why = this.#mayNotSignIn(request);
-    if (why !== null && authorization === undefined) throw new AccessError("CREDENTIALS_MISSING", why);
+    if (why !== null && authorization.length === 0) throw new AccessError("CREDENTIALS_MISSING", why);
     if (why !== null) throw credentialsWrong(why);
-    const given = authorization === undefined ? [] : [authorization];
-    return gate.identify({ authorization: given, certificate: () => null });
+    return gate.identify({ authorization, certificate: () => null });
   }
 
   /** Why nobody with this identity may change anything; null: there are locks on which they may. */
@@ -83,8 +90,10 @@ export class Callers {
     return may ? null : `The policy of this server gives ${principal} no right to change anything.`;
   }
 
-  #ofOpenServer(authorization: string | undefined, right: Right): Identity {
+  #ofOpenServer(given: readonly string[], right: Right): Identity {
     const { metricsTokens } = this.#options;
+    if (given.length > 1) throw severalCredentials();
+    const [authorization] = given;
     const isKnown = () => !metricsTokens.areAsked || metricsTokens.knows(authorization);
     if (authorization === undefined && !isKnown())
       throw credentialsMissing("sign in with a token of ROWLOCK_METRICS_TOKEN_FILE");

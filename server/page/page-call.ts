@@ -14,9 +14,9 @@ export class PageCall extends EventEmitter implements CarriedCall {
   cancelled = false;
   readonly #peer: string;
 
-  constructor({ socket }: IncomingMessage, response: ServerResponse) {
+  constructor(request: IncomingMessage, response: ServerResponse) {
     super();
-    this.#peer = formatListenAddress({ host: peerHost(socket), port: socket.remotePort ?? 0 });
+    this.#peer = peerOf(request);
     response.once("close", () => {
       if (response.writableFinished) return;
       this.cancelled = true;
@@ -32,6 +32,11 @@ export class PageCall extends EventEmitter implements CarriedCall {
   getDeadline(): number {
     return Number.POSITIVE_INFINITY;
   }
+}
+
+/** Address and port of the browser, as calls name them. */
+export function peerOf({ socket }: IncomingMessage): string {
+  return formatListenAddress({ host: peerHost(socket), port: socket.remotePort ?? 0 });
 }
 
 /**

@@ -13,6 +13,7 @@ import { Assets, type Files } from "./assets.ts";
 import { Callers, type CallersOptions } from "./callers.ts";
 import { refusalOf } from "./other-sites.ts";
 import { PAGE_CALLS, PAGE_WATCHES } from "./page-bounds.ts";
+import { peerOf } from "./page-call.ts";
 import { Room } from "./room.ts";
 import { PAGE_VERBS, VerbCalls } from "./verb-calls.ts";
 
@@ -97,7 +98,7 @@ export class Page {
         sendJson(response, 200, await read(request, enter));
       } catch (error) {
         const failure = failureOf(error);
-        this.#served.faultLog.failed(name, failure, error);
+        this.#served.faultLog.failed(name, failure, error, undefined, peerOf(request));
         sendFailure(response, failure);
       }
     });

@@ -56,6 +56,7 @@ describe("without any setting", () => {
       tlsCert: null,
       tlsKey: null,
       tlsClientCa: null,
+      tlsClientCrl: null,
       tls: null,
       allowPlaintext: false,
       access: null,

@@ -2,7 +2,7 @@
 // expires.
 
 import type { KeyObject } from "node:crypto";
-import { createPublicKey, generateKeyPairSync, randomBytes, sign } from "node:crypto";
+import { createPublicKey, generateKeyPairSync, randomBytes, sign, X509Certificate } from "node:crypto";
 import { isIPv4 } from "node:net";
 
 const HOUR_MS = 3_600_000;
@@ -131,6 +131,28 @@ function certificate(contents: Contents): string {
   return pem(sequence(unsigned, algorithm, der(0x03, signature)));
 }
 
+/** The authority's list of revoked certificates as PEM, valid until `untilMs`. */
+export function revocationList(
+  { name, privateKey }: Authority,
+  revoked: readonly Certificate[],
+  untilMs = Date.now() + DAY_MS,
+): string {
+  const algorithm = sequence(hex(OID_ECDSA_WITH_SHA256));
+  const entries = revoked.map(({ cert }) =>
+    sequence(der(0x02, hex(new X509Certificate(cert).serialNumber)), generalizedTime(Date.now() - HOUR_MS)),
+  );
+  const unsigned = sequence(
+    der(0x02, Buffer.from([1])),
+    algorithm,
+    name,
+    generalizedTime(Date.now() - HOUR_MS),
+    generalizedTime(untilMs),
+    ...(entries.length === 0 ? [] : [sequence(...entries)]),
+  );
+  const signature = Buffer.concat([Buffer.from([0]), sign("sha256", unsigned, privateKey)]);
+  return pem(sequence(unsigned, algorithm, der(0x03, signature)), "X509 CRL");
+}
+
 const keyPair = () => generateKeyPairSync("ec", { namedCurve: "P-256" });
 
 function nameOf(commonName: string): Buffer {
@@ -141,9 +163,9 @@ function keyPem(key: KeyObject): string {
   return key.export({ type: "pkcs8", format: "pem" }).toString();
 }
 
-function pem(certificate: Buffer): string {
-  const lines = certificate.toString("base64").match(/.{1,64}/g) ?? [];
-  return ["-----BEGIN CERTIFICATE-----", ...lines, "-----END CERTIFICATE-----", ""].join("\n");
+function pem(contents: Buffer, kind = "CERTIFICATE"): string {
+  const lines = contents.toString("base64").match(/.{1,64}/g) ?? [];
+  return [`-----BEGIN ${kind}-----`, ...lines, `-----END ${kind}-----`, ""].join("\n");
 }
 
 /** Encodes a DER element: tag, length, contents. */

@@ -680,15 +680,15 @@ type Refusal struct {
 	Reason RefusalReason `protobuf:"varint,1,opt,name=reason,proto3,enum=rowlock.v1.RefusalReason" json:"reason,omitempty"`
 	// For people. Not stable.
 	Message string `protobuf:"bytes,2,opt,name=message,proto3" json:"message,omitempty"`
-	// The holders now, oldest first, at most 10; set for BUSY and TIMED_OUT.
+	// The holders now, oldest first, at most 10; set for BUSY and TIMED_OUT. Empty for a caller who may not see them.
 	Holders []*Claim `protobuf:"bytes,3,rep,name=holders,proto3" json:"holders,omitempty"`
 	// When to try again, as a hint: the time until the first of these leases ends, until grants resume after a fail-over
 	// of the database, or until the lock's not_before (NOT_BEFORE). A lease may be renewed or released earlier, and
 	// not_before may change. Never more than the caller asked for, if the same server set that time; the clocks that two
 	// servers see may differ by some milliseconds.
 	RetryAfter *durationpb.Duration `protobuf:"bytes,4,opt,name=retry_after,json=retryAfter,proto3" json:"retry_after,omitempty"`
-	// The limit that is in the way, with its pattern and reason; set for NEVER_FITS, for PAUSED by a limit of 0, and for
-	// TIMED_OUT if the limit is 0 now. If a waiter ended as NEVER_FITS or TIMED_OUT, this is the limit now, which may have
+	// The limit that is in the way, with its pattern and reason as far as the caller may see them; set for NEVER_FITS, for
+	// PAUSED by a limit of 0, and for TIMED_OUT if the limit is 0 now. If a waiter ended as NEVER_FITS or TIMED_OUT, this is the limit now, which may have
 	// changed since.
 	Limit *Limit `protobuf:"bytes,5,opt,name=limit,proto3" json:"limit,omitempty"`
 	// The lock's status; set for STATUS_MISMATCH.
@@ -1313,7 +1313,8 @@ type HeldByOthers struct {
 	Holders []*Claim `protobuf:"bytes,1,rep,name=holders,proto3" json:"holders,omitempty"`
 	// The number of all holders.
 	HolderCount uint32 `protobuf:"varint,2,opt,name=holder_count,json=holderCount,proto3" json:"holder_count,omitempty"`
-	// When the first of these leases ends if it is not renewed; unset: none of them has an end.
+	// When the first of these leases ends if it is not renewed; unset: none of them has an end, or the caller may not see
+	// it.
 	FirstEndsAt   *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=first_ends_at,json=firstEndsAt,proto3" json:"first_ends_at,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1439,9 +1440,9 @@ type LimitInTheWay struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The limit in force.
 	Limit *Limit `protobuf:"bytes,1,opt,name=limit,proto3" json:"limit,omitempty"`
-	// When it was set; unset if the history no longer has that.
+	// When it was set; unset if the history no longer has that, or the caller may not see it.
 	SetAt *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=set_at,json=setAt,proto3" json:"set_at,omitempty"`
-	// Who set it; empty if the history no longer has that.
+	// Who set it; empty if the history no longer has that, or the caller may not see it.
 	SetBy         string `protobuf:"bytes,3,opt,name=set_by,json=setBy,proto3" json:"set_by,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1501,9 +1502,10 @@ func (x *LimitInTheWay) GetSetBy() string {
 // A transaction of somebody else that holds the rows of a lock.
 type RowsHeld struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Its connection at the database server, for KILL; 0 if the database does not tell (it takes the right PROCESS).
+	// Its connection at the database server, for KILL; 0 if the database does not tell (it takes the right PROCESS), and for
+	// a caller without the right `operate` on the lock.
 	ConnectionId uint64 `protobuf:"varint,1,opt,name=connection_id,json=connectionId,proto3" json:"connection_id,omitempty"`
-	// The database user of that connection; empty if the database does not tell.
+	// The database user of that connection; empty if the database does not tell, and for a caller without that right.
 	User string `protobuf:"bytes,2,opt,name=user,proto3" json:"user,omitempty"`
 	// How long the server has found the rows held; unset if it does not know.
 	HeldFor       *durationpb.Duration `protobuf:"bytes,3,opt,name=held_for,json=heldFor,proto3" json:"held_for,omitempty"`
@@ -1640,9 +1642,10 @@ type Limit struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The limit in force. 0 pauses the lock in every mode.
 	Limit uint32 `protobuf:"varint,1,opt,name=limit,proto3" json:"limit,omitempty"`
-	// Where it comes from.
+	// Where it comes from. Everybody who sees the limit sees this.
 	Source LimitSource `protobuf:"varint,2,opt,name=source,proto3,enum=rowlock.v1.LimitSource" json:"source,omitempty"`
-	// The pattern, if that is the source.
+	// The pattern, if that is the source. Empty, like the reason, and with version 0, for a caller who may not read all
+	// names under the pattern.
 	Pattern string `protobuf:"bytes,3,opt,name=pattern,proto3" json:"pattern,omitempty"`
 	// The version of that setting; for the default, the version of the name's own setting. 0 if it was never set, then 1
 	// more with every change. See SetLimitRequest.expected_version.

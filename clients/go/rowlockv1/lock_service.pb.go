@@ -2178,7 +2178,7 @@ type ExplainWaitResponse struct {
 	// The same in one line for people. Not stable.
 	Summary string `protobuf:"bytes,4,opt,name=summary,proto3" json:"summary,omitempty"`
 	// How long it is likely to wait; unset if too little is known: fewer than 5 leases in the history of the lock, or a
-	// cause that they say nothing about.
+	// cause that they say nothing about. Also unset for a caller who may not see the lock.
 	Estimate      *WaitEstimate `protobuf:"bytes,5,opt,name=estimate,proto3" json:"estimate,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2404,7 +2404,8 @@ func (*ForceReleaseRequest_Claim) isForceReleaseRequest_Target() {}
 // What was ended.
 type ForceReleaseResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The claims as they were before; empty if there was nothing to end.
+	// The claims as they were before; empty if there was nothing to end. For a caller who may not see the lock they have no
+	// owner, principal and labels.
 	Ended []*Claim `protobuf:"bytes,1,rep,name=ended,proto3" json:"ended,omitempty"`
 	// Holders of the lock that this call did not end because of its limit of 500; if above 0, repeat the call. It does
 	// not count new holders, but a repeated call ends them too. 0 for one claim.
@@ -2572,7 +2573,8 @@ func (x *UpdateLockRequest) GetExpectedVersion() uint64 {
 // What the lock remembers now.
 type UpdateLockResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// With its new version, after the grants that the change allowed.
+	// With its new version, after the grants that the change allowed. For a caller who may not see the lock, its last run
+	// has no owner.
 	Record        *LockRecord `protobuf:"bytes,1,opt,name=record,proto3" json:"record,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -354,7 +354,7 @@ export class Session {
   #fail(call: SessionCall, error: unknown, isGivenUp = false): void {
     if (!this.#isOpen(call)) return;
     const failure = failureOf(error);
-    this.#context.frame.faultLog.failed(call.method, failure, error, call.span);
+    this.#context.frame.faultLog.failed(call.method, failure, error, call.span, this.peer);
     this.#outbox.addResult(call.number, ERROR, packedStatus(failure.status));
     this.#close(call, failure.status.code, isGivenUp, failure.reason);
   }

@@ -35,7 +35,7 @@ export class Sessions {
       await this.#serve(stream, session);
     } catch (error) {
       const failure = failureOf(error);
-      this.#context.frame.faultLog.failed("Session", failure, error);
+      this.#context.frame.faultLog.failed("Session", failure, error, undefined, stream.getPeer());
       stream.emit("error", failure.status);
     }
   };
@@ -69,7 +69,7 @@ export class Sessions {
     } catch (error) {
       const failure = failureOf(error);
       const isGone = error instanceof ClientGone;
-      if (!isGone) faultLog.failed("Session", failure, error);
+      if (!isGone) faultLog.failed("Session", failure, error, undefined, session.peer);
       closed(isGone ? status.CANCELLED : failure.status.code);
       // In grpc-js, this ends a stream with a status. After a cancellation, nobody would receive it.
       if (!stream.cancelled) stream.emit("error", failure.status);
@@ -93,6 +93,11 @@ export class Sessions {
       const why = loss(session.identity);
       if (why) session.end(why);
     }
+  }
+
+  /** Ends the sessions on one connection with the error. */
+  endOn(peer: string, why: Error): void {
+    for (const session of this.#open.keys()) if (session.peer === peer) session.end(why);
   }
 
   /** Sends the clients of open sessions to another server. Still accepts new sessions. */

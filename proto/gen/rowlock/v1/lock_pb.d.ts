@@ -346,7 +346,7 @@ export declare type Refusal = Message<"rowlock.v1.Refusal"> & {
   message: string;
 
   /**
-   * The holders now, oldest first, at most 10; set for BUSY and TIMED_OUT.
+   * The holders now, oldest first, at most 10; set for BUSY and TIMED_OUT. Empty for a caller who may not see them.
    *
    * @generated from field: repeated rowlock.v1.Claim holders = 3;
    */
@@ -363,8 +363,8 @@ export declare type Refusal = Message<"rowlock.v1.Refusal"> & {
   retryAfter?: Duration | undefined;
 
   /**
-   * The limit that is in the way, with its pattern and reason; set for NEVER_FITS, for PAUSED by a limit of 0, and for
-   * TIMED_OUT if the limit is 0 now. If a waiter ended as NEVER_FITS or TIMED_OUT, this is the limit now, which may have
+   * The limit that is in the way, with its pattern and reason as far as the caller may see them; set for NEVER_FITS, for
+   * PAUSED by a limit of 0, and for TIMED_OUT if the limit is 0 now. If a waiter ended as NEVER_FITS or TIMED_OUT, this is the limit now, which may have
    * changed since.
    *
    * @generated from field: rowlock.v1.Limit limit = 5;
@@ -400,7 +400,7 @@ export declare type RefusalJson = {
   message?: string;
 
   /**
-   * The holders now, oldest first, at most 10; set for BUSY and TIMED_OUT.
+   * The holders now, oldest first, at most 10; set for BUSY and TIMED_OUT. Empty for a caller who may not see them.
    *
    * @generated from field: repeated rowlock.v1.Claim holders = 3;
    */
@@ -417,8 +417,8 @@ export declare type RefusalJson = {
   retryAfter?: DurationJson;
 
   /**
-   * The limit that is in the way, with its pattern and reason; set for NEVER_FITS, for PAUSED by a limit of 0, and for
-   * TIMED_OUT if the limit is 0 now. If a waiter ended as NEVER_FITS or TIMED_OUT, this is the limit now, which may have
+   * The limit that is in the way, with its pattern and reason as far as the caller may see them; set for NEVER_FITS, for
+   * PAUSED by a limit of 0, and for TIMED_OUT if the limit is 0 now. If a waiter ended as NEVER_FITS or TIMED_OUT, this is the limit now, which may have
    * changed since.
    *
    * @generated from field: rowlock.v1.Limit limit = 5;
@@ -1036,7 +1036,8 @@ export declare type HeldByOthers = Message<"rowlock.v1.HeldByOthers"> & {
   holderCount: number;
 
   /**
-   * When the first of these leases ends if it is not renewed; unset: none of them has an end.
+   * When the first of these leases ends if it is not renewed; unset: none of them has an end, or the caller may not see
+   * it.
    *
    * @generated from field: google.protobuf.Timestamp first_ends_at = 3;
    */
@@ -1064,7 +1065,8 @@ export declare type HeldByOthersJson = {
   holderCount?: number;
 
   /**
-   * When the first of these leases ends if it is not renewed; unset: none of them has an end.
+   * When the first of these leases ends if it is not renewed; unset: none of them has an end, or the caller may not see
+   * it.
    *
    * @generated from field: google.protobuf.Timestamp first_ends_at = 3;
    */
@@ -1153,14 +1155,14 @@ export declare type LimitInTheWay = Message<"rowlock.v1.LimitInTheWay"> & {
   limit?: Limit | undefined;
 
   /**
-   * When it was set; unset if the history no longer has that.
+   * When it was set; unset if the history no longer has that, or the caller may not see it.
    *
    * @generated from field: google.protobuf.Timestamp set_at = 2;
    */
   setAt?: Timestamp | undefined;
 
   /**
-   * Who set it; empty if the history no longer has that.
+   * Who set it; empty if the history no longer has that, or the caller may not see it.
    *
    * @generated from field: string set_by = 3;
    */
@@ -1181,14 +1183,14 @@ export declare type LimitInTheWayJson = {
   limit?: LimitJson;
 
   /**
-   * When it was set; unset if the history no longer has that.
+   * When it was set; unset if the history no longer has that, or the caller may not see it.
    *
    * @generated from field: google.protobuf.Timestamp set_at = 2;
    */
   setAt?: TimestampJson;
 
   /**
-   * Who set it; empty if the history no longer has that.
+   * Who set it; empty if the history no longer has that, or the caller may not see it.
    *
    * @generated from field: string set_by = 3;
    */
@@ -1208,14 +1210,15 @@ export declare const LimitInTheWaySchema: GenMessage<LimitInTheWay, {jsonType: L
  */
 export declare type RowsHeld = Message<"rowlock.v1.RowsHeld"> & {
   /**
-   * Its connection at the database server, for KILL; 0 if the database does not tell (it takes the right PROCESS).
+   * Its connection at the database server, for KILL; 0 if the database does not tell (it takes the right PROCESS), and for
+   * a caller without the right `operate` on the lock.
    *
    * @generated from field: uint64 connection_id = 1;
    */
   connectionId: bigint;
 
   /**
-   * The database user of that connection; empty if the database does not tell.
+   * The database user of that connection; empty if the database does not tell, and for a caller without that right.
    *
    * @generated from field: string user = 2;
    */
@@ -1236,14 +1239,15 @@ export declare type RowsHeld = Message<"rowlock.v1.RowsHeld"> & {
  */
 export declare type RowsHeldJson = {
   /**
-   * Its connection at the database server, for KILL; 0 if the database does not tell (it takes the right PROCESS).
+   * Its connection at the database server, for KILL; 0 if the database does not tell (it takes the right PROCESS), and for
+   * a caller without the right `operate` on the lock.
    *
    * @generated from field: uint64 connection_id = 1;
    */
   connectionId?: string;
 
   /**
-   * The database user of that connection; empty if the database does not tell.
+   * The database user of that connection; empty if the database does not tell, and for a caller without that right.
    *
    * @generated from field: string user = 2;
    */
@@ -1353,14 +1357,15 @@ export declare type Limit = Message<"rowlock.v1.Limit"> & {
   limit: number;
 
   /**
-   * Where it comes from.
+   * Where it comes from. Everybody who sees the limit sees this.
    *
    * @generated from field: rowlock.v1.LimitSource source = 2;
    */
   source: LimitSource;
 
   /**
-   * The pattern, if that is the source.
+   * The pattern, if that is the source. Empty, like the reason, and with version 0, for a caller who may not read all
+   * names under the pattern.
    *
    * @generated from field: string pattern = 3;
    */
@@ -1396,14 +1401,15 @@ export declare type LimitJson = {
   limit?: number;
 
   /**
-   * Where it comes from.
+   * Where it comes from. Everybody who sees the limit sees this.
    *
    * @generated from field: rowlock.v1.LimitSource source = 2;
    */
   source?: LimitSourceJson;
 
   /**
-   * The pattern, if that is the source.
+   * The pattern, if that is the source. Empty, like the reason, and with version 0, for a caller who may not read all
+   * names under the pattern.
    *
    * @generated from field: string pattern = 3;
    */

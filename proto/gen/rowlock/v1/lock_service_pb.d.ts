@@ -2085,7 +2085,7 @@ export declare type ExplainWaitResponse = Message<"rowlock.v1.ExplainWaitRespons
 
   /**
    * How long it is likely to wait; unset if too little is known: fewer than 5 leases in the history of the lock, or a
-   * cause that they say nothing about.
+   * cause that they say nothing about. Also unset for a caller who may not see the lock.
    *
    * @generated from field: rowlock.v1.WaitEstimate estimate = 5;
    */
@@ -2129,7 +2129,7 @@ export declare type ExplainWaitResponseJson = {
 
   /**
    * How long it is likely to wait; unset if too little is known: fewer than 5 leases in the history of the lock, or a
-   * cause that they say nothing about.
+   * cause that they say nothing about. Also unset for a caller who may not see the lock.
    *
    * @generated from field: rowlock.v1.WaitEstimate estimate = 5;
    */
@@ -2270,7 +2270,8 @@ export declare const ForceReleaseRequestSchema: GenMessage<ForceReleaseRequest, 
  */
 export declare type ForceReleaseResponse = Message<"rowlock.v1.ForceReleaseResponse"> & {
   /**
-   * The claims as they were before; empty if there was nothing to end.
+   * The claims as they were before; empty if there was nothing to end. For a caller who may not see the lock they have no
+   * owner, principal and labels.
    *
    * @generated from field: repeated rowlock.v1.Claim ended = 1;
    */
@@ -2292,7 +2293,8 @@ export declare type ForceReleaseResponse = Message<"rowlock.v1.ForceReleaseRespo
  */
 export declare type ForceReleaseResponseJson = {
   /**
-   * The claims as they were before; empty if there was nothing to end.
+   * The claims as they were before; empty if there was nothing to end. For a caller who may not see the lock they have no
+   * owner, principal and labels.
    *
    * @generated from field: repeated rowlock.v1.Claim ended = 1;
    */
@@ -2458,7 +2460,8 @@ export declare const UpdateLockRequestSchema: GenMessage<UpdateLockRequest, {jso
  */
 export declare type UpdateLockResponse = Message<"rowlock.v1.UpdateLockResponse"> & {
   /**
-   * With its new version, after the grants that the change allowed.
+   * With its new version, after the grants that the change allowed. For a caller who may not see the lock, its last run
+   * has no owner.
    *
    * @generated from field: rowlock.v1.LockRecord record = 1;
    */
@@ -2472,7 +2475,8 @@ export declare type UpdateLockResponse = Message<"rowlock.v1.UpdateLockResponse"
  */
 export declare type UpdateLockResponseJson = {
   /**
-   * With its new version, after the grants that the change allowed.
+   * With its new version, after the grants that the change allowed. For a caller who may not see the lock, its last run
+   * has no owner.
    *
    * @generated from field: rowlock.v1.LockRecord record = 1;
    */

@@ -240,7 +240,7 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * How long it is likely to wait; unset if too little is known: fewer than 5 leases in the history of the lock, or a
-   * cause that they say nothing about.
+   * cause that they say nothing about. Also unset for a caller who may not see the lock.
    * </pre>
    *
    * <code>.rowlock.v1.WaitEstimate estimate = 5;</code>
@@ -253,7 +253,7 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * How long it is likely to wait; unset if too little is known: fewer than 5 leases in the history of the lock, or a
-   * cause that they say nothing about.
+   * cause that they say nothing about. Also unset for a caller who may not see the lock.
    * </pre>
    *
    * <code>.rowlock.v1.WaitEstimate estimate = 5;</code>
@@ -266,7 +266,7 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * How long it is likely to wait; unset if too little is known: fewer than 5 leases in the history of the lock, or a
-   * cause that they say nothing about.
+   * cause that they say nothing about. Also unset for a caller who may not see the lock.
    * </pre>
    *
    * <code>.rowlock.v1.WaitEstimate estimate = 5;</code>
@@ -1542,7 +1542,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * How long it is likely to wait; unset if too little is known: fewer than 5 leases in the history of the lock, or a
-     * cause that they say nothing about.
+     * cause that they say nothing about. Also unset for a caller who may not see the lock.
      * </pre>
      *
      * <code>.rowlock.v1.WaitEstimate estimate = 5;</code>
@@ -1554,7 +1554,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * How long it is likely to wait; unset if too little is known: fewer than 5 leases in the history of the lock, or a
-     * cause that they say nothing about.
+     * cause that they say nothing about. Also unset for a caller who may not see the lock.
      * </pre>
      *
      * <code>.rowlock.v1.WaitEstimate estimate = 5;</code>
@@ -1570,7 +1570,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * How long it is likely to wait; unset if too little is known: fewer than 5 leases in the history of the lock, or a
-     * cause that they say nothing about.
+     * cause that they say nothing about. Also unset for a caller who may not see the lock.
      * </pre>
      *
      * <code>.rowlock.v1.WaitEstimate estimate = 5;</code>
@@ -1591,7 +1591,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * How long it is likely to wait; unset if too little is known: fewer than 5 leases in the history of the lock, or a
-     * cause that they say nothing about.
+     * cause that they say nothing about. Also unset for a caller who may not see the lock.
      * </pre>
      *
      * <code>.rowlock.v1.WaitEstimate estimate = 5;</code>
@@ -1610,7 +1610,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * How long it is likely to wait; unset if too little is known: fewer than 5 leases in the history of the lock, or a
-     * cause that they say nothing about.
+     * cause that they say nothing about. Also unset for a caller who may not see the lock.
      * </pre>
      *
      * <code>.rowlock.v1.WaitEstimate estimate = 5;</code>
@@ -1636,7 +1636,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * How long it is likely to wait; unset if too little is known: fewer than 5 leases in the history of the lock, or a
-     * cause that they say nothing about.
+     * cause that they say nothing about. Also unset for a caller who may not see the lock.
      * </pre>
      *
      * <code>.rowlock.v1.WaitEstimate estimate = 5;</code>
@@ -1654,7 +1654,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * How long it is likely to wait; unset if too little is known: fewer than 5 leases in the history of the lock, or a
-     * cause that they say nothing about.
+     * cause that they say nothing about. Also unset for a caller who may not see the lock.
      * </pre>
      *
      * <code>.rowlock.v1.WaitEstimate estimate = 5;</code>
@@ -1667,7 +1667,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * How long it is likely to wait; unset if too little is known: fewer than 5 leases in the history of the lock, or a
-     * cause that they say nothing about.
+     * cause that they say nothing about. Also unset for a caller who may not see the lock.
      * </pre>
      *
      * <code>.rowlock.v1.WaitEstimate estimate = 5;</code>
@@ -1683,7 +1683,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * How long it is likely to wait; unset if too little is known: fewer than 5 leases in the history of the lock, or a
-     * cause that they say nothing about.
+     * cause that they say nothing about. Also unset for a caller who may not see the lock.
      * </pre>
      *
      * <code>.rowlock.v1.WaitEstimate estimate = 5;</code>

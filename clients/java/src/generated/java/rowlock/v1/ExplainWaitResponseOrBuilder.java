@@ -134,7 +134,7 @@ public interface ExplainWaitResponseOrBuilder extends
   /**
    * <pre>
    * How long it is likely to wait; unset if too little is known: fewer than 5 leases in the history of the lock, or a
-   * cause that they say nothing about.
+   * cause that they say nothing about. Also unset for a caller who may not see the lock.
    * </pre>
    *
    * <code>.rowlock.v1.WaitEstimate estimate = 5;</code>
@@ -144,7 +144,7 @@ public interface ExplainWaitResponseOrBuilder extends
   /**
    * <pre>
    * How long it is likely to wait; unset if too little is known: fewer than 5 leases in the history of the lock, or a
-   * cause that they say nothing about.
+   * cause that they say nothing about. Also unset for a caller who may not see the lock.
    * </pre>
    *
    * <code>.rowlock.v1.WaitEstimate estimate = 5;</code>
@@ -154,7 +154,7 @@ public interface ExplainWaitResponseOrBuilder extends
   /**
    * <pre>
    * How long it is likely to wait; unset if too little is known: fewer than 5 leases in the history of the lock, or a
-   * cause that they say nothing about.
+   * cause that they say nothing about. Also unset for a caller who may not see the lock.
    * </pre>
    *
    * <code>.rowlock.v1.WaitEstimate estimate = 5;</code>

@@ -49,7 +49,8 @@ private static final long serialVersionUID = 0L;
   private java.util.List<rowlock.v1.Claim> ended_;
   /**
    * <pre>
-   * The claims as they were before; empty if there was nothing to end.
+   * The claims as they were before; empty if there was nothing to end. For a caller who may not see the lock they have no
+   * owner, principal and labels.
    * </pre>
    *
    * <code>repeated .rowlock.v1.Claim ended = 1;</code>
@@ -60,7 +61,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The claims as they were before; empty if there was nothing to end.
+   * The claims as they were before; empty if there was nothing to end. For a caller who may not see the lock they have no
+   * owner, principal and labels.
    * </pre>
    *
    * <code>repeated .rowlock.v1.Claim ended = 1;</code>
@@ -72,7 +74,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The claims as they were before; empty if there was nothing to end.
+   * The claims as they were before; empty if there was nothing to end. For a caller who may not see the lock they have no
+   * owner, principal and labels.
    * </pre>
    *
    * <code>repeated .rowlock.v1.Claim ended = 1;</code>
@@ -83,7 +86,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The claims as they were before; empty if there was nothing to end.
+   * The claims as they were before; empty if there was nothing to end. For a caller who may not see the lock they have no
+   * owner, principal and labels.
    * </pre>
    *
    * <code>repeated .rowlock.v1.Claim ended = 1;</code>
@@ -94,7 +98,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The claims as they were before; empty if there was nothing to end.
+   * The claims as they were before; empty if there was nothing to end. For a caller who may not see the lock they have no
+   * owner, principal and labels.
    * </pre>
    *
    * <code>repeated .rowlock.v1.Claim ended = 1;</code>
@@ -536,7 +541,8 @@ private static final long serialVersionUID = 0L;
 
     /**
      * <pre>
-     * The claims as they were before; empty if there was nothing to end.
+     * The claims as they were before; empty if there was nothing to end. For a caller who may not see the lock they have no
+     * owner, principal and labels.
      * </pre>
      *
      * <code>repeated .rowlock.v1.Claim ended = 1;</code>
@@ -550,7 +556,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The claims as they were before; empty if there was nothing to end.
+     * The claims as they were before; empty if there was nothing to end. For a caller who may not see the lock they have no
+     * owner, principal and labels.
      * </pre>
      *
      * <code>repeated .rowlock.v1.Claim ended = 1;</code>
@@ -564,7 +571,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The claims as they were before; empty if there was nothing to end.
+     * The claims as they were before; empty if there was nothing to end. For a caller who may not see the lock they have no
+     * owner, principal and labels.
      * </pre>
      *
      * <code>repeated .rowlock.v1.Claim ended = 1;</code>
@@ -578,7 +586,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The claims as they were before; empty if there was nothing to end.
+     * The claims as they were before; empty if there was nothing to end. For a caller who may not see the lock they have no
+     * owner, principal and labels.
      * </pre>
      *
      * <code>repeated .rowlock.v1.Claim ended = 1;</code>
@@ -599,7 +608,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The claims as they were before; empty if there was nothing to end.
+     * The claims as they were before; empty if there was nothing to end. For a caller who may not see the lock they have no
+     * owner, principal and labels.
      * </pre>
      *
      * <code>repeated .rowlock.v1.Claim ended = 1;</code>
@@ -617,7 +627,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The claims as they were before; empty if there was nothing to end.
+     * The claims as they were before; empty if there was nothing to end. For a caller who may not see the lock they have no
+     * owner, principal and labels.
      * </pre>
      *
      * <code>repeated .rowlock.v1.Claim ended = 1;</code>
@@ -637,7 +648,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The claims as they were before; empty if there was nothing to end.
+     * The claims as they were before; empty if there was nothing to end. For a caller who may not see the lock they have no
+     * owner, principal and labels.
      * </pre>
      *
      * <code>repeated .rowlock.v1.Claim ended = 1;</code>
@@ -658,7 +670,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The claims as they were before; empty if there was nothing to end.
+     * The claims as they were before; empty if there was nothing to end. For a caller who may not see the lock they have no
+     * owner, principal and labels.
      * </pre>
      *
      * <code>repeated .rowlock.v1.Claim ended = 1;</code>
@@ -676,7 +689,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The claims as they were before; empty if there was nothing to end.
+     * The claims as they were before; empty if there was nothing to end. For a caller who may not see the lock they have no
+     * owner, principal and labels.
      * </pre>
      *
      * <code>repeated .rowlock.v1.Claim ended = 1;</code>
@@ -694,7 +708,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The claims as they were before; empty if there was nothing to end.
+     * The claims as they were before; empty if there was nothing to end. For a caller who may not see the lock they have no
+     * owner, principal and labels.
      * </pre>
      *
      * <code>repeated .rowlock.v1.Claim ended = 1;</code>
@@ -713,7 +728,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The claims as they were before; empty if there was nothing to end.
+     * The claims as they were before; empty if there was nothing to end. For a caller who may not see the lock they have no
+     * owner, principal and labels.
      * </pre>
      *
      * <code>repeated .rowlock.v1.Claim ended = 1;</code>
@@ -730,7 +746,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The claims as they were before; empty if there was nothing to end.
+     * The claims as they were before; empty if there was nothing to end. For a caller who may not see the lock they have no
+     * owner, principal and labels.
      * </pre>
      *
      * <code>repeated .rowlock.v1.Claim ended = 1;</code>
@@ -747,7 +764,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The claims as they were before; empty if there was nothing to end.
+     * The claims as they were before; empty if there was nothing to end. For a caller who may not see the lock they have no
+     * owner, principal and labels.
      * </pre>
      *
      * <code>repeated .rowlock.v1.Claim ended = 1;</code>
@@ -758,7 +776,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The claims as they were before; empty if there was nothing to end.
+     * The claims as they were before; empty if there was nothing to end. For a caller who may not see the lock they have no
+     * owner, principal and labels.
      * </pre>
      *
      * <code>repeated .rowlock.v1.Claim ended = 1;</code>
@@ -772,7 +791,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The claims as they were before; empty if there was nothing to end.
+     * The claims as they were before; empty if there was nothing to end. For a caller who may not see the lock they have no
+     * owner, principal and labels.
      * </pre>
      *
      * <code>repeated .rowlock.v1.Claim ended = 1;</code>
@@ -787,7 +807,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The claims as they were before; empty if there was nothing to end.
+     * The claims as they were before; empty if there was nothing to end. For a caller who may not see the lock they have no
+     * owner, principal and labels.
      * </pre>
      *
      * <code>repeated .rowlock.v1.Claim ended = 1;</code>
@@ -798,7 +819,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The claims as they were before; empty if there was nothing to end.
+     * The claims as they were before; empty if there was nothing to end. For a caller who may not see the lock they have no
+     * owner, principal and labels.
      * </pre>
      *
      * <code>repeated .rowlock.v1.Claim ended = 1;</code>
@@ -810,7 +832,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The claims as they were before; empty if there was nothing to end.
+     * The claims as they were before; empty if there was nothing to end. For a caller who may not see the lock they have no
+     * owner, principal and labels.
      * </pre>
      *
      * <code>repeated .rowlock.v1.Claim ended = 1;</code>

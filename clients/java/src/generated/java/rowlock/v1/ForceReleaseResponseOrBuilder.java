@@ -10,7 +10,8 @@ public interface ForceReleaseResponseOrBuilder extends
 
   /**
    * <pre>
-   * The claims as they were before; empty if there was nothing to end.
+   * The claims as they were before; empty if there was nothing to end. For a caller who may not see the lock they have no
+   * owner, principal and labels.
    * </pre>
    *
    * <code>repeated .rowlock.v1.Claim ended = 1;</code>
@@ -19,7 +20,8 @@ public interface ForceReleaseResponseOrBuilder extends
       getEndedList();
   /**
    * <pre>
-   * The claims as they were before; empty if there was nothing to end.
+   * The claims as they were before; empty if there was nothing to end. For a caller who may not see the lock they have no
+   * owner, principal and labels.
    * </pre>
    *
    * <code>repeated .rowlock.v1.Claim ended = 1;</code>
@@ -27,7 +29,8 @@ public interface ForceReleaseResponseOrBuilder extends
   rowlock.v1.Claim getEnded(int index);
   /**
    * <pre>
-   * The claims as they were before; empty if there was nothing to end.
+   * The claims as they were before; empty if there was nothing to end. For a caller who may not see the lock they have no
+   * owner, principal and labels.
    * </pre>
    *
    * <code>repeated .rowlock.v1.Claim ended = 1;</code>
@@ -35,7 +38,8 @@ public interface ForceReleaseResponseOrBuilder extends
   int getEndedCount();
   /**
    * <pre>
-   * The claims as they were before; empty if there was nothing to end.
+   * The claims as they were before; empty if there was nothing to end. For a caller who may not see the lock they have no
+   * owner, principal and labels.
    * </pre>
    *
    * <code>repeated .rowlock.v1.Claim ended = 1;</code>
@@ -44,7 +48,8 @@ public interface ForceReleaseResponseOrBuilder extends
       getEndedOrBuilderList();
   /**
    * <pre>
-   * The claims as they were before; empty if there was nothing to end.
+   * The claims as they were before; empty if there was nothing to end. For a caller who may not see the lock they have no
+   * owner, principal and labels.
    * </pre>
    *
    * <code>repeated .rowlock.v1.Claim ended = 1;</code>

@@ -125,7 +125,8 @@ private static final long serialVersionUID = 0L;
   private com.google.protobuf.Timestamp firstEndsAt_;
   /**
    * <pre>
-   * When the first of these leases ends if it is not renewed; unset: none of them has an end.
+   * When the first of these leases ends if it is not renewed; unset: none of them has an end, or the caller may not see
+   * it.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp first_ends_at = 3;</code>
@@ -137,7 +138,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * When the first of these leases ends if it is not renewed; unset: none of them has an end.
+   * When the first of these leases ends if it is not renewed; unset: none of them has an end, or the caller may not see
+   * it.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp first_ends_at = 3;</code>
@@ -149,7 +151,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * When the first of these leases ends if it is not renewed; unset: none of them has an end.
+   * When the first of these leases ends if it is not renewed; unset: none of them has an end, or the caller may not see
+   * it.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp first_ends_at = 3;</code>
@@ -967,7 +970,8 @@ private static final long serialVersionUID = 0L;
         com.google.protobuf.Timestamp, com.google.protobuf.Timestamp.Builder, com.google.protobuf.TimestampOrBuilder> firstEndsAtBuilder_;
     /**
      * <pre>
-     * When the first of these leases ends if it is not renewed; unset: none of them has an end.
+     * When the first of these leases ends if it is not renewed; unset: none of them has an end, or the caller may not see
+     * it.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp first_ends_at = 3;</code>
@@ -978,7 +982,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * When the first of these leases ends if it is not renewed; unset: none of them has an end.
+     * When the first of these leases ends if it is not renewed; unset: none of them has an end, or the caller may not see
+     * it.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp first_ends_at = 3;</code>
@@ -993,7 +998,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * When the first of these leases ends if it is not renewed; unset: none of them has an end.
+     * When the first of these leases ends if it is not renewed; unset: none of them has an end, or the caller may not see
+     * it.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp first_ends_at = 3;</code>
@@ -1013,7 +1019,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * When the first of these leases ends if it is not renewed; unset: none of them has an end.
+     * When the first of these leases ends if it is not renewed; unset: none of them has an end, or the caller may not see
+     * it.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp first_ends_at = 3;</code>
@@ -1031,7 +1038,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * When the first of these leases ends if it is not renewed; unset: none of them has an end.
+     * When the first of these leases ends if it is not renewed; unset: none of them has an end, or the caller may not see
+     * it.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp first_ends_at = 3;</code>
@@ -1056,7 +1064,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * When the first of these leases ends if it is not renewed; unset: none of them has an end.
+     * When the first of these leases ends if it is not renewed; unset: none of them has an end, or the caller may not see
+     * it.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp first_ends_at = 3;</code>
@@ -1073,7 +1082,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * When the first of these leases ends if it is not renewed; unset: none of them has an end.
+     * When the first of these leases ends if it is not renewed; unset: none of them has an end, or the caller may not see
+     * it.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp first_ends_at = 3;</code>
@@ -1085,7 +1095,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * When the first of these leases ends if it is not renewed; unset: none of them has an end.
+     * When the first of these leases ends if it is not renewed; unset: none of them has an end, or the caller may not see
+     * it.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp first_ends_at = 3;</code>
@@ -1100,7 +1111,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * When the first of these leases ends if it is not renewed; unset: none of them has an end.
+     * When the first of these leases ends if it is not renewed; unset: none of them has an end, or the caller may not see
+     * it.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp first_ends_at = 3;</code>

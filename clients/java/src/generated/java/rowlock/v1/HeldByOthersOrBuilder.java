@@ -64,7 +64,8 @@ public interface HeldByOthersOrBuilder extends
 
   /**
    * <pre>
-   * When the first of these leases ends if it is not renewed; unset: none of them has an end.
+   * When the first of these leases ends if it is not renewed; unset: none of them has an end, or the caller may not see
+   * it.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp first_ends_at = 3;</code>
@@ -73,7 +74,8 @@ public interface HeldByOthersOrBuilder extends
   boolean hasFirstEndsAt();
   /**
    * <pre>
-   * When the first of these leases ends if it is not renewed; unset: none of them has an end.
+   * When the first of these leases ends if it is not renewed; unset: none of them has an end, or the caller may not see
+   * it.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp first_ends_at = 3;</code>
@@ -82,7 +84,8 @@ public interface HeldByOthersOrBuilder extends
   com.google.protobuf.Timestamp getFirstEndsAt();
   /**
    * <pre>
-   * When the first of these leases ends if it is not renewed; unset: none of them has an end.
+   * When the first of these leases ends if it is not renewed; unset: none of them has an end, or the caller may not see
+   * it.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp first_ends_at = 3;</code>

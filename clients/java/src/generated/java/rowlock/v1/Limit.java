@@ -65,7 +65,7 @@ private static final long serialVersionUID = 0L;
   private int source_ = 0;
   /**
    * <pre>
-   * Where it comes from.
+   * Where it comes from. Everybody who sees the limit sees this.
    * </pre>
    *
    * <code>.rowlock.v1.LimitSource source = 2;</code>
@@ -76,7 +76,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Where it comes from.
+   * Where it comes from. Everybody who sees the limit sees this.
    * </pre>
    *
    * <code>.rowlock.v1.LimitSource source = 2;</code>
@@ -92,7 +92,8 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object pattern_ = "";
   /**
    * <pre>
-   * The pattern, if that is the source.
+   * The pattern, if that is the source. Empty, like the reason, and with version 0, for a caller who may not read all
+   * names under the pattern.
    * </pre>
    *
    * <code>string pattern = 3;</code>
@@ -113,7 +114,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The pattern, if that is the source.
+   * The pattern, if that is the source. Empty, like the reason, and with version 0, for a caller who may not read all
+   * names under the pattern.
    * </pre>
    *
    * <code>string pattern = 3;</code>
@@ -667,7 +669,7 @@ private static final long serialVersionUID = 0L;
     private int source_ = 0;
     /**
      * <pre>
-     * Where it comes from.
+     * Where it comes from. Everybody who sees the limit sees this.
      * </pre>
      *
      * <code>.rowlock.v1.LimitSource source = 2;</code>
@@ -678,7 +680,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Where it comes from.
+     * Where it comes from. Everybody who sees the limit sees this.
      * </pre>
      *
      * <code>.rowlock.v1.LimitSource source = 2;</code>
@@ -693,7 +695,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Where it comes from.
+     * Where it comes from. Everybody who sees the limit sees this.
      * </pre>
      *
      * <code>.rowlock.v1.LimitSource source = 2;</code>
@@ -706,7 +708,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Where it comes from.
+     * Where it comes from. Everybody who sees the limit sees this.
      * </pre>
      *
      * <code>.rowlock.v1.LimitSource source = 2;</code>
@@ -724,7 +726,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Where it comes from.
+     * Where it comes from. Everybody who sees the limit sees this.
      * </pre>
      *
      * <code>.rowlock.v1.LimitSource source = 2;</code>
@@ -740,7 +742,8 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object pattern_ = "";
     /**
      * <pre>
-     * The pattern, if that is the source.
+     * The pattern, if that is the source. Empty, like the reason, and with version 0, for a caller who may not read all
+     * names under the pattern.
      * </pre>
      *
      * <code>string pattern = 3;</code>
@@ -760,7 +763,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The pattern, if that is the source.
+     * The pattern, if that is the source. Empty, like the reason, and with version 0, for a caller who may not read all
+     * names under the pattern.
      * </pre>
      *
      * <code>string pattern = 3;</code>
@@ -781,7 +785,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The pattern, if that is the source.
+     * The pattern, if that is the source. Empty, like the reason, and with version 0, for a caller who may not read all
+     * names under the pattern.
      * </pre>
      *
      * <code>string pattern = 3;</code>
@@ -798,7 +803,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The pattern, if that is the source.
+     * The pattern, if that is the source. Empty, like the reason, and with version 0, for a caller who may not read all
+     * names under the pattern.
      * </pre>
      *
      * <code>string pattern = 3;</code>
@@ -812,7 +818,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The pattern, if that is the source.
+     * The pattern, if that is the source. Empty, like the reason, and with version 0, for a caller who may not read all
+     * names under the pattern.
      * </pre>
      *
      * <code>string pattern = 3;</code>

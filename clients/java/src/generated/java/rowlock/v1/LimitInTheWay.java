@@ -87,7 +87,7 @@ private static final long serialVersionUID = 0L;
   private com.google.protobuf.Timestamp setAt_;
   /**
    * <pre>
-   * When it was set; unset if the history no longer has that.
+   * When it was set; unset if the history no longer has that, or the caller may not see it.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp set_at = 2;</code>
@@ -99,7 +99,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * When it was set; unset if the history no longer has that.
+   * When it was set; unset if the history no longer has that, or the caller may not see it.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp set_at = 2;</code>
@@ -111,7 +111,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * When it was set; unset if the history no longer has that.
+   * When it was set; unset if the history no longer has that, or the caller may not see it.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp set_at = 2;</code>
@@ -126,7 +126,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object setBy_ = "";
   /**
    * <pre>
-   * Who set it; empty if the history no longer has that.
+   * Who set it; empty if the history no longer has that, or the caller may not see it.
    * </pre>
    *
    * <code>string set_by = 3;</code>
@@ -147,7 +147,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Who set it; empty if the history no longer has that.
+   * Who set it; empty if the history no longer has that, or the caller may not see it.
    * </pre>
    *
    * <code>string set_by = 3;</code>
@@ -743,7 +743,7 @@ private static final long serialVersionUID = 0L;
         com.google.protobuf.Timestamp, com.google.protobuf.Timestamp.Builder, com.google.protobuf.TimestampOrBuilder> setAtBuilder_;
     /**
      * <pre>
-     * When it was set; unset if the history no longer has that.
+     * When it was set; unset if the history no longer has that, or the caller may not see it.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp set_at = 2;</code>
@@ -754,7 +754,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * When it was set; unset if the history no longer has that.
+     * When it was set; unset if the history no longer has that, or the caller may not see it.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp set_at = 2;</code>
@@ -769,7 +769,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * When it was set; unset if the history no longer has that.
+     * When it was set; unset if the history no longer has that, or the caller may not see it.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp set_at = 2;</code>
@@ -789,7 +789,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * When it was set; unset if the history no longer has that.
+     * When it was set; unset if the history no longer has that, or the caller may not see it.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp set_at = 2;</code>
@@ -807,7 +807,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * When it was set; unset if the history no longer has that.
+     * When it was set; unset if the history no longer has that, or the caller may not see it.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp set_at = 2;</code>
@@ -832,7 +832,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * When it was set; unset if the history no longer has that.
+     * When it was set; unset if the history no longer has that, or the caller may not see it.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp set_at = 2;</code>
@@ -849,7 +849,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * When it was set; unset if the history no longer has that.
+     * When it was set; unset if the history no longer has that, or the caller may not see it.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp set_at = 2;</code>
@@ -861,7 +861,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * When it was set; unset if the history no longer has that.
+     * When it was set; unset if the history no longer has that, or the caller may not see it.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp set_at = 2;</code>
@@ -876,7 +876,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * When it was set; unset if the history no longer has that.
+     * When it was set; unset if the history no longer has that, or the caller may not see it.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp set_at = 2;</code>
@@ -898,7 +898,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object setBy_ = "";
     /**
      * <pre>
-     * Who set it; empty if the history no longer has that.
+     * Who set it; empty if the history no longer has that, or the caller may not see it.
      * </pre>
      *
      * <code>string set_by = 3;</code>
@@ -918,7 +918,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Who set it; empty if the history no longer has that.
+     * Who set it; empty if the history no longer has that, or the caller may not see it.
      * </pre>
      *
      * <code>string set_by = 3;</code>
@@ -939,7 +939,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Who set it; empty if the history no longer has that.
+     * Who set it; empty if the history no longer has that, or the caller may not see it.
      * </pre>
      *
      * <code>string set_by = 3;</code>
@@ -956,7 +956,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Who set it; empty if the history no longer has that.
+     * Who set it; empty if the history no longer has that, or the caller may not see it.
      * </pre>
      *
      * <code>string set_by = 3;</code>
@@ -970,7 +970,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Who set it; empty if the history no longer has that.
+     * Who set it; empty if the history no longer has that, or the caller may not see it.
      * </pre>
      *
      * <code>string set_by = 3;</code>

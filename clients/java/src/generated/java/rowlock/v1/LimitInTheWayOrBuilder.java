@@ -37,7 +37,7 @@ public interface LimitInTheWayOrBuilder extends
 
   /**
    * <pre>
-   * When it was set; unset if the history no longer has that.
+   * When it was set; unset if the history no longer has that, or the caller may not see it.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp set_at = 2;</code>
@@ -46,7 +46,7 @@ public interface LimitInTheWayOrBuilder extends
   boolean hasSetAt();
   /**
    * <pre>
-   * When it was set; unset if the history no longer has that.
+   * When it was set; unset if the history no longer has that, or the caller may not see it.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp set_at = 2;</code>
@@ -55,7 +55,7 @@ public interface LimitInTheWayOrBuilder extends
   com.google.protobuf.Timestamp getSetAt();
   /**
    * <pre>
-   * When it was set; unset if the history no longer has that.
+   * When it was set; unset if the history no longer has that, or the caller may not see it.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp set_at = 2;</code>
@@ -64,7 +64,7 @@ public interface LimitInTheWayOrBuilder extends
 
   /**
    * <pre>
-   * Who set it; empty if the history no longer has that.
+   * Who set it; empty if the history no longer has that, or the caller may not see it.
    * </pre>
    *
    * <code>string set_by = 3;</code>
@@ -73,7 +73,7 @@ public interface LimitInTheWayOrBuilder extends
   java.lang.String getSetBy();
   /**
    * <pre>
-   * Who set it; empty if the history no longer has that.
+   * Who set it; empty if the history no longer has that, or the caller may not see it.
    * </pre>
    *
    * <code>string set_by = 3;</code>

@@ -20,7 +20,7 @@ public interface LimitOrBuilder extends
 
   /**
    * <pre>
-   * Where it comes from.
+   * Where it comes from. Everybody who sees the limit sees this.
    * </pre>
    *
    * <code>.rowlock.v1.LimitSource source = 2;</code>
@@ -29,7 +29,7 @@ public interface LimitOrBuilder extends
   int getSourceValue();
   /**
    * <pre>
-   * Where it comes from.
+   * Where it comes from. Everybody who sees the limit sees this.
    * </pre>
    *
    * <code>.rowlock.v1.LimitSource source = 2;</code>
@@ -39,7 +39,8 @@ public interface LimitOrBuilder extends
 
   /**
    * <pre>
-   * The pattern, if that is the source.
+   * The pattern, if that is the source. Empty, like the reason, and with version 0, for a caller who may not read all
+   * names under the pattern.
    * </pre>
    *
    * <code>string pattern = 3;</code>
@@ -48,7 +49,8 @@ public interface LimitOrBuilder extends
   java.lang.String getPattern();
   /**
    * <pre>
-   * The pattern, if that is the source.
+   * The pattern, if that is the source. Empty, like the reason, and with version 0, for a caller who may not read all
+   * names under the pattern.
    * </pre>
    *
    * <code>string pattern = 3;</code>

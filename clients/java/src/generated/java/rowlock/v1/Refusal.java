@@ -126,7 +126,7 @@ private static final long serialVersionUID = 0L;
   private java.util.List<rowlock.v1.Claim> holders_;
   /**
    * <pre>
-   * The holders now, oldest first, at most 10; set for BUSY and TIMED_OUT.
+   * The holders now, oldest first, at most 10; set for BUSY and TIMED_OUT. Empty for a caller who may not see them.
    * </pre>
    *
    * <code>repeated .rowlock.v1.Claim holders = 3;</code>
@@ -137,7 +137,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The holders now, oldest first, at most 10; set for BUSY and TIMED_OUT.
+   * The holders now, oldest first, at most 10; set for BUSY and TIMED_OUT. Empty for a caller who may not see them.
    * </pre>
    *
    * <code>repeated .rowlock.v1.Claim holders = 3;</code>
@@ -149,7 +149,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The holders now, oldest first, at most 10; set for BUSY and TIMED_OUT.
+   * The holders now, oldest first, at most 10; set for BUSY and TIMED_OUT. Empty for a caller who may not see them.
    * </pre>
    *
    * <code>repeated .rowlock.v1.Claim holders = 3;</code>
@@ -160,7 +160,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The holders now, oldest first, at most 10; set for BUSY and TIMED_OUT.
+   * The holders now, oldest first, at most 10; set for BUSY and TIMED_OUT. Empty for a caller who may not see them.
    * </pre>
    *
    * <code>repeated .rowlock.v1.Claim holders = 3;</code>
@@ -171,7 +171,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The holders now, oldest first, at most 10; set for BUSY and TIMED_OUT.
+   * The holders now, oldest first, at most 10; set for BUSY and TIMED_OUT. Empty for a caller who may not see them.
    * </pre>
    *
    * <code>repeated .rowlock.v1.Claim holders = 3;</code>
@@ -233,8 +233,8 @@ private static final long serialVersionUID = 0L;
   private rowlock.v1.Limit limit_;
   /**
    * <pre>
-   * The limit that is in the way, with its pattern and reason; set for NEVER_FITS, for PAUSED by a limit of 0, and for
-   * TIMED_OUT if the limit is 0 now. If a waiter ended as NEVER_FITS or TIMED_OUT, this is the limit now, which may have
+   * The limit that is in the way, with its pattern and reason as far as the caller may see them; set for NEVER_FITS, for
+   * PAUSED by a limit of 0, and for TIMED_OUT if the limit is 0 now. If a waiter ended as NEVER_FITS or TIMED_OUT, this is the limit now, which may have
    * changed since.
    * </pre>
    *
@@ -247,8 +247,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The limit that is in the way, with its pattern and reason; set for NEVER_FITS, for PAUSED by a limit of 0, and for
-   * TIMED_OUT if the limit is 0 now. If a waiter ended as NEVER_FITS or TIMED_OUT, this is the limit now, which may have
+   * The limit that is in the way, with its pattern and reason as far as the caller may see them; set for NEVER_FITS, for
+   * PAUSED by a limit of 0, and for TIMED_OUT if the limit is 0 now. If a waiter ended as NEVER_FITS or TIMED_OUT, this is the limit now, which may have
    * changed since.
    * </pre>
    *
@@ -261,8 +261,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The limit that is in the way, with its pattern and reason; set for NEVER_FITS, for PAUSED by a limit of 0, and for
-   * TIMED_OUT if the limit is 0 now. If a waiter ended as NEVER_FITS or TIMED_OUT, this is the limit now, which may have
+   * The limit that is in the way, with its pattern and reason as far as the caller may see them; set for NEVER_FITS, for
+   * PAUSED by a limit of 0, and for TIMED_OUT if the limit is 0 now. If a waiter ended as NEVER_FITS or TIMED_OUT, this is the limit now, which may have
    * changed since.
    * </pre>
    *
@@ -1031,7 +1031,7 @@ private static final long serialVersionUID = 0L;
 
     /**
      * <pre>
-     * The holders now, oldest first, at most 10; set for BUSY and TIMED_OUT.
+     * The holders now, oldest first, at most 10; set for BUSY and TIMED_OUT. Empty for a caller who may not see them.
      * </pre>
      *
      * <code>repeated .rowlock.v1.Claim holders = 3;</code>
@@ -1045,7 +1045,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The holders now, oldest first, at most 10; set for BUSY and TIMED_OUT.
+     * The holders now, oldest first, at most 10; set for BUSY and TIMED_OUT. Empty for a caller who may not see them.
      * </pre>
      *
      * <code>repeated .rowlock.v1.Claim holders = 3;</code>
@@ -1059,7 +1059,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The holders now, oldest first, at most 10; set for BUSY and TIMED_OUT.
+     * The holders now, oldest first, at most 10; set for BUSY and TIMED_OUT. Empty for a caller who may not see them.
      * </pre>
      *
      * <code>repeated .rowlock.v1.Claim holders = 3;</code>
@@ -1073,7 +1073,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The holders now, oldest first, at most 10; set for BUSY and TIMED_OUT.
+     * The holders now, oldest first, at most 10; set for BUSY and TIMED_OUT. Empty for a caller who may not see them.
      * </pre>
      *
      * <code>repeated .rowlock.v1.Claim holders = 3;</code>
@@ -1094,7 +1094,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The holders now, oldest first, at most 10; set for BUSY and TIMED_OUT.
+     * The holders now, oldest first, at most 10; set for BUSY and TIMED_OUT. Empty for a caller who may not see them.
      * </pre>
      *
      * <code>repeated .rowlock.v1.Claim holders = 3;</code>
@@ -1112,7 +1112,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The holders now, oldest first, at most 10; set for BUSY and TIMED_OUT.
+     * The holders now, oldest first, at most 10; set for BUSY and TIMED_OUT. Empty for a caller who may not see them.
      * </pre>
      *
      * <code>repeated .rowlock.v1.Claim holders = 3;</code>
@@ -1132,7 +1132,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The holders now, oldest first, at most 10; set for BUSY and TIMED_OUT.
+     * The holders now, oldest first, at most 10; set for BUSY and TIMED_OUT. Empty for a caller who may not see them.
      * </pre>
      *
      * <code>repeated .rowlock.v1.Claim holders = 3;</code>
@@ -1153,7 +1153,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The holders now, oldest first, at most 10; set for BUSY and TIMED_OUT.
+     * The holders now, oldest first, at most 10; set for BUSY and TIMED_OUT. Empty for a caller who may not see them.
      * </pre>
      *
      * <code>repeated .rowlock.v1.Claim holders = 3;</code>
@@ -1171,7 +1171,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The holders now, oldest first, at most 10; set for BUSY and TIMED_OUT.
+     * The holders now, oldest first, at most 10; set for BUSY and TIMED_OUT. Empty for a caller who may not see them.
      * </pre>
      *
      * <code>repeated .rowlock.v1.Claim holders = 3;</code>
@@ -1189,7 +1189,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The holders now, oldest first, at most 10; set for BUSY and TIMED_OUT.
+     * The holders now, oldest first, at most 10; set for BUSY and TIMED_OUT. Empty for a caller who may not see them.
      * </pre>
      *
      * <code>repeated .rowlock.v1.Claim holders = 3;</code>
@@ -1208,7 +1208,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The holders now, oldest first, at most 10; set for BUSY and TIMED_OUT.
+     * The holders now, oldest first, at most 10; set for BUSY and TIMED_OUT. Empty for a caller who may not see them.
      * </pre>
      *
      * <code>repeated .rowlock.v1.Claim holders = 3;</code>
@@ -1225,7 +1225,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The holders now, oldest first, at most 10; set for BUSY and TIMED_OUT.
+     * The holders now, oldest first, at most 10; set for BUSY and TIMED_OUT. Empty for a caller who may not see them.
      * </pre>
      *
      * <code>repeated .rowlock.v1.Claim holders = 3;</code>
@@ -1242,7 +1242,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The holders now, oldest first, at most 10; set for BUSY and TIMED_OUT.
+     * The holders now, oldest first, at most 10; set for BUSY and TIMED_OUT. Empty for a caller who may not see them.
      * </pre>
      *
      * <code>repeated .rowlock.v1.Claim holders = 3;</code>
@@ -1253,7 +1253,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The holders now, oldest first, at most 10; set for BUSY and TIMED_OUT.
+     * The holders now, oldest first, at most 10; set for BUSY and TIMED_OUT. Empty for a caller who may not see them.
      * </pre>
      *
      * <code>repeated .rowlock.v1.Claim holders = 3;</code>
@@ -1267,7 +1267,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The holders now, oldest first, at most 10; set for BUSY and TIMED_OUT.
+     * The holders now, oldest first, at most 10; set for BUSY and TIMED_OUT. Empty for a caller who may not see them.
      * </pre>
      *
      * <code>repeated .rowlock.v1.Claim holders = 3;</code>
@@ -1282,7 +1282,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The holders now, oldest first, at most 10; set for BUSY and TIMED_OUT.
+     * The holders now, oldest first, at most 10; set for BUSY and TIMED_OUT. Empty for a caller who may not see them.
      * </pre>
      *
      * <code>repeated .rowlock.v1.Claim holders = 3;</code>
@@ -1293,7 +1293,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The holders now, oldest first, at most 10; set for BUSY and TIMED_OUT.
+     * The holders now, oldest first, at most 10; set for BUSY and TIMED_OUT. Empty for a caller who may not see them.
      * </pre>
      *
      * <code>repeated .rowlock.v1.Claim holders = 3;</code>
@@ -1305,7 +1305,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The holders now, oldest first, at most 10; set for BUSY and TIMED_OUT.
+     * The holders now, oldest first, at most 10; set for BUSY and TIMED_OUT. Empty for a caller who may not see them.
      * </pre>
      *
      * <code>repeated .rowlock.v1.Claim holders = 3;</code>
@@ -1518,8 +1518,8 @@ private static final long serialVersionUID = 0L;
         rowlock.v1.Limit, rowlock.v1.Limit.Builder, rowlock.v1.LimitOrBuilder> limitBuilder_;
     /**
      * <pre>
-     * The limit that is in the way, with its pattern and reason; set for NEVER_FITS, for PAUSED by a limit of 0, and for
-     * TIMED_OUT if the limit is 0 now. If a waiter ended as NEVER_FITS or TIMED_OUT, this is the limit now, which may have
+     * The limit that is in the way, with its pattern and reason as far as the caller may see them; set for NEVER_FITS, for
+     * PAUSED by a limit of 0, and for TIMED_OUT if the limit is 0 now. If a waiter ended as NEVER_FITS or TIMED_OUT, this is the limit now, which may have
      * changed since.
      * </pre>
      *
@@ -1531,8 +1531,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The limit that is in the way, with its pattern and reason; set for NEVER_FITS, for PAUSED by a limit of 0, and for
-     * TIMED_OUT if the limit is 0 now. If a waiter ended as NEVER_FITS or TIMED_OUT, this is the limit now, which may have
+     * The limit that is in the way, with its pattern and reason as far as the caller may see them; set for NEVER_FITS, for
+     * PAUSED by a limit of 0, and for TIMED_OUT if the limit is 0 now. If a waiter ended as NEVER_FITS or TIMED_OUT, this is the limit now, which may have
      * changed since.
      * </pre>
      *
@@ -1548,8 +1548,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The limit that is in the way, with its pattern and reason; set for NEVER_FITS, for PAUSED by a limit of 0, and for
-     * TIMED_OUT if the limit is 0 now. If a waiter ended as NEVER_FITS or TIMED_OUT, this is the limit now, which may have
+     * The limit that is in the way, with its pattern and reason as far as the caller may see them; set for NEVER_FITS, for
+     * PAUSED by a limit of 0, and for TIMED_OUT if the limit is 0 now. If a waiter ended as NEVER_FITS or TIMED_OUT, this is the limit now, which may have
      * changed since.
      * </pre>
      *
@@ -1570,8 +1570,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The limit that is in the way, with its pattern and reason; set for NEVER_FITS, for PAUSED by a limit of 0, and for
-     * TIMED_OUT if the limit is 0 now. If a waiter ended as NEVER_FITS or TIMED_OUT, this is the limit now, which may have
+     * The limit that is in the way, with its pattern and reason as far as the caller may see them; set for NEVER_FITS, for
+     * PAUSED by a limit of 0, and for TIMED_OUT if the limit is 0 now. If a waiter ended as NEVER_FITS or TIMED_OUT, this is the limit now, which may have
      * changed since.
      * </pre>
      *
@@ -1590,8 +1590,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The limit that is in the way, with its pattern and reason; set for NEVER_FITS, for PAUSED by a limit of 0, and for
-     * TIMED_OUT if the limit is 0 now. If a waiter ended as NEVER_FITS or TIMED_OUT, this is the limit now, which may have
+     * The limit that is in the way, with its pattern and reason as far as the caller may see them; set for NEVER_FITS, for
+     * PAUSED by a limit of 0, and for TIMED_OUT if the limit is 0 now. If a waiter ended as NEVER_FITS or TIMED_OUT, this is the limit now, which may have
      * changed since.
      * </pre>
      *
@@ -1617,8 +1617,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The limit that is in the way, with its pattern and reason; set for NEVER_FITS, for PAUSED by a limit of 0, and for
-     * TIMED_OUT if the limit is 0 now. If a waiter ended as NEVER_FITS or TIMED_OUT, this is the limit now, which may have
+     * The limit that is in the way, with its pattern and reason as far as the caller may see them; set for NEVER_FITS, for
+     * PAUSED by a limit of 0, and for TIMED_OUT if the limit is 0 now. If a waiter ended as NEVER_FITS or TIMED_OUT, this is the limit now, which may have
      * changed since.
      * </pre>
      *
@@ -1636,8 +1636,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The limit that is in the way, with its pattern and reason; set for NEVER_FITS, for PAUSED by a limit of 0, and for
-     * TIMED_OUT if the limit is 0 now. If a waiter ended as NEVER_FITS or TIMED_OUT, this is the limit now, which may have
+     * The limit that is in the way, with its pattern and reason as far as the caller may see them; set for NEVER_FITS, for
+     * PAUSED by a limit of 0, and for TIMED_OUT if the limit is 0 now. If a waiter ended as NEVER_FITS or TIMED_OUT, this is the limit now, which may have
      * changed since.
      * </pre>
      *
@@ -1650,8 +1650,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The limit that is in the way, with its pattern and reason; set for NEVER_FITS, for PAUSED by a limit of 0, and for
-     * TIMED_OUT if the limit is 0 now. If a waiter ended as NEVER_FITS or TIMED_OUT, this is the limit now, which may have
+     * The limit that is in the way, with its pattern and reason as far as the caller may see them; set for NEVER_FITS, for
+     * PAUSED by a limit of 0, and for TIMED_OUT if the limit is 0 now. If a waiter ended as NEVER_FITS or TIMED_OUT, this is the limit now, which may have
      * changed since.
      * </pre>
      *
@@ -1667,8 +1667,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The limit that is in the way, with its pattern and reason; set for NEVER_FITS, for PAUSED by a limit of 0, and for
-     * TIMED_OUT if the limit is 0 now. If a waiter ended as NEVER_FITS or TIMED_OUT, this is the limit now, which may have
+     * The limit that is in the way, with its pattern and reason as far as the caller may see them; set for NEVER_FITS, for
+     * PAUSED by a limit of 0, and for TIMED_OUT if the limit is 0 now. If a waiter ended as NEVER_FITS or TIMED_OUT, this is the limit now, which may have
      * changed since.
      * </pre>
      *

@@ -49,7 +49,8 @@ private static final long serialVersionUID = 0L;
   private long connectionId_ = 0L;
   /**
    * <pre>
-   * Its connection at the database server, for KILL; 0 if the database does not tell (it takes the right PROCESS).
+   * Its connection at the database server, for KILL; 0 if the database does not tell (it takes the right PROCESS), and for
+   * a caller without the right `operate` on the lock.
    * </pre>
    *
    * <code>uint64 connection_id = 1;</code>
@@ -65,7 +66,7 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object user_ = "";
   /**
    * <pre>
-   * The database user of that connection; empty if the database does not tell.
+   * The database user of that connection; empty if the database does not tell, and for a caller without that right.
    * </pre>
    *
    * <code>string user = 2;</code>
@@ -86,7 +87,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The database user of that connection; empty if the database does not tell.
+   * The database user of that connection; empty if the database does not tell, and for a caller without that right.
    * </pre>
    *
    * <code>string user = 2;</code>
@@ -547,7 +548,8 @@ private static final long serialVersionUID = 0L;
     private long connectionId_ ;
     /**
      * <pre>
-     * Its connection at the database server, for KILL; 0 if the database does not tell (it takes the right PROCESS).
+     * Its connection at the database server, for KILL; 0 if the database does not tell (it takes the right PROCESS), and for
+     * a caller without the right `operate` on the lock.
      * </pre>
      *
      * <code>uint64 connection_id = 1;</code>
@@ -559,7 +561,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Its connection at the database server, for KILL; 0 if the database does not tell (it takes the right PROCESS).
+     * Its connection at the database server, for KILL; 0 if the database does not tell (it takes the right PROCESS), and for
+     * a caller without the right `operate` on the lock.
      * </pre>
      *
      * <code>uint64 connection_id = 1;</code>
@@ -575,7 +578,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Its connection at the database server, for KILL; 0 if the database does not tell (it takes the right PROCESS).
+     * Its connection at the database server, for KILL; 0 if the database does not tell (it takes the right PROCESS), and for
+     * a caller without the right `operate` on the lock.
      * </pre>
      *
      * <code>uint64 connection_id = 1;</code>
@@ -591,7 +595,7 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object user_ = "";
     /**
      * <pre>
-     * The database user of that connection; empty if the database does not tell.
+     * The database user of that connection; empty if the database does not tell, and for a caller without that right.
      * </pre>
      *
      * <code>string user = 2;</code>
@@ -611,7 +615,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The database user of that connection; empty if the database does not tell.
+     * The database user of that connection; empty if the database does not tell, and for a caller without that right.
      * </pre>
      *
      * <code>string user = 2;</code>
@@ -632,7 +636,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The database user of that connection; empty if the database does not tell.
+     * The database user of that connection; empty if the database does not tell, and for a caller without that right.
      * </pre>
      *
      * <code>string user = 2;</code>
@@ -649,7 +653,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The database user of that connection; empty if the database does not tell.
+     * The database user of that connection; empty if the database does not tell, and for a caller without that right.
      * </pre>
      *
      * <code>string user = 2;</code>
@@ -663,7 +667,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The database user of that connection; empty if the database does not tell.
+     * The database user of that connection; empty if the database does not tell, and for a caller without that right.
      * </pre>
      *
      * <code>string user = 2;</code>

@@ -10,7 +10,8 @@ public interface RowsHeldOrBuilder extends
 
   /**
    * <pre>
-   * Its connection at the database server, for KILL; 0 if the database does not tell (it takes the right PROCESS).
+   * Its connection at the database server, for KILL; 0 if the database does not tell (it takes the right PROCESS), and for
+   * a caller without the right `operate` on the lock.
    * </pre>
    *
    * <code>uint64 connection_id = 1;</code>
@@ -20,7 +21,7 @@ public interface RowsHeldOrBuilder extends
 
   /**
    * <pre>
-   * The database user of that connection; empty if the database does not tell.
+   * The database user of that connection; empty if the database does not tell, and for a caller without that right.
    * </pre>
    *
    * <code>string user = 2;</code>
@@ -29,7 +30,7 @@ public interface RowsHeldOrBuilder extends
   java.lang.String getUser();
   /**
    * <pre>
-   * The database user of that connection; empty if the database does not tell.
+   * The database user of that connection; empty if the database does not tell, and for a caller without that right.
    * </pre>
    *
    * <code>string user = 2;</code>

@@ -48,7 +48,8 @@ private static final long serialVersionUID = 0L;
   private rowlock.v1.LockRecord record_;
   /**
    * <pre>
-   * With its new version, after the grants that the change allowed.
+   * With its new version, after the grants that the change allowed. For a caller who may not see the lock, its last run
+   * has no owner.
    * </pre>
    *
    * <code>.rowlock.v1.LockRecord record = 1;</code>
@@ -60,7 +61,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * With its new version, after the grants that the change allowed.
+   * With its new version, after the grants that the change allowed. For a caller who may not see the lock, its last run
+   * has no owner.
    * </pre>
    *
    * <code>.rowlock.v1.LockRecord record = 1;</code>
@@ -72,7 +74,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * With its new version, after the grants that the change allowed.
+   * With its new version, after the grants that the change allowed. For a caller who may not see the lock, its last run
+   * has no owner.
    * </pre>
    *
    * <code>.rowlock.v1.LockRecord record = 1;</code>
@@ -438,7 +441,8 @@ private static final long serialVersionUID = 0L;
         rowlock.v1.LockRecord, rowlock.v1.LockRecord.Builder, rowlock.v1.LockRecordOrBuilder> recordBuilder_;
     /**
      * <pre>
-     * With its new version, after the grants that the change allowed.
+     * With its new version, after the grants that the change allowed. For a caller who may not see the lock, its last run
+     * has no owner.
      * </pre>
      *
      * <code>.rowlock.v1.LockRecord record = 1;</code>
@@ -449,7 +453,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * With its new version, after the grants that the change allowed.
+     * With its new version, after the grants that the change allowed. For a caller who may not see the lock, its last run
+     * has no owner.
      * </pre>
      *
      * <code>.rowlock.v1.LockRecord record = 1;</code>
@@ -464,7 +469,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * With its new version, after the grants that the change allowed.
+     * With its new version, after the grants that the change allowed. For a caller who may not see the lock, its last run
+     * has no owner.
      * </pre>
      *
      * <code>.rowlock.v1.LockRecord record = 1;</code>
@@ -484,7 +490,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * With its new version, after the grants that the change allowed.
+     * With its new version, after the grants that the change allowed. For a caller who may not see the lock, its last run
+     * has no owner.
      * </pre>
      *
      * <code>.rowlock.v1.LockRecord record = 1;</code>
@@ -502,7 +509,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * With its new version, after the grants that the change allowed.
+     * With its new version, after the grants that the change allowed. For a caller who may not see the lock, its last run
+     * has no owner.
      * </pre>
      *
      * <code>.rowlock.v1.LockRecord record = 1;</code>
@@ -527,7 +535,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * With its new version, after the grants that the change allowed.
+     * With its new version, after the grants that the change allowed. For a caller who may not see the lock, its last run
+     * has no owner.
      * </pre>
      *
      * <code>.rowlock.v1.LockRecord record = 1;</code>
@@ -544,7 +553,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * With its new version, after the grants that the change allowed.
+     * With its new version, after the grants that the change allowed. For a caller who may not see the lock, its last run
+     * has no owner.
      * </pre>
      *
      * <code>.rowlock.v1.LockRecord record = 1;</code>
@@ -556,7 +566,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * With its new version, after the grants that the change allowed.
+     * With its new version, after the grants that the change allowed. For a caller who may not see the lock, its last run
+     * has no owner.
      * </pre>
      *
      * <code>.rowlock.v1.LockRecord record = 1;</code>
@@ -571,7 +582,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * With its new version, after the grants that the change allowed.
+     * With its new version, after the grants that the change allowed. For a caller who may not see the lock, its last run
+     * has no owner.
      * </pre>
      *
      * <code>.rowlock.v1.LockRecord record = 1;</code>

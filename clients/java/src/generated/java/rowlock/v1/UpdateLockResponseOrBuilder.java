@@ -10,7 +10,8 @@ public interface UpdateLockResponseOrBuilder extends
 
   /**
    * <pre>
-   * With its new version, after the grants that the change allowed.
+   * With its new version, after the grants that the change allowed. For a caller who may not see the lock, its last run
+   * has no owner.
    * </pre>
    *
    * <code>.rowlock.v1.LockRecord record = 1;</code>
@@ -19,7 +20,8 @@ public interface UpdateLockResponseOrBuilder extends
   boolean hasRecord();
   /**
    * <pre>
-   * With its new version, after the grants that the change allowed.
+   * With its new version, after the grants that the change allowed. For a caller who may not see the lock, its last run
+   * has no owner.
    * </pre>
    *
    * <code>.rowlock.v1.LockRecord record = 1;</code>
@@ -28,7 +30,8 @@ public interface UpdateLockResponseOrBuilder extends
   rowlock.v1.LockRecord getRecord();
   /**
    * <pre>
-   * With its new version, after the grants that the change allowed.
+   * With its new version, after the grants that the change allowed. For a caller who may not see the lock, its last run
+   * has no owner.
    * </pre>
    *
    * <code>.rowlock.v1.LockRecord record = 1;</code>

@@ -1,0 +1,145 @@
+// Lists of revoked certificates (CRLs) of the authorities whose clients may connect: reads and checks the file, and tells
+// whether a certificate is in a list. OpenSSL checks new connections by the same lists; this is for those that are open.
+// Node has no reader of CRLs, so this takes their few fields out of the DER, which OpenSSL has accepted by then.
+
+import { X509Certificate } from "node:crypto";
+import { createSecureContext } from "node:tls";
+import type { ReadFile } from "./reloaded-files.ts";
+import { reasonOf } from "./sources.ts";
+
+const NAME = "ROWLOCK_TLS_CLIENT_CRL";
+const PEM = /-----BEGIN X509 CRL-----([\s\S]+?)-----END X509 CRL-----/g;
+
+/** The lists as PEM, each by itself: Node takes only the first of a text. null: none is set, or there are faults. */
+export function readCrls(
+  path: string | null,
+  readFile: ReadFile,
+  faults: string[],
+): readonly string[] | null {
+  if (path === null) return null;
+  let text: string;
+  try {
+    text = readFile(path);
+  } catch (error) {
+    faults.push(
+      `${NAME} is "${path}", which cannot be read (${reasonOf(error)}): name a PEM file that this user may read.`,
+    );
+    return null;
+  }
+  const crls = text.match(PEM) ?? [];
+  try {
+    if (crls.length === 0) throw new Error("no list");
+    createSecureContext({ crl: crls });
+    for (const crl of crls) checkDate(listOf(crl), faults);
+    return crls;
+  } catch {
+    // OpenSSL's message helps nobody, and may quote the file.
+    faults.push(
+      `${NAME} does not hold lists of revoked certificates in PEM form: name a file that begins with -----BEGIN X509 CRL-----.`,
+    );
+    return null;
+  }
+}
+
+function checkDate({ nextUpdate }: RevokedList, faults: string[]): void {
+  if (nextUpdate !== null && nextUpdate.getTime() < Date.now())
+    faults.push(
+      `${NAME} has a list that should have been renewed by ${nextUpdate.toISOString()}: TLS refuses every client by it. Get the new one.`,
+    );
+}
+
+/** Whether one of the lists names the certificate, in DER. */
+export function isRevoked(raw: Buffer, crls: readonly string[]): boolean {
+  if (crls.length === 0) return false;
+  const { issuer, serial } = certificateFields(new X509Certificate(raw).raw);
+  return crls.some((crl) => {
+    const list = listOf(crl);
+    return list.issuer.equals(issuer) && list.serials.has(serial);
+  });
+}
+
+interface RevokedList {
+  /** In DER, as in the certificates that it is about. */
+  readonly issuer: Buffer;
+  readonly nextUpdate: Date | null;
+  readonly serials: ReadonlySet<string>;
+}
+
+const LISTS = new Map<string, RevokedList>();
+const LISTS_MAX = 100;
+
+/** Read once: lists are long, and asked for each connection. */
+function listOf(crl: string): RevokedList {
+  const known = LISTS.get(crl);
+  if (known) return known;
+  if (LISTS.size >= LISTS_MAX) LISTS.clear();
+  const read = readList(Buffer.from(crl.replaceAll(/-----[^-]+-----|\s/g, ""), "base64"));
+  LISTS.set(crl, read);
+  return read;
+}
+
+const TAG = { integer: 0x02, utcTime: 0x17, generalizedTime: 0x18, sequence: 0x30, version: 0xa0 } as const;
+
+/** CertificateList of RFC 5280: version, algorithm, issuer, this update, next update, revoked certificates, extensions. */
+function readList(der: Buffer): RevokedList {
+  const [tbs] = partsOf(only(der).content);
+  const fields = partsOf((tbs as Part).content);
+  if (fields[0]?.tag === TAG.integer) fields.shift();
+  const [, issuer, , ...rest] = fields as [Part, Part, Part, ...Part[]];
+  const isTime = rest[0]?.tag === TAG.utcTime || rest[0]?.tag === TAG.generalizedTime;
+  const nextUpdate = isTime ? timeOf(rest.shift() as Part) : null;
+  const revoked = rest[0]?.tag === TAG.sequence ? partsOf(rest[0].content) : [];
+  const serials = new Set(revoked.map(({ content }) => only(content).content.toString("hex")));
+  return { issuer: issuer.whole, nextUpdate, serials };
+}
+
+/** TBSCertificate of RFC 5280: version, serial number, algorithm, issuer, and more. */
+function certificateFields(der: Buffer): { readonly issuer: Buffer; readonly serial: string } {
+  const [tbs] = partsOf(only(der).content);
+  const fields = partsOf((tbs as Part).content);
+  if (fields[0]?.tag === TAG.version) fields.shift();
+  const [serial, , issuer] = fields as [Part, Part, Part];
+  return { issuer: issuer.whole, serial: serial.content.toString("hex") };
+}
+
+/** `YYMMDDhhmmssZ`, where 50 and above are of the last century, or `YYYYMMDDhhmmssZ`. */
+function timeOf({ tag, content }: Part): Date {
+  const text = content.toString("latin1");
+  const century = text.startsWith("5") || /^[6-9]/.test(text) ? "19" : "20";
+  const full = tag === TAG.utcTime ? century + text : text;
+  return new Date(full.replace(/^(\d{4})(\d\d)(\d\d)(\d\d)(\d\d)(\d\d).*$/, "$1-$2-$3T$4:$5:$6Z"));
+}
+
+interface Part {
+  readonly tag: number;
+  readonly content: Buffer;
+  /** With its tag and length. */
+  readonly whole: Buffer;
+}
+
+function only(der: Buffer): Part {
+  return partOf(der, 0);
+}
+
+function partsOf(der: Buffer): Part[] {
+  const parts: Part[] = [];
+  for (let at = 0; at < der.length; ) {
+    const part = partOf(der, at);
+    parts.push(part);
+    at += part.whole.length;
+  }
+  return parts;
+}
+
+/** Throws a RangeError beyond the end of the text. */
+function partOf(der: Buffer, at: number): Part {
+  const first = der.readUInt8(at + 1);
+  const lengthBytes = first < 0x80 ? 0 : first & 0x7f;
+  const length = lengthBytes === 0 ? first : der.readUIntBE(at + 2, lengthBytes);
+  const from = at + 2 + lengthBytes;
+  return {
+    tag: der.readUInt8(at),
+    content: der.subarray(from, from + length),
+    whole: der.subarray(at, from + length),
+  };
+}

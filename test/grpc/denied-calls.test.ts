@@ -1,0 +1,203 @@
+// Calls that are refused for who their caller is: which ones, what the answer shows, and what the log has of them.
+
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { credentialsWrong, rightMissing } from "../../server/access/access-error.ts";
+import { DeniedCalls } from "../../server/grpc/denied-calls.ts";
+import {
+  AUDITED_DENIALS_EACH,
+  DENIED_ADDRESSES_MAX,
+  LOGGED_DENIALS_ALL,
+} from "../../server/grpc/grpc-bounds.ts";
+import { knownCallers, startPageServer } from "../page/page-stage.ts";
+import { until } from "../support/harness.ts";
+import {
+  callHeaders,
+  dataFrames,
+  END_HEADERS,
+  END_STREAM,
+  FRAME,
+  frame,
+  grpcMessage,
+  hpack,
+  RawConnection,
+} from "../support/http2-frames.ts";
+import { CARRIERS, startTenantsServer, type TenantsServer } from "../support/tenants.ts";
+
+const POLICY = `
+rules:
+  - { who: token:root, may: [read, use, operate, admin], on: "*" }
+  - { who: token:user, may: [read, use, operate], on: mine/* }
+`;
+const TTL = { seconds: 60n, nanos: 0 };
+
+describe("a server with tenants", () => {
+  let server: TenantsServer;
+  beforeEach(async () => {
+    server = await startTenantsServer(POLICY, ["root", "user"]);
+  });
+  afterEach(() => server.stop());
+
+  const ends = () => server.calls.length + server.logLines.length;
+  /** Sends a call with an empty request. */
+  async function call(connection: RawConnection, stream: number, method: string, tokens: readonly string[]) {
+    const headers: [string, string][] = [
+      ...callHeaders(`/rowlock.v1.LockService/${method}`),
+      ...tokens.map((token): [string, string] => ["authorization", token]),
+    ];
+    const before = ends();
+    await connection.send(frame(FRAME.headers, stream, hpack(headers), END_HEADERS));
+    await connection.send(dataFrames(stream, grpcMessage(Buffer.alloc(0)), END_STREAM));
+    await until(() => ends() > before);
+  }
+  const SEVERAL = {
+    level: "warn",
+    message: "calls are refused",
+    fields: { reason: "CREDENTIALS_WRONG", why: expect.stringContaining("several authorization headers") },
+  };
+
+  test("refuses a call with two authorization headers, whichever comes first", async () => {
+    const connection = new RawConnection(server.address);
+    const [right, wrong] = [server.bearer("root"), "Bearer wrong"];
+    const outcomes: unknown[] = [];
+    for (const [at, tokens] of [[right], [right, wrong], [wrong, right], [right, right]].entries()) {
+      await call(connection, 2 * at + 1, "ListLocks", tokens);
+      outcomes.push(server.calls.at(-1)?.code);
+    }
+    expect(outcomes).toEqual(["OK", "UNAUTHENTICATED", "UNAUTHENTICATED", "UNAUTHENTICATED"]);
+    expect(server.logLines[0]).toMatchObject(SEVERAL);
+    connection.socket.destroy();
+  });
+
+  test("refuses a session with two authorization headers", async () => {
+    const connection = new RawConnection(server.address);
+    await call(connection, 1, "Session", [server.bearer("root"), "Bearer wrong"]);
+    expect(server.logLines).toMatchObject([SEVERAL]);
+    expect(server.openSessions()).toBe(0);
+    connection.socket.destroy();
+  });
+
+  test.each(["call", "session"] as const)(
+    "says the same of ids of others' locks and of none, by %s",
+    async (carrier) => {
+      const root = server.clientOf("root", CARRIERS[carrier]);
+      const user = server.clientOf("user", CARRIERS[carrier]);
+      const { leaseId } = await root.lease({ name: "other/held", ttl: TTL });
+      const { ticketId } = await root.ticket({ name: "other/held", ttl: TTL });
+      const ids = [leaseId, ticketId, leaseId.replace(/[^.]+$/, "a".repeat(22)), `zzz.1.${"a".repeat(22)}`];
+      const calls = {
+        release: (id: string) => user.call("release", { leaseId: id }),
+        renew: (id: string) => user.call("renew", { leaseId: id }),
+        wait: (id: string) => user.wait({ target: { case: "ticketId", value: id } }).position(),
+        explain: (id: string) => user.call("explainWait", { target: { case: "ticketId", value: id } }),
+      };
+      for (const call of Object.values(calls)) {
+        const answers = await Promise.all(
+          ids.map((id) =>
+            call(id).then(
+              () => "taken",
+              ({ code, reason, message, metadata }) => JSON.stringify({ code, reason, message, metadata }),
+            ),
+          ),
+        );
+        expect(answers[0]).toContain("RIGHT_MISSING");
+        expect(new Set(answers).size).toBe(1);
+      }
+      // Who may use every lock learns that there is none.
+      const release = root.call("release", { leaseId: ids[3] as string });
+      await expect(release).rejects.toMatchObject({ reason: "UNKNOWN_CLAIM" });
+    },
+  );
+});
+
+test("the page refuses several authorization headers, too", async () => {
+  const { access, tokens } = knownCallers(["all"], null);
+  const server = await startPageServer({ gate: access });
+  const headers = (...values: string[]) =>
+    ({ "content-type": "application/json", authorization: values }) as unknown as Record<string, string>;
+  const ask = async (...values: string[]) => {
+    const asked = { method: "POST", headers: headers(...values), body: "{}" };
+    return (await server.ask("/api/ListLocks", asked)).status;
+  };
+  const right = `Bearer ${tokens.all}`;
+  expect(await ask(right)).toBe(200);
+  expect(await ask(right, "Bearer wrong")).toBe(401);
+  expect(await ask("Bearer wrong", right)).toBe(401);
+});
+
+test("/metrics refuses several authorization headers, too", async () => {
+  const server = await startPageServer({ metricsToken: "a-token" });
+  const right = "Bearer a-token";
+  const ask = async (path: string, ...values: string[]) =>
+    (await server.ask(path, { headers: { authorization: values } as unknown as Record<string, string> }))
+      .status;
+  expect([await ask("/metrics", right), await ask("/api/rates", right)]).toEqual([200, 200]);
+  expect(await ask("/metrics", right, "Bearer x")).toBe(401);
+  expect(await ask("/api/rates", right, "Bearer x")).toBe(401);
+});
+
+describe("the log", () => {
+  beforeEach(() => {
+    vi.useFakeTimers({ toFake: ["performance"] });
+  });
+  afterEach(() => {
+    vi.useRealTimers();
+  });
+
+  function stage(isAudited: boolean) {
+    const lines: (Record<string, unknown> & { message: string })[] = [];
+    const write = (fields: object, message: string) => void lines.push({ ...fields, message });
+    const log = new DeniedCalls({ debug: write, info: write, warn: write, error: write }, isAudited);
+    const wrong = (peer: string) =>
+      log.denied({
+        method: "Acquire",
+        reason: "CREDENTIALS_WRONG",
+        cause: credentialsWrong("the token"),
+        peer,
+      });
+    const missing = (principal: string) =>
+      log.denied({
+        ...{ method: "Acquire", reason: "RIGHT_MISSING", peer: "10.0.0.9:1" },
+        cause: rightMissing(principal, { verb: "Acquire", right: "use" }, '"etl/a"'),
+      });
+    return { lines, wrong, missing };
+  }
+
+  test("has the address of wrong credentials, each once a second, with the number suppressed", () => {
+    const { lines, wrong } = stage(false);
+    for (let call = 0; call < 100; call++) wrong(`10.0.0.1:${call}`);
+    wrong("[2001:db8::1]:7");
+    vi.advanceTimersByTime(1_000);
+    wrong("10.0.0.1:5");
+    const line = { message: "calls are refused", method: "Acquire", reason: "CREDENTIALS_WRONG" };
+    expect(lines).toEqual([
+      { ...line, peer: "10.0.0.1:0", suppressed: 0, why: expect.stringContaining("the token") },
+      { ...line, peer: "[2001:db8::1]:7", suppressed: 0, why: expect.any(String) },
+      { ...line, peer: "10.0.0.1:5", suppressed: 99, why: expect.any(String) },
+    ]);
+  });
+
+  test("is not filled from many addresses", () => {
+    const { lines, wrong } = stage(false);
+    for (let host = 0; host < 2 * DENIED_ADDRESSES_MAX; host++) wrong(`10.0.${host >> 8}.${host & 255}:1`);
+    expect(lines).toHaveLength(LOGGED_DENIALS_ALL.most);
+  });
+
+  test("of an audit has denied calls with their callers, as many as one address may make", () => {
+    const { lines, wrong, missing } = stage(true);
+    const audited = () => lines.filter(({ message }) => message === "call denied");
+    for (const principal of ["token:a", "token:b", "token:a"]) missing(principal);
+    expect(audited()).toMatchObject([
+      {
+        principal: "token:a",
+        peer: "10.0.0.9:1",
+        reason: "RIGHT_MISSING",
+        why: expect.stringContaining("etl/a"),
+      },
+      { principal: "token:b" },
+      { principal: "token:a" },
+    ]);
+    expect(lines.length - audited().length).toBe(1);
+    for (let call = 0; call < 1_000; call++) wrong("10.0.0.2:1");
+    expect(audited()).toHaveLength(3 + AUDITED_DENIALS_EACH.most);
+  });
+});
