@@ -45,7 +45,7 @@ export function wayOf(proxy: HttpProxy | undefined): ChannelOptions {
 }
 
 function parsed(variable: string, text: string): HttpProxy | undefined {
-  const url = URL.parse(text);
+  const url = URL.canParse(text) ? new URL(text) : undefined;
   // gRPC speaks to proxies in plain text only.
   if (url?.protocol !== "http:") return undefined;
   const login = [url.username, url.password].filter((part) => part !== "").map(plain);
