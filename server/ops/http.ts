@@ -8,6 +8,7 @@ import type { IncomingMessage, RequestListener, Server, ServerResponse } from "n
 import { createServer } from "node:http";
 import { createServer as createTlsServer, Server as TlsServer } from "node:https";
 import type { AddressInfo, Socket } from "node:net";
+import { setImmediate } from "node:timers/promises";
 import type { ListenAddress } from "../config/listen-address.ts";
 import { secureOptions, type TlsMaterial } from "../config/tls-files.ts";
 import type { BoundUse } from "../core/bound-use.ts";
@@ -156,6 +157,9 @@ export class MetricsHttp {
       socket.destroy();
       return;
     }
+    // Requests that come together are all counted before there is work for any of them.
+    await setImmediate();
+    if (socket.destroyed) return;
     const identified = () => this.#connections.known(socket);
     try {
       await this.#show(request, response, identified);
