@@ -147,12 +147,11 @@ describe.each([...binaries])("on a %s of its own", (flavour, binary) => {
   async function setGlobals(...settings: readonly Setting[]): Promise<void> {
     for (const [variable, value, only = flavour] of settings) {
       if (!known.has(variable) || only !== flavour) continue;
-      const [row] = await admin.run(`SELECT @@GLOBAL.${variable} AS value`);
-      const before = row?.value as string | number | null;
-      onTestFinished(async () => {
-        const isText = typeof before === "string" && !/^\d+$/.test(before);
-        await admin.run(`SET GLOBAL ${variable} = ${isText ? `'${before}'` : before}`);
-      });
+      // As text, because some numbers are larger than the driver's.
+      const [row] = await admin.run(`SELECT CAST(@@GLOBAL.${variable} AS CHAR) AS value`);
+      const before = String(row?.value ?? "");
+      const literal = /^[\d.]+$/.test(before) ? before : `'${before}'`;
+      onTestFinished(async () => void (await admin.run(`SET GLOBAL ${variable} = ${literal}`)));
       await admin.run(`SET GLOBAL ${variable} = ${value}`);
     }
   }
