@@ -182,8 +182,12 @@ describe.each(LAUNCHERS)("started by $launcher", ({ launcher, signals }) => {
     ] as const;
 
     test.each(keys)("work: the keys for $signal reach the command once", async ({ keys, signal }) => {
-      const pty = atTerminal(`bin/rowlock.mjs run ${newName()} sh -c '${COMMAND}'`, launcher);
+      const name = newName();
+      const pty = atTerminal(`bin/rowlock.mjs run ${name} sh -c '${COMMAND}'`, launcher);
       await pty.shows(/ready/);
+      const command = await commandOf(name);
+      // Nothing else ends it: it handles even the end of its terminal.
+      stage.afterwards(() => process.kill(command, "SIGKILL"));
       const count = () => pty.screen.split(`got ${signal}`).length - 1;
       // What came twice for one key would be counted with the next.
       for (const pressed of [1, 2, 3]) {
