@@ -22,6 +22,8 @@ export function startCommand(
   env: NodeJS.ProcessEnv,
   { ignoredSignals, bytesOfVariables }: Pick<CliContext, "ignoredSignals" | "bytesOfVariables">,
 ): ChildProcess | string {
+  // Node would find a fault in how it was called.
+  if (program === "") return "ENOENT";
   const options = { stdio: "inherit", detached: true, env } as const;
   const started = (first: string, ...rest: readonly string[]) => {
     try {

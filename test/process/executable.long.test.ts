@@ -179,6 +179,12 @@ describe.skipIf(process.platform !== "linux" || !isThere("dpkg-deb"))("the packa
       out: "token 1\n",
       err: "",
     });
+    const ignoring = ["-c", `trap '' HUP; exec "$@"`, "sh", program, "run", "x"];
+    const inherited = spawnSync("sh", [...ignoring, "grep", "SigIgn", "/proc/self/status"], {
+      env: { PATH, ...env },
+      encoding: "utf8",
+    });
+    expect(inherited.stdout).toMatch(/^SigIgn:\s+0{15}1\n$/);
     expect(await (await fetch(`${metrics}/readyz`)).text()).toBe("ready\n");
     for (const [name, content] of pageFiles()) {
       const served = await fetch(`${metrics}/${name === "index.html" ? "" : `page/${name}`}`);

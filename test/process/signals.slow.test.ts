@@ -352,6 +352,8 @@ test("a command that the system refuses to start leaves the lock free, and no st
   const name = newName();
   const { code, err } = await started(running(name, "./README.md/x")).ended();
   expect([code, err]).toEqual([126, 'rowlock: "./README.md/x" cannot be executed (ENOTDIR).\n']);
+  const nameless = await started(running(name, "")).ended();
+  expect([nameless.code, nameless.err]).toEqual([127, 'rowlock: There is no command "".\n']);
   await expectFree(name);
 });
 
