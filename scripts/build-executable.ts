@@ -154,7 +154,10 @@ writeFileSync(
 );
 await bundle(servers, "server.cjs", "cjs", ["commander", ...UNUSED]);
 // grpc-js loads the loader only for a service that no client uses.
-await bundle(join(root, "server/main.ts"), "main.mjs", "esm", ["@grpc/proto-loader"]);
+const start = join(parts, "start.ts");
+const first = ["bin/inherited.mjs", "server/main.ts"];
+writeFileSync(start, first.map((file) => `import ${JSON.stringify(join(root, file))};\n`).join(""));
+await bundle(start, "main.mjs", "esm", ["@grpc/proto-loader"]);
 if (missing.size > 0) throw new Error(`not found: ${[...missing].map(([, code]) => code).join(", ")}`);
 
 const config = join(parts, "sea.json");

@@ -25,7 +25,7 @@ function crash(error: unknown): never {
   process.exit(1);
 }
 
-/** What this process was started with, by bin/launch.mjs. The environment would also reach commands that it runs. */
+/** What this process was started with, by bin/inherited.mjs. The environment would also reach commands that it runs. */
 const ignoredSignals: readonly string[] = process.env.ROWLOCK_IGNORED_SIGNALS?.match(/SIG[A-Z0-9]+/g) ?? [];
 delete process.env.ROWLOCK_IGNORED_SIGNALS;
 

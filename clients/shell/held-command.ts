@@ -13,8 +13,8 @@ import type {
 } from "../typescript/src/index.ts";
 import { type CliContext, EXIT, type ExitCode, UNDER_LOCK } from "./context.ts";
 import { said } from "./print.ts";
-import { type StartFault, startCommand } from "./start-command.ts";
-import type { Interruption } from "./take.ts";
+import { startCommand } from "./start-command.ts";
+import { ENDING, type Interruption } from "./take.ts";
 
 const TTL_MS = 30_000;
 /**
@@ -105,7 +105,7 @@ async function giveBack(lock: Lock, last: ReleaseOptions): Promise<boolean> {
 }
 
 /** Signals that ask a process to end or to do something; they are passed on to the group. */
-const PASSED_ON = ["SIGHUP", "SIGINT", "SIGQUIT", "SIGTERM", "SIGUSR1", "SIGUSR2", "SIGWINCH"] as const;
+const PASSED_ON = [...ENDING, "SIGWINCH"] as const;
 
 /** What says that a lease has ended. */
 type Lost = Pick<RowlockError, "reason" | "metadata">;
@@ -205,7 +205,7 @@ function endOf(child: ChildProcess, program: string | undefined): Promise<Ended>
   });
 }
 
-function notStarted(program = "", why: StartFault | string): Ended {
+function notStarted(program = "", why: string): Ended {
   if (why === "ENOENT") return { code: EXIT.noCommand, notStarted: `There is no command "${program}".` };
   return { code: EXIT.notExecutable, notStarted: `"${program}" cannot be executed (${why}).` };
 }

@@ -18,7 +18,7 @@ import { ERASE_LINE, said, shown, timeWords } from "./print.ts";
 import { resumeWords } from "./wait-causes.ts";
 
 /** What ends a process that does not handle it. */
-const SIGNALS = ["SIGHUP", "SIGINT", "SIGQUIT", "SIGTERM", "SIGUSR1", "SIGUSR2"] as const;
+export const ENDING = ["SIGHUP", "SIGINT", "SIGQUIT", "SIGTERM", "SIGUSR1", "SIGUSR2", "SIGALRM"] as const;
 const REWRITE_MS = 1_000;
 /** How long a wait lasts before its reason is printed: most are over by then. */
 const REASON_AFTER_MS = 10_000;
@@ -40,7 +40,7 @@ export interface Interruption {
 export function interruption(context: CliContext): Interruption {
   const controller = new AbortController();
   let code: ExitCode | undefined;
-  for (const signal of SIGNALS)
+  for (const signal of ENDING)
     context.onSignal(signal, () => {
       code ??= 128 + constants.signals[signal];
       controller.abort();

@@ -1,6 +1,15 @@
 // The folder of compiled code: what others could write into is never used, because its code would run as the user.
 
-import { chmodSync, chownSync, mkdirSync, mkdtempSync, rmSync, statSync, symlinkSync } from "node:fs";
+import {
+  chmodSync,
+  chownSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
@@ -60,4 +69,15 @@ test.skipIf(process.getuid?.() !== 0)("is not used if it, or a folder above it, 
   chownSync(folder, 0, 0);
   chownSync(home, 1, 1);
   expect(found()).toBeUndefined();
+});
+
+test.skipIf(process.getuid?.() !== 0)("leaves nothing in the home of somebody else, as under sudo", () => {
+  chownSync(home, 1, 1);
+  expect(found()).toBeUndefined();
+  expect(readdirSync(home)).toEqual([]);
+  // Nor where a link in it leads to.
+  mkdirSync(join(home, "own"));
+  symlinkSync(join(home, "own"), join(home, ".cache"));
+  expect(found()).toBeUndefined();
+  expect(readdirSync(join(home, "own"))).toEqual([]);
 });

@@ -56,6 +56,7 @@ describe.skipIf(process.platform !== "linux" || !isThere("dpkg-deb"))("the packa
     const architecture = process.arch === "x64" ? "amd64" : process.arch;
     const file = join(house, `build/rowlock_${version}_${architecture}.deb`);
     execFileSync("dpkg-deb", ["--raw-extract", file, folder]);
+    writeFileSync(program, readFileSync(program, "utf8").replace("/usr/lib/", join(folder, "usr/lib/")));
     mkdirSync(empty);
     // On a busy machine, bundling and compressing take minutes.
   }, 600_000);
@@ -178,6 +179,12 @@ describe.skipIf(process.platform !== "linux" || !isThere("dpkg-deb"))("the packa
       out: "token 1\n",
       err: "",
     });
+    const ignoring = ["-c", `trap '' HUP; exec "$@"`, "sh", program, "run", "x"];
+    const inherited = spawnSync("sh", [...ignoring, "grep", "SigIgn", "/proc/self/status"], {
+      env: { PATH, ...env },
+      encoding: "utf8",
+    });
+    expect(inherited.stdout).toMatch(/^SigIgn:\s+0{15}1\n$/);
     expect(await (await fetch(`${metrics}/readyz`)).text()).toBe("ready\n");
     for (const [name, content] of pageFiles()) {
       const served = await fetch(`${metrics}/${name === "index.html" ? "" : `page/${name}`}`);

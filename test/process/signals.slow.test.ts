@@ -24,12 +24,12 @@ import { CTRL_C, HAS_PTY, Pty } from "./pty.ts";
 import { RowlockProcess } from "./server-process.ts";
 import { processStage, type ServingServer } from "./stage.ts";
 
-type Signal = "SIGHUP" | "SIGINT" | "SIGQUIT" | "SIGTERM" | "SIGUSR1" | "SIGUSR2";
+type Signal = "SIGHUP" | "SIGINT" | "SIGQUIT" | "SIGTERM" | "SIGUSR1" | "SIGUSR2" | "SIGALRM";
 const SIGNALS: readonly Signal[] = ["SIGHUP", "SIGINT", "SIGQUIT", "SIGTERM", "SIGUSR1", "SIGUSR2"];
 type Launcher = "this Node" | "an older Node beside it" | "an older Node in its place";
 /** All signals where the paths of a signal differ, and otherwise one of each kind. */
 const LAUNCHERS: readonly { launcher: Launcher; signals: readonly Signal[] }[] = [
-  { launcher: "this Node", signals: SIGNALS },
+  { launcher: "this Node", signals: [...SIGNALS, "SIGALRM"] },
   { launcher: "an older Node beside it", signals: SIGNALS },
   { launcher: "an older Node in its place", signals: ["SIGINT", "SIGUSR1"] },
 ];
@@ -37,7 +37,7 @@ const CTRL_Z = "\x1a";
 const CTRL_BACKSLASH = "\x1c";
 
 /** Says which signals it gets, and ends by SIGTERM. */
-const COMMAND = `for name in HUP INT QUIT USR1 USR2; do trap "echo got SIG$name" $name; done
+const COMMAND = `for name in HUP INT QUIT USR1 USR2 ALRM; do trap "echo got SIG$name" $name; done
 trap "echo got SIGTERM; exit 3" TERM; echo ready; while :; do sleep 0.01; done 2>/dev/null`;
 
 const stage = processStage("after all");
@@ -336,12 +336,56 @@ describe("a signal that the caller ignored", () => {
     expect(missing).toMatchObject({ code: 127, err: 'rowlock: There is no command "no-such-command".\n' });
     const plain = await started(ignoring(...running(newName(), "./README.md"))).ended();
     expect(plain).toMatchObject({ code: 126, err: 'rowlock: "./README.md" cannot be executed (EACCES).\n' });
+    const noPath = ignoring("env", "-u", "PATH", ...running(newName(), "true"));
+    expect(await started(noPath).ended()).toMatchObject({ code: 0, err: "" });
     const greet = `greet() { echo "hello
-there"; }; export -f greet; exec bin/rowlock.mjs run ${newName()} bash -c greet`;
-    expect(await started(["bash", "-c", greet]).ended()).toMatchObject({ code: 0, out: "hello\nthere\n" });
-    const seen = await started(running(newName(), "env")).ended();
-    expect(seen.out).not.toMatch(/IGNORED_SIGNALS|ODD_VARIABLES/);
+there"; }; export -f greet; exec "$@" bin/rowlock.mjs run ${newName()} bash -c greet`;
+    for (const before of [[], ["nohup"]])
+      expect(await started(["bash", "-c", greet, "bash", ...before]).ended()).toMatchObject({
+        code: 0,
+        out: "hello\nthere\n",
+      });
   });
+});
+
+test("a command that the system refuses to start leaves the lock free, and no stack", async () => {
+  const name = newName();
+  const { code, err } = await started(running(name, "./README.md/x")).ended();
+  expect([code, err]).toEqual([126, 'rowlock: "./README.md/x" cannot be executed (ENOTDIR).\n']);
+  const nameless = await started(running(name, "")).ended();
+  expect([nameless.code, nameless.err]).toEqual([127, 'rowlock: There is no command "".\n']);
+  await expectFree(name);
+});
+
+test("a command gets all variables of its caller, whatever their names and sizes, and no others", async () => {
+  const given = {
+    // What a script would call its own.
+    ...Object.fromEntries(
+      ["key", "value", "name", "odd", "i", "signal", "path"].map((word) => [word, "kept"]),
+    ),
+    "spring.datasource.url": "x",
+    "1st": "y",
+    large: "x".repeat(120_000),
+    "a-b": "z".repeat(120_000),
+    "c-d": "z\n1".repeat(40_000),
+  };
+  const show = "console.log(JSON.stringify(process.env))";
+  const words = [...running(newName(), process.execPath, "-e", show)];
+  for (const shell of ["dash", "bash"]) {
+    const job = new RowlockProcess([shell, ...words], { ...env("this Node"), ...given }, "setsid");
+    stage.afterwards(() => job.destroy());
+    const { out, err } = await job.ended();
+    expect(err).toBe("");
+    const seen = JSON.parse(out) as Record<string, string>;
+    expect(seen).toMatchObject(given);
+    expect(Object.keys(seen).join(" ")).not.toMatch(/IGNORED_SIGNALS|ODD_VARIABLES|ROWLOCK_ROW/);
+  }
+});
+
+test("a signal that only the shell of the launcher ignores reaches the command", async () => {
+  // bash ignores SIGQUIT.
+  const job = started(["bash", ...running(newName(), "grep", "SigIgn", "/proc/self/status")]);
+  expect(await job.ended()).toMatchObject({ code: 0, out: expect.stringMatching(/^SigIgn:\s+0+\n$/) });
 });
 
 /** The process that runs under the lock. */

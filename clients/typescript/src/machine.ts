@@ -10,7 +10,9 @@ const OWN = new BlockList();
 OWN.addSubnet("127.0.0.0", 8);
 OWN.addAddress("::1", "ipv6");
 /** These stand for every address of a machine, and lead to this one. */
-const ANY = ["0.0.0.0", "::"];
+const ANY = new BlockList();
+ANY.addAddress("0.0.0.0");
+ANY.addAddress("::", "ipv6");
 
 /** The host of an address, without the brackets of IPv6. */
 export function hostOf(address: string): string {
@@ -25,12 +27,13 @@ export function isSocketFile(address: string): boolean {
 export function isOnThisMachine(address: string): boolean {
   if (isSocketFile(address)) return true;
   const host = hostOf(address).toLowerCase();
-  return host === "localhost" || isOwn(host);
+  return host === "localhost" || isIn(OWN, host);
 }
 
-/** The same, or an address by which connections, although none should, reach this machine. */
+/** The same, or an address or a name by which connections, although none should, reach this machine. */
 export function reachesThisMachine(address: string): boolean {
-  return isOnThisMachine(address) || ANY.includes(hostOf(address));
+  const host = hostOf(address);
+  return isOnThisMachine(address) || isIn(ANY, host) || /(^|\.)localhost\.?$/i.test(host);
 }
 
 /** The same, or a name that the system resolves to loopback, as by /etc/hosts. Takes a second at most. */
@@ -42,10 +45,10 @@ export async function leadsToThisMachine(address: string): Promise<boolean> {
   });
   const found = lookup(hostOf(address), { all: true }).catch(() => []);
   const addresses = await Promise.race([found, late]).finally(() => clearTimeout(timer));
-  return addresses.length > 0 && addresses.every((each) => isOwn(each.address));
+  return addresses.length > 0 && addresses.every((each) => isIn(OWN, each.address));
 }
 
-function isOwn(host: string): boolean {
+function isIn(list: BlockList, host: string): boolean {
   const kind = isIP(host);
-  return kind !== 0 && OWN.check(host, kind === 6 ? "ipv6" : "ipv4");
+  return kind !== 0 && list.check(host, kind === 6 ? "ipv6" : "ipv4");
 }

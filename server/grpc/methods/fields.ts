@@ -30,6 +30,10 @@ export const NANOS_MAX = 999_999_999;
 const INSTANT_SECONDS_MAX = 253_402_300_799n;
 const TICKET_NUMBER_MAX = 2n ** 63n - 1n;
 
+/** What many decoders of callers make of bytes that are not UTF-8, so that two names become one. */
+const REPLACED = "\ufffd";
+const REPLACED_WORDS = "has U+FFFD, which stands for bytes that are not valid UTF-8: send the text in UTF-8";
+
 interface Bounds {
   readonly minUs: number;
   readonly maxUs: number;
@@ -87,6 +91,7 @@ export function checkText(text: string, bytesMax: number, field: string, violati
   const bytes = text.length * 3 <= bytesMax ? 0 : Buffer.byteLength(text);
   if (bytes > bytesMax)
     violations.add(field, `is ${bytes} bytes long; use at most ${bytesMax} bytes of UTF-8`);
+  if (text.includes(REPLACED)) violations.add(field, REPLACED_WORDS);
   return text;
 }
 
@@ -236,7 +241,7 @@ export function checkLabels(
     const keyBytes = Buffer.byteLength(key);
     if (keyBytes < 1 || keyBytes > LABEL_KEY_BYTES_MAX) {
       violations.add(field, `has a key of ${keyBytes} bytes; use 1 to ${LABEL_KEY_BYTES_MAX} bytes of UTF-8`);
-    }
+    } else if (key.includes(REPLACED)) violations.add(field, REPLACED_WORDS);
     checkText(labels[key] ?? "", TEXT_BYTES_MAX, field, violations);
   }
   return labels;

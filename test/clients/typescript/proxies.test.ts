@@ -148,6 +148,9 @@ test.each([
   ["[::ffff:127.0.0.1]:1"],
   ["0.0.0.0:1"],
   ["[::]:1"],
+  ["[0:0:0:0:0:0:0:0]:1"],
+  ["localhost.:1"],
+  ["job.localhost:1"],
   ["localhost:1"],
   ["LOCALHOST:1"],
   ["127.1:1"],
@@ -155,6 +158,11 @@ test.each([
 ])("%s is on this machine", async (address) => {
   expect(await proxyFor(address, true, { grpc_proxy: AT })).toBeUndefined();
 });
+
+test.each(["localhost.:1", "job.localhost:1", "[0:0:0:0:0:0:0:0]:1"])(
+  "%s says so itself, for bare calls, which look no name up",
+  (address) => expect(proxyNamedFor(address, true, { grpc_proxy: AT })).toBeUndefined(),
+);
 
 test("names the variable that gRPC takes, and shows no proxy that gRPC cannot use", () => {
   const env = { http_proxy: "http://a.test", https_proxy: "http://b.test:8080", HTTPS_PROXY: AT };

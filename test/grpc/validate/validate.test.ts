@@ -186,6 +186,26 @@ describe("AcquireRequest", () => {
     ["a request id with a NUL before it", { name: "a", requestId: "\0r" }, { request_id: /NUL/ }],
     ["an owner of 256 bytes", { name: "a", owner: "o".repeat(256) }, { owner: /255/ }],
     ["17 labels", { name: "a", labels: labels(17) }, { labels: /^has 17 entries/ }],
+    [
+      "text that was no text for its caller",
+      {
+        name: "caf\ufffd",
+        owner: "\ufffd",
+        requestId: "r\ufffd",
+        statusIfLost: "\ufffd",
+        ifStatus: ["\ufffd"],
+        labels: { "k\ufffd": "v", k: "\ufffd" },
+      },
+      {
+        name: /^has U\+FFFD/,
+        owner: /U\+FFFD/,
+        request_id: /U\+FFFD/,
+        status_if_lost: /U\+FFFD/,
+        "if_status[0]": /U\+FFFD/,
+        'labels["k\ufffd"]': /U\+FFFD/,
+        'labels["k"]': /U\+FFFD/,
+      },
+    ],
     ["a label without a key", { name: "a", labels: { "": "v" } }, { 'labels[""]': /key of 0 bytes/ }],
     [
       "everything at once",
