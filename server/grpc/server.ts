@@ -12,7 +12,7 @@ import { Usage } from "../access/usage.ts";
 import type { ListenAddress } from "../config/listen-address.ts";
 import { formatListenAddress } from "../config/listen-address.ts";
 import { blockListOf, type Network } from "../config/networks.ts";
-import { isRevoked } from "../config/revoked-certificates.ts";
+import { hasRevoked } from "../config/revoked-certificates.ts";
 import { secureOptions, type TlsMaterial } from "../config/tls-files.ts";
 import type { Rate } from "../core/allowance.ts";
 import type { BoundUse } from "../core/bound-use.ts";
@@ -210,6 +210,11 @@ export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
       // grpc-js has no option for lists of revoked certificates.
       if (tls?.clientCrls && "setSecureContext" in listener) listener.setSecureContext(secureOptions(tls));
       listener.on("session", (session) => {
+        // Its handshake may have begun before the list that names it was in force.
+        if (tls && comesRevoked(session, tls)) {
+          session.destroy();
+          return;
+        }
         open.add(session);
         session.once("close", () => open.delete(session));
       });
@@ -320,11 +325,17 @@ function rateOf(perSecond: number | null): Rate {
   return { most: (perSecond ?? Number.POSITIVE_INFINITY) * ADDRESS_BURST_S, spanMs: ADDRESS_BURST_S * 1_000 };
 }
 
-/** Whether the client has shown a certificate that is in one of the lists. */
+/** Whether one of the certificates by which the client was let in is in one of the lists. */
 function comesRevoked(session: ServerHttp2Session, { clientCrls }: TlsMaterial): boolean {
   if (!clientCrls || session.destroyed) return false;
-  const shown = (session.socket as TLSSocket).getPeerX509Certificate?.();
-  return shown !== undefined && isRevoked(shown.raw, clientCrls);
+  const chain: Buffer[] = [];
+  // With the authorities that only the server has. The last one may be its own issuer.
+  let shown = (session.socket as TLSSocket).getPeerCertificate?.(true);
+  while (shown?.raw && !chain.at(-1)?.equals(shown.raw)) {
+    chain.push(shown.raw);
+    shown = shown.issuerCertificate;
+  }
+  return hasRevoked(chain, clientCrls);
 }
 
 function credentialsOf(tls: TlsMaterial | null): ServerCredentials {
