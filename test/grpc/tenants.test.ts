@@ -147,6 +147,29 @@ describe.each(["call", "session"] as const)(
   },
 );
 
+test.each(["call", "session"] as const)(
+  "guesses at the ids of others are refused after a while, whether their locks exist or not, by %s",
+  async (carrier) => {
+    server = await startTenantsServer(
+      `rules: [{ who: token:polite, may: [use], on: theirs }, { who: token:greedy, may: [use], on: mine }]`,
+      ["greedy", "polite"],
+    );
+    const polite = server.clientOf("polite");
+    const { leaseId } = await polite.lease({ name: "theirs", ttl: TTL });
+    const greedy = server.clientOf("greedy", CARRIERS[carrier]);
+    for (const guess of [leaseId, leaseId.replace(/^[^.]+/, "zzz")]) {
+      const seen = new Set<string>();
+      for (let round = 0; round < 200 && !seen.has("client_renewals"); round++) {
+        const guesses = Array.from({ length: 50 }, () => greedy.call("renew", { leaseId: guess }));
+        for (const refusal of await Promise.all(guesses.map(refusalOf))) seen.add(refusal);
+      }
+      expect([...seen].sort()).toEqual(["RIGHT_MISSING", "client_renewals"]);
+      await until(async () => (await refusalOf(greedy.call("renew", { leaseId: guess }))) === "RIGHT_MISSING");
+    }
+    expect(await refusalOf(polite.call("renew", { leaseId }))).toBe("none");
+  },
+);
+
 describe.each(["call", "session"] as const)("what others have set and done, by %s", (carrier) => {
   const RIGHTS = `
 rules:
