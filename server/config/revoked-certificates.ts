@@ -49,27 +49,33 @@ function checkDate({ nextUpdate }: RevokedList, faults: string[]): void {
     );
 }
 
-/**
- * Whether the lists name one of the certificates: that of a client, then its issuers, in DER. A certificate that the next
- * one has not signed counts as revoked: clients send their issuers, and could send another one of the same name.
- */
-export function hasRevoked(chain: readonly Buffer[], crls: readonly string[]): boolean {
-  const certificates = chain.map((raw) => new X509Certificate(raw));
-  return certificates.some((certificate, at) => {
-    const issuer = certificates[at + 1];
-    return (
-      isRevoked(certificate.raw, crls) || (issuer !== undefined && !certificate.verify(issuer.publicKey))
-    );
-  });
+/** What lists name a certificate by. */
+export interface Certified {
+  /** As `nameText` has it. */
+  readonly issuer: string;
+  /** In hexadecimal. */
+  readonly serial: string;
 }
 
-/** Whether one of the lists names the certificate, in DER. */
-export function isRevoked(raw: Buffer, crls: readonly string[]): boolean {
-  const { issuer, serial } = certificateFields(raw);
-  return crls.some((crl) => {
-    const list = listOf(crl);
-    return list.issuer === issuer && list.serials.has(serial);
+/**
+ * Of the certificate of a client, then its issuers, in DER: what lists name them by. null: the next one has not signed one
+ * of them. Clients send their issuers, and could send another one of the same name.
+ */
+export function chainOf(raws: readonly Buffer[]): readonly Certified[] | null {
+  const certificates = raws.map((raw) => new X509Certificate(raw));
+  const isWhole = certificates.every((certificate, at) => {
+    const issuer = certificates[at + 1];
+    return issuer === undefined || certificate.verify(issuer.publicKey);
   });
+  return isWhole ? raws.map(certificateFields) : null;
+}
+
+/** Whether one of the lists names one of the certificates. Costs little: it is asked for all connections at once. */
+export function hasRevoked(chain: readonly Certified[], crls: readonly string[]): boolean {
+  const lists = crls.map(listOf);
+  return chain.some((certificate) =>
+    lists.some((list) => list.issuer === certificate.issuer && list.serials.has(certificate.serial)),
+  );
 }
 
 /** The authorities among these certificates, as PEM, that have no list: TLS refuses every client below them. */
