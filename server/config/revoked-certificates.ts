@@ -8,6 +8,7 @@ import type { ReadFile } from "./reloaded-files.ts";
 import { reasonOf } from "./sources.ts";
 
 const NAME = "ROWLOCK_TLS_CLIENT_CRL";
+const CERTIFICATE = /-----BEGIN CERTIFICATE-----[\s\S]+?-----END CERTIFICATE-----/g;
 const PEM = /-----BEGIN X509 CRL-----([\s\S]+?)-----END X509 CRL-----/g;
 
 /** The lists as PEM, each by itself: Node takes only the first of a text. null: none is set, or there are faults. */
@@ -48,19 +49,47 @@ function checkDate({ nextUpdate }: RevokedList, faults: string[]): void {
     );
 }
 
-/** Whether one of the lists names the certificate, in DER. */
-export function isRevoked(raw: Buffer, crls: readonly string[]): boolean {
-  if (crls.length === 0) return false;
-  const { issuer, serial } = certificateFields(new X509Certificate(raw).raw);
-  return crls.some((crl) => {
-    const list = listOf(crl);
-    return list.issuer.equals(issuer) && list.serials.has(serial);
+/** What lists name a certificate by. */
+export interface Certified {
+  /** As `nameText` has it. */
+  readonly issuer: string;
+  /** In hexadecimal. */
+  readonly serial: string;
+}
+
+/**
+ * Of the certificate of a client, then its issuers, in DER: what lists name them by. null: the next one has not signed one
+ * of them. Clients send their issuers, and could send another one of the same name.
+ */
+export function chainOf(raws: readonly Buffer[]): readonly Certified[] | null {
+  const certificates = raws.map((raw) => new X509Certificate(raw));
+  const isWhole = certificates.every((certificate, at) => {
+    const issuer = certificates[at + 1];
+    return issuer === undefined || certificate.verify(issuer.publicKey);
   });
+  return isWhole ? raws.map(certificateFields) : null;
+}
+
+/** Whether one of the lists names one of the certificates. Costs little: it is asked for all connections at once. */
+export function hasRevoked(chain: readonly Certified[], crls: readonly string[]): boolean {
+  const lists = crls.map(listOf);
+  return chain.some((certificate) =>
+    lists.some((list) => list.issuer === certificate.issuer && list.serials.has(certificate.serial)),
+  );
+}
+
+/** The authorities among these certificates, as PEM, that have no list: TLS refuses every client below them. */
+export function withoutList(authorities: string, crls: readonly string[]): readonly string[] {
+  const listed = new Set(crls.map((crl) => listOf(crl).issuer));
+  const certificates = (authorities.match(CERTIFICATE) ?? []).map((pem) => new X509Certificate(pem));
+  return certificates
+    .filter(({ raw }) => !listed.has(certificateFields(raw).subject))
+    .map(({ subject }) => subject);
 }
 
 interface RevokedList {
-  /** In DER, as in the certificates that it is about. */
-  readonly issuer: Buffer;
+  /** As `nameText` has it. */
+  readonly issuer: string;
   readonly nextUpdate: Date | null;
   readonly serials: ReadonlySet<string>;
 }
@@ -78,7 +107,21 @@ function listOf(crl: string): RevokedList {
   return read;
 }
 
-const TAG = { integer: 0x02, utcTime: 0x17, generalizedTime: 0x18, sequence: 0x30, version: 0xa0 } as const;
+const TAG = {
+  ...{
+    integer: 0x02,
+    utf8: 0x0c,
+    printable: 0x13,
+    teletex: 0x14,
+    ia5: 0x16,
+    utcTime: 0x17,
+    generalizedTime: 0x18,
+  },
+  ...{ visible: 0x1a, bmp: 0x1e, sequence: 0x30, version: 0xa0 },
+} as const;
+const TEXTS: ReadonlySet<number> = new Set([
+  ...[TAG.utf8, TAG.printable, TAG.teletex, TAG.ia5, TAG.visible, TAG.bmp],
+]);
 
 /** CertificateList of RFC 5280: version, algorithm, issuer, this update, next update, revoked certificates, extensions. */
 function readList(der: Buffer): RevokedList {
@@ -90,16 +133,39 @@ function readList(der: Buffer): RevokedList {
   const nextUpdate = isTime ? timeOf(rest.shift() as Part) : null;
   const revoked = rest[0]?.tag === TAG.sequence ? partsOf(rest[0].content) : [];
   const serials = new Set(revoked.map(({ content }) => only(content).content.toString("hex")));
-  return { issuer: issuer.whole, nextUpdate, serials };
+  return { issuer: nameText(issuer), nextUpdate, serials };
 }
 
-/** TBSCertificate of RFC 5280: version, serial number, algorithm, issuer, and more. */
-function certificateFields(der: Buffer): { readonly issuer: Buffer; readonly serial: string } {
+/** TBSCertificate of RFC 5280: version, serial number, algorithm, issuer, validity, subject, and more. */
+function certificateFields(der: Buffer) {
   const [tbs] = partsOf(only(der).content);
   const fields = partsOf((tbs as Part).content);
   if (fields[0]?.tag === TAG.version) fields.shift();
-  const [serial, , issuer] = fields as [Part, Part, Part];
-  return { issuer: issuer.whole, serial: serial.content.toString("hex") };
+  const [serial, , issuer, , subject] = fields as [Part, Part, Part, Part, Part];
+  return {
+    serial: serial.content.toString("hex"),
+    issuer: nameText(issuer),
+    subject: nameText(subject),
+  };
+}
+
+/**
+ * The same text for names that TLS takes for the same: lists and certificates may write one in several kinds of text, with
+ * other spaces and in another case.
+ */
+function nameText({ content }: Part): string {
+  const sets = partsOf(content).map((set) => partsOf(set.content).map(({ content }) => partsOf(content)));
+  return JSON.stringify(
+    sets.map((set) =>
+      set.map(([kind, text]) => [(kind as Part).content.toString("hex"), foldedText(text as Part)]),
+    ),
+  );
+}
+
+function foldedText({ tag, content, whole }: Part): string {
+  if (!TEXTS.has(tag)) return whole.toString("hex");
+  const text = tag === TAG.bmp ? Buffer.from(content).swap16().toString("utf16le") : content.toString();
+  return text.toLowerCase().trim().replaceAll(/\s+/g, " ");
 }
 
 /** `YYMMDDhhmmssZ`, where 50 and above are of the last century, or `YYYYMMDDhhmmssZ`. */

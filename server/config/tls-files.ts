@@ -6,7 +6,7 @@ import { X509Certificate } from "node:crypto";
 import { createSecureContext } from "node:tls";
 import { readCertificates, readKeyPair } from "./pem-files.ts";
 import type { Checked, ReadFile } from "./reloaded-files.ts";
-import { readCrls } from "./revoked-certificates.ts";
+import { readCrls, withoutList } from "./revoked-certificates.ts";
 import type { SettingValues } from "./settings.ts";
 import { reasonOf } from "./sources.ts";
 
@@ -50,10 +50,19 @@ export function readTlsMaterial(
   const pair = readKeyPair(["ROWLOCK_TLS_CERT", tlsCert], ["ROWLOCK_TLS_KEY", tlsKey], readFile, faults);
   const clientCa = readCertificates("ROWLOCK_TLS_CLIENT_CA", tlsClientCa, readFile, faults);
   const clientCrls = readCrls(tlsClientCrl, readFile, faults);
+  if (clientCa !== null && clientCrls !== null) checkLists(clientCa, clientCrls, faults);
   if (!pair) return null;
   const material = { ...pair, clientCa, ...(clientCrls && { clientCrls }) };
   if (faults.length === before) checkUse(material, faults);
   return material;
+}
+
+/** Without a list, nobody could tell why clients are refused. */
+function checkLists(clientCa: string, clientCrls: readonly string[], faults: string[]): void {
+  for (const subject of withoutList(clientCa, clientCrls))
+    faults.push(
+      `ROWLOCK_TLS_CLIENT_CRL has no list of the authority "${subject}" in ROWLOCK_TLS_CLIENT_CA: TLS refuses every client of it. Add its list, even if it is empty, or take the authority out.`,
+    );
 }
 
 /** Adds a fault if TLS refuses the material, as it does with keys that are too short. */

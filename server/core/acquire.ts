@@ -69,9 +69,13 @@ export function comesBackTo(command: Command, claim: Claim): command is Acquire 
     claim.requestId === command.requestId &&
     claim.mode === command.mode &&
     claim.permits === command.permits &&
-    // The answer contains the id that proves the right to the claim, so it is for nobody else.
-    (claim.principal === "" || claim.principal === principalOf(command))
+    isFor(claim, command)
   );
+}
+
+/** Whether the claim may be shown to whoever asks: the answer contains the id that proves the right to it. */
+export function isFor({ principal }: Pick<Claim, "principal">, asks: Pick<Acquire, "caller">): boolean {
+  return principal === "" || principal === principalOf(asks);
 }
 
 /** Who asks, as the server has verified it; empty if it asks nobody. */

@@ -5,6 +5,7 @@ import { NOBODY } from "../access/access.ts";
 import { rightMissing } from "../access/access-error.ts";
 import { EVERYTHING } from "../access/policy.ts";
 import type { Needed, Right } from "../access/rights.ts";
+import type { Caller } from "../core/command.ts";
 import type { LockEngine } from "../engine/engine.ts";
 import type { Client } from "./call.ts";
 
@@ -34,7 +35,7 @@ interface AuthorizedVerb {
  * the calls of its quota. What keeps leases or gives them back does not count.
  */
 export function admitCall(
-  call: { readonly client: Pick<Client, "identity" | "usage"> },
+  call: Caller & { readonly client: Pick<Client, "identity" | "usage" | "renewals"> },
   verb: AuthorizedVerb,
   asked: unknown,
   engine: Pick<LockEngine, "lockName">,
@@ -47,19 +48,21 @@ export function admitCall(
   return authorize(call, needed, touched, engine);
 }
 
-type ByClient = { readonly client: Pick<Client, "identity"> };
+type ByClient = Caller & { readonly client: Pick<Client, "identity" | "renewals"> };
 
 /**
  * Throws RIGHT_MISSING, or rejects with it if the name of a lock must be looked up first. undefined: it is allowed. An id
  * of a lock that does not exist is refused like that of another's lock, except to callers who may use every lock: numbers
- * of locks can be guessed, and the answer must not say which ones there are.
+ * of locks can be guessed, and the answer must not say which ones there are. Throws OVERLOADED if the caller has guessed too
+ * many.
  */
 export function authorize(
-  { client: { identity } }: ByClient,
+  call: ByClient,
   needed: Needed,
   { names, prefix, lockId }: Touched,
   engine: Pick<LockEngine, "lockName">,
 ): Promise<void> | undefined {
+  const { identity, renewals } = call.client;
   const { allowed, principal } = identity;
   if (allowed === EVERYTHING) return undefined;
   const denied = names?.find((name) => !allowed.on(needed, name));
@@ -67,17 +70,20 @@ export function authorize(
   if (prefix !== undefined && !allowed.under(needed, prefix))
     throw rightMissing(principal, needed, `all of "${prefix}*"`);
   if (lockId === undefined) return undefined;
+  renewals.check();
   const check = (name: string | null) => {
-    if (name === null ? !allowed.under(needed, "") : !allowed.on(needed, name))
-      // The name is not told: numbers of locks can be guessed.
-      throw rightMissing(
-        principal,
-        needed,
-        "the lock of this lease or ticket",
-        name === null ? undefined : `"${name}"`,
-      );
+    if (name === null ? allowed.under(needed, "") : allowed.on(needed, name)) return;
+    // Also for a name that was known without a read: what is left must not tell the guesses apart.
+    renewals.denied();
+    // The name is not told: numbers of locks can be guessed.
+    throw rightMissing(
+      principal,
+      needed,
+      "the lock of this lease or ticket",
+      name === null ? undefined : `"${name}"`,
+    );
   };
-  const found = engine.lockName(lockId);
+  const found = engine.lockName(lockId, call);
   if (found instanceof Promise) return found.then(check);
   check(found);
   return undefined;

@@ -2,6 +2,7 @@
 // by itself (OwnCall) or as a command of a session (session-call.ts).
 
 import type { Identity } from "../access/access.ts";
+import type { AccessError } from "../access/access-error.ts";
 import type { Usage } from "../access/usage.ts";
 import { type BoundUse, mostUsed } from "../core/bound-use.ts";
 import type { Claim, ClaimRef } from "../core/claim.ts";
@@ -43,6 +44,8 @@ export interface Call extends Caller {
   endOf?(lease: ClaimRef): Claim | undefined;
   /** In a session: the call's answer reports that the lease has ended; `how`: the ended claim, if known. */
   reportsEnd?(lease: ClaimRef, how?: Claim): void;
+  /** In a session: a part of the call was denied, and the others may not be. */
+  denied?(why: AccessError): void;
 }
 
 /** Sends one message, and calls `written` when the connection has taken it. */

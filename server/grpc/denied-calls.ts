@@ -1,9 +1,11 @@
 // Logs calls that were refused for who their caller is: each address now and then as a warning, with the number suppressed
 // in between, and, if grants and releases are audited, each denied call for the audit. Both are bounded for one address
-// and for all together, so that nobody fills the disk. Decides nothing, and knows no credentials.
+// and for all together, so that nobody fills the disk. Known callers have bounds of their own: strangers, of whom there may
+// be any number, hide nothing that a known caller tries. Decides nothing, and knows no credentials.
 
 import { AccessError } from "../access/access-error.ts";
 import { Allowance, type Rate } from "../core/allowance.ts";
+import { networkOf } from "../core/by-address.ts";
 import { RecentMap } from "../core/recent-map.ts";
 import type { Span } from "../core/span.ts";
 import type { Logger } from "../log/log.ts";
@@ -40,40 +42,54 @@ export interface Denied {
 
 export class DeniedCalls {
   readonly #logger: Logger;
-  readonly #warned = new SomeOf(LOGGED_DENIALS_EACH, LOGGED_DENIALS_ALL);
+  readonly #warned = new Bounded(LOGGED_DENIALS_EACH, LOGGED_DENIALS_ALL);
   /** null: calls are not audited. */
-  readonly #audited: SomeOf | null;
+  readonly #audited: Bounded | null;
 
   constructor(logger: Logger, isAudited: boolean) {
     this.#logger = logger;
-    this.#audited = isAudited ? new SomeOf(AUDITED_DENIALS_EACH, AUDITED_DENIALS_ALL) : null;
+    this.#audited = isAudited ? new Bounded(AUDITED_DENIALS_EACH, AUDITED_DENIALS_ALL) : null;
   }
 
   denied({ method, reason, cause, peer = "", span }: Denied): void {
     const { principal } = cause instanceof AccessError ? cause.metadata : {};
+    const isKnown = principal !== undefined;
     // Ports change with each connection.
-    const key = `${reason} ${peer.replace(/:\d+$/, "")}`;
+    const address = networkOf(peer.replace(/:\d+$/, ""));
     const line = (suppressed: number) => ({
       ...{ method, reason, peer, suppressed },
-      ...(principal !== undefined && { principal }),
+      ...(isKnown && { principal }),
       ...traceIds(span),
       ...whyOf(cause),
     });
-    const warned = this.#warned.take(key);
+    const warned = this.#warned.take(`${reason} ${address}`, isKnown);
     if (warned !== null) this.#logger.warn(line(warned), "calls are refused");
-    const audited = this.#audited?.take(`${key} ${principal}`) ?? null;
+    const audited = this.#audited?.take(`${reason} ${principal ?? address}`, isKnown) ?? null;
     if (audited !== null) this.#logger.info(line(audited), "call denied");
   }
 }
 
-/** A refusal may know more than its message, which the caller is told. */
-function whyOf(cause: unknown): { readonly why: string; readonly cause?: string } {
-  if (!(cause instanceof Error)) return { why: String(cause) };
-  if (cause.cause === undefined) return { why: cause.message };
-  return {
-    why: cause.message,
-    cause: cause.cause instanceof Error ? cause.cause.message : String(cause.cause),
-  };
+/** A refusal may know more than its message, which the caller is told: the name of the lock, or what went wrong. */
+function whyOf(error: unknown): { readonly why: string; readonly on?: string; readonly cause?: string } {
+  if (!(error instanceof Error)) return { why: String(error) };
+  const { message: why, cause } = error;
+  if (cause === undefined) return { why };
+  return cause instanceof Error ? { why, cause: cause.message } : { why, on: String(cause) };
+}
+
+/** Lets some through of known callers, and as many of strangers. */
+class Bounded {
+  readonly #known: SomeOf;
+  readonly #strangers: SomeOf;
+
+  constructor(each: Rate, all: Rate) {
+    this.#known = new SomeOf(each, all);
+    this.#strangers = new SomeOf(each, all);
+  }
+
+  take(key: string, isKnown: boolean): number | null {
+    return (isKnown ? this.#known : this.#strangers).take(key);
+  }
 }
 
 interface Of {

@@ -106,7 +106,7 @@ export class FrontDoor {
     if (!isOwn && !this.#takesOther(session, stream)) return this.#refuse(stream, path, OTHERS);
     const isUrgent = verb?.admission === "urgent";
     const place = streams.enter(session, bytes, isUrgent, () => {
-      this.#note(path, UNFINISHED);
+      this.#note(path, UNFINISHED, session);
       standing.failedOn(session);
       endWith(stream, UNFINISHED.answer);
     });
@@ -153,17 +153,18 @@ export class FrontDoor {
   #refuse(stream: ServerHttp2Stream, path: unknown, refusal: Refusal): false {
     const { session } = stream;
     endWith(stream, refusal.answer);
-    this.#note(path, refusal);
+    this.#note(path, refusal, session);
     if (session && refusal !== FULL) this.#options.standing.failedOn(session);
     return false;
   }
 
-  #note(path: unknown, { failure, error, code }: Refusal): void {
-    const { observer, faultLog } = this.#options.frame;
+  #note(path: unknown, { failure, error, code }: Refusal, session: object | undefined): void {
+    const { frame, standing } = this.#options;
+    const { observer, faultLog } = frame;
     // Only names that exist become labels of metrics.
     const method = BY_PATH.get(path)?.of.name;
     if (method === undefined) return;
     observer.call(method, code, 0, "call");
-    faultLog.failed(method, failure, error);
+    faultLog.failed(method, failure, error, undefined, session && standing.peerOf(session));
   }
 }

@@ -1,6 +1,6 @@
 // Bounds the renewals and releases of each client by the leases that it holds and their time to live. A renewal at a pace
 // that an honest client may have costs nothing, so holders of many leases may send many; one that comes much sooner, or
-// that finds no lease, takes from a small allowance. A client is a principal or, if nobody is asked who they are, a
+// that finds no lease, or one of a lock that its client may not use, takes from a small allowance. A client is a principal or, if nobody is asked who they are, a
 // session or a connection. Reads no lease: whoever runs the call says what it was worth.
 
 import { type BoundUse, mostUsed } from "../core/bound-use.ts";
@@ -23,6 +23,10 @@ export interface RenewalBound {
    * could not answer. Throws OVERLOADED while nothing is left of the allowance.
    */
   begin(lease: ClaimKey): (cost: number | null) => void;
+  /** Throws OVERLOADED while nothing is left of the allowance. */
+  check(): void;
+  /** Counts a call for the lease or ticket of a lock that its client may not use: it may have cost a read. */
+  denied(): void;
 }
 
 /** What a renewal costs that keeps a lease of this ttl, which has run for so long; null: it was not renewed before. */
@@ -78,9 +82,18 @@ class OwnBound implements RenewalBound {
     return Math.max(0, RENEWALS_SPARE - this.#left);
   }
 
-  begin(lease: ClaimKey): (cost: number | null) => void {
+  check(): void {
     this.#giveBack();
     if (this.#left < 1) throw tooManyRenewals(((1 - this.#left) * 1_000) / RENEWALS_PER_SECOND);
+  }
+
+  denied(): void {
+    this.#giveBack();
+    this.#take(1);
+  }
+
+  begin(lease: ClaimKey): (cost: number | null) => void {
+    this.check();
     const key = keyText(lease);
     const isFirst = !this.#underWay.has(key);
     // A second call for a lease keeps nothing that the first one does not, so it pays in advance.

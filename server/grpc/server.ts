@@ -12,7 +12,7 @@ import { Usage } from "../access/usage.ts";
 import type { ListenAddress } from "../config/listen-address.ts";
 import { formatListenAddress } from "../config/listen-address.ts";
 import { blockListOf, type Network } from "../config/networks.ts";
-import { isRevoked } from "../config/revoked-certificates.ts";
+import { type Certified, chainOf, hasRevoked } from "../config/revoked-certificates.ts";
 import { secureOptions, type TlsMaterial } from "../config/tls-files.ts";
 import type { Rate } from "../core/allowance.ts";
 import type { BoundUse } from "../core/bound-use.ts";
@@ -188,7 +188,8 @@ export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
     frame,
   });
   const listeners: Listener[] = [];
-  const open = new Set<ServerHttp2Session>();
+  /** The certificates by which each client was let in; none if there are no lists. */
+  const open = new Map<ServerHttp2Session, readonly Certified[]>();
   let { tls } = options;
   let connectionCount = 0;
   limitConnections(server, {
@@ -210,7 +211,13 @@ export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
       // grpc-js has no option for lists of revoked certificates.
       if (tls?.clientCrls && "setSecureContext" in listener) listener.setSecureContext(secureOptions(tls));
       listener.on("session", (session) => {
-        open.add(session);
+        // Its handshake may have begun before the list that names it was in force.
+        const chain = tls?.clientCrls && !session.destroyed ? shownChain(session) : [];
+        if (!chain || hasRevoked(chain, tls?.clientCrls ?? [])) {
+          session.destroy();
+          return;
+        }
+        open.set(session, chain);
         session.once("close", () => open.delete(session));
       });
       if (ageMsMax !== null) endOldConnections(listener, { ageMsMax, finishMs, onOld, onClosed });
@@ -282,7 +289,8 @@ export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
       tls = renewed;
       for (const listener of listeners)
         if ("setSecureContext" in listener) listener.setSecureContext(secureOptions(renewed));
-      for (const session of open) if (comesRevoked(session, renewed)) endRevoked(session);
+      for (const [session, chain] of open)
+        if (!session.destroyed && hasRevoked(chain, renewed.clientCrls ?? [])) endRevoked(session);
     },
     bounds: (): readonly BoundUse[] => {
       const waits = openWaits.count + arriving.count;
@@ -320,11 +328,16 @@ function rateOf(perSecond: number | null): Rate {
   return { most: (perSecond ?? Number.POSITIVE_INFINITY) * ADDRESS_BURST_S, spanMs: ADDRESS_BURST_S * 1_000 };
 }
 
-/** Whether the client has shown a certificate that is in one of the lists. */
-function comesRevoked(session: ServerHttp2Session, { clientCrls }: TlsMaterial): boolean {
-  if (!clientCrls || session.destroyed) return false;
-  const shown = (session.socket as TLSSocket).getPeerX509Certificate?.();
-  return shown !== undefined && isRevoked(shown.raw, clientCrls);
+/** The certificates by which the client was let in; null: those that it has shown do not belong together. */
+function shownChain(session: ServerHttp2Session): readonly Certified[] | null {
+  const raws: Buffer[] = [];
+  // With the authorities that only the server has. The last one may be its own issuer.
+  let shown = (session.socket as TLSSocket).getPeerCertificate?.(true);
+  while (shown?.raw && !raws.at(-1)?.equals(shown.raw)) {
+    raws.push(shown.raw);
+    shown = shown.issuerCertificate;
+  }
+  return chainOf(raws);
 }
 
 function credentialsOf(tls: TlsMaterial | null): ServerCredentials {

@@ -21,6 +21,7 @@ import {
   hpack,
   RawConnection,
 } from "../support/http2-frames.ts";
+import { SessionClient } from "../support/session-client.ts";
 import { CARRIERS, startTenantsServer, type TenantsServer } from "../support/tenants.ts";
 
 const POLICY = `
@@ -66,6 +67,28 @@ describe("a server with tenants", () => {
     expect(outcomes).toEqual(["OK", "UNAUTHENTICATED", "UNAUTHENTICATED", "UNAUTHENTICATED"]);
     expect(server.logLines[0]).toMatchObject(SEVERAL);
     connection.socket.destroy();
+  });
+
+  test("logs the address of whoever sends no credentials", async () => {
+    const connection = new RawConnection(server.address);
+    await call(connection, 1, "ListLocks", []);
+    await until(() => server.logLines.length > 0);
+    const { localAddress, localPort } = connection.socket;
+    const fields = { reason: "CREDENTIALS_MISSING", peer: `${localAddress}:${localPort}` };
+    expect(server.logLines).toMatchObject([{ message: "calls are refused", fields }]);
+    connection.socket.destroy();
+  });
+
+  test("logs each lease that a client may not renew together with others, by the name of its lock", async () => {
+    const { leaseId } = await server.clientOf("root").lease({ name: "other/held", ttl: TTL });
+    const user = server.clientOf("user", SessionClient);
+    const { leaseId: own } = await user.lease({ name: "mine/a", ttl: TTL });
+    const { leases } = (await user.call("renewLeases" as never, { leases: [{ leaseId: own }, { leaseId }] } as never)) as {
+      leases: { outcome: { case: string } }[];
+    };
+    expect(leases.map(({ outcome }) => outcome.case)).toEqual(["lease", "error"]);
+    const fields = { reason: "RIGHT_MISSING", principal: "token:user", on: '"other/held"' };
+    expect(server.logLines).toMatchObject([{ message: "calls are refused", fields }]);
   });
 
   test("refuses a session with two authorization headers", async () => {
@@ -154,9 +177,9 @@ describe("the log", () => {
         cause: credentialsWrong("the token"),
         peer,
       });
-    const missing = (principal: string) =>
+    const missing = (principal: string, peer = "10.0.0.9:1") =>
       log.denied({
-        ...{ method: "Acquire", reason: "RIGHT_MISSING", peer: "10.0.0.9:1" },
+        ...{ method: "Acquire", reason: "RIGHT_MISSING", peer },
         cause: rightMissing(principal, { verb: "Acquire", right: "use" }, '"etl/a"'),
       });
     return { lines, wrong, missing };
@@ -180,6 +203,25 @@ describe("the log", () => {
     const { lines, wrong } = stage(false);
     for (let host = 0; host < 2 * DENIED_ADDRESSES_MAX; host++) wrong(`10.0.${host >> 8}.${host & 255}:1`);
     expect(lines).toHaveLength(LOGGED_DENIALS_ALL.most);
+  });
+
+  test("has what known callers try, however many strangers there are, and one bound for each of them", () => {
+    const { lines, wrong, missing } = stage(true);
+    for (let host = 0; host < 2 * DENIED_ADDRESSES_MAX; host++) wrong(`10.0.${host >> 8}.${host & 255}:1`);
+    lines.splice(0);
+    missing("token:a", "10.1.0.1:1");
+    expect(lines.map(({ message }) => message)).toEqual(["calls are refused", "call denied"]);
+    for (let host = 0; host < 250; host++) missing("token:a", `10.1.0.${host}:1`);
+    missing("token:b", "10.1.0.1:1");
+    const audited = lines.filter(({ message }) => message === "call denied");
+    expect(audited).toHaveLength(AUDITED_DENIALS_EACH.most + 1);
+    expect(audited.at(-1)).toMatchObject({ principal: "token:b" });
+  });
+
+  test("takes a network for one address", () => {
+    const { lines, wrong } = stage(false);
+    for (let host = 1; host < 100; host++) wrong(`2001:db8:1:2::${host}:7`);
+    expect(lines).toHaveLength(1);
   });
 
   test("of an audit has denied calls with their callers, as many as one address may make", () => {

@@ -97,3 +97,15 @@ test("what the database could not answer costs nothing, and each client pays for
   expect(begin(1, "token:b")).toBeDefined();
   expect(begin(1, {})).toBeDefined();
 });
+
+test("calls for what the client may not use take from the allowance, and are refused like the others", () => {
+  const { bounds, begin } = stage();
+  const bound = bounds.of("token:a");
+  for (let at = 0; at < RENEWALS_SPARE; at++) {
+    bound.check();
+    bound.denied();
+  }
+  expect(() => bound.check()).toThrow(CallError);
+  expect(begin(1)).toBeUndefined();
+  expect(begin(1, "token:b")).toBeDefined();
+});

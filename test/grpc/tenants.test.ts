@@ -85,6 +85,26 @@ describe.each(["call", "session"] as const)("captures that wait, by %s", (carrie
   });
 });
 
+test.each(["call", "session"] as const)(
+  "the request id of another's capture shows nothing of its leases, by %s",
+  async (carrier) => {
+    await start();
+    const [polite, greedy] = ["polite", "greedy"].map((name) => server.clientOf(name, CARRIERS[carrier])) as [
+      TestCalls,
+      TestCalls,
+    ];
+    const asked = { maxLeases: 1, ttl: TTL, requestId: "job-17" };
+    const { leases } = await polite.call("capture", { ...asked, names: ["theirs"] });
+    const guess = (more: object) => refusalOf(greedy.call("capture", { ...asked, names: ["mine"], ...more }));
+    for (const more of [{}, { names: ["theirs"] }, { maxWait: LONG }])
+      expect(await guess(more)).toBe("REQUEST_ID_REUSED");
+    const again = await polite.call("capture", { ...asked, names: ["theirs"] });
+    expect(again.leases.map(({ leaseId }) => leaseId)).toEqual(leases.map(({ leaseId }) => leaseId));
+    await polite.call("release", { leaseId: leases[0]?.leaseId ?? "" });
+    expect(await guess({})).toBe("REQUEST_ID_REUSED");
+  },
+);
+
 test("the waits of one caller are bounded by its share, over all carriers and connections", async () => {
   await start({ room: { ...NO_BOUND, waits: 10, principalWaits: 4 } });
   const polite = server.clientOf("polite");
@@ -144,6 +164,31 @@ describe.each(["call", "session"] as const)(
       // The lease itself has lost nothing.
       await until(async () => (await refusalOf(clients[1].call("renew", { leaseId }))) === "none");
     });
+  },
+);
+
+test.each(["call", "session"] as const)(
+  "guesses at the ids of others are refused after a while, whether their locks exist or not, by %s",
+  async (carrier) => {
+    server = await startTenantsServer(
+      `rules: [{ who: token:polite, may: [use], on: theirs }, { who: token:greedy, may: [use], on: mine }]`,
+      ["greedy", "polite"],
+    );
+    const polite = server.clientOf("polite");
+    const { leaseId } = await polite.lease({ name: "theirs", ttl: TTL });
+    const greedy = server.clientOf("greedy", CARRIERS[carrier]);
+    for (const guess of [leaseId, leaseId.replace(/^[^.]+/, "zzz")]) {
+      const seen = new Set<string>();
+      for (let round = 0; round < 200 && !seen.has("client_renewals"); round++) {
+        const guesses = Array.from({ length: 50 }, () => greedy.call("renew", { leaseId: guess }));
+        for (const refusal of await Promise.all(guesses.map(refusalOf))) seen.add(refusal);
+      }
+      expect([...seen].sort()).toEqual(["RIGHT_MISSING", "client_renewals"]);
+      await until(
+        async () => (await refusalOf(greedy.call("renew", { leaseId: guess }))) === "RIGHT_MISSING",
+      );
+    }
+    expect(await refusalOf(polite.call("renew", { leaseId }))).toBe("none");
   },
 );
 

@@ -49,6 +49,17 @@ export function authorityUntil({ privateKey }: Authority, untilMs: number): Auth
   return authorityWith(privateKey, untilMs);
 }
 
+/** An authority that another one has signed. */
+export function authorityUnder(
+  { name: issuer, privateKey: issuerKey }: Authority,
+  commonName: string,
+): Authority {
+  const { publicKey, privateKey } = keyPair();
+  const name = nameOf(commonName);
+  const cert = certificate({ name, publicKey, issuer, issuerKey, isAuthority: true });
+  return { cert, key: keyPem(privateKey), name, privateKey };
+}
+
 function authorityWith(privateKey: KeyObject, untilMs?: number): Authority {
   const name = nameOf("authority of a test");
   const cert = certificate({

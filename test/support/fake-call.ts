@@ -17,7 +17,7 @@ export function fakeCall(more: Partial<Call> = {}): FakeCall {
       usage: new Usage(),
       admission: { run: (_call, command) => command() },
       waits: { enter: () => () => {} },
-      renewals: { begin: () => () => {} },
+      renewals: { begin: () => () => {}, check: () => {}, denied: () => {} },
     },
     isUrgent: false,
     signal: cancelled.signal,

@@ -5,6 +5,7 @@
 // connection is gone.
 
 import { setImmediate as nextTurn } from "node:timers/promises";
+import { isFor } from "../../core/acquire.ts";
 import { CAPTURE_MAX } from "../../core/bounds.ts";
 import { type Claim, captureRequestId, SERVER_MADE_PREFIX } from "../../core/claim.ts";
 import type { Acquire, Caller, OutcomeNamed } from "../../core/command.ts";
@@ -37,6 +38,8 @@ export interface CaptureTry {
   readonly isOver: () => boolean;
 }
 
+type Asked = Pick<CaptureTry, "input" | "caller">;
+
 /** The claims that the request got before and that have not ended. */
 interface Earlier {
   readonly live: readonly Claim[];
@@ -46,6 +49,7 @@ interface Earlier {
 type Found = Captured | Earlier | null;
 
 const NOTHING: Captured = { leases: [], retryAfterUs: null };
+const OTHERS: Captured = { ...NOTHING, isRepeated: true, isOthers: true };
 
 type Refused = OutcomeNamed<"refused">;
 /** The result for one candidate. */
@@ -79,13 +83,13 @@ export class Captures {
     bound: "captures_queued",
   });
   readonly #taking: Taking = new Set();
-  /** By request id. */
+  /** By caller and request id. */
   readonly #attempts = new OneAfterTheOther<Found>();
   /** By line: the search for candidates. */
   readonly #looking = new OneAfterTheOther<Candidate[]>();
   /** By line: where the next search continues, if the last one was cut short. */
   readonly #reached = new RecentMap<string, FreePosition>(bounds.CAPTURE_LINES_MAX);
-  /** By request id: Acquires whose outcome is unknown. */
+  /** By caller and request id: Acquires whose outcome is unknown. */
   readonly #inDoubt = new RecentMap<string, readonly InDoubt[]>(bounds.CAPTURES_IN_DOUBT_MAX);
   /** A recent search found names that patterns pause, so the next search must know the patterns first. */
   #arePatternsInTheWay = false;
@@ -108,8 +112,8 @@ export class Captures {
     const found =
       requestId === ""
         ? await this.#admitted(asked)
-        : await this.#attempts.run(requestId, async (before) => {
-            if (!isOver()) await this.#settleDoubt(requestId, asked.caller);
+        : await this.#attempts.run(requestKey(asked), async (before) => {
+            if (!isOver()) await this.#settleDoubt(asked);
             return await this.#admitted(asked, before);
           });
     if (!found) return NOTHING;
@@ -135,7 +139,7 @@ export class Captures {
 
   async #capture(asked: CaptureTry): Promise<Captured | Earlier> {
     const { input, isOver } = asked;
-    const earlier = await this.#earlier(input);
+    const earlier = await this.#earlier(asked);
     if (earlier) return this.#repeated(earlier, 0);
     const attempt = new Attempt(input, this.#options.newSecret);
     const { store } = this.#options;
@@ -179,18 +183,18 @@ export class Captures {
         lockId: candidate.id,
         command: { ...command, caller: undefined },
       }));
-      this.#inDoubt.set(input.requestId, again);
+      this.#inDoubt.set(requestKey({ input, caller }), again);
       throw doubt.fault;
     }
     for (const { candidate, command } of inDoubt) this.#options.commands.withdraw(candidate.id, command);
     // Another attempt took locks, too: the answer has the leases of both. A cancelled call answers nobody, and gives back
     // only its own leases.
     if (isRepeated && !isGivenUp(caller?.signal))
-      return (await this.#earlier(input)) ?? { leases, retryAfterUs: null, isRepeated };
+      return (await this.#earlier({ input, caller })) ?? { leases, retryAfterUs: null, isRepeated };
     if (leases.length === 0 && first) throw first.fault;
     if (leases.length === 0 && !isGivenUp(caller?.signal)) {
       // An attempt at another server may have committed what refused this one.
-      const earlier = await this.#earlier(input);
+      const earlier = await this.#earlier({ input, caller });
       if (earlier) return this.#repeated(earlier, attempt.refused);
     }
     const outcome = leases.length === 0 ? "none" : leases.length < input.max ? "some" : "all";
@@ -208,27 +212,29 @@ export class Captures {
    * Finds out what became of Acquires whose outcome was unknown, by asking again: a COMMIT that comes late keeps the lock's
    * rows until then, and no read shows it. Throws a Fault while it is unknown.
    */
-  async #settleDoubt(requestId: string, caller: Caller | undefined): Promise<void> {
+  async #settleDoubt(asked: CaptureTry): Promise<void> {
     const { commands } = this.#options;
-    const inDoubt = this.#inDoubt.get(requestId) ?? [];
+    const { caller } = asked;
+    const inDoubt = this.#inDoubt.get(requestKey(asked)) ?? [];
     const again = inDoubt.map(({ lockId, command }) => commands.oneOf(lockId, { ...command, caller }));
     await Promise.all(again).catch((error: unknown) => {
       throw mayBeDone(error);
     });
-    this.#inDoubt.delete(requestId);
+    this.#inDoubt.delete(requestKey(asked));
   }
 
-  #repeated(earlier: Earlier, refused: number): Earlier {
+  #repeated(earlier: Earlier | Captured, refused: number): Earlier | Captured {
     this.#options.observer({ kind: "captured", outcome: "repeated", refused });
     return earlier;
   }
 
   /** What the request got before; null: nothing that is remembered. */
-  async #earlier({ requestId }: CaptureInput): Promise<Earlier | null> {
+  async #earlier({ input: { requestId }, caller }: Asked): Promise<Earlier | Captured | null> {
     if (requestId === "") return null;
     const ids = Array.from({ length: CAPTURE_MAX }, (_, index) => captureRequestId(requestId, index));
     const { claims } = await withoutRepeating(() => this.#options.store.claimsByRequest(ids));
     if (claims.length === 0) return null;
+    if (!claims.every((claim) => isFor(claim, { caller }))) return OTHERS;
     const inOrder = new Map(ids.map((id, index) => [id, index]));
     const at = (claim: Claim) => inOrder.get(claim.requestId) ?? 0;
     return { live: claims.filter(({ state }) => state !== "ended").sort((a, b) => at(a) - at(b)) };
@@ -283,6 +289,11 @@ export class Captures {
       throw error;
     }
   }
+}
+
+/** Two callers may use one request id, and must learn nothing of each other. */
+function requestKey({ input, caller }: Asked): string {
+  return JSON.stringify([input.requestId, caller?.principal ?? ""]);
 }
 
 /** One attempt at a request: what it got so far, and the request ids under which it may ask for more. */

@@ -186,7 +186,7 @@ export function tooManyRenewals(soonestMs: number): CallError {
   );
   return overloaded(
     "client_renewals",
-    "This client renews its leases far more often than their time to live asks for, or renews and releases leases that do not exist: renew each about three times within its ttl.",
+    "This client renews its leases far more often than their time to live asks for, or renews and releases leases that do not exist or are not its own: renew each about three times within its ttl.",
     retryAfterMs,
   );
 }

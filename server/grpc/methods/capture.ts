@@ -15,6 +15,7 @@ import { isGivenUp } from "../../engine/faults.ts";
 import type { Captured, CaptureInput, CaptureTarget } from "../../engine/lock-engine.ts";
 import type { Call, MethodContext } from "../call.ts";
 import { VIOLATIONS_OF_NAMES_MAX } from "../grpc-bounds.ts";
+import { requestIdReused } from "../messages/call-error.ts";
 import { leaseMessage } from "../messages/messages.ts";
 import { durationMessage } from "../messages/times.ts";
 import { asking, giveBackUnheard } from "./claims.ts";
@@ -31,14 +32,15 @@ import {
 } from "./fields.ts";
 
 /**
- * Answers without leases if there is nothing to take, within max_wait if that is set. Throws BAD_REQUEST, or a Fault of
- * the engine.
+ * Answers without leases if there is nothing to take, within max_wait if that is set. Throws BAD_REQUEST, REQUEST_ID_REUSED,
+ * or a Fault of the engine.
  */
 export async function capture({ engine }: MethodContext, { ask, maxWaitUs }: CheckedCapture, call: Call) {
   const captured =
     maxWaitUs === null
       ? await asking(call, { claims: ask.max, waiters: 0 }, () => engine.capture(ask, call))
       : await whenFree(engine, ask, Math.ceil(maxWaitUs / 1_000), call);
+  if (captured.isOthers) throw requestIdReused();
   return answerOf(captured, ask, engine, call);
 }
 

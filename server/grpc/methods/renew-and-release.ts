@@ -110,6 +110,7 @@ export async function renewLeases(context: MethodContext, asked: readonly Checke
         // Anything else is a bug, and fails the whole command.
         if (!(error instanceof CallError || error instanceof Fault || error instanceof AccessError))
           throw error;
+        if (error instanceof AccessError) call.denied?.(error);
         // Anything else was no answer of the database, and says nothing about how long the others take.
         if (error instanceof CallError) first();
         return { outcome: failed(error) };

@@ -1,6 +1,7 @@
 // One open call of a session. To the methods, it is like a call outside sessions. Ends early by the client's Cancel, by
 // its timeout, or with the session.
 
+import type { AccessError } from "../../access/access-error.ts";
 import type { Claim, ClaimRef } from "../../core/claim.ts";
 import type { CallSpan } from "../../core/span.ts";
 import { ClientGone } from "../../engine/faults.ts";
@@ -11,6 +12,8 @@ import type { SessionLease, SessionLeases } from "./session-leases.ts";
 /** What all calls of a session share. */
 export interface SessionClient extends Client {
   readonly peer: string;
+  /** Logs a denial that is no failure of the whole call. */
+  readonly denied: (call: SessionCall, why: AccessError) => void;
   readonly leases: Pick<SessionLeases, "decided" | "keptUnheard" | "answered" | "endOf" | "reportedEnded">;
 }
 
@@ -93,6 +96,10 @@ export class SessionCall implements Call {
 
   reportsEnd(lease: ClaimRef, how?: Claim): void {
     this.client.leases.reportedEnded(lease, how);
+  }
+
+  denied(why: AccessError): void {
+    this.client.denied(this, why);
   }
 
   /** Calls `over` after the timeout, unless the call has ended by then. */

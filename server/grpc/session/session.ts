@@ -137,6 +137,8 @@ export class Session {
       waits,
       renewals: admission.renewals.of(identity.principal || this),
       leases: this.#leases,
+      denied: ({ method, span }, why) =>
+        context.frame.faultLog.failed(method, failureOf(why), why, span, stream.getPeer()),
     };
     this.#silenceMs = graceMs * SILENCE_PER_GRACE;
     this.#silenceTimer = setInterval(() => this.#listen(), this.#silenceMs / LOOKS);

@@ -215,7 +215,7 @@ describe("the log", () => {
     // The caller knows only the id of a lease, and must not learn the name.
     const byId = rightMissing("token:etl", { verb: "Renew", right: "use" }, "the lock of this lease", '"a"');
     new FaultLog({ debug: ignore, info: ignore, error: ignore, warn }).failed("Renew", failureOf(byId), byId);
-    expect(lines.at(-1)?.[0]).toMatchObject({ cause: '"a"' });
+    expect(lines.at(-1)?.[0]).toMatchObject({ on: '"a"' });
     expect(inspect(failureOf(byId), { depth: null })).not.toContain('"a"');
   });
 

@@ -29,7 +29,8 @@ function scene(knows = true) {
       void said.push(`ended ${ticketNumber} as ${how?.ticketNumber}`),
   };
   const { client } = fakeCall();
-  const call = new SessionCall(1n, ROWS.acquire, false, { ...client, peer: "one:1", leases });
+  const own = { ...client, peer: "one:1", leases, denied: () => {} };
+  const call = new SessionCall(1n, ROWS.acquire, false, own);
   return { call, said };
 }
 

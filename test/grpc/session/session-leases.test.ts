@@ -89,7 +89,8 @@ function claimOf(ticket: number, change: Partial<Claim> = {}): Claim {
 const idOf = (claim: Claim) => formatClaimId(claim);
 const lostOf = (claim: Claim) => `${idOf(claim)} of lock`;
 const { client } = fakeCall();
-const newCall = () => new SessionCall(1n, ROWS.acquire, false, { ...client, peer: "peer", leases });
+const newCall = () =>
+  new SessionCall(1n, ROWS.acquire, false, { ...client, peer: "peer", leases, denied: () => {} });
 
 /** An answer of the lease's call reports it in this response. */
 function tell(claim: Claim, response = 1) {
