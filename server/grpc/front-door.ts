@@ -20,7 +20,7 @@ import { failureOf } from "./messages/status.ts";
 import { headerBytes, type OpenStream, type OpenStreams } from "./open-streams.ts";
 import type { ReadingTurns } from "./reading-turns.ts";
 import type { Standing } from "./standing.ts";
-import { closeSoon, endWith, trailersOnly } from "./trailers-only.ts";
+import { closeSoon, endWith, refuseUnseen, trailersOnly } from "./trailers-only.ts";
 import { type AnyVerb, ROWS } from "./verbs.ts";
 
 export interface FrontDoorOptions {
@@ -91,11 +91,11 @@ export class FrontDoor {
   admits(stream: ServerHttp2Stream, headers: IncomingHttpHeaders, raw: readonly string[]): boolean {
     const { streams, standing, headerBytesMax } = this.#options;
     const { session } = stream;
+    if (session) this.#options.reading.opened(session);
     if (!session || standing.isEnding(session)) {
-      endWith(stream, FULL.answer);
+      refuseUnseen(stream);
       return false;
     }
-    this.#options.reading.opened(session);
     const path = headers[":path"];
     const verb = BY_PATH.get(path);
     const isOwn = verb !== undefined || path === SESSION;

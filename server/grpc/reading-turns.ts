@@ -4,11 +4,15 @@
 
 import { CALLS_READ_AT_ONCE, READ_REST_MS } from "./grpc-bounds.ts";
 
+/** `waits`: the client does not read what it was sent. `gone`: the connection is closed, or not read any more. */
+export type HowItGoesOn = "reads" | "waits" | "gone";
+
 export interface Reading<Connection> {
   readonly stop: (connection: Connection) => void;
-  readonly goOn: (connection: Connection) => void;
+  readonly goOn: (connection: Connection) => HowItGoesOn;
   /** Whether the connection is to rest before it is read again. */
   readonly rests: (connection: Connection) => boolean;
+  readonly addressOf: (connection: Connection) => string;
 }
 
 export class ReadingTurns<Connection extends object> {
@@ -16,7 +20,8 @@ export class ReadingTurns<Connection extends object> {
   /** Calls that were opened in this turn. */
   readonly #opened = new Map<Connection, number>();
   readonly #stopped = new Set<Connection>();
-  readonly #resting = new Set<Connection>();
+  /** By their addresses, which take turns: one with many connections does not make another one wait for all of them. */
+  readonly #resting = new Map<string, Set<Connection>>();
   #isScheduled = false;
   #timer: NodeJS.Timeout | undefined;
 
@@ -33,13 +38,17 @@ export class ReadingTurns<Connection extends object> {
   }
 
   #stop(connection: Connection): void {
-    if (this.#stopped.has(connection) || this.#resting.has(connection)) return;
+    // Also one that is stopped already: the transport itself goes on to read when it has written.
     this.#reading.stop(connection);
-    if (!this.#reading.rests(connection)) {
-      this.#stopped.add(connection);
-      return;
-    }
-    this.#resting.add(connection);
+    if (this.#resting.get(this.#reading.addressOf(connection))?.has(connection)) return;
+    if (this.#reading.rests(connection)) this.#rest(connection);
+    else this.#stopped.add(connection);
+  }
+
+  #rest(connection: Connection): void {
+    const address = this.#reading.addressOf(connection);
+    const resting = this.#resting.get(address) ?? new Set();
+    this.#resting.set(address, resting.add(connection));
     this.#timer ??= setInterval(this.#rested, READ_REST_MS).unref();
   }
 
@@ -52,21 +61,35 @@ export class ReadingTurns<Connection extends object> {
   readonly #next = (): void => {
     this.#isScheduled = false;
     this.#opened.clear();
-    if (this.#goOn(this.#stopped)) this.#schedule();
+    for (const connection of this.#stopped) {
+      this.#stopped.delete(connection);
+      const how = this.#reading.goOn(connection);
+      if (how === "waits") this.#rest(connection);
+      if (how === "reads") break;
+    }
+    if (this.#stopped.size > 0) this.#schedule();
   };
 
   readonly #rested = (): void => {
-    if (this.#goOn(this.#resting)) return;
+    for (const [address, resting] of [...this.#resting]) {
+      const isRead = this.#goOn(resting);
+      // Behind the other addresses.
+      this.#resting.delete(address);
+      if (resting.size > 0) this.#resting.set(address, resting);
+      if (isRead) break;
+    }
+    if (this.#resting.size > 0) return;
     clearInterval(this.#timer);
     this.#timer = undefined;
   };
 
-  /** Returns whether there was one. */
-  #goOn(waiting: Set<Connection>): boolean {
-    const [first] = waiting;
-    if (!first) return false;
-    waiting.delete(first);
-    this.#reading.goOn(first);
-    return true;
+  /** Lets the first connection go on that can. Returns whether there was one. */
+  #goOn(connections: Set<Connection>): boolean {
+    for (const connection of connections) {
+      const how = this.#reading.goOn(connection);
+      if (how !== "waits") connections.delete(connection);
+      if (how === "reads") return true;
+    }
+    return false;
   }
 }
