@@ -15,10 +15,11 @@ export const HANDSHAKE_MS = 8_000;
 
 /**
  * Connections of one address that may close without a caller who was identified on them: so many at once, and a tenth
- * of them a second, as probes and clients with wrong tokens do. An address with more of them gets its next connections
- * one every SPACED_MS, until SPACED_FOR_MS after the last one too many. So many addresses are remembered.
+ * of them a second, as probes, health checks of load balancers and clients with wrong tokens do, together from one node
+ * of a cluster. An address with more of them gets its next connections one every SPACED_MS, until SPACED_FOR_MS after
+ * the last one too many. So many addresses are remembered.
  */
-export const WASTED_CONNECTIONS = { most: 20, spanMs: 10_000 };
+export const WASTED_CONNECTIONS = { most: 50, spanMs: 10_000 };
 export const SPACED_MS = 100;
 export const SPACED_FOR_MS = 10_000;
 export const SPACED_ADDRESSES_MAX = 10_000;

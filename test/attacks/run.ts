@@ -43,6 +43,7 @@ interface Row {
 const tokens = {
   args: ["--tokens-file", tokensFile],
   client: { headers: { authorization: `Bearer ${token}` } },
+  attackEnv: { ATTACK_TOKEN: token },
 };
 const isHurt = ({ isAlive, leasesLost }: Withstood) => !isAlive || leasesLost > 0;
 const rows: readonly Row[] = [
@@ -57,7 +58,7 @@ const rows: readonly Row[] = [
     {
       label: `${attack}, ${RATE.toLocaleString("en")} a second`,
       attack,
-      situation: { ...tokens, attackEnv: { ATTACK_RATE: String(RATE) } },
+      situation: { ...tokens, attackEnv: { ...tokens.attackEnv, ATTACK_RATE: String(RATE) } },
       isMissed: (found: Withstood) => isHurt(found) || found.p99Ms > TIMES_MAX * found.aloneP99Ms,
     },
     {

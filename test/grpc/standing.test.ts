@@ -17,7 +17,7 @@ function stage() {
   const session = Object.assign(new EventEmitter(), {
     socket: { remoteAddress: "10.0.0.1", remotePort: 4711 },
     ...{ destroyed: false, closed: false },
-    ...{ settings: vi.fn(), goaway: vi.fn(), destroy: vi.fn() },
+    ...{ settings: vi.fn(), goaway: vi.fn(), close: vi.fn(), destroy: vi.fn() },
   });
   standing.opened(session as never);
   return { standing, session, onEnded };
@@ -49,6 +49,8 @@ test("a connection on which calls fail and fail is ended in good order, and then
   expect(standing.isEnding(session)).toBe(true);
   expect(session.goaway.mock.calls).toEqual([[0, 2 ** 31 - 1, Buffer.from("calls_fail")]]);
   expect(onEnded.mock.calls).toEqual([[PEER, false]]);
+  // The transport reads whatever comes on a connection that it closes by itself.
+  expect(session.close).not.toHaveBeenCalled();
   vi.advanceTimersByTime(LEAVES_MS.unknown);
   expect(session.destroy).toHaveBeenCalledOnce();
 });
