@@ -110,6 +110,12 @@ export const CALLS_TURN_MS = 4;
  * transport would read up to two megabytes of each in a turn, which can open tens of thousands of calls.
  */
 export const CALLS_READ_AT_ONCE = 64;
+/**
+ * After a turn in which one connection has opened more calls than that, no such connection is read for as long as these
+ * calls took to open, measured: a packet without bodies can open four thousand, in half a second.
+ */
+export const CALLS_READ_MANY = 256;
+export const CALL_OPENS_MS = 0.1;
 /** Between two reads of such connections of strangers: time for some turns that serve others alone. */
 export const READ_REST_MS = 20;
 /** Calls that came to nothing lately on a connection, above which it counts like that of a stranger. */

@@ -2,7 +2,7 @@
 // the transport would read all of each. So what others have sent is read in between, and TCP holds back who floods. Those
 // of strangers, or whose calls come to nothing, rest in between. Delays nothing of a connection that opens few calls.
 
-import { CALLS_READ_AT_ONCE, READ_REST_MS } from "./grpc-bounds.ts";
+import { CALL_OPENS_MS, CALLS_READ_AT_ONCE, CALLS_READ_MANY, READ_REST_MS } from "./grpc-bounds.ts";
 
 /** `waits`: the client does not read what it was sent. `gone`: the connection is closed, or not read any more. */
 export type HowItGoesOn = "reads" | "waits" | "gone";
@@ -22,11 +22,16 @@ export class ReadingTurns<Connection extends object> {
   readonly #stopped = new Set<Connection>();
   /** By their addresses, which take turns: one with many connections does not make another one wait for all of them. */
   readonly #resting = new Map<string, Set<Connection>>();
+  readonly #nowMs: () => number;
   #isScheduled = false;
   #timer: NodeJS.Timeout | undefined;
+  /** Until then, others have the time to themselves. */
+  #pauseUntilMs = 0;
+  #pause: NodeJS.Timeout | undefined;
 
-  constructor(reading: Reading<Connection>) {
+  constructor(reading: Reading<Connection>, nowMs: () => number = () => performance.now()) {
     this.#reading = reading;
+    this.#nowMs = nowMs;
   }
 
   /** A connection has opened a call. */
@@ -60,7 +65,15 @@ export class ReadingTurns<Connection extends object> {
 
   readonly #next = (): void => {
     this.#isScheduled = false;
+    const pauseMs = this.#pauseMs();
     this.#opened.clear();
+    if (pauseMs > 0) {
+      this.#pause ??= setTimeout(() => {
+        this.#pause = undefined;
+        this.#schedule();
+      }, pauseMs).unref();
+      return;
+    }
     for (const connection of this.#stopped) {
       this.#stopped.delete(connection);
       const how = this.#reading.goOn(connection);
@@ -71,6 +84,7 @@ export class ReadingTurns<Connection extends object> {
   };
 
   readonly #rested = (): void => {
+    if (this.#pauseMs() > 0) return;
     for (const [address, resting] of [...this.#resting]) {
       const isRead = this.#goOn(resting);
       // Behind the other addresses.
@@ -82,6 +96,14 @@ export class ReadingTurns<Connection extends object> {
     clearInterval(this.#timer);
     this.#timer = undefined;
   };
+
+  /** How long no connection goes on: a single read can open thousands of calls, which take as long. */
+  #pauseMs(): number {
+    const nowMs = this.#nowMs();
+    for (const calls of this.#opened.values())
+      if (calls > CALLS_READ_MANY) this.#pauseUntilMs = nowMs + calls * CALL_OPENS_MS;
+    return this.#pauseUntilMs - nowMs;
+  }
 
   /** Lets the first connection go on that can. Returns whether there was one. */
   #goOn(connections: Set<Connection>): boolean {

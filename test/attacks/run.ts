@@ -9,7 +9,7 @@ import { availableParallelism, loadavg, tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { newToken } from "../../server/access/tokens-file.ts";
-import { FLOODS } from "./kinds/floods.ts";
+import { FLOODS, FLOODS_OF_KNOWN } from "./kinds/floods.ts";
 import { HEADERS } from "./kinds/headers.ts";
 import { HEAP_MIB, type Situation, type Withstood, withstand } from "./withstand.ts";
 
@@ -54,11 +54,15 @@ const rows: readonly Row[] = [
     situation: { attackEnv: { ATTACK_KNOWN: "true" } },
     isMissed: isHurt,
   })),
+  ...Object.keys(FLOODS_OF_KNOWN).map((attack) => ({
+    ...{ label: `${attack}, as fast as 8 connections go`, attack },
+    ...{ situation: tokens, isMissed: isHurt },
+  })),
   ...Object.keys(FLOODS).flatMap((attack) => [
     {
       label: `${attack}, ${RATE.toLocaleString("en")} a second`,
       attack,
-      situation: { ...tokens, attackEnv: { ...tokens.attackEnv, ATTACK_RATE: String(RATE) } },
+      situation: { ...tokens, attackEnv: { ATTACK_RATE: String(RATE) } },
       isMissed: (found: Withstood) => isHurt(found) || found.p99Ms > TIMES_MAX * found.aloneP99Ms,
     },
     {

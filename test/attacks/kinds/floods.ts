@@ -160,7 +160,6 @@ const LIST_SERVICES = grpcMessage(Buffer.from([0x3a, 0x01, 0x2a]));
 export const FLOODS: Readonly<Record<string, Attack>> = {
   "calls without credentials": flood({ path: ACQUIRE }),
   "calls with unknown tokens": flood({ path: ACQUIRE, headers: bearer(UNKNOWN) }),
-  "calls with unknown tokens after a good one": afterAGoodOne,
   "calls with wrong JWTs": flood({ path: ACQUIRE, headers: bearer(JWT) }),
   "calls of reflection": flood({
     path: "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo",
@@ -168,4 +167,9 @@ export const FLOODS: Readonly<Record<string, Attack>> = {
   }),
   "calls of health": flood({ path: "/grpc.health.v1.Health/Check" }),
   "calls that are reset at once": flood({ path: "/rowlock.v1.LockService/WaitInQueue", isReset: true }),
+};
+
+/** Of somebody who has a token. */
+export const FLOODS_OF_KNOWN: Readonly<Record<string, Attack>> = {
+  "calls with unknown tokens after a good one": afterAGoodOne,
 };
