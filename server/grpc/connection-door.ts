@@ -15,6 +15,7 @@ import {
   WASTED_CONNECTIONS,
 } from "./grpc-bounds.ts";
 import { proxyHeaderOf, type Source } from "./proxy-protocol.ts";
+import type { HowItGoesOn } from "./reading-turns.ts";
 import type { Listener } from "./transport-limits.ts";
 
 export interface ConnectionDoorOptions {
@@ -39,7 +40,12 @@ interface Wasting {
 
 /** The handle of a socket, which alone stops reading once HTTP/2 has taken it over. Node keeps it privately. */
 interface Handled {
-  readonly _handle?: { readonly readStop?: () => void; readonly readStart?: () => void } | null;
+  readonly _handle?: {
+    readonly readStop?: () => void;
+    readonly readStart?: () => void;
+    /** Bytes that the client has not taken. */
+    readonly writeQueueSize?: number;
+  } | null;
 }
 
 export class ConnectionDoor {
@@ -77,8 +83,13 @@ export class ConnectionDoor {
     this.#handleOf(peer)?.readStop?.();
   }
 
-  goOnReading(peer: string | undefined): void {
-    this.#handleOf(peer)?.readStart?.();
+  goOnReading(peer: string | undefined): HowItGoesOn {
+    const handle = this.#handleOf(peer);
+    if (!handle) return "gone";
+    // HTTP/2 stops reading by itself from a client that reads nothing. Whatever it reads beyond that has no bound.
+    if (handle.writeQueueSize) return "waits";
+    handle.readStart?.();
+    return "reads";
   }
 
   #handleOf(peer: string | undefined): Handled["_handle"] {
@@ -95,26 +106,37 @@ export class ConnectionDoor {
     }
     readProxyHeader(socket, this.#options.headerMs ?? HANDSHAKE_MS, (source) => {
       if (source) named(socket, source);
-      // A proxy's own connections, such as its health checks, are not bounded.
       if (source) this.#take(socket, begin);
-      else begin();
+      else this.#takeOfProxy(socket, begin);
     });
   }
 
   #take(socket: Socket, begin: () => void): void {
-    const { remoteAddress: address, remotePort } = socket;
+    const { remoteAddress: address } = socket;
     if (this.#counted.enter(address, this.#nowMs()) !== null) {
       socket.destroy();
       return;
     }
-    const peer = `${address}:${remotePort}`;
+    this.#remember(socket, (wasGood) => {
+      this.#counted.leave(address);
+      if (!wasGood) this.#wasted(address);
+    });
+    this.#begin(socket, address, begin);
+  }
+
+  /** A proxy's own connections, such as its health checks, are not bounded. */
+  #takeOfProxy(socket: Socket, begin: () => void): void {
+    this.#remember(socket, () => {});
+    begin();
+  }
+
+  #remember(socket: Socket, closed: (wasGood: boolean) => void): void {
+    const peer = `${socket.remoteAddress}:${socket.remotePort}`;
     this.#byPeer.set(peer, socket);
     socket.once("close", () => {
       if (this.#byPeer.get(peer) === socket) this.#byPeer.delete(peer);
-      this.#counted.leave(address);
-      if (!this.#options.closed(peer)) this.#wasted(address);
+      closed(this.#options.closed(peer));
     });
-    this.#begin(socket, address, begin);
   }
 
   #begin(socket: Socket, address: string | undefined, begin: () => void): void {

@@ -20,7 +20,7 @@ import { failureOf } from "./messages/status.ts";
 import { headerBytes, type OpenStream, type OpenStreams } from "./open-streams.ts";
 import type { ReadingTurns } from "./reading-turns.ts";
 import type { Standing } from "./standing.ts";
-import { closeSoon, endWith, trailersOnly } from "./trailers-only.ts";
+import { closeSoon, endWith, refuseUnseen, trailersOnly } from "./trailers-only.ts";
 import { type AnyVerb, ROWS } from "./verbs.ts";
 
 export interface FrontDoorOptions {
@@ -66,6 +66,8 @@ interface Open {
   readonly connection: object;
   /** Of LockService, where callers are identified. */
   readonly isOwn: boolean;
+  /** Whether grpc-js has it, or the server has refused it because there is too much to do. */
+  state: "waits" | "begun" | "refused";
 }
 
 /** The calls of other services on one connection. */
@@ -91,11 +93,11 @@ export class FrontDoor {
   admits(stream: ServerHttp2Stream, headers: IncomingHttpHeaders, raw: readonly string[]): boolean {
     const { streams, standing, headerBytesMax } = this.#options;
     const { session } = stream;
+    if (session) this.#options.reading.opened(session);
     if (!session || standing.isEnding(session)) {
-      endWith(stream, FULL.answer);
+      refuseUnseen(stream);
       return false;
     }
-    this.#options.reading.opened(session);
     const path = headers[":path"];
     const verb = BY_PATH.get(path);
     const isOwn = verb !== undefined || path === SESSION;
@@ -107,14 +109,18 @@ export class FrontDoor {
     const isUrgent = verb?.admission === "urgent";
     const place = streams.enter(session, bytes, isUrgent, () => {
       this.#note(path, UNFINISHED, session);
-      standing.failedOn(session);
+      // Before that, its request may be there, and has not been looked at.
+      if (open?.state === "begun") standing.failedOn(session);
+      this.refused(stream);
       endWith(stream, UNFINISHED.answer);
     });
     if (!place) return this.#refuse(stream, path, FULL);
-    this.#open.set(stream, { place, connection: session, isOwn });
+    const open: Open = { place, connection: session, isOwn, state: "waits" };
+    this.#open.set(stream, open);
     stream.once("close", () => {
       // Nobody was identified for it, and its client has not waited for an answer.
-      if (place.isPending && isOwn && !standing.isKnown(session)) standing.failedOn(session);
+      const isForNothing = place.isPending && isOwn && open.state !== "refused";
+      if (isForNothing && !standing.isKnown(session)) standing.failedOn(session);
       streams.left(session, place);
     });
     return true;
@@ -129,8 +135,16 @@ export class FrontDoor {
     if (isOpen && open.isOwn) standing.knownOn(open.connection);
   }
 
-  /** Closes a stream that grpc-js has answered by itself: it leaves open what its client has not ended. */
-  afterwards(stream: ServerHttp2Stream): void {
+  /** The server refuses the call because there is too much to do: that says nothing about its client. */
+  refused(stream: object): void {
+    const open = this.#open.get(stream);
+    if (open) open.state = "refused";
+  }
+
+  /** grpc-js has the call. Closes a stream that it has answered by itself: it leaves open what its client has not ended. */
+  begun(stream: ServerHttp2Stream): void {
+    const open = this.#open.get(stream);
+    if (open?.state === "waits") open.state = "begun";
     if (stream.headersSent && stream.writableEnded) closeSoon(stream);
   }
 

@@ -15,10 +15,11 @@ export const HANDSHAKE_MS = 8_000;
 
 /**
  * Connections of one address that may close without a caller who was identified on them: so many at once, and a tenth
- * of them a second, as probes and clients with wrong tokens do. An address with more of them gets its next connections
- * one every SPACED_MS, until SPACED_FOR_MS after the last one too many. So many addresses are remembered.
+ * of them a second, as probes, health checks of load balancers and clients with wrong tokens do, together from one node
+ * of a cluster. An address with more of them gets its next connections one every SPACED_MS, until SPACED_FOR_MS after
+ * the last one too many. So many addresses are remembered.
  */
-export const WASTED_CONNECTIONS = { most: 20, spanMs: 10_000 };
+export const WASTED_CONNECTIONS = { most: 50, spanMs: 10_000 };
 export const SPACED_MS = 100;
 export const SPACED_FOR_MS = 10_000;
 export const SPACED_ADDRESSES_MAX = 10_000;
@@ -109,6 +110,12 @@ export const CALLS_TURN_MS = 4;
  * transport would read up to two megabytes of each in a turn, which can open tens of thousands of calls.
  */
 export const CALLS_READ_AT_ONCE = 64;
+/**
+ * After a turn in which one connection has opened more calls than that, no such connection is read for as long as these
+ * calls took to open, measured: a packet without bodies can open four thousand, in half a second.
+ */
+export const CALLS_READ_MANY = 256;
+export const CALL_OPENS_MS = 0.1;
 /** Between two reads of such connections of strangers: time for some turns that serve others alone. */
 export const READ_REST_MS = 20;
 /** Calls that came to nothing lately on a connection, above which it counts like that of a stranger. */

@@ -58,6 +58,8 @@ export class OpenStreams {
     const bytes = STREAM_BYTES + HEADER_TIMES * headerBytes;
     const own = this.#lines.get(connection)?.bytes ?? 0;
     if (!this.#hasRoom(own, bytes, isUrgent)) return null;
+    // Before it enters: its caller must not see it end before it has begun.
+    while (this.#pendingBytes + bytes > this.#pendingBytesMax && this.#evictOne()) {}
     const line = this.#lineOf(connection);
     const stream = { line, bytes, evict, isPending: true };
     line.bytes += bytes;
@@ -65,7 +67,6 @@ export class OpenStreams {
     line.pending.add(stream);
     line.pendingBytes += bytes;
     this.#pendingBytes += bytes;
-    while (this.#pendingBytes > this.#pendingBytesMax && this.#evictOne()) {}
     return stream;
   }
 

@@ -20,6 +20,7 @@ const V2 = Buffer.from([0x0d, 0x0a, 0x0d, 0x0a, 0x00, 0x0d, 0x0a, 0x51, 0x55, 0x
 const V2_HEAD_BYTES = 16;
 /** Addresses and the proxy's own extensions: more than any proxy sends. */
 const V2_BODY_BYTES_MAX = 4_096;
+const IPV4_IN_IPV6 = Buffer.from("00000000000000000000ffff", "hex");
 const WRONG = { kind: "wrong" } as const;
 const MORE = { kind: "more" } as const;
 
@@ -60,8 +61,24 @@ function version2(bytes: Buffer): ProxyHeader {
 function sourceOf(bytes: Buffer, family: number, body: number): Source | null {
   const at = V2_HEAD_BYTES;
   if (family === 0x11 && body >= 12)
-    return { address: [...bytes.subarray(at, at + 4)].join("."), port: bytes.readUInt16BE(at + 8) };
+    return { address: ipv4(bytes.subarray(at, at + 4)), port: bytes.readUInt16BE(at + 8) };
   if (family !== 0x21 || body < 36) return null;
-  const groups = Array.from({ length: 8 }, (_, index) => bytes.readUInt16BE(at + 2 * index).toString(16));
-  return { address: groups.join(":"), port: bytes.readUInt16BE(at + 32) };
+  const address = bytes.subarray(at, at + 16);
+  return {
+    address: isIpv4(address) ? ipv4(address.subarray(12)) : ipv6(address),
+    port: bytes.readUInt16BE(at + 32),
+  };
+}
+
+/** A proxy that listens for both families writes an IPv4 address so. */
+function isIpv4(address: Buffer): boolean {
+  return address.subarray(0, IPV4_IN_IPV6.length).equals(IPV4_IN_IPV6);
+}
+
+function ipv4(bytes: Buffer): string {
+  return [...bytes].join(".");
+}
+
+function ipv6(bytes: Buffer): string {
+  return Array.from({ length: 8 }, (_, index) => bytes.readUInt16BE(2 * index).toString(16)).join(":");
 }

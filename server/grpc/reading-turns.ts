@@ -2,13 +2,17 @@
 // the transport would read all of each. So what others have sent is read in between, and TCP holds back who floods. Those
 // of strangers, or whose calls come to nothing, rest in between. Delays nothing of a connection that opens few calls.
 
-import { CALLS_READ_AT_ONCE, READ_REST_MS } from "./grpc-bounds.ts";
+import { CALL_OPENS_MS, CALLS_READ_AT_ONCE, CALLS_READ_MANY, READ_REST_MS } from "./grpc-bounds.ts";
+
+/** `waits`: the client does not read what it was sent. `gone`: the connection is closed, or not read any more. */
+export type HowItGoesOn = "reads" | "waits" | "gone";
 
 export interface Reading<Connection> {
   readonly stop: (connection: Connection) => void;
-  readonly goOn: (connection: Connection) => void;
+  readonly goOn: (connection: Connection) => HowItGoesOn;
   /** Whether the connection is to rest before it is read again. */
   readonly rests: (connection: Connection) => boolean;
+  readonly addressOf: (connection: Connection) => string;
 }
 
 export class ReadingTurns<Connection extends object> {
@@ -16,12 +20,18 @@ export class ReadingTurns<Connection extends object> {
   /** Calls that were opened in this turn. */
   readonly #opened = new Map<Connection, number>();
   readonly #stopped = new Set<Connection>();
-  readonly #resting = new Set<Connection>();
+  /** By their addresses, which take turns: one with many connections does not make another one wait for all of them. */
+  readonly #resting = new Map<string, Set<Connection>>();
+  readonly #nowMs: () => number;
   #isScheduled = false;
   #timer: NodeJS.Timeout | undefined;
+  /** Until then, others have the time to themselves. */
+  #pauseUntilMs = 0;
+  #pause: NodeJS.Timeout | undefined;
 
-  constructor(reading: Reading<Connection>) {
+  constructor(reading: Reading<Connection>, nowMs: () => number = () => performance.now()) {
     this.#reading = reading;
+    this.#nowMs = nowMs;
   }
 
   /** A connection has opened a call. */
@@ -33,13 +43,17 @@ export class ReadingTurns<Connection extends object> {
   }
 
   #stop(connection: Connection): void {
-    if (this.#stopped.has(connection) || this.#resting.has(connection)) return;
+    // Also one that is stopped already: the transport itself goes on to read when it has written.
     this.#reading.stop(connection);
-    if (!this.#reading.rests(connection)) {
-      this.#stopped.add(connection);
-      return;
-    }
-    this.#resting.add(connection);
+    if (this.#resting.get(this.#reading.addressOf(connection))?.has(connection)) return;
+    if (this.#reading.rests(connection)) this.#rest(connection);
+    else this.#stopped.add(connection);
+  }
+
+  #rest(connection: Connection): void {
+    const address = this.#reading.addressOf(connection);
+    const resting = this.#resting.get(address) ?? new Set();
+    this.#resting.set(address, resting.add(connection));
     this.#timer ??= setInterval(this.#rested, READ_REST_MS).unref();
   }
 
@@ -51,22 +65,53 @@ export class ReadingTurns<Connection extends object> {
 
   readonly #next = (): void => {
     this.#isScheduled = false;
+    const pauseMs = this.#pauseMs();
     this.#opened.clear();
-    if (this.#goOn(this.#stopped)) this.#schedule();
+    if (pauseMs > 0) {
+      this.#pause ??= setTimeout(() => {
+        this.#pause = undefined;
+        this.#schedule();
+      }, pauseMs).unref();
+      return;
+    }
+    for (const connection of this.#stopped) {
+      this.#stopped.delete(connection);
+      const how = this.#reading.goOn(connection);
+      if (how === "waits") this.#rest(connection);
+      if (how === "reads") break;
+    }
+    if (this.#stopped.size > 0) this.#schedule();
   };
 
   readonly #rested = (): void => {
-    if (this.#goOn(this.#resting)) return;
+    if (this.#pauseMs() > 0) return;
+    for (const [address, resting] of [...this.#resting]) {
+      const isRead = this.#goOn(resting);
+      // Behind the other addresses.
+      this.#resting.delete(address);
+      if (resting.size > 0) this.#resting.set(address, resting);
+      if (isRead) break;
+    }
+    if (this.#resting.size > 0) return;
     clearInterval(this.#timer);
     this.#timer = undefined;
   };
 
-  /** Returns whether there was one. */
-  #goOn(waiting: Set<Connection>): boolean {
-    const [first] = waiting;
-    if (!first) return false;
-    waiting.delete(first);
-    this.#reading.goOn(first);
-    return true;
+  /** How long no connection goes on: a single read can open thousands of calls, which take as long. */
+  #pauseMs(): number {
+    const nowMs = this.#nowMs();
+    for (const calls of this.#opened.values())
+      if (calls > CALLS_READ_MANY) this.#pauseUntilMs = nowMs + calls * CALL_OPENS_MS;
+    return this.#pauseUntilMs - nowMs;
+  }
+
+  /** Lets the first connection go on that can. Returns whether there was one. */
+  #goOn(connections: Set<Connection>): boolean {
+    for (const connection of connections) {
+      const how = this.#reading.goOn(connection);
+      if (how !== "waits") connections.delete(connection);
+      if (how === "reads") return true;
+    }
+    return false;
   }
 }

@@ -16,6 +16,7 @@ import { type Certified, chainOf, hasRevoked } from "../config/revoked-certifica
 import { secureOptions, type TlsMaterial } from "../config/tls-files.ts";
 import type { Rate } from "../core/allowance.ts";
 import type { BoundUse } from "../core/bound-use.ts";
+import { networkOf } from "../core/by-address.ts";
 import type { Tracer } from "../core/span.ts";
 import type { LockEngine } from "../engine/engine.ts";
 import type { Logger } from "../log/log.ts";
@@ -69,7 +70,6 @@ export interface GrpcServerOptions {
   /** How long a waiter that lost its connection keeps its place; tickets report it. */
   readonly graceMs: number;
   readonly room: ServerRoom;
-  /** Concurrent transactions of the engine; unset: many. */
   /** Open waits on one connection at most: blocked calls and streams. */
   readonly streamsMax: number;
   /** This server's id, as sessions report it to clients. */
@@ -178,10 +178,11 @@ export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
     reading: new ReadingTurns<object>({
       stop: (session) => connectionDoor.stopReading(standing.peerOf(session)),
       rests: (session) => standing.isPoor(session),
-      goOn: (session) => {
-        if (!standing.isEnding(session) || standing.isKnown(session))
-          connectionDoor.goOnReading(standing.peerOf(session));
-      },
+      goOn: (session) =>
+        standing.isEnding(session) && !standing.isKnown(session)
+          ? "gone"
+          : connectionDoor.goOnReading(standing.peerOf(session)),
+      addressOf: (session) => networkOf(standing.addressOf(session)),
     }),
     isOpen: gate === OPEN_GATE,
     withoutHeader: gate.withoutHeader ?? null,

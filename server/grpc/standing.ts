@@ -28,6 +28,7 @@ export interface StandingOptions {
 interface Connection {
   readonly session: ServerHttp2Session;
   readonly peer: string;
+  readonly address: string | undefined;
   readonly failures: Allowance;
   isKnown: boolean;
   isEnding: boolean;
@@ -48,7 +49,10 @@ export class Standing implements Callers {
   readonly opened = (session: ServerHttp2Session): void => {
     const { remoteAddress, remotePort } = session.socket;
     const peer = `${remoteAddress}:${remotePort}`;
-    const connection = { session, peer, failures: new Allowance(), isKnown: false, isEnding: false };
+    const connection = {
+      ...{ session, peer, address: remoteAddress, failures: new Allowance() },
+      ...{ isKnown: false, isEnding: false },
+    };
     this.#byPeer.set(peer, connection);
     this.#bySession.set(session, connection);
   };
@@ -87,6 +91,10 @@ export class Standing implements Callers {
     return this.#bySession.get(session)?.peer;
   }
 
+  addressOf(session: object): string | undefined {
+    return this.#bySession.get(session)?.address;
+  }
+
   failed(peer: string): void {
     const connection = this.#byPeer.get(peer);
     if (connection) this.#count(connection);
@@ -113,11 +121,9 @@ export class Standing implements Callers {
     if (connection.isEnding || connection.failures.take(1, rate, this.#nowMs()) === 1) return;
     connection.isEnding = true;
     const { session } = connection;
-    if (session.destroyed) return;
-    if (session.closed) return;
+    if (session.destroyed || session.closed) return;
+    // Not closed yet: the transport would refuse new calls by itself, and read as many of them as come.
     session.goaway(constants.NGHTTP2_NO_ERROR, LAST_STREAM_ID, Buffer.from("calls_fail"));
-    // From now on the transport refuses new calls in a way that makes clients repeat them elsewhere.
-    session.close();
     const timer = setTimeout(
       () => session.destroy(),
       connection.isKnown ? LEAVES_MS.known : LEAVES_MS.unknown,

@@ -29,6 +29,12 @@ export function endWith(stream: ServerHttp2Stream, answer: OutgoingHttpHeaders):
   closeSoon(stream);
 }
 
+/** Refuses a stream in a way that makes clients repeat the call over another connection: nothing was done for it. */
+export function refuseUnseen(stream: ServerHttp2Stream): void {
+  stream.on("error", ignore);
+  stream.close(constants.NGHTTP2_REFUSED_STREAM);
+}
+
 /** Closes a stream that was answered: after this turn, in which most requests end by themselves. */
 export function closeSoon(stream: ServerHttp2Stream): void {
   if (answered.length === 0) setImmediate(closeAnswered);

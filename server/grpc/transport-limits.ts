@@ -30,7 +30,7 @@ export interface ConnectionLimits {
   readonly connectionsMax: number;
   readonly handshakeMs?: number | undefined;
   readonly refusing: Refusing;
-  readonly door: Pick<FrontDoor, "admits" | "afterwards">;
+  readonly door: Pick<FrontDoor, "admits" | "begun" | "refused">;
   readonly standing: Pick<Standing, "opened">;
   /** Gets each listener before it listens. */
   readonly onListener?: (listener: Listener) => void;
@@ -93,14 +93,17 @@ function takeTurns(listener: Listener, { refusing, door }: ConnectionLimits): vo
     forgetLongDeadline(headers);
     const begin = () => {
       emit(...args);
-      door.afterwards(stream);
+      door.begun(stream);
     };
     const method = refusable(headers[":path"]);
     if (method === undefined) {
       turns.add(session ?? stream, { stream, begin });
       return true;
     }
-    const refuseUntil = (retryAfterMs: number) => refuse(stream, method, retryAfterMs, refusing);
+    const refuseUntil = (retryAfterMs: number) => {
+      door.refused(stream);
+      refuse(stream, method, retryAfterMs, refusing);
+    };
     const retryAfterMs = refusing.retryAfterIfLate(peerOf(session));
     if (retryAfterMs !== undefined) refuseUntil(retryAfterMs);
     else turns.add(session ?? stream, { stream, begin, refuse: refuseUntil });

@@ -4,7 +4,7 @@
 
 import { setPriority } from "node:os";
 import { CONNECTIONS } from "./kinds/connections.ts";
-import { FLOODS } from "./kinds/floods.ts";
+import { FLOODS, FLOODS_OF_KNOWN } from "./kinds/floods.ts";
 import { FRAMES } from "./kinds/frames.ts";
 import { HEADERS } from "./kinds/headers.ts";
 import { MESSAGES } from "./kinds/messages.ts";
@@ -13,7 +13,15 @@ import { Target } from "./target.ts";
 
 const LOWEST = 19;
 const [name = "", address = ""] = process.argv.slice(2);
-const attack = { ...CONNECTIONS, ...FLOODS, ...FRAMES, ...HEADERS, ...MESSAGES, ...SESSIONS }[name];
+const attack = {
+  ...CONNECTIONS,
+  ...FLOODS,
+  ...FLOODS_OF_KNOWN,
+  ...FRAMES,
+  ...HEADERS,
+  ...MESSAGES,
+  ...SESSIONS,
+}[name];
 if (!attack) throw new Error(`There is no attack ${name}.`);
 setPriority(LOWEST);
 const { ATTACK_TLS } = process.env;

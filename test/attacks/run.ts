@@ -9,7 +9,7 @@ import { availableParallelism, loadavg, tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { newToken } from "../../server/access/tokens-file.ts";
-import { FLOODS } from "./kinds/floods.ts";
+import { FLOODS, FLOODS_OF_KNOWN } from "./kinds/floods.ts";
 import { HEADERS } from "./kinds/headers.ts";
 import { HEAP_MIB, type Situation, type Withstood, withstand } from "./withstand.ts";
 
@@ -43,6 +43,7 @@ interface Row {
 const tokens = {
   args: ["--tokens-file", tokensFile],
   client: { headers: { authorization: `Bearer ${token}` } },
+  attackEnv: { ATTACK_TOKEN: token },
 };
 const isHurt = ({ isAlive, leasesLost }: Withstood) => !isAlive || leasesLost > 0;
 const rows: readonly Row[] = [
@@ -52,6 +53,10 @@ const rows: readonly Row[] = [
     attack,
     situation: { attackEnv: { ATTACK_KNOWN: "true" } },
     isMissed: isHurt,
+  })),
+  ...Object.keys(FLOODS_OF_KNOWN).map((attack) => ({
+    ...{ label: `${attack}, as fast as 8 connections go`, attack },
+    ...{ situation: tokens, isMissed: isHurt },
   })),
   ...Object.keys(FLOODS).flatMap((attack) => [
     {

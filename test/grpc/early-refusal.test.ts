@@ -30,7 +30,7 @@ beforeEach(async () => {
   limitConnections(server, {
     openMax: 100,
     connectionsMax: 10,
-    door: { admits: () => true, afterwards() {} },
+    door: { admits: () => true, begun() {}, refused() {} },
     standing: { opened() {} },
     refusing: { retryAfterIfLate: late, observer: { call }, faultLog: { failed } },
   });

@@ -25,6 +25,15 @@ describe("calls whose requests have not arrived", () => {
     expect(evicted.slice(3)).toEqual(["greedy/3", "greedy/4", "greedy/5"]);
   });
 
+  test("lose their place to a new one, which keeps its own, even if it is the largest", () => {
+    const streams = new OpenStreams(MANY);
+    const evicted: number[] = [];
+    for (let index = 0; index < 10; index++) streams.enter({}, 0, false, () => evicted.push(index));
+    const own = vi.fn();
+    expect(streams.enter({}, (12 * STREAM_BYTES) / HEADER_TIMES, false, own)?.isPending).toBe(true);
+    expect([evicted.length, own.mock.calls]).toEqual([10, []]);
+  });
+
   test("give their room back when they arrive or end, once", () => {
     const streams = new OpenStreams(MANY);
     const evict = vi.fn();

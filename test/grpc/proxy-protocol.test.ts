@@ -17,6 +17,12 @@ test.each([
     "2001:db8:0:0:0:0:0:7",
     4711,
   ],
+  [
+    "version 2 with IPv4 in IPv6",
+    v2(`21210024${"0".repeat(20)}ffffc0000207${"0".repeat(20)}ffff0a0000011267c383`),
+    "192.0.2.7",
+    4711,
+  ],
   ["version 2 with extensions", v2("2111000fc00002070a0000011267c383040000"), "192.0.2.7", 4711],
 ])("%s names the client, and what follows is left", (_what, header, address, port) => {
   const found = { kind: "header", bytes: header.length, source: { address, port } };

@@ -48,8 +48,9 @@ test("a connection on which calls fail and fail is ended in good order, and then
   standing.failed(PEER);
   expect(standing.isEnding(session)).toBe(true);
   expect(session.goaway.mock.calls).toEqual([[0, 2 ** 31 - 1, Buffer.from("calls_fail")]]);
-  expect(session.close).toHaveBeenCalledOnce();
   expect(onEnded.mock.calls).toEqual([[PEER, false]]);
+  // The transport reads whatever comes on a connection that it closes by itself.
+  expect(session.close).not.toHaveBeenCalled();
   vi.advanceTimersByTime(LEAVES_MS.unknown);
   expect(session.destroy).toHaveBeenCalledOnce();
 });

@@ -118,6 +118,37 @@ test("a client whose token is wrong loses its connection in the end, and goes on
   await client.lease({ name: "any" });
 });
 
+test("of a connection with known callers that is ended, calls under way are answered, and others can be repeated", async () => {
+  await start({ grpc: { gate: gate() } });
+  const session = connectHttp2(`http://${server.address}`);
+  cleanups.push(() => session.destroy());
+  const isEnded = new Promise((resolve) => session.once("goaway", resolve));
+  const begin = (token: string) => {
+    const headers = Object.fromEntries(callHeaders("/rowlock.v1.LockService/ListLocks"));
+    const stream = session.request({ ...headers, authorization: `Bearer ${token}` });
+    const outcome = new Promise<string>((resolve) => {
+      for (const event of ["response", "trailers"])
+        stream.once(event, (came) => came["grpc-status"] && resolve(`status ${came["grpc-status"]}`));
+      stream.once("close", () => resolve(`reset ${stream.rstCode}`));
+    });
+    stream.on("error", () => {}).resume();
+    return { outcome, end: () => stream.end(grpcMessage(Buffer.alloc(0))) };
+  };
+  const call = (token: string) => {
+    const { outcome, end } = begin(token);
+    end();
+    return outcome;
+  };
+  expect(await call(TOKEN)).toBe("status 0");
+  const underWay = begin(TOKEN);
+  const wrong = Array.from({ length: 3 * FAILED_CALLS.known.most }, () => call("rowlock_wrong"));
+  await isEnded;
+  underWay.end();
+  expect(await underWay.outcome).toBe("status 0");
+  // 7: REFUSED_STREAM, which says that nothing was done.
+  for (const outcome of await Promise.all(wrong)) expect(["status 16", "reset 7"]).toContain(outcome);
+});
+
 describe("connections of one address", () => {
   const closes = async (first: Uint8Array = hello()) => {
     const [host = "", port] = server.address.split(":");

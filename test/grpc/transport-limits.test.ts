@@ -18,7 +18,7 @@ function stage(limits: Partial<Parameters<typeof limitConnections>[1]> = {}) {
     openMax: 10,
     refusing: { retryAfterIfLate: () => undefined, observer: { call() {} }, faultLog: { failed() {} } },
     connectionsMax: Number.POSITIVE_INFINITY,
-    door: { admits: () => true, afterwards() {} },
+    door: { admits: () => true, begun() {}, refused() {} },
     standing: { opened() {} },
     ...limits,
   });

@@ -23,6 +23,10 @@ const CONNECTIONS = 8;
 /** Below the number that HTTP/2 advises to allow at least. */
 const OPEN_MAX = 90;
 const EVERY_MS = 10;
+/** Calls that are sent together where nothing bounds them. */
+const BATCH = 500;
+/** From a proper call to the server's answer that more are allowed. */
+const KNOWN_MS = 100;
 const REST_MS = 20;
 const CANCEL = uint32(8);
 const EMPTY = grpcMessage(Buffer.alloc(0));
@@ -73,6 +77,33 @@ function flood({ path, headers = [], message = EMPTY, isReset = false }: Flood):
   };
 }
 
+/** One proper call, and then others with an unknown token, as many as the connection takes, whatever the server says. */
+const afterAGoodOne: Attack = async (target) => {
+  const headers = (token: string) => hpackRemembered([...callHeaders(ACQUIRE), ...bearer(token)]);
+  const good = Buffer.concat([
+    frame(FRAME.headers, 1, headers(process.env.ATTACK_TOKEN ?? ""), END_HEADERS),
+    dataFrames(1, EMPTY, END_STREAM),
+  ]);
+  const [first, next] = [headers(UNKNOWN), lastRemembered(callHeaders(ACQUIRE).length + 1)];
+  let begun = 0;
+  await atOnce(CONNECTIONS, async () => {
+    for (;;) {
+      const connection = target.connect();
+      await connection.send(good);
+      await sleep(KNOWN_MS);
+      begun += 1;
+      if (begun === CONNECTIONS) target.begun();
+      for (let stream = 3; connection.isOpen; ) {
+        const frames: Buffer[] = [];
+        for (let index = 0; index < BATCH; index++, stream += 2)
+          frames.push(frame(FRAME.headers, stream, stream === 3 ? first : next, END_HEADERS | END_STREAM));
+        await connection.send(Buffer.concat(frames));
+        await sleep(0);
+      }
+    }
+  });
+};
+
 /** The open calls of a connection, by what the server says of them. */
 class Open {
   readonly #streams = new Set<number>();
@@ -119,6 +150,7 @@ class Open {
 }
 
 const ACQUIRE = "/rowlock.v1.LockService/Acquire";
+const UNKNOWN = "rowlock_none";
 const bearer = (token: string): [string, string][] => [["authorization", `Bearer ${token}`]];
 const base64 = (value: object) => Buffer.from(JSON.stringify(value)).toString("base64url");
 const JWT = `${base64({ alg: "ES256", typ: "JWT" })}.${base64({ sub: "mallory", iss: "https://issuer.example", aud: "rowlock", exp: 4_000_000_000 })}.${"A".repeat(86)}`;
@@ -127,7 +159,7 @@ const LIST_SERVICES = grpcMessage(Buffer.from([0x3a, 0x01, 0x2a]));
 
 export const FLOODS: Readonly<Record<string, Attack>> = {
   "calls without credentials": flood({ path: ACQUIRE }),
-  "calls with unknown tokens": flood({ path: ACQUIRE, headers: bearer("rowlock_none") }),
+  "calls with unknown tokens": flood({ path: ACQUIRE, headers: bearer(UNKNOWN) }),
   "calls with wrong JWTs": flood({ path: ACQUIRE, headers: bearer(JWT) }),
   "calls of reflection": flood({
     path: "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo",
@@ -135,4 +167,9 @@ export const FLOODS: Readonly<Record<string, Attack>> = {
   }),
   "calls of health": flood({ path: "/grpc.health.v1.Health/Check" }),
   "calls that are reset at once": flood({ path: "/rowlock.v1.LockService/WaitInQueue", isReset: true }),
+};
+
+/** Of somebody who has a token. */
+export const FLOODS_OF_KNOWN: Readonly<Record<string, Attack>> = {
+  "calls with unknown tokens after a good one": afterAGoodOne,
 };

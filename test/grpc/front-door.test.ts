@@ -1,0 +1,56 @@
+// What the front door counts against a connection, without a transport.
+
+import { EventEmitter } from "node:events";
+import { expect, test, vi } from "vitest";
+import { FrontDoor } from "../../server/grpc/front-door.ts";
+import { STREAM_BYTES } from "../../server/grpc/grpc-bounds.ts";
+import { OpenStreams } from "../../server/grpc/open-streams.ts";
+import { silentObserver } from "../support/harness.ts";
+
+function stage() {
+  const standing = { isEnding: () => false, isKnown: () => false, failedOn: vi.fn() };
+  const door = new FrontDoor({
+    headerBytesMax: 1_000,
+    streams: new OpenStreams({ pendingStreamBytes: STREAM_BYTES }),
+    standing: standing as never,
+    reading: { opened() {} },
+    isOpen: false,
+    withoutHeader: null,
+    frame: { observer: silentObserver, faultLog: { failed() {} } as never },
+  });
+  const call = () => {
+    const stream = Object.assign(new EventEmitter(), {
+      ...{ session: {}, destroyed: false, closed: false, headersSent: false, aborted: false },
+      ...{ respond() {}, resume() {}, close() {} },
+    });
+    expect(door.admits(stream as never, { ":path": "/rowlock.v1.LockService/Acquire" }, [])).toBe(true);
+    return stream as never;
+  };
+  const end = (stream: EventEmitter) => stream.emit("close");
+  return { door, call, end, failedOn: standing.failedOn };
+}
+
+test("a call that its client takes back before anybody was identified counts", () => {
+  const { call, end, failedOn } = stage();
+  end(call());
+  expect(failedOn).toHaveBeenCalledOnce();
+});
+
+test("a call that the server refuses for its own load does not count, nor one that it has not looked at", () => {
+  const { door, call, end, failedOn } = stage();
+  const refused = call();
+  door.refused(refused);
+  end(refused);
+  const unseen = call();
+  // Takes its place.
+  call();
+  end(unseen);
+  expect(failedOn).not.toHaveBeenCalled();
+});
+
+test("a call whose request does not come counts when it loses its place", () => {
+  const { door, call, failedOn } = stage();
+  door.begun(call());
+  call();
+  expect(failedOn).toHaveBeenCalledOnce();
+});
