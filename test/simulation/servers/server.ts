@@ -40,6 +40,7 @@ const CLEANING = {
   retentionUs: KEPT_US,
   historyRowsMax: 1_000_000,
   changesUs: KEPT_US,
+  keptBy: "simulation",
 };
 
 const ROOM = {
