@@ -13,9 +13,7 @@ export const FILE_CHANGED = "file_changed";
  * F2FS, ZFS, tmpfs and overlayfs. Network file systems and those that a virtual machine shares with its host may correct the
  * time later by the other side's clock, and other systems have other numbers; there, only the size shows a change.
  */
-const TIMES_OF_WRITES = [
-  0xef53, 0x58465342, 0x9123683e, 0xf2f52010, 0x2fc12fc1, 0x01021994, 0x794c7630,
-];
+const TIMES_OF_WRITES = [0xef53, 0x58465342, 0x9123683e, 0xf2f52010, 0x2fc12fc1, 0x01021994, 0x794c7630];
 
 /** One file, by the path that leads to it. */
 interface Known {
@@ -55,8 +53,7 @@ export class OpenFiles {
   check(): void {
     this.#mustBeSame((known, now) => {
       const isLater = this.#hasTimesOfWrites && now.mtimeNs !== known.stats.mtimeNs;
-      if (isLater || now.size !== known.stats.size)
-        throw this.#faulty(adviceIfChanged(known.path));
+      if (isLater || now.size !== known.stats.size) throw this.#faulty(adviceIfChanged(known.path));
     });
   }
 

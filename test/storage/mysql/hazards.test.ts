@@ -14,7 +14,15 @@ import { freshDatabase, mysqlFamily, reportLeftOut } from "../../support/databas
 import { startDroppingProxy } from "../../support/dropping-proxy.ts";
 import { leastMs } from "../../support/least.ts";
 import type { PlainConnection, Stage } from "../../support/mysql-stage.ts";
-import { clockUs, connectionsOf, openPlainConnection, openStage, refusal, statementOf, until } from "../../support/mysql-stage.ts";
+import {
+  clockUs,
+  connectionsOf,
+  openPlainConnection,
+  openStage,
+  refusal,
+  statementOf,
+  until,
+} from "../../support/mysql-stage.ts";
 import {
   addClaims,
   changeLock,

@@ -102,7 +102,9 @@ describe("connections", () => {
     await mysqlDurability(ADDRESS);
     expect(closed).toBe(2);
     engines = [["rowlock_lock", "MyISAM"]];
-    await expect(openMysqlStore(ADDRESS)).rejects.toThrow(/rowlock_lock \(MyISAM\).*ALTER TABLE rowlock_lock ENGINE = InnoDB/);
+    await expect(openMysqlStore(ADDRESS)).rejects.toThrow(
+      /rowlock_lock \(MyISAM\).*ALTER TABLE rowlock_lock ENGINE = InnoDB/,
+    );
     expect(closed).toBe(3);
   });
 });
