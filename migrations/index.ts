@@ -13,6 +13,7 @@ import * as firstHolders from "./0010-first-holders.ts";
 import * as makersOfRecords from "./0011-makers-of-records.ts";
 import * as changes from "./0012-changes.ts";
 import * as levels from "./0013-levels.ts";
+import * as historyFrom from "./0014-history-from.ts";
 import type { MigrationTarget } from "./target.ts";
 
 export interface Migration {
@@ -41,4 +42,5 @@ export const migrations: readonly Migration[] = [
   { name: "0011-makers-of-records", up: makersOfRecords.up },
   { name: "0012-changes", up: changes.up },
   { name: "0013-levels", needs: "0012-changes", up: levels.up },
+  { name: "0014-history-from", needs: "0012-changes", up: historyFrom.up },
 ];

@@ -1,6 +1,7 @@
 // The composition root: builds the parts of one server, starts them in order, and stops them in reverse order. Only
 // this file knows all of them.
 
+import { createHash } from "node:crypto";
 import { once } from "node:events";
 import { createServer } from "node:net";
 import { databaseEnds, listenerEnds } from "./config/certificate-ends.ts";
@@ -10,7 +11,7 @@ import { formatListenAddress, isLoopback } from "./config/listen-address.ts";
 import { type FilesOutcome, ReloadedFiles } from "./config/reloaded-files.ts";
 import { tlsFiles } from "./config/tls-files.ts";
 import { metricsTokenFile } from "./config/token-file.ts";
-import { keptForBy } from "./core/kept-for.ts";
+import { keptForBy, USUALLY_KEPT_US } from "./core/kept-for.ts";
 import { Engine } from "./engine/engine.ts";
 import { HEARTBEATS_PER_GRACE } from "./engine/engine-bounds.ts";
 import type { EngineObserver } from "./engine/lock-engine.ts";
@@ -181,6 +182,7 @@ async function startParts(
       retentionUs,
       historyRowsMax: config.historyRowsMax,
       changesUs: config.changesRetentionMs * 1_000,
+      keptBy: hashOf([USUALLY_KEPT_US, retentionUs, config.history, config.changesRetentionMs]),
     },
     doctorIntervalMs: config.doctorIntervalMs,
     ...(config.stateFile === null ? {} : { memory: stateFile(config.stateFile) }),
@@ -427,4 +429,8 @@ function howToListen(code: string | undefined, setting: string): string {
     default:
       return `Set ${setting} to an address where it can listen.`;
   }
+}
+
+function hashOf(settings: readonly unknown[]): string {
+  return createHash("sha256").update(JSON.stringify(settings)).digest("hex");
 }

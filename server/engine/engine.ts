@@ -284,20 +284,19 @@ export class Engine {
   }
 
   /**
-   * From when on all ended claims of this lock, or of all locks with the prefix, and all changes are still kept. Throws
-   * Faults.
+   * From when on all ended claims of this lock, or of all locks with the prefix, and all changes are still kept. Says
+   * rather too little than too much. Throws Faults.
    */
   async historyBegins(
     { lockName, prefix }: Pick<ClaimsQuery, "lockName" | "prefix">,
     caller?: Caller,
   ): Promise<{ readonly claimsUs: number; readonly changesUs: number }> {
     const { store, turns, nowUs, kept } = this.#parts;
-    const oldest = await turns.run(caller, () => store.oldestKept());
+    const from = await turns.run(caller, () => store.historyFrom());
     const keptForUs = lockName === null ? kept.underPrefixUs(prefix) : kept.ofNameUs(lockName);
     return {
-      // If there were too many, those that ended first are gone, whatever their class.
-      claimsUs: Math.max(nowUs() - keptForUs, oldest.endedAtUs ?? 0),
-      changesUs: Math.max(nowUs() - kept.changesUs, oldest.changedAtUs ?? 0),
+      claimsUs: Math.max(nowUs() - keptForUs, from.claimsUs),
+      changesUs: Math.max(nowUs() - kept.changesUs, from.changesUs),
     };
   }
 

@@ -396,6 +396,12 @@ export interface KeptChange extends NotedChange {
 /** A position among changes in the order of time. */
 export type ChangePosition = Pick<KeptChange, "atUs" | "id">;
 
+/** Times in microseconds from which on the history is complete, apart from what was kept for its time. */
+export interface HistoryFrom {
+  readonly claimsUs: number;
+  readonly changesUs: number;
+}
+
 /** How much history there is. */
 export interface HistoryStats {
   /** Ended claims, about: the database's own estimate. */
@@ -523,10 +529,13 @@ export interface Store {
   forgetRequests(fromUs: number, untilUs: number, max: number): Promise<number | null>;
   /**
    * Deletes the oldest ended claims of those that ended before `untilUs`, whatever the time for which they are kept; returns
-   * how many.
+   * how many. The history begins after them.
    */
   trimHistory(untilUs: number, max: number): Promise<number>;
-  /** Deletes changes from before `untilUs`, and the oldest ones beyond `keptMax`; returns how many. */
+  /**
+   * Deletes changes from before `untilUs`, and the oldest ones beyond `keptMax`; returns how many. The history of changes
+   * begins after the latter.
+   */
   purgeChanges(untilUs: number, keptMax: number, max: number): Promise<number>;
   /**
    * Deletes guard rows that were last decided about more than `idleUs` ago and have no claim, no record and no limit
@@ -609,8 +618,13 @@ export interface Store {
    */
   rowHolder(lockId: bigint): Promise<RowHolder | null>;
   historyStats(): Promise<HistoryStats>;
-  /** When the oldest ended claim ended, and the oldest change was made; null: there is none. */
-  oldestKept(): Promise<{ readonly endedAtUs: number | null; readonly changedAtUs: number | null }>;
+  /**
+   * Notes by which settings ended claims and changes are kept. If they differ from those that were noted, the history begins
+   * now: what is older may have been kept by shorter times. Safe to repeat.
+   */
+  noteKeptBy(settings: string): Promise<void>;
+  /** From when on nothing was deleted before its time or lost by a fail-over of the database. */
+  historyFrom(): Promise<HistoryFrom>;
   /** Returns the limit rules, as committed. */
   limitRules(): Promise<readonly LimitRule[]>;
   /**

@@ -103,7 +103,7 @@ describe("a mistake", () => {
   });
 
   test("in several settings is reported with all the others at once", async () => {
-    const { code, out, err } = await rowlock(["serve", "--grace", "10", "--allow-plaintext"], {
+    const { code, out, err } = await rowlock(["serve", "--grace", "ten", "--allow-plaintext"], {
       ROWLOCK_QEUE_MAX: "1",
     });
     expect([code, out]).toEqual([1, ""]);

@@ -15,6 +15,7 @@ export const CLEANING = {
   retentionUs: 3_600_000_000,
   historyRowsMax: 1_000_000,
   changesUs: 3_600_000_000,
+  keptBy: "test",
 };
 
 export interface TestEngine {

@@ -37,6 +37,9 @@ type ListClaimsOptions struct {
 	HeldAt time.Time `json:"heldAt,omitzero"`
 	// PageSize is how many claims to ask for at once, at most 1,000; 0: as many as the server likes.
 	PageSize int32 `json:"pageSize"`
+	// CompleteFrom, unless nil, is called with each page, before its claims. Earlier ones than this instant may have been
+	// forgotten, so that finding nothing then proves nothing.
+	CompleteFrom func(from time.Time) `json:"-"`
 }
 
 // ListChangesOptions says which changes [Client.ListChanges] lists. Zero values do not restrict.
@@ -54,6 +57,9 @@ type ListChangesOptions struct {
 	ChangedBy string `json:"changedBy"`
 	// PageSize is how many changes to ask for at once, at most 1,000; 0: as many as the server likes.
 	PageSize int32 `json:"pageSize"`
+	// CompleteFrom, unless nil, is called with each page, before its changes. Earlier ones than this instant may have been
+	// forgotten, so that finding nothing then proves nothing.
+	CompleteFrom func(from time.Time) `json:"-"`
 }
 
 // ChangeKind is what a change changed.
@@ -131,6 +137,7 @@ func (c *Client) ListClaims(ctx context.Context, options ListClaimsOptions) iter
 			command: &rowlockv1.SessionCommand{Command: &rowlockv1.SessionCommand_ListClaims{ListClaims: request}},
 			kind:    kindOther,
 		})
+		reportBegin(result.GetListClaims().GetCompleteFrom(), options.CompleteFrom)
 		return result.GetListClaims().GetClaims(), result.GetListClaims().GetNextPageToken(), err
 	})
 }
@@ -156,8 +163,16 @@ func (c *Client) ListChanges(ctx context.Context, options ListChangesOptions) it
 			command: &rowlockv1.SessionCommand{Command: &rowlockv1.SessionCommand_ListChanges{ListChanges: request}},
 			kind:    kindOther,
 		})
+		reportBegin(result.GetListChanges().GetCompleteFrom(), options.CompleteFrom)
 		return result.GetListChanges().GetChanges(), result.GetListChanges().GetNextPageToken(), err
 	})
+}
+
+// reportBegin reports where history begins; servers of earlier versions do not say.
+func reportBegin(from *timestamppb.Timestamp, report func(time.Time)) {
+	if from != nil && report != nil {
+		report(from.AsTime())
+	}
 }
 
 func changeOf(change *rowlockv1.Change) ChangeView {

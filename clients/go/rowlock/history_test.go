@@ -32,8 +32,12 @@ func TestClaimsAreListedOverAllPages(t *testing.T) {
 	}
 	mustLock(t, other, nameOf(t)+"/2").Close()
 	mustLock(t, client, nameOf(t))
-	ofLock := rowlock.ListClaimsOptions{LockName: nameOf(t), PageSize: 1}
+	var begin time.Time
+	ofLock := rowlock.ListClaimsOptions{LockName: nameOf(t), PageSize: 1, CompleteFrom: func(from time.Time) { begin = from }}
 	claims := all(t, client.ListClaims(background, ofLock))
+	if begin.IsZero() || !begin.Before(claims[3].EndedAt) {
+		t.Errorf("history begins at %v", begin)
+	}
 	if len(claims) != 4 || claims[0].State != rowlock.ClaimHeld || claims[3].EndReason != rowlock.ErrReleased {
 		t.Fatalf("%+v", claims)
 	}

@@ -8,7 +8,7 @@ import { serverNowMs } from "./connection.ts";
 import { Text, Trouble, useAsked, useNowMs } from "./parts.tsx";
 import { setOption } from "./route.ts";
 import { marksOf } from "./time-axis.ts";
-import { ageWords, clockWords, endWords, instantMs, timeWords, whoWords } from "./words.ts";
+import { ageWords, beginWords, clockWords, endWords, instantMs, timeWords, whoWords } from "./words.ts";
 
 const MIN_MS = 60_000;
 /** Keys as they stand in a link. */
@@ -36,6 +36,7 @@ export function HistoryBars({ name, range, poke }: { name: string; range: string
   const options = { poke, pauseMs: 1_500, everyMs: 15_000 };
   const { value, trouble } = useAsked(ask, `${name}\n${range}`, options);
   const claims = [...(value?.claims ?? [])].sort((a, b) => Number(b.ticketNumber) - Number(a.ticketNumber));
+  const begin = beginWords(value?.completeFrom, ms === null ? 0 : serverNowMs() - ms);
   return (
     <section aria-labelledby="history">
       <h2 id="history">
@@ -58,6 +59,7 @@ export function HistoryBars({ name, range, poke }: { name: string; range: string
       ) : value ? (
         <p class="empty">No claims in this time.</p>
       ) : null}
+      {begin === "" || (ms === null && claims.length > 0) ? null : <p class="dim">{begin}</p>}
       {value?.nextPageToken && ms !== null ? (
         <p class="dim">Older claims of this time are not drawn.</p>
       ) : null}

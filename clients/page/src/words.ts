@@ -103,3 +103,9 @@ export function someOf(words: readonly string[], count: number, most = 3): strin
   const more = count - first.length;
   return [...first, ...(more > 0 ? [`${more.toLocaleString("en")} more`] : [])].join(", ");
 }
+
+/** Where the history begins, if that is after the time that was asked for; servers of earlier versions do not say it. */
+export function beginWords(completeFrom: string | undefined, askedFromMs: number): string {
+  if (completeFrom === undefined || instantMs(completeFrom) <= askedFromMs) return "";
+  return `The history is complete from ${clockWords(instantMs(completeFrom))} on; earlier claims may be forgotten.`;
+}

@@ -7,6 +7,7 @@ import signal
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
@@ -284,6 +285,11 @@ def test_the_past_is_listed_and_a_wait_explained(client: rowlock.Client, name: s
     assert list(client.list_claims(name=name, held_at=past.ended_at)) == []
     assert [claim.token for claim in client.list_claims(name=name, held_at=past.granted_at)] == [token]
     assert list(client.list_claims(prefix=name, until=past.ended_at)) == []
+    begins: list[datetime] = []
+    list(client.list_claims(name=name, complete_from=begins.append))
+    list(client.list_changes(name=name, complete_from=begins.append))
+    assert [past.granted_at - begin < timedelta(days=8) for begin in begins] == [True, True]
+    assert all(begin < past.ended_at for begin in begins)
     with pytest.raises(rowlock.LockLost), client.lock(name):
         assert [claim.state for claim in client.list_claims(prefix=name, page_size=1)] == ["held", "ended"]
         explained = client.explain_wait(name)

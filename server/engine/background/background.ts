@@ -29,6 +29,8 @@ export interface CleaningOptions {
   readonly historyRowsMax: number;
   /** How long changes are kept. */
   readonly changesUs: number;
+  /** Names these times and those of all names: other times have another name. */
+  readonly keptBy: string;
 }
 
 export interface BackgroundOptions {
@@ -85,6 +87,7 @@ export class Background {
 
   async start(): Promise<void> {
     await this.#attest();
+    await this.#options.store.noteKeptBy(this.#options.cleaning.keptBy);
     // Reads the clock: until then, the server would not notice that it is set.
     await this.#options.store.dueLocks(0n, 1);
     for (const loop of this.#loops) loop.start();
@@ -169,6 +172,8 @@ export class Background {
     const { store, cleaning, checked } = this.#options;
     // A server that is too old may not know what it would delete.
     await checked.mustBeNewEnough();
+    // Again, for servers beside this one may keep claims for other times.
+    await store.noteKeptBy(cleaning.keptBy);
     // If the clock was set ahead, the server must not forget the request ids that it has seen.
     const untilUs = store.clock.forgettableUs(cleaning.retentionUs, performance.now() * 1_000);
     if (untilUs !== null)

@@ -26,6 +26,8 @@ const KEYS = `SELECT changed_at, id FROM ${BY_TIME}`;
 const REMOVE = `DELETE c FROM rowlock_change c FORCE INDEX (PRIMARY)
   WHERE c.changed_at < ? OR (c.changed_at = ? AND c.id <= ?)`;
 
+const RAISE_CHANGES_FROM = "UPDATE rowlock_meta SET changes_from = GREATEST(changes_from, ?) WHERE id = 1";
+
 export function changes(pool: MysqlPool) {
   return {
     async noteChange(change) {
@@ -61,6 +63,10 @@ export function changes(pool: MysqlPool) {
       const last = keys.at(-1);
       if (!last) return 0;
       const [atUs, id] = last.map(bigintOf) as [bigint, bigint];
+      if (atUs >= untilUs)
+        await retry(ROLLED_BACK, () =>
+          pool.write((connection) => query(connection, "raise_changes_from", RAISE_CHANGES_FROM, atUs + 1n)),
+        );
       await retry(ROLLED_BACK, () =>
         pool.write((connection) => query(connection, "purge_changes", REMOVE, atUs, atUs, id)),
       );

@@ -84,6 +84,22 @@ const NEEDS: Readonly<Record<string, (table: string, column: string) => string>>
   DELETE: (table) => `DELETE FROM ${table} WHERE FALSE`,
 };
 
+const OTHER_ENGINES = `SELECT TABLE_NAME, ENGINE FROM information_schema.TABLES
+  WHERE TABLE_SCHEMA = DATABASE() AND TABLE_TYPE = 'BASE TABLE' AND ENGINE <> 'InnoDB'
+    AND TABLE_NAME IN ('${Object.keys(WRITTEN).join("', '")}')`;
+
+/** Throws a StoreError if a table has an engine without transactions and row locks, by which a lock could be held twice. */
+export async function mustBeInnodb(connection: Connection): Promise<void> {
+  const others = await query(connection, "engines", OTHER_ENGINES);
+  const [first] = others;
+  if (first === undefined) return;
+  const tables = others.map(([name, engine]) => `${name} (${engine})`).join(", ");
+  const message =
+    `Rowlock's tables must have the engine InnoDB, and these have another one: ${tables}. Stop all Rowlock servers, run ` +
+    `\`ALTER TABLE ${first[0]} ENGINE = InnoDB\`, and the same for each other table.`;
+  throw new StoreError("unavailable", "schema", message);
+}
+
 /** Tries each right, because grants can be of many kinds. */
 async function checkRights(pool: MysqlPool): Promise<Finding[]> {
   const findings: Finding[] = [];

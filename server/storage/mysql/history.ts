@@ -10,12 +10,14 @@ import {
   endedKeyFromRow,
   endedUntil,
   forgetStep,
+  historyFromRow,
   newestEnded,
   oldestByClass,
   requestedFromRow,
   searchTicket,
 } from "../rows/ended-order.ts";
 import { claimFromRow, endedClaimFromRow } from "../rows/from-rows.ts";
+import { bytesOf } from "../rows/values.ts";
 import { BRANCHES_MAX } from "../storage-bounds.ts";
 import type { EndedPosition, Store } from "../store.ts";
 import { type Connection, query, type Row, Trip } from "./connection/connection.ts";
@@ -48,7 +50,12 @@ const OF_CLAIM = `ON r.request_id = h.request_id AND r.lock_id = h.lock_id AND r
 const ENDED_FROM = `(${KEYS} AND h.ended_at >= ? AND h.ended_at <= ? ${OLDEST})`;
 const FORGET = `DELETE r FROM ${BY_END} STRAIGHT_JOIN rowlock_request r FORCE INDEX (PRIMARY) ${OF_CLAIM}
   WHERE h.kept_for = ? AND h.ended_at BETWEEN ? AND ?`;
-const OLDEST_CHANGE = "SELECT MIN(changed_at) FROM rowlock_change FORCE INDEX (PRIMARY)";
+const KEPT_BY = "SELECT kept_by FROM rowlock_meta WHERE id = 1";
+const NOTE_KEPT_BY = `UPDATE rowlock_meta SET kept_by = ?, claims_from = GREATEST(claims_from, ${NOW_US}),
+  changes_from = GREATEST(changes_from, ${NOW_US}) WHERE id = 1`;
+const HISTORY_FROM = `SELECT GREATEST(claims_from, failed_over_at), GREATEST(changes_from, failed_over_at)
+  FROM rowlock_meta WHERE id = 1`;
+const RAISE_CLAIMS_FROM = "UPDATE rowlock_meta SET claims_from = GREATEST(claims_from, ?) WHERE id = 1";
 // One range of the primary key, to which no server adds. Most request ids were made by servers, and have no rows.
 const REMOVE = `DELETE h, r FROM ${BY_END}
   LEFT JOIN rowlock_request r FORCE INDEX (PRIMARY) ${OF_CLAIM}
@@ -72,11 +79,17 @@ export function history(pool: MysqlPool) {
   const classes = new Classes(pool);
 
   /** Deletes the oldest of the claims that the branches find; returns how many. */
-  const removeOldest = async (branchOf: (keptForS: number) => Branch, max: number): Promise<number> => {
+  const removeOldest = async (
+    branchOf: (keptForS: number) => Branch,
+    max: number,
+    beforeRemoving: (lastUs: number) => Promise<void> = async () => {},
+  ): Promise<number> => {
     const keys = (await readAll(pool, "ended_keys", (await classes.read()).map(branchOf))).map(
       endedKeyFromRow,
     );
     const oldest = oldestByClass(keys, max);
+    const ends = [...oldest.values()].map((ofClass) => (ofClass.at(-1) as EndedKey).endedAtUs);
+    if (ends.length > 0) await beforeRemoving(Math.max(...ends));
     let removed = 0;
     for (const ofClass of oldest.values()) {
       const upTo = keyValues(ofClass.at(-1) as EndedKey);
@@ -164,18 +177,34 @@ export function history(pool: MysqlPool) {
       return step.nextUs;
     },
 
-    async oldestKept() {
-      const first = (await classes.read()).map((keptForS): Branch => [FIRST, keptForS, 1]);
-      const ends = (await readAll(pool, "oldest_ended", first)).map((row) => endedKeyFromRow(row).endedAtUs);
-      const [change] = await pool.use((connection) => query(connection, "oldest_change", OLDEST_CHANGE));
-      const changedAtUs = change?.[0] ?? null;
-      return {
-        endedAtUs: ends.length === 0 ? null : Math.min(...ends),
-        changedAtUs: changedAtUs === null ? null : Number(changedAtUs),
-      };
+    async noteKeptBy(settings) {
+      const wanted = bytesOf(settings);
+      await retry(ROLLED_BACK, () =>
+        pool.write(async (connection) => {
+          // Nearly always so, and then the row of the facts, which decisions read, is not locked.
+          const [row] = await query(connection, "kept_by", KEPT_BY);
+          if (wanted.equals(row?.[0] as Buffer)) return;
+          await query(connection, "note_kept_by", NOTE_KEPT_BY, wanted);
+        }),
+      );
     },
 
-    trimHistory: (untilUs, max) => removeOldest((keptForS) => [OLD, keptForS, untilUs, max], max),
+    async historyFrom() {
+      const [row = []] = await pool.use((connection) => query(connection, "history_from", HISTORY_FROM));
+      return historyFromRow(row);
+    },
+
+    trimHistory: (untilUs, max) =>
+      removeOldest(
+        (keptForS) => [OLD, keptForS, untilUs, max],
+        max,
+        // First, so that a server that dies between the two has not promised what is gone.
+        async (lastUs) => {
+          await retry(ROLLED_BACK, () =>
+            pool.write((connection) => query(connection, "raise_claims_from", RAISE_CLAIMS_FROM, lastUs + 1)),
+          );
+        },
+      ),
   } satisfies Partial<Store>;
 }
 

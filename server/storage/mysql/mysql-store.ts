@@ -12,7 +12,7 @@ import {
 import type { Finding, Store, StoreOptions } from "../store.ts";
 import { busyLocks } from "./busy-locks.ts";
 import { changes } from "./changes.ts";
-import { checkDurability, checks } from "./checks.ts";
+import { checkDurability, checks, mustBeInnodb } from "./checks.ts";
 import { UNOBSERVED } from "./connection/connect.ts";
 import { MysqlPool } from "./connection/pool.ts";
 import { decided } from "./decided.ts";
@@ -31,6 +31,7 @@ export async function openMysqlStore(options: MysqlAddress & StoreOptions): Prom
   const { observer = UNOBSERVED, poolSize = POOL_SIZE_DEFAULT } = options;
   const pool = new MysqlPool(options, poolSize, observer);
   try {
+    await pool.use(mustBeInnodb);
     await pool.use(adopt);
   } catch (error) {
     await pool.close();

@@ -2,7 +2,7 @@
 // seconds) and then by their ends. So what may be deleted is one range for each of these times, and a read of all of
 // them, newest first, merges one range for each. There are only a few: one for each class of names.
 
-import type { EndedClaim, EndedPosition } from "../store.ts";
+import type { EndedClaim, EndedPosition, HistoryFrom } from "../store.ts";
 import { bigintOf, type Row } from "./from-rows.ts";
 
 /** The key of an ended claim. */
@@ -20,6 +20,11 @@ export function endedKeyFromRow([keptFor, endedAt, lockId, ticketNumber]: Row): 
     lockId: bigintOf(lockId),
     ticketNumber: bigintOf(ticketNumber),
   };
+}
+
+/** A row of the two times from which on the history is complete. */
+export function historyFromRow([claims, changes]: Row): HistoryFrom {
+  return { claimsUs: Number(claims), changesUs: Number(changes) };
 }
 
 function byEnd(a: EndedPosition, b: EndedPosition): number {
@@ -50,9 +55,9 @@ export function forgetStep(keys: readonly EndedKey[], fromUs: number, max: numbe
   const oldest = [...keys].sort(byEnd).slice(0, max);
   const last = oldest.at(-1);
   if (!last) return null;
-  const keptForS = [...new Set(oldest.map((key) => key.keptForS))];
   const toUs = last.endedAtUs;
-  // All of one time are forgotten at once, so a step always goes on.
+  // All of one time are forgotten at once, those of other classes too, so a step always goes on.
+  const keptForS = [...new Set(keys.filter((key) => key.endedAtUs <= toUs).map((key) => key.keptForS))];
   return { keptForS, toUs, nextUs: oldest.length < max ? null : Math.max(toUs, fromUs + 1) };
 }
 

@@ -7,6 +7,7 @@ import {
   endedKeyFromRow,
   endedUntil,
   forgetStep,
+  historyFromRow,
   newestEnded,
   oldestByClass,
   requestedFromRow,
@@ -39,16 +40,24 @@ export function history(handle: SqliteHandle) {
   }
 
   /** Deletes the oldest claims that ended until then, in slices between which this process does its other work. */
-  async function removeInSlices(endedUntilUs: (keptForS: number) => number, max: number): Promise<number> {
+  async function removeInSlices(
+    endedUntilUs: (keptForS: number) => number,
+    max: number,
+    removedTo: (lastUs: number) => void = () => {},
+  ): Promise<number> {
     for (let removed = 0; ; await otherWork()) {
       const slice = Math.min(max - removed, PURGE_SLICE);
-      const removedNow = removeOldest(endedUntilUs, slice);
+      const removedNow = removeOldest(endedUntilUs, slice, removedTo);
       removed += removedNow;
       if (removedNow < slice || removed === max) return removed;
     }
   }
 
-  function removeOldest(endedUntilUs: (keptForS: number) => number, max: number): number {
+  function removeOldest(
+    endedUntilUs: (keptForS: number) => number,
+    max: number,
+    removedTo: (lastUs: number) => void,
+  ): number {
     const removed = handle.inTransaction(() => {
       const keys = classes().flatMap((keptForS) =>
         statements.all("ended_until", keptForS, endedUntilUs(keptForS), max).map(endedKeyFromRow),
@@ -59,6 +68,7 @@ export function history(handle: SqliteHandle) {
         const upTo = [keptForS, endedAtUs, lockId, ticketNumber] as const;
         statements.run("purge_requests", ...upTo);
         removed += statements.run("purge_claims", ...upTo);
+        removedTo(endedAtUs);
       }
       return removed;
     });
@@ -119,18 +129,18 @@ export function history(handle: SqliteHandle) {
       });
     },
 
-    oldestKept: async () => {
-      const ends = classes().flatMap((keptForS) =>
-        statements.all("ended_from", keptForS, 0, HIGHEST, 1).map((row) => endedKeyFromRow(row).endedAtUs),
-      );
-      const [changedAt = null] = statements.get("oldest_change") ?? [];
-      return {
-        endedAtUs: ends.length === 0 ? null : Math.min(...ends),
-        changedAtUs: changedAt === null ? null : Number(changedAt),
-      };
+    noteKeptBy: async (settings) => {
+      handle.inTransaction(() => statements.run("note_kept_by", bytesOf(settings), nowUs()));
     },
 
-    trimHistory: async (untilUs, max) => removeInSlices(() => untilUs - 1, max),
+    historyFrom: async () => historyFromRow(statements.get("history_from") ?? []),
+
+    trimHistory: (untilUs, max) =>
+      removeInSlices(
+        () => untilUs - 1,
+        max,
+        (lastUs) => statements.run("raise_claims_from", lastUs + 1),
+      ),
 
     async noteChange(change) {
       handle.inTransaction(() => statements.run("add_change", ...changeValues(change, nowUs())));
@@ -150,7 +160,9 @@ export function history(handle: SqliteHandle) {
         const old = statements.run("purge_changes", untilUs, max);
         const surplus = Number(statements.get("count_changes")?.[0]) - keptMax;
         if (surplus <= 0 || old === max) return old;
-        return old + statements.run("purge_changes", HIGHEST, Math.min(surplus, max - old));
+        const early = Math.min(surplus, max - old);
+        statements.run("raise_changes_from", early - 1);
+        return old + statements.run("purge_changes", HIGHEST, early);
       }),
 
     /** One process has the file to itself. */

@@ -2,11 +2,18 @@
 // one: what is committed then is lost with the file, or another server grants the same locks in the file that took its
 // place. Never opens a file: closing any descriptor of the database file would end the locks that SQLite holds on it.
 
-import { type BigIntStats, realpathSync, statSync } from "node:fs";
+import { type BigIntStats, realpathSync, statfsSync, statSync } from "node:fs";
 import { StoreError } from "../store.ts";
 
 /** StoreError.reason after which only a restart helps. */
 export const FILE_CHANGED = "file_changed";
+
+/**
+ * The kinds of file systems, as Linux numbers them, on which only a write changes a file's time, at once: ext, XFS, Btrfs,
+ * F2FS, ZFS, tmpfs and overlayfs. Network file systems and those that a virtual machine shares with its host may correct the
+ * time later by the other side's clock, and other systems have other numbers; there, only the size shows a change.
+ */
+const TIMES_OF_WRITES = [0xef53, 0x58465342, 0x9123683e, 0xf2f52010, 0x2fc12fc1, 0x01021994, 0x794c7630];
 
 /** One file, by the path that leads to it. */
 interface Known {
@@ -20,6 +27,7 @@ interface Known {
 export class OpenFiles {
   readonly #path: string;
   readonly #known: Known[] = [];
+  #hasTimesOfWrites = false;
   #fault: string | null = null;
 
   /** Call before SQLite opens the path, which must lead to a file. */
@@ -37,14 +45,15 @@ export class OpenFiles {
     this.#mustBeSame();
     if (this.#known.length === 0 || !stats) throw this.#missing(stats ? this.#path : log);
     this.#known.push({ path: log, isLog: true, stats });
+    this.#hasTimesOfWrites = TIMES_OF_WRITES.includes(statfsSync(log).type);
     this.wrote();
   }
 
   /** Throws a StoreError if a file is not the one that is open, or was changed by another program. */
   check(): void {
     this.#mustBeSame((known, now) => {
-      if (now.mtimeNs !== known.stats.mtimeNs || now.size !== known.stats.size)
-        throw this.#faulty(adviceIfChanged(known.path));
+      const isLater = this.#hasTimesOfWrites && now.mtimeNs !== known.stats.mtimeNs;
+      if (isLater || now.size !== known.stats.size) throw this.#faulty(adviceIfChanged(known.path));
     });
   }
 

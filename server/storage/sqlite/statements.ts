@@ -197,7 +197,12 @@ const SQL = {
     WHERE (changed_at, id) < (?, ?) ORDER BY changed_at DESC, id DESC LIMIT ${GIVEN}`,
   changes_of_target: `SELECT ${CHANGE_COLUMNS} FROM rowlock_change INDEXED BY rowlock_change_target
     WHERE target = ? AND (changed_at, id) < (?, ?) ORDER BY changed_at DESC, id DESC LIMIT ${GIVEN}`,
-  oldest_change: "SELECT min(changed_at) FROM rowlock_change",
+  note_kept_by: `UPDATE rowlock_meta SET kept_by = ?1, claims_from = max(claims_from, ?2), changes_from = max(changes_from, ?2)
+    WHERE id = 1 AND kept_by <> ?1`,
+  history_from: `SELECT max(claims_from, failed_over_at), max(changes_from, failed_over_at) FROM rowlock_meta WHERE id = 1`,
+  raise_claims_from: "UPDATE rowlock_meta SET claims_from = max(claims_from, ?) WHERE id = 1",
+  raise_changes_from: `UPDATE rowlock_meta SET changes_from = max(changes_from, 1 +
+    (SELECT changed_at FROM rowlock_change ORDER BY changed_at, id LIMIT 1 OFFSET ?)) WHERE id = 1`,
   count_changes: "SELECT count(*) FROM rowlock_change",
   purge_changes: `DELETE FROM rowlock_change WHERE (changed_at, id) IN
     (SELECT changed_at, id FROM rowlock_change WHERE changed_at < ? ORDER BY changed_at, id LIMIT ${GIVEN})`,

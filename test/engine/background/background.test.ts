@@ -85,6 +85,7 @@ function scene(doctorIntervalMs: number | null = null) {
       const lockIds = left.slice(0, max);
       return fails({ nowUs: 0, lockIds, next: left.length > max ? (lockIds.at(-1) ?? null) : null });
     },
+    noteKeptBy: async () => {},
     purgeClaims: purge("claims"),
     purgeLocks: purge("locks"),
     endedClaims: async () => (purges.newestUs === null ? [] : [{ claim: { endedAtUs: purges.newestUs } }]),
@@ -114,7 +115,7 @@ function scene(doctorIntervalMs: number | null = null) {
       queueMax: 9,
     },
     replica: 5n,
-    cleaning: { idleLockUs: 55, retentionUs: 9, historyRowsMax: 10_000, changesUs: 70 },
+    cleaning: { idleLockUs: 55, retentionUs: 9, historyRowsMax: 10_000, changesUs: 70, keptBy: "test" },
     advances: { start: async (lockId: bigint) => void started.push(lockId), again },
     claimsFromAhead: { bringBack },
     checked: { mustBeNewEnough: () => fails(undefined) },

@@ -5,6 +5,7 @@ import { marksOf } from "../../../clients/page/src/time-axis.ts";
 import { causeWords } from "../../../clients/page/src/wait-causes.ts";
 import {
   ageWords,
+  beginWords,
   clockWords,
   shown,
   someOf,
@@ -78,4 +79,13 @@ test("a time axis has few marks, at round times", () => {
     "04:30",
     "05:00",
   ]);
+});
+
+test("history says where it begins, only if more was asked for", () => {
+  const begin = "2030-01-31T03:12:05Z";
+  const beginMs = Date.parse(begin);
+  expect(beginWords(begin, beginMs - 1)).toBe(
+    `The history is complete from ${clockWords(beginMs)} on; earlier claims may be forgotten.`,
+  );
+  expect([beginWords(begin, beginMs), beginWords(undefined, 0)]).toEqual(["", ""]);
 });

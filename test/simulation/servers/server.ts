@@ -36,9 +36,11 @@ export const POLICY: Policy = {
 
 const CLEANING = {
   idleLockUs: 1_500_000,
-  retentionUs: 1_000_000,
+  // Only calls on brief locks may be forgotten while their callers still repeat them.
+  retentionUs: KEPT_US,
   historyRowsMax: 1_000_000,
   changesUs: KEPT_US,
+  keptBy: "simulation",
 };
 
 const ROOM = {

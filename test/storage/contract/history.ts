@@ -25,12 +25,12 @@ function ended(endedAtUs: number, keptForUs: number): Wanted {
 }
 
 /** Adds claims of two locks that ended one after the other, some of them at one instant, in all classes. */
-async function addMany(store: Store, count: number): Promise<EndedClaim[]> {
-  const { nowUs } = await load(store, {});
+async function addMany(store: Store, count: number, firstUs?: number): Promise<EndedClaim[]> {
+  const fromUs = firstUs ?? (await load(store, {})).nowUs - HOUR_US;
   const ids = [await lockId(store, "a"), await lockId(store, "b")];
   const wanted = Array.from({ length: count }, (_, index) =>
     // Three in a row end at one instant.
-    ended(nowUs - HOUR_US + Math.floor(index / 3) * 1_000, 2 * HOUR_US + (CLASSES_US[index % 3] as number)),
+    ended(fromUs + Math.floor(index / 3) * 1_000, 2 * HOUR_US + (CLASSES_US[index % 3] as number)),
   );
   const claims = await addClaimsTo(store, ids, ...wanted);
   return claims.map((claim) => ({ claim, lockName: claim.lockId === ids[0] ? "a" : "b" })).sort(newestFirst);
@@ -228,21 +228,25 @@ export function contractOfHistory(fresh: () => FreshStore): void {
       expect((await store.claimsByRequest([first.requestId])).claims).toEqual([later]);
     });
 
-    test("tells how far back it goes", async () => {
+    test("tells from when on it is complete: since the settings were others, and after what was deleted early", async () => {
       const { store } = fresh();
-      expect(await store.oldestKept()).toEqual({ endedAtUs: null, changedAtUs: null });
-      const all = (await addMany(store, 3)).reverse();
       const { nowUs } = await load(store, {});
-      await store.noteChange({
-        ...{ kind: "limit", target: "a", isPattern: false, by: "ops", from: "1", to: "2", reason: "" },
-      });
-      const { endedAtUs, changedAtUs } = await store.oldestKept();
-      expect(endedAtUs).toBe(all[0]?.claim.endedAtUs);
-      expect(changedAtUs).toBeGreaterThanOrEqual(nowUs - SECOND_US);
-      await store.trimHistory((all[3]?.claim.endedAtUs as number) + 1, 100);
-      expect((await store.oldestKept()).endedAtUs ?? Number.POSITIVE_INFINITY).toBeGreaterThan(
-        endedAtUs as number,
-      );
+      await store.noteKeptBy("a week");
+      const first = await store.historyFrom();
+      expect(first.claimsUs).toBeGreaterThanOrEqual(nowUs - SECOND_US);
+      expect(first.changesUs).toBe(first.claimsUs);
+      await store.noteKeptBy("a week");
+      expect(await store.historyFrom()).toEqual(first);
+
+      const all = (await addMany(store, 3, first.claimsUs)).reverse();
+      const ends = all.map(({ claim }) => claim.endedAtUs as number);
+      expect(await store.trimHistory((ends[3] as number) + 1, 2)).toBe(2);
+      expect(await store.historyFrom()).toEqual({ ...first, claimsUs: (ends[1] as number) + 1 });
+
+      await store.noteKeptBy("a month");
+      const last = await store.historyFrom();
+      expect(last.claimsUs).toBeGreaterThan(first.claimsUs);
+      expect(last.changesUs).toBeGreaterThan(first.changesUs);
     });
 
     test("deletes the oldest before their time if there are too many, but none from after a time", async () => {

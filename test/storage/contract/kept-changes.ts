@@ -143,8 +143,12 @@ export function contractOfKeptChanges(fresh: () => FreshStore): void {
       expect(await store.purgeChanges(second.atUs, 100, 1)).toBe(1);
       expect(await store.purgeChanges(second.atUs, 100, 10)).toBe(1);
       expect(await store.purgeChanges(second.atUs, 100, 10)).toBe(0);
+      const { changesUs: beganUs } = await store.historyFrom();
+      expect(beganUs).toBeLessThan((kept[0] as KeptChange).atUs + SECOND_US);
       expect(await store.purgeChanges(0, 3, 10)).toBe(1);
       expect(targetsOf(await store.changes(null, null, 10))).toEqual(["f", "e", "d"]);
+      // History begins after what went before its time.
+      expect((await store.historyFrom()).changesUs).toBe(Math.max(beganUs, second.atUs + 1));
       expect(await store.purgeChanges(second.atUs - 3_600 * SECOND_US, 3, 10)).toBe(0);
     });
   });

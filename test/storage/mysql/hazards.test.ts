@@ -4,6 +4,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Claim } from "../../../server/core/claim.ts";
 import type { Lock } from "../../../server/core/lock.ts";
+import { migrateUp } from "../../../server/storage/migrate/migrate.ts";
 import { openMysqlStore } from "../../../server/storage/mysql/mysql-store.ts";
 import { openStore } from "../../../server/storage/open.ts";
 import type { DecideRows, Store, StoreObserver } from "../../../server/storage/store.ts";
@@ -13,7 +14,15 @@ import { freshDatabase, mysqlFamily, reportLeftOut } from "../../support/databas
 import { startDroppingProxy } from "../../support/dropping-proxy.ts";
 import { leastMs } from "../../support/least.ts";
 import type { PlainConnection, Stage } from "../../support/mysql-stage.ts";
-import { clockUs, connectionsOf, openStage, refusal, statementOf, until } from "../../support/mysql-stage.ts";
+import {
+  clockUs,
+  connectionsOf,
+  openPlainConnection,
+  openStage,
+  refusal,
+  statementOf,
+  until,
+} from "../../support/mysql-stage.ts";
 import {
   addClaims,
   changeLock,
@@ -513,6 +522,23 @@ describe.each(mysqlFamily())("on $flavour $version", (server) => {
       await purging;
     }
     expect(gone).toBeGreaterThan(0);
+  });
+
+  test("a table without transactions is named at the start, with what to do", async () => {
+    const changed = await freshDatabase(server);
+    const other = await openPlainConnection(changed.url);
+    try {
+      await migrateUp(changed.url);
+      await other.run("ALTER TABLE rowlock_change ENGINE = MyISAM");
+      const refused = await refusal(openStore(changed.url));
+      expect(refused).toMatchObject({ kind: "unavailable", reason: "schema" });
+      expect(refused.message).toContain("rowlock_change (MyISAM)");
+      await other.run("ALTER TABLE rowlock_change ENGINE = InnoDB");
+      await (await openStore(changed.url)).close();
+    } finally {
+      other.close();
+      await changed.drop();
+    }
   });
 
   test("a missing user, database or server is named, and the password is not", async () => {

@@ -34,14 +34,17 @@ const SERVER: Server = {
 let closed: number;
 /** The error with which the database answers everything. */
 let failure: Error | null;
+/** The tables that have other engines. */
+let engines: readonly (readonly string[])[];
 
 beforeEach(() => {
   closed = 0;
   failure = null;
+  engines = [];
   database.open = async () => {
     const driver = Object.assign(new EventEmitter(), {
-      query: (_query: unknown, answer: (error: unknown, rows?: unknown) => void) =>
-        answer(failure, [[Buffer.from("server 1")]]),
+      query: ({ sql }: { readonly sql: string }, answer: (error: unknown, rows?: unknown) => void) =>
+        answer(failure, sql.includes("information_schema") ? engines : [[Buffer.from("server 1")]]),
       end: (done: () => void) => done(),
       destroy() {
         closed += 1;
@@ -98,6 +101,11 @@ describe("connections", () => {
     failure = null;
     await mysqlDurability(ADDRESS);
     expect(closed).toBe(2);
+    engines = [["rowlock_lock", "MyISAM"]];
+    await expect(openMysqlStore(ADDRESS)).rejects.toThrow(
+      /rowlock_lock \(MyISAM\).*ALTER TABLE rowlock_lock ENGINE = InnoDB/,
+    );
+    expect(closed).toBe(3);
   });
 });
 

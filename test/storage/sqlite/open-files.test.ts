@@ -9,10 +9,13 @@ import {
   mkdtempSync,
   renameSync,
   rmSync,
+  type StatsFs,
+  statfsSync,
   statSync,
   symlinkSync,
   truncateSync,
   unlinkSync,
+  utimesSync,
   writeFileSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
@@ -25,6 +28,12 @@ import { openSqliteFile } from "../../../server/storage/sqlite/file.ts";
 import { sqliteStore } from "../../../server/storage/sqlite/sqlite-store.ts";
 import type { Store } from "../../../server/storage/store.ts";
 import { addClaims, lockId, NO_CHANGES, NO_PLAN, transact } from "../../support/store-fixture.ts";
+
+vi.mock("node:fs", async (original) => {
+  const fs = await original<typeof import("node:fs")>();
+  return { ...fs, statfsSync: vi.fn(fs.statfsSync) };
+});
+const fileSystem = vi.mocked(statfsSync);
 
 const CHANGED = { name: "StoreError", kind: "unavailable", reason: "file_changed" };
 
@@ -190,6 +199,25 @@ describe("an SQLite file that is open and", () => {
     await hold(linked);
     unlinkSync(link);
     await expect(hold(linked)).rejects.toMatchObject(CHANGED);
+  });
+
+  test.each<readonly [string, number, number]>([
+    ["on a disk", 0xef53, 1],
+    ["on NFS, whose server may correct the time", 0x6969, 0],
+    ["on a 9p share of a host", 0x01021997, 0],
+    ["on a FUSE or virtiofs share of a host", 0x65735546, 0],
+    ["on an SMB share", 0xfe534d42, 0],
+  ])("%s is told as changed by its time only where only writes change that", async (_, type, failures) => {
+    await store.close();
+    fileSystem.mockReturnValue({ type } as StatsFs);
+    undo.push(() => fileSystem.mockReset());
+    const opened = await open();
+    await hold(opened);
+    utimesSync(path, new Date(), new Date(Date.now() + 5_000));
+    const outcomes = await Promise.allSettled([hold(opened), opened.view("a", 1)]);
+    expect(outcomes.filter(({ status }) => status === "rejected")).toHaveLength(2 * failures);
+    appendFileSync(path, "x");
+    await expect(hold(opened)).rejects.toMatchObject(CHANGED);
   });
 
   test("writes much, and carries its log over into the file, is not taken for a changed one", async () => {

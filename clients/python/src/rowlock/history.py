@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal, TypedDict, TypeVar, cast
@@ -24,7 +24,9 @@ from rowlock.v1.lock_service_pb2 import (
     ExplainWaitRequest,
     ExplainWaitResponse,
     ListChangesRequest,
+    ListChangesResponse,
     ListClaimsRequest,
+    ListClaimsResponse,
 )
 from rowlock.views import ClaimState, ClaimView, LimitView, LockView, claim_view, limit_view, lock_view
 
@@ -69,6 +71,9 @@ class ListClaimsOptions(TypedDict, total=False):
     """Claims that held the lock `name` at this time; not with `since` and `until`."""
     page_size: int
     """How many to ask for at once, at most 1,000; 0 means 100."""
+    complete_from: Callable[[datetime], object]
+    """Called with each page, before its items. What is earlier than this time may have been forgotten, so that finding
+    nothing then proves nothing."""
 
 
 class ListChangesOptions(TypedDict, total=False):
@@ -87,6 +92,9 @@ class ListChangesOptions(TypedDict, total=False):
     """Who made them: a principal or an address."""
     page_size: int
     """How many to ask for at once, at most 1,000; 0 means 100."""
+    complete_from: Callable[[datetime], object]
+    """Called with each page, before its items. What is earlier than this time may have been forgotten, so that finding
+    nothing then proves nothing."""
 
 
 @dataclass(frozen=True)
@@ -213,6 +221,15 @@ class WaitExplanation:
     """The same in one line for people. Its wording may change."""
     estimate: WaitEstimate | None
     """None: too little is known."""
+
+
+def report_begin(
+    page: ListClaimsResponse | ListChangesResponse, options: ListClaimsOptions | ListChangesOptions
+) -> None:
+    """Report where history begins; servers of earlier versions do not say."""
+    report = options.get("complete_from")
+    if report is not None and page.HasField("complete_from"):
+        report(instant_of(page.complete_from))
 
 
 def claims_request(options: ListClaimsOptions) -> ListClaimsRequest:

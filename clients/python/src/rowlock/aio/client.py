@@ -23,6 +23,7 @@ from rowlock.history import (
     change_view,
     changes_request,
     claims_request,
+    report_begin,
 )
 from rowlock.locked_call import LockedCall, LockName
 from rowlock.options import (
@@ -304,6 +305,7 @@ class Client:
         request = claims_request(options)
         while True:
             page = await self._bridge.finished(self._bridge.verbs.list_claims(request))
+            report_begin(page, options)
             for claim in page.claims:
                 yield claim_view(claim)
             request.page_token = page.next_page_token
@@ -315,6 +317,7 @@ class Client:
         request = changes_request(options)
         while True:
             page = await self._bridge.finished(self._bridge.verbs.list_changes(request))
+            report_begin(page, options)
             for change in page.changes:
                 yield change_view(change)
             request.page_token = page.next_page_token

@@ -1,13 +1,18 @@
 package io.rowlock;
 
 import java.time.Instant;
+import java.util.function.Consumer;
 import rowlock.v1.ListChangesRequest;
+import rowlock.v1.ListChangesResponse;
 
 /** Which changes to list. Immutable: each method returns a new filter that restricts more. */
 public final class ChangeFilter {
+  private static final Consumer<Instant> NOBODY = from -> {};
+  private final Consumer<Instant> begin;
   private final ListChangesRequest request;
 
-  private ChangeFilter(ListChangesRequest.Builder request) {
+  private ChangeFilter(Consumer<Instant> begin, ListChangesRequest.Builder request) {
+    this.begin = begin;
     this.request = request.build();
   }
 
@@ -18,7 +23,7 @@ public final class ChangeFilter {
    * @return a filter
    */
   public static ChangeFilter ofLock(String name) {
-    return new ChangeFilter(ListChangesRequest.newBuilder().setLockName(name));
+    return new ChangeFilter(NOBODY, ListChangesRequest.newBuilder().setLockName(name));
   }
 
   /**
@@ -28,7 +33,7 @@ public final class ChangeFilter {
    * @return a filter
    */
   public static ChangeFilter ofPrefix(String prefix) {
-    return new ChangeFilter(ListChangesRequest.newBuilder().setPrefix(prefix));
+    return new ChangeFilter(NOBODY, ListChangesRequest.newBuilder().setPrefix(prefix));
   }
 
   /**
@@ -38,7 +43,7 @@ public final class ChangeFilter {
    * @return a filter
    */
   public ChangeFilter of(ChangeView.Kind kind) {
-    return new ChangeFilter(request.toBuilder().addKinds(kind.proto));
+    return new ChangeFilter(begin, request.toBuilder().addKinds(kind.proto));
   }
 
   /**
@@ -48,7 +53,7 @@ public final class ChangeFilter {
    * @return a filter
    */
   public ChangeFilter by(String who) {
-    return new ChangeFilter(request.toBuilder().setChangedBy(who));
+    return new ChangeFilter(begin, request.toBuilder().setChangedBy(who));
   }
 
   /**
@@ -58,7 +63,7 @@ public final class ChangeFilter {
    * @return a filter
    */
   public ChangeFilter from(Instant from) {
-    return new ChangeFilter(request.toBuilder().setFrom(Times.protoOf(from)));
+    return new ChangeFilter(begin, request.toBuilder().setFrom(Times.protoOf(from)));
   }
 
   /**
@@ -68,7 +73,7 @@ public final class ChangeFilter {
    * @return a filter
    */
   public ChangeFilter until(Instant until) {
-    return new ChangeFilter(request.toBuilder().setUntil(Times.protoOf(until)));
+    return new ChangeFilter(begin, request.toBuilder().setUntil(Times.protoOf(until)));
   }
 
   /**
@@ -78,7 +83,22 @@ public final class ChangeFilter {
    * @return a filter
    */
   public ChangeFilter pageSize(int size) {
-    return new ChangeFilter(request.toBuilder().setPageSize(size));
+    return new ChangeFilter(begin, request.toBuilder().setPageSize(size));
+  }
+
+  /**
+   * Reports where history begins. Earlier changes may have been forgotten, so that finding none proves nothing.
+   *
+   * @param begin called with each page, before its changes are shown
+   * @return a filter
+   */
+  public ChangeFilter completeFrom(Consumer<Instant> begin) {
+    return new ChangeFilter(begin, request.toBuilder());
+  }
+
+  /** Reports where history begins; servers of earlier versions do not say. */
+  void report(ListChangesResponse page) {
+    if (page.hasCompleteFrom()) begin.accept(Times.instantOf(page.getCompleteFrom()));
   }
 
   ListChangesRequest request(String pageToken) {

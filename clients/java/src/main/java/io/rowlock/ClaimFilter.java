@@ -1,15 +1,20 @@
 package io.rowlock;
 
 import java.time.Instant;
+import java.util.function.Consumer;
 import rowlock.v1.ClaimState;
 import rowlock.v1.ListClaimsRequest;
+import rowlock.v1.ListClaimsResponse;
 import rowlock.v1.RefusalReason;
 
 /** Which claims to list. Immutable: each method returns a new filter that restricts more. */
 public final class ClaimFilter {
+  private static final Consumer<Instant> NOBODY = from -> {};
+  private final Consumer<Instant> begin;
   private final ListClaimsRequest request;
 
-  private ClaimFilter(ListClaimsRequest.Builder request) {
+  private ClaimFilter(Consumer<Instant> begin, ListClaimsRequest.Builder request) {
+    this.begin = begin;
     this.request = request.build();
   }
 
@@ -20,7 +25,7 @@ public final class ClaimFilter {
    * @return a filter
    */
   public static ClaimFilter ofLock(String name) {
-    return new ClaimFilter(ListClaimsRequest.newBuilder().setLockName(name));
+    return new ClaimFilter(NOBODY, ListClaimsRequest.newBuilder().setLockName(name));
   }
 
   /**
@@ -30,7 +35,7 @@ public final class ClaimFilter {
    * @return a filter
    */
   public static ClaimFilter ofPrefix(String prefix) {
-    return new ClaimFilter(ListClaimsRequest.newBuilder().setPrefix(prefix));
+    return new ClaimFilter(NOBODY, ListClaimsRequest.newBuilder().setPrefix(prefix));
   }
 
   /**
@@ -40,7 +45,7 @@ public final class ClaimFilter {
    * @return a filter
    */
   public ClaimFilter owner(String owner) {
-    return new ClaimFilter(request.toBuilder().setOwner(owner));
+    return new ClaimFilter(begin, request.toBuilder().setOwner(owner));
   }
 
   /**
@@ -50,7 +55,7 @@ public final class ClaimFilter {
    * @return a filter
    */
   public ClaimFilter principal(String principal) {
-    return new ClaimFilter(request.toBuilder().setPrincipal(principal));
+    return new ClaimFilter(begin, request.toBuilder().setPrincipal(principal));
   }
 
   /**
@@ -61,7 +66,7 @@ public final class ClaimFilter {
    * @return a filter
    */
   public ClaimFilter label(String key, String value) {
-    return new ClaimFilter(request.toBuilder().putLabels(key, value));
+    return new ClaimFilter(begin, request.toBuilder().putLabels(key, value));
   }
 
   /**
@@ -72,7 +77,7 @@ public final class ClaimFilter {
    */
   public ClaimFilter in(ClaimView.State state) {
     return new ClaimFilter(
-        request.toBuilder().addStates(ClaimState.valueOf("CLAIM_STATE_" + state.name())));
+        begin, request.toBuilder().addStates(ClaimState.valueOf("CLAIM_STATE_" + state.name())));
   }
 
   /**
@@ -84,7 +89,7 @@ public final class ClaimFilter {
    */
   public ClaimFilter ended(Reason reason) {
     return new ClaimFilter(
-        request.toBuilder()
+        begin, request.toBuilder()
             .addEndReasons(RefusalReason.valueOf("REFUSAL_REASON_" + reason.name())));
   }
 
@@ -95,7 +100,7 @@ public final class ClaimFilter {
    * @return a filter
    */
   public ClaimFilter from(Instant from) {
-    return new ClaimFilter(request.toBuilder().setFrom(Times.protoOf(from)));
+    return new ClaimFilter(begin, request.toBuilder().setFrom(Times.protoOf(from)));
   }
 
   /**
@@ -105,7 +110,7 @@ public final class ClaimFilter {
    * @return a filter
    */
   public ClaimFilter until(Instant until) {
-    return new ClaimFilter(request.toBuilder().setUntil(Times.protoOf(until)));
+    return new ClaimFilter(begin, request.toBuilder().setUntil(Times.protoOf(until)));
   }
 
   /**
@@ -115,7 +120,7 @@ public final class ClaimFilter {
    * @return a filter
    */
   public ClaimFilter heldAt(Instant heldAt) {
-    return new ClaimFilter(request.toBuilder().setHeldAt(Times.protoOf(heldAt)));
+    return new ClaimFilter(begin, request.toBuilder().setHeldAt(Times.protoOf(heldAt)));
   }
 
   /**
@@ -125,7 +130,22 @@ public final class ClaimFilter {
    * @return a filter
    */
   public ClaimFilter pageSize(int size) {
-    return new ClaimFilter(request.toBuilder().setPageSize(size));
+    return new ClaimFilter(begin, request.toBuilder().setPageSize(size));
+  }
+
+  /**
+   * Reports where history begins. Earlier claims may have been forgotten, so that finding none proves nothing.
+   *
+   * @param begin called with each page, before its claims are shown
+   * @return a filter
+   */
+  public ClaimFilter completeFrom(Consumer<Instant> begin) {
+    return new ClaimFilter(begin, request.toBuilder());
+  }
+
+  /** Reports where history begins; servers of earlier versions do not say. */
+  void report(ListClaimsResponse page) {
+    if (page.hasCompleteFrom()) begin.accept(Times.instantOf(page.getCompleteFrom()));
   }
 
   ListClaimsRequest request(String pageToken) {

@@ -632,6 +632,7 @@ public final class RowlockClient implements AutoCloseable {
     return Pages.stream(
         token -> {
           var page = Futures.answer(open(() -> verbs.listClaims(filter.request(token))));
+          filter.report(page);
           return new Pages.Page<>(
               page.getClaimsList().stream().map(ClaimView::of).toList(), page.getNextPageToken());
         });
@@ -648,6 +649,7 @@ public final class RowlockClient implements AutoCloseable {
     return Pages.stream(
         token -> {
           var page = Futures.answer(open(() -> verbs.listChanges(filter.request(token))));
+          filter.report(page);
           return new Pages.Page<>(
               page.getChangesList().stream().map(ChangeView::of).toList(), page.getNextPageToken());
         });

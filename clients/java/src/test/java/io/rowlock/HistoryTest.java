@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.time.Instant;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
@@ -53,6 +54,11 @@ class HistoryTest {
         List.of("ben"),
         rowlock.listClaims(all.heldAt(granted).pageSize(1)).map(ClaimView::owner).toList());
     live.close();
+    List<Instant> begins = new ArrayList<>();
+    rowlock.listClaims(all.completeFrom(begins::add).owner("ben")).toList();
+    rowlock.listChanges(ChangeFilter.ofLock("past").completeFrom(begins::add)).toList();
+    assertEquals(2, begins.size());
+    for (Instant begin : begins) assertTrue(begin.isBefore(granted));
   }
 
   @Test
