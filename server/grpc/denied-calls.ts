@@ -57,13 +57,23 @@ export class DeniedCalls {
       ...{ method, reason, peer, suppressed },
       ...(principal !== undefined && { principal }),
       ...traceIds(span),
-      why: cause instanceof Error ? cause.message : String(cause),
+      ...whyOf(cause),
     });
     const warned = this.#warned.take(key);
     if (warned !== null) this.#logger.warn(line(warned), "calls are refused");
     const audited = this.#audited?.take(`${key} ${principal}`) ?? null;
     if (audited !== null) this.#logger.info(line(audited), "call denied");
   }
+}
+
+/** A refusal may know more than its message, which the caller is told. */
+function whyOf(cause: unknown): { readonly why: string; readonly cause?: string } {
+  if (!(cause instanceof Error)) return { why: String(cause) };
+  if (cause.cause === undefined) return { why: cause.message };
+  return {
+    why: cause.message,
+    cause: cause.cause instanceof Error ? cause.cause.message : String(cause.cause),
+  };
 }
 
 interface Of {

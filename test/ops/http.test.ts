@@ -117,7 +117,7 @@ describe("tokens", () => {
     socket.write(
       `GET /metrics HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${OLD}\r\nauthorization: Bearer x\r\n\r\n`,
     );
-    expect(String(await once(socket, "data"))).toMatch(/^HTTP\/1\.1 400 /);
+    expect(String(await once(socket, "data"))).toMatch(/^HTTP\/1\.1 401 /);
     socket.destroy();
   });
 

@@ -201,8 +201,15 @@ describe("the log", () => {
     faultLog.failed("SetLimit", failureOf(error), error);
     expect(lines).toEqual([
       [
-        { method: "SetLimit", reason: "RIGHT_MISSING", suppressed: 0 },
-        'calls are refused: The policy of this server does not allow SetLimit on "pool/gpu" to token:etl: it needs the right `operate`.',
+        {
+          method: "SetLimit",
+          reason: "RIGHT_MISSING",
+          peer: "",
+          suppressed: 0,
+          principal: "token:etl",
+          why: 'The policy of this server does not allow SetLimit on "pool/gpu" to token:etl: it needs the right `operate`.',
+        },
+        "calls are refused",
       ],
     ]);
     // The caller knows only the id of a lease, and must not learn the name.
