@@ -26,7 +26,7 @@ async function refusal(args: readonly string[], env: Record<string, string> = {}
 
 describe("a server does not start", () => {
   test("with wrong settings, and lists all of them", async () => {
-    const said = await refusal(["serve", "--grace", "10", "--listen", "50051"], {
+    const said = await refusal(["serve", "--grace", "soon", "--listen", "50051"], {
       ROWLOCK_QUEU_MAX: "1",
       ROWLOCK_DATABASE_URL: "postgres://root:hush@db/x",
     });
