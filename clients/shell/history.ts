@@ -107,7 +107,7 @@ export const history: Declare = (command, context) =>
     .option("--at <time>", "who held the lock at this time", parsePast)
     .option("--since <time>", "only what happened since, such as 2h, yesterday, 03:12", parsePast)
     .option("--until <time>", "only what happened before", parsePast)
-    .option("--max <count>", `how many to show at most (default ${MAX})`, countParser(1, MAX_MAX), MAX)
+    .option("--max <count>", "how many to show at most", countParser(1, MAX_MAX), MAX)
     .option("--chart", "draw the claims of one lock over time")
     .option("--changes", "list changes that people made, instead of claims")
     .option("--limits", "only changes of limits")

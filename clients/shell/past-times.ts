@@ -88,15 +88,15 @@ export function localTime(date: Date): string {
   return `${localDay(date)} ${localClock(date)}`;
 }
 
-const SAID_BY_A_SERVER = /(?:(yesterday) at |(\d{4}-\d\d-\d\d) )?\b(\d\d:\d\d) UTC\b/g;
+const SAID_BY_A_SERVER = /(?:(yesterday) at |(\d{4}-\d\d-\d\d) )?\b(\d\d:\d\d:\d\d) UTC\b/g;
 
-/** The words of a server about a wait, with its times, such as `14:03 UTC`, as 2030-01-31 15:03 in the terminal's zone. */
+/** The words of a server about a wait, with its times, such as `14:03:20 UTC`, as 2030-01-31 15:03:20 in the terminal's zone. */
 export function inLocalTime(words: string, now: Date): string {
   return words.replace(SAID_BY_A_SERVER, (_, yesterday?: string, day?: string, clock?: string) => {
     const that = new Date(now);
     if (yesterday !== undefined) that.setUTCDate(that.getUTCDate() - 1);
-    const date = new Date(`${day ?? that.toISOString().slice(0, 10)}T${clock}:00Z`);
-    return Number.isNaN(date.getTime()) ? _ : localTime(date).slice(0, -":00".length);
+    const date = new Date(`${day ?? that.toISOString().slice(0, 10)}T${clock}Z`);
+    return Number.isNaN(date.getTime()) ? _ : localTime(date);
   });
 }
 

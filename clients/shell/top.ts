@@ -33,6 +33,11 @@ const EVERY_MS = 5_000;
 const EVERY_MS_MIN = 1_000;
 const OVER_MS = 600_000;
 
+/** `written` is how a person writes the default, which help shows. */
+function timeOption(flag: string, about: string, minMs: number, defaultMs: number, written: string): Option {
+  return new Option(flag, about).argParser(timeParser(minMs)).default(defaultMs, written);
+}
+
 const HELP = `
 Counts claims by lock, owner, verified caller or class of names: leases and waiters of now, how long the oldest lease has
 been held, and leaks, which are leases without end and leases that nobody has fetched; and, of the last minutes (--over),
@@ -76,8 +81,8 @@ export const top: Declare = (command, context) =>
       addClass,
     )
     .addOption(new Option("--sort <column>", "what comes first").choices(Object.keys(ORDERS)).default("held"))
-    .option("--over <time>", "how far back to look (default 10m)", timeParser(1_000), OVER_MS)
-    .option("--every <time>", "how often to look (default 5s)", timeParser(EVERY_MS_MIN), EVERY_MS)
+    .addOption(timeOption("--over <time>", "how far back to look", 1_000, OVER_MS, "10m"))
+    .addOption(timeOption("--every <time>", "how often to look", EVERY_MS_MIN, EVERY_MS, "5s"))
     .option("--once", "look once")
     .option("--json", "one object per line for each group")
     .asks(HELP, (flags: TopFlags, prefix: string) => {

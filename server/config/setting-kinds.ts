@@ -23,7 +23,9 @@ export function duration(min: string, max: string): Kind<number> {
     read(text) {
       const ms = durationMs(text);
       if (ms >= minMs && ms <= maxMs) return ms;
-      return new Refusal(`write a duration such as 500ms, 10s, 5m, 2h or 7d, from ${min} to ${max}`);
+      return new Refusal(
+        `write a duration such as 500ms, 10s, 5m, 2h or 7d, from ${min} to ${max}; a number alone means seconds`,
+      );
     },
   };
 }

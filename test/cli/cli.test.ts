@@ -58,6 +58,17 @@ describe("help", () => {
     expect(out).toContain(example);
   });
 
+  test.each("run acquire capture ls watch history top".split(" "))(
+    "of %s shows each default once, in the form that a flag takes",
+    async (command) => {
+      const { out } = await rowlock([command, "--help"]);
+      for (const option of out.split(/\n(?= {2}-)/)) {
+        expect(option.match(/default/g)?.length ?? 0, option).toBeLessThanOrEqual(1);
+        expect(option, "milliseconds").not.toMatch(/default:? \d{4,}/);
+      }
+    },
+  );
+
   test("has a flag of serve for each setting", async () => {
     const { out } = await rowlock(["serve", "--help"]);
     for (const { flag, placeholder } of describeSettings()) expect(out).toContain(`${flag} ${placeholder}`);

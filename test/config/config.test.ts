@@ -259,7 +259,7 @@ describe("values", () => {
       "ROWLOCK_QEUE_MAX (environment) is not a setting: did you mean ROWLOCK_QUEUE_MAX?",
       expect.stringMatching(/^ROWLOCK_LISTEN is "50051" \(environment\): write host:port/),
       'ROWLOCK_MIGRATE is "yes" (environment): write true or false.',
-      'ROWLOCK_GRACE is "ten" (f): write a duration such as 500ms, 10s, 5m, 2h or 7d, from 1s to 10m.',
+      'ROWLOCK_GRACE is "ten" (f): write a duration such as 500ms, 10s, 5m, 2h or 7d, from 1s to 10m; a number alone means seconds.',
       'ROWLOCK_POOL_SIZE is "1" (flag --pool-size): write a whole number from 2 to 1000.',
       'ROWLOCK_LOG_LEVEL is "loud" (flag --log-level): write one of trace, debug, info, warn, error, fatal, silent.',
     ]);

@@ -72,7 +72,7 @@ function fieldOf(
   }
 }
 
-/** One line, such as: 3rd in the queue; held by anna until 14:03 UTC unless renewed (about 4 min left). */
+/** One line, such as: 3rd in the queue; held by anna until 14:03:20 UTC unless renewed (about 4 min left). */
 export function summaryOf(explained: Explanation): string {
   const { claim, place, causes, estimate, limit, limitSet, nowUs } = explained;
   if (causes.length === 0)
@@ -135,7 +135,7 @@ function limitInTheWay({ limit }: EffectiveLimit, claim: Claim | null, text: str
   return `more is held than the limit ${text} allows`;
 }
 
-/** Such as: 1 from etl/* (set yesterday at 17:02 UTC by token:ops: "night shift"). */
+/** Such as: 1 from etl/* (set yesterday at 17:02:00 UTC by token:ops: "night shift"). */
 function limitText(
   { limit, pattern, reason }: EffectiveLimit,
   set: KeptChange | null,

@@ -44,11 +44,11 @@ export function timestampMessage(us: number): Timestamp {
   };
 }
 
-/** For a person: `14:03 UTC`, `yesterday at 14:03 UTC`, `2026-11-20 14:03 UTC`. */
+/** For a person: `14:03:20 UTC`, `yesterday at 14:03:20 UTC`, `2026-11-20 14:03:20 UTC`. */
 export function instantText(us: number, nowUs: number): string {
   const [day = "", time = ""] = isoOf(us).split("T");
   const [today] = isoOf(nowUs).split("T");
-  const at = `${time.slice(0, 5)} UTC`;
+  const at = `${time.slice(0, "14:03:20".length)} UTC`;
   if (day === today) return at;
   const [yesterday] = isoOf(nowUs - 86_400 * SECOND_US).split("T");
   return day === yesterday ? `yesterday at ${at}` : `${day} ${at}`;

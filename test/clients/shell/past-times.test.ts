@@ -60,11 +60,14 @@ describe("where clocks are set", () => {
   const iso = (text: string) => new Date(text);
 
   test("the times of a server are in the zone of the terminal, too", () => {
-    const words = "held by anna until 23:30 UTC; set yesterday at 10:00 UTC, or 2026-01-02 03:04 UTC";
+    const words =
+      "held by anna until 23:30:10 UTC; set yesterday at 10:00:00 UTC, or 2026-01-02 03:04:59 UTC";
     expect(inLocalTime(words, iso("2026-11-24T22:00:00Z"))).toBe(
-      "held by anna until 2026-11-25 00:30; set 2026-11-23 11:00, or 2026-01-02 04:04",
+      "held by anna until 2026-11-25 00:30:10; set 2026-11-23 11:00:00, or 2026-01-02 04:04:59",
     );
-    expect(inLocalTime("2026-99-99 99:99 UTC", iso("2026-11-24T22:00:00Z"))).toBe("2026-99-99 99:99 UTC");
+    expect(inLocalTime("2026-99-99 99:99:99 UTC", iso("2026-11-24T22:00:00Z"))).toBe(
+      "2026-99-99 99:99:99 UTC",
+    );
   });
 
   test.each([

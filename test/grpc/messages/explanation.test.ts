@@ -34,11 +34,11 @@ test.each<[Explanation, string]>([
       ...{ claim: CLAIM, place: { ahead: 2, permitsAhead: 2 }, limit: NIGHT, limitSet: SET },
       estimate: { lowUs: MINUTE_US, medianUs: 4 * MINUTE_US, highUs: 9 * MINUTE_US, leases: 9 },
     }),
-    '3rd in the queue; held by anna until 14:04 UTC unless renewed (about 4 min left); limit 1 from etl/* (set yesterday at 14:00 UTC by token:ops: "night shift"); likely to last 4 min (60 s to 9 min)',
+    '3rd in the queue; held by anna until 14:04:00 UTC unless renewed (about 4 min left); limit 1 from etl/* (set yesterday at 14:00:00 UTC by token:ops: "night shift"); likely to last 4 min (60 s to 9 min)',
   ],
   [
     explained([held(3, 4 * MINUTE_US)]),
-    "held by anna and 2 others, the first lease ends 14:04 UTC unless renewed (about 4 min left)",
+    "held by anna and 2 others, the first lease ends 14:04:00 UTC unless renewed (about 4 min left)",
   ],
   [explained([held(1, null, "")]), "held by somebody without an end"],
   [
@@ -52,11 +52,11 @@ test.each<[Explanation, string]>([
   [explained([{ kind: "limit", limit: LIMIT, set: null }]), "more is held than the limit 1 allows"],
   [
     explained([{ kind: "failed_over", untilUs: NOW_US + MINUTE_US }]),
-    "the database has failed over, and nothing is granted until 14:01 UTC (in 60 s)",
+    "the database has failed over, and nothing is granted until 14:01:00 UTC (in 60 s)",
   ],
   [
     explained([{ kind: "not_before", untilUs: NOW_US + 2_880 * MINUTE_US }, { kind: "exhausted" }]),
-    "not due until 2026-11-26 14:00 UTC (in 2 days); no attempts left",
+    "not due until 2026-11-26 14:00:00 UTC (in 2 days); no attempts left",
   ],
   [explained([{ kind: "status", status: "done" }]), 'its status is "done", which is none of those wanted'],
   [
