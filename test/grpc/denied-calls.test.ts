@@ -83,7 +83,10 @@ describe("a server with tenants", () => {
     const { leaseId } = await server.clientOf("root").lease({ name: "other/held", ttl: TTL });
     const user = server.clientOf("user", SessionClient);
     const { leaseId: own } = await user.lease({ name: "mine/a", ttl: TTL });
-    const { leases } = (await user.call("renewLeases" as never, { leases: [{ leaseId: own }, { leaseId }] } as never)) as {
+    const { leases } = (await user.call(
+      "renewLeases" as never,
+      { leases: [{ leaseId: own }, { leaseId }] } as never,
+    )) as {
       leases: { outcome: { case: string } }[];
     };
     expect(leases.map(({ outcome }) => outcome.case)).toEqual(["lease", "error"]);

@@ -8,7 +8,12 @@ import { OpenStreams } from "../../server/grpc/open-streams.ts";
 import { silentObserver } from "../support/harness.ts";
 
 function stage() {
-  const standing = { isEnding: () => false, isKnown: () => false, failedOn: vi.fn() };
+  const standing = {
+    isEnding: () => false,
+    peerOf: () => undefined,
+    isKnown: () => false,
+    failedOn: vi.fn(),
+  };
   const door = new FrontDoor({
     headerBytesMax: 1_000,
     streams: new OpenStreams({ pendingStreamBytes: STREAM_BYTES }),
