@@ -17,7 +17,7 @@ import { type AddressInfo, createServer, connect as dial } from "node:net";
 import { constants, tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import { freshSqlite } from "../support/database.ts";
 import { until } from "../support/harness.ts";
 import { CTRL_C, HAS_PTY, Pty } from "./pty.ts";
@@ -46,8 +46,10 @@ let folder: string;
 const paths = new Map<Launcher, string>();
 
 beforeAll(async () => {
-  server = await stage.serving(await stage.database(freshSqlite));
   folder = mkdtempSync(join(tmpdir(), "rowlock-signals-"));
+  // It is the home of all that is started, so it goes after them.
+  stage.afterwards(() => rmSync(folder, { recursive: true, maxRetries: 5 }));
+  server = await stage.serving(await stage.database(freshSqlite));
   const old =
     'Object.defineProperty(process, "versions", { value: { ...process.versions, node: "20.0.0" } });';
   for (const [launcher, code] of [
@@ -63,7 +65,6 @@ beforeAll(async () => {
     paths.set(launcher, `${bin}:${process.env.PATH}`);
   }
 });
-afterAll(() => rmSync(folder, { recursive: true, maxRetries: 5 }));
 
 let names = 0;
 const newName = () => `lock-${++names}`;

@@ -31,7 +31,16 @@ export interface ProcessStage {
 export function processStage(undone: "after each test" | "after all" = "after each test"): ProcessStage {
   const cleanups: (() => unknown)[] = [];
   const undo = async () => {
-    for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
+    const errors: unknown[] = [];
+    // One that fails must not leave the processes of the others running.
+    for (const cleanup of cleanups.splice(0).reverse()) {
+      try {
+        await cleanup();
+      } catch (error) {
+        errors.push(error);
+      }
+    }
+    if (errors.length > 0) throw new AggregateError(errors, `Cleanups failed: ${errors.join("; ")}`);
   };
   if (undone === "after all") afterAll(undo);
   else afterEach(undo);
