@@ -67,7 +67,8 @@ beforeAll(async () => {
 });
 
 let names = 0;
-const newName = () => `lock-${++names}`;
+/** Of this run alone: commands are found by the names of their locks. */
+const newName = () => `lock-${process.pid}-${++names}`;
 const env = (launcher: Launcher) => ({
   ROWLOCK_ADDR: server.grpcAddress,
   PATH: paths.get(launcher) as string,
@@ -264,9 +265,12 @@ describe("end: while the lock is being released", () => {
       ];
       const job = started(running(name, ...flags));
       await job.said(/ready/);
+      const command = await commandOf(name);
       door.shut();
       job.endInput();
       await door.held;
+      // What was held may have been something else than the release.
+      await until(() => !existsSync(`/proc/${command}`));
       for (let sent = 0; sent < times; sent++) job.kill(signal);
       // Node has handled the signals before it answers this one.
       job.kill("SIGTSTP");
