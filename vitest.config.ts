@@ -6,14 +6,15 @@ import { defineConfig } from "vitest/config";
 // that replaces modules, or imports the tests of others, has a process of its own. A real timer that a file has left
 // behind must not run on fake ones: files with fake timers share theirs only with each other.
 const kindOf = (path: string) => {
-  if (path.startsWith("test/attacks/")) return "attacks";
-  if (path.endsWith(".long.test.ts")) return "long";
+  const isLong = path.endsWith(".long.test.ts");
+  if (path.startsWith("test/attacks/")) return isLong ? "long attacks" : "attacks";
+  if (isLong) return "long";
   if (path.endsWith(".slow.test.ts")) return "slow";
   const text = readFileSync(path, "utf8");
   if (/\bvi\.(mock|doMock)\(|\bawait import\(/.test(text)) return "own modules";
   return text.includes("useFakeTimers") ? "fake timers" : "real timers";
 };
-const ISOLATED = ["slow", "long", "own modules", "attacks"];
+const ISOLATED = ["slow", "long", "own modules", "attacks", "long attacks"];
 /** These compare times, so they run one by one, after all others. */
 const ALONE = { sequence: { groupOrder: 1 }, maxWorkers: 1 };
 const kinds = Object.groupBy(globSync("test/**/*.test.ts"), kindOf);
@@ -22,7 +23,7 @@ export default defineConfig({
   test: {
     projects: Object.entries(kinds).map(([name, include]) => ({
       extends: true,
-      test: { name, include, isolate: ISOLATED.includes(name), ...(name === "attacks" ? ALONE : {}) },
+      test: { name, include, isolate: ISOLATED.includes(name), ...(name.endsWith("attacks") ? ALONE : {}) },
     })),
     globalSetup: ["test/support/mysql-family/global-setup.ts"],
     reporters: ["default", "./test/support/closing-line-reporter.ts"],
