@@ -134,8 +134,10 @@ function handOver(node) {
     });
   listeners.set("SIGCONT", () => child.kill("SIGCONT"));
   for (const [signal, listener] of listeners) process.on(signal, listener);
-  // In a session of its own, it does not get the signals of a terminal a second time: only what is passed on.
-  child = spawn(node, args, { stdio: "inherit", argv0: HANDED_OVER + process.pid, detached: true });
+  // In a session of its own, it does not get the signals of a terminal a second time: only what is passed on. A server
+  // takes a signal twice as once, and stays in the group of this process: whoever stops or kills the group means it.
+  const detached = process.argv[2] !== "serve";
+  child = spawn(node, args, { stdio: "inherit", argv0: HANDED_OVER + process.pid, detached });
   child.on("exit", (code, signal) => {
     for (const [name, listener] of listeners) process.removeListener(name, listener);
     process.exitCode = code ?? 128 + constants.signals[signal];
