@@ -32,13 +32,14 @@ func (d *driver) newHandle(name string) *handle {
 	return own
 }
 
-// holding is a context that shows all that this driver holds, as that of work under these locks does.
-func (d *driver) holding(ctx context.Context) context.Context {
+// holding is a context that shows what this driver holds of a lock, as that of work under it does.
+func (d *driver) holding(ctx context.Context, name string) context.Context {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, one := range d.handles {
-		if one.lock != nil {
-			held, cancel := one.lock.Context(ctx)
+		if one.lock != nil && one.lock.Name() == name {
+			// Not of ctx: it would be asked twice for each value, and twice again by the next one.
+			held, cancel := one.lock.Context(context.Background())
 			// The values stay; the end of the lock is not to end the request.
 			cancel()
 			ctx = valuesOf{ctx, held}
@@ -76,7 +77,7 @@ func (d *driver) acquire(asked *command) (any, error) {
 		own.left <- err
 		return nil, err
 	}
-	lock, refusal, err := client.Acquire(d.holding(own.asking), asked.name(), options...)
+	lock, refusal, err := client.Acquire(d.holding(own.asking, asked.name()), asked.name(), options...)
 	if err != nil {
 		return nil, err
 	}
