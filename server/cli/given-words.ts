@@ -1,6 +1,7 @@
 // The bytes of arguments and environment, before Node turned them into text. Node replaces what is not UTF-8, so that two
 // names become one: such words are refused.
 
+import { isUtf8 } from "node:buffer";
 import { said } from "../../clients/shell/print.ts";
 
 /** Whose values are read here; the others are only passed on to commands. */
@@ -25,20 +26,20 @@ export function wordsFault(given: Given): string | undefined {
 
 function sentenceOf({ cmdline, environ, args }: Given): string | undefined {
   const words = split(cmdline).slice(-args.length || Number.POSITIVE_INFINITY);
-  const at = words.findIndex((word) => !isText(word));
+  const at = words.findIndex((word) => !isUtf8(word));
   if (at >= 0)
     return `The argument ${printable(words[at] as Buffer)} is not valid UTF-8, and Node would turn it into another one: write it in UTF-8.`;
   // Without the bytes, nobody can tell.
   const replaced = cmdline.length === 0 ? args.find((word) => word.includes(REPLACED)) : undefined;
   if (replaced !== undefined)
     return `The argument ${JSON.stringify(replaced)} has U+FFFD, which stands for what is not valid UTF-8: write it in UTF-8.`;
-  const own = variables(environ).find(([name, value]) => OWN.test(name) && !isText(value));
+  const own = variables(environ).find(([name, value]) => OWN.test(name) && !isUtf8(value));
   return own && `The variable ${own[0]} is not valid UTF-8: write it in UTF-8.`;
 }
 
 /** The variables whose bytes Node would change, and that a shell can set. */
 export function bytesOfVariables(environ: Buffer): ReadonlyMap<string, Uint8Array> {
-  return new Map(variables(environ).filter(([name, value]) => VARIABLE.test(name) && !isText(value)));
+  return new Map(variables(environ).filter(([name, value]) => VARIABLE.test(name) && !isUtf8(value)));
 }
 
 function variables(environ: Buffer): [string, Buffer][] {
@@ -56,10 +57,6 @@ function split(bytes: Buffer): Buffer[] {
     from = end < 0 ? bytes.length : end + 1;
   }
   return parts;
-}
-
-function isText(bytes: Buffer): boolean {
-  return Buffer.from(bytes.toString()).equals(bytes);
 }
 
 function printable(bytes: Buffer): string {

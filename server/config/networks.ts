@@ -19,7 +19,7 @@ export function networks(most: number): Kind<readonly Network[]> {
       const written = parts.filter((part) => part !== "");
       if (written.length > most)
         return new Refusal(`it has ${written.length} networks: keep at most ${most}`);
-      const read = written.map(networkOf);
+      const read = written.map(readNetwork);
       const wrong = written.find((_, index) => read[index] === undefined);
       if (wrong === undefined) return read as Network[];
       return new Refusal(
@@ -29,7 +29,7 @@ export function networks(most: number): Kind<readonly Network[]> {
   };
 }
 
-function networkOf(text: string): Network | undefined {
+function readNetwork(text: string): Network | undefined {
   const [address = "", bits, ...more] = text.split("/");
   const version = isIP(address);
   if (version === 0 || more.length > 0) return undefined;

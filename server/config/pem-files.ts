@@ -53,21 +53,31 @@ function readPem<Parsed>(
   readFile: ReadFile,
   faults: string[],
 ): { readonly pem: string; readonly parsed: Parsed } | null {
-  if (path === null) return null;
-  let pem: string;
-  try {
-    pem = readFile(path);
-  } catch (error) {
-    faults.push(
-      `${name} is "${path}", which cannot be read (${reasonOf(error)}): name a PEM file that this user may read.`,
-    );
-    return null;
-  }
+  const pem = readPemText(name, path, readFile, faults);
+  if (pem === null) return null;
   try {
     return { pem, parsed: parse(pem) };
   } catch {
     // OpenSSL's message helps nobody, and may quote the file.
     faults.push(`${name} does not hold ${what} in PEM form: name a file that begins with -----BEGIN.`);
+    return null;
+  }
+}
+
+/** The text of the file. null: none is named, or it cannot be read, which adds a fault. */
+export function readPemText(
+  name: string,
+  path: string | null,
+  readFile: ReadFile,
+  faults: string[],
+): string | null {
+  if (path === null) return null;
+  try {
+    return readFile(path);
+  } catch (error) {
+    faults.push(
+      `${name} is "${path}", which cannot be read (${reasonOf(error)}): name a PEM file that this user may read.`,
+    );
     return null;
   }
 }

@@ -4,8 +4,8 @@
 
 import { X509Certificate } from "node:crypto";
 import { createSecureContext } from "node:tls";
+import { readPemText } from "./pem-files.ts";
 import type { ReadFile } from "./reloaded-files.ts";
-import { reasonOf } from "./sources.ts";
 
 const NAME = "ROWLOCK_TLS_CLIENT_CRL";
 const CERTIFICATE = /-----BEGIN CERTIFICATE-----[\s\S]+?-----END CERTIFICATE-----/g;
@@ -17,16 +17,8 @@ export function readCrls(
   readFile: ReadFile,
   faults: string[],
 ): readonly string[] | null {
-  if (path === null) return null;
-  let text: string;
-  try {
-    text = readFile(path);
-  } catch (error) {
-    faults.push(
-      `${NAME} is "${path}", which cannot be read (${reasonOf(error)}): name a PEM file that this user may read.`,
-    );
-    return null;
-  }
+  const text = readPemText(NAME, path, readFile, faults);
+  if (text === null) return null;
   const crls = text.match(PEM) ?? [];
   try {
     if (crls.length === 0) throw new Error("no list");

@@ -5,6 +5,7 @@
 import type { Http2SecureServer, Http2Server, ServerHttp2Session } from "node:http2";
 import { constants } from "node:http2";
 import { AGE_JITTER } from "./grpc-bounds.ts";
+import { peerOf } from "./peer.ts";
 
 export interface ConnectionAge {
   readonly ageMsMax: number;
@@ -32,8 +33,7 @@ export function endOldConnections(listener: Http2Server | Http2SecureServer, age
 function end(session: ServerHttp2Session, { finishMs, onOld, onClosed }: ConnectionAge): void {
   // `close` has not been reported yet.
   if (session.destroyed || session.closed) return;
-  const { remoteAddress, remotePort } = session.socket;
-  const peer = `${remoteAddress}:${remotePort}`;
+  const peer = peerOf(session.socket);
   session.goaway(constants.NGHTTP2_NO_ERROR, LAST_STREAM_ID, Buffer.from("max_age"));
   // From now on the transport refuses new calls in a way that makes clients repeat them elsewhere.
   session.close();

@@ -14,6 +14,7 @@ import {
   SPACED_MS,
   WASTED_CONNECTIONS,
 } from "./grpc-bounds.ts";
+import { peerOf } from "./peer.ts";
 import { proxyHeaderOf, type Source } from "./proxy-protocol.ts";
 import type { HowItGoesOn } from "./reading-turns.ts";
 import type { Listener } from "./transport-limits.ts";
@@ -131,7 +132,7 @@ export class ConnectionDoor {
   }
 
   #remember(socket: Socket, closed: (wasGood: boolean) => void): void {
-    const peer = `${socket.remoteAddress}:${socket.remotePort}`;
+    const peer = peerOf(socket);
     this.#byPeer.set(peer, socket);
     socket.once("close", () => {
       if (this.#byPeer.get(peer) === socket) this.#byPeer.delete(peer);

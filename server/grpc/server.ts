@@ -44,6 +44,7 @@ import { lockServiceDefinition, lockServiceHandlers } from "./lock-service.ts";
 import { PlaceTurns } from "./methods/place-updates.ts";
 import { OpenStreams } from "./open-streams.ts";
 import { OpenWaits, type ServerRoom } from "./open-waits.ts";
+import { peerOf } from "./peer.ts";
 import { type PokeServiceOptions, pokeServiceDefinition, pokeServiceHandlers } from "./pokes/poke-service.ts";
 import { ReadingTurns } from "./reading-turns.ts";
 import { Sessions } from "./session/sessions.ts";
@@ -263,7 +264,7 @@ export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
 
   /** As with credentials that are not in force any more. Places and leases stay. */
   function endRevoked(session: ServerHttp2Session): void {
-    const peer = `${session.socket.remoteAddress}:${session.socket.remotePort}`;
+    const peer = peerOf(session.socket);
     const why = certificateRevoked();
     sessions.endOn(peer, why);
     openWaits.endOn(peer, why);

@@ -5,6 +5,7 @@
 import { constants, type ServerHttp2Session } from "node:http2";
 import { Allowance } from "../core/allowance.ts";
 import { FAILED_CALLS, FAILED_LATELY, LEAVES_MS, UNKNOWN_STREAMS_MAX } from "./grpc-bounds.ts";
+import { peerOf } from "./peer.ts";
 
 /** As grpc-js has it: all stream ids are below. */
 const LAST_STREAM_ID = 2 ** 31 - 1;
@@ -47,10 +48,9 @@ export class Standing implements Callers {
 
   /** To be told of each connection when it speaks HTTP/2. */
   readonly opened = (session: ServerHttp2Session): void => {
-    const { remoteAddress, remotePort } = session.socket;
-    const peer = `${remoteAddress}:${remotePort}`;
+    const peer = peerOf(session.socket);
     const connection = {
-      ...{ session, peer, address: remoteAddress, failures: new Allowance() },
+      ...{ session, peer, address: session.socket.remoteAddress, failures: new Allowance() },
       ...{ isKnown: false, isEnding: false },
     };
     this.#byPeer.set(peer, connection);

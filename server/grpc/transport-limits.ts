@@ -19,6 +19,7 @@ import { HANDSHAKE_MS, REFUSED_IN_A_ROW_MAX, RESETS_BURST_SHARE, RESETS_PER_SECO
 import { forgetLongDeadline } from "./long-deadlines.ts";
 import { messageTooLarge } from "./messages/call-error.ts";
 import { failureOf } from "./messages/status.ts";
+import { peerOf } from "./peer.ts";
 import { showRepeated } from "./repeated-headers.ts";
 import { type Standing, streamsAtFirst } from "./standing.ts";
 import { StreamTurns } from "./stream-turns.ts";
@@ -104,17 +105,16 @@ function takeTurns(listener: Listener, { refusing, door }: ConnectionLimits): vo
       door.refused(stream);
       refuse(stream, method, retryAfterMs, refusing);
     };
-    const retryAfterMs = refusing.retryAfterIfLate(peerOf(session));
+    const retryAfterMs = refusing.retryAfterIfLate(peerOfSession(session));
     if (retryAfterMs !== undefined) refuseUntil(retryAfterMs);
     else turns.add(session ?? stream, { stream, begin, refuse: refuseUntil });
     return true;
   }) as typeof listener.emit;
 }
 
-/** As grpc-js names it in `getPeer`. */
-function peerOf(session: Http2Session | undefined): string {
-  const socket = session?.destroyed === false ? session.socket : undefined;
-  return `${socket?.remoteAddress}:${socket?.remotePort}`;
+/** A session that is destroyed has no socket to ask. */
+function peerOfSession(session: Http2Session | undefined): string {
+  return peerOf(session?.destroyed === false ? session.socket : undefined);
 }
 
 /**
