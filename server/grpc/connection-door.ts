@@ -155,9 +155,13 @@ export class ConnectionDoor {
     wasting.nextMs = atMs + SPACED_MS;
     const ignore = () => {};
     socket.on("error", ignore);
+    // HTTP/2 would take all that has come meanwhile at once, thousands of calls, before it could be cut off.
+    (socket as Handled)._handle?.readStop?.();
     setTimeout(() => {
       socket.off("error", ignore);
-      if (!socket.destroyed) begin();
+      if (socket.destroyed) return;
+      begin();
+      (socket as Handled)._handle?.readStart?.();
     }, atMs - nowMs).unref();
   }
 

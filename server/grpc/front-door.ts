@@ -8,7 +8,7 @@ import { LockService } from "#proto/rowlock/v1/lock_service_pb.js";
 import type { AccessError } from "../access/access-error.ts";
 import { Allowance } from "../core/allowance.ts";
 import type { Frame } from "./call-observer.ts";
-import { OTHER_CALLS, OTHER_STREAMS_MAX } from "./grpc-bounds.ts";
+import { OTHER_CALLS, OTHER_STREAMS_MAX, UNKNOWN_OPENED_AT_ONCE_MAX } from "./grpc-bounds.ts";
 import {
   type CallError,
   headersTooLarge,
@@ -93,7 +93,9 @@ export class FrontDoor {
   admits(stream: ServerHttp2Stream, headers: IncomingHttpHeaders, raw: readonly string[]): boolean {
     const { streams, standing, headerBytesMax } = this.#options;
     const { session } = stream;
-    if (session) this.#options.reading.opened(session);
+    const openedAtOnce = session ? this.#options.reading.opened(session) : 0;
+    if (session && openedAtOnce > UNKNOWN_OPENED_AT_ONCE_MAX && !standing.isKnown(session))
+      standing.cutOff(session);
     if (!session || standing.isEnding(session)) {
       refuseUnseen(stream);
       return false;

@@ -37,6 +37,11 @@ export const HEADER_BYTES_MAX = 16_384;
  */
 export const UNKNOWN_STREAMS_MAX = 100;
 /**
+ * Calls that such a connection may open in a turn of the event loop before it is cut off: more than it may have open,
+ * with some that were answered meanwhile. So it has taken calls back by the hundred, as no client does at first.
+ */
+export const UNKNOWN_OPENED_AT_ONCE_MAX = 2 * UNKNOWN_STREAMS_MAX;
+/**
  * Calls that may fail on a connection for who their callers are, or come to nothing before anybody was identified,
  * before the connection is ended: so many at once, and a tenth of them a second. A client that calls rarely never
  * gets there. A connection with known callers may be that of a proxy, and carry the calls of many.

@@ -34,12 +34,13 @@ export class ReadingTurns<Connection extends object> {
     this.#nowMs = nowMs;
   }
 
-  /** A connection has opened a call. */
-  opened(connection: Connection): void {
+  /** A connection has opened a call. Returns how many it has opened in this turn. */
+  opened(connection: Connection): number {
     const count = (this.#opened.get(connection) ?? 0) + 1;
     this.#opened.set(connection, count);
     if (count === CALLS_READ_AT_ONCE) this.#stop(connection);
     this.#schedule();
+    return count;
   }
 
   #stop(connection: Connection): void {

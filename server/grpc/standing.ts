@@ -116,6 +116,15 @@ export class Standing implements Callers {
     return this.#bySession.get(session)?.isEnding ?? false;
   }
 
+  /** Ends the connection of a stranger at once: whatever else was read of it is not looked at. */
+  cutOff(session: object): void {
+    const connection = this.#bySession.get(session);
+    if (!connection || connection.session.destroyed) return;
+    connection.isEnding = true;
+    connection.session.destroy();
+    this.#options.onEnded?.(connection.peer, connection.isKnown);
+  }
+
   #count(connection: Connection): void {
     const rate = connection.isKnown ? FAILED_CALLS.known : FAILED_CALLS.unknown;
     if (connection.isEnding || connection.failures.take(1, rate, this.#nowMs()) === 1) return;

@@ -12,8 +12,8 @@ import { withstand } from "./withstand.ts";
 
 const seconds = Number(process.env.ROWLOCK_TEST_ATTACK_SECONDS ?? 4);
 const MIB_MAX = 450;
-/** Of the server's processor: a flood that is refused leaves most of it. */
-const CORES_MAX = 0.75;
+/** Of a quiet client, a second: seven to thirty on a quiet machine, and two where a flood gets what it asks for. */
+const PAIRS_PER_SECOND_MIN = 3;
 
 const folder = mkdtempSync(join(tmpdir(), "rowlock-attacks-"));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -28,7 +28,7 @@ const known = {
 describe.skipIf(!isLinux).each([
   { label: "at 3,000 a second", attackEnv: { ATTACK_RATE: "3000" } },
   { label: "as fast as eight connections go", attackEnv: {} },
-])("leases are kept, and the processor is free, beside, $label,", ({ attackEnv }) => {
+])("leases are kept, and others are served, beside, $label,", ({ attackEnv }) => {
   test.each([
     "calls without credentials",
     "calls with unknown tokens",
@@ -41,6 +41,6 @@ describe.skipIf(!isLinux).each([
     if (process.env.ROWLOCK_TEST_SHOWS_ATTACKS) console.log(attack, JSON.stringify(found));
     expect(found).toMatchObject({ isAlive: true, leasesLost: 0, failed: {} });
     expect(found.peakMib).toBeLessThanOrEqual(MIB_MAX);
-    expect(found.cores).toBeLessThanOrEqual(CORES_MAX);
+    expect(found.pairs).toBeGreaterThanOrEqual(PAIRS_PER_SECOND_MIN * seconds);
   });
 });

@@ -3,7 +3,7 @@
 import { EventEmitter } from "node:events";
 import { expect, test, vi } from "vitest";
 import { FrontDoor } from "../../server/grpc/front-door.ts";
-import { STREAM_BYTES } from "../../server/grpc/grpc-bounds.ts";
+import { STREAM_BYTES, UNKNOWN_OPENED_AT_ONCE_MAX } from "../../server/grpc/grpc-bounds.ts";
 import { OpenStreams } from "../../server/grpc/open-streams.ts";
 import { silentObserver } from "../support/harness.ts";
 
@@ -11,14 +11,16 @@ function stage() {
   const standing = {
     isEnding: () => false,
     peerOf: () => undefined,
-    isKnown: () => false,
+    isKnown: vi.fn(() => false),
     failedOn: vi.fn(),
+    cutOff: vi.fn(),
   };
+  let opened = 0;
   const door = new FrontDoor({
     headerBytesMax: 1_000,
     streams: new OpenStreams({ pendingStreamBytes: STREAM_BYTES }),
     standing: standing as never,
-    reading: { opened() {} },
+    reading: { opened: () => ++opened },
     isOpen: false,
     withoutHeader: null,
     frame: { observer: silentObserver, faultLog: { failed() {} } as never },
@@ -32,7 +34,7 @@ function stage() {
     return stream as never;
   };
   const end = (stream: EventEmitter) => stream.emit("close");
-  return { door, call, end, failedOn: standing.failedOn };
+  return { door, call, end, ...standing };
 }
 
 test("a call that its client takes back before anybody was identified counts", () => {
@@ -58,4 +60,15 @@ test("a call whose request does not come counts when it loses its place", () => 
   door.begun(call());
   call();
   expect(failedOn).toHaveBeenCalledOnce();
+});
+
+test("a stranger that opens more calls at once than it may have open is cut off, and a known client is not", () => {
+  const { call, end, isKnown, cutOff } = stage();
+  isKnown.mockReturnValue(true);
+  for (let opened = 0; opened < UNKNOWN_OPENED_AT_ONCE_MAX; opened++) end(call());
+  end(call());
+  expect(cutOff).not.toHaveBeenCalled();
+  isKnown.mockReturnValue(false);
+  call();
+  expect(cutOff).toHaveBeenCalledOnce();
 });

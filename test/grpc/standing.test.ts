@@ -55,6 +55,17 @@ test("a connection on which calls fail and fail is ended in good order, and then
   expect(session.destroy).toHaveBeenCalledOnce();
 });
 
+test("a connection that is cut off ends at once, and once", () => {
+  const { standing, session, onEnded } = stage();
+  session.destroy.mockImplementation(() => {
+    session.destroyed = true;
+  });
+  standing.cutOff(session);
+  standing.cutOff(session);
+  expect([standing.isEnding(session), session.destroy.mock.calls.length]).toEqual([true, 1]);
+  expect(onEnded.mock.calls).toEqual([[PEER, false]]);
+});
+
 test("a client whose calls fail seldom keeps its connection, and one with known callers may fail more often", () => {
   const seldom = stage();
   for (let second = 0; second < 1_000; second++) {
