@@ -21,6 +21,8 @@ interface Ask {
   /** When a call may be sent again after its answer was lost. */
   enum Repeat {
     ALWAYS,
+    /** Always, but first over a connection whose server has answered: a second try cannot tell what the first one did. */
+    ONCE_OPEN,
     /** Only if it cannot have taken effect. */
     UNSENT,
     /** Never over another connection. */

@@ -184,7 +184,7 @@ final class Calls {
     for (Call call : lost) {
       leave(call);
       switch (call.ask.repeat()) {
-        case ALWAYS -> queue(call);
+        case ALWAYS, ONCE_OPEN -> queue(call);
         case UNSENT -> {
           if (call.wasSent) fail(call, inDoubt(error));
           else queue(call);
@@ -197,7 +197,9 @@ final class Calls {
   private void failed(Call call, RowlockException error) {
     Ask.Repeat repeat = call.ask.repeat();
     boolean isSafe =
-        repeat == Ask.Repeat.ALWAYS || (repeat == Ask.Repeat.UNSENT && error.isUndone());
+        repeat == Ask.Repeat.ALWAYS
+            || repeat == Ask.Repeat.ONCE_OPEN
+            || (repeat == Ask.Repeat.UNSENT && error.isUndone());
     if (!error.isTransient() || !isSafe) {
       fail(call, error);
       return;
@@ -259,7 +261,8 @@ final class Calls {
     boolean isOpen = connection.opened() != null;
     if (!usage.hasRoom(call.isWait())) return false;
     // A server that has not answered yet may not be there, and the call would end in doubt for nothing.
-    if (!isOpen && call.ask.repeat() == Ask.Repeat.UNSENT) return false;
+    Ask.Repeat repeat = call.ask.repeat();
+    if (!isOpen && (repeat == Ask.Repeat.UNSENT || repeat == Ask.Repeat.ONCE_OPEN)) return false;
     SessionCommand command;
     try {
       command =

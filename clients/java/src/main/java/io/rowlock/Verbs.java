@@ -92,7 +92,7 @@ final class Verbs {
         new Question(
             command,
             Ask.Kind.URGENT,
-            Ask.Repeat.ALWAYS,
+            Ask.Repeat.ONCE_OPEN,
             Math.min(giveUpAfter, within),
             false,
             true,

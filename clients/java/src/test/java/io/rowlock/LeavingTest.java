@@ -4,7 +4,7 @@ package io.rowlock;
 
 import static io.rowlock.Until.until;
 import static org.junit.jupiter.api.Assertions.assertEquals;
-import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -12,6 +12,8 @@ import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -79,6 +81,20 @@ class LeavingTest {
     direct.forceRelease("captured/1", "test");
     pipe.mend();
     assertEquals(Reason.LEASE_LOST, assertThrows(RowlockException.class, captured::close).reason());
+  }
+
+  @Test
+  void aReleaseThatBeginsWithoutAServerFindsOutThatTheLeaseHadEnded() throws Exception {
+    HeldLock lock = rowlock.lock("early");
+    pipe.cut();
+    until("the client notices", () -> lock.state() == LockState.UNCERTAIN);
+    direct.forceRelease("early", "test");
+    CompletableFuture<Void> closed = CompletableFuture.runAsync(lock::close);
+    until("the release has begun", () -> !lock.isHeld());
+    pipe.turnAway(2);
+    pipe.mend();
+    Throwable cause = assertThrows(ExecutionException.class, closed::get).getCause();
+    assertEquals(Reason.LEASE_LOST, assertInstanceOf(RowlockException.class, cause).reason());
   }
 
   @Test

@@ -61,13 +61,24 @@ final class Pipe implements AutoCloseable {
     for (Socket socket : open) socket.close();
   }
 
+  /** While it is cut: waits for so many connections, and closes each. */
+  void turnAway(int connections) throws IOException {
+    try (ServerSocket refusing = listen()) {
+      for (int index = 0; index < connections; index++) refusing.accept().close();
+    }
+  }
+
   void mend() throws IOException {
     isMuted = false;
+    listening = listen();
+    accept(listening);
+  }
+
+  private ServerSocket listen() throws IOException {
     ServerSocket again = new ServerSocket();
     again.setReuseAddress(true);
     again.bind(new InetSocketAddress(InetAddress.getLoopbackAddress(), port));
-    listening = again;
-    accept(again);
+    return again;
   }
 
   @Override
