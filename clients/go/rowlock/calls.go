@@ -32,11 +32,17 @@ type repeating int
 
 const (
 	repeatAlways repeating = iota
+	// repeatOnceOpen: always, but first to a server that has answered. A second try cannot tell what the first one did.
+	repeatOnceOpen
 	// repeatUnsent: only if it cannot have taken effect.
 	repeatUnsent
 	// repeatOnThisConnection: never on another connection.
 	repeatOnThisConnection
 )
+
+func (r repeating) isSafe() bool {
+	return r == repeatAlways || r == repeatOnceOpen
+}
 
 // ask describes a request to a server.
 type ask struct {
@@ -206,7 +212,7 @@ func (c *calls) ended(from connection, err *Error) {
 	for _, one := range c.inOrder(func(one *call) bool { return one.usage != nil && one.usage.connection == from }) {
 		c.leave(one)
 		switch {
-		case one.repeat == repeatAlways, one.repeat == repeatUnsent && !one.wasSent:
+		case one.repeat.isSafe(), one.repeat == repeatUnsent && !one.wasSent:
 			c.again(one)
 		case one.repeat == repeatUnsent:
 			c.fail(one, inDoubt(err))
@@ -263,7 +269,7 @@ func (c *calls) unanswered(one *call) {
 }
 
 func (c *calls) failed(one *call, err *Error) {
-	isSafe := one.repeat == repeatAlways || one.repeat == repeatUnsent && err.isUndone()
+	isSafe := one.repeat.isSafe() || one.repeat == repeatUnsent && err.isUndone()
 	if !err.isTransient() || !isSafe {
 		c.fail(one, err)
 		return
@@ -321,7 +327,7 @@ func (c *calls) send(one *call, on *usage) bool {
 		// Such a call waits until the server has answered. A server that has not answered yet may not be there, and the
 		// call would end in doubt for nothing. Other calls need not wait: the first request may carry all that was open
 		// on the last connection, before the server names its bounds.
-		if one.repeat == repeatUnsent {
+		if one.repeat == repeatUnsent || one.repeat == repeatOnceOpen {
 			return false
 		}
 	} else if one.kind == kindWait && on.waits >= opened.GetWaitsMax() ||

@@ -89,3 +89,27 @@ func TestACommandHasTheTraceContextOfItsCaller(t *testing.T) {
 		t.Fatal(on.sent)
 	}
 }
+
+// openingConnection has no server that has answered.
+type openingConnection struct{ sendingConnection }
+
+func (*openingConnection) opened() *rowlockv1.SessionOpened { return nil }
+
+// A second release could not tell whether the first one has ended the lease.
+func TestAReleaseIsSentFirstToAServerThatHasAnswered(t *testing.T) {
+	turns := &turns{now: clock.Now}
+	calls := &calls{turns: turns, need: func() {}, open: map[*call]struct{}{}, byNumber: map[uint64]*call{}}
+	verbs := &verbs{turns: turns, calls: calls, giveUpAfter: Forever}
+	opening, open := &openingConnection{}, &sendingConnection{}
+	gone := newError(ErrUnknown, codes.Unavailable, "gone")
+	var sent *call
+	turns.take(func() {
+		calls.begun(opening)
+		sent = verbs.begin(releaseQuestion(&rowlockv1.ReleaseRequest{LeaseId: "a"}), nil)
+		calls.ended(opening, gone)
+		calls.begun(open)
+	})
+	if len(opening.sent) != 0 || len(open.sent) != 1 || sent.timesSent != 1 {
+		t.Fatal(opening.sent, open.sent, sent.timesSent)
+	}
+}

@@ -102,6 +102,7 @@ func releaseQuestion(request *rowlockv1.ReleaseRequest) *question {
 	return &question{
 		command: &rowlockv1.SessionCommand{Command: &rowlockv1.SessionCommand_Release{Release: request}},
 		kind:    kindUrgent,
+		repeat:  repeatOnceOpen,
 	}
 }
 

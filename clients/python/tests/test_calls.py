@@ -106,6 +106,21 @@ def test_an_unwanted_call_is_not_repeated() -> None:
     assert len(calls) == 0
 
 
+def test_a_call_whose_second_try_would_tell_nothing_is_sent_first_to_a_server_that_has_answered() -> None:
+    opening, reached = Way(via="session"), Way(via="session")
+    opening.opened = None  # type: ignore[assignment]
+    calls = calls_over(opening)
+    ask = Ask("urgent", lambda _: asked(), "once open", lambda: math.inf, lambda *_: True, lambda _: None)
+    call = calls.begin(ask)
+    gone = RowlockError(Reason.UNKNOWN, "UNAVAILABLE", "gone")
+    calls.ended(opening, gone)  # type: ignore[arg-type]
+    calls.begun(reached)  # type: ignore[arg-type]
+    assert (len(opening.sent), len(reached.sent), call.times_sent) == (0, 1, 1)
+    calls.ended(reached, gone)  # type: ignore[arg-type]
+    calls.begun(reached)  # type: ignore[arg-type]
+    assert (len(reached.sent), call.times_sent) == (2, 2)
+
+
 @pytest.mark.parametrize(("kind", "cancelled"), [("wait", [1]), ("other", [1]), ("urgent", [])])
 def test_a_call_that_gets_no_answer_in_time_is_cancelled_unless_it_keeps_or_ends_a_lease(
     kind: Kind, cancelled: list[int]

@@ -165,7 +165,7 @@ export class Verbs {
     const value = create(ReleaseRequestSchema, { leaseId, ...lastWordsOf(options) });
     const { answer, call } = this.#begin(
       { case: "release", value },
-      "always",
+      "once open",
       "urgent",
       withinMs,
       traceparent,

@@ -115,6 +115,28 @@ describe("a call", () => {
     expect(said).toEqual(["once failed: CONNECTION_LOST"]);
   });
 
+  test("whose second try would not tell what the first one did is sent first to a server that has answered", () => {
+    const { calls, said, ask, answer } = stage();
+    const unreached = new Listening();
+    const { opened } = unreached;
+    unreached.opened = undefined;
+    unreached.send = (call) => unreached.taken.push(call) > 0;
+    calls.begun(unreached);
+    ask("release", { repeat: "once open" });
+    calls.leaving(unreached, GONE);
+    calls.ended(unreached, GONE);
+    expect(unreached.taken).toEqual([]);
+    const reached = new Listening();
+    reached.opened = opened;
+    calls.begun(reached);
+    calls.leaving(reached, GONE);
+    calls.ended(reached, GONE);
+    const next = new Listening();
+    calls.begun(next);
+    answer(next.taken[0] as bigint);
+    expect([reached.taken.length, said]).toEqual([1, ["release was answered"]]);
+  });
+
   test("that must not be repeated fails with the server's error, unless that means that nothing was done", async () => {
     vi.useFakeTimers();
     const { calls, said, ask } = stage();

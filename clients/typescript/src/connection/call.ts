@@ -10,8 +10,11 @@ export interface Ask {
   readonly kind: (typeof KINDS)[number];
   /** Makes the command for each try. It may throw, which fails the call. */
   readonly command: (connection: Connection) => Command;
-  /** always: any time; unsent: only if it cannot have taken effect; on this connection: not on another one. */
-  readonly repeat: "always" | "unsent" | "on this connection";
+  /**
+   * always: any time; once open: any time, but first to a server that has answered, as a second try cannot tell what the
+   * first one did; unsent: only if it cannot have taken effect; on this connection: not on another one.
+   */
+  readonly repeat: "always" | "once open" | "unsent" | "on this connection";
   /** The trace context of the caller, as the header of that name; empty or unset: none. */
   readonly traceparent?: string;
   /** How long the call may have no answer before it fails; Infinity: for ever. */

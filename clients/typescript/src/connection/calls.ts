@@ -145,7 +145,7 @@ export class Calls {
     const lost = [...this.#byNumber.values()].filter((call) => call.usage?.connection === connection);
     for (const call of lost) {
       this.#leave(call);
-      if (call.ask.repeat === "always") this.#again(call);
+      if (isRepeated(call.ask)) this.#again(call);
       else this.#fail(call, call.ask.repeat === "unsent" ? inDoubt(error) : error);
     }
   }
@@ -154,8 +154,8 @@ export class Calls {
     const { repeat } = call.ask;
     // The call was not made. This connection ends next, and then the call is repeated with other credentials.
     const isRefused = error.isOfCredentials && call.usage?.connection.via === "unary";
-    if (isRefused && repeat === "always") return;
-    const isSafe = repeat === "always" || (repeat === "unsent" && error.isUndone);
+    if (isRefused && isRepeated(call.ask)) return;
+    const isSafe = isRepeated(call.ask) || (repeat === "unsent" && error.isUndone);
     if (!(error.isTransient || isRefused) || !isSafe) {
       this.#fail(call, error);
       return;
@@ -205,7 +205,7 @@ export class Calls {
       return false;
     // A server that has not answered may not be there, and then a call that must not be repeated would be in doubt for
     // nothing.
-    if (!opened && ask.repeat === "unsent") return false;
+    if (!opened && (ask.repeat === "unsent" || ask.repeat === "once open")) return false;
     this.#numbers += 1n;
     try {
       if (!connection.send(this.#numbers, ask.command(connection), ask.traceparent)) return false;
@@ -267,6 +267,11 @@ export class Calls {
     const message = `No answer within ${Math.round(withinMs)} ms from ${addresses.join(", ")}.${words}`;
     return RowlockError.noServer(message, found, why);
   }
+}
+
+/** Whether its answer may be lost, and another one asked for. */
+function isRepeated({ repeat }: Ask): boolean {
+  return repeat === "always" || repeat === "once open";
 }
 
 function inDoubt(error: RowlockError): RowlockError {

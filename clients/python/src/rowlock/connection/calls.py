@@ -36,8 +36,9 @@ class Ask:
     kind: Kind
     command: Callable[[Connection], SessionCommand | None]
     """Makes the command for each try, without its number. None: nobody wants the call any more."""
-    repeat: Literal["always", "unsent", "on this connection"]
-    """always: any time; unsent: only if it cannot have taken effect; on this connection: not on another one."""
+    repeat: Literal["always", "once open", "unsent", "on this connection"]
+    """always: any time; once open: any time, but first to a server that has answered, as a second try cannot tell what
+    the first one did; unsent: only if it cannot have taken effect; on this connection: not on another one."""
     give_up_after: Callable[[], float]
     """Seconds without an answer after which the call fails; infinity: never."""
     answered: Callable[[SessionResult, float], bool]
@@ -45,6 +46,11 @@ class Ask:
     failed: Callable[[RowlockError], None]
     traceparent: str = ""
     """The trace context of the caller."""
+
+    @property
+    def is_safe(self) -> bool:
+        """Whether the call may be repeated, whatever became of it."""
+        return self.repeat in ("always", "once open")
 
 
 class Call:
@@ -206,7 +212,7 @@ class Calls:
             self._leave(call)
             if connection.opened is None and error.code in _REFUSING_CODES:
                 call.times_sent -= 1
-            if call.ask.repeat == "always":
+            if call.ask.is_safe:
                 self._again(call)
             else:
                 self._fail(call, _in_doubt(error) if call.ask.repeat == "unsent" else error)
@@ -219,7 +225,7 @@ class Calls:
             # The server has refused a unary call. The next connection finds out whether other credentials help.
             call.times_sent -= 1
             is_undone = may_pass = True
-        is_safe = repeat == "always" or (repeat == "unsent" and is_undone)
+        is_safe = call.ask.is_safe or (repeat == "unsent" and is_undone)
         if not may_pass or not is_safe:
             self._fail(call, error)
             return
@@ -278,7 +284,7 @@ class Calls:
         if opened is None:
             # A server that has not answered may not be there, and then a call that must not be repeated would be in
             # doubt for nothing. A first request may hold all other calls, before the server reports its bounds.
-            if ask.repeat == "unsent":
+            if ask.repeat in ("unsent", "once open"):
                 return False
         elif ask.kind == "wait":
             if usage.waits >= opened.waits_max:

@@ -12,7 +12,7 @@ from rowlock.engine.futures import reject, resolve
 from rowlock.errors import RowlockError
 from rowlock.v1.lock_service_pb2 import SessionCommand, SessionResult
 
-Repeat = Literal["always", "unsent"]
+Repeat = Literal["always", "once open", "unsent"]
 
 Value = TypeVar("Value")
 

@@ -233,6 +233,7 @@ class HeldLocks:
             read,
             future,
             give_up_after=min(self._give_up_after, within),
+            repeat="once open",
             kind="urgent",
             traceparent=traceparent,
         )
