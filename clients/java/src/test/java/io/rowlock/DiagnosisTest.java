@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.rowlock.Diagnosis.Kind;
 import java.io.IOException;
+import java.io.InterruptedIOException;
 import java.io.PrintWriter;
 import java.io.StringWriter;
 import java.net.InetAddress;
@@ -33,9 +34,10 @@ class DiagnosisTest {
   /** A server that says the same to everybody, and then nothing. */
   private static final class Parrot implements AutoCloseable {
     private final ServerSocket listening = new ServerSocket(0, 50, InetAddress.getLoopbackAddress());
+    private final Thread accepting;
 
     Parrot(String words) throws IOException {
-      Thread accepting =
+      accepting =
           new Thread(
               () -> {
                 for (; ; )
@@ -57,6 +59,12 @@ class DiagnosisTest {
     @Override
     public void close() throws IOException {
       listening.close();
+      try {
+        // Until it has ended, the port is in use, and one more connection may come.
+        accepting.join();
+      } catch (InterruptedException interrupted) {
+        throw new InterruptedIOException();
+      }
     }
   }
 
